@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From events to taken branches.
+ *
+ * An instruction is judged only when the event behind it is known, since that
+ * says where control went:
+ *
+ *   next address = its own, and it cannot branch there    it did not complete:
+ *                         it faulted, was restarted, or is a REP iteration
+ *   next address = the one behind it                      it fell through
+ *   otherwise                                             it branched
+ *
+ * A plain instruction can do nothing but the first two; a direct branch must
+ * reach its own target. Anything else means that the log has a hole, and is an
+ * error: what cannot be followed proves nothing.
+ *
+ * A vector through the IDT is a branch from the address that is pushed, or for
+ * INT n from the instruction itself, which is what `pc` of its event says in
+ * both cases, to wherever the next event is. Two deliveries from one address
+ * with nothing between them mean that the first did not complete.
+ */
+#include <string.h>
+
+#include "oracle.h"
+
+#define MSR_DEBUGCTL	0x1d9
+#define DEBUGCTL_TR	(1u << 6)
+#define DEBUGCTL_BTS	(1u << 7)
+#define DEBUGCTL_OFF_OS	(1u << 9)
+#define DEBUGCTL_OFF_USR (1u << 10)
+
+#define VECTOR_DB	1
+
+struct walk {
+	struct decoder *d;
+	const struct options *opt;
+	struct totals *tot;
+	branch_fn fn;
+	void *arg;
+	u64 debugctl;
+	u64 new_debugctl;
+	bool msr_waits;
+	bool have_last;
+	bool done;
+	struct event last;
+	char error[160];
+};
+
+static bool cpl_passes(const struct walk *w, int cpl)
+{
+	switch (w->opt->want) {
+	case WANT_USER:
+		return cpl == 3;
+	case WANT_KERNEL:
+		return cpl == 0;
+	case WANT_BOTH:
+		return true;
+	case WANT_MSR:
+		break;
+	}
+	return !(w->debugctl & (cpl ? DEBUGCTL_OFF_USR : DEBUGCTL_OFF_OS));
+}
+
+static bool rule_passes(const struct walk *w, int before, int after)
+{
+	switch (w->opt->rule) {
+	case RULE_AFTER:
+		return cpl_passes(w, after);
+	case RULE_BEFORE:
+		return cpl_passes(w, before);
+	case RULE_EITHER:
+		break;
+	}
+	return cpl_passes(w, before) || cpl_passes(w, after);
+}
+
+static bool is_user_address(u64 addr)
+{
+	return !(addr >> 63);
+}
+
+static void emit(struct walk *w, struct branch *br)
+{
+	const u64 on = DEBUGCTL_TR | DEBUGCTL_BTS;
+
+	if ((w->debugctl & on) != on ||
+	    !rule_passes(w, br->cpl_from, br->cpl_to))
+		return;
+	if (w->opt->user_addresses &&
+	    !(is_user_address(br->from) && is_user_address(br->to)))
+		return;
+	w->tot->branches++;
+	w->tot->open += br->open;
+	w->tot->kinds[br->kind]++;
+	if (br->vector >= 0)
+		w->tot->vectors[br->vector]++;
+	if (!w->fn(w->arg, br))
+		w->done = true;
+}
+
+static void bad_log(struct walk *w, const struct event *next, const char *why)
+{
+	char text[64];
+
+	disassemble(w->d, w->last.pc, w->last.mode, text, sizeof(text));
+	snprintf(w->error, sizeof(w->error),
+		 "log line %llu: %#llx '%s' %s (line %llu: %#llx)",
+		 (unsigned long long)w->last.line,
+		 (unsigned long long)w->last.pc, text, why,
+		 (unsigned long long)next->line, (unsigned long long)next->pc);
+	w->done = true;
+}
+
+/* Can this instruction, completed, leave control at its own address? */
+static bool may_branch_to_itself(const struct insn *insn)
+{
+	if (insn->kind == INSN_PLAIN || insn->kind == INSN_INT)
+		return false;
+	return !insn->has_target || insn->target == insn->pc;
+}
+
+/*
+ * The last instruction was followed by something at its own address. An
+ * external interrupt, a trace trap and the next instruction come after it has
+ * completed, everything else was raised by the instruction itself.
+ */
+static bool completed_to_itself(const struct walk *w, const struct insn *insn,
+				const struct event *next)
+{
+	if (!may_branch_to_itself(insn))
+		return false;
+	if (next->type == EV_EXEC || next->external)
+		return true;
+	return next->vector == VECTOR_DB && w->last.tf;
+}
+
+/* Fills in whether a conditional branch was taken; false: no way it went there. */
+static bool judge_conditional(struct walk *w, const struct insn *insn, u64 to,
+			      struct branch *br, bool *taken)
+{
+	*taken = to == insn->target;
+	if (!*taken)
+		return to == insn->next;
+	if (insn->target != insn->next)
+		return true;
+	if (w->last.have_regs)
+		*taken = insn_would_branch(insn, w->last.eflags, w->last.rcx);
+	else
+		br->open = true;
+	return true;
+}
+
+static void judge_insn(struct walk *w, const struct event *next)
+{
+	const struct insn *insn;
+	struct branch br;
+	bool taken;
+
+	insn = decode(w->d, w->last.pc, w->last.mode);
+	if (!insn) {
+		bad_log(w, next, "has no known bytes: give more --mem or --elf");
+		return;
+	}
+	if (next->pc == insn->pc && !completed_to_itself(w, insn, next)) {
+		w->msr_waits = false;
+		if (next->type == EV_EXEC)
+			w->tot->restarts++;
+		else if (next->soft && insn->kind != INSN_INT)
+			bad_log(w, next, "is no INT, but was delivered as one");
+		return;
+	}
+	w->tot->insns++;
+	br = (struct branch){
+		.from = w->last.pc,
+		.to = next->pc,
+		.line = w->last.line,
+		.cpl_from = w->last.cpl,
+		.cpl_to = next->cpl,
+		.mode = w->last.mode,
+		.kind = insn->kind,
+		.vector = -1,
+	};
+	switch (insn->kind) {
+	case INSN_PLAIN:
+		if (next->pc != insn->next)
+			bad_log(w, next, "is no branch, but control went elsewhere");
+		else if (w->msr_waits)
+			w->debugctl = w->new_debugctl;
+		w->msr_waits = false;
+		return;
+	case INSN_JCC:
+	case INSN_LOOP:
+		if (!judge_conditional(w, insn, next->pc, &br, &taken)) {
+			bad_log(w, next, "cannot branch there");
+			return;
+		}
+		if (taken)
+			emit(w, &br);
+		return;
+	case INSN_INT:
+		bad_log(w, next, "was not seen to go through the IDT");
+		return;
+	default:
+		if (insn->has_target && next->pc != insn->target) {
+			bad_log(w, next, "cannot branch there");
+			return;
+		}
+		emit(w, &br);
+	}
+}
+
+static void judge_vector(struct walk *w, const struct event *next)
+{
+	struct branch br = {
+		.from = w->last.pc,
+		.to = next->pc,
+		.line = w->last.line,
+		.cpl_from = w->last.cpl,
+		.cpl_to = next->cpl,
+		.mode = w->last.mode,
+		.kind = INSN_INT,
+		.vector = w->last.vector,
+	};
+
+	if (next->type == EV_INT && next->pc == w->last.pc &&
+	    next->cpl == w->last.cpl) {
+		w->tot->restarts++;
+		return;
+	}
+	emit(w, &br);
+}
+
+static void judge(struct walk *w, const struct event *next)
+{
+	if (w->last.type == EV_INT)
+		judge_vector(w, next);
+	else
+		judge_insn(w, next);
+}
+
+static void take_wrmsr(struct walk *w, const struct event *ev)
+{
+	if (ev->msr != MSR_DEBUGCTL)
+		return;
+	w->msr_waits = true;
+	w->new_debugctl = ev->value;
+	w->tot->switches++;
+}
+
+static void take_event(struct walk *w, const struct event *ev)
+{
+	u8 mode = ev->type == EV_INT ? w->last.mode : ev->mode;
+
+	if (w->have_last)
+		judge(w, ev);
+	w->last = *ev;
+	w->last.mode = mode;
+	w->have_last = true;
+}
+
+const char *walk_branches(struct execlog *log, struct decoder *d,
+			  const struct options *opt, struct totals *tot,
+			  branch_fn fn, void *arg)
+{
+	static struct walk w;
+	struct event ev, held = { 0 };
+	bool have_held = false;
+
+	w = (struct walk){
+		.d = d,
+		.opt = opt,
+		.tot = tot,
+		.fn = fn,
+		.arg = arg,
+		.debugctl = opt->debugctl,
+	};
+	/*
+	 * An instruction is held back until it is sure to have begun: the line
+	 * behind it may say that it was stopped before.
+	 */
+	while (!w.done) {
+		execlog_next(log, &ev);
+		if (ev.type == EV_STOP) {
+			if (!have_held || held.pc != ev.pc) {
+				snprintf(w.error, sizeof(w.error),
+					 "log line %llu: stopped before %#llx, which did not start",
+					 (unsigned long long)ev.line,
+					 (unsigned long long)ev.pc);
+				break;
+			}
+			have_held = false;
+			tot->stopped++;
+			continue;
+		}
+		if (have_held) {
+			take_event(&w, &held);
+			have_held = false;
+		}
+		if (ev.type == EV_END)
+			break;
+		if (ev.type == EV_WRMSR)
+			take_wrmsr(&w, &ev);
+		else if (ev.type == EV_EXEC) {
+			held = ev;
+			have_held = true;
+		} else if (!w.done) {
+			take_event(&w, &ev);
+		}
+	}
+	return w.error[0] ? w.error : NULL;
+}

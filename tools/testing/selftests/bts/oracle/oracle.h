@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The oracle: turns QEMU's own log of executed instructions into the taken
+ * branches that happened, and compares them with the records a Debug Store
+ * delivered. Nothing in here knows how the emulated Debug Store works.
+ *
+ *   execlog.c   text of the log -> events
+ *   image.c     the guest's memory, for the bytes of an instruction
+ *   decode.c    bytes -> length, kind of branch, target
+ *   branches.c  events -> taken branches, filtered like the hardware does
+ *   compare.c   taken branches against records, and the first difference
+ */
+#ifndef BTS_ORACLE_H
+#define BTS_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+__attribute__((noreturn, format(printf, 1, 2)))
+void die(const char *fmt, ...);
+
+/* A file mapped read-only, of any size including none. */
+struct blob {
+	const u8 *data;
+	size_t size;
+};
+
+void blob_open(struct blob *b, const char *path);
+void blob_close(struct blob *b);
+
+/* image.c */
+
+struct image;
+
+struct image *image_new(void);
+void image_free(struct image *img);
+void image_add(struct image *img, u64 addr, const u8 *data, size_t size);
+/* SPEC is ADDRESS:FILE, the raw bytes of memory from ADDRESS on. */
+void image_add_mem(struct image *img, const char *spec);
+/* SPEC is FILE or FILE:BIAS, a 64-bit or 32-bit ELF file. */
+void image_add_elf(struct image *img, const char *spec);
+/* Copies up to SIZE bytes, returns how many are known. */
+size_t image_read(const struct image *img, u64 addr, u8 *buf, size_t size);
+
+/* decode.c */
+
+enum insn_kind {
+	INSN_UNKNOWN,
+	INSN_PLAIN,
+	INSN_JCC,
+	INSN_LOOP,
+	INSN_JMP,
+	INSN_CALL,
+	INSN_INDIRECT,
+	INSN_RET,
+	INSN_FAR,
+	INSN_IRET,
+	INSN_SYSCALL,
+	INSN_SYSRET,
+	INSN_INT,
+	NR_INSN_KINDS
+};
+
+struct insn {
+	u64 pc;
+	u64 next;
+	u64 target;
+	u8 kind;
+	u8 mode;
+	u8 cond;
+	bool has_target;
+};
+
+/* How the code segment decodes: 64, 32 or 16 bits. */
+struct decoder;
+
+struct decoder *decoder_new(const struct image *img);
+void decoder_free(struct decoder *d);
+const struct insn *decode(struct decoder *d, u64 pc, int mode);
+/* Would this conditional branch be taken with these registers? */
+bool insn_would_branch(const struct insn *insn, u64 eflags, u64 rcx);
+void disassemble(struct decoder *d, u64 pc, int mode, char *buf, size_t len);
+const char *insn_kind_name(int kind);
+
+/* execlog.c */
+
+enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
+
+/*
+ * For EV_INT, pc is the address that delivery pushes. Registers are those
+ * before the instruction, known where the log has the item `cpu`.
+ */
+struct event {
+	u64 pc;
+	u64 line;
+	u64 value;
+	u64 rcx;
+	u32 msr;
+	u32 eflags;
+	u8 type;
+	u8 cpl;
+	u8 mode;
+	u8 vector;
+	bool tf;
+	bool soft;
+	bool external;
+	bool have_regs;
+};
+
+struct execlog {
+	const char *pos;
+	const char *end;
+	u64 line;
+	int cpu;
+	bool external_next;
+	bool have_pending;
+	struct event pending;
+};
+
+void execlog_init(struct execlog *log, const char *text, size_t size);
+void execlog_next(struct execlog *log, struct event *ev);
+
+/* branches.c */
+
+enum cpl_rule { RULE_AFTER, RULE_BEFORE, RULE_EITHER };
+enum cpl_want { WANT_MSR, WANT_USER, WANT_KERNEL, WANT_BOTH };
+
+struct branch {
+	u64 from;
+	u64 to;
+	u64 line;
+	u8 cpl_from;
+	u8 cpl_to;
+	u8 mode;
+	/* INSN_INT and vector >= 0 for what an IDT gate delivered, else -1 */
+	u8 kind;
+	int vector;
+	/* a conditional branch to the next instruction: taken or not is open */
+	bool open;
+};
+
+struct options {
+	enum cpl_rule rule;
+	enum cpl_want want;
+	u64 debugctl;
+	bool user_addresses;
+	bool list;
+	int layout;
+	const char *need;
+};
+
+struct totals {
+	u64 insns;
+	u64 restarts;
+	u64 stopped;
+	u64 switches;
+	u64 branches;
+	u64 open;
+	u64 kinds[NR_INSN_KINDS];
+	u64 vectors[256];
+};
+
+/* Returns false to end the walk. */
+typedef bool (*branch_fn)(void *arg, const struct branch *br);
+
+/*
+ * Calls fn for each taken branch that the Debug Store has to record, in order.
+ * Returns NULL, or what makes the log impossible to follow.
+ */
+const char *walk_branches(struct execlog *log, struct decoder *d,
+			  const struct options *opt, struct totals *tot,
+			  branch_fn fn, void *arg);
+
+/* compare.c */
+
+enum verdict { V_EQUAL, V_DIFFERENT, V_BAD_LOG };
+
+enum verdict compare(struct execlog *log, struct decoder *d,
+		     const struct blob *records, const struct options *opt,
+		     FILE *out);
+
+/* selftest.c */
+int selftest(void);
+
+#endif
