@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Code whose branches are known before it runs, the two ways the stock kernel
+ * hands out branch records, and the comparison of one with the other.
+ */
+#ifndef BTS_BENCH_TRACED_H
+#define BTS_BENCH_TRACED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <linux/perf_event.h>
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+struct rec {
+	u64 from;
+	u64 to;
+};
+
+struct recs {
+	struct rec *rec;
+	size_t nr;
+	size_t room;
+};
+
+void recs_add(struct recs *recs, u64 from, u64 to);
+void recs_free(struct recs *recs);
+
+/* sequence.S: switches the event on, calls fn(arg), switches it off. */
+long traced_call(int fd, void (*fn)(void *arg), void *arg);
+extern const char traced_call_site[], traced_call_back[];
+
+/* sequence.S: a little of everything, its records listed by the assembler. */
+void sequence(void *arg);
+extern const struct rec sequence_records[], sequence_records_end[];
+
+/* generate.c: a program of random branches, decided by a generator as it runs. */
+struct program;
+
+struct program *program_new(u64 seed, unsigned int blocks);
+void program_free(struct program *p);
+void program_run(struct program *p, int fd, u64 seed, unsigned int passes);
+void program_replay(const struct program *p, u64 seed, unsigned int passes,
+		    struct recs *out);
+
+/* source.c */
+enum source_kind { SOURCE_PERIOD1, SOURCE_AUX };
+
+struct source {
+	enum source_kind kind;
+	int fd;
+	struct perf_event_mmap_page *ring;
+	size_t ring_size;
+	u8 *aux;
+	size_t aux_size;
+};
+
+int intel_bts_type(void);
+/* A disabled event for the calling thread, user mode only. 0 or -errno. */
+int source_open(struct source *s, enum source_kind kind, size_t room);
+void source_close(struct source *s);
+/* Appends what was recorded between user addresses; false if some was lost. */
+bool source_collect(struct source *s, struct recs *out);
+
+/* Prints the first difference, if there is one. */
+bool same_records(const struct recs *got, const struct recs *want);
+
+/* Interrupts of this name in /proc/interrupts, on all CPUs. */
+unsigned long interrupts(const char *name);
+
+/* One figure of the `total` line of the monitor's `info bts`, or -1. */
+long long bts_counter(const char *name);
+
+#endif
