@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # What apply, export and check share: reading series/series, finding the
 # pristine kernel, and laying one patch's files over a tree.
@@ -7,6 +7,7 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bts=tools/testing/selftests/bts
 stamp_dir=.bts-series
+default_kernel=${BTS_KERNEL:-/usr/src/linux-source-6.12.tar.xz}
 
 # Not part of the kernel tree: everything else must be in exactly one patch.
 outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|\.git/.*)$'
@@ -25,6 +26,17 @@ make_scratch()
 		die "no room for a scratch directory in ${TMPDIR:-/tmp}: set TMPDIR"
 	trap 'rm -rf "$tmp"' EXIT
 	trap 'exit 130' INT TERM
+}
+
+# git in the scratch tree, without the settings of whoever runs this.
+g()
+{
+	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git -C "$tmp/git" "$@"
+}
+
+start_git()
+{
+	git -c init.defaultBranch=series init -q "$tmp/git" || die "cannot make a git tree in $tmp"
 }
 
 # Print the files that belong into the kernel tree, one per line.
