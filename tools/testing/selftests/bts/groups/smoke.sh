@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# smoke: the guest boots, on 1, 2 and 4 processors, with PTI on and off
+# shellcheck shell=bash
+
+# dmesg_has CASE REGEX: a line of the case's console.
+dmesg_has() {
+	if grep -Eq "$2" "$CASE_DIR/console"; then
+		pass "$1"
+	else
+		fail "$1" "the kernel did not say '$2'"
+	fi
+}
+
+group_smoke() {
+	local n pti
+
+	for n in 1 2 4; do
+		boot "smp$n" smp="$n" pti=on -- hello "$n" on
+		dmesg_has "smp$n.pmu" "Skylake events.* Intel PMU driver"
+	done
+	boot no-pti smp=2 pti=off -- hello 2 off
+	# An Intel processor isolates by itself.
+	boot stock kernel=stock smp=1 pti= -- hello 1 on
+}

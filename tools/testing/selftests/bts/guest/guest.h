@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For programs that run in the test guest: KTAP on standard output, and the
+ * emulator's monitor over the control port.
+ */
+#ifndef BTS_GUEST_H
+#define BTS_GUEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define CONTROL_PORT	"/dev/ttyS2"
+#define DATA_PORT	"/dev/ttyS3"
+
+static struct {
+	int planned;
+	int run;
+	int failed;
+} ktap;
+
+/* Announce @n results. Without it finish() prints the plan. */
+static inline void plan(int n)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	ktap.planned = n;
+	printf("TAP version 13\n1..%d\n", n);
+}
+
+/* One result, named by @fmt. Returns @cond. */
+__attribute__((format(printf, 2, 3)))
+static inline bool ok(bool cond, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int len;
+
+	len = snprintf(line, sizeof(line), "%sok %d - ", cond ? "" : "not ",
+		       ++ktap.run);
+	va_start(ap, fmt);
+	vsnprintf(line + len, sizeof(line) - len, fmt, ap);
+	va_end(ap);
+	puts(line);
+	fflush(stdout);
+	ktap.failed += !cond;
+	return cond;
+}
+
+/* A result that could not be had, and why. */
+static inline void skip(const char *name, const char *reason)
+{
+	printf("ok %d - %s # SKIP %s\n", ++ktap.run, name, reason);
+	fflush(stdout);
+}
+
+/* Returns the exit status of the program. */
+static inline int finish(void)
+{
+	if (!ktap.planned) {
+		printf("1..%d\n", ktap.run);
+	} else if (ktap.planned != ktap.run) {
+		printf("# planned %d, ran %d\n", ktap.planned, ktap.run);
+		ktap.failed++;
+	}
+	fflush(stdout);
+	return ktap.failed || !ktap.run;
+}
+
+/* A serial port passes bytes only when its line discipline is told so. */
+static inline int open_port(const char *path)
+{
+	struct termios tio;
+	int fd;
+
+	fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (!tcgetattr(fd, &tio)) {
+		cfmakeraw(&tio);
+		tio.c_cflag |= CLOCAL;
+		cfsetspeed(&tio, B115200);
+		tcsetattr(fd, TCSANOW, &tio);
+	}
+	return fd;
+}
+
+/* Read an answer up to the line that holds a single dot. */
+static inline int read_answer(int fd, char *buf, size_t len)
+{
+	size_t used = 0, column = 0;
+	bool dot = false;
+	char c;
+
+	for (;;) {
+		if (read(fd, &c, 1) != 1)
+			return -1;
+		if (c == '\n' && dot && column == 1)
+			break;
+		dot = !column && c == '.';
+		column = c == '\n' ? 0 : column + 1;
+		if (buf && used + 1 < len)
+			buf[used++] = c;
+	}
+	if (buf && len) {
+		/* The dot itself was stored, if there was room. */
+		if (used && buf[used - 1] == '.' && used + 1 < len)
+			used--;
+		buf[used] = '\0';
+	}
+	return 0;
+}
+
+/*
+ * Run one monitor command; its output goes to @buf (may be NULL), cut to @len.
+ * Returns 0, or -1 where there is no monitor.
+ */
+static inline int hmp(const char *cmd, char *buf, size_t len)
+{
+	char line[1024];
+	int fd, n, ret = -1;
+
+	fd = open_port(CONTROL_PORT);
+	if (fd < 0)
+		return -1;
+	/* One question at a time, whoever asks. */
+	flock(fd, LOCK_EX);
+	n = snprintf(line, sizeof(line), "%s\n", cmd);
+	if (n < (int)sizeof(line) && write(fd, line, n) == n)
+		ret = read_answer(fd, buf, len);
+	close(fd);
+	return ret;
+}
+
+/* Emulator's own log (exec.log of the case), e.g. log_on("exec,nochain"). */
+static inline int log_on(const char *items)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "log %s", items);
+	return hmp(cmd, NULL, 0);
+}
+
+static inline int log_off(void)
+{
+	return hmp("log none", NULL, 0);
+}
+
+#endif /* BTS_GUEST_H */

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What a group calls: boot, check, pass, fail, skip.
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+GROUP=
+
+# What TCG does not have, by model: without the warnings about it.
+declare -A WITHOUT=(
+	[Skylake-Client]=-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm,-rdseed,-3dnowprefetch,-xsavec
+)
+
+# What the model needs to get the CPUID leaf of the PMU, or Intel's drivers.
+declare -A NEEDS=(
+	[core2duo]=level=10
+	[Penryn]=level=10
+	[max]=vendor=GenuineIntel
+)
+
+pass() {
+	PASSED=$((PASSED + 1))
+	[ -z "$VERBOSE" ] || say "  ok   $GROUP.$1"
+}
+
+fail() {
+	FAILED=$((FAILED + 1))
+	say "  FAIL $GROUP.$1: ${*:2}"
+}
+
+skip() {
+	SKIPPED=$((SKIPPED + 1))
+	say "  skip $GROUP.$1: ${*:2}"
+}
+
+# The complete -cpu argument for MODEL[,OPTION...].
+cpu_argument() {
+	local model=${1%%,*} more=
+
+	[ "$model" = "$1" ] || more=,${1#*,}
+	printf '%s' "$model"
+	printf '%s' "${NEEDS[$model]:+,${NEEDS[$model]}}${WITHOUT[$model]:+,${WITHOUT[$model]}}"
+	printf ',+ds,+dtes64,+ds-cpl,x-pmu2=on,x-bts-cpl-rule=%s' "$2"
+	printf '%s' "${3:+,x-bts-abort=on}$more"
+}
+
+# An argument of PID 1 on the kernel command line.
+quote() {
+	case $1 in
+	*'"'*) die "boot: $1: a double quote cannot go through the kernel command line" ;;
+	*[[:space:]]* | '') printf ' "%s"' "$1" ;;
+	*) printf ' %s' "$1" ;;
+	esac
+}
+
+# Fills in OPT with the keys of boot, and ARGS with the program.
+boot_options() {
+	declare -gA OPT=(
+		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
+		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
+		[append]="" [qemu]="" [timeout]="" [stall]="" [tools]="" [expect]=""
+	)
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		case $1 in
+		*=*) [ -n "${OPT[${1%%=*}]+known}" ] || die "boot: unknown key ${1%%=*}: there are ${!OPT[*]}" ;;
+		*) die "boot: $1 is no KEY=VALUE: put -- before the program" ;;
+		esac
+		OPT[${1%%=*}]=${1#*=}
+		shift
+	done
+	ARGS=("${@:2}")
+	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes 30 to PID 1"
+	# Instrumented kernels are slower, and heavy tools need room.
+	case $CONFIG in
+	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
+	*) OPT[timeout]=$((${OPT[timeout]:-120} * 5)) OPT[stall]=$((${OPT[stall]:-60} * 5)) ;;
+	esac
+	: "${OPT[mem]:=$([ -n "${OPT[tools]}" ] && echo 1024 || echo 256)}"
+}
+
+# Fills in COMMAND with the emulator's command line.
+emulator_command() {
+	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0" arg
+
+	case ${OPT[pti]} in
+	on) append+=" pti=on" ;;
+	off) append+=" pti=off" ;;
+	esac
+	append+=" ${OPT[append]} --"
+	for arg in "${ARGS[@]}"; do
+		append+=$(quote "$arg") || exit 2
+	done
+	COMMAND=("$QEMU" "${QEMU_L[@]}" -no-user-config -nodefaults -display none
+		-no-reboot -machine pc,accel=tcg -m "${OPT[mem]}" -smp "${OPT[smp]}"
+		-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}")"
+		-kernel "$KERNEL" -initrd "$INITRD" -append "$append")
+	[ -z "${OPT[icount]}" ] || COMMAND+=(-icount shift=0,sleep=off)
+	[ -z "${OPT[singlestep]}" ] || COMMAND+=(-singlestep)
+	read -ra arg <<<"${OPT[qemu]}"
+	COMMAND+=("${arg[@]}")
+}
+
+# Count the KTAP of a file. Sets RUN and BAD.
+count_ktap() {
+	local case=$1 file=$2 kind name reason
+
+	RUN=0 BAD=0
+	while read -r kind name reason; do
+		RUN=$((RUN + 1))
+		case $kind in
+		pass) pass "$case.$name" ;;
+		skip) skip "$case.$name" "$reason" ;;
+		fail)
+			BAD=$((BAD + 1))
+			fail "$case.$name" "$reason"
+			;;
+		esac
+	done < <(awk -f "$B/vm/ktap.awk" "$file")
+}
+
+# Count a program's end: alone if it gave no KTAP, else only what its KTAP
+# does not tell.
+count_status() {
+	local case=$1 status=$2 what="exit status $2"
+
+	[ "$status" -le 128 ] || what="killed by signal $((status - 128))"
+	if [ "$status" -ne 0 ]; then
+		[ "$BAD" -gt 0 ] && [ "$status" -lt 127 ] || fail "$case" "$what"
+	elif [ "$RUN" -eq 0 ]; then
+		pass "$case"
+	fi
+}
+
+count_run() {
+	local case=$1 outcome detail status before=$FAILED
+
+	{ read -r outcome detail && read -r _ status && read -r _ MS; } <"$CASE_DIR/result" ||
+		die "the runner left no result in $CASE_DIR: look at $CASE_DIR/runner"
+	count_ktap "$case" "$CASE_DIR/ktap"
+	if [ -n "${OPT[expect]}" ]; then
+		if [ "$outcome" = "${OPT[expect]}" ]; then
+			pass "$case.${OPT[expect]}"
+		else
+			fail "$case.${OPT[expect]}" "expected, but: $outcome $detail"
+		fi
+	elif [ "$outcome" != ok ]; then
+		fail "$case" "$outcome: $detail"
+	fi
+	[ "$status" -lt 0 ] || count_status "$case" "$status"
+	if [ "$FAILED" -gt "$before" ]; then
+		say "       log: $CASE_DIR/console"
+	else
+		say "  ok   $GROUP.$case ($(seconds "$MS"))"
+	fi
+}
+
+new_case() {
+	CASE_DIR=$RESULTS/$GROUP/$1
+	rm -rf "$CASE_DIR"
+	mkdir -p "$CASE_DIR" || die "cannot write $CASE_DIR: free some space"
+}
+
+boot() {
+	local case=$1 runner tools
+	shift
+
+	boot_options "$@"
+	need_emulator
+	need_kernel "${OPT[kernel]}" "${OPT[config]}"
+	need_programs
+	read -ra tools <<<"${OPT[tools]}"
+	initrd_with "${tools[@]}"
+	new_case "$case"
+	emulator_command
+	printf '%q ' "${COMMAND[@]}" >"$CASE_DIR/command"
+	runner=("$BENCH_BIN/vmrun" -d "$CASE_DIR" -S "$B/splats" -t "${OPT[timeout]}"
+		-s "${OPT[stall]}" ${VERBOSE:+-v} -- "${COMMAND[@]}")
+	if [ -n "$VERBOSE" ]; then
+		step "$GROUP.$case" "${runner[@]}"
+	else
+		step "$GROUP.$case" "${runner[@]}" >"$CASE_DIR/runner" 2>&1
+	fi
+	[ -f "$CASE_DIR/result" ] || die "the runner failed: $(tail -n 1 "$CASE_DIR/runner" 2>/dev/null): see $CASE_DIR"
+	count_run "$case"
+}
+
+# check CASE -- COMMAND...: the same on the host.
+check() {
+	local case=$1 status=0 before=$FAILED start
+	shift 2
+
+	new_case "$case"
+	start=$(now_ms)
+	step "$GROUP.$case" "$@" >"$CASE_DIR/ktap" 2>"$CASE_DIR/stderr" || status=$?
+	count_ktap "$case" "$CASE_DIR/ktap"
+	count_status "$case" "$status"
+	if [ "$FAILED" -gt "$before" ]; then
+		say "       log: $CASE_DIR/ktap $CASE_DIR/stderr"
+	else
+		say "  ok   $GROUP.$case ($(seconds $(($(now_ms) - start))))"
+	fi
+}

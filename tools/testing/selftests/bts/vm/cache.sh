@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The cache outside of the repository, and the packages of the system. What is
+# in the cache is found by a key made of all that went into it, is made in
+# $SCRATCH and moved to its place when it is complete.
+
+CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
+
+open_cache() {
+	local holder
+
+	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] ||
+		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
+	exec 9>>"$CACHE/lock"
+	if ! flock -n 9; then
+		holder=$(cat "$CACHE/holder" 2>/dev/null)
+		die "another run (process ${holder:-unknown}) uses $CACHE: wait for its end, or set BTS_CACHE"
+	fi
+	echo $$ >"$CACHE/holder"
+	# Whoever left these behind was killed: the lock is ours.
+	rm -rf "$CACHE"/scratch.*
+	SCRATCH=$CACHE/scratch.$$
+	mkdir "$SCRATCH" || die "cannot write $CACHE: free some space"
+}
+
+# need_space MIB WHAT
+need_space() {
+	local free
+
+	free=$(($(df -Pk "$CACHE" | awk 'END { print $4 }') / 1024))
+	[ "$free" -ge "$1" ] ||
+		die "$2 needs $1 MiB in $CACHE, $free are free: make room, or set BTS_CACHE to a larger disk"
+}
+
+# A key from what comes in on standard input.
+key_of() {
+	sha256sum | cut -c1-16
+}
+
+# The contents of files and directories, as one stream for key_of.
+contents() {
+	local path
+
+	for path; do
+		[ ! -e "$path" ] || find "$path" -type f -print0
+	done | sort -z | xargs -0r sha256sum
+}
+
+# Keep the newest COUNT entries of a directory of the cache.
+keep_newest() {
+	local dir=$1 count=$2 entry
+
+	find "$dir" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' 2>/dev/null |
+		sort -rn | tail -n "+$((count + 1))" | cut -d' ' -f2- |
+		while IFS= read -r entry; do
+			rm -rf -- "$entry"
+		done
+}
+
+# Is the command, or a file of the pattern, there?
+present() {
+	case $1 in
+	/*) compgen -G "$1" >/dev/null ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
+
+install_packages() {
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get install -y --no-install-recommends "$@" && return
+	# Perhaps the lists are old, or were never there.
+	apt-get update && apt-get install -y --no-install-recommends "$@"
+}
+
+# need_packages PURPOSE...: install what is missing, or tell how to.
+need_packages() {
+	local package evidence purpose missing=()
+
+	while read -r package evidence purpose; do
+		[[ $package && $package != \#* ]] || continue
+		[[ " $* " = *" $purpose "* ]] || continue
+		present "$evidence" || missing+=("$package")
+	done <"$B/vm/packages"
+	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+		die "packages are missing: apt-get install -y --no-install-recommends ${missing[*]}"
+	fi
+	logged "install ${missing[*]}" "$CACHE/log/packages" install_packages "${missing[@]}" ||
+		die "apt-get cannot install ${missing[*]}: $(reason_in "$CACHE/log/packages"): check the network, see $CACHE/log/packages"
+}

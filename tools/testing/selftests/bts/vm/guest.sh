@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What runs in the guest: our own programs, and tools of this system with
+# their libraries, packed into initramfs archives.
+
+# The directories of gdb's Python without which it does not start.
+GDB_PYTHON=(collections encodings importlib json re)
+
+make_programs() {
+	make -C "$B" -f Makefile -j "$JOBS" OUTPUT="$PROGRAMS" ${CC:+"CC=$CC"} programs
+}
+
+# Sets PROGRAMS (guest/ and host/ below it), BENCH_BIN.
+need_programs() {
+	local log=$CACHE/log/programs
+
+	[ -z "${PROGRAMS:-}" ] || return 0
+	PROGRAMS=$CACHE/programs/$(printf '%s' "$B" | key_of)
+	BENCH_BIN=$PROGRAMS/host
+	logged "build the programs" "$log" make_programs ||
+		die "the programs do not build: $(reason_in "$log"), see $log"
+}
+
+pack() {
+	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"
+}
+
+base_initrd() {
+	local root=$SCRATCH/root key
+
+	key=$(contents "$PROGRAMS/guest" | key_of)
+	INITRD=$CACHE/initrd/$key.cpio
+	[ ! -f "$INITRD" ] || return 0
+	rm -rf "$root"
+	mkdir -p "$root/bt" "$root/etc" "$root/root" "$CACHE/initrd"
+	cp "$PROGRAMS"/guest/* "$root/bt"
+	mv "$root/bt/init" "$root/init"
+	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
+	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"
+	pack "$root" "$SCRATCH/initrd" || die "cannot pack the initramfs: free some space"
+	mv "$SCRATCH/initrd" "$INITRD"
+	keep_newest "$CACHE/initrd" 8
+}
+
+# Print a program of this system and the libraries it loads.
+with_libraries() {
+	echo "$1"
+	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
+}
+
+# Print the files that the tools need. $1 is the directory to make links in.
+tool_files() {
+	local root=$1 tool path dir
+	shift
+
+	for tool; do
+		path=$(command -v "$tool") || die "no program $tool on this system: install it"
+		with_libraries "$(readlink -f "$path")"
+		mkdir -p "$root/$(dirname "$path")"
+		[ ! -L "$path" ] || ln -sf "$(readlink -f "$path")" "$root$path"
+		case $tool in
+		gdb)
+			find /usr/share/gdb -type f -name '*.py'
+			for dir in /usr/lib/python3.[0-9]*; do
+				find "$dir" -maxdepth 1 -name '*.py'
+				(cd "$dir" && find "${GDB_PYTHON[@]}" -name '*.py' -printf "$dir/%p\n")
+			done
+			;;
+		busybox)
+			mkdir -p "$root/bin"
+			busybox --list | while read -r dir; do
+				[ "$dir" = busybox ] || ln -sf /bin/busybox "$root/bin/$dir"
+			done
+			;;
+		esac
+	done
+}
+
+pack_tools() {
+	local root=$SCRATCH/tools file
+
+	rm -rf "$root"
+	mkdir -p "$root"
+	tool_files "$root" "$@" | sort -u | while IFS= read -r file; do
+		mkdir -p "$root/$(dirname "$file")"
+		cp -L "$file" "$root/$file" || exit
+	done
+	pack "$root" "$SCRATCH/tools.cpio"
+}
+
+# initrd_with TOOL...: sets INITRD to the programs and the named tools.
+initrd_with() {
+	local key tools base
+
+	base_initrd
+	[ $# -gt 0 ] || return 0
+	base=$INITRD
+	key=$(for tool; do
+		stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
+	done | cat - <(declare -f tool_files) | key_of)
+	tools=$CACHE/initrd/tools-$key.cpio
+	if [ ! -f "$tools" ]; then
+		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||
+			die "cannot pack $*: $(reason_in "$CACHE/log/tools")"
+		mv "$SCRATCH/tools.cpio" "$tools"
+	fi
+	touch "$base" "$tools"
+	INITRD=$CACHE/initrd/with-tools.cpio
+	cat "$base" "$tools" >"$INITRD" || die "no space left in $CACHE: free some, or set BTS_CACHE"
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Kernels, stock and patched, one build directory for each configuration. They
+# are built in place, so that an edit of one file rebuilds what depends on it.
+
+declare -A KERNELS=()	# those made up to date in this run
+
+# The files of the series that change the kernel, as paths below $REPO.
+series_files() {
+	(
+		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
+			-o -path ./tools/testing/selftests/bts \) -prune -o \
+			-type f ! -path './README' ! -path './COPYING' \
+			! -path './.gitignore' ! -path './MAINTAINERS*.patch' -print
+	)
+}
+
+series_key() {
+	{
+		cd "$REPO" && series_files | sort | tr '\n' '\0' | xargs -0r sha256sum
+		cat "$REPO/series/series"
+	} | key_of
+}
+
+fresh_patched_tree() {
+	rm -rf "$PATCHED"
+	mkdir -p "$CACHE/patched" && cp -al "$LINUX" "$PATCHED"
+}
+
+lay_series() {
+	[ -d "$PATCHED" ] || fresh_patched_tree || return
+	"$REPO/series/apply" "$PATCHED" && return
+	# Was it the tree? An apply that was killed may have left it between two.
+	fresh_patched_tree && "$REPO/series/apply" "$PATCHED"
+}
+
+# Sets PATCHED to a tree that carries the series. Its unchanged files are
+# links to the pristine tree's; series/apply replaces files, it never writes
+# into them.
+need_patched_tree() {
+	local key log=$CACHE/log/series-apply
+
+	need_linux
+	PATCHED=$CACHE/patched/$LINUX_KEY
+	key=$LINUX_STATE-$(series_key)
+	[ "$(cat "$PATCHED.key" 2>/dev/null)" != "$key" ] || return 0
+	rm -f "$PATCHED.key"
+	logged "lay the series over the kernel" "$log" lay_series ||
+		die "the series does not fit: $(tail -n 1 "$log"), see $log"
+	echo "$key" >"$PATCHED.key"
+}
+
+# Print the fragments of a configuration (NAME[,NAME...]) on a tree.
+fragments() {
+	local flavour=$1 names=$2 name
+
+	echo "$B/config"
+	if [ "$flavour" = patched ] && [ -f "$B/config.series" ]; then
+		echo "$B/config.series"
+	fi
+	for name in ${names//,/ }; do
+		[ "$name" = base ] || echo "$B/config.$name"
+	done
+}
+
+check_config_name() {
+	local name
+
+	for name in ${1//,/ }; do
+		[ "$name" = base ] || [ -f "$B/config.$name" ] ||
+			die "no configuration $name: there are $(cd "$B" && echo base config.* | sed 's/config\.//g')"
+	done
+}
+
+# A fragment may take another one of the tree along, and name the architecture:
+# '# include: PATH', '# arch: i386'.
+directive() {
+	local key=$1
+	shift
+	sed -n "s/^# $key: *//p" "$@"
+}
+
+merge_config() {
+	local src=$1 arch=$2 included
+	shift 2
+
+	mapfile -t included < <(directive include "$@")
+	cd "$src" && ARCH=$arch scripts/kconfig/merge_config.sh -n -O "$SCRATCH/config" \
+		"$1" "${included[@]}" "${@:2}"
+}
+
+# Print every option of the fragments that is not in the configuration.
+missing_options() {
+	local config=$1
+	shift
+
+	awk '
+	{
+		if ($1 == "#" && $2 ~ /^CONFIG_/ && $5 == "set")
+			name = $2, value = "n"
+		else if (split($0, part, "=") >= 2 && $0 ~ /^CONFIG_/)
+			name = part[1], value = substr($0, length(name) + 2)
+		else
+			next
+		if (last)
+			have[name] = value
+		else
+			want[name] = value
+	}
+	END {
+		for (name in want) {
+			is = name in have ? have[name] : "n"
+			if (is != want[name])
+				print name "=" want[name]
+		}
+	}' "$@" last=1 "$config" | sort
+}
+
+# make_config FLAVOUR NAMES SRC BUILD: a new .config only if it differs, or
+# everything would be built again.
+make_config() {
+	local flavour=$1 names=$2 src=$3 build=$4 log files missing arch
+
+	log=$CACHE/log/config-$flavour-$names
+	mapfile -t files < <(fragments "$flavour" "$names")
+	arch=$(directive arch "${files[@]}" | tail -n 1)
+	ARCH_OPTION=ARCH=${arch:-x86_64}
+	rm -rf "$SCRATCH/config"
+	mkdir "$SCRATCH/config"
+	logged "configure $flavour $names" "$log" merge_config "$src" "${arch:-x86_64}" "${files[@]}" ||
+		die "cannot configure $flavour $names: $(reason_in "$log"), see $log"
+	missing=$(missing_options "$SCRATCH/config/.config" "${files[@]}" | tr '\n' ' ')
+	[ -z "$missing" ] ||
+		die "options of $names that this kernel did not take: ${missing% }: look at what they depend on"
+	cmp -s "$SCRATCH/config/.config" "$build/.config.merged" && return
+	cp "$SCRATCH/config/.config" "$build/.config"
+	cp "$SCRATCH/config/.config" "$build/.config.merged"
+}
+
+make_kernel() {
+	make -C "$1" O="$2" -j "$JOBS" "$ARCH_OPTION" ${CC:+"CC=$CC"} \
+		KBUILD_BUILD_USER=bts KBUILD_BUILD_HOST=bts \
+		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' bzImage
+}
+
+# The mark stays only if make had no time to remove what it was writing.
+build_in_place() {
+	local build=$1
+
+	[ ! -e "$build.building" ] || rm -rf "$build"
+	mkdir -p "$build"
+	BUILDING=$build.building
+	: >"$BUILDING"
+}
+
+built() {
+	rm -f "$BUILDING"
+	BUILDING=
+}
+
+# need_kernel FLAVOUR NAMES: sets KERNEL to the image, KERNEL_BUILD to the
+# directory it was built in (vmlinux is there).
+need_kernel() {
+	local flavour=$1 names=$2 src state key log
+
+	check_config_name "$names"
+	[ -n "$(series_files)" ] || flavour=stock
+	need_linux
+	src=$LINUX state=$LINUX_STATE
+	if [ "$flavour" = patched ]; then
+		need_patched_tree
+		src=$PATCHED state=$(cat "$PATCHED.key")
+	fi
+	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-$names
+	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
+	[ -z "${KERNELS[$KERNEL_BUILD]:-}" ] || return 0
+	key=$({
+		echo "$state $(${CC:-gcc} --version | head -n 1)"
+		fragments "$flavour" "$names" | xargs cat
+	} | key_of)
+	if [ "$(cat "$KERNEL_BUILD.key" 2>/dev/null)" != "$key" ] || [ ! -f "$KERNEL" ]; then
+		need_space 1000 "a kernel build"
+		rm -f "$KERNEL_BUILD.key"
+		build_in_place "$KERNEL_BUILD"
+		make_config "$flavour" "$names" "$src" "$KERNEL_BUILD"
+		log=$CACHE/log/kernel-$flavour-$names
+		logged "build the $flavour kernel, $names" "$log" make_kernel "$src" "$KERNEL_BUILD" || {
+			built
+			die "the $flavour kernel ($names) does not build: $(reason_in "$log"), see $log"
+		}
+		built
+		echo "$key" >"$KERNEL_BUILD.key"
+	fi
+	KERNELS[$KERNEL_BUILD]=1
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * As much JSON as the emulator's machine protocol needs: quotes inside
+ * strings are escaped, so a key can be looked for in the line as it stands.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vmrun.h"
+
+/* Copy the JSON string behind @s (its opening quote) without the escapes. */
+static void unquote(const char *s, struct buf *text)
+{
+	static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
+
+	for (s++; *s && *s != '"'; s++) {
+		char c = *s;
+
+		if (c == '\\' && s[1]) {
+			const char *esc;
+
+			c = *++s;
+			esc = strchr(from, c);
+			if (esc) {
+				c = to[esc - from];
+			} else if (c == 'u' && strlen(s) > 4) {
+				char hex[5] = { s[1], s[2], s[3], s[4], };
+
+				c = strtoul(hex, NULL, 16);
+				s += 4;
+			}
+		}
+		if (c != '\r')
+			buf_add(text, &c, 1);
+	}
+}
+
+static bool string_of(const char *line, const char *key, struct buf *text)
+{
+	const char *s = strstr(line, key);
+
+	if (!s)
+		return false;
+	s += strlen(key);
+	s += strspn(s, ": ");
+	if (*s != '"')
+		return false;
+	unquote(s, text);
+	return true;
+}
+
+enum qmp_kind qmp_parse(const char *line, struct buf *text)
+{
+	text->len = 0;
+	if (strstr(line, "\"QMP\""))
+		return QMP_GREETING;
+	if (strstr(line, "\"event\"")) {
+		if (!strstr(line, "\"SHUTDOWN\""))
+			return QMP_OTHER;
+		string_of(line, "\"reason\"", text);
+		return QMP_SHUTDOWN;
+	}
+	if (string_of(line, "\"return\"", text))
+		return QMP_OUTPUT;
+	if (strstr(line, "\"error\"")) {
+		string_of(line, "\"desc\"", text);
+		return QMP_OUTPUT;
+	}
+	return QMP_OTHER;
+}
+
+void qmp_request(const char *command, struct buf *out)
+{
+	static const char head[] =
+		"{\"execute\": \"human-monitor-command\", \"arguments\": {\"command-line\": \"";
+	static const char tail[] = "\"}}\n";
+
+	buf_add(out, head, strlen(head));
+	for (; *command; command++) {
+		if (*command == '"' || *command == '\\')
+			buf_add(out, "\\", 1);
+		if ((unsigned char)*command >= ' ')
+			buf_add(out, command, 1);
+	}
+	buf_add(out, tail, strlen(tail));
+}

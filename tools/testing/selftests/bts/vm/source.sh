@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Where sources come from: Debian's linux-source package and Debian's source
+# package of the emulator, through an apt configuration of our own, or the
+# directories that the user names.
+
+MIRROR=${BTS_MIRROR:-http://deb.debian.org}
+LINUX_PACKAGE=linux-source-6.12
+
+# Debian's apt with lists and archives in the cache; the system's are not read.
+own_apt() {
+	local dir=$CACHE/apt
+
+	apt-get -q -o Dir::Etc::sourcelist="$dir/sources.list" \
+		-o Dir::Etc::sourceparts=- \
+		-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir" \
+		-o Dir::State::status=/dev/null -o APT::Sandbox::User="$(id -un)" \
+		-o Acquire::Languages=none -o Acquire::Retries=2 "$@"
+}
+
+# own_apt_lists TYPE: deb or deb-src, for the release that has both packages.
+own_apt_lists() {
+	local dir=$CACHE/apt signed=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
+	cat >"$dir/sources.list" <<-END
+		$1 [signed-by=$signed] $MIRROR/debian bookworm main
+		$1 [signed-by=$signed] $MIRROR/debian-security bookworm-security main
+	END
+	own_apt update -o APT::Update::Error-Mode=any
+}
+
+download_linux() {
+	own_apt_lists deb && cd "$SCRATCH" && own_apt download "$LINUX_PACKAGE" &&
+		dpkg-deb --fsys-tarfile "$LINUX_PACKAGE"_*.deb |
+		tar -x ./usr/src/$LINUX_PACKAGE.tar.xz
+}
+
+unpack_linux() {
+	mkdir "$SCRATCH/linux" &&
+		tar -xJf "$1" -C "$SCRATCH/linux" --strip-components=1
+}
+
+# The system's package if it is installed, else a copy in the cache.
+linux_archive() {
+	ARCHIVE=/usr/src/$LINUX_PACKAGE.tar.xz
+	[ ! -f "$ARCHIVE" ] || return 0
+	ARCHIVE=$CACHE/$LINUX_PACKAGE.tar.xz
+	[ ! -f "$ARCHIVE" ] || return 0
+	need_space 400 "$LINUX_PACKAGE"
+	logged "download $LINUX_PACKAGE" "$CACHE/log/linux-download" download_linux ||
+		die "cannot fetch $LINUX_PACKAGE from $MIRROR: check the network, or give --kernel DIR; see $CACHE/log/linux-download"
+	mv "$SCRATCH/usr/src/$LINUX_PACKAGE.tar.xz" "$ARCHIVE"
+}
+
+# A tree that the user named is copied: it may be in use, or built in.
+copy_kernel_dir() {
+	rsync -ai --delete --exclude=/.git "$KERNEL_DIR/" "$LINUX/" || return
+	[ ! -e "$LINUX/.config" ] && [ ! -d "$LINUX/include/config" ] ||
+		make -s -C "$LINUX" mrproper
+}
+
+kernel_from_dir() {
+	local dir
+
+	dir=$(cd "$KERNEL_DIR" 2>/dev/null && pwd -P) ||
+		die "--kernel $KERNEL_DIR: no such directory: give a Linux source tree"
+	[ -f "$dir/Kbuild" ] && [ -d "$dir/arch/x86" ] && grep -qs '^PATCHLEVEL = ' "$dir/Makefile" ||
+		die "--kernel $KERNEL_DIR is not a Linux source tree: give the top directory of one"
+	[ ! -e "$dir/.bts-series" ] ||
+		die "--kernel $KERNEL_DIR carries the series already: give a pristine tree"
+	LINUX_KEY=dir-$(printf '%s' "$dir" | key_of)
+	LINUX=$CACHE/linux/$LINUX_KEY
+	[ -d "$LINUX" ] || need_space 6000 "a copy of $KERNEL_DIR with its builds"
+	mkdir -p "$LINUX"
+	logged "copy $KERNEL_DIR" "$CACHE/log/linux-copy" copy_kernel_dir ||
+		die "cannot copy $KERNEL_DIR: $(reason_in "$CACHE/log/linux-copy")"
+	if [ -s "$CACHE/log/linux-copy" ] || [ ! -e "$LINUX.state" ]; then
+		rm -rf "$CACHE/patched/$LINUX_KEY"
+		now_ms >"$LINUX.state"
+	fi
+	LINUX_STATE=$(cat "$LINUX.state")
+}
+
+# Sets LINUX to a pristine tree, LINUX_KEY to its name in the cache, and
+# LINUX_STATE to what changes whenever it does.
+need_linux() {
+	[ -z "$LINUX" ] || return 0
+	if [ -n "$KERNEL_DIR" ]; then
+		kernel_from_dir
+		return
+	fi
+	linux_archive
+	LINUX_KEY=$(stat -Lc '%s %Y' "$ARCHIVE" | key_of)
+	LINUX_STATE=$LINUX_KEY
+	LINUX=$CACHE/linux/$LINUX_KEY
+	[ ! -d "$LINUX" ] || return 0
+	need_space 5000 "the kernel source with its builds"
+	logged "unpack $(basename "$ARCHIVE")" "$CACHE/log/linux-unpack" unpack_linux "$ARCHIVE" ||
+		die "cannot unpack $ARCHIVE: $(reason_in "$CACHE/log/linux-unpack"): reinstall $LINUX_PACKAGE"
+	mkdir -p "$CACHE/linux"
+	mv "$SCRATCH/linux" "$LINUX"
+}
+
+download_qemu() {
+	own_apt_lists deb-src && mkdir -p "$SCRATCH/qemu-source" &&
+		cd "$SCRATCH/qemu-source" && own_apt source --download-only qemu
+}
+
+# The source package, unless the user has a tree.
+need_qemu_archive() {
+	[ ! -d "$CACHE/qemu-source" ] || return 0
+	need_space 1500 "the emulator's source with its build"
+	logged "download the emulator's source" "$CACHE/log/qemu-download" download_qemu ||
+		die "cannot fetch QEMU's source from $MIRROR: check the network, or set QEMU_SRC; see $CACHE/log/qemu-download"
+	mv "$SCRATCH/qemu-source" "$CACHE/qemu-source"
+}
+
+unpack_qemu() {
+	if [ -n "${QEMU_SRC:-}" ]; then
+		cp -a "$QEMU_SRC" "$1"
+	else
+		dpkg-source --no-check -x "$CACHE"/qemu-source/*.dsc "$1"
+	fi
+}
+
+# A writable pristine tree of the emulator's source at DIR.
+unpack_qemu_source() {
+	local log=$CACHE/log/qemu-unpack
+
+	[ -z "${QEMU_SRC:-}" ] || [ -f "$QEMU_SRC/target/i386/cpu.c" ] ||
+		die "QEMU_SRC=$QEMU_SRC is not a QEMU source tree: give the top directory of one, version 7.2"
+	logged "unpack the emulator's source" "$log" unpack_qemu "$1" ||
+		die "cannot unpack the emulator's source: $(reason_in "$log"): remove $CACHE/qemu-source"
+}

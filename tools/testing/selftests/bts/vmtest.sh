@@ -1,0 +1,219 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The project's front door: builds a kernel, an emulated machine that has a
+# Debug Store, and the programs to test them with; boots and measures.
+
+B=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+REPO=$(cd "$B/../../../.." && pwd -P)
+export LC_ALL=C
+
+TTY=
+[ ! -t 2 ] || TTY=1
+VERBOSE=
+SLOW=
+FLAVOUR=patched
+CONFIG=base
+CPU=Skylake-Client
+SMP=1
+PTI=
+CPL_RULE=after
+KERNEL_DIR=
+JOBS=$(nproc)
+
+for part in base cache source kernel emulator guest boot lint measure; do
+	# shellcheck source=/dev/null
+	[ ! -f "$B/vm/$part.sh" ] || . "$B/vm/$part.sh"
+done
+
+usage() {
+	cat <<-'END'
+	usage: vmtest.sh [COMMAND] [OPTION...]
+
+	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
+	  measure           the table of figures
+	  shell             an interactive guest
+	  build             kernel, emulator and programs, without a test
+	  lint [--fast]     check the sources
+	  list              groups, configurations
+	  clean             remove the cache
+	  help              this
+
+	  --stock           the unpatched kernel
+	  --config NAME     kernel configuration: base, debug, ... (see list)
+	  --cpu MODEL       processor model of the emulator [Skylake-Client]
+	  --smp N           processors of the guest [1]
+	  --pti on|off      page-table isolation [as the kernel decides: on]
+	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
+	  --kernel DIR      a pristine kernel tree instead of Debian's linux-source-6.12
+	  --slow            the slow groups too
+	  -j N              jobs of a build [number of processors]
+	  -v                every result, and the guest's console as it comes
+
+	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
+	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
+	that is built), CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
+	END
+}
+
+# The word behind an option.
+value_of() {
+	[ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value: see vmtest.sh help"
+	printf '%s' "$2"
+}
+
+number_of() {
+	case $2 in
+	*[!0-9]* | '' | 0) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
+	esac
+	[ "$2" -le "$3" ] || die "$1 $2: $3 at most"
+	printf '%s' "$2"
+}
+
+one_of() {
+	local option=$1 value=$2
+	shift 2
+	[[ " $* " = *" $value "* ]] || die "$option ${value:-without a value}: choose one of: $*"
+	printf '%s' "$value"
+}
+
+# Print the groups, one a line. The second line of a group's file is
+# '# NAME: what it shows', or '# NAME (slow): ...'.
+group_names() {
+	local file name
+
+	for file in "$B"/groups/*.sh; do
+		name=${file##*/}
+		name=${name%.sh}
+		[ "$1" = all ] || ! is_slow "$name" || continue
+		echo "$name"
+	done
+}
+
+is_slow() {
+	sed -n 2,3p "$B/groups/$1.sh" | grep -q '^# [a-z0-9]* (slow):'
+}
+
+run_group() {
+	GROUP=$1
+	say "$GROUP"
+	# shellcheck source=/dev/null
+	. "$B/groups/$GROUP.sh"
+	"group_$GROUP"
+}
+
+cmd_test() {
+	local group groups=("$@")
+
+	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
+	for group in "${groups[@]}"; do
+		[ -f "$B/groups/$group.sh" ] ||
+			die "no group $group: there are $(group_names all | tr '\n' ' ')"
+	done
+	check_config_name "$CONFIG"
+	prepare build tools
+	mkdir -p "$CACHE/results"
+	keep_newest "$CACHE/results" 5
+	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
+	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	for group in "${groups[@]}"; do
+		run_group "$group"
+	done
+	[ "$FAILED" -eq 0 ] || say "logs: $RESULTS"
+	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+	[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]
+}
+
+# prepare PURPOSE...: the cache, and the packages for it.
+prepare() {
+	open_cache
+	set_traps
+	need_packages "$@"
+}
+
+cmd_build() {
+	check_config_name "$CONFIG"
+	prepare build
+	need_kernel "$FLAVOUR" "$CONFIG"
+	need_emulator
+	need_programs
+	say "kernel    $KERNEL"
+	say "emulator  $QEMU"
+	say "programs  $PROGRAMS"
+}
+
+cmd_shell() {
+	check_config_name "$CONFIG"
+	prepare build shell
+	boot_options kernel="$FLAVOUR" tools=busybox --
+	need_emulator
+	need_kernel "$FLAVOUR" "$CONFIG"
+	need_programs
+	initrd_with busybox
+	emulator_command
+	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
+	"${COMMAND[@]}" -serial mon:stdio
+}
+
+cmd_list() {
+	local name
+
+	echo "groups:"
+	for name in $(group_names all); do
+		sed -n 's/^# \([a-z0-9]*\( (slow)\)\?: .*\)/  \1/p' "$B/groups/$name.sh" | head -n 1
+	done
+	echo "configurations:"
+	echo "  base"
+	for name in "$B"/config.*; do
+		[ ! -f "$name" ] || [ "$name" = "$B/config.series" ] || echo "  ${name##*/config.}"
+	done
+}
+
+cmd_clean() {
+	[ -e "$CACHE/lock" ] || {
+		say "no cache at $CACHE"
+		return
+	}
+	open_cache
+	rm -rf "${CACHE:?}"/*
+	say "$CACHE is empty"
+}
+
+ARGUMENTS=()
+FAST=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--stock) FLAVOUR=stock ;;
+	--config) CONFIG=$(value_of "$@") || exit ; shift ;;
+	--cpu) CPU=$(value_of "$@") || exit ; shift ;;
+	--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
+	--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
+	--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
+	--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
+	-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
+	-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
+	-v) VERBOSE=1 ;;
+	--slow) SLOW=all ;;
+	--no-slow) SLOW= ;;
+	--fast) FAST=--fast ;;
+	--tsv) ARGUMENTS+=("$1") ;;
+	-h | --help) ARGUMENTS=(help) ; break ;;
+	-*) die "no option $1: see vmtest.sh help" ;;
+	*) ARGUMENTS+=("$1") ;;
+	esac
+	shift
+done
+
+COMMAND_NAME=${ARGUMENTS[0]:-test}
+ARGUMENTS=("${ARGUMENTS[@]:1}")
+case $COMMAND_NAME in
+test) cmd_test "${ARGUMENTS[@]}" ;;
+measure) cmd_measure "${ARGUMENTS[@]}" ;;
+lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
+shell | build | list | clean)
+	[ ${#ARGUMENTS[@]} -eq 0 ] || die "$COMMAND_NAME takes no ${ARGUMENTS[0]}: see vmtest.sh help"
+	"cmd_$COMMAND_NAME"
+	;;
+help) usage ;;
+*) die "no command $COMMAND_NAME: see vmtest.sh help" ;;
+esac
