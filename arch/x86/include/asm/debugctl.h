@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _ASM_X86_DEBUGCTL_H
+#define _ASM_X86_DEBUGCTL_H
+
+/*
+ * DEBUGCTL belongs to several owners, bit by bit, and every one of them
+ * changes it from NMI or from where an NMI may hit. So the truth is a copy in
+ * memory, one per CPU: an owner changes its own bits of the copy with one
+ * compare-and-exchange, then writes the copy to the MSR until both agree.
+ *
+ * The MSR is never read back. The processor clears bits in it on its own:
+ * LBR and BTF with each #DB, LBR when a PMI freezes it, everything at a VM
+ * exit on Intel; debugctl_sync() puts them back. What somebody pokes into
+ * /dev/cpu/N/msr lasts until the next write from here.
+ */
+
+#include <linux/build_bug.h>
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+
+#include <asm/msr.h>
+#include <asm/processor.h>
+
+/* Who owns which bits of DEBUGCTL: nobody writes a bit of another owner. */
+#define DEBUGCTL_STEP		DEBUGCTLMSR_BTF
+#define DEBUGCTL_LBR		(DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
+#define DEBUGCTL_BTS		(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
+				 DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
+#define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
+#define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
+
+/* Bits that the copy keeps as the firmware left them, besides the owned ones. */
+#define DEBUGCTL_UNOWNED	(DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI | DEBUGCTLMSR_RTM_DEBUG)
+#define DEBUGCTL_OWNED		(DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_BTS | \
+				 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)
+
+/* For constants only: is there one owner who has all of these bits? */
+static __always_inline bool debugctl_one_owner(unsigned long mask)
+{
+	return !(mask & ~DEBUGCTL_STEP) || !(mask & ~DEBUGCTL_LBR) ||
+	       !(mask & ~DEBUGCTL_BTS) || !(mask & ~DEBUGCTL_SMM) ||
+	       !(mask & ~DEBUGCTL_BUSLOCK);
+}
+
+DECLARE_PER_CPU(unsigned long, debugctl_copy);
+
+/* Processors before the P6 have no DEBUGCTL. */
+static __always_inline bool debugctl_exists(void)
+{
+	return IS_ENABLED(CONFIG_X86_DEBUGCTLMSR) || boot_cpu_data.x86 >= 6;
+}
+
+/**
+ * debugctl_get - What DEBUGCTL of this CPU is set to
+ *
+ * Return: the copy; the MSR itself may lack what the processor just cleared.
+ */
+static __always_inline unsigned long debugctl_get(void)
+{
+	return this_cpu_read(debugctl_copy);
+}
+
+/**
+ * debugctl_sync - Write the copy to the MSR of this CPU
+ *
+ * Call it with interrupts off or from NMI, where the processor has changed
+ * the MSR by itself. An NMI or #DB between the read and the write may change
+ * the copy and write the MSR; the second read sees that, and the stale value
+ * is overwritten before anything else runs here.
+ */
+static __always_inline void debugctl_sync(void)
+{
+	unsigned long val;
+
+	do {
+		val = this_cpu_read(debugctl_copy);
+		wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != this_cpu_read(debugctl_copy)));
+}
+
+/* An NMI or #DB in the middle makes the compare fail. */
+static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
+{
+	unsigned long old = this_cpu_read(debugctl_copy), new;
+
+	do {
+		new = (old & ~mask) | (val & mask);
+	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
+}
+
+/**
+ * debugctl_write_field - Change one owner's bits of DEBUGCTL on this CPU
+ * @mask: the bits to change, a constant inside one of the owners' masks
+ * @val: their new value
+ *
+ * Call it with interrupts off or from NMI. It writes the MSR even if the copy
+ * stays as it is: the level that an NMI interrupted may not have come to its
+ * own write yet. Inlined and straight-line, because perf stops the LBRs with
+ * it and wants to keep what they hold.
+ */
+static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
+{
+	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_one_owner(mask));
+	lockdep_assert_irqs_disabled();
+
+	if (!debugctl_exists())
+		return;
+
+	__debugctl_change(mask, val);
+	debugctl_sync();
+}
+
+/**
+ * debugctl_cleared - Tell that the processor has cleared bits of DEBUGCTL
+ * @mask: the bits
+ *
+ * For a PMI that froze the LBRs: whoever writes DEBUGCTL before perf is done
+ * with them must not start them again.
+ */
+static __always_inline void debugctl_cleared(unsigned long mask)
+{
+	this_cpu_and(debugctl_copy, ~mask);
+}
+
+/**
+ * debugctl_load_guest - Run a guest with its own DEBUGCTL
+ * @val: the guest's value
+ *
+ * Only for SVM, between CLGI and STGI: no NMI comes between this and the
+ * debugctl_sync() after the exit.
+ */
+static __always_inline void debugctl_load_guest(unsigned long val)
+{
+	wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+}
+
+int debugctl_try_field(unsigned long mask, unsigned long val);
+int debugctl_claim(unsigned long mask);
+void debugctl_release(unsigned long mask);
+void debugctl_cpu_init(void);
+void debugctl_resume(void);
+void debugctl_emergency_stop_bts(void);
+
+#endif /* _ASM_X86_DEBUGCTL_H */
