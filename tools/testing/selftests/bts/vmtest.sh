@@ -105,12 +105,12 @@ run_group() {
 cmd_test() {
 	local group groups=("$@")
 
+	check_config_name "$CONFIG"
 	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
 	for group in "${groups[@]}"; do
 		[ -f "$B/groups/$group.sh" ] ||
 			die "no group $group: there are $(group_names all | tr '\n' ' ')"
 	done
-	check_config_name "$CONFIG"
 	prepare build tools
 	mkdir -p "$CACHE/results"
 	keep_newest "$CACHE/results" 5

@@ -7,10 +7,13 @@ SCRATCH=	# half-built things, removed whatever happens
 UNFINISHED=	# the same, where it has to be made in its place
 BUILDING=	# the mark of a build directory that make is writing to
 
+# The screen, also where a step's output goes to a log.
+exec 8>&2
+
 # What is wrong, and what to do about it: one line, exit 2.
 die() {
 	clear_line
-	echo "vmtest.sh: $*" >&2
+	echo "vmtest.sh: $*" >&8
 	exit 2
 }
 
@@ -20,7 +23,7 @@ say() {
 }
 
 clear_line() {
-	[ -z "$TTY" ] || printf '\r\033[K' >&2
+	[ -z "$TTY" ] || printf '\r\033[K' >&8
 }
 
 now_ms() {
@@ -63,7 +66,7 @@ on_exit() {
 
 on_signal() {
 	clear_line
-	echo "vmtest.sh: interrupted; nothing half-built is kept" >&2
+	echo "vmtest.sh: interrupted; nothing half-built is kept" >&8
 	exit 130
 }
 
@@ -78,9 +81,9 @@ show_progress() {
 	local label=$1 elapsed=$2
 
 	if [ -n "$TTY" ]; then
-		[ "$elapsed" -lt 2 ] || printf '\r\033[K  ...  %s  %d s' "$label" "$elapsed" >&2
+		[ "$elapsed" -lt 2 ] || printf '\r\033[K  ...  %s  %d s' "$label" "$elapsed" >&8
 	elif [ "$elapsed" -eq 2 ] || { [ "$elapsed" -gt 2 ] && [ $((elapsed % 30)) -eq 0 ]; }; then
-		printf '  ...  %s  %d s\n' "$label" "$elapsed" >&2
+		printf '  ...  %s  %d s\n' "$label" "$elapsed" >&8
 	fi
 }
 

@@ -96,12 +96,15 @@ missing_options() {
 
 	awk '
 	{
-		if ($1 == "#" && $2 ~ /^CONFIG_/ && $5 == "set")
-			name = $2, value = "n"
-		else if (split($0, part, "=") >= 2 && $0 ~ /^CONFIG_/)
-			name = part[1], value = substr($0, length(name) + 2)
-		else
+		if ($1 == "#" && $2 ~ /^CONFIG_/ && $5 == "set") {
+			name = $2
+			value = "n"
+		} else if (/^CONFIG_[A-Za-z0-9_]*=/) {
+			name = substr($0, 1, index($0, "=") - 1)
+			value = substr($0, length(name) + 2)
+		} else {
 			next
+		}
 		if (last)
 			have[name] = value
 		else
@@ -113,7 +116,7 @@ missing_options() {
 			if (is != want[name])
 				print name "=" want[name]
 		}
-	}' "$@" last=1 "$config" | sort
+	}' "$@" last=1 "$config"
 }
 
 # make_config FLAVOUR NAMES SRC BUILD: a new .config only if it differs, or
@@ -129,9 +132,10 @@ make_config() {
 	mkdir "$SCRATCH/config"
 	logged "configure $flavour $names" "$log" merge_config "$src" "${arch:-x86_64}" "${files[@]}" ||
 		die "cannot configure $flavour $names: $(reason_in "$log"), see $log"
-	missing=$(missing_options "$SCRATCH/config/.config" "${files[@]}" | tr '\n' ' ')
+	missing=$(missing_options "$SCRATCH/config/.config" "${files[@]}") ||
+		die "cannot compare the configuration with its fragments: install mawk"
 	[ -z "$missing" ] ||
-		die "options of $names that this kernel did not take: ${missing% }: look at what they depend on"
+		die "options of $names that this kernel did not take: ${missing//$'\n'/ }: look at what they depend on"
 	cmp -s "$SCRATCH/config/.config" "$build/.config.merged" && return
 	cp "$SCRATCH/config/.config" "$build/.config"
 	cp "$SCRATCH/config/.config" "$build/.config.merged"

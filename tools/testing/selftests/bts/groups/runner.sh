@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+# runner: whatever goes wrong in a guest, the runner reports a failure
+# shellcheck shell=bash
+
+# must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: the boot has to fail,
+# and to say why.
+must_fail() {
+	local case=$1 reason=$2 passed=$PASSED failed=$FAILED skipped=$SKIPPED
+	shift 2
+
+	FAILURES=()
+	QUIET=1
+	boot "$case" smp=1 "$@"
+	QUIET=
+	PASSED=$passed FAILED=$failed SKIPPED=$skipped
+	if [ ${#FAILURES[@]} -eq 0 ]; then
+		fail "$case" "was not noticed, see $CASE_DIR"
+	elif ! printf '%s\n' "${FAILURES[@]}" | grep -Eq "$reason"; then
+		fail "$case" "expected '$reason', but: ${FAILURES[*]}"
+	else
+		pass "$case"
+	fi
+}
+
+# must_refuse CASE MESSAGE COMMAND...: exit 2 and one line.
+must_refuse() {
+	local case=$1 message=$2 output status=0
+	shift 2
+
+	output=$("$@" 2>&1) || status=$?
+	if [ "$status" -eq 2 ] && [[ $output = *"$message"* && $output != *$'\n'* ]]; then
+		pass "$case"
+	else
+		fail "$case" "expected exit 2 and '$message', but: $status '$output'"
+	fi
+}
+
+faulty_guests() {
+	must_fail splat 'splat: .*WARNING: planted' -- misbehave splat
+	must_fail panic 'splat: .*Kernel panic' -- misbehave panic
+	must_fail taint 'splat: kernel tainted' -- misbehave taint
+	must_fail stall 'stall: no output for 4 s' stall=4 -- misbehave stall
+	must_fail time-out 'time-out: not over after 8 s' timeout=8 -- misbehave endless
+	must_fail not-ok '^not-ok\.planted ' -- misbehave not-ok
+	must_fail not-ok-hidden '^not-ok-hidden\.planted ' -- misbehave not-ok-hidden
+	must_fail plan '^plan\.plan 3 results planned, 1 came' -- misbehave plan
+	must_fail exit '^exit exit status 3' -- misbehave exit
+	must_fail signal '^signal killed by signal 11' -- misbehave signal
+	must_fail restart 'reboot: the guest reset itself' -- misbehave restart
+	must_fail off 'lost: no word of PID 1' -- misbehave off
+	must_fail quit 'lost: no word of PID 1' -- misbehave quit
+	must_fail no-program 'exit status 127' -- no-such-program
+	must_fail no-machine 'emulator: exit status 1' qemu="-device no-such-device" -- misbehave exit
+	must_fail not-expected 'expected, but: ok' expect=splat -- hello 1 on
+}
+
+faulty_lists() {
+	local list=$CASE_DIR/list vmrun=$BENCH_BIN/vmrun
+
+	printf '# SPDX-License-Identifier: GPL-2.0\n\nWARNING:\n! harmless\n' >"$list"
+	must_refuse splats.no-reason "without its reason" "$vmrun" -d "$CASE_DIR" -S "$list" -- true
+	printf 'WARNING: (\n' >"$list"
+	must_refuse splats.bad-pattern "correct the pattern" "$vmrun" -d "$CASE_DIR" -S "$list" -- true
+	: >"$list"
+	must_refuse splats.empty "holds no pattern" "$vmrun" -d "$CASE_DIR" -S "$list" -- true
+}
+
+faulty_commands() {
+	local vmtest=$B/vmtest.sh
+
+	must_refuse option "no option --frob" "$vmtest" --frob
+	must_refuse command "no command frob" "$vmtest" frob
+	must_refuse group "no group frob" "$vmtest" test frob
+	must_refuse config "no configuration frob" "$vmtest" build --config frob
+	must_refuse value "choose one of: on off" "$vmtest" --pti maybe
+	must_refuse number "give a number from 1" "$vmtest" --smp 0
+	must_refuse locked "another run (process $$)" "$vmtest" build
+	must_refuse no-tree "is not a Linux source tree" \
+		env BTS_CACHE="$CASE_DIR/cache" "$vmtest" build --kernel "$B"
+	must_refuse no-cache "set BTS_CACHE" env BTS_CACHE=/proc/none "$vmtest" build
+}
+
+group_runner() {
+	faulty_guests
+	new_case faulty-lists
+	faulty_lists
+	new_case faulty-commands
+	faulty_commands
+}
