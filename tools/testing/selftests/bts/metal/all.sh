@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The bare-metal test over the whole matrix: layouts, CPL rules, ways to run the emulator.
+# One line a boot; of a boot that fails, the checks that failed.
+# Usage: all.sh QEMU [JOBS]; environment as for run.sh.
+
+here=$(dirname "$(readlink -f "$0")")
+qemu=${1:-} jobs=${2:-2}
+[ -x "$qemu" ] || { echo "metal/all.sh: '$qemu' is no QEMU; say: all.sh QEMU [JOBS]" >&2; exit 2; }
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+export O=${O:-$tmp} here qemu tmp
+
+make -s -C "$here" O="$O" || { echo "metal/all.sh: the test does not build" >&2; exit 2; }
+
+matrix() {
+	for layout in 64 32; do
+		for rule in after before either; do
+			for mode in "" " --icount" " --singlestep"; do
+				echo "--layout $layout --rule $rule$mode"
+			done
+		done
+		echo "--layout $layout --plain"
+		echo "--layout $layout --abort"
+	done
+}
+
+one() {
+	local out=$tmp/${1// /_}
+
+	# shellcheck disable=SC2086 # several options
+	"$here/run.sh" "$qemu" $1 >"$out" 2>&1
+	echo $? >"$out.status"
+}
+export -f one
+
+matrix | xargs -d '\n' -n 1 -P "$jobs" bash -c 'one "$1"' one
+
+n=0 failed=0
+echo "KTAP version 1"
+echo "1..$(matrix | wc -l)"
+while read -r options; do
+	n=$((n + 1))
+	out=$tmp/${options// /_}
+	text="$n - metal ${options//--/}: $(grep -c '^ok' "$out") checks"
+	if [ "$(cat "$out.status")" = 0 ]; then
+		echo "ok $text"
+	else
+		failed=$((failed + 1))
+		grep -v -e '^ok' -e '^KTAP' -e '^1\.\.' -e '^# total' "$out" | sed 's/^\(# \)\?/# /'
+		echo "not ok $text passed"
+	fi
+done < <(matrix)
+[ $failed = 0 ]

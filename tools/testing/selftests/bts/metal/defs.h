@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Numbers that the C and the assembly files share. */
+#ifndef METAL_DEFS_H
+#define METAL_DEFS_H
+
+#define MSR_APIC_BASE		0x1b
+#define MSR_PMC0		0xc1
+#define MSR_SYSENTER_CS		0x174
+#define MSR_SYSENTER_ESP	0x175
+#define MSR_SYSENTER_EIP	0x176
+#define MSR_MISC_ENABLE		0x1a0
+#define MSR_DEBUGCTL		0x1d9
+#define MSR_FIXED_CTR0		0x309
+#define MSR_GLOBAL_STATUS	0x38e
+#define MSR_GLOBAL_CTRL		0x38f
+#define MSR_GLOBAL_OVF_CTRL	0x390
+#define MSR_DS_AREA		0x600
+#define MSR_EFER		0xc0000080
+#define MSR_STAR		0xc0000081
+#define MSR_LSTAR		0xc0000082
+#define MSR_FMASK		0xc0000084
+
+#define DBG_LBR			0x1
+#define DBG_BTF			0x2
+#define DBG_TR			0x40
+#define DBG_BTS			0x80
+#define DBG_BTINT		0x100
+#define DBG_OFF_OS		0x200
+#define DBG_OFF_USR		0x400
+#define DBG_ON			0xc0
+#define DBG_STEP		0x3	/* LBR and BTF beside */
+
+#define FL_TF			0x100
+#define FL_IF			0x200
+#define FL_VM			0x20000
+#define FL_IOPL3		0x3000
+
+#define CR0_PE			1
+#define CR0_WP			(1 << 16)
+#define CR0_PG			(1 << 31)
+#define CR4_PSE			(1 << 4)
+#define CR4_PAE			(1 << 5)
+#define CR4_PCE			(1 << 8)
+#define CR4_SMAP		(1 << 21)
+
+/* The order serves SYSCALL, SYSRET, SYSENTER and SYSEXIT at once. */
+#define SEL_KCODE		0x08
+#define SEL_KDATA		0x10
+#define SEL_UCODE32		0x18
+#define SEL_UDATA		0x20
+#define SEL_UCODE		0x28
+#define SEL_UDATA2		0x30
+#define SEL_KCODE32		0x38
+#define SEL_KCODE32_BASE	0x40
+#define SEL_TSS			0x48
+#define SEL_CALLGATE		0x58
+#define SEL_TSS32_A		0x68
+#define SEL_TSS32_B		0x70
+#define SEL_TASKGATE		0x78
+#define SEL_ABSENT		0x80
+#define SEL_KCODE32_WRAP	0x88
+#define SEL_LIMIT		0x90
+#define RPL3			3
+
+/* Bases of the two odd code segments; the second makes addresses wrap at 4 GiB. */
+#define CODE_BASE		0x80000
+#define WRAP_BASE		0xfff00000
+#define WRAP_OFFSET		0x100000	/* 4 GiB - WRAP_BASE */
+
+/* The same memory, executed at the top of the address space. */
+#define HIGH			0xffffffff80000000
+
+/* 4 KiB pages, supervisor only, holding the Debug Store */
+#define WIN			0x40000000
+#define WIN_PAGES		6
+#define BUF			(WIN + 0x1000)
+#define HOLE			0x40100000	/* in the window, never mapped */
+
+#define APIC			0xfee00000
+#define APIC_EOI		0xb0
+#define APIC_SVR		0xf0
+#define APIC_ICR		0x300
+#define APIC_ICR_HIGH		0x310
+#define APIC_LVTT		0x320
+#define APIC_LVTPC		0x340
+#define APIC_TMICT		0x380
+#define APIC_TDCR		0x3e0
+#define LVT_NMI			(4 << 8)
+#define LVT_MASKED		(1 << 16)
+
+#define VEC_DB			1
+#define VEC_NMI			2
+#define VEC_BP			3
+#define VEC_OF			4
+#define VEC_UD			6
+#define VEC_NP			11
+#define VEC_GP			13
+#define VEC_PF			14
+#define VEC_TIMER		0x41
+#define VEC_IPI			0x42
+#define VEC_PMI			0x43
+#define VEC_TASK		0x50
+#define VEC_EXIT		0x80
+
+/* Copied below 1 MiB: the code of the second CPU, and of virtual-8086 mode. */
+#define LOW_CODE		0x9000
+#define LOW_VARS		0xa000
+#define LOW_DS			0xb000
+#define LOW_STACK		0xe000
+
+#define PORT_PM1A		0x604
+#define PM1A_OFF		0x2000
+
+/* flags of a case, added up */
+#define ONCE			1	/* one run: the CPL filter would move the PMI */
+#define LEGACY			2	/* protected mode without long mode */
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* 16-bit code, run as a copy: the second CPU's (at LOW_CODE), and that of SMM. */
+#include "defs.h"
+
+.macro SET_MSR msr, value
+	mov	$\msr, %ecx
+	mov	$\value, %eax
+	xor	%edx, %edx
+	wrmsr
+.endm
+
+	.text
+	.code16
+	.globl	ap_code, ap_code_end, ap_first, ap_first_to, ap_second, ap_second_to
+ap_code:
+	cli
+	xor	%ax, %ax
+	mov	%ax, %ds
+	cmpl	$0, LOW_VARS
+	jne	2f
+	SET_MSR	MSR_DS_AREA, LOW_DS
+	SET_MSR	MSR_DEBUGCTL, DBG_ON
+ap_first:
+	jmp	ap_first_to
+	nop
+ap_first_to:
+	movl	$1, LOW_VARS + 4
+1:	hlt
+	jmp	1b
+
+	/* after INIT */
+2:	mov	$MSR_DEBUGCTL, %ecx
+	rdmsr
+	mov	%eax, LOW_VARS + 8
+	mov	$MSR_DS_AREA, %ecx
+	rdmsr
+	mov	%eax, LOW_VARS + 12
+	jmp	3f
+	nop
+3:	SET_MSR	MSR_DS_AREA, LOW_DS
+	jmp	4f
+	nop
+4:	SET_MSR	MSR_DEBUGCTL, DBG_ON
+ap_second:
+	jmp	ap_second_to
+	nop
+ap_second_to:
+	SET_MSR	MSR_DEBUGCTL, 0
+	movl	$2, LOW_VARS + 4
+5:	hlt
+	jmp	5b
+ap_code_end:
+
+	.globl	smm_code, smm_code_end
+smm_code:
+	jmp	1f
+	nop
+1:	mov	$3, %cx
+2:	loop	2b
+	xor	%ax, %ax
+	mov	%ax, %ds
+	incl	LOW_VARS + 16
+	rsm
+smm_code_end:

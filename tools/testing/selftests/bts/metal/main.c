@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Runs all cases and tests and reports in KTAP. */
+#include "metal.h"
+
+struct machine machine = { .dtes64 = true, .cpl = true, .pmu = true };
+struct tally tally;
+u64 seen[8];
+
+static u32 nr_done, nr_failed;
+
+static void report(const char *text, bool good)
+{
+	nr_done++;
+	nr_failed += !good;
+	print("%s %u - %s\n", good ? "ok" : "not ok", (u64)nr_done, text);
+}
+
+/* The quiet state in which every case and test begins. */
+static void settle(void)
+{
+	wrmsr(MSR_DEBUGCTL, 0);
+	apic_write(APIC_LVTPC, LVT_MASKED);
+	gates_default();
+	window_default();
+	ds_default();
+	asm volatile("sti; nop; nop; cli");
+	fill(seen, 0, sizeof(seen));
+	pmi_count = 0;
+	pmi_rip = 0;
+	pmi_relvt = 0;
+	want_none();
+}
+
+/* True if the case left what it must with this filter. */
+static bool run_filter(const struct tcase *c, u32 filter)
+{
+	const struct want *w_end = c + 1 < cases_end ? c[1].wants : wants_end;
+	const struct gate *g_end = c + 1 < cases_end ? c[1].gates : gates_end;
+	u32 debugctl = DBG_ON | c->debugctl | filter;
+	const struct want *w;
+	const struct gate *g;
+
+	settle();
+	for (g = c->gates; g < g_end; g++) {
+		if (c->flags & LEGACY)
+			set_gate32(g->vector, g->handler, g->dpl);
+		else
+			set_gate(g->vector, g->handler, g->dpl);
+	}
+	for (w = c->wants; w < w_end; w++)
+		if (stored(w, debugctl))
+			want_add(*w);
+	if (c->setup)
+		c->setup();
+	if (c->flags & LEGACY) {
+		trace32(c->code, debugctl);
+		gdt_init();
+	} else {
+		trace(c->code, debugctl);
+	}
+	apic_write(APIC_EOI, 0);
+	expect_store();
+	if (c->check)
+		c->check();
+	return !test_failed();
+}
+
+static void run_case(const struct tcase *c)
+{
+	static const struct {
+		u32 bits;
+		const char *says;
+	} filters[] = {
+		{ 0, "no filter" },
+		{ DBG_OFF_OS, "OFF_OS" },
+		{ DBG_OFF_USR, "OFF_USR" },
+		{ DBG_OFF_OS | DBG_OFF_USR, "both filters" },
+	};
+	u32 i, n = c->flags & ONCE || !machine.cpl ? 1 : ARRAY_SIZE(filters);
+	bool good = true;
+
+	for (i = 0; i < n; i++)
+		if (!run_filter(c, filters[i].bits)) {
+			print("# the above with %s\n", filters[i].says);
+			good = false;
+		}
+	report(c->text, good);
+}
+
+static bool word_is(const char *at, const char *word)
+{
+	while (*word && *at == *word) {
+		at++;
+		word++;
+	}
+	return !*word && (!*at || *at == ' ');
+}
+
+static void read_words(const char *at)
+{
+	for (; *at; at++) {
+		if (word_is(at, "layout=32"))
+			machine.dtes64 = false;
+		else if (word_is(at, "cpl=0"))
+			machine.cpl = false;
+		else if (word_is(at, "pmu=0"))
+			machine.pmu = false;
+		else if (word_is(at, "rule=before"))
+			machine.rule = RULE_BEFORE;
+		else if (word_is(at, "rule=either"))
+			machine.rule = RULE_EITHER;
+	}
+}
+
+static bool words_have(const char *at, const char *word)
+{
+	for (; *at; at++)
+		if (word_is(at, word))
+			return true;
+	return false;
+}
+
+/* For the abort mode of the machine: one record into a page that is not there. */
+static void abort_mode(void)
+{
+	settle();
+	*window_pte(BUF) = 0;
+	invlpg(BUF);
+	chain(1, 0);
+	print("Bail out! the machine went on after a store to an unmapped page\n");
+	machine_exit();
+}
+
+void main(void)
+{
+	const struct tcase *c;
+	const struct test *t;
+
+	machine_init();
+	read_words(boot_cmdline);
+	print("KTAP version 1\n");
+	if (words_have(boot_cmdline, "abort"))
+		abort_mode();
+	print("1..%u\n", (u64)(cases_end - cases_start + (tests_end - tests_start)));
+	for (c = cases_start; c < cases_end; c++)
+		run_case(c);
+	for (t = tests_start; t < tests_end; t++) {
+		settle();
+		t->run();
+		wrmsr(MSR_DEBUGCTL, 0);
+		report(t->text, !test_failed());
+	}
+	print("# total records=%u wraps=%u pmis=%u masked=%u full=%u faults=%u\n",
+	      tally.records, tally.wraps, tally.pmis, tally.masked, tally.full, tally.faults);
+	machine_exit();
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Build the bare-metal conformance test and run it once on an emulated machine.
+
+usage() {
+	cat <<-END
+	Usage: run.sh QEMU [option...]
+	  --layout 64|32             size of the Debug Store's fields (default 64)
+	  --rule after|before|either which CPL the filter looks at (default after)
+	  --icount, --singlestep     as QEMU's own options
+	  --plain                    without DS-CPL and without a PMU
+	  --abort                    the machine must exit with 3 at the first lost store
+	Environment: O, directory for what is built; QEMU_L, QEMU's -L options; CC.
+	END
+}
+
+die() { echo "metal/run.sh: $*" >&2; exit 2; }
+
+here=$(dirname "$(readlink -f "$0")")
+layout=64 rule=after plain='' abort='' extra=()
+qemu=${1:-}
+[ "$qemu" = --help ] && { usage; exit 0; }
+[ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
+shift
+while [ $# -gt 0 ]; do
+	case $1 in
+	--layout) layout=${2:-}; shift ;;
+	--rule) rule=${2:-}; shift ;;
+	--icount) extra+=(-icount shift=0) ;;
+	--singlestep) extra+=(-singlestep) ;;
+	--plain) plain=1 ;;
+	--abort) abort=1 ;;
+	*) usage >&2; die "what is '$1'?" ;;
+	esac
+	shift
+done
+[[ $layout =~ ^(32|64)$ ]] || die "--layout takes 64 or 32"
+[[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
+
+tmp=$(mktemp -d) || die "no temporary directory"
+trap 'rm -rf "$tmp"' EXIT
+O=${O:-$tmp}
+make -s -C "$here" O="$O" || die "the test does not build"
+
+words="layout=$layout rule=$rule"
+cpu="max,vendor=GenuineIntel,+ds"
+[ "$layout" = 64 ] && cpu+=",+dtes64"
+if [ "$plain" ]; then
+	words+=" cpl=0 pmu=0"
+else
+	cpu+=",+ds-cpl,x-pmu2=on"
+fi
+cpu+=",x-bts-cpl-rule=$rule"
+[ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }
+
+# shellcheck disable=SC2086 # QEMU_L is a list of options
+timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seabios} \
+	-machine pc,accel=tcg -cpu "$cpu" -smp 2 -m 32 -nodefaults -display none -no-reboot \
+	-serial stdio \
+	-kernel "$O/metal.elf" -append "$words" "${extra[@]}" \
+	</dev/null >"$tmp/out" 2>"$tmp/err"
+status=$?
+tr -d '\r' <"$tmp/out"
+
+# What the machine says it did must be what the test saw it do.
+totals() {
+	sed -n 's/^bts: total //p' "$tmp/err" | tail -1
+}
+summary() {
+	sed -n 's/^# total //p' "$tmp/out" | tr -d '\r'
+}
+
+if [ "$abort" ]; then
+	[ $status = 3 ] && { echo "ok 1 - abort mode exits with status 3"; exit 0; }
+	echo "not ok 1 - abort mode exits with status 3"
+	exit 1
+fi
+case $status in
+0) ;;
+124) echo "Bail out! time-out"; exit 1 ;;
+*) sed 's/^/# /' "$tmp/err"; echo "Bail out! QEMU exited with $status"; exit 1 ;;
+esac
+[ "$(summary)" ] || { echo "Bail out! the test did not get to its end"; exit 1; }
+grep -q '^not ok' "$tmp/out" && exit 1
+if [ "$(totals)" != "$(summary)" ]; then
+	echo "# the machine counted: $(totals)"
+	echo "Bail out! the machine's counters differ from what the test saw"
+	exit 1
+fi
