@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Lay the Debug Store over a QEMU 7.2 source tree and build the emulator.
+
+set -u
+
+die() { echo "qemu/build.sh: $*" >&2; exit 2; }
+
+usage() {
+	cat <<-END
+	Usage: build.sh SRC OUT [JOBS]
+	  SRC   writable, pristine QEMU 7.2 source tree; the overlay is laid over it
+	  OUT   gets qemu-system-x86_64, and the build under OUT/build
+	  JOBS  compilers at a time (default: one a processor)
+	Environment: CC, the compiler (default gcc).
+	END
+}
+
+# Everything the build asks for, so that one round of installing is enough.
+need_tools() {
+	local missing=() tool lib
+
+	for tool in meson ninja:ninja-build pkg-config patch python3 "${CC%% *}:gcc"; do
+		command -v "${tool%%:*}" >/dev/null || missing+=("${tool#*:}")
+	done
+	if command -v pkg-config >/dev/null; then
+		for lib in glib-2.0:libglib2.0-dev pixman-1:libpixman-1-dev zlib:zlib1g-dev \
+			libfdt:libfdt-dev; do
+			[ -f /usr/include/libfdt.h ] && [ "${lib%%:*}" = libfdt ] && continue
+			pkg-config --exists "${lib%%:*}" || missing+=("${lib#*:}")
+		done
+	fi
+	[ ${#missing[@]} -eq 0 ] || die "missing: apt-get install ${missing[*]}"
+}
+
+overlay() {
+	find . -path ./mutants -prune -o -type f ! -name build.sh -print | LC_ALL=C sort
+}
+
+fingerprint() {
+	overlay | xargs -d '\n' sha256sum | sha256sum
+}
+
+# Copies the new files and applies the patches; a second time is harmless.
+lay() {
+	local file out stamp=$src/.bts-overlay
+
+	if [ -e "$stamp" ]; then
+		[ "$(cat "$stamp")" = "$(fingerprint)" ] && return
+		die "$src carries another version of the overlay: unpack QEMU again"
+	fi
+	while read -r file; do
+		case $file in
+		*.patch)
+			out=$(patch -d "$src" -p1 -F0 -N --no-backup-if-mismatch -r - <"$file" 2>&1) || {
+				echo "$out" >&2
+				die "${file#./} does not fit: unpack a pristine QEMU 7.2 into $src"
+			}
+			;;
+		*)
+			[ ! -e "$src/$file" ] || die "$src has ${file#./} already: unpack QEMU again"
+			install -D -m 644 "$file" "$src/$file" || die "cannot write $src/$file"
+			;;
+		esac
+	done < <(overlay)
+	fingerprint >"$stamp"
+}
+
+configure() {
+	"$src/configure" --cc="$CC" --target-list=x86_64-softmmu --enable-system --enable-tcg \
+		--without-default-features --without-default-devices --with-devices-x86_64=bts \
+		--with-git-submodules=ignore --enable-trace-backends=nop --disable-werror \
+		--disable-debug-info --disable-tools --disable-docs --disable-guest-agent
+}
+
+if [ "${1:-}" = --help ]; then
+	usage
+	exit 0
+fi
+[ $# -eq 2 ] || [ $# -eq 3 ] || { usage >&2; die "two or three arguments, not $#"; }
+CC=${CC:-gcc}
+src=$(readlink -e "$1") || die "no directory $1: unpack QEMU 7.2 there"
+[ -f "$src/VERSION" ] && [ -f "$src/target/i386/tcg/translate.c" ] || die "$1 is no QEMU source tree"
+case $(cat "$src/VERSION") in
+7.2 | 7.2.*) ;;
+*) die "$1 is QEMU $(cat "$src/VERSION"): the overlay fits 7.2" ;;
+esac
+[ -w "$src" ] || die "$1 is read-only: give a copy of it"
+need_tools
+mkdir -p "$2/build" || die "cannot make $2/build"
+out=$(readlink -e "$2")
+jobs=${3:-$(nproc)}
+cd "$(dirname "$(readlink -e "$0")")" || exit 2
+
+lay
+cd "$out/build" || exit 2
+if [ ! -e build.ninja ]; then
+	configure || die "configure failed, see $out/build/config.log"
+fi
+ninja -j "$jobs" qemu-system-x86_64 || die "the build failed: the compiler's messages are above"
+cp qemu-system-x86_64 "$out/qemu-system-x86_64.new" &&
+	mv "$out/qemu-system-x86_64.new" "$out/qemu-system-x86_64" || die "cannot write to $out"

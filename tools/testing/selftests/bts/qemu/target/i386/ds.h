@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Debug Store with Branch Trace Store, and a storage-only PMU, for TCG.
+ */
+#ifndef I386_DS_H
+#define I386_DS_H
+
+#define MSR_IA32_DEBUGCTL               0x1d9
+#define MSR_IA32_DS_AREA                0x600
+
+#define DEBUGCTL_LBR                    (1U << 0)
+#define DEBUGCTL_BTF                    (1U << 1)
+#define DEBUGCTL_TR                     (1U << 6)
+#define DEBUGCTL_BTS                    (1U << 7)
+#define DEBUGCTL_BTINT                  (1U << 8)
+#define DEBUGCTL_BTS_OFF_OS             (1U << 9)
+#define DEBUGCTL_BTS_OFF_USR            (1U << 10)
+#define DEBUGCTL_FREEZE_LBRS_ON_PMI     (1U << 11)
+#define DEBUGCTL_FREEZE_PERFMON_ON_PMI  (1U << 12)
+
+#define MISC_ENABLE_PERFMON             (1U << 7)
+#define MISC_ENABLE_BTS_UNAVAIL         (1U << 11)
+#define MISC_ENABLE_PEBS_UNAVAIL        (1U << 12)
+
+#define PMU_GP_COUNTERS                 4
+#define PMU_FIXED_COUNTERS              3
+#define PMU_WIDTH                       48
+#define PMU_EVENTS                      7
+
+/* Which CPL decides whether a branch that changes CPL is recorded. */
+typedef enum X86BTSRule {
+    X86_BTS_RULE_AFTER,
+    X86_BTS_RULE_BEFORE,
+    X86_BTS_RULE_EITHER,
+} X86BTSRule;
+
+/* Written by the vCPU's own thread only, and not cleared by a reset. */
+typedef struct X86BTSCounters {
+    uint64_t records;   /* stored */
+    uint64_t wraps;     /* index went back to the base */
+    uint64_t pmis;      /* delivered through LVTPC */
+    uint64_t masked;    /* PMIs lost, LVTPC being masked */
+    uint64_t full;      /* records lost at the absolute maximum */
+    uint64_t faults;    /* records lost, the store being inaccessible */
+} X86BTSCounters;
+
+typedef struct X86DSConfig {
+    char *cpl_rule_name;
+    X86BTSRule cpl_rule;
+    bool abort_on_fault;
+    bool pmu2;
+    bool warned;
+    X86BTSCounters count;
+} X86DSConfig;
+
+typedef enum X86MSRResult {
+    X86_MSR_UNKNOWN,    /* not one of ours */
+    X86_MSR_DONE,
+    X86_MSR_GP,
+} X86MSRResult;
+
+static inline void x86_pmu2_cpuid(uint32_t *eax, uint32_t *ebx,
+                                  uint32_t *ecx, uint32_t *edx)
+{
+    *eax = 2 | PMU_GP_COUNTERS << 8 | PMU_WIDTH << 16 | PMU_EVENTS << 24;
+    *ebx = 0;
+    *ecx = 0;
+    *edx = PMU_FIXED_COUNTERS | PMU_WIDTH << 5;
+}
+
+#endif

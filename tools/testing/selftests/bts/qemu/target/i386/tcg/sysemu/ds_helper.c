@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Intel's Debug Store, with Branch Trace Store.
+ *
+ * The translator calls helper_bts_branch() behind every taken branch while the
+ * hflags say that a record is wanted, and do_interrupt_all() calls
+ * x86_bts_record() behind every event it has delivered. Both flags follow from
+ * DEBUGCTL and from nothing else, so that translated code without the calls is
+ * what runs while tracing is off.
+ *
+ * A record is stored after the transfer, through the page tables then in force,
+ * and before the next instruction is fetched.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/main-loop.h"
+#include "qemu/notify.h"
+#include "qapi/error.h"
+#include "sysemu/sysemu.h"
+#include "cpu.h"
+#include "exec/helper-proto.h"
+#include "exec/exec-all.h"
+#include "exec/cpu_ldst.h"
+#include "hw/i386/apic.h"
+#include "monitor/monitor.h"
+#include "monitor/hmp-target.h"
+#include "tcg/helper-tcg.h"
+#include "ds_helper.h"
+
+#define BTS_STATUS_ABORT    3
+
+enum {
+    BTS_BASE,
+    BTS_INDEX,
+    BTS_MAXIMUM,
+    BTS_THRESHOLD,
+    BTS_FIELDS,
+};
+
+enum {
+    BTS_FROM,
+    BTS_TO,
+    BTS_FLAGS,
+    BTS_RECORD_FIELDS,
+};
+
+/* A piece of guest memory, in host memory; it may cross one page boundary. */
+typedef struct DSWindow {
+    uint8_t *host[2];
+    unsigned len[2];
+} DSWindow;
+
+static bool has_ds(CPUX86State *env)
+{
+    return env->features[FEAT_1_EDX] & CPUID_DTS;
+}
+
+static unsigned ds_field_size(CPUX86State *env)
+{
+    return env->features[FEAT_1_ECX] & CPUID_EXT_DTES64 ? 8 : 4;
+}
+
+static target_ulong ds_linear(CPUX86State *env, target_ulong addr)
+{
+    return env->hflags & HF_LMA_MASK ? addr : (uint32_t)addr;
+}
+
+/*
+ * The processor's own accesses are supervisor accesses at any CPL, and implicit
+ * ones: EFLAGS.AC does not lift SMAP for them.
+ */
+static int ds_mmu_index(CPUX86State *env)
+{
+    int index = env->hflags & HF_SMAP_MASK ? MMU_KSMAP64_IDX
+                                           : MMU_KNOSMAP64_IDX;
+
+    return env->hflags & HF_LMA_MASK ? index : index + 1;
+}
+
+/* Anything but writable RAM gives NULL. */
+static void *ds_probe(CPUX86State *env, target_ulong addr)
+{
+    int saved_error_code = env->error_code;
+    void *host;
+    int flags;
+
+    flags = probe_access_flags(env, ds_linear(env, addr), MMU_DATA_STORE,
+                               ds_mmu_index(env), true, &host, 0);
+    /* Even a probe that must not fault leaves its error code behind. */
+    env->error_code = saved_error_code;
+
+    return flags & (TLB_INVALID_MASK | TLB_MMIO) ? NULL : host;
+}
+
+static bool ds_map(CPUX86State *env, target_ulong addr, unsigned len,
+                   DSWindow *w)
+{
+    w->len[0] = MIN(len, -(addr | TARGET_PAGE_MASK));
+    w->len[1] = len - w->len[0];
+
+    w->host[0] = ds_probe(env, addr);
+    w->host[1] = w->len[1] ? ds_probe(env, addr + w->len[0]) : NULL;
+
+    return w->host[0] && (!w->len[1] || w->host[1]);
+}
+
+static void ds_read(const DSWindow *w, void *buf)
+{
+    memcpy(buf, w->host[0], w->len[0]);
+    memcpy((uint8_t *)buf + w->len[0], w->host[1], w->len[1]);
+}
+
+static void ds_write(const DSWindow *w, const void *buf)
+{
+    memcpy(w->host[0], buf, w->len[0]);
+    memcpy(w->host[1], (const uint8_t *)buf + w->len[0], w->len[1]);
+}
+
+static uint64_t ds_get(const void *fields, unsigned i, unsigned size)
+{
+    const uint8_t *p = (const uint8_t *)fields + i * size;
+
+    return size == 8 ? ldq_le_p(p) : (uint32_t)ldl_le_p(p);
+}
+
+static void ds_put(void *fields, unsigned i, unsigned size, uint64_t val)
+{
+    uint8_t *p = (uint8_t *)fields + i * size;
+
+    if (size == 8) {
+        stq_le_p(p, val);
+    } else {
+        stl_le_p(p, val);
+    }
+}
+
+static void bts_print(GString *out, const char *prefix, const char *name,
+                      const X86BTSCounters *c)
+{
+    g_string_append_printf(out, "%s%s records=%" PRIu64 " wraps=%" PRIu64
+                           " pmis=%" PRIu64 " masked=%" PRIu64
+                           " full=%" PRIu64 " faults=%" PRIu64 "\n",
+                           prefix, name, c->records, c->wraps, c->pmis,
+                           c->masked, c->full, c->faults);
+}
+
+static GString *bts_summary(const char *prefix)
+{
+    GString *out = g_string_new(NULL);
+    X86BTSCounters total = { 0 };
+    CPUState *cs;
+
+    CPU_FOREACH(cs) {
+        X86BTSCounters *c = &X86_CPU(cs)->ds.count;
+        g_autofree char *name = g_strdup_printf("cpu%d", cs->cpu_index);
+
+        bts_print(out, prefix, name, c);
+        total.records += c->records;
+        total.wraps += c->wraps;
+        total.pmis += c->pmis;
+        total.masked += c->masked;
+        total.full += c->full;
+        total.faults += c->faults;
+    }
+    bts_print(out, prefix, "total", &total);
+    return out;
+}
+
+static void bts_exit(Notifier *n, void *unused)
+{
+    g_autoptr(GString) out = bts_summary("bts: ");
+
+    fputs(out->str, stderr);
+}
+
+void hmp_info_bts(Monitor *mon, const QDict *qdict)
+{
+    g_autoptr(GString) out = bts_summary("");
+
+    monitor_puts(mon, out->str);
+}
+
+static void bts_fault(CPUX86State *env, target_ulong addr)
+{
+    X86CPU *cpu = env_archcpu(env);
+    int index = CPU(cpu)->cpu_index;
+
+    cpu->ds.count.faults++;
+    if (cpu->ds.abort_on_fault) {
+        error_report("bts: cpu%d: Debug Store not writable at 0x" TARGET_FMT_lx
+                     ", fatal on hardware: map it, or turn BTS off before",
+                     index, addr);
+        bts_exit(NULL, NULL);
+        /* Other vCPUs still run: no exit handler may wait for them. */
+        fflush(NULL);
+        _exit(BTS_STATUS_ABORT);
+    }
+    if (!cpu->ds.warned) {
+        cpu->ds.warned = true;
+        warn_report("bts: cpu%d: Debug Store not writable at 0x" TARGET_FMT_lx
+                    ": record dropped, further ones only counted", index, addr);
+    }
+}
+
+static void bts_pmi(X86CPU *cpu)
+{
+    /* do_interrupt() has the lock already, translated code has not. */
+    bool locked = qemu_mutex_iothread_locked();
+
+    if (!locked) {
+        qemu_mutex_lock_iothread();
+    }
+    if (apic_deliver_pmi(cpu->apic_state)) {
+        cpu->ds.count.pmis++;
+    } else {
+        cpu->ds.count.masked++;
+    }
+    if (!locked) {
+        qemu_mutex_unlock_iothread();
+    }
+}
+
+/* Returns false if there is no room for a record. */
+static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
+                     unsigned size)
+{
+    uint64_t maximum = ds_get(fields, BTS_MAXIMUM, size);
+    unsigned len = BTS_RECORD_FIELDS * size;
+
+    if (*index <= maximum && maximum - *index >= len) {
+        return true;
+    }
+    if (env->msr_debugctl & DEBUGCTL_BTINT) {
+        return false;
+    }
+    *index = ds_get(fields, BTS_BASE, size);
+    env_archcpu(env)->ds.count.wraps++;
+    return *index <= maximum && maximum - *index >= len;
+}
+
+static void bts_store(CPUX86State *env, target_ulong from, target_ulong to)
+{
+    uint8_t fields[BTS_FIELDS * 8], record[BTS_RECORD_FIELDS * 8];
+    X86CPU *cpu = env_archcpu(env);
+    unsigned size = ds_field_size(env);
+    DSWindow area, slot;
+    uint64_t index;
+
+    if (!ds_map(env, env->msr_ds_area, BTS_FIELDS * size, &area)) {
+        bts_fault(env, env->msr_ds_area);
+        return;
+    }
+    ds_read(&area, fields);
+    index = ds_get(fields, BTS_INDEX, size);
+    if (!bts_room(env, &index, fields, size)) {
+        cpu->ds.count.full++;
+        return;
+    }
+    if (!ds_map(env, index, BTS_RECORD_FIELDS * size, &slot)) {
+        bts_fault(env, index);
+        return;
+    }
+    ds_put(record, BTS_FROM, size, from);
+    ds_put(record, BTS_TO, size, to);
+    ds_put(record, BTS_FLAGS, size, 0);
+    ds_write(&slot, record);
+    cpu->ds.count.records++;
+
+    index += BTS_RECORD_FIELDS * size;
+    if (!(env->msr_debugctl & DEBUGCTL_BTINT)) {
+        bts_room(env, &index, fields, size);
+    }
+    ds_put(fields, BTS_INDEX, size, index);
+    ds_write(&area, fields);
+
+    if ((env->msr_debugctl & DEBUGCTL_BTINT) &&
+        index >= ds_get(fields, BTS_THRESHOLD, size)) {
+        bts_pmi(cpu);
+    }
+}
+
+static bool bts_wants(uint32_t on, uint32_t hflags)
+{
+    return on & (hflags & HF_CPL_MASK ? HF_BTS_USR_MASK : HF_BTS_OS_MASK);
+}
+
+static bool bts_filter(CPUX86State *env, uint32_t before)
+{
+    uint32_t on = env->hflags;
+
+    switch (env_archcpu(env)->ds.cpl_rule) {
+    case X86_BTS_RULE_BEFORE:
+        return bts_wants(on, before);
+    case X86_BTS_RULE_EITHER:
+        return bts_wants(on, before) || bts_wants(on, env->hflags);
+    default:
+        return bts_wants(on, env->hflags);
+    }
+}
+
+/* The linear address of the current instruction. */
+target_ulong x86_bts_ip(CPUX86State *env)
+{
+    if (env->hflags & HF_CS64_MASK) {
+        return env->eip;
+    }
+    return (uint32_t)(env->segs[R_CS].base + env->eip);
+}
+
+/* @before is what hflags was before the transfer that has just completed. */
+void x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
+{
+    if (!((before | env->hflags) & HF_SMM_MASK) && bts_filter(env, before)) {
+        bts_store(env, from, x86_bts_ip(env));
+    }
+}
+
+void helper_bts_branch(CPUX86State *env, uint32_t before)
+{
+    target_ulong from = env->bts_from;
+
+    if (!(before & HF_CS64_MASK)) {
+        from = (uint32_t)from;
+    }
+    x86_bts_record(env, before, from);
+}
+
+void x86_ds_debug_exception(CPUX86State *env)
+{
+    env->msr_debugctl &= ~(DEBUGCTL_LBR | DEBUGCTL_BTF);
+}
+
+static void bts_update_hflags(CPUX86State *env)
+{
+    uint64_t ctl = env->msr_debugctl;
+
+    env->hflags &= ~(HF_BTS_OS_MASK | HF_BTS_USR_MASK);
+    if (!(ctl & DEBUGCTL_TR) || !(ctl & DEBUGCTL_BTS)) {
+        return;
+    }
+    if (!(ctl & DEBUGCTL_BTS_OFF_OS)) {
+        env->hflags |= HF_BTS_OS_MASK;
+    }
+    if (!(ctl & DEBUGCTL_BTS_OFF_USR)) {
+        env->hflags |= HF_BTS_USR_MASK;
+    }
+}
+
+static uint64_t debugctl_valid(CPUX86State *env)
+{
+    uint64_t valid = DEBUGCTL_LBR | DEBUGCTL_BTF;
+
+    if (has_ds(env)) {
+        valid |= DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;
+    }
+    if (env->features[FEAT_1_ECX] & CPUID_EXT_DSCPL) {
+        valid |= DEBUGCTL_BTS_OFF_OS | DEBUGCTL_BTS_OFF_USR;
+    }
+    if (env_archcpu(env)->ds.pmu2) {
+        valid |= DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI;
+    }
+    return valid;
+}
+
+static bool is_canonical(CPUX86State *env, uint64_t addr)
+{
+    bool la57 = env->cr[4] & CR4_LA57_MASK;
+    int64_t top = (int64_t)addr >> (la57 ? 56 : 47);
+
+    return top == 0 || top == -1;
+}
+
+/* Bits 7, 11 and 12 tell what there is, whatever was written to them. */
+static uint64_t misc_enable(CPUX86State *env)
+{
+    uint64_t val = env->msr_ia32_misc_enable;
+
+    val &= ~(uint64_t)(MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAIL);
+    val |= MISC_ENABLE_PEBS_UNAVAIL;
+    if (env_archcpu(env)->ds.pmu2) {
+        val |= MISC_ENABLE_PERFMON;
+    }
+    if (!has_ds(env)) {
+        val |= MISC_ENABLE_BTS_UNAVAIL;
+    }
+    return val;
+}
+
+X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
+{
+    bool ds = has_ds(env);
+
+    if (!ds && !env_archcpu(env)->ds.pmu2) {
+        return X86_MSR_UNKNOWN;
+    }
+    switch (msr) {
+    case MSR_IA32_DEBUGCTL:
+        *val = env->msr_debugctl;
+        return X86_MSR_DONE;
+    case MSR_IA32_MISC_ENABLE:
+        *val = misc_enable(env);
+        return X86_MSR_DONE;
+    case MSR_IA32_DS_AREA:
+        *val = env->msr_ds_area;
+        return ds ? X86_MSR_DONE : X86_MSR_UNKNOWN;
+    }
+    return x86_pmu2_rdmsr(env, msr, val);
+}
+
+X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
+{
+    bool ds = has_ds(env);
+
+    if (!ds && !env_archcpu(env)->ds.pmu2) {
+        return X86_MSR_UNKNOWN;
+    }
+    switch (msr) {
+    case MSR_IA32_DEBUGCTL:
+        if (val & ~debugctl_valid(env)) {
+            return X86_MSR_GP;
+        }
+        env->msr_debugctl = val;
+        bts_update_hflags(env);
+        return X86_MSR_DONE;
+    case MSR_IA32_DS_AREA:
+        if (!ds) {
+            return X86_MSR_UNKNOWN;
+        }
+        if (!is_canonical(env, val)) {
+            return X86_MSR_GP;
+        }
+        env->msr_ds_area = val;
+        return X86_MSR_DONE;
+    }
+    return x86_pmu2_wrmsr(env, msr, val);
+}
+
+bool x86_ds_realize(X86CPU *cpu, Error **errp)
+{
+    static const char * const rules[] = {
+        [X86_BTS_RULE_AFTER] = "after",
+        [X86_BTS_RULE_BEFORE] = "before",
+        [X86_BTS_RULE_EITHER] = "either",
+    };
+    static Notifier exit_notifier = { .notify = bts_exit };
+    const char *name = cpu->ds.cpl_rule_name ?: "after";
+    CPUX86State *env = &cpu->env;
+    int i;
+
+    for (i = 0; i < ARRAY_SIZE(rules) && strcmp(name, rules[i]); i++) {
+        ;
+    }
+    if (i == ARRAY_SIZE(rules)) {
+        error_setg(errp, "x-bts-cpl-rule=%s: use after, before or either",
+                   name);
+        return false;
+    }
+    cpu->ds.cpl_rule = i;
+
+    if (!has_ds(env) && (env->features[FEAT_1_ECX] &
+                         (CPUID_EXT_DTES64 | CPUID_EXT_DSCPL))) {
+        error_setg(errp, "dtes64 and ds-cpl need the feature ds: add +ds");
+        return false;
+    }
+    if (has_ds(env) && !exit_notifier.node.le_prev) {
+        qemu_add_exit_notifier(&exit_notifier);
+    }
+    return true;
+}
