@@ -483,7 +483,9 @@ static void spawn(const sigset_t *old_mask)
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
 		dup2(fileno(err), 1);
 		dup2(fileno(err), 2);
-		execvp(command.argv[0], command.argv);
+		/* what the monitor is told to save lands beside the logs */
+		if (!chdir(run.dir))
+			execvp(command.argv[0], command.argv);
 		fprintf(stderr, "%s: %s\n", command.argv[0], strerror(errno));
 		_exit(127);
 	}
