@@ -203,15 +203,18 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
     }
 }
 
-static void bts_pmi(X86CPU *cpu)
+/* Returns true if the PMI was delivered. */
+static bool bts_pmi(X86CPU *cpu)
 {
     /* do_interrupt() has the lock already, translated code has not. */
     bool locked = qemu_mutex_iothread_locked();
+    bool delivered;
 
     if (!locked) {
         qemu_mutex_lock_iothread();
     }
-    if (apic_deliver_pmi(cpu->apic_state)) {
+    delivered = apic_deliver_pmi(cpu->apic_state);
+    if (delivered) {
         cpu->ds.count.pmis++;
     } else {
         cpu->ds.count.masked++;
@@ -219,6 +222,7 @@ static void bts_pmi(X86CPU *cpu)
     if (!locked) {
         qemu_mutex_unlock_iothread();
     }
+    return delivered;
 }
 
 /* Returns false if there is no room for a record. */
@@ -239,7 +243,8 @@ static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
     return *index <= maximum && maximum - *index >= len;
 }
 
-static void bts_store(CPUX86State *env, target_ulong from, target_ulong to)
+/* Returns true if the record has raised a PMI. */
+static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
 {
     uint8_t fields[BTS_FIELDS * 8], record[BTS_RECORD_FIELDS * 8];
     X86CPU *cpu = env_archcpu(env);
@@ -249,17 +254,17 @@ static void bts_store(CPUX86State *env, target_ulong from, target_ulong to)
 
     if (!ds_map(env, env->msr_ds_area, BTS_FIELDS * size, &area)) {
         bts_fault(env, env->msr_ds_area);
-        return;
+        return false;
     }
     ds_read(&area, fields);
     index = ds_get(fields, BTS_INDEX, size);
     if (!bts_room(env, &index, fields, size)) {
         cpu->ds.count.full++;
-        return;
+        return false;
     }
     if (!ds_map(env, index, BTS_RECORD_FIELDS * size, &slot)) {
         bts_fault(env, index);
-        return;
+        return false;
     }
     ds_put(record, BTS_FROM, size, from);
     ds_put(record, BTS_TO, size, to);
@@ -274,10 +279,8 @@ static void bts_store(CPUX86State *env, target_ulong from, target_ulong to)
     ds_put(fields, BTS_INDEX, size, index);
     ds_write(&area, fields);
 
-    if ((env->msr_debugctl & DEBUGCTL_BTINT) &&
-        index >= ds_get(fields, BTS_THRESHOLD, size)) {
-        bts_pmi(cpu);
-    }
+    return (env->msr_debugctl & DEBUGCTL_BTINT) &&
+           index >= ds_get(fields, BTS_THRESHOLD, size) && bts_pmi(cpu);
 }
 
 static bool bts_wants(uint32_t on, uint32_t hflags)
@@ -308,12 +311,14 @@ target_ulong x86_bts_ip(CPUX86State *env)
     return (uint32_t)(env->segs[R_CS].base + env->eip);
 }
 
-/* @before is what hflags was before the transfer that has just completed. */
-void x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
+/*
+ * @before is what hflags was before the transfer that has just completed.
+ * Returns true if the record has raised a PMI.
+ */
+bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
 {
-    if (!((before | env->hflags) & HF_SMM_MASK) && bts_filter(env, before)) {
-        bts_store(env, from, x86_bts_ip(env));
-    }
+    return !((before | env->hflags) & HF_SMM_MASK) &&
+           bts_filter(env, before) && bts_store(env, from, x86_bts_ip(env));
 }
 
 void helper_bts_branch(CPUX86State *env, uint32_t before)
@@ -323,7 +328,13 @@ void helper_bts_branch(CPUX86State *env, uint32_t before)
     if (!(before & HF_CS64_MASK)) {
         from = (uint32_t)from;
     }
-    x86_bts_record(env, before, from);
+    /*
+     * The PMI comes before the next instruction is fetched, for fetching it may
+     * fault; but after the trap of the branch itself, which follows this call.
+     */
+    if (x86_bts_record(env, before, from) && !(env->eflags & TF_MASK)) {
+        cpu_loop_exit_noexc(env_cpu(env));
+    }
 }
 
 void x86_ds_debug_exception(CPUX86State *env)
