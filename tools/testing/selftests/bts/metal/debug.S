@@ -53,6 +53,15 @@ btf_note:
 btf_note_iret:
 	iretq
 
+CASE db_watch, "#DB of a watchpoint clears LBR and BTF, not TR", \
+	debugctl=DBG_STEP, setup=setup_watch, check=check_db_watch
+	GATE	VEC_DB, btf_note
+	movl	$1, seen + 32
+2:	nop
+	WANT	2b, btf_note
+	WANT	btf_note_iret, 2b
+	END
+
 CASE btf_kinds, "BTF set anew in each handler: every kind of branch, no other instruction", \
 	debugctl=DBG_BTF
 	GATE	VEC_DB, btf_again

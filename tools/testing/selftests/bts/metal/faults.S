@@ -282,7 +282,7 @@ CASE trap_tf_rep, "single-step through REP: the iteration is no branch"
 
 CASE trap_watch, "data watchpoint: from is the next instruction", setup=setup_watch, check=clear_dr7
 	GATE	VEC_DB, 3f
-	movl	$1, seen + 16
+	movl	$1, seen + 32
 2:	nop
 	WANT	2b, 3f
 3:	END
@@ -290,7 +290,7 @@ CASE trap_watch, "data watchpoint: from is the next instruction", setup=setup_wa
 CASE trap_watch_branch, "data watchpoint hit by CALL: its record, then the trap from the target", \
 	setup=setup_watch, check=clear_dr7
 	GATE	VEC_DB, 3f
-	mov	$seen + 24, %esp
+	mov	$seen + 40, %esp
 1:	call	2f
 	WANT	1b, 2f
 	nop

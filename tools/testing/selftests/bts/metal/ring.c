@@ -293,7 +293,7 @@ TEST(read_only_area, "a read-only management area: record dropped, buffer untouc
 	expect_lost(2, WIN);
 }
 
-TEST(smap, "a user's buffer page: dropped if CR4.SMAP is set, written if not")
+TEST(smap, "a user's buffer page: dropped if CR4.SMAP is set, with EFLAGS.AC too; else written")
 {
 	set_pte(BUF, 0, PTE_U);
 	chain(2, 0);
@@ -303,9 +303,12 @@ TEST(smap, "a user's buffer page: dropped if CR4.SMAP is set, written if not")
 	ds_default();
 	write_cr4(read_cr4() | CR4_SMAP);
 	chain(2, 0);
+	asm volatile("stac");
+	chain(2, 0);
+	asm volatile("clac");
 	write_cr4(read_cr4() & ~CR4_SMAP);
 	expect_store();
-	tally.faults += 2;
+	tally.faults += 4;
 }
 
 TEST(accessed_dirty, "accessed and dirty bits are set in the pages written")

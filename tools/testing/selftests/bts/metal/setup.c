@@ -46,7 +46,7 @@ void setup_timer_later(void)
 void setup_watch(void)
 {
 	asm volatile("mov %0, %%dr0; mov %1, %%dr7" : :
-		     "r"(&seen[2]), "r"((u64)(DR7_L0 | DR7_WRITE_4)));
+		     "r"(&seen[4]), "r"((u64)(DR7_L0 | DR7_WRITE_4)));
 }
 
 void setup_break(void)
@@ -122,11 +122,23 @@ void setup_btf(void)
 	asm volatile("mov %0, %%dr6" : : "r"(0xffff0ff0ul));
 }
 
+static void expect_debugctl(u64 debugctl)
+{
+	expect((debugctl & (DBG_STEP | DBG_ON)) == DBG_ON, "DEBUGCTL 0x%x in the handler",
+	       debugctl);
+}
+
+void check_db_watch(void)
+{
+	clear_dr7();
+	expect_debugctl(seen[0]);
+	expect(seen[3] == 1, "%u traps, expected 1", seen[3]);
+}
+
 /* What the handler of the step found: DEBUGCTL, DR6, where, how often. */
 void check_btf(void)
 {
-	expect((seen[0] & (DBG_LBR | DBG_BTF | DBG_ON)) == DBG_ON, "DEBUGCTL 0x%x in the handler",
-	       seen[0]);
+	expect_debugctl(seen[0]);
 	expect(seen[1] & DR6_BS, "DR6 0x%x", seen[1]);
 	expect(seen[2] == (u64)btf_step_to, "trap at 0x%x, expected 0x%x", seen[2],
 	       (u64)btf_step_to);
