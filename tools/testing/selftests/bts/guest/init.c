@@ -141,7 +141,7 @@ static void report_taint(void)
 
 int main(int argc, char *argv[])
 {
-	static char *const shell[] = { "/bin/busybox", "sh", NULL };
+	static char *const shell[] = { "sh", NULL };
 	bool interactive = argc < 2;
 	int status;
 	pid_t pid;

@@ -56,3 +56,33 @@ need_emulator() {
 	UNFINISHED=
 	keep_newest "$CACHE/qemu" 3
 }
+
+build_mutant() {
+	local src=$QEMU_TREE/src status=0
+
+	patch -d "$src" -p1 -F0 -N -r - <"$1" || return
+	ninja -C "$QEMU_TREE/out/build" -j "$JOBS" qemu-system-x86_64 &&
+		cp "$QEMU_TREE/out/build/qemu-system-x86_64" "$2.new" || status=$?
+	patch -d "$src" -p1 -F0 -R -r - <"$1" && mv "$2.new" "$2" || status=$?
+	return "$status"
+}
+
+# need_mutant PATCH: sets MUTANT to an emulator that has the planted fault.
+need_mutant() {
+	local patch=$1 name log
+
+	need_emulator
+	[ -n "${QEMU_TREE:-}" ] || die "a mutant needs the emulator's own build: unset QEMU_BTS"
+	name=$(basename "$patch" .patch)
+	log=$CACHE/log/mutant-$name
+	MUTANT=$QEMU_TREE/mutants/$name-$(key_of <"$patch")
+	[ ! -x "$MUTANT" ] || return 0
+	mkdir -p "$QEMU_TREE/mutants"
+	# Until the fault is out of the source again, the tree is not the emulator's.
+	UNFINISHED=$QEMU_TREE
+	rm -f "$QEMU_TREE/ready"
+	logged "build the mutant $name" "$log" build_mutant "$patch" "$MUTANT" ||
+		die "the mutant $name does not build: $(reason_in "$log"), see $log"
+	: >"$QEMU_TREE/ready"
+	UNFINISHED=
+}

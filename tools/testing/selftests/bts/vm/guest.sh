@@ -68,23 +68,20 @@ tool_files() {
 			;;
 		busybox)
 			mkdir -p "$root/bin"
-			busybox --list | while read -r dir; do
-				[ "$dir" = busybox ] || ln -sf /bin/busybox "$root/bin/$dir"
-			done
+			busybox --list | grep -vx busybox |
+				(cd "$root/bin" && xargs -n 1 ln -sf "$(readlink -f "$path")")
 			;;
 		esac
 	done
 }
 
 pack_tools() {
-	local root=$SCRATCH/tools file
+	local root=$SCRATCH/tools
 
 	rm -rf "$root"
 	mkdir -p "$root"
-	tool_files "$root" "$@" | sort -u | while IFS= read -r file; do
-		mkdir -p "$root/$(dirname "$file")"
-		cp -L "$file" "$root/$file" || exit
-	done
+	tool_files "$root" "$@" | sort -u |
+		xargs -d '\n' cp -L --parents -t "$root" || return
 	pack "$root" "$SCRATCH/tools.cpio"
 }
 
