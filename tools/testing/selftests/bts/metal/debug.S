@@ -276,6 +276,28 @@ CASE pmi_unmapped, "PMI after a branch to an unmapped page: before the #PF", \
 3:	END
 4:	iretq
 
+CASE pmi_flags, "a PMI at a branch keeps the arithmetic flags", \
+	debugctl=DBG_BTINT, setup=setup_pmi_nmi, check=check_pmi, flags=ONCE
+	GATE	VEC_NMI, 4f
+	mov	$1, %eax
+	jmp	1f
+	WANT	pmi_flags+5, 1f
+	nop
+1:	cmp	$2, %eax
+2:	call	3f
+	WANT	2b, 3f
+	WANT	3f, 4f
+	WANT	4f, 3f
+	nop
+3:	jnc	5f
+	jz	5f
+	jns	5f
+	jl	6f
+	WANT	3b+6, 6f
+5:	ud2
+6:	END
+4:	iretq
+
 CASE pmi_legacy, "PMI as NMI in protected mode", \
 	debugctl=DBG_BTINT, setup=setup_pmi_nmi, check=check_pmi, flags=LEGACY+ONCE
 	GATE	VEC_NMI, 4f
