@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh lint: each check prints its findings, one a line, and nothing if
+# there are none.
+
+LINT_LINES=800	# of a file
+LINT_SCREEN=60	# lines of a function
+
+# Print the files of the repository below PATH..., new ones too.
+repo_files() {
+	git -C "$REPO" -c core.quotePath=false ls-files -co --exclude-standard -- "$@" |
+		while IFS= read -r file; do
+			[ ! -f "$REPO/$file" ] || echo "$file"
+		done
+}
+
+# ... that begin with #!, or are sourced.
+shell_files() {
+	repo_files | while IFS= read -r file; do
+		case $file in
+		*.sh) echo "$file" ;;
+		*.*) ;;
+		*) ! head -n 1 "$REPO/$file" | grep -qE '^#!.*/(ba)?sh' || echo "$file" ;;
+		esac
+	done
+	echo series/lib.sh
+}
+
+collect() {
+	"${@:2}" >"$1" 2>&1
+}
+
+# lint NAME FUNCTION: one result; the findings are shown.
+lint() {
+	local name=$1 findings=$RESULTS/$1
+	shift
+
+	step "lint.$name" collect "$findings" "$@"
+	if [ ! -s "$findings" ]; then
+		pass "$name"
+		return
+	fi
+	fail "$name" "$(wc -l <"$findings") findings"
+	head -n 20 "$findings" | sed "s|^|       |; s|$REPO/||g"
+	[ "$(wc -l <"$findings")" -le 20 ] || say "       ... all in $findings"
+}
+
+lint_series() {
+	local out
+
+	out=$("$REPO/series/check" --fast --kernel "$LINUX" 2>&1) || echo "$out"
+}
+
+lint_shellcheck() {
+	(cd "$REPO" && shell_files | sort -u | xargs shellcheck -x -P SCRIPTDIR -f gcc)
+}
+
+# Diffs, mail texts and plain text for people have no place for a comment.
+lint_spdx() {
+	local file
+
+	repo_files | grep -vE '\.(patch|txt)$|^README$|^\.ci/|(^|/)\.gitignore$' |
+		while IFS= read -r file; do
+			head -n 3 "$REPO/$file" | grep -q "SPDX-License-""Identifier: " ||
+				[ "$file" = COPYING ] ||
+				echo "$file: no SPDX line in its first lines"
+		done
+}
+
+# In a diff, an empty line of the context is one space.
+lint_space() {
+	local file
+
+	repo_files | while IFS= read -r file; do
+		case $file in
+		*.patch) grep -nE '^[+].*[[:space:]]$' "$REPO/$file" ;;
+		*) grep -nE '[[:space:]]$' "$REPO/$file" ;;
+		esac | sed "s|^\([0-9]*\):.*|$file:\1: white space at the end|"
+		[ -z "$(tail -c 1 "$REPO/$file")" ] || echo "$file: no newline at the end"
+	done
+}
+
+lint_length() {
+	(cd "$REPO" && repo_files | grep -v '\.patch$' | xargs -d '\n' wc -l) |
+		awk -v max="$LINT_LINES" '$2 != "total" && $1 > max {
+			print $2 ": " $1 " lines, " max " at most" }'
+}
+
+# Functions end with a brace in the first column, in C and in shell.
+lint_screen() {
+	(
+		cd "$REPO" && repo_files | grep -E '\.([ch]|sh)$|^series/[a-z]*$' |
+			xargs -d '\n' awk -v max="$LINT_SCREEN" '
+			FNR == 1 { start = 0 }
+			/^[a-z_0-9]+\(\)( \{)?$/ || /^\{$/ { start = FNR }
+			/^\}/ && start {
+				if (FNR - start - 1 > max)
+					print FILENAME ":" start ": function of " FNR - start - 1 " lines"
+				start = 0
+			}'
+	)
+}
+
+lint_spelling() {
+	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot)
+}
+
+# What exists on one machine only.
+lint_paths() {
+	git -C "$REPO" grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
+		cut -c1-160
+}
+
+lint_man() {
+	local file
+
+	repo_files | grep -E '\.[1-8]$' | while IFS= read -r file; do
+		mandoc -T lint -W warning "$REPO/$file"
+	done
+}
+
+# Only debugctl.c and its header may write DEBUGCTL. A call may span lines.
+# shellcheck disable=SC2016
+lint_debugctl() {
+	[ -f "$REPO/arch/x86/kernel/debugctl.c" ] || return 0
+	# shellcheck disable=SC2153
+	find "$PATCHED/arch/x86" -name '*.[chS]' ! -path '*/asm/debugctl.h' \
+		! -path '*/kernel/debugctl.c' -print0 | xargs -0 grep -lE 'DEBUGCTL|0x1d9|debugctlmsr' |
+		xargs -r perl -0777 -ne '
+			while (/\b(\w*wrmsr\w*|msr_(?:set|clear)_bit|update_debugctlmsr)\s*\(([^;]*?)\)\s*;/g) {
+				my ($call, $args, $line) = ($1, $2, 1 + (substr($_, 0, $-[0]) =~ tr/\n//));
+				next if $call =~ /unimpl/;
+				next unless $call =~ /debugctl/ || $args =~ /\bMSR_IA32_DEBUGCTLMSR\b|\b0x1d9\b/i;
+				print "$ARGV:$line: $call() of DEBUGCTL: use asm/debugctl.h\n";
+			}' | sed "s|^$PATCHED/||"
+}
+
+# Print the findings that series/exceptions does not excuse, and exceptions
+# that excuse nothing.
+excuse() {
+	awk -F '\t' -v bts="$BTS_PATH" '
+	NR == FNR {
+		if (NF && !/^#/) {
+			type[++n] = $1
+			path[n] = $2
+			gsub(/^B\//, bts "/", path[n])
+			if ($3 == "")
+				print "series/exceptions:" FNR ": no reason given"
+		}
+		next
+	}
+	{
+		excused = 0
+		for (i = 1; i <= n; i++)
+			if ($0 ~ ":" type[i] ": " && substr($0, 1, index($0, ":") - 1) ~ "^" path[i] "$")
+				used[i] = excused = 1
+		if (!excused)
+			print
+	}
+	END {
+		for (i = 1; i <= n; i++)
+			if (!used[i])
+				print "series/exceptions: " type[i] " " path[i] ": excuses nothing, remove it"
+	}' "$REPO/series/exceptions" -
+}
+
+# checkpatch MAIL: from the cache if it says what it said before.
+checkpatch() {
+	local done_before
+
+	done_before=$CACHE/checkpatch/$({
+		sed '/^From \|^From:\|^Date:\|^Subject:/d' "$1"
+		cat "$LINUX/scripts/checkpatch.pl"
+	} | key_of)
+	if [ ! -f "$done_before" ]; then
+		(cd "$SCRATCH" && "$LINUX/scripts/checkpatch.pl" --root="$LINUX" -q --strict --show-types --terse \
+			--showfile --no-summary "$1" 2>&1) |
+			grep -v '^No codespell typos' | sort -u >"$done_before.$$"
+		mv "$done_before.$$" "$done_before"
+	fi
+	cat "$done_before"
+}
+
+lint_checkpatch() {
+	local mails=$SCRATCH/mails out
+
+	out=$(GIT_AUTHOR_NAME=lint GIT_AUTHOR_EMAIL=lint@example.org \
+		"$REPO/series/export" --kernel "$LINUX" "$mails" 2>&1) || {
+		echo "$out"
+		return
+	}
+	mkdir -p "$CACHE/checkpatch"
+	rm -f "$mails/0000-cover-letter.patch"
+	export -f checkpatch key_of
+	export CACHE LINUX SCRATCH
+	# The largest first, or the last one runs alone.
+	find "$mails" -name '*.patch' -printf '%s %p\n' | sort -rn | cut -d' ' -f2 |
+		xargs -P "$JOBS" -I{} bash -c 'checkpatch {}' | sort -u |
+		sed "s|^$mails/||" | excuse
+	keep_newest "$CACHE/checkpatch" 200
+}
+
+# Print the C files of the kernel that the series adds (new) or changes.
+series_sources() {
+	case $1 in
+	new) repo_files '*.c' | grep -v "^$BTS_PATH/" ;;
+	changed) repo_files '*.patch' | sed -nE "\\,^$BTS_PATH/,d; s/\.c(\.[^.\/]*)?\.patch$/.c/p" ;;
+	esac | sort -u
+}
+
+# compile_findings TREE BUILD FILE...: what sparse and W=1 say of each file,
+# without line numbers, so that two trees can be compared.
+compile_findings() {
+	local tree=$1 build=$2
+	shift 2
+
+	make -s -C "$tree" O="$build" -j "$JOBS" W=1 C=2 CF=-D__CHECK_ENDIAN__ -k "${@/%.c/.o}" \
+		2>&1 >/dev/null | sed "s|$tree/||g; s|^\(\.\./\)*||" |
+		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
+}
+
+# A build directory of its own: W=1 would make the kernel's rebuild everything.
+lint_build() {
+	mkdir -p "$2" && cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged" || {
+		cp "$KERNEL_BUILD/.config" "$2/.config"
+		cp "$KERNEL_BUILD/.config" "$2/.config.merged"
+	}
+	make -s -C "$1" O="$2" -j "$JOBS" olddefconfig prepare >"$RESULTS/prepare" 2>&1 ||
+		echo "cannot prepare $2: $(reason_in "$RESULTS/prepare")"
+}
+
+# What is configured out (another architecture, KVM) has no object to make.
+configured_in() {
+	local tree=$1 build=$2 file
+	shift 2
+
+	for file; do
+		make -s -n -C "$tree" O="$build" "${file/%.c/.o}" >/dev/null 2>&1 && echo "$file"
+	done
+}
+
+lint_compile() {
+	local new changed stock=$CACHE/build/lint-stock patched=$CACHE/build/lint-patched
+
+	mapfile -t new < <(series_sources new)
+	mapfile -t changed < <(series_sources changed)
+	[ $((${#new[@]} + ${#changed[@]})) -gt 0 ] || return 0
+	lint_build "$LINUX" "$stock"
+	lint_build "$PATCHED" "$patched"
+	compile_findings "$LINUX" "$stock" "${changed[@]}" >"$SCRATCH/stock"
+	compile_findings "$PATCHED" "$patched" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
+	comm -13 "$SCRATCH/stock" "$SCRATCH/patched"
+}
+
+lint_kernel_doc() {
+	local file
+
+	repo_files '*.[ch]' | grep -v "^$BTS_PATH/" | while IFS= read -r file; do
+		(cd "$PATCHED" && scripts/kernel-doc -none -Wall "$file" 2>&1)
+	done
+}
+
+BTS_PATH=${B#"$REPO/"}
+
+cmd_lint() {
+	[ -z "${1:-}" ] || [ "$1" = --fast ] || die "lint takes --fast, not $1: see vmtest.sh help"
+	prepare build lint
+	GROUP=lint
+	RESULTS=$CACHE/results/lint
+	rm -rf "$RESULTS"
+	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	need_patched_tree
+	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
+	if [ -z "${1:-}" ]; then
+		need_kernel patched base
+		names+=(compile kernel_doc)
+	fi
+	for name in "${names[@]}"; do
+		lint "$name" "lint_$name"
+	done
+	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+	[ "$FAILED" -eq 0 ]
+}
