@@ -23,6 +23,7 @@ matrix() {
 		echo "--layout $layout --plain"
 		echo "--layout $layout --abort"
 	done
+	echo "--off"
 }
 
 one() {

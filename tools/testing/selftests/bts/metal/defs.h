@@ -3,7 +3,11 @@
 #ifndef METAL_DEFS_H
 #define METAL_DEFS_H
 
-#define MSR_APIC_BASE		0x1b
+/* CPUID.1: EDX, ECX, ECX */
+#define CPUID_DS		(1 << 21)
+#define CPUID_DTES64		(1 << 2)
+#define CPUID_DS_CPL		(1 << 4)
+
 #define MSR_PMC0		0xc1
 #define MSR_SYSENTER_CS		0x174
 #define MSR_SYSENTER_ESP	0x175

@@ -2,9 +2,6 @@
 /* CPUID and the registers: what is offered, what is accepted, what is refused. */
 #include "metal.h"
 
-#define CPUID_DS	(1 << 21)
-#define CPUID_DTES64	(1 << 2)
-#define CPUID_DS_CPL	(1 << 4)
 #define MISC_PMU	(1 << 7)
 #define MISC_NO_BTS	(1 << 11)
 #define MISC_NO_PEBS	(1 << 12)

@@ -9,7 +9,8 @@ usage() {
 	  --rule after|before|either which CPL the filter looks at (default after)
 	  --icount, --singlestep     as QEMU's own options
 	  --plain                    without DS-CPL and without a PMU
-	  --abort                    the machine must exit with 3 at the first lost store
+	  --off                      a machine without a Debug Store: it must offer none
+  --abort                    the machine must exit with 3 at the first lost store
 	Environment: O, directory for what is built; QEMU_L, QEMU's -L options; CC.
 	END
 }
@@ -17,7 +18,7 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after plain='' abort='' extra=()
+layout=64 rule=after plain='' off='' abort='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -29,6 +30,7 @@ while [ $# -gt 0 ]; do
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
 	--plain) plain=1 ;;
+	--off) off=1 ;;
 	--abort) abort=1 ;;
 	*) usage >&2; die "what is '$1'?" ;;
 	esac
@@ -51,6 +53,7 @@ else
 	cpu+=",+ds-cpl,x-pmu2=on"
 fi
 cpu+=",x-bts-cpl-rule=$rule"
+[ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }
 
 # shellcheck disable=SC2086 # QEMU_L is a list of options
@@ -82,6 +85,7 @@ case $status in
 esac
 [ "$(summary)" ] || { echo "Bail out! the test did not get to its end"; exit 1; }
 grep -q '^not ok' "$tmp/out" && exit 1
+[ "$off" ] && exit 0
 if [ "$(totals)" != "$(summary)" ]; then
 	echo "# the machine counted: $(totals)"
 	echo "Bail out! the machine's counters differ from what the test saw"
