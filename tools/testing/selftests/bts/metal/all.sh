@@ -35,6 +35,7 @@ one() {
 }
 export -f one
 
+# shellcheck disable=SC2016 # expanded by the shell that xargs starts
 matrix | xargs -d '\n' -n 1 -P "$jobs" bash -c 'one "$1"' one
 
 n=0 failed=0
