@@ -83,17 +83,18 @@ static void emit(struct walk *w, struct branch *br)
 {
 	const u64 on = DEBUGCTL_TR | DEBUGCTL_BTS;
 
-	if ((w->debugctl & on) != on ||
-	    !rule_passes(w, br->cpl_from, br->cpl_to))
+	if ((w->debugctl & on) != on)
+		return;
+	w->tot->kinds[br->kind]++;
+	if (br->vector >= 0)
+		w->tot->vectors[br->vector]++;
+	if (!rule_passes(w, br->cpl_from, br->cpl_to))
 		return;
 	if (w->opt->user_addresses &&
 	    !(is_user_address(br->from) && is_user_address(br->to)))
 		return;
 	w->tot->branches++;
 	w->tot->open += br->open;
-	w->tot->kinds[br->kind]++;
-	if (br->vector >= 0)
-		w->tot->vectors[br->vector]++;
 	if (!w->fn(w->arg, br))
 		w->done = true;
 }

@@ -157,6 +157,7 @@ struct options {
 	const char *need;
 };
 
+/* kinds and vectors count what was executed while BTS was on at all */
 struct totals {
 	u64 insns;
 	u64 restarts;

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every way user code gets into the kernel and back. The handler of a signal
+ * finds in resume_at where to go on when the program counter is of no use.
+ */
+#include <asm/unistd.h>
+
+#define USER_CS		0x33
+#define USER32_CS	0x23
+#define TF		0x100
+
+	.bss
+	.globl	resume_at, resume_sp
+	.balign	8
+resume_at:
+	.skip	8
+resume_sp:
+	.skip	8
+
+	.macro	function name
+	.globl	\name
+	.type	\name, @function
+	.balign	16
+\name:
+	.endm
+
+	.macro	resume where
+	lea	\where(%rip), %rax
+	mov	%rax, resume_at(%rip)
+	mov	%rsp, resume_sp(%rip)
+	.endm
+
+	.text
+function fault_int3
+	int3
+	ret
+
+function fault_ud2
+	resume	1f
+	ud2
+1:	ret
+
+function fault_divide
+	resume	1f
+	xor	%edx, %edx
+	mov	$1, %eax
+	xor	%ecx, %ecx
+	div	%ecx
+1:	ret
+
+/* void fault_load(const void *unmapped) */
+function fault_load
+	resume	1f
+	mov	(%rdi), %al
+1:	ret
+
+/* void fault_jump(const void *unmapped): the branch completes, the fetch fails */
+function fault_jump
+	resume	1f
+	jmp	*%rdi
+1:	ret
+
+/* void fault_call(void *unmapped): the push fails, there is no branch */
+function fault_call
+	resume	1f
+	mov	%rdi, %rsp
+	call	1f
+1:	ret
+
+/* void fault_ret(void *unmapped) */
+function fault_ret
+	resume	1f
+	mov	%rdi, %rsp
+	ret
+1:	ret
+
+/* Every instruction between the two POPFs traps, branches among them. */
+function trap_flag
+	pushf
+	orl	$TF, (%rsp)
+	popf
+	nop
+	jmp	1f
+	nop
+1:	call	2f
+	xor	%eax, %eax
+	jz	3f
+	nop
+2:	ret
+3:	pushf
+	andl	$~TF, (%rsp)
+	popf
+	ret
+
+/*
+ * void spin_in_place(const struct itimerval *timer)
+ * One instruction, until the signal takes it off: interrupts with from == to.
+ */
+function spin_in_place
+	resume	2f
+	mov	%rdi, %rsi
+	mov	$__NR_setitimer, %eax
+	xor	%edi, %edi
+	xor	%edx, %edx
+	syscall
+1:	jmp	1b
+2:	ret
+
+/* void copy_string(void *to, const void *from, size_t n): faults midway */
+function copy_string
+	mov	%rdx, %rcx
+	rep movsb
+	ret
+
+function system_call_int80
+	push	%rbx
+	/* getpid of the 32-bit table */
+	mov	$20, %eax
+	int	$0x80
+	pop	%rbx
+	ret
+
+/* To the same code segment and back, without any change of privilege. */
+function far_transfers
+	lea	1f(%rip), %rax
+	pushq	$USER_CS
+	push	%rax
+	lretq
+	int3
+1:	mov	%rsp, %rdx
+	mov	%ss, %eax
+	push	%rax
+	push	%rdx
+	pushf
+	pushq	$USER_CS
+	lea	2f(%rip), %rax
+	push	%rax
+	iretq
+	int3
+2:	ret
+
+/* 32-bit code in the middle of it; the text lies below 4 GiB. */
+function compat_code
+	push	%rbx
+	lea	.Lcompat(%rip), %rax
+	pushq	$USER32_CS
+	push	%rax
+	lretq
+	int3
+	.code32
+.Lcompat:
+	mov	$3, %ecx
+1:	loop	1b
+	xor	%eax, %eax
+	jz	2f
+	nop
+2:	inc	%eax
+	jecxz	3f
+	nop
+3:	ljmp	$USER_CS, $4f
+	.code64
+4:	pop	%rbx
+	ret
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A window for the oracle: the whole CPU is traced by intel_bts while the
+ * emulator logs what it executes, then records and code are handed over.
+ *
+ *   window user             what runs at CPL 3, kernel excluded
+ *   window flags            the same of a short sequence, with registers logged
+ *   window kernel RECORDS   everything, until so many records are there
+ *
+ * The line `# oracle ...` holds the oracle's arguments; the files it names are
+ * in the directory of the case.
+ */
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "traced.h"
+#include "workload.h"
+#include "../guest/guest.h"
+
+#define PAGE		4096ul
+#define RING_PAGES	64ul
+#define USER_ROUNDS	10
+#define VDSO_PAGES	2
+
+extern const char __executable_start[], etext[];
+
+static struct perf_event_mmap_page *ring;
+static u8 *aux;
+static size_t aux_size;
+static char arguments[2048];
+
+static int open_cpu0(bool kernel)
+{
+	struct perf_event_attr attr = {
+		.type = intel_bts_type(),
+		.size = sizeof(attr),
+		.disabled = 1,
+		.exclude_kernel = !kernel,
+		.exclude_hv = 1,
+	};
+	int fd;
+
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		return -1;
+	ring->aux_offset = (1 + RING_PAGES) * PAGE;
+	ring->aux_size = aux_size;
+	aux = mmap(NULL, aux_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   ring->aux_offset);
+	return aux == MAP_FAILED ? -1 : fd;
+}
+
+/* Nothing truncated, nothing lost: by the driver's own account. */
+static bool aux_is_complete(void)
+{
+	const u8 *data = (const u8 *)ring + ring->data_offset;
+	const struct perf_event_header *h;
+	u64 pos, flags;
+
+	for (pos = 0; pos < ring->data_head; pos += h->size) {
+		h = (const void *)(data + pos % ring->data_size);
+		if (h->type != PERF_RECORD_AUX)
+			continue;
+		flags = ((const u64 *)(h + 1))[2];
+		if (flags & PERF_AUX_FLAG_TRUNCATED)
+			return false;
+	}
+	return ring->data_head <= ring->data_size;
+}
+
+/* Leaves memory in a file beside the log, through the emulator's monitor. */
+static bool hand_over(const char *name, u64 addr, u64 size, bool code)
+{
+	size_t used = strlen(arguments);
+	char cmd[256], answer[256];
+	u64 pos;
+
+	/* the monitor reads through page tables, it does not fault pages in */
+	for (pos = 0; !(addr >> 63) && pos < size; pos += PAGE)
+		(void)*(volatile u8 *)(addr + pos);
+	snprintf(cmd, sizeof(cmd), "memsave 0x%llx %llu \"%s\"",
+		 (unsigned long long)addr, (unsigned long long)size, name);
+	if (hmp(cmd, answer, sizeof(answer)) || strstr(answer, "rror") ||
+	    strstr(answer, "nvalid")) {
+		printf("# %s: %s\n", cmd, answer);
+		return false;
+	}
+	if (code)
+		snprintf(arguments + used, sizeof(arguments) - used,
+			 " --mem %llx:%s", (unsigned long long)addr, name);
+	else
+		snprintf(arguments + used, sizeof(arguments) - used,
+			 " --records %s", name);
+	return true;
+}
+
+static u64 kernel_symbol(const char *name)
+{
+	char line[256], sym[128];
+	unsigned long long addr;
+	u64 found = 0;
+	FILE *f;
+
+	f = fopen("/proc/kallsyms", "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %127s", &addr, sym) == 2 &&
+		    !strcmp(sym, name))
+			found = addr;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool hand_over_code(void)
+{
+	u64 text = (u64)__executable_start & -PAGE;
+	u64 vdso = getauxval(AT_SYSINFO_EHDR);
+	u64 stext = kernel_symbol("_stext"), ktext_end = kernel_symbol("_etext");
+
+	return stext && ktext_end > stext &&
+	       hand_over("user_text", text, (u64)etext - text, true) &&
+	       hand_over("vdso", vdso, VDSO_PAGES * PAGE, true) &&
+	       hand_over("kernel_text", stext, ktext_end - stext, true);
+}
+
+static bool trace_user(int fd)
+{
+	bool good = true;
+	int i;
+
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < USER_ROUNDS; i++)
+		good &= workload_faults(true);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return good;
+}
+
+static bool trace_flags(int fd)
+{
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	sequence(NULL);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return true;
+}
+
+static bool trace_kernel(int fd, u64 records)
+{
+	volatile u64 *head = (volatile u64 *)&ring->aux_head;
+	bool good = true;
+
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	/* the head moves on when the driver takes up another piece */
+	while (good && *head < records * 24)
+		good = workload_faults(true) && workload_kernel();
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	bool kernel = argc > 2 && !strcmp(argv[1], "kernel"), good;
+	bool flags = argc > 1 && !strcmp(argv[1], "flags");
+	u64 records = kernel ? strtoull(argv[2], NULL, 0) : 1;
+	cpu_set_t cpu0;
+	int fd;
+
+	plan(5);
+	CPU_ZERO(&cpu0);
+	CPU_SET(0, &cpu0);
+	sched_setaffinity(0, sizeof(cpu0), &cpu0);
+	/* a piece of 4 MiB beyond what is wanted, and powers of two only */
+	for (aux_size = 4 << 20; aux_size < records * 24 + (4 << 20);)
+		aux_size *= 2;
+	fd = open_cpu0(kernel);
+	if (!ok(fd >= 0, "intel_bts on CPU 0")) {
+		printf("# %s\n", strerror(errno));
+		return finish();
+	}
+	workload_prepare();
+	ok(workload_faults(true), "workload untraced");
+	hmp("singlestep on", NULL, 0);
+	log_on(flags ? "exec,nochain,int,cpu" : "exec,nochain,int");
+	good = kernel ? trace_kernel(fd, records) :
+	       flags ? trace_flags(fd) : trace_user(fd);
+	log_off();
+	hmp("singlestep off", NULL, 0);
+	ok(good, "workload traced");
+	printf("# %llu bytes of records\n", (unsigned long long)ring->aux_head);
+	ok(aux_is_complete() && ring->aux_head >= records * 24,
+	   "records complete by the driver's account");
+	ok(hand_over("records", (u64)aux, ring->aux_head, false) &&
+	   hand_over_code(), "records and code handed over");
+	printf("# oracle%s\n", arguments);
+	return finish();
+}
