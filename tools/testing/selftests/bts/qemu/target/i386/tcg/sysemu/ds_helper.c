@@ -100,9 +100,9 @@ static bool ds_map(CPUX86State *env, target_ulong addr, unsigned len,
     w->len[1] = len - w->len[0];
 
     w->host[0] = ds_probe(env, addr);
-    w->host[1] = w->len[1] ? ds_probe(env, addr + w->len[0]) : NULL;
+    w->host[1] = w->len[1] ? ds_probe(env, addr + w->len[0]) : w->host[0];
 
-    return w->host[0] && (!w->len[1] || w->host[1]);
+    return w->host[0] && w->host[1];
 }
 
 static void ds_read(const DSWindow *w, void *buf)
@@ -213,7 +213,7 @@ static bool bts_pmi(X86CPU *cpu)
     if (!locked) {
         qemu_mutex_lock_iothread();
     }
-    delivered = apic_deliver_pmi(cpu->apic_state);
+    delivered = cpu->apic_state && apic_deliver_pmi(cpu->apic_state);
     if (delivered) {
         cpu->ds.count.pmis++;
     } else {
