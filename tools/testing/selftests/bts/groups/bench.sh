@@ -16,6 +16,24 @@ known_branches() {
 	stock period1-pti pti=on smp=2 -- known period1
 }
 
+# What the kernel makes of the machine, as others see it.
+machine() {
+	stock machine pti=off -- machine nopti
+	stock machine-pti pti=on -- machine pti
+}
+
+# More tracers than processors, and one processor that comes and goes.
+tracers() {
+	stock tracers-2 smp=2 pti=on -- tracers period1
+	stock tracers-4 smp=4 pti=off -- tracers period1
+	stock tracers-aux smp=2 pti=off -- tracers aux
+}
+
+# Debian's own tools.
+stock_tools() {
+	stock perf-gdb pti=off tools="perf gdb" -- stock
+}
+
 # A CPU that writes a line for each instruction is too slow for a clock that
 # goes by real time: it would do nothing but timer interrupts. 64 ns for each
 # instruction leave time for work, and make the run the same each time.
@@ -66,7 +84,10 @@ oracle_window_kernel() {
 }
 
 group_bench() {
+	machine
 	known_branches
+	tracers
+	stock_tools
 	check oracle-itself -- "$BENCH_BIN/oracle" --selftest
 	oracle_window_user
 	oracle_window_flags

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A program without a library, so that every branch of it from the first
+ * instruction to the last is in here: stock.c counts on it.
+ */
+#include <asm/unistd.h>
+#include "victim.h"
+
+	.globl	_start, work, work_done
+	.text
+	.type	_start, @function
+_start:
+	mov	$VICTIM_ROUNDS, %ebx
+	/* one branch */
+	call	work
+	.size	_start, . - _start
+
+	.type	work_done, @function
+work_done:
+	mov	$__NR_exit, %eax
+	xor	%edi, %edi
+	syscall
+	.size	work_done, . - work_done
+
+	/* VICTIM_BRANCHES a round, the last loops back or returns */
+	.type	work, @function
+work:
+	call	leaf
+	test	%ebx, %ebx
+	jz	1f
+	jmp	1f
+	nop
+1:	lea	leaf(%rip), %rax
+	call	*%rax
+	dec	%ebx
+	jnz	work
+	ret
+	.size	work, . - work
+
+	.type	leaf, @function
+leaf:
+	nop
+	ret
+	.size	leaf, . - leaf
+	.section .note.GNU-stack, "", @progbits
