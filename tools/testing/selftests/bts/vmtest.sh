@@ -169,13 +169,20 @@ cmd_list() {
 	done
 }
 
+# Only what is ours: BTS_CACHE may name a directory with other things in it.
 cmd_clean() {
+	local name
+
 	[ -e "$CACHE/lock" ] || {
 		say "no cache at $CACHE"
 		return
 	}
 	open_cache
-	rm -rf "${CACHE:?}"/*
+	set_traps
+	for name in apt build initrd linux log patched programs qemu qemu-source \
+		results "$LINUX_PACKAGE.tar.xz" holder; do
+		step "remove $name" rm -rf "${CACHE:?}/$name"
+	done
 	say "$CACHE is empty"
 }
 

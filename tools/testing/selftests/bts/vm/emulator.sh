@@ -25,13 +25,27 @@ qemu_source_key() {
 		sort -z | xargs -0 sha256sum
 }
 
+check_emulator() {
+	local models
+
+	models=$("$QEMU" "${QEMU_L[@]}" -cpu help 2>&1) ||
+		die "$QEMU does not run: ${models:0:200}: remove $CACHE/qemu"
+	grep -q "^x86 ${CPU%%,*} " <<<"$models" ||
+		die "--cpu ${CPU%%,*}: no such model: see $QEMU -cpu help"
+}
+
 # need_emulator: sets QEMU, QEMU_L, and QEMU_TREE, the directory with its
 # source (src) and build (out).
 need_emulator() {
+	[ -z "${QEMU:-}" ] || return 0
+	set_qemu_l
+	build_emulator
+	check_emulator
+}
+
+build_emulator() {
 	local log=$CACHE/log/qemu-build
 
-	set_qemu_l
-	[ -z "${QEMU:-}" ] || return 0
 	if [ -n "${QEMU_BTS:-}" ]; then
 		[ -x "$QEMU_BTS" ] || die "QEMU_BTS=$QEMU_BTS is no program: name an emulator, or unset it"
 		QEMU=$QEMU_BTS

@@ -50,7 +50,8 @@ linux_archive() {
 	need_space 400 "$LINUX_PACKAGE"
 	logged "download $LINUX_PACKAGE" "$CACHE/log/linux-download" download_linux ||
 		die "cannot fetch $LINUX_PACKAGE from $MIRROR: check the network, or give --kernel DIR; see $CACHE/log/linux-download"
-	mv "$SCRATCH/usr/src/$LINUX_PACKAGE.tar.xz" "$ARCHIVE"
+	mv "$SCRATCH/usr/src/$LINUX_PACKAGE.tar.xz" "$ARCHIVE" ||
+		die "$LINUX_PACKAGE from $MIRROR holds no source: give --kernel DIR"
 }
 
 # A tree that the user named is copied: it may be in use, or built in.
