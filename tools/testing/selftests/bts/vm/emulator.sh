@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The emulator with a Debug Store, out of Debian's source and qemu/, and its
-# mutants. QEMU_BTS names one that is built already.
+# The emulator with a Debug Store, out of Debian's source and qemu/. QEMU_BTS
+# names one that is built already.
 
 QEMU_DATA="/usr/share/qemu /usr/share/seabios"
 
@@ -58,7 +58,7 @@ build_emulator() {
 	QEMU_TREE=$CACHE/qemu/$(qemu_source_key | key_of)
 	QEMU=$QEMU_TREE/out/qemu-system-x86_64
 	[ ! -e "$QEMU_TREE/ready" ] || return 0
-	# Built where it stays: a mutant is a change of a few files there.
+	# Built where it stays: the build knows its path.
 	rm -rf "$QEMU_TREE"
 	mkdir -p "$QEMU_TREE/out"
 	UNFINISHED=$QEMU_TREE
@@ -69,34 +69,4 @@ build_emulator() {
 	: >"$QEMU_TREE/ready"
 	UNFINISHED=
 	keep_newest "$CACHE/qemu" 3
-}
-
-build_mutant() {
-	local src=$QEMU_TREE/src status=0
-
-	patch -d "$src" -p1 -F0 -N -r - <"$1" || return
-	ninja -C "$QEMU_TREE/out/build" -j "$JOBS" qemu-system-x86_64 &&
-		cp "$QEMU_TREE/out/build/qemu-system-x86_64" "$2.new" || status=$?
-	patch -d "$src" -p1 -F0 -R -r - <"$1" && mv "$2.new" "$2" || status=$?
-	return "$status"
-}
-
-# need_mutant PATCH: sets MUTANT to an emulator that has the planted fault.
-need_mutant() {
-	local patch=$1 name log
-
-	need_emulator
-	[ -n "${QEMU_TREE:-}" ] || die "a mutant needs the emulator's own build: unset QEMU_BTS"
-	name=$(basename "$patch" .patch)
-	log=$CACHE/log/mutant-$name
-	MUTANT=$QEMU_TREE/mutants/$name-$(key_of <"$patch")
-	[ ! -x "$MUTANT" ] || return 0
-	mkdir -p "$QEMU_TREE/mutants"
-	# Until the fault is out of the source again, the tree is not the emulator's.
-	UNFINISHED=$QEMU_TREE
-	rm -f "$QEMU_TREE/ready"
-	logged "build the mutant $name" "$log" build_mutant "$patch" "$MUTANT" ||
-		die "the mutant $name does not build: $(reason_in "$log"), see $log"
-	: >"$QEMU_TREE/ready"
-	UNFINISHED=
 }
