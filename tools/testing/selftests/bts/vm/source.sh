@@ -121,7 +121,9 @@ unpack_qemu() {
 	if [ -n "${QEMU_SRC:-}" ]; then
 		cp -a "$QEMU_SRC" "$1"
 	else
-		dpkg-source --no-check -x "$CACHE"/qemu-source/*.dsc "$1"
+		# It leaves a copy of the archive beside the tree.
+		dpkg-source --no-check -x "$CACHE"/qemu-source/*.dsc "$1" &&
+			rm -f "${1%/*}"/qemu_*.orig.tar.*
 	fi
 }
 
