@@ -199,6 +199,8 @@ void setup_smi(void)
 	copy((void *)SMM_ENTRY, smm_code, smm_code_end - smm_code);
 	outb(PCI_SMRAM_DATA, SMRAM_CLOSED);
 	*SMI_COUNT = 0;
+	/* where a record of SMM, which knows no paging, would get to */
+	ds_place(LOW_DS, LOW_DS + 0x100, 64 * rec_size());
 }
 
 void check_smi(void)

@@ -9,7 +9,7 @@
 
 static struct want wants[MAX_WANTS];
 static u32 nr_wants;
-static u64 area;
+static u64 area, end;
 
 u64 ds_index_at;
 u32 pmi_count, pmi_lvt, pmi_index, pmi_relvt;
@@ -45,12 +45,20 @@ void ds_set(enum ds_field field, u64 value)
 		*(u32 *)addr = value;
 }
 
-/* A store of @bytes at @base, without a threshold that could be reached. */
+/*
+ * A store of @bytes at @base, without a threshold that could be reached. Beside the window
+ * it may stand where virtual addresses are physical ones, the management area first.
+ */
 void ds_place(u64 where, u64 base, u64 bytes)
 {
 	area = where;
 	ds_index_at = area + DS_INDEX * word_size();
+	end = WIN + WIN_PAGES * 4096;
 	fill((void *)WIN, FILL, WIN_PAGES * 4096);
+	if (base < WIN) {
+		end = base + bytes;
+		fill((void *)area, FILL, end - area);
+	}
 	ds_set(DS_BASE, base);
 	ds_set(DS_INDEX, base);
 	ds_set(DS_MAX, base + bytes);
@@ -202,7 +210,7 @@ void expect_store(void)
 		expect(false, "record %u: none, expected 0x%x -> 0x%x", (u64)n,
 		       wants[n].from, wants[n].to);
 	}
-	untouched(base + bytes, WIN + WIN_PAGES * 4096);
+	untouched(base + bytes, end);
 	untouched(area + 4 * word_size(), area + 96);
 	tally.records += nr_wants;
 }

@@ -42,7 +42,6 @@ static bool start_ap(u32 phase)
 TEST(init_clears, "INIT clears DEBUGCTL and DS_AREA and stops tracing; real mode is traced")
 {
 	ds_place(LOW_DS, LOW_DS + 0x100, 16 * rec_size());
-	fill((void *)(LOW_DS + 0x100), 0xa5, 16 * rec_size());
 	wrmsr(MSR_DS_AREA, WIN);
 	copy((void *)LOW_CODE, ap_code, ap_code_end - ap_code);
 	want_add((struct want) { .from = ap_addr(ap_first), .to = ap_addr(ap_first_to) });
