@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Plant one fault at a time into the emulated machine; the bare-metal test must find it.
+#
+# A patch names in its head the fault, the check that must find it (a regular expression
+# on the check's text), and how the test has to be run where the default does not do.
+
+set -u
+
+usage() {
+	cat <<-END
+	Usage: run.sh SRC OUT [NAME...]
+	  SRC  writable QEMU 7.2 source tree, pristine or laid by qemu/build.sh; faults are
+	       planted there and taken out again, so do not share it
+	  OUT  build directory
+	  NAME the mutants to run (default all)
+	Environment: CC; QEMU_L, QEMU's -L options; JOBS.
+	END
+}
+
+die() { echo "mutants/run.sh: $*" >&2; exit 2; }
+
+[ "${1:-}" = --help ] && { usage; exit 0; }
+[ $# -ge 2 ] || { usage >&2; die "SRC and OUT are missing"; }
+here=$(dirname "$(readlink -f "$0")")
+metal=$here/../../metal
+src=$(readlink -e "$1") || die "no directory $1"
+planted=$src/.bts-mutant
+mkdir -p "$2" || die "cannot make $2"
+out=$(readlink -e "$2")
+shift 2
+jobs=${JOBS:-$(nproc)}
+tmp=$(mktemp -d) || exit 2
+
+# The fault's patch is kept beside the tree while it is in, for a run that was killed.
+reverse() {
+	[ -e "$planted" ] || return 0
+	patch -d "$src" -p1 -R -s -F0 -r - --no-backup-if-mismatch <"$planted" >&2 ||
+		die "$src is neither with nor without a fault: unpack QEMU again"
+	rm "$planted"
+}
+
+plant() {
+	cp "$1" "$planted"
+	patch -d "$src" -p1 -s -F0 -r - --no-backup-if-mismatch <"$1" >"$tmp/patch" 2>&1 && return
+	rm "$planted"
+	return 1
+}
+
+finish() {
+	reverse
+	rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+field() {
+	sed -n "s/^$1: //p;/^---/q" "$2"
+}
+
+# Prints what found the fault: a check that failed, or how the machine broke.
+found() {
+	sed -n -e 's/^not ok [0-9]* - //p' -e 's/^Bail out! //p' "$tmp/result"
+}
+
+build() {
+	ninja -C "$out/build" -j "$jobs" qemu-system-x86_64 >"$tmp/build" 2>&1
+}
+
+# The verdict on one mutant, in "$verdict"; true if it was killed as it must be.
+try() {
+	local patch=$1 options
+
+	plant "$patch" || { verdict="does not fit: $(head -1 "$tmp/patch")"; return 1; }
+	build || { verdict="does not build: $(grep -m1 error: "$tmp/build")"; return 1; }
+	read -r -a options < <(field Run "$patch")
+	O=$tmp/metal "$metal/run.sh" "$out/build/qemu-system-x86_64" "${options[@]}" \
+		>"$tmp/result" 2>&1 && { verdict="not found by any check"; return 1; }
+	verdict=$(found | grep -m 1 -E -e "$(field Check "$patch")") && return
+	verdict="found, but not by its check: $(found | head -1)"
+	return 1
+}
+
+# All of them, those of one source file together: it is built once a mutant, not twice.
+all() {
+	grep -H -m 1 '^+++ ' "$here"/*.patch | sort -k 2 | sed 's/:+++.*//'
+}
+
+mutants=("$@")
+[ ${#mutants[@]} -gt 0 ] || mapfile -t mutants < <(all)
+reverse
+"$here/../build.sh" "$src" "$out" "$jobs" >"$tmp/build" 2>&1 ||
+	die "the emulator does not build: $(tail -1 "$tmp/build")"
+O=$tmp/metal "$metal/run.sh" "$out/qemu-system-x86_64" >"$tmp/result" 2>&1 ||
+	die "the emulator fails without a fault: $(found | head -1)"
+
+echo "KTAP version 1"
+echo "1..${#mutants[@]}"
+n=0 failed=0
+for name in "${mutants[@]}"; do
+	name=$(basename "$name" .patch)
+	n=$((n + 1))
+	[ -e "$here/$name.patch" ] || die "no mutant $name"
+	if try "$here/$name.patch"; then
+		echo "ok $n - mutant $name killed by: $verdict"
+	else
+		echo "not ok $n - mutant $name: $verdict"
+		failed=$((failed + 1))
+	fi
+	reverse
+done
+echo "# $((n - failed)) of $n killed in $SECONDS s"
+[ $failed = 0 ]
