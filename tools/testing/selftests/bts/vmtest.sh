@@ -126,6 +126,7 @@ cmd_test() {
 
 # prepare PURPOSE...: the cache, and the packages for it.
 prepare() {
+	check_kernel_dir
 	open_cache
 	set_traps
 	need_packages "$@"

@@ -61,16 +61,18 @@ copy_kernel_dir() {
 		make -s -C "$LINUX" mrproper
 }
 
-kernel_from_dir() {
-	local dir
-
-	dir=$(cd "$KERNEL_DIR" 2>/dev/null && pwd -P) ||
-		die "--kernel $KERNEL_DIR: no such directory: give a Linux source tree"
-	[ -f "$dir/Kbuild" ] && [ -d "$dir/arch/x86" ] && grep -qs '^PATCHLEVEL = ' "$dir/Makefile" ||
+check_kernel_dir() {
+	[ -n "$KERNEL_DIR" ] || return 0
+	[ -d "$KERNEL_DIR" ] || die "--kernel $KERNEL_DIR: no such directory: give a Linux source tree"
+	[ -f "$KERNEL_DIR/Kbuild" ] && [ -d "$KERNEL_DIR/arch/x86" ] &&
+		grep -qs '^PATCHLEVEL = ' "$KERNEL_DIR/Makefile" ||
 		die "--kernel $KERNEL_DIR is not a Linux source tree: give the top directory of one"
-	[ ! -e "$dir/.bts-series" ] ||
+	[ ! -e "$KERNEL_DIR/.bts-series" ] ||
 		die "--kernel $KERNEL_DIR carries the series already: give a pristine tree"
-	LINUX_KEY=dir-$(printf '%s' "$dir" | key_of)
+}
+
+kernel_from_dir() {
+	LINUX_KEY=dir-$(cd "$KERNEL_DIR" && pwd -P | key_of)
 	LINUX=$CACHE/linux/$LINUX_KEY
 	[ -d "$LINUX" ] || need_space 6000 "a copy of $KERNEL_DIR with its builds"
 	mkdir -p "$LINUX"
