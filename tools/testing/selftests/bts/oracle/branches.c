@@ -299,9 +299,9 @@ const char *walk_branches(struct execlog *log, struct decoder *d,
 		}
 		if (ev.type == EV_END)
 			break;
-		if (ev.type == EV_WRMSR)
+		if (ev.type == EV_WRMSR) {
 			take_wrmsr(&w, &ev);
-		else if (ev.type == EV_EXEC) {
+		} else if (ev.type == EV_EXEC) {
 			held = ev;
 			have_held = true;
 		} else if (!w.done) {

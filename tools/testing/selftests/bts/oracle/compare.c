@@ -250,9 +250,10 @@ static void print_totals(const struct compare *c, const struct totals *tot)
 {
 	int i;
 
-	fprintf(c->out, "oracle: %llu instructions, %llu writes to DEBUGCTL, %llu restarts; branches:",
-		(unsigned long long)tot->insns, (unsigned long long)tot->switches,
-		(unsigned long long)tot->restarts);
+	fprintf(c->out, "oracle: %llu instructions, %llu restarts, %llu writes to DEBUGCTL",
+		(unsigned long long)tot->insns, (unsigned long long)tot->restarts,
+		(unsigned long long)tot->switches);
+	fprintf(c->out, "; branches:");
 	for (i = 0; i < NR_INSN_KINDS; i++) {
 		if (tot->kinds[i])
 			fprintf(c->out, " %s %llu", insn_kind_name(i),
@@ -284,8 +285,10 @@ static enum verdict conclude(struct compare *c, const struct totals *tot)
 	}
 	if (!needs_met(c, tot))
 		return V_DIFFERENT;
-	fprintf(c->out, "oracle: %llu records equal, 0 wrong, 0 missing, 0 extra; %llu passed over, %llu of %llu open ones taken\n",
-		(unsigned long long)c->nr, (unsigned long long)c->padding,
+	fprintf(c->out, "oracle: %llu records equal, 0 wrong, 0 missing, 0 extra",
+		(unsigned long long)c->nr);
+	fprintf(c->out, "; %llu passed over, %llu of %llu open ones taken\n",
+		(unsigned long long)c->padding,
 		(unsigned long long)c->open_taken, (unsigned long long)tot->open);
 	return V_EQUAL;
 }

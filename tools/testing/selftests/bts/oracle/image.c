@@ -103,40 +103,48 @@ void image_add_mem(struct image *img, const char *spec)
 	image_add(img, addr, b->data, b->size);
 }
 
-/* Both classes differ only in the widths, so one body serves them. */
-#define DEFINE_ADD_SEGMENTS(name, ehdr_t, phdr_t)			\
-static bool name(struct image *img, const struct blob *b, u64 bias)	\
-{									\
-	const ehdr_t *eh = (const void *)b->data;			\
-	const phdr_t *ph;						\
-	unsigned int i;							\
-									\
-	if (b->size < sizeof(*eh) || eh->e_phentsize != sizeof(*ph) ||	\
-	    eh->e_phoff > b->size ||					\
-	    (b->size - eh->e_phoff) / sizeof(*ph) < eh->e_phnum)	\
-		return false;						\
-	ph = (const void *)(b->data + eh->e_phoff);			\
-	for (i = 0; i < eh->e_phnum; i++, ph++) {			\
-		if (ph->p_type != PT_LOAD)				\
-			continue;					\
-		if (ph->p_offset > b->size ||				\
-		    b->size - ph->p_offset < ph->p_filesz)		\
-			return false;					\
-		image_add(img, ph->p_vaddr + bias,			\
-			  b->data + ph->p_offset, ph->p_filesz);	\
-	}								\
-	return true;							\
-}
+struct segment {
+	u32 type;
+	u64 addr;
+	u64 offset;
+	u64 size;
+};
 
-DEFINE_ADD_SEGMENTS(add_segments_64, Elf64_Ehdr, Elf64_Phdr)
-DEFINE_ADD_SEGMENTS(add_segments_32, Elf32_Ehdr, Elf32_Phdr)
+/* Both classes hold the same, in other places. */
+static bool get_segment(const struct blob *b, unsigned int i, struct segment *seg)
+{
+	const Elf64_Ehdr *e64 = (const void *)b->data;
+	const Elf32_Ehdr *e32 = (const void *)b->data;
+	bool wide = b->data[EI_CLASS] == ELFCLASS64;
+	u64 at = wide ? e64->e_phoff : e32->e_phoff;
+	u64 size = wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	const Elf64_Phdr *p64;
+	const Elf32_Phdr *p32;
+
+	if (i >= (wide ? e64->e_phnum : e32->e_phnum))
+		return false;
+	if (at > b->size || (b->size - at) / size <= i)
+		die("broken program headers in an ELF file");
+	p64 = (const void *)(b->data + at + i * size);
+	p32 = (const void *)p64;
+	if (wide)
+		*seg = (struct segment){ p64->p_type, p64->p_vaddr,
+					 p64->p_offset, p64->p_filesz };
+	else
+		*seg = (struct segment){ p32->p_type, p32->p_vaddr,
+					 p32->p_offset, p32->p_filesz };
+	if (seg->offset > b->size || b->size - seg->offset < seg->size)
+		die("an ELF file ends within its segments");
+	return true;
+}
 
 void image_add_elf(struct image *img, const char *spec)
 {
 	char *path = strdup(spec), *colon;
+	struct segment seg;
+	unsigned int i;
 	struct blob *b;
 	u64 bias = 0;
-	bool ok;
 
 	if (!path)
 		die("out of memory");
@@ -146,14 +154,13 @@ void image_add_elf(struct image *img, const char *spec)
 		bias = strtoull(colon + 1, NULL, 16);
 	}
 	b = image_blob(img, path);
-	if (b->size < EI_NIDENT || memcmp(b->data, ELFMAG, SELFMAG))
+	if (b->size < sizeof(Elf64_Ehdr) || memcmp(b->data, ELFMAG, SELFMAG))
 		die("--elf %s: not an ELF file", path);
-	if (b->data[EI_CLASS] == ELFCLASS64)
-		ok = add_segments_64(img, b, bias);
-	else
-		ok = add_segments_32(img, b, bias);
-	if (!ok)
-		die("--elf %s: broken program headers", path);
+	for (i = 0; get_segment(b, i, &seg); i++) {
+		if (seg.type == PT_LOAD)
+			image_add(img, seg.addr + bias, b->data + seg.offset,
+				  seg.size);
+	}
 	free(path);
 }
 
