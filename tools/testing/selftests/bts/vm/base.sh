@@ -8,12 +8,12 @@ UNFINISHED=	# the same, where it has to be made in its place
 BUILDING=	# the mark of a build directory that make is writing to
 
 # The screen, also where a step's output goes to a log.
-exec 8>&2
+exec {SCREEN}>&2
 
 # What is wrong, and what to do about it: one line, exit 2.
 die() {
 	clear_line
-	echo "vmtest.sh: $*" >&8
+	echo "vmtest.sh: $*" >&"$SCREEN"
 	exit 2
 }
 
@@ -23,7 +23,7 @@ say() {
 }
 
 clear_line() {
-	[ -z "$TTY" ] || printf '\r\033[K' >&8
+	[ -z "$TTY" ] || printf '\r\033[K' >&"$SCREEN"
 }
 
 now_ms() {
@@ -66,7 +66,7 @@ on_exit() {
 
 on_signal() {
 	clear_line
-	echo "vmtest.sh: interrupted; nothing half-built is kept" >&8
+	echo "vmtest.sh: interrupted; nothing half-built is kept" >&"$SCREEN"
 	exit 130
 }
 
@@ -81,9 +81,9 @@ show_progress() {
 	local label=$1 elapsed=$2
 
 	if [ -n "$TTY" ]; then
-		[ "$elapsed" -lt 2 ] || printf '\r\033[K  ...  %s  %d s' "$label" "$elapsed" >&8
+		[ "$elapsed" -lt 2 ] || printf '\r\033[K  ...  %s  %d s' "$label" "$elapsed" >&"$SCREEN"
 	elif [ "$elapsed" -eq 2 ] || { [ "$elapsed" -gt 2 ] && [ $((elapsed % 30)) -eq 0 ]; }; then
-		printf '  ...  %s  %d s\n' "$label" "$elapsed" >&8
+		printf '  ...  %s  %d s\n' "$label" "$elapsed" >&"$SCREEN"
 	fi
 }
 
