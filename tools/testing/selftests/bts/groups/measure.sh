@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+# measure (slow): the figures are the same twice, and meet their goals
+# shellcheck shell=bash
+
+measure_twice() {
+	local first peer ratio met
+	WANTED=()
+
+	run_row "$@"
+	first=$FIGURE
+	figure "$1.again" "$5" "$6"
+	if awk -v a="$first" -v b="$FIGURE" 'BEGIN { exit !(a && b && b / a < 1.01 && a / b < 1.01) }'; then
+		pass "$1.same"
+	else
+		fail "$1.same" "${first:-nothing}, then ${FIGURE:-nothing}: more than 1 % apart"
+	fi
+	[ "$4" != - ] || return 0
+	read -r peer ratio met < <(compare_row "$@")
+	if [ "$met" = met ]; then
+		pass "$1.goal"
+	else
+		fail "$1.goal" "$first against $peer (ratio $ratio), the goal is $4"
+	fi
+}
+
+group_measure() {
+	each_row measure_twice
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * capture perf_period1|intel_bts|singlestep|blockstep
+ *
+ * Instructions for each user branch of another process that is captured and
+ * read by its tracer, beside those of the process itself.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+#define BRANCHES	100000UL	/* of a round, for events */
+#define STOPS		2000UL		/* of a round, for ptrace: slower */
+#define ROUNDS		5
+
+/* One taken branch for three instructions, @count times. */
+static void branch(unsigned long count)
+{
+	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
+}
+
+static pid_t start(bool traced, unsigned long branches)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail("fork: %s", strerror(errno));
+	if (!pid) {
+		if (traced && ptrace(PTRACE_TRACEME, 0, 0, 0))
+			_exit(1);
+		for (;;) {
+			raise(SIGSTOP);
+			branch(branches);
+		}
+	}
+	return pid;
+}
+
+static void wait_stop(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		fail("the traced process died");
+}
+
+/* One round of the process, until the tracer has read all its branches. */
+static uint64_t event_round(pid_t pid, struct peer *peer, unsigned long *count)
+{
+	uint64_t begin = instructions();
+
+	kill(pid, SIGCONT);
+	wait_stop(pid);
+	*count = peer_read(peer);
+	return instructions() - begin;
+}
+
+static double capture_event(const char *name)
+{
+	pid_t pid = start(false, BRANCHES);
+	struct peer *peer = peer_open(name, pid);
+	double values[ROUNDS];
+	unsigned long count;
+	uint64_t plain, traced;
+	int i;
+
+	wait_stop(pid);
+	/* The first round, not counted, has all page faults. */
+	for (i = -1; i < ROUNDS; i++) {
+		plain = event_round(pid, peer, &count);
+		if (count)
+			fail("%lu branches while the event is off", count);
+		peer_enable(peer);
+		traced = event_round(pid, peer, &count);
+		peer_disable(peer);
+		if (count < BRANCHES)
+			fail("%lu of %lu branches", count, BRANCHES);
+		if (i >= 0)
+			values[i] = (double)(traced - plain) / count;
+	}
+	kill(pid, SIGKILL);
+	return median(values, ROUNDS);
+}
+
+static unsigned long rip(pid_t pid)
+{
+	errno = 0;
+	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
+}
+
+/*
+ * From the first branch of the loop to its last. What was no branch falls
+ * through by the length of an instruction; the loop goes backwards.
+ */
+static double capture_stops(enum __ptrace_request request)
+{
+	pid_t pid = start(true, STOPS);
+	unsigned long last, now, count = 0;
+	uint64_t begin = 0;
+
+	wait_stop(pid);
+	last = rip(pid);
+	while (count < STOPS - 1) {
+		if (ptrace(request, pid, 0, 0))
+			fail("step: %s", strerror(errno));
+		wait_stop(pid);
+		now = rip(pid);
+		if (now < last || request == PTRACE_SINGLEBLOCK) {
+			if (last - now > 16 && last != now)
+				count = 0;	/* not yet in the loop */
+			if (!count++)
+				begin = instructions();
+		}
+		last = now;
+	}
+	kill(pid, SIGKILL);
+	return (double)(instructions() - begin) / (count - 1);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc == 2 ? argv[1] : "";
+
+	if (!strcmp(how, "singlestep"))
+		report(capture_stops(PTRACE_SINGLESTEP));
+	else if (!strcmp(how, "blockstep"))
+		report(capture_stops(PTRACE_SINGLEBLOCK));
+	else
+		report(capture_event(how));
+	return 0;
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh measure: each row of measure/rows is one guest under -icount, where
+# the guest's clock counts instructions, and one program that reports a figure.
+# An iteration of a REP instruction counts as one there, so the processor has
+# no ERMS and no FSRM, and the kernel does not copy with them: for all alike.
+
+MEASURE_CPU=-erms,-fsrm
+
+declare -A VALUE=()	# the figure of each key; empty if it could not be had
+
+# Calls FUNCTION KEY UNIT PEER GOAL BOOT PROGRAM for each row.
+each_row() {
+	local key unit peer goal options program
+
+	while IFS=$'\t' read -r key unit peer goal options program <&7; do
+		[[ $key && $key != \#* ]] || continue
+		"$1" "$key" "$unit" "$peer" "$goal" "$options" "$program"
+	done 7<"$B/measure/rows"
+}
+
+# Without keys all rows are wanted, with keys those and their peers.
+wanted() {
+	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $1 "* ]]
+}
+
+want_peer() {
+	if wanted "$1" && [ "$3" != - ]; then
+		WANTED+=("$3")
+	fi
+}
+
+# figure CASE OPTIONS PROGRAM: sets FIGURE.
+figure() {
+	local options program
+
+	read -ra options <<<"$2"
+	read -ra program <<<"$3"
+	boot "$1" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" "${options[@]}" -- "${program[@]}"
+	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
+}
+
+run_row() {
+	wanted "$1" || return 0
+	figure "$1" "$5" "$6"
+	VALUE[$1]=$FIGURE
+}
+
+# Print the peer's value, the ratio, and whether the goal is met.
+compare_row() {
+	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
+		ratio = met = "-"
+		if (ours != "" && peer != "" && peer + 0)
+			ratio = sprintf("%.3f", ours / peer)
+		n = substr(goal, 2) + 0
+		if (ours == "" || (goal ~ /^[x+]/ && peer == ""))
+			met = "?"
+		else if (goal ~ /^x/)
+			met = ours <= n * peer ? "met" : "missed"
+		else if (goal ~ /^[+]/)
+			met = ours <= peer + n ? "met" : "missed"
+		else if (goal ~ /^</)
+			met = ours <= n ? "met" : "missed"
+		print (peer == "" ? "-" : peer), ratio, met
+	}'
+}
+
+print_row() {
+	local peer ratio met format='%-22s %12s %-20s %-20s %12s %8s  %s\n'
+	wanted "$1" || return 0
+
+	read -r peer ratio met < <(compare_row "$@")
+	if [ -n "$TSV" ]; then
+		format='%s\t%s\t%s\t%s\t%s\t%s\t%s\n'
+		met=$4
+	elif [ "$4" = - ]; then
+		met=
+	else
+		met="$4 $met"
+	fi
+	# shellcheck disable=SC2059
+	printf "$format" "$1" "${VALUE[$1]:--}" "$2" "$3" "$peer" "$ratio" "$met"
+}
+
+check_key() {
+	KNOWN+=("$1")
+}
+
+cmd_measure() {
+	local arg
+	TSV='' WANTED=() KNOWN=()
+
+	each_row check_key
+	for arg; do
+		case $arg in
+		--tsv) TSV=1 ;;
+		*)
+			[[ " ${KNOWN[*]} " = *" $arg "* ]] || die "no figure $arg: there are ${KNOWN[*]}"
+			WANTED+=("$arg")
+			;;
+		esac
+	done
+	[ ${#WANTED[@]} -eq 0 ] || each_row want_peer
+	check_config_name "$CONFIG"
+	prepare build
+	GROUP=measure
+	RESULTS=$CACHE/results/measure
+	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	# Standard output is the table's.
+	each_row run_row >&2
+	[ -n "$TSV" ] ||
+		printf '%-22s %12s %-20s %-20s %12s %8s  %s\n' figure ours unit peer "peer's" ratio goal
+	each_row print_row
+	[ "$FAILED" -eq 0 ] || say "logs: $RESULTS" >&2
+	[ "$FAILED" -eq 0 ]
+}
