@@ -126,6 +126,8 @@ cmd_test() {
 
 # prepare PURPOSE...: the cache, and the packages for it.
 prepare() {
+	[ -x "$REPO/series/apply" ] ||
+		die "$REPO holds no series/apply: run me from a clone of the series, not from a kernel tree"
 	check_kernel_dir
 	open_cache
 	set_traps

@@ -10,13 +10,13 @@ make_programs() {
 	make -C "$B" -f Makefile -j "$JOBS" OUTPUT="$PROGRAMS" ${CC:+"CC=$CC"} programs
 }
 
-# Sets PROGRAMS (guest/ and host/ below it), BENCH_BIN.
+# Sets PROGRAMS (out/guest and out/host are below it), BENCH_BIN.
 need_programs() {
 	local log=$CACHE/log/programs
 
 	[ -z "${PROGRAMS:-}" ] || return 0
 	PROGRAMS=$CACHE/programs/$(printf '%s' "$B" | key_of)
-	BENCH_BIN=$PROGRAMS/host
+	BENCH_BIN=$PROGRAMS/out/host
 	logged "build the programs" "$log" make_programs ||
 		die "the programs do not build: $(reason_in "$log"), see $log"
 }
@@ -28,12 +28,12 @@ pack() {
 base_initrd() {
 	local root=$SCRATCH/root key
 
-	key=$(contents "$PROGRAMS/guest" | key_of)
+	key=$(contents "$PROGRAMS/out/guest" | key_of)
 	INITRD=$CACHE/initrd/$key.cpio
 	[ ! -f "$INITRD" ] || return 0
 	rm -rf "$root"
 	mkdir -p "$root/bt" "$root/etc" "$root/root" "$CACHE/initrd"
-	cp "$PROGRAMS"/guest/* "$root/bt"
+	cp "$PROGRAMS"/out/guest/* "$root/bt"
 	mv "$root/bt/init" "$root/init"
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
 	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"

@@ -119,15 +119,26 @@ missing_options() {
 	}' "$@" last=1 "$config"
 }
 
+# What a .config depends on: the fragments, and the options there are.
+config_key() {
+	{
+		echo "$LINUX_STATE"
+		contents "$@"
+		cd "$REPO" && series_files | grep Kconfig | sort | xargs -r sha256sum
+	} | key_of
+}
+
 # make_config FLAVOUR NAMES SRC BUILD: a new .config only if it differs, or
 # everything would be built again.
 make_config() {
-	local flavour=$1 names=$2 src=$3 build=$4 log files missing arch
+	local flavour=$1 names=$2 src=$3 build=$4 log files missing arch key
 
-	log=$CACHE/log/config-$flavour-$names
+	log=$CACHE/log/config-$(basename "$build")
 	mapfile -t files < <(fragments "$flavour" "$names")
 	arch=$(directive arch "${files[@]}" | tail -n 1)
 	ARCH_OPTION=ARCH=${arch:-x86_64}
+	key=$(config_key "${files[@]}")
+	[ "$(cat "$build/.config.key" 2>/dev/null)" != "$key" ] || return 0
 	rm -rf "$SCRATCH/config"
 	mkdir "$SCRATCH/config"
 	logged "configure $flavour $names" "$log" merge_config "$src" "${arch:-x86_64}" "${files[@]}" ||
@@ -136,9 +147,11 @@ make_config() {
 		die "cannot compare the configuration with its fragments: install mawk"
 	[ -z "$missing" ] ||
 		die "options of $names that this kernel did not take: ${missing//$'\n'/ }: look at what they depend on"
-	cmp -s "$SCRATCH/config/.config" "$build/.config.merged" && return
-	cp "$SCRATCH/config/.config" "$build/.config"
-	cp "$SCRATCH/config/.config" "$build/.config.merged"
+	if ! cmp -s "$SCRATCH/config/.config" "$build/.config.merged"; then
+		cp "$SCRATCH/config/.config" "$build/.config"
+		cp "$SCRATCH/config/.config" "$build/.config.merged"
+	fi
+	echo "$key" >"$build/.config.key"
 }
 
 make_kernel() {
@@ -175,7 +188,9 @@ need_kernel() {
 		need_patched_tree
 		src=$PATCHED state=$(cat "$PATCHED.key")
 	fi
-	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-$names
+	# A comma in a path is not for make.
+	names=${names#base,}
+	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-${names//,/+}
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
 	[ -z "${KERNELS[$KERNEL_BUILD]:-}" ] || return 0
 	key=$({
@@ -187,7 +202,7 @@ need_kernel() {
 		rm -f "$KERNEL_BUILD.key"
 		build_in_place "$KERNEL_BUILD"
 		make_config "$flavour" "$names" "$src" "$KERNEL_BUILD"
-		log=$CACHE/log/kernel-$flavour-$names
+		log=$CACHE/log/kernel-$flavour-${names//,/+}
 		logged "build the $flavour kernel, $names" "$log" make_kernel "$src" "$KERNEL_BUILD" || {
 			built
 			die "the $flavour kernel ($names) does not build: $(reason_in "$log"), see $log"
