@@ -221,26 +221,17 @@ compile_findings() {
 
 # A build directory of its own: W=1 would make the kernel's rebuild everything.
 lint_build() {
-	mkdir -p "$2" && cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged" || {
+	mkdir -p "$2"
+	if ! cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged"; then
 		cp "$KERNEL_BUILD/.config" "$2/.config"
 		cp "$KERNEL_BUILD/.config" "$2/.config.merged"
-	}
+	fi
 	make -s -C "$1" O="$2" -j "$JOBS" olddefconfig prepare >"$RESULTS/prepare" 2>&1 ||
 		echo "cannot prepare $2: $(reason_in "$RESULTS/prepare")"
 }
 
-# What is configured out (another architecture, KVM) has no object to make.
-configured_in() {
-	local tree=$1 build=$2 file
-	shift 2
-
-	for file; do
-		make -s -n -C "$tree" O="$build" "${file/%.c/.o}" >/dev/null 2>&1 && echo "$file"
-	done
-}
-
 lint_compile() {
-	local new changed stock=$CACHE/build/lint-stock patched=$CACHE/build/lint-patched
+	local file new changed stock=$CACHE/build/lint-stock patched=$CACHE/build/lint-patched
 
 	mapfile -t new < <(series_sources new)
 	mapfile -t changed < <(series_sources changed)
@@ -250,6 +241,11 @@ lint_compile() {
 	compile_findings "$LINUX" "$stock" "${changed[@]}" >"$SCRATCH/stock"
 	compile_findings "$PATCHED" "$patched" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
 	comm -13 "$SCRATCH/stock" "$SCRATCH/patched"
+	# What was not compiled was not checked.
+	for file in "${new[@]}"; do
+		[ -f "$patched/${file/%.c/.o}" ] ||
+			echo "$file: not compiled: switch it on in $BTS_PATH/config or config.series"
+	done
 }
 
 lint_kernel_doc() {
