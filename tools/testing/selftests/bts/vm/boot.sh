@@ -84,7 +84,10 @@ boot_options() {
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
 	*) OPT[timeout]=$((${OPT[timeout]:-120} * 5)) OPT[stall]=$((${OPT[stall]:-60} * 5)) ;;
 	esac
-	: "${OPT[mem]:=$([ -n "${OPT[tools]}" ] && echo 1024 || echo 256)}"
+	if [ -z "${OPT[mem]}" ]; then
+		OPT[mem]=256
+		[ "${OPT[config]}" = base ] && [ -z "${OPT[tools]}" ] || OPT[mem]=1024
+	fi
 }
 
 # Fills in COMMAND with the emulator's command line.

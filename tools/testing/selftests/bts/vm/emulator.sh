@@ -3,6 +3,9 @@
 # The emulator with a Debug Store, out of Debian's source and qemu/. QEMU_BTS
 # names one that is built already.
 
+QEMU=
+QEMU_L=()
+QEMU_TREE=
 QEMU_DATA="/usr/share/qemu /usr/share/seabios"
 
 # Fills in where the BIOS is; Debian's source package carries none.
@@ -37,7 +40,7 @@ check_emulator() {
 # need_emulator: sets QEMU, QEMU_L, and QEMU_TREE, the directory with its
 # source (src) and build (out).
 need_emulator() {
-	[ -z "${QEMU:-}" ] || return 0
+	[ -z "$QEMU" ] || return 0
 	set_qemu_l
 	build_emulator
 	check_emulator

@@ -3,6 +3,8 @@
 # What runs in the guest: our own programs, and tools of this system with
 # their libraries, packed into initramfs archives.
 
+PROGRAMS=
+
 # The directories of gdb's Python without which it does not start.
 GDB_PYTHON=(collections encodings importlib json re)
 
@@ -14,7 +16,7 @@ make_programs() {
 need_programs() {
 	local log=$CACHE/log/programs
 
-	[ -z "${PROGRAMS:-}" ] || return 0
+	[ -z "$PROGRAMS" ] || return 0
 	PROGRAMS=$CACHE/programs/$(printf '%s' "$B" | key_of)
 	BENCH_BIN=$PROGRAMS/out/host
 	logged "build the programs" "$log" make_programs ||

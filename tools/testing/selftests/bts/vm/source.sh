@@ -6,6 +6,7 @@
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
 LINUX_PACKAGE=linux-source-6.12
+LINUX=
 
 # Debian's apt with lists and archives in the cache; the system's are not read.
 own_apt() {
