@@ -10,7 +10,7 @@ stamp_dir=.bts-series
 default_kernel=${BTS_KERNEL:-/usr/src/linux-source-6.12.tar.xz}
 
 # Not part of the kernel tree: everything else must be in exactly one patch.
-outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|\.git/.*)$'
+outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|man-pages/.*|\.git/.*)$'
 
 export LC_ALL=C
 

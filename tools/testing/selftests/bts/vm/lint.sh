@@ -265,6 +265,7 @@ cmd_lint() {
 	RESULTS=$CACHE/results/lint
 	rm -rf "$RESULTS"
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	check itself -- "$B/vm/lint-selftest"
 	need_patched_tree
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
