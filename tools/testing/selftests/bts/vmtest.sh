@@ -155,7 +155,10 @@ cmd_shell() {
 	initrd_with busybox
 	emulator_command
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
-	"${COMMAND[@]}" -serial mon:stdio
+	# In the background, or a signal would have to wait for the guest's end.
+	"${COMMAND[@]}" -serial mon:stdio <&0 &
+	SHELL_PID=$!
+	wait "$SHELL_PID"
 }
 
 cmd_list() {

@@ -3,6 +3,7 @@
 # Messages, progress, and the end of everything that was started.
 
 STEP_PID=	# process group of the running step
+SHELL_PID=	# the emulator of an interactive guest
 SCRATCH=	# half-built things, removed whatever happens
 UNFINISHED=	# the same, where it has to be made in its place
 BUILDING=	# the mark of a build directory that make is writing to
@@ -59,6 +60,7 @@ on_exit() {
 	if [ -n "$STEP_PID" ]; then
 		end_group "$STEP_PID" && [ -n "$BUILDING" ] && rm -f "$BUILDING"
 	fi
+	[ -z "$SHELL_PID" ] || kill "$SHELL_PID" 2>/dev/null
 	[ -z "$SCRATCH$UNFINISHED" ] || rm -rf -- ${SCRATCH:+"$SCRATCH"} ${UNFINISHED:+"$UNFINISHED"}
 	clear_line
 	exit "$status"

@@ -92,8 +92,9 @@ boot_options() {
 
 # Fills in COMMAND with the emulator's command line.
 emulator_command() {
-	# On a busy host the kernel's check of the timer interrupt misfires.
-	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check" arg
+	# On a busy host the checks of timer interrupt and TSC misfire.
+	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
+	local arg
 
 	case ${OPT[pti]} in
 	on) append+=" pti=on" ;;
