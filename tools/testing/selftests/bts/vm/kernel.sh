@@ -81,11 +81,11 @@ directive() {
 }
 
 merge_config() {
-	local src=$1 arch=$2 included
-	shift 2
+	local src=$1 included
+	shift
 
 	mapfile -t included < <(directive include "$@")
-	cd "$src" && ARCH=$arch scripts/kconfig/merge_config.sh -n -O "$SCRATCH/config" \
+	cd "$src" && env "$ARCH_OPTION" scripts/kconfig/merge_config.sh -n -O "$SCRATCH/config" \
 		"$1" "${included[@]}" "${@:2}"
 }
 
@@ -131,17 +131,15 @@ config_key() {
 # make_config FLAVOUR NAMES SRC BUILD: a new .config only if it differs, or
 # everything would be built again.
 make_config() {
-	local flavour=$1 names=$2 src=$3 build=$4 log files missing arch key
+	local flavour=$1 names=$2 src=$3 build=$4 log files missing key
 
 	log=$CACHE/log/config-$(basename "$build")
 	mapfile -t files < <(fragments "$flavour" "$names")
-	arch=$(directive arch "${files[@]}" | tail -n 1)
-	ARCH_OPTION=ARCH=${arch:-x86_64}
 	key=$(config_key "${files[@]}")
 	[ "$(cat "$build/.config.key" 2>/dev/null)" != "$key" ] || return 0
 	rm -rf "$SCRATCH/config"
 	mkdir "$SCRATCH/config"
-	logged "configure $flavour $names" "$log" merge_config "$src" "${arch:-x86_64}" "${files[@]}" ||
+	logged "configure $flavour $names" "$log" merge_config "$src" "${files[@]}" ||
 		die "cannot configure $flavour $names: $(reason_in "$log"), see $log"
 	missing=$(missing_options "$SCRATCH/config/.config" "${files[@]}") ||
 		die "cannot compare the configuration with its fragments: install mawk"
@@ -176,12 +174,15 @@ built() {
 }
 
 # need_kernel FLAVOUR NAMES: sets KERNEL to the image, KERNEL_BUILD to the
-# directory it was built in (vmlinux is there).
+# directory it was built in (vmlinux is there), ARCH_OPTION to what make needs.
 need_kernel() {
-	local flavour=$1 names=$2 src state key log
+	local flavour=$1 names=$2 src state key log arch files
 
 	check_config_name "$names"
 	[ -n "$(series_files)" ] || flavour=stock
+	mapfile -t files < <(fragments "$flavour" "$names")
+	arch=$(directive arch "${files[@]}" | tail -n 1)
+	ARCH_OPTION=ARCH=${arch:-x86_64}
 	need_linux
 	src=$LINUX state=$LINUX_STATE
 	if [ "$flavour" = patched ]; then
@@ -195,7 +196,7 @@ need_kernel() {
 	[ -z "${KERNELS[$KERNEL_BUILD]:-}" ] || return 0
 	key=$({
 		echo "$state $(${CC:-gcc} --version | head -n 1)"
-		fragments "$flavour" "$names" | xargs cat
+		cat "${files[@]}"
 	} | key_of)
 	if [ "$(cat "$KERNEL_BUILD.key" 2>/dev/null)" != "$key" ] || [ ! -f "$KERNEL" ]; then
 		need_space 1000 "a kernel build"
