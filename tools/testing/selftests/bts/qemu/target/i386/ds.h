@@ -17,6 +17,7 @@
 #define DEBUGCTL_BTS_OFF_USR            (1U << 10)
 #define DEBUGCTL_FREEZE_LBRS_ON_PMI     (1U << 11)
 #define DEBUGCTL_FREEZE_PERFMON_ON_PMI  (1U << 12)
+#define DEBUGCTL_FREEZE_IN_SMM          (1U << 14)
 
 #define MISC_ENABLE_PERFMON             (1U << 7)
 #define MISC_ENABLE_BTS_UNAVAIL         (1U << 11)
@@ -48,6 +49,7 @@ typedef struct X86DSConfig {
     char *cpl_rule_name;
     X86BTSRule cpl_rule;
     bool abort_on_fault;
+    bool freeze_smm;
     bool pmu2;
     bool warned;
     X86BTSCounters count;

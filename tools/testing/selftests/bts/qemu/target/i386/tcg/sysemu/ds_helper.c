@@ -371,6 +371,9 @@ static uint64_t debugctl_valid(CPUX86State *env)
     if (env_archcpu(env)->ds.pmu2) {
         valid |= DEBUGCTL_FREEZE_LBRS_ON_PMI | DEBUGCTL_FREEZE_PERFMON_ON_PMI;
     }
+    if (env_archcpu(env)->ds.freeze_smm) {
+        valid |= DEBUGCTL_FREEZE_IN_SMM;
+    }
     return valid;
 }
 

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the arbiter of DEBUGCTL. They write the register of the CPU
+ * they run on, with interrupts off, and put back what it was.
+ */
+
+#include <kunit/test.h>
+#include <linux/irqflags.h>
+#include <linux/nmi.h>
+
+#include <asm/apic.h>
+#include <asm/debugctl.h>
+
+#define NR_NMIS		1000
+#define NMI_PATIENCE	1000000
+
+/* What the tests read and write around the arbiter. */
+static unsigned long peek(void)
+{
+	u64 val;
+
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	return val;
+}
+
+static void poke(unsigned long val)
+{
+	wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+}
+
+/* One test's own time with the register. */
+struct debugctl_state {
+	unsigned long flags;
+	unsigned long copy;
+};
+
+static void start_alone(struct debugctl_state *state)
+{
+	local_irq_save(state->flags);
+	state->copy = debugctl_get();
+}
+
+static void end_alone(struct debugctl_state *state)
+{
+	this_cpu_write(debugctl_copy, state->copy);
+	debugctl_sync();
+	local_irq_restore(state->flags);
+}
+
+/* Virtual machines accept BTF and forget it. */
+static void need_register(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long val;
+
+	if (!debugctl_exists())
+		kunit_skip(test, "the processor has no DEBUGCTL");
+	start_alone(&state);
+	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
+	val = peek();
+	end_alone(&state);
+	if (!(val & DEBUGCTLMSR_BTF))
+		kunit_skip(test, "DEBUGCTL does not keep BTF");
+}
+
+static void debugctl_test_owners(struct kunit *test)
+{
+	static const unsigned long masks[] = {
+		DEBUGCTL_STEP, DEBUGCTL_LBR, DEBUGCTL_BTS, DEBUGCTL_SMM, DEBUGCTL_BUSLOCK,
+	};
+	unsigned long seen = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		KUNIT_EXPECT_EQ(test, seen & masks[i], 0UL);
+		KUNIT_EXPECT_TRUE(test, debugctl_one_owner(masks[i]));
+		seen |= masks[i];
+	}
+	KUNIT_EXPECT_EQ(test, seen, DEBUGCTL_OWNED);
+	KUNIT_EXPECT_EQ(test, seen & DEBUGCTL_UNOWNED, 0UL);
+	KUNIT_EXPECT_TRUE(test, debugctl_one_owner(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI));
+	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_STEP | DEBUGCTLMSR_LBR));
+	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTLMSR_RTM_DEBUG));
+	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_BTS | BIT(5)));
+}
+
+static void debugctl_test_bad_claims(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, debugctl_claim(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTLMSR_LBR), -EINVAL);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS | DEBUGCTLMSR_LBR), -EINVAL);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS | DEBUGCTL_UNOWNED), -EINVAL);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_STEP), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_SMM), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BUSLOCK), -EBUSY);
+}
+
+static void debugctl_test_claims(struct kunit *test)
+{
+	if (debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS))
+		kunit_skip(test, "perf uses LBR or BTS");
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS), -EBUSY);
+
+	/* What is refused in part is refused as a whole. */
+	debugctl_release(DEBUGCTL_BTS);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS), 0);
+
+	debugctl_release(DEBUGCTL_LBR | DEBUGCTL_BTS);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
+	debugctl_release(DEBUGCTL_LBR);
+}
+
+static void debugctl_test_write_field(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long on, msr_on, off, msr_off;
+
+	need_register(test);
+	start_alone(&state);
+	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTL_OWNED);
+	on = debugctl_get();
+	msr_on = peek();
+	debugctl_write_field(DEBUGCTL_STEP, 0);
+	off = debugctl_get();
+	msr_off = peek();
+	end_alone(&state);
+
+	/* No value reaches beyond its mask. */
+	KUNIT_EXPECT_EQ(test, on, state.copy | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, off, state.copy & ~DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, msr_on, on);
+	KUNIT_EXPECT_EQ(test, msr_off, off);
+}
+
+static void debugctl_test_try_field(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long copy, msr, want;
+	unsigned long same_msr;
+	int same, err;
+
+	need_register(test);
+	start_alone(&state);
+	want = (state.copy & DEBUGCTL_SMM) ^ DEBUGCTL_SMM;
+	poke(state.copy ^ DEBUGCTLMSR_BTF);
+	same = debugctl_try_field(DEBUGCTL_SMM, state.copy & DEBUGCTL_SMM);
+	same_msr = peek();
+	poke(state.copy);
+	err = debugctl_try_field(DEBUGCTL_SMM, want);
+	copy = debugctl_get();
+	msr = peek();
+	end_alone(&state);
+
+	/* As wanted already: not written. */
+	KUNIT_EXPECT_EQ(test, same, 0);
+	KUNIT_EXPECT_EQ(test, same_msr, state.copy ^ DEBUGCTLMSR_BTF);
+	/* Not every processor has the bit: it is in both, or in neither. */
+	if (!err)
+		KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_SMM) | want);
+	else
+		KUNIT_EXPECT_EQ(test, copy, state.copy);
+	KUNIT_EXPECT_EQ(test, msr, copy);
+}
+
+static void debugctl_test_sync(struct kunit *test)
+{
+	unsigned long cleared, synced, resumed;
+	struct debugctl_state state;
+
+	need_register(test);
+	start_alone(&state);
+	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
+
+	/* As a #DB does. */
+	poke(debugctl_get() & ~DEBUGCTLMSR_BTF);
+	debugctl_sync();
+	synced = peek();
+
+	/* As S3 does. */
+	poke(0);
+	debugctl_resume();
+	resumed = peek();
+
+	debugctl_cleared(DEBUGCTLMSR_BTF);
+	cleared = debugctl_get();
+	end_alone(&state);
+
+	KUNIT_EXPECT_EQ(test, synced, state.copy | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, resumed, state.copy | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, cleared, state.copy & ~DEBUGCTLMSR_BTF);
+}
+
+static void debugctl_test_cpu_init(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long copy, msr;
+
+	need_register(test);
+	start_alone(&state);
+	poke(state.copy | DEBUGCTLMSR_BTF);
+	this_cpu_write(debugctl_copy, 0);
+	debugctl_cpu_init();
+	copy = debugctl_get();
+	msr = peek();
+	end_alone(&state);
+
+	KUNIT_EXPECT_EQ(test, copy, state.copy | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, msr, copy);
+}
+
+/* BTINT alone is harmless: nothing is stored without TR and BTS. */
+static void debugctl_test_emergency(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long copy, msr;
+
+	need_register(test);
+	if (!boot_cpu_has(X86_FEATURE_BTS))
+		kunit_skip(test, "the processor has no BTS");
+	if (debugctl_claim(DEBUGCTL_BTS))
+		kunit_skip(test, "perf uses BTS");
+	start_alone(&state);
+	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
+	debugctl_write_field(DEBUGCTL_BTS, DEBUGCTLMSR_BTINT);
+	debugctl_emergency_stop_bts();
+	copy = debugctl_get();
+	msr = peek();
+	end_alone(&state);
+	debugctl_release(DEBUGCTL_BTS);
+
+	KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_BTS) | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, msr, copy);
+}
+
+#ifdef CONFIG_X86_LOCAL_APIC
+static bool nmi_lbr;
+static unsigned int nmi_count;
+static int nmi_cpu = -1;
+
+static int nmi_flips_lbr(unsigned int type, struct pt_regs *regs)
+{
+	if (smp_processor_id() != nmi_cpu)
+		return NMI_DONE;
+	nmi_lbr = !nmi_lbr;
+	WRITE_ONCE(nmi_count, nmi_count + 1);
+	debugctl_write_field(DEBUGCTLMSR_LBR, nmi_lbr ? DEBUGCTLMSR_LBR : 0);
+	return NMI_HANDLED;
+}
+
+/* Write another field until the NMI, which may hit anywhere, has come. */
+static unsigned int race_nmis(unsigned long *differed)
+{
+	unsigned int i, spins, writes = 0;
+
+	for (i = 0; i < NR_NMIS; i++) {
+		apic->send_IPI(nmi_cpu, NMI_VECTOR);
+		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
+			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
+		if (peek() != debugctl_get() || nmi_lbr != !!(peek() & DEBUGCTLMSR_LBR))
+			(*differed)++;
+	}
+	return nmi_count;
+}
+
+static void debugctl_test_nmi(struct kunit *test)
+{
+	struct debugctl_state state;
+	unsigned long differed = 0;
+	unsigned int nmis;
+
+	need_register(test);
+	if (!boot_cpu_has(X86_FEATURE_APIC))
+		kunit_skip(test, "no local APIC to send an NMI with");
+	if (debugctl_claim(DEBUGCTL_LBR))
+		kunit_skip(test, "perf uses the LBRs");
+	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, nmi_flips_lbr, 0,
+						      "debugctl_test"));
+	start_alone(&state);
+	nmi_lbr = state.copy & DEBUGCTLMSR_LBR;
+	nmi_count = 0;
+	nmi_cpu = smp_processor_id();
+	nmis = race_nmis(&differed);
+	nmi_cpu = -1;
+	end_alone(&state);
+	unregister_nmi_handler(NMI_LOCAL, "debugctl_test");
+	debugctl_release(DEBUGCTL_LBR);
+
+	KUNIT_EXPECT_EQ(test, nmis, NR_NMIS);
+	KUNIT_EXPECT_EQ(test, differed, 0UL);
+}
+#endif
+
+static struct kunit_case debugctl_test_cases[] = {
+	KUNIT_CASE(debugctl_test_owners),
+	KUNIT_CASE(debugctl_test_bad_claims),
+	KUNIT_CASE(debugctl_test_claims),
+	KUNIT_CASE(debugctl_test_write_field),
+	KUNIT_CASE(debugctl_test_try_field),
+	KUNIT_CASE(debugctl_test_sync),
+	KUNIT_CASE(debugctl_test_cpu_init),
+	KUNIT_CASE(debugctl_test_emergency),
+#ifdef CONFIG_X86_LOCAL_APIC
+	KUNIT_CASE(debugctl_test_nmi),
+#endif
+	{},
+};
+
+static struct kunit_suite debugctl_test_suite = {
+	.name = "debugctl",
+	.test_cases = debugctl_test_cases,
+};
+kunit_test_suite(debugctl_test_suite);

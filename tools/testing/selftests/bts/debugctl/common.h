@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTS_DEBUGCTL_COMMON_H
+#define BTS_DEBUGCTL_COMMON_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "guest.h"
+#include "lab/lab.h"
+
+#define DEBUGCTL_LBR_BIT	(1U << 0)
+#define DEBUGCTL_BTF_BIT	(1U << 1)
+#define DEBUGCTL_BTS_BITS	(0x1fU << 6)
+#define DEBUGCTL_SMM_BIT	(1U << 14)
+
+/* perf's trace of a task: branches:u, each of them a sample. */
+struct branch_event {
+	int fd;
+	struct perf_event_mmap_page *page;
+	size_t size;
+};
+
+/* A test that cannot go on: says why and ends the program. */
+__attribute__((format(printf, 1, 2), noreturn)) void give_up(const char *fmt, ...);
+
+void pin_to(int cpu);
+pid_t start_traced(void (*run)(void *), void *arg);
+void wait_stop(pid_t pid, int signal);
+
+void load_lab(const char *path);
+struct lab_state lab_read(void);
+void lab(unsigned long request, void *arg);
+
+int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+bool open_branches(struct branch_event *event, pid_t pid);
+uint64_t count_branches(struct branch_event *event);
+void close_branches(struct branch_event *event);
+
+long read_number(const char *path);
+bool write_text(const char *path, const char *text);
+
+#endif /* BTS_DEBUGCTL_COMMON_H */

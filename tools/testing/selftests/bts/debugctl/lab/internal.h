@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTS_DEBUGCTL_LAB_INTERNAL_H
+#define BTS_DEBUGCTL_LAB_INTERNAL_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include <asm/msr.h>
+
+#include "lab.h"
+
+#if __has_include(<asm/debugctl.h>)
+#include <asm/debugctl.h>
+#define LAB_HAS_COPY	1
+#else
+#define LAB_HAS_COPY	0
+#endif
+
+static inline u64 lab_msr(void)
+{
+	u64 val;
+
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	return val;
+}
+
+static inline u64 lab_copy(void)
+{
+#if LAB_HAS_COPY
+	return debugctl_get();
+#else
+	return lab_msr();
+#endif
+}
+
+/* Change LBR as this kernel's perf does. Interrupts off, or NMI. */
+static inline void lab_write_lbr(bool on)
+{
+	u64 val = on ? DEBUGCTLMSR_LBR : 0;
+
+#if LAB_HAS_COPY
+	debugctl_write_field(DEBUGCTLMSR_LBR, val);
+#else
+	wrmsrl(MSR_IA32_DEBUGCTLMSR, (lab_msr() & ~DEBUGCTLMSR_LBR) | val);
+#endif
+}
+
+/* Look up what modules are not given. */
+void *lab_symbol(const char *name);
+bool lab_symbol_size(void *addr, unsigned long *size);
+void lab_send_nmi(unsigned int cpu);
+
+int lab_storm_init(void);
+void lab_storm_exit(void);
+void lab_storm_start(const struct lab_storm *storm);
+void lab_storm_stop(struct lab_report *report);
+
+int lab_window_open(const struct lab_window *window);
+unsigned int lab_window_close(void);
+/* In NMI: true if the window sent it. */
+bool lab_window_nmi(void);
+
+#endif /* BTS_DEBUGCTL_LAB_INTERNAL_H */

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * R3: the CPU that comes out of suspend to RAM must have FREEZE_IN_SMM as
+ * before. The others are brought up anew, and get it there.
+ *
+ * resume MODULE kept|lost
+ */
+#include <sys/sysinfo.h>
+
+#include "common.h"
+
+#define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
+#define WAKE_ALARM	"/sys/class/rtc/rtc0/wakealarm"
+
+static void check_cpu(int cpu, bool wanted, const char *when)
+{
+	struct lab_state state;
+
+	pin_to(cpu);
+	state = lab_read();
+	ok(!!(state.msr & DEBUGCTL_SMM_BIT) == wanted,
+	   "CPU %d: FREEZE_IN_SMM is %s %s (MSR %#llx)", cpu, wanted ? "on" : "off", when,
+	   state.msr);
+	ok(state.msr == state.copy, "CPU %d: copy and MSR are the same %s (%#llx)", cpu,
+	   when, state.copy);
+}
+
+int main(int argc, char *argv[])
+{
+	int cpu, cpus = get_nprocs();
+	bool kept;
+
+	if (argc != 3 || (strcmp(argv[2], "kept") && strcmp(argv[2], "lost"))) {
+		fprintf(stderr, "usage: %s MODULE kept|lost\n", argv[0]);
+		return 2;
+	}
+	kept = !strcmp(argv[2], "kept");
+	plan(4 * cpus + 1);
+	load_lab(argv[1]);
+	if (!write_text(FREEZE_ON_SMI, "1"))
+		give_up(FREEZE_ON_SMI);
+	for (cpu = 0; cpu < cpus; cpu++)
+		check_cpu(cpu, true, "before");
+	pin_to(0);
+	write_text(WAKE_ALARM, "0");
+	if (!write_text(WAKE_ALARM, "+2"))
+		give_up(WAKE_ALARM);
+	ok(write_text("/sys/power/state", "mem"), "suspend to RAM and back");
+	for (cpu = 0; cpu < cpus; cpu++)
+		check_cpu(cpu, cpu ? true : kept, "after");
+	return finish();
+}

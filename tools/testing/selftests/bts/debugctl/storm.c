@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everybody who writes DEBUGCTL, at once and on all CPUs: block-step, perf's
+ * BTS with its PMIs, FREEZE_IN_SMM, and NMIs from other CPUs and from the
+ * monitor that change LBR. All the while the laboratory looks at the MSR.
+ *
+ * storm MODULE kept|lost SECONDS
+ */
+#include <signal.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common.h"
+#include "walk.h"
+
+#define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
+#define MAX_CHILDREN	64
+
+/* Counted by the children. */
+struct counters {
+	unsigned long walks;
+	unsigned long wrong_walks;
+	unsigned long samples;
+	unsigned long flips;
+	unsigned long monitor_nmis;
+};
+
+static struct counters *counters;
+static pid_t children[MAX_CHILDREN];
+static unsigned int nr_children;
+
+#define count(what, n)	__atomic_add_fetch(&counters->what, n, __ATOMIC_RELAXED)
+
+static void start_child(void (*run)(int), int arg)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		give_up("fork");
+	if (!pid) {
+		setpgid(0, 0);
+		run(arg);
+		_exit(1);
+	}
+	children[nr_children++] = pid;
+}
+
+/* The tracee wanders over the CPUs, the tracer stays. */
+static void block_step_walks(int cpu)
+{
+	struct stops stops;
+	cpu_set_t all;
+	pid_t pid;
+
+	memset(&all, 0xff, sizeof(all));
+	pin_to(cpu);
+	for (;;) {
+		pid = start_walk();
+		sched_setaffinity(pid, sizeof(all), &all);
+		step_through(pid, PTRACE_SINGLEBLOCK, &stops);
+		if (!only_branch_targets(&stops, 0) || !finish_walk(pid))
+			count(wrong_walks, 1);
+		count(walks, 1);
+	}
+}
+
+static void many_branches(int cpu)
+{
+	struct branch_event event;
+	unsigned int i;
+
+	pin_to(cpu);
+	if (!open_branches(&event, 0))
+		give_up("perf's BTS");
+	for (;;) {
+		for (i = 0; i < 100000; i++)
+			asm volatile("");
+		count(samples, count_branches(&event));
+	}
+}
+
+static void flip_freeze_on_smi(int unused)
+{
+	(void)unused;
+	for (;;) {
+		if (!write_text(FREEZE_ON_SMI, counters->flips & 1 ? "1" : "0"))
+			give_up(FREEZE_ON_SMI);
+		count(flips, 1);
+		usleep(2000);
+	}
+}
+
+static void nmi_from_monitor(int unused)
+{
+	(void)unused;
+	for (;;) {
+		if (hmp("nmi", NULL, 0))
+			give_up("no monitor");
+		count(monitor_nmis, 1);
+		usleep(5000);
+	}
+}
+
+static void end_children(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_children; i++)
+		kill(-children[i], SIGKILL);
+	for (i = 0; i < nr_children; i++)
+		waitpid(children[i], NULL, 0);
+}
+
+static unsigned int still_running(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < nr_children; i++)
+		n += waitpid(children[i], NULL, WNOHANG) == 0;
+	return n;
+}
+
+static void judge(const struct lab_report *report, bool kept, unsigned int running)
+{
+	ok(running == nr_children, "%u of %u workers ran to the end", running, nr_children);
+	ok(report->nmis > 1000 && report->observed > 1000,
+	   "%llu NMIs, %llu observations", report->nmis, report->observed);
+	ok(counters->walks && !counters->wrong_walks, "%lu block-stepped walks, %lu wrong",
+	   counters->walks, counters->wrong_walks);
+	ok(counters->samples > 10000 && counters->flips > 10 && counters->monitor_nmis > 10,
+	   "%lu records, %lu flips of FREEZE_IN_SMM, %lu NMIs from the monitor",
+	   counters->samples, counters->flips, counters->monitor_nmis);
+	ok(!report->copy_differs, "copy and MSR differ in %llu observations (%#llx, %#llx)",
+	   report->copy_differs, report->bad_copy, report->bad_msr);
+	ok(!report->lbr_differs == kept, "what an NMI wrote was lost in %llu observations",
+	   report->lbr_differs);
+}
+
+int main(int argc, char *argv[])
+{
+	struct lab_storm storm = { .nmi_us = 200, .observe_us = 100, .flip_lbr = 1, };
+	unsigned int running, cpus = get_nprocs();
+	struct lab_report report;
+	bool kept;
+	unsigned int i;
+
+	if (argc != 4 || (strcmp(argv[2], "kept") && strcmp(argv[2], "lost"))) {
+		fprintf(stderr, "usage: %s MODULE kept|lost SECONDS\n", argv[0]);
+		return 2;
+	}
+	kept = !strcmp(argv[2], "kept");
+	plan(6);
+	counters = mmap(NULL, sizeof(*counters), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (counters == MAP_FAILED)
+		give_up("mmap");
+	load_lab(argv[1]);
+	lab(LAB_STORM, &storm);
+	for (i = 0; i < cpus; i++) {
+		start_child(block_step_walks, i);
+		start_child(many_branches, i);
+	}
+	start_child(flip_freeze_on_smi, 0);
+	start_child(nmi_from_monitor, 0);
+	sleep(strtoul(argv[3], NULL, 10));
+	running = still_running();
+	end_children();
+	lab(LAB_REPORT, &report);
+	judge(&report, kept, running);
+	return finish();
+}
