@@ -6,4 +6,4 @@ known_SRCS := bench/known.c bench/generate.c bench/source.c bench/sequence.S
 machine_SRCS := bench/machine.c bench/source.c
 tracers_SRCS := bench/tracers.c bench/generate.c bench/source.c bench/sequence.S
 victim_CFLAGS := -nostdlib
-window_SRCS := bench/window.c bench/workload.c bench/source.c bench/sequence.S bench/faults.S
+window_SRCS := bench/window.c bench/handover.c bench/workload.c bench/source.c bench/sequence.S bench/faults.S

@@ -11,26 +11,22 @@
  * in the directory of the case.
  */
 #include <sched.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "handover.h"
 #include "traced.h"
 #include "workload.h"
 #include "../guest/guest.h"
 
 #define PAGE		4096ul
 #define RING_PAGES	64ul
-#define USER_ROUNDS	10
-#define VDSO_PAGES	2
-
-extern const char __executable_start[], etext[];
+#define USER_ROUNDS	6
 
 static struct perf_event_mmap_page *ring;
 static u8 *aux;
 static size_t aux_size;
-static char arguments[2048];
 
 static int open_cpu0(bool kernel)
 {
@@ -73,62 +69,6 @@ static bool aux_is_complete(void)
 			return false;
 	}
 	return ring->data_head <= ring->data_size;
-}
-
-/* Leaves memory in a file beside the log, through the emulator's monitor. */
-static bool hand_over(const char *name, u64 addr, u64 size, bool code)
-{
-	size_t used = strlen(arguments);
-	char cmd[256], answer[256];
-	u64 pos;
-
-	/* the monitor reads through page tables, it does not fault pages in */
-	for (pos = 0; !(addr >> 63) && pos < size; pos += PAGE)
-		(void)*(volatile u8 *)(addr + pos);
-	snprintf(cmd, sizeof(cmd), "memsave 0x%llx %llu \"%s\"",
-		 (unsigned long long)addr, (unsigned long long)size, name);
-	if (hmp(cmd, answer, sizeof(answer)) || strstr(answer, "rror") ||
-	    strstr(answer, "nvalid")) {
-		printf("# %s: %s\n", cmd, answer);
-		return false;
-	}
-	if (code)
-		snprintf(arguments + used, sizeof(arguments) - used,
-			 " --mem %llx:%s", (unsigned long long)addr, name);
-	else
-		snprintf(arguments + used, sizeof(arguments) - used,
-			 " --records %s", name);
-	return true;
-}
-
-static u64 kernel_symbol(const char *name)
-{
-	char line[256], sym[128];
-	unsigned long long addr;
-	u64 found = 0;
-	FILE *f;
-
-	f = fopen("/proc/kallsyms", "r");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, sym) == 2 &&
-		    !strcmp(sym, name))
-			found = addr;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static bool hand_over_code(void)
-{
-	u64 text = (u64)__executable_start & -PAGE;
-	u64 vdso = getauxval(AT_SYSINFO_EHDR);
-	u64 stext = kernel_symbol("_stext"), ktext_end = kernel_symbol("_etext");
-
-	return stext && ktext_end > stext &&
-	       hand_over("user_text", text, (u64)etext - text, true) &&
-	       hand_over("vdso", vdso, VDSO_PAGES * PAGE, true) &&
-	       hand_over("kernel_text", stext, ktext_end - stext, true);
 }
 
 static bool trace_user(int fd)
@@ -198,6 +138,6 @@ int main(int argc, char **argv)
 	   "records complete by the driver's account");
 	ok(hand_over("records", (u64)aux, ring->aux_head, false) &&
 	   hand_over_code(), "records and code handed over");
-	printf("# oracle%s\n", arguments);
+	hand_over_arguments();
 	return finish();
 }

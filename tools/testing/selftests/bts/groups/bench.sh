@@ -77,11 +77,12 @@ judge() {
 	fi
 }
 
-# finds CASE SAY: with `planted` for records, the oracle must see it.
+# finds CASE SAY [ARGUMENT...]: with `planted` for records, the oracle must see
+# a difference, and say so.
 finds() {
 	local status=0
 
-	consult --records planted || status=$?
+	consult --records planted "${@:3}" || status=$?
 	if [ "$status" -eq 1 ] && grep -q "$2" "$CASE_DIR/oracle"; then
 		pass "$1"
 	else
@@ -111,10 +112,14 @@ USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc
 
 oracle_window_user() {
 	local rule
+	local -A other=([after]=before [before]=either [either]=after)
 
 	for rule in after before either; do
 		stock "window-user-$rule" "${WINDOW[@]}" cpl="$rule" -- window user
 		judge "window-user-$rule" "$USER_NEEDS"
+		# by another rule the same records are wrong
+		cp "$CASE_DIR/records" "$CASE_DIR/planted"
+		finds "window-user-$rule.rule" "first difference" --rule "${other[$rule]}"
 	done
 }
 
