@@ -21,9 +21,9 @@ CPL_RULE=after
 KERNEL_DIR=
 JOBS=$(nproc)
 
-for part in base cache source kernel emulator guest boot lint measure; do
+for part in "$B"/vm/*.sh; do
 	# shellcheck source=/dev/null
-	[ ! -f "$B/vm/$part.sh" ] || . "$B/vm/$part.sh"
+	. "$part"
 done
 
 usage() {
@@ -185,48 +185,63 @@ cmd_clean() {
 	}
 	open_cache
 	set_traps
-	for name in apt build initrd linux log patched programs qemu qemu-source \
+	for name in apt build initrd lab linux log patched programs qemu qemu-source \
 		results "$LINUX_PACKAGE.tar.xz" holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	say "$CACHE is empty"
 }
 
-ARGUMENTS=()
-FAST=
-while [ $# -gt 0 ]; do
-	case $1 in
-	--stock) FLAVOUR=stock ;;
-	--config) CONFIG=$(value_of "$@") || exit ; shift ;;
-	--cpu) CPU=$(value_of "$@") || exit ; shift ;;
-	--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
-	--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
-	--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
-	--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
-	-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
-	-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
-	-v) VERBOSE=1 ;;
-	--slow) SLOW=all ;;
-	--no-slow) SLOW= ;;
-	--fast) FAST=--fast ;;
-	--tsv) ARGUMENTS+=("$1") ;;
-	-h | --help) ARGUMENTS=(help) ; break ;;
-	-*) die "no option $1: see vmtest.sh help" ;;
-	*) ARGUMENTS+=("$1") ;;
-	esac
-	shift
-done
+parse_options() {
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--stock) FLAVOUR=stock ;;
+		--config) CONFIG=$(value_of "$@") || exit ; shift ;;
+		--cpu) CPU=$(value_of "$@") || exit ; shift ;;
+		--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
+		--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
+		--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
+		--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
+		-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
+		-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
+		-v) VERBOSE=1 ;;
+		--slow) SLOW=all ;;
+		--no-slow) SLOW= ;;
+		--fast) FAST=--fast ;;
+		--tsv) ARGUMENTS+=("$1") ;;
+		-h | --help) ARGUMENTS=(help) ; break ;;
+		-*) die "no option $1: see vmtest.sh help" ;;
+		*) ARGUMENTS+=("$1") ;;
+		esac
+		shift
+	done
+}
 
-COMMAND_NAME=${ARGUMENTS[0]:-test}
-ARGUMENTS=("${ARGUMENTS[@]:1}")
-case $COMMAND_NAME in
-test) cmd_test "${ARGUMENTS[@]}" ;;
-measure) cmd_measure "${ARGUMENTS[@]}" ;;
-lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
-shell | build | list | clean)
-	[ ${#ARGUMENTS[@]} -eq 0 ] || die "$COMMAND_NAME takes no ${ARGUMENTS[0]}: see vmtest.sh help"
-	"cmd_$COMMAND_NAME"
-	;;
-help) usage ;;
-*) die "no command $COMMAND_NAME: see vmtest.sh help" ;;
-esac
+plain() {
+	[ ${#ARGUMENTS[@]} -eq 0 ] || die "$1 takes no ${ARGUMENTS[0]}: see vmtest.sh help"
+}
+
+main() {
+	local name
+
+	ARGUMENTS=()
+	FAST=
+	parse_options "$@"
+	name=${ARGUMENTS[0]:-test}
+	ARGUMENTS=("${ARGUMENTS[@]:1}")
+	case $name in
+	test) cmd_test "${ARGUMENTS[@]}" ;;
+	measure) cmd_measure "${ARGUMENTS[@]}" ;;
+	lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
+	shell) plain shell && cmd_shell ;;
+	build) plain build && cmd_build ;;
+	list) plain list && cmd_list ;;
+	clean) plain clean && cmd_clean ;;
+	help) usage ;;
+	*) die "no command $name: see vmtest.sh help" ;;
+	esac
+}
+
+# Read to its end before it runs: an edit does not reach a run under way.
+main "$@"
+exit
