@@ -119,7 +119,12 @@ cmd_test() {
 	for group in "${groups[@]}"; do
 		run_group "$group"
 	done
-	[ "$FAILED" -eq 0 ] || say "logs: $RESULTS"
+	if [ "$FAILED" -eq 0 ]; then
+		# Nobody reads a log of executed instructions that was found right.
+		find "$RESULTS" -type f -size +4M -delete
+	else
+		say "logs: $RESULTS"
+	fi
 	say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 	[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]
 }
