@@ -133,7 +133,8 @@ oracle_window_flags() {
 oracle_window_kernel() {
 	local before=$FAILED
 
-	stock window-kernel "${WINDOW[@]}" -- window kernel 1000000
+	# silent for long on a busy machine: each instruction is a line of the log
+	stock window-kernel "${WINDOW[@]}" timeout=400 stall=300 -- window kernel 1000000
 	judge window-kernel "$USER_NEEDS,branches=1000000,v2"
 	# Some 600 MB; what failed is worth them.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
