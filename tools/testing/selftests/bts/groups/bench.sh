@@ -136,7 +136,7 @@ oracle_window_kernel() {
 	# silent for long on a busy machine: each instruction is a line of the log
 	stock window-kernel "${WINDOW[@]}" timeout=400 stall=300 -- window kernel 1000000
 	judge window-kernel "$USER_NEEDS,branches=1000000,v2"
-	# Some 600 MB; what failed is worth them.
+	# About a gigabyte; what failed is worth it.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
