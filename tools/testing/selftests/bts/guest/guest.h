@@ -17,6 +17,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 #define CONTROL_PORT	"/dev/ttyS2"
 #define DATA_PORT	"/dev/ttyS3"
 

@@ -71,7 +71,7 @@ static void mount_all(void)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(mounts); i++) {
 		mkdir(mounts[i].dir, 0755);
 		if (mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0,
 			  mounts[i].options) && !mounts[i].optional)

@@ -120,7 +120,7 @@ int main(int argc, char *argv[])
 	size_t i;
 
 	ok(true, "started");
-	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (argc == 2 && !strcmp(argv[1], faults[i].name))
 			return faults[i].fault();
 	}

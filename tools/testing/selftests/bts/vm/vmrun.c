@@ -351,7 +351,7 @@ static void end_hanging(void)
 	size_t i;
 
 	run.asker = NOBODY;
-	for (i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(questions); i++) {
 		fprintf(run.port[CONTROL].log, "runner> %s\n", questions[i]);
 		ask_monitor(questions[i], RUNNER);
 		deadline = now_ms() + GRACE_MS;
@@ -429,7 +429,7 @@ static void argument(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (command.n + 1 == sizeof(command.argv) / sizeof(command.argv[0]))
+	if (command.n + 1 == ARRAY_SIZE(command.argv))
 		die("too many arguments for the emulator: leave some out");
 	va_start(ap, fmt);
 	if (vasprintf(&command.argv[command.n++], fmt, ap) < 0)
@@ -496,7 +496,7 @@ static void spawn(const sigset_t *old_mask)
 
 static void usage(void)
 {
-	die("usage: vmrun -d DIR -S SPLATS [-t SECONDS] [-s STALL_SECONDS] [-v] -- EMULATOR ARG...");
+	die("usage: -d DIR -S SPLATS [-t SECONDS] [-s STALL_SECONDS] [-v] -- EMULATOR ARG...");
 }
 
 static long milliseconds(const char *s)
@@ -516,7 +516,7 @@ static void options(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "d:t:s:S:v")) != -1) {
 		if (opt == 'd')
-			run.dir = optarg;
+			run.dir = realpath(optarg, NULL);
 		else if (opt == 't')
 			run.timeout_ms = milliseconds(optarg);
 		else if (opt == 's')
@@ -552,7 +552,8 @@ int main(int argc, char **argv)
 	if (run.signals < 0)
 		die("signalfd: %s: raise the limit of open files", strerror(errno));
 
-	run.started = run.last_output = now_ms();
+	run.started = now_ms();
+	run.last_output = run.started;
 	spawn(&old_mask);
 	watch();
 
