@@ -97,32 +97,38 @@ static unsigned long rip(pid_t pid)
 }
 
 /*
- * From the first branch of the loop to its last. What was no branch falls
- * through by the length of an instruction; the loop goes backwards.
+ * From branch to branch of the loop; the median leaves out those with a timer
+ * interrupt. What was no branch falls through by the length of an instruction;
+ * the loop goes backwards.
  */
 static double capture_stops(enum __ptrace_request request)
 {
+	static double values[STOPS];
 	pid_t pid = start(true, STOPS);
-	unsigned long last, now, count = 0;
-	uint64_t begin = 0;
+	uint64_t begin = 0, end;
+	unsigned long last, now;
+	size_t count = 0;
 
 	wait_stop(pid);
 	last = rip(pid);
-	while (count < STOPS - 1) {
+	while (count < STOPS - 2) {
 		if (ptrace(request, pid, 0, 0))
 			fail("step: %s", strerror(errno));
 		wait_stop(pid);
 		now = rip(pid);
-		if (now < last || request == PTRACE_SINGLEBLOCK) {
-			if (last - now > 16 && last != now)
-				count = 0;	/* not yet in the loop */
-			if (!count++)
-				begin = instructions();
+		if (now <= last && last - now <= 16) {
+			end = instructions();
+			if (begin)
+				values[count++] = end - begin;
+			begin = end;
+		} else if (now < last || now - last > 16) {
+			begin = 0;	/* not yet in the loop */
+			count = 0;
 		}
 		last = now;
 	}
 	kill(pid, SIGKILL);
-	return (double)(instructions() - begin) / (count - 1);
+	return median(values, count);
 }
 
 int main(int argc, char **argv)

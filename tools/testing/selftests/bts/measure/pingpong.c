@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pingpong untraced|perf_period1|intel_bts
+ * pingpong untraced|perf_period1|intel_bts|blockstep
  *
  * Instructions of a round trip between two processes over pipes; with an
- * event on one of them: how many more.
+ * event or block-step on one of them: how many more.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "measure.h"
 
 #define TRIPS	2000
+#define WARM	(TRIPS / 10)	/* before those that count */
 
 static int there[2], back[2];
 
@@ -45,7 +50,7 @@ static double round_trip(struct peer *peer)
 	char c = 0;
 	int i;
 
-	for (i = -TRIPS / 10; i < TRIPS; i++) {
+	for (i = -WARM; i < TRIPS; i++) {
 		begin = instructions();
 		if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
 			fail("pipe: %s", strerror(errno));
@@ -57,13 +62,102 @@ static double round_trip(struct peer *peer)
 	return median(trips, TRIPS);
 }
 
+/*
+ * Block-step stops its process at each system call, but not inside of one: one
+ * long write into a pipe of one page sleeps for each page.
+ */
+static pid_t start_writer(size_t page)
+{
+	size_t size = (TRIPS + WARM) * page;
+	char *data = calloc(1, size);
+	pid_t pid;
+
+	if (!data || pipe(there) || fcntl(there[1], F_SETPIPE_SZ, (int)page) != (int)page)
+		fail("no pipe of one page: %s", strerror(errno));
+	/* All pages are there before anything is counted. */
+	memset(data, 1, size);
+	pid = fork();
+	if (pid < 0)
+		fail("fork: %s", strerror(errno));
+	if (!pid) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+			_exit(1);
+		for (;;) {
+			raise(SIGSTOP);
+			if (write(there[1], data, size) != (ssize_t)size)
+				_exit(1);
+		}
+	}
+	return pid;
+}
+
+static double page_trip(size_t page)
+{
+	static double trips[TRIPS];
+	static char data[1 << 16];
+	uint64_t begin;
+	int i;
+
+	for (i = -WARM; i < TRIPS; i++) {
+		begin = instructions();
+		if (read(there[0], data, page) != (ssize_t)page)
+			fail("read: %s", strerror(errno));
+		if (i >= 0)
+			trips[i] = instructions() - begin;
+	}
+	return median(trips, TRIPS);
+}
+
+static void wait_stop(pid_t pid, int options)
+{
+	int status = 0;
+	pid_t got = waitpid(pid, &status, options);
+
+	if (got < 0 || (got && !WIFSTOPPED(status)))
+		fail("the traced process died");
+}
+
+/* From branch to branch, until it sleeps in its write. */
+static void step_into_write(pid_t pid)
+{
+	struct pollfd poll_in = { .fd = there[0], .events = POLLIN };
+
+	while (!poll(&poll_in, 1, 1)) {
+		wait_stop(pid, WNOHANG);
+		if (ptrace(PTRACE_SINGLEBLOCK, pid, 0, 0) && errno != ESRCH)
+			fail("block-step: %s", strerror(errno));
+	}
+}
+
+static double block_stepped(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	pid_t pid = start_writer(page);
+	double plain, stepped;
+
+	wait_stop(pid, 0);
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		fail("continue: %s", strerror(errno));
+	plain = page_trip(page);
+	wait_stop(pid, 0);
+	step_into_write(pid);
+	stepped = page_trip(page);
+	kill(pid, SIGKILL);
+	return stepped - plain;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc == 2 ? argv[1] : "";
-	pid_t pid = start();
 	struct peer *peer;
 	double plain;
+	pid_t pid;
 
+	if (!strcmp(how, "blockstep")) {
+		report(block_stepped());
+		return 0;
+	}
+	pid = start();
 	plain = round_trip(NULL);
 	if (!strcmp(how, "untraced")) {
 		report(plain);
