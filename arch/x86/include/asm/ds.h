@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The Debug Store: one owner for DS_AREA and for the buffers behind it.
+ */
+#ifndef _ASM_X86_DS_H
+#define _ASM_X86_DS_H
+
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+struct debug_store;
+
+/* The two independent halves of a Debug Store. */
+enum ds_part {
+	DS_BTS,
+	DS_PEBS,
+	DS_NR_PARTS,
+};
+
+/* The fields of either half, in the hardware's order. */
+enum ds_field {
+	DS_BASE,
+	DS_INDEX,
+	DS_MAXIMUM,
+	DS_THRESHOLD,
+	DS_NR_FIELDS,
+};
+
+/**
+ * struct ds_layout - how wide the hardware writes
+ * @field:	bytes of a field of the store, and of a field of a BTS record
+ * @record:	bytes of a BTS record: from, to and flags
+ *
+ * Both are 0 where there is no Debug Store that this kernel can use.
+ */
+struct ds_layout {
+	u8	field;
+	u8	record;
+};
+
+#ifdef CONFIG_CPU_SUP_INTEL
+
+extern struct ds_layout ds_layout;
+
+struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64);
+
+bool ds_has(enum ds_part part);
+int ds_get_bts(void);
+int ds_get_pebs(size_t size, size_t record);
+void ds_put(enum ds_part part);
+
+struct debug_store *ds_store(unsigned int cpu);
+unsigned long ds_area(void);
+
+void ds_bts_write(u64 bits);
+void ds_bts_hold(void);
+void ds_bts_release(void);
+
+int ds_claim_bts(void);
+void ds_unclaim_bts(void);
+bool ds_bts_claimed(void);
+
+void ds_resume(void);
+
+void cpu_emergency_stop_bts(void);
+
+/* Word @nr of a store or of a record, @width being a layout's @field. */
+static inline u64 ds_word(const void *p, unsigned int nr, unsigned int width)
+{
+	if (width == sizeof(u64))
+		return READ_ONCE(((const u64 *)p)[nr]);
+
+	return READ_ONCE(((const u32 *)p)[nr]);
+}
+
+static inline void ds_set_word(void *p, unsigned int nr, unsigned int width,
+			       u64 val)
+{
+	if (width == sizeof(u64))
+		WRITE_ONCE(((u64 *)p)[nr], val);
+	else
+		WRITE_ONCE(((u32 *)p)[nr], (u32)val);
+}
+
+static inline unsigned int ds_word_nr(enum ds_part part, enum ds_field field)
+{
+	return part * DS_NR_FIELDS + field;
+}
+
+static inline u64 ds_read(const struct debug_store *ds, enum ds_part part,
+			  enum ds_field field)
+{
+	return ds_word(ds, ds_word_nr(part, field), ds_layout.field);
+}
+
+static inline void ds_write(struct debug_store *ds, enum ds_part part,
+			    enum ds_field field, u64 val)
+{
+	ds_set_word(ds, ds_word_nr(part, field), ds_layout.field, val);
+}
+
+#else /* CONFIG_CPU_SUP_INTEL */
+
+static inline int ds_claim_bts(void) { return -EOPNOTSUPP; }
+static inline void ds_unclaim_bts(void) { }
+static inline bool ds_bts_claimed(void) { return false; }
+static inline void ds_resume(void) { }
+static inline void cpu_emergency_stop_bts(void) { }
+
+#endif /* CONFIG_CPU_SUP_INTEL */
+
+#endif /* _ASM_X86_DS_H */

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The owner of the Debug Store.
+ *
+ * Intel's Debug Store is a page of buffer positions to which DS_AREA points,
+ * and one buffer each for branches (BTS) and for event samples (PEBS). The
+ * hardware writes there with any page table that happens to be loaded, and a
+ * store that faults is fatal. Hence the rules of this file:
+ *
+ *  - Page and buffers are in the CPU entry area, which page-table isolation
+ *    leaves in every page table. Their addresses never change.
+ *  - Each half is reference counted, for all possible CPUs at once. The first
+ *    user of any half has DS_AREA loaded on every CPU, the last one has it
+ *    cleared on every CPU before a buffer is unmapped.
+ *  - What a user wants in the BTS field of DEBUGCTL goes through
+ *    ds_bts_write(), so that BTS can be held off where the buffer is about to
+ *    go out of reach.
+ *
+ * perf is the user of PEBS, and of BTS unless somebody else claimed it.
+ *
+ * Locking: ds_claim_mutex > pmc_reserve_mutex of perf > ds_mutex. Positions
+ * and ds_cpu belong to their CPU with interrupts off, or to an NMI on it.
+ */
+#define pr_fmt(fmt) "x86/ds: " fmt
+
+#include <linux/bug.h>
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpufeature.h>
+#include <linux/gfp.h>
+#include <linux/init.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+
+#include <asm/cpu_entry_area.h>
+#include <asm/debugctl.h>
+#include <asm/ds.h>
+#include <asm/intel_ds.h>
+#include <asm/msr.h>
+#include <asm/perf_event.h>
+#include <asm/tlbflush.h>
+
+/* A full page each, so that it can be mapped into the entry area. */
+DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
+
+/**
+ * struct ds_cpu - what a CPU's Debug Store is set to
+ * @pages:	what the entry area maps, for each half
+ * @bts:	what the owner wants in the BTS field of DEBUGCTL
+ * @held:	@bts must not be in force now: the buffer may be out of reach
+ */
+struct ds_cpu {
+	void	*pages[DS_NR_PARTS];
+	u64	bts;
+	bool	held;
+};
+
+static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
+
+struct ds_layout ds_layout __ro_after_init;
+
+static DEFINE_MUTEX(ds_mutex);		/* these two, and the mappings */
+static unsigned int ds_users[DS_NR_PARTS];
+static size_t ds_size[DS_NR_PARTS];
+
+static bool ds_loaded;			/* DS_AREA is to hold the store's address */
+
+static DEFINE_MUTEX(ds_claim_mutex);
+static bool ds_claimed;
+
+/**
+ * ds_choose_layout - find how the hardware writes its Debug Store
+ * @ds:		CPUID says that there is one
+ * @dtes64:	CPUID says that its fields have 64 bits in any mode
+ * @kernel64:	the kernel runs in 64-bit mode
+ *
+ * Return: the layout, all 0 if there is none.
+ */
+struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
+{
+	struct ds_layout layout = {};
+
+	if (!ds)
+		return layout;
+
+	if (dtes64)
+		layout.field = sizeof(u64);
+	else if (!kernel64)
+		layout.field = sizeof(u32);
+
+	layout.record = 3 * layout.field;
+
+	return layout;
+}
+
+/**
+ * ds_has - tell whether this machine has a half of the Debug Store
+ * @part:	the half in question
+ *
+ * Return: true if the hardware is there and its layout is known.
+ */
+bool ds_has(enum ds_part part)
+{
+	if (!ds_layout.field)
+		return false;
+	/* Netburst has the BTS field at other bits of DEBUGCTL. */
+	if (part == DS_BTS)
+		return boot_cpu_has(X86_FEATURE_BTS) && boot_cpu_data.x86 != 15;
+
+	/* Who parses PEBS records knows their 64-bit forms only. */
+	return ds_layout.field == sizeof(u64) && boot_cpu_has(X86_FEATURE_PEBS);
+}
+
+/**
+ * ds_store - find the Debug Store of a CPU
+ * @cpu:	any possible CPU
+ *
+ * Return: its constant address in the CPU entry area.
+ */
+struct debug_store *ds_store(unsigned int cpu)
+{
+	return &get_cpu_entry_area(cpu)->cpu_debug_store;
+}
+
+/**
+ * ds_area - tell what DS_AREA of this CPU holds when the host runs
+ *
+ * Called with preemption off.
+ *
+ * Return: the address of the store, or 0 while nobody uses it.
+ */
+unsigned long ds_area(void)
+{
+	if (!READ_ONCE(ds_loaded))
+		return 0;
+
+	return (unsigned long)ds_store(smp_processor_id());
+}
+
+/* An NMI may change what is wanted after it was read: look again. */
+static void ds_bts_apply(void)
+{
+	struct ds_cpu *dc = this_cpu_ptr(&ds_cpu);
+	u64 bits;
+
+	do {
+		bits = READ_ONCE(dc->held) ? 0 : READ_ONCE(dc->bts);
+		debugctl_write_field(DEBUGCTL_BTS, bits);
+	} while (bits != (READ_ONCE(dc->held) ? 0 : READ_ONCE(dc->bts)));
+}
+
+/**
+ * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
+ * @bits:	bits within DEBUGCTL_BTS, 0 to stop
+ *
+ * Called with interrupts off, or in an NMI. Takes effect at the release if BTS
+ * is held off.
+ */
+void ds_bts_write(u64 bits)
+{
+	this_cpu_write(ds_cpu.bts, bits);
+	ds_bts_apply();
+}
+
+/**
+ * ds_bts_hold - keep BTS off on this CPU, whoever wants it
+ *
+ * Called with interrupts off.
+ */
+void ds_bts_hold(void)
+{
+	this_cpu_write(ds_cpu.held, true);
+	ds_bts_apply();
+}
+
+/**
+ * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that crashed or is shot down
+ *
+ * Called with interrupts off, in any context. Takes no lock.
+ */
+void cpu_emergency_stop_bts(void)
+{
+	this_cpu_write(ds_cpu.held, true);
+	debugctl_emergency_stop_bts();
+}
+
+/**
+ * ds_bts_release - end ds_bts_hold(): what is wanted is set again
+ *
+ * Called with interrupts off.
+ */
+void ds_bts_release(void)
+{
+	this_cpu_write(ds_cpu.held, false);
+	ds_bts_apply();
+}
+
+/* Bring this CPU in line with who uses the Debug Store. Interrupts are off. */
+static void ds_sync_cpu(void *unused)
+{
+	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_cpu.bts))
+		ds_bts_write(0);
+	wrmsrl(MSR_IA32_DS_AREA, ds_area());
+}
+
+static void *ds_buffer(enum ds_part part, unsigned int cpu)
+{
+	struct debug_store_buffers *buffers;
+
+	buffers = &get_cpu_entry_area(cpu)->cpu_debug_buffers;
+
+	return part == DS_BTS ? buffers->bts_buffer : buffers->pebs_buffer;
+}
+
+/* Map @pages into the entry area at @buffer, or nothing if NULL. */
+static void ds_map(void *buffer, size_t size, void *pages)
+{
+	unsigned long start = (unsigned long)buffer;
+	size_t at;
+
+	/* Setting a PTE flushes the TLB of this CPU, and must not move. */
+	preempt_disable();
+	for (at = 0; at < size; at += PAGE_SIZE)
+		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
+			    pages ? PAGE_KERNEL : PAGE_NONE);
+	flush_tlb_kernel_range(start, start + size);
+	preempt_enable();
+}
+
+/* Empty half of a store, its buffer being @size bytes or not there. */
+static void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
+		     size_t record)
+{
+	struct debug_store *ds = ds_store(cpu);
+	u64 base = size ? (unsigned long)ds_buffer(part, cpu) : 0;
+	u64 nr = size ? size / record : 0;
+
+	ds_write(ds, part, DS_BASE, base);
+	ds_write(ds, part, DS_INDEX, base);
+	ds_write(ds, part, DS_MAXIMUM, base + nr * record);
+	/* Leave room for what is recorded until the interrupt gets through. */
+	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
+
+	if (part == DS_PEBS) {
+		ds->pebs_interrupt_threshold = 0;
+		memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
+	}
+}
+
+static void ds_free(enum ds_part part)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct ds_cpu *dc = per_cpu_ptr(&ds_cpu, cpu);
+
+		if (!dc->pages[part])
+			continue;
+
+		ds_reset(part, cpu, 0, 0);
+		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
+		free_pages((unsigned long)dc->pages[part], get_order(ds_size[part]));
+		dc->pages[part] = NULL;
+	}
+}
+
+static int ds_alloc(enum ds_part part, size_t size, size_t record)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+	unsigned int cpu;
+	struct page *page;
+
+	ds_size[part] = size;
+
+	for_each_possible_cpu(cpu) {
+		page = alloc_pages_node(cpu_to_node(cpu), gfp, get_order(size));
+		if (!page) {
+			pr_warn_once("no %zu KiB of contiguous memory for CPU %u\n",
+				     size / 1024, cpu);
+			ds_free(part);
+			return -ENOMEM;
+		}
+
+		per_cpu(ds_cpu, cpu).pages[part] = page_address(page);
+		ds_map(ds_buffer(part, cpu), size, page_address(page));
+		ds_reset(part, cpu, size, record);
+	}
+
+	return 0;
+}
+
+static int ds_get(enum ds_part part, size_t size, size_t record)
+{
+	int ret;
+
+	if (!ds_has(part))
+		return -EOPNOTSUPP;
+
+	guard(mutex)(&ds_mutex);
+
+	if (!ds_users[part]) {
+		ret = ds_alloc(part, size, record);
+		if (ret)
+			return ret;
+	}
+	WRITE_ONCE(ds_users[part], ds_users[part] + 1);
+
+	/* A CPU that is not online yet sees the flag when it comes up. */
+	if (!ds_loaded) {
+		WRITE_ONCE(ds_loaded, true);
+		on_each_cpu(ds_sync_cpu, NULL, 1);
+	}
+
+	return 0;
+}
+
+/**
+ * ds_get_bts - use the branch half of the Debug Store
+ *
+ * On success, a buffer of BTS_BUFFER_SIZE is mapped on each possible CPU and
+ * its DS_AREA is loaded, until ds_put(). May sleep.
+ *
+ * Return: 0, -EOPNOTSUPP if the machine has no BTS, or -ENOMEM.
+ */
+int ds_get_bts(void)
+{
+	return ds_get(DS_BTS, BTS_BUFFER_SIZE, ds_layout.record);
+}
+
+/**
+ * ds_get_pebs - use the event half of the Debug Store
+ * @size:	bytes of the buffer, at most PEBS_BUFFER_SIZE
+ * @record:	bytes of a record
+ *
+ * As ds_get_bts(). All users together have the geometry that the first one
+ * asked for.
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the machine has no PEBS, or -ENOMEM.
+ */
+int ds_get_pebs(size_t size, size_t record)
+{
+	if (!size || size > PEBS_BUFFER_SIZE || !record || record > size)
+		return -EINVAL;
+
+	return ds_get(DS_PEBS, size, record);
+}
+
+/**
+ * ds_put - end the use of half of the Debug Store
+ * @part:	the half that was taken by ds_get_bts() or ds_get_pebs()
+ *
+ * The caller's hardware is off. May sleep.
+ */
+void ds_put(enum ds_part part)
+{
+	guard(mutex)(&ds_mutex);
+
+	if (WARN_ON_ONCE(!ds_users[part]))
+		return;
+
+	WRITE_ONCE(ds_users[part], ds_users[part] - 1);
+	if (ds_users[part])
+		return;
+
+	if (!ds_users[DS_BTS] && !ds_users[DS_PEBS])
+		WRITE_ONCE(ds_loaded, false);
+	on_each_cpu(ds_sync_cpu, NULL, 1);
+
+	ds_free(part);
+}
+
+/**
+ * ds_bts_claimed - tell whether the BTS half belongs to ds_claim_bts()'s caller
+ *
+ * perf must then neither read nor write the positions of BTS. Any context.
+ *
+ * Return: true if so.
+ */
+bool ds_bts_claimed(void)
+{
+	return READ_ONCE(ds_claimed);
+}
+
+/**
+ * ds_claim_bts - take BTS from perf, for one caller on all CPUs
+ *
+ * On success the caller may write the BTS positions of the store and call
+ * ds_bts_write(), until ds_unclaim_bts(). May sleep.
+ *
+ * Return: 0, -EOPNOTSUPP if the machine has no BTS, -EBUSY if it is claimed or
+ * if perf has an event that excludes it, or -ENOMEM.
+ */
+int ds_claim_bts(void)
+{
+	int ret;
+
+	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
+		return -EOPNOTSUPP;
+
+	guard(mutex)(&ds_claim_mutex);
+
+	if (ds_claimed)
+		return -EBUSY;
+
+	ret = x86_perf_claim_bts();
+	if (ret)
+		return ret;
+
+	ret = ds_get_bts();
+	if (ret) {
+		x86_perf_unclaim_bts();
+		return ret;
+	}
+
+	WRITE_ONCE(ds_claimed, true);
+	/* An NMI handler of perf that saw it unclaimed has now finished. */
+	kick_all_cpus_sync();
+
+	return 0;
+}
+
+static void ds_stop_cpu(void *unused)
+{
+	ds_bts_write(0);
+}
+
+/**
+ * ds_unclaim_bts - give BTS back to perf
+ *
+ * Stops BTS on all CPUs and wipes the buffers: under page-table isolation a
+ * user may be able to read them. May sleep.
+ */
+void ds_unclaim_bts(void)
+{
+	unsigned int cpu;
+
+	guard(mutex)(&ds_claim_mutex);
+
+	if (WARN_ON_ONCE(!ds_claimed))
+		return;
+
+	on_each_cpu(ds_stop_cpu, NULL, 1);
+	for_each_possible_cpu(cpu) {
+		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
+		memset(ds_buffer(DS_BTS, cpu), 0, BTS_BUFFER_SIZE);
+	}
+
+	WRITE_ONCE(ds_claimed, false);
+	ds_put(DS_BTS);
+	x86_perf_unclaim_bts();
+}
+
+/**
+ * ds_resume - load DS_AREA again on the CPU that comes out of suspend
+ */
+void notrace ds_resume(void)
+{
+	if (ds_has(DS_BTS) || ds_has(DS_PEBS))
+		wrmsrl(MSR_IA32_DS_AREA, ds_area());
+}
+
+static int ds_cpu_starting(unsigned int cpu)
+{
+	this_cpu_write(ds_cpu.bts, 0);
+	this_cpu_write(ds_cpu.held, false);
+	/* Another kernel may have left it on, for its own buffer. */
+	if (debugctl_get() & DEBUGCTL_BTS)
+		ds_bts_apply();
+	ds_sync_cpu(NULL);
+
+	return 0;
+}
+
+/*
+ * Who loaded or cleared DS_AREA on all CPUs missed the one that was past
+ * ds_cpu_starting() and not yet online.
+ */
+static int ds_cpu_online(unsigned int cpu)
+{
+	guard(irqsave)();
+	ds_sync_cpu(NULL);
+
+	return 0;
+}
+
+static int ds_cpu_dying(unsigned int cpu)
+{
+	ds_bts_hold();
+	wrmsrl(MSR_IA32_DS_AREA, 0);
+
+	return 0;
+}
+
+static int __init ds_init(void)
+{
+	int ret;
+
+	ds_layout = ds_choose_layout(boot_cpu_has(X86_FEATURE_DS),
+				     boot_cpu_has(X86_FEATURE_DTES64),
+				     IS_ENABLED(CONFIG_X86_64));
+	if (!ds_has(DS_BTS) && !ds_has(DS_PEBS))
+		return 0;
+
+	ret = cpuhp_setup_state(CPUHP_AP_X86_DS_STARTING, "x86/ds:starting",
+				ds_cpu_starting, ds_cpu_dying);
+	if (!ret)
+		ret = cpuhp_setup_state(CPUHP_AP_X86_DS_ONLINE, "x86/ds:online",
+					ds_cpu_online, NULL);
+	if (ret)
+		ds_layout = (struct ds_layout){};
+
+	return ret;
+}
+early_initcall(ds_init);

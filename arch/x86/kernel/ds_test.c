@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit test of the Debug Store's owner. Beside it a knob for tests in user
+ * space, /sys/module/ds_test/parameters/claim: write 1 to hold a claim and mark
+ * the store, 2 to hold it and record, 0 to give it back.
+ */
+#include <linux/jhash.h>
+#include <linux/moduleparam.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include <asm/cpu_entry_area.h>
+#include <asm/cpufeature.h>
+#include <asm/debugctl.h>
+#include <asm/ds.h>
+#include <asm/intel_ds.h>
+#include <asm/msr.h>
+
+#include <kunit/resource.h>
+#include <kunit/test.h>
+
+#define CIRCULAR	(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS)
+
+static char *bts_buffer(unsigned int cpu)
+{
+	return get_cpu_entry_area(cpu)->cpu_debug_buffers.bts_buffer;
+}
+
+/* Make a store unlike what anybody but its owner would write there. */
+static void mark_cpu(unsigned int cpu)
+{
+	struct debug_store *ds = ds_store(cpu);
+	u64 base = ds_read(ds, DS_BTS, DS_BASE);
+
+	memset(bts_buffer(cpu), 0x40 + cpu, BTS_BUFFER_SIZE);
+	ds_write(ds, DS_BTS, DS_INDEX, base + 8 * ds_layout.record);
+	ds_write(ds, DS_BTS, DS_MAXIMUM, base + 9 * ds_layout.record);
+	ds_write(ds, DS_BTS, DS_THRESHOLD, base + 7 * ds_layout.record);
+}
+
+/* Record all of this CPU's branches round and round, with no interrupt. */
+static void record_cpu(void *unused)
+{
+	struct debug_store *ds = ds_store(smp_processor_id());
+
+	ds_write(ds, DS_BTS, DS_THRESHOLD,
+		 ds_read(ds, DS_BTS, DS_MAXIMUM) + ds_layout.record);
+	ds_bts_write(CIRCULAR);
+}
+
+static u64 read_msr(unsigned int cpu, u32 msr)
+{
+	u64 val = 0;
+
+	WARN_ON(rdmsrl_on_cpu(cpu, msr, &val));
+
+	return val;
+}
+
+/*
+ * Layouts
+ */
+
+static void test_layout_64(struct kunit *test)
+{
+	struct ds_layout on_64 = ds_choose_layout(true, true, true);
+	struct ds_layout on_32 = ds_choose_layout(true, true, false);
+
+	KUNIT_EXPECT_EQ(test, on_64.field, 8);
+	KUNIT_EXPECT_EQ(test, on_64.record, 24);
+	KUNIT_EXPECT_MEMEQ(test, &on_32, &on_64, sizeof(on_64));
+}
+
+static void test_layout_32(struct kunit *test)
+{
+	struct ds_layout layout = ds_choose_layout(true, false, false);
+
+	KUNIT_EXPECT_EQ(test, layout.field, 4);
+	KUNIT_EXPECT_EQ(test, layout.record, 12);
+}
+
+static void test_layout_none(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ds_choose_layout(false, false, false).field, 0);
+	KUNIT_EXPECT_EQ(test, ds_choose_layout(false, true, true).field, 0);
+	KUNIT_EXPECT_EQ(test, ds_choose_layout(true, false, true).field, 0);
+	KUNIT_EXPECT_EQ(test, ds_choose_layout(true, false, true).record, 0);
+}
+
+/* perf knows the 64-bit store as a structure: both must mean the same. */
+static void test_fields_64(struct kunit *test)
+{
+	static const struct {
+		enum ds_part part;
+		enum ds_field field;
+		size_t offset;
+	} at[] = {
+		{ DS_BTS, DS_BASE, offsetof(struct debug_store, bts_buffer_base) },
+		{ DS_BTS, DS_INDEX, offsetof(struct debug_store, bts_index) },
+		{ DS_BTS, DS_MAXIMUM, offsetof(struct debug_store, bts_absolute_maximum) },
+		{ DS_BTS, DS_THRESHOLD, offsetof(struct debug_store, bts_interrupt_threshold) },
+		{ DS_PEBS, DS_BASE, offsetof(struct debug_store, pebs_buffer_base) },
+		{ DS_PEBS, DS_INDEX, offsetof(struct debug_store, pebs_index) },
+		{ DS_PEBS, DS_MAXIMUM, offsetof(struct debug_store, pebs_absolute_maximum) },
+		{ DS_PEBS, DS_THRESHOLD, offsetof(struct debug_store, pebs_interrupt_threshold) },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++)
+		KUNIT_EXPECT_EQ(test, ds_word_nr(at[i].part, at[i].field) * sizeof(u64),
+				at[i].offset);
+}
+
+static void test_words(struct kunit *test)
+{
+	u64 store[4] = {};
+
+	ds_set_word(store, 1, sizeof(u64), 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, store[1], 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, ds_word(store, 1, sizeof(u64)), 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, ds_word(store, 3, sizeof(u32)), 0x11223344);
+
+	ds_set_word(store, 2, sizeof(u32), 0xfedcba9812345678);
+	KUNIT_EXPECT_EQ(test, store[1], 0x1122334412345678);
+	KUNIT_EXPECT_EQ(test, store[0] | store[2] | store[3], 0);
+}
+
+/*
+ * Reference counts and claims, on the machine's own store
+ */
+
+static void need_bts(struct kunit *test)
+{
+	if (!ds_has(DS_BTS))
+		kunit_skip(test, "no BTS on this machine");
+}
+
+static void expect_area(struct kunit *test, bool loaded)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DS_AREA),
+				loaded ? (unsigned long)ds_store(cpu) : 0);
+}
+
+static void expect_default(struct kunit *test)
+{
+	unsigned long nr = BTS_BUFFER_SIZE / ds_layout.record;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct debug_store *ds = ds_store(cpu);
+		u64 base = (unsigned long)bts_buffer(cpu);
+
+		KUNIT_EXPECT_EQ(test, ds_read(ds, DS_BTS, DS_BASE), base);
+		KUNIT_EXPECT_EQ(test, ds_read(ds, DS_BTS, DS_INDEX), base);
+		KUNIT_EXPECT_EQ(test, ds_read(ds, DS_BTS, DS_MAXIMUM),
+				base + nr * ds_layout.record);
+		KUNIT_EXPECT_EQ(test, ds_read(ds, DS_BTS, DS_THRESHOLD),
+				base + (nr - nr / 16) * ds_layout.record);
+	}
+}
+
+static void test_references(struct kunit *test)
+{
+	bool before = ds_area();
+
+	need_bts(test);
+
+	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	expect_area(test, true);
+	expect_default(test);
+	ds_put(DS_BTS);
+	expect_area(test, true);
+	expect_default(test);
+	ds_put(DS_BTS);
+	expect_area(test, before);
+}
+
+static void forget_pebs(void *unused)
+{
+	clear_bit(X86_FEATURE_PEBS, (unsigned long *)boot_cpu_data.x86_capability);
+}
+
+/*
+ * The event half is memory that nothing writes to before perf enables PEBS, so
+ * it can be had without PEBS. Returns false where its layout is not supported.
+ */
+static bool have_pebs(struct kunit *test)
+{
+	if (!boot_cpu_has(X86_FEATURE_PEBS)) {
+		set_cpu_cap(&boot_cpu_data, X86_FEATURE_PEBS);
+		KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, forget_pebs, NULL), 0);
+	}
+
+	return ds_has(DS_PEBS);
+}
+
+static void expect_pebs(struct kunit *test, size_t size, size_t record)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		char *buffer = get_cpu_entry_area(cpu)->cpu_debug_buffers.pebs_buffer;
+		struct debug_store *ds = ds_store(cpu);
+		u64 base = size ? (unsigned long)buffer : 0;
+
+		KUNIT_EXPECT_EQ(test, ds->pebs_buffer_base, base);
+		KUNIT_EXPECT_EQ(test, ds->pebs_index, base);
+		KUNIT_EXPECT_EQ(test, ds->pebs_absolute_maximum,
+				base + (size ? size / record * record : 0));
+		KUNIT_EXPECT_EQ(test, ds->pebs_interrupt_threshold, 0);
+		if (size)
+			memset(buffer, 0x55, size);
+	}
+}
+
+static void test_halves(struct kunit *test)
+{
+	bool before = ds_area();
+
+	need_bts(test);
+	if (!have_pebs(test)) {
+		KUNIT_EXPECT_EQ(test, ds_get_pebs(PAGE_SIZE, 100), -EOPNOTSUPP);
+		return;
+	}
+	if (ds_store(0)->pebs_buffer_base)
+		kunit_skip(test, "perf has PEBS, in its own geometry");
+
+	KUNIT_ASSERT_EQ(test, ds_get_pebs(PAGE_SIZE, 100), 0);
+	expect_area(test, true);
+	expect_pebs(test, PAGE_SIZE, 100);
+	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	expect_default(test);
+	ds_put(DS_PEBS);
+	expect_area(test, true);
+	expect_pebs(test, 0, 0);
+	expect_default(test);
+	KUNIT_ASSERT_EQ(test, ds_get_pebs(PEBS_BUFFER_SIZE, 192), 0);
+	ds_put(DS_BTS);
+	expect_area(test, true);
+	expect_pebs(test, PEBS_BUFFER_SIZE, 192);
+	ds_put(DS_PEBS);
+	expect_area(test, before);
+}
+
+static void test_pebs_geometry(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ds_get_pebs(0, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ds_get_pebs(PEBS_BUFFER_SIZE + 1, 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ds_get_pebs(PAGE_SIZE, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ds_get_pebs(PAGE_SIZE, PAGE_SIZE + 1), -EINVAL);
+}
+
+static void test_claim(struct kunit *test)
+{
+	bool before = ds_area();
+
+	if (!ds_has(DS_BTS)) {
+		KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EOPNOTSUPP);
+		kunit_skip(test, "no BTS on this machine");
+	}
+
+	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
+	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	KUNIT_EXPECT_TRUE(test, ds_bts_claimed());
+	KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EBUSY);
+	expect_area(test, true);
+
+	ds_unclaim_bts();
+	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
+	expect_area(test, before);
+	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	ds_unclaim_bts();
+}
+
+/* The hardware writes where ds.c says, and nothing is left behind. */
+static void test_record(struct kunit *test)
+{
+	unsigned int cpu;
+
+	need_bts(test);
+	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	on_each_cpu(record_cpu, NULL, 1);
+
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS,
+				CIRCULAR);
+		KUNIT_EXPECT_NE(test, ds_word(bts_buffer(cpu), 0, ds_layout.field), 0);
+	}
+
+	ds_unclaim_bts();
+	expect_default(test);
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS, 0);
+		KUNIT_EXPECT_NULL(test, memchr_inv(bts_buffer(cpu), 0, BTS_BUFFER_SIZE));
+	}
+	ds_put(DS_BTS);
+}
+
+static u64 local_bts(void)
+{
+	u64 val;
+
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+
+	return val & DEBUGCTL_BTS;
+}
+
+static void test_hold(struct kunit *test)
+{
+	u64 seen[5];
+
+	need_bts(test);
+	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+
+	scoped_guard(irqsave) {
+		record_cpu(NULL);
+		seen[0] = local_bts();
+		ds_bts_hold();
+		seen[1] = local_bts();
+		ds_bts_write(0);
+		ds_bts_write(CIRCULAR);
+		seen[2] = local_bts();
+		ds_bts_release();
+		seen[3] = local_bts();
+		ds_bts_write(0);
+		seen[4] = local_bts();
+	}
+
+	KUNIT_EXPECT_EQ(test, seen[0], CIRCULAR);
+	KUNIT_EXPECT_EQ(test, seen[1], 0);
+	KUNIT_EXPECT_EQ(test, seen[2], 0);
+	KUNIT_EXPECT_EQ(test, seen[3], CIRCULAR);
+	KUNIT_EXPECT_EQ(test, seen[4], 0);
+	ds_unclaim_bts();
+}
+
+/* perf comes and goes, and may be the first and the last user of the rest. */
+static void test_beside_perf(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type	= PERF_TYPE_HARDWARE,
+		.config	= PERF_COUNT_HW_CPU_CYCLES,
+		.size	= sizeof(attr),
+		.pinned	= 1,
+	};
+	struct perf_event *event;
+	unsigned int cpu;
+
+	need_bts(test);
+	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	on_each_cpu(record_cpu, NULL, 1);
+
+	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(),
+						 NULL, NULL, NULL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(event));
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+
+	expect_area(test, true);
+	for_each_online_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS,
+				CIRCULAR);
+		KUNIT_EXPECT_EQ(test, ds_read(ds_store(cpu), DS_BTS, DS_BASE),
+				(unsigned long)bts_buffer(cpu));
+	}
+	ds_unclaim_bts();
+}
+
+static struct kunit_case ds_cases[] = {
+	KUNIT_CASE(test_layout_64),
+	KUNIT_CASE(test_layout_32),
+	KUNIT_CASE(test_layout_none),
+	KUNIT_CASE(test_fields_64),
+	KUNIT_CASE(test_words),
+	KUNIT_CASE(test_references),
+	KUNIT_CASE(test_halves),
+	KUNIT_CASE(test_pebs_geometry),
+	KUNIT_CASE(test_claim),
+	KUNIT_CASE(test_record),
+	KUNIT_CASE(test_hold),
+	KUNIT_CASE(test_beside_perf),
+	{},
+};
+
+/* Whatever failed, the next test and the machine start clean. */
+static void ds_test_exit(struct kunit *test)
+{
+	bool leaked = ds_bts_claimed();
+
+	if (leaked)
+		ds_unclaim_bts();
+	KUNIT_EXPECT_FALSE(test, leaked);
+}
+
+static struct kunit_suite ds_suite = {
+	.name		= "x86_ds",
+	.exit		= ds_test_exit,
+	.test_cases	= ds_cases,
+};
+kunit_test_suite(ds_suite);
+
+/*
+ * The knob. Module parameters are written one at a time.
+ */
+
+static int claim_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int want, cpu;
+	int ret;
+
+	ret = kstrtouint(val, 0, &want);
+	if (ret)
+		return ret;
+
+	if (!want) {
+		if (!ds_bts_claimed())
+			return -ENXIO;
+		ds_unclaim_bts();
+		return 0;
+	}
+
+	ret = ds_claim_bts();
+	if (ret)
+		return ret;
+
+	if (want == 1) {
+		for_each_possible_cpu(cpu)
+			mark_cpu(cpu);
+	} else {
+		on_each_cpu(record_cpu, NULL, 1);
+	}
+
+	return 0;
+}
+
+/* For each CPU its store: a change of anything changes its line. */
+static int claim_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned int cpu, field;
+	int len = 0;
+
+	if (!ds_bts_claimed())
+		return sysfs_emit(buf, "none\n");
+
+	for_each_possible_cpu(cpu) {
+		len += sysfs_emit_at(buf, len, "%u:", cpu);
+		for (field = 0; field < DS_NR_FIELDS; field++)
+			len += sysfs_emit_at(buf, len, " %llx",
+					     ds_read(ds_store(cpu), DS_BTS, field));
+		len += sysfs_emit_at(buf, len, " %x\n",
+				     jhash(bts_buffer(cpu), BTS_BUFFER_SIZE, 0));
+	}
+
+	return len;
+}
+
+static const struct kernel_param_ops claim_ops = {
+	.set	= claim_set,
+	.get	= claim_get,
+};
+module_param_cb(claim, &claim_ops, NULL, 0600);
