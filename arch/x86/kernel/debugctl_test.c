@@ -255,7 +255,7 @@ static unsigned int race_nmis(unsigned long *differed)
 	unsigned int i, spins, writes = 0;
 
 	for (i = 0; i < NR_NMIS; i++) {
-		apic->send_IPI(nmi_cpu, NMI_VECTOR);
+		__apic_send_IPI(nmi_cpu, NMI_VECTOR);
 		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
 			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
 		if (peek() != debugctl_get() || nmi_lbr != !!(peek() & DEBUGCTLMSR_LBR))

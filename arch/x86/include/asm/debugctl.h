@@ -5,8 +5,8 @@
 /*
  * DEBUGCTL belongs to several owners, bit by bit, and every one of them
  * changes it from NMI or from where an NMI may hit. So the truth is a copy in
- * memory, one per CPU: an owner changes its own bits of the copy with one
- * compare-and-exchange, then writes the copy to the MSR until both agree.
+ * memory, one per CPU: an owner changes its own bits of the copy atomically as
+ * seen from this CPU, then writes the copy to the MSR until both agree.
  *
  * The MSR is never read back. The processor clears bits in it on its own:
  * LBR and BTF with each #DB, LBR when a PMI freezes it, everything at a VM
@@ -16,6 +16,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/lockdep.h>
+#include <linux/log2.h>
 #include <linux/percpu.h>
 
 #include <asm/msr.h>
@@ -78,11 +79,23 @@ static __always_inline void debugctl_sync(void)
 	} while (unlikely(val != this_cpu_read(debugctl_copy)));
 }
 
-/* An NMI or #DB in the middle makes the compare fail. */
+/*
+ * One bit is changed by one instruction. More bits take a compare, which fails
+ * if an NMI or #DB came in between.
+ */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
-	unsigned long old = this_cpu_read(debugctl_copy), new;
+	unsigned long old, new;
 
+	if (__builtin_constant_p(mask) && is_power_of_2(mask)) {
+		if (val & mask)
+			this_cpu_or(debugctl_copy, mask);
+		else
+			this_cpu_and(debugctl_copy, ~mask);
+		return;
+	}
+
+	old = this_cpu_read(debugctl_copy);
 	do {
 		new = (old & ~mask) | (val & mask);
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));

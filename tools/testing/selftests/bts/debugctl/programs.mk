@@ -7,3 +7,4 @@ steps_SRCS := debugctl/steps.c debugctl/common.c debugctl/walk.c debugctl/walk.S
 storm_SRCS := debugctl/storm.c debugctl/common.c debugctl/walk.c debugctl/walk.S
 resume_SRCS := debugctl/resume.c debugctl/common.c
 nested_SRCS := debugctl/nested.c debugctl/common.c debugctl/vcpu.S
+NATIVE_PROGS += steps

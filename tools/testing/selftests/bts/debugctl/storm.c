@@ -19,11 +19,14 @@
 
 #define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
 #define MAX_CHILDREN	64
+#define OWN_LOOPS	50
 
 /* Counted by the children. */
 struct counters {
 	unsigned long walks;
 	unsigned long wrong_walks;
+	unsigned long steps;
+	unsigned long wrong_steps;
 	unsigned long samples;
 	unsigned long flips;
 	unsigned long monitor_nmis;
@@ -65,6 +68,31 @@ static void block_step_walks(int cpu)
 		if (!only_branch_targets(&stops, 0) || !finish_walk(pid))
 			count(wrong_walks, 1);
 		count(walks, 1);
+	}
+}
+
+static volatile sig_atomic_t traps;
+
+static void on_trap(int signal)
+{
+	(void)signal;
+	traps++;
+}
+
+/* A neighbour who single-steps itself: BTF left on would make it skip. */
+static void own_steps(int cpu)
+{
+	const struct sigaction action = { .sa_handler = on_trap, };
+
+	pin_to(cpu);
+	sigaction(SIGTRAP, &action, NULL);
+	for (;;) {
+		traps = 0;
+		step_myself(OWN_LOOPS);
+		if (traps != 2 * OWN_LOOPS + 3)
+			count(wrong_steps, 1);
+		count(steps, 1);
+		usleep(1000);
 	}
 }
 
@@ -131,6 +159,9 @@ static void judge(const struct lab_report *report, bool kept, unsigned int runni
 	   "%llu NMIs, %llu observations", report->nmis, report->observed);
 	ok(counters->walks && !counters->wrong_walks, "%lu block-stepped walks, %lu wrong",
 	   counters->walks, counters->wrong_walks);
+	ok(counters->steps && !counters->wrong_steps,
+	   "%lu times a task stepped itself, %lu wrong", counters->steps,
+	   counters->wrong_steps);
 	ok(counters->samples > 10000 && counters->flips > 10 && counters->monitor_nmis > 10,
 	   "%lu records, %lu flips of FREEZE_IN_SMM, %lu NMIs from the monitor",
 	   counters->samples, counters->flips, counters->monitor_nmis);
@@ -153,7 +184,7 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	kept = !strcmp(argv[2], "kept");
-	plan(6);
+	plan(7);
 	counters = mmap(NULL, sizeof(*counters), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (counters == MAP_FAILED)
@@ -162,6 +193,7 @@ int main(int argc, char *argv[])
 	lab(LAB_STORM, &storm);
 	for (i = 0; i < cpus; i++) {
 		start_child(block_step_walks, i);
+		start_child(own_steps, i);
 		start_child(many_branches, i);
 	}
 	start_child(flip_freeze_on_smi, 0);
