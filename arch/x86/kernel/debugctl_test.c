@@ -311,4 +311,5 @@ static struct kunit_suite debugctl_test_suite = {
 	.name = "debugctl",
 	.test_cases = debugctl_test_cases,
 };
+
 kunit_test_suite(debugctl_test_suite);

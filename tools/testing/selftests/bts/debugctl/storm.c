@@ -155,14 +155,14 @@ static unsigned int still_running(void)
 static void judge(const struct lab_report *report, bool kept, unsigned int running)
 {
 	ok(running == nr_children, "%u of %u workers ran to the end", running, nr_children);
-	ok(report->nmis > 1000 && report->observed > 1000,
+	ok(report->nmis > 200 && report->observed > 200,
 	   "%llu NMIs, %llu observations", report->nmis, report->observed);
 	ok(counters->walks && !counters->wrong_walks, "%lu block-stepped walks, %lu wrong",
 	   counters->walks, counters->wrong_walks);
 	ok(counters->steps && !counters->wrong_steps,
 	   "%lu times a task stepped itself, %lu wrong", counters->steps,
 	   counters->wrong_steps);
-	ok(counters->samples > 10000 && counters->flips > 10 && counters->monitor_nmis > 10,
+	ok(counters->samples > 1000 && counters->flips > 10 && counters->monitor_nmis > 10,
 	   "%lu records, %lu flips of FREEZE_IN_SMM, %lu NMIs from the monitor",
 	   counters->samples, counters->flips, counters->monitor_nmis);
 	ok(!report->copy_differs, "copy and MSR differ in %llu observations (%#llx, %#llx)",

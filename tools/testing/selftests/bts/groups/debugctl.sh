@@ -36,7 +36,6 @@ lab_boot() {
 	if [ "$(cat "$dir.key" 2>/dev/null)" != "$key" ]; then
 		rm -rf "$dir" "$dir.key"
 		mkdir -p "$dir"
-		ARCH_OPTION=ARCH=x86_64
 		logged "build the laboratory for $kind $names" "$CACHE/log/lab" \
 			build_lab "$src" "$KERNEL_BUILD" "$dir" ||
 			die "the laboratory does not build: $(reason_in "$CACHE/log/lab"), see $CACHE/log/lab"
