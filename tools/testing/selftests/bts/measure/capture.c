@@ -98,7 +98,7 @@ static unsigned long rip(pid_t pid)
 
 /*
  * From branch to branch of the loop; the median leaves out those with a timer
- * interrupt. What was no branch falls through by the length of an instruction;
+ * interrupt. What was no branch goes on by the length of an instruction;
  * the loop goes backwards.
  */
 static double capture_stops(enum __ptrace_request request)
