@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Into a second kernel with BTS running in the task that jumps, and in one
+ * that keeps another CPU busy. The second kernel and its initramfs are disks.
+ * Run it where a store without a buffer ends the emulator.
+ *
+ * jump kexec|crash aux|period1|claim
+ * jump arrived		what the second kernel runs
+ */
+#include <sys/reboot.h>
+#include <sys/sysinfo.h>
+#include <sys/syscall.h>
+
+#include <linux/kexec.h>
+
+#include "store.h"
+
+#define KERNEL_DISK	"/dev/sda"
+#define INITRD_DISK	"/dev/sdb"
+#define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1"
+
+/* The kernel takes regular files only, that nobody can write to any more. */
+static int copy_of(const char *disk, const char *path)
+{
+	int in = open(disk, O_RDONLY | O_CLOEXEC);
+	int out = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	static char buf[1 << 20];
+	ssize_t n;
+
+	if (in < 0 || out < 0)
+		give_up("%s or %s", disk, path);
+	while ((n = read(in, buf, sizeof(buf))) > 0) {
+		if (write(out, buf, n) != n)
+			give_up("no room for %s", path);
+	}
+	if (n < 0)
+		give_up("%s", disk);
+	close(in);
+	close(out);
+	in = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	return in;
+}
+
+static void load_kernel(unsigned long flags)
+{
+	static const char cmdline[] = COMMAND_LINE " -- jump arrived";
+	int kernel = copy_of(KERNEL_DISK, "/tmp/kernel");
+	int initrd = copy_of(INITRD_DISK, "/tmp/initrd");
+
+	if (syscall(SYS_kexec_file_load, kernel, initrd, sizeof(cmdline), cmdline, flags))
+		give_up("kexec_file_load");
+	close(kernel);
+	close(initrd);
+}
+
+static int start_bts(const char *how)
+{
+	static struct trace own, other;
+	enum kind kind = strcmp(how, "aux") ? PERIOD1 : AUX;
+	int err;
+
+	if (!strcmp(how, "claim"))
+		return try_text(CLAIM_KNOB, "2");
+	err = trace_open(&other, kind, start_spinner(get_nprocs() - 1), -1);
+	return err ? err : trace_open(&own, kind, 0, -1);
+}
+
+/* The result is the second kernel's: it says all of it. */
+static int jump(bool crash, const char *how)
+{
+	int err;
+
+	pin_to(0);
+	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0);
+	err = start_bts(how);
+	if (err || !(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS)) {
+		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
+		return 1;
+	}
+	printf("# jump\n");
+	if (crash)
+		try_text("/proc/sysrq-trigger", "c");
+	else
+		reboot(RB_KEXEC);
+	printf("Bail out! still here\n");
+	return 1;
+}
+
+static int arrived(void)
+{
+	long long records = bts_figure(-1, "records");
+	int i;
+
+	plan(4);
+	ok(records > 0, "BTS had been recording");
+	ok(!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS), "BTS is off");
+	for (i = 0; i < 1000; i++)
+		getppid();
+	ok(bts_figure(-1, "records") == records, "no new record");
+	ok(bts_figure(-1, "faults") == 0, "no record without a buffer");
+	return finish();
+}
+
+int main(int argc, char *argv[])
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && !strcmp(argv[1], "arrived"))
+		return arrived();
+	if (argc == 3 && (!strcmp(argv[1], "kexec") || !strcmp(argv[1], "crash")))
+		return jump(!strcmp(argv[1], "crash"), argv[2]);
+	fprintf(stderr, "usage: %s kexec|crash aux|period1|claim\n", argv[0]);
+	return 2;
+}

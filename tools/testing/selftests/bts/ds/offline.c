@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The last CPU goes offline and comes back, again and again, while perf's BTS
+ * or a claim records everywhere. Run it where a store without a buffer ends
+ * the emulator.
+ *
+ * offline perf|claim ROUNDS
+ */
+#include <sys/sysinfo.h>
+
+#include "store.h"
+
+static char online[64];
+static int last;
+
+static void switch_last(bool on)
+{
+	if (!write_text(online, on ? "1" : "0"))
+		give_up("%s", online);
+}
+
+static bool bts_on(int cpu)
+{
+	return read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+}
+
+static void off_and_on(int rounds, bool *loaded)
+{
+	*loaded = true;
+	while (rounds--) {
+		switch_last(false);
+		switch_last(true);
+		*loaded &= areas_are(true);
+	}
+}
+
+/* One task may run anywhere, the other one is bound to the CPU that goes. */
+static void of_tasks(enum kind kind, int rounds)
+{
+	pid_t anywhere = start_spinner(-1), bound = start_spinner(last);
+	long long records = bts_figure(-1, "records");
+	struct trace trace[2];
+	bool loaded;
+
+	ok(!trace_open(&trace[0], kind, anywhere, -1) && !trace_open(&trace[1], kind, bound, -1),
+	   "%s of tasks opens", kind_name[kind]);
+	off_and_on(rounds, &loaded);
+	ok(loaded, "%s of tasks: DS_AREA is loaded after each online", kind_name[kind]);
+	ok(bts_figure(-1, "records") > records, "%s of tasks: recorded", kind_name[kind]);
+	trace_close(&trace[0]);
+	trace_close(&trace[1]);
+	end_spinner(anywhere);
+	end_spinner(bound);
+}
+
+/* An event of the CPU that goes, and one of another that stays. */
+static void of_cpus(enum kind kind, int rounds)
+{
+	bool opened = true, loaded = true, once;
+	pid_t spinner = start_spinner(-1);
+	struct trace goes, stays;
+
+	opened = !trace_open(&stays, kind, -1, 0);
+	while (rounds--) {
+		opened &= !trace_open(&goes, kind, -1, last);
+		off_and_on(1, &once);
+		loaded &= once;
+		trace_close(&goes);
+	}
+	trace_close(&stays);
+	ok(opened, "%s of CPUs opens", kind_name[kind]);
+	ok(loaded, "%s of CPUs: DS_AREA is loaded after each online", kind_name[kind]);
+	end_spinner(spinner);
+}
+
+/* The CPU is offline when the last event goes: it must come up with nothing. */
+static void missed_the_end(enum kind kind, int rounds)
+{
+	pid_t spinner = start_spinner(-1);
+	bool cleared = true, opened = true;
+	struct trace trace;
+
+	while (rounds--) {
+		opened &= !trace_open(&trace, kind, spinner, -1);
+		switch_last(false);
+		trace_close(&trace);
+		switch_last(true);
+		cleared &= areas_are(false) && !bts_on(last);
+	}
+	ok(opened, "%s opens again", kind_name[kind]);
+	ok(cleared, "%s: DS_AREA is cleared and BTS off on a CPU that missed the end",
+	   kind_name[kind]);
+	end_spinner(spinner);
+}
+
+static void with_claim(int rounds)
+{
+	bool loaded = true, off = true, rest = true;
+	int i, cpu;
+
+	ok(!try_text(CLAIM_KNOB, "2"), "claim and record");
+	for (i = 0; i < rounds; i++) {
+		switch_last(false);
+		switch_last(true);
+		loaded &= areas_are(true);
+		off &= !bts_on(last);
+		for (cpu = 0; cpu < last; cpu++)
+			rest &= bts_on(cpu);
+	}
+	ok(loaded, "DS_AREA is loaded after each online");
+	ok(off, "BTS is off on the CPU that was offline");
+	ok(rest, "and on everywhere else");
+	switch_last(false);
+	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim, a CPU being offline");
+	switch_last(true);
+	ok(areas_are(false) && !bts_on(last), "it comes up with nothing loaded");
+	ok(bts_figure(-1, "faults") == 0, "each record went into a buffer");
+}
+
+int main(int argc, char *argv[])
+{
+	int rounds = argc == 3 ? atoi(argv[2]) : 0;
+	enum kind kind;
+
+	if (rounds < 1 || (strcmp(argv[1], "perf") && strcmp(argv[1], "claim"))) {
+		fprintf(stderr, "usage: %s perf|claim ROUNDS\n", argv[0]);
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	last = get_nprocs() - 1;
+	keep_perf_on();
+	if (!last) {
+		printf("Bail out! one CPU cannot go offline: give smp=2\n");
+		return 1;
+	}
+	snprintf(online, sizeof(online), "/sys/devices/system/cpu/cpu%d/online", last);
+	if (!strcmp(argv[1], "claim")) {
+		with_claim(rounds);
+		return finish();
+	}
+	for (kind = PERIOD1; kind < NR_KINDS; kind++) {
+		if (!kind_exists(kind))
+			continue;
+		of_tasks(kind, rounds);
+		of_cpus(kind, rounds);
+		missed_the_end(kind, rounds);
+	}
+	ok(bts_figure(-1, "faults") == 0, "each record went into a buffer");
+	return finish();
+}

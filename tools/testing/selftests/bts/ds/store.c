@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the programs of group ds share. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+
+#include "store.h"
+
+#define INTEL_BTS	"/sys/bus/event_source/devices/intel_bts/type"
+#define AUX_PAGES	16
+
+const char *const kind_name[NR_KINDS] = {
+	[CYCLES]	= "cycles",
+	[PERIOD1]	= "branches:u",
+	[AUX]		= "intel_bts",
+};
+
+bool kind_exists(enum kind kind)
+{
+	return kind != AUX || read_number(INTEL_BTS) >= 0;
+}
+
+/* Without leave to write, the kernel fills the area round and round. */
+static bool map_aux(struct trace *t, size_t page)
+{
+	struct perf_event_mmap_page *ring;
+
+	t->ring = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+	if (t->ring == MAP_FAILED)
+		return false;
+	ring = t->ring;
+	ring->aux_offset = 2 * page;
+	ring->aux_size = AUX_PAGES * page;
+	t->aux = mmap(NULL, ring->aux_size, PROT_READ, MAP_SHARED, t->fd, ring->aux_offset);
+	return t->aux != MAP_FAILED;
+}
+
+int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.exclude_hv = 1,
+		.disabled = kind == AUX,
+	};
+	size_t page = sysconf(_SC_PAGESIZE);
+	int err;
+
+	*t = (struct trace){ .fd = -1 };
+	if (kind == PERIOD1) {
+		attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+		attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_IP;
+		attr.exclude_kernel = 1;
+	} else if (kind == AUX) {
+		attr.type = read_number(INTEL_BTS);
+		attr.config = 0;
+	}
+	t->fd = perf_open(&attr, pid, cpu);
+	if (t->fd < 0)
+		return -errno;
+	if (kind != AUX)
+		return 0;
+	if (map_aux(t, page) && !ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0))
+		return 0;
+	err = -errno;
+	trace_close(t);
+	return err;
+}
+
+void trace_close(struct trace *t)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	if (t->aux && t->aux != MAP_FAILED)
+		munmap(t->aux, AUX_PAGES * page);
+	if (t->ring && t->ring != MAP_FAILED)
+		munmap(t->ring, 2 * page);
+	if (t->fd >= 0)
+		close(t->fd);
+	*t = (struct trace){ .fd = -1 };
+}
+
+void keep_perf_on(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+
+	if (perf_open(&attr, 0, -1) < 0)
+		give_up("dummy event");
+}
+
+uint64_t read_msr(int cpu, off_t msr)
+{
+	uint64_t val = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &val, sizeof(val), msr) != sizeof(val))
+		give_up("%s", path);
+	close(fd);
+	return val;
+}
+
+bool areas_are(bool loaded)
+{
+	int cpu, other, cpus = get_nprocs();
+
+	for (cpu = 0; cpu < cpus; cpu++) {
+		uint64_t area = read_msr(cpu, MSR_DS_AREA);
+
+		if (!!area != loaded) {
+			printf("# DS_AREA of CPU %d is %#llx\n", cpu, (unsigned long long)area);
+			return false;
+		}
+		for (other = 0; area && other < cpu; other++) {
+			if (read_msr(other, MSR_DS_AREA) == area) {
+				printf("# DS_AREA of CPU %d is CPU %d's\n", cpu, other);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+long long bts_figure(int cpu, const char *name)
+{
+	char text[4096], key[64], *line, *at;
+
+	if (hmp("info bts", text, sizeof(text)))
+		give_up("the monitor's info bts");
+	if (cpu < 0)
+		snprintf(key, sizeof(key), "total ");
+	else
+		snprintf(key, sizeof(key), "cpu%d ", cpu);
+	line = strstr(text, key);
+	snprintf(key, sizeof(key), " %s=", name);
+	at = line ? strstr(line, key) : NULL;
+	if (!at)
+		give_up("no figure %s in '%s'", name, text);
+	return strtoll(at + strlen(key), NULL, 10);
+}
+
+static __attribute__((noinline)) void leaf(void)
+{
+	__asm__ volatile("");
+}
+
+pid_t start_spinner(int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		give_up("fork");
+	if (pid)
+		return pid;
+	if (cpu >= 0)
+		pin_to(cpu);
+	for (;;) {
+		int i;
+
+		for (i = 0; i < 10000; i++)
+			leaf();
+		sched_yield();
+	}
+}
+
+void end_spinner(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int try_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+size_t read_text(const char *path, char *buf, size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		give_up("%s", path);
+	while (used + 1 < len && (n = read(fd, buf + used, len - 1 - used)) > 0)
+		used += n;
+	buf[used] = '\0';
+	close(fd);
+	return used;
+}

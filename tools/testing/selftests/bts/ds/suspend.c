@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suspend with BTS running in the task that suspends, kernel included where
+ * perf can. Run it where a store without a buffer ends the emulator.
+ *
+ * suspend STATE aux|period1|claim
+ *
+ * STATE is freeze, mem, or disk: the last makes an image and resumes from it
+ * at once, over the temporary page tables, with swap on /dev/sda.
+ */
+#include <sched.h>
+#include <sys/swap.h>
+#include <sys/sysinfo.h>
+
+#include "store.h"
+
+#define SWAP_DEVICE	"/dev/sda"
+#define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
+#define WAKE_ALARM	"/sys/class/rtc/rtc0/wakealarm"
+#define SWAP_MAGIC	"SWAPSPACE2"
+
+/* The header of a swap area: a version and the number of its last page. */
+static void swap_on(void)
+{
+	char page[4096] = "";
+	uint32_t info[2] = { 1, 0 };
+	off_t size;
+	int fd;
+
+	fd = open(SWAP_DEVICE, O_RDWR | O_CLOEXEC);
+	size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	if (size <= 0)
+		give_up(SWAP_DEVICE);
+	info[1] = size / sizeof(page) - 1;
+	memcpy(page + 1024, info, sizeof(info));
+	memcpy(page + sizeof(page) - strlen(SWAP_MAGIC), SWAP_MAGIC, strlen(SWAP_MAGIC));
+	if (pwrite(fd, page, sizeof(page), 0) != sizeof(page) || fsync(fd))
+		give_up(SWAP_DEVICE);
+	close(fd);
+	if (swapon(SWAP_DEVICE, 0))
+		give_up("swapon");
+	/* Tells the kernel where the image goes; there is none to resume yet. */
+	try_text("/sys/power/resume", "8:0");
+	if (!write_text("/sys/power/disk", "test_resume"))
+		give_up("/sys/power/disk");
+}
+
+static bool go_to_sleep(const char *state)
+{
+	if (!strcmp(state, "disk")) {
+		swap_on();
+		return write_text("/sys/power/state", state);
+	}
+	/* Nothing wakes this machine out of freeze: turn back at the brink. */
+	if (!strcmp(state, "freeze")) {
+		if (!write_text(PM_TEST_DELAY, "1") || !write_text("/sys/power/pm_test", "platform"))
+			give_up("/sys/power/pm_test");
+		return write_text("/sys/power/state", state);
+	}
+	try_text(WAKE_ALARM, "0");
+	if (!write_text(WAKE_ALARM, "+3"))
+		give_up(WAKE_ALARM);
+	return write_text("/sys/power/state", state);
+}
+
+static uint64_t bts_bits(int cpu)
+{
+	return read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+}
+
+static void check_after(const uint64_t *area, int cpus)
+{
+	bool same = true;
+	int cpu;
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		same &= read_msr(cpu, MSR_DS_AREA) == area[cpu];
+	ok(same, "DS_AREA is what it was, on each CPU");
+}
+
+int main(int argc, char *argv[])
+{
+	static const char * const how[] = { "aux", "period1", "claim" };
+	static const enum kind kinds[] = { AUX, PERIOD1, NR_KINDS };
+	int cpu, cpus = get_nprocs(), i, err;
+	uint64_t area[64] = { }, bits;
+	struct trace trace;
+	long long records;
+
+	for (i = 0; argc == 3 && i < 3 && strcmp(argv[2], how[i]); i++)
+		;
+	if (argc != 3 || i == 3 || cpus > 64) {
+		fprintf(stderr, "usage: %s freeze|mem|disk aux|period1|claim\n", argv[0]);
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	pin_to(0);
+	err = i == 2 ? try_text(CLAIM_KNOB, "2") : trace_open(&trace, kinds[i], 0, -1);
+	if (!ok(!err, "%s: on (%s)", how[i], strerror(-err)))
+		return finish();
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		area[cpu] = read_msr(cpu, MSR_DS_AREA);
+	bits = bts_bits(0);
+	ok(bits, "BTS is on (%#llx)", (unsigned long long)bits);
+	ok(go_to_sleep(argv[1]), "suspend: %s", argv[1]);
+	check_after(area, cpus);
+	ok(bts_bits(0) == bits, "BTS of CPU 0 is what it was (%#llx)",
+	   (unsigned long long)bts_bits(0));
+	records = bts_figure(-1, "records");
+	for (i = 0; i < 1000; i++)
+		sched_yield();
+	ok(bts_figure(-1, "records") > records, "it goes on recording");
+	ok(bts_figure(-1, "faults") == 0, "each record went into a buffer");
+	return finish();
+}

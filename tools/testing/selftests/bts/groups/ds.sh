@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# ds: one owner for the Debug Store, and BTS off before its buffer is gone
+# shellcheck shell=bash
+#
+# intel_bts, which can trace the kernel, exists without page-table isolation
+# only. Where a store without a buffer ends the emulator, that is abort=1.
+
+RAW_DISK=if=ide,format=raw,snapshot=on
+
+ours() {
+	boot "$1" kernel=patched config="$CONFIG,power,kunit,ds" "${@:2}"
+}
+
+stock() {
+	boot "$1" kernel=stock config="$CONFIG,power" "${@:2}"
+}
+
+ds_units() {
+	local smp
+
+	for smp in 1 4; do
+		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
+	done
+	# The watchdog is a user of the store that never leaves.
+	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
+	boot unit-up kernel=patched config="$CONFIG,up,kunit,ds" smp=1 append=kunit.enable=1 -- kunit x86_ds
+	boot unit-32 kernel=patched config="$CONFIG,32,kunit,ds" smp=2 append=kunit.enable=1 -- kunit x86_ds
+	boot unit-narrow kernel=patched config="$CONFIG,32,kunit,ds" smp=2 append=kunit.enable=1 \
+		cpu="$CPU,-dtes64" -- kunit x86_ds
+}
+
+# R5: DS_AREA outlives the buffers it leads to.
+ds_area() {
+	stock area-stock smp=2 pti=off -- area left
+	ours area smp=2 pti=off -- area cleared
+	ours area-pti smp=4 pti=on -- area cleared
+}
+
+ds_claims() {
+	ours exclude smp=2 pti=off -- claims exclude
+	ours exclude-pti smp=2 pti=on -- claims exclude
+	ours beside smp=4 -- claims beside
+	ours recording smp=2 pti=off abort=1 -- claims recording
+	ours recording-pti smp=2 pti=on abort=1 -- claims recording
+	# 'Uhhuh' it must be: nobody asked for this NMI.
+	ours foreign-nmi smp=1 expect=splat -- claims pmi
+}
+
+ds_offline() {
+	ours offline smp=2 pti=off abort=1 -- offline perf 10
+	ours offline-pti smp=4 pti=on abort=1 -- offline perf 10
+	ours offline-claim smp=2 abort=1 -- offline claim 10
+}
+
+# suspended CASE STATE HOW KEY=VALUE...
+suspended() {
+	ours "$1" smp=2 abort=1 "${@:4}" -- suspend "$2" "$3"
+}
+
+# A disk for the image.
+scratch_disk() {
+	DISK=$SCRATCH/disk
+	truncate -s 512M "$DISK" || die "no room for a disk of 512 MiB in $SCRATCH"
+	DISK_KEYS=(mem=192 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
+}
+
+ds_suspend() {
+	local state
+
+	scratch_disk
+	for state in freeze mem; do
+		suspended "$state" $state aux pti=off
+		suspended "$state-pti" $state period1 pti=on
+		suspended "$state-claim" $state claim
+	done
+	suspended disk disk aux pti=off "${DISK_KEYS[@]}"
+	suspended disk-claim disk claim "${DISK_KEYS[@]}"
+	stock disk-stock smp=2 abort=1 pti=off expect=emulator "${DISK_KEYS[@]}" -- suspend disk aux
+}
+
+# jump_boot FLAVOUR CONFIG CASE KEY=VALUE... -- ARGUMENT...: the kernel and the
+# initramfs of the case as disks, to jump into.
+jump_boot() {
+	need_kernel "$1" "$2"
+	need_programs
+	base_initrd
+	boot "$3" kernel="$1" config="$2" smp=2 abort=1 pti=off mem=768 append=crashkernel=256M \
+		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
+}
+
+# R6: on the way to another kernel the buffer is not mapped.
+ds_jump() {
+	local how way
+
+	for way in kexec crash; do
+		jump_boot stock "$CONFIG,power" "$way-stock" expect=emulator -- jump $way aux
+		for how in aux period1 claim; do
+			jump_boot patched "$CONFIG,power,kunit,ds" "$way-$how" -- jump $way $how
+		done
+	done
+}
+
+group_ds() {
+	ds_units
+	ds_area
+	ds_claims
+	ds_offline
+	ds_suspend
+	ds_jump
+}
