@@ -79,21 +79,24 @@ void debugctl_release(unsigned long mask)
  * @mask: the bits to change, inside one of the owners' masks
  * @val: their new value
  *
- * Like debugctl_write_field(), but not from NMI, and only for bits that none
- * but the caller changes: the MSR is not written if they are as wanted. An
- * unsupported bit must not get into the copy, every later write of it would
- * fault. So the MSR is tried first; should an NMI change the copy meanwhile,
- * the sync that follows makes up for the stale value.
+ * Like debugctl_write_field(), but also with interrupts on, never from NMI,
+ * and only for bits that none but the caller changes: the MSR is not written
+ * if they are as wanted. An unsupported bit must not get into the copy, every
+ * later write of it would fault. So the MSR is tried first; should an NMI
+ * change the copy meanwhile, the sync that follows makes up for the stale
+ * value.
  *
  * Return: 0, or the error of a write that faulted; nothing has changed then.
  */
 int debugctl_try_field(unsigned long mask, unsigned long val)
 {
-	unsigned long old = debugctl_get();
+	unsigned long old;
 	int err;
 
-	lockdep_assert_irqs_disabled();
+	/* perf's callback for a CPU that starts has them on, on the boot CPU. */
+	guard(irqsave)();
 
+	old = debugctl_get();
 	if ((old & mask) == val)
 		return 0;
 
