@@ -464,6 +464,9 @@ void notrace ds_resume(void)
 
 static int ds_cpu_starting(unsigned int cpu)
 {
+	/* The boot CPU comes here with interrupts on. */
+	guard(irqsave)();
+
 	this_cpu_write(ds_cpu.bts, 0);
 	this_cpu_write(ds_cpu.held, false);
 	/* Another kernel may have left it on, for its own buffer. */
@@ -497,12 +500,19 @@ static int ds_cpu_dying(unsigned int cpu)
 static int __init ds_init(void)
 {
 	int ret;
+	u64 val;
 
 	ds_layout = ds_choose_layout(boot_cpu_has(X86_FEATURE_DS),
 				     boot_cpu_has(X86_FEATURE_DTES64),
 				     IS_ENABLED(CONFIG_X86_64));
 	if (!ds_has(DS_BTS) && !ds_has(DS_PEBS))
 		return 0;
+
+	/* A hypervisor may show the features and not have the register. */
+	if (rdmsrl_safe(MSR_IA32_DS_AREA, &val)) {
+		ds_layout = (struct ds_layout){};
+		return 0;
+	}
 
 	ret = cpuhp_setup_state(CPUHP_AP_X86_DS_STARTING, "x86/ds:starting",
 				ds_cpu_starting, ds_cpu_dying);
