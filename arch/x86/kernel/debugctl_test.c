@@ -6,10 +6,10 @@
 
 #include <kunit/test.h>
 #include <linux/irqflags.h>
-#include <linux/nmi.h>
 
 #include <asm/apic.h>
 #include <asm/debugctl.h>
+#include <asm/nmi.h>
 
 #define NR_NMIS		1000
 #define NMI_PATIENCE	1000000
