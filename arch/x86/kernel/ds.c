@@ -62,11 +62,12 @@ static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
 
 struct ds_layout ds_layout __ro_after_init;
 
-static DEFINE_MUTEX(ds_mutex);		/* these two, and the mappings */
+/* For the next three, and the mappings. */
+static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
 static size_t ds_size[DS_NR_PARTS];
-
-static bool ds_loaded;			/* DS_AREA is to hold the store's address */
+/* DS_AREA is to hold the store's address. */
+static bool ds_loaded;
 
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
