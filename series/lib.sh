@@ -39,14 +39,21 @@ start_git()
 	git -c init.defaultBranch=series init -q "$tmp/git" || die "cannot make a git tree in $tmp"
 }
 
+list_files()
+{
+	if [ -e "$top/.git" ]; then
+		# The clone may be somebody else's, whose scripts run here anyway.
+		git -C "$top" -c core.quotePath=false -c safe.directory='*' \
+			ls-files -co --exclude-standard
+	else
+		(cd "$top" && find . -type f -printf '%P\n')
+	fi
+}
+
 # Print the files that belong into the kernel tree, one per line.
 tree_files()
 {
-	if [ -e "$top/.git" ]; then
-		git -C "$top" -c core.quotePath=false ls-files -co --exclude-standard
-	else
-		(cd "$top" && find . -type f -printf '%P\n')
-	fi | grep -Ev "$outside" | sort -u | while IFS= read -r f; do
+	list_files | grep -Ev "$outside" | sort -u | while IFS= read -r f; do
 		[ ! -e "$top/$f" ] && [ ! -L "$top/$f" ] || echo "$f"
 	done
 }
@@ -58,6 +65,7 @@ read_series()
 	local line name='' f d
 	declare -gA takes=() taken_by=()
 	patches=()
+	list_files >/dev/null || die "cannot list the files of $top: does git work there?"
 	[ -r "$top/series/series" ] || die "no series/series beside me: run me from a complete clone"
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
