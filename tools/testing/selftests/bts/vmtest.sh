@@ -66,7 +66,7 @@ number_of() {
 	case $2 in
 	*[!0-9]* | '' | 0) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
 	esac
-	[ "$2" -le "$3" ] || die "$1 $2: $3 at most"
+	[ ${#2} -lt 10 ] && [ "$2" -le "$3" ] || die "$1 $2: $3 at most"
 	printf '%s' "$2"
 }
 
@@ -95,11 +95,14 @@ is_slow() {
 }
 
 run_group() {
+	local before=$((PASSED + FAILED + SKIPPED))
+
 	GROUP=$1
 	say "$GROUP"
 	# shellcheck source=/dev/null
 	. "$B/groups/$GROUP.sh"
 	"group_$GROUP"
+	[ $((PASSED + FAILED + SKIPPED)) -gt "$before" ] || fail none "no test ran"
 }
 
 cmd_test() {
@@ -131,6 +134,8 @@ cmd_test() {
 
 # prepare PURPOSE...: the cache, and the packages for it.
 prepare() {
+	[[ $REPO != *[[:space:]:]* ]] ||
+		die "$REPO has a space or a colon, which make cannot take: move the clone"
 	[ -x "$REPO/series/apply" ] ||
 		die "$REPO holds no series/apply: run me from a clone of the series, not from a kernel tree"
 	check_kernel_dir
@@ -190,8 +195,8 @@ cmd_clean() {
 	}
 	open_cache
 	set_traps
-	for name in apt build initrd lab linux log patched programs qemu qemu-source \
-		results "$LINUX_PACKAGE.tar.xz" holder; do
+	for name in apt build checkpatch initrd lab linux log patched programs qemu qemu-source \
+		results upstream "$LINUX_PACKAGE.tar.xz" holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	say "$CACHE is empty"

@@ -9,6 +9,10 @@ CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 open_cache() {
 	local holder
 
+	# Steps change the directory, and make takes neither space nor colon.
+	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
+	[[ $CACHE != *[[:space:]:]* ]] ||
+		die "$CACHE has a space or a colon, which make cannot take: set BTS_CACHE to another directory"
 	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] ||
 		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
 	exec 9>>"$CACHE/lock"
