@@ -19,6 +19,7 @@ function name_of(text)
 	if (plan == 0 && $0 ~ /# *SKIP/) {
 		sub(/.*# *SKIP */, "")
 		print "skip all " $0
+		skipped = 1
 	}
 }
 
@@ -45,4 +46,6 @@ function name_of(text)
 END {
 	if (planned && plan != run + 0)
 		print "fail plan " plan " results planned, " run + 0 " came"
+	else if (planned && !run && !skipped)
+		print "fail plan no test was planned"
 }
