@@ -8,7 +8,7 @@ LINT_SCREEN=60	# lines of a function
 
 # Print the files of the repository below PATH..., new ones too.
 repo_files() {
-	git -C "$REPO" -c core.quotePath=false ls-files -co --exclude-standard -- "$@" |
+	git -C "$REPO" -c core.quotePath=false -c safe.directory='*' ls-files -co --exclude-standard -- "$@" |
 		while IFS= read -r file; do
 			[ ! -f "$REPO/$file" ] || echo "$file"
 		done
@@ -107,7 +107,7 @@ lint_spelling() {
 
 # What exists on one machine only.
 lint_paths() {
-	git -C "$REPO" grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
+	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
 		cut -c1-160
 }
 
@@ -259,13 +259,14 @@ lint_kernel_doc() {
 BTS_PATH=${B#"$REPO/"}
 
 cmd_lint() {
-	[ -z "${1:-}" ] || [ "$1" = --fast ] || die "lint takes --fast, not $1: see vmtest.sh help"
+	[ $# -eq 0 ] || [ "$*" = --fast ] || die "lint takes --fast, not ${*: -1}: see vmtest.sh help"
 	prepare build lint
 	GROUP=lint
 	RESULTS=$CACHE/results/lint
 	rm -rf "$RESULTS"
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
 	check itself -- "$B/vm/lint-selftest"
+	[ -n "$(repo_files)" ] || die "git does not list the files of $REPO: run lint in a clone"
 	need_patched_tree
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
