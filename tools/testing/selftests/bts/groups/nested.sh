@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0
+# nested (slow): a KVM guest and the block-step of its thread leave each other alone
+# shellcheck shell=bash
+#
+# AMD's extension is what the emulator has; on Intel's this was only read.
+
+# shellcheck source=../debugctl/lab.sh
+. "$B/debugctl/lab.sh"
+
+group_nested() {
+	local amd=max,vendor=AuthenticAMD,+svm
+
+	lab_boot nested kernel=patched config=kvm cpu="$amd" -- nested kept
+	lab_boot nested-stock kernel=stock config=kvm cpu="$amd" -- nested lost
+}
