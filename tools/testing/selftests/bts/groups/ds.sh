@@ -8,11 +8,11 @@
 RAW_DISK=if=ide,format=raw,snapshot=on
 
 ours() {
-	boot "$1" kernel=patched config="$CONFIG,power,kunit,ds" "${@:2}"
+	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
 }
 
 stock() {
-	boot "$1" kernel=stock config="$CONFIG,power" "${@:2}"
+	boot "$1" kernel=stock config="$CONFIG" "${@:2}"
 }
 
 ds_units() {
@@ -23,10 +23,6 @@ ds_units() {
 	done
 	# The watchdog is a user of the store that never leaves.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
-	boot unit-up kernel=patched config="$CONFIG,up,kunit,ds" smp=1 append=kunit.enable=1 -- kunit x86_ds
-	boot unit-32 kernel=patched config="$CONFIG,32,kunit,ds" smp=2 append=kunit.enable=1 -- kunit x86_ds
-	boot unit-narrow kernel=patched config="$CONFIG,32,kunit,ds" smp=2 append=kunit.enable=1 \
-		cpu="$CPU,-dtes64" -- kunit x86_ds
 }
 
 # R5: DS_AREA outlives the buffers it leads to.
@@ -93,9 +89,9 @@ ds_jump() {
 	local how way
 
 	for way in kexec crash; do
-		jump_boot stock "$CONFIG,power" "$way-stock" expect=emulator -- jump $way aux
+		jump_boot stock "$CONFIG" "$way-stock" expect=emulator -- jump $way aux
 		for how in aux period1 claim; do
-			jump_boot patched "$CONFIG,power,kunit,ds" "$way-$how" -- jump $way $how
+			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how
 		done
 	done
 }
