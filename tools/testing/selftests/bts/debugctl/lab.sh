@@ -37,6 +37,6 @@ lab_boot() {
 			die "the laboratory does not build: $(reason_in "$CACHE/log/lab"), see $CACHE/log/lab"
 		echo "$key" >"$dir.key"
 	fi
-	boot "$case" kernel="$kind" config="$names" tools="$dir/debugctl_lab.ko" mem=512 \
+	boot "$case" kernel="$kind" config="$names" tools="$dir/debugctl_lab.ko" \
 		"${keys[@]}" -- "$2" "$dir/debugctl_lab.ko" "${@:3}"
 }

@@ -73,6 +73,8 @@ static void nmi_in_switch(void)
 	struct lab_window window = {
 		.function = "__switch_to_xtra",
 		.at_wrmsr = 1,
+		/* Into the tracee, then out of it: no later write repairs that. */
+		.skip = 1,
 		.action = LAB_NMI_SETS_LBR,
 	};
 	struct lab_state state;

@@ -27,7 +27,8 @@ enum lab_action {
 
 /* A place in a kernel function where, on this CPU, the action happens once. */
 struct lab_window {
-	char function[56];
+	char function[52];
+	__u32 skip;		/* not the first so many times */
 	__u32 at_wrmsr;		/* 1: right before it writes DEBUGCTL, 0: its entry */
 	__u32 action;
 };

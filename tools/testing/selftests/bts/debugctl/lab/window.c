@@ -19,6 +19,7 @@ static unsigned int nr_probes;
 static struct lab_window window;
 static int armed_cpu = -1;
 static unsigned int hits;
+static unsigned int passed;
 static bool expected;
 
 bool lab_window_nmi(void)
@@ -53,6 +54,8 @@ static int hit(struct kprobe *p, struct pt_regs *regs)
 	if (smp_processor_id() != READ_ONCE(armed_cpu) || hits)
 		return 0;
 	if (window.at_wrmsr && (u32)regs->cx != MSR_IA32_DEBUGCTLMSR)
+		return 0;
+	if (passed++ < window.skip)
 		return 0;
 	hits++;
 	if (window.action == LAB_NMI_SETS_LBR)
@@ -104,6 +107,7 @@ int lab_window_open(const struct lab_window *wanted)
 	window = *wanted;
 	window.function[sizeof(window.function) - 1] = '\0';
 	hits = 0;
+	passed = 0;
 	WRITE_ONCE(armed_cpu, raw_smp_processor_id());
 	err = window.at_wrmsr ? probe_every_wrmsr() : probe_at(0);
 	if (err)
