@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _ASM_X86_BTS_H
+#define _ASM_X86_BTS_H
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+#include <uapi/asm/bts.h>
+
+/*
+ * What a context wants. One of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
+ */
+#define BTS_USER	BIT(0)	/* branches that arrive in user mode */
+#define BTS_KERNEL	BIT(1)	/* branches that arrive in the kernel */
+#define BTS_ENTRY	BIT(2)	/* with BTS_USER: where user mode was left, too */
+#define BTS_SCHED	BIT(3)	/* records of tasks that arrive and depart */
+#define BTS_STOP	BIT(4)	/* keep the oldest records, not the newest */
+#define BTS_IDLE	BIT(5)	/* a cpu's: the idle task as well */
+#define BTS_FLIGHT	BIT(6)	/* a cpu's, with BTS_KERNEL: no software involved */
+
+#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP)
+#define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
+
+#define BTS_MAX_RECORDS	BIT(24)
+
+/* struct bts_source::errata */
+#define BTS_ERRATUM_FROM_EVENT	BIT(0)	/* 'from' may be wrong after a power event */
+#define BTS_ERRATUM_FROM_CPL	BIT(1)	/* 'from' may be wrong where the CPL changes */
+
+struct bts_context;
+struct task_struct;
+
+/**
+ * struct bts_raw - a branch as a source hands it over
+ * @from:	the instruction that branched
+ * @to:		where it went
+ * @flags:	the hardware's, not used
+ */
+struct bts_raw {
+	u64	from;
+	u64	to;
+	u64	flags;
+};
+
+/**
+ * struct bts_attr - what a new context is to be
+ * @flags:	BTS_USER to BTS_FLIGHT
+ * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
+ * @overflow:	if not NULL, called when it is full, in hard interrupt context on
+ *		the CPU where that happened, once until something was read
+ * @data:	for @overflow
+ *
+ * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are
+ * there; whoever then stops the task on its way to user mode loses none.
+ */
+struct bts_attr {
+	u32	flags;
+	u32	nr;
+	void	(*overflow)(struct bts_context *ctx, void *data);
+	void	*data;
+};
+
+/**
+ * struct bts_status - what a context has done so far
+ * @flags:	as it was created
+ * @nr:		likewise
+ * @held:	how many records are there to be read
+ * @lost:	how many found no room
+ * @overwritten: how many were overwritten unread
+ * @gaps:	how often the source lost some
+ * @source:	BTS_SOURCE_*
+ * @errata:	BTS_ERRATUM_*
+ */
+struct bts_status {
+	u32	flags;
+	u32	nr;
+	u32	held;
+	u32	gaps;
+	u64	lost;
+	u64	overwritten;
+	u32	source;
+	u32	errata;
+};
+
+#define BTS_SOURCE_NONE		0
+#define BTS_SOURCE_DS		1
+
+/**
+ * struct bts_want - what is to be recorded on one CPU
+ * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer that nobody is
+ *		to be told of
+ * @room:	after how many records somebody is to be told at the latest
+ */
+struct bts_want {
+	u32	flags;
+	u32	room;
+};
+
+/**
+ * struct bts_source - where records come from
+ * @id:		BTS_SOURCE_*
+ * @errata:	BTS_ERRATUM_*
+ * @get:	claim what it needs, in process context; fails with -EOPNOTSUPP where
+ *		the machine has none, -EBUSY where somebody else has it
+ * @put:	give that back
+ * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
+ *		there through bts_deliver(); false if it is frozen and stays so
+ * @resume:	record what bts_want() says on this CPU again; false if that is not
+ *		possible now
+ * @scrub:	overwrite what is left in the buffers of this, paused, CPU
+ * @freeze:	stop recording on this CPU and keep everything, in any context
+ * @freeze_others: have all other CPUs do the same soon, without waiting for them
+ * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
+ *		if it was not frozen
+ */
+struct bts_source {
+	u32	id;
+	u32	errata;
+	int	(*get)(void);
+	void	(*put)(void);
+	bool	(*pause)(void);
+	bool	(*resume)(void);
+	void	(*scrub)(void);
+	void	(*freeze)(void);
+	void	(*freeze_others)(void);
+	bool	(*unfreeze)(void);
+};
+
+#ifdef CONFIG_X86_BTS
+
+DECLARE_STATIC_KEY_FALSE(bts_cpus_traced);
+
+int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
+		    struct bts_context **ctxp);
+int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp);
+int bts_destroy(struct bts_context *ctx);
+int bts_status(struct bts_context *ctx, struct bts_status *status);
+int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n);
+int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec);
+int bts_peek(struct bts_context *ctx, const struct bts_record **rec, u64 *first);
+int bts_consume(struct bts_context *ctx, u64 first, u32 n);
+int bts_clear(struct bts_context *ctx);
+int bts_flush_cpu(int cpu);
+void bts_freeze(void);
+void bts_freeze_all(void);
+void bts_unfreeze_all(void);
+
+/* from below: the source has records, or has lost some */
+void bts_register_source(const struct bts_source *source);
+void bts_deliver(const struct bts_raw *rec, u32 n);
+void bts_deliver_gap(void);
+void bts_want(struct bts_want *want);
+
+/* from the rest of the kernel */
+void bts_switch_to(struct task_struct *prev, struct task_struct *next);
+void bts_exec(void);
+void bts_exit(struct task_struct *task);
+
+/* Does some CPU want to know of every task that it runs? */
+static __always_inline bool bts_traces_cpus(void)
+{
+	return static_branch_unlikely(&bts_cpus_traced);
+}
+
+#else
+
+static __always_inline bool bts_traces_cpus(void) { return false; }
+static inline void bts_switch_to(struct task_struct *prev, struct task_struct *next) { }
+static inline void bts_exec(void) { }
+static inline void bts_exit(struct task_struct *task) { }
+
+#endif /* CONFIG_X86_BTS */
+#endif /* _ASM_X86_BTS_H */

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch traces: any number of contexts, one source of records
+ *
+ * A context is one task's or one cpu's trace, with what it wants of it and a
+ * ring of its own. On every CPU the source records the union of what the
+ * contexts of its current task and its own contexts want; what comes in is
+ * sorted out when it is handed up.
+ *
+ * Who may touch what, and why there are so few locks:
+ *
+ *  - bts_mutex is held to create and destroy contexts and to claim the source.
+ *    It comes after cpus_read_lock().
+ *  - A CPU's list of contexts, its owner, and all rings in reach of them are
+ *    touched only on that CPU, with interrupts off, between ->pause() and
+ *    ->resume() of the source, or by the source itself in between, from an NMI.
+ *    A source that is paused hands nothing up, so no NMI comes in between.
+ *    While the CPU is offline whoever holds cpus_read_lock() and bts_mutex may.
+ *  - A task's list is reachable for a CPU from when the task is switched in
+ *    until it is switched out. Everybody but the task itself must therefore make
+ *    sure that the task is off its CPU and stays there (as ptrace does, or as it
+ *    is for a child that has not run yet) before they touch a context of it.
+ *
+ * So there is never a need to wait for readers: when a context has been taken
+ * off its list nobody can see it.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/export.h>
+#include <linux/percpu.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <linux/syscore_ops.h>
+
+#include "bts_internal.h"
+
+struct bts_task bts_nobody = {
+	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
+};
+
+DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
+	.owner = &bts_nobody,
+};
+
+const struct bts_source *bts_source __ro_after_init;
+
+/* How many contexts need it. Changes under bts_mutex. */
+unsigned int bts_users;
+
+/* The CPL filter of the source drops what it must not; do not rely on it. */
+static bool bts_cpl_skewed;
+
+DEFINE_STATIC_KEY_FALSE(bts_cpus_traced);
+
+/**
+ * bts_register_source - make it known where records come from
+ * @source: the source
+ *
+ * Called once at boot, by the best source that the machine has.
+ */
+void __init bts_register_source(const struct bts_source *source)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(&per_cpu(bts_cpu, cpu).contexts);
+	bts_source = source;
+}
+
+/*
+ * Delivery: on the CPU where the records were made, with the source at rest
+ */
+
+static void bts_note_full(struct bts_context *ctx)
+{
+	if (!ctx->attr.overflow || ctx->full)
+		return;
+
+	ctx->full = true;
+	irq_work_queue(&ctx->work);
+}
+
+static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
+{
+	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
+		return;
+
+	if (bts_ring_put(&ctx->ring, rec, n))
+		bts_note_full(ctx);
+
+	if (unlikely(ctx->ring.skewed && !READ_ONCE(bts_cpl_skewed)))
+		WRITE_ONCE(bts_cpl_skewed, true);
+}
+
+/* Is a CPU's context not just sitting the idle task out? */
+static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
+{
+	return !cpu->idle || ctx->attr.flags & BTS_IDLE;
+}
+
+/**
+ * bts_deliver - take records from the source
+ * @rec: the records, oldest first
+ * @n: how many
+ *
+ * Called with interrupts off or from an NMI, while the source is not recording.
+ */
+void bts_deliver(const struct bts_raw *rec, u32 n)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	if (!cpu->stale) {
+		list_for_each_entry(ctx, &cpu->owner->contexts, node)
+			bts_put(ctx, rec, n);
+	}
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			bts_put(ctx, rec, n);
+	}
+}
+
+/**
+ * bts_deliver_gap - the source has lost records after those it delivered last
+ *
+ * Called like bts_deliver().
+ */
+void bts_deliver_gap(void)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		bts_ring_put_gap(&ctx->ring);
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			bts_ring_put_gap(&ctx->ring);
+	}
+}
+
+/*
+ * What is left until somebody who must not lose records has to act. The way back
+ * from that is a record as well: with room for one only, there would be no end.
+ */
+static u32 bts_room(const struct bts_context *ctx)
+{
+	const u32 least = 2;
+	u32 held;
+
+	if (!(ctx->attr.flags & BTS_STOP) || !ctx->attr.overflow || ctx->full)
+		return U32_MAX;
+
+	held = bts_ring_held(&ctx->ring);
+
+	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
+}
+
+/**
+ * bts_want - tell the source what to record on this CPU
+ * @want: filled in
+ *
+ * Called like bts_deliver().
+ */
+void bts_want(struct bts_want *want)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	u32 flags = cpu->idle ? cpu->idle_flags : cpu->flags;
+	const u32 modes = BTS_USER | BTS_KERNEL;
+	struct bts_context *ctx;
+
+	*want = (struct bts_want) { .room = U32_MAX };
+	if (cpu->parked)
+		return;
+
+	if (cpu->owner->flags & modes) {
+		flags |= cpu->owner->flags;
+		flags &= ~BTS_FLIGHT;
+	}
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		want->room = min(want->room, bts_room(ctx));
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			want->room = min(want->room, bts_room(ctx));
+	}
+
+	if (flags & modes && (flags & BTS_ENTRY || READ_ONCE(bts_cpl_skewed)))
+		flags |= modes;
+	want->flags = flags & (modes | BTS_FLIGHT);
+}
+
+void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task)
+{
+	struct bts_record rec = {
+		.qualifier	= qualifier,
+		.event.clock	= local_clock(),
+		.event.pid	= task_pid_nr_ns(task, ctx->ns),
+		.event.cpu	= smp_processor_id(),
+	};
+
+	bts_ring_put_event(&ctx->ring, &rec);
+	if (bts_ring_held(&ctx->ring) >= ctx->attr.nr)
+		bts_note_full(ctx);
+}
+
+static void bts_mark_all(struct bts_cpu *cpu, u64 qualifier, struct task_struct *task)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (ctx->attr.flags & BTS_SCHED)
+			bts_mark(ctx, qualifier, task);
+	}
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (ctx->attr.flags & BTS_SCHED && bts_awake(cpu, ctx))
+			bts_mark(ctx, qualifier, task);
+	}
+}
+
+/* After a ->pause() that came true. */
+static void bts_resume(void)
+{
+	/* Frozen meanwhile: it is as if recording stopped here. */
+	if (!bts_source->resume())
+		bts_deliver_gap();
+}
+
+/*
+ * Frozen: what the source keeps is evidence, and no longer the trace of the task
+ * that runs here.
+ */
+void bts_disown(void)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		bts_ring_put_gap(&ctx->ring);
+	cpu->stale = true;
+}
+
+/**
+ * bts_switch_to - one task leaves this CPU and another comes
+ * @prev: who leaves
+ * @next: who comes
+ *
+ * Called with interrupts off, when one of them is traced, or the CPU.
+ */
+void bts_switch_to(struct task_struct *prev, struct task_struct *next)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	bool paused = bts_source->pause();
+
+	if (paused) {
+		bts_mark_all(cpu, BTS_TASK_DEPARTS, prev);
+	} else {
+		bts_disown();
+	}
+
+	cpu->owner = next->thread.bts ?: &bts_nobody;
+	cpu->idle = is_idle_task(next);
+
+	if (paused) {
+		bts_mark_all(cpu, BTS_TASK_ARRIVES, next);
+		bts_resume();
+	}
+}
+
+/* Run @info, a bts_call, on this CPU, with its source at rest. */
+void bts_call_here(void *info)
+{
+	struct bts_call *call = info;
+
+	guard(irqsave)();
+	call->paused = bts_source->pause();
+	call->func(call);
+	if (call->paused)
+		bts_resume();
+}
+
+static void bts_nothing(struct bts_call *call)
+{
+}
+
+static void bts_lose(struct bts_call *call)
+{
+	bts_deliver_gap();
+}
+
+/**
+ * bts_flush_cpu - make the contexts that are live on a CPU up to date
+ * @cpu: the CPU
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENXIO if it is not online; -EOPNOTSUPP if no machine's CPU could
+ * have any.
+ */
+int bts_flush_cpu(int cpu)
+{
+	struct bts_call call = { .func = bts_nothing };
+
+	if (!bts_source)
+		return -EOPNOTSUPP;
+
+	return smp_call_function_single(cpu, bts_call_here, &call, 1);
+}
+EXPORT_SYMBOL_GPL(bts_flush_cpu);
+
+/**
+ * bts_freeze - stop recording on this CPU and keep all there is
+ *
+ * Any context, at any time.
+ */
+void bts_freeze(void)
+{
+	guard(irqsave)();
+
+	if (READ_ONCE(bts_users))
+		bts_source->freeze();
+}
+EXPORT_SYMBOL_GPL(bts_freeze);
+
+/**
+ * bts_freeze_all - stop recording on all CPUs and keep all there is
+ *
+ * Any context, at any time. The other CPUs follow when an NMI gets through.
+ */
+void bts_freeze_all(void)
+{
+	guard(irqsave)();
+
+	if (!READ_ONCE(bts_users))
+		return;
+
+	bts_source->freeze();
+	bts_source->freeze_others();
+}
+EXPORT_SYMBOL_GPL(bts_freeze_all);
+
+static void bts_unfreeze_here(void *unused)
+{
+	guard(irqsave)();
+
+	if (bts_source->unfreeze() && bts_source->pause()) {
+		this_cpu_write(bts_cpu.stale, false);
+		bts_deliver_gap();
+		bts_resume();
+	}
+}
+
+/**
+ * bts_unfreeze_all - go on recording on all CPUs
+ *
+ * Called with interrupts on. What was kept goes to the contexts, but not to
+ * those of a task that has been switched out since.
+ */
+void bts_unfreeze_all(void)
+{
+	if (bts_source)
+		on_each_cpu(bts_unfreeze_here, NULL, 1);
+}
+EXPORT_SYMBOL_GPL(bts_unfreeze_all);
+
+/*
+ * CPUs come and go
+ */
+
+static int bts_cpu_up(unsigned int cpu)
+{
+	struct bts_call call = { .func = bts_nothing };
+
+	this_cpu_write(bts_cpu.parked, false);
+	bts_call_here(&call);
+
+	return 0;
+}
+
+/* Nobody but the CPU's own threads runs there any more. */
+static int bts_cpu_down(unsigned int cpu)
+{
+	struct bts_call call = { .func = bts_lose };
+
+	this_cpu_write(bts_cpu.parked, true);
+	bts_call_here(&call);
+
+	return 0;
+}
+
+/* ds_stop.c has held the hardware off until now. */
+static void bts_syscore_resume(void *unused)
+{
+	struct bts_call call = { .func = bts_lose };
+
+	bts_call_here(&call);
+}
+
+static const struct syscore_ops bts_syscore_ops = {
+	.resume		= bts_syscore_resume,
+};
+
+static struct syscore bts_syscore = {
+	.ops = &bts_syscore_ops,
+};
+
+static int __init bts_init(void)
+{
+	int ret;
+
+	if (!bts_source)
+		return 0;
+
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/bts:online", bts_cpu_up,
+				bts_cpu_down);
+	if (ret < 0) {
+		pr_err("x86/bts: no CPU hotplug state left, branch tracing is off\n");
+		bts_source = NULL;
+		return ret;
+	}
+	register_syscore(&bts_syscore);
+
+	return 0;
+}
+device_initcall(bts_init);

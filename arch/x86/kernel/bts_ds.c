@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The Debug Store as a source of branch traces
+ *
+ * Each CPU has one buffer, in its entry area. It is used in one of two ways:
+ *
+ *  - With interrupt: the PMI comes when a threshold is reached; what is there
+ *    is handed up then, and whenever the CPU is paused. Whatever finds the
+ *    buffer full is lost.
+ *  - Circular: the newest records are there when somebody asks, and nothing
+ *    runs in between. Also where there is no APIC to deliver the PMI.
+ *
+ * The state says who may touch the positions and hand records up: ON, the NMI
+ * handler; BUSY, the level that set it; OFF, nobody, as nothing is recorded.
+ * 'frozen' is set by anybody at any time. It stops recording at once, whatever
+ * the state, and keeps what is there from being handed up: the level that
+ * switches recording on looks at it afterwards.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+
+#include <asm/apic.h>
+#include <asm/bts.h>
+#include <asm/cpu_device_id.h>
+#include <asm/debugctl.h>
+#include <asm/ds.h>
+#include <asm/intel_ds.h>
+#include <asm/nmi.h>
+
+enum bts_ds_state {
+	BTS_DS_OFF,
+	BTS_DS_ON,
+	BTS_DS_BUSY,
+};
+
+/**
+ * struct bts_ds - what the Debug Store of a CPU is doing
+ * @state:	see above
+ * @frozen:	nothing is recorded and nothing handed up
+ * @freeze:	another CPU asks for @frozen and has sent an NMI
+ * @circular:	the buffer wraps
+ * @patience:	how many records the PMI waits for at least while the kernel's
+ *		are among them
+ * @pmi_ip:	what the last PMI interrupted
+ * @pmi_seen:	the PMI of the records in the buffer has come
+ * @slack:	the PMI of records that are gone already may still come
+ */
+struct bts_ds {
+	enum bts_ds_state	state;
+	bool			frozen;
+	bool			freeze;
+	bool			circular;
+	bool			pmi_seen;
+	bool			slack;
+	u32			patience;
+	unsigned long		pmi_ip;
+};
+
+static DEFINE_PER_CPU(struct bts_ds, bts_ds);
+
+/* How many records come in, at worst, until the PMI has stopped the recording. */
+#define BTS_DS_RESERVE	170
+
+/*
+ * The way out of the NMI makes records, too, if the kernel's are wanted: with
+ * too few to wait for, the next PMI would be there before the code that was
+ * interrupted gets on. How many that are nobody knows, so the number grows as
+ * long as it does not get on. Rings that stop have this much in reserve.
+ */
+#define BTS_DS_PATIENCE	256
+
+static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) > BTS_DS_RESERVE + BTS_DS_PATIENCE);
+
+static struct debug_store *bts_ds_store(void)
+{
+	return ds_store(smp_processor_id());
+}
+
+static void *bts_ds_pos(enum ds_field field)
+{
+	return (void *)(unsigned long)ds_read(bts_ds_store(), DS_BTS, field);
+}
+
+/* One of the three words of the record at @at. */
+static u64 bts_ds_word(const void *at, unsigned int nr)
+{
+	return ds_word(at, nr, ds_layout.field);
+}
+
+static u32 bts_ds_records(const void *from, const void *to)
+{
+	return to > from ? (to - from) / ds_layout.record : 0;
+}
+
+/* Has the hardware asked for an interrupt, or would it if it could? */
+static bool bts_ds_past_threshold(void)
+{
+	return bts_ds_pos(DS_INDEX) >= bts_ds_pos(DS_THRESHOLD);
+}
+
+/* Hand up @n records at @at, which have fields of 32 bits. */
+static void bts_ds_deliver_narrow(const void *at, u32 n)
+{
+	struct bts_raw chunk[16];
+	u32 i;
+
+	while (n) {
+		for (i = 0; i < ARRAY_SIZE(chunk) && i < n; i++) {
+			chunk[i].from = bts_ds_word(at, 0);
+			chunk[i].to = bts_ds_word(at, 1);
+			chunk[i].flags = bts_ds_word(at, 2);
+			at += ds_layout.record;
+		}
+		bts_deliver(chunk, i);
+		n -= i;
+	}
+}
+
+static void bts_ds_deliver(const void *from, const void *to)
+{
+	u32 n = bts_ds_records(from, to);
+
+	if (!n)
+		return;
+	if (ds_layout.record == sizeof(struct bts_raw))
+		bts_deliver(from, n);
+	else
+		bts_ds_deliver_narrow(from, n);
+}
+
+/*
+ * A record with the address 0 on both sides cannot be: so the last one tells
+ * whether the hardware has come round.
+ */
+static void *bts_ds_last(void)
+{
+	return bts_ds_pos(DS_MAXIMUM) - ds_layout.record;
+}
+
+static bool bts_ds_wrapped(void)
+{
+	return bts_ds_word(bts_ds_last(), 0) || bts_ds_word(bts_ds_last(), 1);
+}
+
+static void bts_ds_drain_circular(void)
+{
+	void *index = bts_ds_pos(DS_INDEX);
+
+	if (bts_ds_wrapped()) {
+		bts_deliver_gap();
+		bts_ds_deliver(index, bts_ds_pos(DS_MAXIMUM));
+	}
+	bts_ds_deliver(bts_ds_pos(DS_BASE), index);
+}
+
+/*
+ * Hand up what is there; the state is BUSY and the hardware off.
+ *
+ * A PMI that was asked for comes now, later, or never if the vector was masked.
+ * Once the positions are reset nothing else says that it is ours, so @slack
+ * must be set before. If it came in between, it said so.
+ */
+static void bts_ds_drain(struct bts_ds *d)
+{
+	struct debug_store *ds = bts_ds_store();
+	bool asked = bts_ds_past_threshold();
+	void *index = bts_ds_pos(DS_INDEX), *max = bts_ds_pos(DS_MAXIMUM);
+
+	if (d->circular) {
+		bts_ds_drain_circular();
+	} else {
+		bts_ds_deliver(bts_ds_pos(DS_BASE), min(index, max));
+		if (index >= max)
+			bts_deliver_gap();
+	}
+
+	if (asked)
+		WRITE_ONCE(d->slack, true);
+	barrier();
+	ds_write(ds, DS_BTS, DS_INDEX, ds_read(ds, DS_BTS, DS_BASE));
+	barrier();
+	if (READ_ONCE(d->pmi_seen)) {
+		WRITE_ONCE(d->slack, false);
+		WRITE_ONCE(d->pmi_seen, false);
+	}
+}
+
+static bool bts_ds_pause(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+
+	lockdep_assert_irqs_disabled();
+	if (READ_ONCE(d->frozen))
+		return false;
+	if (d->state == BTS_DS_OFF)
+		return true;
+
+	WRITE_ONCE(d->state, BTS_DS_BUSY);
+	barrier();
+	ds_bts_write(0);
+	bts_ds_drain(d);
+
+	return true;
+}
+
+/* Set up the positions for @want and return what goes into DEBUGCTL. */
+static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
+{
+	struct debug_store *ds = bts_ds_store();
+	u32 nr = bts_ds_records(bts_ds_pos(DS_BASE), bts_ds_pos(DS_MAXIMUM));
+	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
+	u32 first = want->room;
+
+	if (boot_cpu_has(X86_FEATURE_DSCPL)) {
+		if (!(want->flags & BTS_KERNEL))
+			bits |= DEBUGCTLMSR_BTS_OFF_OS;
+		if (!(want->flags & BTS_USER))
+			bits |= DEBUGCTLMSR_BTS_OFF_USR;
+	}
+	if (!(bits & DEBUGCTLMSR_BTS_OFF_OS))
+		first = max3(first, d->patience, (u32)BTS_DS_PATIENCE);
+
+	d->circular = want->flags & BTS_FLIGHT || !boot_cpu_has(X86_FEATURE_APIC);
+	if (d->circular) {
+		memset(bts_ds_last(), 0, ds_layout.record);
+		first = nr + 1;		/* never */
+	} else {
+		bits |= DEBUGCTLMSR_BTINT;
+		first = min(first, nr - BTS_DS_RESERVE);
+	}
+
+	ds_write(ds, DS_BTS, DS_THRESHOLD,
+		 ds_read(ds, DS_BTS, DS_BASE) + (u64)first * ds_layout.record);
+
+	return bits;
+}
+
+static bool bts_ds_resume(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	struct bts_want want;
+	u64 bits;
+
+	if (READ_ONCE(d->frozen))
+		return false;
+
+	bts_want(&want);
+	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
+		WRITE_ONCE(d->state, BTS_DS_OFF);
+		return true;
+	}
+
+	bits = bts_ds_program(d, &want);
+	WRITE_ONCE(d->state, BTS_DS_ON);
+	barrier();
+	ds_bts_write(bits);
+	barrier();
+	/* Somebody froze this CPU when there was nothing to stop yet. */
+	if (READ_ONCE(d->frozen))
+		ds_bts_write(0);
+
+	return true;
+}
+
+static void bts_ds_freeze(void)
+{
+	this_cpu_write(bts_ds.frozen, true);
+	barrier();
+	ds_bts_write(0);
+}
+
+static bool bts_ds_unfreeze(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	bool frozen = d->frozen;
+
+	d->freeze = false;
+	WRITE_ONCE(d->frozen, false);
+
+	return frozen;
+}
+
+static void bts_ds_freeze_others(void)
+{
+#ifdef CONFIG_SMP
+	unsigned int cpu, self = raw_smp_processor_id();
+
+	if (!boot_cpu_has(X86_FEATURE_APIC))
+		return;
+
+	for_each_online_cpu(cpu) {
+		if (cpu == self)
+			continue;
+		WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
+		__apic_send_IPI(cpu, NMI_VECTOR);
+	}
+#endif
+}
+
+static void bts_ds_scrub(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+
+	if (!d->frozen && d->state != BTS_DS_ON)
+		memset(bts_ds_pos(DS_BASE), 0, bts_ds_pos(DS_MAXIMUM) - bts_ds_pos(DS_BASE));
+}
+
+static void bts_ds_pmi(struct bts_ds *d, unsigned long ip)
+{
+	WRITE_ONCE(d->state, BTS_DS_BUSY);
+	ds_bts_write(0);
+	bts_ds_drain(d);
+	/* More than fit in is cut off in bts_ds_program(). */
+	if (ip == d->pmi_ip)
+		d->patience = min(2 * d->patience, BTS_BUFFER_SIZE);
+	else
+		d->patience = BTS_DS_PATIENCE;
+	d->pmi_ip = ip;
+	if (!bts_ds_resume())
+		bts_deliver_gap();
+}
+
+/*
+ * If the buffer is somebody's who is about to stop the recording, that is done
+ * here: or the way out of this NMI would bring the next one, until it is full.
+ *
+ * Called first of all handlers, so that as little as possible of the others is
+ * recorded; perf's comes later and unmasks the local vector when its model
+ * wants that, which ds_claim_bts() has seen to.
+ */
+static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	int handled = NMI_DONE;
+
+	if (unlikely(READ_ONCE(d->freeze))) {
+		WRITE_ONCE(d->freeze, false);
+		bts_ds_freeze();
+		handled = NMI_HANDLED;
+	}
+
+	if (ds_bts_claimed() && bts_ds_past_threshold()) {
+		WRITE_ONCE(d->pmi_seen, true);
+		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
+			bts_ds_pmi(d, regs->ip);
+		else
+			ds_bts_write(0);
+	} else if (READ_ONCE(d->slack)) {
+		WRITE_ONCE(d->slack, false);
+	} else {
+		return handled;
+	}
+
+	/* The one and the other: nmi.c wants to know that it was two. */
+	return handled + NMI_HANDLED;
+}
+
+static void bts_ds_forget(void *unused)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+
+	/* An NMI on its way may find it claimed for a little longer. */
+	WRITE_ONCE(d->state, BTS_DS_OFF);
+	WRITE_ONCE(d->freeze, false);
+	WRITE_ONCE(d->frozen, false);
+	WRITE_ONCE(d->pmi_seen, false);
+}
+
+/* Nobody is left who could want what is frozen. */
+static void bts_ds_put(void)
+{
+	unsigned int cpu;
+
+	lockdep_assert_cpus_held();
+
+	on_each_cpu(bts_ds_forget, NULL, 1);
+	for_each_possible_cpu(cpu) {
+		if (!cpu_online(cpu))
+			memset(per_cpu_ptr(&bts_ds, cpu), 0, sizeof(struct bts_ds));
+	}
+	ds_unclaim_bts();
+}
+
+static struct bts_source bts_ds_source = {
+	.id		= BTS_SOURCE_DS,
+	.get		= ds_claim_bts,
+	.put		= bts_ds_put,
+	.pause		= bts_ds_pause,
+	.resume		= bts_ds_resume,
+	.scrub		= bts_ds_scrub,
+	.freeze		= bts_ds_freeze,
+	.freeze_others	= bts_ds_freeze_others,
+	.unfreeze	= bts_ds_unfreeze,
+};
+
+/* Models whose specification updates say that some addresses are wrong. */
+static const struct x86_cpu_id bts_ds_errata[] = {
+	X86_MATCH_VFM(INTEL_CORE_YONAH,		BTS_ERRATUM_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM,	BTS_ERRATUM_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM_L,	BTS_ERRATUM_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_PENRYN,	BTS_ERRATUM_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_DUNNINGTON,	BTS_ERRATUM_FROM_CPL),
+	X86_MATCH_VFM(INTEL_NEHALEM_EP,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM_G,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM_EX,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE_EP,	BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE_EX,	BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE,	BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE_X,	BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_IVYBRIDGE,		BTS_ERRATUM_FROM_EVENT),
+	{ }
+};
+
+static int __init bts_ds_init(void)
+{
+	const struct x86_cpu_id *match;
+	int ret;
+
+	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
+		return 0;
+
+	ret = register_nmi_handler(NMI_LOCAL, bts_ds_nmi, NMI_FLAG_FIRST, "x86/bts");
+	if (ret)
+		return ret;
+
+	match = x86_match_cpu(bts_ds_errata);
+	if (match)
+		bts_ds_source.errata = match->driver_data;
+	bts_register_source(&bts_ds_source);
+
+	return 0;
+}
+arch_initcall(bts_ds_init);

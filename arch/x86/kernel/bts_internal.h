@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _ARCH_X86_KERNEL_BTS_INTERNAL_H
+#define _ARCH_X86_KERNEL_BTS_INTERNAL_H
+
+#include <linux/irq_work.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+
+#include <asm/bts.h>
+
+#include "bts_ring.h"
+
+/* The owner of the records of a task; thread.bts points to it. */
+struct bts_task {
+	struct list_head	contexts;
+	u32			flags;
+};
+
+/**
+ * struct bts_context - one trace
+ * @node:	in the list of its task or CPU
+ * @ring:	its records
+ * @attr:	as it was created
+ * @task:	whose it is; NULL for a CPU's or after the task is gone
+ * @cpu:	or which CPU's; -1 for a task's
+ * @full:	@attr.overflow has been or is about to be called
+ * @ns:		where the pids in its records are to be understood
+ * @work:	calls @attr.overflow
+ */
+struct bts_context {
+	struct list_head	node;
+	struct bts_ring		ring;
+	struct bts_attr		attr;
+	struct task_struct	*task;
+	int			cpu;
+	bool			full;
+	struct pid_namespace	*ns;
+	struct irq_work		work;
+};
+
+/**
+ * struct bts_cpu - who traces a CPU, and which task runs there
+ * @contexts:	of this CPU
+ * @flags:	the union of what they want
+ * @idle_flags:	likewise, of those that want the idle task too
+ * @idle:	the idle task is running
+ * @parked:	the CPU is about to go offline, or has
+ * @stale:	the source is frozen and keeps records from before @owner came
+ * @owner:	whose task is running, bts_nobody if it is not traced
+ */
+struct bts_cpu {
+	struct list_head	contexts;
+	u32			flags;
+	u32			idle_flags;
+	bool			idle;
+	bool			parked;
+	bool			stale;
+	struct bts_task		*owner;
+};
+
+DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
+
+extern struct bts_task bts_nobody;
+
+extern const struct bts_source *bts_source;
+extern unsigned int bts_users;
+
+void bts_disown(void);
+void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
+
+/**
+ * struct bts_call - something to do to a context where that is allowed
+ * @ctx:	the context
+ * @func:	what to do; called with interrupts off
+ * @ret:	what came of it
+ * @paused:	the source is at rest; if not, it is frozen, or the context is not
+ *		live on this CPU
+ * @seq:	the rest is for @func
+ * @end:	likewise
+ * @n:		likewise
+ * @run:	likewise
+ * @rec:	likewise
+ * @status:	likewise
+ */
+struct bts_call {
+	struct bts_context		*ctx;
+	void				(*func)(struct bts_call *call);
+	int				ret;
+	bool				paused;
+	u64				seq;
+	u64				end;
+	u32				n;
+	const struct bts_record		**run;
+	struct bts_record		*rec;
+	struct bts_status		*status;
+};
+
+void bts_call_here(void *info);
+
+#endif /* _ARCH_X86_KERNEL_BTS_INTERNAL_H */

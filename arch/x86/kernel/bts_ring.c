@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings of branch records, and the filter in front of them
+ *
+ * A branch belongs to the mode that it arrives in. That is what the hardware's
+ * own filter, BTS_OFF_OS and BTS_OFF_USR, does where it looks at the privilege
+ * level after the branch, so that it may be used, and it keeps what a reader
+ * needs to follow the control flow: where user mode was resumed, after a system
+ * call, a fault, or into a signal handler. The mode is told from the address,
+ * never from the hardware, so the result is the same with and without it.
+ *
+ * Hardware that looks at the level before the branch drops those that are
+ * needed, where control comes back. That is noticed: after a branch that led out
+ * of the modes that are wanted comes one that starts in them. Exactly one
+ * record is missing in between; it is counted as lost, marked there, and the
+ * hardware's filter is not used any more.
+ *
+ * User code can forge both addresses of a record by jumping anywhere it likes.
+ * They are compared and copied here, and never followed.
+ */
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/sched/clock.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include <asm/bts.h>
+#include <asm/processor.h>
+
+#include "bts_ring.h"
+
+/**
+ * bts_ring_init - give a ring its memory
+ * @ring: the ring
+ * @nr: how many records it is to hold, at least 1
+ * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP
+ *
+ * May sleep. The memory is charged to current's memory cgroup.
+ *
+ * Return: 0, -EINVAL for a size of 0 or beyond BTS_MAX_RECORDS, or -ENOMEM.
+ */
+int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
+{
+	if (!nr || nr > BTS_MAX_RECORDS)
+		return -EINVAL;
+
+	memset(ring, 0, sizeof(*ring));
+	ring->nr = nr;
+	ring->size = flags & BTS_STOP ? nr + BTS_RING_SKID : nr;
+	ring->flags = flags;
+	/* Whoever sets up a trace is in the kernel. */
+	ring->away = !(flags & BTS_KERNEL);
+	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT);
+
+	return ring->rec ? 0 : -ENOMEM;
+}
+
+/**
+ * bts_ring_free - give the memory of a ring back
+ * @ring: a ring that no CPU can reach any more
+ */
+void bts_ring_free(struct bts_ring *ring)
+{
+	vfree(ring->rec);
+	ring->rec = NULL;
+}
+
+/* How many records fit in behind ring->pos without a turn or an overwrite. */
+static u32 bts_ring_room(const struct bts_ring *ring)
+{
+	u32 room = ring->size - ring->pos;
+
+	if (ring->flags & BTS_STOP)
+		room = min_t(u64, room, ring->size - (ring->head - ring->tail));
+
+	return room;
+}
+
+static void bts_ring_advance(struct bts_ring *ring, u32 n)
+{
+	ring->head += n;
+	ring->pos += n;
+	if (ring->pos == ring->size)
+		ring->pos = 0;
+}
+
+/* For a ring that wants one mode only. */
+static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw *in)
+{
+	return (in->from < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
+}
+
+/**
+ * bts_lost_mark - make a record that tells of lost ones
+ * @rec: where
+ * @count: how many; 0 if nobody knows
+ */
+void bts_lost_mark(struct bts_record *rec, u64 count)
+{
+	rec->qualifier = BTS_LOST;
+	rec->lost.clock = local_clock();
+	rec->lost.count = count;
+}
+
+/*
+ * @in leads out of the modes that are wanted, and @more records follow it. Is
+ * the way back missing? The mark goes where the way out would have been.
+ */
+static bool bts_sort_way_out(struct bts_ring *ring, struct bts_record *out,
+			     const struct bts_raw *in, bool more)
+{
+	ring->away = !more;
+	if (!more || !bts_starts_inside(ring, in + 1))
+		return false;
+
+	ring->skewed = true;
+	ring->lost++;
+	bts_lost_mark(out, 1);
+
+	return true;
+}
+
+static __always_inline void bts_branch(struct bts_record *rec, u64 qualifier, u64 from, u64 to)
+{
+	rec->qualifier = qualifier;
+	rec->branch.from = from;
+	rec->branch.to = to;
+}
+
+/*
+ * Turn @in into what the context wants of it: false if nothing. Then nothing may
+ * be written either: @out is the oldest record as long as there is no newer one.
+ */
+static noinline bool bts_sort(struct bts_ring *ring, struct bts_record *out,
+			      const struct bts_raw *in, bool more)
+{
+	const u64 limit = TASK_SIZE_MAX;
+	bool from_user = in->from < limit, to_user = in->to < limit;
+	bool user = ring->flags & BTS_USER;
+
+	if (user && ring->flags & BTS_KERNEL) {
+		bts_branch(out, BTS_BRANCH, in->from, in->to);
+		return true;
+	}
+
+	if (to_user == user) {
+		if (user && !from_user)
+			bts_branch(out, BTS_LEAVE, 0, in->to);
+		else
+			bts_branch(out, BTS_BRANCH, in->from, in->to);
+		return true;
+	}
+
+	if (from_user != user)
+		return false;
+
+	if (ring->flags & BTS_ENTRY) {
+		bts_branch(out, BTS_ENTER, in->from, 0);
+		return true;
+	}
+
+	return bts_sort_way_out(ring, out, in, more);
+}
+
+/* Below it, an address needs no closer look. */
+static u64 bts_fast_limit(u32 flags)
+{
+	if (!(flags & BTS_USER))
+		return 0;
+
+	return flags & BTS_KERNEL ? U64_MAX : TASK_SIZE_MAX;
+}
+
+/*
+ * Copy @a and @b unless they need a closer look. Addresses are all below a
+ * limit if what comes of them by 'or' is; that, and two at a time, lets nearly
+ * every record of a user context through in ten instructions.
+ */
+static __always_inline bool bts_copy_two(struct bts_record *out, struct bts_raw a,
+					 struct bts_raw b, u64 limit)
+{
+	if (unlikely((a.from | a.to | b.from | b.to) >= limit))
+		return false;
+
+	bts_branch(&out[0], BTS_BRANCH, a.from, a.to);
+	bts_branch(&out[1], BTS_BRANCH, b.from, b.to);
+
+	return true;
+}
+
+/* Copy what the context wants of the @n records at @in; there is room for all. */
+static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n,
+			  bool more)
+{
+	struct bts_record *start = ring->rec + ring->pos, *out = start;
+	const struct bts_raw *end = in + n, *last = end - 1;
+	const u64 limit = bts_fast_limit(ring->flags);
+
+	while (in != end) {
+		while (in < last && bts_copy_two(out, in[0], in[1], limit)) {
+			in += 2;
+			out += 2;
+		}
+		if (in == end)
+			break;
+		out += bts_sort(ring, out, in, more || in != last);
+		in++;
+	}
+
+	bts_ring_advance(ring, out - start);
+}
+
+/* How many of the @n records at @in a context would have had. */
+static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n)
+{
+	struct bts_record scratch;
+	u32 count = 0;
+
+	while (n--) {
+		if (!bts_sort(ring, &scratch, in++, n))
+			continue;
+		count++;
+		/* What this would have told of is counted already. */
+		if (scratch.qualifier == BTS_LOST)
+			ring->lost--;
+	}
+
+	return count;
+}
+
+/* @in is the first record after one that led away. */
+static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
+{
+	if (ring->flags & BTS_ENTRY || !bts_starts_inside(ring, in))
+		return;
+
+	ring->skewed = true;
+	ring->lost++;
+	ring->unmarked++;
+}
+
+/**
+ * bts_ring_put - filter records and append what is left of them
+ * @ring: the ring
+ * @in: records as the hardware has them, oldest first
+ * @n: how many
+ *
+ * A ring with BTS_STOP keeps what it has and counts what finds no room; others
+ * overwrite the oldest.
+ *
+ * Return: whether the ring is full.
+ */
+bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
+{
+	if (n && ring->away) {
+		ring->away = false;
+		bts_ring_first(ring, in);
+	}
+	bts_ring_settle(ring);
+
+	while (n) {
+		u32 chunk = min(n, bts_ring_room(ring));
+
+		if (!chunk) {
+			u32 lost = bts_ring_count(ring, in, n);
+
+			ring->lost += lost;
+			ring->unmarked += lost;
+			break;
+		}
+		bts_ring_fill(ring, in, chunk, n > chunk);
+		in += chunk;
+		n -= chunk;
+	}
+
+	return ring->head - ring->tail >= ring->nr;
+}
+
+/**
+ * bts_ring_settle - tell in the ring of what was lost before now
+ * @ring: the ring
+ *
+ * Where there is no room for that record either it waits until there is.
+ */
+void bts_ring_settle(struct bts_ring *ring)
+{
+	if (likely(!ring->unmarked && !ring->gap))
+		return;
+	if (!bts_ring_room(ring))
+		return;
+
+	bts_lost_mark(ring->rec + ring->pos, ring->unmarked);
+	ring->unmarked = 0;
+	ring->gap = false;
+	bts_ring_advance(ring, 1);
+}
+
+/**
+ * bts_ring_put_event - append one record that is not a branch
+ * @ring: the ring
+ * @event: the record
+ */
+void bts_ring_put_event(struct bts_ring *ring, const struct bts_record *event)
+{
+	bts_ring_settle(ring);
+
+	if (!bts_ring_room(ring)) {
+		ring->lost++;
+		ring->unmarked++;
+		return;
+	}
+
+	ring->rec[ring->pos] = *event;
+	bts_ring_advance(ring, 1);
+}
+
+/**
+ * bts_ring_put_gap - say that the source has lost records at this point
+ * @ring: the ring
+ *
+ * The record that tells of it comes with what follows it, or with the reader:
+ * so any number of times in a row makes one.
+ */
+void bts_ring_put_gap(struct bts_ring *ring)
+{
+	if (ring->gap)
+		return;
+
+	ring->gaps++;
+	ring->gap = true;
+	ring->away = false;
+}
+
+/**
+ * bts_ring_held - how many records a reader would find
+ * @ring: the ring
+ *
+ * Return: the number.
+ */
+u32 bts_ring_held(const struct bts_ring *ring)
+{
+	return min_t(u64, ring->head - ring->tail, ring->size);
+}
+
+/* Where the record with the running number @seq stands; it is still there. */
+static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
+{
+	u32 back = ring->head - seq;
+
+	return ring->pos >= back ? ring->pos - back : ring->pos + ring->size - back;
+}
+
+/**
+ * bts_ring_get - read one record and leave it
+ * @ring: the ring
+ * @index: which one, 0 is the newest
+ * @rec: where it goes
+ *
+ * Return: 0, or -EINVAL where there are not that many.
+ */
+int bts_ring_get(const struct bts_ring *ring, u64 index, struct bts_record *rec)
+{
+	if (index >= bts_ring_held(ring))
+		return -EINVAL;
+
+	*rec = ring->rec[bts_ring_index(ring, ring->head - 1 - index)];
+	return 0;
+}
+
+/**
+ * bts_ring_peek - find the oldest records
+ * @ring: the ring
+ * @rec: where a pointer to the oldest goes
+ *
+ * Records that were overwritten unread are written off here.
+ *
+ * Return: how many stand in a row there; 0 if there are none. The running number
+ * of the first is @ring->tail.
+ */
+u32 bts_ring_peek(struct bts_ring *ring, const struct bts_record **rec)
+{
+	u32 held = bts_ring_held(ring), first;
+	u64 oldest = ring->head - held;
+
+	ring->overwritten += oldest - ring->tail;
+	ring->tail = oldest;
+	if (!held)
+		return 0;
+
+	first = bts_ring_index(ring, oldest);
+	*rec = ring->rec + first;
+
+	return min(held, ring->size - first);
+}
+
+/**
+ * bts_ring_consume - give up records that were read
+ * @ring: the ring
+ * @first: the running number of the first, as of bts_ring_peek()
+ * @n: how many
+ *
+ * Return: how many of them, the oldest, were overwritten since bts_ring_peek():
+ * what the reader has copied of those may be anything.
+ */
+u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
+{
+	u64 oldest = ring->head > ring->size ? ring->head - ring->size : 0;
+	u32 spoilt = oldest > first ? min_t(u64, oldest - first, n) : 0;
+
+	ring->overwritten += spoilt;
+	ring->tail = max(ring->tail, first + n);
+	bts_ring_settle(ring);
+
+	return spoilt;
+}
+
+/**
+ * bts_ring_clear - forget all records
+ * @ring: the ring
+ *
+ * The counts of what was lost stay, a mark that is still due goes.
+ */
+void bts_ring_clear(struct bts_ring *ring)
+{
+	ring->tail = ring->head;
+	ring->unmarked = 0;
+	ring->gap = false;
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the rings of branch records, and of the filter in front of them.
+ */
+
+#include <kunit/test.h>
+
+#include <linux/limits.h>
+#include <linux/slab.h>
+
+#include <asm/bts.h>
+#include <asm/processor.h>
+
+#include "bts_ring.h"
+
+#define KERNEL_ADDR(n)	((u64)-0x10000000 + (n))
+#define USER_ADDR(n)	(0x1000ULL + (n))
+
+KUNIT_DEFINE_ACTION_WRAPPER(free_ring, bts_ring_free, struct bts_ring *);
+
+static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
+{
+	struct bts_ring *ring = kunit_kzalloc(test, sizeof(*ring), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ring);
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
+	/* as if the way into the modes that are wanted were there already */
+	ring->away = false;
+
+	return ring;
+}
+
+/* Put @n branches in, the first numbered @first. */
+static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
+{
+	struct bts_raw *raw = kcalloc(n, sizeof(*raw), GFP_KERNEL);
+	bool full;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, raw);
+	for (i = 0; i < n; i++) {
+		raw[i].from = USER_ADDR(first + i);
+		raw[i].to = USER_ADDR(0);
+		raw[i].flags = U64_MAX;
+	}
+	full = bts_ring_put(ring, raw, n);
+	kfree(raw);
+
+	return full;
+}
+
+/* Take all records out; they must be branches numbered from @first. */
+static void take_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
+{
+	const struct bts_record *rec;
+	u32 run, i;
+
+	while (n) {
+		run = bts_ring_peek(ring, &rec);
+		KUNIT_ASSERT_GT(test, run, 0);
+		KUNIT_ASSERT_LE(test, run, n);
+		for (i = 0; i < run; i++) {
+			KUNIT_EXPECT_EQ(test, rec[i].qualifier, BTS_BRANCH);
+			KUNIT_EXPECT_EQ(test, rec[i].branch.from, USER_ADDR(first++));
+		}
+		KUNIT_EXPECT_EQ(test, 0, bts_ring_consume(ring, ring->tail, run));
+		n -= run;
+	}
+}
+
+static void ring_sizes(struct kunit *test)
+{
+	struct bts_ring ring;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, 0, BTS_USER));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, BTS_MAX_RECORDS + 1, BTS_USER));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, U32_MAX, BTS_USER));
+	KUNIT_EXPECT_EQ(test, sizeof(struct bts_record), 24);
+}
+
+static void ring_of_one(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER);
+
+	KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
+	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, 0, 1));
+	take_numbered(test, ring, 0, 1);
+
+	put_numbered(test, ring, 1, 500);
+	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
+	take_numbered(test, ring, 500, 1);
+	KUNIT_EXPECT_EQ(test, 499, ring->overwritten);
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
+}
+
+static void ring_wrap_at_end(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
+	u32 i;
+
+	/* each step ends one record further on, so all ends are met */
+	for (i = 0; i < 3 * ring->size; i++) {
+		put_numbered(test, ring, 100 * i, 9);
+		KUNIT_EXPECT_EQ(test, 9, bts_ring_held(ring));
+		take_numbered(test, ring, 100 * i, 9);
+		KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
+	}
+	KUNIT_EXPECT_EQ(test, 0, ring->overwritten);
+}
+
+static void ring_keeps_newest(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
+	u32 n;
+
+	for (n = 1; n < 4 * ring->size + 3; n++) {
+		u32 held = min(n, 10);
+
+		bts_ring_clear(ring);
+		ring->overwritten = 0;
+		put_numbered(test, ring, 0, n);
+		KUNIT_EXPECT_EQ(test, held, bts_ring_held(ring));
+		take_numbered(test, ring, n - held, held);
+		KUNIT_EXPECT_EQ(test, n - held, ring->overwritten);
+	}
+}
+
+static void ring_stops_and_counts(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
+	const u32 room = 10 + BTS_RING_SKID;
+	const struct bts_record *rec;
+
+	KUNIT_EXPECT_FALSE(test, put_numbered(test, ring, 0, 9));
+	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, 9, 1));
+	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, 10, room - 10));
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
+	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, room, 7));
+	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, room + 7, 1));
+	KUNIT_EXPECT_EQ(test, 8, ring->lost);
+	KUNIT_EXPECT_EQ(test, room, bts_ring_held(ring));
+
+	/* the mark stands where the records are missing, and once */
+	take_numbered(test, ring, 0, room);
+	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
+	put_numbered(test, ring, room + 8, 2);
+	KUNIT_ASSERT_GT(test, bts_ring_peek(ring, &rec), 0);
+	KUNIT_EXPECT_EQ(test, rec->qualifier, BTS_LOST);
+	KUNIT_EXPECT_EQ(test, rec->lost.count, 8);
+	bts_ring_consume(ring, ring->tail, 1);
+	take_numbered(test, ring, room + 8, 2);
+	KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
+	KUNIT_EXPECT_EQ(test, 8, ring->lost);
+}
+
+static void ring_counts_only_its_own(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+	struct bts_raw foreign = { .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2) };
+
+	put_numbered(test, ring, 0, 1 + BTS_RING_SKID);
+	bts_ring_put(ring, &foreign, 1);
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
+}
+
+static void ring_marks_gaps(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
+	const struct bts_record *rec;
+
+	put_numbered(test, ring, 0, 2);
+	bts_ring_put_gap(ring);
+	bts_ring_put_gap(ring);
+	put_numbered(test, ring, 2, 1);
+
+	KUNIT_ASSERT_EQ(test, 4, bts_ring_peek(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec[2].qualifier, BTS_LOST);
+	KUNIT_EXPECT_EQ(test, rec[2].lost.count, 0);
+	KUNIT_EXPECT_EQ(test, rec[3].branch.from, USER_ADDR(2));
+	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
+
+	/* nothing follows: the reader finds it nevertheless, once */
+	bts_ring_consume(ring, ring->tail, 4);
+	bts_ring_put_gap(ring);
+	bts_ring_settle(ring);
+	bts_ring_settle(ring);
+	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
+	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
+}
+
+static void ring_get_newest_first(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
+	struct bts_record rec;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_get(ring, 0, &rec));
+	put_numbered(test, ring, 0, 73);
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_EQ(test, 0, bts_ring_get(ring, i, &rec));
+		KUNIT_EXPECT_EQ(test, rec.branch.from, USER_ADDR(72 - i));
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_get(ring, 10, &rec));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_get(ring, U64_MAX, &rec));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_get(ring, 1ULL << 32, &rec));
+}
+
+static void ring_tells_what_was_spoilt(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
+	const struct bts_record *rec;
+	u64 first;
+
+	put_numbered(test, ring, 0, 10);
+	KUNIT_EXPECT_EQ(test, 10, bts_ring_peek(ring, &rec));
+	first = ring->tail;
+	put_numbered(test, ring, 10, 4);
+	KUNIT_EXPECT_EQ(test, 4, bts_ring_consume(ring, first, 10));
+	KUNIT_EXPECT_EQ(test, 4, ring->overwritten);
+	take_numbered(test, ring, 10, 4);
+
+	put_numbered(test, ring, 14, 3);
+	KUNIT_EXPECT_EQ(test, 3, bts_ring_held(ring));
+	bts_ring_peek(ring, &rec);
+	first = ring->tail;
+	put_numbered(test, ring, 17, 100);
+	KUNIT_EXPECT_EQ(test, 3, bts_ring_consume(ring, first, 3));
+	take_numbered(test, ring, 107, 10);
+	KUNIT_EXPECT_EQ(test, 4 + 3 + 90, ring->overwritten);
+}
+
+/* What is not wanted leaves the oldest record alone, though it is next in turn. */
+static void ring_keeps_oldest(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
+	const struct bts_raw foreign[] = {
+		{ .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2), },
+		{ .from = USER_ADDR(1), .to = KERNEL_ADDR(2), },
+	};
+
+	put_numbered(test, ring, 0, 15);
+	bts_ring_put(ring, foreign, 2);
+	take_numbered(test, ring, 5, 10);
+}
+
+/* What a record must become in a ring of each kind; qualifier 0: nothing */
+static const struct filter_case {
+	const char	*name;
+	bool		from_user;
+	bool		to_user;
+	u32		flags;
+	u64		qualifier;
+	bool		hide_from;
+	bool		hide_to;
+} filter_cases[] = {
+	{ "user to user, user", true, true, BTS_USER, BTS_BRANCH, },
+	{ "user to kernel, user", true, false, BTS_USER, BTS_INVALID, },
+	{ "user to kernel, entry", true, false, BTS_USER | BTS_ENTRY, BTS_ENTER, .hide_to = true, },
+	{ "kernel to user, user", false, true, BTS_USER, BTS_LEAVE, .hide_from = true, },
+	{ "kernel to kernel, user", false, false, BTS_USER, BTS_INVALID, },
+	{ "kernel to kernel, entry", false, false, BTS_USER | BTS_ENTRY, BTS_INVALID, },
+	{ "user to user, kernel", true, true, BTS_KERNEL, BTS_INVALID, },
+	{ "user to kernel, kernel", true, false, BTS_KERNEL, BTS_BRANCH, },
+	{ "kernel to user, kernel", false, true, BTS_KERNEL, BTS_INVALID, },
+	{ "kernel to kernel, kernel", false, false, BTS_KERNEL, BTS_BRANCH, },
+	{ "user to user, both", true, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
+	{ "user to kernel, both", true, false, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
+	{ "kernel to user, both", false, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
+	{ "kernel to kernel, both", false, false, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
+};
+
+KUNIT_ARRAY_PARAM_DESC(filter, filter_cases, name);
+
+static void filter_record(struct kunit *test)
+{
+	const struct filter_case *c = test->param_value;
+	struct bts_ring *ring = make_ring(test, 4, c->flags);
+	u64 from = c->from_user ? USER_ADDR(1) : KERNEL_ADDR(1);
+	u64 to = c->to_user ? USER_ADDR(2) : KERNEL_ADDR(2);
+	struct bts_raw raw = { .from = from, .to = to, };
+	struct bts_record rec;
+
+	bts_ring_put(ring, &raw, 1);
+	if (!c->qualifier) {
+		KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
+		return;
+	}
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
+	KUNIT_EXPECT_EQ(test, rec.qualifier, c->qualifier);
+	KUNIT_EXPECT_EQ(test, rec.branch.from, c->hide_from ? 0 : from);
+	KUNIT_EXPECT_EQ(test, rec.branch.to, c->hide_to ? 0 : to);
+}
+
+/* Addresses that are no user's: none of them may reach a user's ring. */
+static void filter_edges(struct kunit *test)
+{
+	static const u64 foreign[] = {
+		(u64)-1, (u64)-10 * 1024 * 1024, (u64)LONG_MIN, 0,
+	};
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+	struct bts_record rec;
+	struct bts_raw raw;
+	u32 i;
+
+	for (i = 0; i <= ARRAY_SIZE(foreign); i++) {
+		u64 addr = i < ARRAY_SIZE(foreign) && foreign[i] ? foreign[i] : TASK_SIZE_MAX;
+
+		raw = (struct bts_raw){ .from = USER_ADDR(0), .to = addr, };
+		bts_ring_put(ring, &raw, 1);
+		KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
+
+		raw = (struct bts_raw){ .from = addr, .to = USER_ADDR(0), };
+		bts_ring_put(ring, &raw, 1);
+		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
+		KUNIT_EXPECT_EQ(test, rec.qualifier, BTS_LEAVE);
+		KUNIT_EXPECT_EQ(test, rec.branch.from, 0);
+		bts_ring_clear(ring);
+	}
+
+	/* two user addresses whose bits together reach beyond the limit */
+	raw = (struct bts_raw){ .from = TASK_SIZE_MAX - 1, .to = TASK_SIZE_MAX - 4096, };
+	bts_ring_put(ring, &raw, 1);
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
+	KUNIT_EXPECT_EQ(test, rec.qualifier, BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec.branch.from, TASK_SIZE_MAX - 1);
+}
+
+/* The records of a round trip, as seen from user mode: out, in, one there */
+static const struct bts_raw round_trip[] = {
+	{ .from = USER_ADDR(0), .to = KERNEL_ADDR(0), },
+	{ .from = KERNEL_ADDR(1), .to = USER_ADDR(1), },
+	{ .from = USER_ADDR(1), .to = USER_ADDR(2), },
+};
+
+static void expect_lost_one(struct kunit *test, struct bts_ring *ring)
+{
+	const struct bts_record *rec;
+
+	KUNIT_EXPECT_TRUE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 1, ring->lost);
+	KUNIT_ASSERT_EQ(test, 2, bts_ring_peek(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[0].qualifier, BTS_LOST);
+	KUNIT_EXPECT_EQ(test, rec[0].lost.count, 1);
+	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec[1].branch.from, USER_ADDR(1));
+}
+
+static void filter_trusts_sound_hardware(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+
+	ring->away = true;
+	/* nothing dropped */
+	bts_ring_put(ring, round_trip + 1, 2);
+	bts_ring_put(ring, round_trip, 3);
+	bts_ring_put(ring, round_trip, 1);
+	bts_ring_put(ring, round_trip + 1, 2);
+	/* what arrives in the kernel dropped */
+	bts_ring_put(ring, round_trip + 2, 1);
+	bts_ring_put(ring, round_trip + 1, 2);
+	KUNIT_EXPECT_FALSE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 0, ring->lost);
+}
+
+/* The way back is missing: inside a batch, between two, at the very beginning */
+static void filter_notices_a_skew(struct kunit *test)
+{
+	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
+	struct bts_ring *ring;
+
+	ring = make_ring(test, 16, BTS_USER);
+	bts_ring_put(ring, inside, 2);
+	expect_lost_one(test, ring);
+
+	ring = make_ring(test, 16, BTS_USER);
+	bts_ring_put(ring, inside, 1);
+	bts_ring_put(ring, inside + 1, 1);
+	expect_lost_one(test, ring);
+
+	ring = make_ring(test, 16, BTS_USER);
+	ring->away = true;
+	bts_ring_put(ring, inside + 1, 1);
+	expect_lost_one(test, ring);
+}
+
+static void filter_counts_a_skew_once(struct kunit *test)
+{
+	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+
+	put_numbered(test, ring, 0, 1 + BTS_RING_SKID);
+	bts_ring_put(ring, inside, 2);
+	KUNIT_EXPECT_EQ(test, 2, ring->lost);
+	KUNIT_EXPECT_EQ(test, 2, ring->unmarked);
+}
+
+static void filter_skew_of_the_kernel(struct kunit *test)
+{
+	const struct bts_raw out = { .from = KERNEL_ADDR(1), .to = USER_ADDR(1), };
+	const struct bts_raw in = { .from = KERNEL_ADDR(0), .to = KERNEL_ADDR(1), };
+	struct bts_ring *ring = make_ring(test, 16, BTS_KERNEL);
+
+	bts_ring_put(ring, (struct bts_raw[]){ out, round_trip[0], in, }, 3);
+	KUNIT_EXPECT_FALSE(test, ring->skewed);
+	bts_ring_put(ring, (struct bts_raw[]){ out, in, }, 2);
+	KUNIT_EXPECT_TRUE(test, ring->skewed);
+}
+
+/* Who lost records cannot know whether it is away. */
+static void filter_forgives_a_gap(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
+
+	bts_ring_put(ring, round_trip, 1);
+	bts_ring_put_gap(ring);
+	bts_ring_put(ring, round_trip + 2, 1);
+	KUNIT_EXPECT_FALSE(test, ring->skewed);
+}
+
+static struct kunit_case bts_ring_cases[] = {
+	KUNIT_CASE(ring_sizes),
+	KUNIT_CASE(ring_of_one),
+	KUNIT_CASE(ring_wrap_at_end),
+	KUNIT_CASE(ring_keeps_newest),
+	KUNIT_CASE(ring_keeps_oldest),
+	KUNIT_CASE(ring_stops_and_counts),
+	KUNIT_CASE(ring_counts_only_its_own),
+	KUNIT_CASE(ring_marks_gaps),
+	KUNIT_CASE(ring_get_newest_first),
+	KUNIT_CASE(ring_tells_what_was_spoilt),
+	KUNIT_CASE_PARAM(filter_record, filter_gen_params),
+	KUNIT_CASE(filter_edges),
+	KUNIT_CASE(filter_trusts_sound_hardware),
+	KUNIT_CASE(filter_notices_a_skew),
+	KUNIT_CASE(filter_counts_a_skew_once),
+	KUNIT_CASE(filter_skew_of_the_kernel),
+	KUNIT_CASE(filter_forgives_a_gap),
+	{ }
+};
+
+static struct kunit_suite bts_ring_suite = {
+	.name		= "bts_ring",
+	.test_cases	= bts_ring_cases,
+};
+
+kunit_test_suite(bts_ring_suite);
+
+MODULE_DESCRIPTION("KUnit tests of rings of branch records");
+MODULE_LICENSE("GPL");

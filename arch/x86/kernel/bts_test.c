@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of branch traces on the machine's own source: what a CPU is set to
+ * for all contexts together, and whether this kernel's branches arrive. Run at
+ * boot they are the self test of the hardware.
+ */
+
+#include <kunit/test.h>
+
+#include <linux/cpumask.h>
+#include <linux/limits.h>
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+
+#include <asm/bts.h>
+#include <asm/processor.h>
+
+static struct bts_context *new_context(struct kunit *test, bool cpu, u32 flags)
+{
+	struct bts_attr attr = { .flags = flags, .nr = 100, };
+	struct bts_context *ctx = NULL;
+	int err;
+
+	err = cpu ? bts_create_cpu(0, &attr, &ctx) : bts_create_task(current, &attr, &ctx);
+	if (err == -EOPNOTSUPP)
+		kunit_skip(test, "no Branch Trace Store here");
+	KUNIT_ASSERT_EQ(test, 0, err);
+
+	return ctx;
+}
+
+static u32 wanted(void)
+{
+	struct bts_want want;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	bts_want(&want);
+	local_irq_restore(flags);
+
+	return want.flags;
+}
+
+static const struct {
+	bool	cpu;
+	u32	flags;
+} union_contexts[] = {
+	{ false, BTS_USER, },
+	{ false, BTS_KERNEL, },
+	{ true, BTS_USER | BTS_IDLE, },
+	{ true, BTS_KERNEL, },
+};
+
+#define NR_UNION	ARRAY_SIZE(union_contexts)
+
+/* All four contexts, taken away in the order that @nr stands for. */
+static void union_in_one_order(struct kunit *test, u32 nr)
+{
+	struct bts_context *ctx[NR_UNION];
+	u32 i, left, flags, pick;
+
+	for (i = 0; i < NR_UNION; i++)
+		ctx[i] = new_context(test, union_contexts[i].cpu, union_contexts[i].flags);
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER | BTS_KERNEL);
+
+	for (left = NR_UNION; left; left--) {
+		pick = nr % left;
+		nr /= left;
+		for (i = 0; !ctx[i] || pick; i++)
+			pick -= !!ctx[i];
+
+		KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx[i]));
+		ctx[i] = NULL;
+
+		for (i = 0, flags = 0; i < NR_UNION; i++)
+			if (ctx[i])
+				flags |= union_contexts[i].flags;
+		KUNIT_EXPECT_EQ(test, wanted(), flags & (BTS_USER | BTS_KERNEL));
+	}
+}
+
+static void union_in_every_order(struct kunit *test)
+{
+	u32 nr;
+
+	for (nr = 0; nr < 4 * 3 * 2; nr++)
+		union_in_one_order(test, nr);
+}
+
+static void flight_only_if_all_agree(struct kunit *test)
+{
+	struct bts_context *flight = new_context(test, true, BTS_KERNEL | BTS_FLIGHT);
+	struct bts_context *other;
+
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
+	other = new_context(test, true, BTS_KERNEL);
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL);
+	bts_destroy(other);
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
+	other = new_context(test, false, BTS_USER);
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER | BTS_KERNEL);
+	bts_destroy(other);
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
+	bts_destroy(flight);
+	KUNIT_EXPECT_EQ(test, wanted(), 0);
+}
+
+static void nonsense_is_refused(struct kunit *test)
+{
+	static const struct {
+		bool	cpu;
+		u32	flags;
+		u32	nr;
+	} cases[] = {
+		{ false, 0, 1, },
+		{ true, 0, 1, },
+		{ false, BTS_STOP, 1, },
+		{ false, BTS_KERNEL | BTS_ENTRY, 1, },
+		{ false, BTS_USER | BTS_IDLE, 1, },
+		{ false, BTS_KERNEL | BTS_FLIGHT, 1, },
+		{ true, BTS_FLIGHT, 1, },
+		{ true, BTS_USER | BTS_FLIGHT, 1, },
+		{ true, BTS_KERNEL | BTS_FLIGHT | BTS_SCHED, 1, },
+		{ false, BTS_USER | BIT(7), 1, },
+		{ true, BTS_USER | BIT(31), 1, },
+		{ false, BTS_USER, 0, },
+		{ true, BTS_USER, U32_MAX, },
+	};
+	struct bts_context *ctx;
+	u32 i;
+
+	bts_destroy(new_context(test, false, BTS_USER));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bts_attr attr = { .flags = cases[i].flags, .nr = cases[i].nr, };
+		int err;
+
+		if (cases[i].cpu)
+			err = bts_create_cpu(0, &attr, &ctx);
+		else
+			err = bts_create_task(current, &attr, &ctx);
+
+		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, err, "case %u", i);
+	}
+
+	struct bts_attr good = { .flags = BTS_USER, .nr = 1, };
+
+	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(-1, &good, &ctx));
+	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(nr_cpu_ids, &good, &ctx));
+	KUNIT_EXPECT_EQ(test, -EBUSY, bts_create_task(&init_task, &good, &ctx));
+	KUNIT_EXPECT_EQ(test, wanted(), 0);
+}
+
+static noinline int leaf(int n)
+{
+	/* not a tail call, nor inlined */
+	barrier();
+	return n + 1;
+}
+
+#define NR_CALLS	10000
+
+static noinline int many_calls(void)
+{
+	int i, sum = 0;
+
+	for (i = 0; i < NR_CALLS; i++)
+		sum = leaf(sum);
+
+	return sum;
+}
+
+/* Every call of leaf() is there, whatever else is: over buffers full of PMIs. */
+static void kernel_is_traced(struct kunit *test)
+{
+	struct bts_attr attr = { .flags = BTS_KERNEL, .nr = 50 * NR_CALLS, };
+	struct bts_record *rec = vmalloc_array(attr.nr, sizeof(*rec));
+	struct bts_context *ctx;
+	int n, i, calls = 0, others = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	bts_destroy(new_context(test, false, BTS_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, bts_create_task(current, &attr, &ctx));
+	KUNIT_EXPECT_EQ(test, NR_CALLS, many_calls());
+	n = bts_read(ctx, rec, attr.nr);
+	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
+
+	for (i = 0; i < n; i++) {
+		/* Interrupts may return to where it begins, too. */
+		if (rec[i].qualifier == BTS_BRANCH && rec[i].branch.to == (unsigned long)leaf &&
+		    rec[i].branch.from - (unsigned long)many_calls < 256)
+			calls++;
+		others += rec[i].qualifier != BTS_BRANCH;
+	}
+	KUNIT_EXPECT_EQ(test, NR_CALLS, calls);
+	KUNIT_EXPECT_EQ(test, 0, others);
+	vfree(rec);
+}
+
+static int stay_on_cpu0(struct kunit *test)
+{
+	return set_cpus_allowed_ptr(current, cpumask_of(0));
+}
+
+static struct kunit_case bts_context_cases[] = {
+	KUNIT_CASE(union_in_every_order),
+	KUNIT_CASE(flight_only_if_all_agree),
+	KUNIT_CASE(nonsense_is_refused),
+	KUNIT_CASE(kernel_is_traced),
+	{ }
+};
+
+static struct kunit_suite bts_context_suite = {
+	.name		= "bts_context",
+	.init		= stay_on_cpu0,
+	.test_cases	= bts_context_cases,
+};
+
+kunit_test_suite(bts_context_suite);
+
+MODULE_DESCRIPTION("KUnit tests of branch traces");
+MODULE_LICENSE("GPL");

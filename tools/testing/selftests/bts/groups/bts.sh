@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# bts: traces of tasks and CPUs: each record where it belongs, in order, once
+# shellcheck shell=bash
+
+# shellcheck source=../vm/lab.sh
+. "$B/vm/lab.sh"
+
+# QEMU 7.2 with SMAP faults on user mode's own far returns.
+FAR=cpu=$CPU,-smap
+
+# traced CASE KEY=VALUE... -- PROG [ARG...]: with the laboratory's module, whose
+# path goes before the first ARG.
+traced() {
+	local case=$1 keys=()
+	shift
+
+	while [ "$1" != -- ]; do
+		keys+=("$1")
+		shift
+	done
+	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	boot "$case" kernel=patched config="$CONFIG" tools="$LAB" mem=1024 abort=1 \
+		"${keys[@]}" -- "$2" "$LAB" "${@:3}"
+}
+
+units() {
+	local smp
+
+	for smp in 1 2; do
+		boot "unit$smp" kernel=patched config="$CONFIG,kunit,bts" smp="$smp" \
+			append=kunit.enable=1 -- kunit bts
+	done
+	boot unit-up kernel=patched config="$CONFIG,up,kunit,bts" append=kunit.enable=1 -- kunit bts
+	boot unit-32 kernel=patched config="$CONFIG,32,kunit,bts" append=kunit.enable=1 -- kunit bts
+	# Records of 32-bit fields
+	boot unit-narrow kernel=patched config="$CONFIG,32,kunit,bts" append=kunit.enable=1 \
+		cpu="$CPU,-dtes64" -- kunit bts
+	# No APIC: circular, drained at the switch
+	boot unit-noapic kernel=patched config="$CONFIG,kunit,bts" smp=1 \
+		append="kunit.enable=1 nolapic" -- kunit bts_ring
+}
+
+known_sequences() {
+	local rule
+
+	for rule in after before either; do
+		traced "itself-$rule" cpl="$rule" -- itself
+	done
+	traced itself-pti smp=2 pti=on -- itself
+	traced itself-nopti smp=4 pti=off -- itself
+	traced itself-mixed smp=2 -- itself 200000 mixed
+	traced itself-no-cpl cpu="$CPU,-ds-cpl" -- itself
+}
+
+combinations() {
+	traced contexts-1 smp=1 -- contexts 24
+	traced contexts-2 smp=2 -- contexts 6
+	traced contexts-4 smp=4 -- contexts 3
+}
+
+group_bts() {
+	units
+	known_sequences
+	combinations
+	traced life smp=2 -- life
+	traced life-4 smp=4 -- life
+	traced forge "$FAR" smp=2 pti=on -- forge
+	traced forge-nopti "$FAR" smp=1 pti=off -- forge
+	traced freeze smp=2 -- freeze
+	traced cycle smp=2 -- cycle 20
+	traced beside pti=off -- beside
+	traced beside-pti pti=on smp=2 -- beside
+}

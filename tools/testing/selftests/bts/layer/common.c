@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the programs of group bts share. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+#include "common.h"
+
+#define LAB_DEVICE	"/dev/bts_lab"
+#define CHUNK		4096
+
+void give_up(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("Bail out! ");
+	vprintf(fmt, ap);
+	printf(": %s\n", strerror(errno));
+	va_end(ap);
+	exit(1);
+}
+
+static void put_number(const char *path, const char *number)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, number, strlen(number)) < 0)
+		give_up("%s", path);
+	close(fd);
+}
+
+void load_lab(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		give_up("%s", path);
+	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
+		give_up("cannot load %s", path);
+	close(fd);
+	/* On a busy host NMIs seem to take long: messages from NMI fill buffers. */
+	put_number("/sys/kernel/debug/x86/nmi_longest_ns", "100000000000");
+	put_number("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+}
+
+int nr_cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		give_up("cannot run on CPU %d", cpu);
+}
+
+int lab_do(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+void lab_must(int fd, unsigned long request, void *arg)
+{
+	int tries = 1000;
+
+	/* who has stopped may still be on its way off the CPU */
+	while (ioctl(fd, request, arg)) {
+		if (errno != EBUSY || !tries--)
+			give_up("laboratory, request %#lx", request);
+		usleep(1000);
+	}
+}
+
+void lab_config(int fd, const struct lab_config *config)
+{
+	lab_must(fd, LAB_CONFIG, (void *)config);
+}
+
+int lab_open(int target, int id, u32 flags, u32 nr)
+{
+	struct lab_config config = {
+		.target = target,
+		.id = id,
+		.flags = flags,
+		.nr = nr,
+		.room = nr + 512,
+	};
+	int fd = open(LAB_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		give_up(LAB_DEVICE);
+	lab_config(fd, &config);
+	return fd;
+}
+
+struct lab_status lab_status(int fd)
+{
+	struct lab_status status;
+
+	lab_must(fd, LAB_STATUS, &status);
+	return status;
+}
+
+u64 lab_debugctl(void)
+{
+	int fd = open(LAB_DEVICE, O_RDWR | O_CLOEXEC);
+	struct lab_cpu cpu;
+
+	if (fd < 0)
+		give_up(LAB_DEVICE);
+	lab_must(fd, LAB_READ_CPU, &cpu);
+	close(fd);
+	return cpu.debugctl;
+}
+
+static void make_room(struct records *out, size_t nr)
+{
+	if (out->room - out->nr >= nr)
+		return;
+	out->room = 2 * out->room + nr;
+	out->rec = realloc(out->rec, out->room * sizeof(*out->rec));
+	if (!out->rec)
+		give_up("%zu records", out->room);
+}
+
+void lab_take(int fd, struct records *out, size_t nr)
+{
+	ssize_t n;
+
+	make_room(out, nr);
+	n = read(fd, out->rec + out->nr, nr * sizeof(*out->rec));
+	if (n < 0)
+		give_up("read of records");
+	out->nr += n / sizeof(*out->rec);
+}
+
+size_t lab_read(int fd, struct records *out)
+{
+	size_t start = out->nr;
+	ssize_t n;
+
+	do {
+		make_room(out, CHUNK);
+		n = read(fd, out->rec + out->nr, CHUNK * sizeof(*out->rec));
+		if (n < 0)
+			give_up("read of records");
+		out->nr += n / sizeof(*out->rec);
+		/* the trace of the reader itself grows as it reads */
+	} while (n == CHUNK * (ssize_t)sizeof(*out->rec));
+	return out->nr - start;
+}
+
+void records_free(struct records *r)
+{
+	free(r->rec);
+	memset(r, 0, sizeof(*r));
+}
+
+size_t count_of(const struct records *r, u64 qualifier)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < r->nr; i++)
+		n += r->rec[i].qualifier == qualifier;
+	return n;
+}
+
+void user_branches(const struct records *in, struct recs *out)
+{
+	size_t i;
+
+	for (i = 0; i < in->nr; i++) {
+		const struct lab_record *rec = &in->rec[i];
+
+		if (rec->qualifier == Q_BRANCH && rec->from < USER_END && rec->to < USER_END)
+			recs_add(out, rec->from, rec->to);
+	}
+}
+
+static bool leaks(const struct lab_record *rec)
+{
+	switch (rec->qualifier) {
+	case Q_BRANCH:
+		return rec->from >= USER_END || rec->to >= USER_END;
+	case Q_ENTER:
+		return rec->from >= USER_END || rec->to;
+	case Q_LEAVE:
+		return rec->from || rec->to >= USER_END;
+	case Q_ARRIVES:
+	case Q_DEPARTS:
+	case Q_LOST:
+	case Q_EXEC:
+		return false;
+	}
+	return true;
+}
+
+ssize_t find_leak(const struct records *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (leaks(&r->rec[i]))
+			return i;
+	}
+	return -1;
+}
+
+struct range {
+	u64 start;
+	u64 end;
+};
+
+/* Where recording is switched off and on again, as far as not inlined. */
+static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
+static struct range switch_at[ARRAY_SIZE(switches)];
+
+static void find_switches(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long addr;
+	struct range *open = NULL;
+	char line[256], name[128];
+	size_t i;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
+			continue;
+		if (open && addr > open->start) {
+			open->end = addr;
+			open = NULL;
+		}
+		for (i = 0; i < ARRAY_SIZE(switches); i++) {
+			if (strcmp(name, switches[i]))
+				continue;
+			open = &switch_at[i];
+			open->start = addr;
+		}
+	}
+	if (!f || !switch_at[1].end)
+		give_up("no ds_bts_write in /proc/kallsyms");
+	fclose(f);
+}
+
+static bool in_switch(u64 addr)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(switches); i++) {
+		if (addr >= switch_at[i].start && addr <= switch_at[i].end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Between two branches the program counter goes up, within one function's
+ * reach. That finds a record that is missing, doubled or out of order in most
+ * places. What the kernel does while recording is off is not there.
+ */
+ssize_t find_break(const struct records *r)
+{
+	const u64 reach = 1 << 16;
+	const struct lab_record *last = NULL;
+	size_t i;
+
+	if (!switch_at[1].end)
+		find_switches();
+
+	for (i = 0; i < r->nr; i++) {
+		const struct lab_record *rec = &r->rec[i];
+
+		if (rec->qualifier == Q_LOST)
+			last = NULL;
+		if (rec->qualifier != Q_BRANCH)
+			continue;
+		if (last && rec->from - last->to >= reach &&
+		    !(in_switch(last->to) && in_switch(rec->from)))
+			return i;
+		last = rec;
+	}
+	return -1;
+}
+
+void print_around(const struct records *r, size_t at)
+{
+	size_t i = at > 4 ? at - 4 : 0;
+
+	for (; i < at + 4 && i < r->nr; i++)
+		printf("# %c %zu: %llu %#llx %#llx\n", i == at ? '>' : ' ', i,
+		       (unsigned long long)r->rec[i].qualifier,
+		       (unsigned long long)r->rec[i].from, (unsigned long long)r->rec[i].to);
+}
+
+static struct program *known;
+static u64 known_low, known_high;
+
+void known_program(u64 seed, unsigned int blocks)
+{
+	struct recs all = { };
+	size_t i;
+
+	known = program_new(seed, blocks);
+	if (!known)
+		give_up("no program");
+	/* many passes, so that each branch is there */
+	program_replay(known, seed, 50, &all);
+	known_low = ~0ull;
+	for (i = 1; i < all.nr; i++) {
+		known_low = all.rec[i].from < known_low ? all.rec[i].from : known_low;
+		known_high = all.rec[i].from > known_high ? all.rec[i].from : known_high;
+	}
+	recs_free(&all);
+}
+
+void known_run(u64 seed, unsigned int passes)
+{
+	program_run(known, -1, seed, passes);
+}
+
+void known_want(u64 seed, unsigned int passes, struct recs *want)
+{
+	struct recs one = { };
+	size_t i;
+
+	program_replay(known, seed, passes, &one);
+	/* the first is the call, which is elsewhere */
+	for (i = 1; i < one.nr; i++)
+		recs_add(want, one.rec[i].from, one.rec[i].to);
+	recs_free(&one);
+}
+
+static bool is_known(const struct lab_record *rec)
+{
+	return rec->qualifier == Q_BRANCH && rec->from >= known_low &&
+	       rec->from <= known_high && rec->to < USER_END;
+}
+
+size_t known_count(const struct records *got)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < got->nr; i++)
+		n += is_known(&got->rec[i]);
+	return n;
+}
+
+bool known_same(const struct records *got, const struct recs *want)
+{
+	struct recs have = { };
+	bool good;
+	size_t i;
+
+	for (i = 0; i < got->nr; i++) {
+		if (is_known(&got->rec[i]))
+			recs_add(&have, got->rec[i].from, got->rec[i].to);
+	}
+	good = same_records(&have, want);
+	recs_free(&have);
+	return good;
+}
+
+pid_t start_stopped(void (*run)(void *), void *arg)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		give_up("fork");
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		run(arg);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		give_up("no child that stops");
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL))
+		give_up("PTRACE_SETOPTIONS");
+	return pid;
+}
+
+void ptrace_cont(pid_t pid)
+{
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		give_up("PTRACE_CONT");
+}
+
+int let_run(pid_t pid)
+{
+	int status, signal = 0;
+
+	do {
+		if (ptrace(PTRACE_CONT, pid, 0, signal))
+			give_up("PTRACE_CONT");
+		if (waitpid(pid, &status, 0) != pid)
+			give_up("waitpid");
+		signal = SIGCHLD;
+	} while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGCHLD);
+	return status;
+}
+
+void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What tracing costs, in instructions; for measure.sh.
+ *
+ *   cost MODULE record|pmi|switch|flight|memory
+ */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+#include "../measure/measure.h"
+#include "common.h"
+
+#define ROUNDS	5
+#define BATCH	2000		/* fits into the buffer */
+#define RUN	200000UL
+#define TRIPS	1000
+
+static void branch(unsigned long count)
+{
+	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
+}
+
+static int start(int target, int id, u32 flags)
+{
+	int fd = lab_open(target, id, flags, 10000);
+
+	lab_must(fd, LAB_START, NULL);
+	return fd;
+}
+
+/* A flush of so many records, of which none is in the buffer before. */
+static u64 flush_cost(int fd, unsigned long records)
+{
+	u64 begin;
+
+	lab_must(fd, LAB_FLUSH, NULL);
+	branch(records);
+	begin = instructions();
+	lab_must(fd, LAB_FLUSH, NULL);
+	return instructions() - begin;
+}
+
+static double record_cost(void)
+{
+	int fd = start(LAB_SELF, 0, LAB_USER), i;
+	double values[ROUNDS];
+
+	flush_cost(fd, 1);
+	for (i = 0; i < ROUNDS; i++)
+		values[i] = (double)(flush_cost(fd, BATCH + 1) - flush_cost(fd, 1)) / BATCH;
+	close(fd);
+	return median(values, ROUNDS);
+}
+
+static u64 run_cost(void)
+{
+	u64 begin = instructions();
+
+	branch(RUN);
+	return instructions() - begin;
+}
+
+/* What a run costs beyond its records, for each PMI. */
+static double pmi_cost(void)
+{
+	double record = record_cost(), values[ROUNDS];
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		u64 plain = run_cost(), traced;
+		long long pmis = bts_counter("pmis");
+		int fd = start(LAB_SELF, 0, LAB_USER);
+
+		traced = run_cost();
+		lab_must(fd, LAB_DESTROY, NULL);
+		close(fd);
+		pmis = bts_counter("pmis") - pmis;
+		if (pmis < 10)
+			fail("%lld PMIs", pmis);
+		values[i] = (traced - plain - RUN * record) / pmis;
+	}
+	return median(values, ROUNDS);
+}
+
+static void answer(const int *pipes)
+{
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(pipes[0], &c, 1) == 1 && write(pipes[3], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+static double trip_cost(const int *pipes)
+{
+	static double trips[TRIPS];
+	char c = 0;
+	int i;
+
+	for (i = -100; i < TRIPS; i++) {
+		u64 begin = instructions();
+
+		if (write(pipes[1], &c, 1) != 1 || read(pipes[2], &c, 1) != 1)
+			fail("pipe: %s", strerror(errno));
+		if (i >= 0)
+			trips[i] = instructions() - begin;
+	}
+	return median(trips, TRIPS);
+}
+
+/* Half of what a round trip costs more if the partner is traced. */
+static double switch_cost(u32 flags)
+{
+	int pipes[4], fd = lab_open(LAB_TASK, 0, flags, 10000);
+	double plain, traced;
+	struct lab_config config = { .target = LAB_TASK, .flags = flags, .nr = 10000, };
+	int status;
+
+	if (pipe(pipes) || pipe(pipes + 2))
+		fail("pipe: %s", strerror(errno));
+	config.id = fork();
+	if (!config.id)
+		answer(pipes);
+	plain = trip_cost(pipes);
+	kill(config.id, SIGSTOP);
+	waitpid(config.id, &status, WUNTRACED);
+	lab_config(fd, &config);
+	lab_must(fd, LAB_START, NULL);
+	kill(config.id, SIGCONT);
+	traced = trip_cost(pipes);
+	kill(config.id, SIGKILL);
+	waitpid(config.id, &status, 0);
+	close(fd);
+	return (traced - plain) / 2;
+}
+
+/* System calls, without and with a flight recorder of their branches. */
+static double flight_cost(void)
+{
+	double plain[ROUNDS], flight[ROUNDS], *values = plain;
+	long long records = 0;
+	int fd = -1, i, k;
+
+	for (k = 0; k < 2; k++) {
+		for (i = -1; i < ROUNDS; i++) {
+			long long before = bts_counter("records");
+			u64 begin = instructions();
+			int n;
+
+			for (n = 0; n < 1000; n++)
+				getppid();
+			if (i >= 0)
+				values[i] = instructions() - begin;
+			records = bts_counter("records") - before;
+		}
+		if (!k)
+			fd = start(LAB_CPU, 0, LAB_KERNEL | LAB_FLIGHT);
+		values = flight;
+	}
+	close(fd);
+	if (records < 1000)
+		fail("%lld records", records);
+	return (median(flight, ROUNDS) - median(plain, ROUNDS)) / records;
+}
+
+static double memory_cost(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, 1);
+	struct lab_cpu cpu;
+
+	lab_must(fd, LAB_READ_CPU, &cpu);
+	close(fd);
+	return cpu.context_size;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[2] : "";
+
+	load_lab(argv[1]);
+	if (!strcmp(what, "record"))
+		report(record_cost());
+	else if (!strcmp(what, "pmi"))
+		report(pmi_cost());
+	else if (!strcmp(what, "switch"))
+		report(switch_cost(LAB_USER));
+	else if (!strcmp(what, "flight"))
+		report(flight_cost());
+	else if (!strcmp(what, "memory"))
+		report(memory_cost());
+	else
+		fail("usage: cost MODULE record|pmi|switch|flight|memory");
+	return 0;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs that go offline and come back, with contexts alive.
+ *
+ *   cycle MODULE [CYCLES]
+ */
+#include "../guest/guest.h"
+#include "common.h"
+
+#define BLOCKS	100
+#define RING	200000
+#define CPU	1
+
+static bool set_online(bool online)
+{
+	int fd = open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, online ? "1" : "0", 1) == 1;
+
+	close(fd);
+	return good;
+}
+
+static void run_known(u64 seed, struct recs *want)
+{
+	known_run(seed, 1);
+	known_want(seed, 1, want);
+}
+
+static int start(int target, int id, u32 flags)
+{
+	int fd = lab_open(target, id, flags, RING);
+
+	lab_must(fd, LAB_START, NULL);
+	return fd;
+}
+
+/* One cycle; @cpu and @own trace the CPU and the task. */
+static bool one_cycle(u64 seed, int cpu, int own, int kernel)
+{
+	struct records got = { };
+	struct recs want = { };
+	bool good = true;
+
+	pin_to(CPU);
+	run_known(seed, &want);
+	pin_to(0);
+	if (!set_online(false))
+		return false;
+	/* offline, a trace can be read, and flushed it cannot be */
+	lab_read(cpu, &got);
+	good &= known_same(&got, &want);
+	good &= lab_do(cpu, LAB_FLUSH, (void *)CPU) == -ENXIO;
+	lab_read(kernel, &got);
+	got.nr = 0;
+	lab_read(own, &got);
+	good &= known_same(&got, &want) && !count_of(&got, Q_LOST);
+	if (!set_online(true))
+		return false;
+	records_free(&got);
+	recs_free(&want);
+	return good;
+}
+
+/* Created offline, it begins when the CPU is there; destroyed offline, it ends. */
+static void test_created_offline(void)
+{
+	struct records got = { };
+	struct recs want = { };
+	int fd;
+
+	pin_to(0);
+	set_online(false);
+	fd = start(LAB_CPU, CPU, LAB_USER);
+	ok(!lab_status(fd).held, "created while the CPU is offline");
+	ok(set_online(true), "the CPU comes");
+	pin_to(CPU);
+	run_known(1234, &want);
+	pin_to(0);
+	set_online(false);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(known_same(&got, &want), "and its trace is there");
+	ok(set_online(true), "and ended while it was offline");
+	pin_to(CPU);
+	ok(!(lab_debugctl() & DEBUGCTL_BTS), "the hardware is off");
+	pin_to(0);
+	close(fd);
+	records_free(&got);
+	recs_free(&want);
+}
+
+int main(int argc, char **argv)
+{
+	int cycles = argc > 2 ? atoi(argv[2]) : 20, i, bad = 0;
+	int cpu, own, kernel, flight;
+
+	load_lab(argv[1]);
+	known_program(23, BLOCKS);
+	test_created_offline();
+	pin_to(0);
+	cpu = start(LAB_CPU, CPU, LAB_USER);
+	own = start(LAB_SELF, 0, LAB_USER);
+	kernel = start(LAB_CPU, CPU, LAB_USER | LAB_KERNEL | LAB_IDLE | LAB_SCHED);
+	for (i = 0; i < cycles && bad < 3; i++) {
+		if (!one_cycle(i, cpu, own, kernel)) {
+			printf("# cycle %d: %s\n", i, strerror(errno));
+			bad++;
+		}
+		if (!(i % 100))
+			printf("# %d\n", i);
+	}
+	ok(!bad, "%d times offline and online", cycles);
+	lab_must(kernel, LAB_DESTROY, NULL);
+	lab_must(cpu, LAB_DESTROY, NULL);
+	lab_must(own, LAB_DESTROY, NULL);
+
+	flight = start(LAB_CPU, CPU, LAB_KERNEL | LAB_FLIGHT);
+	for (i = 0; i < 3; i++)
+		bad += !set_online(false) || !set_online(true);
+	pin_to(CPU);
+	ok(!bad && (lab_debugctl() & (DEBUGCTL_BTS | DEBUGCTL_BTINT)) == DEBUGCTL_BTS,
+	   "the flight recorder comes back, too");
+	lab_must(flight, LAB_DESTROY, NULL);
+	ok(!bts_counter("faults"), "no fault of the Debug Store");
+	return finish();
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The flight recorder of a CPU, and what a freeze keeps.
+ *
+ *   freeze MODULE
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+#include "common.h"
+
+#define BLOCKS	200
+#define RING	200000
+#define PASSES	5
+
+static void run_seed(u64 seed)
+{
+	known_run(seed, PASSES);
+}
+
+/* Of the program there are these runs in the trace, and no other. */
+static bool has_runs(const struct records *got, const u64 *seeds, size_t nr)
+{
+	struct recs want = { };
+	bool good;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		known_want(seeds[i], PASSES, &want);
+	good = known_same(got, &want);
+	recs_free(&want);
+	return good;
+}
+
+static int start(int target, int id, u32 flags, u32 nr)
+{
+	int fd = lab_open(target, id, flags, nr);
+
+	lab_must(fd, LAB_START, NULL);
+	return fd;
+}
+
+static void test_self(long all)
+{
+	static const u64 kept[] = { 1, 3 };
+	int fd = start(LAB_SELF, 0, LAB_USER, RING);
+	struct records got = { };
+	struct lab_status status;
+
+	run_seed(1);
+	lab_must(fd, LAB_FREEZE, (void *)all);
+	run_seed(2);
+	ok(!(lab_debugctl() & (DEBUGCTL_TR | DEBUGCTL_BTS)), "freeze %ld: the hardware is off",
+	   all);
+	/* what is frozen is not handed up, and reading comes to an end */
+	lab_read(fd, &got);
+	ok(!count_of(&got, Q_LOST), "freeze %ld: %zu records can be read", all, got.nr);
+	lab_must(fd, LAB_UNFREEZE, NULL);
+	run_seed(3);
+	status = lab_status(fd);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(has_runs(&got, kept, 2) && count_of(&got, Q_LOST) == 1 && status.gaps == 1,
+	   "freeze %ld: what was before, a mark, what came after", all);
+	records_free(&got);
+	close(fd);
+}
+
+/* Frozen, the CPU changes tasks: what is kept is nobody else's. */
+static void run_six(void *unused)
+{
+	(void)unused;
+	run_seed(6);
+}
+
+static void test_switch(void)
+{
+	struct records mine = { }, others = { }, cpus = { };
+	pid_t pid = start_stopped(run_six, NULL);
+	int other = start(LAB_TASK, pid, LAB_USER, RING);
+	int cpu = start(LAB_CPU, 0, LAB_USER, RING);
+	int own = start(LAB_SELF, 0, LAB_USER, RING);
+
+	run_seed(5);
+	lab_must(own, LAB_FREEZE, NULL);
+	let_run(pid);
+	lab_must(own, LAB_UNFREEZE, NULL);
+	run_seed(7);
+	lab_must(own, LAB_END, NULL);
+	lab_must(other, LAB_END, NULL);
+	lab_must(cpu, LAB_END, NULL);
+	lab_read(own, &mine);
+	lab_read(other, &others);
+	lab_read(cpu, &cpus);
+	/* switched out frozen: its last records went to the CPU's trace only */
+	ok(has_runs(&mine, (u64[]){ 7 }, 1) && count_of(&mine, Q_LOST) == 1,
+	   "frozen and switched out: a mark");
+	ok(has_runs(&others, NULL, 0), "frozen and switched in: nothing of the other's");
+	ok(has_runs(&cpus, (u64[]){ 5, 7 }, 2) && count_of(&cpus, Q_LOST) == 1,
+	   "frozen and switched: the CPU's trace has it");
+	records_free(&mine);
+	records_free(&others);
+	records_free(&cpus);
+	close(own);
+	close(other);
+	close(cpu);
+}
+
+static void run_forever(void *unused)
+{
+	(void)unused;
+	pin_to(nr_cpus() - 1);
+	for (;;)
+		run_seed(8);
+}
+
+/* All CPUs stop, and go on. */
+static void test_all(void)
+{
+	pid_t pid = start_stopped(run_forever, NULL);
+	int fd = start(LAB_TASK, pid, LAB_USER, RING), status;
+	long long before, after;
+
+	ptrace_cont(pid);
+	usleep(50000);
+	lab_must(fd, LAB_FREEZE, (void *)1);
+	usleep(10000);
+	before = bts_counter("records");
+	usleep(50000);
+	after = bts_counter("records");
+	ok(before > 0 && before == after, "freeze of all CPUs: no record any more");
+	lab_must(fd, LAB_UNFREEZE, NULL);
+	usleep(50000);
+	ok(bts_counter("records") > after, "all CPUs record again");
+	kill(pid, SIGSTOP);
+	waitpid(pid, &status, 0);
+	ok(lab_status(fd).gaps == 1, "with a mark of it");
+	end_child(pid);
+	lab_must(fd, LAB_DESTROY, NULL);
+	close(fd);
+}
+
+static void test_forgotten(void)
+{
+	int fd = start(LAB_SELF, 0, LAB_USER, RING);
+	struct records got = { };
+
+	lab_must(fd, LAB_FREEZE, (void *)1);
+	lab_must(fd, LAB_DESTROY, NULL);
+	lab_must(fd, LAB_START, NULL);
+	run_seed(9);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(has_runs(&got, (u64[]){ 9 }, 1) && !count_of(&got, Q_LOST),
+	   "who was frozen when the last trace ended records again");
+	records_free(&got);
+	close(fd);
+}
+
+static bool is_circular(void)
+{
+	u64 val = lab_debugctl();
+
+	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
+}
+
+/* The kernel's alone, and between two marks without a hole. */
+static bool sound_flight(const struct records *got)
+{
+	struct records part = { };
+	ssize_t at = -1;
+	size_t i;
+
+	for (i = 0; i < got->nr && at < 0; i++) {
+		const struct lab_record *rec = &got->rec[i];
+
+		if (rec->qualifier == Q_LOST)
+			continue;
+		if (rec->qualifier != Q_BRANCH || rec->to < USER_END)
+			at = i;
+	}
+	/* the way from user mode starts anew */
+	part.rec = malloc(got->nr * sizeof(*part.rec));
+	for (i = 0; i < got->nr && at < 0; i++) {
+		part.rec[i] = got->rec[i];
+		if (part.rec[i].from < USER_END)
+			part.rec[i].qualifier = Q_LOST;
+	}
+	part.nr = got->nr;
+	if (at < 0)
+		at = find_break(&part);
+	if (at >= 0)
+		print_around(got, at);
+	free(part.rec);
+	return at < 0;
+}
+
+static void test_flight(void)
+{
+	int flight = start(LAB_CPU, 0, LAB_KERNEL | LAB_FLIGHT, RING), own, i;
+	struct records got = { }, mine = { };
+	long long pmis = bts_counter("pmis");
+
+	ok(is_circular(), "the flight recorder runs circular");
+	for (i = 0; i < 100; i++)
+		usleep(100);
+	ok(bts_counter("pmis") == pmis, "no PMI for it");
+	lab_must(flight, LAB_FLUSH, (void *)0);
+	lab_take(flight, &got, lab_status(flight).held);
+	ok(got.nr > 2000 && got.nr < 2 * 2740 && sound_flight(&got),
+	   "the last %zu branches of the kernel", got.nr);
+
+	own = start(LAB_SELF, 0, LAB_USER, RING);
+	ok(!is_circular(), "a task that is traced ends that");
+	for (i = 0; i < 20; i++) {
+		run_seed(i);
+		usleep(1000);
+	}
+	lab_must(own, LAB_END, NULL);
+	ok(is_circular(), "and gives it back");
+	lab_read(own, &mine);
+	ok(has_runs(&mine, (u64[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+				    18, 19 }, 20) && find_leak(&mine) < 0,
+	   "the task's trace is complete");
+	got.nr = 0;
+	lab_take(flight, &got, lab_status(flight).held);
+	ok(got.nr > 2000 && sound_flight(&got), "the flight recorder's is in order, %zu, %zu marks",
+	   got.nr, count_of(&got, Q_LOST));
+	ok(!lab_status(flight).lost, "with nothing lost");
+	lab_must(flight, LAB_DESTROY, NULL);
+	ok(!(lab_debugctl() & DEBUGCTL_BTS), "off again");
+	records_free(&got);
+	records_free(&mine);
+	close(flight);
+	close(own);
+}
+
+int main(int argc, char **argv)
+{
+	struct sched_param first = { .sched_priority = 50 };
+
+	(void)argc;
+	load_lab(argv[1]);
+	pin_to(0);
+	/* who is preempted while frozen loses more than is asked for here */
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		give_up("no SCHED_FIFO");
+	known_program(17, BLOCKS);
+	test_self(0);
+	test_self(1);
+	test_switch();
+	test_all();
+	test_forgotten();
+	test_flight();
+	ok(!bts_counter("faults") && !bts_counter("full"), "the machine lost none");
+	return finish();
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A task that traces itself: what its rings hold must be what it is known to
+ * have executed.
+ *
+ *   itself MODULE [RECORDS [mixed]]	mixed: while all CPUs' kernel is traced
+ */
+#include "../guest/guest.h"
+#include "common.h"
+
+#define BLOCKS	500
+
+static struct program *program;
+static struct recs want;
+static u64 seed;
+static unsigned int passes;
+
+/* A program that makes at least @nr records. */
+static void prepare(u64 new_seed, size_t nr)
+{
+	struct recs one = { };
+
+	if (program)
+		program_free(program);
+	program = program_new(new_seed, BLOCKS);
+	if (!program)
+		give_up("no program");
+	seed = ~new_seed;
+	program_replay(program, seed, 1, &one);
+	passes = nr / one.nr + 1;
+	recs_free(&one);
+	recs_free(&want);
+	program_replay(program, seed, passes, &want);
+}
+
+static void run(int fd, struct records *got)
+{
+	memset(got, 0, sizeof(*got));
+	program_run(program, fd, seed, passes);
+	lab_read(fd, got);
+}
+
+/* The last or the first @nr of what was expected, and nothing lost. */
+static bool same_part(const struct records *got, size_t skip)
+{
+	struct recs have = { };
+	struct recs part = { .rec = want.rec + skip, .nr = want.nr - skip };
+	bool good;
+
+	user_branches(got, &have);
+	if (have.nr < part.nr && skip == 0)
+		part.nr = have.nr;
+	good = same_records(&have, &part);
+	recs_free(&have);
+	return good;
+}
+
+static bool same_all(const struct records *got)
+{
+	struct recs have = { };
+	bool good;
+
+	user_branches(got, &have);
+	good = same_records(&have, &want) && !count_of(got, Q_LOST);
+	recs_free(&have);
+	return good;
+}
+
+static bool no_leak(const struct records *got)
+{
+	ssize_t at = find_leak(got);
+
+	if (at >= 0)
+		print_around(got, at);
+	return at < 0;
+}
+
+static void run_sequence(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, 4096);
+	const struct rec *rec = sequence_records;
+	struct records got = { };
+
+	recs_free(&want);
+	recs_add(&want, (u64)traced_call_site, (u64)sequence);
+	for (; rec != sequence_records_end; rec++)
+		recs_add(&want, rec->from, rec->to);
+	ok(!traced_call(fd, sequence, NULL), "trace of a known sequence");
+	lab_read(fd, &got);
+	ok(same_all(&got) && no_leak(&got), "every record of it");
+	/* out of LAB_START and out of getpid(), and out of interrupts */
+	ok(count_of(&got, Q_LEAVE) >= 2 && count_of(&got, Q_LEAVE) < 1000,
+	   "%zu ways back from the kernel", count_of(&got, Q_LEAVE));
+	/* two MOVs of 3 bytes before the call */
+	if (!ok(got.nr && got.rec[0].qualifier == Q_LEAVE &&
+		got.rec[0].to + 6 == (u64)traced_call_site,
+		"the first is that of the system call that began it"))
+		print_around(&got, 0);
+	records_free(&got);
+	close(fd);
+}
+
+static void run_generated(size_t goal)
+{
+	size_t done = 0;
+	bool good = true;
+	u64 s;
+
+	for (s = 1; done < goal && good; s++) {
+		int fd = lab_open(LAB_SELF, 0, LAB_USER, 60000);
+		struct records got;
+
+		prepare(s, 30000);
+		run(fd, &got);
+		good = same_all(&got) && no_leak(&got);
+		done += want.nr;
+		records_free(&got);
+		close(fd);
+	}
+	ok(good, "%zu generated branches", done);
+}
+
+/* Out and in take turns, and nothing of user mode happens in between. */
+static bool turns(const struct records *got)
+{
+	bool away = true;
+	size_t i;
+
+	for (i = 0; i < got->nr; i++) {
+		u64 q = got->rec[i].qualifier;
+
+		if (away != (q == Q_LEAVE)) {
+			print_around(got, i);
+			return false;
+		}
+		away = q == Q_ENTER;
+	}
+	return away;
+}
+
+static void run_entries(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_ENTRY, 60000);
+	struct records got;
+
+	prepare(77, 20000);
+	run(fd, &got);
+	ok(same_all(&got) && no_leak(&got), "with entries: same branches");
+	ok(turns(&got), "with entries: in and out take turns, %zu times",
+	   count_of(&got, Q_ENTER));
+	records_free(&got);
+	close(fd);
+}
+
+static void run_wrap(u32 nr)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, nr);
+	struct records got;
+	size_t branches;
+
+	prepare(5, 20000);
+	run(fd, &got);
+	branches = got.nr - count_of(&got, Q_LEAVE);
+	ok(got.nr == nr && !count_of(&got, Q_LOST) && same_part(&got, want.nr - branches),
+	   "ring of %u: the newest, %zu", nr, got.nr);
+	records_free(&got);
+	close(fd);
+}
+
+static void run_stop(u32 nr)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_STOP, nr);
+	struct records got;
+	size_t branches;
+	u64 lost;
+
+	prepare(6, 20000);
+	run(fd, &got);
+	branches = count_of(&got, Q_BRANCH);
+	lost = got.nr && got.rec[got.nr - 1].qualifier == Q_LOST ? got.rec[got.nr - 1].count : 0;
+	ok(branches >= nr / 2 && same_part(&got, 0), "ring of %u that stops: the oldest, %zu",
+	   nr, got.nr);
+	/* the ways back are among them */
+	ok(count_of(&got, Q_LOST) == 1 && lost >= want.nr - branches &&
+	   lost < want.nr - branches + 1000,
+	   "ring of %u that stops: the mark at its end, of %llu", nr, (unsigned long long)lost);
+	records_free(&got);
+	close(fd);
+}
+
+static void run_saved(u32 nr, u32 flags)
+{
+	struct lab_config config = {
+		.target = LAB_SELF,
+		.flags = LAB_USER | LAB_STOP | flags,
+		.nr = nr,
+		.overflow = LAB_SAVE,
+		.room = 100000,
+	};
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, nr);
+	struct records got;
+	bool good;
+
+	lab_config(fd, &config);
+	prepare(7, nr < 8 ? 1000 : 20000);
+	run(fd, &got);
+	good = same_all(&got) && no_leak(&got);
+	ok(good && lab_status(fd).calls, "all of it through a ring of %u, %u calls", nr,
+	   lab_status(fd).calls);
+	records_free(&got);
+	close(fd);
+}
+
+static void run_kernel(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_KERNEL, 200000);
+	struct records got;
+	size_t i;
+
+	prepare(8, 5000);
+	run(fd, &got);
+	for (i = 0; i < got.nr; i++) {
+		if (got.rec[i].qualifier != Q_BRANCH || got.rec[i].to < USER_END)
+			break;
+	}
+	if (!ok(i == got.nr && got.nr > 100, "the kernel's alone: %zu", got.nr))
+		print_around(&got, i);
+	records_free(&got);
+	close(fd);
+}
+
+static void run_both(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_KERNEL, 400000);
+	struct records got;
+	ssize_t at;
+
+	prepare(9, 20000);
+	run(fd, &got);
+	ok(same_all(&got) && got.nr > want.nr + 100, "user and kernel: the user's, %zu in all",
+	   got.nr);
+	at = find_break(&got);
+	if (!ok(at < 0, "user and kernel: control flow has no hole"))
+		print_around(&got, at);
+	records_free(&got);
+	close(fd);
+}
+
+/*
+ * Hardware whose filter goes by the level before the branch drops the ways back
+ * from the kernel. Once the kernel has noticed it does without the filter; what
+ * was dropped until then is marked, one by one.
+ */
+static void learn_rule(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, 60000);
+	struct recs have = { };
+	struct records got;
+	size_t i, lost = 0, back;
+
+	prepare(4, 20000);
+	run(fd, &got);
+	user_branches(&got, &have);
+	for (i = 0; i < got.nr; i++)
+		lost += got.rec[i].qualifier == Q_LOST ? got.rec[i].count : 0;
+	back = count_of(&got, Q_LEAVE);
+	/* a system call in every sixteenth block */
+	ok(same_records(&have, &want) && lost == count_of(&got, Q_LOST) && back + lost >= passes,
+	   "first trace: %zu ways back, %zu marks of such that are lost", back, lost);
+	records_free(&got);
+	recs_free(&have);
+	close(fd);
+}
+
+/* On every CPU, until the end. */
+static void trace_kernels(void)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		int fd = lab_open(LAB_CPU, cpu, LAB_KERNEL | LAB_SCHED, 10000);
+
+		lab_must(fd, LAB_START, NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool mixed = argc > 3 && !strcmp(argv[3], "mixed");
+	static const u32 sizes[] = { 1, 2, 7, 100, 2560, 2561, 10000 };
+	size_t goal = argc > 2 ? strtoul(argv[2], NULL, 0) : 200000, i;
+
+	load_lab(argv[1]);
+	learn_rule();
+	if (mixed)
+		trace_kernels();
+	run_sequence();
+	run_generated(goal);
+	run_entries();
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		run_wrap(sizes[i]);
+		run_stop(sizes[i]);
+		/* the kernel's records make the interrupt come late */
+		if (!mixed)
+			run_saved(sizes[i], 0);
+	}
+	if (!mixed)
+		run_saved(100, LAB_ENTRY);
+	run_kernel();
+	run_both();
+	printf("# machine: %lld records, %lld pmis, %lld masked, %lld full, %lld faults\n",
+	       bts_counter("records"), bts_counter("pmis"), bts_counter("masked"),
+	       bts_counter("full"), bts_counter("faults"));
+	ok(!bts_counter("full") && !bts_counter("faults"), "the machine lost none");
+	return finish();
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One context of the laboratory, from its creation to its end. */
+#include <linux/minmax.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/vmalloc.h>
+
+#include "lab_internal.h"
+
+static_assert(sizeof(struct lab_record) == sizeof(struct bts_record));
+static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == BTS_ENTRY &&
+	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP && LAB_IDLE == BTS_IDLE &&
+	      LAB_FLIGHT == BTS_FLIGHT);
+
+/* Move records out of the ring, oldest first, as many as there is room for. */
+static int save(struct lab_file *lab)
+{
+	int n = bts_read(lab->ctx, lab->saved + lab->nr_saved, lab->config.room - lab->nr_saved);
+
+	if (n > 0)
+		lab->nr_saved += n;
+	return n;
+}
+
+/* On the traced task's way to user mode. */
+static void save_work(struct callback_head *work)
+{
+	struct lab_file *lab = container_of(work, struct lab_file, work);
+
+	WRITE_ONCE(lab->queued, false);
+	/* LAB_END may have been the way out of user mode. */
+	if (lab->ctx)
+		save(lab);
+}
+
+static void overflow(struct bts_context *ctx, void *data)
+{
+	struct lab_file *lab = data;
+
+	atomic_inc(&lab->calls);
+	if (lab->config.overflow != LAB_SAVE || READ_ONCE(lab->queued))
+		return;
+	WRITE_ONCE(lab->queued, true);
+	init_task_work(&lab->work, save_work);
+	if (lab_task_work_add(lab->task, &lab->work, TWA_RESUME))
+		WRITE_ONCE(lab->queued, false);
+}
+
+static int find_task(struct lab_file *lab)
+{
+	if (lab->config.target == LAB_SELF) {
+		lab->task = get_task_struct(current);
+		return 0;
+	}
+	rcu_read_lock();
+	lab->task = get_pid_task(find_vpid(lab->config.id), PIDTYPE_PID);
+	rcu_read_unlock();
+	return lab->task ? 0 : -ESRCH;
+}
+
+static void drop_task(struct lab_file *lab)
+{
+	if (lab->task)
+		put_task_struct(lab->task);
+	lab->task = NULL;
+}
+
+int lab_start(struct lab_file *lab)
+{
+	struct bts_attr attr = {
+		.flags = lab->config.flags,
+		.nr = lab->config.nr,
+		.overflow = lab->config.overflow ? overflow : NULL,
+		.data = lab,
+	};
+	int err = 0;
+
+	if (lab->ctx)
+		return -EEXIST;
+	if (lab->config.target == LAB_CPU)
+		return bts_create_cpu(lab->config.id, &attr, &lab->ctx);
+
+	err = find_task(lab);
+	if (err)
+		return err;
+	err = bts_create_task(lab->task, &attr, &lab->ctx);
+	if (err)
+		drop_task(lab);
+	return err;
+}
+
+int lab_destroy(struct lab_file *lab)
+{
+	int err;
+
+	if (!lab->ctx)
+		return -ENXIO;
+	err = bts_status(lab->ctx, &lab->last) ?: bts_destroy(lab->ctx);
+	if (err)
+		return err;
+	lab->ctx = NULL;
+	drop_task(lab);
+	return 0;
+}
+
+int lab_end(struct lab_file *lab)
+{
+	int err;
+
+	if (!lab->ctx)
+		return -ENXIO;
+	/* The mark of what was lost comes after all that found room. */
+	err = save(lab);
+	if (err > 0)
+		err = save(lab);
+	return err < 0 ? err : lab_destroy(lab);
+}
+
+int lab_status(struct lab_file *lab, struct lab_status *status)
+{
+	struct bts_status is = lab->last;
+	int err = lab->ctx ? bts_status(lab->ctx, &is) : 0;
+
+	*status = (struct lab_status){
+		.flags = is.flags,
+		.nr = is.nr,
+		.held = is.held,
+		.gaps = is.gaps,
+		.lost = is.lost,
+		.overwritten = is.overwritten,
+		.source = is.source,
+		.errata = is.errata,
+		.calls = atomic_read(&lab->calls),
+		.saved = lab->nr_saved - lab->read,
+	};
+	return err;
+}
+
+int lab_read(struct lab_file *lab, struct bts_record *rec, u32 n)
+{
+	u32 saved = min(n, lab->nr_saved - lab->read);
+
+	if (!saved)
+		return lab->ctx ? bts_read(lab->ctx, rec, n) : 0;
+	memcpy(rec, lab->saved + lab->read, array_size(saved, sizeof(*rec)));
+	lab->read += saved;
+	return saved;
+}

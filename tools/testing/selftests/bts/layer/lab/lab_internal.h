@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTS_LAYER_LAB_INTERNAL_H
+#define BTS_LAYER_LAB_INTERNAL_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+#include <linux/task_work.h>
+
+#include <asm/bts.h>
+
+#include "lab.h"
+
+/* One open file. */
+struct lab_file {
+	struct mutex mutex;
+	struct lab_config config;
+	struct bts_context *ctx;
+	struct bts_status last;
+	struct task_struct *task;
+	atomic_t calls;
+	struct callback_head work;
+	bool queued;
+	struct bts_record *saved;
+	u32 nr_saved;
+	u32 read;
+};
+
+/* Not given to modules. */
+extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
+				enum task_work_notify_mode mode);
+
+int lab_start(struct lab_file *lab);
+int lab_end(struct lab_file *lab);
+int lab_destroy(struct lab_file *lab);
+int lab_status(struct lab_file *lab, struct lab_status *status);
+int lab_read(struct lab_file *lab, struct bts_record *rec, u32 n);
+
+#endif /* BTS_LAYER_LAB_INTERNAL_H */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The laboratory's device. For the test bench only. */
+#include <linux/kprobes.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <asm/msr.h>
+
+#include "bts_internal.h"
+#include "lab_internal.h"
+
+#define BOUNCE	512
+
+int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
+			 enum task_work_notify_mode mode);
+
+static int find_symbols(void)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name", };
+	unsigned long (*lookup)(const char *name);
+	int err = register_kprobe(&kp);
+
+	if (err)
+		return err;
+	lookup = (void *)kp.addr;
+	unregister_kprobe(&kp);
+
+	lab_task_work_add = (void *)lookup("task_work_add");
+	return lab_task_work_add ? 0 : -ENOENT;
+}
+
+static int lab_config(struct lab_file *lab, const void __user *arg)
+{
+	struct lab_config config;
+	struct bts_record *saved;
+
+	if (copy_from_user(&config, arg, sizeof(config)))
+		return -EFAULT;
+	if (lab->ctx)
+		return -EBUSY;
+	saved = __vmalloc_array(config.room + 1, sizeof(*saved), GFP_KERNEL);
+	if (!saved)
+		return -ENOMEM;
+	vfree(lab->saved);
+	lab->saved = saved;
+	lab->nr_saved = 0;
+	lab->read = 0;
+	lab->config = config;
+	memset(&lab->last, 0, sizeof(lab->last));
+	atomic_set(&lab->calls, 0);
+	return 0;
+}
+
+static int lab_get(struct lab_file *lab, struct lab_get __user *arg)
+{
+	struct bts_record rec;
+	u64 index;
+	int err;
+
+	if (!lab->ctx)
+		return -ENXIO;
+	if (get_user(index, &arg->index))
+		return -EFAULT;
+	err = bts_get(lab->ctx, index, &rec);
+	if (err)
+		return err;
+	return copy_to_user(&arg->rec, &rec, sizeof(rec)) ? -EFAULT : 0;
+}
+
+static int lab_put_status(struct lab_file *lab, void __user *arg)
+{
+	struct lab_status status;
+	int err = lab_status(lab, &status);
+
+	if (err)
+		return err;
+	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
+}
+
+static int lab_put_cpu(void __user *arg)
+{
+	struct lab_cpu cpu = {
+		.context_size = sizeof(struct bts_context) + sizeof(struct bts_task),
+	};
+	unsigned long flags;
+
+	local_irq_save(flags);
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, cpu.debugctl);
+	cpu.cpu = smp_processor_id();
+	local_irq_restore(flags);
+	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;
+}
+
+static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long arg)
+{
+	switch (cmd) {
+	case LAB_START:
+		return lab_start(lab);
+	case LAB_END:
+		return lab_end(lab);
+	case LAB_CONFIG:
+		return lab_config(lab, (void __user *)arg);
+	case LAB_DESTROY:
+		return lab_destroy(lab);
+	case LAB_STATUS:
+		return lab_put_status(lab, (void __user *)arg);
+	case LAB_GET:
+		return lab_get(lab, (void __user *)arg);
+	case LAB_CLEAR:
+		return lab->ctx ? bts_clear(lab->ctx) : -ENXIO;
+	case LAB_FLUSH:
+		return bts_flush_cpu(arg);
+	case LAB_FREEZE:
+		arg ? bts_freeze_all() : bts_freeze();
+		return 0;
+	case LAB_UNFREEZE:
+		bts_unfreeze_all();
+		return 0;
+	case LAB_READ_CPU:
+		return lab_put_cpu((void __user *)arg);
+	}
+	return -ENOTTY;
+}
+
+static long lab_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct lab_file *lab = file->private_data;
+
+	guard(mutex)(&lab->mutex);
+	return lab_request(lab, cmd, arg);
+}
+
+static ssize_t lab_do_read(struct lab_file *lab, char __user *buf, size_t size)
+{
+	struct bts_record *bounce = kmalloc_array(BOUNCE, sizeof(*bounce), GFP_KERNEL);
+	size_t done = 0;
+	int n, want;
+
+	if (!bounce)
+		return -ENOMEM;
+	/* Reading makes records: the end is where there were fewer than asked for. */
+	do {
+		want = min_t(size_t, BOUNCE, (size - done) / sizeof(*bounce));
+		n = lab_read(lab, bounce, want);
+		if (n > 0 && copy_to_user(buf + done, bounce, n * sizeof(*bounce)))
+			n = -EFAULT;
+		if (n > 0)
+			done += n * sizeof(*bounce);
+	} while (n > 0 && n == want);
+	kfree(bounce);
+	return done ?: n;
+}
+
+static ssize_t lab_file_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+{
+	struct lab_file *lab = file->private_data;
+
+	guard(mutex)(&lab->mutex);
+	return lab_do_read(lab, buf, size);
+}
+
+static int lab_open(struct inode *inode, struct file *file)
+{
+	struct lab_file *lab = kzalloc(sizeof(*lab), GFP_KERNEL);
+
+	if (!lab)
+		return -ENOMEM;
+	mutex_init(&lab->mutex);
+	file->private_data = lab;
+	return 0;
+}
+
+/* A context that cannot be destroyed now stays for ever: a test has failed. */
+static int lab_release(struct inode *inode, struct file *file)
+{
+	struct lab_file *lab = file->private_data;
+	int err = lab_destroy(lab);
+
+	if (err && err != -ENXIO) {
+		pr_warn("bts_lab: a context is left behind: %d\n", err);
+		return 0;
+	}
+	vfree(lab->saved);
+	kfree(lab);
+	return 0;
+}
+
+static const struct file_operations lab_fops = {
+	.owner		= THIS_MODULE,
+	.open		= lab_open,
+	.release	= lab_release,
+	.read		= lab_file_read,
+	.unlocked_ioctl	= lab_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+static struct miscdevice lab_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "bts_lab",
+	.mode	= 0666,
+	.fops	= &lab_fops,
+};
+
+static int __init lab_init(void)
+{
+	int err = find_symbols();
+
+	return err ?: misc_register(&lab_device);
+}
+
+static void __exit lab_exit(void)
+{
+	misc_deregister(&lab_device);
+}
+
+module_init(lab_init);
+module_exit(lab_exit);
+
+MODULE_DESCRIPTION("Branch traces for the test bench");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a traced task goes through: it moves from CPU to CPU, is preempted,
+ * forks, fails to fork, runs another program, ends, is killed. Its trace is its
+ * own, and complete.
+ *
+ *   life MODULE
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/sched.h>
+
+#include "../guest/guest.h"
+#include "common.h"
+
+#define BLOCKS	300
+#define SEED	99
+#define RING	400000
+
+static unsigned int passes = 20;
+static const char *self;
+
+static void run_program(void *unused)
+{
+	(void)unused;
+	known_run(SEED, passes);
+}
+
+/* The program, @times times, must be in the trace, and nothing else of it. */
+static bool has_program(const struct records *got, int times)
+{
+	struct recs want = { };
+	bool good;
+
+	while (times--)
+		known_want(SEED, passes, &want);
+	good = known_same(got, &want);
+	recs_free(&want);
+	return good;
+}
+
+/* Ends the trace, which must hold the program so many times. */
+static bool end_trace(int fd, int times, struct records *got)
+{
+	struct lab_status status = lab_status(fd);
+	ssize_t at;
+
+	memset(got, 0, sizeof(*got));
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, got);
+	close(fd);
+	if (status.lost || status.overwritten || status.gaps) {
+		printf("# lost %llu, overwritten %llu, gaps %u\n",
+		       (unsigned long long)status.lost,
+		       (unsigned long long)status.overwritten, status.gaps);
+		return false;
+	}
+	at = find_leak(got);
+	if (at >= 0) {
+		print_around(got, at);
+		return false;
+	}
+	return has_program(got, times);
+}
+
+static int trace_of(pid_t pid, u32 flags)
+{
+	int fd = lab_open(LAB_TASK, pid, flags, RING);
+
+	lab_must(fd, LAB_START, NULL);
+	return fd;
+}
+
+static bool trace_child(void (*run)(void *), void *arg, int times)
+{
+	struct records got;
+	pid_t pid = start_stopped(run, arg);
+	int fd = trace_of(pid, LAB_USER), status = let_run(pid);
+	bool good;
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		printf("# the child ended with %#x\n", status);
+		end_child(pid);
+		return false;
+	}
+	good = end_trace(fd, times, &got);
+	records_free(&got);
+	return good;
+}
+
+/* From CPU to CPU, by itself and by others. */
+static void migrate(void *unused)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		pin_to(i % nr_cpus());
+		run_program(unused);
+	}
+}
+
+static void test_migration(void)
+{
+	cpu_set_t set;
+	struct records got;
+	pid_t pid;
+	int fd, i, status = 0;
+	bool good;
+
+	ok(trace_child(migrate, NULL, 20), "moves itself from CPU to CPU");
+
+	pid = start_stopped(migrate, NULL);
+	fd = trace_of(pid, LAB_USER);
+	ptrace_cont(pid);
+	for (i = 0; waitpid(pid, &status, WNOHANG) != pid; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(i % nr_cpus(), &set);
+		sched_setaffinity(pid, sizeof(set), &set);
+	}
+	good = end_trace(fd, 20, &got);
+	ok(good && WIFEXITED(status), "is moved from CPU to CPU");
+	records_free(&got);
+}
+
+static void spin(void)
+{
+	for (;;)
+		;
+}
+
+/* Two that are traced and one that is not, on one CPU. */
+static void test_preemption(void)
+{
+	struct records got[2];
+	pid_t pid[2], spinner;
+	bool good = true;
+	int fd[2], i, status;
+
+	pin_to(0);
+	passes = 200;
+	spinner = fork();
+	if (!spinner) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin();
+	}
+	for (i = 0; i < 2; i++) {
+		pid[i] = start_stopped(run_program, NULL);
+		fd[i] = trace_of(pid[i], LAB_USER);
+	}
+	for (i = 0; i < 2; i++)
+		ptrace_cont(pid[i]);
+	for (i = 0; i < 2; i++)
+		good &= waitpid(pid[i], &status, 0) == pid[i] && WIFEXITED(status);
+	kill(spinner, SIGKILL);
+	waitpid(spinner, NULL, 0);
+	for (i = 0; i < 2; i++) {
+		good &= end_trace(fd[i], 1, &got[i]);
+		records_free(&got[i]);
+	}
+	ok(good, "two on one CPU, and a third that spins");
+	passes = 20;
+}
+
+static void expect_child(pid_t pid)
+{
+	int status = -1;
+
+	if (pid < 0 || waitpid(pid, &status, __WALL) != pid || status)
+		_exit(9);
+}
+
+static void forks(void *unused)
+{
+	pid_t pid = fork();
+
+	run_program(unused);
+	if (!pid)
+		_exit(0);
+	expect_child(pid);
+}
+
+static void vforks(void *unused)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		run_program(unused);
+		_exit(0);
+	}
+	expect_child(pid);
+	run_program(unused);
+}
+
+static void *thread(void *unused)
+{
+	run_program(unused);
+	return NULL;
+}
+
+static void threads(void *unused)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, thread, NULL))
+		_exit(9);
+	run_program(unused);
+	if (pthread_join(t, NULL))
+		_exit(9);
+}
+
+/* After the task's state was copied: there is no place for the pidfd. */
+static void fails_late(void *unused)
+{
+	struct clone_args args = {
+		.flags = CLONE_PIDFD,
+		.pidfd = 8,
+		.exit_signal = SIGCHLD,
+	};
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		if (syscall(SYS_clone3, &args, sizeof(args)) != -1 || errno != EFAULT)
+			_exit(9);
+	}
+	run_program(unused);
+}
+
+/* Before: there is no room for one more process. */
+static void fails_early(void *unused)
+{
+	struct rlimit none = { 0, 0 };
+	int i;
+
+	if (setrlimit(RLIMIT_NPROC, &none) || setuid(65534))
+		_exit(9);
+	for (i = 0; i < 50; i++) {
+		if (fork() != -1 || errno != EAGAIN)
+			_exit(9);
+	}
+	run_program(unused);
+}
+
+static void test_forks(void)
+{
+	ok(trace_child(forks, NULL, 1), "forks: the child's is not in it");
+	ok(trace_child(vforks, NULL, 1), "vforks: likewise");
+	ok(trace_child(threads, NULL, 1), "starts a thread: likewise");
+	ok(trace_child(fails_late, NULL, 1), "fails to fork, late");
+	ok(trace_child(fails_early, NULL, 1), "fails to fork, early");
+}
+
+static void executes(void *fd)
+{
+	char number[16];
+
+	(void)fd;
+	run_program(NULL);
+	snprintf(number, sizeof(number), "%d", passes);
+	execl("/proc/self/exe", self, "exec", number, NULL);
+	_exit(9);
+}
+
+static void *executes_thread(void *fd)
+{
+	lab_must((long)fd, LAB_START, NULL);
+	executes(NULL);
+	return NULL;
+}
+
+/* exec from a thread that is not the leader, and takes the leader's place */
+static void thread_executes(void *fd)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, executes_thread, fd))
+		_exit(9);
+	for (;;)
+		pause();
+}
+
+static void check_exec(int fd, int status, const char *how)
+{
+	struct records got = { }, before = { };
+	size_t i;
+
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	for (i = 0; i < got.nr && got.rec[i].qualifier != Q_EXEC; i++)
+		;
+	before = (struct records){ .rec = got.rec, .nr = i };
+	ok(WIFEXITED(status) && !WEXITSTATUS(status) && count_of(&got, Q_EXEC) == 1 &&
+	   has_program(&before, 1) && find_leak(&got) < 0 && got.nr > i + 1000,
+	   "%s runs another program: %zu records, a mark, %zu records", how, i, got.nr - i);
+	records_free(&got);
+	close(fd);
+}
+
+static void test_exec(void)
+{
+	pid_t pid = start_stopped(executes, NULL);
+	int fd = trace_of(pid, LAB_USER), status = let_run(pid);
+
+	/* TRACEME: stops once after the exec */
+	if (WIFSTOPPED(status))
+		status = let_run(pid);
+	check_exec(fd, status, "a task");
+
+	fd = lab_open(LAB_SELF, 0, LAB_USER, RING);
+	pid = fork();
+	if (!pid)
+		thread_executes((void *)(long)fd);
+	waitpid(pid, &status, 0);
+	check_exec(fd, status, "a thread");
+}
+
+static void test_end(void)
+{
+	pid_t pid = start_stopped(run_program, NULL);
+	int fd = trace_of(pid, LAB_USER), err;
+	struct records got = { };
+
+	passes = 2000;
+	ptrace_cont(pid);
+	usleep(2000);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	err = lab_do(fd, LAB_CLEAR, NULL);
+	ok(!err, "killed, and its trace is cleared: %s", strerror(-err));
+	lab_must(fd, LAB_DESTROY, NULL);
+	ok(lab_do(fd, LAB_DESTROY, NULL) == -ENXIO, "destroyed only once");
+	ok(lab_do(fd, LAB_START, NULL) == -ESRCH, "who is gone cannot be traced");
+	lab_read(fd, &got);
+	close(fd);
+	passes = 20;
+}
+
+static void test_misuse(void)
+{
+	struct lab_status status;
+	struct lab_get get = { };
+	pid_t pid = start_stopped(run_program, NULL);
+	int fd = trace_of(pid, LAB_USER), other;
+
+	passes = 20000;
+	ptrace_cont(pid);
+	ok(lab_do(fd, LAB_STATUS, &status) == -EBUSY && lab_do(fd, LAB_GET, &get) == -EBUSY &&
+	   lab_do(fd, LAB_CLEAR, NULL) == -EBUSY && lab_do(fd, LAB_DESTROY, NULL) == -EBUSY &&
+	   read(fd, &get, sizeof(get)) == -1 && errno == EBUSY,
+	   "a trace is not touched while its task runs");
+	other = lab_open(LAB_TASK, pid, LAB_USER, 10);
+	ok(lab_do(other, LAB_START, NULL) == -EBUSY, "nor is one added");
+	close(other);
+	end_child(pid);
+	lab_must(fd, LAB_DESTROY, NULL);
+	close(fd);
+	passes = 20;
+
+	fd = lab_open(LAB_CPU, 4096, LAB_USER, 10);
+	ok(lab_do(fd, LAB_START, NULL) == -ENXIO, "a CPU that cannot be");
+	close(fd);
+	fd = lab_open(LAB_CPU, 0, LAB_USER, 10);
+	ok(lab_do(fd, LAB_FLUSH, (void *)4096) == -ENXIO, "nor be flushed");
+	close(fd);
+}
+
+/* Arrivals and departures take turns, each with the pid of its namespace. */
+static bool sound_marks(const struct records *got, pid_t pid)
+{
+	u64 clock = 0;
+	bool here = true;
+	size_t i;
+
+	for (i = 0; i < got->nr; i++) {
+		const struct lab_record *rec = &got->rec[i];
+
+		if (rec->qualifier != Q_ARRIVES && rec->qualifier != Q_DEPARTS)
+			continue;
+		if (rec->pid != pid || here != (rec->qualifier == Q_DEPARTS) ||
+		    rec->clock < clock || rec->cpu >= (u32)nr_cpus()) {
+			printf("# pid %d, expected %d\n", rec->pid, pid);
+			print_around(got, i);
+			return false;
+		}
+		here = rec->qualifier == Q_ARRIVES;
+		clock = rec->clock;
+	}
+	return count_of(got, Q_ARRIVES) && count_of(got, Q_DEPARTS);
+}
+
+static bool trace_naps(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_SCHED, RING), i;
+	struct records got = { };
+	bool good;
+
+	/* one CPU, or its clock is not the other's */
+	pin_to(0);
+	lab_must(fd, LAB_START, NULL);
+	for (i = 0; i < 10; i++) {
+		run_program(NULL);
+		usleep(5000);
+	}
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	good = has_program(&got, 10) && sound_marks(&got, getpid()) &&
+	       count_of(&got, Q_DEPARTS) >= 5;
+	records_free(&got);
+	close(fd);
+	return good;
+}
+
+static void test_marks(void)
+{
+	int status;
+	pid_t pid;
+
+	ok(trace_naps(), "marks of arrival and departure");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWPID))
+			give_up("no pid namespace");
+		pid = fork();
+		if (!pid)
+			_exit(getpid() != 1 || !trace_naps());
+		waitpid(pid, &status, 0);
+		_exit(status != 0);
+	}
+	waitpid(pid, &status, 0);
+	ok(!status, "marks in a pid namespace");
+}
+
+int main(int argc, char **argv)
+{
+	self = argv[0];
+	known_program(3, BLOCKS);
+	if (argc > 2 && !strcmp(argv[1], "exec")) {
+		run_program(NULL);
+		return 0;
+	}
+	load_lab(argv[1]);
+	test_migration();
+	test_preemption();
+	test_forks();
+	test_exec();
+	test_end();
+	test_misuse();
+	test_marks();
+	ok(!bts_counter("faults") && !bts_counter("full"), "the machine lost none");
+	return finish();
+}

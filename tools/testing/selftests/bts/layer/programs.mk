@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+GUEST_PROGS += layer/beside layer/contexts layer/cycle layer/forge layer/freeze \
+	layer/itself layer/judged layer/life
+
+LAYER := layer/common.c bench/generate.c bench/source.c bench/sequence.S
+beside_SRCS := layer/beside.c $(LAYER)
+contexts_SRCS := layer/contexts.c $(LAYER)
+cycle_SRCS := layer/cycle.c $(LAYER)
+forge_SRCS := layer/forge.c $(LAYER) bench/workload.c bench/faults.S
+freeze_SRCS := layer/freeze.c $(LAYER)
+itself_SRCS := layer/itself.c $(LAYER)
+judged_SRCS := layer/judged.c $(LAYER) bench/handover.c bench/workload.c bench/faults.S
+life_SRCS := layer/life.c $(LAYER)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Test modules: a directory with a Makefile for kbuild, built for a kernel.
+
+make_lab() {
+	local src=$1 build=$2 dir=$3
+
+	make -C "$src" O="$build" "$ARCH_OPTION" -j "$JOBS" ${CC:+"CC=$CC"} modules_prepare &&
+		make -C "$src" O="$build" "$ARCH_OPTION" -j "$JOBS" ${CC:+"CC=$CC"} \
+			KBUILD_MODPOST_WARN=1 M="$dir" modules
+}
+
+# need_lab DIR NAME FLAVOUR CONFIGURATION: sets LAB to NAME.ko, made of DIR.
+need_lab() {
+	local dir=$1 name=$2 flavour=$3 names=$4 src work key log
+
+	need_kernel "$flavour" "$names"
+	src=$LINUX
+	[ "$flavour" = stock ] || src=$PATCHED
+	work=$CACHE/lab/$name-$flavour-$names
+	LAB=$work/$name.ko
+	key=$(cat "$KERNEL_BUILD.key" "$dir"/* | key_of)
+	[ "$(cat "$work.key" 2>/dev/null)" != "$key" ] || return 0
+	rm -rf "$work" "$work.key"
+	mkdir -p "$work"
+	cp "$dir"/* "$work"
+	ARCH_OPTION=ARCH=$(directive arch "$KERNEL_BUILD/.config.merged" | tail -n 1)
+	[ "$ARCH_OPTION" != ARCH= ] || ARCH_OPTION=ARCH=x86_64
+	log=$CACHE/log/lab-$name-$flavour-$names
+	logged "build $name for the $flavour kernel, $names" "$log" \
+		make_lab "$src" "$KERNEL_BUILD" "$work" ||
+		die "$name does not build: $(reason_in "$log"), see $log"
+	# What goes into the guest is found as a program.
+	chmod +x "$LAB"
+	echo "$key" >"$work.key"
+}
