@@ -51,14 +51,18 @@ static bool debugctl_whole_fields(unsigned long mask)
  */
 int debugctl_claim(unsigned long mask)
 {
+	int err = 0;
+
 	if (!mask || !debugctl_whole_fields(mask))
 		return -EINVAL;
 
-	guard(spinlock)(&debugctl_lock);
+	spin_lock(&debugctl_lock);
 	if (debugctl_claimed & mask)
-		return -EBUSY;
-	debugctl_claimed |= mask;
-	return 0;
+		err = -EBUSY;
+	else
+		debugctl_claimed |= mask;
+	spin_unlock(&debugctl_lock);
+	return err;
 }
 
 /**
@@ -69,9 +73,10 @@ int debugctl_claim(unsigned long mask)
  */
 void debugctl_release(unsigned long mask)
 {
-	guard(spinlock)(&debugctl_lock);
+	spin_lock(&debugctl_lock);
 	WARN_ON_ONCE((debugctl_claimed & mask) != mask);
 	debugctl_claimed &= ~mask;
+	spin_unlock(&debugctl_lock);
 }
 
 /**
