@@ -8,6 +8,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/types.h>
+#include <linux/wordpart.h>
 
 struct debug_store;
 
@@ -80,7 +81,7 @@ static inline void ds_set_word(void *p, unsigned int nr, unsigned int width,
 	if (width == sizeof(u64))
 		WRITE_ONCE(((u64 *)p)[nr], val);
 	else
-		WRITE_ONCE(((u32 *)p)[nr], (u32)val);
+		WRITE_ONCE(((u32 *)p)[nr], lower_32_bits(val));
 }
 
 static inline unsigned int ds_word_nr(enum ds_part part, enum ds_field field)

@@ -15,6 +15,7 @@
 #include "store.h"
 
 #define SWAP_DEVICE	"/dev/sda"
+#define PM_TEST		"/sys/power/pm_test"
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 #define WAKE_ALARM	"/sys/class/rtc/rtc0/wakealarm"
 #define SWAP_MAGIC	"SWAPSPACE2"
@@ -53,8 +54,8 @@ static bool go_to_sleep(const char *state)
 	}
 	/* Nothing wakes this machine out of freeze: turn back at the brink. */
 	if (!strcmp(state, "freeze")) {
-		if (!write_text(PM_TEST_DELAY, "1") || !write_text("/sys/power/pm_test", "platform"))
-			give_up("/sys/power/pm_test");
+		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
+			give_up(PM_TEST);
 		return write_text("/sys/power/state", state);
 	}
 	try_text(WAKE_ALARM, "0");
