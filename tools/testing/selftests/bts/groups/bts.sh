@@ -27,16 +27,11 @@ units() {
 	local smp
 
 	for smp in 1 2; do
-		boot "unit$smp" kernel=patched config="$CONFIG,kunit,bts" smp="$smp" \
+		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
 			append=kunit.enable=1 -- kunit bts
 	done
-	boot unit-up kernel=patched config="$CONFIG,up,kunit,bts" append=kunit.enable=1 -- kunit bts
-	boot unit-32 kernel=patched config="$CONFIG,32,kunit,bts" append=kunit.enable=1 -- kunit bts
-	# Records of 32-bit fields
-	boot unit-narrow kernel=patched config="$CONFIG,32,kunit,bts" append=kunit.enable=1 \
-		cpu="$CPU,-dtes64" -- kunit bts
 	# No APIC: circular, drained at the switch
-	boot unit-noapic kernel=patched config="$CONFIG,kunit,bts" smp=1 \
+	boot unit-noapic kernel=patched config="$CONFIG" smp=1 \
 		append="kunit.enable=1 nolapic" -- kunit bts_ring
 }
 
@@ -59,7 +54,6 @@ combinations() {
 }
 
 group_bts() {
-	units
 	known_sequences
 	combinations
 	traced life smp=2 -- life
@@ -70,4 +64,5 @@ group_bts() {
 	traced cycle smp=2 -- cycle 20
 	traced beside pti=off -- beside
 	traced beside-pti pti=on smp=2 -- beside
+	units
 }
