@@ -28,7 +28,7 @@ units() {
 
 	for smp in 1 2; do
 		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
-			append=kunit.enable=1 -- kunit bts
+			append=kunit.enable=1 -- kunit bts_ring bts_context
 	done
 	# No APIC: circular, drained at the switch
 	boot unit-noapic kernel=patched config="$CONFIG" smp=1 \

@@ -25,7 +25,6 @@ static const struct {
 	{ .type = "devtmpfs",	.dir = "/dev", },
 	{ .type = "proc",	.dir = "/proc", },
 	{ .type = "sysfs",	.dir = "/sys", },
-	{ .type = "tmpfs",	.dir = "/tmp", .options = "mode=1777", },
 	{ .type = "tmpfs",	.dir = "/dev/shm", .options = "mode=1777", },
 	{ .type = "devpts",	.dir = "/dev/pts", .optional = true, },
 	{ .type = "tracefs",	.dir = "/sys/kernel/tracing", .optional = true, },
@@ -70,6 +69,10 @@ static void power_off(void)
 static void mount_all(void)
 {
 	size_t i;
+
+	/* Not a file system of its own: it would hide what came along below it. */
+	mkdir("/tmp", 0755);
+	chmod("/tmp", 01777);
 
 	for (i = 0; i < ARRAY_SIZE(mounts); i++) {
 		mkdir(mounts[i].dir, 0755);
