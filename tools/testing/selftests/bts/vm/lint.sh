@@ -175,7 +175,8 @@ checkpatch() {
 	if [ ! -f "$done_before" ]; then
 		(cd "$SCRATCH" && "$LINUX/scripts/checkpatch.pl" --root="$LINUX" -q --strict --show-types --terse \
 			--showfile --no-summary "$1" 2>&1) |
-			grep -v '^No codespell typos' | sort -u >"$done_before.$$"
+			grep -v '^No codespell typos' | sed "s|^:|$(basename "$1"):|" |
+			sort -u >"$done_before.$$"
 		mv "$done_before.$$" "$done_before"
 	fi
 	cat "$done_before"
