@@ -13,7 +13,7 @@
 #define NR_COMBINATIONS	81	/* 3 modes, 4 contexts */
 #define NR_ORDERS	24
 #define BLOCKS		100
-#define RING		20000
+#define RING		100000
 
 static const u32 modes[] = { LAB_USER, LAB_KERNEL, LAB_USER | LAB_KERNEL };
 
