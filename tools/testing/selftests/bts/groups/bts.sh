@@ -47,15 +47,9 @@ known_sequences() {
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" -- itself
 }
 
-combinations() {
-	traced contexts-1 smp=1 -- contexts 24
-	traced contexts-2 smp=2 -- contexts 6
-	traced contexts-4 smp=4 -- contexts 3
-}
-
 group_bts() {
 	known_sequences
-	combinations
+	traced contexts-1 smp=1 -- contexts 24
 	traced life smp=2 -- life
 	traced life-4 smp=4 -- life
 	traced forge "$FAR" smp=2 pti=on -- forge

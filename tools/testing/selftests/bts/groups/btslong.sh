@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+# btslong (slow): the same as bts at length, and before the oracle
+# shellcheck shell=bash
+
+# shellcheck source=bts.sh
+. "$B/groups/bts.sh"
+# shellcheck source=bench.sh
+. "$B/groups/bench.sh"
+
+# Ten millions of a user's records while the kernel is traced, each known.
+millions() {
+	local rule pti
+
+	for rule in after before either; do
+		for pti in on off; do
+			traced "millions-$rule-pti-$pti" cpl="$rule" pti="$pti" smp=2 timeout=900 -- \
+				itself 1700000 mixed
+		done
+	done
+}
+
+# Judged by what the emulator executed.
+judged() {
+	traced judged-user "${WINDOW[@]}" timeout=900 -- judged user 30000
+	judge judged-user "$USER_NEEDS" equal --user-addresses
+	traced judged-kernel "${WINDOW[@]}" timeout=3000 -- judged kernel 1000000
+	judge judged-kernel "branches=1000000,syscall,sysret"
+}
+
+group_btslong() {
+	millions
+	judged
+	traced contexts-2 smp=2 timeout=1800 stall=900 -- contexts 24
+	traced contexts-4 smp=4 timeout=1800 stall=900 -- contexts 24
+	traced cycle-1000 smp=2 timeout=3000 -- cycle 1000
+	traced forge-1000 "$FAR" smp=2 timeout=900 -- forge 1000
+}
