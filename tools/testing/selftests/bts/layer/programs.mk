@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += layer/beside layer/contexts layer/cycle layer/forge layer/freeze \
-	layer/itself layer/judged layer/life
+GUEST_PROGS += layer/beside layer/contexts layer/cost layer/cycle layer/forge \
+	layer/freeze layer/itself layer/judged layer/life
 
 LAYER := layer/common.c bench/generate.c bench/source.c bench/sequence.S
 beside_SRCS := layer/beside.c $(LAYER)
 contexts_SRCS := layer/contexts.c $(LAYER)
+cost_SRCS := layer/cost.c $(LAYER) measure/peer.c
 cycle_SRCS := layer/cycle.c $(LAYER)
 forge_SRCS := layer/forge.c $(LAYER) bench/workload.c bench/faults.S
 freeze_SRCS := layer/freeze.c $(LAYER)

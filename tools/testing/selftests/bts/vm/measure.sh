@@ -36,6 +36,12 @@ figure() {
 
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
+	# What only the kernel can ask for is asked through a module.
+	if [ "${options[0]}" = lab ]; then
+		need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+		options[0]="tools=$LAB"
+		program=("${program[0]}" "$LAB" "${program[@]:1}")
+	fi
 	boot "$1" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" "${options[@]}" -- "${program[@]}"
 	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
 }
