@@ -159,6 +159,21 @@ static u32 bts_room(const struct bts_context *ctx)
 	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
 }
 
+static u32 bts_least_room(const struct bts_cpu *cpu)
+{
+	const struct bts_context *ctx;
+	u32 room = U32_MAX;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		room = min(room, bts_room(ctx));
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			room = min(room, bts_room(ctx));
+	}
+
+	return room;
+}
+
 /**
  * bts_want - tell the source what to record on this CPU
  * @want: filled in
@@ -170,7 +185,6 @@ void bts_want(struct bts_want *want)
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	u32 flags = cpu->idle ? cpu->idle_flags : cpu->flags;
 	const u32 modes = BTS_USER | BTS_KERNEL;
-	struct bts_context *ctx;
 
 	*want = (struct bts_want) { .room = U32_MAX };
 	if (cpu->parked)
@@ -180,13 +194,8 @@ void bts_want(struct bts_want *want)
 		flags |= cpu->owner->flags;
 		flags &= ~BTS_FLIGHT;
 	}
-	list_for_each_entry(ctx, &cpu->owner->contexts, node)
-		want->room = min(want->room, bts_room(ctx));
-	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (bts_awake(cpu, ctx))
-			want->room = min(want->room, bts_room(ctx));
-	}
-
+	if (flags & BTS_STOP)
+		want->room = bts_least_room(cpu);
 	if (flags & modes && (flags & BTS_ENTRY || READ_ONCE(bts_cpl_skewed)))
 		flags |= modes;
 	want->flags = flags & (modes | BTS_FLIGHT);
@@ -209,6 +218,9 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task)
 static void bts_mark_all(struct bts_cpu *cpu, u64 qualifier, struct task_struct *task)
 {
 	struct bts_context *ctx;
+
+	if (likely(!((cpu->owner->flags | cpu->flags) & BTS_SCHED)))
+		return;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
 		if (ctx->attr.flags & BTS_SCHED)

@@ -39,6 +39,7 @@ enum bts_ds_state {
 
 /**
  * struct bts_ds - what the Debug Store of a CPU is doing
+ * @store:	its positions
  * @state:	see above
  * @frozen:	nothing is recorded and nothing handed up
  * @freeze:	another CPU asks for @frozen and has sent an NMI
@@ -50,6 +51,7 @@ enum bts_ds_state {
  * @slack:	the PMI of records that are gone already may still come
  */
 struct bts_ds {
+	struct debug_store	*store;
 	enum bts_ds_state	state;
 	bool			frozen;
 	bool			freeze;
@@ -61,9 +63,6 @@ struct bts_ds {
 };
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
-
-/* The store is ours, and not another claimant's, whose NMIs we leave alone. */
-static bool bts_ds_claimed;
 
 /* How many records come in, at worst, until the PMI has stopped the recording. */
 #define BTS_DS_RESERVE	170
@@ -78,14 +77,9 @@ static bool bts_ds_claimed;
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) > BTS_DS_RESERVE + BTS_DS_PATIENCE);
 
-static struct debug_store *bts_ds_store(void)
+static void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 {
-	return ds_store(smp_processor_id());
-}
-
-static void *bts_ds_pos(enum ds_field field)
-{
-	return (void *)(unsigned long)ds_read(bts_ds_store(), DS_BTS, field);
+	return (void *)(unsigned long)ds_read(d->store, DS_BTS, field);
 }
 
 /* One of the three words of the record at @at. */
@@ -100,9 +94,9 @@ static u32 bts_ds_records(const void *from, const void *to)
 }
 
 /* Has the hardware asked for an interrupt, or would it if it could? */
-static bool bts_ds_past_threshold(void)
+static bool bts_ds_past_threshold(const struct bts_ds *d)
 {
-	return bts_ds_pos(DS_INDEX) >= bts_ds_pos(DS_THRESHOLD);
+	return bts_ds_pos(d, DS_INDEX) >= bts_ds_pos(d, DS_THRESHOLD);
 }
 
 /* Hand up @n records at @at, which have fields of 32 bits. */
@@ -139,25 +133,20 @@ static void bts_ds_deliver(const void *from, const void *to)
  * A record with the address 0 on both sides cannot be: so the last one tells
  * whether the hardware has come round.
  */
-static void *bts_ds_last(void)
+static void *bts_ds_last(const struct bts_ds *d)
 {
-	return bts_ds_pos(DS_MAXIMUM) - ds_layout.record;
+	return bts_ds_pos(d, DS_MAXIMUM) - ds_layout.record;
 }
 
-static bool bts_ds_wrapped(void)
+static void bts_ds_drain_circular(const struct bts_ds *d)
 {
-	return bts_ds_word(bts_ds_last(), 0) || bts_ds_word(bts_ds_last(), 1);
-}
+	void *index = bts_ds_pos(d, DS_INDEX), *last = bts_ds_last(d);
 
-static void bts_ds_drain_circular(void)
-{
-	void *index = bts_ds_pos(DS_INDEX);
-
-	if (bts_ds_wrapped()) {
+	if (bts_ds_word(last, 0) || bts_ds_word(last, 1)) {
 		bts_deliver_gap();
-		bts_ds_deliver(index, bts_ds_pos(DS_MAXIMUM));
+		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
 	}
-	bts_ds_deliver(bts_ds_pos(DS_BASE), index);
+	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
 }
 
 /*
@@ -169,14 +158,14 @@ static void bts_ds_drain_circular(void)
  */
 static void bts_ds_drain(struct bts_ds *d)
 {
-	struct debug_store *ds = bts_ds_store();
-	bool asked = bts_ds_past_threshold();
-	void *index = bts_ds_pos(DS_INDEX), *max = bts_ds_pos(DS_MAXIMUM);
+	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
+	void *index = bts_ds_pos(d, DS_INDEX);
+	bool asked = bts_ds_past_threshold(d);
 
 	if (d->circular) {
-		bts_ds_drain_circular();
+		bts_ds_drain_circular(d);
 	} else {
-		bts_ds_deliver(bts_ds_pos(DS_BASE), min(index, max));
+		bts_ds_deliver(base, min(index, max));
 		if (index >= max)
 			bts_deliver_gap();
 	}
@@ -184,7 +173,7 @@ static void bts_ds_drain(struct bts_ds *d)
 	if (asked)
 		WRITE_ONCE(d->slack, true);
 	barrier();
-	ds_write(ds, DS_BTS, DS_INDEX, ds_read(ds, DS_BTS, DS_BASE));
+	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
 		WRITE_ONCE(d->slack, false);
@@ -213,8 +202,8 @@ static bool bts_ds_pause(void)
 /* Set up the positions for @want and return what goes into DEBUGCTL. */
 static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 {
-	struct debug_store *ds = bts_ds_store();
-	u32 nr = bts_ds_records(bts_ds_pos(DS_BASE), bts_ds_pos(DS_MAXIMUM));
+	void *base = bts_ds_pos(d, DS_BASE);
+	u32 nr = bts_ds_records(base, bts_ds_pos(d, DS_MAXIMUM));
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
 	u32 first = want->room;
 
@@ -229,15 +218,15 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 
 	d->circular = want->flags & BTS_FLIGHT || !boot_cpu_has(X86_FEATURE_APIC);
 	if (d->circular) {
-		memset(bts_ds_last(), 0, ds_layout.record);
+		memset(bts_ds_last(d), 0, ds_layout.record);
 		first = nr + 1;		/* never */
 	} else {
 		bits |= DEBUGCTLMSR_BTINT;
 		first = min(first, nr - BTS_DS_RESERVE);
 	}
 
-	ds_write(ds, DS_BTS, DS_THRESHOLD,
-		 ds_read(ds, DS_BTS, DS_BASE) + (u64)first * ds_layout.record);
+	ds_write(d->store, DS_BTS, DS_THRESHOLD,
+		 (unsigned long)base + (u64)first * ds_layout.record);
 
 	return bits;
 }
@@ -309,7 +298,8 @@ static void bts_ds_scrub(void)
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
 	if (!d->frozen && d->state != BTS_DS_ON)
-		memset(bts_ds_pos(DS_BASE), 0, bts_ds_pos(DS_MAXIMUM) - bts_ds_pos(DS_BASE));
+		memset(bts_ds_pos(d, DS_BASE), 0,
+		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
 static void bts_ds_pmi(struct bts_ds *d, unsigned long ip)
@@ -346,7 +336,7 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 		handled = NMI_HANDLED;
 	}
 
-	if (READ_ONCE(bts_ds_claimed) && bts_ds_past_threshold()) {
+	if (ds_bts_claimed() && bts_ds_past_threshold(d)) {
 		WRITE_ONCE(d->pmi_seen, true);
 		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 			bts_ds_pmi(d, regs->ip);
@@ -362,25 +352,18 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 	return handled + NMI_HANDLED;
 }
 
-static void bts_ds_forget(void *unused)
+static void bts_ds_reset(struct bts_ds *d)
 {
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-
-	/* An NMI on its way may find it claimed for a little longer. */
+	/* The slack stays: an NMI may still be on its way. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->pmi_seen, false);
 }
 
-static int bts_ds_get(void)
+static void bts_ds_reset_here(void *unused)
 {
-	int err = ds_claim_bts();
-
-	if (!err)
-		WRITE_ONCE(bts_ds_claimed, true);
-
-	return err;
+	bts_ds_reset(this_cpu_ptr(&bts_ds));
 }
 
 /* Nobody is left who could want what is frozen. */
@@ -390,18 +373,17 @@ static void bts_ds_put(void)
 
 	lockdep_assert_cpus_held();
 
-	on_each_cpu(bts_ds_forget, NULL, 1);
+	on_each_cpu(bts_ds_reset_here, NULL, 1);
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
-			memset(per_cpu_ptr(&bts_ds, cpu), 0, sizeof(struct bts_ds));
+			bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
 	}
-	WRITE_ONCE(bts_ds_claimed, false);
 	ds_unclaim_bts();
 }
 
 static struct bts_source bts_ds_source = {
 	.id		= BTS_SOURCE_DS,
-	.get		= bts_ds_get,
+	.get		= ds_claim_bts,
 	.put		= bts_ds_put,
 	.pause		= bts_ds_pause,
 	.resume		= bts_ds_resume,
@@ -434,10 +416,14 @@ static const struct x86_cpu_id bts_ds_errata[] = {
 static int __init bts_ds_init(void)
 {
 	const struct x86_cpu_id *match;
+	unsigned int cpu;
 	int ret;
 
 	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
+
+	for_each_possible_cpu(cpu)
+		per_cpu(bts_ds.store, cpu) = ds_store(cpu);
 
 	ret = register_nmi_handler(NMI_LOCAL, bts_ds_nmi, NMI_FLAG_FIRST, "x86/bts");
 	if (ret)

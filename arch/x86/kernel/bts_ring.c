@@ -204,7 +204,10 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 		}
 		if (in == end)
 			break;
-		out += bts_sort(ring, out, in, more || in != last);
+		if ((in->from | in->to) < limit)
+			bts_branch(out++, BTS_BRANCH, in->from, in->to);
+		else
+			out += bts_sort(ring, out, in, more || in != last);
 		in++;
 	}
 

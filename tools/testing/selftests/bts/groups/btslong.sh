@@ -19,10 +19,20 @@ millions() {
 	done
 }
 
+# The ways back from the kernel have lost one side: leave them out.
+judge_user() {
+	if consult --need "branches=1000,loop,jcc,jmp,call,ret,indirect" --user-addresses &&
+	   grep -q equal "$CASE_DIR/oracle"; then
+		pass "$1.oracle"
+	else
+		fail "$1.oracle" "$(tail -n +2 "$CASE_DIR/oracle" | head -n 1) (see $CASE_DIR/oracle)"
+	fi
+}
+
 # Judged by what the emulator executed.
 judged() {
 	traced judged-user "${WINDOW[@]}" timeout=900 -- judged user 30000
-	judge judged-user "$USER_NEEDS" equal --user-addresses
+	judge_user judged-user
 	traced judged-kernel "${WINDOW[@]}" timeout=3000 -- judged kernel 1000000
 	judge judged-kernel "branches=1000000,syscall,sysret"
 }
