@@ -64,6 +64,9 @@ struct bts_ds {
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
+/* The store is ours, and not another claimant's, whose NMIs we leave alone. */
+static bool bts_ds_claimed;
+
 /* How many records come in, at worst, until the PMI has stopped the recording. */
 #define BTS_DS_RESERVE	170
 
@@ -336,7 +339,7 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 		handled = NMI_HANDLED;
 	}
 
-	if (ds_bts_claimed() && bts_ds_past_threshold(d)) {
+	if (READ_ONCE(bts_ds_claimed) && bts_ds_past_threshold(d)) {
 		WRITE_ONCE(d->pmi_seen, true);
 		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 			bts_ds_pmi(d, regs->ip);
@@ -366,6 +369,16 @@ static void bts_ds_reset_here(void *unused)
 	bts_ds_reset(this_cpu_ptr(&bts_ds));
 }
 
+static int bts_ds_get(void)
+{
+	int err = ds_claim_bts();
+
+	if (!err)
+		WRITE_ONCE(bts_ds_claimed, true);
+
+	return err;
+}
+
 /* Nobody is left who could want what is frozen. */
 static void bts_ds_put(void)
 {
@@ -378,12 +391,13 @@ static void bts_ds_put(void)
 		if (!cpu_online(cpu))
 			bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
 	}
+	WRITE_ONCE(bts_ds_claimed, false);
 	ds_unclaim_bts();
 }
 
 static struct bts_source bts_ds_source = {
 	.id		= BTS_SOURCE_DS,
-	.get		= ds_claim_bts,
+	.get		= bts_ds_get,
 	.put		= bts_ds_put,
 	.pause		= bts_ds_pause,
 	.resume		= bts_ds_resume,
