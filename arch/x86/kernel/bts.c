@@ -266,11 +266,10 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	bool paused = bts_source->pause();
 
-	if (paused) {
+	if (paused)
 		bts_mark_all(cpu, BTS_TASK_DEPARTS, prev);
-	} else {
+	else
 		bts_disown();
-	}
 
 	cpu->owner = next->thread.bts ?: &bts_nobody;
 	cpu->idle = is_idle_task(next);

@@ -4,13 +4,13 @@
  * space, /sys/module/ds_test/parameters/claim: write 1 to hold a claim and mark
  * the store, 2 to hold it and record, 0 to give it back.
  */
+#include <linux/cpufeature.h>
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
 #include <asm/cpu_entry_area.h>
-#include <asm/cpufeature.h>
 #include <asm/debugctl.h>
 #include <asm/ds.h>
 #include <asm/intel_ds.h>
@@ -402,6 +402,7 @@ static struct kunit_suite ds_suite = {
 	.exit		= ds_test_exit,
 	.test_cases	= ds_cases,
 };
+
 kunit_test_suite(ds_suite);
 
 /*

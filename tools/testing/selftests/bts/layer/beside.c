@@ -23,7 +23,8 @@ static const struct {
 	u64 period;
 	u64 branches;
 } rivals[] = {
-	{ "perf's BTS, by the core PMU", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1, 0 },
+	{ "perf's BTS, by the core PMU", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 1, 0 },
 	{ "intel_bts", ~0u, 0, 0, 0 },
 	{ "a branch stack", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 100000,
 	  PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY },
@@ -36,7 +37,7 @@ static int open_event(u32 type, u64 config, u64 period, u64 branches)
 		.size = sizeof(attr),
 		.config = config,
 		.sample_period = period,
-		.sample_type = branches ? PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK : PERF_SAMPLE_IP,
+		.sample_type = PERF_SAMPLE_IP | (branches ? PERF_SAMPLE_BRANCH_STACK : 0),
 		.branch_sample_type = branches,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

@@ -201,6 +201,7 @@ static void test_flight(void)
 {
 	int flight = start(LAB_CPU, 0, LAB_KERNEL | LAB_FLIGHT, RING), own, i;
 	struct records got = { }, mine = { };
+	u64 all[20];
 	long long pmis = bts_counter("pmis");
 
 	ok(is_circular(), "the flight recorder runs circular");
@@ -215,14 +216,14 @@ static void test_flight(void)
 	own = start(LAB_SELF, 0, LAB_USER, RING);
 	ok(!is_circular(), "a task that is traced ends that");
 	for (i = 0; i < 20; i++) {
+		all[i] = i;
 		run_seed(i);
 		usleep(1000);
 	}
 	lab_must(own, LAB_END, NULL);
 	ok(is_circular(), "and gives it back");
 	lab_read(own, &mine);
-	ok(has_runs(&mine, (u64[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
-				    18, 19 }, 20) && find_leak(&mine) < 0,
+	ok(has_runs(&mine, all, 20) && find_leak(&mine) < 0,
 	   "the task's trace is complete");
 	got.nr = 0;
 	lab_take(flight, &got, lab_status(flight).held);

@@ -82,7 +82,8 @@ int main(int argc, char **argv)
 	int fd;
 
 	load_lab(argv[1]);
-	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0), records + records / 2 + 200000);
+	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
+		      records + records / 2 + 200000);
 	workload_prepare();
 	ok(workload_faults(true), "workload untraced");
 	ok(run_logged(fd, records, kernel), "workload traced");

@@ -12,7 +12,7 @@
 
 /* One open file. */
 struct lab_file {
-	struct mutex mutex;
+	struct mutex mutex;	/* one request at a time */
 	struct lab_config config;
 	struct bts_context *ctx;
 	struct bts_status last;
