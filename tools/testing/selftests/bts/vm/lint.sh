@@ -111,12 +111,48 @@ lint_paths() {
 		cut -c1-160
 }
 
+# Both formatters; groff is silent about what it does without.
+lint_page() {
+	mandoc -T lint -W warning "$1"
+	groff -ww -man -T utf8 -z "$1" 2>&1
+}
+
+# A change to a page of the system is laid over that page.
+lint_page_patch() {
+	local page=$SCRATCH/man/${1#man-pages/}
+	page=${page%.*.patch}
+
+	mkdir -p "${page%/*}"
+	{ zcat "/usr/share/man/${page##*/man/}.gz" >"$page" &&
+		patch -s -d "$SCRATCH/man" -p1 -F0 <"$REPO/$1"; } || {
+		echo "$1: does not fit the page of the package manpages-dev"
+		return
+	}
+	lint_page "$page"
+}
+
 lint_man() {
 	local file
 
-	repo_files | grep -E '\.[1-8]$' | while IFS= read -r file; do
-		mandoc -T lint -W warning "$REPO/$file"
+	repo_files | grep -E '\.[1-8](\.[^./]*\.patch)?$' | while IFS= read -r file; do
+		case $file in
+		*.patch) lint_page_patch "$file" ;;
+		*) lint_page "$REPO/$file" ;;
+		esac
 	done
+}
+
+# Only what names a file of ours; other documents beside them have warnings.
+# shellcheck disable=SC2153
+lint_docs() {
+	local dirs
+
+	dirs=$(repo_files Documentation | xargs -r -n 1 dirname | sed 's|^Documentation/||' | sort -u)
+	[ -n "$dirs" ] || return 0
+	make -s -C "$PATCHED" O="$SCRATCH/docs" SPHINXDIRS="${dirs//$'\n'/ }" htmldocs \
+		>"$SCRATCH/docs.out" 2>&1 || echo "make htmldocs: $(reason_in "$SCRATCH/docs.out")"
+	repo_files Documentation arch include kernel | sed -E 's/\.[^./]*\.patch$//' |
+		grep -F -f - "$SCRATCH/docs.out" | grep -E ':[0-9]+: ' | sed "s|$PATCHED/||g" | sort -u
 }
 
 # Only debugctl.c, its header and its unit test may write DEBUGCTL. A call may span lines.
@@ -272,7 +308,7 @@ cmd_lint() {
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
-		names+=(compile kernel_doc)
+		names+=(compile kernel_doc docs)
 	fi
 	for name in "${names[@]}"; do
 		lint "$name" "lint_$name"
