@@ -159,7 +159,8 @@ static u32 bts_room(const struct bts_context *ctx)
 	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
 }
 
-static u32 bts_least_room(const struct bts_cpu *cpu)
+/* Not inlined, as every switch comes by and few need it. */
+static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 {
 	const struct bts_context *ctx;
 	u32 room = U32_MAX;
@@ -219,9 +220,6 @@ static void bts_mark_all(struct bts_cpu *cpu, u64 qualifier, struct task_struct 
 {
 	struct bts_context *ctx;
 
-	if (likely(!((cpu->owner->flags | cpu->flags) & BTS_SCHED)))
-		return;
-
 	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
 		if (ctx->attr.flags & BTS_SCHED)
 			bts_mark(ctx, qualifier, task);
@@ -230,6 +228,13 @@ static void bts_mark_all(struct bts_cpu *cpu, u64 qualifier, struct task_struct 
 		if (ctx->attr.flags & BTS_SCHED && bts_awake(cpu, ctx))
 			bts_mark(ctx, qualifier, task);
 	}
+}
+
+static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u64 qualifier,
+					    struct task_struct *task)
+{
+	if (unlikely((cpu->owner->flags | cpu->flags) & BTS_SCHED))
+		bts_mark_all(cpu, qualifier, task);
 }
 
 /* After a ->pause() that came true. */
@@ -267,17 +272,19 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	bool paused = bts_source->pause();
 
 	if (paused)
-		bts_mark_all(cpu, BTS_TASK_DEPARTS, prev);
+		bts_mark_switch(cpu, BTS_TASK_DEPARTS, prev);
 	else
 		bts_disown();
 
 	cpu->owner = next->thread.bts ?: &bts_nobody;
 	cpu->idle = is_idle_task(next);
 
-	if (paused) {
-		bts_mark_all(cpu, BTS_TASK_ARRIVES, next);
-		bts_resume();
-	}
+	/* Nobody here who wants anything: leave the source at rest. */
+	if (!paused || (cpu->owner == &bts_nobody && list_empty(&cpu->contexts)))
+		return;
+
+	bts_mark_switch(cpu, BTS_TASK_ARRIVES, next);
+	bts_resume();
 }
 
 /* Run @info, a bts_call, on this CPU, with its source at rest. */

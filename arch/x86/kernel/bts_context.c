@@ -182,20 +182,36 @@ static void bts_task_update(struct bts_task *owner)
 		owner->flags |= ctx->attr.flags;
 }
 
+/*
+ * A switch that comes by takes what thread.bts points to for the owner, be it
+ * only because its CPU is traced. So that changes where the list does, and not
+ * when the memory comes and goes.
+ */
+
 static void bts_task_link(struct bts_call *call)
 {
-	struct bts_task *owner = call->ctx->task->thread.bts;
+	struct task_struct *task = call->ctx->task;
+	struct bts_task *owner = call->owner;
 
 	list_add_tail(&call->ctx->node, &owner->contexts);
 	bts_task_update(owner);
-	set_tsk_thread_flag(call->ctx->task, TIF_BTS);
-	if (call->ctx->task != current)
+	task->thread.bts = owner;
+	set_tsk_thread_flag(task, TIF_BTS);
+	if (task != current)
 		return;
 
 	/* What is frozen is from before this trace began. */
 	this_cpu_write(bts_cpu.owner, owner);
 	if (!call->paused)
 		bts_disown();
+}
+
+static void bts_task_disown(struct task_struct *task)
+{
+	clear_tsk_thread_flag(task, TIF_BTS);
+	task->thread.bts = NULL;
+	if (task == current)
+		this_cpu_write(bts_cpu.owner, &bts_nobody);
 }
 
 static void bts_task_unlink(struct bts_call *call)
@@ -205,42 +221,32 @@ static void bts_task_unlink(struct bts_call *call)
 
 	list_del_init(&call->ctx->node);
 	bts_task_update(owner);
-	if (!list_empty(&owner->contexts))
-		return;
-
-	clear_tsk_thread_flag(task, TIF_BTS);
-	if (task == current)
-		this_cpu_write(bts_cpu.owner, &bts_nobody);
+	if (list_empty(&owner->contexts))
+		bts_task_disown(task);
 }
 
-static void bts_task_put(struct task_struct *task)
+static void bts_task_put(struct bts_task *owner)
 {
-	struct bts_task *owner = task->thread.bts;
-
-	if (owner && list_empty(&owner->contexts)) {
-		task->thread.bts = NULL;
+	if (owner && list_empty(&owner->contexts))
 		kfree(owner);
-	}
 }
 
 static int bts_task_add(struct task_struct *task, struct bts_context *ctx)
 {
-	struct bts_call call = { .func = bts_task_link };
-	struct bts_task *owner;
+	struct bts_call call = { .func = bts_task_link, .owner = task->thread.bts };
 	int err;
 
-	if (!task->thread.bts) {
-		owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
-		if (!owner)
+	if (!call.owner) {
+		call.owner = kzalloc(sizeof(*call.owner), GFP_KERNEL_ACCOUNT);
+		if (!call.owner)
 			return -ENOMEM;
-		INIT_LIST_HEAD(&owner->contexts);
-		task->thread.bts = owner;
+		INIT_LIST_HEAD(&call.owner->contexts);
 	}
 
 	ctx->task = task;
 	err = bts_call_locked(ctx, &call);
 	if (err)
-		bts_task_put(task);
+		bts_task_put(call.owner);
 
 	return err;
 }
@@ -382,17 +388,19 @@ static int bts_unlink(struct bts_context *ctx)
 		.func = ctx->cpu >= 0 ? bts_cpu_unlink : bts_task_unlink,
 	};
 	struct task_struct *task = ctx->task;
+	struct bts_task *owner;
 	int err;
 
 	if (ctx->cpu < 0 && !task)
 		return 0;
 
+	owner = task ? task->thread.bts : NULL;
 	err = bts_call_locked(ctx, &call);
 	if (err)
 		return err;
 
 	if (task)
-		bts_task_put(task);
+		bts_task_put(owner);
 	else if (!(ctx->attr.flags & BTS_FLIGHT))
 		static_branch_dec_cpuslocked(&bts_cpus_traced);
 
@@ -431,7 +439,7 @@ EXPORT_SYMBOL_GPL(bts_destroy);
 
 static void bts_exit_unlink(struct bts_call *call)
 {
-	this_cpu_write(bts_cpu.owner, &bts_nobody);
+	bts_task_disown(current);
 }
 
 /**
@@ -453,7 +461,8 @@ void bts_exit(struct task_struct *task)
 	guard(mutex)(&bts_mutex);
 	if (task == current)
 		bts_call_here(&call);
-	clear_tsk_thread_flag(task, TIF_BTS);
+	else
+		bts_task_disown(task);
 
 	list_for_each_entry_safe(ctx, tmp, &owner->contexts, node) {
 		list_del_init(&ctx->node);
@@ -461,7 +470,7 @@ void bts_exit(struct task_struct *task)
 		smp_store_release(&ctx->task, NULL);
 		bts_source_put();
 	}
-	bts_task_put(task);
+	kfree(owner);
 }
 
 static void bts_exec_mark(struct bts_call *call)

@@ -88,12 +88,12 @@ static void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 /* One of the three words of the record at @at. */
 static u64 bts_ds_word(const void *at, unsigned int nr)
 {
-	return ds_word(at, nr, ds_layout.field);
+	return ds_word(at, nr, ds_field_size());
 }
 
 static u32 bts_ds_records(const void *from, const void *to)
 {
-	return to > from ? (to - from) / ds_layout.record : 0;
+	return to > from ? (to - from) / ds_record_size() : 0;
 }
 
 /* Has the hardware asked for an interrupt, or would it if it could? */
@@ -113,7 +113,7 @@ static void bts_ds_deliver_narrow(const void *at, u32 n)
 			chunk[i].from = bts_ds_word(at, 0);
 			chunk[i].to = bts_ds_word(at, 1);
 			chunk[i].flags = bts_ds_word(at, 2);
-			at += ds_layout.record;
+			at += ds_record_size();
 		}
 		bts_deliver(chunk, i);
 		n -= i;
@@ -126,7 +126,7 @@ static void bts_ds_deliver(const void *from, const void *to)
 
 	if (!n)
 		return;
-	if (ds_layout.record == sizeof(struct bts_raw))
+	if (ds_record_size() == sizeof(struct bts_raw))
 		bts_deliver(from, n);
 	else
 		bts_ds_deliver_narrow(from, n);
@@ -138,7 +138,7 @@ static void bts_ds_deliver(const void *from, const void *to)
  */
 static void *bts_ds_last(const struct bts_ds *d)
 {
-	return bts_ds_pos(d, DS_MAXIMUM) - ds_layout.record;
+	return bts_ds_pos(d, DS_MAXIMUM) - ds_record_size();
 }
 
 static void bts_ds_drain_circular(const struct bts_ds *d)
@@ -198,6 +198,7 @@ static bool bts_ds_pause(void)
 	barrier();
 	ds_bts_write(0);
 	bts_ds_drain(d);
+	WRITE_ONCE(d->state, BTS_DS_OFF);
 
 	return true;
 }
@@ -205,12 +206,11 @@ static bool bts_ds_pause(void)
 /* Set up the positions for @want and return what goes into DEBUGCTL. */
 static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 {
-	void *base = bts_ds_pos(d, DS_BASE);
-	u32 nr = bts_ds_records(base, bts_ds_pos(d, DS_MAXIMUM));
+	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
 	u32 first = want->room;
 
-	if (boot_cpu_has(X86_FEATURE_DSCPL)) {
+	if (cpu_feature_enabled(X86_FEATURE_DSCPL)) {
 		if (!(want->flags & BTS_KERNEL))
 			bits |= DEBUGCTLMSR_BTS_OFF_OS;
 		if (!(want->flags & BTS_USER))
@@ -219,9 +219,9 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	if (!(bits & DEBUGCTLMSR_BTS_OFF_OS))
 		first = max3(first, d->patience, (u32)BTS_DS_PATIENCE);
 
-	d->circular = want->flags & BTS_FLIGHT || !boot_cpu_has(X86_FEATURE_APIC);
+	d->circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
 	if (d->circular) {
-		memset(bts_ds_last(d), 0, ds_layout.record);
+		memset(bts_ds_last(d), 0, ds_record_size());
 		first = nr + 1;		/* never */
 	} else {
 		bits |= DEBUGCTLMSR_BTINT;
@@ -229,7 +229,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	}
 
 	ds_write(d->store, DS_BTS, DS_THRESHOLD,
-		 (unsigned long)base + (u64)first * ds_layout.record);
+		 ds_read(d->store, DS_BTS, DS_BASE) + (u64)first * ds_record_size());
 
 	return bits;
 }

@@ -75,7 +75,8 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
  * @ret:	what came of it
  * @paused:	the source is at rest; if not, it is frozen, or the context is not
  *		live on this CPU
- * @seq:	the rest is for @func
+ * @owner:	the rest is for @func
+ * @seq:	likewise
  * @end:	likewise
  * @n:		likewise
  * @run:	likewise
@@ -87,6 +88,7 @@ struct bts_call {
 	void				(*func)(struct bts_call *call);
 	int				ret;
 	bool				paused;
+	struct bts_task			*owner;
 	u64				seq;
 	u64				end;
 	u32				n;

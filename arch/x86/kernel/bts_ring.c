@@ -196,6 +196,8 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 	struct bts_record *start = ring->rec + ring->pos, *out = start;
 	const struct bts_raw *end = in + n, *last = end - 1;
 	const u64 limit = bts_fast_limit(ring->flags);
+	/* A user's ring: what arrives below it came back from the kernel. */
+	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	while (in != end) {
 		while (in < last && bts_copy_two(out, in[0], in[1], limit)) {
@@ -206,6 +208,8 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 			break;
 		if ((in->from | in->to) < limit)
 			bts_branch(out++, BTS_BRANCH, in->from, in->to);
+		else if (in->to < leave)
+			bts_branch(out++, BTS_LEAVE, 0, in->to);
 		else
 			out += bts_sort(ring, out, in, more || in != last);
 		in++;
@@ -260,7 +264,8 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 		ring->away = false;
 		bts_ring_first(ring, in);
 	}
-	bts_ring_settle(ring);
+	if (unlikely(ring->unmarked || ring->gap))
+		bts_ring_settle(ring);
 
 	while (n) {
 		u32 chunk = min(n, bts_ring_room(ring));
@@ -288,7 +293,7 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
  */
 void bts_ring_settle(struct bts_ring *ring)
 {
-	if (likely(!ring->unmarked && !ring->gap))
+	if (!ring->unmarked && !ring->gap)
 		return;
 	if (!bts_ring_room(ring))
 		return;

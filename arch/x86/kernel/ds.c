@@ -141,16 +141,20 @@ unsigned long ds_area(void)
 	return (unsigned long)ds_store(smp_processor_id());
 }
 
+static u64 ds_bts_wanted(void)
+{
+	return this_cpu_read(ds_cpu.held) ? 0 : this_cpu_read(ds_cpu.bts);
+}
+
 /* An NMI may change what is wanted after it was read: look again. */
 static void ds_bts_apply(void)
 {
-	struct ds_cpu *dc = this_cpu_ptr(&ds_cpu);
 	u64 bits;
 
 	do {
-		bits = READ_ONCE(dc->held) ? 0 : READ_ONCE(dc->bts);
+		bits = ds_bts_wanted();
 		debugctl_write_field(DEBUGCTL_BTS, bits);
-	} while (bits != (READ_ONCE(dc->held) ? 0 : READ_ONCE(dc->bts)));
+	} while (unlikely(bits != ds_bts_wanted()));
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 
 #include <asm/cpu_entry_area.h>
@@ -135,6 +136,13 @@ static void need_bts(struct kunit *test)
 		kunit_skip(test, "no BTS on this machine");
 }
 
+static bool area_here(void)
+{
+	guard(preempt)();
+
+	return ds_area();
+}
+
 static void expect_area(struct kunit *test, bool loaded)
 {
 	unsigned int cpu;
@@ -164,7 +172,7 @@ static void expect_default(struct kunit *test)
 
 static void test_references(struct kunit *test)
 {
-	bool before = ds_area();
+	bool before = area_here();
 
 	need_bts(test);
 
@@ -219,7 +227,7 @@ static void expect_pebs(struct kunit *test, size_t size, size_t record)
 
 static void test_halves(struct kunit *test)
 {
-	bool before = ds_area();
+	bool before = area_here();
 
 	need_bts(test);
 	if (!have_pebs(test)) {
@@ -256,7 +264,7 @@ static void test_pebs_geometry(struct kunit *test)
 
 static void test_claim(struct kunit *test)
 {
-	bool before = ds_area();
+	bool before = area_here();
 
 	if (!ds_has(DS_BTS)) {
 		KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EOPNOTSUPP);

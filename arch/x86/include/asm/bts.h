@@ -108,7 +108,7 @@ struct bts_want {
  * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
  *		there through bts_deliver(); false if it is frozen and stays so
  * @resume:	record what bts_want() says on this CPU again; false if that is not
- *		possible now
+ *		possible now. Where nothing is wanted it may be left out.
  * @scrub:	overwrite what is left in the buffers of this, paused, CPU
  * @freeze:	stop recording on this CPU and keep everything, in any context
  * @freeze_others: have all other CPUs do the same soon, without waiting for them

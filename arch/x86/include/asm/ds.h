@@ -66,6 +66,17 @@ void ds_resume(void);
 
 void cpu_emergency_stop_bts(void);
 
+/* A 64-bit kernel knows only stores with fields of 64 bits: so no need to look. */
+static inline unsigned int ds_field_size(void)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? sizeof(u64) : ds_layout.field;
+}
+
+static inline unsigned int ds_record_size(void)
+{
+	return 3 * ds_field_size();
+}
+
 /* Word @nr of a store or of a record, @width being a layout's @field. */
 static inline u64 ds_word(const void *p, unsigned int nr, unsigned int width)
 {
@@ -92,13 +103,13 @@ static inline unsigned int ds_word_nr(enum ds_part part, enum ds_field field)
 static inline u64 ds_read(const struct debug_store *ds, enum ds_part part,
 			  enum ds_field field)
 {
-	return ds_word(ds, ds_word_nr(part, field), ds_layout.field);
+	return ds_word(ds, ds_word_nr(part, field), ds_field_size());
 }
 
 static inline void ds_write(struct debug_store *ds, enum ds_part part,
 			    enum ds_field field, u64 val)
 {
-	ds_set_word(ds, ds_word_nr(part, field), ds_layout.field, val);
+	ds_set_word(ds, ds_word_nr(part, field), ds_field_size(), val);
 }
 
 #else /* CONFIG_CPU_SUP_INTEL */

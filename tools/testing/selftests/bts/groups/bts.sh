@@ -49,7 +49,7 @@ known_sequences() {
 
 group_bts() {
 	known_sequences
-	traced contexts-1 smp=1 -- contexts 24
+	traced contexts-1 smp=1 timeout=900 stall=400 -- contexts 24
 	traced life smp=2 -- life
 	traced life-4 smp=4 -- life
 	traced forge "$FAR" smp=2 pti=on -- forge
