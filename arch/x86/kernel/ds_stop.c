@@ -16,7 +16,7 @@
 
 #include <asm/ds.h>
 
-static void ds_stop_cpu(void *unused)
+static void ds_hold_cpu(void *unused)
 {
 	ds_bts_hold();
 }
@@ -37,7 +37,7 @@ static void ds_syscore_resume(void *unused)
 /* The other CPUs are still running, and will be parked where NMIs get in. */
 static void ds_syscore_shutdown(void *unused)
 {
-	on_each_cpu(ds_stop_cpu, NULL, 1);
+	on_each_cpu(ds_hold_cpu, NULL, 1);
 }
 
 static const struct syscore_ops ds_syscore_ops = {

@@ -162,7 +162,7 @@ static void judge(const struct lab_report *report, bool kept, unsigned int runni
 	ok(counters->steps && !counters->wrong_steps,
 	   "%lu times a task stepped itself, %lu wrong", counters->steps,
 	   counters->wrong_steps);
-	ok(counters->samples > 1000 && counters->flips > 10 && counters->monitor_nmis > 10,
+	ok(counters->samples > 100 && counters->flips > 2 && counters->monitor_nmis > 2,
 	   "%lu records, %lu flips of FREEZE_IN_SMM, %lu NMIs from the monitor",
 	   counters->samples, counters->flips, counters->monitor_nmis);
 	ok(!report->copy_differs, "copy and MSR differ in %llu observations (%#llx, %#llx)",

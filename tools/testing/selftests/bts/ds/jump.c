@@ -11,18 +11,41 @@
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
 
+#include <dirent.h>
+
 #include <linux/kexec.h>
 
 #include "store.h"
 
-#define KERNEL_DISK	"/dev/sda"
-#define INITRD_DISK	"/dev/sdb"
+/* SCSI addresses: which of them becomes sda is up to who is probed first. */
+#define KERNEL_DISK	"0:0:0:0"
+#define INITRD_DISK	"0:0:1:0"
 #define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1"
+
+static int open_disk(const char *address)
+{
+	char path[300];
+	struct dirent *entry;
+	DIR *dir;
+	int fd = -1;
+
+	snprintf(path, sizeof(path), "/sys/class/scsi_disk/%s/device/block", address);
+	dir = opendir(path);
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (dir)
+		closedir(dir);
+	return fd;
+}
 
 /* The kernel takes regular files only, that nobody can write to any more. */
 static int copy_of(const char *disk, const char *path)
 {
-	int in = open(disk, O_RDONLY | O_CLOEXEC);
+	int in = open_disk(disk);
 	int out = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	static char buf[1 << 20];
 	ssize_t n;
