@@ -26,7 +26,7 @@ static bool bts_task_settled(struct task_struct *task)
 {
 	unsigned int state = READ_ONCE(task->__state);
 
-	if (!(state & (TASK_NEW | __TASK_TRACED | __TASK_STOPPED)))
+	if (!(state & (TASK_NEW | __TASK_TRACED | __TASK_STOPPED | TASK_FROZEN)))
 		return false;
 #ifdef CONFIG_SMP
 	/* Pairs with finish_task(), which comes after the hook. */
@@ -123,7 +123,12 @@ static void bts_overflow(struct irq_work *work)
 {
 	struct bts_context *ctx = container_of(work, struct bts_context, work);
 
-	ctx->attr.overflow(ctx, ctx->attr.data);
+	void (*overflow)(struct bts_context *ctx, void *data);
+
+	/* bts_change_task() may have taken it away. */
+	overflow = READ_ONCE(ctx->attr.overflow);
+	if (overflow)
+		overflow(ctx, ctx->attr.data);
 }
 
 static void bts_free(struct bts_context *ctx)
@@ -131,6 +136,11 @@ static void bts_free(struct bts_context *ctx)
 	put_pid_ns(ctx->ns);
 	bts_ring_free(&ctx->ring);
 	kfree(ctx);
+}
+
+static bool bts_exposes(u32 flags)
+{
+	return flags & (BTS_KERNEL | BTS_ENTRY);
 }
 
 static struct bts_context *bts_alloc(const struct bts_attr *attr)
@@ -151,7 +161,8 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	INIT_LIST_HEAD(&ctx->node);
 	ctx->attr = *attr;
 	ctx->cpu = -1;
-	ctx->ns = get_pid_ns(task_active_pid_ns(current));
+	ctx->exposed = bts_exposes(attr->flags);
+	ctx->ns = get_pid_ns(attr->ns ?: task_active_pid_ns(current));
 	ctx->work = IRQ_WORK_INIT_HARD(bts_overflow);
 
 	return ctx;
@@ -332,8 +343,6 @@ static void bts_cpu_unlink(struct bts_call *call)
 
 	list_del_init(&call->ctx->node);
 	bts_cpu_update(cpu);
-	if (cpu_online(call->ctx->cpu))
-		bts_source->scrub();
 }
 
 /**
@@ -382,6 +391,76 @@ int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ct
 }
 EXPORT_SYMBOL_GPL(bts_create_cpu);
 
+static void bts_do_change(struct bts_call *call)
+{
+	struct bts_context *ctx = call->ctx;
+
+	ctx->attr.flags = call->attr->flags;
+	ctx->exposed |= bts_exposes(call->attr->flags);
+	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
+	bts_ring_change(&ctx->ring, call->attr->flags);
+	if (ctx->task)
+		bts_task_update(ctx->task->thread.bts);
+}
+
+/**
+ * bts_change_task - record something else of a task from here on
+ * @ctx: the context, a task's
+ * @attr: what is wanted now; its flags may be none at all, BTS_STOP must be as it
+ *	was; @attr->overflow counts, and what else it says does not
+ *
+ * Return: 0; -EINVAL for flags that make no sense; -EBUSY as for bts_status().
+ */
+int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
+{
+	struct bts_call call = { .func = bts_do_change, .attr = attr };
+
+	if (WARN_ON_ONCE(ctx->cpu >= 0))
+		return -EINVAL;
+	if (attr->flags & ~BTS_STOP && !bts_attr_valid(attr, BTS_TASK_FLAGS))
+		return -EINVAL;
+	if ((attr->flags ^ ctx->attr.flags) & BTS_STOP)
+		return -EINVAL;
+
+	return bts_call(ctx, &call);
+}
+
+/**
+ * bts_available - can there be any traces?
+ *
+ * Return: whether this machine has a source of records.
+ */
+bool bts_available(void)
+{
+	return bts_source;
+}
+
+static void bts_do_scrub(struct bts_call *call)
+{
+	bts_source->scrub();
+}
+
+static void bts_scrub_here(void *unused)
+{
+	struct bts_call call = { .func = bts_do_scrub };
+
+	bts_call_here(&call);
+}
+
+/*
+ * What is left in the buffers is out of bounds for user mode, but where page
+ * tables are no protection it may be read all the same.
+ */
+static void bts_scrub(const struct bts_context *ctx)
+{
+	lockdep_assert_cpus_held();
+
+	if (ctx->cpu >= 0)
+		smp_call_function_single(ctx->cpu, bts_scrub_here, NULL, 1);
+	else if (ctx->exposed)
+		on_each_cpu(bts_scrub_here, NULL, 1);
+}
+
 static int bts_unlink(struct bts_context *ctx)
 {
 	struct bts_call call = {
@@ -404,6 +483,7 @@ static int bts_unlink(struct bts_context *ctx)
 	else if (!(ctx->attr.flags & BTS_FLIGHT))
 		static_branch_dec_cpuslocked(&bts_cpus_traced);
 
+	bts_scrub(ctx);
 	bts_source_put();
 	return 0;
 }
@@ -468,6 +548,7 @@ void bts_exit(struct task_struct *task)
 		list_del_init(&ctx->node);
 		/* From here on it may be read. */
 		smp_store_release(&ctx->task, NULL);
+		bts_scrub(ctx);
 		bts_source_put();
 	}
 	kfree(owner);

@@ -24,7 +24,8 @@ struct bts_task {
  * @task:	whose it is; NULL for a CPU's or after the task is gone
  * @cpu:	or which CPU's; -1 for a task's
  * @full:	@attr.overflow has been or is about to be called
- * @ns:		where the pids in its records are to be understood
+ * @exposed:	for its sake the hardware writes down what the kernel does
+ * @ns:		@attr.ns, held
  * @work:	calls @attr.overflow
  */
 struct bts_context {
@@ -34,6 +35,7 @@ struct bts_context {
 	struct task_struct	*task;
 	int			cpu;
 	bool			full;
+	bool			exposed;
 	struct pid_namespace	*ns;
 	struct irq_work		work;
 };
@@ -82,6 +84,7 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
  * @run:	likewise
  * @rec:	likewise
  * @status:	likewise
+ * @attr:	likewise
  */
 struct bts_call {
 	struct bts_context		*ctx;
@@ -95,6 +98,7 @@ struct bts_call {
 	const struct bts_record		**run;
 	struct bts_record		*rec;
 	struct bts_status		*status;
+	const struct bts_attr		*attr;
 };
 
 void bts_call_here(void *info);

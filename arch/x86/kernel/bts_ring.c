@@ -21,6 +21,8 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/pfn.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -29,6 +31,23 @@
 #include <asm/processor.h>
 
 #include "bts_ring.h"
+
+static u32 bts_ring_size(u32 nr, u32 flags)
+{
+	return flags & BTS_STOP ? nr + BTS_RING_SKID : nr;
+}
+
+/**
+ * bts_pages - how much memory the records of a context take
+ * @nr: how many it holds
+ * @flags: of its struct bts_attr
+ *
+ * Return: the number of pages.
+ */
+unsigned long bts_pages(u32 nr, u32 flags)
+{
+	return PFN_UP(array_size(bts_ring_size(nr, flags), sizeof(struct bts_record)));
+}
 
 /**
  * bts_ring_init - give a ring its memory
@@ -47,13 +66,23 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
 
 	memset(ring, 0, sizeof(*ring));
 	ring->nr = nr;
-	ring->size = flags & BTS_STOP ? nr + BTS_RING_SKID : nr;
-	ring->flags = flags;
-	/* Whoever sets up a trace is in the kernel. */
-	ring->away = !(flags & BTS_KERNEL);
+	ring->size = bts_ring_size(nr, flags);
+	bts_ring_change(ring, flags);
 	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT);
 
 	return ring->rec ? 0 : -ENOMEM;
+}
+
+/**
+ * bts_ring_change - sort by other flags from here on
+ * @ring: the ring
+ * @flags: like those of bts_ring_init(), BTS_STOP as it is
+ */
+void bts_ring_change(struct bts_ring *ring, u32 flags)
+{
+	ring->flags = flags;
+	/* Whose trace is set up is in the kernel. */
+	ring->away = !(flags & BTS_KERNEL);
 }
 
 /**

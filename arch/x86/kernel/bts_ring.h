@@ -53,6 +53,7 @@ struct bts_ring {
 };
 
 int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags);
+void bts_ring_change(struct bts_ring *ring, u32 flags);
 void bts_ring_free(struct bts_ring *ring);
 
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n);

@@ -30,6 +30,7 @@
 #define BTS_ERRATUM_FROM_CPL	BIT(1)	/* 'from' may be wrong where the CPL changes */
 
 struct bts_context;
+struct pid_namespace;
 struct task_struct;
 
 /**
@@ -48,6 +49,7 @@ struct bts_raw {
  * struct bts_attr - what a new context is to be
  * @flags:	BTS_USER to BTS_FLIGHT
  * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
+ * @ns:		where the pids in its records are to be understood; NULL for current's
  * @overflow:	if not NULL, called when it is full, in hard interrupt context on
  *		the CPU where that happened, once until something was read
  * @data:	for @overflow
@@ -58,6 +60,7 @@ struct bts_raw {
 struct bts_attr {
 	u32	flags;
 	u32	nr;
+	struct pid_namespace *ns;
 	void	(*overflow)(struct bts_context *ctx, void *data);
 	void	*data;
 };
@@ -135,7 +138,10 @@ DECLARE_STATIC_KEY_FALSE(bts_cpus_traced);
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp);
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp);
+int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr);
 int bts_destroy(struct bts_context *ctx);
+unsigned long bts_pages(u32 nr, u32 flags);
+bool bts_available(void);
 int bts_status(struct bts_context *ctx, struct bts_status *status);
 int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n);
 int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec);

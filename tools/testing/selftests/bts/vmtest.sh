@@ -31,6 +31,7 @@ usage() {
 	usage: vmtest.sh [COMMAND] [OPTION...]
 
 	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
+	  demo              a crash, and the branches that led to it
 	  measure           the table of figures
 	  shell             an interactive guest
 	  build             kernel, emulator and programs, without a test
@@ -241,6 +242,7 @@ main() {
 	ARGUMENTS=("${ARGUMENTS[@]:1}")
 	case $name in
 	test) cmd_test "${ARGUMENTS[@]}" ;;
+	demo) plain demo && cmd_demo ;;
 	measure) cmd_measure "${ARGUMENTS[@]}" ;;
 	lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
 	shell) plain shell && cmd_shell ;;

@@ -15,18 +15,6 @@
 
 static int lab_fd = -1;
 
-void give_up(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("Bail out! ");
-	vprintf(fmt, ap);
-	printf(": %s\n", strerror(errno));
-	va_end(ap);
-	exit(1);
-}
-
 void pin_to(int cpu)
 {
 	cpu_set_t set;

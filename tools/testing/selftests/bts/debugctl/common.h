@@ -21,9 +21,6 @@ struct branch_event {
 	size_t size;
 };
 
-/* A test that cannot go on: says why and ends the program. */
-__attribute__((format(printf, 1, 2), noreturn)) void give_up(const char *fmt, ...);
-
 void pin_to(int cpu);
 pid_t start_traced(void (*run)(void *), void *arg);
 void wait_stop(pid_t pid, int signal);

@@ -77,6 +77,21 @@ static inline int finish(void)
 	return ktap.failed || !ktap.run;
 }
 
+/* A test that cannot go on: says why and ends the program. */
+__attribute__((format(printf, 1, 2), noreturn))
+static inline void give_up(const char *fmt, ...)
+{
+	int err = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("Bail out! ");
+	vprintf(fmt, ap);
+	printf(": %s\n", strerror(err));
+	va_end(ap);
+	exit(1);
+}
+
 /* A serial port passes bytes only when its line discipline is told so. */
 static inline int open_port(const char *path)
 {

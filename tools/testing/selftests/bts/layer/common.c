@@ -13,18 +13,6 @@
 #define LAB_DEVICE	"/dev/bts_lab"
 #define CHUNK		4096
 
-void give_up(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("Bail out! ");
-	vprintf(fmt, ap);
-	printf(": %s\n", strerror(errno));
-	va_end(ap);
-	exit(1);
-}
-
 static void put_number(const char *path, const char *number)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

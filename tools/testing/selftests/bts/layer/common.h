@@ -29,9 +29,6 @@ struct records {
 	size_t room;
 };
 
-__attribute__((format(printf, 1, 2), noreturn))
-void give_up(const char *fmt, ...);
-
 void load_lab(const char *path);
 int nr_cpus(void);
 void pin_to(int cpu);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _ASM_X86_PTRACE_BTS_H
+#define _ASM_X86_PTRACE_BTS_H
+
+#include <linux/errno.h>
+
+#include <uapi/asm/ptrace_bts.h>
+
+struct task_struct;
+
+#ifdef CONFIG_X86_PTRACE_BTS
+
+long ptrace_bts_request(struct task_struct *child, long request, unsigned long addr,
+			unsigned long data);
+void ptrace_bts_fork(struct task_struct *child);
+void ptrace_bts_start_child(void);
+void ptrace_bts_release_task(struct task_struct *child);
+
+#else
+
+static inline long ptrace_bts_request(struct task_struct *child, long request,
+				      unsigned long addr, unsigned long data)
+{
+	return -EIO;
+}
+
+static inline void ptrace_bts_fork(struct task_struct *child) { }
+static inline void ptrace_bts_start_child(void) { }
+static inline void ptrace_bts_release_task(struct task_struct *child) { }
+
+#endif /* CONFIG_X86_PTRACE_BTS */
+#endif /* _ASM_X86_PTRACE_BTS_H */

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# ptrace: PTRACE_BTS_*: what a debugger reads of its tracee
+# shellcheck shell=bash
+
+# asked CASE [KEY=VALUE...] -- PROG [ARG...]
+asked() {
+	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
+}
+
+# Tracers of each ABI.
+requests() {
+	local rule
+
+	for rule in after before either; do
+		asked "requests-$rule" cpl="$rule" -- requests
+	done
+	asked requests-32 pti=on -- requests_32
+	asked requests-x32 pti=on smp=2 -- requests_x32
+	asked requests-nopti pti=off smp=4 -- requests
+}
+
+lossless() {
+	asked lossless smp=2 -- lossless 300000 65536
+	asked lossless-small pti=on -- lossless 60000 240
+	# SIGTRAP, and a signal that cannot be blocked
+	asked lossless-trap pti=off cpl=before -- lossless 60000 4096 5
+	asked lossless-stop cpl=either -- lossless 60000 4096 19
+}
+
+lifetime() {
+	asked orphans smp=2 -- orphans
+	asked inherit smp=2 -- inherit
+}
+
+group_ptrace() {
+	requests
+	lossless
+	lifetime
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+# ptracelong (slow): the same as ptrace at length, and before the oracle
+# shellcheck shell=bash
+
+# shellcheck source=ptrace.sh
+. "$B/groups/ptrace.sh"
+# shellcheck source=bench.sh
+. "$B/groups/bench.sh"
+
+# Every branch of busybox, judged by what the emulator executed. The ways back
+# from the kernel have lost one side: they are left out.
+real_program() {
+	local before=$FAILED
+
+	asked busybox "${WINDOW[@]}" mem=1024 tools=busybox timeout=3000 stall=1500 -- \
+		busy 500000 /usr/bin/busybox awk \
+		'BEGIN { for (i = 0; i < 1500; i++) s = s i % 7; print length(s) }'
+	if consult --elf "$(readlink -f "$(command -v busybox)")" --user-addresses \
+		--need branches=500000,loop,jcc,jmp,call,ret,indirect,syscall &&
+	   grep -q equal "$CASE_DIR/oracle"; then
+		pass busybox.oracle
+		report "       $(tail -n 1 "$CASE_DIR/oracle")"
+	else
+		fail busybox.oracle "$(tail -n +2 "$CASE_DIR/oracle" | head -n 1) (see $CASE_DIR/oracle)"
+	fi
+	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
+}
+
+group_ptracelong() {
+	asked lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
+	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
+	# the tracer must look for its child among 10,000
+	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
+	real_program
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program with a bug: a name that is too long for its field runs over into the
+ * pointer behind it, and the program goes where no code is. Its stack does not
+ * tell how it got there.
+ */
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	char name[8];
+	void (*run)(const char *arg);
+};
+
+__attribute__((noinline))
+static void greet(const char *arg)
+{
+	printf("hello, %s\n", arg);
+}
+
+static struct command command = { "greet", greet };
+
+__attribute__((noinline))
+static void rename_command(struct command *cmd, const char *name)
+{
+	char *p = cmd->name;
+
+	/* no bound */
+	do {
+		*(volatile char *)p++ = *name;
+	} while (*name++);
+}
+
+__attribute__((noinline))
+static int execute(const struct command *cmd, const char *arg)
+{
+	cmd->run(arg);
+	return 0;
+}
+
+int main(void)
+{
+	int ret = execute(&command, "world");
+
+	rename_command(&command, "welcome-7777");
+	return ret + execute(&command, "world");
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the programs of group ptrace share: a tracee, and its branch trace. */
+#ifndef BTS_PTRACE_COMMON_H
+#define BTS_PTRACE_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+
+#include <asm/ptrace_bts.h>
+
+#include "../guest/guest.h"
+
+#define TRACE		PTRACE_BTS_F_TRACE
+#define SCHED		PTRACE_BTS_F_SCHED
+#define SIGNAL		PTRACE_BTS_F_SIGNAL
+#define ALLOC		PTRACE_BTS_F_ALLOC
+#define KERNEL		PTRACE_BTS_F_KERNEL
+#define STOP_FULL	PTRACE_BTS_F_STOP_FULL
+#define INHERIT		PTRACE_BTS_F_INHERIT
+#define ENTRY		PTRACE_BTS_F_ENTRY
+
+/* Below it ends what user mode may have, in each ABI. */
+#define USER_END	0x7ffffffff000ull
+
+#define RECORDS(n)	((n) * (unsigned int)sizeof(struct bts_record))
+
+struct trace {
+	struct bts_record *rec;
+	size_t nr;
+	size_t room;
+};
+
+void *shared_memory(size_t size);
+void write_file(const char *path, const char *text);
+
+/* A request: its result, or -errno. */
+int bts(int request, pid_t pid, void *addr, unsigned long data);
+int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
+struct ptrace_bts_status bts_status(pid_t pid);
+
+/* Appends all that there is, in pieces of at most @piece records. */
+void trace_drain(pid_t pid, struct trace *out, size_t piece);
+void trace_free(struct trace *t);
+size_t trace_count(const struct trace *t, uint64_t qualifier);
+/* The first record that shows what user mode must not see, or -1 */
+long trace_leak(const struct trace *t);
+void trace_print(const struct trace *t, size_t at);
+
+/* A child that stops itself, and whenever it goes on does what it is told to. */
+struct tracee {
+	pid_t pid;
+	struct order *order;
+};
+
+struct tracee tracee_new(void);
+/* Let it do @what; returns when it has stopped itself again. */
+void tracee_do(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
+/* Only start that; other stops are the caller's. */
+void tracee_begin(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
+void tracee_end(const struct tracee *t);
+/* Continue with @signal, wait for the next stop or the end; waitpid()'s status. */
+int tracee_continue(pid_t pid, int signal);
+bool stopped_by(int status, int signal);
+
+/* @n - 1 branches from known_site to known_loop */
+void known_work(unsigned long n);
+extern const char known_loop[], known_site[];
+/* How many of known_work()'s are in a row, but for interrupts; 0 if they are not */
+size_t known_in_row(const struct trace *t);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For vmtest.sh demo: a program that jumps through a bad pointer, and how it got
+ * there; then the same to a user whom perf refuses.
+ */
+#include <grp.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		give_up("%s", path);
+	close(fd);
+}
+
+static void show(const char *path)
+{
+	char line[128] = "?\n";
+	FILE *f = fopen(path, "r");
+
+	if (f && !fgets(line, sizeof(line), f))
+		strcpy(line, "?\n");
+	if (f)
+		fclose(f);
+	printf("$ cat %s\n%s", path, line);
+}
+
+/* What gdb's btrace would ask for. */
+static bool perf_refuses(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	errno = 0;
+	syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	printf("perf_event_open(branches, period 1, user mode): %s\n", strerror(errno));
+	return errno;
+}
+
+static bool example(const char *number)
+{
+	int status = -1;
+	pid_t pid;
+
+	printf("$ example -n %s badjump\n", number);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		execl("/bt/example", "example", "-n", number, "/bt/badjump", NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 128 + 11;
+}
+
+int main(void)
+{
+	bool good;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	good = example("20");
+
+	puts("\nThe same where perf refuses:");
+	put("/proc/sys/kernel/perf_event_paranoid", "4");
+	show("/proc/sys/kernel/perf_event_paranoid");
+	show("/sys/devices/system/cpu/vulnerabilities/meltdown");
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		give_up("cannot become nobody");
+	printf("$ id -u\n%d\n", getuid());
+	good &= perf_refuses();
+	good &= example("8");
+	return !good;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Children of a traced task: with INHERIT, those that the same tracer gets have
+ * a trace of their own from their first instruction on; nobody else has one.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "common.h"
+
+#define ROOM	3000
+#define WORK	300
+#define THREADS	16
+
+extern const char fork_back[];
+
+/* fork(), and a label where both come back. */
+__attribute__((noinline, noclone))
+static long fork_here(void)
+{
+	long ret;
+
+	asm volatile("syscall\n"
+		     ".globl fork_back\n"
+		     "fork_back:"
+		     : "=a" (ret) : "0" (57) : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Each generation works more than the one before. */
+static void fork_twice(unsigned long unused)
+{
+	(void)unused;
+	if (fork_here())
+		return;
+	known_work(WORK);
+	if (fork_here())
+		_exit(0);
+	known_work(2 * WORK);
+	_exit(0);
+}
+
+static void *thread(void *arg)
+{
+	known_work(WORK + (unsigned long)arg);
+	return NULL;
+}
+
+static void many_threads(unsigned long unused)
+{
+	pthread_t threads[THREADS];
+	unsigned long i;
+
+	(void)unused;
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)i);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* A child at its first stop. */
+static bool starts_well(pid_t pid, uint32_t flags)
+{
+	struct ptrace_bts_status status;
+
+	if (bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)))
+		return false;
+	return status.flags == flags && status.size == RECORDS(ROOM) &&
+	       (flags & SCHED || !status.held);
+}
+
+/*
+ * Let @leader do @what with all its children, until it stops itself again; what
+ * each child had executed when it ended goes to @ended. Returns their number,
+ * or -1 if one had no trace at first.
+ */
+static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsigned long),
+		  struct trace *ended, int max)
+{
+	pid_t seen[THREADS + 2];
+	int nr = 0, alive = 0, status, i;
+	bool back = false, good = true;
+	pid_t pid;
+
+	tracee_begin(leader, what, 0);
+	ptrace(PTRACE_CONT, leader->pid, 0, 0);
+	while (alive || !back) {
+		int signal = 0;
+
+		pid = waitpid(-1, &status, __WALL);
+		if (pid < 0)
+			give_up("waitpid");
+		for (i = 0; i < nr && seen[i] != pid; i++)
+			;
+		if (!WIFSTOPPED(status)) {
+			alive--;
+			continue;
+		}
+		if (pid == leader->pid && stopped_by(status, SIGSTOP)) {
+			back = true;
+			continue;
+		}
+		if (pid != leader->pid && i == nr) {
+			if (nr == max)
+				give_up("more than %d children", max);
+			seen[nr++] = pid;
+			alive++;
+			good &= starts_well(pid, flags);
+		} else if (status >> 16 == PTRACE_EVENT_EXIT) {
+			trace_drain(pid, &ended[i], ROOM);
+		} else if (!(status >> 16)) {
+			signal = WSTOPSIG(status) == SIGCHLD ? SIGCHLD : 0;
+		}
+		ptrace(PTRACE_CONT, pid, 0, signal);
+	}
+	return good ? nr : -1;
+}
+
+static void options(const struct tracee *t, long more)
+{
+	if (ptrace(PTRACE_SETOPTIONS, t->pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT | more))
+		give_up("PTRACE_SETOPTIONS");
+}
+
+static void must_config(const struct tracee *t, uint32_t flags)
+{
+	if (bts_config(t->pid, flags | ALLOC, RECORDS(ROOM), 0))
+		give_up("PTRACE_BTS_CONFIG");
+}
+
+static void check_forks(const struct tracee *t)
+{
+	struct trace ended[2] = { };
+	size_t first, second;
+	int nr;
+
+	options(t, PTRACE_O_TRACEFORK);
+	must_config(t, TRACE | INHERIT);
+	nr = follow(t, TRACE | INHERIT, fork_twice, ended, 2);
+	ok(nr == 2, "child and grandchild start with an empty trace");
+	first = known_in_row(&ended[0]);
+	second = known_in_row(&ended[1]);
+	ok(first == WORK - 1 && second == 2 * WORK - 1, "each has its own branches: %zu and %zu",
+	   first, second);
+	ok(ended[0].nr && ended[0].rec[0].qualifier == BTS_LEAVE &&
+	   ended[0].rec[0].branch.to == (uintptr_t)fork_back &&
+	   ended[1].nr && ended[1].rec[0].branch.to == (uintptr_t)fork_back,
+	   "from the first instruction on");
+	ok(bts_status(t->pid).not_inherited == 0, "none went without");
+	trace_free(&ended[0]);
+	trace_free(&ended[1]);
+}
+
+static void check_threads(const struct tracee *t)
+{
+	struct trace ended[THREADS] = { };
+	unsigned long right = 0, i, k;
+	int nr;
+
+	options(t, PTRACE_O_TRACECLONE);
+	must_config(t, TRACE | SCHED | INHERIT);
+	nr = follow(t, TRACE | SCHED | INHERIT, many_threads, ended, THREADS);
+	for (i = 0; i < THREADS; i++) {
+		for (k = 0; k < THREADS; k++)
+			right += known_in_row(&ended[i]) == WORK + k - 1;
+		trace_free(&ended[i]);
+	}
+	ok(nr == THREADS && right == THREADS, "%d threads, %lu traced alone and completely", nr, right);
+}
+
+static volatile pid_t *forked;
+
+static void fork_and_wait(unsigned long unused)
+{
+	/* whose end is no signal to its parent */
+	pid_t child = syscall(SYS_clone, 0, 0, 0, 0, 0);
+
+	(void)unused;
+	while (!child)
+		pause();
+	*forked = child;
+}
+
+/* A child whose tracer is not @t's. */
+static void check_stranger(const struct tracee *t, uint32_t flags)
+{
+	int status;
+	pid_t pid;
+
+	*forked = 0;
+	options(t, 0);
+	must_config(t, flags);
+	tracee_begin(t, fork_and_wait, 0);
+	ptrace(PTRACE_CONT, t->pid, 0, 0);
+	while (!*forked)
+		usleep(100);
+	pid = *forked;
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
+		give_up("no child");
+	ok(bts(PTRACE_BTS_SIZE, pid, NULL, 0) == -ENXIO,
+	   "flags %#x: a child attached to later has no trace", flags);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	waitpid(t->pid, NULL, __WALL);
+}
+
+static int poor(void)
+{
+	struct rlimit limit = { 20 * 4096, 20 * 4096 };
+	struct trace ended[2] = { };
+	struct tracee t;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(65534) || setuid(65534) ||
+	    prctl(PR_SET_DUMPABLE, 1))
+		give_up("cannot become poor");
+	t = tracee_new();
+	options(&t, PTRACE_O_TRACEFORK);
+	must_config(&t, TRACE | INHERIT);
+	/* The exit of a child without a trace cannot be drained. */
+	ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK);
+	if (follow(&t, TRACE | INHERIT, fork_twice, ended, 2) != -1)
+		return 1;
+	return bts_status(t.pid).not_inherited != 1;
+}
+
+static void check_refusal(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(poor());
+	waitpid(pid, &status, 0);
+	ok(!status, "where there is no memory for it the tracer is told: status %#x", status);
+}
+
+int main(void)
+{
+	struct tracee t;
+
+	forked = shared_memory(sizeof(*forked));
+	t = tracee_new();
+	check_forks(&t);
+	check_threads(&t);
+	check_stranger(&t, TRACE);
+	check_stranger(&t, TRACE | INHERIT);
+	tracee_end(&t);
+	check_refusal();
+	return finish();
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A complete trace through a small ring: the tracee is stopped whenever it is
+ * full, and emptied. What comes of it is what a generator says, record for record.
+ *
+ *   lossless RECORDS BYTES [SIGNAL]	without, by PTRACE_EVENT_BTS
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../layer/common.h"
+#include "common.h"
+
+#define SEED	20260
+#define BLOCKS	500
+#define PASSES	150
+
+static size_t stops, early, late;
+
+static void one_round(unsigned long round)
+{
+	known_run(SEED + round, PASSES);
+}
+
+static bool is_overflow(pid_t pid, int status, int signal)
+{
+	siginfo_t info;
+
+	if (!signal)
+		return stopped_by(status, SIGTRAP | PTRACE_EVENT_BTS << 8);
+	if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
+		give_up("PTRACE_GETSIGINFO");
+	return info.si_signo == signal && info.si_code == SI_KERNEL && info.si_errno == ENOBUFS;
+}
+
+/* Was it stopped because the ring is full? Then it is, and not by much. */
+static bool stopped_full(pid_t pid, int status, int signal, unsigned int room)
+{
+	__u64 held;
+
+	if (!is_overflow(pid, status, signal))
+		return false;
+	held = bts_status(pid).held;
+	stops++;
+	early += held < room;
+	late += held > room + 320;
+	return true;
+}
+
+static void trace_round(const struct tracee *t, unsigned long round, int signal,
+			unsigned int room, struct trace *got)
+{
+	int status;
+
+	tracee_begin(t, one_round, round);
+	do {
+		status = tracee_continue(t->pid, 0);
+		if (!WIFSTOPPED(status))
+			give_up("the tracee has status %#x", status);
+		status = stopped_full(t->pid, status, signal, room);
+		trace_drain(t->pid, got, room);
+	} while (status);
+}
+
+/* Hardware that drops the ways back into user mode is found out once. */
+static void warm_up(const struct tracee *t)
+{
+	if (bts_config(t->pid, TRACE | ALLOC, RECORDS(1000), 0))
+		give_up("PTRACE_BTS_CONFIG");
+	tracee_do(t, known_work, 10);
+	tracee_do(t, known_work, 10);
+}
+
+int main(int argc, char **argv)
+{
+	size_t records = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000, known = 0;
+	unsigned int bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 65536;
+	int signal = argc > 3 ? atoi(argv[3]) : 0;
+	unsigned int room = bytes / sizeof(struct bts_record);
+	struct ptrace_bts_status status;
+	unsigned long round;
+	size_t wrong = 0;
+	struct tracee t;
+
+	known_program(SEED, BLOCKS);
+	t = tracee_new();
+	warm_up(&t);
+	if (bts_config(t.pid, TRACE | ALLOC | STOP_FULL | SIGNAL, bytes, signal))
+		give_up("PTRACE_BTS_CONFIG");
+	for (round = 0; known < records && !wrong; round++) {
+		struct trace got = { };
+		struct recs want = { };
+		struct records view;
+
+		trace_round(&t, round, signal, room, &got);
+		view = (struct records){ (struct lab_record *)got.rec, got.nr, got.room };
+		known_want(SEED + round, PASSES, &want);
+		wrong += !known_same(&view, &want) || trace_leak(&got) >= 0 ||
+			 trace_count(&got, BTS_LOST);
+		known += want.nr;
+		recs_free(&want);
+		trace_free(&got);
+	}
+	ok(!wrong, "%zu branches through %u bytes in %lu rounds equal the generator's",
+	   known, bytes, round);
+	status = bts_status(t.pid);
+	ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
+	ok(stops && stops >= known / (room + 320), "%zu stops, signal %d", stops, signal);
+	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
+	tracee_end(&t);
+	return finish();
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tracers and tracees that end in every order: what was charged to the tracer's
+ * user is given back, once, and nobody else sees the trace.
+ *
+ *   orphans [ROUNDS]
+ */
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "../bench/traced.h"
+#include "common.h"
+
+#define NOBODY	65534
+#define PAGES	4
+#define PAGE	4096u
+/* That many pages to the last record, and one record more */
+#define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct bts_record))
+#define EXCEEDS	(FITS + RECORDS(1))
+
+/* Lower rights, and a limit that one trace reaches. */
+static void become_nobody(void)
+{
+	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgroups(0, NULL) || setgid(NOBODY) ||
+	    setuid(NOBODY) || prctl(PR_SET_DUMPABLE, 1))
+		give_up("cannot become nobody");
+}
+
+/* In a process of that user: its exit status */
+static int as_nobody(int (*what)(void *), void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		become_nobody();
+		_exit(what(arg));
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		give_up("waitpid");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int configure_all(void *unused)
+{
+	struct tracee t = tracee_new();
+	int ret = -bts_config(t.pid, TRACE | ALLOC, FITS, 0);
+
+	(void)unused;
+	tracee_end(&t);
+	return ret;
+}
+
+/* Nothing is charged to the user any more, at the latest after a while. */
+static bool all_given_back(void)
+{
+	int tries = 200;
+
+	while (as_nobody(configure_all, NULL)) {
+		if (!tries--)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+static int limits(void *unused)
+{
+	struct tracee t = tracee_new(), other = tracee_new();
+	struct ptrace_bts_status status;
+
+	(void)unused;
+	if (bts_config(t.pid, TRACE | ALLOC, EXCEEDS, 0) != -ENOMEM)
+		return 1;
+	if (bts(PTRACE_BTS_SIZE, t.pid, NULL, 0) != -ENXIO)
+		return 2;
+	if (bts_config(t.pid, TRACE | ALLOC, FITS, 0))
+		return 3;
+	if (bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
+		return 4;
+	/* What cannot be resized stays as it is. */
+	tracee_do(&t, known_work, 100);
+	if (bts_config(t.pid, TRACE | ALLOC, EXCEEDS, 0) != -ENOMEM)
+		return 5;
+	status = bts_status(t.pid);
+	if (status.size != FITS || status.held < 99)
+		return 6;
+	if (bts_config(t.pid, ALLOC, 0, 0) || bts_config(other.pid, TRACE | ALLOC, FITS, 0))
+		return 7;
+	tracee_end(&other);
+	if (bts_config(t.pid, TRACE | ALLOC, FITS, 0))
+		return 8;
+	tracee_end(&t);
+	return 0;
+}
+
+static void check_limits(void)
+{
+	int step = as_nobody(limits, NULL);
+
+	ok(!step, "RLIMIT_MEMLOCK to the page, step %d", step);
+	ok(all_given_back(), "given back by tracees that were killed");
+}
+
+/*
+ * Tracees in the states in which their tracer may leave them
+ */
+
+static void spin(unsigned long unused)
+{
+	(void)unused;
+	for (;;)
+		known_work(1000);
+}
+
+static void sleep_on(unsigned long unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+}
+
+static void end(unsigned long unused)
+{
+	(void)unused;
+	_exit(0);
+}
+
+enum { LEAVE_RUNNING = 1, LEAVE_IN_EXIT = 2, LEAVE_ZOMBIE = 4 };
+
+static const struct state {
+	const char *name;
+	void (*what)(unsigned long arg);
+	int how;
+	bool alone;	/* it gives back without being asked */
+} states[] = {
+	{ "spins", spin, LEAVE_RUNNING, true },
+	{ "sleeps", sleep_on, LEAVE_RUNNING, false },
+	{ "is stopped", NULL, 0, true },
+	{ "is about to end", end, LEAVE_IN_EXIT, true },
+	{ "is a zombie", end, LEAVE_ZOMBIE, true },
+};
+
+/* A tracer that leaves its tracee in @state and tells its pid. */
+static void tracer(const struct state *state, volatile pid_t *pid)
+{
+	struct tracee t;
+
+	become_nobody();
+	t = tracee_new();
+	if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0) ||
+	    bts_config(t.pid, TRACE | ALLOC, FITS, 0))
+		give_up("a tracer cannot begin");
+	tracee_do(&t, known_work, 100);
+	if (state->how) {
+		siginfo_t info;
+
+		tracee_begin(&t, state->what, 0);
+		if (ptrace(PTRACE_CONT, t.pid, 0, 0))
+			give_up("PTRACE_CONT");
+		if (!(state->how & LEAVE_RUNNING))
+			waitid(P_PID, t.pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+		usleep(20000);
+	}
+	*pid = t.pid;
+	for (;;)
+		pause();
+}
+
+/* Start a tracer, have it leave its tracee in @state, and kill it. */
+static pid_t orphan(const struct state *state)
+{
+	volatile pid_t *pid = shared_memory(sizeof(*pid));
+	pid_t child, tracer_pid = fork();
+
+	if (!tracer_pid)
+		tracer(state, pid);
+	while (!*pid)
+		usleep(1000);
+	kill(tracer_pid, SIGKILL);
+	waitpid(tracer_pid, NULL, 0);
+	child = *pid;
+	munmap((void *)pid, sizeof(*pid));
+	return child;
+}
+
+static void check_orphans(const struct state *state)
+{
+	long long records;
+	pid_t pid = orphan(state);
+
+	if (!state->alone) {
+		ok(as_nobody(configure_all, NULL) == ENOMEM, "tracee %s: pays until it wakes up",
+		   state->name);
+		kill(pid, SIGCONT);
+	}
+	if (state->what == sleep_on)
+		kill(pid, SIGKILL);
+	ok(all_given_back(), "tracer dies while its tracee %s: given back", state->name);
+	usleep(20000);
+	records = bts_counter("records");
+	usleep(100000);
+	ok(records >= 0 && bts_counter("records") == records, "tracee %s: hardware is off",
+	   state->name);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) != pid && errno != ECHILD)
+		;
+}
+
+/* A tracer that comes when the first is just gone sees nothing of its trace. */
+static void check_second_tracer(const struct state *state)
+{
+	pid_t pid = orphan(state);
+	struct bts_record rec;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL) ||
+	    ptrace(PTRACE_INTERRUPT, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
+		give_up("the second tracer");
+	ok(bts(PTRACE_BTS_GET, pid, &rec, 0) == -ENXIO && bts(PTRACE_BTS_SIZE, pid, NULL, 0) == -ENXIO,
+	   "tracee %s: a second tracer finds nothing", state->name);
+	ok(bts_config(pid, TRACE | ALLOC, RECORDS(1000), 0) == 0 &&
+	   bts(PTRACE_BTS_SIZE, pid, NULL, 0) == 0, "tracee %s: and starts anew", state->name);
+	ok(all_given_back(), "tracee %s: the first one's is given back", state->name);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+}
+
+/* Both end at the same time, on two CPUs. */
+static void check_race(unsigned int rounds)
+{
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++) {
+		pid_t tracer_pid = fork();
+
+		if (!tracer_pid) {
+			struct tracee t;
+
+			become_nobody();
+			t = tracee_new();
+			/* the one before may not be through yet */
+			while (bts_config(t.pid, TRACE | ALLOC, FITS, 0) == -ENOMEM)
+				sched_yield();
+			ptrace(PTRACE_SETOPTIONS, t.pid, 0, 0);
+			tracee_begin(&t, i & 1 ? spin : end, 0);
+			ptrace(PTRACE_CONT, t.pid, 0, 0);
+			known_work(1 + i * 97 % 20000);
+			kill(t.pid, SIGKILL);
+			if (i & 2)
+				kill(getpid(), SIGKILL);
+			_exit(0);
+		}
+		waitpid(tracer_pid, NULL, 0);
+	}
+	ok(all_given_back(), "%u times both end at once", rounds);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 300;
+	size_t i;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	ok(all_given_back(), "nothing is charged at first");
+	check_limits();
+	for (i = 0; i < ARRAY_SIZE(states); i++)
+		check_orphans(&states[i]);
+	for (i = 0; i < 3; i++)
+		check_second_tracer(&states[i]);
+	check_race(rounds);
+	return finish();
+}

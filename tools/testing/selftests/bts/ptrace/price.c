@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a debugger's branch trace costs, in instructions; for measure.sh.
+ *
+ *   price capture	for each user branch, until it is in the tracer's memory
+ *   price switch	for each round trip of two processes, one of them traced
+ *   price first	for the switch-on, one branch, and the way of it to the tracer
+ */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "../measure/measure.h"
+#include "common.h"
+
+#define BRANCHES	100000u
+#define ROOM		(BRANCHES + 1000)
+#define ROUNDS		5
+#define TRIPS		2000
+
+static struct bts_record records[ROOM];
+
+/* One taken branch for three instructions. */
+static void branches(unsigned long count)
+{
+	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
+}
+
+static void must_config(pid_t pid, uint32_t flags, unsigned int room)
+{
+	int err = bts_config(pid, flags, RECORDS(room), 0);
+
+	if (err)
+		fail("PTRACE_BTS_CONFIG: %s", strerror(-err));
+}
+
+/* One round of the tracee, until its branches are here. */
+static uint64_t round_of(const struct tracee *t, unsigned long count, int *got)
+{
+	uint64_t begin = instructions();
+
+	tracee_do(t, branches, count);
+	*got = bts(PTRACE_BTS_DRAIN, t->pid, records, sizeof(records));
+	return instructions() - begin;
+}
+
+static double capture(void)
+{
+	struct tracee t = tracee_new();
+	double values[ROUNDS];
+	uint64_t plain;
+	int i, got;
+
+	must_config(t.pid, TRACE | ALLOC, ROOM);
+	/* The first round, not counted, has all page faults. */
+	for (i = -1; i < ROUNDS; i++) {
+		must_config(t.pid, 0, 0);
+		plain = round_of(&t, BRANCHES, &got);
+		if (got)
+			fail("%d records while it is paused", got);
+		must_config(t.pid, TRACE, 0);
+		values[i < 0 ? 0 : i] = ((double)round_of(&t, BRANCHES, &got) - plain) / BRANCHES;
+		if (got < (int)BRANCHES)
+			fail("%d of %u branches", got, BRANCHES);
+	}
+	tracee_end(&t);
+	return median(values, ROUNDS);
+}
+
+static double first(void)
+{
+	struct tracee t = tracee_new();
+	double values[ROUNDS];
+	uint64_t plain;
+	int i, got;
+
+	must_config(t.pid, TRACE | ALLOC, ROOM);
+	for (i = -1; i < ROUNDS; i++) {
+		must_config(t.pid, 0, 0);
+		plain = round_of(&t, 2, &got);
+		must_config(t.pid, TRACE, 0);
+		values[i < 0 ? 0 : i] = (double)round_of(&t, 2, &got) - plain;
+	}
+	tracee_end(&t);
+	return median(values, ROUNDS);
+}
+
+static double trip(const int *pipes)
+{
+	static double trips[TRIPS];
+	char c = 0;
+	int i;
+
+	for (i = -TRIPS / 10; i < TRIPS; i++) {
+		uint64_t begin = instructions();
+
+		if (write(pipes[1], &c, 1) != 1 || read(pipes[2], &c, 1) != 1)
+			fail("pipe: %s", strerror(errno));
+		if (i >= 0)
+			trips[i] = instructions() - begin;
+	}
+	return median(trips, TRIPS);
+}
+
+static void answer(const int *pipes)
+{
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(pipes[0], &c, 1) == 1 && write(pipes[3], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+static double switches(void)
+{
+	double plain, traced;
+	int pipes[4];
+	pid_t pid;
+
+	if (pipe(pipes) || pipe(pipes + 2))
+		fail("pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		answer(pipes);
+	plain = trip(pipes);
+	if (ptrace(PTRACE_SEIZE, pid, 0, 0) || ptrace(PTRACE_INTERRUPT, pid, 0, 0) ||
+	    waitpid(pid, NULL, 0) != pid)
+		fail("cannot trace: %s", strerror(errno));
+	must_config(pid, TRACE | ALLOC, 10000);
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		fail("PTRACE_CONT: %s", strerror(errno));
+	traced = trip(pipes);
+	kill(pid, SIGKILL);
+	return traced - plain;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "capture"))
+		report(capture());
+	else if (!strcmp(what, "switch"))
+		report(switches());
+	else if (!strcmp(what, "first"))
+		report(first());
+	else
+		fail("usage: price capture|switch|first");
+	return 0;
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh demo: what all of it is for, on one screen.
+
+cmd_demo() {
+	prepare build
+	GROUP=demo
+	RESULTS=$CACHE/results/demo
+	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	boot demo kernel=patched config=base pti=on -- demo >&2
+	cat "$CASE_DIR/ktap"
+	[ "$FAILED" -eq 0 ]
+}
