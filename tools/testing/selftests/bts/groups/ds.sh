@@ -11,8 +11,9 @@ ours() {
 	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
 }
 
+# What is wrong with the stock kernel does not depend on the configuration.
 stock() {
-	boot "$1" kernel=stock config="$CONFIG" "${@:2}"
+	boot "$1" kernel=stock config=base "${@:2}"
 }
 
 ds_units() {
@@ -89,7 +90,7 @@ ds_jump() {
 	local how way
 
 	for way in kexec crash; do
-		jump_boot stock "$CONFIG" "$way-stock" expect=emulator -- jump $way aux
+		jump_boot stock base "$way-stock" expect=emulator -- jump $way aux
 		for how in aux period1 claim; do
 			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how
 		done
