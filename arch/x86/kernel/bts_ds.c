@@ -141,15 +141,29 @@ static void *bts_ds_last(const struct bts_ds *d)
 	return bts_ds_pos(d, DS_MAXIMUM) - ds_record_size();
 }
 
+static void bts_ds_clear_last(const struct bts_ds *d)
+{
+	memset(bts_ds_last(d), 0, ds_record_size());
+}
+
+static bool bts_ds_wrapped(const struct bts_ds *d)
+{
+	void *last = bts_ds_last(d);
+
+	return bts_ds_word(last, 0) || bts_ds_word(last, 1);
+}
+
 static void bts_ds_drain_circular(const struct bts_ds *d)
 {
-	void *index = bts_ds_pos(d, DS_INDEX), *last = bts_ds_last(d);
+	void *index = bts_ds_pos(d, DS_INDEX);
 
-	if (bts_ds_word(last, 0) || bts_ds_word(last, 1)) {
+	if (bts_ds_wrapped(d)) {
 		bts_deliver_gap();
 		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
 	}
 	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
+	/* Frozen now, it would be handed up again. */
+	bts_ds_clear_last(d);
 }
 
 /*
@@ -221,7 +235,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 
 	d->circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
 	if (d->circular) {
-		memset(bts_ds_last(d), 0, ds_record_size());
+		bts_ds_clear_last(d);
 		first = nr + 1;		/* never */
 	} else {
 		bits |= DEBUGCTLMSR_BTINT;
@@ -294,6 +308,45 @@ static void bts_ds_freeze_others(void)
 		__apic_send_IPI(cpu, NMI_VECTOR);
 	}
 #endif
+}
+
+static bool bts_ds_frozen(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
+}
+
+static bool bts_ds_draining(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_ds.state, cpu)) == BTS_DS_BUSY;
+}
+
+static bool bts_ds_peek(int cpu, u32 newer, struct bts_raw *rec)
+{
+	const struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
+	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
+	void *index = min(bts_ds_pos(d, DS_INDEX), max), *end = index;
+	u32 nr = bts_ds_records(base, index);
+
+	if (newer >= nr) {
+		if (max == base || !d->circular || !bts_ds_wrapped(d))
+			return false;
+		newer -= nr;
+		nr = bts_ds_records(index, max);
+		end = max;
+		if (newer == nr) {
+			*rec = (struct bts_raw) { };
+			return true;
+		}
+	}
+	if (newer >= nr)
+		return false;
+
+	end -= (newer + 1) * ds_record_size();
+	rec->from = bts_ds_word(end, 0);
+	rec->to = bts_ds_word(end, 1);
+	rec->flags = bts_ds_word(end, 2);
+
+	return true;
 }
 
 static void bts_ds_scrub(void)
@@ -405,6 +458,11 @@ static struct bts_source bts_ds_source = {
 	.freeze		= bts_ds_freeze,
 	.freeze_others	= bts_ds_freeze_others,
 	.unfreeze	= bts_ds_unfreeze,
+	.frozen		= bts_ds_frozen,
+	.hold		= ds_bts_hold,
+	.release	= ds_bts_release,
+	.peek		= bts_ds_peek,
+	.draining	= bts_ds_draining,
 };
 
 /* Models whose specification updates say that some addresses are wrong. */

@@ -173,12 +173,19 @@ void ds_bts_write(u64 bits)
 /**
  * ds_bts_hold - keep BTS off on this CPU, whoever wants it
  *
- * Called with interrupts off.
+ * Called with interrupts off, or in an NMI.
+ *
+ * Return: whether it was held off before; then it is not for this caller to
+ * release.
  */
-void ds_bts_hold(void)
+bool ds_bts_hold(void)
 {
+	bool held = this_cpu_read(ds_cpu.held);
+
 	this_cpu_write(ds_cpu.held, true);
 	ds_bts_apply();
+
+	return held;
 }
 
 /**
@@ -195,7 +202,7 @@ void cpu_emergency_stop_bts(void)
 /**
  * ds_bts_release - end ds_bts_hold(): what is wanted is set again
  *
- * Called with interrupts off.
+ * Called with interrupts off, or in an NMI.
  */
 void ds_bts_release(void)
 {

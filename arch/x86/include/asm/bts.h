@@ -30,6 +30,7 @@
 #define BTS_ERRATUM_FROM_CPL	BIT(1)	/* 'from' may be wrong where the CPL changes */
 
 struct bts_context;
+struct hw_branch;
 struct pid_namespace;
 struct task_struct;
 
@@ -117,6 +118,14 @@ struct bts_want {
  * @freeze_others: have all other CPUs do the same soon, without waiting for them
  * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
  *		if it was not frozen
+ * @frozen:	has a CPU been frozen, in any context
+ * @hold:	stop recording on this CPU for a look, with interrupts off or in an NMI,
+ *		and change nothing else; true if it was held already
+ * @release:	the contrary
+ * @peek:	copy the record that has so many newer ones in the buffer of a CPU that
+ *		does not record, in any context; all 0 if it was overwritten by those;
+ *		false if there were not so many
+ * @draining:	is a CPU just handing up what its buffer holds, in any context
  */
 struct bts_source {
 	u32	id;
@@ -129,6 +138,11 @@ struct bts_source {
 	void	(*freeze)(void);
 	void	(*freeze_others)(void);
 	bool	(*unfreeze)(void);
+	bool	(*frozen)(int cpu);
+	bool	(*hold)(void);
+	void	(*release)(void);
+	bool	(*peek)(int cpu, u32 newer, struct bts_raw *rec);
+	bool	(*draining)(int cpu);
 };
 
 #ifdef CONFIG_X86_BTS
@@ -152,6 +166,13 @@ int bts_flush_cpu(int cpu);
 void bts_freeze(void);
 void bts_freeze_all(void);
 void bts_unfreeze_all(void);
+
+/* flight recorders, read where they are */
+bool bts_frozen(int cpu);
+bool bts_hold(void);
+void bts_release(bool held);
+u32 bts_flight_last(struct bts_context *ctx, u32 newer, struct hw_branch *out, u32 n);
+int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 
 /* from below: the source has records, or has lost some */
 void bts_register_source(const struct bts_source *source);

@@ -55,7 +55,7 @@ struct debug_store *ds_store(unsigned int cpu);
 unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);
-void ds_bts_hold(void);
+bool ds_bts_hold(void);
 void ds_bts_release(void);
 
 int ds_claim_bts(void);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading flight recorders where they are
+ *
+ * Whoever looks at the last branches after a crash has no time to have them
+ * handed up, can take no lock, and must not disturb what he looks at. So the
+ * buffer of the source is read in place, newest record first, and behind it the
+ * ring of the context, where the records are that had to be handed up.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/hw_branches.h>
+#include <linux/irqflags.h>
+#include <linux/smp.h>
+
+#include <asm/processor.h>
+
+#include "bts_internal.h"
+
+/**
+ * bts_frozen - tell whether a CPU was frozen
+ * @cpu: which
+ *
+ * Any context. After bts_freeze_all(), a CPU has stopped when this says so.
+ *
+ * Return: true if so.
+ */
+bool bts_frozen(int cpu)
+{
+	return bts_source && bts_source->frozen(cpu);
+}
+
+/**
+ * bts_hold - stop recording on this CPU for a look at bts_flight_last()
+ *
+ * Called with interrupts off, or in an NMI, and soon followed by bts_release().
+ * Unlike a freeze this leaves no trace in anybody's records.
+ *
+ * Return: what bts_release() needs to know.
+ */
+bool bts_hold(void)
+{
+	lockdep_assert_irqs_disabled();
+
+	return bts_source && bts_source->hold();
+}
+
+/**
+ * bts_release - end bts_hold()
+ * @held: what that returned
+ */
+void bts_release(bool held)
+{
+	if (bts_source && !held)
+		bts_source->release();
+}
+
+static struct hw_branch bts_flight_branch(u64 from, u64 to)
+{
+	return (struct hw_branch) {
+		.from	= from < TASK_SIZE_MAX ? 0 : from,
+		.to	= to,
+	};
+}
+
+/* What the buffer of the source holds; @newer counts down to what is wanted. */
+static u32 bts_flight_buffer(int cpu, u32 *newer, struct hw_branch *out, u32 n)
+{
+	struct bts_raw raw;
+	u32 at, got = 0;
+
+	for (at = 0; got < n && bts_source->peek(cpu, at, &raw); at++) {
+		if (raw.to < TASK_SIZE_MAX && (raw.from || raw.to))
+			continue;
+		if (*newer)
+			--*newer;
+		else
+			out[got++] = bts_flight_branch(raw.from, raw.to);
+	}
+
+	return got;
+}
+
+static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_branch *out,
+			   u32 n)
+{
+	struct bts_record rec;
+	u32 got;
+
+	for (got = 0; got < n && !bts_ring_get(ring, newer + got, &rec); got++) {
+		if (rec.qualifier == BTS_BRANCH)
+			out[got] = bts_flight_branch(rec.branch.from, rec.branch.to);
+		else
+			out[got] = (struct hw_branch) { };
+	}
+
+	return got;
+}
+
+/**
+ * bts_flight_last - copy the last records of a flight recorder and leave them
+ * @ctx: a context with BTS_FLIGHT
+ * @newer: so many of the newest are left out
+ * @out: where they go, the newest first
+ * @n: how many
+ *
+ * Any context and any CPU, while the CPU of @ctx is frozen or held.
+ *
+ * Return: how many there were.
+ */
+u32 bts_flight_last(struct bts_context *ctx, u32 newer, struct hw_branch *out, u32 n)
+{
+	/* In one piece, should its CPU not have come to rest yet. */
+	const struct bts_ring ring = ctx->ring;
+	struct bts_raw raw;
+	u32 got;
+
+	got = bts_flight_buffer(ctx->cpu, &newer, out, n);
+	/* Of what was being handed up, some is in the ring as well. */
+	if (bts_source->draining(ctx->cpu) && bts_source->peek(ctx->cpu, 0, &raw))
+		return got;
+
+	return got + bts_flight_ring(&ring, newer, out + got, n - got);
+}
+
+struct bts_flight_call {
+	struct bts_context	*ctx;
+	struct hw_branch	*out;
+	u32			n;
+	int			ret;
+};
+
+static void bts_flight_copy_here(void *info)
+{
+	struct bts_flight_call *call = info;
+	bool held;
+
+	guard(irqsave)();
+	held = bts_hold();
+	call->ret = bts_flight_last(call->ctx, 0, call->out, call->n);
+	bts_release(held);
+}
+
+/**
+ * bts_flight_copy - copy the last records of a flight recorder that may be running
+ * @ctx: a context with BTS_FLIGHT
+ * @out: where they go, the newest first
+ * @n: how many
+ *
+ * May sleep.
+ *
+ * Return: how many there were.
+ */
+int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
+{
+	struct bts_flight_call call = { .ctx = ctx, .out = out, .n = n };
+
+	guard(cpus_read_lock)();
+	/* An error here says that the CPU is offline, and nothing comes in. */
+	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
+		return bts_flight_last(ctx, 0, out, n);
+
+	return call.ret;
+}

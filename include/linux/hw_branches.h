@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The branch flight recorder: hardware that writes down the last branches of
+ * the kernel on each CPU, for whoever looks at them when it is too late.
+ */
+#ifndef _LINUX_HW_BRANCHES_H
+#define _LINUX_HW_BRANCHES_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/**
+ * struct hw_branch - a branch that arrived in the kernel
+ * @from:	the instruction that branched; 0 if that was in user mode
+ * @to:		where it went; 0 if this is no branch but tells that some are missing
+ */
+struct hw_branch {
+	u64	from;
+	u64	to;
+};
+
+struct cpumask;
+
+#ifdef CONFIG_HW_BRANCH_RECORDER
+
+extern bool hw_branches_on;
+
+void hw_branches_crash_freeze(void);
+
+/*
+ * This CPU has crashed: stop recording before anything else is done, here and
+ * then elsewhere. Any context.
+ */
+static __always_inline void hw_branches_crash(void)
+{
+	if (unlikely(READ_ONCE(hw_branches_on)))
+		hw_branches_crash_freeze();
+}
+
+/*
+ * What an architecture with HAVE_HW_BRANCHES brings. The first four and
+ * arch_hw_branches_copy() are for process context, the others for any.
+ */
+
+/* How many branches of a CPU can be there at most. */
+u32 arch_hw_branches_depth(void);
+/* Record on a CPU from now on, or from when it comes online. */
+int arch_hw_branches_start(int cpu);
+/* No more on these CPUs, and leave nothing behind. */
+void arch_hw_branches_stop(const struct cpumask *cpus);
+/* Have all CPUs go on that were frozen. */
+void arch_hw_branches_thaw(void);
+/* The last branches of a CPU, recording or not, the newest first: how many? */
+int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
+
+/* Stop this CPU at once and the others soon, and keep what there is. */
+void arch_hw_branches_freeze(void);
+/* Has a CPU stopped? */
+bool arch_hw_branches_frozen(int cpu);
+/* Stop this CPU for a moment, with interrupts off. */
+bool arch_hw_branches_hold(void);
+/* The end of the moment; takes what the former returned. */
+void arch_hw_branches_release(bool held);
+/* Is this where an exception or an interrupt begins? */
+bool arch_hw_branches_is_entry(u64 to);
+/* The same as copy, behind so many newer ones, of a CPU frozen or held. */
+u32 arch_hw_branches_last(int cpu, u32 newer, struct hw_branch *out, u32 n);
+
+#else
+
+static __always_inline void hw_branches_crash(void) { }
+
+#endif /* CONFIG_HW_BRANCH_RECORDER */
+#endif /* _LINUX_HW_BRANCHES_H */

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch flight recorder
+ *
+ * On some processors the hardware can write down each branch that it takes. A
+ * buffer that it fills over and over again costs no instruction, and when
+ * something has gone wrong it holds the way that led there: not what is left of
+ * it on the stack, but each jump, call and return of the last microseconds.
+ *
+ * A few thousand branches are made in no time. So whoever has found out that
+ * something is wrong first freezes the recorder, on this CPU at once and on the
+ * others through NMIs, and only then begins to think. It thaws when nobody needs
+ * the evidence any more: when all CPUs that crashed have printed theirs, and
+ * nobody has asked to keep it.
+ *
+ * The hardware is the architecture's business: see <linux/hw_branches.h>.
+ */
+#define pr_fmt(fmt) "hw_branches: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/cpumask.h>
+#include <linux/gfp.h>
+#include <linux/init.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/workqueue.h>
+
+#include "trace_hw_branches.h"
+
+static DEFINE_MUTEX(hw_branches_mutex);
+
+/* Changes under the mutex: */
+bool hw_branches_on __read_mostly;
+static cpumask_t hw_branches_mask = CPU_MASK_ALL;
+static cpumask_t hw_branches_recording;
+
+/* How many branches of a CPU are printed where not all are. */
+u64 hw_branches_nr __read_mostly = 32;
+
+/* Somebody looks at what was frozen, and will say when he is done. */
+static bool hw_branches_keeping;
+
+/* Counts thaws: what was printed since the last one has not changed. */
+static unsigned long hw_branches_thaws;
+
+/* So often has this CPU crashed and not yet printed why. */
+static DEFINE_PER_CPU(unsigned int, hw_branches_crashed);
+
+/**
+ * hw_branches_print - print a branch on a line, behind a space
+ * @print: how
+ * @m: its first argument
+ * @branch: the branch
+ *
+ * Any context: addresses are looked up, never followed.
+ */
+void hw_branches_print(hw_branches_printf print, struct seq_file *m,
+		       const struct hw_branch *branch)
+{
+	void *from = (void *)(unsigned long)branch->from;
+	void *to = (void *)(unsigned long)branch->to;
+
+	if (!to)
+		print(m, " -- some are missing here --\n");
+	else if (!from)
+		print(m, " %pS <- user mode\n", to);
+	else
+		print(m, " %pS <- %pS\n", to, from);
+}
+
+/*
+ * Freeze and thaw
+ */
+
+/**
+ * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
+ */
+void notrace hw_branches_crash_freeze(void)
+{
+	unsigned long flags;
+
+	raw_local_irq_save(flags);
+	arch_hw_branches_freeze();
+	this_cpu_inc(hw_branches_crashed);
+	raw_local_irq_restore(flags);
+}
+
+NOKPROBE_SYMBOL(hw_branches_crash_freeze);
+
+/**
+ * hw_branches_crashing - tell how often a CPU has crashed and not printed why
+ * @cpu: which
+ *
+ * Return: the number.
+ */
+unsigned int hw_branches_crashing(int cpu)
+{
+	return READ_ONCE(per_cpu(hw_branches_crashed, cpu));
+}
+
+static bool hw_branches_any_crashing(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (hw_branches_crashing(cpu))
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * hw_branches_thawed - tell how often recording went on after a freeze
+ *
+ * Return: the number.
+ */
+unsigned long hw_branches_thawed(void)
+{
+	return READ_ONCE(hw_branches_thaws);
+}
+
+static void hw_branches_do_thaw(void)
+{
+	lockdep_assert_held(&hw_branches_mutex);
+
+	WRITE_ONCE(hw_branches_thaws, hw_branches_thaws + 1);
+	arch_hw_branches_thaw();
+}
+
+static void hw_branches_thaw_work(struct work_struct *work)
+{
+	guard(mutex)(&hw_branches_mutex);
+
+	if (hw_branches_on && !hw_branches_kept() && !hw_branches_any_crashing())
+		hw_branches_do_thaw();
+}
+
+static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
+
+static void hw_branches_thaw_irq(struct irq_work *work)
+{
+	schedule_work(&hw_branches_work);
+}
+
+static DEFINE_IRQ_WORK(hw_branches_irq_work, hw_branches_thaw_irq);
+
+/**
+ * hw_branches_thaw_soon - what was frozen has been looked at
+ *
+ * Any context. Recording goes on unless somebody else is not done yet.
+ */
+void hw_branches_thaw_soon(void)
+{
+	irq_work_queue(&hw_branches_irq_work);
+}
+
+/**
+ * hw_branches_crash_over - this CPU, which crashed, has printed why
+ */
+void hw_branches_crash_over(void)
+{
+	this_cpu_write(hw_branches_crashed, 0);
+	hw_branches_thaw_soon();
+}
+
+/**
+ * hw_branches_keep - freeze until root says otherwise
+ *
+ * Any context.
+ */
+void hw_branches_keep(void)
+{
+	WRITE_ONCE(hw_branches_keeping, true);
+	arch_hw_branches_freeze();
+}
+
+/**
+ * hw_branches_kept - tell whether hw_branches_keep() is in force
+ *
+ * Return: true if so.
+ */
+bool hw_branches_kept(void)
+{
+	return READ_ONCE(hw_branches_keeping);
+}
+
+/* Root says: whoever else might have wanted to print has had his time. */
+static void hw_branches_let_go(void)
+{
+	int cpu;
+
+	lockdep_assert_held(&hw_branches_mutex);
+
+	WRITE_ONCE(hw_branches_keeping, false);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
+	hw_branches_do_thaw();
+}
+
+/*
+ * On and off
+ */
+
+static void hw_branches_stop(const struct cpumask *cpus)
+{
+	arch_hw_branches_stop(cpus);
+	cpumask_andnot(&hw_branches_recording, &hw_branches_recording, cpus);
+}
+
+/* Have the CPUs in @want, and no others, record. */
+static int hw_branches_record(const struct cpumask *want)
+{
+	cpumask_var_t cpus;
+	int cpu, err = 0;
+
+	lockdep_assert_held(&hw_branches_mutex);
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+
+	for_each_cpu_andnot(cpu, want, &hw_branches_recording) {
+		err = arch_hw_branches_start(cpu);
+		if (err)
+			break;
+		cpumask_set_cpu(cpu, cpus);
+	}
+	cpumask_or(&hw_branches_recording, &hw_branches_recording, cpus);
+	/* All or nothing. */
+	if (!err)
+		cpumask_andnot(cpus, &hw_branches_recording, want);
+	hw_branches_stop(cpus);
+	free_cpumask_var(cpus);
+
+	return err;
+}
+
+static int hw_branches_start_all(void)
+{
+	cpumask_var_t want;
+	int err;
+
+	if (!alloc_cpumask_var(&want, GFP_KERNEL))
+		return -ENOMEM;
+
+	cpumask_and(want, &hw_branches_mask, cpu_possible_mask);
+	err = hw_branches_record(want);
+	free_cpumask_var(want);
+
+	return err;
+}
+
+/**
+ * hw_branches_enable - switch the recorder on or off
+ * @on: which
+ *
+ * Off, nothing is left of what was recorded.
+ *
+ * Return: 0; the architecture's error: -EOPNOTSUPP without the hardware, -EBUSY
+ * where somebody else has it; -ENOMEM.
+ */
+int hw_branches_enable(bool on)
+{
+	int err = 0;
+
+	guard(mutex)(&hw_branches_mutex);
+
+	if (on == hw_branches_on)
+		return 0;
+
+	if (on) {
+		err = hw_branches_start_all();
+		if (!err)
+			WRITE_ONCE(hw_branches_on, true);
+	} else {
+		WRITE_ONCE(hw_branches_on, false);
+		/* What is frozen could not be wiped. */
+		hw_branches_let_go();
+		hw_branches_stop(&hw_branches_recording);
+	}
+
+	return err;
+}
+
+/**
+ * hw_branches_set_cpus - choose the CPUs whose branches are recorded
+ * @cpus: these; at least one must be possible
+ *
+ * Return: 0, -EINVAL, or as hw_branches_enable().
+ */
+int hw_branches_set_cpus(const struct cpumask *cpus)
+{
+	int err = 0;
+
+	if (!cpumask_intersects(cpus, cpu_possible_mask))
+		return -EINVAL;
+
+	guard(mutex)(&hw_branches_mutex);
+
+	if (hw_branches_on)
+		err = hw_branches_record(cpus);
+	if (!err)
+		cpumask_copy(&hw_branches_mask, cpus);
+
+	return err;
+}
+
+/**
+ * hw_branches_cpus - tell which CPUs were chosen
+ *
+ * Return: the mask, which may change at any time.
+ */
+const struct cpumask *hw_branches_cpus(void)
+{
+	return &hw_branches_mask;
+}
+
+/**
+ * hw_branches_freeze - freeze until further notice, or go on
+ * @freeze: which
+ *
+ * Return: 0, or -ENXIO if the recorder is off.
+ */
+int hw_branches_freeze(bool freeze)
+{
+	guard(mutex)(&hw_branches_mutex);
+
+	if (!hw_branches_on)
+		return -ENXIO;
+
+	if (freeze)
+		hw_branches_keep();
+	else
+		hw_branches_let_go();
+
+	return 0;
+}
+
+/**
+ * hw_branches_copy - copy the last branches of a CPU, the newest first
+ * @cpu: which
+ * @out: where to
+ * @n: how many at most
+ *
+ * May sleep. The recorder goes on if it is not frozen.
+ *
+ * Return: how many there were.
+ */
+int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
+{
+	guard(mutex)(&hw_branches_mutex);
+
+	return hw_branches_on ? arch_hw_branches_copy(cpu, out, n) : 0;
+}
+
+/*
+ * From early on
+ */
+
+static bool hw_branches_early __initdata;
+
+static int __init hw_branches_setup(char *str)
+{
+	cpumask_var_t cpus;
+
+	if (*str && *str++ != '=')
+		return 0;
+
+	hw_branches_early = true;
+	if (!*str)
+		return 1;
+
+	alloc_bootmem_cpumask_var(&cpus);
+	if (cpulist_parse(str, cpus) || cpumask_empty(cpus)) {
+		pr_warn("%s is no list of CPUs, recording is off\n", str);
+		hw_branches_early = false;
+	} else {
+		cpumask_copy(&hw_branches_mask, cpus);
+	}
+	free_bootmem_cpumask_var(cpus);
+
+	return 1;
+}
+__setup("hw_branches", hw_branches_setup);
+
+/* As soon as the architecture's hardware is found. */
+static int __init hw_branches_boot(void)
+{
+	int err;
+
+	if (!hw_branches_early)
+		return 0;
+
+	err = hw_branches_enable(true);
+	if (err)
+		pr_warn("cannot record: error %d\n", err);
+
+	return 0;
+}
+subsys_initcall(hw_branches_boot);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _TRACE_HW_BRANCHES_H
+#define _TRACE_HW_BRANCHES_H
+
+#include <linux/hw_branches.h>
+
+struct cpumask;
+struct dentry;
+struct seq_file;
+
+/* seq_printf(), or what prints elsewhere and ignores its first argument */
+typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...);
+
+extern u64 hw_branches_nr;
+extern struct dentry *hw_branches_dir;
+
+void hw_branches_print(hw_branches_printf print, struct seq_file *m,
+		       const struct hw_branch *branch);
+
+int hw_branches_enable(bool on);
+int hw_branches_set_cpus(const struct cpumask *cpus);
+const struct cpumask *hw_branches_cpus(void);
+int hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
+
+int hw_branches_freeze(bool freeze);
+void hw_branches_keep(void);
+bool hw_branches_kept(void);
+
+void hw_branches_crash_over(void);
+unsigned int hw_branches_crashing(int cpu);
+unsigned long hw_branches_thawed(void);
+void hw_branches_thaw_soon(void);
+
+#endif /* _TRACE_HW_BRANCHES_H */

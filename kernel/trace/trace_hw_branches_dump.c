@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch flight recorder, printed: when the kernel dies, or when somebody
+ * at the keyboard asks
+ *
+ * In a crash nothing can be relied upon. So there is no lock here, no memory is
+ * allocated, and nobody is waited for: a CPU that did not stop is left out.
+ */
+#define pr_fmt(fmt) "hw_branches: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/kdebug.h>
+#include <linux/kernel.h>
+#include <linux/nmi.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/printk.h>
+#include <linux/processor.h>
+#include <linux/ptrace.h>
+#include <linux/ratelimit.h>
+#include <linux/smp.h>
+#include <linux/sysrq.h>
+
+#include "trace_hw_branches.h"
+
+/* How many branches are on the stack at a time. */
+#define HW_BRANCHES_CHUNK	8
+
+/* How far back the one that was the fault is looked for. */
+#define HW_BRANCHES_FAR		1000
+
+/* The thaw count when the last crash was printed. */
+static unsigned long hw_branches_printed = -1UL;
+
+static DEFINE_RATELIMIT_STATE(hw_branches_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
+			      DEFAULT_RATELIMIT_BURST);
+
+/* What the newest branch that is worth printing looks like. */
+struct hw_branches_top {
+	unsigned long	from;	/* an exception there; 0 for any, or an interrupt */
+	unsigned long	to;	/* or a call of this */
+};
+
+static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
+{
+	if (top.to)
+		return branch->to == top.to;
+
+	if (!arch_hw_branches_is_entry(branch->to))
+		return false;
+
+	return top.from ? branch->from == top.from : !arch_hw_branches_is_entry(branch->from);
+}
+
+/*
+ * From a fault to the freeze some branches are made, and some on the way to it
+ * in the NMI handlers of the other CPUs. How many are newer than @top? -1 if it
+ * is not there.
+ */
+static int hw_branches_since(int cpu, struct hw_branches_top top)
+{
+	struct hw_branch branch[HW_BRANCHES_CHUNK];
+	u32 at = 0, i, n;
+
+	do {
+		n = arch_hw_branches_last(cpu, at, branch, ARRAY_SIZE(branch));
+		for (i = 0; i < n; i++) {
+			if (hw_branches_is_top(&branch[i], top))
+				return at + i;
+		}
+		at += n;
+	} while (n == ARRAY_SIZE(branch) && at < HW_BRANCHES_FAR);
+
+	return -1;
+}
+
+/* Print what @cpu did until @since branches before it stopped. */
+static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
+{
+	u32 newer = max(since, 0), todo = READ_ONCE(hw_branches_nr), i, n;
+	struct hw_branch branch[HW_BRANCHES_CHUNK];
+	bool first = true;
+
+	do {
+		n = arch_hw_branches_last(cpu, newer, branch, min(todo, ARRAY_SIZE(branch)));
+		if (n && first)
+			print(NULL, "Last branches of CPU %d, newest first, %u more since then:\n",
+			      cpu, newer);
+		first = false;
+		for (i = 0; i < n; i++)
+			hw_branches_print(print, NULL, &branch[i]);
+		newer += n;
+		todo -= n;
+	} while (n && todo);
+}
+
+static void hw_branches_print_others(hw_branches_printf print, int self)
+{
+	const struct hw_branches_top any = { };
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (cpu == self)
+			continue;
+		/* It has had the time of many lines. It may not have had a turn. */
+		if (!arch_hw_branches_frozen(cpu))
+			cpu_relax();
+		if (arch_hw_branches_frozen(cpu))
+			hw_branches_print_cpu(print, cpu, hw_branches_since(cpu, any));
+		else if (cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus()))
+			print(NULL, "CPU %d did not stop recording branches\n", cpu);
+		touch_nmi_watchdog();
+	}
+}
+
+static __printf(2, 3)
+void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vprintk(fmt, args);
+	va_end(args);
+}
+
+/* Is what the other CPUs have done known from the last crash? */
+static bool hw_branches_print_again(void)
+{
+	unsigned long thawed = hw_branches_thawed();
+
+	return xchg(&hw_branches_printed, thawed) != thawed;
+}
+
+/*
+ * The last words
+ */
+
+static void hw_branches_print_oops(const struct pt_regs *regs)
+{
+	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
+	int cpu = smp_processor_id(), since;
+
+	if (!__ratelimit(&hw_branches_ratelimit))
+		return;
+
+	since = hw_branches_since(cpu, fault);
+	if (since < 0 && hw_branches_crashing(cpu) > 1) {
+		/* It crashed again, and what was recorded is from the first time. */
+		fault.from = 0;
+		since = hw_branches_since(cpu, fault);
+	} else if (since < 0) {
+		hw_branches_log(NULL, "CPU %d had stopped recording before it crashed\n", cpu);
+	}
+	hw_branches_print_cpu(hw_branches_log, cpu, since);
+	if (hw_branches_print_again())
+		hw_branches_print_others(hw_branches_log, cpu);
+}
+
+static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_OOPS || !hw_branches_crashing(smp_processor_id()))
+		return NOTIFY_DONE;
+
+	hw_branches_print_oops(args->regs);
+	/* A panic that follows has the evidence, and its dump. */
+	if (!in_interrupt() && !panic_on_oops)
+		hw_branches_crash_over();
+
+	return NOTIFY_DONE;
+}
+
+static int hw_branches_panic(struct notifier_block *self, unsigned long event, void *data)
+{
+	const struct hw_branches_top call = { .to = (unsigned long)panic };
+	int cpu = smp_processor_id();
+
+	if (hw_branches_crashing(cpu) && hw_branches_print_again()) {
+		hw_branches_print_cpu(hw_branches_log, cpu, hw_branches_since(cpu, call));
+		hw_branches_print_others(hw_branches_log, cpu);
+	}
+
+	return NOTIFY_DONE;
+}
+
+/* Before anybody who stops the others from being told. */
+static struct notifier_block hw_branches_die_notifier = {
+	.notifier_call	= hw_branches_die,
+	.priority	= INT_MAX,
+};
+
+static struct notifier_block hw_branches_panic_notifier = {
+	.notifier_call	= hw_branches_panic,
+	.priority	= INT_MAX,
+};
+
+/*
+ * On demand
+ */
+
+static void hw_branches_sysrq(u8 key)
+{
+	int cpu;
+
+	if (!READ_ONCE(hw_branches_on)) {
+		pr_info("off: write 1 to hw_branches/enable in tracefs first\n");
+		return;
+	}
+
+	cpu = get_cpu();
+	arch_hw_branches_freeze();
+	put_cpu();
+	hw_branches_print_cpu(hw_branches_log, cpu, 0);
+	hw_branches_print_others(hw_branches_log, cpu);
+	hw_branches_thaw_soon();
+}
+
+static const struct sysrq_key_op hw_branches_sysrq_op = {
+	.handler	= hw_branches_sysrq,
+	.help_msg	= "last-Branches(B)",
+	.action_msg	= "Show the last branches of all CPUs",
+	.enable_mask	= SYSRQ_ENABLE_DUMP,
+};
+
+static int __init hw_branches_dump_init(void)
+{
+	int err;
+
+	err = register_die_notifier(&hw_branches_die_notifier);
+	if (!err)
+		err = atomic_notifier_chain_register(&panic_notifier_list,
+						     &hw_branches_panic_notifier);
+	if (!err)
+		err = register_sysrq_key('B', &hw_branches_sysrq_op);
+	if (err)
+		pr_warn("cannot print in a crash: error %d\n", err);
+
+	return err;
+}
+
+/* Before the boot parameter can switch it on. */
+postcore_initcall(hw_branches_dump_init);

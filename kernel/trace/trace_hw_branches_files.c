@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch flight recorder in tracefs: hw_branches/
+ */
+
+#include <linux/cleanup.h>
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/kstrtox.h>
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tracefs.h>
+#include <linux/uaccess.h>
+
+#include "trace.h"
+#include "trace_hw_branches.h"
+
+struct dentry *hw_branches_dir;
+
+/*
+ * Switches
+ */
+
+struct hw_branches_switch {
+	bool	(*get)(void);
+	int	(*set)(bool on);
+};
+
+static bool hw_branches_is_on(void)
+{
+	return READ_ONCE(hw_branches_on);
+}
+
+static const struct hw_branches_switch hw_branches_enable_switch = {
+	.get	= hw_branches_is_on,
+	.set	= hw_branches_enable,
+};
+
+static const struct hw_branches_switch hw_branches_freeze_switch = {
+	.get	= hw_branches_kept,
+	.set	= hw_branches_freeze,
+};
+
+static ssize_t hw_branches_switch_read(struct file *file, char __user *buf, size_t size,
+				       loff_t *pos)
+{
+	const struct hw_branches_switch *sw = file->private_data;
+
+	return simple_read_from_buffer(buf, size, pos, sw->get() ? "1\n" : "0\n", 2);
+}
+
+static ssize_t hw_branches_switch_write(struct file *file, const char __user *buf, size_t size,
+					loff_t *pos)
+{
+	const struct hw_branches_switch *sw = file->private_data;
+	bool on;
+	int err;
+
+	err = kstrtobool_from_user(buf, size, &on) ?: sw->set(on);
+
+	return err ?: size;
+}
+
+static const struct file_operations hw_branches_switch_fops = {
+	.open	= tracing_open_generic,
+	.read	= hw_branches_switch_read,
+	.write	= hw_branches_switch_write,
+	.llseek	= generic_file_llseek,
+};
+
+/*
+ * Which CPUs, and how much of each is printed
+ */
+
+static int hw_branches_cpumask_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%*pb\n", cpumask_pr_args(hw_branches_cpus()));
+
+	return 0;
+}
+
+static int hw_branches_cpumask_open(struct inode *inode, struct file *file)
+{
+	return tracing_check_open_get_tr(NULL) ?:
+	       single_open(file, hw_branches_cpumask_show, NULL);
+}
+
+static ssize_t hw_branches_cpumask_write(struct file *file, const char __user *buf, size_t size,
+					 loff_t *pos)
+{
+	cpumask_var_t cpus;
+	int err;
+
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+
+	err = cpumask_parse_user(buf, size, cpus) ?: hw_branches_set_cpus(cpus);
+	free_cpumask_var(cpus);
+
+	return err ?: size;
+}
+
+static const struct file_operations hw_branches_cpumask_fops = {
+	.open		= hw_branches_cpumask_open,
+	.read		= seq_read,
+	.write		= hw_branches_cpumask_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+static u64 hw_branches_nr_min = 1;
+static u64 hw_branches_nr_max = 10000;
+
+static struct trace_min_max_param hw_branches_nr_param = {
+	.val	= &hw_branches_nr,
+	.min	= &hw_branches_nr_min,
+	.max	= &hw_branches_nr_max,
+};
+
+/*
+ * The trace: of one CPU after the other, as it is when the reader gets there.
+ * Freeze it first for a look at all at the same time.
+ */
+
+/**
+ * struct hw_branches_view - a reader of the trace
+ * @cpu:	whose branches @branch holds
+ * @only:	no other CPU's are wanted, unless -1
+ * @before:	how many lines came before those of @cpu
+ * @nr:		how many there are of @cpu
+ * @branch:	they, the newest first
+ */
+struct hw_branches_view {
+	int			cpu;
+	int			only;
+	loff_t			before;
+	int			nr;
+	struct hw_branch	branch[];
+};
+
+static int hw_branches_next_cpu(const struct hw_branches_view *view)
+{
+	int cpu;
+
+	if (view->only < 0)
+		cpu = cpumask_next(view->cpu, cpu_possible_mask);
+	else
+		cpu = view->cpu < view->only ? view->only : nr_cpu_ids;
+
+	return cpu;
+}
+
+/* Does line @pos exist? If so, have it at hand. */
+static bool hw_branches_seek(struct hw_branches_view *view, loff_t pos)
+{
+	if (!pos || pos < view->before) {
+		view->cpu = -1;
+		view->before = 0;
+		view->nr = 1;	/* the headline */
+	}
+
+	while (pos >= view->before + view->nr) {
+		int cpu = hw_branches_next_cpu(view);
+
+		if (cpu >= nr_cpu_ids)
+			return false;
+		view->before += view->nr;
+		view->cpu = cpu;
+		view->nr = hw_branches_copy(cpu, view->branch, arch_hw_branches_depth());
+	}
+
+	return true;
+}
+
+static void *hw_branches_seq_start(struct seq_file *m, loff_t *pos)
+{
+	return hw_branches_seek(m->private, *pos) ? pos : NULL;
+}
+
+static void *hw_branches_seq_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+
+	return hw_branches_seq_start(m, pos);
+}
+
+static void hw_branches_seq_stop(struct seq_file *m, void *v)
+{
+}
+
+static int hw_branches_seq_show(struct seq_file *m, void *v)
+{
+	struct hw_branches_view *view = m->private;
+	loff_t *pos = v;
+
+	if (!*pos) {
+		seq_puts(m, "# CPU  TO <- FROM, newest last\n");
+		return 0;
+	}
+
+	seq_printf(m, "%5d ", view->cpu);
+	hw_branches_print(seq_printf, m, &view->branch[view->nr - 1 - (*pos - view->before)]);
+
+	return 0;
+}
+
+static const struct seq_operations hw_branches_seq_ops = {
+	.start	= hw_branches_seq_start,
+	.next	= hw_branches_seq_next,
+	.stop	= hw_branches_seq_stop,
+	.show	= hw_branches_seq_show,
+};
+
+/* Files of one CPU carry its number plus 1. */
+static int hw_branches_trace_open(struct inode *inode, struct file *file)
+{
+	struct hw_branches_view *view;
+	int err;
+
+	err = tracing_check_open_get_tr(NULL);
+	if (err)
+		return err;
+
+	view = kvzalloc(struct_size(view, branch, arch_hw_branches_depth()), GFP_KERNEL);
+	if (!view)
+		return -ENOMEM;
+	view->only = (long)inode->i_private - 1;
+
+	err = seq_open(file, &hw_branches_seq_ops);
+	if (err)
+		kvfree(view);
+	else
+		((struct seq_file *)file->private_data)->private = view;
+
+	return err;
+}
+
+static int hw_branches_trace_release(struct inode *inode, struct file *file)
+{
+	kvfree(((struct seq_file *)file->private_data)->private);
+
+	return seq_release(inode, file);
+}
+
+static const struct file_operations hw_branches_trace_fops = {
+	.open		= hw_branches_trace_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= hw_branches_trace_release,
+};
+
+static int __init hw_branches_create_cpu(struct dentry *parent, long cpu)
+{
+	struct dentry *dir;
+	char name[16];
+
+	snprintf(name, sizeof(name), "cpu%ld", cpu);
+	dir = tracefs_create_dir(name, parent);
+	if (!dir)
+		return -ENOMEM;
+
+	trace_create_file("trace", TRACE_MODE_READ, dir, (void *)(cpu + 1),
+			  &hw_branches_trace_fops);
+
+	return 0;
+}
+
+static int __init hw_branches_create_files(void)
+{
+	struct dentry *dir, *cpus;
+	int cpu, err;
+
+	err = tracing_init_dentry();
+	if (err)
+		return err;
+
+	dir = tracefs_create_dir("hw_branches", NULL);
+	if (!dir)
+		return -ENOMEM;
+
+	trace_create_file("enable", TRACE_MODE_WRITE, dir, (void *)&hw_branches_enable_switch,
+			  &hw_branches_switch_fops);
+	trace_create_file("freeze", TRACE_MODE_WRITE, dir, (void *)&hw_branches_freeze_switch,
+			  &hw_branches_switch_fops);
+	trace_create_file("cpumask", TRACE_MODE_WRITE, dir, NULL, &hw_branches_cpumask_fops);
+	trace_create_file("nr", TRACE_MODE_WRITE, dir, &hw_branches_nr_param,
+			  &trace_min_max_fops);
+	trace_create_file("trace", TRACE_MODE_READ, dir, NULL, &hw_branches_trace_fops);
+
+	cpus = tracefs_create_dir("per_cpu", dir);
+	if (!cpus)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		err = hw_branches_create_cpu(cpus, cpu);
+		if (err)
+			return err;
+	}
+	hw_branches_dir = dir;
+
+	return 0;
+}
+fs_initcall(hw_branches_create_files);

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the programs of group ring0 share. */
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "common.h"
+
+void give_up(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("Bail out! ");
+	vprintf(fmt, ap);
+	printf(": %s\n", strerror(errno));
+	va_end(ap);
+	exit(1);
+}
+
+int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int set(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), RECORDER "/%s", name);
+	return put(path, text);
+}
+
+void must_set(const char *name, const char *text)
+{
+	errno = -set(name, text);
+	if (errno)
+		give_up("%s to %s", text, name);
+}
+
+char *get(const char *name)
+{
+	size_t size = 0, room = 1 << 16;
+	char *text = malloc(room);
+	char path[256];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), RECORDER "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		give_up("%s", path);
+	while ((n = read(fd, text + size, room - size - 1)) > 0) {
+		size += n;
+		if (room - size < 4096)
+			text = realloc(text, room *= 2);
+	}
+	if (n < 0)
+		give_up("%s", path);
+	close(fd);
+	text[size] = '\0';
+	return text;
+}
+
+bool is(const char *name, const char *text)
+{
+	char *now = get(name);
+	bool same;
+
+	now[strcspn(now, "\n")] = '\0';
+	same = !strcmp(now, text);
+	if (!same)
+		printf("# %s is %s, not %s\n", name, now, text);
+	free(now);
+	return same;
+}
+
+int cpus(void)
+{
+	return sysconf(_SC_NPROCESSORS_CONF);
+}
+
+void run_on(int cpu)
+{
+	cpu_set_t mask;
+
+	CPU_ZERO(&mask);
+	CPU_SET(cpu, &mask);
+	if (sched_setaffinity(0, sizeof(mask), &mask))
+		give_up("cannot run on CPU %d", cpu);
+}
+
+uint64_t msr(int cpu, off_t nr)
+{
+	char path[64];
+	uint64_t val;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &val, sizeof(val), nr) != sizeof(val))
+		give_up("%s", path);
+	close(fd);
+	return val;
+}
+
+bool recording(int cpu)
+{
+	uint64_t bits = msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+
+	return (bits & ~DEBUGCTL_OFF_USR) == DEBUGCTL_RECORDER;
+}
+
+long long figure(const char *name)
+{
+	char text[4096], key[64], *line, *at;
+
+	if (hmp("info bts", text, sizeof(text)))
+		give_up("the monitor's info bts");
+	line = strstr(text, "total ");
+	snprintf(key, sizeof(key), " %s=", name);
+	at = line ? strstr(line, key) : NULL;
+	if (!at)
+		give_up("no figure %s in '%s'", name, text);
+	return strtoll(at + strlen(key), NULL, 10);
+}
+
+void load(const char *module, const char *options)
+{
+	int fd = open(module, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, options, 0))
+		give_up("cannot load %s", module);
+	close(fd);
+}
+
+bool next_line(const char **text, struct line *line)
+{
+	char to[128], from[128], more[64];
+	int used = 0, n;
+
+	for (; **text; *text += used) {
+		used = strcspn(*text, "\n");
+		used += (*text)[used] == '\n';
+		if (**text == '#')
+			continue;
+		n = sscanf(*text, "%d %127s%63[^<\n]<- %127[^\n]", &line->cpu, to, more, from);
+		if (n == 4) {
+			snprintf(line->to, sizeof(line->to), "%s", to);
+			snprintf(line->from, sizeof(line->from), "%s", from);
+		} else {
+			/* no branch: a remark */
+			line->to[0] = '\0';
+			line->from[0] = '\0';
+		}
+		*text += used;
+		return true;
+	}
+	return false;
+}
+
+bool within(const char *at, const char *function)
+{
+	size_t len = strlen(function);
+
+	return !strncmp(at, function, len) && at[len] == '+';
+}
+
+size_t count_lines(const char *trace, int cpu, const char *function)
+{
+	struct line line;
+	size_t n = 0;
+
+	while (next_line(&trace, &line)) {
+		if (cpu >= 0 && line.cpu != cpu)
+			continue;
+		n += !function || within(line.to, function) || within(line.from, function);
+	}
+	return n;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the programs of group ring0 share. */
+#ifndef BTS_RING0_COMMON_H
+#define BTS_RING0_COMMON_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../guest/guest.h"
+
+#define TRACEFS		"/sys/kernel/tracing"
+#define RECORDER	TRACEFS "/hw_branches"
+
+#define MSR_DEBUGCTL	0x1d9
+#define MSR_DS_AREA	0x600
+
+#define DEBUGCTL_BTS_BITS	0x7c0ul
+#define DEBUGCTL_OFF_USR	0x400ul
+/* Nobody is interrupted, and nothing of the kernel's is left out. */
+#define DEBUGCTL_RECORDER	0x0c0ul
+
+__attribute__((format(printf, 1, 2), noreturn)) void give_up(const char *fmt, ...);
+
+/* 0 or -errno */
+int put(const char *path, const char *text);
+/* The same of a file of the recorder; must_set() gives up if that fails. */
+int set(const char *name, const char *text);
+void must_set(const char *name, const char *text);
+/* All of a file below the recorder's directory, to be freed. */
+char *get(const char *name);
+bool is(const char *name, const char *text);
+
+int cpus(void);
+void run_on(int cpu);
+uint64_t msr(int cpu, off_t nr);
+bool recording(int cpu);
+long long figure(const char *name);
+void load(const char *module, const char *options);
+
+/* One line of the trace: "CPU  TO <- FROM". */
+struct line {
+	int cpu;
+	char to[128];
+	char from[128];
+};
+
+/* The next line of @text; false at its end. */
+bool next_line(const char **text, struct line *line);
+/* Is @at, "function+0x1/0x2 [module]", in @function? */
+bool within(const char *at, const char *function);
+/* Lines of the trace that arrive in or leave from @function, on CPU or on all (-1) */
+size_t count_lines(const char *trace, int cpu, const char *function);
+
+#endif

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+# What is wrong with the traces on the console of a guest that died: a line, or
+# nothing. Set function_name to where it crashed, kind to how.
+
+{
+	sub(/\r$/, "")
+	sub(/^\[[ 0-9.]*\] /, "")
+}
+/^Last branches of CPU/ {
+	traces++
+	if (traces == 1)
+		cpu = $5 + 0
+	next
+}
+traces && / did not stop recording/ {
+	running++
+}
+traces && /^ .* <- / {
+	printed[traces]++
+	if (traces == 1 && index($0, " <- " function_name "+") && !found)
+		found = printed[traces]
+}
+END {
+	if (!traces)
+		print "no trace"
+	else if (cpu != 0)
+		print "CPU " cpu " came first"
+	else if (printed[1] != 32)
+		print printed[1] " branches of the crashing CPU, not 32"
+	else if (!found)
+		print function_name " is not among the last 32"
+	else if (found > 1)
+		print function_name " is number " found ", not on top"
+	else if (traces != 2 || printed[2] != 32 || running)
+		print traces " traces, " printed[2] + 0 " branches of the other CPU, " running + 0 " did not stop"
+}

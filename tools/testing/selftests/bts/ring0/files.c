@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The files of the branch flight recorder: what they hold, take and refuse.
+ *
+ *   files all|missing|booted CPULIST
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common.h"
+
+static const struct {
+	const char *name;
+	mode_t mode;
+} files[] = {
+	{ "enable", 0640 },
+	{ "freeze", 0640 },
+	{ "cpumask", 0640 },
+	{ "nr", 0640 },
+	{ "trace", 0440 },
+	{ "per_cpu/cpu0/trace", 0440 },
+};
+
+static void test_modes(void)
+{
+	struct stat st;
+	char path[128];
+	size_t i;
+	int status;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), RECORDER "/%s", files[i].name);
+		ok(!stat(path, &st) && (st.st_mode & 07777) == files[i].mode && !st.st_uid,
+		   "%s: root only", files[i].name);
+	}
+	if (!fork()) {
+		if (setuid(65534))
+			_exit(2);
+		for (i = 0; i < ARRAY_SIZE(files); i++) {
+			snprintf(path, sizeof(path), RECORDER "/%s", files[i].name);
+			if (open(path, O_RDONLY) >= 0 || errno != EACCES ||
+			    open(path, O_WRONLY) >= 0 || errno != EACCES)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	wait(&status);
+	ok(!status, "nobody else gets in");
+}
+
+static void test_defaults(void)
+{
+	char *readme;
+
+	ok(is("enable", "0"), "off at boot");
+	ok(is("freeze", "0") && is("nr", "32"), "not frozen, 32 to be printed");
+	ok(!strchr(get("cpumask"), '0'), "all CPUs wanted");
+	ok(!count_lines(get("trace"), -1, NULL), "nothing in the trace");
+	readme = get("../README");
+	ok(strstr(readme, "hw_branches/"), "README tells of it");
+	free(readme);
+}
+
+static void test_refusals(void)
+{
+	ok(set("enable", "2") == -EINVAL && set("enable", "") == -EINVAL &&
+	   set("enable", "x") == -EINVAL, "enable: no such value");
+	ok(set("freeze", "1") == -ENXIO, "freeze: the recorder is off");
+	ok(set("nr", "0") == -EINVAL && set("nr", "10001") == -EINVAL &&
+	   set("nr", "x") == -EINVAL && is("nr", "32"), "nr: out of bounds");
+	ok(set("cpumask", "0") == -EINVAL && set("cpumask", "x") == -EINVAL &&
+	   set("cpumask", "100000") < 0, "cpumask: no CPU, no mask, no such CPU");
+	ok(is("enable", "0"), "still off");
+	ok(!set("nr", "10000") && is("nr", "10000") && !set("nr", "1") && !set("nr", "32"),
+	   "nr: the bounds");
+}
+
+static bool all_recording(void)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < cpus(); cpu++) {
+		if (!recording(cpu))
+			return false;
+	}
+	return true;
+}
+
+/* Code runs forward from where a branch arrived to where the next one starts. */
+static bool in_one_piece(const char *trace, int cpu, size_t least)
+{
+	struct line last = { .cpu = -1 }, line;
+	size_t followed = 0;
+	unsigned int to, from;
+
+	while (next_line(&trace, &line)) {
+		size_t len = strcspn(line.from, "+");
+
+		if (line.cpu != cpu)
+			continue;
+		if (last.cpu == cpu && line.from[len] &&
+		    !strncmp(last.to, line.from, len + 1) &&
+		    sscanf(last.to + len, "+0x%x", &to) == 1 &&
+		    sscanf(line.from + len, "+0x%x", &from) == 1) {
+			if (from < to) {
+				printf("# from %s, after arriving at %s\n", line.from, last.to);
+				return false;
+			}
+			followed++;
+		}
+		last = line;
+	}
+	printf("# CPU %d: %zu branches follow from one another\n", cpu, followed);
+	return followed > least;
+}
+
+static void call_kernel(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		getppid();
+}
+
+static void test_trace(void)
+{
+	size_t n, least = msr(0, MSR_DEBUGCTL) & DEBUGCTL_OFF_USR ? 2500 : 500;
+	char *trace, name[64];
+	int cpu;
+
+	for (cpu = 0; cpu < cpus(); cpu++) {
+		run_on(cpu);
+		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
+		trace = get(name);
+		n = count_lines(trace, cpu, NULL);
+		ok(n > least && n < 6000 && in_one_piece(trace, cpu, least / 2),
+		   "CPU %d: %zu branches", cpu, n);
+		ok(count_lines(trace, -1, NULL) == n, "CPU %d: and no other in its file", cpu);
+		free(trace);
+	}
+	trace = get("trace");
+	for (cpu = 0; cpu < cpus(); cpu++) {
+		n = count_lines(trace, cpu, NULL);
+		ok(n > least && n < 6000, "all: %zu branches of CPU %d", n, cpu);
+	}
+	free(trace);
+}
+
+static void test_freeze(void)
+{
+	const char *const file = "per_cpu/cpu0/trace";
+	char *before, *after;
+	long long n;
+
+	run_on(0);
+	call_kernel();
+	must_set("freeze", "1");
+	usleep(20000);
+	n = figure("records");
+	before = get(file);
+	usleep(20000);
+	after = get(file);
+	ok(is("freeze", "1") && figure("records") == n, "frozen: nothing is recorded");
+	ok(!strcmp(before, after) && count_lines(before, 0, "__do_sys_getppid") >= 20,
+	   "frozen: the trace stays");
+	must_set("freeze", "0");
+	usleep(20000);
+	ok(is("freeze", "0") && figure("records") > n && all_recording(), "it goes on");
+	free(after);
+	after = get(file);
+	ok(strstr(after, "missing") && count_lines(after, 0, "__do_sys_getppid") >= 20,
+	   "what was frozen is still there, behind a gap");
+	free(before);
+	free(after);
+}
+
+static void test_cpumask(void)
+{
+	bool others = false;
+	char hex[16];
+	int cpu;
+
+	must_set("cpumask", "1");
+	for (cpu = 1; cpu < cpus(); cpu++)
+		others |= recording(cpu);
+	ok(recording(0) && !others && is("enable", "1"), "cpumask: CPU 0 only");
+	ok(cpus() == 1 || !count_lines(get("per_cpu/cpu1/trace"), -1, NULL),
+	   "no trace of others");
+	snprintf(hex, sizeof(hex), "%x", (1 << cpus()) - 1);
+	must_set("cpumask", hex);
+	ok(all_recording(), "cpumask: all again");
+	must_set("enable", "0");
+	must_set("cpumask", "1");
+	must_set("enable", "1");
+	ok(recording(0) && (cpus() == 1 || !recording(1)), "cpumask: set before");
+	must_set("enable", "0");
+	must_set("cpumask", hex);
+}
+
+static void test_off(void)
+{
+	int cpu, on = 0;
+
+	must_set("enable", "1");
+	must_set("freeze", "1");
+	must_set("enable", "0");
+	for (cpu = 0; cpu < cpus(); cpu++)
+		on += !!(msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS);
+	ok(!on && !msr(0, MSR_DS_AREA) && is("freeze", "0"), "off: the hardware, too");
+	ok(!count_lines(get("trace"), -1, NULL), "off: nothing left");
+	must_set("enable", "1");
+	ok(all_recording(), "on after off while frozen");
+	must_set("enable", "0");
+	ok(!figure("faults"), "no record without a buffer");
+}
+
+static int all(void)
+{
+	test_modes();
+	test_defaults();
+	test_refusals();
+	must_set("enable", "1");
+	ok(is("enable", "1") && all_recording(), "on: the hardware records on all CPUs");
+	usleep(50000);
+	test_trace();
+	test_freeze();
+	test_cpumask();
+	test_off();
+	return finish();
+}
+
+static int missing(void)
+{
+	ok(set("enable", "1") == -EOPNOTSUPP && is("enable", "0"), "no hardware");
+	ok(set("freeze", "1") == -ENXIO, "nothing to freeze");
+	ok(!count_lines(get("trace"), -1, NULL), "nothing in the trace");
+	return finish();
+}
+
+/* The boot parameter's: these CPUs record, and have done so for some time. */
+static int booted(const char *list)
+{
+	int cpu;
+
+	ok(is("enable", *list == '-' ? "0" : "1"), "on since boot");
+	for (cpu = 0; cpu < cpus(); cpu++)
+		ok(recording(cpu) == !!strchr(list, '0' + cpu), "CPU %d", cpu);
+	return finish();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "all"))
+		return all();
+	if (argc == 2 && !strcmp(argv[1], "missing"))
+		return missing();
+	if (argc == 3 && !strcmp(argv[1], "booted"))
+		return booted(argv[2]);
+	fprintf(stderr, "usage: %s all|missing|booted CPUS\n", argv[0]);
+	return 2;
+}

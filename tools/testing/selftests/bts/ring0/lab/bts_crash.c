@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Crashes on demand, for the branch flight recorder to print: each of the words
+ * below, written to /dev/bts_crash, is one context to crash in.
+ */
+#include <linux/console.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/kdebug.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/nmi.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+#include <asm/apic.h>
+
+/* Nothing is mapped at either of these. */
+#define BAD_ADDRESS	0xb75ul
+#define BAD_STACK	0xffffe90000001000ul
+
+static bool again, nmi_wanted;
+static atomic_t at_meeting;
+
+static noinline void bts_crash_fault(void)
+{
+	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
+}
+
+static noinline void bts_crash_double_fault(void)
+{
+	asm volatile("mov %0, %%rsp\n\t"
+		     "push $0" : : "r" (BAD_STACK) : "memory");
+}
+
+/* What is at work before it goes wrong; the last of it must be in the trace. */
+static __attribute__((__noipa__)) int bts_crash_work(int n)
+{
+	int i, sum = 0;
+
+	for (i = 0; i < n; i++) {
+		barrier();
+		sum += i;
+	}
+	return sum;
+}
+
+static noinline void bts_crash_path(void)
+{
+	bts_crash_work(5);
+	bts_crash_fault();
+}
+
+static void crash_in_irq(struct irq_work *work)
+{
+	bts_crash_path();
+}
+
+static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
+
+static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	if (!READ_ONCE(nmi_wanted))
+		return NMI_DONE;
+	WRITE_ONCE(nmi_wanted, false);
+	bts_crash_path();
+	return NMI_HANDLED;
+}
+
+static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == DIE_OOPS && again) {
+		again = false;
+		bts_crash_fault();
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block die_notifier = { .notifier_call = crash_again };
+
+static void do_irq(void)
+{
+	irq_work_queue(&irq_crash);
+}
+
+static void do_nmi(void)
+{
+	unsigned long flags;
+
+	WRITE_ONCE(nmi_wanted, true);
+	local_irq_save(flags);
+	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
+	local_irq_restore(flags);
+}
+
+static void do_double_fault(void)
+{
+	local_irq_disable();
+	bts_crash_double_fault();
+}
+
+static void do_recursive(void)
+{
+	again = true;
+	bts_crash_path();
+}
+
+static void do_console(void)
+{
+	console_lock();
+	bts_crash_path();
+}
+
+/* The lock that the dead task held, or the guest would not get to its end. */
+static void do_unlock(void)
+{
+	console_unlock();
+}
+
+/* Two CPUs, as close together as they get. */
+static void do_meet(void)
+{
+	atomic_inc(&at_meeting);
+	while (atomic_read(&at_meeting) < 2)
+		cpu_relax();
+	bts_crash_path();
+}
+
+static noinline void bts_crash_panic(void)
+{
+	bts_crash_work(5);
+	panic("as asked for by a test");
+}
+
+static noinline void bts_crash_warn(void)
+{
+	bts_crash_work(5);
+	WARN(1, "as asked for by a test");
+}
+
+static const struct {
+	const char *word;
+	void (*crash)(void);
+} kinds[] = {
+	{ "task", bts_crash_path },
+	{ "irq", do_irq },
+	{ "nmi", do_nmi },
+	{ "double", do_double_fault },
+	{ "recursive", do_recursive },
+	{ "console", do_console },
+	{ "unlock", do_unlock },
+	{ "meet", do_meet },
+	{ "panic", bts_crash_panic },
+	{ "warn", bts_crash_warn },
+};
+
+static ssize_t crash_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)
+{
+	char word[16] = "";
+	int i;
+
+	if (size >= sizeof(word) || copy_from_user(word, buf, size))
+		return -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!strcmp(word, kinds[i].word)) {
+			kinds[i].crash();
+			return size;
+		}
+	}
+	return -EINVAL;
+}
+
+static const struct file_operations crash_fops = {
+	.owner	= THIS_MODULE,
+	.write	= crash_write,
+};
+
+static struct miscdevice crash_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "bts_crash",
+	.mode	= 0600,
+	.fops	= &crash_fops,
+};
+
+static int __init crash_init(void)
+{
+	int err;
+
+	err = register_nmi_handler(NMI_LOCAL, crash_in_nmi, 0, "bts_crash");
+	if (err)
+		return err;
+	register_die_notifier(&die_notifier);
+	return misc_register(&crash_device);
+}
+
+static void __exit crash_exit(void)
+{
+	misc_deregister(&crash_device);
+	unregister_die_notifier(&die_notifier);
+	unregister_nmi_handler(NMI_LOCAL, "bts_crash");
+}
+
+module_init(crash_init);
+module_exit(crash_exit);
+
+MODULE_DESCRIPTION("Crashes for the test bench");
+MODULE_LICENSE("GPL");

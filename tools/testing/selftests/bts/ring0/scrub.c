@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is left in the hardware's buffers when the recorder is switched off, or
+ * one of its CPUs is, while a trace of user mode keeps them mapped: under
+ * page-table isolation in the page tables of user mode, too.
+ *
+ *   scrub LAB
+ */
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "../layer/lab/lab.h"
+#include "common.h"
+
+#define LAB_DEVICE	"/dev/bts_lab"
+#define KERNEL_TEXT	0xffffffff80000000ull
+#define BUFFER		65520
+#define SAMPLE		2400
+
+/* The trace of a task that never runs. */
+static int keep_mapped(void)
+{
+	struct lab_config config = {
+		.target = LAB_TASK,
+		.flags = LAB_USER,
+		.nr = 16,
+		.room = 16,
+	};
+	int fd = open(LAB_DEVICE, O_RDWR | O_CLOEXEC), tries = 1000;
+
+	config.id = fork();
+	if (!config.id) {
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	waitpid(config.id, NULL, WUNTRACED);
+	if (fd < 0 || ioctl(fd, LAB_CONFIG, &config))
+		give_up(LAB_DEVICE);
+	/* It may still be on its way off the CPU. */
+	while (ioctl(fd, LAB_START, NULL)) {
+		if (errno != EBUSY || !tries--)
+			give_up("cannot trace a task");
+		usleep(1000);
+	}
+	return fd;
+}
+
+/* The monitor prints "address: 0xvalue 0xvalue", of CPU 0's address space. */
+static size_t count_addresses(uint64_t start, size_t size)
+{
+	static char text[1 << 15];
+	size_t found = 0;
+	char cmd[64], *at;
+
+	snprintf(cmd, sizeof(cmd), "x/%zugx 0x%llx", size / 8, (unsigned long long)start);
+	if (hmp(cmd, text, sizeof(text)))
+		give_up("the monitor's x");
+	for (at = text; (at = strstr(at, " 0x")); at++)
+		found += strtoull(at, NULL, 16) >= KERNEL_TEXT;
+	return found;
+}
+
+static uint64_t buffer_of(int cpu)
+{
+	static char text[256];
+	char cmd[64], *at;
+
+	snprintf(cmd, sizeof(cmd), "x/1gx 0x%llx", (unsigned long long)msr(cpu, MSR_DS_AREA));
+	if (hmp(cmd, text, sizeof(text)))
+		give_up("the monitor's x");
+	at = strstr(text, " 0x");
+	if (!at)
+		give_up("no word in '%s'", text);
+	return strtoull(at, NULL, 16);
+}
+
+/* Of its first and its last records. */
+static size_t left_on(int cpu)
+{
+	uint64_t buffer = buffer_of(cpu);
+
+	return count_addresses(buffer, SAMPLE) + count_addresses(buffer + BUFFER - SAMPLE, SAMPLE);
+}
+
+int main(int argc, char **argv)
+{
+	int lab, last = cpus() - 1;
+
+	(void)argc;
+	load(argv[1], "");
+	run_on(0);
+	must_set("enable", "1");
+	lab = keep_mapped();
+	usleep(50000);
+	ok(left_on(0) > 200 && left_on(last) > 200, "recording: both buffers are full");
+	must_set("cpumask", "1");
+	ok(!left_on(last), "a CPU less: its buffer is wiped");
+	ok(left_on(0) > 100, "the other's is not");
+	must_set("cpumask", "3");
+	usleep(50000);
+	must_set("enable", "0");
+	ok(!left_on(0) && !left_on(last), "off: both are wiped");
+	must_set("enable", "1");
+	usleep(50000);
+	must_set("freeze", "1");
+	ok(left_on(0) > 200, "frozen: full");
+	must_set("enable", "0");
+	ok(!left_on(0) && !left_on(last), "off while frozen: both are wiped");
+	close(lab);
+	return finish();
+}
