@@ -68,7 +68,9 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
 	ring->nr = nr;
 	ring->size = bts_ring_size(nr, flags);
 	bts_ring_change(ring, flags);
-	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT);
+	/* However large it is, it must not be at the expense of others. */
+	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT |
+				    __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 
 	return ring->rec ? 0 : -ENOMEM;
 }
@@ -460,6 +462,7 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
  */
 void bts_ring_clear(struct bts_ring *ring)
 {
+	ring->overwritten += ring->head - ring->tail - bts_ring_held(ring);
 	ring->tail = ring->head;
 	ring->unmarked = 0;
 	ring->gap = false;

@@ -645,16 +645,18 @@ static int ptrace_bts_get(const struct ptrace_bts *pb, void __user *addr,
 	return copy_to_user(addr, &rec, sizeof(rec)) ? -EFAULT : 0;
 }
 
+/* How many records are copied before looking up. */
+#define PTRACE_BTS_STEP		4096
+
 /* What was copied is gone, and nothing else, wherever the copying ends. */
 static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
 			    unsigned long size)
 {
+	int room = min_t(unsigned long, size / sizeof(struct bts_record), INT_MAX);
 	const struct bts_record *run;
 	int done = 0, n, copied;
-	unsigned long room;
 	u64 first;
 
-	room = min_t(unsigned long, size / sizeof(*run), INT_MAX);
 	if (!room)
 		return -EINVAL;
 
@@ -663,13 +665,16 @@ static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
 		if (n <= 0)
 			return done ?: n;
 
-		n = min_t(unsigned long, n, room - done);
+		n = min3(n, room - done, PTRACE_BTS_STEP);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
 		bts_consume(pb->ctx, first, copied);
 		done += copied;
 		if (copied < n)
 			return done ?: -EFAULT;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
 		addr += n * sizeof(*run);
 	}
 
