@@ -111,10 +111,25 @@ lint_paths() {
 		cut -c1-160
 }
 
+# The program in a page is the file that it names.
+lint_page_program() {
+	local name file
+
+	name=$(sed -n 's/^\.\\" SRC BEGIN (\(.*\))$/\1/p' "$1")
+	[ -n "$name" ] || return 0
+	file=$(repo_files "*/$name")
+	sed -n '/^\.\\" SRC BEGIN/,/^\.\\" SRC END/p' "$1" | sed -n '/^\.EX$/,/^\.EE$/{//!p}' |
+		sed -e 's/^\\&//; s/\\-/-/g; s/\\\[ha]/^/g; s/\\\[ti]/~/g; s/\\\[ga]/`/g' \
+			-e "s/\\\\\[aq]/'/g" -e 's/\\e/\\/g' |
+		diff -b - "$REPO/${file:-$name}" >/dev/null 2>&1 ||
+		echo "$1: the program is not what ${file:-$name} is"
+}
+
 # Both formatters; groff is silent about what it does without.
 lint_page() {
 	mandoc -T lint -W warning "$1"
 	groff -ww -man -T utf8 -z "$1" 2>&1
+	lint_page_program "$1"
 }
 
 # A change to a page of the system is laid over that page.
