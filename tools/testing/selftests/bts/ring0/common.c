@@ -6,18 +6,6 @@
 
 #include "common.h"
 
-void give_up(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("Bail out! ");
-	vprintf(fmt, ap);
-	printf(": %s\n", strerror(errno));
-	va_end(ap);
-	exit(1);
-}
-
 int put(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;

@@ -19,8 +19,6 @@
 /* Nobody is interrupted, and nothing of the kernel's is left out. */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
-__attribute__((format(printf, 1, 2), noreturn)) void give_up(const char *fmt, ...);
-
 /* 0 or -errno */
 int put(const char *path, const char *text);
 /* The same of a file of the recorder; must_set() gives up if that fails. */
