@@ -22,7 +22,7 @@ static void run_walk(void *arg)
 	_exit(walk_result != WALK_RESULT);
 }
 
-static unsigned long tracee_ip(pid_t pid)
+unsigned long tracee_ip(pid_t pid)
 {
 	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user, regs.user_ip), 0);
 }

@@ -23,6 +23,7 @@ struct stops {
 };
 
 pid_t start_walk(void);
+unsigned long tracee_ip(pid_t pid);
 void step_through(pid_t pid, int request, struct stops *stops);
 bool finish_walk(pid_t pid);
 unsigned int nr_branches(void);

@@ -30,3 +30,19 @@ busy_CFLAGS = $(PTRACE_BTS_UAPI) -Wl,-Ttext-segment=0x20000000
 GUEST_PROGS += ptrace/many
 many_SRCS := ptrace/many.c ptrace/common.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
+
+# Of group ptracewide
+WIDE := wide_check wide_life wide_perm wide_ring wide_threads
+GUEST_PROGS += $(addprefix ptrace/,$(WIDE))
+GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
+GUEST_PROGS_X32 += ptrace/wide_check
+define wide
+$(1)_SRCS := ptrace/$(1).c ptrace/wide.c ptrace/chain.S ptrace/common.c
+$(1)_CFLAGS = $$(PTRACE_BTS_UAPI) -isystem $$(SELFTESTS)
+endef
+$(foreach p,$(WIDE),$(eval $(call wide,$(p))))
+GUEST_PROGS += ptrace/wide_steps
+GUEST_PROGS_32 += ptrace/wide_steps
+wide_steps_SRCS := ptrace/wide_steps.c ptrace/common.c debugctl/common.c debugctl/walk.c \
+	debugctl/walk.S
+wide_steps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)

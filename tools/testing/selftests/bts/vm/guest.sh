@@ -9,7 +9,8 @@ PROGRAMS=
 GDB_PYTHON=(collections encodings importlib json re)
 
 make_programs() {
-	make -C "$B" -f Makefile -j "$JOBS" OUTPUT="$PROGRAMS" ${CC:+"CC=$CC"} programs
+	make -C "$B" -f Makefile -j "$JOBS" OUTPUT="$PROGRAMS" ${CC:+"CC=$CC"} \
+		SELFTESTS="$LINUX/tools/testing/selftests" programs
 }
 
 # Sets PROGRAMS (out/guest and out/host are below it), BENCH_BIN.
@@ -17,6 +18,7 @@ need_programs() {
 	local log=$CACHE/log/programs
 
 	[ -z "$PROGRAMS" ] || return 0
+	need_linux
 	PROGRAMS=$CACHE/programs/$(printf '%s' "$B" | key_of)
 	BENCH_BIN=$PROGRAMS/out/host
 	logged "build the programs" "$log" make_programs ||

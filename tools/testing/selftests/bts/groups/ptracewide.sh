@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# ptracewide: PTRACE_BTS_*: each refusal, each old bug, beside stepping, who may
+# shellcheck shell=bash
+
+wide() {
+	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
+}
+
+group_ptracewide() {
+	local abi
+
+	for abi in '' _32 _x32; do
+		wide "check$abi" -- "wide_check$abi"
+	done
+	for abi in '' _32; do
+		wide "ring$abi" pti=on -- "wide_ring$abi"
+		wide "life$abi" smp=2 -- "wide_life$abi"
+		wide "perm$abi" -- "wide_perm$abi"
+		wide "steps$abi" smp=2 -- "wide_steps$abi"
+		wide "threads$abi" smp=2 -- "wide_threads$abi"
+	done
+	wide threads-1 -- wide_threads
+	wide threads-4 smp=4 pti=off -- wide_threads
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For 64-bit, x32 and 32-bit programs: a loop without end that stops at an INT3
+ * and then takes CHAIN_LENGTH branches, chain_passes times, each to another
+ * place; the last one goes back to the INT3.
+ */
+#include "chain.h"
+
+#ifdef __x86_64__
+#define PASSES	chain_passes(%rip)
+#else
+#define PASSES	chain_passes
+#endif
+
+	.text
+	.globl chain, chain_top, chain_first, chain_again, chain_back, chain_end
+	.type chain, @function
+chain:
+	int3
+chain_top:
+	movl	PASSES, %ecx
+chain_first:
+	.rept	CHAIN_LENGTH - 1
+	jmp	1f
+	nop
+1:
+	.endr
+	dec	%ecx
+chain_again:
+	jnz	chain_first
+chain_back:
+	jmp	chain
+chain_end:
+	.size chain, . - chain
+
+	.data
+	.globl chain_passes
+	.balign 8
+chain_passes:
+	.quad	1
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTS_PTRACE_CHAIN_H
+#define BTS_PTRACE_CHAIN_H
+
+#define CHAIN_LENGTH	32	/* branches in a pass */
+#define CHAIN_LINK	3	/* bytes from one to the next */
+
+#ifndef __ASSEMBLER__
+
+/* See chain.S. */
+__attribute__((noreturn)) void chain(void);
+extern const char chain_top[], chain_first[], chain_again[], chain_back[], chain_end[];
+extern unsigned long chain_passes;
+
+#endif
+#endif /* BTS_PTRACE_CHAIN_H */

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every reason to refuse a request: the exact errno, with all else in order, and
+ * nothing changed by it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "wide.h"
+
+#define ROOM	100
+#define PASSES	2
+#define MAX	(1u << 24)
+
+FIXTURE(check)
+{
+	pid_t pid;
+	struct bts_record before[ROOM];
+	size_t nr;
+	/* one page, and none behind it */
+	char *page;
+	size_t size;
+};
+
+static size_t get_all(pid_t pid, struct bts_record *rec)
+{
+	size_t i = 0;
+
+	while (i < ROOM && !bts(PTRACE_BTS_GET, pid, rec + i, i))
+		i++;
+	return i;
+}
+
+FIXTURE_SETUP(check)
+{
+	self->size = sysconf(_SC_PAGESIZE);
+	self->page = mmap(NULL, 2 * self->size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)self->page);
+	ASSERT_EQ(0, mprotect(self->page + self->size, self->size, PROT_NONE));
+	self->pid = start_chain();
+	must_trace(self->pid, TRACE, ROOM, 0);
+	run_chain(self->pid, PASSES);
+	self->nr = get_all(self->pid, self->before);
+	ASSERT_LE(PASSES * CHAIN_LENGTH, self->nr);
+}
+
+FIXTURE_TEARDOWN(check)
+{
+	end_chain(self->pid);
+}
+
+/* The trace is what it was, and still at work. */
+#define EXPECT_UNCHANGED() do {							\
+	struct ptrace_bts_status _status = bts_status(self->pid);		\
+	struct bts_record _after[ROOM];						\
+										\
+	EXPECT_EQ(RECORDS(ROOM), _status.size);					\
+	EXPECT_EQ(TRACE, _status.flags);					\
+	EXPECT_EQ(0, _status.signal);						\
+	EXPECT_EQ(self->nr, get_all(self->pid, _after));			\
+	EXPECT_EQ(0, memcmp(self->before, _after, RECORDS(self->nr)));		\
+	run_chain(self->pid, 1);						\
+	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, _after, 0));		\
+	EXPECT_EQ((uintptr_t)chain_back, _after[0].branch.from);		\
+} while (0)
+
+/* The same for callers of every ABI, without holes (bug 5). */
+TEST(layout)
+{
+	EXPECT_EQ(24, sizeof(struct bts_record));
+	EXPECT_EQ(8, offsetof(struct bts_record, branch.from));
+	EXPECT_EQ(16, offsetof(struct bts_record, branch.to));
+	EXPECT_EQ(16, offsetof(struct bts_record, event.pid));
+	EXPECT_EQ(20, offsetof(struct bts_record, event.cpu));
+	EXPECT_EQ(16, offsetof(struct bts_record, lost.count));
+	EXPECT_EQ(16, sizeof(struct ptrace_bts_config));
+	EXPECT_EQ(12, offsetof(struct ptrace_bts_config, bts_size));
+	EXPECT_EQ(64, sizeof(struct ptrace_bts_status));
+	EXPECT_EQ(16, offsetof(struct ptrace_bts_status, held));
+	EXPECT_EQ(40, offsetof(struct ptrace_bts_status, gaps));
+	EXPECT_EQ(60, offsetof(struct ptrace_bts_status, reserved));
+}
+
+static int config_of(pid_t pid, struct ptrace_bts_config config)
+{
+	return bts(PTRACE_BTS_CONFIG, pid, &config, sizeof(config));
+}
+
+TEST_F(check, config_that_is_valid)
+{
+	struct ptrace_bts_config config = { .size = 24, .flags = TRACE | ALLOC, };
+
+	/* In every successful case the same result (bug 13) */
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(24, bts_status(self->pid).size);
+	config.size = 47;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(24, bts_status(self->pid).size);
+	config.bts_size = RECORDS(1);
+	EXPECT_EQ(0, config_of(self->pid, config));
+	config.size = 0;
+	config.flags = TRACE | SCHED;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	config.flags = 0;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	config.flags = ALLOC;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
+}
+
+TEST_F(check, unknown_flags)
+{
+	int bit;
+
+	for (bit = 8; bit < 32; bit++) {
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | 1u << bit, 0, 0))
+			TH_LOG("flag %#x", 1u << bit);
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC | 1u << bit, 240, 0));
+	}
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, flags_without_a_purpose)
+{
+	static const uint32_t flags[] = { 0, STOP_FULL, INHERIT, STOP_FULL | INHERIT, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, flags[i] | ALLOC, 240, 0))
+			TH_LOG("flags %#x", flags[i]);
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, SIGNAL | ALLOC, 240, SIGUSR1));
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, entry_without_trace)
+{
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY | ALLOC, 240, 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY | SCHED | ALLOC, 240, 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY, 0, 0));
+	EXPECT_UNCHANGED();
+}
+
+/* No allocation of a size that the user chose goes wrong (bug 18). */
+TEST_F(check, size_of_the_trace)
+{
+	static const uint32_t bad[] = {
+		0, 1, 23, RECORDS(MAX) + 24, RECORDS(MAX) + 47, INT_MAX, UINT_MAX,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, bad[i], 0))
+			TH_LOG("size %u", bad[i]);
+	/* The largest: more than this machine has */
+	EXPECT_EQ(-ENOMEM, bts_config(self->pid, TRACE | ALLOC, RECORDS(MAX), 0));
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, size_without_alloc)
+{
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE, RECORDS(ROOM), 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, 0, 1, 0));
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, signal_numbers)
+{
+	static const uint32_t bad[] = { 65, 128, 1u << 31, UINT_MAX, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | SIGNAL, 0, bad[i]))
+			TH_LOG("signal %u", bad[i]);
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | SIGNAL | ALLOC, 240, bad[i]));
+	}
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE, 0, SIGUSR1));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, 240, SIGUSR1));
+	EXPECT_UNCHANGED();
+	/* 0 is the stop without a signal. */
+	for (i = 0; i <= 64; i++) {
+		EXPECT_EQ(0, bts_config(self->pid, TRACE | SIGNAL, 0, i));
+		EXPECT_EQ(i, bts_status(self->pid).signal);
+	}
+}
+
+TEST_F(check, size_of_a_record)
+{
+	struct ptrace_bts_config config = { .flags = TRACE, };
+	static const uint32_t bad[] = { 1, 16, 23, 25, 48, UINT_MAX, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		config.bts_size = bad[i];
+		EXPECT_EQ(-EINVAL, config_of(self->pid, config)) TH_LOG("bts_size %u", bad[i]);
+	}
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, stop_full_needs_alloc)
+{
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | STOP_FULL, 0, 0));
+	EXPECT_UNCHANGED();
+	must_trace(self->pid, TRACE | STOP_FULL, ROOM, 0);
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE, 0, 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, 0, 0, 0));
+	EXPECT_EQ(TRACE | STOP_FULL, bts_status(self->pid).flags);
+	EXPECT_EQ(0, bts_config(self->pid, STOP_FULL, 0, 0));
+}
+
+/* As an extensible structure: what is not given counts as 0. */
+TEST_F(check, size_of_the_configuration)
+{
+	struct ptrace_bts_config *config = (void *)self->page;
+	static const unsigned long good[] = { 8, 9, 12, 16, 17, 20, 4095, 4096, };
+	static const unsigned long big[] = { 4097, 1ul << 31, -1ul, };
+	unsigned int i;
+
+	config->flags = TRACE;
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_CONFIG, self->pid, config, i));
+	for (i = 0; i < ARRAY_SIZE(big); i++)
+		EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, big[i]))
+			TH_LOG("size %#lx", big[i]);
+	self->page[16] = 1;
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, 17));
+	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 16));
+	self->page[16] = 0;
+	self->page[4095] = 1;
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, 4096));
+	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 4095));
+	self->page[4095] = 0;
+	EXPECT_UNCHANGED();
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, good[i]))
+			TH_LOG("size %lu", good[i]);
+	/* 4 bytes are the size alone: no flags. */
+	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 4));
+	EXPECT_EQ(0, bts_status(self->pid).flags);
+}
+
+TEST_F(check, bad_pointers)
+{
+	char *end = self->page + self->size;
+	char *const bad[] = { NULL, end, end - 1, (char *)-4096l, (char *)LONG_MIN, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, bad[i], 16));
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, bad[i], 64));
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_GET, self->pid, bad[i], 0));
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_DRAIN, self->pid, bad[i], 24));
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_DRAIN, self->pid, bad[i], 240));
+	}
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, end - 15, 16));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_GET, self->pid, end - 23, 0));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_DRAIN, self->pid, end - 23, 240));
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, status_at_the_end_of_a_page)
+{
+	char *end = self->page + self->size;
+
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 64));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, end - 64, 65));
+	EXPECT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 32));
+	EXPECT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, end - 64, 64));
+}
+
+TEST_F(check, size_of_the_status)
+{
+	struct ptrace_bts_status full = bts_status(self->pid);
+	static const unsigned long big[] = { 4097, 1ul << 31, -1ul, };
+	unsigned long size, i;
+
+	EXPECT_EQ(64, sizeof(full));
+	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_STATUS, self->pid, self->page, 0));
+	for (i = 0; i < ARRAY_SIZE(big); i++)
+		EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_STATUS, self->pid, self->page, big[i]));
+	for (size = 1; size <= 4096; size = size < 80 ? size + 1 : size * 2) {
+		memset(self->page, 0x5a, self->size);
+		ASSERT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, self->page, size));
+		for (i = 0; i < self->size; i++) {
+			char want = i >= size ? 0x5a : i < 64 ? ((char *)&full)[i] : 0;
+
+			ASSERT_EQ(want, self->page[i])
+				TH_LOG("byte %lu of a status of %lu", i, size);
+		}
+	}
+}
+
+TEST_F(check, index_of_get)
+{
+	static const unsigned long bad[] = { ROOM, INT_MAX, 1ul << 31, -1ul, };
+	struct bts_record rec = { .qualifier = 77 };
+	unsigned int i;
+
+	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr - 1));
+	/* No old record for an index that there is not (bug 8). */
+	rec.qualifier = 77;
+	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr));
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, bad[i]))
+			TH_LOG("index %#lx", bad[i]);
+	EXPECT_EQ(77, rec.qualifier);
+	EXPECT_UNCHANGED();
+	EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
+	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
+}
+
+/* Never more than was asked for (bug 9), never a part of a record (bug 19). */
+TEST_F(check, size_of_drain)
+{
+	static const unsigned long small[] = { 0, 1, 8, 16, 23, };
+	char *end = self->page + self->size;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(small); i++)
+		EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_DRAIN, self->pid, self->page, small[i]));
+	EXPECT_UNCHANGED();
+	must_trace(self->pid, TRACE, ROOM, 0);
+	run_chain(self->pid, PASSES);
+	memset(self->page, 0x5a, self->size);
+	EXPECT_EQ(1, bts(PTRACE_BTS_DRAIN, self->pid, self->page, 47));
+	for (i = 24; i < self->size; i++)
+		ASSERT_EQ(0x5a, self->page[i]) TH_LOG("byte %u after a drain of 47", i);
+	EXPECT_EQ(3, bts(PTRACE_BTS_DRAIN, self->pid, end - 72, 72));
+	/* Sizes that are far more than there is */
+	EXPECT_LT(0, bts(PTRACE_BTS_DRAIN, self->pid, self->page, INT_MAX));
+	EXPECT_EQ(0, bts(PTRACE_BTS_DRAIN, self->pid, self->page, -1ul));
+	EXPECT_EQ(0, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 24));
+}
+
+/* What was stored is gone, and nothing else. */
+TEST_F(check, drain_into_half_a_buffer)
+{
+	struct bts_record *last = (void *)(self->page + self->size - RECORDS(5) - 12);
+	struct bts_record rest[ROOM];
+	size_t i;
+
+	EXPECT_EQ(5, bts(PTRACE_BTS_DRAIN, self->pid, last, RECORDS(ROOM)));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(0, memcmp(last + i, &self->before[self->nr - 1 - i], RECORDS(1)));
+	EXPECT_EQ(self->nr - 5, must_drain(self->pid, rest, ROOM));
+	for (i = 5; i < self->nr; i++)
+		ASSERT_EQ(0, memcmp(rest + i - 5, &self->before[self->nr - 1 - i], RECORDS(1)));
+}
+
+/* SIZE and CLEAR do not look at the rest of their arguments. */
+TEST_F(check, arguments_that_are_ignored)
+{
+	EXPECT_EQ((int)self->nr, bts(PTRACE_BTS_SIZE, self->pid, (void *)1, -1ul));
+	EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, self->pid, (void *)1, -1ul));
+	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
+}
+
+/* "No trace" and "no such tracee" are two things (bug 12). */
+TEST_F(check, no_trace)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(i ? -ENXIO : 0, bts_config(self->pid, ALLOC, 0, 0));
+		EXPECT_EQ(-ENXIO, bts_config(self->pid, TRACE, 0, 0));
+		EXPECT_EQ(-ENXIO, bts_config(self->pid, 0, 0, 0));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, &status, sizeof(status)));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, &rec, 24));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
+	}
+	/* Arguments of these come second, those of CONFIG first. */
+	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 0));
+	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, NULL, 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY, 0, 0));
+}
+
+static void expect_esrch(struct __test_metadata *_metadata, pid_t pid, const char *who)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+
+	EXPECT_EQ(-ESRCH, bts_config(pid, TRACE | ALLOC, 240, 0)) TH_LOG("CONFIG of %s", who);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_SIZE, pid, NULL, 0)) TH_LOG("SIZE of %s", who);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_GET, pid, &rec, 0)) TH_LOG("GET of %s", who);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_CLEAR, pid, NULL, 0)) TH_LOG("CLEAR of %s", who);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_DRAIN, pid, &rec, 24)) TH_LOG("DRAIN of %s", who);
+}
+
+TEST_F(check, no_such_tracee)
+{
+	siginfo_t info;
+	pid_t other;
+
+	expect_esrch(_metadata, INT_MAX, "nobody");
+	expect_esrch(_metadata, getpid(), "itself");
+	expect_esrch(_metadata, 1, "a process that is not traced");
+	EXPECT_UNCHANGED();
+
+	/* Running */
+	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->pid, &chain_passes, -1l));
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
+	expect_esrch(_metadata, self->pid, "a running tracee");
+
+	/* A zombie */
+	kill(self->pid, SIGKILL);
+	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));
+	expect_esrch(_metadata, self->pid, "a zombie");
+	ASSERT_EQ(self->pid, waitpid(self->pid, NULL, 0));
+	expect_esrch(_metadata, self->pid, "a former tracee");
+
+	/* Somebody else's */
+	self->pid = start_chain();
+	other = fork();
+	if (!other) {
+		expect_esrch(_metadata, self->pid, "the tracee of another");
+		_exit(_metadata->exit_code);
+	}
+	ASSERT_EQ(other, waitpid(other, NULL, 0));
+}
+
+/* Numbers beside those of the requests are nobody's. */
+TEST_F(check, other_requests)
+{
+	EXPECT_EQ(-EIO, bts(39, self->pid, NULL, 0));
+	EXPECT_EQ(-EIO, bts(46, self->pid, NULL, 0));
+}
+
+TEST_HARNESS_MAIN

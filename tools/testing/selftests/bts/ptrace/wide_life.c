@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A trace through the life of its tracee: children and threads, other programs,
+ * the end, and a reader that is stuck while the tracee is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "wide.h"
+
+#define ROOM		20000
+#define OPTIONS		(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | \
+			 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
+
+static struct bts_record records[ROOM];
+
+static void run_fork(unsigned long unused)
+{
+	(void)unused;
+	if (!fork())
+		chain();
+}
+
+static void run_vfork(unsigned long unused)
+{
+	(void)unused;
+	if (!vfork()) {
+		known_work(100);
+		_exit(0);
+	}
+}
+
+static int in_thread(void *unused)
+{
+	(void)unused;
+	chain();
+}
+
+static void run_clone(unsigned long flags)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	clone(in_thread, stack + sizeof(stack), flags, NULL);
+}
+
+/* The child's number, once it has run */
+static volatile pid_t *forked;
+
+static void run_fork_alone(unsigned long unused)
+{
+	(void)unused;
+	if (!fork()) {
+		*forked = getpid();
+		for (;;)
+			pause();
+	}
+	while (!*forked)
+		sched_yield();
+}
+
+/* One of each kind; with -h they say how they are used, and end. */
+static const char *const programs[] = { "/bt/wide_life", "/bt/wide_life_32" };
+
+static void run_exec(unsigned long nr)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	execl(programs[nr], programs[nr], "-h", NULL);
+}
+
+FIXTURE(life)
+{
+	struct tracee tracee;
+	pid_t pid;
+};
+
+FIXTURE_SETUP(life)
+{
+	forked = shared_memory(sizeof(*forked));
+	self->tracee = tracee_new();
+	self->pid = self->tracee.pid;
+	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, self->pid, NULL, OPTIONS));
+}
+
+/* With its threads, which are to be waited for before their leader */
+FIXTURE_TEARDOWN(life)
+{
+	int status;
+	pid_t pid;
+
+	kill(self->pid, SIGKILL);
+	/* Who is about to exit stays in that stop. */
+	ptrace(PTRACE_CONT, self->pid, NULL, NULL);
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, pid, NULL, NULL);
+	}
+}
+
+static int event(int nr)
+{
+	return SIGTRAP | nr << 8;
+}
+
+/* Lets the tracee do @what up to the event, which tells of a child. */
+static pid_t new_child(const struct tracee *t, void (*what)(unsigned long), unsigned long arg,
+		       int nr)
+{
+	unsigned long msg;
+	int status;
+
+	tracee_begin(t, what, arg);
+	go_on(t->pid, event(nr));
+	if (ptrace(PTRACE_GETEVENTMSG, t->pid, NULL, &msg))
+		give_up("PTRACE_GETEVENTMSG");
+	if (waitpid(msg, &status, __WALL) != (pid_t)msg || !stopped_by(status, SIGSTOP))
+		give_up("child %lu, status %#x", msg, status);
+	return msg;
+}
+
+static const struct way {
+	const char *name;
+	void (*run)(unsigned long arg);
+	unsigned long arg;
+	int event;
+} ways[] = {
+	{ "fork", run_fork, 0, PTRACE_EVENT_FORK, },
+	{ "clone", run_clone, SIGCHLD, PTRACE_EVENT_FORK, },
+	{ "clone of the memory", run_clone, CLONE_VM | SIGCHLD, PTRACE_EVENT_FORK, },
+	{ "thread", run_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, PTRACE_EVENT_CLONE, },
+};
+
+/* A child shares nothing of its parent's trace (bug 1). */
+TEST_F(life, child_without_a_trace)
+{
+	struct ptrace_bts_status before;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		pid_t child;
+
+		must_trace(self->pid, TRACE, ROOM, 0);
+		child = new_child(&self->tracee, ways[i].run, ways[i].arg, ways[i].event);
+		before = bts_status(self->pid);
+		EXPECT_LT(0, before.held);
+		EXPECT_EQ(0, before.not_inherited);
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_SIZE, child, NULL, 0));
+		EXPECT_EQ(-ENXIO, bts_config(child, TRACE, 0, 0)) TH_LOG("%s", ways[i].name);
+		go_on(child, SIGTRAP);
+		run_chain(child, 10);
+		EXPECT_EQ(before.held, bts_status(self->pid).held) TH_LOG("%s", ways[i].name);
+		/* But it can have one of its own. */
+		must_trace(child, TRACE, ROOM, 0);
+		run_chain(child, 10);
+		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 10, true));
+		EXPECT_EQ(before.held, bts_status(self->pid).held) TH_LOG("%s", ways[i].name);
+		go_on(self->pid, SIGSTOP);
+		EXPECT_LT(before.held, bts_status(self->pid).held);
+		if (ways[i].event != PTRACE_EVENT_CLONE)
+			end_chain(child);
+	}
+}
+
+/* It starts with one like its parent's, before its first instruction. */
+TEST_F(life, child_that_inherits)
+{
+	struct ptrace_bts_status status;
+	unsigned int i;
+	size_t nr;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		pid_t child;
+
+		must_trace(self->pid, TRACE | INHERIT | SIGNAL, ROOM, SIGURG);
+		child = new_child(&self->tracee, ways[i].run, ways[i].arg, ways[i].event);
+		EXPECT_EQ(0, bts_status(self->pid).not_inherited);
+		status = bts_status(child);
+		EXPECT_EQ(RECORDS(ROOM), status.size);
+		EXPECT_EQ(TRACE | INHERIT | SIGNAL, status.flags);
+		EXPECT_EQ(SIGURG, status.signal);
+		EXPECT_EQ(0, status.held);
+		go_on(child, SIGTRAP);
+		nr = must_drain(child, records, ROOM);
+		ASSERT_LT(0, nr) TH_LOG("%s", ways[i].name);
+		/* The first thing is the way out of the system call. */
+		EXPECT_EQ(BTS_LEAVE, records[0].qualifier) TH_LOG("%s", ways[i].name);
+		run_chain(child, 3);
+		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
+		/* Two traces: the one goes on when the other ends. */
+		EXPECT_EQ(0, bts_config(self->pid, ALLOC, 0, 0));
+		run_chain(child, 3);
+		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
+		go_on(self->pid, SIGSTOP);
+		if (ways[i].event != PTRACE_EVENT_CLONE)
+			end_chain(child);
+	}
+}
+
+/* What is not traced by the same tracer inherits nothing, and costs nothing. */
+TEST_F(life, child_that_is_not_traced)
+{
+	pid_t child;
+
+	must_trace(self->pid, TRACE | INHERIT, ROOM, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, self->pid, NULL, PTRACE_O_EXITKILL));
+	tracee_do(&self->tracee, run_fork_alone, 0);
+	EXPECT_EQ(0, bts_status(self->pid).not_inherited);
+	child = *forked;
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+	wait_stop(child, event(PTRACE_EVENT_STOP));
+	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_SIZE, child, NULL, 0));
+	end_chain(child);
+}
+
+TEST_F(life, vfork_that_inherits)
+{
+	pid_t child;
+
+	must_trace(self->pid, TRACE | INHERIT, ROOM, 0);
+	child = new_child(&self->tracee, run_vfork, 0, PTRACE_EVENT_VFORK);
+	go_on(child, event(PTRACE_EVENT_EXIT));
+	EXPECT_EQ(99, known_count(records, must_drain(child, records, ROOM)));
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, child, NULL, NULL));
+	ASSERT_EQ(child, waitpid(child, NULL, __WALL));
+	go_on(self->pid, SIGSTOP);
+	EXPECT_EQ(0, known_count(records, must_drain(self->pid, records, ROOM)));
+}
+
+static size_t find(const struct bts_record *rec, size_t nr, uint64_t qualifier)
+{
+	size_t i;
+
+	for (i = 0; i < nr && rec[i].qualifier != qualifier; i++)
+		;
+	return i;
+}
+
+/* The trace goes on, and says where the other program begins. */
+static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsigned int nr)
+{
+	size_t held, at, i;
+
+	must_trace(t->pid, TRACE | SCHED, ROOM, 0);
+	tracee_do(t, known_work, 100);
+	tracee_begin(t, run_exec, nr);
+	go_on(t->pid, event(PTRACE_EVENT_EXEC));
+	held = must_drain(t->pid, records, ROOM);
+	at = find(records, held, BTS_EXEC);
+	ASSERT_GT(held, at);
+	EXPECT_EQ(t->pid, records[at].event.pid);
+	/* Before it ours, after it the other's, from the first instruction */
+	EXPECT_GT(at, find(records, at, BTS_BRANCH));
+	EXPECT_EQ(held - at - 1, find(records + at + 1, held - at - 1, BTS_BRANCH));
+
+	go_on(t->pid, event(PTRACE_EVENT_EXIT));
+	held = must_drain(t->pid, records, ROOM);
+	EXPECT_EQ(held, find(records, held, BTS_EXEC));
+	at = find(records, held, BTS_LEAVE);
+	EXPECT_GT(find(records, held, BTS_BRANCH), at);
+	EXPECT_LT(at + 100, held);
+	for (i = 0; i < held; i++) {
+		if (records[i].qualifier == BTS_BRANCH && nr == 1)
+			EXPECT_EQ(0, (records[i].branch.from | records[i].branch.to) >> 32);
+	}
+}
+
+TEST_F(life, exec_64)
+{
+	trace_exec(_metadata, &self->tracee, 0);
+}
+
+TEST_F(life, exec_32)
+{
+	trace_exec(_metadata, &self->tracee, 1);
+}
+
+static void *exec_thread(void *unused)
+{
+	(void)unused;
+	known_work(50);
+	run_exec(0);
+	return NULL;
+}
+
+static void run_exec_thread(unsigned long unused)
+{
+	static pthread_t thread;
+
+	(void)unused;
+	pthread_create(&thread, NULL, exec_thread, NULL);
+	for (;;)
+		pause();
+}
+
+/* A thread that is not the leader takes its trace, and the leader's number. */
+TEST_F(life, exec_by_a_thread)
+{
+	size_t nr, at;
+	pid_t thread;
+	int status;
+
+	must_trace(self->pid, TRACE, 1000, 0);
+	thread = new_child(&self->tracee, run_exec_thread, 0, PTRACE_EVENT_CLONE);
+	must_trace(thread, TRACE, ROOM, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, thread, NULL, NULL));
+	/* The leader's exit, then the exec under its number */
+	wait_stop(self->pid, event(PTRACE_EVENT_EXIT));
+	EXPECT_EQ(1000 * 24, bts_status(self->pid).size);
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
+	ASSERT_EQ(self->pid, waitpid(-1, &status, __WALL));
+	ASSERT_TRUE(stopped_by(status, event(PTRACE_EVENT_EXEC))) TH_LOG("status %#x", status);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_SIZE, thread, NULL, 0));
+	EXPECT_EQ(RECORDS(ROOM), bts_status(self->pid).size);
+	nr = must_drain(self->pid, records, ROOM);
+	at = find(records, nr, BTS_EXEC);
+	EXPECT_GT(nr, at);
+	EXPECT_EQ(49, known_count(records, at));
+}
+
+static void run_exit(unsigned long status)
+{
+	known_work(100);
+	_exit(status);
+}
+
+/* The last stop shows all. */
+TEST_F(life, exit)
+{
+	siginfo_t info;
+
+	must_trace(self->pid, TRACE, ROOM, 0);
+	tracee_begin(&self->tracee, run_exit, 3);
+	go_on(self->pid, event(PTRACE_EVENT_EXIT));
+	EXPECT_EQ(99, known_count(records, must_drain(self->pid, records, ROOM)));
+	/* It may even be made there. */
+	EXPECT_EQ(0, bts_config(self->pid, TRACE | ALLOC, 240, 0));
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
+	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));
+	EXPECT_EQ(3, info.si_status);
+	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
+}
+
+struct stuck {
+	int uffd;
+	char *page;
+	pid_t victim;
+	pid_t reader;
+};
+
+/* Resolves the fault of the reader after the tracee was killed. */
+static void *kill_and_resolve(void *arg)
+{
+	struct stuck *stuck = arg;
+	struct uffd_msg msg;
+	struct uffdio_zeropage zero = { .range = { .len = 4096 } };
+
+	if (read(stuck->uffd, &msg, sizeof(msg)) != sizeof(msg))
+		give_up("userfaultfd");
+	kill(stuck->victim, SIGKILL);
+	usleep(100000);
+	zero.range.start = (uintptr_t)stuck->page;
+	if (ioctl(stuck->uffd, UFFDIO_ZEROPAGE, &zero))
+		give_up("UFFDIO_ZEROPAGE");
+	return NULL;
+}
+
+static void open_fault(struct stuck *stuck)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.range = { .len = 4096 }, .mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	stuck->uffd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	stuck->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	reg.range.start = (uintptr_t)stuck->page;
+	if (stuck->uffd < 0 || ioctl(stuck->uffd, UFFDIO_API, &api) ||
+	    ioctl(stuck->uffd, UFFDIO_REGISTER, &reg))
+		give_up("userfaultfd");
+}
+
+/* The request keeps the tracee frozen, so it ends first; then the tracee does. */
+TEST_F(life, killed_while_it_is_drained)
+{
+	struct stuck stuck = { .victim = self->pid };
+	int status, got, held;
+	pthread_t thread;
+
+	must_trace(self->pid, TRACE, ROOM, 0);
+	tracee_do(&self->tracee, known_work, 500);
+	open_fault(&stuck);
+	held = bts_status(self->pid).held;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, kill_and_resolve, &stuck));
+	got = bts(PTRACE_BTS_DRAIN, self->pid, stuck.page, 4096);
+	EXPECT_EQ(held < 4096 / 24 ? held : 4096 / 24, got);
+	pthread_join(thread, NULL);
+	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	/* Its exit stop, perhaps, and then its end */
+	if (WIFSTOPPED(status)) {
+		ptrace(PTRACE_CONT, self->pid, NULL, NULL);
+		ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	}
+	EXPECT_TRUE(WIFSIGNALED(status)) TH_LOG("status %#x", status);
+	close(stuck.uffd);
+}
+
+#define MSR_DEBUGCTL	0x1d9
+#define DEBUGCTL_BTS	0x7c0	/* TR to BTS_OFF_USR */
+#define MSR_DS_AREA	0x600
+
+static uint64_t read_msr(unsigned int msr)
+{
+	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
+	uint64_t val;
+
+	if (fd < 0 || pread(fd, &val, sizeof(val), msr) != sizeof(val))
+		give_up("MSR %#x", msr);
+	close(fd);
+	return val;
+}
+
+enum end { CONFIG, DETACH, KILL, NR_ENDS };
+
+static void end_trace(const struct tracee *t, enum end how)
+{
+	switch (how) {
+	case CONFIG:
+		if (bts_config(t->pid, ALLOC, 0, 0))
+			give_up("CONFIG");
+		break;
+	case DETACH:
+		if (ptrace(PTRACE_DETACH, t->pid, NULL, NULL))
+			give_up("PTRACE_DETACH");
+		break;
+	default:
+		end_chain(t->pid);
+	}
+}
+
+/* After the last trace the hardware points nowhere (bug 14). */
+TEST_F(life, nothing_is_left)
+{
+	enum end how;
+
+	for (how = CONFIG; how < NR_ENDS; how++) {
+		struct tracee t = tracee_new();
+
+		EXPECT_EQ(0, read_msr(MSR_DS_AREA));
+		must_trace(t.pid, TRACE, ROOM, 0);
+		EXPECT_NE(0, read_msr(MSR_DS_AREA));
+		tracee_do(&t, known_work, 100);
+		end_trace(&t, how);
+		EXPECT_EQ(0, read_msr(MSR_DS_AREA));
+		EXPECT_EQ(0, read_msr(MSR_DEBUGCTL) & DEBUGCTL_BTS);
+		if (how != KILL)
+			end_chain(t.pid);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may: dumpable, sysctl, the kernel's branches, locked memory, namespaces.
+ * Most of it as a user without any capability.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "wide.h"
+
+#define NOBODY		65534
+#define SOMEBODY	1000
+#define ROOM		100
+#define PAGE		4096u
+#define PAGES		8
+#define SYSCTL		"/proc/sys/kernel/ptrace_bts"
+#define PARANOID	"/proc/sys/kernel/perf_event_paranoid"
+
+static struct bts_record records[ROOM];
+
+static void set_limit(rlim_t bytes)
+{
+	struct rlimit limit = { bytes, bytes };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		give_up("RLIMIT_MEMLOCK");
+}
+
+static void become(uid_t uid)
+{
+	if (setgroups(0, NULL) || setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1))
+		give_up("cannot become %d", uid);
+}
+
+/* Runs @test in a process of that user; fails with it. */
+static void as_user(struct __test_metadata *_metadata, uid_t uid,
+		    void (*test)(struct __test_metadata *_metadata))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		become(uid);
+		test(_metadata);
+		_exit(_metadata->exit_code);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* All requests give @err. */
+static void expect_all(struct __test_metadata *_metadata, pid_t pid, int err)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+
+	EXPECT_EQ(err, bts_config(pid, TRACE | ALLOC, 240, 0));
+	EXPECT_EQ(err, bts_config(pid, TRACE, 0, 0));
+	EXPECT_EQ(err, bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
+	EXPECT_EQ(err, bts(PTRACE_BTS_SIZE, pid, NULL, 0));
+	EXPECT_EQ(err, bts(PTRACE_BTS_GET, pid, &rec, 0));
+	EXPECT_EQ(err, bts(PTRACE_BTS_CLEAR, pid, NULL, 0));
+	EXPECT_EQ(err, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
+}
+
+static void be_dumpable(unsigned long how)
+{
+	prctl(PR_SET_DUMPABLE, how);
+}
+
+static void try_dumpable(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+	size_t nr;
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, known_work, 20);
+	nr = bts_status(t.pid).held;
+	tracee_do(&t, be_dumpable, 0);
+	/* As PTRACE_PEEKDATA */
+	errno = 0;
+	EXPECT_EQ(-1, ptrace(PTRACE_PEEKDATA, t.pid, records, NULL));
+	EXPECT_EQ(EIO, errno);
+	expect_all(_metadata, t.pid, -EPERM);
+	/* Arguments come first. */
+	EXPECT_EQ(-EINVAL, bts_config(t.pid, TRACE | ALLOC, 0, 0));
+	tracee_do(&t, be_dumpable, 1);
+	EXPECT_LT(nr, bts_status(t.pid).held);
+	tracee_end(&t);
+}
+
+/* What the tracer may not see, it may not see the branches of. */
+TEST(dumpable)
+{
+	struct tracee t = tracee_new();
+
+	as_user(_metadata, NOBODY, try_dumpable);
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, be_dumpable, 0);
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_end(&t);
+}
+
+static void run_secret(unsigned long unused)
+{
+	(void)unused;
+	execl("/tmp/secret", "secret", NULL);
+	_exit(127);
+}
+
+static void try_secret(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_begin(&t, run_secret, 0);
+	go_on(t.pid, SIGTRAP);
+	expect_all(_metadata, t.pid, -EPERM);
+	tracee_end(&t);
+}
+
+/* A program that its user may execute and not read */
+TEST(unreadable_program)
+{
+	char buf[65536];
+	int in = open("/bt/hello", O_RDONLY), out;
+	ssize_t len;
+
+	out = open("/tmp/secret", O_WRONLY | O_CREAT | O_TRUNC, 0111);
+	ASSERT_LT(0, out);
+	while ((len = read(in, buf, sizeof(buf))) > 0)
+		ASSERT_EQ(len, write(out, buf, len));
+	close(out);
+	close(in);
+	as_user(_metadata, NOBODY, try_secret);
+	unlink("/tmp/secret");
+}
+
+static int write_sysctl(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int nobody_config(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		become(NOBODY);
+		_exit(-bts_config(start_chain(), TRACE | ALLOC, 240, 0));
+	}
+	waitpid(pid, &status, 0);
+	return -WEXITSTATUS(status);
+}
+
+TEST(sysctl)
+{
+	struct ptrace_bts_status before;
+	pid_t pid = start_chain();
+
+	must_trace(pid, TRACE, ROOM, 0);
+	run_chain(pid, 1);
+	before = bts_status(pid);
+	EXPECT_EQ(-EINVAL, write_sysctl(SYSCTL, "3"));
+	EXPECT_EQ(-EINVAL, write_sysctl(SYSCTL, "-1"));
+	EXPECT_EQ(0, nobody_config());
+
+	ASSERT_EQ(0, write_sysctl(SYSCTL, "0"));
+	expect_all(_metadata, pid, -EPERM);
+	EXPECT_EQ(-EPERM, nobody_config());
+	run_chain(pid, 1);
+
+	ASSERT_EQ(0, write_sysctl(SYSCTL, "1"));
+	EXPECT_EQ(-EPERM, nobody_config());
+	/* It has gone on meanwhile. */
+	EXPECT_LE(before.held + CHAIN_LENGTH, bts_status(pid).held);
+	ASSERT_EQ(0, write_sysctl(SYSCTL, "2"));
+	EXPECT_EQ(0, nobody_config());
+	end_chain(pid);
+}
+
+static bool has_meltdown(void)
+{
+	char text[64] = "";
+	int fd = open("/sys/devices/system/cpu/vulnerabilities/meltdown", O_RDONLY);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		give_up("vulnerabilities/meltdown");
+	close(fd);
+	return strncmp(text, "Not affected", 12);
+}
+
+/* A trace of the kernel was made when that was allowed. */
+static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+
+	EXPECT_EQ(err, bts_config(pid, KERNEL, 0, 0));
+	EXPECT_EQ(err, bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
+	EXPECT_EQ(err, bts(PTRACE_BTS_GET, pid, &rec, 0));
+	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
+	/* What it holds stays the kernel's, whatever it records now. */
+	EXPECT_EQ(0, bts_config(pid, TRACE, 0, 0));
+	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
+}
+
+/* Written to, PARANOID becomes 2. */
+static int strict;
+
+static void in_paranoid_1(struct __test_metadata *_metadata)
+{
+	pid_t pid = start_chain();
+
+	must_trace(pid, KERNEL, 10000, 0);
+	run_chain(pid, 1);
+	try_kernel(_metadata, pid, 0);
+	must_trace(pid, KERNEL | TRACE, 10000, 0);
+	run_chain(pid, 1);
+	/* A process that has the right to takes it away. */
+	if (write(strict, "2", 1) != 1)
+		give_up("pipe");
+	while (!bts(PTRACE_BTS_CLEAR, pid, NULL, 0))
+		usleep(1000);
+	try_kernel(_metadata, pid, -EACCES);
+	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | ALLOC, 240, 0));
+	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | TRACE | ALLOC, 240, 0));
+	EXPECT_EQ(has_meltdown() ? -EACCES : 0, bts_config(pid, ENTRY | TRACE | ALLOC, 240, 0));
+	/* And without the kernel it is anybody's, and shows nothing of it. */
+	must_trace(pid, TRACE, ROOM, 0);
+	run_chain(pid, 1);
+	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
+	end_chain(pid);
+}
+
+TEST(kernel)
+{
+	int pipes[2], status;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(pipes));
+	strict = pipes[1];
+	ASSERT_EQ(0, write_sysctl(PARANOID, "1"));
+	pid = fork();
+	if (!pid)
+		_exit(read(pipes[0], &c, 1) != 1 || write_sysctl(PARANOID, "2"));
+	as_user(_metadata, NOBODY, in_paranoid_1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* No branch event of perf is allowed, but ptrace's are. */
+TEST(paranoid)
+{
+	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));
+	EXPECT_EQ(0, nobody_config());
+	EXPECT_EQ(0, write_sysctl(PARANOID, "2"));
+}
+
+/* To the page, and given back to whom it was taken from (bug 24). */
+static void try_limit(struct __test_metadata *_metadata)
+{
+	const unsigned int fits = PAGES * PAGE / 24, half = PAGES / 2 * PAGE / 24;
+	const unsigned int skid = 320;
+	pid_t one = start_chain(), other = start_chain();
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, bts_config(one, TRACE | ALLOC, RECORDS(fits), 0));
+		ASSERT_EQ(-ENOMEM, bts_config(other, TRACE | ALLOC, 24, 0));
+		ASSERT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, 24, 0));
+		ASSERT_EQ(0, bts_config(one, ALLOC, 0, 0));
+		ASSERT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(fits + 1), 0));
+	}
+	/* What is there beyond the size counts, too. */
+	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits), 0));
+	EXPECT_EQ(0, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits - skid), 0));
+	EXPECT_EQ(0, bts_config(one, ALLOC, 0, 0));
+
+	/* The old one stays until the new one is there (bug 10). */
+	must_trace(one, TRACE, half, 0);
+	run_chain(one, 1);
+	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(half + 1), 0));
+	EXPECT_EQ(RECORDS(half), bts_status(one).size);
+	EXPECT_TRUE(is_chain(records, must_drain(one, records, ROOM), 1, true));
+	EXPECT_EQ(0, bts_config(one, TRACE | ALLOC, RECORDS(half), 0));
+	EXPECT_EQ(0, bts_config(other, TRACE | ALLOC, RECORDS(half), 0));
+	end_chain(one);
+	end_chain(other);
+	one = start_chain();
+	EXPECT_EQ(0, bts_config(one, TRACE | ALLOC, RECORDS(fits), 0));
+	end_chain(one);
+}
+
+TEST(limit)
+{
+	pid_t pid = start_chain();
+
+	set_limit(PAGES * PAGE);
+	as_user(_metadata, SOMEBODY, try_limit);
+	/* Again: the user of the first has everything back. */
+	as_user(_metadata, SOMEBODY, try_limit);
+	/* CAP_IPC_LOCK knows no limit. */
+	EXPECT_EQ(0, bts_config(pid, TRACE | ALLOC, 2 * PAGES * PAGE, 0));
+	end_chain(pid);
+}
+
+static void run_fork(unsigned long unused)
+{
+	(void)unused;
+	if (!fork())
+		_exit(0);
+}
+
+static void try_children(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+	const int options = PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL;
+	unsigned long child;
+	int i;
+
+	must_trace(t.pid, TRACE | INHERIT, PAGES / 2 * PAGE / 24, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, t.pid, NULL, options));
+	/* The first has a trace, the second none, as long as the first lives. */
+	for (i = 0; i < 3; i++) {
+		tracee_begin(&t, run_fork, 0);
+		go_on(t.pid, SIGTRAP | PTRACE_EVENT_FORK << 8);
+		ASSERT_EQ(0, ptrace(PTRACE_GETEVENTMSG, t.pid, NULL, &child));
+		wait_stop(child, SIGSTOP);
+		EXPECT_EQ(i ? -ENXIO : 0, bts(PTRACE_BTS_SIZE, child, NULL, 0)) TH_LOG("%d", i);
+		EXPECT_EQ(i, bts_status(t.pid).not_inherited);
+		go_on(t.pid, SIGSTOP);
+	}
+	tracee_end(&t);
+}
+
+TEST(limit_of_children)
+{
+	set_limit(PAGES * PAGE);
+	as_user(_metadata, SOMEBODY, try_children);
+}
+
+/* Started by run_undumpable(), this program does this and no more. */
+__attribute__((constructor))
+static void undumpable(int argc, char **argv)
+{
+	if (argc != 2 || strcmp(argv[1], "undumpable"))
+		return;
+	prctl(PR_SET_DUMPABLE, 0);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+static void run_undumpable(unsigned long unused)
+{
+	(void)unused;
+	execl("/proc/self/exe", "wide_perm", "undumpable", NULL);
+}
+
+/* A user namespace of one's own gives no rights to the machine. */
+static void try_userns(struct __test_metadata *_metadata)
+{
+	struct tracee t;
+	pid_t pid;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWUSER));
+	ASSERT_EQ(0, prctl(PR_SET_DUMPABLE, 1));
+	pid = start_chain();
+	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | ALLOC, 240, 0));
+	EXPECT_EQ(-ENOMEM, bts_config(pid, TRACE | ALLOC, 2 * PAGES * PAGE, 0));
+	must_trace(pid, TRACE, ROOM, 0);
+	run_chain(pid, 1);
+	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
+	end_chain(pid);
+	/* But to the programs that were started in there, dumpable or not. */
+	t = tracee_new();
+	tracee_begin(&t, run_undumpable, 0);
+	go_on(t.pid, SIGTRAP);
+	go_on(t.pid, SIGSTOP);
+	EXPECT_EQ(0, bts_config(t.pid, TRACE | ALLOC, 240, 0));
+	tracee_end(&t);
+}
+
+TEST(user_namespace)
+{
+	set_limit(PAGES * PAGE);
+	as_user(_metadata, SOMEBODY, try_userns);
+}
+
+/* 1 is what the tracer calls itself in there, 2 its tracee (bug 17). */
+static void trace_in_pidns(struct __test_metadata *_metadata)
+{
+	size_t nr, i, events = 0;
+	pid_t pid = start_chain();
+
+	EXPECT_EQ(1, getpid());
+	must_trace(pid, TRACE | SCHED, ROOM, 0);
+	run_chain(pid, 1);
+	nr = must_drain(pid, records, ROOM);
+	for (i = 0; i < nr; i++) {
+		if (records[i].qualifier != BTS_TASK_ARRIVES &&
+		    records[i].qualifier != BTS_TASK_DEPARTS)
+			continue;
+		EXPECT_EQ(pid, records[i].event.pid);
+		events++;
+	}
+	EXPECT_LE(2, events);
+	end_chain(pid);
+}
+
+TEST(pid_namespace)
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWPID));
+	pid = fork();
+	if (!pid) {
+		trace_in_pidns(_metadata);
+		_exit(_metadata->exit_code);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_HARNESS_MAIN

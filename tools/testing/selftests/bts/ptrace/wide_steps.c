@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Single-step, block-step and a watchpoint on a tracee whose branches are traced:
+ * it stops where it stops without the trace, and no branch is missing.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "common.h"
+#include "../debugctl/walk.h"
+
+#define ROOM		4096
+
+FIXTURE(steps)
+{
+	struct stops plain;
+};
+
+FIXTURE_VARIANT(steps)
+{
+	int request;
+	bool watchpoint;
+	uint32_t flags;
+};
+
+/* Single steps into a watchpoint make QEMU 7.2 step in the kernel, traced or not. */
+FIXTURE_VARIANT_ADD(steps, single)
+{
+	.request = PTRACE_SINGLESTEP,
+	.flags = TRACE,
+};
+
+FIXTURE_VARIANT_ADD(steps, single_entry)
+{
+	.request = PTRACE_SINGLESTEP,
+	.flags = TRACE | ENTRY | SCHED,
+};
+
+FIXTURE_VARIANT_ADD(steps, block)
+{
+	.request = PTRACE_SINGLEBLOCK,
+	.flags = TRACE,
+};
+
+FIXTURE_VARIANT_ADD(steps, block_watch)
+{
+	.request = PTRACE_SINGLEBLOCK,
+	.watchpoint = true,
+	.flags = TRACE,
+};
+
+FIXTURE_VARIANT_ADD(steps, block_entry)
+{
+	.request = PTRACE_SINGLEBLOCK,
+	.watchpoint = true,
+	.flags = TRACE | ENTRY | SCHED,
+};
+
+FIXTURE_VARIANT_ADD(steps, kernel)
+{
+	.request = PTRACE_SINGLEBLOCK,
+	.watchpoint = true,
+	.flags = TRACE | KERNEL,
+};
+
+FIXTURE_VARIANT_ADD(steps, run_watch)
+{
+	.request = PTRACE_CONT,
+	.watchpoint = true,
+	.flags = TRACE,
+};
+
+/* On what the walk writes near its end, 4 bytes, when written */
+static void set_watchpoint(pid_t pid)
+{
+	const size_t reg = sizeof(((struct user *)0)->u_debugreg[0]);
+	size_t dr = offsetof(struct user, u_debugreg);
+
+	if (ptrace(PTRACE_POKEUSER, pid, dr, &walk_result) ||
+	    ptrace(PTRACE_POKEUSER, pid, dr + 7 * reg, 1ul | 0xdul << 16))
+		give_up("watchpoint");
+}
+
+static bool same_stops(const struct stops *a, const struct stops *b)
+{
+	return a->n == b->n && !memcmp(a->ip, b->ip, a->n * sizeof(a->ip[0]));
+}
+
+FIXTURE_SETUP(steps)
+{
+	pid_t pid = start_walk();
+
+	if (variant->watchpoint)
+		set_watchpoint(pid);
+	step_through(pid, variant->request, &self->plain);
+	EXPECT_TRUE(finish_walk(pid));
+}
+
+FIXTURE_TEARDOWN(steps)
+{
+}
+
+/* The branches of user mode are those of the walk, in order, each once. */
+static unsigned int follow(const struct trace *t)
+{
+	unsigned int want = 0;
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		const struct bts_record *rec = t->rec + i;
+
+		if (rec->qualifier != BTS_BRANCH || rec->branch.to >= USER_END ||
+		    rec->branch.from >= USER_END)
+			continue;
+		if (rec->branch.to != walk_targets[want]) {
+			printf("# branch %u goes to %#llx\n", want, rec->branch.to);
+			return -1u;
+		}
+		want++;
+	}
+	return want;
+}
+
+TEST_F(steps, as_without_a_trace)
+{
+	struct trace got = { };
+	struct stops stops;
+	pid_t pid = start_walk();
+
+	ASSERT_EQ(0, bts_config(pid, variant->flags | ALLOC,
+				RECORDS(variant->flags & KERNEL ? 2000000 : ROOM), 0));
+	if (variant->watchpoint)
+		set_watchpoint(pid);
+	step_through(pid, variant->request, &stops);
+	EXPECT_TRUE(same_stops(&stops, &self->plain))
+		TH_LOG("%u stops, %u without the trace", stops.n, self->plain.n);
+	EXPECT_EQ(0, bts_status(pid).lost + bts_status(pid).gaps + bts_status(pid).overwritten);
+	trace_drain(pid, &got, 100000);
+	EXPECT_EQ(nr_branches(), follow(&got));
+	if (!(variant->flags & KERNEL)) {
+		/* Each stop came back to where it was. */
+		EXPECT_LE(stops.n + 1, trace_count(&got, BTS_LEAVE));
+		EXPECT_EQ(-1, trace_leak(&got));
+	}
+	if (variant->flags & ENTRY)
+		EXPECT_LE(stops.n, trace_count(&got, BTS_ENTER));
+	EXPECT_TRUE(finish_walk(pid));
+	trace_free(&got);
+}
+
+/* Steps that begin before the trace does, and go on after it has ended */
+static void step_across(struct __test_metadata *_metadata, int request)
+{
+	struct stops plain, rest;
+	pid_t pid = start_walk();
+	unsigned int i;
+
+	step_through(pid, request, &plain);
+	EXPECT_TRUE(finish_walk(pid));
+	pid = start_walk();
+	for (i = 0; i < 6; i++) {
+		if (i == 2)
+			ASSERT_EQ(0, bts_config(pid, TRACE | ALLOC, RECORDS(ROOM), 0));
+		if (i == 4)
+			ASSERT_EQ(0, bts_config(pid, ALLOC, 0, 0));
+		ASSERT_EQ(0, ptrace(request, pid, 0, 0));
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+		EXPECT_EQ(plain.ip[i], tracee_ip(pid));
+	}
+	step_through(pid, request, &rest);
+	EXPECT_EQ(plain.n, rest.n + 6);
+	EXPECT_EQ(0, memcmp(plain.ip + 6, rest.ip, rest.n * sizeof(rest.ip[0])));
+	EXPECT_TRUE(finish_walk(pid));
+}
+
+TEST(trace_comes_and_goes)
+{
+	step_across(_metadata, PTRACE_SINGLESTEP);
+	step_across(_metadata, PTRACE_SINGLEBLOCK);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many tracees at once: to each its own, and by the clocks in their markers one
+ * order for all.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "wide.h"
+
+#define ROOM		40000
+#define TRACEES		12
+#define THREADS		8
+#define BASE		1000
+#define TURNS		50
+
+static struct bts_record records[ROOM];
+
+static void pin_to(pid_t pid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu % sysconf(_SC_NPROCESSORS_ONLN), &set);
+	if (sched_setaffinity(pid, sizeof(set), &set))
+		give_up("sched_setaffinity");
+}
+
+/* All run at the same time, on all CPUs, in each other's way. */
+TEST(processes)
+{
+	pid_t pid[TRACEES];
+	int i, round;
+	size_t nr;
+
+	for (i = 0; i < TRACEES; i++) {
+		pid[i] = start_chain();
+		must_trace(pid[i], i % 3 ? TRACE : TRACE | ENTRY, ROOM, 0);
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < TRACEES; i++) {
+			ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, pid[i], &chain_passes,
+					    (long)(50 + 20 * i)));
+			ASSERT_EQ(0, ptrace(PTRACE_CONT, pid[i], NULL, NULL));
+		}
+		for (i = 0; i < TRACEES; i++)
+			wait_stop(pid[i], SIGTRAP);
+		for (i = 0; i < TRACEES; i++) {
+			nr = must_drain(pid[i], records, ROOM);
+			if (i % 3)
+				EXPECT_TRUE(is_chain(records, nr, 50 + 20 * i, true))
+					TH_LOG("tracee %d in round %d", i, round);
+			EXPECT_EQ(0, bts_status(pid[i]).lost + bts_status(pid[i]).gaps +
+				  bts_status(pid[i]).overwritten);
+		}
+	}
+	for (i = 0; i < TRACEES; i++)
+		end_chain(pid[i]);
+}
+
+/*
+ * Threads of one process, each with as many branches as its number says. No
+ * pthreads: those of 32 bits want system calls with times of 32 bits.
+ */
+static volatile int arrived, done;
+
+static void meet(volatile int *count)
+{
+	__atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
+	while (*count < THREADS)
+		sched_yield();
+}
+
+static int thread_work(void *arg)
+{
+	unsigned long nr = (unsigned long)arg;
+
+	pin_to(0, nr);
+	meet(&arrived);
+	known_work(BASE + 100 * nr);
+	meet(&done);
+	return 0;
+}
+
+static void run_threads(unsigned long unused)
+{
+	static char stack[THREADS][32768] __attribute__((aligned(16)));
+	unsigned long i;
+
+	(void)unused;
+	for (i = 0; i < THREADS; i++) {
+		if (clone(thread_work, stack[i + 1], CLONE_VM | CLONE_FS | CLONE_FILES |
+			  CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, (void *)i) < 0)
+			_exit(1);
+	}
+	while (done < THREADS)
+		sched_yield();
+}
+
+/* Waits for the end of all threads; returns which numbers their traces say. */
+static unsigned int reap_threads(struct __test_metadata *_metadata, pid_t leader)
+{
+	unsigned int seen = 0;
+	int status, ended = 0;
+	bool stopped = false;
+
+	while (ended < THREADS || !stopped) {
+		pid_t pid = waitpid(-1, &status, __WALL);
+
+		ASSERT_LT(0, pid);
+		if (!WIFSTOPPED(status)) {
+			ended++;
+			continue;
+		}
+		if (pid == leader && stopped_by(status, SIGSTOP)) {
+			stopped = true;
+			continue;
+		}
+		if (stopped_by(status, SIGTRAP | PTRACE_EVENT_EXIT << 8)) {
+			size_t nr = known_count(records, must_drain(pid, records, ROOM)) + 1;
+
+			EXPECT_EQ(0, (nr - BASE) % 100) TH_LOG("%zu branches", nr - 1);
+			EXPECT_EQ(0, seen & 1u << (nr - BASE) / 100);
+			seen |= 1u << (nr - BASE) / 100;
+		}
+		ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, NULL, NULL));
+	}
+	return seen;
+}
+
+TEST(threads)
+{
+	struct tracee t = tracee_new();
+
+	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, t.pid, NULL,
+			    PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL));
+	must_trace(t.pid, TRACE | INHERIT, ROOM, 0);
+	tracee_begin(&t, run_threads, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_CONT, t.pid, NULL, NULL));
+	EXPECT_EQ((1u << THREADS) - 1, reap_threads(_metadata, t.pid));
+	EXPECT_EQ(0, bts_status(t.pid).not_inherited);
+	EXPECT_EQ(0, known_count(records, must_drain(t.pid, records, ROOM)));
+	end_chain(t.pid);
+}
+
+/* Two processes on two CPUs that take turns: which is when? */
+struct turns {
+	int in;
+	int out;
+};
+
+static struct turns turns;
+
+/* One branch that is known for each turn. */
+static void run_turns(unsigned long unused)
+{
+	int i;
+	char c;
+
+	(void)unused;
+	for (i = 0; i < TURNS; i++) {
+		if (read(turns.in, &c, 1) != 1)
+			_exit(1);
+		known_work(2);
+		if (write(turns.out, &c, 1) != 1)
+			_exit(1);
+	}
+}
+
+/* When a turn was over at the latest, and when it began at the earliest */
+struct interval {
+	uint64_t begin;
+	uint64_t end;
+};
+
+static unsigned int find_turns(const struct bts_record *rec, size_t nr, uint32_t cpu,
+			       struct interval *when)
+{
+	unsigned int turn = 0, last = 0;
+	uint64_t arrived = 0, clock = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (rec[i].qualifier == BTS_TASK_ARRIVES || rec[i].qualifier == BTS_TASK_DEPARTS) {
+			if (rec[i].event.clock < clock || rec[i].event.cpu != cpu)
+				return 0;
+			clock = rec[i].event.clock;
+		}
+		if (rec[i].qualifier == BTS_TASK_ARRIVES)
+			arrived = clock;
+		while (rec[i].qualifier == BTS_TASK_DEPARTS && last < turn)
+			when[last++].end = clock;
+		if (!known_count(rec + i, 1))
+			continue;
+		if (turn < TURNS)
+			when[turn].begin = arrived;
+		turn++;
+	}
+	return last == turn ? turn : 0;
+}
+
+TEST(order_on_two_cpus)
+{
+	struct interval when[2][TURNS];
+	int pipes[2][2], i, sure = 0;
+	struct tracee t[2];
+	char c = 0;
+
+	ASSERT_EQ(0, pipe(pipes[0]) | pipe(pipes[1]));
+	for (i = 0; i < 2; i++) {
+		turns = (struct turns) { pipes[i][0], pipes[1 - i][1] };
+		t[i] = tracee_new();
+		pin_to(t[i].pid, i);
+		must_trace(t[i].pid, TRACE | SCHED, ROOM, 0);
+		tracee_begin(&t[i], run_turns, 0);
+		ASSERT_EQ(0, ptrace(PTRACE_CONT, t[i].pid, NULL, NULL));
+	}
+	ASSERT_EQ(1, write(pipes[0][1], &c, 1));
+	for (i = 0; i < 2; i++) {
+		wait_stop(t[i].pid, SIGSTOP);
+		ASSERT_EQ(TURNS, find_turns(records, must_drain(t[i].pid, records, ROOM),
+					    i % sysconf(_SC_NPROCESSORS_ONLN), when[i]));
+		end_chain(t[i].pid);
+	}
+	for (i = 1; i < 2 * TURNS; i++) {
+		const struct interval *a = &when[(i - 1) & 1][(i - 1) / 2];
+		const struct interval *b = &when[i & 1][i / 2];
+
+		EXPECT_LT(a->begin, b->end) TH_LOG("turn %d", i);
+		sure += a->begin < b->begin;
+	}
+	/* One that found its turn without waiting has no marker of its own. */
+	EXPECT_LT(TURNS, sure);
+}
+
+TEST_HARNESS_MAIN
