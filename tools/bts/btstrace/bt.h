@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What all parts of btstrace's core share. The parts, each usable without the
+ * ones behind it:
+ *
+ *	read.h		the requests of ptrace: records of a stopped thread
+ *	decode.h	which kind of branch some bytes are
+ *	elffile.h, space.h	which function, line and module an address belongs to
+ *	session.h	records become branches, with all that is known of them
+ *	tree.h		branches become calls
+ *	output.h	the formats
+ *	file.h		a recorded trace, written and read
+ *
+ * Who is out of memory ends: see text.c.
+ */
+#ifndef BTSTRACE_BT_H
+#define BTSTRACE_BT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <asm/bts.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+#define BT_PRINTF(f, a)	__attribute__((format(printf, f, a)))
+
+/* The upper half of the 64-bit addresses is the kernel's. */
+#define BT_IS_KERNEL(addr)	((addr) >> 63)
+
+void *bt_alloc(size_t n, size_t size);
+void *bt_grow(void *old, size_t *room, size_t need, size_t size);
+char *bt_copy(const char *s);
+BT_PRINTF(1, 2) char *bt_print(const char *fmt, ...);
+
+/**
+ * bt_hash - spread a key over a table of 2^bits slots
+ * @key: an address or a number
+ * @bits: 1 to 63
+ */
+static inline size_t bt_hash(u64 key, int bits)
+{
+	return (key * 0x9e3779b97f4a7c15ull) >> (64 - bits);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The functions and lines of an ELF file, by the addresses it was linked for.
+ * Uses libdw. A file that is damaged, or that somebody cuts short while it is
+ * being read, has less of them.
+ */
+#ifndef BTSTRACE_ELFFILE_H
+#define BTSTRACE_ELFFILE_H
+
+#include "bt.h"
+
+struct Elf;
+
+/**
+ * struct bt_function - a function, or what stands for all that has no name
+ * @name:	never NULL
+ * @start:	its first address
+ * @end:	the first one behind it
+ * @named:	false for a stand-in: @name is that of the module
+ * @plt:	a stub that goes on to a function of another module
+ * @limit:	if its size is not known, it ends here at the latest
+ */
+struct bt_function {
+	const char	*name;
+	u64		start;
+	u64		end;
+	bool		named;
+	bool		plt;
+	u64		limit;
+};
+
+struct bt_segment {
+	u64	addr;
+	u64	offset;
+	u64	size;
+};
+
+/**
+ * struct bt_elf - an ELF file
+ * @is64:	64-bit code
+ * @base:	where its first segment is linked to
+ * @fn:	its functions, in order
+ * @nr_fn:	how many
+ */
+struct bt_elf {
+	bool			is64;
+	u64			base;
+	struct bt_function	*fn;
+	size_t			nr_fn;
+	/* private */
+	size_t			room_fn;
+	struct bt_segment	*segment;
+	size_t			nr_segments;
+	size_t			room_segments;
+	int			fd;
+	struct Dwfl		*dwfl;
+	struct Dwfl_Module	*mod;
+};
+
+struct bt_elf *bt_elf_open(int fd, const char *path);
+void bt_elf_close(struct bt_elf *elf);
+const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr);
+bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line);
+bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr);
+size_t bt_elf_read(const struct bt_elf *elf, u64 offset, void *buf, size_t n);
+
+/* for elffile.c's own parts */
+void elf_add(struct bt_elf *elf, struct bt_function fn);
+void elf_add_plt(struct bt_elf *elf, struct Elf *e);
+const struct bt_function *bt_function_at(const struct bt_function *fn, size_t n, u64 addr);
+size_t bt_function_tidy(struct bt_function *fn, size_t n);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Why something does not work, and what to do about it */
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "explain.h"
+
+void bt_complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("btstrace: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* The first line of a file that begins with @key (or just the first), cut at its end. */
+static bool find_line(const char *path, const char *key, char *line, size_t len)
+{
+	FILE *f = fopen(path, "re");
+	bool found = false;
+
+	if (!f)
+		return false;
+	while (!found && fgets(line, len, f))
+		found = !strncmp(line, key, strlen(key));
+	fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	return found;
+}
+
+static int sysctl_value(const char *name)
+{
+	char path[128], line[32];
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	return find_line(path, "", line, sizeof(line)) ? atoi(line) : -1;
+}
+
+static bool has_word(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+	const char *at;
+
+	for (at = line; (at = strstr(at, word)); at += len)
+		if (at > line && at[-1] == ' ' && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+static int explain_no_source(void)
+{
+	char flags[8192] = "", vendor[128] = "";
+
+	find_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
+	find_line("/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
+	if (has_word(flags, "dts"))
+		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see bts in the kernel's log");
+	else if (has_word(flags, "hypervisor"))
+		bt_complain("virtual machines have no Branch Trace Store: run it on the host");
+	else if (!strstr(vendor, "GenuineIntel"))
+		bt_complain("only Intel's processors have a Branch Trace Store: use another machine");
+	else
+		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine");
+	return BT_EXIT_NO_SOURCE;
+}
+
+static bool holds_perf_event(const char *pid)
+{
+	char path[300], target[64];
+	struct dirent *entry;
+	bool found = false;
+	ssize_t n;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		target[n < 0 ? 0 : n] = '\0';
+		found = !strcmp(target, "anon_inode:[perf_event]");
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Who may be the one that excludes us. */
+static int explain_busy(void)
+{
+	char path[300], comm[64], who[512] = "";
+	struct dirent *entry;
+	size_t used = 0;
+	DIR *dir;
+
+	dir = opendir("/proc");
+	while (dir && (entry = readdir(dir)) && used < 256) {
+		if (!strspn(entry->d_name, "123456789") || !holds_perf_event(entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (!find_line(path, "", comm, sizeof(comm)))
+			snprintf(comm, sizeof(comm), "?");
+		used += snprintf(who + used, sizeof(who) - used, "%s %s (%s)", used ? "," : "",
+				 entry->d_name, comm);
+	}
+	if (dir)
+		closedir(dir);
+	if (used)
+		bt_complain("perf uses the hardware for LBR, intel_pt or intel_bts: end it; these use perf:%s", who);
+	else
+		bt_complain("perf uses the hardware for LBR, intel_pt or intel_bts: look for perf record -b, as root");
+	return BT_EXIT_BUSY;
+}
+
+static int explain_memory(u32 bytes)
+{
+	unsigned long long need = (bytes + 1023ull) / 1024;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		bt_complain("no memory for a trace of %llu KiB: take less (-s)", need);
+	else
+		bt_complain("a trace of %llu KiB for each thread is beyond the limit of %llu KiB: ulimit -l %llu, or take less (-s)",
+			    need, (unsigned long long)limit.rlim_cur / 1024,
+			    (unsigned long long)limit.rlim_cur / 1024 + need + 64);
+	return BT_EXIT_MEMLOCK;
+}
+
+static int explain_permission(pid_t tid)
+{
+	switch (sysctl_value("ptrace_bts")) {
+	case 0:
+		bt_complain("branch traces are switched off: sysctl kernel.ptrace_bts=2");
+		return BT_EXIT_SYSCTL;
+	case 1:
+		if (geteuid()) {
+			bt_complain("branch traces need CAP_PERFMON: be root, or sysctl kernel.ptrace_bts=2");
+			return BT_EXIT_SYSCTL;
+		}
+	}
+	bt_complain("process %d is not dumpable (set-user-ID, or not readable): be root", tid);
+	return BT_EXIT_PTRACE;
+}
+
+/**
+ * bt_explain_config - why a thread cannot be traced
+ * @tid: the thread
+ * @error: what PTRACE_BTS_CONFIG said
+ * @bytes: of the trace
+ * @kernel: branches of the kernel were wanted
+ *
+ * Returns the exit status that stands for it.
+ */
+int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
+{
+	switch (error) {
+	case EOPNOTSUPP:
+		return explain_no_source();
+	case EBUSY:
+		return explain_busy();
+	case EACCES:
+		bt_complain("branches of the kernel need CAP_PERFMON, or kernel.perf_event_paranoid below 2: leave out -k");
+		return BT_EXIT_KERNEL;
+	case ENOMEM:
+		return explain_memory(bytes);
+	case EPERM:
+		return explain_permission(tid);
+	case EIO:
+		bt_complain("this kernel has no PTRACE_BTS requests: boot one with CONFIG_X86_BTS");
+		return BT_EXIT_OLD_KERNEL;
+	case ESRCH:
+		bt_complain("process %d is gone", tid);
+		return BT_EXIT_NO_PROCESS;
+	case EINVAL:
+		bt_complain("the kernel refuses a trace of %u bytes%s: take less (-s)", bytes,
+			    kernel ? " of the kernel" : "");
+		return BT_EXIT_USAGE;
+	}
+	bt_complain("cannot trace process %d: %s", tid, strerror(error));
+	return BT_EXIT_USAGE;
+}
+
+/* Why PTRACE_SEIZE failed. Returns the exit status that stands for it. */
+int bt_explain_attach(pid_t tid, int error)
+{
+	char path[64], line[128];
+	int tracer;
+
+	if (error == ESRCH) {
+		bt_complain("there is no process %d", tid);
+		return BT_EXIT_NO_PROCESS;
+	}
+	if (error != EPERM) {
+		bt_complain("cannot attach to process %d: %s", tid, strerror(error));
+		return BT_EXIT_PTRACE;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	tracer = find_line(path, "TracerPid:", line, sizeof(line)) ? atoi(line + 10) : 0;
+	if (tracer)
+		bt_complain("process %d is traced by process %d already: end that one", tid, tracer);
+	else if (geteuid() && sysctl_value("yama/ptrace_scope") > 0)
+		bt_complain("process %d may not be traced: sysctl kernel.yama.ptrace_scope=0, or be root", tid);
+	else
+		bt_complain("process %d may not be traced: it belongs to another user, or is privileged: be root", tid);
+	return BT_EXIT_PTRACE;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Recorded traces */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+
+/* Larger pieces of memory without a file are no vdso, but somebody's heap. */
+#define CODE_MAX	(256 * 1024)
+
+struct bt_writer {
+	struct bt_text text;
+};
+
+struct bt_writer *bt_writer_open(int fd)
+{
+	struct bt_writer *w = bt_alloc(1, sizeof(*w));
+
+	text_open(&w->text, fd);
+	text_str(&w->text, BT_FILE_MAGIC);
+	return w;
+}
+
+/* Returns errno of the first write that failed, or 0. */
+int bt_writer_close(struct bt_writer *w)
+{
+	int error;
+
+	text_close(&w->text);
+	error = w->text.error;
+	free(w);
+	return error;
+}
+
+static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
+			const void *head, size_t head_len, const void *body, size_t body_len)
+{
+	struct bt_chunk chunk = { .type = type, .tid = tid, .len = head_len + body_len };
+
+	text_put(&w->text, &chunk, sizeof(chunk));
+	text_put(&w->text, head, head_len);
+	text_put(&w->text, body, body_len);
+}
+
+void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm)
+{
+	struct bt_chunk_task task = { .id = tgid, .is64 = is64 };
+
+	write_chunk(w, BT_CHUNK_THREAD, tid, &task, sizeof(task), comm, strlen(comm));
+}
+
+/* The maps, and the code that no file holds. */
+void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
+		   struct bt_space *space)
+{
+	size_t n, got;
+	const struct bt_map *map = bt_space_maps(space, &n);
+	u8 *bytes;
+
+	write_chunk(w, BT_CHUNK_MAPS, tid, "", 0, text, len);
+	for (; n; n--, map++) {
+		if (!map->executable || map->ino || BT_IS_KERNEL(map->start) ||
+		    map->end - map->start > CODE_MAX)
+			continue;
+		bytes = bt_alloc(map->end - map->start, 1);
+		got = bt_space_read(space, map->start, bytes, map->end - map->start);
+		if (got)
+			write_chunk(w, BT_CHUNK_CODE, tid, &map->start, sizeof(map->start),
+				    bytes, got);
+		free(bytes);
+	}
+}
+
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n)
+{
+	write_chunk(w, BT_CHUNK_RECORDS, tid, "", 0, rec, n * sizeof(*rec));
+}
+
+void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm)
+{
+	struct bt_chunk_task task = { .id = old, .is64 = is64 };
+
+	write_chunk(w, BT_CHUNK_EXEC, tid, &task, sizeof(task), comm, strlen(comm));
+}
+
+void bt_write_note(struct bt_writer *w, pid_t tid, const char *what)
+{
+	write_chunk(w, BT_CHUNK_NOTE, tid, "", 0, what, strlen(what));
+}
+
+void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how)
+{
+	write_chunk(w, BT_CHUNK_EXIT, tid, "", 0, how ? how : "", how ? strlen(how) : 0);
+}
+
+static char *copy_text(const u8 *bytes, size_t len)
+{
+	char *s = bt_alloc(len + 1, 1);
+
+	memcpy(s, bytes, len);
+	return s;
+}
+
+static void replay_records(struct bt_session *s, pid_t tid, const u8 *bytes, size_t len)
+{
+	size_t n = len / sizeof(struct bts_record);
+	struct bts_record *rec = bt_alloc(n, sizeof(*rec));
+
+	/* In the file they stand anywhere. */
+	memcpy(rec, bytes, n * sizeof(*rec));
+	bt_session_records(s, tid, rec, n);
+	free(rec);
+}
+
+static void replay_task(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
+{
+	struct bt_chunk_task task;
+	char *comm;
+
+	memcpy(&task, bytes, sizeof(task));
+	comm = copy_text(bytes + sizeof(task), chunk->len - sizeof(task));
+	if (chunk->type == BT_CHUNK_THREAD)
+		bt_session_thread(s, chunk->tid, task.id, task.is64, comm);
+	else
+		bt_session_exec(s, chunk->tid, task.id, task.is64, comm);
+	free(comm);
+}
+
+static void replay_text(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
+{
+	char *text = copy_text(bytes, chunk->len);
+
+	if (chunk->type == BT_CHUNK_NOTE)
+		bt_session_note(s, chunk->tid, text);
+	else
+		bt_session_exit(s, chunk->tid, chunk->len ? text : NULL);
+	free(text);
+}
+
+static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
+{
+	u64 addr;
+
+	switch (chunk->type) {
+	case BT_CHUNK_THREAD:
+	case BT_CHUNK_EXEC:
+		if (chunk->len < sizeof(struct bt_chunk_task))
+			return false;
+		replay_task(s, chunk, bytes);
+		return true;
+	case BT_CHUNK_MAPS:
+		bt_session_maps(s, chunk->tid, (const char *)bytes, chunk->len);
+		return true;
+	case BT_CHUNK_CODE:
+		if (chunk->len < sizeof(addr))
+			return false;
+		memcpy(&addr, bytes, sizeof(addr));
+		bt_session_code(s, chunk->tid, addr, bytes + sizeof(addr),
+				chunk->len - sizeof(addr));
+		return true;
+	case BT_CHUNK_RECORDS:
+		replay_records(s, chunk->tid, bytes, chunk->len);
+		return true;
+	case BT_CHUNK_NOTE:
+	case BT_CHUNK_EXIT:
+		replay_text(s, chunk, bytes);
+		return true;
+	}
+	/* Something that a later version writes. */
+	return true;
+}
+
+/**
+ * bt_file_replay - tell a session what a recorded trace holds
+ * @s: the session, begun
+ * @bytes: the file
+ * @len: its length
+ *
+ * Returns NULL, or what is wrong with the file; all before that was told.
+ */
+const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
+{
+	size_t at = strlen(BT_FILE_MAGIC);
+	struct bt_chunk chunk;
+
+	if (len < at || memcmp(bytes, BT_FILE_MAGIC, at))
+		return "it was not written by btstrace -w, or by another version";
+	while (at < len) {
+		if (len - at < sizeof(chunk))
+			return "it is cut short";
+		memcpy(&chunk, bytes + at, sizeof(chunk));
+		at += sizeof(chunk);
+		if (chunk.len > BT_CHUNK_MAX || chunk.len > len - at)
+			return "it is cut short";
+		if (!replay_chunk(s, &chunk, bytes + at))
+			return "it is damaged";
+		at += chunk.len;
+		if (s->text.error)
+			return NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A recorded trace: everything that a session was told, to be told again, on
+ * another day or another machine. The file is a line that says what it is, then
+ * chunks, in the byte order and alignment of x86.
+ */
+#ifndef BTSTRACE_FILE_H
+#define BTSTRACE_FILE_H
+
+#include "session.h"
+
+#define BT_FILE_MAGIC	"btstrace 1\n"
+
+enum bt_chunk_type {
+	BT_CHUNK_THREAD = 1,	/* struct bt_chunk_task, name */
+	BT_CHUNK_MAPS,		/* text */
+	BT_CHUNK_CODE,		/* address, bytes */
+	BT_CHUNK_RECORDS,	/* struct bts_record[] */
+	BT_CHUNK_EXEC,		/* struct bt_chunk_task, name */
+	BT_CHUNK_NOTE,		/* text */
+	BT_CHUNK_EXIT,		/* text, or nothing */
+};
+
+struct bt_chunk {
+	u32	type;
+	u32	tid;
+	u64	len;	/* of what follows */
+};
+
+/**
+ * struct bt_chunk_task - what a thread is
+ * @id: THREAD: of its process; EXEC: the one that it had before
+ * @is64: of the program
+ */
+struct bt_chunk_task {
+	u32	id;
+	u32	is64;
+};
+
+/* No chunk is longer. */
+#define BT_CHUNK_MAX	(1024ull * 1024 * 1024)
+
+struct bt_writer *bt_writer_open(int fd);
+int bt_writer_close(struct bt_writer *w);
+void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm);
+void bt_write_maps(struct bt_writer *w, pid_t tid, const char *maps, size_t len,
+		   struct bt_space *space);
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n);
+void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm);
+void bt_write_note(struct bt_writer *w, pid_t tid, const char *what);
+void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how);
+
+const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len);
+
+#endif

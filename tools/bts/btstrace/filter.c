@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which branches are shown: -e */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
+
+/**
+ * struct bt_filter - one condition; all have to hold
+ * @what: FILTER_*
+ * @not: it has to be false
+ * @kinds: bits, 1 << enum bt_kind
+ * @patterns: separated by zeroes, ended by an empty one
+ */
+struct bt_filter {
+	int			what;
+	bool			not;
+	u32			kinds;
+	char			*patterns;
+	struct bt_filter	*next;
+};
+
+static const char *const prefixes[] = {
+	[FILTER_KIND]	= "kind=",
+	[FILTER_FROM]	= "from=",
+	[FILTER_TO]	= "to=",
+	[FILTER_EITHER]	= "func=",
+	[FILTER_MODULE]	= "module=",
+};
+
+static bool parse_kinds(struct bt_filter *f, const char *s)
+{
+	enum bt_kind kind;
+	size_t len;
+
+	for (;; s += len + 1) {
+		len = strcspn(s, ",");
+		if (!bt_kind_parse(s, len, &kind))
+			return false;
+		f->kinds |= 1u << kind;
+		if (!s[len])
+			return true;
+	}
+}
+
+static bool parse_patterns(struct bt_filter *f, const char *s)
+{
+	char *c;
+
+	if (!*s)
+		return false;
+	f->patterns = bt_print("%s%c%c", s, 0, 0);
+	for (c = f->patterns; *c; c++)
+		if (*c == ',')
+			*c = '\0';
+	return true;
+}
+
+/**
+ * bt_filter_add - one more condition
+ * @filter: those there are, or NULL
+ * @spec: [!]KIND,... or [!]kind=, from=, to=, func=, module= and a list
+ * @error: set to what is wrong, if NULL is returned
+ */
+struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error)
+{
+	struct bt_filter *f = bt_alloc(1, sizeof(*f));
+	size_t i;
+	bool fine;
+
+	f->not = *spec == '!';
+	spec += f->not;
+	f->what = FILTER_KIND;
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (strncmp(spec, prefixes[i], strlen(prefixes[i])))
+			continue;
+		f->what = i;
+		spec += strlen(prefixes[i]);
+		break;
+	}
+	fine = f->what == FILTER_KIND ? parse_kinds(f, spec) : parse_patterns(f, spec);
+	if (!fine) {
+		*error = f->what == FILTER_KIND ?
+			"kinds are call, ret, jmp, jcc, syscall, interrupt and ?" :
+			"a list of patterns has to follow";
+		free(f);
+		return NULL;
+	}
+	f->next = filter;
+	return f;
+}
+
+static bool matches(const struct bt_filter *f, const struct bt_place *place)
+{
+	const char *pattern, *name;
+
+	if (!place)
+		return false;
+	name = f->what == FILTER_MODULE ? place->module->name : place->fn->name;
+	for (pattern = f->patterns; *pattern; pattern += strlen(pattern) + 1)
+		if (!fnmatch(pattern, name, 0))
+			return true;
+	return false;
+}
+
+static bool holds(const struct bt_filter *f, const struct bt_branch *b)
+{
+	switch (f->what) {
+	case FILTER_KIND:
+		return f->kinds & 1u << b->kind;
+	case FILTER_FROM:
+		return matches(f, b->from);
+	case FILTER_TO:
+		return matches(f, b->to);
+	default:
+		return matches(f, b->from) || matches(f, b->to);
+	}
+}
+
+bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b)
+{
+	for (; filter; filter = filter->next)
+		if (holds(filter, b) == filter->not)
+			return false;
+	return true;
+}
+
+void bt_filter_free(struct bt_filter *filter)
+{
+	struct bt_filter *next;
+
+	for (; filter; filter = next) {
+		next = filter->next;
+		free(filter->patterns);
+		free(filter);
+	}
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Live threads, in strace's manner */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "read.h"
+#include "tracee.h"
+
+/* Stops that are handled before others are asked for, so that none has to starve */
+#define BATCH		256
+#define PROGRESS_MS	500
+
+struct stop {
+	pid_t tid;
+	int status;
+};
+
+static const int watched[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+
+static void watched_set(sigset_t *set)
+{
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < ARRAY_SIZE(watched); i++)
+		sigaddset(set, watched[i]);
+}
+
+struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
+{
+	struct bt_follow *f = bt_alloc(1, sizeof(*f));
+	sigset_t set;
+
+	f->s = s;
+	f->how = *how;
+	f->rec = bt_alloc(how->bytes, 1);
+	/* Who ignores its children is not told of them. */
+	signal(SIGCHLD, SIG_DFL);
+	watched_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return f;
+}
+
+void bt_follow_free(struct bt_follow *f)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(f->slot); i++)
+		while (f->slot[i])
+			tracee_forget(f, f->slot[i]->tid);
+	close(f->signals);
+	free(f->maps.bytes);
+	free(f->rec);
+	free(f);
+}
+
+static long options(const struct bt_follow *f)
+{
+	long flags = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+
+	if (f->how.children)
+		flags |= PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	return flags;
+}
+
+static int seize(struct bt_follow *f, pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, 0, options(f)))
+		return errno;
+	tracee_add(f, tid);
+	return 0;
+}
+
+/* The child: waits to be seized, and becomes the command. */
+static void become(int go, char **argv)
+{
+	sigset_t set;
+	char c;
+
+	while (read(go, &c, 1) < 0 && errno == EINTR)
+		;
+	watched_set(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	execvp(argv[0], argv);
+	if (errno == ENOENT) {
+		bt_complain("%s: there is no such command", argv[0]);
+		_exit(BT_EXIT_NOT_FOUND);
+	}
+	bt_complain("%s: cannot be executed: %s", argv[0], strerror(errno));
+	_exit(BT_EXIT_NOT_RUN);
+}
+
+/* Start a command. Returns 0 or an exit status. */
+int bt_follow_start(struct bt_follow *f, char **argv)
+{
+	int go[2], err;
+	pid_t pid;
+
+	pid = pipe(go) ? -1 : fork();
+	if (pid < 0) {
+		bt_complain("cannot start a process: %s", strerror(errno));
+		return BT_EXIT_USAGE;
+	}
+	if (!pid) {
+		close(go[1]);
+		become(go[0], argv);
+	}
+	close(go[0]);
+	f->command = pid;
+	err = seize(f, pid);
+	if (err) {
+		err = bt_explain_attach(pid, err);
+		kill(pid, SIGKILL);
+	}
+	close(go[1]);
+	/* As other processes of the terminal: only its foreground stops. */
+	signal(SIGTTIN, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+	return err;
+}
+
+static int attach_thread(struct bt_follow *f, pid_t tid)
+{
+	int err = seize(f, tid);
+
+	if (!err)
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	return err;
+}
+
+/*
+ * Attach to a process with all its threads, or to a thread that is not the
+ * first of its process. Returns 0 or an exit status.
+ */
+int bt_follow_attach(struct bt_follow *f, pid_t pid)
+{
+	size_t i, n, more;
+	pid_t *tids;
+	int err;
+
+	err = attach_thread(f, pid);
+	if (err)
+		return bt_explain_attach(pid, err);
+	if (bt_proc_tgid(pid) != pid)
+		return 0;
+	/* Until there are no new ones: who is not attached yet may make others. */
+	do {
+		more = 0;
+		n = bt_proc_threads(pid, &tids);
+		for (i = 0; i < n; i++)
+			more += !tracee_find(f, tids[i]) && !attach_thread(f, tids[i]);
+		free(tids);
+	} while (more);
+	return 0;
+}
+
+static void go_on(struct tracee *t, int sig)
+{
+	ptrace(PTRACE_CONT, t->tid, 0, (long)sig);
+}
+
+static void let_go(struct bt_follow *f, struct tracee *t, int sig)
+{
+	/* What cannot be traced does not begin. */
+	if (f->error && f->command)
+		kill(t->tid, SIGKILL);
+	tracee_leave(f, t, f->error ? NULL : "+++ detached +++");
+	/* One that is about to end has to be awaited by nobody any more. */
+	ptrace(PTRACE_DETACH, t->tid, 0, (long)sig);
+	tracee_forget(f, t->tid);
+}
+
+static void on_exec(struct bt_follow *f, struct tracee *t)
+{
+	unsigned long old = t->tid;
+	struct tracee *runner;
+
+	/* The thread that runs the program takes over the ID of the first. */
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &old);
+	runner = tracee_find(f, old);
+	if (runner && runner != t) {
+		pid_t tid = t->tid;
+
+		tracee_rename(f, runner, tid);
+		t = runner;
+	}
+	tracee_exec(f, t, old);
+	if (!t->traced && !t->refused)
+		tracee_configure(f, t);
+	if (f->ending)
+		let_go(f, t, 0);
+	else
+		go_on(t, 0);
+}
+
+static void on_exit_event(struct bt_follow *f, struct tracee *t)
+{
+	unsigned long status = 0;
+	char *how;
+
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status);
+	how = tracee_ending(status);
+	tracee_leave(f, t, how);
+	free(how);
+	go_on(t, 0);
+}
+
+/* The first stop of a thread, a group stop, or an interruption. */
+static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
+{
+	/* A command that has not become one yet has nothing to be traced. */
+	if (!t->traced && !t->refused && (t->tid != f->command || f->one_traced))
+		tracee_configure(f, t);
+	if (f->how.full)
+		tracee_drain(f, t);
+	if (f->ending)
+		let_go(f, t, 0);
+	else if (sig != SIGTRAP)
+		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+	else
+		go_on(t, 0);
+}
+
+static void on_signal(struct bt_follow *f, struct tracee *t, int sig)
+{
+	if (f->how.full)
+		tracee_drain(f, t);
+	if (t->traced)
+		tracee_signal(f, t, sig);
+	if (f->ending)
+		let_go(f, t, sig);
+	else
+		go_on(t, sig);
+}
+
+static void on_end(struct bt_follow *f, struct tracee *t, int status)
+{
+	char *how = tracee_ending(status);
+
+	if (t->tid == f->command)
+		f->status = status;
+	/* Killed too fast for its trace to be read */
+	if (!t->done)
+		bt_session_exit(f->s, t->tid, how);
+	free(how);
+	tracee_forget(f, t->tid);
+}
+
+static void on_stop(struct bt_follow *f, const struct stop *stop)
+{
+	struct tracee *t = tracee_add(f, stop->tid);
+	int event = stop->status >> 16;
+
+	if (!WIFSTOPPED(stop->status)) {
+		on_end(f, t, stop->status);
+		return;
+	}
+	switch (event) {
+	case PTRACE_EVENT_EXEC:
+		on_exec(f, t);
+		break;
+	case PTRACE_EVENT_EXIT:
+		on_exit_event(f, t);
+		break;
+	case PTRACE_EVENT_STOP:
+		on_event_stop(f, t, WSTOPSIG(stop->status));
+		break;
+	case 0:
+		on_signal(f, t, WSTOPSIG(stop->status));
+		break;
+	default:	/* its trace is full; or a clone, which stops itself */
+		if (event == PTRACE_EVENT_BTS)
+			tracee_drain(f, t);
+		if (f->ending)
+			let_go(f, t, 0);
+		else
+			go_on(t, 0);
+	}
+}
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+static void show_progress(struct bt_follow *f)
+{
+	u64 now;
+
+	if (!f->how.progress)
+		return;
+	now = now_ms();
+	if (now - f->shown < PROGRESS_MS)
+		return;
+	f->shown = now;
+	f->on_screen = true;
+	fprintf(stderr, "\rbtstrace: %.1f million branches, %llu lost, %zu threads \033[K",
+		f->s->counts.branches / 1e6, (unsigned long long)f->s->counts.lost, f->nr);
+}
+
+/* Take what has stopped. Returns how many did, -1 if there is nobody left. */
+static int collect(struct stop *stops)
+{
+	int n = 0;
+	pid_t tid;
+
+	while (n < BATCH) {
+		tid = waitpid(-1, &stops[n].status, __WALL | WNOHANG);
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid <= 0)
+			return tid < 0 && !n ? -1 : n;
+		stops[n++].tid = tid;
+	}
+	return n;
+}
+
+static void end(struct bt_follow *f, int sig)
+{
+	size_t i;
+	struct tracee *t;
+
+	f->ending = true;
+	f->end_signal = sig;
+	for (i = 0; i < ARRAY_SIZE(f->slot); i++)
+		for (t = f->slot[i]; t; t = t->next)
+			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+}
+
+static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD)
+		return;
+	/* What the terminal sends, the command gets too: it decides. */
+	if (f->command && info->ssi_code == SI_KERNEL &&
+	    (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT))
+		return;
+	end(f, info->ssi_signo);
+}
+
+/* Take signals, of a child that stopped, or to end; if there is none, @wait. */
+static void take_signals(struct bt_follow *f, bool wait)
+{
+	struct pollfd poll_fd = { .fd = f->signals, .events = POLLIN };
+	struct signalfd_siginfo info;
+
+	if (wait)
+		poll(&poll_fd, 1, -1);
+	while (read(f->signals, &info, sizeof(info)) == sizeof(info))
+		take_signal(f, &info);
+}
+
+/* Let a command end that will not be traced. */
+static void end_command(struct bt_follow *f)
+{
+	if (!f->command || !f->ending || !f->end_signal)
+		return;
+	kill(f->command, f->end_signal);
+	if (f->error)
+		waitpid(f->command, &f->status, 0);
+}
+
+/**
+ * bt_follow_run - trace until nobody is left, or a signal says to end
+ * @f: with at least one thread attached
+ *
+ * Returns 0 or an exit status.
+ */
+int bt_follow_run(struct bt_follow *f)
+{
+	struct stop *stops = bt_alloc(BATCH, sizeof(*stops));
+	int i, n;
+
+	while (f->nr) {
+		n = collect(stops);
+		if (n < 0)
+			break;
+		take_signals(f, !n);
+		for (i = 0; i < n; i++)
+			on_stop(f, &stops[i]);
+		if (f->s->text.error && !f->ending)
+			end(f, 0);
+		show_progress(f);
+	}
+	free(stops);
+	if (f->on_screen)
+		fputs("\r\033[K", stderr);
+	end_command(f);
+	return f->error;
+}
+
+/*
+ * What to end with: as the command did. Killed by a signal means to be killed by
+ * the same: 128 + its number.
+ */
+int bt_follow_status(const struct bt_follow *f)
+{
+	if (f->ending && f->end_signal != SIGKILL)
+		return 128 + f->end_signal;
+	if (!f->command)
+		return 0;
+	return WIFEXITED(f->status) ? WEXITSTATUS(f->status) : 128 + WTERMSIG(f->status);
+}

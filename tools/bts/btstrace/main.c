@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* btstrace: the strace of branches. See btstrace(1). */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "file.h"
+#include "options.h"
+#include "output.h"
+
+static int open_file(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		bt_complain("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* Where the output goes; nothing that the command could inherit. */
+static int open_output(const struct options *o)
+{
+	int fd;
+
+	if (o->output)
+		return open_file(o->output, O_WRONLY | O_CREAT | O_TRUNC);
+	fd = fcntl(o->read ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		bt_complain("there is nowhere to write to: give -o FILE");
+	return fd;
+}
+
+static int replay(struct bt_session *s, const char *path)
+{
+	int fd = open_file(path, O_RDONLY), status = 0;
+	const char *wrong;
+	struct stat st;
+	u8 *bytes;
+
+	if (fd < 0)
+		return BT_EXIT_FILE;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
+		bt_complain("%s: it is no recorded trace", path);
+		close(fd);
+		return BT_EXIT_FILE;
+	}
+	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED) {
+		bt_complain("%s: %s", path, strerror(errno));
+		return BT_EXIT_FILE;
+	}
+	wrong = bt_file_replay(s, bytes, st.st_size);
+	if (wrong) {
+		bt_complain("%s: %s", path, wrong);
+		status = BT_EXIT_FILE;
+	}
+	munmap(bytes, st.st_size);
+	return status;
+}
+
+static int trace(struct bt_session *s, const struct options *o)
+{
+	struct bt_follow *f = bt_follow_new(s, &o->how);
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < o->nr_pids && !status; i++)
+		status = bt_follow_attach(f, o->pids[i]);
+	if (!status && o->command[0])
+		status = bt_follow_start(f, o->command);
+	if (!status)
+		status = bt_follow_run(f);
+	if (!status)
+		status = bt_follow_status(f);
+	bt_follow_free(f);
+	return status;
+}
+
+/* One line for whoever waited. */
+static void say_closing(const struct bt_session *s, double seconds)
+{
+	const struct bt_counts *c = &s->counts;
+
+	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s\n",
+		(unsigned long long)c->branches, (unsigned long long)c->lost,
+		(unsigned long long)c->gaps, c->gaps == 1 ? "" : "s",
+		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
+}
+
+static int close_files(struct bt_session *s, const struct options *o, int status)
+{
+	int error = s->record ? bt_writer_close(s->record) : 0;
+
+	if (error) {
+		bt_complain("%s: %s", o->write, strerror(error));
+		status = BT_EXIT_FILE;
+	}
+	text_close(&s->text);
+	/* Who reads only the beginning has what they want. */
+	if (s->text.error && s->text.error != EPIPE) {
+		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
+		status = BT_EXIT_FILE;
+	}
+	return status;
+}
+
+/* As the command ended, for a shell that wants to know. */
+static int end_like(int status)
+{
+	struct rlimit none = {};
+	sigset_t set;
+
+	if (status <= 128 || status > 128 + SIGRTMAX)
+		return status;
+	setrlimit(RLIMIT_CORE, &none);
+	signal(status - 128, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, status - 128);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(status - 128);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct bt_session session = {};
+	struct options o = {};
+	struct timespec begin, end;
+	int status, fd;
+
+	status = options_parse(&o, argc, argv);
+	if (status >= 0)
+		return status;
+	fd = open_output(&o);
+	if (fd < 0)
+		return BT_EXIT_FILE;
+	text_open(&session.text, fd);
+	if (o.write) {
+		int record = open_file(o.write, O_WRONLY | O_CREAT | O_TRUNC);
+
+		if (record < 0)
+			return BT_EXIT_FILE;
+		session.record = bt_writer_open(record);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	session.out = o.out;
+	session.filter = o.filter;
+	session.last = o.last;
+	o.how.progress = o.how.full && !o.quiet && isatty(STDERR_FILENO) && !isatty(fd);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	bt_session_begin(&session);
+	status = o.read ? replay(&session, o.read) : trace(&session, &o);
+	bt_session_end(&session);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	status = close_files(&session, &o, status);
+	if (!o.quiet && o.how.full && !o.read && session.nr_threads)
+		say_closing(&session, end.tv_sec - begin.tv_sec +
+			    (end.tv_nsec - begin.tv_nsec) / 1e9);
+	bt_modules_free();
+	bt_kernel_free();
+	bt_filter_free(o.filter);
+	free(o.pids);
+	return end_like(status);
+}

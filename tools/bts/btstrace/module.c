@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The files that are mapped, each opened once */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "space.h"
+
+#define DELETED		" (deleted)"
+#define VDSO		"[vdso]"
+#define VDSO_MAX	(64 * 1024)
+
+static struct bt_module *modules, **last = &modules;
+static u32 next_id;
+
+const struct bt_module *bt_modules(void)
+{
+	return modules;
+}
+
+/* Is @ino the inode of what @path names now? Then open it. */
+static int open_same(const char *path, u64 ino)
+{
+	struct stat st;
+	int fd;
+
+	/* Somebody may have put a FIFO into its place. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (!ino || st.st_ino == ino))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/*
+ * Open what is mapped, not what bears its name today. Which of the ways leads
+ * there depends on privileges, and on whether the file still has a name.
+ */
+static int open_live(const struct bt_map *map, pid_t pid)
+{
+	char * const paths[] = {
+		bt_print("/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)map->start,
+			 (unsigned long long)map->end),
+		bt_print("/proc/%d/root%s", pid, map->path),
+		bt_print("/proc/%d/exe", pid),
+	};
+	size_t i;
+	int fd = -1;
+
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (fd < 0)
+			fd = open_same(paths[i], map->ino);
+		free(paths[i]);
+	}
+	return fd;
+}
+
+/* The kernel's page of code exists in memory only. */
+static int open_vdso(struct bt_space *space, const struct bt_map *map, u64 *sum)
+{
+	size_t i, n, len = map->end - map->start;
+	u8 *bytes;
+	int fd;
+
+	if (len > VDSO_MAX)
+		return -1;
+	bytes = bt_alloc(len, 1);
+	for (n = 0; n < len; n += i) {
+		i = bt_space_read(space, map->start + n, bytes + n, len - n);
+		if (!i)
+			break;
+	}
+	fd = n == len ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && write(fd, bytes, len) != (ssize_t)len) {
+		close(fd);
+		fd = -1;
+	}
+	/* Programs of 32 and 64 bit have another one each. */
+	for (*sum = len, i = 0; i < n; i++)
+		*sum = (*sum ^ bytes[i]) * 0x100000001b3ull;
+	free(bytes);
+	return fd;
+}
+
+static char *module_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!*path)
+		return bt_copy("[anon]");
+	return bt_copy(*path == '/' && slash[1] ? slash + 1 : path);
+}
+
+static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base)
+{
+	struct bt_module *m = bt_alloc(1, sizeof(*m));
+
+	m->path = bt_copy(path);
+	m->name = module_name(path);
+	m->dev = dev;
+	m->ino = ino;
+	m->base = base;
+	m->all.name = m->name;
+	m->all.end = UINT64_MAX;
+	*last = m;
+	last = &m->next;
+	return m;
+}
+
+/* Memory without a file has no beginning that would mean anything. */
+struct bt_module *bt_module_none(void)
+{
+	static struct bt_module none = {
+		.name = "[unknown]", .path = "", .id = UINT32_MAX, .end = UINT64_MAX,
+		.all = { .name = "[unknown]", .end = UINT64_MAX },
+	};
+
+	return &none;
+}
+
+struct bt_module *bt_module_kernel(void)
+{
+	static struct bt_module kernel = {
+		.name = "[kernel]", .path = "", .id = UINT32_MAX, .end = UINT64_MAX,
+		.all = { .name = "[kernel]", .end = UINT64_MAX },
+	};
+
+	return &kernel;
+}
+
+static bool same_file(const struct bt_map *a, const struct bt_map *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && !strcmp(a->path, b->path);
+}
+
+/* A file is mapped in pieces, each further on than the one before. */
+static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
+{
+	size_t i = first;
+
+	while (i && same_file(&maps[i - 1], &maps[first]) && maps[i - 1].offset < maps[i].offset)
+		i--;
+	*base = maps[i].start;
+	if (maps[first].ino && maps[i].offset <= maps[i].start)
+		*base -= maps[i].offset;
+	i = first;
+	while (i + 1 < n && same_file(&maps[i + 1], &maps[first]) &&
+	       maps[i + 1].offset > maps[i].offset)
+		i++;
+	*end = maps[i].end;
+}
+
+static void open_elf(struct bt_module *m, const struct bt_map *map,
+		     pid_t pid, int fd)
+{
+	const struct bt_module *other;
+
+	m->id = UINT32_MAX;
+	for (other = modules; other != m; other = other->next) {
+		if (other->ino == m->ino && other->dev == m->dev &&
+		    !strcmp(other->path, m->path)) {
+			m->elf = other->elf;
+			m->id = other->id;
+		}
+	}
+	if (m->id == UINT32_MAX) {
+		m->id = next_id++;
+		if (fd < 0 && *m->path == '/')
+			fd = pid ? open_live(map, pid) : open_same(m->path, 0);
+		if (fd >= 0)
+			m->elf = bt_elf_open(fd, m->path);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+}
+
+/**
+ * bt_module_of - the module that a line of the maps is part of
+ * @space: to read from what has no file
+ * @maps: all lines
+ * @n: how many
+ * @first: which
+ * @pid: to find the file by; 0 if the process is not there any more
+ */
+struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps, size_t n,
+			       size_t first, pid_t pid)
+{
+	const struct bt_map *map = &maps[first];
+	size_t len = strlen(map->path), cut = strlen(DELETED);
+	u64 base = 0, end = UINT64_MAX, ino = map->ino;
+	struct bt_module *m;
+	char *path;
+	int fd = -1;
+
+	if (*map->path)
+		find_extent(maps, n, first, &base, &end);
+	if (!strcmp(map->path, VDSO))
+		fd = open_vdso(space, map, &ino);
+	path = bt_copy(map->path);
+	if (len > cut && !strcmp(path + len - cut, DELETED))
+		path[len - cut] = '\0';
+	for (m = modules; m; m = m->next)
+		if (m->base == base && m->ino == ino && m->dev == map->dev &&
+		    !strcmp(m->path, path))
+			break;
+	if (!m) {
+		m = add_module(path, map->dev, ino, base);
+		open_elf(m, map, pid, fd);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	if (m->end < end)
+		m->end = end;
+	free(path);
+	return m;
+}
+
+void bt_modules_free(void)
+{
+	struct bt_module *m, *next, *other;
+
+	for (m = modules; m; m = next) {
+		next = m->next;
+		/* The first one of a file closes it. */
+		for (other = next; m->elf && other; other = other->next)
+			if (other->elf == m->elf)
+				other->elf = NULL;
+		bt_elf_close(m->elf);
+		free(m->path);
+		free(m->name);
+		free(m);
+	}
+	modules = NULL;
+	last = &modules;
+	next_id = 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The command line */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain.h"
+#include "options.h"
+#include "output.h"
+
+#define DEFAULT_LAST	32
+#define FULL_BYTES	(1024 * 1024)
+
+enum {
+	OPT_FULL = 256, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
+	OPT_ENTRIES,
+};
+
+static const struct option long_options[] = {
+	{ "full",	no_argument,		NULL, OPT_FULL },
+	{ "raw",	no_argument,		NULL, OPT_RAW },
+	{ "calls",	no_argument,		NULL, OPT_CALLS },
+	{ "folded",	no_argument,		NULL, OPT_FOLDED },
+	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
+	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
+	{ "json",	no_argument,		NULL, OPT_JSON },
+	{ "summary",	no_argument,		NULL, 'c' },
+	{ "follow",	no_argument,		NULL, 'f' },
+	{ "kernel",	no_argument,		NULL, 'k' },
+	{ "entries",	no_argument,		NULL, OPT_ENTRIES },
+	{ "times",	no_argument,		NULL, 't' },
+	{ "filter",	required_argument,	NULL, 'e' },
+	{ "last",	required_argument,	NULL, 'n' },
+	{ "output",	required_argument,	NULL, 'o' },
+	{ "attach",	required_argument,	NULL, 'p' },
+	{ "size",	required_argument,	NULL, 's' },
+	{ "read",	required_argument,	NULL, 'r' },
+	{ "write",	required_argument,	NULL, 'w' },
+	{ "quiet",	no_argument,		NULL, 'q' },
+	{ "help",	no_argument,		NULL, 'h' },
+	{ "version",	no_argument,		NULL, 'V' },
+	{},
+};
+
+static void print_help(void)
+{
+	fputs("usage: btstrace [-cfkqt] [-o FILE] [-n N] [-e FILTER] [-s SIZE] [-w FILE] [MODE]\n"
+	      "                { -p PID... | COMMAND [ARG...] }\n"
+	      "       btstrace -r FILE [-o FILE] [-n N] [-e FILTER] [MODE]\n"
+	      "Show the branches that programs take.\n"
+	      "\n"
+	      "Modes:\n"
+	      "  (none)             the last branches before the end, with function and line\n"
+	      "  --full             all branches, none lost\n"
+	      "  --raw              records as they are, without names\n"
+	      "  --json             an object for each record\n"
+	      "  --calls            who called whom, how often\n"
+	      "  --folded           the same for flamegraph.pl\n"
+	      "  --perfetto         the same on a time axis, for ui.perfetto.dev\n"
+	      "  --drcov            which code was executed, for Lighthouse and fuzzers\n"
+	      "  -c, --summary      how many branches of which kind\n"
+	      "\n"
+	      "  -f, --follow       threads and processes that are made, too\n"
+	      "  -p, --attach PID   a process that runs, with all its threads; ^C lets it go on\n"
+	      "  -n, --last N       only the last N branches of each thread [32 without a mode]\n"
+	      "  -e, --filter SPEC  only some branches: [!]KIND,... with KIND call, ret, jmp, jcc,\n"
+	      "                     syscall or interrupt; [!]func=GLOB,... or from=, to=, module=\n"
+	      "  -k, --kernel       branches of the kernel, too\n"
+	      "      --entries      where user mode is left, too (slow)\n"
+	      "  -t, --times        when threads are scheduled in and out, too\n"
+	      "  -s, --size SIZE    bytes for each thread's trace, with K or M\n"
+	      "  -o, --output FILE  to FILE, not standard error (-r: standard output)\n"
+	      "  -w, --write FILE   record all that is needed to show it again\n"
+	      "  -r, --read FILE    show what was recorded\n"
+	      "  -q, --quiet        no closing line\n"
+	      "  -h, --help; -V, --version\n"
+	      "\n"
+	      "The exit status is the command's; 110 to 118 and 125 to 127 are btstrace's own:\n"
+	      "see btstrace(1).\n", stdout);
+}
+
+static bool number(const char *s, u64 max, u64 *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(s, &end, 10);
+	if (errno || end == s || strspn(s, "0123456789") != (size_t)(end - s))
+		return false;
+	if (*end == 'K' || *end == 'k') {
+		end++;
+		*v = *v > max ? *v : *v * 1024;
+	} else if (*end == 'M') {
+		end++;
+		*v = *v > max ? *v : *v * 1024 * 1024;
+	}
+	return !*end && *v && *v <= max;
+}
+
+static bool add_pids(struct options *o, const char *list)
+{
+	size_t room = o->nr_pids, len;
+	char *one;
+	bool fine;
+	u64 pid;
+
+	for (;; list += len + 1) {
+		len = strcspn(list, ", ");
+		one = strndup(list, len);
+		fine = one && number(one, INT32_MAX, &pid);
+		free(one);
+		if (!fine)
+			return false;
+		o->pids = bt_grow(o->pids, &room, o->nr_pids + 1, sizeof(*o->pids));
+		o->pids[o->nr_pids++] = pid;
+		if (!list[len])
+			return true;
+	}
+}
+
+static bool set_mode(struct options *o, const char *name)
+{
+	const struct bt_output *out = bt_output_find(name);
+
+	if (o->out && o->out != out) {
+		bt_complain("--%s and --%s: choose one", o->out->name, name);
+		return false;
+	}
+	o->out = out;
+	return true;
+}
+
+static bool parse_number(struct options *o, int c)
+{
+	u64 v;
+
+	switch (c) {
+	case 'n':
+		if (number(optarg, BT_LAST_MAX, &v)) {
+			o->last = v;
+			return true;
+		}
+		bt_complain("-n %s: give a number from 1 to %d", optarg, BT_LAST_MAX);
+		return false;
+	case 's':
+		if (number(optarg, 1u << 28, &v) && v >= sizeof(struct bts_record)) {
+			o->how.bytes = v;
+			o->how.fixed = true;
+			return true;
+		}
+		bt_complain("-s %s: give a size from 24 to 256M", optarg);
+		return false;
+	}
+	if (add_pids(o, optarg))
+		return true;
+	bt_complain("-p %s: give the number of a process, or several with commas", optarg);
+	return false;
+}
+
+static bool add_filter(struct options *o)
+{
+	const char *error;
+	struct bt_filter *filter = bt_filter_add(o->filter, optarg, &error);
+
+	if (!filter) {
+		bt_complain("-e %s: %s", optarg, error);
+		return false;
+	}
+	o->filter = filter;
+	return true;
+}
+
+static bool parse_one(struct options *o, int c)
+{
+	switch (c) {
+	case OPT_FULL:
+		o->how.full = true;
+		return true;
+	case OPT_RAW:
+		return set_mode(o, "raw");
+	case OPT_CALLS:
+		return set_mode(o, "calls");
+	case OPT_FOLDED:
+		return set_mode(o, "folded");
+	case OPT_PERFETTO:
+		return set_mode(o, "perfetto");
+	case OPT_DRCOV:
+		return set_mode(o, "drcov");
+	case OPT_JSON:
+		return set_mode(o, "json");
+	case 'c':
+		return set_mode(o, "summary");
+	case 'f':
+		o->how.children = true;
+		return true;
+	case 'k':
+		o->how.kernel = true;
+		return true;
+	case OPT_ENTRIES:
+		o->how.entries = true;
+		return true;
+	case 't':
+		o->how.sched = true;
+		return true;
+	case 'e':
+		return add_filter(o);
+	case 'o':
+		o->output = optarg;
+		return true;
+	case 'w':
+		o->write = optarg;
+		return true;
+	case 'r':
+		o->read = optarg;
+		return true;
+	case 'q':
+		o->quiet = true;
+		return true;
+	case 'n':
+	case 's':
+	case 'p':
+		return parse_number(o, c);
+	}
+	bt_complain("see btstrace --help");
+	return false;
+}
+
+static const char *contradiction(const struct options *o)
+{
+	int sources = !!o->read + !!o->nr_pids + !!o->command[0];
+
+	if (!sources)
+		return "give a command, -p PID, or -r FILE";
+	if (sources > 1)
+		return "give one of a command, -p PID, and -r FILE";
+	if (o->read && o->write)
+		return "-r and -w: what is recorded is recorded";
+	if (o->filter && !(o->out->flags & BT_OUT_FILTER))
+		return "-e: this mode needs all branches";
+	return NULL;
+}
+
+/* What follows from what was said, and what was not. */
+static void complete(struct options *o)
+{
+	size_t need;
+
+	if (!o->out) {
+		o->out = &bt_out_plain;
+		if (!o->last && !o->how.full && !o->write)
+			o->last = DEFAULT_LAST;
+	}
+	/* Other modes, and what is to be shown later: all of it */
+	if (!o->last)
+		o->how.full = true;
+	if (o->out->flags & BT_OUT_CLOCK)
+		o->how.sched = true;
+	if (o->how.bytes)
+		return;
+	need = o->last > BT_LAST_POOL ? o->last : BT_LAST_POOL;
+	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct bts_record);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	const char *wrong;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, NULL)) != -1) {
+		if (c == 'h') {
+			print_help();
+			return 0;
+		}
+		if (c == 'V') {
+			puts("btstrace " VERSION);
+			return 0;
+		}
+		if (!parse_one(o, c))
+			return BT_EXIT_USAGE;
+	}
+	o->command = argv + optind;
+	/* A list of processes may be several words, as pidof prints them. */
+	for (; o->nr_pids && o->command[0]; o->command++) {
+		if (!add_pids(o, o->command[0])) {
+			bt_complain("%s: -p and a command: choose one", o->command[0]);
+			return BT_EXIT_USAGE;
+		}
+	}
+	wrong = o->last && o->how.full ? "-n and --full: choose one" : NULL;
+	complete(o);
+	if (!wrong)
+		wrong = contradiction(o);
+	if (wrong) {
+		bt_complain("%s: see btstrace --help", wrong);
+		return BT_EXIT_USAGE;
+	}
+	return -1;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTSTRACE_OPTIONS_H
+#define BTSTRACE_OPTIONS_H
+
+#include "follow.h"
+
+#define VERSION	"1.0"
+
+/**
+ * struct options - the command line
+ * @out:	the format
+ * @how:	what to trace
+ * @filter:	which branches to show
+ * @last:	how many; 0 for all
+ * @output:	a file, or NULL
+ * @write:	where to record, or NULL
+ * @read:	what to replay, or NULL
+ * @pids:	whom to attach to
+ * @nr_pids:	how many
+ * @quiet:	no closing line
+ * @command:	what to start
+ */
+struct options {
+	const struct bt_output	*out;
+	struct bt_how		how;
+	struct bt_filter	*filter;
+	u32			last;
+	const char		*output;
+	const char		*write;
+	const char		*read;
+	pid_t			*pids;
+	size_t			nr_pids;
+	bool			quiet;
+	char			**command;
+};
+
+/* Returns -1 to go on, or an exit status: it was said why. */
+int options_parse(struct options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The call tree, for people and for flamegraph.pl */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+/* Threads of the same name share a tree. */
+struct grove {
+	char comm[32];
+	struct bt_node *root;
+	struct grove *next;
+};
+
+/**
+ * struct forest - all trees, and what those did that made them grow
+ * @first:	the trees
+ * @sum:	of all threads that are gone
+ * @open:	frames that they were in
+ * @unbalanced:	how many had calls and returns that do not fit
+ */
+struct forest {
+	struct grove *first;
+	struct bt_calls sum;
+	u64 open;
+	u64 unbalanced;
+};
+
+static void calls_begin(struct bt_session *s)
+{
+	s->data = bt_alloc(1, sizeof(struct forest));
+}
+
+static struct bt_node *root_for(struct forest *f, const char *comm)
+{
+	struct grove **at = &f->first;
+
+	while (*at && strcmp((*at)->comm, comm))
+		at = &(*at)->next;
+	if (!*at) {
+		*at = bt_alloc(1, sizeof(**at));
+		snprintf((*at)->comm, sizeof((*at)->comm), "%s", comm);
+		(*at)->root = bt_tree_new();
+	}
+	return (*at)->root;
+}
+
+static void calls_exit(struct bt_session *s, struct bt_thread *t)
+{
+	struct forest *f = s->data;
+	struct bt_calls *c = t->calls;
+
+	if (!c)
+		return;
+	f->sum.calls += c->calls;
+	f->sum.returns += c->returns;
+	f->sum.tails += c->tails;
+	f->sum.unwound += c->unwound;
+	f->sum.unmatched += c->unmatched;
+	f->sum.shifts += c->shifts;
+	f->sum.gaps += c->gaps;
+	f->open += c->nr;
+	f->unbalanced += !bt_calls_balanced(c);
+	if (c->deepest > f->sum.deepest)
+		f->sum.deepest = c->deepest;
+	bt_calls_end(c);
+	bt_calls_free(c);
+	t->calls = NULL;
+}
+
+/* A new thread; or an old one with a new name, after exec. */
+static void calls_thread(struct bt_session *s, struct bt_thread *t)
+{
+	calls_exit(s, t);
+	t->calls = bt_calls_new(root_for(s->data, t->comm));
+}
+
+static void calls_branch(struct bt_session *s, const struct bt_branch *b)
+{
+	(void)s;
+	bt_calls_branch(b->thread->calls, b);
+}
+
+static void free_forest(struct forest *f)
+{
+	struct grove *g;
+
+	while ((g = f->first)) {
+		f->first = g->next;
+		bt_tree_free(g->root);
+		free(g);
+	}
+	free(f);
+}
+
+static void print_node(struct bt_text *t, const struct bt_node *node)
+{
+	u32 i;
+
+	text_print(t, "%10" PRIu64 " %12" PRIu64 " %12" PRIu64 "  ", node->calls,
+		   node->branches, node->total);
+	for (i = 1; i < node->depth; i++)
+		text_str(t, "  ");
+	text_safe(t, node->fn->name);
+	if (node->fn->named) {
+		text_str(t, " (");
+		text_safe(t, node->module->name);
+		text_char(t, ')');
+	}
+	text_char(t, '\n');
+}
+
+static void calls_end(struct bt_session *s)
+{
+	struct forest *f = s->data;
+	struct bt_calls *sum = &f->sum;
+	struct bt_text *t = &s->text;
+	struct bt_node *node;
+	struct grove *g;
+
+	for (g = f->first; g; g = g->next) {
+		bt_tree_sum(g->root);
+		text_safe(t, g->comm);
+		text_str(t, ":\n     calls     branches        total  function\n");
+		for (node = g->root->child; node; node = bt_tree_next(node))
+			print_node(t, node);
+	}
+	text_print(t, "%" PRIu64 " calls, %" PRIu64 " returns, %" PRIu64 " open at the end; %"
+		   PRIu64 " ended by a jump to another, %" PRIu64 " unwound, %" PRIu64
+		   " returns without a call, %" PRIu64 " gaps; depth %" PRIu64 "; %s\n",
+		   sum->calls, sum->returns, f->open, sum->tails, sum->unwound, sum->unmatched,
+		   sum->gaps, sum->deepest, f->unbalanced ? "not balanced" : "balanced");
+	free_forest(f);
+}
+
+const struct bt_output bt_out_calls = {
+	.name = "calls",
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.begin = calls_begin,
+	.thread = calls_thread,
+	.branch = calls_branch,
+	.exit = calls_exit,
+	.end = calls_end,
+};
+
+/* A semicolon would end the name, and a space at its end begin the number. */
+static void put_name(struct bt_text *t, const char *name)
+{
+	size_t i, begin = t->used;
+
+	text_safe(t, name);
+	for (i = begin; i < t->used; i++)
+		if (t->buf[i] == ';')
+			t->buf[i] = ':';
+}
+
+static void fold(struct bt_session *s, const struct grove *g)
+{
+	size_t *end = bt_alloc(1, sizeof(*end)), room = 1;
+	const struct bt_node *node;
+	struct bt_text path;
+
+	text_open(&path, -1);
+	put_name(&path, g->comm);
+	end[0] = path.used;
+	for (node = g->root->child; node; node = bt_tree_next(node)) {
+		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
+		path.used = end[node->depth - 1];
+		text_char(&path, ';');
+		put_name(&path, node->fn->name);
+		end[node->depth] = path.used;
+		if (!node->branches)
+			continue;
+		text_put(&s->text, path.buf, path.used);
+		text_char(&s->text, ' ');
+		text_dec(&s->text, node->branches);
+		text_char(&s->text, '\n');
+	}
+	text_close(&path);
+	free(end);
+}
+
+static void folded_end(struct bt_session *s)
+{
+	struct forest *f = s->data;
+	struct grove *g;
+
+	for (g = f->first; g; g = g->next)
+		fold(s, g);
+	free_forest(f);
+}
+
+const struct bt_output bt_out_folded = {
+	.name = "folded",
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.begin = calls_begin,
+	.thread = calls_thread,
+	.branch = calls_branch,
+	.exit = calls_exit,
+	.end = folded_end,
+};

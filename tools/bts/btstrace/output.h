@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The formats */
+#ifndef BTSTRACE_OUTPUT_H
+#define BTSTRACE_OUTPUT_H
+
+#include "session.h"
+#include "tree.h"
+
+extern const struct bt_output bt_out_plain;
+extern const struct bt_output bt_out_raw;
+extern const struct bt_output bt_out_json;
+extern const struct bt_output bt_out_calls;
+extern const struct bt_output bt_out_folded;
+extern const struct bt_output bt_out_perfetto;
+extern const struct bt_output bt_out_drcov;
+extern const struct bt_output bt_out_summary;
+
+/* The output called @name, or NULL. */
+const struct bt_output *bt_output_find(const char *name);
+
+#endif

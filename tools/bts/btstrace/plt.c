@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stubs of a procedure linkage table have no symbols of their own. Each
+ * jumps through a slot that a relocation fills in, which names the function.
+ */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elffile.h"
+
+#define STUB	16	/* the usual size; .plt.got's are 8, two for one look */
+
+struct slot {
+	u64 addr;
+	const char *name;	/* or NULL: the function at @resolver chooses */
+	u64 resolver;
+};
+
+struct slots {
+	struct slot *slot;
+	size_t nr;
+	size_t room;
+	size_t functions; /* how many had names of their own */
+	u64 got;	/* what %ebx holds in a 32-bit PIC stub */
+};
+
+static const char *symbol_name(Elf *e, const GElf_Shdr *rel, size_t index)
+{
+	Elf_Scn *symtab = elf_getscn(e, rel->sh_link);
+	Elf_Data *data = symtab ? elf_getdata(symtab, NULL) : NULL;
+	GElf_Shdr header;
+	GElf_Sym sym;
+
+	if (!data || !gelf_getshdr(symtab, &header) || !gelf_getsym(data, index, &sym))
+		return NULL;
+	return elf_strptr(e, header.sh_link, sym.st_name);
+}
+
+static void add_slot(struct slots *s, Elf *e, const GElf_Shdr *rel, const GElf_Rela *rela)
+{
+	size_t index = GELF_R_SYM(rela->r_info);
+	struct slot slot = { .addr = rela->r_offset, .resolver = rela->r_addend };
+
+	if (index)
+		slot.name = symbol_name(e, rel, index);
+	s->slot = bt_grow(s->slot, &s->room, s->nr + 1, sizeof(slot));
+	s->slot[s->nr++] = slot;
+}
+
+static void read_relocations(struct slots *s, Elf *e, Elf_Scn *scn, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t i, n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	GElf_Rela rela;
+	GElf_Rel rel;
+
+	for (i = 0; data && i < n; i++) {
+		if (header->sh_type == SHT_RELA) {
+			if (!gelf_getrela(data, i, &rela))
+				return;
+		} else {
+			if (!gelf_getrel(data, i, &rel))
+				return;
+			rela = (GElf_Rela){ .r_offset = rel.r_offset, .r_info = rel.r_info };
+		}
+		add_slot(s, e, header, &rela);
+	}
+}
+
+static int compare_slots(const void *va, const void *vb)
+{
+	const struct slot *a = va, *b = vb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Through which slot the stub at @addr jumps: jmp *disp32, in three forms. */
+static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n, u64 addr,
+		      u64 *slot)
+{
+	size_t i;
+	int disp;
+
+	for (i = 0; i + 6 <= n; i++) {
+		if (stub[i] != 0xff || (stub[i + 1] != 0x25 && stub[i + 1] != 0xa3))
+			continue;
+		memcpy(&disp, stub + i + 2, sizeof(disp));
+		if (stub[i + 1] == 0xa3)
+			*slot = (u32)(s->got + disp);
+		else
+			*slot = is64 ? addr + i + 6 + disp : (u32)disp;
+		return true;
+	}
+	return false;
+}
+
+/* The function that a slot leads to. */
+static const char *slot_name(const struct bt_elf *elf, const struct slots *s, u64 addr)
+{
+	struct slot key = { .addr = addr }, *slot;
+	const struct bt_function *fn;
+
+	slot = s->nr ? bsearch(&key, s->slot, s->nr, sizeof(key), compare_slots) : NULL;
+	if (slot && slot->name && *slot->name)
+		return slot->name;
+	/* Stubs that were added since are not in order. */
+	fn = slot && !slot->name ? bt_function_at(elf->fn, s->functions, slot->resolver) : NULL;
+	return fn ? fn->name : "[plt]";
+}
+
+static void name_stubs(struct bt_elf *elf, const struct slots *s, Elf_Scn *scn,
+		       const GElf_Shdr *header, size_t size)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t at, n;
+	u64 addr, slot;
+	char *name;
+
+	if (!data || !data->d_buf)
+		return;
+	for (at = 0; at < data->d_size; at += size) {
+		n = data->d_size - at < size ? data->d_size - at : size;
+		addr = header->sh_addr + at;
+		if (!stub_slot(s, elf->is64, (u8 *)data->d_buf + at, n, addr, &slot))
+			continue;
+		name = bt_print("%s@plt", slot_name(elf, s, slot));
+		elf_add(elf, (struct bt_function){
+			.name = name, .start = addr, .end = addr + n, .plt = true,
+		});
+	}
+}
+
+void elf_add_plt(struct bt_elf *elf, Elf *e)
+{
+	struct slots s = { .functions = elf->nr_fn };
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	const char *name;
+	size_t strings;
+
+	if (elf_getshdrstrndx(e, &strings))
+		return;
+	while ((scn = elf_nextscn(e, scn))) {
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = elf_strptr(e, strings, header.sh_name);
+		if (name && (!strcmp(name, ".got.plt") || (!s.got && !strcmp(name, ".got"))))
+			s.got = header.sh_addr;
+		if (header.sh_type == SHT_RELA || header.sh_type == SHT_REL)
+			read_relocations(&s, e, scn, &header);
+	}
+	if (s.nr)
+		qsort(s.slot, s.nr, sizeof(*s.slot), compare_slots);
+	while ((scn = elf_nextscn(e, scn))) {
+		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS)
+			continue;
+		name = elf_strptr(e, strings, header.sh_name);
+		if (name && (!strncmp(name, ".plt", 4) || !strcmp(name, ".iplt")))
+			name_stubs(elf, &s, scn, &header,
+				   strcmp(name, ".plt.got") ? STUB : STUB / 2);
+	}
+	free(s.slot);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What /proc and ptrace tell of a thread */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+#define USER64_CS	0x33
+
+/* Read all of /proc/@tid/@file. */
+bool bt_proc_read(struct bt_buffer *b, pid_t tid, const char *file)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	b->len = 0;
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	do {
+		b->bytes = bt_grow(b->bytes, &b->room, b->len + 16384, 1);
+		n = read(fd, b->bytes + b->len, b->room - b->len);
+		if (n > 0)
+			b->len += n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	close(fd);
+	return n == 0;
+}
+
+bool bt_proc_comm(pid_t tid, char *comm, size_t len)
+{
+	struct bt_buffer b = {};
+	bool found = bt_proc_read(&b, tid, "comm") && b.len;
+
+	snprintf(comm, len, "%.*s", found ? (int)b.len - 1 : 1, found ? b.bytes : "?");
+	free(b.bytes);
+	return found;
+}
+
+/* The process that a thread is part of; itself, if that cannot be told. */
+pid_t bt_proc_tgid(pid_t tid)
+{
+	struct bt_buffer b = {};
+	pid_t tgid = 0;
+	char *line;
+
+	if (bt_proc_read(&b, tid, "status")) {
+		b.bytes = bt_grow(b.bytes, &b.room, b.len + 1, 1);
+		b.bytes[b.len] = '\0';
+		line = strstr(b.bytes, "\nTgid:");
+		tgid = line ? atoi(line + 6) : 0;
+	}
+	free(b.bytes);
+	return tgid > 0 ? tgid : tid;
+}
+
+/* Does a stopped thread execute 64-bit code? */
+bool bt_proc_is64(pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = { &regs, sizeof(regs) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov))
+		return true;
+	return iov.iov_len == sizeof(regs) && regs.cs == USER64_CS;
+}
+
+/* Sets *@tids to the threads of a process; nothing if it is no process. */
+size_t bt_proc_threads(pid_t tgid, pid_t **tids)
+{
+	struct dirent *entry;
+	size_t n = 0, room = 0;
+	char path[64];
+	DIR *dir;
+
+	*tids = NULL;
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir))) {
+		if (atoi(entry->d_name) <= 0)
+			continue;
+		*tids = bt_grow(*tids, &room, n + 1, sizeof(**tids));
+		(*tids)[n++] = atoi(entry->d_name);
+	}
+	closedir(dir);
+	return n;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The requests of ptrace_bts(2) */
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "read.h"
+
+/* Not through ptrace() of the C library, whose first argument is an enum. */
+static int request(long what, pid_t tid, void *addr, unsigned long data)
+{
+	long ret = syscall(SYS_ptrace, what, tid, addr, data);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int bt_configure(pid_t tid, const struct ptrace_bts_config *config)
+{
+	return request(PTRACE_BTS_CONFIG, tid, (void *)config, sizeof(*config));
+}
+
+int bt_status(pid_t tid, struct ptrace_bts_status *status)
+{
+	return request(PTRACE_BTS_STATUS, tid, status, sizeof(*status));
+}
+
+/* Take the oldest records, @n at most. Returns how many there were. */
+int bt_drain(pid_t tid, struct bts_record *rec, size_t n)
+{
+	return request(PTRACE_BTS_DRAIN, tid, rec, n * sizeof(*rec));
+}

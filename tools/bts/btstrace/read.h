@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The requests of ptrace_bts(2), for a thread that is in a ptrace stop. Stands
+ * alone. All return -errno.
+ */
+#ifndef BTSTRACE_READ_H
+#define BTSTRACE_READ_H
+
+#include <asm/ptrace_bts.h>
+
+#include "bt.h"
+
+int bt_configure(pid_t tid, const struct ptrace_bts_config *config);
+int bt_status(pid_t tid, struct ptrace_bts_status *status);
+int bt_drain(pid_t tid, struct bts_record *rec, size_t n);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Records become branches */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "session.h"
+
+static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)
+{
+	struct bt_thread **at = &s->threads[bt_hash(tid, BT_THREAD_BITS)];
+
+	while (*at && (*at)->tid != tid)
+		at = &(*at)->next;
+	return at;
+}
+
+struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid)
+{
+	return *slot_of(s, tid);
+}
+
+void bt_session_begin(struct bt_session *s)
+{
+	if (s->out->begin)
+		s->out->begin(s);
+}
+
+static struct bt_process *get_process(struct bt_session *s, pid_t tgid, bool is64)
+{
+	struct bt_process *p;
+
+	for (p = s->processes; p && p->tgid != tgid; )
+		p = p->next;
+	if (!p) {
+		p = bt_alloc(1, sizeof(*p));
+		p->tgid = tgid;
+		p->space = bt_space_new(is64);
+		p->next = s->processes;
+		s->processes = p;
+	}
+	p->threads++;
+	return p;
+}
+
+static void put_process(struct bt_session *s, struct bt_process *p)
+{
+	struct bt_process **at = &s->processes;
+
+	if (--p->threads)
+		return;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	bt_space_free(p->space);
+	free(p);
+}
+
+static void set_comm(struct bt_thread *t, const char *comm)
+{
+	snprintf(t->comm, sizeof(t->comm), "%s", comm);
+}
+
+/* There is a thread; or it has got another name. */
+void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm)
+{
+	struct bt_thread **at = slot_of(s, tid), *t = *at;
+
+	if (s->record)
+		bt_write_thread(s->record, tid, tgid, is64, comm);
+	if (t) {
+		set_comm(t, comm);
+		return;
+	}
+	t = bt_alloc(1, sizeof(*t));
+	t->tid = tid;
+	t->process = get_process(s, tgid, is64);
+	set_comm(t, comm);
+	*at = t;
+	s->nr_threads++;
+	if (s->nr_threads > 1)
+		s->many = true;
+	if (s->out->thread)
+		s->out->thread(s, t);
+}
+
+/* Its memory can be read from now on, or can no more. */
+void bt_session_attach(struct bt_session *s, pid_t tid, bool live)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (t)
+		bt_space_attach(t->process->space, live ? tid : 0);
+}
+
+void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t len)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t)
+		return;
+	if (bt_space_update(t->process->space, text, len) && s->record)
+		bt_write_maps(s->record, tid, text, len, t->process->space);
+}
+
+void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (t)
+		bt_space_add_code(t->process->space, addr, bytes, len);
+}
+
+/* Where did the kernel return to, and from what? */
+static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
+{
+	bt_space_insn(space, b->to);
+	return b->to->follows_syscall ? BT_SYSCALL : BT_INTERRUPT;
+}
+
+static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
+{
+	return bt_space_insn(space, b->from)->kind == BT_SYSCALL ? BT_SYSCALL : BT_INTERRUPT;
+}
+
+/*
+ * A branch whose instruction names another target was made by an instruction
+ * that has been overwritten since.
+ */
+static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
+{
+	const struct bt_insn *insn = bt_space_insn(space, b->from);
+	u64 to = b->rec->branch.to;
+
+	/* Where a function without a name begins, only the code before can tell. */
+	if (!b->to->fn->named && b->to->fn != b->from->fn)
+		bt_space_insn(space, b->to);
+	if (insn->direct && insn->target != to)
+		insn = bt_space_insn_again(space, b->from);
+	if (insn->direct && insn->target != to)
+		return BT_UNKNOWN;
+	return insn->kind;
+}
+
+/* Most branches go where they went the last time. */
+static void resolve_branch(struct bt_space *space, struct bt_branch *b)
+{
+	struct bt_place *from = bt_space_place(space, b->rec->branch.from);
+
+	b->from = from;
+	if (from->went_to && from->went_to->addr == b->rec->branch.to) {
+		b->to = from->went_to;
+		b->kind = from->went_as;
+		return;
+	}
+	b->to = bt_space_place(space, b->rec->branch.to);
+	b->kind = kind_of_branch(space, b);
+	free(from->words);
+	from->words = NULL;
+	from->went_to = from->changeable ? NULL : b->to;
+	from->went_as = b->kind;
+}
+
+static void resolve(struct bt_branch *b)
+{
+	struct bt_space *space = b->thread->process->space;
+
+	switch (b->rec->qualifier) {
+	case BTS_LEAVE:
+		b->to = bt_space_place(space, b->rec->branch.to);
+		b->kind = kind_of_leave(space, b);
+		break;
+	case BTS_ENTER:
+		b->from = bt_space_place(space, b->rec->branch.from);
+		b->kind = kind_of_enter(space, b);
+		break;
+	default:
+		resolve_branch(space, b);
+	}
+}
+
+static bool is_branch(const struct bts_record *rec)
+{
+	return rec->qualifier == BTS_BRANCH || rec->qualifier == BTS_ENTER ||
+	       rec->qualifier == BTS_LEAVE;
+}
+
+static bool has_clock(const struct bts_record *rec)
+{
+	return !is_branch(rec) && rec->qualifier != BTS_INVALID && rec->qualifier <= BTS_EXEC;
+}
+
+static void count(struct bt_counts *c, const struct bt_branch *b)
+{
+	if (b->rec->qualifier == BTS_LOST) {
+		c->lost += b->rec->lost.count;
+		c->gaps += !b->rec->lost.count;
+	} else if (is_branch(b->rec)) {
+		c->branches++;
+		c->kinds[b->kind]++;
+	}
+}
+
+/* What a record says. False if the filter does not want it. */
+static bool understand(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec,
+		       struct bt_branch *b)
+{
+	*b = (struct bt_branch){ .thread = t, .rec = rec };
+	if (is_branch(rec) && (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
+		resolve(b);
+	else if (has_clock(rec))
+		t->clock = rec->event.clock;
+	return !s->filter || !is_branch(rec) || bt_filter_passes(s->filter, b);
+}
+
+/* Records of which the last are to be shown, once it is clear which these are. */
+static void keep(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec, size_t n)
+{
+	size_t pool = s->last > BT_LAST_POOL ? s->last : BT_LAST_POOL, over;
+
+	if (n > pool) {
+		rec += n - pool;
+		n = pool;
+	}
+	t->pending = bt_grow(t->pending, &t->room_pending, pool * 2, sizeof(*rec));
+	if (t->nr_pending + n > pool * 2) {
+		over = t->nr_pending + n - pool;
+		if (over > t->nr_pending)
+			over = t->nr_pending;
+		memmove(t->pending, t->pending + over, (t->nr_pending - over) * sizeof(*rec));
+		t->nr_pending -= over;
+	}
+	memcpy(t->pending + t->nr_pending, rec, n * sizeof(*rec));
+	t->nr_pending += n;
+}
+
+static void show(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec, size_t n)
+{
+	struct bt_branch b;
+	bool passes;
+
+	for (; n; n--, rec++) {
+		passes = understand(s, t, rec, &b);
+		count(&t->counts, &b);
+		count(&s->counts, &b);
+		if (passes && s->out->branch)
+			s->out->branch(s, &b);
+	}
+}
+
+void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t || !n)
+		return;
+	if (s->record)
+		bt_write_records(s->record, tid, rec, n);
+	if (s->last)
+		keep(s, t, rec, n);
+	else
+		show(s, t, rec, n);
+}
+
+/* Show the last of what was kept: as many as are wanted, of what passes. */
+static void show_last(struct bt_session *s, struct bt_thread *t)
+{
+	size_t first = t->nr_pending, found = 0;
+	struct bt_branch b;
+
+	while (first && found < s->last) {
+		first--;
+		found += understand(s, t, &t->pending[first], &b) && is_branch(b.rec);
+	}
+	if (t->nr_pending)
+		show(s, t, t->pending + first, t->nr_pending - first);
+	t->nr_pending = 0;
+}
+
+/**
+ * bt_session_exec - another program begins
+ * @s: the session
+ * @tid: the thread that runs it, alone
+ * @old: the ID that this thread had before
+ * @is64: what the program is
+ * @comm: its name
+ */
+void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm)
+{
+	struct bt_thread *t = bt_session_find(s, old), **at;
+
+	if (s->record)
+		bt_write_exec(s->record, tid, old, is64, comm);
+	if (!t)
+		return;
+	if (tid != old) {
+		bt_session_exit(s, tid, NULL);
+		at = slot_of(s, old);
+		*at = t->next;
+		t->next = NULL;
+		t->tid = tid;
+		*slot_of(s, tid) = t;
+	}
+	/* What led here cannot be told from what is mapped now. */
+	t->nr_pending = 0;
+	set_comm(t, comm);
+	/* Its other threads are dead, but that may not have been told yet. */
+	t->process->tgid = 0;
+	put_process(s, t->process);
+	t->process = get_process(s, tid, is64);
+	if (s->out->thread)
+		s->out->thread(s, t);
+}
+
+/* Something happened to a thread, after all records that were given so far. */
+void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t)
+		return;
+	if (s->record)
+		bt_write_note(s->record, tid, what);
+	if (s->out->note && !s->last)
+		s->out->note(s, t, what);
+}
+
+/* A thread is gone, or is not followed any more. @how may be NULL. */
+void bt_session_exit(struct bt_session *s, pid_t tid, const char *how)
+{
+	struct bt_thread **at = slot_of(s, tid), *t = *at;
+
+	if (!t)
+		return;
+	if (s->record)
+		bt_write_exit(s->record, tid, how);
+	if (s->last)
+		show_last(s, t);
+	if (s->out->note && how)
+		s->out->note(s, t, how);
+	if (s->out->exit)
+		s->out->exit(s, t);
+	*at = t->next;
+	put_process(s, t->process);
+	free(t->pending);
+	free(t);
+}
+
+void bt_session_end(struct bt_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(s->threads); i++)
+		while (s->threads[i])
+			bt_session_exit(s, s->threads[i]->tid, NULL);
+	if (s->out->end)
+		s->out->end(s);
+	text_flush(&s->text);
+}

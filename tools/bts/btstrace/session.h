@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A session: threads and their address spaces. Whoever has records, from a live
+ * thread or a file, tells it what happens; it turns each record into a branch
+ * with all that is known of it, and hands that to one output.
+ */
+#ifndef BTSTRACE_SESSION_H
+#define BTSTRACE_SESSION_H
+
+#include "space.h"
+#include "text.h"
+
+struct bt_calls;
+struct bt_filter;
+struct bt_session;
+struct bt_writer;
+
+/**
+ * struct bt_counts - what was seen
+ * @branches:	branches, on whatever side of the kernel's border
+ * @kinds:	the same, by kind, if the output wanted that to be known
+ * @lost:	records that are known to be missing
+ * @gaps:	places where an unknown number is missing
+ */
+struct bt_counts {
+	u64	branches;
+	u64	kinds[BT_KINDS];
+	u64	lost;
+	u64	gaps;
+};
+
+/**
+ * struct bt_process - threads that share an address space
+ */
+struct bt_process {
+	pid_t			tgid;
+	int			threads;
+	struct bt_space		*space;
+	struct bt_process	*next;
+};
+
+/**
+ * struct bt_thread - a thread
+ * @tid:	its ID
+ * @comm:	its name
+ * @process:	what it is part of
+ * @counts:	what it did
+ * @clock:	the last time that a record told
+ * @pending:	records to choose the last from, oldest first
+ * @nr_pending:	how many
+ * @calls:	for outputs that show calls
+ * @data:	for the output
+ */
+struct bt_thread {
+	pid_t			tid;
+	char			comm[32];
+	struct bt_process	*process;
+	struct bt_counts	counts;
+	u64			clock;
+	struct bts_record	*pending;
+	size_t			nr_pending;
+	size_t			room_pending;
+	struct bt_calls		*calls;
+	void			*data;
+	struct bt_thread	*next;
+};
+
+/**
+ * struct bt_branch - a record, and what it means
+ * @thread:	whose
+ * @rec:	as the kernel gave it
+ * @kind:	of branch
+ * @from:	the instruction that branched, or NULL
+ * @to:		where it went, or NULL
+ */
+struct bt_branch {
+	struct bt_thread		*thread;
+	const struct bts_record		*rec;
+	enum bt_kind			kind;
+	struct bt_place			*from;
+	struct bt_place			*to;
+};
+
+/* How an output wants to be treated */
+#define BT_OUT_PLACES	0x1	/* wants to know places, and kinds */
+#define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
+#define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
+#define BT_OUT_CLOCK	0x8	/* has a use for times */
+
+/**
+ * struct bt_output - a format
+ * @name:	what the option is called
+ * @flags:	BT_OUT_*
+ * @begin:	once, before all
+ * @thread:	a thread begins
+ * @branch:	a record of it; NULL for places where it was not asked for
+ * @note:	something else that happened to it, in words
+ * @exit:	it is gone
+ * @end:	once, after all
+ */
+struct bt_output {
+	const char	*name;
+	unsigned int	flags;
+	void	(*begin)(struct bt_session *s);
+	void	(*thread)(struct bt_session *s, struct bt_thread *t);
+	void	(*branch)(struct bt_session *s, const struct bt_branch *b);
+	void	(*note)(struct bt_session *s, struct bt_thread *t, const char *what);
+	void	(*exit)(struct bt_session *s, struct bt_thread *t);
+	void	(*end)(struct bt_session *s);
+};
+
+#define BT_THREAD_BITS	10
+
+/**
+ * struct bt_session - all of it
+ * @out:	the format
+ * @text:	where it goes
+ * @filter:	which branches, or NULL for all
+ * @last:	how many of each thread, at its end; 0 for all, at once
+ * @kinds:	find out kinds, even if @out does not care
+ * @many:	there may be more than one thread: say whose a line is
+ * @record:	where else all is written to, or NULL
+ * @counts:	of all threads
+ * @nr_threads:	that there were
+ * @data:	for the output
+ */
+struct bt_session {
+	const struct bt_output	*out;
+	struct bt_text		text;
+	struct bt_filter	*filter;
+	u32			last;
+	bool			kinds;
+	bool			many;
+	struct bt_writer	*record;
+	struct bt_counts	counts;
+	u64			nr_threads;
+	void			*data;
+	/* private */
+	struct bt_thread	*threads[1 << BT_THREAD_BITS];
+	struct bt_process	*processes;
+};
+
+void bt_session_begin(struct bt_session *s);
+void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm);
+void bt_session_attach(struct bt_session *s, pid_t tid, bool live);
+void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t len);
+void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len);
+void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n);
+void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm);
+void bt_session_note(struct bt_session *s, pid_t tid, const char *what);
+void bt_session_exit(struct bt_session *s, pid_t tid, const char *how);
+void bt_session_end(struct bt_session *s);
+struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
+
+/* The first records that are looked at, per thread, for its last ones */
+#define BT_LAST_POOL	2730
+/* The most that are */
+#define BT_LAST_MAX	1000000
+
+/* filter.c */
+struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error);
+bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b);
+void bt_filter_free(struct bt_filter *filter);
+
+#endif

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An address space: from an address to what is known of it */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "space.h"
+#include "text.h"
+
+#define PAGE	4096
+
+/* Bytes of code that exist in memory only, from a recorded trace */
+struct code {
+	u64 addr;
+	size_t len;
+	u8 *bytes;
+	struct code *next;
+};
+
+/**
+ * struct bt_space - an address space
+ * @is64: what its program is, where no file tells
+ * @pid: to read memory from; 0 if there is nothing to read
+ * @text: the maps as they were read, to see whether they changed
+ * @maps: what is where now
+ * @old: what was before the last change: a record may be older than that
+ * @code: see struct code
+ * @places: what was asked for so far, a hash table of 2^bits
+ * @batch: counts bt_space_update()
+ */
+struct bt_space {
+	bool		is64;
+	pid_t		pid;
+	char		*text;
+	size_t		text_len;
+	struct bt_map	*maps, *old;
+	size_t		nr_maps, nr_old;
+	struct code	*code;
+	struct bt_place	**places;
+	int		bits;
+	size_t		nr_places;
+	u32		batch;
+};
+
+#define FIRST_BITS	10
+
+struct bt_space *bt_space_new(bool is64)
+{
+	struct bt_space *space = bt_alloc(1, sizeof(*space));
+
+	space->is64 = is64;
+	space->bits = FIRST_BITS;
+	space->places = bt_alloc((size_t)1 << space->bits, sizeof(*space->places));
+	return space;
+}
+
+static void forget_places(struct bt_space *space)
+{
+	size_t i;
+
+	for (i = 0; i < (size_t)1 << space->bits && space->nr_places; i++) {
+		if (!space->places[i])
+			continue;
+		free(space->places[i]->text);
+		free(space->places[i]->words);
+		free(space->places[i]);
+		space->places[i] = NULL;
+		space->nr_places--;
+	}
+}
+
+void bt_space_free(struct bt_space *space)
+{
+	struct code *code;
+
+	if (!space)
+		return;
+	forget_places(space);
+	while ((code = space->code)) {
+		space->code = code->next;
+		free(code->bytes);
+		free(code);
+	}
+	bt_maps_free(space->maps, space->nr_maps);
+	bt_maps_free(space->old, space->nr_old);
+	free(space->places);
+	free(space->text);
+	free(space);
+}
+
+/* From now on read the memory of @pid; of nobody, if 0. */
+void bt_space_attach(struct bt_space *space, pid_t pid)
+{
+	space->pid = pid;
+}
+
+/**
+ * bt_space_update - the maps were read again
+ * @space: the address space
+ * @maps: text of /proc/PID/maps
+ * @len: its length
+ *
+ * To be called with each batch of records. Places found before are gone if it
+ * returns true: there was a change.
+ */
+bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
+{
+	space->batch++;
+	if (len == space->text_len && (!len || !memcmp(maps, space->text, len)))
+		return false;
+	free(space->text);
+	space->text = bt_alloc(len, 1);
+	memcpy(space->text, maps, len);
+	space->text_len = len;
+	forget_places(space);
+	bt_maps_free(space->old, space->nr_old);
+	space->old = space->maps;
+	space->nr_old = space->nr_maps;
+	space->nr_maps = bt_maps_parse(maps, len, &space->maps);
+	return true;
+}
+
+/* What a child of the process begins with. */
+struct bt_space *bt_space_fork(const struct bt_space *parent)
+{
+	struct bt_space *space = bt_space_new(parent->is64);
+	const struct code *code;
+
+	bt_space_update(space, parent->text, parent->text_len);
+	for (code = parent->code; code; code = code->next)
+		bt_space_add_code(space, code->addr, code->bytes, code->len);
+	return space;
+}
+
+const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
+{
+	*n = space->nr_maps;
+	return space->maps;
+}
+
+void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len)
+{
+	struct code *code = bt_alloc(1, sizeof(*code));
+
+	code->addr = addr;
+	code->len = len;
+	code->bytes = bt_alloc(len, 1);
+	memcpy(code->bytes, bytes, len);
+	code->next = space->code;
+	space->code = code;
+}
+
+static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
+{
+	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
+	size_t whole = PAGE - addr % PAGE;
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	/* Nothing at all may mean that the last page is not there. */
+	if (got < 0 && whole < n) {
+		here.iov_len = whole;
+		there.iov_len = whole;
+		got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	}
+	return got < 0 ? 0 : got;
+}
+
+/* Read up to @n bytes at @addr: from the process, the record, or the file. */
+size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
+{
+	const struct bt_place *place;
+	const struct code *code;
+	size_t got = 0;
+
+	if (BT_IS_KERNEL(addr))
+		return 0;
+	if (space->pid)
+		got = read_process(space->pid, addr, buf, n);
+	for (code = space->code; code && !got; code = code->next) {
+		if (addr < code->addr || addr - code->addr >= code->len)
+			continue;
+		got = code->len - (addr - code->addr);
+		if (got > n)
+			got = n;
+		memcpy(buf, code->bytes + (addr - code->addr), got);
+	}
+	if (got)
+		return got;
+	place = bt_space_place(space, addr);
+	return place->elf ? bt_elf_read(place->elf, place->file_offset, buf, n) : 0;
+}
+
+static struct bt_module *module_at(struct bt_space *space, const struct bt_map *map, bool now)
+{
+	struct bt_map *maps = now ? space->maps : space->old;
+	size_t n = now ? space->nr_maps : space->nr_old, i = map - maps;
+
+	/* A file of what is gone cannot be found by where it was. */
+	if (!map->module)
+		maps[i].module = bt_module_of(space, maps, n, i, now ? space->pid : 0);
+	return map->module;
+}
+
+static void look_up_kernel(struct bt_place *place)
+{
+	const struct bt_function *fn = bt_kernel_function(place->addr);
+
+	place->module = bt_module_kernel();
+	place->fn = fn ? fn : &place->module->all;
+	place->offset = place->addr - place->fn->start;
+	place->module_offset = place->addr;
+}
+
+static void look_up(struct bt_space *space, struct bt_place *place)
+{
+	const struct bt_map *map;
+	bool now = true;
+	u64 addr;
+
+	map = bt_maps_find(space->maps, space->nr_maps, place->addr);
+	if (!map) {
+		now = false;
+		map = bt_maps_find(space->old, space->nr_old, place->addr);
+	}
+	if (!map && BT_IS_KERNEL(place->addr)) {
+		look_up_kernel(place);
+		return;
+	}
+	place->module = map ? module_at(space, map, now) : bt_module_none();
+	place->fn = &place->module->all;
+	place->module_offset = place->addr - place->module->base;
+	place->offset = place->module_offset;
+	place->changeable = !map || map->writable || !map->ino;
+	if (!map || !place->module->elf)
+		return;
+	place->file_offset = place->addr - map->start + map->offset;
+	if (!bt_elf_address(place->module->elf, place->file_offset, &addr))
+		return;
+	place->elf = place->module->elf;
+	place->elf_addr = addr;
+	place->module_offset = addr - place->elf->base;
+	place->offset = place->module_offset;
+	place->fn = bt_elf_function(place->elf, addr);
+	if (place->fn)
+		place->offset = addr - place->fn->start;
+	else
+		place->fn = &place->module->all;
+}
+
+static void more_places(struct bt_space *space)
+{
+	size_t i, at, n = (size_t)1 << space->bits;
+	struct bt_place **old = space->places;
+
+	space->bits++;
+	space->places = bt_alloc(n * 2, sizeof(*space->places));
+	for (i = 0; i < n; i++) {
+		if (!old[i])
+			continue;
+		for (at = bt_hash(old[i]->addr, space->bits); space->places[at]; )
+			at = (at + 1) & (n * 2 - 1);
+		space->places[at] = old[i];
+	}
+	free(old);
+}
+
+/* What is at @addr. Valid until bt_space_update() sees a change. */
+struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
+{
+	size_t at = bt_hash(addr, space->bits);
+	struct bt_place *place;
+
+	while ((place = space->places[at])) {
+		if (place->addr == addr)
+			return place;
+		at = (at + 1) & (((size_t)1 << space->bits) - 1);
+	}
+	place = bt_alloc(1, sizeof(*place));
+	place->addr = addr;
+	/* In before it is looked up, which may read memory, which comes here. */
+	space->places[at] = place;
+	place->module = bt_module_none();
+	place->fn = &place->module->all;
+	look_up(space, place);
+	if (++space->nr_places > (size_t)1 << (space->bits - 1))
+		more_places(space);
+	return place;
+}
+
+const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place)
+{
+	u8 bytes[BT_INSN_MAX];
+	bool is64 = place->elf ? place->elf->is64 : space->is64;
+	size_t n = bt_space_read(space, place->addr, bytes, sizeof(bytes));
+
+	bt_decode(bytes, n, place->addr, is64, &place->insn);
+	place->batch = space->batch;
+	n = place->addr < BT_BEFORE ? 0 :
+	    bt_space_read(space, place->addr - BT_BEFORE, bytes, BT_BEFORE);
+	/* What is before may be another page, which is not there. */
+	place->follows_syscall = n == BT_BEFORE && bt_ends_in_syscall(bytes, n);
+	place->follows_call = n == BT_BEFORE && bt_ends_in_call(bytes, n);
+	return &place->insn;
+}
+
+/* The instruction at a place; read anew with each batch if it may change. */
+const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place)
+{
+	if (!place->insn.known || (place->changeable && place->batch != space->batch))
+		bt_space_insn_again(space, place);
+	return &place->insn;
+}
+
+static void put_line(struct bt_text *t, struct bt_place *place)
+{
+	const char *slash = strrchr(place->file, '/');
+
+	text_str(t, " (");
+	text_safe(t, slash ? slash + 1 : place->file);
+	text_print(t, ":%d)", place->line);
+}
+
+/*
+ * The place in words: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
+ * libfoo.so+0x1234.
+ */
+const char *bt_place_text(struct bt_place *place)
+{
+	struct bt_text t;
+
+	bt_place_line(place);
+	if (place->text)
+		return place->text;
+	text_open(&t, -1);
+	text_safe(&t, place->fn->name);
+	text_print(&t, "+0x%llx", (unsigned long long)place->offset);
+	if (place->file) {
+		put_line(&t, place);
+	} else if (place->fn->named) {
+		text_str(&t, " (");
+		text_safe(&t, place->module->name);
+		text_char(&t, ')');
+	}
+	place->text_len = t.used;
+	text_char(&t, '\0');
+	place->text = t.buf;
+	return place->text;
+}
+
+/* Fill in file and line, once. */
+void bt_place_line(struct bt_place *place)
+{
+	if (place->looked)
+		return;
+	place->looked = true;
+	if (place->elf && !bt_elf_line(place->elf, place->elf_addr, &place->file, &place->line))
+		place->file = NULL;
+}

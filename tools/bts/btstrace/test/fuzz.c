@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For libFuzzer, over what may come from a stranger: recorded traces, and ELF
+ * files. The first byte chooses: a format, or a file.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "output.h"
+
+static void fuzz_elf(const u8 *bytes, size_t len)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct bt_elf *elf;
+	const char *file;
+	u64 addr;
+	size_t i;
+	int line;
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len)
+		abort();
+	elf = bt_elf_open(fd, "fuzz");
+	if (!elf)
+		return;
+	for (i = 0; i < elf->nr_fn && i < 50; i++) {
+		if (!bt_elf_function(elf, elf->fn[i].start))
+			abort();
+		bt_elf_line(elf, elf->fn[i].start, &file, &line);
+	}
+	for (i = 0; i < 0x10000; i += 0x200)
+		if (bt_elf_address(elf, i, &addr))
+			bt_elf_line(elf, addr, &file, &line);
+	bt_elf_close(elf);
+}
+
+static void fuzz_trace(const struct bt_output *out, bool last, const u8 *bytes, size_t len)
+{
+	struct bt_session s = { .out = out, .last = last ? 7 : 0 };
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_file_replay(&s, bytes, len);
+	bt_session_end(&s);
+	free(s.text.buf);
+	bt_modules_free();
+	bt_kernel_free();
+}
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t len);
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t len)
+{
+	static const struct bt_output *const all[] = {
+		&bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_calls, &bt_out_folded,
+		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary,
+	};
+
+	if (!len)
+		return 0;
+	if (*bytes & 0x80)
+		fuzz_elf(bytes + 1, len - 1);
+	else
+		fuzz_trace(all[*bytes & 7], *bytes & 8, bytes + 1, len - 1);
+	return 0;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * record FILE COMMAND...: makes a recorded trace on any machine, by executing
+ * a command step by step. What it tells of branches comes from where the program
+ * is after each step, and is compared with what btstrace tells.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "decode.h"
+#include "file.h"
+#include "proc.h"
+
+#define BATCH	1000
+
+static const struct bt_output silent = { .name = "silent" };
+
+static struct bt_session session = { .out = &silent };
+static struct bts_record rec[BATCH];
+static size_t nr;
+static struct bt_buffer maps;
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void flush(pid_t pid)
+{
+	bt_session_attach(&session, pid, true);
+	if (bt_proc_read(&maps, pid, "maps") && maps.len)
+		bt_session_maps(&session, pid, maps.bytes, maps.len);
+	bt_session_records(&session, pid, rec, nr);
+	nr = 0;
+}
+
+static void add(pid_t pid, u64 what, u64 from, u64 to)
+{
+	rec[nr++] = (struct bts_record){ .qualifier = what, .branch = { from, to } };
+	if (nr == BATCH)
+		flush(pid);
+}
+
+static u64 position(pid_t pid)
+{
+	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
+}
+
+static void look(pid_t pid, bool is64, u64 at, struct bt_insn *insn)
+{
+	u8 bytes[BT_INSN_MAX];
+	struct iovec here = { bytes, sizeof(bytes) }, there = { (void *)at, sizeof(bytes) };
+	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	if (n < 0) {
+		here.iov_len = 4096 - at % 4096;
+		there.iov_len = here.iov_len;
+		n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+	}
+	bt_decode(bytes, n < 0 ? 0 : n, at, is64, insn);
+}
+
+/* Where a system call would have returned to, if no handler comes first. */
+static u64 pending;
+
+static void note_return(pid_t pid, bool handler)
+{
+	if (pending && !handler)
+		add(pid, BTS_LEAVE, 0, pending);
+	pending = 0;
+}
+
+/* What the step from @from to @to was; @sig was given to the program before. */
+static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, int sig)
+{
+	bool branches = insn->kind != BT_UNKNOWN;
+
+	note_return(pid, sig && !branches && to != from && to != from + insn->length);
+	switch (insn->kind) {
+	case BT_CALL:
+	case BT_RET:
+	case BT_JMP:
+		add(pid, BTS_BRANCH, from, to);
+		break;
+	case BT_JCC:
+		if (to != from + insn->length)
+			add(pid, BTS_BRANCH, from, to);
+		break;
+	case BT_SYSCALL:
+		pending = to;
+		flush(pid);
+		break;
+	default:
+		/* A handler; a repeated string instruction stays where it is. */
+		if (to != from && to != from + insn->length)
+			add(pid, BTS_LEAVE, 0, to);
+	}
+}
+
+static int step_through(pid_t pid)
+{
+	bool is64 = bt_proc_is64(pid);
+	u64 from = position(pid), to;
+	struct bt_insn insn;
+	int status, sig = 0, given;
+	char comm[32];
+
+	bt_proc_comm(pid, comm, sizeof(comm));
+	bt_session_thread(&session, pid, pid, is64, comm);
+	add(pid, BTS_LEAVE, 0, from);
+	for (;;) {
+		look(pid, is64, from, &insn);
+		given = sig;
+		if (ptrace(PTRACE_SINGLESTEP, pid, 0, (long)sig) || waitpid(pid, &status, 0) != pid)
+			fail("step");
+		if (!WIFSTOPPED(status))
+			return status;
+		if (status >> 16 == PTRACE_EVENT_EXIT) {
+			flush(pid);
+			sig = 0;
+			continue;
+		}
+		sig = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+		to = position(pid);
+		if (!sig)
+			note_step(pid, &insn, from, to, given);
+		from = to;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int fd, status;
+	pid_t pid;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: record FILE COMMAND...\n");
+		return 1;
+	}
+	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		fail(argv[1]);
+	pid = fork();
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(argv[2], argv + 2);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		fail(argv[2]);
+	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL);
+	session.record = bt_writer_open(fd);
+	bt_session_begin(&session);
+	status = step_through(pid);
+	bt_session_exit(&session, pid, WIFSIGNALED(status) ? "+++ killed +++" : "+++ exited +++");
+	bt_session_end(&session);
+	errno = bt_writer_close(session.record);
+	if (errno)
+		fail(argv[1]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of sessions, recorded traces and formats, on a trace that is made up: of
+ * branches that this program could take. Written and replayed, it has to give
+ * the same in each format.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "output.h"
+#include "proc.h"
+#include "tap.h"
+
+/* Labels of all branches in a small program */
+asm(".pushsection .text\n"
+	".type walk_main, @function\n"
+	"walk_main:\n"
+	"walk_call: call walk_leaf\n"
+	"walk_back: test %eax, %eax\n"
+	"walk_jcc: jz walk_skip\n"
+	"nop\n"
+	"walk_skip: mov $39, %eax\n"
+	"syscall\n"
+	"walk_after: jmp walk_tail\n"
+	".size walk_main, . - walk_main\n"
+	".type walk_leaf, @function\n"
+	"walk_leaf: nop\n"
+	"walk_ret: ret\n"
+	".size walk_leaf, . - walk_leaf\n"
+	".type walk_tail, @function\n"
+	"walk_tail: nop\n"
+	"walk_end: ret\n"
+	".size walk_tail, . - walk_tail\n"
+	".popsection\n");
+
+extern const char walk_call[], walk_leaf[], walk_ret[], walk_back[], walk_jcc[], walk_skip[],
+	walk_after[], walk_tail[], walk_end[], walk_main[];
+
+#define AT(label)	((u64)(uintptr_t)(label))
+#define PID		77
+
+static struct bt_buffer maps;
+
+static void branch(struct bt_session *s, u64 what, u64 from, u64 to)
+{
+	struct bts_record rec = { .qualifier = what, .branch = { from, to } };
+
+	bt_session_records(s, PID, &rec, 1);
+}
+
+static void event(struct bt_session *s, u64 what, u64 clock)
+{
+	struct bts_record rec = { .qualifier = what, .event = { clock, PID, 1 } };
+
+	bt_session_records(s, PID, &rec, 1);
+}
+
+static void lose(struct bt_session *s, u64 count)
+{
+	struct bts_record rec = { .qualifier = BTS_LOST, .lost = { 5000, count } };
+
+	bt_session_records(s, PID, &rec, 1);
+}
+
+/* Tell a session the story; @live: it can look at this very program. */
+static void tell(struct bt_session *s, bool live)
+{
+	bt_session_thread(s, PID, PID, true, "wa\"lk;er");
+	if (live)
+		bt_session_attach(s, PID, false);
+	bt_session_maps(s, PID, maps.bytes, maps.len);
+	event(s, BTS_TASK_ARRIVES, 1000000);
+	branch(s, BTS_LEAVE, 0, AT(walk_main));
+	branch(s, BTS_BRANCH, AT(walk_call), AT(walk_leaf));
+	branch(s, BTS_BRANCH, AT(walk_ret), AT(walk_back));
+	branch(s, BTS_BRANCH, AT(walk_jcc), AT(walk_skip));
+	branch(s, BTS_ENTER, AT(walk_after) - 2, 0);
+	branch(s, BTS_LEAVE, 0, AT(walk_after));
+	branch(s, BTS_BRANCH, AT(walk_after), AT(walk_tail));
+	event(s, BTS_TASK_DEPARTS, 1008000);
+	bt_session_note(s, PID, "--- SIGUSR1 ---");
+	lose(s, 3);
+	lose(s, 0);
+	branch(s, 0x1234, 5, 6);
+	branch(s, BTS_BRANCH, AT(walk_end), 0x10);
+	event(s, BTS_EXEC, 1009000);
+	bt_session_exec(s, PID, PID, true, "next");
+	branch(s, BTS_LEAVE, 0, AT(walk_main));
+	bt_session_exit(s, PID, "+++ exited with 0 +++");
+}
+
+static char *output_of(const struct bt_output *out, const u8 *file, size_t len, u32 last,
+		       size_t *used)
+{
+	struct bt_session s = { .out = out, .last = last };
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	if (file)
+		bt_file_replay(&s, file, len);
+	else
+		tell(&s, true);
+	bt_session_end(&s);
+	*used = s.text.used;
+	text_char(&s.text, '\0');
+	bt_modules_free();
+	return s.text.buf;
+}
+
+static u8 *record(size_t *len)
+{
+	struct bt_session s = { .out = &bt_out_raw };
+	int fd = memfd_create("trace", 0);
+	struct stat st;
+	u8 *bytes;
+
+	text_open(&s.text, -1);
+	s.record = bt_writer_open(fd);
+	bt_session_begin(&s);
+	tell(&s, true);
+	bt_session_end(&s);
+	if (bt_writer_close(s.record) || fstat(fd, &st))
+		exit(2);
+	free(s.text.buf);
+	bt_modules_free();
+	*len = st.st_size;
+	bytes = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	return bytes;
+}
+
+static const char *replay_of(const u8 *bytes, size_t len)
+{
+	struct bt_session s = { .out = &bt_out_raw };
+	const char *wrong;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	wrong = bt_file_replay(&s, bytes, len);
+	bt_session_end(&s);
+	free(s.text.buf);
+	bt_modules_free();
+	return wrong;
+}
+
+/* Cut anywhere: in memory of just that size, where reading on is noticed. */
+static void test_cut(const u8 *file, size_t len)
+{
+	size_t i, whole = 0, cut = 0;
+	const char *wrong;
+	u8 *part;
+
+	for (i = strlen(BT_FILE_MAGIC); i < len; i++) {
+		part = malloc(i);
+		memcpy(part, file, i);
+		wrong = replay_of(part, i);
+		whole += !wrong;
+		cut += wrong && !strcmp(wrong, "it is cut short");
+		free(part);
+	}
+	ok(whole == 20 && whole + cut == len - strlen(BT_FILE_MAGIC),
+	   "a file cut short anywhere: between two of its parts %zu times", whole);
+}
+
+/* Parts that are too short for what they should hold */
+static void test_damaged(void)
+{
+	struct bt_chunk chunk = { .tid = 1 };
+	u8 bytes[64], *part;
+	const char *wrong;
+	size_t used, n = 0;
+	u64 len;
+
+	for (chunk.type = 0; chunk.type <= BT_CHUNK_EXIT + 1; chunk.type++) {
+		for (len = 0; len < 8; len++) {
+			chunk.len = len;
+			used = strlen(BT_FILE_MAGIC);
+			memcpy(bytes, BT_FILE_MAGIC, used);
+			memcpy(bytes + used, &chunk, sizeof(chunk));
+			used += sizeof(chunk) + len;
+			part = calloc(1, used);
+			memcpy(part, bytes, used - len);
+			wrong = replay_of(part, used);
+			n += wrong && !strcmp(wrong, "it is damaged");
+			free(part);
+		}
+	}
+	ok(n == 24, "parts that are too short: %zu", n);
+	chunk = (struct bt_chunk){ .type = BT_CHUNK_MAPS, .len = UINT64_MAX };
+	memcpy(bytes + strlen(BT_FILE_MAGIC), &chunk, sizeof(chunk));
+	wrong = replay_of(bytes, sizeof(bytes));
+	ok(wrong && !strcmp(wrong, "it is cut short"), "a part that is too long for any file");
+}
+
+static void test_roundtrip(void)
+{
+	static const struct bt_output *const all[] = {
+		&bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_calls, &bt_out_folded,
+		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary,
+	};
+	size_t i, len, a_len, b_len;
+	u8 *file = record(&len);
+	char *a, *b;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		a = output_of(all[i], NULL, 0, 0, &a_len);
+		b = output_of(all[i], file, len, 0, &b_len);
+		ok(a_len && a_len == b_len && !memcmp(a, b, a_len),
+		   "%s: the same from a file, %zu bytes", all[i]->name, a_len);
+		free(a);
+		free(b);
+		ok(bt_output_find(all[i]->name) == all[i], "%s: found by its name", all[i]->name);
+	}
+	test_cut(file, len);
+	munmap(file, len);
+	ok(!bt_output_find("nonsense"), "no such format");
+}
+
+static const char plain_want[] =
+	"--- on CPU 1 at 0.001000000 ---\n"
+	"interrupt [kernel] -> walk_main+0x0 (unit_output)\n"
+	"call      walk_main+0x0 (unit_output) -> walk_leaf+0x0 (unit_output)\n"
+	"ret       walk_leaf+0x1 (unit_output) -> walk_main+0x5 (unit_output)\n"
+	"jcc       walk_main+0x7 (unit_output) -> walk_main+0xa (unit_output)\n"
+	"syscall   walk_main+0xf (unit_output) -> [kernel]\n"
+	"syscall   [kernel] -> walk_main+0x11 (unit_output)\n"
+	"jmp       walk_main+0x11 (unit_output) -> walk_tail+0x0 (unit_output)\n"
+	"--- off CPU 1 at 0.001008000 ---\n"
+	"--- SIGUSR1 ---\n"
+	"--- 3 records lost ---\n"
+	"--- records lost, not counted ---\n"
+	"ret       walk_tail+0x1 (unit_output) -> [unknown]+0x10\n"
+	"--- another program ---\n"
+	"interrupt [kernel] -> [unknown]+0x";
+
+static const char folded_want[] =
+	"wa\"lk:er;walk_main 5\n"
+	"wa\"lk:er;walk_main;walk_tail 1\n"
+	"wa\"lk:er;walk_main;walk_leaf 1\n";
+
+static void expect(const char *what, const struct bt_output *out, u32 last, const char *want)
+{
+	size_t used;
+	char *got = output_of(out, NULL, 0, last, &used);
+
+	if (!ok(strstr(got, want), "%s", what))
+		printf("# got:\n%s\n# want:\n%s\n", got, want);
+	free(got);
+}
+
+static void test_words(void)
+{
+	expect("plain", &bt_out_plain, 0, plain_want);
+	expect("plain: its end", &bt_out_plain, 0, "+++ exited with 0 +++\n");
+	expect("the last are of the last program", &bt_out_plain, 2, "interrupt [kernel] -> [unkn");
+	expect("raw: what nobody knows", &bt_out_raw, 0, "77 0x1234 0x5 0x6\n");
+	expect("raw: lost", &bt_out_raw, 0, "77 lost 5000 3\n");
+	expect("raw: arrives", &bt_out_raw, 0, "77 arrives 1000000 77 1\n");
+	expect("folded", &bt_out_folded, 0, folded_want);
+	expect("summary", &bt_out_summary, 0, "9 total, 3 lost, 1 gap, 1 thread\n");
+	expect("calls", &bt_out_calls, 0, "1 calls, 1 returns, ");
+	expect("perfetto: its first call", &bt_out_perfetto, 0,
+	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1001.142,\"name\":\"walk_main\"");
+	expect("perfetto: spread over the time", &bt_out_perfetto, 0,
+	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1002.285,\"name\":\"walk_leaf\"");
+	expect("drcov", &bt_out_drcov, 0, "BB Table: 5 bbs\n");
+}
+
+static size_t count(const char *s, const char *what)
+{
+	size_t n = 0;
+
+	for (; (s = strstr(s, what)); s++)
+		n++;
+	return n;
+}
+
+static void test_shapes(void)
+{
+	size_t used, i, wrong = 0;
+	char *got = output_of(&bt_out_perfetto, NULL, 0, 0, &used);
+
+	ok(count(got, "\"ph\":\"B\"") == count(got, "\"ph\":\"E\""),
+	   "perfetto: all that begins ends");
+	ok(count(got, "{") == count(got, "}"), "perfetto: braces");
+	free(got);
+	got = output_of(&bt_out_json, NULL, 0, 0, &used);
+	for (i = 0; got[i]; i += strcspn(got + i, "\n") + 1)
+		wrong += strncmp(got + i, "{\"type\":\"", 9) != 0;
+	ok(!wrong && count(got, "\n") == 16, "json: %zu lines", count(got, "\n"));
+	free(got);
+}
+
+static void test_last(void)
+{
+	struct bt_session s = { .out = &bt_out_raw, .last = 5 };
+	char want[64];
+	u64 i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	for (i = 0; i < 20000; i++)
+		branch(&s, BTS_BRANCH, i, i + 1);
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	snprintf(want, sizeof(want), "77 branch 0x4e1b 0x4e1c\n");
+	ok(!strncmp(s.text.buf, want, strlen(want)) && count(s.text.buf, "\n") == 5,
+	   "the last 5 of 20000");
+	free(s.text.buf);
+}
+
+/* Threads that nobody introduced, processes that change while others run */
+static void test_strangers(void)
+{
+	struct bt_session s = { .out = &bt_out_calls };
+	struct bts_record rec = { .qualifier = BTS_BRANCH, .branch = { 1, 2 } };
+	int i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_records(&s, 5, &rec, 1);
+	bt_session_exit(&s, 5, "gone");
+	bt_session_exec(&s, 5, 6, true, "x");
+	bt_session_maps(&s, 5, "x", 1);
+	for (i = 1; i <= 3000; i++)
+		bt_session_thread(&s, i, 1, true, "thread");
+	for (i = 1; i <= 3000; i++)
+		bt_session_records(&s, i, &rec, 1);
+	bt_session_exec(&s, 1, 9, true, "next");
+	bt_session_records(&s, 1, &rec, 1);
+	bt_session_records(&s, 9, &rec, 1);
+	ok(!bt_session_find(&s, 9) && bt_session_find(&s, 1), "a thread takes over the first's ID");
+	for (i = 2; i <= 3000; i++)
+		bt_session_exit(&s, i, NULL);
+	bt_session_end(&s);
+	ok(s.counts.branches == 3001, "%llu branches", (unsigned long long)s.counts.branches);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
+int main(void)
+{
+	bt_proc_read(&maps, getpid(), "maps");
+	test_roundtrip();
+	test_damaged();
+	test_words();
+	test_shapes();
+	test_last();
+	test_strangers();
+	free(maps.bytes);
+	return finish();
+}

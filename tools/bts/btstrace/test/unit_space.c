@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of what depends on files and memory: this program looks at itself, and
+ * at copies of itself that are gone, cut short, or no programs at all.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "session.h"
+#include "tap.h"
+
+static const int line_of_marked = __LINE__ + 1;
+__attribute__((noinline)) int marked(int x) { return x + 1; }
+
+static struct bt_buffer maps;
+
+/* Left behind where reading a file that was cut short had to be given up. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:dwarf_begin_elf\n";
+}
+
+static struct bt_space *look_at_myself(void)
+{
+	struct bt_space *space = bt_space_new(true);
+
+	bt_space_attach(space, getpid());
+	bt_proc_read(&maps, getpid(), "maps");
+	bt_space_update(space, maps.bytes, maps.len);
+	return space;
+}
+
+static void test_myself(void)
+{
+	struct bt_space *space = look_at_myself();
+	u64 addr = (u64)(uintptr_t)marked;
+	struct bt_place *place = bt_space_place(space, addr);
+	char want[80];
+
+	ok(place->fn->named && !strcmp(place->fn->name, "marked") && !place->offset,
+	   "a function: %s", place->fn->name);
+	sprintf(want, "marked+0x0 (unit_space.c:%d)", line_of_marked);
+	ok(!strcmp(bt_place_text(place), want), "its line: %s", bt_place_text(place));
+	ok(bt_space_place(space, addr) == place, "the same place again");
+	place = bt_space_place(space, addr + 1);
+	ok(place->offset == 1 && place->fn->named, "one byte further on");
+	ok(!bt_space_update(space, maps.bytes, maps.len), "no change");
+	place = bt_space_place(space, 0x10);
+	ok(!strcmp(bt_place_text(place), "[unknown]+0x10"), "nowhere: %s", bt_place_text(place));
+	place = bt_space_place(space, UINT64_MAX);
+	ok(!strncmp(bt_place_text(place), "[kernel]+", 9) || place->fn->named, "the kernel: %s",
+	   bt_place_text(place));
+	place = bt_space_place(space, (u64)(uintptr_t)dlsym(RTLD_DEFAULT, "strtoull"));
+	ok(place->fn->named && !strncmp(place->module->name, "libc.so", 7), "a library: %s",
+	   bt_place_text(place));
+	bt_space_free(space);
+}
+
+static void test_vdso(void)
+{
+	struct bt_space *space = look_at_myself();
+	u64 base = getauxval(AT_SYSINFO_EHDR);
+	struct bt_place *place = NULL;
+	u64 at;
+
+	for (at = base; at < base + 0x2000; at += 16) {
+		place = bt_space_place(space, at);
+		if (place->fn->named)
+			break;
+	}
+	ok(place->fn->named && !strcmp(place->module->name, "[vdso]"), "the vdso: %s",
+	   bt_place_text(place));
+	bt_space_free(space);
+}
+
+/* A copy of this program, mapped. Sets @fd to the file. */
+static u8 *mapped_copy(const char *name, int *fd)
+{
+	int self = open("/proc/self/exe", O_RDONLY);
+	struct stat st;
+	u8 *map;
+
+	*fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0700);
+	if (self < 0 || *fd < 0 || fstat(self, &st) ||
+	    sendfile(*fd, self, NULL, st.st_size) != st.st_size)
+		exit(2);
+	close(self);
+	map = mmap(NULL, st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, *fd, 0);
+	if (map == MAP_FAILED)
+		exit(2);
+	return map;
+}
+
+static void test_deleted(void)
+{
+	struct bt_space *space;
+	struct bt_place *place;
+	u8 *map;
+	int fd;
+
+	map = mapped_copy("./unit-deleted", &fd);
+	unlink("./unit-deleted");
+	space = look_at_myself();
+	place = bt_space_place(space, (u64)(uintptr_t)map + 0x40);
+	ok(!strcmp(place->module->name, "unit-deleted") && place->module_offset == 0x40,
+	   "a deleted file: %s", bt_place_text(place));
+	/* Another file by the same name is not what is mapped. */
+	close(open("./unit-deleted", O_WRONLY | O_CREAT, 0600));
+	bt_space_free(space);
+	bt_modules_free();
+	space = look_at_myself();
+	place = bt_space_place(space, (u64)(uintptr_t)map + 0x40);
+	ok(place->module_offset == 0x40, "a replaced file: %s", bt_place_text(place));
+	unlink("./unit-deleted");
+	bt_space_free(space);
+	close(fd);
+}
+
+static void test_fifo(void)
+{
+	struct bt_space *space;
+	struct bt_place *place;
+	u8 *map;
+	int fd;
+
+	map = mapped_copy("./unit-fifo", &fd);
+	unlink("./unit-fifo");
+	mkfifo("./unit-fifo", 0600);
+	space = look_at_myself();
+	place = bt_space_place(space, (u64)(uintptr_t)map + 0x40);
+	ok(place->module_offset == 0x40, "a FIFO in its place does not hold us up");
+	unlink("./unit-fifo");
+	bt_space_free(space);
+	close(fd);
+}
+
+/* libelf has the file mapped; whoever shortens it makes that a trap. */
+static void test_cut_short(void)
+{
+	struct bt_elf *elf;
+	const char *file;
+	int fd, line;
+	u8 *map;
+
+	map = mapped_copy("./unit-short", &fd);
+	(void)map;
+	elf = bt_elf_open(fd, "./unit-short");
+	ok(elf && elf->nr_fn > 100, "a program has functions");
+	if (truncate("./unit-short", 4096))
+		exit(2);
+	ok(!bt_elf_line(elf, elf->fn[0].start, &file, &line), "a file that was cut short");
+	ok(!bt_elf_line(elf, elf->fn[0].start, &file, &line), "and once more");
+	bt_elf_close(elf);
+	elf = bt_elf_open(open("./unit-short", O_RDONLY), "./unit-short");
+	ok(!elf || !elf->nr_fn, "only its beginning is left");
+	bt_elf_close(elf);
+	unlink("./unit-short");
+}
+
+static void test_no_elf(void)
+{
+	int fd = open("./unit-text", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (write(fd, "no program", 10) != 10)
+		exit(2);
+	ok(!bt_elf_open(fd, "./unit-text"), "no ELF file");
+	unlink("./unit-text");
+	fd = open("./unit-text", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	ok(!bt_elf_open(fd, "./unit-text"), "an empty file");
+	unlink("./unit-text");
+}
+
+/* Code that a program wrote: read anew each time. */
+static void test_changing(void)
+{
+	u8 *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct bt_space *space = look_at_myself();
+	struct bt_place *place = bt_space_place(space, (u64)(uintptr_t)code);
+	char want[64];
+
+	sprintf(want, "[anon]+0x%llx", (unsigned long long)place->addr);
+	ok(!strcmp(bt_place_text(place), want), "memory without a file: %s", bt_place_text(place));
+	*code = 0xc3;
+	ok(bt_space_insn(space, place)->kind == BT_RET, "code in it");
+	code[0] = 0xeb;
+	bt_space_update(space, maps.bytes, maps.len);
+	ok(bt_space_insn(space, place)->kind == BT_JMP, "that changed");
+	munmap(code, 4096);
+	bt_space_update(space, maps.bytes, maps.len);
+	ok(bt_space_insn(space, place)->kind == BT_UNKNOWN, "that is gone");
+	bt_space_free(space);
+}
+
+/* What a record was made in may be gone when it is read. */
+static void test_old_maps(void)
+{
+	struct bt_space *space = bt_space_new(false);
+	const char *before = "1000-2000 r-xp 00000000 00:00 0 [first]\n";
+	const char *after = "3000-4000 r-xp 00000000 00:00 0 [second]\n";
+
+	ok(bt_space_update(space, before, strlen(before)), "first maps");
+	ok(bt_space_update(space, after, strlen(after)), "other maps");
+	ok(!strcmp(bt_space_place(space, 0x1010)->module->name, "[first]"), "what was before");
+	ok(!strcmp(bt_space_place(space, 0x3010)->module->name, "[second]"), "what is now");
+	bt_space_update(space, before, strlen(before));
+	bt_space_update(space, "", 0);
+	bt_space_update(space, after, strlen(after));
+	ok(!strcmp(bt_space_place(space, 0x1010)->module->name, "[unknown]"), "what was long ago");
+	bt_space_free(space);
+}
+
+static void test_many_places(void)
+{
+	struct bt_space *space = bt_space_new(true);
+	size_t i, right = 0, n = 100000;
+
+	bt_space_update(space, "1000-7fffffff0000 rwxp 00000000 00:00 0\n", 40);
+	for (i = 0; i < n; i++)
+		bt_space_place(space, 0x1000 + i * 3);
+	for (i = 0; i < n; i++)
+		right += bt_space_place(space, 0x1000 + i * 3)->addr == 0x1000 + i * 3;
+	ok(right == n, "%zu places", right);
+	bt_space_free(space);
+}
+
+int main(void)
+{
+	test_myself();
+	test_vdso();
+	test_deleted();
+	test_fifo();
+	test_cut_short();
+	test_no_elf();
+	test_changing();
+	test_old_maps();
+	test_many_places();
+	bt_modules_free();
+	bt_kernel_free();
+	free(maps.bytes);
+	return finish();
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of the call tree. Branches are written as a script, a word each:
+ * kind:from>to, with places function.offset; the result as paths and counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tap.h"
+#include "tree.h"
+
+#define FUNCTIONS	40
+#define FUNCTION_SIZE	0x1000
+
+static struct bt_function functions[FUNCTIONS];
+static struct bt_module module = { .name = "test" };
+static struct bt_place places[64];
+static size_t nr_places;
+
+/* The function of that name, made when it is first asked for. */
+static struct bt_function *function_of(const char *name, size_t len)
+{
+	struct bt_function *fn;
+
+	for (fn = functions; fn->name; fn++)
+		if (strlen(fn->name) == len && !memcmp(fn->name, name, len))
+			return fn;
+	fn->name = strndup(name, len);
+	fn->start = (fn - functions + 1) * FUNCTION_SIZE;
+	fn->end = fn->start + FUNCTION_SIZE;
+	/* a name in brackets: code that has none */
+	fn->named = *name != '[';
+	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
+	if (*name == 'K')
+		fn->start |= 1ull << 63;
+	return fn;
+}
+
+/* name, name.offset: a call is 5 bytes long and everything follows nothing. */
+static struct bt_place *place_of(const char *s, size_t len)
+{
+	struct bt_place *place = &places[nr_places++ % ARRAY_SIZE(places)];
+	const char *at = memrchr(s, '+', len);
+
+	memset(place, 0, sizeof(*place));
+	place->fn = function_of(s, at ? (size_t)(at - s) : len);
+	place->module = &module;
+	place->offset = at ? strtoul(at + 1, NULL, 0) : 0;
+	place->addr = place->fn->start + place->offset;
+	place->insn.length = 5;
+	place->follows_syscall = !!memchr(s, '$', len);
+	place->follows_call = !!memchr(s, '!', len);
+	return place;
+}
+
+static void one_word(struct bt_calls *c, const char *word, size_t len)
+{
+	struct bts_record rec = { .qualifier = BTS_BRANCH };
+	struct bt_branch b = { .rec = &rec };
+	const char *colon = memchr(word, ':', len), *arrow, *end = word + len;
+
+	if (!colon) {
+		rec.qualifier = *word == 'l' ? BTS_LOST : BTS_EXEC;
+		bt_calls_branch(c, &b);
+		return;
+	}
+	bt_kind_parse(word, colon - word, &b.kind);
+	arrow = memchr(word, '>', len);
+	if (arrow > colon + 1)
+		b.from = place_of(colon + 1, arrow - colon - 1);
+	if (arrow + 1 < end)
+		b.to = place_of(arrow + 1, end - arrow - 1);
+	if (!b.from)
+		rec.qualifier = BTS_LEAVE;
+	else if (!b.to)
+		rec.qualifier = BTS_ENTER;
+	rec.branch.from = b.from ? b.from->addr : 0;
+	rec.branch.to = b.to ? b.to->addr : 0;
+	bt_calls_branch(c, &b);
+}
+
+struct script {
+	const char *what;
+	const char *words;
+	const char *tree;	/* path=calls, in order of the first call */
+	int calls, returns, open, unwound, unmatched;
+};
+
+static const struct script scripts[] = {
+	{ "calls and returns",
+	  "call:main+0>a ret:a+9>main+5 call:main+8>a call:a+2>b ret:b+1>a+7 ret:a+9>main+13",
+	  "main=1 main/a=2 main/a/b=1", 3, 3, 1, 0, 0 },
+	{ "jumps within a function",
+	  "jcc:main+2>main+9 jmp:main+12>main+0 call:main+1>a", "main=1 main/a=1", 1, 0, 2, 0, 0 },
+	{ "recursion",
+	  "call:f+1>f call:f+1>f ret:f+9>f+6 ret:f+9>f+6", "f=1 f/f=1 f/f/f=1", 2, 2, 1, 0, 0 },
+	{ "a tail call returns for both",
+	  "call:main+0>a jmp:a+3>b ret:b+9>main+5 call:main+6>c",
+	  "main=1 main/c=1 main/a=1 main/a/b=1", 2, 1, 2, 0, 0 },
+	{ "tail calls in turn do not pile up",
+	  "call:main+0>a jmp:a+3>b jmp:b+3>a jmp:a+3>b jmp:b+3>a ret:a+8>main+5",
+	  "main=1 main/a=1 main/a/b=2", 1, 1, 1, 0, 0 },
+	{ "through the linkage table",
+	  "call:main+0>puts@plt jmp:puts@plt+0>puts ret:puts+9>main+5",
+	  "main=1 main/puts=1 main/puts@plt=1", 1, 1, 1, 0, 0 },
+	{ "longjmp",
+	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
+	  "main=1 main/c=1 main/a=1 main/a/b=1 main/a/b/longjmp=1", 4, 0, 2, 3, 0 },
+	{ "longjmp in code without names",
+	  "call:main+0>[x] call:[x]+9>longjmp jmp:longjmp+7>[x]+20! ret:[x]+30>main+5",
+	  "main=1 main/[x]=1 main/[x]/longjmp=1", 2, 1, 1, 1, 0 },
+	{ "an exception that unwinds by returns",
+	  "call:main+0>a call:a+0>b call:b+0>throw ret:throw+4>main+5",
+	  "main=1 main/a=1 main/a/b=1 main/a/b/throw=1", 3, 1, 1, 2, 0 },
+	{ "a system call", "call:main+0>write syscall:>write+7$ ret:write+9>main+5",
+	  "main=1 main/write=1", 1, 1, 1, 0, 0 },
+	{ "an interrupt", "call:main+0>a interrupt:>a+3 ret:a+9>main+5",
+	  "main=1 main/a=1", 1, 1, 1, 0, 0 },
+	{ "a signal, its handler and its end",
+	  "call:main+0>a interrupt:>on call:on+0>b ret:b+1>on+5 ret:on+9>restore "
+	  "interrupt:>a+3 ret:a+9>main+5",
+	  "main=1 main/a=1 main/a/restore=1 main/a/on=1 main/a/on/b=1", 2, 2, 1, 0, 0 },
+	{ "a signal whose handler ends by a jump",
+	  "call:main+0>a interrupt:>on jmp:on+4>b ret:b+9>restore interrupt:>a+3 ret:a+9>main+5",
+	  "main=1 main/a=1 main/a/restore=1 main/a/on=1 main/a/on/b=1", 1, 1, 1, 0, 0 },
+	{ "a gap, still in the same function",
+	  "call:main+0>a call:a+0>b lost jcc:a+9>a+20 ret:a+30>main+5",
+	  "main=1 main/a=1 main/a/b=1", 2, 1, 1, 1, 0 },
+	{ "a gap, somewhere else", "call:main+0>a call:a+0>b lost call:x+1>y ret:y+2>x+6",
+	  "x=1 x/y=1 main=1 main/a=1 main/a/b=1", 3, 1, 1, 3, 0 },
+	{ "returns to what was there before",
+	  "call:a+0>b ret:b+1>a+5 ret:a+9>main+5 call:main+6>c ret:c+9>main+11",
+	  "main=1 main/c=1 a=1 a/b=1", 2, 2, 1, 0, 0 },
+	{ "a return as a jump to a function",
+	  "call:main+0>thunk ret:thunk+3>f ret:f+9>main+5",
+	  "main=1 main/thunk=1 main/thunk/f=1", 1, 1, 1, 0, 0 },
+	{ "a return to nowhere that was called",
+	  "call:main+0>a ret:a+3>co+30 call:co+31>d ret:d+1>co+36",
+	  "co=1 co/d=1 main=1 main/a=1", 2, 1, 1, 0, 1 },
+	{ "one symbol falls through into the next",
+	  "call:main+0>a jcc:b+3>b+9 ret:b+12>main+5", "main=1 main/b=1 main/a=1", 1, 1, 1, 0, 0 },
+	{ "what is seldom done is kept elsewhere",
+	  "call:main+0>a jcc:a+3>a.cold call:a.cold+2>b ret:b+1>a.cold+7 jmp:a.cold+9>a+8 "
+	  "ret:a+9>main+5", "main=1 main/a=1 main/a/b=1", 2, 2, 1, 0, 0 },
+	{ "where am I: a call to what follows",
+	  "call:main+0>main+5 call:main+7>a ret:a+1>main+12", "main=1 main/a=1", 1, 1, 1, 0, 0 },
+	{ "another program", "call:main+0>a exec syscall:>start+0 call:start+1>b",
+	  "start=1 start/b=1 main=1 main/a=1", 2, 0, 2, 0, 0 },
+	{ "into the kernel, and back",
+	  "call:main+0>a syscall:a+3>Kentry call:Kentry+1>Ksys ret:Ksys+9>Kentry+6 ?:Kentry+9>a+5 "
+	  "ret:a+9>main+5", "main=1 main/a=1 main/a/Kentry=1 main/a/Kentry/Ksys=1", 1, 1, 1, 1, 0 },
+	{ "only an end", "ret:a+9>main+5", "main=1 a=1", 0, 0, 1, 0, 0 },
+};
+
+static void print_tree(char *out, const struct bt_node *root)
+{
+	const struct bt_node *node, *up;
+	const char *path[20];
+	size_t n;
+
+	*out = '\0';
+	for (node = root->child; node; node = bt_tree_next(node)) {
+		for (n = 0, up = node; up->parent; up = up->parent)
+			path[n++] = up->fn->name;
+		while (n) {
+			strcat(out, path[--n]);
+			if (n)
+				strcat(out, "/");
+		}
+		sprintf(out + strlen(out), "=%llu ", (unsigned long long)node->calls);
+	}
+	if (*out)
+		out[strlen(out) - 1] = '\0';
+}
+
+static void run(const struct script *s)
+{
+	struct bt_node *root = bt_tree_new();
+	struct bt_calls *c = bt_calls_new(root);
+	const char *word;
+	char tree[1024];
+	size_t len;
+
+	for (word = s->words; *word; word += len + (word[len] == ' ')) {
+		len = strcspn(word, " ");
+		one_word(c, word, len);
+	}
+	print_tree(tree, root);
+	if (!ok(!strcmp(tree, s->tree) && (int)c->calls == s->calls &&
+		(int)c->returns == s->returns && (int)c->nr == s->open &&
+		(int)c->unwound == s->unwound && (int)c->unmatched == s->unmatched, "%s", s->what))
+		printf("# %s; %d calls, %d returns, %d open, %d unwound, %d unmatched\n", tree,
+		       (int)c->calls, (int)c->returns, (int)c->nr, (int)c->unwound,
+		       (int)c->unmatched);
+	bt_calls_free(c);
+	bt_tree_free(root);
+}
+
+/* Deeper than anybody keeps count of */
+static void test_depth(void)
+{
+	struct bt_node *root = bt_tree_new();
+	struct bt_calls *c = bt_calls_new(root);
+	int i, n = 1100000;
+
+	for (i = 0; i < n; i++)
+		one_word(c, "call:f+1>f", 10);
+	ok(c->calls == (u64)n && c->nr <= 1u << 20, "%d calls deep: %zu frames", n, c->nr);
+	for (i = 0; i < n; i++)
+		one_word(c, "ret:f+9>f+6", 11);
+	ok(c->returns == (u64)n && c->nr == 1 && bt_calls_balanced(c), "and back: %zu", c->nr);
+	bt_tree_sum(root);
+	ok(root->total == 2u * n, "%llu branches altogether", (unsigned long long)root->total);
+	bt_calls_free(c);
+	bt_tree_free(root);
+}
+
+/* Totals, and the order by them */
+static void test_sum(void)
+{
+	struct bt_node *root = bt_tree_new();
+	struct bt_calls *c = bt_calls_new(root);
+	static const char *const names[] = { "a", "b", "c", "d", "e" };
+	char word[64];
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		for (j = 0; j < (i * 3) % 5 + 1; j++) {
+			sprintf(word, "call:main+%zu>%s", i * 10, names[i]);
+			one_word(c, word, strlen(word));
+			sprintf(word, "ret:%s+9>main+%zu", names[i], i * 10 + 5);
+			one_word(c, word, strlen(word));
+		}
+	}
+	bt_tree_sum(root);
+	ok(root->total == 30 && root->child->total == 30 && root->child->branches == 15,
+	   "totals: %llu", (unsigned long long)root->total);
+	ok(!strcmp(root->child->child->fn->name, "d") &&
+	   !strcmp(root->child->child->next->fn->name, "b"), "the most expensive first");
+	bt_calls_free(c);
+	bt_tree_free(root);
+}
+
+int main(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(scripts); i++)
+		run(&scripts[i]);
+	test_sum();
+	test_depth();
+	for (i = 0; i < FUNCTIONS; i++)
+		free((void *)functions[i].name);
+	return finish();
+}

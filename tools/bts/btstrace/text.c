@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory and text */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "text.h"
+
+#define TEXT_ROOM	(64 * 1024)
+
+/* As strace and most tools do: nothing that could be said would help. */
+static void *need(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "btstrace: out of memory: trace less (-e, -n), or fewer threads\n");
+		exit(125);
+	}
+	return p;
+}
+
+/* Memory for @n objects of @size, zeroed. */
+void *bt_alloc(size_t n, size_t size)
+{
+	return need(calloc(n ? n : 1, size));
+}
+
+/*
+ * Make room for @need objects of @size in an array that has room for *@room.
+ * Returns the array, which may have moved.
+ */
+void *bt_grow(void *old, size_t *room, size_t need_room, size_t size)
+{
+	size_t more = *room ? *room : 16;
+
+	if (need_room <= *room)
+		return old;
+	while (more < need_room)
+		more *= 2;
+	old = need(reallocarray(old, more, size));
+	*room = more;
+	return old;
+}
+
+char *bt_copy(const char *s)
+{
+	return need(strdup(s));
+}
+
+char *bt_print(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	return need(n < 0 ? NULL : s);
+}
+
+void text_open(struct bt_text *t, int fd)
+{
+	*t = (struct bt_text){ .fd = fd };
+}
+
+void text_close(struct bt_text *t)
+{
+	text_flush(t);
+	free(t->buf);
+	t->buf = NULL;
+	t->room = 0;
+}
+
+void text_flush(struct bt_text *t)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	if (t->fd < 0)
+		return;
+	while (done < t->used && !t->error) {
+		n = write(t->fd, t->buf + done, t->used - done);
+		if (n >= 0)
+			done += n;
+		else if (errno != EINTR)
+			t->error = errno;
+	}
+	t->used = 0;
+}
+
+/* Room for @n bytes at the end, to be filled and added to @used. */
+char *text_reserve(struct bt_text *t, size_t n)
+{
+	if (n > t->room - t->used) {
+		if (t->fd >= 0 && t->used)
+			text_flush(t);
+		if (n > t->room - t->used) {
+			if (!t->room && t->fd >= 0)
+				t->buf = bt_grow(t->buf, &t->room, TEXT_ROOM, 1);
+			t->buf = bt_grow(t->buf, &t->room, t->used + n, 1);
+		}
+	}
+	return t->buf + t->used;
+}
+
+void text_print(struct bt_text *t, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&s, fmt, ap);
+	va_end(ap);
+	need(n < 0 ? NULL : s);
+	text_put(t, s, n);
+	free(s);
+}
+
+void text_dec(struct bt_text *t, u64 v)
+{
+	char digits[20];
+	int n = sizeof(digits);
+
+	do
+		digits[--n] = '0' + v % 10;
+	while (v /= 10);
+	text_put(t, digits + n, sizeof(digits) - n);
+}
+
+void text_hex(struct bt_text *t, u64 v)
+{
+	char digits[18];
+	int n = sizeof(digits);
+
+	do
+		digits[--n] = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	digits[--n] = 'x';
+	digits[--n] = '0';
+	text_put(t, digits + n, sizeof(digits) - n);
+}
+
+static bool plain(unsigned char c)
+{
+	return c >= ' ' && c != 0x7f;
+}
+
+/* A name that somebody else chose, without what a terminal could act upon. */
+void text_safe(struct bt_text *t, const char *s)
+{
+	for (; *s; s++)
+		text_char(t, plain(*s) ? *s : '?');
+}
+
+static bool continues(const unsigned char *s, int n)
+{
+	while (n--)
+		if ((*++s & 0xc0) != 0x80)
+			return false;
+	return true;
+}
+
+/* How many bytes the UTF-8 character at @s has, 0 if it is none. */
+static int utf8_length(const unsigned char *s)
+{
+	if (*s < 0x80)
+		return 1;
+	if (*s >= 0xc2 && *s < 0xe0)
+		return continues(s, 1) ? 2 : 0;
+	if (*s >= 0xe0 && *s < 0xf0) {
+		if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0))
+			return 0;
+		return continues(s, 2) ? 3 : 0;
+	}
+	if (*s >= 0xf0 && *s < 0xf5) {
+		if ((*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] >= 0x90))
+			return 0;
+		return continues(s, 3) ? 4 : 0;
+	}
+	return 0;
+}
+
+/* A string of JSON, with its quotes; what is no UTF-8 is replaced. */
+void text_json(struct bt_text *t, const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+	int n;
+
+	text_char(t, '"');
+	while (*c) {
+		n = utf8_length(c);
+		if (!n)
+			text_str(t, "\\ufffd");
+		else if (*c == '"' || *c == '\\')
+			text_print(t, "\\%c", *c);
+		else if (!plain(*c))
+			text_print(t, "\\u%04x", *c);
+		else
+			text_put(t, c, n);
+		c += n ? n : 1;
+	}
+	text_char(t, '"');
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One thread: its trace is made, read, and taken leave of */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "explain.h"
+#include "read.h"
+#include "tracee.h"
+
+#define SMALLEST	4096
+
+static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
+{
+	struct tracee **at = &f->slot[bt_hash(tid, TRACEE_BITS)];
+
+	while (*at && (*at)->tid != tid)
+		at = &(*at)->next;
+	return at;
+}
+
+struct tracee *tracee_find(struct bt_follow *f, pid_t tid)
+{
+	return *slot_of(f, tid);
+}
+
+struct tracee *tracee_add(struct bt_follow *f, pid_t tid)
+{
+	struct tracee **at = slot_of(f, tid);
+
+	if (!*at) {
+		*at = bt_alloc(1, sizeof(**at));
+		(*at)->tid = tid;
+		f->nr++;
+	}
+	return *at;
+}
+
+void tracee_forget(struct bt_follow *f, pid_t tid)
+{
+	struct tracee **at = slot_of(f, tid), *t = *at;
+
+	if (!t)
+		return;
+	*at = t->next;
+	free(t);
+	f->nr--;
+}
+
+/* A thread that executes a program becomes the first of its process. */
+void tracee_rename(struct bt_follow *f, struct tracee *t, pid_t tid)
+{
+	struct tracee **at;
+
+	if (t->tid == tid)
+		return;
+	tracee_forget(f, tid);
+	at = slot_of(f, t->tid);
+	*at = t->next;
+	t->next = NULL;
+	t->tid = tid;
+	*slot_of(f, tid) = t;
+}
+
+static u32 config_flags(const struct bt_how *how)
+{
+	u32 flags = PTRACE_BTS_F_ALLOC | PTRACE_BTS_F_TRACE;
+
+	if (how->full)
+		flags |= PTRACE_BTS_F_SIGNAL | PTRACE_BTS_F_STOP_FULL;
+	if (how->kernel)
+		flags |= PTRACE_BTS_F_KERNEL;
+	if (how->entries)
+		flags |= PTRACE_BTS_F_ENTRY;
+	if (how->sched)
+		flags |= PTRACE_BTS_F_SCHED;
+	return flags;
+}
+
+static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
+{
+	int status;
+
+	if (error == ESRCH)
+		return;	/* killed meanwhile: that will be told */
+	t->refused = true;
+	status = bt_explain_config(t->tid, error, bytes, f->how.kernel);
+	if (f->one_traced)
+		return;
+	/* The first of all: there is nothing to wait for. */
+	f->error = status;
+	f->ending = true;
+	f->end_signal = SIGKILL;
+}
+
+/*
+ * What is mapped now. To be read early, too: of a program that another one
+ * replaces it cannot be read any more.
+ */
+static void tell_maps(struct bt_follow *f, struct tracee *t)
+{
+	bt_session_attach(f->s, t->tid, true);
+	if (bt_proc_read(&f->maps, t->tid, "maps") && f->maps.len)
+		bt_session_maps(f->s, t->tid, f->maps.bytes, f->maps.len);
+}
+
+/* Begin the trace of a thread that has just stopped for the first time. */
+void tracee_configure(struct bt_follow *f, struct tracee *t)
+{
+	struct ptrace_bts_config config = {
+		.size = f->how.bytes, .flags = config_flags(&f->how),
+		.bts_size = sizeof(struct bts_record),
+	};
+	char comm[32];
+	int err;
+
+	do {
+		err = bt_configure(t->tid, &config);
+		if (err != -ENOMEM || f->how.fixed)
+			break;
+		config.size /= 2;
+	} while (config.size >= SMALLEST);
+	if (err) {
+		give_up(f, t, -err, config.size);
+		return;
+	}
+	t->traced = true;
+	f->one_traced = true;
+	bt_proc_comm(t->tid, comm, sizeof(comm));
+	bt_session_thread(f->s, t->tid, bt_proc_tgid(t->tid), bt_proc_is64(t->tid), comm);
+	tell_maps(f, t);
+}
+
+/* Tell what there is of a stopped thread, which the session calls @tid. */
+static void tell_records(struct bt_follow *f, struct tracee *t, pid_t tid, int n)
+{
+	const struct bts_record *rec;
+
+	for (rec = f->rec; rec < f->rec + n; rec++)
+		if (rec->qualifier == BTS_LOST)
+			t->lost += rec->lost.count;
+	bt_session_records(f->s, tid, f->rec, n);
+}
+
+static int read_records(struct bt_follow *f, struct tracee *t)
+{
+	int n = bt_drain(t->tid, f->rec, f->how.bytes / sizeof(struct bts_record));
+
+	if (n == -EPERM) {
+		bt_complain("process %d is not dumpable any more, its trace is withheld: be root",
+			    t->tid);
+		t->traced = false;
+	}
+	return n;
+}
+
+/* Read what there is of a stopped thread. */
+void tracee_drain(struct bt_follow *f, struct tracee *t)
+{
+	bool first = true;
+	int n;
+
+	while (t->traced && (n = read_records(f, t)) > 0) {
+		if (first)
+			tell_maps(f, t);
+		first = false;
+		tell_records(f, t, t->tid, n);
+	}
+}
+
+/* Another program begins. What is still there to read is of the one before. */
+void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old)
+{
+	char comm[32];
+	int n;
+
+	if (!t->traced)
+		return;
+	bt_session_attach(f->s, old, false);
+	while ((n = read_records(f, t)) > 0)
+		tell_records(f, t, old, n);
+	bt_proc_comm(t->tid, comm, sizeof(comm));
+	bt_session_exec(f->s, t->tid, old, bt_proc_is64(t->tid), comm);
+	tell_maps(f, t);
+}
+
+static const char *signal_name(int sig, char *buf, size_t len)
+{
+	const char *abbrev = sigabbrev_np(sig);
+
+	if (abbrev)
+		snprintf(buf, len, "SIG%s", abbrev);
+	else if (sig >= 32)
+		snprintf(buf, len, "SIGRT_%d", sig - 32);
+	else
+		snprintf(buf, len, "signal %d", sig);
+	return buf;
+}
+
+static bool has_address(const siginfo_t *info, int sig)
+{
+	return info->si_code > 0 && info->si_code != SI_KERNEL &&
+	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
+}
+
+/* A thread is about to get a signal. */
+void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
+{
+	char name[32], *note;
+	siginfo_t info;
+
+	signal_name(sig, name, sizeof(name));
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+		return;
+	if (has_address(&info, sig))
+		note = bt_print("--- %s, address %p ---", name, info.si_addr);
+	else if (info.si_code <= 0)
+		note = bt_print("--- %s from process %d ---", name, info.si_pid);
+	else
+		note = bt_print("--- %s ---", name);
+	bt_session_note(f->s, t->tid, note);
+	free(note);
+}
+
+/* How a process ended, in words. */
+char *tracee_ending(int status)
+{
+	char name[32];
+
+	if (WIFEXITED(status))
+		return bt_print("+++ exited with %d +++", WEXITSTATUS(status));
+	signal_name(WTERMSIG(status), name, sizeof(name));
+	return bt_print("+++ killed by %s%s +++", name, WCOREDUMP(status) ? " (core dumped)" : "");
+}
+
+/* Records that were lost at the end, when no room was left to say so. */
+static void tell_losses(struct bt_follow *f, struct tracee *t)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec = { .qualifier = BTS_LOST };
+
+	if (!t->traced || bt_status(t->tid, &status) || status.lost <= t->lost)
+		return;
+	rec.lost.count = status.lost - t->lost;
+	bt_session_records(f->s, t->tid, &rec, 1);
+}
+
+/* The last of a thread: it ends, or is let go. It is stopped. */
+void tracee_leave(struct bt_follow *f, struct tracee *t, const char *how)
+{
+	if (t->done)
+		return;
+	tracee_drain(f, t);
+	tell_losses(f, t);
+	bt_session_exit(f->s, t->tid, how);
+	t->done = true;
+}

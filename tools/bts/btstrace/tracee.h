@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One live thread; between follow.c and tracee.c */
+#ifndef BTSTRACE_TRACEE_H
+#define BTSTRACE_TRACEE_H
+
+#include "follow.h"
+
+#define TRACEE_BITS	10
+
+/**
+ * struct tracee - a thread that is attached
+ * @tid:	its ID
+ * @traced:	it has a trace
+ * @refused:	it cannot have one; it runs without
+ * @done:	it was taken leave of, and is about to end
+ * @lost:	how many records its trace said were missing
+ * @next:	in the same slot
+ */
+struct tracee {
+	pid_t		tid;
+	bool		traced;
+	bool		refused;
+	bool		done;
+	u64		lost;
+	struct tracee	*next;
+};
+
+/**
+ * struct bt_follow - all of them
+ * @s:		who is told
+ * @how:	what is wanted
+ * @slot:	the threads
+ * @nr:		how many
+ * @command:	the process that was started, or 0
+ * @status:	how it ended, as wait() tells it
+ * @signals:	a signalfd
+ * @ending:	detach from whoever stops
+ * @end_signal:	the signal that said so
+ * @error:	an exit status, if tracing failed
+ * @one_traced:	at least one thread had a trace
+ * @rec:	room for what is read
+ * @maps:	likewise
+ * @shown:	when progress was told, in milliseconds
+ * @peak:	that is on the screen
+ */
+struct bt_follow {
+	struct bt_session	*s;
+	struct bt_how		how;
+	struct tracee		*slot[1 << TRACEE_BITS];
+	size_t			nr;
+	pid_t			command;
+	int			status;
+	int			signals;
+	bool			ending;
+	int			end_signal;
+	int			error;
+	bool			one_traced;
+	struct bts_record	*rec;
+	struct bt_buffer	maps;
+	u64			shown;
+	bool			on_screen;
+};
+
+struct tracee *tracee_find(struct bt_follow *f, pid_t tid);
+struct tracee *tracee_add(struct bt_follow *f, pid_t tid);
+void tracee_forget(struct bt_follow *f, pid_t tid);
+void tracee_rename(struct bt_follow *f, struct tracee *t, pid_t tid);
+void tracee_configure(struct bt_follow *f, struct tracee *t);
+void tracee_drain(struct bt_follow *f, struct tracee *t);
+void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old);
+void tracee_signal(struct bt_follow *f, struct tracee *t, int sig);
+void tracee_leave(struct bt_follow *f, struct tracee *t, const char *how);
+char *tracee_ending(int status);
+
+#endif

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# toollong (slow): btstrace fuzzed, and on five millions of branches
+# shellcheck shell=bash
+
+# shellcheck source=tool.sh
+. "$B/groups/tool.sh"
+
+FUZZ_SECONDS=300
+
+# The traces and the files that the fuzzer begins with: small ones.
+seeds() {
+	local to=$1 from=$2 format bits
+
+	mkdir -p "$to"
+	echo 'int f(int x) { return x * 2; } int main(void) { return f(3); }' >"$from/seed.c"
+	for bits in 64 32; do
+		gcc -m$bits -g -O1 -nostdlib -shared -o "$from/seed$bits.so" "$from/seed.c"
+		{ printf '\x80' && cat "$from/seed$bits.so"; } >"$to/elf$bits"
+	done
+	"$from/test/record" "$from/seed.bts" "$PROGRAMS/out/guest/walk" exit 0
+	for format in 0 1 2 3 4 5 6 7 8; do
+		{ printf '%b' "\\x0$format" && head -c 20000 "$from/seed.bts"; } >"$to/trace$format"
+	done
+}
+
+fuzz() {
+	local plain=$BTSTRACE
+
+	need_packages fuzz
+	need_btstrace fuzzer fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined
+	rm -rf "$BTSTRACE/corpus"
+	seeds "$BTSTRACE/corpus" "$plain"
+	check fuzz -- "$BTSTRACE/fuzz" -max_total_time="$FUZZ_SECONDS" -max_len=24000 \
+		-rss_limit_mb=2000 -timeout=30 -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix="$BTSTRACE/" "$BTSTRACE/corpus"
+}
+
+group_toollong() {
+	need_programs
+	need_btstrace plain tests
+	fuzz
+	need_btstrace plain tests
+	used millions icount=1 timeout=3000 stall=1500 -- toolcost
+}

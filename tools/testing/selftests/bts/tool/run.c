@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Programs that a test runs, and what they wrote */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../guest/guest.h"
+#include "run.h"
+
+#define WORDS	40
+
+const char *btstrace, *recorder;
+
+/* Split at blanks; $b and $r stand for the two programs. */
+static void words(char *line, const char **argv)
+{
+	int n = 0;
+	char *word;
+
+	for (word = strtok(line, " "); word && n < WORDS - 1; word = strtok(NULL, " ")) {
+		if (!strcmp(word, "$b"))
+			argv[n++] = btstrace;
+		else if (!strcmp(word, "$r"))
+			argv[n++] = recorder;
+		else
+			argv[n++] = word;
+	}
+	argv[n] = NULL;
+}
+
+static void become(const char *line, uid_t uid, long memlock)
+{
+	struct rlimit limit = { memlock, memlock };
+	const char *argv[WORDS];
+	int fd = open(ERR, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+	dup2(fd, 2);
+	dup2(fd, 1);
+	close(fd);
+	if (memlock >= 0)
+		setrlimit(RLIMIT_MEMLOCK, &limit);
+	if (uid && (setgid(uid) || setuid(uid)))
+		_exit(126);
+	words(strdup(line), argv);
+	execv(argv[0], (char **)argv);
+	perror(argv[0]);
+	_exit(127);
+}
+
+pid_t run_begin(const char *line, uid_t uid, long memlock)
+{
+	pid_t pid;
+
+	unlink(OUT);
+	unlink(ERR);
+	pid = fork();
+	if (!pid)
+		become(line, uid, memlock);
+	return pid;
+}
+
+struct run run_end(pid_t pid)
+{
+	struct run r = { };
+
+	waitpid(pid, &r.status, 0);
+	r.out = read_file(OUT);
+	r.err = read_file(ERR);
+	return r;
+}
+
+struct run run_as(const char *line, uid_t uid, long memlock)
+{
+	return run_end(run_begin(line, uid, memlock));
+}
+
+struct run run(const char *line)
+{
+	return run_as(line, 0, -1);
+}
+
+void run_free(struct run *r)
+{
+	free(r->out);
+	free(r->err);
+}
+
+bool exited(const struct run *r, int status)
+{
+	return WIFEXITED(r->status) && WEXITSTATUS(r->status) == status;
+}
+
+bool killed(const struct run *r, int sig)
+{
+	return WIFSIGNALED(r->status) && WTERMSIG(r->status) == sig;
+}
+
+/* All of a file; an empty string if it is not there. */
+char *read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	size_t used = 0, room = 65536;
+	char *text = malloc(room + 1);
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, text + used, room - used)) > 0) {
+		used += n;
+		if (used == room) {
+			room *= 2;
+			text = realloc(text, room + 1);
+		}
+	}
+	close(fd);
+	text[used] = '\0';
+	return text;
+}
+
+void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		printf("# cannot write %s to %s\n", text, path);
+	close(fd);
+}
+
+size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+const char *last_line(const char *text, const char *what)
+{
+	const char *found = "", *at;
+
+	for (at = text; (at = strstr(at, what)); at++)
+		found = at;
+	while (found > text && found[-1] != '\n')
+		found--;
+	return found;
+}
+
+/* The beginnings of what was written, for who has to find out why. */
+void explain(const struct run *r)
+{
+	printf("# status %#x, standard error: %.300s\n", r->status, r->err);
+	printf("# output, %zu bytes, its end: %.600s\n", strlen(r->out),
+	       strlen(r->out) > 600 ? r->out + strlen(r->out) - 600 : r->out);
+}
+
+bool wait_until(bool (*what)(long arg), long arg)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		if (what(arg))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What btstrace says when it cannot: a line that tells what to do, a status of
+ * its own, and nothing left behind.
+ *
+ *   toolerrors BTSTRACE RECORD here|no-source|old-kernel
+ */
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+#include "run.h"
+
+#define NOBODY	65534
+
+static void refused(const char *line, uid_t uid, long memlock, int status, const char *says)
+{
+	struct run r;
+
+	unlink("/tmp/survived");
+	r = run_as(line, uid, memlock);
+	if (!ok(exited(&r, status) && strstr(r.err, says) && count(r.err, "\n") == 1 &&
+		!strncmp(r.err, "btstrace: ", 10), "%d: %s", status, says))
+		explain(&r);
+	ok(access("/tmp/survived", F_OK), "%d: the command did not run", status);
+	run_free(&r);
+}
+
+static void check_usage(void)
+{
+	refused("$b", 0, -1, 125, "give a command");
+	refused("$b --raw --json /bt/walk exit 0", 0, -1, 125, "choose one");
+	refused("$b -n 0 /bt/walk exit 0", 0, -1, 125, "from 1 to");
+	refused("$b -e nonsense /bt/walk exit 0", 0, -1, 125, "kinds are");
+	refused("$b -e call --calls /bt/walk exit 0", 0, -1, 125, "needs all branches");
+	refused("$b -p 0 ", 0, -1, 125, "the number of a process");
+	refused("$b -p 1 -r /tmp/x", 0, -1, 125, "give one of");
+	refused("$b -s 7 /bt/walk exit 0", 0, -1, 125, "from 24 to");
+	refused("$b -p 999999", 0, -1, 117, "there is no process 999999");
+	refused("$b -p 1", NOBODY, -1, 115, "be root");
+	refused("$b /nowhere/command", 0, -1, 127, "no such command");
+	refused("$b /proc/version", 0, -1, 126, "cannot be executed");
+	refused("$b -o /nowhere/file /bt/walk killer", 0, -1, 118, "/nowhere/file");
+	refused("$b -w /nowhere/file /bt/walk killer", 0, -1, 118, "/nowhere/file");
+	refused("$b -r /nowhere/file", 0, -1, 118, "/nowhere/file");
+	refused("$b -r /proc/version", 0, -1, 118, "no recorded trace");
+	refused("$b -r /bt/walk", 0, -1, 118, "not written by btstrace");
+}
+
+static void check_full_disk(void)
+{
+	struct run r = run("$b --full -o /dev/full /bt/walk mixed 50");
+
+	if (!ok(exited(&r, 118) && strstr(r.err, "No space left"), "118: No space left"))
+		explain(&r);
+	run_free(&r);
+}
+
+static int perf_bts(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .sample_period = 1,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void check_machine(void)
+{
+	int fd;
+
+	refused("$b -s 1M /bt/walk killer", NOBODY, 65536, 113, "ulimit -l 1152");
+	refused("$b -k /bt/walk killer", NOBODY, -1, 112, "leave out -k");
+	write_file("/proc/sys/kernel/ptrace_bts", "1");
+	refused("$b /bt/walk killer", NOBODY, -1, 114, "CAP_PERFMON");
+	write_file("/proc/sys/kernel/ptrace_bts", "0");
+	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
+	write_file("/proc/sys/kernel/ptrace_bts", "2");
+	fd = perf_bts();
+	if (ok(fd >= 0, "perf takes the hardware"))
+		refused("$b /bt/walk killer", 0, -1, 111, "(toolerrors)");
+	close(fd);
+}
+
+/* Less memory than wished for is enough, unless it was asked for. */
+static void check_little_memory(void)
+{
+	struct run r = run_as("$b --calls -o " OUT " /bt/walk loop 20000", NOBODY, 65536);
+
+	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps"), "a trace of 64 KiB at most"))
+		explain(&r);
+	run_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 99;
+	btstrace = argv[1];
+	recorder = argv[2];
+	chmod("/tmp", 0777);
+	if (!strcmp(argv[3], "no-source")) {
+		refused("$b /bt/walk killer", 0, -1, 110, "run it on the host");
+	} else if (!strcmp(argv[3], "old-kernel")) {
+		refused("$b /bt/walk killer", 0, -1, 116, "no PTRACE_BTS requests");
+	} else {
+		check_usage();
+		check_full_disk();
+		check_machine();
+		check_little_memory();
+	}
+	return finish();
+}

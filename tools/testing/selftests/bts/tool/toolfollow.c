@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads, processes and programs that btstrace follows or attaches to, and
+ * what it may not change of them: signals, stops, statuses.
+ *
+ *   toolfollow BTSTRACE RECORD
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "../guest/guest.h"
+#include "run.h"
+
+#define SPINNERS	4
+
+/* As in walk.c */
+struct spin {
+	volatile long count[8];
+	volatile char end;
+};
+
+static void check_statuses(void)
+{
+	struct run r = run("$b -o " OUT " /bt/walk exit 0");
+
+	ok(exited(&r, 0) && strstr(r.out, "+++ exited with 0 +++"), "exit status 0");
+	run_free(&r);
+	r = run("$b -q --full -o " OUT " /bt/walk exit 77");
+	ok(exited(&r, 77) && strstr(r.out, "+++ exited with 77 +++") && !*r.err,
+	   "exit status 77, quietly");
+	run_free(&r);
+	r = run("$b -o " OUT " /bt/walk die 15");
+	ok(killed(&r, SIGTERM) && strstr(r.out, "+++ killed by SIGTERM +++"), "killed by SIGTERM");
+	run_free(&r);
+	r = run("$b --full -o " OUT " /bt/walk die 9");
+	ok(killed(&r, SIGKILL), "killed by SIGKILL");
+	run_free(&r);
+	r = run("$b --full -o " OUT " /bt/walk die 10");
+	ok(killed(&r, SIGUSR1) && strstr(r.out, "--- SIGUSR1 from process "),
+	   "a signal, and who sent it");
+	run_free(&r);
+	r = run("$b --full -o " OUT " /bt/walk die 34");
+	ok(killed(&r, 34) && strstr(r.out, "--- SIGRT_2 "), "a realtime signal");
+	run_free(&r);
+}
+
+static void check_children(void)
+{
+	struct run r = run("$b -f -n 500 -o " OUT " /bt/walk threads 10");
+
+	ok(exited(&r, 0) && count(r.out, "+++ exited with 0 +++") == 11 &&
+	   count(r.out, " fib+0x") >= 10, "-f: 10 threads");
+	run_free(&r);
+	r = run("$b -n 20 -o " OUT " /bt/walk threads 10");
+	ok(exited(&r, 0) && count(r.out, "+++ exited with 0 +++") == 1, "not without -f");
+	run_free(&r);
+	r = run("$b -f --full -o " OUT " /bt/walk forks 10");
+	ok(exited(&r, 0) && count(r.out, "+++ exited with 0 +++") == 11 &&
+	   strstr(r.err, ", 0 lost, 0 gaps, 11 threads"), "-f: 10 processes");
+	run_free(&r);
+	r = run("$b -f --calls -o " OUT " /bt/walk forks 10");
+	ok(exited(&r, 0) && strstr(r.out, "; balanced\n"), "-f --calls: 10 processes, balanced");
+	run_free(&r);
+	r = run("$b --full -o " OUT " /bt/walk execs 4");
+	if (!ok(exited(&r, 7) && count(r.out, "--- another program ---") >= 4 &&
+		count(r.out, "execs+0x") >= 20, "programs of 32 and 64 bits in turn"))
+		explain(&r);
+	run_free(&r);
+	r = run("$b -f --full -o " OUT " /bt/walk exec-by-thread 2");
+	if (!ok(exited(&r, 7) && strstr(r.err, ", 0 lost, "),
+		"exec by a thread that is not the first"))
+		explain(&r);
+	run_free(&r);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], *text, *at, state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	text = read_file(path);
+	at = strrchr(text, ')');
+	state = at ? at[2] : 0;
+	free(text);
+	return state;
+}
+
+static pid_t child_of(pid_t pid)
+{
+	char path[96], *text;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	text = read_file(path);
+	child = atoi(text);
+	free(text);
+	return child;
+}
+
+static bool has_stopped_child(long pid)
+{
+	pid_t child = child_of(pid);
+	char state = child ? state_of(child) : 0;
+
+	return state == 'T' || state == 't';
+}
+
+/* A stopped program stays so until it is told to go on. */
+static void check_stop(void)
+{
+	pid_t pid = run_begin("$b --full -o " OUT " /bt/walk stop 6", 0, -1);
+	struct timespec a_while = { .tv_nsec = 300000000 };
+	struct run r;
+	bool still;
+
+	still = wait_until(has_stopped_child, pid);
+	nanosleep(&a_while, NULL);
+	still = still && has_stopped_child(pid) && !waitpid(pid, NULL, WNOHANG);
+	ok(still, "a stopped program stays stopped");
+	kill(child_of(pid), SIGCONT);
+	r = run_end(pid);
+	ok(exited(&r, 6) && strstr(r.out, "--- SIGSTOP from process ") &&
+	   strstr(r.out, "--- SIGCONT from process "), "and goes on");
+	run_free(&r);
+}
+
+static struct spin *spin_file(void)
+{
+	int fd = open("/tmp/spin", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct spin *spin;
+
+	if (ftruncate(fd, sizeof(*spin)))
+		exit(2);
+	spin = mmap(NULL, sizeof(*spin), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return spin;
+}
+
+static struct spin *spin;
+
+static long mark[SPINNERS];
+
+static void set_mark(void)
+{
+	int i;
+
+	for (i = 0; i < SPINNERS; i++)
+		mark[i] = spin->count[i];
+}
+
+/* Have all threads made progress since? */
+static bool moved_on(long unused)
+{
+	int i, n = 0;
+
+	(void)unused;
+	for (i = 0; i < SPINNERS; i++)
+		n += spin->count[i] > mark[i];
+	return n == SPINNERS;
+}
+
+static bool all_spin(void)
+{
+	set_mark();
+	return wait_until(moved_on, 0);
+}
+
+static bool is_traced(long pid)
+{
+	char path[64], *text;
+	bool traced;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	text = read_file(path);
+	traced = !strstr(text, "TracerPid:\t0\n");
+	free(text);
+	return traced;
+}
+
+static void attach(pid_t target, const char *mode, int sig, int how_often)
+{
+	char line[128];
+	struct run r;
+	pid_t pid;
+	int i;
+
+	for (i = 0; i < how_often; i++) {
+		snprintf(line, sizeof(line), "$b %s -o " OUT " -p %d", mode, target);
+		pid = run_begin(line, 0, -1);
+		if (!wait_until(is_traced, target) || !all_spin())
+			ok(false, "-p: attached, and all threads go on");
+		kill(pid, sig);
+		r = run_end(pid);
+		if (!killed(&r, sig) || count(r.out, "+++ detached +++") != SPINNERS ||
+		    is_traced(target))
+			break;
+		run_free(&r);
+	}
+	if (!ok(i == how_often, "-p %s: attached and detached %d times", mode, how_often))
+		explain(&r);
+	ok(all_spin(), "-p %s: all threads go on afterwards", mode);
+}
+
+static void check_attach(void)
+{
+	char line[64];
+	struct run r;
+	pid_t target;
+	int status;
+
+	spin = spin_file();
+	target = fork();
+	if (!target) {
+		execl("/bt/walk", "walk", "spins", "4", NULL);
+		_exit(127);
+	}
+	all_spin();
+	attach(target, "", SIGINT, 5);
+	attach(target, "--full -s 16K", SIGTERM, 5);
+	attach(target, "-f --full -s 4K -t", SIGINT, 5);
+	snprintf(line, sizeof(line), "$b -p %d -o /nowhere/out", target);
+	r = run(line);
+	ok(exited(&r, 118) && !is_traced(target), "nobody attached if there is nowhere to write");
+	run_free(&r);
+	spin->end = 1;
+	waitpid(target, &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "unharmed to its end");
+}
+
+/* ^C of a terminal goes to the command, which decides. Told to end, it lets go. */
+static void check_end(void)
+{
+	struct timespec a_while = { .tv_nsec = 300000000 };
+	struct run r;
+	pid_t pid;
+
+	spin = spin_file();
+	pid = run_begin("$b -f -o " OUT " /bt/walk spins 4", 0, -1);
+	ok(all_spin(), "a command that goes on for ever");
+	kill(pid, SIGTERM);
+	r = run_end(pid);
+	if (!ok(killed(&r, SIGTERM) && count(r.out, "+++ detached +++") == SPINNERS,
+		"ended by SIGTERM, with what there is"))
+		explain(&r);
+	set_mark();
+	nanosleep(&a_while, NULL);
+	ok(!moved_on(0), "and so is the command");
+	run_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 99;
+	btstrace = argv[1];
+	recorder = argv[2];
+	check_statuses();
+	check_children();
+	check_stop();
+	check_attach();
+	check_end();
+	return finish();
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each of btstrace's modes, on programs whose branches are known: because they
+ * were counted, or from executing the same program step by step.
+ *
+ *   toolmodes BTSTRACE RECORD
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../guest/guest.h"
+#include "run.h"
+
+/*
+ * Cut @text down to what a program does by itself: without interrupts, which
+ * come when they like, and without what is said of its end. What remains of
+ * branches from nowhere are system calls.
+ */
+static void only_own(char *text)
+{
+	char *in, *out = text, *eol;
+
+	for (in = text; *in; in = eol) {
+		eol = strchrnul(in, '\n');
+		eol += *eol == '\n';
+		if (!strncmp(in, "interrupt", 9) || *in == '+' || *in == '-')
+			continue;
+		memmove(out, in, eol - in);
+		out += eol - in;
+	}
+	*out = '\0';
+}
+
+/* Prints the first line that differs. */
+static bool same_text(const char *got, const char *want)
+{
+	size_t i, line = 1, begin = 0;
+
+	for (i = 0; got[i] && got[i] == want[i]; i++) {
+		if (got[i] == '\n') {
+			line++;
+			begin = i + 1;
+		}
+	}
+	if (got[i] == want[i])
+		return true;
+	printf("# line %zu: %.*s\n", line, (int)strcspn(got + begin, "\n"), got + begin);
+	printf("# but it is: %.*s\n", (int)strcspn(want + begin, "\n"), want + begin);
+	return false;
+}
+
+static struct run shown(const char *options, const char *what)
+{
+	char line[256];
+	struct run r;
+
+	snprintf(line, sizeof(line), "$b -o " OUT " %s %s", options, what);
+	r = run(line);
+	return r;
+}
+
+/* The live trace, a recorded one, and one of single steps tell the same. */
+static void against_steps(const char *what)
+{
+	struct run live, again, steps;
+	char line[256];
+
+	live = shown("--full -w /tmp/live.bts", what);
+	again = run("$b -o " OUT " -r /tmp/live.bts --full");
+	if (!ok(same_text(again.out, live.out) && *live.out, "%s: the same when read again", what))
+		explain(&again);
+	snprintf(line, sizeof(line), "$r /tmp/steps.bts %s", what);
+	steps = run(line);
+	ok(steps.status == live.status, "%s: the same status in steps", what);
+	run_free(&steps);
+	steps = run("$b -o " OUT " -r /tmp/steps.bts --full");
+	only_own(steps.out);
+	only_own(live.out);
+	if (!ok(same_text(live.out, steps.out) && count(live.out, "\n") > 300,
+		"%s: %zu lines equal those of single steps", what, count(live.out, "\n")))
+		explain(&live);
+	run_free(&live);
+	run_free(&again);
+	run_free(&steps);
+}
+
+static void check_crash(const char *program, const char *where)
+{
+	char line[128], want[128];
+	struct run r;
+
+	snprintf(line, sizeof(line), "%s crash %s", program, where);
+	r = shown("", line);
+	ok(killed(&r, SIGSEGV), "%s: killed as without a tracer", line);
+	snprintf(want, sizeof(want), " -> [unknown]+%s\n", where);
+	if (!ok(strstr(last_line(r.out, "call "), want) &&
+		strstr(last_line(r.out, "call "), "jump+0x"), "%s: the last call", line))
+		explain(&r);
+	ok(strstr(r.out, "+++ killed by SIGSEGV +++\n") && count(r.out, " -> ") == 32,
+	   "%s: 32 branches and the end", line);
+	ok(strstr(r.out, "walk.c:"), "%s: with lines", line);
+	run_free(&r);
+}
+
+static void check_last(void)
+{
+	struct run r = shown("-n 5 -e call,ret", "/bt/walk loop 1000");
+
+	ok(exited(&r, 0) && count(r.out, "call ") + count(r.out, "ret ") == 5 &&
+	   count(r.out, " -> ") == 5, "-n 5 -e call,ret");
+	run_free(&r);
+	r = shown("-n 100000", "/bt/walk loop 100000");
+	ok(count(r.out, " -> ") == 100000, "-n 100000: %zu", count(r.out, " -> "));
+	run_free(&r);
+}
+
+static void check_calls(const char *program)
+{
+	char line[64];
+	struct run r;
+
+	snprintf(line, sizeof(line), "%s loop 200000", program);
+	r = shown("--calls", line);
+	if (!ok(strstr(last_line(r.out, " leaf ("), "    200000 ") &&
+		strstr(r.out, "; balanced\n") && strstr(r.out, " 0 gaps"),
+		"%s --calls: 200000 of leaf, balanced", program))
+		explain(&r);
+	ok(strstr(r.err, ", 0 lost, 0 gaps, 1 thread, "), "%s: nothing lost", program);
+	run_free(&r);
+}
+
+static long sum_folded(const char *text)
+{
+	long sum = 0;
+	const char *line, *eol;
+
+	for (line = text; *line; line = eol + (*eol == '\n')) {
+		eol = strchrnul(line, '\n');
+		sum += atol((const char *)memrchr(line, ' ', eol - line) + 1);
+	}
+	return sum;
+}
+
+static long closing_branches(const struct run *r)
+{
+	const char *line = last_line(r->err, " branches, ");
+
+	return *line ? atol(line + strlen("btstrace: ")) : -1;
+}
+
+static void check_formats(void)
+{
+	struct run r = shown("--folded", "/bt/walk mixed 20");
+
+	if (!ok(sum_folded(r.out) == closing_branches(&r) && strstr(r.out, "walk;"),
+		"--folded: %ld branches, as many as there were", sum_folded(r.out)))
+		explain(&r);
+	ok(strstr(r.out, ";main;mixed;deep;deep;deep;deep;deep;"), "--folded: a stack");
+	run_free(&r);
+	r = shown("--json", "/bt/walk mixed 20");
+	ok((long)count(r.out, "{\"type\":\"branch\"") == closing_branches(&r) &&
+	   count(r.out, "\n") == count(r.out, "}\n{") + 1, "--json: as many lines");
+	run_free(&r);
+	r = shown("--raw", "/bt/walk mixed 20");
+	ok((long)(count(r.out, " branch 0x") + count(r.out, " leave 0x0 ")) == closing_branches(&r),
+	   "--raw: as many lines");
+	run_free(&r);
+	r = shown("--perfetto", "/bt/walk mixed 20");
+	ok(count(r.out, "\"ph\":\"B\"") > 100 &&
+	   count(r.out, "\"ph\":\"B\"") == count(r.out, "\"ph\":\"E\"") &&
+	   strstr(r.out, "\"name\":\"deep\""), "--perfetto: what begins ends");
+	run_free(&r);
+	r = shown("--drcov", "/bt/walk mixed 20");
+	ok(!strncmp(r.out, "DRCOV VERSION: 2\n", 17) && strstr(r.out, ", /bt/walk\n") &&
+	   strstr(r.out, "\nBB Table: "), "--drcov: its head");
+	run_free(&r);
+	r = shown("-c", "/bt/walk loop 100000");
+	ok(atol(last_line(r.out, " total,") + 10) == closing_branches(&r) &&
+	   closing_branches(&r) > 300000 && strstr(r.out, " total, 0 lost, 0 gaps"),
+	   "-c: %ld in all", closing_branches(&r));
+	run_free(&r);
+}
+
+static void check_sched(void)
+{
+	struct run r = shown("--full -t", "/bt/walk mixed 5");
+
+	ok(count(r.out, "--- on CPU ") && count(r.out, "--- off CPU "), "-t: on and off a CPU");
+	run_free(&r);
+	r = shown("--full --entries", "/bt/walk mixed 5");
+	ok(count(r.out, " -> [kernel]\n") && count(r.out, "syscall   raise+0x") +
+	   count(r.out, "syscall   ") > count(r.out, "syscall   [kernel]"),
+	   "--entries: where it left");
+	run_free(&r);
+	r = shown("--full -k", "/bt/walk mixed 5");
+	ok(count(r.out, "[kernel]") > 100 || count(r.out, "do_syscall_64") > 10,
+	   "-k: the kernel's branches");
+	run_free(&r);
+	r = shown("--full -e module=[[]vdso*,walk -e !ret", "/bt/walk loop 10");
+	ok(!count(r.out, "ret  ") && count(r.out, "call "), "-e module=, -e !ret");
+	run_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 99;
+	btstrace = argv[1];
+	recorder = argv[2];
+	/* Addresses on the stack decide branches of string functions. */
+	write_file("/proc/sys/kernel/randomize_va_space", "0");
+	against_steps("/bt/walk mixed 3");
+	against_steps("/bt/walk_32 mixed 3");
+	against_steps("/bt/walk calls 10");
+	check_crash("/bt/walk", "0x1230");
+	check_crash("/bt/walk_32", "0x1230");
+	check_last();
+	check_calls("/bt/walk");
+	check_calls("/bt/walk_32");
+	check_formats();
+	check_sched();
+	return finish();
+}

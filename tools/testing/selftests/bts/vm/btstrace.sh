@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# btstrace, built from its own directory.
+
+BTSTRACE_DIR=tools/bts/btstrace
+
+# make_btstrace DIR TARGET KEY=VALUE...
+make_btstrace() {
+	make -C "$REPO/$BTSTRACE_DIR" -j "$JOBS" OUTPUT="$1" "${@:3}" "$2"
+}
+
+# need_btstrace [VARIANT TARGET KEY=VALUE...]: sets BTSTRACE to the directory of
+# the program, or of what else TARGET makes; a warning is an error.
+need_btstrace() {
+	local variant=${1:-plain} target=${2:-all} log
+
+	log=$CACHE/log/btstrace-$variant
+	BTSTRACE=$CACHE/programs/btstrace-$variant-$(printf '%s' "$REPO" | key_of)
+	logged "build btstrace, $variant" "$log" make_btstrace "$BTSTRACE" "$target" \
+		"CFLAGS=-O2 -g -Werror" ${CC:+"CC=$CC"} "${@:3}" ||
+		die "btstrace does not build: $(reason_in "$log"), see $log"
+}
