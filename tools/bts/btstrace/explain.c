@@ -168,14 +168,14 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	case EBUSY:
 		return explain_busy();
 	case EACCES:
-		bt_complain("branches of the kernel need CAP_PERFMON, or kernel.perf_event_paranoid below 2: leave out -k");
+		bt_complain("branches of the kernel need CAP_PERFMON, or kernel.perf_event_paranoid below 2: leave out -k and --entries");
 		return BT_EXIT_KERNEL;
 	case ENOMEM:
 		return explain_memory(bytes);
 	case EPERM:
 		return explain_permission(tid);
 	case EIO:
-		bt_complain("this kernel has no PTRACE_BTS requests: boot one with CONFIG_X86_BTS");
+		bt_complain("this kernel has no PTRACE_BTS requests: boot one with CONFIG_X86_PTRACE_BTS");
 		return BT_EXIT_OLD_KERNEL;
 	case ESRCH:
 		bt_complain("process %d is gone", tid);

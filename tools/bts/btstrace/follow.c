@@ -399,6 +399,9 @@ int bt_follow_run(struct bt_follow *f)
 	free(stops);
 	if (f->on_screen)
 		fputs("\r\033[K", stderr);
+	if (f->refused && f->one_traced)
+		bt_complain("%llu threads could not be traced, and ran without",
+			    (unsigned long long)f->refused);
 	end_command(f);
 	return f->error;
 }

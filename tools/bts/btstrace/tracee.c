@@ -88,6 +88,9 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	if (error == ESRCH)
 		return;	/* killed meanwhile: that will be told */
 	t->refused = true;
+	/* Why it is once is why it is again. */
+	if (f->refused++)
+		return;
 	status = bt_explain_config(t->tid, error, bytes, f->how.kernel);
 	if (f->one_traced)
 		return;

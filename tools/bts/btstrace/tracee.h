@@ -38,10 +38,11 @@ struct tracee {
  * @end_signal:	the signal that said so
  * @error:	an exit status, if tracing failed
  * @one_traced:	at least one thread had a trace
+ * @refused:	how many could not have one
  * @rec:	room for what is read
  * @maps:	likewise
  * @shown:	when progress was told, in milliseconds
- * @peak:	that is on the screen
+ * @on_screen:	progress is
  */
 struct bt_follow {
 	struct bt_session	*s;
@@ -55,6 +56,7 @@ struct bt_follow {
 	int			end_signal;
 	int			error;
 	bool			one_traced;
+	u64			refused;
 	struct bts_record	*rec;
 	struct bt_buffer	maps;
 	u64			shown;

@@ -99,27 +99,33 @@ static pid_t child_of(pid_t pid)
 	return child;
 }
 
-static bool has_stopped_child(long pid)
+/* Its child is stopped, and the tracer has nothing to do about it. */
+static bool is_at_rest(long pid)
 {
 	pid_t child = child_of(pid);
 	char state = child ? state_of(child) : 0;
 
-	return state == 'T' || state == 't';
+	return (state == 'T' || state == 't') && state_of(pid) == 'S';
+}
+
+static bool stays_at_rest(long pid)
+{
+	struct timespec pause = { .tv_nsec = 50000000 };
+	int i;
+
+	for (i = 0; i < 6 && is_at_rest(pid); i++)
+		nanosleep(&pause, NULL);
+	return i == 6;
 }
 
 /* A stopped program stays so until it is told to go on. */
 static void check_stop(void)
 {
 	pid_t pid = run_begin("$b --full -o " OUT " /bt/walk stop 6", 0, -1);
-	struct timespec a_while = { .tv_nsec = 300000000 };
 	struct run r;
-	bool still;
 
-	still = wait_until(has_stopped_child, pid);
-	nanosleep(&a_while, NULL);
-	still = still && has_stopped_child(pid) && !waitpid(pid, NULL, WNOHANG);
-	ok(still, "a stopped program stays stopped");
-	kill(child_of(pid), SIGCONT);
+	if (ok(wait_until(stays_at_rest, pid), "a stopped program stays stopped"))
+		kill(child_of(pid), SIGCONT);
 	r = run_end(pid);
 	ok(exited(&r, 6) && strstr(r.out, "--- SIGSTOP from process ") &&
 	   strstr(r.out, "--- SIGCONT from process "), "and goes on");
