@@ -43,9 +43,9 @@
 				 PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_STOP_FULL |	\
 				 PTRACE_BTS_F_INHERIT | PTRACE_BTS_F_ENTRY)
 
-static_assert(PTRACE_BTS_SOURCE_DS == BTS_SOURCE_DS);
-static_assert(PTRACE_BTS_ERRATUM_FROM_EVENT == BTS_ERRATUM_FROM_EVENT &&
-	      PTRACE_BTS_ERRATUM_FROM_CPL == BTS_ERRATUM_FROM_CPL);
+static_assert(BTS_SOURCE_DS == PTRACE_BTS_SOURCE_DS);
+static_assert(BTS_ERRATUM_FROM_EVENT == PTRACE_BTS_ERRATUM_FROM_EVENT);
+static_assert(BTS_ERRATUM_FROM_CPL == PTRACE_BTS_ERRATUM_FROM_CPL);
 
 /**
  * struct ptrace_bts - the trace of one tracee
@@ -356,11 +356,15 @@ void ptrace_bts_fork(struct task_struct *child)
 /* It may have been left alone, or be somebody else's already. */
 static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 {
-	guard(read_lock)(&tasklist_lock);
+	const struct task_struct *tracer = NULL;
 
-	return current->ptrace && !test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-	       rcu_dereference_protected(current->parent,
-					 lockdep_is_held(&tasklist_lock)) == pb->tracer;
+	read_lock(&tasklist_lock);
+	if (current->ptrace && !test_bit(PTRACE_BTS_ORPHAN, &pb->state))
+		tracer = rcu_dereference_protected(current->parent,
+						   lockdep_is_held(&tasklist_lock));
+	read_unlock(&tasklist_lock);
+
+	return tracer == pb->tracer;
 }
 
 /**

@@ -29,7 +29,6 @@ real_program() {
 group_ptracelong() {
 	asked lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
 	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
-	# the tracer must look for its child among 10,000
 	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
 	real_program
 }

@@ -12,7 +12,7 @@ struct command {
 	void (*run)(const char *arg);
 };
 
-__attribute__((noinline))
+__attribute__((noipa))
 static void greet(const char *arg)
 {
 	printf("hello, %s\n", arg);
@@ -20,7 +20,7 @@ static void greet(const char *arg)
 
 static struct command command = { "greet", greet };
 
-__attribute__((noinline))
+__attribute__((noipa))
 static void rename_command(struct command *cmd, const char *name)
 {
 	char *p = cmd->name;
@@ -31,7 +31,7 @@ static void rename_command(struct command *cmd, const char *name)
 	} while (*name++);
 }
 
-__attribute__((noinline))
+__attribute__((noipa))
 static int execute(const struct command *cmd, const char *arg)
 {
 	cmd->run(arg);

@@ -21,13 +21,12 @@ static void put(const char *path, const char *text)
 
 static void show(const char *path)
 {
-	char line[128] = "?\n";
 	FILE *f = fopen(path, "r");
+	char line[128];
 
-	if (f && !fgets(line, sizeof(line), f))
-		strcpy(line, "?\n");
-	if (f)
-		fclose(f);
+	if (!f || !fgets(line, sizeof(line), f))
+		give_up("%s", path);
+	fclose(f);
 	printf("$ cat %s\n%s", path, line);
 }
 

@@ -45,24 +45,23 @@ static void start_threads(unsigned long nr)
 static unsigned int run_all(const struct tracee *t, pid_t *pids, unsigned int nr)
 {
 	unsigned int seen = 0;
-	bool back = false;
+	unsigned long pid;
 	int status;
-	pid_t pid;
 
 	tracee_begin(t, start_threads, nr);
-	ptrace(PTRACE_CONT, t->pid, 0, 0);
-	while (seen < nr || !back) {
-		pid = waitpid(-1, &status, __WALL);
-		if (pid < 0 || !WIFSTOPPED(status))
+	/* Who waits for anybody would look through all of them, each time. */
+	for (;;) {
+		status = tracee_continue(t->pid, 0);
+		if (!stopped_by(status, SIGTRAP | PTRACE_EVENT_CLONE << 8))
+			break;
+		if (seen == nr || ptrace(PTRACE_GETEVENTMSG, t->pid, 0, &pid) ||
+		    waitpid(pid, &status, __WALL) != (pid_t)pid || !WIFSTOPPED(status) ||
+		    ptrace(PTRACE_CONT, pid, 0, 0))
 			give_up("%u threads, then status %#x", seen, status);
-		if (pid == t->pid && stopped_by(status, SIGSTOP)) {
-			back = true;
-			continue;
-		}
-		if (pid != t->pid)
-			pids[seen++] = pid;
-		ptrace(PTRACE_CONT, pid, 0, 0);
+		pids[seen++] = pid;
 	}
+	if (!stopped_by(status, SIGSTOP))
+		give_up("%u threads, then status %#x", seen, status);
 	while (__atomic_load_n(started, __ATOMIC_SEQ_CST) < nr)
 		usleep(10000);
 	return seen;

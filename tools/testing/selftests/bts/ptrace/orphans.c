@@ -6,11 +6,14 @@
  *   orphans [ROUNDS]
  */
 #include <grp.h>
+#include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../bench/traced.h"
@@ -133,7 +136,7 @@ static void end(unsigned long unused)
 	_exit(0);
 }
 
-enum { LEAVE_RUNNING = 1, LEAVE_IN_EXIT = 2, LEAVE_ZOMBIE = 4 };
+enum { LEAVE_RUNNING = 1, LEAVE_IN_EXIT = 2, LEAVE_ZOMBIE = 4, LEAVE_IN_GROUP_STOP = 8 };
 
 static const struct state {
 	const char *name;
@@ -144,6 +147,8 @@ static const struct state {
 	{ "spins", spin, LEAVE_RUNNING, true },
 	{ "sleeps", sleep_on, LEAVE_RUNNING, false },
 	{ "is stopped", NULL, 0, true },
+	/* It goes from one tracer's stop to the next's, and sees to nothing else. */
+	{ "is in a group stop", NULL, LEAVE_IN_GROUP_STOP, false },
 	{ "is about to end", end, LEAVE_IN_EXIT, true },
 	{ "is a zombie", end, LEAVE_ZOMBIE, true },
 };
@@ -151,15 +156,19 @@ static const struct state {
 /* A tracer that leaves its tracee in @state and tells its pid. */
 static void tracer(const struct state *state, volatile pid_t *pid)
 {
+	long options = state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0;
 	struct tracee t;
 
 	become_nobody();
 	t = tracee_new();
-	if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0) ||
+	if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, options) ||
 	    bts_config(t.pid, TRACE | ALLOC, FITS, 0))
 		give_up("a tracer cannot begin");
 	tracee_do(&t, known_work, 100);
-	if (state->how) {
+	if (state->how & LEAVE_IN_GROUP_STOP) {
+		if (!stopped_by(tracee_continue(t.pid, SIGSTOP), SIGSTOP))
+			give_up("no group stop");
+	} else if (state->how) {
 		siginfo_t info;
 
 		tracee_begin(&t, state->what, 0);
@@ -224,13 +233,64 @@ static void check_second_tracer(const struct state *state)
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL) ||
 	    ptrace(PTRACE_INTERRUPT, pid, 0, 0) || waitpid(pid, &status, __WALL) != pid)
 		give_up("the second tracer");
-	ok(bts(PTRACE_BTS_GET, pid, &rec, 0) == -ENXIO && bts(PTRACE_BTS_SIZE, pid, NULL, 0) == -ENXIO,
+	ok(bts(PTRACE_BTS_GET, pid, &rec, 0) == -ENXIO &&
+	   bts(PTRACE_BTS_SIZE, pid, NULL, 0) == -ENXIO,
 	   "tracee %s: a second tracer finds nothing", state->name);
 	ok(bts_config(pid, TRACE | ALLOC, RECORDS(1000), 0) == 0 &&
 	   bts(PTRACE_BTS_SIZE, pid, NULL, 0) == 0, "tracee %s: and starts anew", state->name);
 	ok(all_given_back(), "tracee %s: the first one's is given back", state->name);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
+}
+
+/* A buffer on whose pages whoever touches them waits for ever. */
+static void *waiting_buffer(size_t size)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	reg.range.start = (uintptr_t)mem;
+	reg.range.len = size;
+	if (fd < 0 || mem == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &reg))
+		give_up("userfaultfd");
+	return mem;
+}
+
+/* A tracer that is killed while it waits in a DRAIN. */
+static void check_killed_drain(void)
+{
+	volatile pid_t *pid = shared_memory(sizeof(*pid));
+	pid_t tracer_pid;
+
+	write_file("/proc/sys/vm/unprivileged_userfaultfd", "1");
+	tracer_pid = fork();
+	if (!tracer_pid) {
+		void *buffer = waiting_buffer(2 * PAGE);
+		struct tracee t;
+
+		become_nobody();
+		t = tracee_new();
+		ptrace(PTRACE_SETOPTIONS, t.pid, 0, 0);
+		if (bts_config(t.pid, TRACE | ALLOC, FITS, 0))
+			give_up("PTRACE_BTS_CONFIG");
+		tracee_do(&t, known_work, 1000);
+		*pid = t.pid;
+		bts(PTRACE_BTS_DRAIN, t.pid, buffer, 2 * PAGE);
+		*pid = -1;
+		pause();
+	}
+	while (!*pid)
+		usleep(1000);
+	usleep(50000);
+	ok(*pid > 0 && as_nobody(configure_all, NULL) == ENOMEM, "a tracer waits in its DRAIN");
+	kill(tracer_pid, SIGKILL);
+	ok(waitpid(tracer_pid, NULL, 0) == tracer_pid && all_given_back(),
+	   "killed there: given back");
+	kill(*pid, SIGKILL);
+	munmap((void *)pid, sizeof(*pid));
 }
 
 /* Both end at the same time, on two CPUs. */
@@ -259,6 +319,9 @@ static void check_race(unsigned int rounds)
 			_exit(0);
 		}
 		waitpid(tracer_pid, NULL, 0);
+		/* its tracees are ours now */
+		while (waitpid(-1, NULL, __WALL | WNOHANG) > 0)
+			;
 	}
 	ok(all_given_back(), "%u times both end at once", rounds);
 }
@@ -273,8 +336,9 @@ int main(int argc, char **argv)
 	check_limits();
 	for (i = 0; i < ARRAY_SIZE(states); i++)
 		check_orphans(&states[i]);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		check_second_tracer(&states[i]);
+	check_killed_drain();
 	check_race(rounds);
 	return finish();
 }
