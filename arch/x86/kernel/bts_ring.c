@@ -239,7 +239,7 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 			break;
 		if ((in->from | in->to) < limit)
 			bts_branch(out++, BTS_BRANCH, in->from, in->to);
-		else if (in->to < leave)
+		else if (in->from >= limit && in->to < leave)
 			bts_branch(out++, BTS_LEAVE, 0, in->to);
 		else
 			out += bts_sort(ring, out, in, more || in != last);
