@@ -112,11 +112,18 @@ static int bts_source_get(void)
 
 static void bts_source_put(void)
 {
+	int cpu;
+
 	lockdep_assert_held(&bts_mutex);
 
 	WRITE_ONCE(bts_users, bts_users - 1);
-	if (!bts_users)
-		bts_source->put();
+	if (bts_users)
+		return;
+
+	bts_source->put();
+	/* It has forgotten what was frozen. */
+	for_each_possible_cpu(cpu)
+		per_cpu(bts_cpu.stale, cpu) = false;
 }
 
 static void bts_overflow(struct irq_work *work)

@@ -142,19 +142,24 @@ static void test_all(void)
 	close(fd);
 }
 
-static void test_forgotten(void)
+static void test_forgotten(bool switched)
 {
+	pid_t pid = switched ? start_stopped(run_six, NULL) : 0;
 	int fd = start(LAB_SELF, 0, LAB_USER, RING);
 	struct records got = { };
 
 	lab_must(fd, LAB_FREEZE, (void *)1);
+	/* from here on what is frozen is not this task's */
+	if (switched)
+		let_run(pid);
 	lab_must(fd, LAB_DESTROY, NULL);
 	lab_must(fd, LAB_START, NULL);
 	run_seed(9);
 	lab_must(fd, LAB_END, NULL);
 	lab_read(fd, &got);
 	ok(has_runs(&got, (u64[]){ 9 }, 1) && !count_of(&got, Q_LOST),
-	   "who was frozen when the last trace ended records again");
+	   "who was frozen%s when the last trace ended records again",
+	   switched ? " and switched" : "");
 	records_free(&got);
 	close(fd);
 }
@@ -253,7 +258,8 @@ int main(int argc, char **argv)
 	test_self(1);
 	test_switch();
 	test_all();
-	test_forgotten();
+	test_forgotten(false);
+	test_forgotten(true);
 	test_flight();
 	ok(!bts_counter("faults") && !bts_counter("full"), "the machine lost none");
 	return finish();
