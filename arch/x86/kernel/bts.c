@@ -25,6 +25,7 @@
  * off its list nobody can see it.
  */
 
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -53,6 +54,9 @@ unsigned int bts_users;
 
 /* The CPL filter of the source drops what it must not; do not rely on it. */
 static bool bts_cpl_skewed;
+
+/* How often bts_unfreeze_all() was called. */
+static atomic_t bts_thaws;
 
 DEFINE_STATIC_KEY_FALSE(bts_cpus_traced);
 
@@ -363,6 +367,7 @@ static void bts_unfreeze_here(void *unused)
 {
 	guard(irqsave)();
 
+	this_cpu_write(bts_cpu.thaws, atomic_read(&bts_thaws));
 	if (bts_source->unfreeze() && bts_source->pause()) {
 		this_cpu_write(bts_cpu.stale, false);
 		bts_deliver_gap();
@@ -374,12 +379,18 @@ static void bts_unfreeze_here(void *unused)
  * bts_unfreeze_all - go on recording on all CPUs
  *
  * Called with interrupts on. What was kept goes to the contexts, but not to
- * those of a task that has been switched out since.
+ * those of a task that has been switched out since. A CPU that is offline does
+ * it when it comes up.
  */
 void bts_unfreeze_all(void)
 {
-	if (bts_source)
-		on_each_cpu(bts_unfreeze_here, NULL, 1);
+	if (!bts_source)
+		return;
+
+	atomic_inc(&bts_thaws);
+	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
+	smp_mb__after_atomic();
+	on_each_cpu(bts_unfreeze_here, NULL, 1);
 }
 EXPORT_SYMBOL_GPL(bts_unfreeze_all);
 
@@ -392,6 +403,8 @@ static int bts_cpu_up(unsigned int cpu)
 	struct bts_call call = { .func = bts_nothing };
 
 	this_cpu_write(bts_cpu.parked, false);
+	if (this_cpu_read(bts_cpu.thaws) != atomic_read(&bts_thaws))
+		bts_unfreeze_here(NULL);
 	bts_call_here(&call);
 
 	return 0;
