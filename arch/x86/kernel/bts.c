@@ -157,6 +157,9 @@ static u32 bts_room(const struct bts_context *ctx)
 
 	if (!(ctx->attr.flags & BTS_STOP) || !ctx->attr.overflow || ctx->full)
 		return U32_MAX;
+	/* Branches do not fill it. */
+	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
+		return U32_MAX;
 
 	held = bts_ring_held(&ctx->ring);
 
