@@ -392,7 +392,9 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 		handled = NMI_HANDLED;
 	}
 
-	if (READ_ONCE(bts_ds_claimed) && bts_ds_past_threshold(d)) {
+	/* Frozen, the positions stay, so they tell of one PMI only. */
+	if (READ_ONCE(bts_ds_claimed) && bts_ds_past_threshold(d) &&
+	    !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen))) {
 		WRITE_ONCE(d->pmi_seen, true);
 		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 			bts_ds_pmi(d, regs->ip);
