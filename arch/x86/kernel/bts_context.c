@@ -526,6 +526,9 @@ EXPORT_SYMBOL_GPL(bts_destroy);
 
 static void bts_exit_unlink(struct bts_call *call)
 {
+	/* Its last records are frozen: they will not come any more. */
+	if (!call->paused)
+		bts_disown();
 	bts_task_disown(current);
 }
 
