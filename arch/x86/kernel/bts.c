@@ -310,9 +310,11 @@ static void bts_nothing(struct bts_call *call)
 {
 }
 
+/* Frozen, nothing is lost, and the mark would stand before what is kept. */
 static void bts_lose(struct bts_call *call)
 {
-	bts_deliver_gap();
+	if (call->paused)
+		bts_deliver_gap();
 }
 
 /**
