@@ -53,7 +53,7 @@ const struct bts_source *bts_source __ro_after_init;
 unsigned int bts_users;
 
 /* The CPL filter of the source drops what it must not; do not rely on it. */
-static bool bts_cpl_skewed;
+bool bts_cpl_skewed;
 
 /* How often bts_unfreeze_all() was called. */
 static atomic_t bts_thaws;
@@ -100,6 +100,12 @@ static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
 		WRITE_ONCE(bts_cpl_skewed, true);
 }
 
+static void bts_put_gap(struct bts_context *ctx)
+{
+	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))
+		bts_ring_put_gap(&ctx->ring);
+}
+
 /* Is a CPU's context not just sitting the idle task out? */
 static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
@@ -139,10 +145,10 @@ void bts_deliver_gap(void)
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node)
-		bts_ring_put_gap(&ctx->ring);
+		bts_put_gap(ctx);
 	list_for_each_entry(ctx, &cpu->contexts, node) {
 		if (bts_awake(cpu, ctx))
-			bts_ring_put_gap(&ctx->ring);
+			bts_put_gap(ctx);
 	}
 }
 
@@ -262,7 +268,7 @@ void bts_disown(void)
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node)
-		bts_ring_put_gap(&ctx->ring);
+		bts_put_gap(ctx);
 	cpu->stale = true;
 }
 

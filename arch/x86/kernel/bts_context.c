@@ -145,11 +145,6 @@ static void bts_free(struct bts_context *ctx)
 	kfree(ctx);
 }
 
-static bool bts_exposes(u32 flags)
-{
-	return flags & (BTS_KERNEL | BTS_ENTRY);
-}
-
 static struct bts_context *bts_alloc(const struct bts_attr *attr)
 {
 	struct bts_context *ctx;
@@ -168,7 +163,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	INIT_LIST_HEAD(&ctx->node);
 	ctx->attr = *attr;
 	ctx->cpu = -1;
-	ctx->exposed = bts_exposes(attr->flags);
+	ctx->exposed = bts_records_kernel(attr->flags);
 	ctx->ns = get_pid_ns(attr->ns ?: task_active_pid_ns(current));
 	ctx->work = IRQ_WORK_INIT_HARD(bts_overflow);
 
@@ -403,7 +398,7 @@ static void bts_do_change(struct bts_call *call)
 	struct bts_context *ctx = call->ctx;
 
 	ctx->attr.flags = call->attr->flags;
-	ctx->exposed |= bts_exposes(call->attr->flags);
+	ctx->exposed |= bts_records_kernel(call->attr->flags);
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);
 	if (ctx->task)
@@ -430,6 +425,22 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 		return -EINVAL;
 
 	return bts_call(ctx, &call);
+}
+
+/**
+ * bts_records_kernel - is the kernel recorded for the sake of a trace?
+ * @flags: what the trace wants
+ *
+ * What its filter then drops has been in the buffers of the source.
+ *
+ * Return: false if the source can leave it out.
+ */
+bool bts_records_kernel(u32 flags)
+{
+	if (flags & (BTS_KERNEL | BTS_ENTRY))
+		return true;
+
+	return flags & BTS_USER && (!bts_source->filters || READ_ONCE(bts_cpl_skewed));
 }
 
 /**

@@ -11,7 +11,7 @@
  *    runs in between. Also where there is no APIC to deliver the PMI.
  *
  * The state says who may touch the positions and hand records up: ON, the NMI
- * handler; BUSY, the level that set it; OFF, nobody, as nothing is recorded.
+ * handler; BUSY or OFF, the level that set it, as nothing is recorded.
  * 'frozen' is set by anybody at any time. It stops recording at once, whatever
  * the state, and keeps what is there from being handed up: the level that
  * switches recording on looks at it afterwards.
@@ -30,6 +30,7 @@
 #include <asm/ds.h>
 #include <asm/intel_ds.h>
 #include <asm/nmi.h>
+#include <asm/ptrace.h>
 
 enum bts_ds_state {
 	BTS_DS_OFF,
@@ -358,17 +359,20 @@ static void bts_ds_scrub(void)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-static void bts_ds_pmi(struct bts_ds *d, unsigned long ip)
+static void bts_ds_pmi(struct bts_ds *d, const struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
 	bts_ds_drain(d);
-	/* More than fit in is cut off in bts_ds_program(). */
-	if (ip == d->pmi_ip)
+	/*
+	 * More than fit in is cut off in bts_ds_program(). User mode may come by
+	 * the same instruction again and again, but who is back there got on.
+	 */
+	if (!user_mode(regs) && regs->ip == d->pmi_ip)
 		d->patience = min(2 * d->patience, BTS_BUFFER_SIZE);
 	else
 		d->patience = BTS_DS_PATIENCE;
-	d->pmi_ip = ip;
+	d->pmi_ip = regs->ip;
 	if (!bts_ds_resume())
 		bts_deliver_gap();
 }
@@ -397,7 +401,7 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 	    !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen))) {
 		WRITE_ONCE(d->pmi_seen, true);
 		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
-			bts_ds_pmi(d, regs->ip);
+			bts_ds_pmi(d, regs);
 		else
 			ds_bts_write(0);
 	} else if (READ_ONCE(d->slack)) {
@@ -506,6 +510,7 @@ static int __init bts_ds_init(void)
 	match = x86_match_cpu(bts_ds_errata);
 	if (match)
 		bts_ds_source.errata = match->driver_data;
+	bts_ds_source.filters = boot_cpu_has(X86_FEATURE_DSCPL);
 	bts_register_source(&bts_ds_source);
 
 	return 0;

@@ -68,6 +68,7 @@ extern struct bts_task bts_nobody;
 
 extern const struct bts_source *bts_source;
 extern unsigned int bts_users;
+extern bool bts_cpl_skewed;
 
 void bts_disown(void);
 void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);

@@ -448,7 +448,7 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
 	u32 spoilt = oldest > first ? min_t(u64, oldest - first, n) : 0;
 
 	ring->overwritten += spoilt;
-	ring->tail = max(ring->tail, first + n);
+	ring->tail = clamp(first + n, ring->tail, ring->head);
 	bts_ring_settle(ring);
 
 	return spoilt;

@@ -128,7 +128,7 @@ void debugctl_cpu_init(void)
 	if (!debugctl_exists() || rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &val))
 		val = 0;
 
-	this_cpu_write(debugctl_copy, val & (DEBUGCTL_OWNED | DEBUGCTL_UNOWNED));
+	this_cpu_write(debugctl_copy, val);
 }
 
 /**

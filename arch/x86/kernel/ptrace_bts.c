@@ -255,26 +255,35 @@ static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
  * Making one
  */
 
+static u32 ptrace_bts_wants(u32 flags)
+{
+	u32 wants = 0;
+
+	if (flags & PTRACE_BTS_F_TRACE)
+		wants |= BTS_USER;
+	if (flags & PTRACE_BTS_F_KERNEL)
+		wants |= BTS_KERNEL;
+	if (flags & PTRACE_BTS_F_ENTRY)
+		wants |= BTS_ENTRY;
+	if (flags & PTRACE_BTS_F_SCHED)
+		wants |= BTS_SCHED;
+	if (flags & PTRACE_BTS_F_STOP_FULL)
+		wants |= BTS_STOP;
+
+	return wants;
+}
+
 /* What the layer below is to do for @config. */
 static struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 				       const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = {
+		.flags	= ptrace_bts_wants(config->flags),
 		.nr	= pb->nr,
 		.ns	= pb->ns,
 		.data	= pb,
 	};
 
-	if (config->flags & PTRACE_BTS_F_TRACE)
-		attr.flags |= BTS_USER;
-	if (config->flags & PTRACE_BTS_F_KERNEL)
-		attr.flags |= BTS_KERNEL;
-	if (config->flags & PTRACE_BTS_F_ENTRY)
-		attr.flags |= BTS_ENTRY;
-	if (config->flags & PTRACE_BTS_F_SCHED)
-		attr.flags |= BTS_SCHED;
-	if (config->flags & PTRACE_BTS_F_STOP_FULL)
-		attr.flags |= BTS_STOP;
 	if (config->flags & PTRACE_BTS_F_SIGNAL)
 		attr.overflow = ptrace_bts_overflow;
 
@@ -432,14 +441,16 @@ static int ptrace_bts_permitted_kernel(void)
 }
 
 /*
- * To record where user mode is left, the hardware has to write down all that the
+ * To record where user mode is left, hardware has to write down all that the
  * kernel does, into memory that is mapped, though not accessible, while user mode
- * runs. Where that is no protection it takes the right to see it anyway.
+ * runs; hardware without a filter always has to. Where such memory is no secret it
+ * takes the right to see it.
  */
 static bool ptrace_bts_exposes_kernel(u32 flags)
 {
 	return flags & PTRACE_BTS_F_KERNEL ||
-	       (flags & PTRACE_BTS_F_ENTRY && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN));
+	       (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
+		bts_records_kernel(ptrace_bts_wants(flags)));
 }
 
 /* The trace of @child that is current's. What is left of another tracer's goes. */

@@ -56,7 +56,8 @@ struct bts_raw {
  * @data:	for @overflow
  *
  * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are
- * there; whoever then stops the task on its way to user mode loses none.
+ * there; whoever then stops the task on its way to user mode loses none of its
+ * branches in user mode.
  */
 struct bts_attr {
 	u32	flags;
@@ -106,6 +107,7 @@ struct bts_want {
  * struct bts_source - where records come from
  * @id:		BTS_SOURCE_*
  * @errata:	BTS_ERRATUM_*
+ * @filters:	it can leave the kernel's branches, or user mode's, unrecorded
  * @get:	claim what it needs, in process context; fails with -EOPNOTSUPP where
  *		the machine has none, -EBUSY where somebody else has it
  * @put:	give that back
@@ -130,6 +132,7 @@ struct bts_want {
 struct bts_source {
 	u32	id;
 	u32	errata;
+	bool	filters;
 	int	(*get)(void);
 	void	(*put)(void);
 	bool	(*pause)(void);
@@ -156,6 +159,7 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr);
 int bts_destroy(struct bts_context *ctx);
 unsigned long bts_pages(u32 nr, u32 flags);
 bool bts_available(void);
+bool bts_records_kernel(u32 flags);
 int bts_status(struct bts_context *ctx, struct bts_status *status);
 int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n);
 int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec);

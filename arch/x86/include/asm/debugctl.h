@@ -30,7 +30,7 @@
 #define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
 
-/* Bits that the copy keeps as the firmware left them, besides the owned ones. */
+/* Nobody's: the copy keeps them, like any others, as the firmware left them. */
 #define DEBUGCTL_UNOWNED	(DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI | DEBUGCTLMSR_RTM_DEBUG)
 #define DEBUGCTL_OWNED		(DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_BTS | \
 				 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)

@@ -44,7 +44,7 @@ end_group() {
 	local pid=$1 i
 
 	kill -TERM -- "-$pid" 2>/dev/null || return 0
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 300; i++)); do
 		kill -0 -- "-$pid" 2>/dev/null || return 0
 		sleep 0.1
 	done
