@@ -19,6 +19,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/irq_work.h>
@@ -155,6 +156,31 @@ static DEFINE_IRQ_WORK(hw_branches_irq_work, hw_branches_thaw_irq);
 void hw_branches_thaw_soon(void)
 {
 	irq_work_queue(&hw_branches_irq_work);
+}
+
+static bool hw_branches_all_frozen(void)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (!arch_hw_branches_frozen(cpu))
+			return false;
+	}
+
+	return true;
+}
+
+/**
+ * hw_branches_settle - wait until all CPUs have stopped that were told to
+ *
+ * May sleep. Gives up on one that does not within 100 ms.
+ */
+void hw_branches_settle(void)
+{
+	int tries = 100;
+
+	while (!hw_branches_all_frozen() && tries--)
+		usleep_range(1000, 2000);
 }
 
 /**

@@ -30,5 +30,22 @@ void hw_branches_crash_over(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);
 void hw_branches_thaw_soon(void);
+void hw_branches_settle(void);
+
+/* How many branches are on the stack at a time. */
+#define HW_BRANCHES_CHUNK	8
+
+/**
+ * struct hw_branches_top - the newest branch that is worth printing
+ * @from:	an exception at or right before this address; 0 for any, or an interrupt
+ * @to:		or, if not 0, a branch to this one
+ */
+struct hw_branches_top {
+	unsigned long	from;
+	unsigned long	to;
+};
+
+int hw_branches_since(int cpu, struct hw_branches_top top);
+void hw_branches_dump(int cpu, int since);
 
 #endif /* _TRACE_HW_BRANCHES_H */

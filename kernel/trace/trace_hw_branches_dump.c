@@ -24,23 +24,17 @@
 
 #include "trace_hw_branches.h"
 
-/* How many branches are on the stack at a time. */
-#define HW_BRANCHES_CHUNK	8
+/* No instruction is longer. */
+#define HW_BRANCHES_INSTRUCTION	16
 
 /* How far back the one that was the fault is looked for. */
-#define HW_BRANCHES_FAR		1000
+#define HW_BRANCHES_FAR		2000
 
 /* The thaw count when the last crash was printed. */
 static unsigned long hw_branches_printed = -1UL;
 
 static DEFINE_RATELIMIT_STATE(hw_branches_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
 			      DEFAULT_RATELIMIT_BURST);
-
-/* What the newest branch that is worth printing looks like. */
-struct hw_branches_top {
-	unsigned long	from;	/* an exception there; 0 for any, or an interrupt */
-	unsigned long	to;	/* or a call of this */
-};
 
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
 {
@@ -50,15 +44,24 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 	if (!arch_hw_branches_is_entry(branch->to))
 		return false;
 
-	return top.from ? branch->from == top.from : !arch_hw_branches_is_entry(branch->from);
+	if (!top.from)
+		return !arch_hw_branches_is_entry(branch->from);
+
+	/* A trap reports the next instruction, the branch may be from its own. */
+	return top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
 }
 
-/*
+/**
+ * hw_branches_since - find the newest branch that is worth printing
+ * @cpu: of which CPU, frozen or held
+ * @top: what that looks like
+ *
  * From a fault to the freeze some branches are made, and some on the way to it
- * in the NMI handlers of the other CPUs. How many are newer than @top? -1 if it
- * is not there.
+ * in the NMI handlers of the other CPUs.
+ *
+ * Return: how many are newer; -1 if it is not there.
  */
-static int hw_branches_since(int cpu, struct hw_branches_top top)
+int hw_branches_since(int cpu, struct hw_branches_top top)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
 	u32 at = 0, i, n;
@@ -132,11 +135,22 @@ static bool hw_branches_print_again(void)
 	return xchg(&hw_branches_printed, thawed) != thawed;
 }
 
+/**
+ * hw_branches_dump - print the last branches of all CPUs that stopped
+ * @cpu: this one's first
+ * @since: but not its newest, so many
+ */
+void hw_branches_dump(int cpu, int since)
+{
+	hw_branches_print_cpu(hw_branches_log, cpu, since);
+	hw_branches_print_others(hw_branches_log, cpu);
+}
+
 /*
  * The last words
  */
 
-static void hw_branches_print_oops(const struct pt_regs *regs)
+static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
 	int cpu = smp_processor_id(), since;
@@ -145,8 +159,8 @@ static void hw_branches_print_oops(const struct pt_regs *regs)
 		return;
 
 	since = hw_branches_since(cpu, fault);
-	if (since < 0 && hw_branches_crashing(cpu) > 1) {
-		/* It crashed again, and what was recorded is from the first time. */
+	if (since < 0 && (hw_branches_crashing(cpu) > 1 || user_mode(regs))) {
+		/* It crashed again, and the first time was recorded; or in user mode. */
 		fault.from = 0;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
@@ -177,10 +191,8 @@ static int hw_branches_panic(struct notifier_block *self, unsigned long event, v
 	const struct hw_branches_top call = { .to = (unsigned long)panic };
 	int cpu = smp_processor_id();
 
-	if (hw_branches_crashing(cpu) && hw_branches_print_again()) {
-		hw_branches_print_cpu(hw_branches_log, cpu, hw_branches_since(cpu, call));
-		hw_branches_print_others(hw_branches_log, cpu);
-	}
+	if (hw_branches_crashing(cpu) && hw_branches_print_again())
+		hw_branches_dump(cpu, hw_branches_since(cpu, call));
 
 	return NOTIFY_DONE;
 }
@@ -212,8 +224,7 @@ static void hw_branches_sysrq(u8 key)
 	cpu = get_cpu();
 	arch_hw_branches_freeze();
 	put_cpu();
-	hw_branches_print_cpu(hw_branches_log, cpu, 0);
-	hw_branches_print_others(hw_branches_log, cpu);
+	hw_branches_dump(cpu, 0);
 	hw_branches_thaw_soon();
 }
 

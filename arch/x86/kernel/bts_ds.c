@@ -298,15 +298,25 @@ static void bts_ds_freeze_others(void)
 {
 #ifdef CONFIG_SMP
 	unsigned int cpu, self = raw_smp_processor_id();
+	u32 target = 0;
 
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
+
+	/* In an NMI: whoever was interrupted may be about to send an IPI. */
+	if (in_nmi() && !x2apic_enabled())
+		target = apic_read(APIC_ICR2);
 
 	for_each_online_cpu(cpu) {
 		if (cpu == self)
 			continue;
 		WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
 		__apic_send_IPI(cpu, NMI_VECTOR);
+	}
+
+	if (in_nmi() && !x2apic_enabled()) {
+		apic_wait_icr_idle();
+		apic_write(APIC_ICR2, target);
 	}
 #endif
 }

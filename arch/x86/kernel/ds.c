@@ -34,6 +34,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
+#include <linux/vmcore_info.h>
 
 #include <asm/cpu_entry_area.h>
 #include <asm/debugctl.h>
@@ -473,6 +474,23 @@ void notrace ds_resume(void)
 	if (ds_has(DS_BTS) || ds_has(DS_PEBS))
 		wrmsrl(MSR_IA32_DS_AREA, ds_area());
 }
+
+#ifdef CONFIG_VMCORE_INFO
+/**
+ * ds_save_vmcoreinfo - tell in a crash dump where the stores and buffers are
+ */
+void ds_save_vmcoreinfo(void)
+{
+#ifdef CONFIG_SMP
+	VMCOREINFO_SYMBOL(__per_cpu_offset);
+#endif
+	VMCOREINFO_NUMBER(nr_cpu_ids);
+	VMCOREINFO_SYMBOL(cpu_debug_store);
+	VMCOREINFO_SYMBOL(ds_cpu);
+	VMCOREINFO_OFFSET(ds_cpu, pages);
+	vmcoreinfo_append_str("NUMBER(ds_field)=%u\n", ds_layout.field);
+}
+#endif
 
 static int ds_cpu_starting(unsigned int cpu)
 {

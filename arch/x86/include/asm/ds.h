@@ -63,6 +63,7 @@ void ds_unclaim_bts(void);
 bool ds_bts_claimed(void);
 
 void ds_resume(void);
+void ds_save_vmcoreinfo(void);
 
 void cpu_emergency_stop_bts(void);
 
@@ -118,6 +119,7 @@ static inline int ds_claim_bts(void) { return -EOPNOTSUPP; }
 static inline void ds_unclaim_bts(void) { }
 static inline bool ds_bts_claimed(void) { return false; }
 static inline void ds_resume(void) { }
+static inline void ds_save_vmcoreinfo(void) { }
 static inline void cpu_emergency_stop_bts(void) { }
 
 #endif /* CONFIG_CPU_SUP_INTEL */

@@ -4,12 +4,14 @@
  * that keeps another CPU busy. The second kernel and its initramfs are disks.
  * Run it where a store without a buffer ends the emulator.
  *
- * jump kexec|crash aux|period1|claim
+ * jump kexec|crash aux|period1|claim|recorder
  * jump arrived		what the second kernel runs
+ * jump read		the same, and who reads the dump of the first one
  */
 #include <sys/reboot.h>
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <dirent.h>
 
@@ -20,6 +22,7 @@
 /* SCSI addresses: which of them becomes sda is up to who is probed first. */
 #define KERNEL_DISK	"0:0:0:0"
 #define INITRD_DISK	"0:0:1:0"
+#define RECORDER	"/sys/kernel/tracing/hw_branches/enable"
 #define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1"
 
 static int open_disk(const char *address)
@@ -65,13 +68,13 @@ static int copy_of(const char *disk, const char *path)
 	return in;
 }
 
-static void load_kernel(unsigned long flags)
+static void load_kernel(unsigned long flags, const char *cmdline)
 {
-	static const char cmdline[] = COMMAND_LINE " -- jump arrived";
 	int kernel = copy_of(KERNEL_DISK, "/tmp/kernel");
 	int initrd = copy_of(INITRD_DISK, "/tmp/initrd");
 
-	if (syscall(SYS_kexec_file_load, kernel, initrd, sizeof(cmdline), cmdline, flags))
+	if (syscall(SYS_kexec_file_load, kernel, initrd, strlen(cmdline) + 1, cmdline,
+		    flags))
 		give_up("kexec_file_load");
 	close(kernel);
 	close(initrd);
@@ -85,6 +88,8 @@ static int start_bts(const char *how)
 
 	if (!strcmp(how, "claim"))
 		return try_text(CLAIM_KNOB, "2");
+	if (!strcmp(how, "recorder"))
+		return try_text(RECORDER, "1");
 	err = trace_open(&other, kind, start_spinner(get_nprocs() - 1), -1);
 	return err ? err : trace_open(&own, kind, 0, -1);
 }
@@ -95,7 +100,8 @@ static int jump(bool crash, const char *how)
 	int err;
 
 	pin_to(0);
-	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0);
+	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, strcmp(how, "recorder") ?
+		    COMMAND_LINE " -- jump arrived" : COMMAND_LINE " -- jump read");
 	err = start_bts(how);
 	if (err || !(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS)) {
 		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
@@ -115,7 +121,6 @@ static int arrived(void)
 	long long records = bts_figure(-1, "records");
 	int i;
 
-	plan(4);
 	ok(records > 0, "BTS had been recording");
 	ok(!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS), "BTS is off");
 	for (i = 0; i < 1000; i++)
@@ -125,13 +130,55 @@ static int arrived(void)
 	return finish();
 }
 
+/* Names are those of this kernel, which is the same one at the same place. */
+static FILE *start_reader(void)
+{
+	int ends[2];
+
+	if (pipe(ends))
+		give_up("pipe");
+	if (!fork()) {
+		dup2(ends[1], 1);
+		execlp("hw-branches", "hw-branches", "-n", "100", "-m", "/proc/kallsyms",
+		       "/proc/vmcore", NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	return fdopen(ends[0], "r");
+}
+
+static int read_dump(void)
+{
+	FILE *out = start_reader();
+	bool first = false, others = false, called = false;
+	int nr = 0, cpu = -1, status;
+	char line[512];
+
+	while (fgets(line, sizeof(line), out)) {
+		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1) {
+			first |= !cpu;
+			others |= cpu > 0;
+			continue;
+		}
+		nr++;
+		called |= !cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31);
+	}
+	wait(&status);
+	ok(!status, "the dump is read");
+	ok(first && others && nr == 200, "100 branches of each CPU, %d", nr);
+	ok(called, "and who called panic()");
+	return arrived();
+}
+
 int main(int argc, char *argv[])
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && !strcmp(argv[1], "read"))
+		return read_dump();
 	if (argc == 2 && !strcmp(argv[1], "arrived"))
 		return arrived();
 	if (argc == 3 && (!strcmp(argv[1], "kexec") || !strcmp(argv[1], "crash")))
 		return jump(!strcmp(argv[1], "crash"), argv[2]);
-	fprintf(stderr, "usage: %s kexec|crash aux|period1|claim\n", argv[0]);
+	fprintf(stderr, "usage: %s kexec|crash aux|period1|claim|recorder\n", argv[0]);
 	return 2;
 }

@@ -4,6 +4,8 @@
 
 # shellcheck source=../vm/lab.sh
 . "$B/vm/lab.sh"
+# shellcheck source=ds.sh
+. "$B/groups/ds.sh"
 
 # flight CASE KEY=VALUE... -- PROG [ARG...]
 flight() {
@@ -39,17 +41,17 @@ crashing() {
 	flight "$case" tools="$LAB" expect=splat "${keys[@]}" -- crash "$LAB" "${@:2}"
 }
 
-# fatal KIND FUNCTION KEY=VALUE...: the trace is on the console, the crashing
-# CPU's first, FUNCTION among its 32 and on top if that is where the fault was.
+# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
+# crashing CPU's first, FUNCTION on top of its 32.
 fatal() {
-	local kind=$1 wrong
+	local case=$1 wrong
 
-	crashing "$kind" "${@:3}" -- die "$kind"
-	wrong=$(awk -v function_name="$2" -v kind="$kind" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
+	crashing "$case" smp="$4" "${@:5}" -- die "$2"
+	wrong=$(awk -v function_name="$3" -v cpus="$4" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
 	if [ -z "$wrong" ]; then
-		pass "$kind.trace"
+		pass "$case.trace"
 	else
-		fail "$kind.trace" "$wrong (see $CASE_DIR/console)"
+		fail "$case.trace" "$wrong (see $CASE_DIR/console)"
 	fi
 }
 
@@ -59,14 +61,28 @@ ring0_crashes() {
 	crashing meet smp=2 -- meet 1
 	crashing recursive smp=2 -- recursive 1
 	flight sysrq smp=2 tools="$LAB" -- crash "$LAB" sysrq 1
-	fatal irq bts_crash_fault smp=2
-	fatal nmi bts_crash_fault smp=2 pti=off
-	fatal double bts_crash_double_fault smp=2
-	fatal panic bts_crash_panic smp=2
+	fatal irq irq bts_crash_fault 2
+	fatal nmi nmi bts_crash_fault 2 pti=off
+	fatal double double bts_crash_double_fault 1
+	fatal panic panic bts_crash_panic 4
+}
+
+ring0_marks() {
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	flight marks smp=2 tools="$LAB" -- marks "$LAB" all
+	flight warn smp=2 tools="$LAB" expect=splat -- marks "$LAB" warn
+	flight watch smp=2 tools="$LAB" -- watch "$LAB"
+}
+
+# The buffers in the dump, and no store after the jump.
+ring0_kdump() {
+	jump_boot patched "$CONFIG" kdump -- jump crash recorder
 }
 
 group_ring0() {
 	ring0_files
 	scrubbed scrub
 	ring0_crashes
+	ring0_marks
+	ring0_kdump
 }

@@ -129,6 +129,40 @@ void load(const char *module, const char *options)
 	close(fd);
 }
 
+static int kmsg = -1;
+
+void open_log(void)
+{
+	kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (kmsg < 0)
+		give_up("/dev/kmsg");
+}
+
+bool read_log(char *line, size_t size)
+{
+	static char record[8192];
+	ssize_t n;
+	char *text;
+
+	do {
+		n = read(kmsg, record, sizeof(record) - 1);
+	} while (n < 0 && errno == EPIPE);
+	if (n <= 0)
+		return false;
+	record[n] = '\0';
+	text = strchr(record, ';') + 1;
+	snprintf(line, size, "%.*s", (int)strcspn(text, "\n"), text);
+	return true;
+}
+
+void skip_log(void)
+{
+	char line[1024];
+
+	while (read_log(line, sizeof(line)))
+		;
+}
+
 bool next_line(const char **text, struct line *line)
 {
 	char to[128], from[128], more[64];

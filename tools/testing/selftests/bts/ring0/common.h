@@ -35,6 +35,11 @@ bool recording(int cpu);
 long long figure(const char *name);
 void load(const char *module, const char *options);
 
+/* The kernel's log: messages without their heads, false where there is no more */
+void open_log(void);
+bool read_log(char *line, size_t size);
+void skip_log(void);
+
 /* One line of the trace: "CPU  TO <- FROM". */
 struct line {
 	int cpu;

@@ -26,41 +26,6 @@ struct dump {
 	bool bad;		/* a message that has no business there */
 };
 
-static int kmsg = -1;
-
-static void open_log(void)
-{
-	kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (kmsg < 0)
-		give_up("/dev/kmsg");
-}
-
-/* The next message, without its head; false if there is none. */
-static bool read_log(char *line, size_t size)
-{
-	static char record[8192];
-	ssize_t n;
-	char *text;
-
-	do {
-		n = read(kmsg, record, sizeof(record) - 1);
-	} while (n < 0 && errno == EPIPE);
-	if (n <= 0)
-		return false;
-	record[n] = '\0';
-	text = strchr(record, ';');
-	snprintf(line, size, "%.*s", (int)strcspn(text + 1, "\n"), text + 1);
-	return true;
-}
-
-static void skip_log(void)
-{
-	char line[1024];
-
-	while (read_log(line, sizeof(line)))
-		;
-}
-
 static bool is_bad(const char *line)
 {
 	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
@@ -130,7 +95,7 @@ static bool good(const struct dump *d, int cpu, int traces)
 {
 	bool all = d->first == cpu && d->nr == NR && !d->fault && d->work >= 5 &&
 		   d->traces == traces && d->others <= NR * (traces - 1) &&
-		   d->others && !d->running && !d->bad;
+		   (d->others || cpus() == 1) && !d->running && !d->bad;
 
 	if (!all)
 		printf("# CPU %d first of %d: %d, fault at %d, %d before; others %d, %d running\n",
@@ -173,7 +138,8 @@ static void test_task(const char *kind, int times)
 	ok(survived == times, "%s: %d oopses", kind, times);
 	ok(found == times, "%s: each with its trace, the fault on top", kind);
 	ok(on == times, "%s: recording went on", kind);
-	printf("# from the fault to the freeze: %d branches at most\n", since);
+	/* how many branches from the fault to the freeze, at most */
+	printf("# measure %d\n", since);
 	ok(since > 0 && since < 300, "%s: soon frozen", kind);
 }
 
@@ -237,7 +203,8 @@ static void test_recursive(void)
 	skip_log();
 	ok(crash_once("recursive", 0), "recursive: survived");
 	d = read_dump();
-	ok(d.first == 0 && !d.fault && d.nr == NR && d.traces >= cpus(), "recursive: the first fault");
+	ok(d.first == 0 && !d.fault && d.nr == NR && d.traces >= cpus(),
+	   "recursive: the first fault");
 	ok(goes_on(), "recursive: recording went on");
 }
 

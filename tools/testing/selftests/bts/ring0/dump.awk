@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What is wrong with the traces on the console of a guest that died: a line, or
-# nothing. Set function_name to where it crashed, kind to how.
+# nothing. Set function_name to where it crashed, cpus to how many there are.
 
 {
 	sub(/\r$/, "")
@@ -21,6 +21,8 @@ traces && /^ .* <- / {
 		found = printed[traces]
 }
 END {
+	for (i = 2; i <= traces; i++)
+		short += printed[i] != 32
 	if (!traces)
 		print "no trace"
 	else if (cpu != 0)
@@ -31,6 +33,6 @@ END {
 		print function_name " is not among the last 32"
 	else if (found > 1)
 		print function_name " is number " found ", not on top"
-	else if (traces != 2 || printed[2] != 32 || running)
-		print traces " traces, " printed[2] + 0 " branches of the other CPU, " running + 0 " did not stop"
+	else if (traces != cpus || short || running)
+		print traces " traces, " short + 0 " of them too short, " running + 0 " did not stop"
 }

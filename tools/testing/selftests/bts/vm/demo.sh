@@ -9,5 +9,6 @@ cmd_demo() {
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
 	boot demo kernel=patched config=base pti=on -- demo >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
+	demo_oops
 	[ "$FAILED" -eq 0 ]
 }

@@ -37,8 +37,11 @@ figure() {
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
 	# What only the kernel can ask for is asked through a module.
-	if [ "${options[0]}" = lab ]; then
-		need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	case ${options[0]} in
+	lab) need_lab "$B/layer/lab" bts_lab patched "$CONFIG" ;;
+	crash) need_lab "$B/ring0/lab" bts_crash patched "$CONFIG" ;;
+	esac
+	if [[ ${options[0]} != *=* ]]; then
 		options[0]="tools=$LAB"
 		program=("${program[0]}" "$LAB" "${program[@]:1}")
 	fi

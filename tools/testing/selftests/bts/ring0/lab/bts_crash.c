@@ -17,11 +17,25 @@
 
 #include <asm/apic.h>
 
+#define CREATE_TRACE_POINTS
+#include "bts_crash_trace.h"
+
 /* Nothing is mapped at either of these. */
 #define BAD_ADDRESS	0xb75ul
 #define BAD_STACK	0xffffe90000001000ul
 
-static bool again, nmi_wanted;
+static bool again;
+
+/* What the next NMI does. */
+static void (*nmi_wanted)(void);
+
+/* To be watched: a global, and an object of the slab. */
+int bts_crash_global;
+static int *bts_crash_object;
+static ulong object;
+module_param(object, ulong, 0400);
+
+static int marks;
 static atomic_t at_meeting;
 
 static noinline void bts_crash_fault(void)
@@ -62,10 +76,12 @@ static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
 static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	if (!READ_ONCE(nmi_wanted))
+	void (*wanted)(void) = READ_ONCE(nmi_wanted);
+
+	if (!wanted)
 		return NMI_DONE;
-	WRITE_ONCE(nmi_wanted, false);
-	bts_crash_path();
+	WRITE_ONCE(nmi_wanted, NULL);
+	wanted();
 	return NMI_HANDLED;
 }
 
@@ -85,14 +101,19 @@ static void do_irq(void)
 	irq_work_queue(&irq_crash);
 }
 
-static void do_nmi(void)
+static void send_nmi(void (*wanted)(void))
 {
 	unsigned long flags;
 
-	WRITE_ONCE(nmi_wanted, true);
+	WRITE_ONCE(nmi_wanted, wanted);
 	local_irq_save(flags);
 	apic->send_IPI(smp_processor_id(), NMI_VECTOR);
 	local_irq_restore(flags);
+}
+
+static void do_nmi(void)
+{
+	send_nmi(bts_crash_path);
 }
 
 static void do_double_fault(void)
@@ -140,6 +161,46 @@ static noinline void bts_crash_warn(void)
 	WARN(1, "as asked for by a test");
 }
 
+static noinline void bts_crash_mark(void)
+{
+	bts_crash_work(5);
+	trace_bts_crash_mark(++marks);
+}
+
+static void do_nmi_mark(void)
+{
+	send_nmi(bts_crash_mark);
+}
+
+static void do_storm(void)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		bts_crash_mark();
+}
+
+static noinline void bts_crash_write(int *at)
+{
+	bts_crash_work(5);
+	WRITE_ONCE(*at, 1);
+}
+
+static void do_write(void)
+{
+	bts_crash_write(&bts_crash_global);
+}
+
+static void do_write_object(void)
+{
+	bts_crash_write(bts_crash_object);
+}
+
+static void do_read(void)
+{
+	READ_ONCE(bts_crash_global);
+}
+
 static const struct {
 	const char *word;
 	void (*crash)(void);
@@ -152,6 +213,12 @@ static const struct {
 	{ "console", do_console },
 	{ "unlock", do_unlock },
 	{ "meet", do_meet },
+	{ "mark", bts_crash_mark },
+	{ "nmimark", do_nmi_mark },
+	{ "storm", do_storm },
+	{ "write", do_write },
+	{ "writeobject", do_write_object },
+	{ "read", do_read },
 	{ "panic", bts_crash_panic },
 	{ "warn", bts_crash_warn },
 };
@@ -189,6 +256,11 @@ static int __init crash_init(void)
 {
 	int err;
 
+	bts_crash_object = kzalloc(256, GFP_KERNEL);
+	if (!bts_crash_object)
+		return -ENOMEM;
+	object = (ulong)bts_crash_object;
+
 	err = register_nmi_handler(NMI_LOCAL, crash_in_nmi, 0, "bts_crash");
 	if (err)
 		return err;
@@ -201,6 +273,7 @@ static void __exit crash_exit(void)
 	misc_deregister(&crash_device);
 	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "bts_crash");
+	kfree(bts_crash_object);
 }
 
 module_init(crash_init);

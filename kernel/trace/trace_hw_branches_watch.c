@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who wrote this, and how did we get there: hw_branches/watch
+ *
+ *   echo 'SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
+ *   echo > watch
+ *
+ * A hardware breakpoint on kernel memory freezes the branch flight recorder, and
+ * has the last branches printed to the log, from the access on. The recorder goes
+ * on after that, or not with 'freeze'.
+ */
+#define pr_fmt(fmt) "hw_branches: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/cpuhotplug.h>
+#include <linux/ctype.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/init.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
+#include <linux/kstrtox.h>
+#include <linux/log2.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/ratelimit.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+
+#include "trace.h"
+#include "trace_hw_branches.h"
+
+/**
+ * struct hw_branches_watch - what is watched
+ * @attr:	the breakpoint
+ * @events:	one on each CPU
+ * @freeze:	stay frozen when it was hit
+ * @text:	as root has put it
+ */
+struct hw_branches_watch {
+	struct perf_event_attr	attr;
+	struct perf_event * __percpu *events;
+	bool			freeze;
+	char			text[KSYM_NAME_LEN];
+};
+
+static DEFINE_MUTEX(hw_branches_watch_mutex);
+static struct hw_branches_watch *hw_branches_watching;
+
+/* What the handler needs of it. */
+static bool hw_branches_hit_freezes;
+
+/* The hit that is being printed. */
+static atomic_t hw_branches_hit_taken;
+static int hw_branches_hit_cpu;
+static unsigned long hw_branches_hit_ip;
+
+static DEFINE_RATELIMIT_STATE(hw_branches_watch_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
+			      DEFAULT_RATELIMIT_BURST);
+
+/*
+ * Hit
+ */
+
+static void hw_branches_hit_work(struct work_struct *work)
+{
+	struct hw_branches_top top = { .from = hw_branches_hit_ip };
+	int cpu = hw_branches_hit_cpu;
+
+	hw_branches_settle();
+	pr_info("watch hit on CPU %d, by the instruction before %pS\n", cpu, (void *)top.from);
+	hw_branches_dump(cpu, hw_branches_since(cpu, top));
+	atomic_set_release(&hw_branches_hit_taken, 0);
+	hw_branches_thaw_soon();
+}
+
+static DECLARE_WORK(hw_branches_hit, hw_branches_hit_work);
+
+static void hw_branches_hit_irq(struct irq_work *work)
+{
+	schedule_work(&hw_branches_hit);
+}
+
+static DEFINE_IRQ_WORK(hw_branches_hit_irq_work, hw_branches_hit_irq);
+
+/* Like in an NMI: somebody else does the printing. */
+static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
+				    struct pt_regs *regs)
+{
+	int cpu = smp_processor_id();
+
+	if (!READ_ONCE(hw_branches_on) || arch_hw_branches_frozen(cpu))
+		return;
+	if (atomic_cmpxchg_acquire(&hw_branches_hit_taken, 0, 1))
+		return;
+	if (!__ratelimit(&hw_branches_watch_ratelimit)) {
+		atomic_set_release(&hw_branches_hit_taken, 0);
+		return;
+	}
+
+	if (READ_ONCE(hw_branches_hit_freezes))
+		hw_branches_keep();
+	else
+		arch_hw_branches_freeze();
+	hw_branches_hit_cpu = cpu;
+	hw_branches_hit_ip = instruction_pointer(regs);
+	irq_work_queue(&hw_branches_hit_irq_work);
+}
+
+/*
+ * Armed
+ */
+
+static int hw_branches_arm(struct hw_branches_watch *watch)
+{
+	struct perf_event * __percpu *events;
+
+	events = register_wide_hw_breakpoint(&watch->attr, hw_branches_hit_handler, NULL);
+	if (IS_ERR((void __force *)events))
+		return PTR_ERR((void __force *)events);
+	watch->events = events;
+
+	return 0;
+}
+
+static void hw_branches_end_watch(void)
+{
+	lockdep_assert_held(&hw_branches_watch_mutex);
+
+	if (!hw_branches_watching)
+		return;
+
+	if (hw_branches_watching->events)
+		unregister_wide_hw_breakpoint(hw_branches_watching->events);
+	kfree(hw_branches_watching);
+	hw_branches_watching = NULL;
+}
+
+/* Breakpoints are set up on the CPUs that are there at that time. */
+static void hw_branches_rearm_work(struct work_struct *work)
+{
+	struct hw_branches_watch *watch;
+
+	guard(mutex)(&hw_branches_watch_mutex);
+
+	watch = hw_branches_watching;
+	if (!watch || !watch->events)
+		return;
+
+	unregister_wide_hw_breakpoint(watch->events);
+	watch->events = NULL;
+	if (hw_branches_arm(watch))
+		pr_warn("%s is not watched any more: no breakpoint left on a new CPU\n",
+			watch->text);
+}
+
+static DECLARE_WORK(hw_branches_rearm, hw_branches_rearm_work);
+
+static int hw_branches_cpu_online(unsigned int cpu)
+{
+	schedule_work(&hw_branches_rearm);
+
+	return 0;
+}
+
+/*
+ * The file
+ */
+
+static int hw_branches_parse_place(struct perf_event_attr *attr, char *place)
+{
+	unsigned long address, offset = 0;
+	char *plus = strchr(place, '+');
+	int err;
+
+	if (isdigit(*place)) {
+		err = kstrtoul(place, 0, &address);
+	} else {
+		if (plus)
+			*plus++ = '\0';
+		err = plus ? kstrtoul(plus, 0, &offset) : 0;
+		address = kallsyms_lookup_name(place);
+		if (!err && !address)
+			err = -ENOENT;
+	}
+	if (err)
+		return err;
+
+	attr->bp_addr = address + offset;
+	/* Of user space, there is one for each process. */
+	return attr->bp_addr < TASK_SIZE_MAX ? -EFAULT : 0;
+}
+
+static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *how)
+{
+	unsigned int len;
+
+	if (!strcmp(how, "w")) {
+		watch->attr.bp_type = HW_BREAKPOINT_W;
+	} else if (!strcmp(how, "rw")) {
+		watch->attr.bp_type = HW_BREAKPOINT_RW;
+	} else if (!strcmp(how, "freeze")) {
+		watch->freeze = true;
+	} else {
+		if (kstrtouint(how, 10, &len) || len > sizeof(u64) || !is_power_of_2(len))
+			return -EINVAL;
+		watch->attr.bp_len = len;
+	}
+
+	return 0;
+}
+
+/* Tears @text to pieces. */
+static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
+{
+	char *how;
+	int err;
+
+	hw_breakpoint_init(&watch->attr);
+	watch->attr.bp_type = HW_BREAKPOINT_W;
+	watch->attr.bp_len = sizeof(long);
+
+	err = hw_branches_parse_place(&watch->attr, strsep(&text, ":"));
+	while (!err && (how = strsep(&text, ":")))
+		err = hw_branches_parse_how(watch, how);
+
+	return err;
+}
+
+static int hw_branches_set_watch(char *text)
+{
+	struct hw_branches_watch *watch __free(kfree) = NULL;
+	int err;
+
+	watch = kzalloc(sizeof(*watch), GFP_KERNEL);
+	if (!watch)
+		return -ENOMEM;
+
+	strscpy(watch->text, text);
+	err = hw_branches_parse_watch(watch, text);
+	if (err)
+		return err;
+
+	guard(mutex)(&hw_branches_watch_mutex);
+	/* Refused, it leaves the former in force. */
+	err = hw_branches_arm(watch);
+	if (err)
+		return err;
+	hw_branches_end_watch();
+	WRITE_ONCE(hw_branches_hit_freezes, watch->freeze);
+	hw_branches_watching = no_free_ptr(watch);
+
+	return 0;
+}
+
+static ssize_t hw_branches_watch_write(struct file *file, const char __user *buf, size_t size,
+				       loff_t *pos)
+{
+	char *all __free(kfree) = NULL, *text;
+	int err = 0;
+
+	if (size >= KSYM_NAME_LEN)
+		return -E2BIG;
+	all = memdup_user_nul(buf, size);
+	if (IS_ERR(all))
+		return PTR_ERR(all);
+
+	text = strim(all);
+	if (*text) {
+		err = hw_branches_set_watch(text);
+	} else {
+		guard(mutex)(&hw_branches_watch_mutex);
+		hw_branches_end_watch();
+	}
+
+	return err ?: size;
+}
+
+static int hw_branches_watch_show(struct seq_file *m, void *v)
+{
+	guard(mutex)(&hw_branches_watch_mutex);
+	seq_printf(m, "%s\n", hw_branches_watching ? hw_branches_watching->text : "");
+
+	return 0;
+}
+
+static int hw_branches_watch_open(struct inode *inode, struct file *file)
+{
+	return tracing_check_open_get_tr(NULL) ?:
+	       single_open(file, hw_branches_watch_show, NULL);
+}
+
+static const struct file_operations hw_branches_watch_fops = {
+	.open		= hw_branches_watch_open,
+	.read		= seq_read,
+	.write		= hw_branches_watch_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+static int __init hw_branches_watch_init(void)
+{
+	int ret;
+
+	if (!hw_branches_dir)
+		return 0;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "trace/hw_branches:online",
+					hw_branches_cpu_online, NULL);
+	if (ret < 0)
+		return ret;
+	trace_create_file("watch", TRACE_MODE_WRITE, hw_branches_dir, NULL,
+			  &hw_branches_watch_fops);
+
+	return 0;
+}
+late_initcall(hw_branches_watch_init);

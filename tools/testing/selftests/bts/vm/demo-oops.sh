@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The second part of vmtest.sh demo: a crash of the kernel.
+
+# The lines of a console that show it: the fault, where, and the way there.
+show_oops() {
+	tr -d '\r' <"$1" | sed 's/^\[[ 0-9.]*\] //' | awk '
+	/^BUG:|^RIP:/ && !traces {
+		print "  " $0
+	}
+	/^Last branches of CPU/ {
+		traces++
+	}
+	traces == 1 && (/^Last branches/ || / <- /) && n++ < 20 {
+		print "  " $0
+	}'
+}
+
+demo_oops() {
+	echo
+	echo "In a module of the kernel. Registers and stack are known; and how it got there:"
+	need_lab "$B/ring0/lab" bts_crash patched base
+	boot demo-oops kernel=patched config=base pti=on tools="$LAB" expect=splat -- \
+		crash "$LAB" task 1 >&2
+	show_oops "$CASE_DIR/console"
+}
