@@ -112,11 +112,17 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 		bt_space_add_code(t->process->space, addr, bytes, len);
 }
 
-/* Where did the kernel return to, and from what? */
+/*
+ * Where did the kernel return to, and from what? To the same place once more,
+ * without a branch: before the program executed anything it was interrupted.
+ */
 static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
 {
+	bool again = b->thread->left_to == b->to->addr;
+
+	b->thread->left_to = b->to->addr;
 	bt_space_insn(space, b->to);
-	return b->to->follows_syscall ? BT_SYSCALL : BT_INTERRUPT;
+	return b->to->follows_syscall && !again ? BT_SYSCALL : BT_INTERRUPT;
 }
 
 static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
@@ -177,6 +183,7 @@ static void resolve(struct bt_branch *b)
 		break;
 	default:
 		resolve_branch(space, b);
+		b->thread->left_to = 0;
 	}
 }
 
@@ -273,6 +280,7 @@ static void show_last(struct bt_session *s, struct bt_thread *t)
 		first--;
 		found += understand(s, t, &t->pending[first], &b) && is_branch(b.rec);
 	}
+	t->left_to = 0;
 	if (t->nr_pending)
 		show(s, t, t->pending + first, t->nr_pending - first);
 	t->nr_pending = 0;
@@ -304,6 +312,8 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 	}
 	/* What led here cannot be told from what is mapped now. */
 	t->nr_pending = 0;
+	free(t->note);
+	t->note = NULL;
 	set_comm(t, comm);
 	/* Its other threads are dead, but that may not have been told yet. */
 	t->process->tgid = 0;
@@ -322,8 +332,23 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 		return;
 	if (s->record)
 		bt_write_note(s->record, tid, what);
-	if (s->out->note && !s->last)
+	if (s->last) {
+		free(t->note);
+		t->note = bt_copy(what);
+	} else if (s->out->note) {
 		s->out->note(s, t, what);
+	}
+}
+
+/* What was said last explains the end, maybe: the signal that brought it. */
+static void show_note(struct bt_session *s, struct bt_thread *t, const char *how)
+{
+	if (s->out->note && t->note)
+		s->out->note(s, t, t->note);
+	if (s->out->note && how)
+		s->out->note(s, t, how);
+	free(t->note);
+	t->note = NULL;
 }
 
 /* A thread is gone, or is not followed any more. @how may be NULL. */
@@ -337,8 +362,7 @@ void bt_session_exit(struct bt_session *s, pid_t tid, const char *how)
 		bt_write_exit(s->record, tid, how);
 	if (s->last)
 		show_last(s, t);
-	if (s->out->note && how)
-		s->out->note(s, t, how);
+	show_note(s, t, how);
 	if (s->out->exit)
 		s->out->exit(s, t);
 	*at = t->next;

@@ -46,8 +46,10 @@ struct bt_process {
  * @process:	what it is part of
  * @counts:	what it did
  * @clock:	the last time that a record told
+ * @left_to:	where the kernel went, if no branch came since
  * @pending:	records to choose the last from, oldest first
  * @nr_pending:	how many
+ * @note:	likewise, what happened to it last
  * @calls:	for outputs that show calls
  * @data:	for the output
  */
@@ -57,9 +59,11 @@ struct bt_thread {
 	struct bt_process	*process;
 	struct bt_counts	counts;
 	u64			clock;
+	u64			left_to;
 	struct bts_record	*pending;
 	size_t			nr_pending;
 	size_t			room_pending;
+	char			*note;
 	struct bt_calls		*calls;
 	void			*data;
 	struct bt_thread	*next;

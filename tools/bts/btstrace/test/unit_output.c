@@ -295,6 +295,29 @@ static void test_shapes(void)
 	free(got);
 }
 
+/* Back from a system call, and interrupted before it could go on */
+static void test_again(void)
+{
+	struct bt_session s = { .out = &bt_out_plain };
+	const char *got;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	branch(&s, BTS_LEAVE, 0, AT(walk_after));
+	branch(&s, BTS_LEAVE, 0, AT(walk_after));
+	branch(&s, BTS_BRANCH, AT(walk_after), AT(walk_tail));
+	branch(&s, BTS_LEAVE, 0, AT(walk_after));
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	got = s.text.buf;
+	ok(count(got, "syscall   [kernel]") == 2 && count(got, "interrupt [kernel]") == 1,
+	   "interrupted behind a system call");
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 static void test_last(void)
 {
 	struct bt_session s = { .out = &bt_out_raw, .last = 5 };
@@ -350,6 +373,7 @@ int main(void)
 	test_damaged();
 	test_words();
 	test_shapes();
+	test_again();
 	test_last();
 	test_strangers();
 	free(maps.bytes);

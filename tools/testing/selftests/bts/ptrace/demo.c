@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For vmtest.sh demo: a program that jumps through a bad pointer, and how it got
- * there; then the same to a user whom perf refuses.
+ * demo BTSTRACE, for vmtest.sh demo: a program that jumps through a bad pointer,
+ * and how it got there; then the same to a user whom perf refuses.
  */
 #include <grp.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -48,30 +49,36 @@ static bool perf_refuses(void)
 	return errno;
 }
 
-static bool example(const char *number)
+/* Show a command and what it says. Did it end as the program that crashes? */
+static bool crashes(const char *path, const char *number)
 {
+	const char *name = strrchr(path, '/') + 1;
 	int status = -1;
 	pid_t pid;
 
-	printf("$ example -n %s badjump\n", number);
+	printf("$ %s -n %s badjump\n", name, number);
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		execl("/bt/example", "example", "-n", number, "/bt/badjump", NULL);
+		dup2(STDOUT_FILENO, STDERR_FILENO);
+		execl(path, name, "-n", number, "/bt/badjump", NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 128 + 11;
+	return (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGSEGV) ||
+	       (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	bool good;
 
+	if (argc < 2)
+		give_up("give the path of btstrace");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	good = example("20");
+	good = crashes(argv[1], "20");
 
-	puts("\nThe same where perf refuses:");
+	puts("\nThe same where perf refuses, by the example of ptrace_bts(2):");
 	put("/proc/sys/kernel/perf_event_paranoid", "4");
 	show("/proc/sys/kernel/perf_event_paranoid");
 	show("/sys/devices/system/cpu/vulnerabilities/meltdown");
@@ -79,6 +86,6 @@ int main(void)
 		give_up("cannot become nobody");
 	printf("$ id -u\n%d\n", getuid());
 	good &= perf_refuses();
-	good &= example("8");
+	good &= crashes("/bt/example", "8");
 	return !good;
 }

@@ -7,7 +7,9 @@ cmd_demo() {
 	GROUP=demo
 	RESULTS=$CACHE/results/demo
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
-	boot demo kernel=patched config=base pti=on -- demo >&2
+	need_btstrace
+	boot demo kernel=patched config=base pti=on tools="$BTSTRACE/btstrace" -- \
+		demo "$BTSTRACE/btstrace" >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
 	demo_oops
 	[ "$FAILED" -eq 0 ]
