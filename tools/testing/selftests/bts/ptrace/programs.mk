@@ -36,6 +36,7 @@ WIDE := wide_check wide_life wide_perm wide_ring wide_threads
 GUEST_PROGS += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_X32 += ptrace/wide_check
+NATIVE_PROGS += wide_check wide_ring wide_threads
 define wide
 $(1)_SRCS := ptrace/$(1).c ptrace/wide.c ptrace/chain.S ptrace/common.c
 $(1)_CFLAGS = $$(PTRACE_BTS_UAPI) -isystem $$(SELFTESTS)
