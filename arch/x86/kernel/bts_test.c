@@ -150,6 +150,31 @@ static void nonsense_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
 }
 
+static int change(struct bts_context *ctx, u32 flags)
+{
+	struct bts_attr attr = { .flags = flags, };
+
+	return bts_change_task(ctx, &attr);
+}
+
+static void change_takes_effect(struct kunit *test)
+{
+	struct bts_context *ctx = new_context(test, false, BTS_USER);
+
+	KUNIT_EXPECT_EQ(test, 0, change(ctx, BTS_KERNEL));
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL);
+	KUNIT_EXPECT_EQ(test, 0, change(ctx, 0));
+	KUNIT_EXPECT_EQ(test, wanted(), 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_USER | BTS_STOP));
+	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_USER | BTS_IDLE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_ENTRY));
+	KUNIT_EXPECT_EQ(test, wanted(), 0);
+	KUNIT_EXPECT_EQ(test, 0, change(ctx, BTS_USER | BTS_ENTRY));
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER | BTS_KERNEL);
+	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
+	KUNIT_EXPECT_EQ(test, wanted(), 0);
+}
+
 static noinline int leaf(int n)
 {
 	/* not a tail call, nor inlined */
@@ -205,6 +230,7 @@ static struct kunit_case bts_context_cases[] = {
 	KUNIT_CASE(union_in_every_order),
 	KUNIT_CASE(flight_only_if_all_agree),
 	KUNIT_CASE(nonsense_is_refused),
+	KUNIT_CASE(change_takes_effect),
 	KUNIT_CASE(kernel_is_traced),
 	{ }
 };
