@@ -58,7 +58,7 @@ suspended() {
 scratch_disk() {
 	DISK=$SCRATCH/disk
 	truncate -s 512M "$DISK" || die "no room for a disk of 512 MiB in $SCRATCH"
-	DISK_KEYS=(mem=192 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
+	DISK_KEYS=(mem=320 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
 }
 
 ds_suspend() {
