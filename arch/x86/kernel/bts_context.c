@@ -14,6 +14,8 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include <asm/cpufeature.h>
+
 #include "bts_internal.h"
 
 static DEFINE_MUTEX(bts_mutex);
@@ -475,7 +477,8 @@ static void bts_scrub(const struct bts_context *ctx)
 
 	if (ctx->cpu >= 0)
 		smp_call_function_single(ctx->cpu, bts_scrub_here, NULL, 1);
-	else if (ctx->exposed)
+	else if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
+		 (ctx->exposed || READ_ONCE(bts_cpl_skewed)))
 		on_each_cpu(bts_scrub_here, NULL, 1);
 }
 

@@ -315,7 +315,7 @@ static void bts_ds_freeze_others(void)
 	}
 
 	if (in_nmi() && !x2apic_enabled()) {
-		apic_wait_icr_idle();
+		safe_apic_wait_icr_idle();
 		apic_write(APIC_ICR2, target);
 	}
 #endif
