@@ -75,6 +75,32 @@ void __init bts_register_source(const struct bts_source *source)
 	bts_source = source;
 }
 
+/**
+ * bts_records_kernel - is the kernel recorded for the sake of a trace?
+ * @flags: what the trace wants
+ *
+ * What its filter then drops has been in the buffers of the source.
+ *
+ * Return: false if the source can leave it out.
+ */
+bool bts_records_kernel(u32 flags)
+{
+	if (flags & (BTS_KERNEL | BTS_ENTRY))
+		return true;
+
+	return flags & BTS_USER && (!bts_source->filters || READ_ONCE(bts_cpl_skewed));
+}
+
+/**
+ * bts_available - can there be any traces?
+ *
+ * Return: whether this machine has a source of records.
+ */
+bool bts_available(void)
+{
+	return bts_source;
+}
+
 /*
  * Delivery: on the CPU where the records were made, with the source at rest
  */

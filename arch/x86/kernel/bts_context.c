@@ -429,32 +429,6 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 	return bts_call(ctx, &call);
 }
 
-/**
- * bts_records_kernel - is the kernel recorded for the sake of a trace?
- * @flags: what the trace wants
- *
- * What its filter then drops has been in the buffers of the source.
- *
- * Return: false if the source can leave it out.
- */
-bool bts_records_kernel(u32 flags)
-{
-	if (flags & (BTS_KERNEL | BTS_ENTRY))
-		return true;
-
-	return flags & BTS_USER && (!bts_source->filters || READ_ONCE(bts_cpl_skewed));
-}
-
-/**
- * bts_available - can there be any traces?
- *
- * Return: whether this machine has a source of records.
- */
-bool bts_available(void)
-{
-	return bts_source;
-}
-
 static void bts_do_scrub(struct bts_call *call)
 {
 	bts_source->scrub();

@@ -127,7 +127,8 @@ static void check_change(const struct tracee *t)
 	nr = bts(PTRACE_BTS_SIZE, t->pid, NULL, 0);
 	must(bts_config(t->pid, 0, 0, 0), "pause");
 	tracee_do(t, known_work, WORK);
-	ok(nr > 0 && bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == nr, "paused: %d records as before", nr);
+	ok(nr > 0 && bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == nr,
+	   "paused: %d records as before", nr);
 	must(bts_config(t->pid, TRACE | SCHED, 0, 0), "go on");
 	tracee_do(t, known_work, WORK);
 	status = bts_status(t->pid);
