@@ -228,10 +228,12 @@ static void *ds_buffer(enum ds_part part, unsigned int cpu)
 	return part == DS_BTS ? buffers->bts_buffer : buffers->pebs_buffer;
 }
 
-/* Map @pages into the entry area at @buffer, or nothing if NULL. */
+/*
+ * Map @pages into the entry area at @buffer, or nothing if NULL. What was mapped
+ * there may be in TLBs until the caller flushes them; what was not cannot be.
+ */
 static void ds_map(void *buffer, size_t size, void *pages)
 {
-	unsigned long start = (unsigned long)buffer;
 	size_t at;
 
 	/* Setting a PTE flushes the TLB of this CPU, and must not move. */
@@ -239,7 +241,6 @@ static void ds_map(void *buffer, size_t size, void *pages)
 	for (at = 0; at < size; at += PAGE_SIZE)
 		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
 			    pages ? PAGE_KERNEL : PAGE_NONE);
-	flush_tlb_kernel_range(start, start + size);
 	preempt_enable();
 }
 
@@ -268,15 +269,19 @@ static void ds_free(enum ds_part part)
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct ds_cpu *dc = per_cpu_ptr(&ds_cpu, cpu);
-
-		if (!dc->pages[part])
+		if (!per_cpu(ds_cpu, cpu).pages[part])
 			continue;
 
 		ds_reset(part, cpu, 0, 0);
 		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
-		free_pages((unsigned long)dc->pages[part], get_order(ds_size[part]));
-		dc->pages[part] = NULL;
+	}
+	/* Once for all: the entry areas are far apart. */
+	flush_tlb_all();
+
+	for_each_possible_cpu(cpu) {
+		free_pages((unsigned long)per_cpu(ds_cpu, cpu).pages[part],
+			   get_order(ds_size[part]));
+		per_cpu(ds_cpu, cpu).pages[part] = NULL;
 	}
 }
 
