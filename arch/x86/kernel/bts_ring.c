@@ -21,6 +21,7 @@
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/pfn.h>
 #include <linux/sched/clock.h>
@@ -400,9 +401,12 @@ static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
  */
 int bts_ring_get(const struct bts_ring *ring, u64 index, struct bts_record *rec)
 {
-	if (index >= bts_ring_held(ring))
+	u32 held = bts_ring_held(ring);
+
+	if (index >= held)
 		return -EINVAL;
 
+	index = array_index_nospec((unsigned long)index, held);
 	*rec = ring->rec[bts_ring_index(ring, ring->head - 1 - index)];
 	return 0;
 }

@@ -52,6 +52,7 @@ static_assert(BTS_ERRATUM_FROM_CPL == PTRACE_BTS_ERRATUM_FROM_CPL);
  * @ctx:	the trace itself; NULL before a child that inherits has run
  * @config:	as it was asked for, without ALLOC
  * @kernel:	there are, or were, addresses of the kernel in it
+ * @secret:	there may be branches in it of a program that cannot be dumped
  * @nr:		for how many records
  * @user:	who pays
  * @limit:	how many pages this user may be charged altogether, for children
@@ -70,6 +71,7 @@ struct ptrace_bts {
 	struct bts_context	*ctx;
 	struct ptrace_bts_config config;
 	bool			kernel;
+	bool			secret;
 	u32			nr;
 	struct user_struct	*user;
 	unsigned long		limit;
@@ -170,6 +172,19 @@ void ptrace_bts_release_task(struct task_struct *child)
 
 	if (unlikely(pb))
 		ptrace_bts_release(child, pb);
+}
+
+/**
+ * ptrace_bts_leave_mm - a task is about to get another address space, or none
+ * @task: current
+ * @mm: the one that it had
+ */
+void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
+{
+	struct ptrace_bts *pb = ptrace_bts_of(task);
+
+	if (unlikely(pb) && mm && get_dumpable(mm) != SUID_DUMP_USER)
+		pb->secret = true;
 }
 
 /* Its tracer is gone, and current on its way to user mode or to its end. */
@@ -359,7 +374,12 @@ void ptrace_bts_fork(struct task_struct *child)
 	pb->from = from;
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
-	rcu_assign_pointer(child->thread.ptrace_bts, pb);
+	/* Pairs with ptrace_bts_untrace(): no later tracer gets what is not his. */
+	smp_rmb();
+	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
+		ptrace_bts_release(child, pb);
+	else
+		rcu_assign_pointer(child->thread.ptrace_bts, pb);
 }
 
 /* It may have been left alone, or be somebody else's already. */
@@ -660,6 +680,16 @@ static int ptrace_bts_get(const struct ptrace_bts *pb, void __user *addr,
 	return copy_to_user(addr, &rec, sizeof(rec)) ? -EFAULT : 0;
 }
 
+static int ptrace_bts_clear(struct ptrace_bts *pb)
+{
+	int err = bts_clear(pb->ctx);
+
+	if (!err)
+		pb->secret = false;
+
+	return err;
+}
+
 /* How many records are copied before looking up. */
 #define PTRACE_BTS_STEP		4096
 
@@ -725,6 +755,9 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 		err = ptrace_bts_permitted_kernel();
 	if (err)
 		return err;
+	if (pb->secret && request != PTRACE_BTS_CLEAR &&
+	    !ptracer_capable(child, &init_user_ns))
+		return -EPERM;
 
 	switch (request) {
 	case PTRACE_BTS_STATUS:
@@ -734,7 +767,7 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 	case PTRACE_BTS_GET:
 		return ptrace_bts_get(pb, ptr, data);
 	case PTRACE_BTS_CLEAR:
-		return bts_clear(pb->ctx);
+		return ptrace_bts_clear(pb);
 	case PTRACE_BTS_DRAIN:
 		return ptrace_bts_drain(pb, ptr, data);
 	}

@@ -6,6 +6,7 @@
 
 #include <uapi/asm/ptrace_bts.h>
 
+struct mm_struct;
 struct task_struct;
 
 #ifdef CONFIG_X86_PTRACE_BTS
@@ -14,6 +15,7 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 			unsigned long data);
 void ptrace_bts_fork(struct task_struct *child);
 void ptrace_bts_start_child(void);
+void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm);
 void ptrace_bts_release_task(struct task_struct *child);
 
 #else
@@ -26,6 +28,7 @@ static inline long ptrace_bts_request(struct task_struct *child, long request,
 
 static inline void ptrace_bts_fork(struct task_struct *child) { }
 static inline void ptrace_bts_start_child(void) { }
+static inline void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm) { }
 static inline void ptrace_bts_release_task(struct task_struct *child) { }
 
 #endif /* CONFIG_X86_PTRACE_BTS */
