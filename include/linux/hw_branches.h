@@ -48,13 +48,15 @@ u32 arch_hw_branches_depth(void);
 int arch_hw_branches_start(int cpu);
 /* No more on these CPUs, and leave nothing behind. */
 void arch_hw_branches_stop(const struct cpumask *cpus);
-/* Have all CPUs go on that were frozen. */
-void arch_hw_branches_thaw(void);
+/* Have all CPUs go on, unless they were frozen more often than that. */
+void arch_hw_branches_thaw(u32 freezes);
 /* The last branches of a CPU, recording or not, the newest first: how many? */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
 /* Stop this CPU at once and the others soon, and keep what there is. */
 void arch_hw_branches_freeze(void);
+/* How often was that done? */
+u32 arch_hw_branches_freezes(void);
 /* Has a CPU stopped? */
 bool arch_hw_branches_frozen(int cpu);
 /* Stop this CPU for a moment, with interrupts off. */

@@ -26,6 +26,7 @@
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
 #include "trace_hw_branches.h"
@@ -42,6 +43,9 @@ u64 hw_branches_nr __read_mostly = 32;
 
 /* Somebody looks at what was frozen, and will say when he is done. */
 static bool hw_branches_keeping;
+
+/* Who has frozen for a short look, and not had it yet. */
+static unsigned long hw_branches_looking;
 
 /* Counts thaws: what was printed since the last one has not changed. */
 static unsigned long hw_branches_thaws;
@@ -83,8 +87,9 @@ void notrace hw_branches_crash_freeze(void)
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	arch_hw_branches_freeze();
+	/* First, or a thaw that is on its way would not know. It is no branch. */
 	this_cpu_inc(hw_branches_crashed);
+	arch_hw_branches_freeze();
 	raw_local_irq_restore(flags);
 }
 
@@ -123,20 +128,26 @@ unsigned long hw_branches_thawed(void)
 	return READ_ONCE(hw_branches_thaws);
 }
 
-static void hw_branches_do_thaw(void)
+static void hw_branches_do_thaw(u32 freezes)
 {
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_thaws, hw_branches_thaws + 1);
-	arch_hw_branches_thaw();
+	arch_hw_branches_thaw(freezes);
 }
 
+/* Not only when it is on: who froze may have been too late to see it go off. */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
+	u32 freezes = arch_hw_branches_freezes();
+
 	guard(mutex)(&hw_branches_mutex);
 
-	if (hw_branches_on && !hw_branches_kept() && !hw_branches_any_crashing())
-		hw_branches_do_thaw();
+	/* Who freezes says why before he does: what is counted has said so. */
+	smp_rmb();
+	if (!hw_branches_kept() && !hw_branches_any_crashing() &&
+	    !READ_ONCE(hw_branches_looking))
+		hw_branches_do_thaw(freezes);
 }
 
 static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
@@ -171,16 +182,49 @@ static bool hw_branches_all_frozen(void)
 }
 
 /**
- * hw_branches_settle - wait until all CPUs have stopped that were told to
+ * hw_branches_look - freeze for a look
+ * @who: looks, and will call hw_branches_show() or hw_branches_looked()
  *
- * May sleep. Gives up on one that does not within 100 ms.
+ * Any context.
  */
-void hw_branches_settle(void)
+void hw_branches_look(enum hw_branches_looker who)
+{
+	set_bit(who, &hw_branches_looking);
+	arch_hw_branches_freeze();
+}
+
+/**
+ * hw_branches_looked - go on recording after a look
+ * @who: looked
+ *
+ * Any context.
+ */
+void hw_branches_looked(enum hw_branches_looker who)
+{
+	clear_bit(who, &hw_branches_looking);
+	hw_branches_thaw_soon();
+}
+
+/**
+ * hw_branches_show - show all CPUs after hw_branches_look()
+ * @who: looked
+ * @show: is called when they have stopped, unless the recorder is off now
+ *
+ * May sleep. Gives up on CPUs that have not stopped within 100 ms.
+ */
+void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
 {
 	int tries = 100;
 
 	while (!hw_branches_all_frozen() && tries--)
 		usleep_range(1000, 2000);
+
+	/* Nobody is to switch it off meanwhile. */
+	scoped_guard(mutex, &hw_branches_mutex) {
+		if (hw_branches_on)
+			show();
+	}
+	hw_branches_looked(who);
 }
 
 /**
@@ -223,7 +267,7 @@ static void hw_branches_let_go(void)
 	WRITE_ONCE(hw_branches_keeping, false);
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
-	hw_branches_do_thaw();
+	hw_branches_do_thaw(arch_hw_branches_freezes());
 }
 
 /*
@@ -302,6 +346,8 @@ int hw_branches_enable(bool on)
 			WRITE_ONCE(hw_branches_on, true);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
+		/* Who still saw it on may be about to keep. */
+		synchronize_rcu();
 		/* What is frozen could not be wiped. */
 		hw_branches_let_go();
 		hw_branches_stop(&hw_branches_recording);

@@ -30,7 +30,16 @@ void hw_branches_crash_over(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);
 void hw_branches_thaw_soon(void);
-void hw_branches_settle(void);
+
+enum hw_branches_looker {
+	HW_BRANCHES_SYSRQ,
+	HW_BRANCHES_TRIGGER,
+	HW_BRANCHES_WATCH,
+};
+
+void hw_branches_look(enum hw_branches_looker who);
+void hw_branches_looked(enum hw_branches_looker who);
+void hw_branches_show(enum hw_branches_looker who, void (*show)(void));
 
 /* How many branches are on the stack at a time. */
 #define HW_BRANCHES_CHUNK	8

@@ -19,6 +19,7 @@
 #include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sysrq.h>
 
@@ -171,6 +172,13 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		hw_branches_print_others(hw_branches_log, cpu);
 }
 
+/* A panic that follows has the evidence, and its dump. */
+static bool hw_branches_panic_follows(void)
+{
+	return in_interrupt() || panic_on_oops || is_global_init(current) ||
+	       is_idle_task(current);
+}
+
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
 {
 	struct die_args *args = data;
@@ -179,8 +187,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 		return NOTIFY_DONE;
 
 	hw_branches_print_oops(args->regs);
-	/* A panic that follows has the evidence, and its dump. */
-	if (!in_interrupt() && !panic_on_oops)
+	if (!hw_branches_panic_follows())
 		hw_branches_crash_over();
 
 	return NOTIFY_DONE;
@@ -222,10 +229,10 @@ static void hw_branches_sysrq(u8 key)
 	}
 
 	cpu = get_cpu();
-	arch_hw_branches_freeze();
+	hw_branches_look(HW_BRANCHES_SYSRQ);
 	put_cpu();
 	hw_branches_dump(cpu, 0);
-	hw_branches_thaw_soon();
+	hw_branches_looked(HW_BRANCHES_SYSRQ);
 }
 
 static const struct sysrq_key_op hw_branches_sysrq_op = {

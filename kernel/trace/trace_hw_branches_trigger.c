@@ -54,20 +54,23 @@ static void hw_branches_trace_cpu(int cpu, u32 newer)
 
 static int hw_branches_marked_cpu;
 
-static void hw_branches_trace_others(struct work_struct *work)
+static void hw_branches_trace_others(void)
 {
 	const struct hw_branches_top any = { };
 	int cpu;
 
-	hw_branches_settle();
 	for_each_possible_cpu(cpu) {
 		if (cpu != READ_ONCE(hw_branches_marked_cpu) && arch_hw_branches_frozen(cpu))
 			hw_branches_trace_cpu(cpu, max(hw_branches_since(cpu, any), 0));
 	}
-	hw_branches_thaw_soon();
 }
 
-static DECLARE_WORK(hw_branches_others_work, hw_branches_trace_others);
+static void hw_branches_do_others(struct work_struct *work)
+{
+	hw_branches_show(HW_BRANCHES_TRIGGER, hw_branches_trace_others);
+}
+
+static DECLARE_WORK(hw_branches_others_work, hw_branches_do_others);
 
 static void hw_branches_others_irq(struct irq_work *work)
 {
@@ -89,7 +92,7 @@ static void hw_branches_mark(int flags, unsigned long probe)
 	if (flags & HW_BRANCHES_FREEZE)
 		hw_branches_keep();
 	else if (flags & HW_BRANCHES_ALL)
-		arch_hw_branches_freeze();
+		hw_branches_look(HW_BRANCHES_TRIGGER);
 	else
 		held = arch_hw_branches_hold();
 
@@ -166,13 +169,11 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	if (!own || own == file)
 		return -EINVAL;
 
-	err = trace_event_enable_disable(own, 1, 0);
-	if (err)
-		return err;
-
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
-	err = register_trigger(glob, data, file);
+	err = trace_event_enable_disable(own, 1, 0);
+	if (!err)
+		err = register_trigger(glob, data, file);
 	if (err)
 		trace_event_put_ref(file->event_call);
 

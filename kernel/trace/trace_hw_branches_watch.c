@@ -67,16 +67,19 @@ static DEFINE_RATELIMIT_STATE(hw_branches_watch_ratelimit, DEFAULT_RATELIMIT_INT
  * Hit
  */
 
-static void hw_branches_hit_work(struct work_struct *work)
+static void hw_branches_show_hit(void)
 {
 	struct hw_branches_top top = { .from = hw_branches_hit_ip };
 	int cpu = hw_branches_hit_cpu;
 
-	hw_branches_settle();
 	pr_info("watch hit on CPU %d, by the instruction before %pS\n", cpu, (void *)top.from);
 	hw_branches_dump(cpu, hw_branches_since(cpu, top));
+}
+
+static void hw_branches_hit_work(struct work_struct *work)
+{
+	hw_branches_show(HW_BRANCHES_WATCH, hw_branches_show_hit);
 	atomic_set_release(&hw_branches_hit_taken, 0);
-	hw_branches_thaw_soon();
 }
 
 static DECLARE_WORK(hw_branches_hit, hw_branches_hit_work);
@@ -106,7 +109,7 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 	if (READ_ONCE(hw_branches_hit_freezes))
 		hw_branches_keep();
 	else
-		arch_hw_branches_freeze();
+		hw_branches_look(HW_BRANCHES_WATCH);
 	hw_branches_hit_cpu = cpu;
 	hw_branches_hit_ip = instruction_pointer(regs);
 	irq_work_queue(&hw_branches_hit_irq_work);

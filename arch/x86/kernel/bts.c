@@ -55,8 +55,9 @@ unsigned int bts_users;
 /* The CPL filter of the source drops what it must not; do not rely on it. */
 bool bts_cpl_skewed;
 
-/* How often bts_unfreeze_all() was called. */
-static atomic_t bts_thaws;
+/* How often somebody froze, and which of these times bts_unfreeze_all() undid. */
+static atomic_t bts_frozen_last;
+static atomic_t bts_thawed_last;
 
 DEFINE_STATIC_KEY_FALSE(bts_cpus_traced);
 
@@ -378,8 +379,11 @@ void bts_freeze(void)
 {
 	guard(irqsave)();
 
-	if (READ_ONCE(bts_users))
-		bts_source->freeze();
+	if (!READ_ONCE(bts_users))
+		return;
+
+	atomic_inc(&bts_frozen_last);
+	bts_source->freeze();
 }
 EXPORT_SYMBOL_GPL(bts_freeze);
 
@@ -395,17 +399,48 @@ void bts_freeze_all(void)
 	if (!READ_ONCE(bts_users))
 		return;
 
+	/* Before any CPU stops: see bts_unfreeze_here(). */
+	atomic_inc(&bts_frozen_last);
 	bts_source->freeze();
 	bts_source->freeze_others();
 }
 EXPORT_SYMBOL_GPL(bts_freeze_all);
 
+/**
+ * bts_freezes - tell how often somebody froze
+ *
+ * Any context.
+ *
+ * Return: the number, for bts_unfreeze_all().
+ */
+u32 bts_freezes(void)
+{
+	return atomic_read(&bts_frozen_last);
+}
+EXPORT_SYMBOL_GPL(bts_freezes);
+
+static bool bts_refrozen(void)
+{
+	return atomic_read(&bts_frozen_last) != atomic_read(&bts_thawed_last);
+}
+
+/*
+ * Who freezes counts first and sends NMIs then. An NMI that comes before the last
+ * look at the number is undone here and done again; a later one finds the source
+ * as it is to be, and ->pause() fails.
+ */
 static void bts_unfreeze_here(void *unused)
 {
-	guard(irqsave)();
+	bool thawed;
 
-	this_cpu_write(bts_cpu.thaws, atomic_read(&bts_thaws));
-	if (bts_source->unfreeze() && bts_source->pause()) {
+	guard(irqsave)();
+	if (bts_refrozen())
+		return;
+
+	thawed = bts_source->unfreeze();
+	if (bts_refrozen()) {
+		bts_source->freeze();
+	} else if (thawed && bts_source->pause()) {
 		this_cpu_write(bts_cpu.stale, false);
 		bts_deliver_gap();
 		bts_resume();
@@ -414,19 +449,20 @@ static void bts_unfreeze_here(void *unused)
 
 /**
  * bts_unfreeze_all - go on recording on all CPUs
+ * @freezes: what bts_freezes() told when it was decided
  *
- * Called with interrupts on. What was kept goes to the contexts, but not to
- * those of a task that has been switched out since. A CPU that is offline does
- * it when it comes up.
+ * Called with interrupts on, by one at a time. A freeze since then stays in force.
+ * What was kept goes to the contexts, but not to those of a task that has been
+ * switched out since. A CPU that is offline does it when it comes up.
  */
-void bts_unfreeze_all(void)
+void bts_unfreeze_all(u32 freezes)
 {
 	if (!bts_source)
 		return;
 
-	atomic_inc(&bts_thaws);
+	atomic_set(&bts_thawed_last, freezes);
 	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
-	smp_mb__after_atomic();
+	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
 }
 EXPORT_SYMBOL_GPL(bts_unfreeze_all);
@@ -440,8 +476,7 @@ static int bts_cpu_up(unsigned int cpu)
 	struct bts_call call = { .func = bts_nothing };
 
 	this_cpu_write(bts_cpu.parked, false);
-	if (this_cpu_read(bts_cpu.thaws) != atomic_read(&bts_thaws))
-		bts_unfreeze_here(NULL);
+	bts_unfreeze_here(NULL);
 	bts_call_here(&call);
 
 	return 0;
@@ -492,4 +527,5 @@ static int __init bts_init(void)
 
 	return 0;
 }
-device_initcall(bts_init);
+/* After the source is known, and before anybody wants a trace. */
+arch_initcall_sync(bts_init);

@@ -20,6 +20,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
+#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 
@@ -44,6 +45,7 @@ enum bts_ds_state {
  * @state:	see above
  * @frozen:	nothing is recorded and nothing handed up
  * @freeze:	another CPU asks for @frozen and has sent an NMI
+ * @asked:	when one last did, in jiffies
  * @circular:	the buffer wraps
  * @patience:	how many records the PMI waits for at least while the kernel's
  *		are among them
@@ -60,6 +62,7 @@ struct bts_ds {
 	bool			pmi_seen;
 	bool			slack;
 	u32			patience;
+	unsigned long		asked;
 	unsigned long		pmi_ip;
 };
 
@@ -288,7 +291,7 @@ static bool bts_ds_unfreeze(void)
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	bool frozen = d->frozen;
 
-	d->freeze = false;
+	WRITE_ONCE(d->freeze, false);
 	WRITE_ONCE(d->frozen, false);
 
 	return frozen;
@@ -310,6 +313,7 @@ static void bts_ds_freeze_others(void)
 	for_each_online_cpu(cpu) {
 		if (cpu == self)
 			continue;
+		WRITE_ONCE(per_cpu(bts_ds.asked, cpu), jiffies);
 		WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
 		__apic_send_IPI(cpu, NMI_VECTOR);
 	}
@@ -388,6 +392,23 @@ static void bts_ds_pmi(struct bts_ds *d, const struct pt_regs *regs)
 }
 
 /*
+ * Two may freeze a CPU at once, another NMI may come first, or a thaw: which NMI
+ * was sent for which cannot be told, so that for a second all are expected.
+ */
+static bool bts_ds_was_asked(struct bts_ds *d)
+{
+	unsigned long asked = READ_ONCE(d->asked);
+
+	if (likely(!asked))
+		return false;
+	if (READ_ONCE(d->freeze) || time_before(jiffies, asked + HZ))
+		return true;
+
+	WRITE_ONCE(d->asked, 0);
+	return false;
+}
+
+/*
  * If the buffer is somebody's who is about to stop the recording, that is done
  * here: or the way out of this NMI would bring the next one, until it is full.
  *
@@ -398,12 +419,11 @@ static void bts_ds_pmi(struct bts_ds *d, const struct pt_regs *regs)
 static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	int handled = NMI_DONE;
+	int handled = bts_ds_was_asked(d) ? NMI_HANDLED : NMI_DONE;
 
 	if (unlikely(READ_ONCE(d->freeze))) {
 		WRITE_ONCE(d->freeze, false);
 		bts_ds_freeze();
-		handled = NMI_HANDLED;
 	}
 
 	/* Frozen, the positions stay, so they tell of one PMI only. */

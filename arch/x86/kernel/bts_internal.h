@@ -48,7 +48,6 @@ struct bts_context {
  * @idle:	the idle task is running
  * @parked:	the CPU is about to go offline, or has
  * @stale:	the source is frozen and keeps records from before @owner came
- * @thaws:	how many calls of bts_unfreeze_all() it has seen
  * @owner:	whose task is running, bts_nobody if it is not traced
  */
 struct bts_cpu {
@@ -58,7 +57,6 @@ struct bts_cpu {
 	bool			idle;
 	bool			parked;
 	bool			stale;
-	int			thaws;
 	struct bts_task		*owner;
 };
 

@@ -63,9 +63,14 @@ void arch_hw_branches_stop(const struct cpumask *cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
 }
 
-void arch_hw_branches_thaw(void)
+u32 arch_hw_branches_freezes(void)
 {
-	bts_unfreeze_all();
+	return bts_freezes();
+}
+
+void arch_hw_branches_thaw(u32 freezes)
+{
+	bts_unfreeze_all(freezes);
 }
 
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n)

@@ -169,7 +169,8 @@ int bts_clear(struct bts_context *ctx);
 int bts_flush_cpu(int cpu);
 void bts_freeze(void);
 void bts_freeze_all(void);
-void bts_unfreeze_all(void);
+u32 bts_freezes(void);
+void bts_unfreeze_all(u32 freezes);
 
 /* flight recorders, read where they are */
 bool bts_frozen(int cpu);

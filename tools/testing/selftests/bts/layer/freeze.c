@@ -142,6 +142,46 @@ static void test_all(void)
 	close(fd);
 }
 
+/* Somebody decides to thaw, and somebody else freezes before he does. */
+static void test_overtaken(void)
+{
+	int fd = start(LAB_SELF, 0, LAB_USER, RING);
+	struct records got = { };
+
+	run_seed(10);
+	lab_must(fd, LAB_FREEZE, (void *)1);
+	lab_must(fd, LAB_UNFREEZE, (void *)1);
+	run_seed(11);
+	lab_must(fd, LAB_UNFREEZE, NULL);
+	run_seed(12);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(has_runs(&got, (u64[]){ 10, 12 }, 2) && count_of(&got, Q_LOST) == 1,
+	   "a freeze that overtakes a thaw stays");
+	records_free(&got);
+	close(fd);
+}
+
+/* The NMIs of many freezes come when they have been undone, or in pairs. */
+static void test_flurry(void)
+{
+	int fd = start(LAB_SELF, 0, LAB_USER, RING), i;
+	struct records got = { };
+
+	for (i = 0; i < 200; i++) {
+		lab_must(fd, LAB_FREEZE, (void *)1);
+		if (i % 2)
+			lab_must(fd, LAB_UNFREEZE, NULL);
+	}
+	lab_must(fd, LAB_CLEAR, NULL);
+	run_seed(13);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(has_runs(&got, (u64[]){ 13 }, 1), "after %d freezes it records again", i);
+	records_free(&got);
+	close(fd);
+}
+
 static void test_forgotten(bool switched)
 {
 	pid_t pid = switched ? start_stopped(run_six, NULL) : 0;
@@ -258,6 +298,8 @@ int main(int argc, char **argv)
 	test_self(1);
 	test_switch();
 	test_all();
+	test_overtaken();
+	test_flurry();
 	test_forgotten(false);
 	test_forgotten(true);
 	test_flight();

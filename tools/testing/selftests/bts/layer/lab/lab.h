@@ -95,7 +95,7 @@ struct lab_cpu {
 #define LAB_CLEAR	_IO('B', 4)
 #define LAB_FLUSH	_IO('B', 5)	/* of the CPU in the argument */
 #define LAB_FREEZE	_IO('B', 6)	/* this CPU, or all if the argument is not 0 */
-#define LAB_UNFREEZE	_IO('B', 7)
+#define LAB_UNFREEZE	_IO('B', 7)	/* or, not 0, one that a new freeze overtakes */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 /* read() takes out records: what was saved first, then what is in the ring. */
 

@@ -96,6 +96,8 @@ static int lab_put_cpu(void __user *arg)
 
 static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long arg)
 {
+	u32 freezes;
+
 	switch (cmd) {
 	case LAB_START:
 		return lab_start(lab);
@@ -117,7 +119,10 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 		arg ? bts_freeze_all() : bts_freeze();
 		return 0;
 	case LAB_UNFREEZE:
-		bts_unfreeze_all();
+		freezes = bts_freezes();
+		if (arg)
+			bts_freeze_all();
+		bts_unfreeze_all(freezes);
 		return 0;
 	case LAB_READ_CPU:
 		return lab_put_cpu((void __user *)arg);
