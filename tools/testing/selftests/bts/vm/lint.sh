@@ -308,6 +308,46 @@ lint_kernel_doc() {
 	done
 }
 
+# install_headers TREE DIR: what programs are given.
+install_headers() {
+	make -s -C "$1" O="$2" -j "$JOBS" ARCH=x86_64 INSTALL_HDR_PATH="$2" headers_install \
+		>"$2.out" 2>&1 || echo "make headers_install: $(reason_in "$2.out")"
+}
+
+without_comments() {
+	gcc -fpreprocessed -dD -E -P -w -x c "$1"
+}
+
+# Alone, without a library, and the same in each ABI.
+lint_new_header() {
+	local abi
+
+	grep -Hn CONFIG_ "$1/$2"
+	for abi in 64 32 x32; do
+		gcc "-m$abi" -std=c90 -Wall -Werror -fsyntax-only -nostdinc -I"$1" \
+			-include "$1/$2" -x c /dev/null 2>&1
+	done
+}
+
+# As scripts/check-uapi.sh, whose abidiff is newer than Debian 12's: what there
+# was stays as it is, to the letter.
+lint_uapi() {
+	local had=$SCRATCH/uapi-old/include has=$SCRATCH/uapi-new/include header
+
+	mkdir -p "${had%/*}" "${has%/*}"
+	install_headers "$LINUX" "${had%/*}"
+	install_headers "$PATCHED" "${has%/*}"
+	(cd "$had" && find . -name '*.h') | while IFS= read -r header; do
+		cmp -s "$had/$header" "$has/$header" ||
+			cmp -s <(without_comments "$had/$header") \
+				<(without_comments "$has/$header") ||
+			echo "$header: is not what programs know"
+	done
+	(cd "$has" && find . -name '*.h') | while IFS= read -r header; do
+		[ -f "$had/$header" ] || lint_new_header "$has" "$header"
+	done | sed "s|$has/||"
+}
+
 BTS_PATH=${B#"$REPO/"}
 
 cmd_lint() {
@@ -323,7 +363,7 @@ cmd_lint() {
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
-		names+=(compile kernel_doc docs)
+		names+=(compile kernel_doc docs uapi)
 	fi
 	for name in "${names[@]}"; do
 		lint "$name" "lint_$name"
