@@ -98,7 +98,7 @@ struct lab_status lab_status(int fd)
 	return status;
 }
 
-u64 lab_debugctl(void)
+static struct lab_cpu read_cpu(void)
 {
 	int fd = open(LAB_DEVICE, O_RDWR | O_CLOEXEC);
 	struct lab_cpu cpu;
@@ -107,7 +107,17 @@ u64 lab_debugctl(void)
 		give_up(LAB_DEVICE);
 	lab_must(fd, LAB_READ_CPU, &cpu);
 	close(fd);
-	return cpu.debugctl;
+	return cpu;
+}
+
+u64 lab_debugctl(void)
+{
+	return read_cpu().debugctl;
+}
+
+u32 kernel_records(u32 nr)
+{
+	return nr * read_cpu().weight;
 }
 
 static void make_room(struct records *out, size_t nr)

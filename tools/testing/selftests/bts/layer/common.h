@@ -41,6 +41,8 @@ int lab_do(int fd, unsigned long request, void *arg);
 void lab_must(int fd, unsigned long request, void *arg);
 struct lab_status lab_status(int fd);
 u64 lab_debugctl(void);
+/* How many records this kernel makes where a plain one makes @nr. */
+u32 kernel_records(u32 nr);
 
 /* Appends all there is; returns how many. */
 size_t lab_read(int fd, struct records *out);

@@ -13,8 +13,6 @@
 #define NR_COMBINATIONS	81	/* 3 modes, 4 contexts */
 #define NR_ORDERS	24
 #define BLOCKS		100
-/* Processors that wait for their turn fill it, too. */
-#define RING		(nr_cpus() > 1 ? 60000 : 20000)
 
 static const u32 modes[] = { LAB_USER, LAB_KERNEL, LAB_USER | LAB_KERNEL };
 
@@ -28,6 +26,8 @@ struct context {
 
 static struct context contexts[NR];
 static int cpus;
+/* How many records a ring has room for, without and with the kernel's */
+static u32 user_ring, kernel_ring;
 
 /*
  * While the program runs nothing else does that makes many records: what each
@@ -181,7 +181,8 @@ static void start_contexts(unsigned int combination)
 		ctx->cpu = c < 2 ? -1 : c == 2 ? 0 : cpus - 1;
 		ctx->flags = modes[combination % 3];
 		combination /= 3;
-		ctx->fd = lab_open(c < 2 ? LAB_SELF : LAB_CPU, ctx->cpu, ctx->flags, RING);
+		ctx->fd = lab_open(c < 2 ? LAB_SELF : LAB_CPU, ctx->cpu, ctx->flags,
+				   ctx->flags & LAB_KERNEL ? kernel_ring : user_ring);
 		lab_must(ctx->fd, LAB_START, NULL);
 		ctx->there = true;
 	}
@@ -218,6 +219,9 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	cpus = nr_cpus();
+	/* Processors that wait for their turn fill it, too. */
+	user_ring = cpus > 1 ? 60000 : 20000;
+	kernel_ring = kernel_records(user_ring);
 	known_program(42, BLOCKS);
 	for (combination = 0; combination < NR_COMBINATIONS && bad < 5; combination++) {
 		for (i = 0; i < orders && bad < 5; i++) {

@@ -213,7 +213,7 @@ static void run_saved(u32 nr, u32 flags)
 
 static void run_kernel(void)
 {
-	int fd = lab_open(LAB_SELF, 0, LAB_KERNEL, 200000);
+	int fd = lab_open(LAB_SELF, 0, LAB_KERNEL, kernel_records(200000));
 	struct records got;
 	size_t i;
 
@@ -231,7 +231,7 @@ static void run_kernel(void)
 
 static void run_both(void)
 {
-	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_KERNEL, 400000);
+	int fd = lab_open(LAB_SELF, 0, LAB_USER | LAB_KERNEL, kernel_records(400000));
 	struct records got;
 	ssize_t at;
 

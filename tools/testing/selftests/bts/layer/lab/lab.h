@@ -82,6 +82,8 @@ struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
 	__u32 context_size;	/* bytes of a context beside its ring */
+	__u32 weight;		/* branches of this kernel for one of a plain one's */
+	__u32 reserved;
 };
 
 /* As perf's, so that the code which is traced can do without a branch. */

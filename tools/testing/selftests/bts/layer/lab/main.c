@@ -80,10 +80,18 @@ static int lab_put_status(struct lab_file *lab, void __user *arg)
 	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
 }
 
+/* Checks of locks, memory and races are branches, too. */
+static u32 lab_weight(void)
+{
+	return IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_KASAN) ||
+	       IS_ENABLED(CONFIG_KCSAN) ? 16 : 1;
+}
+
 static int lab_put_cpu(void __user *arg)
 {
 	struct lab_cpu cpu = {
 		.context_size = sizeof(struct bts_context) + sizeof(struct bts_task),
+		.weight = lab_weight(),
 	};
 	unsigned long flags;
 
