@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,11 +174,24 @@ TEST_F(life, child_without_a_trace)
 	}
 }
 
+#ifdef __x86_64__
+#define USER_IP	offsetof(struct user_regs_struct, rip)
+#else
+#define USER_IP	offsetof(struct user_regs_struct, eip)
+#endif
+
+/* Where a tracee that is stopped goes on, as an address of ours */
+static uint64_t next_instruction(pid_t pid)
+{
+	return (unsigned long)ptrace(PTRACE_PEEKUSER, pid, USER_IP, NULL);
+}
+
 /* It starts with one like its parent's, before its first instruction. */
 TEST_F(life, child_that_inherits)
 {
 	struct ptrace_bts_status status;
 	unsigned int i;
+	uint64_t first;
 	size_t nr;
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -191,11 +205,13 @@ TEST_F(life, child_that_inherits)
 		EXPECT_EQ(TRACE | INHERIT | SIGNAL, status.flags);
 		EXPECT_EQ(SIGURG, status.signal);
 		EXPECT_EQ(0, status.held);
+		first = next_instruction(child);
 		go_on(child, SIGTRAP);
 		nr = must_drain(child, records, ROOM);
 		ASSERT_LT(0, nr) TH_LOG("%s", ways[i].name);
 		/* The first thing is the way out of the system call. */
 		EXPECT_EQ(BTS_LEAVE, records[0].qualifier) TH_LOG("%s", ways[i].name);
+		EXPECT_EQ(first, records[0].branch.to) TH_LOG("%s", ways[i].name);
 		run_chain(child, 3);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
 		/* Two traces: the one goes on when the other ends. */
