@@ -128,11 +128,11 @@ static void try_secret(struct __test_metadata *_metadata)
 	tracee_end(&t);
 }
 
-/* A program that its user may execute and not read */
-TEST(unreadable_program)
+/* Makes /tmp/secret, which its user may execute and not read, of another program. */
+static void make_secret(struct __test_metadata *_metadata, const char *program)
 {
 	char buf[65536];
-	int in = open("/bt/hello", O_RDONLY), out;
+	int in = open(program, O_RDONLY), out;
 	ssize_t len;
 
 	out = open("/tmp/secret", O_WRONLY | O_CREAT | O_TRUNC, 0111);
@@ -141,7 +141,131 @@ TEST(unreadable_program)
 		ASSERT_EQ(len, write(out, buf, len));
 	close(out);
 	close(in);
+}
+
+TEST(unreadable_program)
+{
+	make_secret(_metadata, "/bt/hello");
 	as_user(_metadata, NOBODY, try_secret);
+	unlink("/tmp/secret");
+}
+
+/* Started so, this program does this and no more. */
+__attribute__((constructor))
+static void leave(int argc, char **argv)
+{
+	if (argc != 2 || strcmp(argv[1], "leave"))
+		return;
+	execl("/bt/hello", "hello", NULL);
+	_exit(127);
+}
+
+static void run_hello(unsigned long how)
+{
+	if (how)
+		prctl(PR_SET_DUMPABLE, 0);
+	leave(2, (char *[]){ "", "leave" });
+}
+
+static void run_through_secret(unsigned long unused)
+{
+	(void)unused;
+	execl("/tmp/secret", "secret", "leave", NULL);
+	_exit(127);
+}
+
+/* Ways to a program that may be read, as hello may */
+static const struct departure {
+	const char *name;
+	void (*run)(unsigned long arg);
+	unsigned long arg;
+	int programs;
+	bool secret;
+} departures[] = {
+	{ "from a readable one", run_hello, 0, 1, false, },
+	{ "from one that says it is not", run_hello, 1, 1, true, },
+	{ "from one without read permission", run_through_secret, 0, 2, true, },
+};
+
+static struct tracee depart(const struct departure *d)
+{
+	struct tracee t = tracee_new();
+	int i;
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, known_work, 20);
+	if (ptrace(PTRACE_SETOPTIONS, t.pid, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT))
+		give_up("PTRACE_SETOPTIONS");
+	tracee_begin(&t, d->run, d->arg);
+	for (i = 0; i < d->programs; i++)
+		go_on(t.pid, SIGTRAP);
+	return t;
+}
+
+static void expect_reads(struct __test_metadata *_metadata, const struct departure *d,
+			 pid_t pid, bool allowed)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+
+	EXPECT_EQ(allowed ? 0 : -EPERM, bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)))
+		TH_LOG("%s", d->name);
+	EXPECT_EQ(allowed ? 0 : -EPERM, bts(PTRACE_BTS_GET, pid, &rec, 0));
+	EXPECT_EQ(allowed ? 1 : -EPERM, bts(PTRACE_BTS_DRAIN, pid, &rec, sizeof(rec)));
+	if (allowed) {
+		EXPECT_LT(0, bts(PTRACE_BTS_SIZE, pid, NULL, 0));
+	} else {
+		EXPECT_EQ(-EPERM, bts(PTRACE_BTS_SIZE, pid, NULL, 0));
+	}
+}
+
+/* What is recorded from now on is no secret. */
+static void expect_anew(struct __test_metadata *_metadata, const struct departure *d, pid_t pid)
+{
+	struct bts_record rec;
+
+	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, pid, NULL, 0)) TH_LOG("%s", d->name);
+	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, pid, &rec, 0));
+	go_on(pid, SIGTRAP | PTRACE_EVENT_EXIT << 8);
+	expect_reads(_metadata, d, pid, true);
+}
+
+static void try_departures(struct __test_metadata *_metadata)
+{
+	const struct departure *d;
+
+	for (d = departures; d < departures + ARRAY_SIZE(departures); d++) {
+		struct tracee t = depart(d);
+
+		expect_reads(_metadata, d, t.pid, !d->secret);
+		/* What is to be recorded may be said, that makes it no other trace. */
+		EXPECT_EQ(0, bts_config(t.pid, TRACE | SCHED, 0, 0));
+		expect_reads(_metadata, d, t.pid, !d->secret);
+		EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0));
+		expect_anew(_metadata, d, t.pid);
+		end_chain(t.pid);
+
+		t = depart(d);
+		EXPECT_EQ(0, bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0));
+		expect_anew(_metadata, d, t.pid);
+		end_chain(t.pid);
+	}
+}
+
+/* A trace of what could not be read cannot be, after the tracee has gone on. */
+TEST(program_before)
+{
+	const struct departure *d;
+
+	make_secret(_metadata, "/proc/self/exe");
+	as_user(_metadata, NOBODY, try_departures);
+	/* Who may read the one may read the other. */
+	for (d = departures; d < departures + ARRAY_SIZE(departures); d++) {
+		struct tracee t = depart(d);
+
+		expect_reads(_metadata, d, t.pid, true);
+		end_chain(t.pid);
+	}
 	unlink("/tmp/secret");
 }
 
