@@ -29,6 +29,7 @@ lossless() {
 
 lifetime() {
 	asked orphans smp=2 -- orphans
+	asked ends smp=2 -- ends 1000
 	asked inherit smp=2 -- inherit
 }
 

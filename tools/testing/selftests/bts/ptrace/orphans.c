@@ -5,74 +5,22 @@
  *
  *   orphans [ROUNDS]
  */
-#include <grp.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../bench/traced.h"
-#include "common.h"
+#include "nobody.h"
 
-#define NOBODY	65534
 #define PAGES	4
-#define PAGE	4096u
 /* That many pages to the last record, and one record more */
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
-
-/* Lower rights, and a limit that one trace reaches. */
-static void become_nobody(void)
-{
-	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };
-
-	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgroups(0, NULL) || setgid(NOBODY) ||
-	    setuid(NOBODY) || prctl(PR_SET_DUMPABLE, 1))
-		give_up("cannot become nobody");
-}
-
-/* In a process of that user: its exit status */
-static int as_nobody(int (*what)(void *), void *arg)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (!pid) {
-		become_nobody();
-		_exit(what(arg));
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		give_up("waitpid");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int configure_all(void *unused)
-{
-	struct tracee t = tracee_new();
-	int ret = -bts_config(t.pid, TRACE | ALLOC, FITS, 0);
-
-	(void)unused;
-	tracee_end(&t);
-	return ret;
-}
-
-/* Nothing is charged to the user any more, at the latest after a while. */
-static bool all_given_back(void)
-{
-	int tries = 200;
-
-	while (as_nobody(configure_all, NULL)) {
-		if (!tries--)
-			return false;
-		usleep(10000);
-	}
-	return true;
-}
 
 static int limits(void *unused)
 {
@@ -331,6 +279,7 @@ int main(int argc, char **argv)
 	unsigned int rounds = argc > 1 ? atoi(argv[1]) : 300;
 	size_t i;
 
+	nobody_pages = PAGES;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	ok(all_given_back(), "nothing is charged at first");
 	check_limits();

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocations that fail, one after the other, wherever a trace is made: by its
+ * tracer, in a fork of the tracee, and where a child starts. Nothing else has
+ * changed then, and nothing is left behind: neither what is charged to the user,
+ * nor the pid namespace that each trace holds.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "nobody.h"
+
+#define DEBUGFS		"/sys/kernel/debug/"
+#define NAMESPACES	"/proc/sys/user/max_pid_namespaces"
+#define OLD		RECORDS(100)	/* a page */
+#define NEW		RECORDS(500)	/* three */
+#define WORK		20
+#define STOP_CLONE	(SIGTRAP | PTRACE_EVENT_CLONE << 8)
+
+/* What the tracee says of its fork */
+struct result {
+	long ret;
+	bool out_of_reach;
+};
+
+static struct result *result;
+/* Where this process says which of its allocations fails */
+static int nth = -1;
+/* Of failslab's: */
+static int times, space;
+
+static void open_nth(void)
+{
+	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (nth < 0)
+		give_up("fail-nth");
+}
+
+static void put_number(int fd, unsigned long n)
+{
+	if (dprintf(fd, "%lu", n) < 0)
+		give_up("cannot have allocations fail");
+}
+
+/* Was the one that was to fail never asked for? None fails from now on. */
+static bool out_of_reach(void)
+{
+	char text[16] = "";
+
+	if (pread(nth, text, sizeof(text) - 1, 0) <= 0)
+		give_up("fail-nth");
+	put_number(nth, 0);
+	return atoi(text);
+}
+
+/* Returns whether the trace is as it was; that it holds WORK it shows at the end. */
+static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *before)
+{
+	struct ptrace_bts_status status = bts_status(t->pid);
+
+	return !memcmp(&status, before, sizeof(status));
+}
+
+/* One for each allocation of a CONFIG that is not done without. */
+static int failing_configs(void *unused)
+{
+	struct ptrace_bts_status before;
+	struct tracee t = tracee_new();
+	struct trace got = { };
+	unsigned int n;
+	bool last;
+	int err;
+
+	(void)unused;
+	open_nth();
+	for (n = 1; ; n++) {
+		if (bts_config(t.pid, TRACE | ALLOC, OLD, 0))
+			return 1;
+		tracee_do(&t, known_work, WORK);
+		before = bts_status(t.pid);
+		put_number(nth, n);
+		err = bts_config(t.pid, TRACE | ALLOC, NEW, 0);
+		last = out_of_reach();
+		if (!err && last)
+			break;
+		if (!err)
+			continue;
+		if (err != -ENOMEM || last || !unchanged(&t, &before))
+			return 2;
+		trace_drain(t.pid, &got, 100);
+		if (known_in_row(&got) != WORK - 1)
+			return 3;
+		trace_free(&got);
+		result->ret++;
+	}
+	tracee_end(&t);
+	return 0;
+}
+
+static void end_now(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+}
+
+/* Lets the tracee fork. Returns 1 for a child with a trace, 0 without, -1 for none. */
+static int let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg)
+{
+	unsigned long child;
+	int status, held;
+
+	tracee_begin(t, what, arg);
+	status = tracee_continue(t->pid, 0);
+	if (stopped_by(status, SIGSTOP))
+		return -1;
+	if (!stopped_by(status, STOP_CLONE) || ptrace(PTRACE_GETEVENTMSG, t->pid, 0, &child) ||
+	    waitpid(child, &status, __WALL) != (pid_t)child || !stopped_by(status, SIGSTOP))
+		give_up("a fork: status %#x", status);
+	held = bts(PTRACE_BTS_SIZE, child, NULL, 0);
+	end_now(child);
+	status = tracee_continue(t->pid, 0);
+	if (!stopped_by(status, SIGSTOP) || (held && held != -ENXIO))
+		give_up("after a fork: status %#x, %d", status, held);
+	return !held;
+}
+
+static struct tracee forking_tracee(void)
+{
+	struct tracee t = tracee_new();
+
+	if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE) ||
+	    bts_config(t.pid, TRACE | INHERIT | ALLOC, OLD, 0))
+		give_up("no tracee");
+	return t;
+}
+
+/* A fork whose end is no signal to anybody */
+static void fork_failing(unsigned long n)
+{
+	if (nth < 0)
+		open_nth();
+	put_number(nth, n);
+	result->ret = syscall(SYS_clone, 0, 0, 0, 0, 0);
+	if (!result->ret)
+		_exit(0);
+	if (result->ret < 0)
+		result->ret = -errno;
+	result->out_of_reach = out_of_reach();
+}
+
+/* One for each allocation of a fork: it fails, or is done without a trace. */
+static int failing_forks(void *count)
+{
+	unsigned int n, before, now = 0;
+	struct tracee t = forking_tracee();
+	int with;
+
+	for (n = 1; ; n++) {
+		before = now;
+		with = let_fork(&t, fork_failing, n);
+		now = bts_status(t.pid).not_inherited;
+		if (now != before + !with)
+			return 1;
+		if (with < 0 && result->ret != -ENOMEM && result->ret != -EAGAIN)
+			return 2;
+		if ((with >= 0) != (result->ret > 0))
+			return 3;
+		if (with > 0 && result->out_of_reach)
+			break;
+		if (result->out_of_reach)
+			return 4;
+		*(unsigned int *)count += with < 0;
+	}
+	tracee_end(&t);
+	return 0;
+}
+
+static void fork_child(unsigned long unused)
+{
+	(void)unused;
+	if (!syscall(SYS_clone, 0, 0, 0, 0, 0))
+		_exit(0);
+}
+
+/* One for each allocation that is for the child's trace: it goes without. */
+static int failing_children(void *count)
+{
+	struct tracee t = forking_tracee();
+	int with, bytes;
+
+	/* The one that fails is the first beyond so many bytes. */
+	for (bytes = 0; ; bytes += 32) {
+		unsigned int before = bts_status(t.pid).not_inherited;
+
+		put_number(space, bytes);
+		put_number(times, 1);
+		with = let_fork(&t, fork_child, 0);
+		put_number(times, 0);
+		if (with < 0 || bts_status(t.pid).not_inherited != before + !with)
+			return 1;
+		if (with)
+			break;
+		++*(unsigned int *)count;
+	}
+	tracee_end(&t);
+	return 0;
+}
+
+static void knob(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DEBUGFS "%s", name);
+	write_file(path, value);
+}
+
+static int open_knob(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		give_up("%s", name);
+	return fd;
+}
+
+/* Only what is called from this function of the kernel fails. */
+static void fail_below(const char *function)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long addr, start = 0;
+	char line[256], name[128], text[32];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
+			continue;
+		if (start && addr > start)
+			break;
+		if (!strcmp(name, function))
+			start = addr;
+	}
+	if (!f || !start)
+		give_up("no %s in /proc/kallsyms", function);
+	fclose(f);
+	snprintf(text, sizeof(text), "%#llx", start);
+	knob("failslab/require-start", text);
+	snprintf(text, sizeof(text), "%#llx", addr);
+	knob("failslab/require-end", text);
+	knob("failslab/probability", "100");
+}
+
+static void make_failures_quiet(void)
+{
+	static const char * const dirs[] = { "failslab", "fail_page_alloc" };
+	char name[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
+		snprintf(name, sizeof(name), "%s/verbose", dirs[i]);
+		knob(name, "0");
+		snprintf(name, sizeof(name), "%s/ignore-gfp-wait", dirs[i]);
+		knob(name, "N");
+	}
+	knob("fail_page_alloc/ignore-gfp-highmem", "N");
+	knob("fail_page_alloc/min-order", "0");
+	knob("failslab/times", "0");
+	times = open_knob(DEBUGFS "failslab/times");
+	space = open_knob(DEBUGFS "failslab/space");
+}
+
+/* A pid namespace: one at a time, so the last one must be gone. */
+static bool has_namespace(void)
+{
+	int tries = 500;
+
+	while (unshare(CLONE_NEWPID)) {
+		if (errno != ENOSPC || !tries--)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+/* In a pid namespace, which each trace holds on to. */
+static void leaves_nothing_behind(const char *name, int (*what)(void *), void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(has_namespace() ? as_nobody(what, arg) : 99);
+	waitpid(pid, &status, 0);
+	ok(!status, "%s: step %d", name, WEXITSTATUS(status));
+	pid = fork();
+	if (!pid)
+		_exit(!has_namespace());
+	waitpid(pid, &status, 0);
+	ok(!status, "%s: no trace is left behind", name);
+	ok(all_given_back(), "%s: nothing is charged", name);
+}
+
+int main(void)
+{
+	static const char * const functions[] = { "ptrace_bts_fork", "ptrace_bts_start_child" };
+	unsigned int *count = shared_memory(sizeof(*count));
+	size_t i;
+
+	result = shared_memory(sizeof(*result));
+	make_failures_quiet();
+	write_file(NAMESPACES, "1");
+
+	leaves_nothing_behind("CONFIG", failing_configs, NULL);
+	ok(result->ret >= 3, "CONFIG: failed %ld times, and changed nothing", result->ret);
+	leaves_nothing_behind("fork", failing_forks, count);
+	ok(*count >= 10, "fork: failed %u times", *count);
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		fail_below(functions[i]);
+		*count = 0;
+		leaves_nothing_behind(functions[i], failing_children, count);
+		ok(*count > 0, "%s: failed %u times", functions[i], *count);
+	}
+	return finish();
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Security modules that refuse: who may not be attached to has no trace, and a
+ * kernel that keeps its secrets keeps its branches, from anybody.
+ *
+ *   lsm none|integrity|confidentiality [unfiltered]	what the kernel was started
+ *				with; unfiltered: hardware always records the kernel
+ */
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "nobody.h"
+
+#define LOCKDOWN	"/sys/kernel/security/lockdown"
+#define YAMA		"/proc/sys/kernel/yama/ptrace_scope"
+#define ROOM		2000
+
+/* A CONFIG of a new trace of a new tracee: 0 or an errno */
+static int configure(void *flags)
+{
+	struct tracee t = tracee_new();
+	int ret = -bts_config(t.pid, *(__u32 *)flags | ALLOC, RECORDS(100), 0);
+
+	tracee_end(&t);
+	return ret;
+}
+
+static void check_lockdown(const char *level, bool filtered)
+{
+	const bool secret = !strcmp(level, "confidentiality");
+	const struct {
+		__u32 flags;
+		int root;
+		int nobody;
+	} want[] = {
+		{ TRACE, secret && !filtered ? EACCES : 0, filtered ? 0 : EACCES, },
+		/* The processors of the bench have Meltdown. */
+		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
+		{ KERNEL, secret ? EACCES : 0, EACCES, },
+		{ TRACE | KERNEL, secret ? EACCES : 0, EACCES, },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		__u32 flags = want[i].flags;
+		int root = configure(&flags), nobody = as_nobody(configure, &flags);
+
+		ok(root == want[i].root && nobody == want[i].nobody,
+		   "lockdown %s: CONFIG with flags %#x: errno %d for root, %d for nobody",
+		   level, flags, root, nobody);
+	}
+}
+
+static bool all_refused(pid_t pid)
+{
+	struct ptrace_bts_status status;
+	struct bts_record rec;
+
+	return bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) == -EACCES &&
+	       bts(PTRACE_BTS_SIZE, pid, NULL, 0) == -EACCES &&
+	       bts(PTRACE_BTS_GET, pid, &rec, 0) == -EACCES &&
+	       bts(PTRACE_BTS_DRAIN, pid, &rec, sizeof(rec)) == -EACCES &&
+	       bts(PTRACE_BTS_CLEAR, pid, NULL, 0) == -EACCES;
+}
+
+/* It comes into force while there is a trace of the kernel. */
+static void check_raised(void)
+{
+	struct tracee t = tracee_new();
+	struct trace got = { };
+
+	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(ROOM), 0))
+		give_up("a trace of the kernel");
+	tracee_do(&t, known_work, 100);
+	ok(bts(PTRACE_BTS_SIZE, t.pid, NULL, 0) > 100, "a trace of the kernel");
+	write_file(LOCKDOWN, "confidentiality");
+	ok(all_refused(t.pid) && bts_config(t.pid, KERNEL, 0, 0) == -EACCES,
+	   "lockdown: it is nobody's any more");
+	ok(!bts_config(t.pid, TRACE, 0, 0) && all_refused(t.pid),
+	   "what it holds stays the kernel's");
+	ok(!bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0), "a new one, of user mode");
+	tracee_do(&t, known_work, 100);
+	trace_drain(t.pid, &got, ROOM);
+	ok(known_in_row(&got) == 99 && trace_leak(&got) < 0, "can be read, and shows no kernel");
+	trace_free(&got);
+	tracee_end(&t);
+}
+
+/*
+ * Who may be attached to, in Yama's scopes
+ */
+
+enum { OWN_WISH, OWN_CHILD, STRANGER, WILLING, NR_TARGETS };
+
+static const char * const targets[NR_TARGETS] = {
+	"a child that wants it", "a child", "a stranger", "a stranger that wants it",
+};
+
+/* A process of that user, which lives on */
+static pid_t start_target(int target)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		give_up("pipe");
+	pid = fork();
+	if (!pid) {
+		become_nobody();
+		if (target == WILLING)
+			prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		write(ready[1], "", 1);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &c, 1) != 1)
+		give_up("no target");
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static int trace_me(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? errno : 0);
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static int attach(pid_t pid)
+{
+	struct ptrace_bts_status status;
+	int err;
+
+	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
+		err = errno;
+		/* Then there is nobody to be traced, that is no other errno. */
+		if (bts_config(pid, TRACE | ALLOC, RECORDS(100), 0) != -ESRCH ||
+		    bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) != -ESRCH)
+			return 99;
+		return err;
+	}
+	if (waitpid(pid, NULL, __WALL) != pid)
+		give_up("waitpid");
+	err = -bts_config(pid, TRACE | ALLOC, RECORDS(100), 0);
+	ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	return err;
+}
+
+struct attempt {
+	int target;
+	pid_t pid;
+};
+
+static int attempt(void *arg)
+{
+	struct attempt *a = arg;
+	pid_t child;
+	int err;
+
+	if (a->target == OWN_WISH)
+		return trace_me();
+	if (a->target != OWN_CHILD)
+		return attach(a->pid);
+	child = fork();
+	if (!child) {
+		for (;;)
+			pause();
+	}
+	err = attach(child);
+	kill(child, SIGKILL);
+	return err;
+}
+
+static void check_scope(int scope)
+{
+	/* The first scope in which it is refused */
+	static const int limit_nobody[NR_TARGETS] = { 2, 2, 1, 2, };
+	char text[2] = { '0' + scope };
+	struct attempt a = { };
+
+	write_file(YAMA, text);
+	for (a.target = 0; a.target < NR_TARGETS; a.target++) {
+		int root, nobody;
+
+		a.pid = start_target(a.target);
+		root = attempt(&a);
+		nobody = as_nobody(attempt, &a);
+		ok(root == (scope >= 3 ? EPERM : 0) &&
+		   nobody == (scope >= limit_nobody[a.target] ? EPERM : 0),
+		   "Yama %d: %s: errno %d for root, %d for nobody", scope,
+		   targets[a.target], root, nobody);
+		kill(a.pid, SIGKILL);
+		waitpid(a.pid, NULL, 0);
+	}
+}
+
+/* What has been attached to before stays so. */
+static void check_yama(void)
+{
+	struct tracee t = tracee_new();
+	struct trace got = { };
+	int scope;
+
+	for (scope = 0; scope <= 3; scope++)
+		check_scope(scope);
+	ok(!bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0), "Yama 3: who is attached goes on");
+	tracee_do(&t, known_work, 100);
+	trace_drain(t.pid, &got, ROOM);
+	ok(known_in_row(&got) == 99, "Yama 3: and is traced");
+	trace_free(&got);
+	tracee_end(&t);
+}
+
+int main(int argc, char **argv)
+{
+	const char *level = argc > 1 ? argv[1] : "none";
+	bool filtered = argc < 3;
+
+	if (mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL))
+		give_up("securityfs");
+	check_lockdown(level, filtered);
+	/* Neither can be taken back. */
+	if (!strcmp(level, "none") && filtered) {
+		check_raised();
+		check_yama();
+	}
+	return finish();
+}
