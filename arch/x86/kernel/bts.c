@@ -29,13 +29,14 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
-#include <linux/export.h>
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/syscore_ops.h>
+
+#include <kunit/visibility.h>
 
 #include "bts_internal.h"
 
@@ -76,6 +77,11 @@ void __init bts_register_source(const struct bts_source *source)
 	bts_source = source;
 }
 
+static bool bts_widens(u32 flags)
+{
+	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
+}
+
 /**
  * bts_records_kernel - is the kernel recorded for the sake of a trace?
  * @flags: what the trace wants
@@ -89,7 +95,7 @@ bool bts_records_kernel(u32 flags)
 	if (flags & (BTS_KERNEL | BTS_ENTRY))
 		return true;
 
-	return flags & BTS_USER && (!bts_source->filters || READ_ONCE(bts_cpl_skewed));
+	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
 }
 
 /**
@@ -237,7 +243,7 @@ void bts_want(struct bts_want *want)
 	}
 	if (flags & BTS_STOP)
 		want->room = bts_least_room(cpu);
-	if (flags & modes && (flags & BTS_ENTRY || READ_ONCE(bts_cpl_skewed)))
+	if (flags & modes && (flags & BTS_ENTRY || bts_widens(flags)))
 		flags |= modes;
 	want->flags = flags & (modes | BTS_FLIGHT);
 }
@@ -368,7 +374,7 @@ int bts_flush_cpu(int cpu)
 
 	return smp_call_function_single(cpu, bts_call_here, &call, 1);
 }
-EXPORT_SYMBOL_GPL(bts_flush_cpu);
+EXPORT_SYMBOL_IF_KUNIT(bts_flush_cpu);
 
 /**
  * bts_freeze - stop recording on this CPU and keep all there is
@@ -385,7 +391,7 @@ void bts_freeze(void)
 	atomic_inc(&bts_frozen_last);
 	bts_source->freeze();
 }
-EXPORT_SYMBOL_GPL(bts_freeze);
+EXPORT_SYMBOL_IF_KUNIT(bts_freeze);
 
 /**
  * bts_freeze_all - stop recording on all CPUs and keep all there is
@@ -404,7 +410,7 @@ void bts_freeze_all(void)
 	bts_source->freeze();
 	bts_source->freeze_others();
 }
-EXPORT_SYMBOL_GPL(bts_freeze_all);
+EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
 
 /**
  * bts_freezes - tell how often somebody froze
@@ -417,7 +423,7 @@ u32 bts_freezes(void)
 {
 	return atomic_read(&bts_frozen_last);
 }
-EXPORT_SYMBOL_GPL(bts_freezes);
+EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
 
 static bool bts_refrozen(void)
 {
@@ -443,6 +449,8 @@ static void bts_unfreeze_here(void *unused)
 	} else if (thawed && bts_source->pause()) {
 		this_cpu_write(bts_cpu.stale, false);
 		bts_deliver_gap();
+		/* Whose trace ended while it was frozen could not. */
+		bts_source->scrub();
 		bts_resume();
 	}
 }
@@ -465,7 +473,7 @@ void bts_unfreeze_all(u32 freezes)
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
 }
-EXPORT_SYMBOL_GPL(bts_unfreeze_all);
+EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
 /*
  * CPUs come and go
@@ -482,10 +490,17 @@ static int bts_cpu_up(unsigned int cpu)
 	return 0;
 }
 
-/* Nobody but the CPU's own threads runs there any more. */
+static void bts_park(struct bts_call *call)
+{
+	bts_lose(call);
+	/* Nobody comes by again to wipe it. */
+	bts_source->scrub();
+}
+
+/* Only what cannot leave the CPU yet still runs there, and is not recorded. */
 static int bts_cpu_down(unsigned int cpu)
 {
-	struct bts_call call = { .func = bts_lose };
+	struct bts_call call = { .func = bts_park };
 
 	this_cpu_write(bts_cpu.parked, true);
 	bts_call_here(&call);

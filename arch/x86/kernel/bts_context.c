@@ -7,12 +7,13 @@
 
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
-#include <linux/export.h>
 #include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+
+#include <kunit/visibility.h>
 
 #include <asm/cpufeature.h>
 
@@ -311,7 +312,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	*ctxp = ctx;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(bts_create_task);
+EXPORT_SYMBOL_IF_KUNIT(bts_create_task);
 
 /* What the contexts of a CPU want together; circular only if all agree. */
 static void bts_cpu_update(struct bts_cpu *cpu)
@@ -393,13 +394,15 @@ int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ct
 	*ctxp = ctx;
 	return 0;
 }
-EXPORT_SYMBOL_GPL(bts_create_cpu);
+EXPORT_SYMBOL_IF_KUNIT(bts_create_cpu);
 
 static void bts_do_change(struct bts_call *call)
 {
 	struct bts_context *ctx = call->ctx;
 
 	ctx->attr.flags = call->attr->flags;
+	/* If it is, who may want to be called now is still to be. */
+	ctx->full = false;
 	ctx->exposed |= bts_records_kernel(call->attr->flags);
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);
@@ -506,7 +509,7 @@ int bts_destroy(struct bts_context *ctx)
 
 	return 0;
 }
-EXPORT_SYMBOL_GPL(bts_destroy);
+EXPORT_SYMBOL_IF_KUNIT(bts_destroy);
 
 /*
  * The life of a task
@@ -606,7 +609,7 @@ int bts_status(struct bts_context *ctx, struct bts_status *status)
 
 	return bts_call(ctx, &call);
 }
-EXPORT_SYMBOL_GPL(bts_status);
+EXPORT_SYMBOL_IF_KUNIT(bts_status);
 
 static void bts_do_get(struct bts_call *call)
 {
@@ -628,7 +631,7 @@ int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec)
 
 	return bts_call(ctx, &call);
 }
-EXPORT_SYMBOL_GPL(bts_get);
+EXPORT_SYMBOL_IF_KUNIT(bts_get);
 
 static void bts_do_peek(struct bts_call *call)
 {
@@ -659,7 +662,7 @@ int bts_peek(struct bts_context *ctx, const struct bts_record **rec, u64 *first)
 	*first = call.seq;
 	return n;
 }
-EXPORT_SYMBOL_GPL(bts_peek);
+EXPORT_SYMBOL_IF_KUNIT(bts_peek);
 
 static void bts_do_consume(struct bts_call *call)
 {
@@ -685,7 +688,7 @@ int bts_consume(struct bts_context *ctx, u64 first, u32 n)
 
 	return bts_call(ctx, &call);
 }
-EXPORT_SYMBOL_GPL(bts_consume);
+EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 
 /* How many are copied with interrupts off. */
 #define BTS_READ_CHUNK	256
@@ -755,7 +758,7 @@ int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n)
 
 	return done;
 }
-EXPORT_SYMBOL_GPL(bts_read);
+EXPORT_SYMBOL_IF_KUNIT(bts_read);
 
 static void bts_do_clear(struct bts_call *call)
 {
@@ -775,5 +778,5 @@ int bts_clear(struct bts_context *ctx)
 
 	return bts_call(ctx, &call);
 }
-EXPORT_SYMBOL_GPL(bts_clear);
+EXPORT_SYMBOL_IF_KUNIT(bts_clear);
 

@@ -393,19 +393,14 @@ static void bts_ds_pmi(struct bts_ds *d, const struct pt_regs *regs)
 
 /*
  * Two may freeze a CPU at once, another NMI may come first, or a thaw: which NMI
- * was sent for which cannot be told, so that for a second all are expected.
+ * was sent for which cannot be told. So what nobody else knows is ours for a
+ * second.
  */
-static bool bts_ds_was_asked(struct bts_ds *d)
+static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	unsigned long asked = READ_ONCE(d->asked);
+	unsigned long asked = this_cpu_read(bts_ds.asked);
 
-	if (likely(!asked))
-		return false;
-	if (READ_ONCE(d->freeze) || time_before(jiffies, asked + HZ))
-		return true;
-
-	WRITE_ONCE(d->asked, 0);
-	return false;
+	return jiffies - asked < HZ ? NMI_HANDLED : NMI_DONE;
 }
 
 /*
@@ -419,11 +414,12 @@ static bool bts_ds_was_asked(struct bts_ds *d)
 static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	int handled = bts_ds_was_asked(d) ? NMI_HANDLED : NMI_DONE;
+	int handled = NMI_DONE;
 
 	if (unlikely(READ_ONCE(d->freeze))) {
 		WRITE_ONCE(d->freeze, false);
 		bts_ds_freeze();
+		handled = NMI_HANDLED;
 	}
 
 	/* Frozen, the positions stay, so they tell of one PMI only. */
@@ -458,9 +454,29 @@ static void bts_ds_reset_here(void *unused)
 	bts_ds_reset(this_cpu_ptr(&bts_ds));
 }
 
+/* From the first claim on: before that, no NMI is to take longer for it. */
+static int bts_ds_watch_nmis(void)
+{
+	static bool watching;
+	int err;
+
+	if (watching)
+		return 0;
+
+	err = register_nmi_handler(NMI_LOCAL, bts_ds_nmi, NMI_FLAG_FIRST, "x86/bts");
+	if (err)
+		return err;
+	err = register_nmi_handler(NMI_UNKNOWN, bts_ds_unknown_nmi, 0, "x86/bts");
+	if (err)
+		unregister_nmi_handler(NMI_LOCAL, "x86/bts");
+	watching = !err;
+
+	return err;
+}
+
 static int bts_ds_get(void)
 {
-	int err = ds_claim_bts();
+	int err = bts_ds_watch_nmis() ?: ds_claim_bts();
 
 	if (!err)
 		WRITE_ONCE(bts_ds_claimed, true);
@@ -525,17 +541,12 @@ static int __init bts_ds_init(void)
 {
 	const struct x86_cpu_id *match;
 	unsigned int cpu;
-	int ret;
 
 	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
 
 	for_each_possible_cpu(cpu)
 		per_cpu(bts_ds.store, cpu) = ds_store(cpu);
-
-	ret = register_nmi_handler(NMI_LOCAL, bts_ds_nmi, NMI_FLAG_FIRST, "x86/bts");
-	if (ret)
-		return ret;
 
 	match = x86_match_cpu(bts_ds_errata);
 	if (match)

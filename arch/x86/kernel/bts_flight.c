@@ -22,7 +22,8 @@
  * bts_frozen - tell whether a CPU was frozen
  * @cpu: which
  *
- * Any context. After bts_freeze_all(), a CPU has stopped when this says so.
+ * Any context. After bts_freeze_all(), a CPU has stopped, or is about to write
+ * the register that stops it, when this says so.
  *
  * Return: true if so.
  */

@@ -74,7 +74,7 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
 /**
  * struct bts_call - something to do to a context where that is allowed
  * @ctx:	the context
- * @func:	what to do; called with interrupts off
+ * @func:	what to do; called where no switch comes in between
  * @ret:	what came of it
  * @paused:	the source is at rest; if not, it is frozen, or the context is not
  *		live on this CPU

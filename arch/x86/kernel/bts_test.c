@@ -10,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/limits.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/vmalloc.h>
 
 #include <asm/bts.h>
@@ -121,7 +122,7 @@ static void nonsense_is_refused(struct kunit *test)
 		{ true, BTS_FLIGHT, 1, },
 		{ true, BTS_USER | BTS_FLIGHT, 1, },
 		{ true, BTS_KERNEL | BTS_FLIGHT | BTS_SCHED, 1, },
-		{ false, BTS_USER | BIT(7), 1, },
+		{ false, BTS_USER | BIT(8), 1, },
 		{ true, BTS_USER | BIT(31), 1, },
 		{ false, BTS_USER, 0, },
 		{ true, BTS_USER, U32_MAX, },

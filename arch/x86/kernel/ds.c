@@ -448,8 +448,8 @@ static void ds_stop_cpu(void *unused)
 /**
  * ds_unclaim_bts - give BTS back to perf
  *
- * Stops BTS on all CPUs and wipes the buffers: under page-table isolation a
- * user may be able to read them. May sleep.
+ * Stops BTS on all CPUs and wipes the buffers where a user may be able to read
+ * them under page-table isolation. May sleep.
  */
 void ds_unclaim_bts(void)
 {
@@ -463,7 +463,8 @@ void ds_unclaim_bts(void)
 	on_each_cpu(ds_stop_cpu, NULL, 1);
 	for_each_possible_cpu(cpu) {
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
-		memset(ds_buffer(DS_BTS, cpu), 0, BTS_BUFFER_SIZE);
+		if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
+			memset(ds_buffer(DS_BTS, cpu), 0, BTS_BUFFER_SIZE);
 	}
 
 	WRITE_ONCE(ds_claimed, false);

@@ -18,77 +18,19 @@
 
 #include <linux/capability.h>
 #include <linux/cleanup.h>
-#include <linux/cred.h>
-#include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
-#include <linux/rcupdate.h>
-#include <linux/refcount.h>
 #include <linux/sched/coredump.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/user.h>
-#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <linux/task_work.h>
-#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+#include <linux/user_namespace.h>
 
-#include <asm/bts.h>
-#include <asm/ptrace_bts.h>
-
-#define PTRACE_BTS_FLAGS	(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_SCHED |	\
-				 PTRACE_BTS_F_SIGNAL | PTRACE_BTS_F_ALLOC |	\
-				 PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_STOP_FULL |	\
-				 PTRACE_BTS_F_INHERIT | PTRACE_BTS_F_ENTRY)
-
-static_assert(BTS_SOURCE_DS == PTRACE_BTS_SOURCE_DS);
-static_assert(BTS_ERRATUM_FROM_EVENT == PTRACE_BTS_ERRATUM_FROM_EVENT);
-static_assert(BTS_ERRATUM_FROM_CPL == PTRACE_BTS_ERRATUM_FROM_CPL);
-
-/**
- * struct ptrace_bts - the trace of one tracee
- * @ctx:	the trace itself; NULL before a child that inherits has run
- * @config:	as it was asked for, without ALLOC
- * @kernel:	there are, or were, addresses of the kernel in it
- * @secret:	there may be branches in it of a program that cannot be dumped
- * @nr:		for how many records
- * @user:	who pays
- * @limit:	how many pages this user may be charged altogether, for children
- * @ns:		where the tracer understands pids
- * @not_inherited: how many children could not be given the like
- * @task:	whose it is
- * @tracer:	before a child has run: who must trace it then
- * @from:	before a child has run: its parent's
- * @state:	PTRACE_BTS_ORPHAN, PTRACE_BTS_FULL
- * @ref:	thread.ptrace_bts, works that are queued, and @from of others
- * @untrace:	gives everything back
- * @overflow:	stops the tracee
- * @rcu:	a tracer that dies may be looking
- */
-struct ptrace_bts {
-	struct bts_context	*ctx;
-	struct ptrace_bts_config config;
-	bool			kernel;
-	bool			secret;
-	u32			nr;
-	struct user_struct	*user;
-	unsigned long		limit;
-	struct pid_namespace	*ns;
-	atomic_t		not_inherited;
-	struct task_struct	*task;
-	struct task_struct	*tracer;
-	struct ptrace_bts	*from;
-	unsigned long		state;
-	refcount_t		ref;
-	struct callback_head	untrace;
-	struct callback_head	overflow;
-	struct rcu_head		rcu;
-};
-
-#define PTRACE_BTS_ORPHAN	0	/* its tracer is gone, @untrace is queued */
-#define PTRACE_BTS_FULL		1	/* @overflow is queued */
+#include "ptrace_bts_internal.h"
 
 enum {
 	PTRACE_BTS_OFF,
@@ -97,12 +39,6 @@ enum {
 };
 
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
-
-/* For those who may write it, see above. */
-static struct ptrace_bts *ptrace_bts_of(const struct task_struct *child)
-{
-	return rcu_dereference_protected(child->thread.ptrace_bts, true);
-}
 
 /*
  * Having, paying, and giving back
@@ -137,11 +73,14 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
 	atomic_long_sub(ptrace_bts_pages(pb), &pb->user->locked_vm);
 }
 
-/*
- * End the trace of @child, which is current, or off its CPU and staying there.
+/**
+ * ptrace_bts_release - end a trace
+ * @child: whose it is: current, or off its CPU and staying there
+ * @pb: the trace
+ *
  * Works that are still queued find nothing left to do.
  */
-static void ptrace_bts_release(struct task_struct *child, struct ptrace_bts *pb)
+void ptrace_bts_release(struct task_struct *child, struct ptrace_bts *pb)
 {
 	if (ptrace_bts_of(child) == pb)
 		RCU_INIT_POINTER(child->thread.ptrace_bts, NULL);
@@ -183,7 +122,8 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
 	struct ptrace_bts *pb = ptrace_bts_of(task);
 
-	if (unlikely(pb) && mm && get_dumpable(mm) != SUID_DUMP_USER)
+	if (unlikely(pb) && mm && get_dumpable(mm) != SUID_DUMP_USER &&
+	    !ptracer_capable(task, mm->user_ns))
 		pb->secret = true;
 }
 
@@ -240,15 +180,33 @@ static void ptrace_bts_stop(int signal)
 		send_sig(signal, current, 1);
 }
 
+/*
+ * Works run in places where nobody must be stopped: where the tracer cannot kill
+ * it any more, where exec holds locks, where a uprobe has borrowed the task.
+ */
+static bool ptrace_bts_can_stop(void)
+{
+	return !(current->flags & PF_EXITING) && !current->in_execve &&
+	       !(READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT) &&
+	       !(current->utask && current->utask->active_uprobe);
+}
+
+/* It may have been read since the work was queued. */
+static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
+{
+	struct bts_status status;
+
+	return !bts_status(pb->ctx, &status) && status.held >= status.nr;
+}
+
 static void ptrace_bts_overflow_work(struct callback_head *work)
 {
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, overflow);
-	bool wanted;
 
 	clear_bit(PTRACE_BTS_FULL, &pb->state);
-	wanted = ptrace_bts_of(current) == pb && !test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-		 pb->config.flags & PTRACE_BTS_F_SIGNAL && !(current->flags & PF_EXITING);
-	if (wanted)
+	if (ptrace_bts_of(current) == pb && !test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
+	    pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_can_stop() &&
+	    ptrace_bts_is_full(pb))
 		ptrace_bts_stop(pb->config.signal);
 	ptrace_bts_put(pb);
 }
@@ -270,7 +228,13 @@ static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
  * Making one
  */
 
-static u32 ptrace_bts_wants(u32 flags)
+/**
+ * ptrace_bts_wants - translate flags for the layer below
+ * @flags: PTRACE_BTS_F_*
+ *
+ * Return: BTS_*
+ */
+u32 ptrace_bts_wants(u32 flags)
 {
 	u32 wants = 0;
 
@@ -288,8 +252,14 @@ static u32 ptrace_bts_wants(u32 flags)
 	return wants;
 }
 
-/* What the layer below is to do for @config. */
-static struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
+/**
+ * ptrace_bts_attr - tell the layer below what to do
+ * @pb: the trace
+ * @config: what is wanted of it
+ *
+ * Return: that.
+ */
+struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 				       const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = {
@@ -299,14 +269,21 @@ static struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 		.data	= pb,
 	};
 
+	if (pb->wide && attr.flags & BTS_USER)
+		attr.flags |= BTS_WIDE;
 	if (config->flags & PTRACE_BTS_F_SIGNAL)
 		attr.overflow = ptrace_bts_overflow;
 
 	return attr;
 }
 
-/* Nothing has changed if it fails. */
-static int ptrace_bts_create(struct ptrace_bts *pb)
+/**
+ * ptrace_bts_create - pay for a trace and let it begin
+ * @pb: the trace
+ *
+ * Return: 0, -ENOMEM, or as bts_create_task(); nothing has changed then.
+ */
+int ptrace_bts_create(struct ptrace_bts *pb)
 {
 	struct bts_attr attr = ptrace_bts_attr(pb, &pb->config);
 	int err;
@@ -322,7 +299,17 @@ static int ptrace_bts_create(struct ptrace_bts *pb)
 	return err;
 }
 
-static struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
+/**
+ * ptrace_bts_new - allocate a trace that has not begun
+ * @child: whose it will be
+ * @config: what is wanted
+ * @user: pays
+ * @limit: how many pages @user may be charged altogether
+ * @ns: where pids are understood
+ *
+ * Return: the trace, or NULL where there is no memory.
+ */
+struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 					 const struct ptrace_bts_config *config,
 					 struct user_struct *user, unsigned long limit,
 					 struct pid_namespace *ns)
@@ -361,6 +348,7 @@ void ptrace_bts_fork(struct task_struct *child)
 	struct ptrace_bts *from = ptrace_bts_of(current), *pb;
 
 	if (likely(!from) || !(from->config.flags & PTRACE_BTS_F_INHERIT) ||
+	    !(from->config.flags & PTRACE_BTS_ANY) ||
 	    test_bit(PTRACE_BTS_ORPHAN, &from->state))
 		return;
 
@@ -372,6 +360,8 @@ void ptrace_bts_fork(struct task_struct *child)
 
 	refcount_inc(&from->ref);
 	pb->from = from;
+	pb->perfmon = from->perfmon;
+	pb->wide = from->wide;
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
 	/* Pairs with ptrace_bts_untrace(): no later tracer gets what is not his. */
@@ -380,6 +370,32 @@ void ptrace_bts_fork(struct task_struct *child)
 		ptrace_bts_release(child, pb);
 	else
 		rcu_assign_pointer(child->thread.ptrace_bts, pb);
+}
+
+/**
+ * ptrace_bts_perfmon - tell whether current may watch performance
+ *
+ * Nothing is refused for this alone, so nobody is told.
+ *
+ * Return: true if so.
+ */
+bool ptrace_bts_perfmon(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_PERFMON) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
+}
+
+/**
+ * ptrace_bts_allowed - tell whether the sysctl lets somebody trace
+ * @perfmon: whether he may watch performance
+ *
+ * Return: true if so.
+ */
+bool ptrace_bts_allowed(bool perfmon)
+{
+	int needs = READ_ONCE(sysctl_ptrace_bts);
+
+	return needs == PTRACE_BTS_PTRACER || (needs == PTRACE_BTS_PERFMON && perfmon);
 }
 
 /* It may have been left alone, or be somebody else's already. */
@@ -413,7 +429,7 @@ void ptrace_bts_start_child(void)
 		return;
 	}
 
-	if (READ_ONCE(sysctl_ptrace_bts) == PTRACE_BTS_OFF || ptrace_bts_create(pb)) {
+	if (!ptrace_bts_allowed(pb->perfmon) || ptrace_bts_create(pb)) {
 		atomic_inc(&pb->from->not_inherited);
 		ptrace_bts_release(current, pb);
 		return;
@@ -423,356 +439,6 @@ void ptrace_bts_start_child(void)
 	pb->tracer = NULL;
 	ptrace_bts_put(pb->from);
 	pb->from = NULL;
-}
-
-/*
- * The requests; the tracee is frozen, current is its tracer
- */
-
-/* May current see what @child does? As in ptrace_access_vm(). */
-static int ptrace_bts_permitted(struct task_struct *child)
-{
-	struct mm_struct *mm;
-	int ret = 0;
-
-	switch (READ_ONCE(sysctl_ptrace_bts)) {
-	case PTRACE_BTS_OFF:
-		return -EPERM;
-	case PTRACE_BTS_PERFMON:
-		if (!perfmon_capable())
-			return -EPERM;
-		break;
-	}
-
-	mm = get_task_mm(child);
-	if (!mm)
-		return -EPERM;
-	if (get_dumpable(mm) != SUID_DUMP_USER && !ptracer_capable(child, mm->user_ns))
-		ret = -EPERM;
-	mmput(mm);
-
-	return ret;
-}
-
-/* May current see what the kernel does? Whatever says no, it is one errno. */
-static int ptrace_bts_permitted_kernel(void)
-{
-	return perf_allow_kernel() || security_locked_down(LOCKDOWN_PERF) ? -EACCES : 0;
-}
-
-/*
- * To record where user mode is left, hardware has to write down all that the
- * kernel does, into memory that is mapped, though not accessible, while user mode
- * runs; hardware without a filter always has to. Where such memory is no secret it
- * takes the right to see it.
- */
-static bool ptrace_bts_exposes_kernel(u32 flags)
-{
-	return flags & PTRACE_BTS_F_KERNEL ||
-	       (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
-		bts_records_kernel(ptrace_bts_wants(flags)));
-}
-
-/* The trace of @child that is current's. What is left of another tracer's goes. */
-static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
-{
-	struct ptrace_bts *pb = ptrace_bts_of(child);
-
-	if (pb && test_bit(PTRACE_BTS_ORPHAN, &pb->state)) {
-		ptrace_bts_release(child, pb);
-		pb = NULL;
-	}
-
-	return pb && pb->ctx ? pb : ERR_PTR(-ENXIO);
-}
-
-static int ptrace_bts_check_alloc(const struct ptrace_bts_config *config)
-{
-	const u32 any = PTRACE_BTS_F_TRACE | PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_SCHED;
-	u32 nr = config->size / sizeof(struct bts_record);
-
-	if (config->flags == PTRACE_BTS_F_ALLOC && !config->size)
-		return 0;
-	if (!(config->flags & any) || !nr || nr > BTS_MAX_RECORDS)
-		return -EINVAL;
-
-	return 0;
-}
-
-static int ptrace_bts_check_config(const struct ptrace_bts_config *config)
-{
-	u32 flags = config->flags;
-
-	if (flags & ~PTRACE_BTS_FLAGS)
-		return -EINVAL;
-	if (flags & PTRACE_BTS_F_ENTRY && !(flags & PTRACE_BTS_F_TRACE))
-		return -EINVAL;
-	if (config->bts_size && config->bts_size != sizeof(struct bts_record))
-		return -EINVAL;
-
-	if (flags & PTRACE_BTS_F_SIGNAL ? !valid_signal(config->signal) : config->signal)
-		return -EINVAL;
-
-	if (flags & PTRACE_BTS_F_ALLOC)
-		return ptrace_bts_check_alloc(config);
-
-	return config->size ? -EINVAL : 0;
-}
-
-/* Change what is recorded into the trace that is there. */
-static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_config *config)
-{
-	struct bts_attr attr = ptrace_bts_attr(pb, config);
-	int err;
-
-	/* The room for what comes after it is full is there from the beginning. */
-	if ((pb->config.flags ^ config->flags) & PTRACE_BTS_F_STOP_FULL)
-		return -EINVAL;
-
-	err = bts_change_task(pb->ctx, &attr);
-	if (err)
-		return err;
-
-	pb->config.flags = config->flags;
-	pb->config.signal = config->signal;
-	pb->kernel |= config->flags & PTRACE_BTS_F_KERNEL;
-
-	return 0;
-}
-
-static unsigned long ptrace_bts_limit(void)
-{
-	return capable(CAP_IPC_LOCK) ? LONG_MAX : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-}
-
-/* Make a new trace; the old one goes when the new one is there. */
-static int ptrace_bts_replace(struct task_struct *child,
-			      const struct ptrace_bts_config *config)
-{
-	struct ptrace_bts *pb;
-	int err;
-
-	pb = ptrace_bts_new(child, config, current_user(), ptrace_bts_limit(),
-			    task_active_pid_ns(current));
-	if (!pb)
-		return -ENOMEM;
-
-	pb->config.flags &= ~PTRACE_BTS_F_ALLOC;
-	err = ptrace_bts_create(pb);
-	if (err) {
-		ptrace_bts_release(child, pb);
-		return err;
-	}
-
-	ptrace_bts_release_task(child);
-	rcu_assign_pointer(child->thread.ptrace_bts, pb);
-
-	return 0;
-}
-
-static int ptrace_bts_do_config(struct task_struct *child,
-				const struct ptrace_bts_config *config)
-{
-	struct ptrace_bts *pb;
-	int err;
-
-	err = ptrace_bts_permitted(child);
-	if (err)
-		return err;
-
-	if (ptrace_bts_exposes_kernel(config->flags)) {
-		err = ptrace_bts_permitted_kernel();
-		if (err)
-			return err;
-	}
-
-	pb = ptrace_bts_find(child);
-	if (config->flags & PTRACE_BTS_F_ALLOC && config->size)
-		return ptrace_bts_replace(child, config);
-	if (IS_ERR(pb))
-		return PTR_ERR(pb);
-	if (!(config->flags & PTRACE_BTS_F_ALLOC))
-		return ptrace_bts_change(pb, config);
-
-	ptrace_bts_release(child, pb);
-
-	return 0;
-}
-
-static int ptrace_bts_config(struct task_struct *child, void __user *addr,
-			     unsigned long size)
-{
-	struct ptrace_bts_config config;
-	int err;
-
-	if (size < sizeof(config.size))
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-
-	err = copy_struct_from_user(&config, sizeof(config), addr, size);
-	if (err)
-		return err;
-
-	err = ptrace_bts_check_config(&config);
-	if (err)
-		return err;
-
-	if (!bts_available())
-		return -EOPNOTSUPP;
-
-	return ptrace_bts_do_config(child, &config);
-}
-
-static int ptrace_bts_status(const struct ptrace_bts *pb, void __user *addr,
-			     unsigned long size)
-{
-	struct ptrace_bts_status out = {};
-	struct bts_status status;
-	int err;
-
-	if (!size)
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-
-	err = bts_status(pb->ctx, &status);
-	if (err)
-		return err;
-
-	out.size = pb->nr * sizeof(struct bts_record);
-	out.flags = pb->config.flags;
-	out.signal = pb->config.signal;
-	out.bts_size = sizeof(struct bts_record);
-	out.held = status.held;
-	out.lost = status.lost;
-	out.overwritten = status.overwritten;
-	out.gaps = status.gaps;
-	out.source = status.source;
-	out.errata = status.errata;
-	out.clock = PTRACE_BTS_CLOCK_SCHED;
-	out.not_inherited = atomic_read(&pb->not_inherited);
-
-	/* Callers know less or more than this kernel; the rest reads 0. */
-	if (size > sizeof(out) && clear_user(addr + sizeof(out), size - sizeof(out)))
-		return -EFAULT;
-
-	return copy_to_user(addr, &out, min(size, sizeof(out))) ? -EFAULT : 0;
-}
-
-static int ptrace_bts_size(const struct ptrace_bts *pb)
-{
-	struct bts_status status;
-	int err = bts_status(pb->ctx, &status);
-
-	return err ?: status.held;
-}
-
-static int ptrace_bts_get(const struct ptrace_bts *pb, void __user *addr,
-			  unsigned long index)
-{
-	struct bts_record rec;
-	int err = bts_get(pb->ctx, index, &rec);
-
-	if (err)
-		return err;
-
-	return copy_to_user(addr, &rec, sizeof(rec)) ? -EFAULT : 0;
-}
-
-static int ptrace_bts_clear(struct ptrace_bts *pb)
-{
-	int err = bts_clear(pb->ctx);
-
-	if (!err)
-		pb->secret = false;
-
-	return err;
-}
-
-/* How many records are copied before looking up. */
-#define PTRACE_BTS_STEP		4096
-
-/* What was copied is gone, and nothing else, wherever the copying ends. */
-static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
-			    unsigned long size)
-{
-	int room = min_t(unsigned long, size / sizeof(struct bts_record), INT_MAX);
-	const struct bts_record *run;
-	int done = 0, n, copied;
-	u64 first;
-
-	if (!room)
-		return -EINVAL;
-
-	while (done < room) {
-		n = bts_peek(pb->ctx, &run, &first);
-		if (n <= 0)
-			return done ?: n;
-
-		n = min3(n, room - done, PTRACE_BTS_STEP);
-		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
-					  sizeof(*run));
-		bts_consume(pb->ctx, first, copied);
-		done += copied;
-		if (copied < n)
-			return done ?: -EFAULT;
-		if (fatal_signal_pending(current))
-			break;
-		cond_resched();
-		addr += n * sizeof(*run);
-	}
-
-	return done;
-}
-
-/**
- * ptrace_bts_request - one of PTRACE_BTS_*
- * @child: the tracee, frozen
- * @request: which
- * @addr: a pointer of current's
- * @data: a size or an index
- *
- * Return: what ptrace() is to return.
- */
-long ptrace_bts_request(struct task_struct *child, long request, unsigned long addr,
-			unsigned long data)
-{
-	void __user *ptr = (void __user *)addr;
-	struct ptrace_bts *pb;
-	int err;
-
-	if (request == PTRACE_BTS_CONFIG)
-		return ptrace_bts_config(child, ptr, data);
-
-	pb = ptrace_bts_find(child);
-	if (IS_ERR(pb))
-		return PTR_ERR(pb);
-
-	/* It may have executed what its tracer must not read, since. */
-	err = ptrace_bts_permitted(child);
-	if (!err && pb->kernel)
-		err = ptrace_bts_permitted_kernel();
-	if (err)
-		return err;
-	if (pb->secret && request != PTRACE_BTS_CLEAR &&
-	    !ptracer_capable(child, &init_user_ns))
-		return -EPERM;
-
-	switch (request) {
-	case PTRACE_BTS_STATUS:
-		return ptrace_bts_status(pb, ptr, data);
-	case PTRACE_BTS_SIZE:
-		return ptrace_bts_size(pb);
-	case PTRACE_BTS_GET:
-		return ptrace_bts_get(pb, ptr, data);
-	case PTRACE_BTS_CLEAR:
-		return ptrace_bts_clear(pb);
-	case PTRACE_BTS_DRAIN:
-		return ptrace_bts_drain(pb, ptr, data);
-	}
-
-	return -EIO;
 }
 
 static struct ctl_table ptrace_bts_sysctls[] = {

@@ -19,8 +19,11 @@
 #define BTS_STOP	BIT(4)	/* keep the oldest records, not the newest */
 #define BTS_IDLE	BIT(5)	/* a cpu's: the idle task as well */
 #define BTS_FLIGHT	BIT(6)	/* a cpu's, with BTS_KERNEL: no software involved */
+#define BTS_WIDE	BIT(7)	/* with BTS_USER: record the kernel, too, and drop that,
+				 * where the hardware's filter loses what is wanted
+				 */
 
-#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP)
+#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | BTS_WIDE)
 #define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
 
 #define BTS_MAX_RECORDS	BIT(24)
@@ -48,7 +51,7 @@ struct bts_raw {
 
 /**
  * struct bts_attr - what a new context is to be
- * @flags:	BTS_USER to BTS_FLIGHT
+ * @flags:	BTS_USER to BTS_WIDE
  * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
  * @ns:		where the pids in its records are to be understood; NULL for current's
  * @overflow:	if not NULL, called when it is full, in hard interrupt context on

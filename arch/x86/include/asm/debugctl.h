@@ -14,8 +14,9 @@
  * /dev/cpu/N/msr lasts until the next write from here.
  */
 
+#include <linux/bug.h>
 #include <linux/build_bug.h>
-#include <linux/lockdep.h>
+#include <linux/irqflags.h>
 #include <linux/log2.h>
 #include <linux/percpu.h>
 
@@ -114,7 +115,9 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {
 	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_one_owner(mask));
-	lockdep_assert_irqs_disabled();
+	/* Not lockdep's idea of it: a crash stops BTS before lockdep is told. */
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ON_ONCE(!raw_irqs_disabled());
 
 	if (!debugctl_exists())
 		return;

@@ -69,7 +69,7 @@ static void drop_task(struct lab_file *lab)
 int lab_start(struct lab_file *lab)
 {
 	struct bts_attr attr = {
-		.flags = lab->config.flags,
+		.flags = lab->config.flags | (lab->config.flags & LAB_USER ? BTS_WIDE : 0),
 		.nr = lab->config.nr,
 		.overflow = lab->config.overflow ? overflow : NULL,
 		.data = lab,
@@ -123,7 +123,7 @@ int lab_status(struct lab_file *lab, struct lab_status *status)
 	int err = lab->ctx ? bts_status(lab->ctx, &is) : 0;
 
 	*status = (struct lab_status){
-		.flags = is.flags,
+		.flags = is.flags & ~BTS_WIDE,
 		.nr = is.nr,
 		.held = is.held,
 		.gaps = is.gaps,
