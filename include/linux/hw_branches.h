@@ -73,4 +73,17 @@ u32 arch_hw_branches_last(int cpu, u32 newer, struct hw_branch *out, u32 n);
 static __always_inline void hw_branches_crash(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */
+
+#if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB_KDB)
+
+/* The kernel stops for its debugger, and goes on. Interrupts are off. */
+void hw_branches_debugger_enter(void);
+void hw_branches_debugger_leave(void);
+
+#else
+
+static __always_inline void hw_branches_debugger_enter(void) { }
+static __always_inline void hw_branches_debugger_leave(void) { }
+
+#endif /* CONFIG_HW_BRANCH_RECORDER && CONFIG_KGDB_KDB */
 #endif /* _LINUX_HW_BRANCHES_H */
