@@ -69,6 +69,11 @@ bool hand_over_code(void)
 	       hand_over("kernel_text", stext, ktext_end - stext, true);
 }
 
+void hand_over_option(const char *option)
+{
+	strncat(arguments, option, sizeof(arguments) - strlen(arguments) - 1);
+}
+
 void hand_over_arguments(void)
 {
 	printf("# oracle%s\n", arguments);

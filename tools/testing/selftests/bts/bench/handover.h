@@ -15,6 +15,9 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code);
 /* The code of this program, of the vDSO and of the kernel. */
 bool hand_over_code(void);
 
+/* Another option for the oracle, behind a space. */
+void hand_over_option(const char *option);
+
 /* The line that tells which files are what. */
 void hand_over_arguments(void);
 

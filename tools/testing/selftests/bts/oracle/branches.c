@@ -31,6 +31,11 @@
 
 #define VECTOR_DB	1
 
+bool is_user_address(u64 addr)
+{
+	return !(addr >> 63);
+}
+
 struct walk {
 	struct decoder *d;
 	const struct options *opt;
@@ -74,16 +79,24 @@ static bool rule_passes(const struct walk *w, int before, int after)
 	return cpl_passes(w, before) || cpl_passes(w, after);
 }
 
-static bool is_user_address(u64 addr)
+static bool is_on(u64 debugctl)
 {
-	return !(addr >> 63);
+	const u64 on = DEBUGCTL_TR | DEBUGCTL_BTS;
+
+	return (debugctl & on) == on;
+}
+
+/* A write of DEBUGCTL is complete. */
+static void switch_debugctl(struct walk *w)
+{
+	if (w->opt->until_off && is_on(w->debugctl) && !is_on(w->new_debugctl))
+		w->done = true;
+	w->debugctl = w->new_debugctl;
 }
 
 static void emit(struct walk *w, struct branch *br)
 {
-	const u64 on = DEBUGCTL_TR | DEBUGCTL_BTS;
-
-	if ((w->debugctl & on) != on)
+	if (!is_on(w->debugctl))
 		return;
 	w->tot->kinds[br->kind]++;
 	if (br->vector >= 0)
@@ -186,7 +199,7 @@ static void judge_insn(struct walk *w, const struct event *next)
 		if (next->pc != insn->next)
 			bad_log(w, next, "is no branch, but control went elsewhere");
 		else if (w->msr_waits)
-			w->debugctl = w->new_debugctl;
+			switch_debugctl(w);
 		w->msr_waits = false;
 		return;
 	case INSN_JCC:

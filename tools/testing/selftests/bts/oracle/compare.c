@@ -22,6 +22,7 @@ struct compare {
 	size_t size;		/* of one record */
 	size_t pos;		/* of the next one, in bytes */
 	u64 nr;			/* records consumed */
+	u64 skip;		/* branches before the first record */
 	u64 padding;
 	u64 open_taken;
 	bool differs;
@@ -65,6 +66,8 @@ static bool same(const struct compare *c, const struct record *rec,
 {
 	u64 mask = c->size == 12 ? UINT32_MAX : UINT64_MAX;
 
+	if (c->opt->last && !rec->from && is_user_address(br->from))
+		return rec->to == (br->to & mask);
 	return rec->from == (br->from & mask) && rec->to == (br->to & mask);
 }
 
@@ -92,10 +95,16 @@ static bool on_branch(void *arg, const struct branch *br)
 		list_branch(c, " ", br);
 		return true;
 	}
+	if (c->skip) {
+		c->skip--;
+		return true;
+	}
 	if (c->differs) {
 		c->behind[c->nr_behind++] = *br;
 		return c->nr_behind < BEHIND;
 	}
+	if (c->opt->last && c->pos == c->records->size)
+		return false;
 	if (next_record(c, &c->pos, &rec) && same(c, &rec, br)) {
 		c->pos += c->size;
 		c->nr++;
@@ -293,13 +302,39 @@ static enum verdict conclude(struct compare *c, const struct totals *tot)
 	return V_EQUAL;
 }
 
+static bool count_branch(void *arg, const struct branch *br)
+{
+	u64 *nr = arg;
+
+	(void)br;
+	++*nr;
+	return true;
+}
+
+/* How many branches come before the records, if those are the last. */
+static const char *skip_to_last(struct compare *c, const struct execlog *log)
+{
+	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;
+	struct totals tot = { 0 };
+	struct execlog copy = *log;
+	const char *error;
+
+	error = walk_branches(&copy, c->d, c->opt, &tot, count_branch, &nr);
+	if (error)
+		return error;
+	if (nr < wanted)
+		return "fewer branches than records";
+	c->skip = nr - wanted;
+	return NULL;
+}
+
 enum verdict compare(struct execlog *log, struct decoder *d,
 		     const struct blob *records, const struct options *opt,
 		     FILE *out)
 {
 	struct totals tot = { 0 };
 	struct compare *c;
-	const char *error;
+	const char *error = NULL;
 	enum verdict v;
 
 	c = calloc(1, sizeof(*c));
@@ -310,7 +345,10 @@ enum verdict compare(struct execlog *log, struct decoder *d,
 	c->opt = opt;
 	c->out = out;
 	c->size = opt->layout == 32 ? 12 : 24;
-	error = walk_branches(log, d, opt, &tot, on_branch, c);
+	if (opt->last)
+		error = skip_to_last(c, log);
+	if (!error)
+		error = walk_branches(log, d, opt, &tot, on_branch, c);
 	print_totals(c, &tot);
 	if (error) {
 		fprintf(out, "oracle: %s\n", error);

@@ -24,6 +24,9 @@ static const char usage[] =
 "  --cpl msr|user|kernel|both  what is recorded: as DEBUGCTL said, or fixed (msr)\n"
 "  --debugctl HEX        DEBUGCTL at the start of the log (0)\n"
 "  --user-addresses      leave out what has a kernel address on either side\n"
+"  --until-off           the log ends where DEBUGCTL switches off what was on\n"
+"  --last N              the records are the last branches, but for the N newest;\n"
+"                        0 stands for where user code branched from\n"
 "  --need KIND[=N],...   fail unless so many were in the window: branches, irq,\n"
 "                        vNN (vector), jcc, loop, jmp, call, indirect, ret, far,\n"
 "                        iret, syscall, sysret, int\n"
@@ -61,7 +64,8 @@ static const char * const layout_names[] = { "64", "32", NULL };
 
 enum {
 	OPT_LOG, OPT_RECORDS, OPT_MEM, OPT_ELF, OPT_LAYOUT, OPT_RULE, OPT_CPL,
-	OPT_DEBUGCTL, OPT_USER, OPT_NEED, OPT_LIST, OPT_SELFTEST, OPT_HELP
+	OPT_DEBUGCTL, OPT_USER, OPT_UNTIL_OFF, OPT_LAST, OPT_NEED, OPT_LIST,
+	OPT_SELFTEST, OPT_HELP
 };
 
 static const struct option long_options[] = {
@@ -74,6 +78,8 @@ static const struct option long_options[] = {
 	{ "cpl", required_argument, NULL, OPT_CPL },
 	{ "debugctl", required_argument, NULL, OPT_DEBUGCTL },
 	{ "user-addresses", no_argument, NULL, OPT_USER },
+	{ "until-off", no_argument, NULL, OPT_UNTIL_OFF },
+	{ "last", required_argument, NULL, OPT_LAST },
 	{ "need", required_argument, NULL, OPT_NEED },
 	{ "list", no_argument, NULL, OPT_LIST },
 	{ "selftest", no_argument, NULL, OPT_SELFTEST },
@@ -114,6 +120,13 @@ static void parse(int argc, char **argv, struct options *opt, struct image *img,
 			break;
 		case OPT_USER:
 			opt->user_addresses = true;
+			break;
+		case OPT_UNTIL_OFF:
+			opt->until_off = true;
+			break;
+		case OPT_LAST:
+			opt->last = true;
+			opt->newer = strtoull(optarg, NULL, 0);
 			break;
 		case OPT_NEED:
 			opt->need = optarg;

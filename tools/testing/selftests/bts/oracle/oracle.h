@@ -152,6 +152,9 @@ struct options {
 	enum cpl_want want;
 	u64 debugctl;
 	bool user_addresses;
+	bool until_off;
+	bool last;
+	u64 newer;
 	bool list;
 	int layout;
 	const char *need;
@@ -171,6 +174,8 @@ struct totals {
 
 /* Returns false to end the walk. */
 typedef bool (*branch_fn)(void *arg, const struct branch *br);
+
+bool is_user_address(u64 addr);
 
 /*
  * Calls fn for each taken branch that the Debug Store has to record, in order.

@@ -134,6 +134,23 @@ static const struct branch faults_records[] = {
 	{ .from = K + 6, .to = K },
 };
 
+/* the same as in `straight`, where user code branched from not told */
+static const struct branch hidden_records[] = {
+	{ .from = 0, .to = K + 2 },
+	{ .from = K + 2, .to = U + 0xd },
+	{ .from = U + 0xf, .to = U + 0xf },
+};
+
+static const char off_and_on[] =
+	ON_ALL KT("02") UT("000") UT("002") VEC("0e", "0", "3", UA("002")) OFF
+	UT("002") VEC("0e", "0", "3", UA("002")) ON_ALL KT("02") UT("000") UT("002");
+
+static const struct branch off_records[] = {
+	{ .from = K + 2, .to = U },
+	{ .from = U, .to = U + 2 },
+	{ .from = U + 2, .to = K },
+};
+
 /* je to the next instruction: open without registers, known with them */
 static const char open_jcc[] = ON_ALL KT("02") UT("016") UT("018") OFF;
 static const char taken_jcc[] = ON_ALL KT("02") UT("016")
@@ -176,6 +193,8 @@ struct trial {
 
 #define RECORDS(r)	.records = r, .nr = ARRAY_SIZE(r)
 #define STRAIGHT	.log = straight, RECORDS(straight_records), .opt = { .layout = 64 }
+#define STRAIGHT_BUT(...) .log = straight, RECORDS(straight_records), \
+	.opt = { .layout = 64, __VA_ARGS__ }
 #define LAYOUT64	.opt = { .layout = 64 }
 #define CROSSING(r, ...) .log = crossing, RECORDS(r), .opt = { .layout = 64, __VA_ARGS__ }
 
@@ -214,6 +233,24 @@ static const struct trial trials[] = {
 	  .want = V_DIFFERENT },
 	{ "user addresses only", CROSSING(crossing_user, .user_addresses = true),
 	  .want = V_EQUAL },
+	{ "the last", .log = straight, .records = straight_records + 6, .nr = 5,
+	  .opt = { .layout = 64, .last = true, .newer = 4 }, .want = V_EQUAL,
+	  .say = "5 records equal" },
+	{ "the last, but one more is newer", .log = straight,
+	  .records = straight_records + 6, .nr = 5,
+	  .opt = { .layout = 64, .last = true, .newer = 3 }, .want = V_DIFFERENT,
+	  .say = "at record 0" },
+	{ "the last, record missing", .log = straight,
+	  .records = straight_records + 4, .nr = 8, .plant = MISSING, .at = 3,
+	  .opt = { .layout = 64, .last = true, .newer = 3 }, .want = V_DIFFERENT },
+	{ "the last, more than there are", STRAIGHT_BUT(.last = true, .newer = 1),
+	  .want = V_BAD_LOG, .say = "fewer branches" },
+	{ "the last, from user mode", .log = straight, RECORDS(hidden_records),
+	  .opt = { .layout = 64, .last = true, .newer = 3 }, .want = V_EQUAL },
+	{ "until it is off", .log = off_and_on, RECORDS(off_records),
+	  .opt = { .layout = 64, .until_off = true }, .want = V_EQUAL },
+	{ "not until it is off", .log = off_and_on, RECORDS(off_records),
+	  LAYOUT64, .want = V_DIFFERENT },
 	{ "no need met", CROSSING(crossing_after, .need = "far"),
 	  .want = V_DIFFERENT, .say = "0 far in the window" },
 	{ "faults", .log = faults, RECORDS(faults_records), LAYOUT64,
