@@ -6,6 +6,8 @@
 . "$B/vm/lab.sh"
 # shellcheck source=ds.sh
 . "$B/groups/ds.sh"
+# shellcheck source=bench.sh
+. "$B/groups/bench.sh"
 
 # flight CASE KEY=VALUE... -- PROG [ARG...]
 flight() {
@@ -41,18 +43,45 @@ crashing() {
 	flight "$case" tools="$LAB" expect=splat "${keys[@]}" -- crash "$LAB" "${@:2}"
 }
 
+# judge_trace CASE FUNCTION CPUS: what the console shows.
+judge_trace() {
+	local wrong
+
+	wrong=$(awk -v function_name="$2" -v cpus="$3" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
+	if [ -z "$wrong" ]; then
+		pass "$1.trace"
+	else
+		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
+	fi
+}
+
 # fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
 # crashing CPU's first, FUNCTION on top of its 32.
 fatal() {
-	local case=$1 wrong
+	crashing "$1" smp="$4" "${@:5}" -- die "$2"
+	judge_trace "$1" "$3" "$4"
+}
 
-	crashing "$case" smp="$4" "${@:5}" -- die "$2"
-	wrong=$(awk -v function_name="$3" -v cpus="$4" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
-	if [ -z "$wrong" ]; then
-		pass "$case.trace"
-	else
-		fail "$case.trace" "$wrong (see $CASE_DIR/console)"
-	fi
+# kdb CASE KEY=VALUE... -- WHERE: in kdb, entered there.
+kdb() {
+	local case=$1 keys=() crash
+	shift
+
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	crash=$LAB
+	need_lab "$B/ring0/kdb-terminal" bts_kdb patched "$CONFIG"
+	while [ "$1" != -- ]; do
+		keys+=("$1")
+		shift
+	done
+	flight "$case" smp=2 tools="$crash $LAB" "${keys[@]}" -- kdb "$crash" "$LAB" "$2"
+}
+
+ring0_kdb() {
+	kdb kdb-break -- break
+	kdb kdb-oops expect=splat -- oops
+	kdb kdb-panic expect=splat -- panic
+	judge_trace kdb-panic bts_crash_panic 2
 }
 
 ring0_crashes() {
@@ -60,11 +89,60 @@ ring0_crashes() {
 	crashing console smp=2 -- console 1
 	crashing meet smp=2 -- meet 1
 	crashing recursive smp=2 -- recursive 1
+	# by a clock that a busy host does not move
+	crashing seen smp=2 icount=1 -- seen 2
 	flight sysrq smp=2 tools="$LAB" -- crash "$LAB" sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
+}
+
+# The kernel's own words in a crash, without the recorder's and without what
+# differs anyway: numbers, and what earlier calls left on the stack.
+own_words() {
+	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
+		/^Last branches of CPU|^ [^<]* <- |^ -- some are missing/d
+		/ \? /d; / took too long/d
+		s/[0-9]+\.[0-9]+/N/g; s/[0-9]+us /N/g; s/PID: [0-9]+/PID: N/; s/-[0-9]+ /-N /g
+		s/-N +[0-9][^ ]* +N:/-N N:/; s/\[[0-9]+\]/[N]/g; s/\b[0-9a-f]{6,16}\b/N/g' |
+		sed -n '/^BUG:/,$p'
+}
+
+# words CASE NEED KEY=VALUE...: of a crash, with the recorder off and on. NEED
+# is among them.
+words() {
+	local off on
+
+	crashing "$1-off" "${@:3}" -- words off
+	off=$(own_words "$CASE_DIR/console")
+	crashing "$1-on" "${@:3}" -- words on
+	on=$(own_words "$CASE_DIR/console")
+	if ! grep -q '^Last branches of CPU 0' <(sed 's/^\[[ 0-9.]*\] //' "$CASE_DIR/console"); then
+		fail "$1.words" "no trace (see $CASE_DIR/console)"
+	elif ! grep -q "$2" <<<"$off"; then
+		fail "$1.words" "no '$2' (see $CASE_DIR/console)"
+	elif [ "$off" = "$on" ]; then
+		pass "$1.words"
+	else
+		diff <(echo "$off") <(echo "$on") >"$CASE_DIR/difference"
+		fail "$1.words" "$(sed -n 2p "$CASE_DIR/difference") (see $CASE_DIR/difference)"
+	fi
+}
+
+# What was printed, by what the emulator executed.
+ring0_judged() {
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	flight printed tools="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
+		printed "$LAB" 200
+	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
+}
+
+# What is to happen after an oops happens as before.
+ring0_words() {
+	words oops-panic 'Kernel panic - not syncing: Fatal exception' append=oops=panic
+	words panic-on-oops 'Kernel panic - not syncing: Fatal exception' \
+		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
 ring0_marks() {
@@ -83,6 +161,8 @@ group_ring0() {
 	ring0_files
 	scrubbed scrub
 	ring0_crashes
+	ring0_words
 	ring0_marks
+	ring0_kdb
 	ring0_kdump
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ring0long (slow): 200 crashes of each kind, the fault on top of every trace
+# ring0long (slow): 200 crashes of each kind, the fault on top; one by the oracle
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh
@@ -15,6 +15,8 @@ fatal_200() {
 }
 
 group_ring0long() {
+	ring0_judged
+	words ftrace-dump 'before the crash' append=ftrace_dump_on_oops
 	crashing task-1 smp=1 pti=on timeout=900 -- task 200
 	crashing task-2 smp=2 pti=off timeout=900 -- task 200
 	crashing task-4 smp=4 pti=on timeout=900 -- task 200

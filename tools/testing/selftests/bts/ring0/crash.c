@@ -2,94 +2,18 @@
 /*
  * Crashes that are survived, and what the recorder prints of them.
  *
- *   crash MODULE KIND TIMES	task, console, recursive, meet, sysrq
- *   crash MODULE die KIND	one that is not: the host reads the console
+ *   crash MODULE KIND TIMES	task, console, recursive, meet, seen, sysrq
+ *   crash MODULE die KIND	one that is not: the host reads the console;
+ *				as PID 1, it is init that dies
+ *   crash MODULE words on|off	one oops, for the host to compare what is said
  */
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "common.h"
-
-#define DEVICE	"/dev/bts_crash"
-#define NR	32	/* how many are printed */
-
-/* What the log says of one crash. */
-struct dump {
-	int traces;		/* how many CPUs' */
-	int first;		/* which CPU's came first */
-	int since;		/* how many branches it left out */
-	int nr;			/* how many it printed */
-	int fault;		/* which of them left the faulting function, -1 for none */
-	int work;		/* how many were in the function that was called before */
-	int others;		/* how many were printed of other CPUs */
-	int running;		/* CPUs that had not stopped */
-	bool bad;		/* a message that has no business there */
-};
-
-static bool is_bad(const char *line)
-{
-	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
-	       strstr(line, "sleeping function") || strstr(line, "scheduling while") ||
-	       (strstr(line, "BUG:") && !strstr(line, "address: 0000000000000b75"));
-}
-
-static void take_branch(struct dump *d, const char *line)
-{
-	char *arrow = strstr(line, " <- ");
-
-	if (d->traces > 1) {
-		d->others++;
-		return;
-	}
-	if (within(arrow + 4, "bts_crash_fault") && d->fault < 0)
-		d->fault = d->nr;
-	d->work += within(arrow + 4, "bts_crash_work");
-	d->nr++;
-}
-
-static struct dump read_dump(void)
-{
-	struct dump d = { .fault = -1, .first = -1 };
-	int cpu, since;
-	char line[1024];
-
-	while (read_log(line, sizeof(line))) {
-		if (sscanf(line, "Last branches of CPU %d, newest first, %d more since then",
-			   &cpu, &since) == 2) {
-			if (!d.traces++) {
-				d.first = cpu;
-				d.since = since;
-			}
-		} else if (d.traces && line[0] == ' ' && strstr(line, " <- ")) {
-			take_branch(&d, line);
-		}
-		d.running += !!strstr(line, "did not stop");
-		if (is_bad(line)) {
-			printf("# %s\n", line);
-			d.bad = true;
-		}
-	}
-	return d;
-}
-
-static pid_t start_crash(const char *kind, int cpu)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	run_on(cpu);
-	put(DEVICE, kind);
-	_exit(0);
-}
-
-static bool crash_once(const char *kind, int cpu)
-{
-	int status;
-
-	waitpid(start_crash(kind, cpu), &status, 0);
-	return WIFSIGNALED(status);
-}
+#include "dump.h"
 
 static bool good(const struct dump *d, int cpu, int traces)
 {
@@ -101,21 +25,6 @@ static bool good(const struct dump *d, int cpu, int traces)
 		printf("# CPU %d first of %d: %d, fault at %d, %d before; others %d, %d running\n",
 		       d->first, d->traces, d->nr, d->fault, d->work, d->others, d->running);
 	return all;
-}
-
-/* Does the recorder go on? Work may have to do it. */
-static bool goes_on(void)
-{
-	int cpu, tries;
-
-	for (cpu = 0; cpu < cpus(); cpu++) {
-		for (tries = 0; !recording(cpu); tries++) {
-			if (tries == 100)
-				return false;
-			usleep(10000);
-		}
-	}
-	return true;
 }
 
 static void test_task(const char *kind, int times)
@@ -172,6 +81,41 @@ static void test_meet(void)
 	ok(goes_on(), "two CPUs at once: recording went on");
 }
 
+static unsigned long long parameter(const char *name)
+{
+	char path[64], *text;
+	unsigned long long val;
+
+	snprintf(path, sizeof(path), "../../../module/bts_crash/parameters/%s", name);
+	text = get(path);
+	val = strtoull(text, NULL, 10);
+	free(text);
+	return val;
+}
+
+/* How long does another CPU go on recording? */
+static void test_seen(int times)
+{
+	unsigned long long ns, most = 0;
+	int i, stopped = 0;
+
+	for (i = 0; i < times; i++) {
+		pid_t look = start_crash("look", 1);
+
+		crash_once("seen", 0);
+		waitpid(look, NULL, 0);
+		ns = parameter("stopped_at") - parameter("crashed_at");
+		stopped += parameter("stopped_at") > parameter("crashed_at");
+		most = ns > most ? ns : most;
+		goes_on();
+		/* messages are limited to 10 in 5 seconds */
+		usleep(510000);
+	}
+	ok(stopped == times, "seen from another CPU, which stops: %d times", stopped);
+	printf("# measure %llu\n", most);
+	ok(most < 1000000, "within a millisecond");
+}
+
 /* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */
 static void test_sysrq(void)
 {
@@ -219,13 +163,43 @@ static int die(const char *kind)
 	return 1;
 }
 
+/* What is on the console with the recorder on, and off. */
+static int words(const char *on)
+{
+	must_set("enable", strcmp(on, "on") ? "0" : "1");
+	usleep(20000);
+	if (put(TRACEFS "/trace_marker", "before the crash"))
+		give_up("trace_marker");
+	crash_once("task", 0);
+	usleep(200000);
+	return 0;
+}
+
+static void mount_as_init(void)
+{
+	mkdir("/dev", 0755);
+	mkdir("/sys", 0755);
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) || mount("sys", "/sys", "sysfs", 0, NULL) ||
+	    mount("trace", TRACEFS, "tracefs", 0, NULL))
+		give_up("mount");
+}
+
 int main(int argc, char **argv)
 {
+	if (getpid() == 1) {
+		/* What the bench's own init would be given. */
+		argv++;
+		argc--;
+		mount_as_init();
+	}
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s MODULE KIND TIMES | MODULE die KIND\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE KIND TIMES | MODULE die KIND | MODULE words on|off\n",
+			argv[0]);
 		return 2;
 	}
 	load(argv[1], "");
+	if (!strcmp(argv[2], "words"))
+		return words(argv[3]);
 	must_set("enable", "1");
 	usleep(20000);
 	if (!strcmp(argv[2], "die"))
@@ -237,6 +211,8 @@ int main(int argc, char **argv)
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))
 		test_sysrq();
+	else if (!strcmp(argv[2], "seen"))
+		test_seen(atoi(argv[3]));
 	else
 		test_task(argv[2], atoi(argv[3]));
 	if (!strcmp(argv[2], "console"))

@@ -2,17 +2,17 @@
 /*
  * Marks of the kernel and of a module that show the way that led to them.
  *
- *   marks MODULE all|warn
+ *   marks MODULE all|races|warn
  */
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common.h"
+#include "dump.h"
 
-#define DEVICE	"/dev/bts_crash"
 #define MARK	TRACEFS "/events/bts_crash/bts_crash_mark/trigger"
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
-#define NR	32
 
 /* How many there are in a run now. */
 static int nr = NR;
@@ -237,6 +237,52 @@ static int all(const char *module)
 	return finish();
 }
 
+static pid_t again_and_again(const char *word)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (;;)
+		put(DEVICE, word);
+}
+
+static void toggle(const char *name, int times)
+{
+	while (times--) {
+		set(name, times % 2 ? "0" : "1");
+		usleep(1000 * (times % 7));
+	}
+}
+
+/* Marks and watchpoints are hit while somebody switches off what they look at. */
+static int races(void)
+{
+	struct seen seen = { };
+	pid_t mark, write;
+	int tries;
+
+	must(MARK, "branches:all");
+	must_set("watch", "bts_crash_global:4");
+	mark = again_and_again("mark");
+	write = again_and_again("write");
+	toggle("enable", 20);
+	toggle("freeze", 20);
+	toggle("enable", 20);
+	kill(mark, SIGKILL);
+	kill(write, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	must_set("watch", "\n");
+	must_set("freeze", "0");
+	must(MARK, "!branches");
+	ok(goes_on(), "switched off and frozen at any time: it records at the end");
+	for (tries = 0; tries < 50 && !seen.branches[1]; tries++)
+		seen = with("branches:all", "mark", 1);
+	ok(seen.branches[0] == NR && seen.branches[1] == NR && goes_on(), "and its marks work");
+	return finish();
+}
+
 /* Where errors are reported there is a mark. */
 static int warn(void)
 {
@@ -249,18 +295,30 @@ static int warn(void)
 	seen = look();
 	ok(seen.branches[0] == NR && strstr(seen.to, "error_report"), "WARN: %s <- %s", seen.to,
 	   seen.from);
+	must(report, "!branches");
+	/* That is behind the printing; this is before it. */
+	must(TRACEFS "/kprobe_events", "p:warned __warn_printk");
+	must_set("nr", "150");
+	clear();
+	must(TRACEFS "/events/kprobes/warned/trigger", "branches");
+	must(DEVICE, "warn");
+	seen = look();
+	ok(seen.work == 5, "a probe where a WARN begins: the way to it");
+	must(TRACEFS "/events/kprobes/warned/trigger", "!branches");
 	return finish();
 }
 
 int main(int argc, char **argv)
 {
 	if (argc != 3) {
-		fprintf(stderr, "usage: %s MODULE all|warn\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE all|races|warn\n", argv[0]);
 		return 2;
 	}
 	load(argv[1], "");
 	must_set("enable", "1");
 	run_on(0);
 	usleep(20000);
+	if (!strcmp(argv[2], "races"))
+		return races();
 	return strcmp(argv[2], "warn") ? all(argv[1]) : warn();
 }

@@ -5,6 +5,7 @@
  */
 #include <linux/console.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/miscdevice.h>
@@ -16,6 +17,7 @@
 #include <linux/uaccess.h>
 
 #include <asm/apic.h>
+#include <asm/msr.h>
 
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
@@ -34,6 +36,11 @@ int bts_crash_global;
 static int *bts_crash_object;
 static ulong object;
 module_param(object, ulong, 0400);
+
+/* When a CPU crashed, and when another one had stopped recording. */
+static ulong crashed_at, stopped_at;
+module_param(crashed_at, ulong, 0400);
+module_param(stopped_at, ulong, 0400);
 
 static int marks;
 static atomic_t at_meeting;
@@ -149,6 +156,51 @@ static void do_meet(void)
 	bts_crash_path();
 }
 
+/* Where processors are emulated in turn, a timer ends each turn. */
+#define TURN	(20 * NSEC_PER_USEC)
+
+static enum hrtimer_restart end_turn(struct hrtimer *timer)
+{
+	hrtimer_forward_now(timer, ns_to_ktime(TURN));
+	return HRTIMER_RESTART;
+}
+
+static bool records(void)
+{
+	u64 debugctl;
+
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, debugctl);
+	return debugctl & DEBUGCTLMSR_BTS;
+}
+
+/* One CPU looks when it is stopped, ten seconds at most; another one crashes. */
+static void do_look(void)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	struct hrtimer timer;
+
+	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	timer.function = end_turn;
+	hrtimer_start(&timer, ns_to_ktime(TURN), HRTIMER_MODE_REL_PINNED);
+	WRITE_ONCE(stopped_at, 0);
+	atomic_inc(&at_meeting);
+	while (records() && time_before(jiffies, end))
+		cpu_relax();
+	if (!records())
+		WRITE_ONCE(stopped_at, ktime_get_ns());
+	atomic_dec(&at_meeting);
+	hrtimer_cancel(&timer);
+	destroy_hrtimer_on_stack(&timer);
+}
+
+static void do_seen(void)
+{
+	while (!atomic_read(&at_meeting))
+		cpu_relax();
+	WRITE_ONCE(crashed_at, ktime_get_ns());
+	bts_crash_path();
+}
+
 static noinline void bts_crash_panic(void)
 {
 	bts_crash_work(5);
@@ -213,6 +265,8 @@ static const struct {
 	{ "console", do_console },
 	{ "unlock", do_unlock },
 	{ "meet", do_meet },
+	{ "look", do_look },
+	{ "seen", do_seen },
 	{ "mark", bts_crash_mark },
 	{ "nmimark", do_nmi_mark },
 	{ "storm", do_storm },

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Crashes, and what is printed of the last branches then. */
+#include <sys/wait.h>
+
+#include "common.h"
+#include "dump.h"
+
+static bool is_bad(const char *line)
+{
+	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
+	       strstr(line, "sleeping function") || strstr(line, "scheduling while") ||
+	       (strstr(line, "BUG:") && !strstr(line, "address: 0000000000000b75"));
+}
+
+static void take_branch(struct dump *d, const char *line)
+{
+	char *arrow = strstr(line, " <- ");
+
+	if (d->traces > 1) {
+		d->others++;
+		return;
+	}
+	if (!d->nr)
+		snprintf(d->top, sizeof(d->top), "%s", line + 1);
+	if (within(arrow + 4, "bts_crash_fault") && d->fault < 0)
+		d->fault = d->nr;
+	d->work += within(arrow + 4, "bts_crash_work");
+	d->nr++;
+}
+
+void take_line(struct dump *d, const char *line)
+{
+	int cpu, since;
+
+	if (sscanf(line, "Last branches of CPU %d, newest first, %d more since then",
+		   &cpu, &since) == 2) {
+		if (!d->traces++) {
+			d->first = cpu;
+			d->since = since;
+		}
+	} else if (d->traces && line[0] == ' ' && strstr(line, " <- ")) {
+		take_branch(d, line);
+	}
+	d->running += !!strstr(line, "did not stop");
+	if (is_bad(line)) {
+		printf("# %s\n", line);
+		d->bad = true;
+	}
+}
+
+struct dump read_dump(void)
+{
+	struct dump d = NO_DUMP;
+	char line[1024];
+
+	while (read_log(line, sizeof(line)))
+		take_line(&d, line);
+	return d;
+}
+
+pid_t start_crash(const char *kind, int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	run_on(cpu);
+	put(DEVICE, kind);
+	_exit(0);
+}
+
+bool crash_once(const char *kind, int cpu)
+{
+	int status;
+
+	waitpid(start_crash(kind, cpu), &status, 0);
+	return WIFSIGNALED(status);
+}
+
+bool goes_on(void)
+{
+	int cpu, tries;
+
+	for (cpu = 0; cpu < cpus(); cpu++) {
+		for (tries = 0; !recording(cpu); tries++) {
+			if (tries == 100)
+				return false;
+			usleep(10000);
+		}
+	}
+	return true;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command 'branches' of kdb.
+ *
+ *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|panic
+ */
+#include "common.h"
+#include "dump.h"
+
+#define TERMINAL	"/dev/bts_kdb"
+
+/* What the next one who enters kdb types; it goes on when that is over. */
+static void type(const char *commands)
+{
+	errno = -put(TERMINAL, commands);
+	if (errno)
+		give_up("%s", TERMINAL);
+}
+
+/* What kdb has shown since something was typed. */
+static struct dump shown(void)
+{
+	static char text[1 << 16];
+	struct dump d = NO_DUMP;
+	char *line, *at = text;
+	ssize_t n;
+	int fd;
+
+	fd = open(TERMINAL, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		give_up("%s", TERMINAL);
+	close(fd);
+	text[n] = '\0';
+	while ((line = strsep(&at, "\r\n")))
+		take_line(&d, line);
+	return d;
+}
+
+static struct dump at_break(const char *commands)
+{
+	type(commands);
+	put("/proc/sysrq-trigger", "g");
+	return shown();
+}
+
+static bool complete(const struct dump *d)
+{
+	bool all = d->traces == cpus() && !d->first && d->nr == NR &&
+		   d->others == NR * (cpus() - 1) && !d->running && !d->bad;
+
+	if (!all)
+		printf("# %d traces, %d first, %d branches, %d others, %d running\n", d->traces,
+		       d->first, d->nr, d->others, d->running);
+	return all;
+}
+
+static void test_break(void)
+{
+	struct dump d;
+
+	must_set("enable", "0");
+	d = at_break("branches\n");
+	ok(!d.traces, "off: nothing is shown");
+	must_set("enable", "1");
+	usleep(20000);
+	d = at_break("branches\n");
+	ok(complete(&d) && strstr(d.top, "asm_exc_int3+0x0") && strstr(d.top, "<- kgdb_breakpoint+"),
+	   "break: %s", d.top);
+	ok(goes_on(), "break: recording goes on");
+	d = at_break("branches 1\n");
+	ok(!d.traces, "no argument is taken");
+	must_set("freeze", "1");
+	d = at_break("branches\n");
+	usleep(100000);
+	ok(complete(&d) && !recording(0), "who froze it before is not forgotten");
+	must_set("freeze", "0");
+}
+
+/* With the time-out of panics on, kdb leaves crashes alone. */
+static void stop_at_crashes(void)
+{
+	if (put("/proc/sys/kernel/panic", "0"))
+		give_up("panic");
+}
+
+static void test_oops(void)
+{
+	struct dump d;
+
+	stop_at_crashes();
+	type("branches\n");
+	ok(crash_once("task", 0), "oops: survived");
+	d = shown();
+	ok(complete(&d) && !d.fault && d.work >= 5, "oops: %s", d.top);
+	ok(goes_on(), "oops: recording goes on");
+}
+
+/* The host reads the console. */
+static int test_panic(void)
+{
+	stop_at_crashes();
+	type("branches\nreboot\n");
+	put(DEVICE, "panic");
+	sleep(5);
+	printf("Bail out! still here\n");
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4) {
+		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic\n", argv[0]);
+		return 2;
+	}
+	load(argv[1], "");
+	load(argv[2], "");
+	must_set("enable", "1");
+	run_on(0);
+	/* Nobody is there to turn pages. */
+	at_break("set LINES 10000\n");
+	usleep(20000);
+	if (!strcmp(argv[3], "panic"))
+		return test_panic();
+	if (!strcmp(argv[3], "oops"))
+		test_oops();
+	else
+		test_break();
+	return finish();
+}

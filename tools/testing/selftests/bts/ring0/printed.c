@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a crash prints, for the oracle to judge: while the emulator logs what it
+ * executes, a child crashes.
+ *
+ *   printed MODULE NR
+ *
+ * The line `# oracle ...` holds the oracle's arguments.
+ */
+#include <sys/mman.h>
+
+#include "../bench/handover.h"
+#include "common.h"
+#include "dump.h"
+
+#define PAGE	4096
+
+struct symbol {
+	u64 addr;
+	char name[64];
+	bool module;
+};
+
+static struct symbol *symbols;
+static size_t nr_symbols;
+
+static void read_symbols(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long addr;
+	char line[512];
+
+	symbols = calloc(1 << 17, sizeof(*symbols));
+	while (f && symbols && fgets(line, sizeof(line), f) && nr_symbols < 1 << 17) {
+		struct symbol *sym = &symbols[nr_symbols];
+
+		if (sscanf(line, "%llx %*c %63s", &addr, sym->name) != 2)
+			continue;
+		sym->addr = addr;
+		sym->module = strchr(line, '[');
+		nr_symbols++;
+	}
+	if (!nr_symbols)
+		give_up("/proc/kallsyms");
+	fclose(f);
+}
+
+/* To where the next one begins, as the kernel reckons it. */
+static u64 size_of(size_t nr)
+{
+	size_t i;
+
+	for (i = nr + 1; i < nr_symbols; i++) {
+		if (symbols[i].addr > symbols[nr].addr)
+			return symbols[i].addr - symbols[nr].addr;
+	}
+	return 0;
+}
+
+/* Where is NAME+OFFSET/SIZE? A name may be there twice. */
+static u64 address(const char *text)
+{
+	unsigned long long offset, size;
+	u64 found = 0;
+	char name[64];
+	size_t i;
+
+	if (!strcmp(text, "user mode"))
+		return 0;
+	if (sscanf(text, "%63[^+]+%llx/%llx", name, &offset, &size) != 3)
+		give_up("cannot read '%s'", text);
+	for (i = 0; i < nr_symbols; i++) {
+		if (strcmp(symbols[i].name, name) ||
+		    (!symbols[i].module && size_of(i) != size))
+			continue;
+		if (found && found != symbols[i].addr + offset)
+			give_up("%s is ambiguous", text);
+		found = symbols[i].addr + offset;
+	}
+	if (!found)
+		give_up("no symbol %s", text);
+	return found;
+}
+
+/* As the hardware writes it, and as the oracle reads it. */
+struct raw {
+	u64 from;
+	u64 to;
+	u64 flags;
+};
+
+/* The crashing CPU's; they come newest first. Returns how many. */
+static int read_printed(struct raw *raw, int nr, int *since)
+{
+	char line[1024], *arrow;
+	int got = 0, cpu;
+
+	*since = -1;
+	while (read_log(line, sizeof(line))) {
+		if (*since < 0) {
+			sscanf(line, "Last branches of CPU %d, newest first, %d more", &cpu, since);
+			continue;
+		}
+		arrow = strstr(line, " <- ");
+		if (line[0] != ' ' || !arrow || got == nr)
+			break;
+		*arrow = '\0';
+		got++;
+		raw[nr - got] = (struct raw){ address(arrow + 4), address(line + 1), 0 };
+	}
+	return got;
+}
+
+static void run_logged(void)
+{
+	hmp("singlestep on", NULL, 0);
+	log_on("exec,nochain,int");
+	crash_once("task", 0);
+	log_off();
+	hmp("singlestep off", NULL, 0);
+}
+
+static bool hand_over_module(void)
+{
+	char *text = get("../../../module/bts_crash/sections/.text");
+	u64 addr = strtoull(text, NULL, 16);
+
+	free(text);
+	return hand_over("module_text", addr, PAGE, true);
+}
+
+int main(int argc, char **argv)
+{
+	int nr = argc > 2 ? atoi(argv[2]) : NR, since, got;
+	char option[64];
+	struct raw *raw;
+
+	load(argv[1], "");
+	must_set("enable", "1");
+	snprintf(option, sizeof(option), "%d", nr);
+	must_set("nr", option);
+	/* The console would take longer than all the rest. */
+	if (put("/proc/sys/kernel/printk", "0"))
+		give_up("printk");
+	read_symbols();
+	raw = mmap(NULL, nr * sizeof(*raw), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	crash_once("task", 0);
+	ok(goes_on(), "a first crash");
+	snprintf(option, sizeof(option), " --debugctl %llx --until-off",
+		 (unsigned long long)msr(0, MSR_DEBUGCTL));
+	hand_over_option(option);
+	open_log();
+	skip_log();
+	run_logged();
+	got = read_printed(raw, nr, &since);
+	ok(got == nr && since > 0, "%d branches printed, %d left out", got, since);
+	snprintf(option, sizeof(option), " --last %d", since);
+	hand_over_option(option);
+	ok(hand_over("records", (u64)raw, nr * sizeof(*raw), false) && hand_over_code() &&
+	   hand_over_module(), "branches and code handed over");
+	hand_over_arguments();
+	return finish();
+}
