@@ -542,5 +542,6 @@ static int __init bts_init(void)
 
 	return 0;
 }
+
 /* After the source is known, and before anybody wants a trace. */
 arch_initcall_sync(bts_init);

@@ -260,7 +260,7 @@ u32 ptrace_bts_wants(u32 flags)
  * Return: that.
  */
 struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
-				       const struct ptrace_bts_config *config)
+				const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = {
 		.flags	= ptrace_bts_wants(config->flags),
@@ -310,9 +310,9 @@ int ptrace_bts_create(struct ptrace_bts *pb)
  * Return: the trace, or NULL where there is no memory.
  */
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
-					 const struct ptrace_bts_config *config,
-					 struct user_struct *user, unsigned long limit,
-					 struct pid_namespace *ns)
+				  const struct ptrace_bts_config *config,
+				  struct user_struct *user, unsigned long limit,
+				  struct pid_namespace *ns)
 {
 	struct ptrace_bts *pb = kzalloc(sizeof(*pb), GFP_KERNEL_ACCOUNT);
 
