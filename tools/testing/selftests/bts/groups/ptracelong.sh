@@ -26,9 +26,21 @@ real_program() {
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
+# Kernels that say no.
+denied() {
+	local deny=config=$CONFIG,deny secret=append=lockdown=confidentiality
+
+	asked lsm-none "$deny" -- lsm none
+	asked lsm-integrity "$deny" append=lockdown=integrity -- lsm integrity
+	asked lsm-confidentiality "$deny" "$secret" -- lsm confidentiality
+	asked lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality unfiltered
+	asked failing "$deny" smp=2 -- failing
+}
+
 group_ptracelong() {
 	asked lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
 	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
 	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
 	real_program
+	denied
 }
