@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests beside what ends or changes their tracee: it exits, is let go, executes,
+ * forks, on as many CPUs as there are. All that a request may say then is that
+ * there is no such tracee now.
+ *
+ *   collide exit|detach|exec|fork [ROUNDS [SECONDS [WORKERS]]]
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "memory.h"
+#include "stress.h"
+
+#define ROOM		100
+#define MAX_WORKERS	16
+
+struct shared *shared;
+int my_number;
+
+static struct table {
+	uint64_t rounds;	/* begun */
+	uint64_t requests;
+	uint64_t hits;		/* requests that found their tracee */
+	uint32_t stop;
+	uint32_t wrong;
+} *table;
+
+static struct bts_record records[ROOM];
+
+void violation(const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = snprintf(text, sizeof(text), "# VIOLATION worker %d: ", my_number);
+	n += vsnprintf(text + n, sizeof(text) - n - 1, fmt, ap);
+	va_end(ap);
+	if (n > (int)sizeof(text) - 2)
+		n = sizeof(text) - 2;
+	text[n++] = '\n';
+	if (write(STDOUT_FILENO, text, n) != n)
+		_exit(98);
+	table->wrong = 1;
+	table->stop = 1;
+}
+
+/*
+ * One request at random
+ */
+
+static int request(pid_t pid, int nr)
+{
+	static struct ptrace_bts_status status;
+
+	switch (nr) {
+	case PTRACE_BTS_CONFIG:
+		if (chance(4))
+			return bts_config(pid, ALLOC, 0, 0);
+		return bts_config(pid, ALLOC | TRACE | (chance(2) ? INHERIT : 0) |
+				  (chance(2) ? SCHED : 0), RECORDS(1 + rng(200)), 0);
+	case PTRACE_BTS_STATUS:
+		return bts(nr, pid, &status, sizeof(status));
+	case PTRACE_BTS_GET:
+		return bts(nr, pid, records, rng(4));
+	case PTRACE_BTS_DRAIN:
+		return bts(nr, pid, records, RECORDS(1 + rng(ROOM)));
+	}
+	return bts(nr, pid, NULL, 0);
+}
+
+static void hammer(pid_t pid, int times)
+{
+	while (times-- && !table->stop) {
+		int nr = PTRACE_BTS_CONFIG + rng(6), ret = request(pid, nr);
+
+		__atomic_add_fetch(&table->requests, 1, __ATOMIC_RELAXED);
+		if (ret != -ESRCH)
+			__atomic_add_fetch(&table->hits, 1, __ATOMIC_RELAXED);
+		if (ret < 0 && ret != -ESRCH && ret != -ENXIO &&
+		    !(ret == -EINVAL && nr == PTRACE_BTS_GET))
+			violation("request %d: %d", nr, ret);
+	}
+}
+
+static void begin_trace(pid_t pid, uint32_t flags)
+{
+	int ret = bts_config(pid, flags | TRACE | ALLOC, RECORDS(ROOM), 0);
+
+	if (ret && ret != -ESRCH)
+		violation("a new trace, flags %#x: %d", flags, ret);
+}
+
+static pid_t child_of(void (*what)(void))
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		give_up("fork");
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		what();
+		_exit(0);
+	}
+	waitpid(pid, NULL, __WALL);
+	return pid;
+}
+
+/* Sees all of the stops of all tracees through, with requests in between. */
+static void see_through(pid_t first)
+{
+	pid_t pid, last = first;
+	int status;
+
+	for (;;) {
+		/* While it is on its way to the next stop, or to its end */
+		hammer(last, rng(4));
+		pid = waitpid(-1, &status, __WALL);
+		if (pid < 0)
+			return;
+		if (!WIFSTOPPED(status))
+			continue;
+		last = pid;
+		hammer(pid, rng(3));
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+		if (chance(64))
+			kill(first, SIGKILL);
+	}
+}
+
+/*
+ * exit
+ */
+
+static void work_and_exit(void)
+{
+	known_work(1 + rng(300));
+	syscall(chance(2) ? SYS_exit : SYS_exit_group, 3);
+}
+
+static void race_exit(void)
+{
+	pid_t pid = child_of(work_and_exit);
+
+	ptrace(PTRACE_SETOPTIONS, pid, NULL,
+	       PTRACE_O_EXITKILL | (chance(2) ? PTRACE_O_TRACEEXIT : 0));
+	begin_trace(pid, chance(2) ? SCHED : 0);
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	if (chance(4))
+		kill(pid, SIGKILL);
+	see_through(pid);
+}
+
+/*
+ * detach: two tracers want the same tracee, and one of them may die with it
+ */
+
+static void spin(void)
+{
+	for (;;)
+		known_work(100);
+}
+
+static bool take(pid_t pid)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return false;
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	return waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+}
+
+static void read_anew(pid_t pid)
+{
+	int ret = bts(PTRACE_BTS_SIZE, pid, NULL, 0);
+
+	if (ret != -ENXIO)
+		violation("another tracer's trace is there: %d", ret);
+	begin_trace(pid, chance(2) ? SCHED : 0);
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	hammer(pid, rng(3));
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	waitpid(pid, NULL, __WALL);
+	hammer(pid, rng(5));
+}
+
+/* Until it has had it so often; the last time it may leave it by its own end. */
+static void have_and_leave(pid_t pid, int times)
+{
+	bool dies = chance(2);
+
+	while (times && !table->stop) {
+		if (!take(pid)) {
+			usleep(rng(2000));
+			continue;
+		}
+		read_anew(pid);
+		if (!--times && dies)
+			_exit(0);
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+	}
+	_exit(0);
+}
+
+static void race_detach(void)
+{
+	int i, nr = 2 + rng(2);
+	pid_t victim = fork(), tracer[4];
+
+	if (!victim)
+		spin();
+	for (i = 0; i < nr; i++) {
+		uint64_t seed = rng_next();
+
+		tracer[i] = fork();
+		if (!tracer[i]) {
+			rng_seed(seed, 0, 0, 0);
+			have_and_leave(victim, 1 + rng(3));
+		}
+	}
+	for (i = 0; i < nr; i++)
+		waitpid(tracer[i], NULL, 0);
+	kill(victim, SIGKILL);
+	waitpid(victim, NULL, 0);
+}
+
+/*
+ * exec, by the only thread, or by one that takes the leader's place
+ */
+
+static char *const again[] = { "collide", "again", NULL };
+
+static int thread_exec(void *unused)
+{
+	(void)unused;
+	execv("/proc/self/exe", again);
+	_exit(1);
+}
+
+static void work_and_exec(void)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+
+	known_work(1 + rng(100));
+	if (chance(2))
+		thread_exec(NULL);
+	clone(thread_exec, stack + sizeof(stack), CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
+	spin();
+}
+
+static void race_exec(void)
+{
+	pid_t pid = child_of(work_and_exec);
+
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE |
+	       (chance(2) ? PTRACE_O_TRACEEXEC : 0) | (chance(2) ? PTRACE_O_TRACEEXIT : 0));
+	begin_trace(pid, chance(2) ? INHERIT : 0);
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	see_through(pid);
+}
+
+/*
+ * fork, vfork, threads, of traces that are inherited
+ */
+
+static int in_thread(void *unused)
+{
+	(void)unused;
+	known_work(20);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static void work_and_fork(void)
+{
+	static char stack[2][16384] __attribute__((aligned(16)));
+	int i;
+
+	signal(SIGCHLD, SIG_IGN);
+	for (i = 0; i < 2; i++) {
+		if (!fork()) {
+			known_work(20);
+			_exit(0);
+		}
+		clone(in_thread, stack[i] + sizeof(stack[i]),
+		      CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
+	}
+	if (!vfork())
+		_exit(0);
+	known_work(200);
+	_exit(0);
+}
+
+static void race_fork(void)
+{
+	pid_t pid = child_of(work_and_fork);
+
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE |
+	       PTRACE_O_TRACEFORK | (chance(2) ? PTRACE_O_TRACEVFORK : 0) |
+	       (chance(2) ? PTRACE_O_TRACEEXIT : 0));
+	begin_trace(pid, INHERIT | (chance(2) ? SCHED : 0));
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	see_through(pid);
+}
+
+static const struct race {
+	const char *name;
+	void (*round)(void);
+} races[] = {
+	{ "exit", race_exit },
+	{ "detach", race_detach },
+	{ "exec", race_exec },
+	{ "fork", race_fork },
+};
+
+static void worker(const struct race *race, int number, uint64_t rounds)
+{
+	uint64_t n;
+
+	my_number = number;
+	/* Children that were left by those that died */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	while (!table->stop) {
+		n = __atomic_add_fetch(&table->rounds, 1, __ATOMIC_SEQ_CST);
+		if (n > rounds)
+			break;
+		rng_seed(n, number, 0, 0);
+		race->round();
+	}
+	_exit(0);
+}
+
+/*
+ * As long as there is one trace the hardware is claimed. Claiming it takes all
+ * CPUs, and so long that little else is done: it is rare here.
+ */
+static void hold_hardware(struct tracee *t, bool on)
+{
+	if (on && !t->pid) {
+		*t = tracee_new();
+		begin_trace(t->pid, 0);
+	} else if (!on && t->pid) {
+		tracee_end(t);
+		t->pid = 0;
+	}
+}
+
+static void run(const struct race *race, uint64_t rounds, int seconds, int workers)
+{
+	time_t end = time(NULL) + seconds, told = time(NULL);
+	struct tracee holder = { };
+	int i, left = workers;
+
+	hold_hardware(&holder, true);
+	for (i = 0; i < workers; i++) {
+		if (!fork())
+			worker(race, i, rounds);
+	}
+	while (left) {
+		while (left && waitpid(-1, NULL, WNOHANG) > 0)
+			left--;
+		usleep(50000);
+		hold_hardware(&holder, time(NULL) % 8);
+		if (time(NULL) > end)
+			table->stop = 1;
+		if (time(NULL) - told > 20) {
+			printf("# %llu rounds\n", (unsigned long long)table->rounds);
+			told = time(NULL);
+		}
+	}
+	hold_hardware(&holder, false);
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t users[] = { 0 };
+	const struct race *race = races;
+	long slabs;
+
+	if (argc > 1 && !strcmp(argv[1], "again"))
+		return 0;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (race < races + ARRAY_SIZE(races) && (argc < 2 || strcmp(argv[1], race->name)))
+		race++;
+	if (race == races + ARRAY_SIZE(races))
+		return 2;
+	table = shared_memory(sizeof(*table));
+	slabs = memory_begin();
+	run(race, argc > 2 ? strtoull(argv[2], NULL, 0) : 1000, argc > 3 ? atoi(argv[3]) : 60,
+	    argc > 4 ? atoi(argv[4]) : 4);
+	ok(!table->wrong, "%s: %llu rounds, %llu requests, %llu of them in time", race->name,
+	   (unsigned long long)table->rounds, (unsigned long long)table->requests,
+	   (unsigned long long)table->hits);
+	memory_end(slabs, users, 1);
+	return finish();
+}

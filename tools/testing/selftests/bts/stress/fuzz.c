@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fuzzer for PTRACE_BTS_*, with a model of what each request is to return and
+ * of what is charged to whom.
+ *
+ *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
+ *
+ * The same seed makes the same requests, as far as nobody is killed: each step
+ * of each tracer has random numbers of its own. -n says how many tracers there
+ * are, -o that it is the one of that number alone; -x what else goes on: the
+ * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills).
+ */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "memory.h"
+#include "noise.h"
+#include "tracer.h"
+
+struct shared *shared;
+int my_number = -1;
+
+static struct {
+	uint64_t seed;
+	unsigned int seconds;
+	uint64_t requests;
+	int tracers;
+	int only;
+	unsigned int noise;
+} options = { .seed = 1, .seconds = 60, .requests = -1ull, .tracers = 1, .only = -1, };
+
+void violation(const char *fmt, ...)
+{
+	char text[1600];
+	va_list ap;
+	int n = 0;
+
+	/* What follows from the first is no news. */
+	if (__atomic_add_fetch(&shared->violations, 1, __ATOMIC_SEQ_CST) > 1)
+		return;
+	if (my_number >= 0)
+		n = snprintf(text, sizeof(text), "# VIOLATION seed %llu tracer %d.%u step %llu: ",
+			     (unsigned long long)shared->seed, my_number,
+			     shared->tracers[my_number].incarnation,
+			     (unsigned long long)shared->tracers[my_number].step);
+	va_start(ap, fmt);
+	n += vsnprintf(text + n, sizeof(text) - n - 1, fmt, ap);
+	va_end(ap);
+	if (n > (int)sizeof(text) - 2)
+		n = sizeof(text) - 2;
+	text[n++] = '\n';
+	if (write(STDOUT_FILENO, text, n) != n)
+		_exit(98);
+	__atomic_store_n(&shared->stop, 1, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+static unsigned int noise_kinds(const char *letters)
+{
+	static const char all[] = "sprhk";
+	unsigned int kinds = 0;
+
+	for (; *letters; letters++) {
+		if (!strchr(all, *letters))
+			exit(2);
+		kinds |= 1u << (strchr(all, *letters) - all);
+	}
+	return kinds;
+}
+
+static void read_options(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "s:t:r:n:o:x:")) > 0) {
+		switch (c) {
+		case 's':
+			options.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			options.seconds = atoi(optarg);
+			break;
+		case 'r':
+			options.requests = strtoull(optarg, NULL, 0);
+			break;
+		case 'n':
+			options.tracers = atoi(optarg);
+			break;
+		case 'o':
+			options.only = atoi(optarg);
+			break;
+		case 'x':
+			options.noise = noise_kinds(optarg);
+			break;
+		default:
+			exit(2);
+		}
+	}
+	if (options.tracers < 1 || options.tracers > NR_TRACERS || options.only >= NR_TRACERS)
+		exit(2);
+}
+
+static void share(void)
+{
+	int fd = syscall(SYS_memfd_create, "stress", 0);
+
+	if (fd < 0 || dup2(fd, SHARED_FD) < 0 || ftruncate(SHARED_FD, sizeof(*shared)))
+		give_up("memfd");
+	close(fd);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, SHARED_FD, 0);
+	if (shared == MAP_FAILED)
+		give_up("no memory");
+	shared->seed = options.seed;
+	shared->last_step = -1ull;
+	shared->globals.sysctl = 2;
+	shared->globals.paranoid = 2;
+}
+
+/* The program, for those who may execute and not read it */
+static void make_secret(void)
+{
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int out = open(SECRET, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0111);
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(in, buf, sizeof(buf))) > 0) {
+		if (write(out, buf, n) != n)
+			give_up(SECRET);
+	}
+	if (in < 0 || out < 0 || n)
+		give_up(SECRET);
+	close(in);
+	close(out);
+}
+
+static bool wanted(int number)
+{
+	return options.only >= 0 ? number == options.only : number < options.tracers;
+}
+
+static void start_tracer(int number)
+{
+	struct tracer_shared *t = &shared->tracers[number];
+	pid_t pid;
+
+	t->uid = roles[number].uid;
+	pid = syscall(SYS_clone, SIGCHLD | (roles[number].pidns ? CLONE_NEWPID : 0), NULL,
+		      NULL, NULL, NULL);
+	if (pid < 0)
+		give_up("fork");
+	if (!pid) {
+		setpgid(0, 0);
+		tracer_main(number);
+	}
+	setpgid(pid, pid);
+	t->pid = pid;
+}
+
+static uint64_t requests(void)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < NR_TRACERS; i++)
+		sum += shared->tracers[i].requests;
+	return sum;
+}
+
+static struct tracer_shared *tracer_of(pid_t pid)
+{
+	int i;
+
+	for (i = 0; i < NR_TRACERS; i++) {
+		if (shared->tracers[i].pid == (uint32_t)pid)
+			return &shared->tracers[i];
+	}
+	return NULL;
+}
+
+/* Tracers, and what their tracees left behind */
+static void reap(void)
+{
+	struct tracer_shared *t;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		t = tracer_of(pid);
+		if (!t)
+			continue;
+		t->pid = 0;
+		if (status && !t->dying)
+			violation("tracer %d ended with status %#x", (int)(t - shared->tracers),
+				  status);
+	}
+}
+
+static bool any_tracer(void)
+{
+	int i;
+
+	for (i = 0; i < NR_TRACERS; i++) {
+		if (shared->tracers[i].pid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Kills
+ */
+
+static void kill_tracee(struct tracer_shared *tracer)
+{
+	struct tracee_shared *t = &tracer->tracees[rng(NR_TRACEES)];
+	uint32_t pid = __atomic_load_n(&t->pid, __ATOMIC_SEQ_CST);
+
+	if (!pid)
+		return;
+	__atomic_store_n(&t->killed, pid, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
+	kill(pid, SIGKILL);
+}
+
+/* All of its family, so that nothing is charged for it any more. */
+static void bury_family(pid_t leader)
+{
+	uint64_t end = now_ms() + 60000;
+
+	while (!kill(-leader, SIGKILL)) {
+		reap();
+		usleep(200);
+		if (now_ms() > end) {
+			violation("the family of %d does not die", leader);
+			return;
+		}
+	}
+}
+
+static void kill_tracer(int number)
+{
+	struct tracer_shared *t = &shared->tracers[number];
+	uint32_t holder = number + 1;
+	pid_t pid = t->pid;
+
+	__atomic_store_n(&t->dying, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
+	kill(pid, SIGKILL);
+	while (t->pid) {
+		reap();
+		sched_yield();
+	}
+	bury_family(pid);
+	memset(t->tracees, 0, sizeof(t->tracees));
+	__atomic_compare_exchange_n(account_lock(t->uid), &holder, 0, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	t->incarnation++;
+	t->step = 0;
+	__atomic_store_n(&t->dying, 0, __ATOMIC_SEQ_CST);
+	start_tracer(number);
+}
+
+static void kill_somebody(void)
+{
+	int number = rng(NR_TRACERS);
+
+	if (!shared->tracers[number].pid)
+		return;
+	if (chance(8))
+		kill_tracer(number);
+	else
+		kill_tracee(&shared->tracers[number]);
+}
+
+static void supervise(void)
+{
+	uint64_t end = now_ms() + options.seconds * 1000ull, told = now_ms();
+
+	rng_seed(options.seed, 2000, 0, 0);
+	while (!shared->stop && now_ms() < end && requests() < options.requests) {
+		usleep(options.noise & NOISE_KILL ? rng(20000) : 20000);
+		reap();
+		if (options.noise & NOISE_KILL)
+			kill_somebody();
+		/* The bench wants to hear from us. */
+		if (now_ms() - told > 20000) {
+			printf("# %llu requests\n", (unsigned long long)requests());
+			told = now_ms();
+		}
+	}
+	shared->stop = 1;
+	while (any_tracer()) {
+		usleep(1000);
+		reap();
+	}
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+}
+
+static void check_memory(long slabs)
+{
+	uint32_t uids[NR_TRACERS];
+	int i, j, nr = 0;
+
+	for (i = 0; i < NR_TRACERS; i++) {
+		for (j = 0; j < nr && uids[j] != roles[i].uid; j++)
+			;
+		if (j == nr && wanted(i))
+			uids[nr++] = roles[i].uid;
+	}
+	memory_end(slabs, uids, nr);
+}
+
+int main(int argc, char **argv)
+{
+	long slabs;
+	int i;
+
+	tracee_exec_main(argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	read_options(argc, argv);
+	share();
+	make_secret();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	printf("# seed %llu\n", (unsigned long long)options.seed);
+	slabs = memory_begin();
+	noise_start(options.noise);
+	for (i = 0; i < NR_TRACERS; i++) {
+		if (wanted(i))
+			start_tracer(i);
+	}
+	supervise();
+	ok(!shared->violations, "seed %llu: %llu requests as the model has them",
+	   (unsigned long long)options.seed, (unsigned long long)requests());
+	check_memory(slabs);
+	return finish();
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where traces keep their memory: what is charged to a user, found to the page
+ * by what still fits; the rings; the small structures; and what nobody points to.
+ */
+#include <glob.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/membarrier.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "memory.h"
+
+#define PAGE	4096u
+#define PAGES	8
+
+static void drop_ipc_lock(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		give_up("capget");
+	data[0].effective &= ~(1u << CAP_IPC_LOCK);
+	if (syscall(SYS_capset, &header, data))
+		give_up("capset");
+}
+
+/* Exactly PAGES fit under a limit of that many. */
+static int probe(uint32_t uid)
+{
+	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };
+	const uint32_t fits = PAGES * PAGE / RECORDS(1);
+	struct tracee t, other;
+	int ret;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		give_up("RLIMIT_MEMLOCK");
+	if (!uid)
+		drop_ipc_lock();
+	else if (setgroups(0, NULL) || setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1))
+		give_up("cannot become %u", uid);
+	t = tracee_new();
+	other = tracee_new();
+	ret = bts_config(t.pid, TRACE | ALLOC, RECORDS(fits), 0) ? 1 : 0;
+	/* Beside it there is room for nothing. */
+	if (!ret && bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
+		ret = 2;
+	tracee_end(&t);
+	tracee_end(&other);
+	return ret;
+}
+
+int memory_probe(uint32_t uid)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(probe(uid));
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int count_lines(const char *path, const char *word)
+{
+	char line[512];
+	FILE *f = fopen(path, "r");
+	int n = 0;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, word);
+	fclose(f);
+	return n;
+}
+
+static int rings(void)
+{
+	return count_lines("/proc/vmallocinfo", " bts_");
+}
+
+void memory_rings(int *now, int *with_one)
+{
+	struct tracee t = tracee_new();
+
+	*now = rings();
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(100), 0))
+		give_up("a trace");
+	*with_one = rings();
+	tracee_end(&t);
+}
+
+/* Objects of the sizes that traces need */
+long memory_slabs(void)
+{
+	char line[512], name[64];
+	FILE *f = fopen("/proc/slabinfo", "r");
+	long sum = 0, active;
+
+	if (!f)
+		give_up("/proc/slabinfo");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %ld", name, &active) == 2 &&
+		    !strncmp(name, "kmalloc-cg-", 11))
+			sum += active;
+	}
+	fclose(f);
+	return sum;
+}
+
+int memory_owned(void)
+{
+	static const char *const names[] = { "ptrace_bts_", " bts_" };
+	int found = 0, files = 0;
+	size_t i, j;
+	glob_t all;
+
+	if (glob("/sys/kernel/debug/slab/kmalloc-cg-*/alloc_traces", 0, NULL, &all))
+		return -1;
+	for (i = 0; i < all.gl_pathc; i++) {
+		for (j = 0; j < ARRAY_SIZE(names); j++) {
+			int n = count_lines(all.gl_pathv[i], names[j]);
+
+			files += n >= 0;
+			found += n > 0 ? n : 0;
+		}
+	}
+	globfree(&all);
+	return files ? found : -1;
+}
+
+void memory_settle(void)
+{
+	/* What is freed after a grace period */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	usleep(500000);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+#define KMEMLEAK	"/sys/kernel/debug/kmemleak"
+
+/* It calls an object lost that it did not see at two looks, five seconds old. */
+int memory_leaks(void)
+{
+	char line[256];
+	int n = 0;
+	FILE *f;
+
+	if (access(KMEMLEAK, W_OK))
+		return -1;
+	sleep(6);
+	write_file(KMEMLEAK, "scan");
+	sleep(6);
+	write_file(KMEMLEAK, "scan");
+	f = fopen(KMEMLEAK, "r");
+	while (f && fgets(line, sizeof(line), f) && n < 60)
+		n += printf("# %s", line) > 0;
+	if (f)
+		fclose(f);
+	return n;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "model.h"
+
+#define RECORD		((unsigned int)sizeof(struct bts_record))
+#define MAX_RECORDS	16777216u
+#define KNOWN_FLAGS	0xffu
+
+unsigned long model_pages(uint32_t nr, uint32_t flags)
+{
+	uint64_t bytes = (uint64_t)(nr + (flags & STOP_FULL ? SKID : 0)) * RECORD;
+
+	return (bytes + PAGE - 1) / PAGE;
+}
+
+/* How many records can be there. */
+unsigned long model_room(const struct model *m)
+{
+	return m->nr + (m->flags & STOP_FULL ? SKID : 0);
+}
+
+void answer_add(struct answer *a, long value)
+{
+	if (!answer_has(a, value) && a->nr < (int)ARRAY_SIZE(a->value))
+		a->value[a->nr++] = value;
+}
+
+bool answer_has(const struct answer *a, long value)
+{
+	int i;
+
+	for (i = 0; i < a->nr; i++) {
+		if (a->value[i] == value)
+			return true;
+	}
+	return a->first < a->last && value >= a->first && value <= a->last;
+}
+
+/* The structure as the kernel gets it: what is not given reads 0. */
+static struct ptrace_bts_config config_of(const struct request *r)
+{
+	struct ptrace_bts_config config = { };
+
+	memcpy(&config, &r->config, r->data < sizeof(config) ? r->data : sizeof(config));
+	return config;
+}
+
+static int check_structure(const struct request *r)
+{
+	if (r->data < 4)
+		return -EINVAL;
+	if (r->data > 4096)
+		return -E2BIG;
+	if (r->tail && r->tail < r->data)
+		return -E2BIG;
+	if (r->avail < r->data)
+		return -EFAULT;
+	return 0;
+}
+
+static int check_config(const struct ptrace_bts_config *c)
+{
+	const uint32_t any = TRACE | KERNEL | SCHED;
+	uint32_t nr = c->size / RECORD;
+
+	if (c->flags & ~KNOWN_FLAGS || (c->flags & ENTRY && !(c->flags & TRACE)))
+		return -EINVAL;
+	if (c->bts_size && c->bts_size != RECORD)
+		return -EINVAL;
+	if (c->signal > 64 || (c->signal && !(c->flags & SIGNAL)))
+		return -EINVAL;
+	if (!(c->flags & ALLOC))
+		return c->size ? -EINVAL : 0;
+	if (c->flags == ALLOC && !c->size)
+		return 0;
+	return !(c->flags & any) || !nr || nr > MAX_RECORDS ? -EINVAL : 0;
+}
+
+static int check_may(const struct model *m, const struct who *who, const struct view *v)
+{
+	if (!v->sysctl || (v->sysctl == 1 && !who->capable))
+		return -EPERM;
+	if (!m->dumpable && !who->capable && !(who->userns && !m->foreign))
+		return -EPERM;
+	return 0;
+}
+
+static int check_kernel(const struct who *who, const struct view *v)
+{
+	return v->paranoid > 1 && !who->capable ? -EACCES : 0;
+}
+
+static unsigned long charged(const struct model *m)
+{
+	return m->there ? model_pages(m->nr, m->flags) : 0;
+}
+
+static int expect_config(const struct model *m, const struct who *who, const struct view *v,
+			 const struct request *r)
+{
+	struct ptrace_bts_config c = config_of(r);
+	unsigned long pages;
+	int err;
+
+	err = check_structure(r) ?: check_config(&c) ?: check_may(m, who, v);
+	/* These tests run where all processors have Meltdown. */
+	if (!err && c.flags & (KERNEL | ENTRY))
+		err = check_kernel(who, v);
+	if (err)
+		return err;
+	if (!(c.flags & ALLOC) || !c.size) {
+		if (!m->there)
+			return -ENXIO;
+		if (!(c.flags & ALLOC) && (c.flags ^ m->flags) & STOP_FULL)
+			return -EINVAL;
+		return 0;
+	}
+	pages = model_pages(c.size / RECORD, c.flags);
+	if (pages > who->limit || v->used > who->limit - pages)
+		return -ENOMEM;
+	return v->perf ? -EBUSY : 0;
+}
+
+static int may_read(const struct model *m, const struct who *who, const struct view *v)
+{
+	int err;
+
+	if (!m->there)
+		return -ENXIO;
+	err = check_may(m, who, v);
+	if (!err && m->ever & KERNEL)
+		err = check_kernel(who, v);
+	return err;
+}
+
+static int expect_status(const struct request *r)
+{
+	if (!r->data)
+		return -EINVAL;
+	if (r->data > 4096)
+		return -E2BIG;
+	return r->avail < r->data ? -EFAULT : 0;
+}
+
+static void expect_get(const struct model *m, const struct request *r, struct answer *a)
+{
+	int there = r->avail < RECORD ? -EFAULT : 0;
+
+	if (!m->known) {
+		answer_add(a, -EINVAL);
+		if (r->data < model_room(m))
+			answer_add(a, there);
+	} else {
+		answer_add(a, r->data < m->held ? there : -EINVAL);
+	}
+}
+
+static bool mark_waits(const struct model *m)
+{
+	return m->flags & STOP_FULL && m->held == model_room(m);
+}
+
+static long least(unsigned long a, unsigned long b)
+{
+	return a < b ? a : b;
+}
+
+static void expect_drain(const struct model *m, const struct request *r, struct answer *a)
+{
+	unsigned long room = r->data / RECORD, fits = least(r->avail / RECORD, room);
+
+	if (!room) {
+		answer_add(a, -EINVAL);
+		return;
+	}
+	if (!m->known) {
+		a->first = 0;
+		a->last = least(fits, model_room(m) + 1);
+		answer_add(a, 0);
+		answer_add(a, fits ? 1 : -EFAULT);
+		return;
+	}
+	if (m->held && !fits)
+		answer_add(a, -EFAULT);
+	else
+		answer_add(a, least(m->held, fits));
+	/* What tells of a loss gets its place when the others have gone. */
+	if (mark_waits(m) && fits > m->held)
+		answer_add(a, m->held + 1);
+}
+
+void model_expect(const struct model *m, const struct who *who, const struct view *v,
+		  const struct request *r, struct answer *a)
+{
+	int err;
+
+	if (r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_DRAIN) {
+		answer_add(a, -EIO);
+		return;
+	}
+	if (r->nr == PTRACE_BTS_CONFIG) {
+		answer_add(a, expect_config(m, who, v, r));
+		return;
+	}
+	err = may_read(m, who, v);
+	if (!err && m->secret && !who->capable && r->nr != PTRACE_BTS_CLEAR)
+		err = -EPERM;
+	if (err) {
+		answer_add(a, err);
+		return;
+	}
+
+	switch (r->nr) {
+	case PTRACE_BTS_STATUS:
+		answer_add(a, expect_status(r));
+		break;
+	case PTRACE_BTS_SIZE:
+		answer_add(a, m->held);
+		if (!m->known) {
+			a->first = 0;
+			a->last = model_room(m);
+		}
+		break;
+	case PTRACE_BTS_GET:
+		expect_get(m, r, a);
+		break;
+	case PTRACE_BTS_CLEAR:
+		answer_add(a, 0);
+		break;
+	case PTRACE_BTS_DRAIN:
+		expect_drain(m, r, a);
+		break;
+	}
+}
+
+static void apply_config(struct model *m, const struct who *who, const struct request *r)
+{
+	struct ptrace_bts_config c = config_of(r);
+
+	if (c.flags & ALLOC) {
+		bool dumpable = m->dumpable, foreign = m->foreign;
+
+		*m = (struct model){
+			.dumpable = dumpable, .foreign = foreign, .there = c.size,
+			.nr = c.size / RECORD, .limit = who->limit, .known = true,
+		};
+	}
+	m->flags = c.flags & ~ALLOC;
+	m->signal = c.signal;
+	m->ever |= m->flags;
+}
+
+void model_apply(struct model *m, const struct who *who, const struct request *r, long ret)
+{
+	if (ret < 0)
+		return;
+
+	switch (r->nr) {
+	case PTRACE_BTS_CONFIG:
+		apply_config(m, who, r);
+		break;
+	case PTRACE_BTS_CLEAR:
+		m->held = 0;
+		m->secret = false;
+		break;
+	case PTRACE_BTS_DRAIN:
+		/* A mark may have come in: ask. */
+		if (mark_waits(m))
+			m->known = false;
+		m->held -= least(ret, m->held);
+		break;
+	}
+}
+
+bool model_inherit(const struct model *parent, const struct view *v, struct model *m)
+{
+	unsigned long pages = charged(parent);
+
+	*m = (struct model){ .dumpable = parent->dumpable, .foreign = parent->foreign, };
+	if (!parent->there || !(parent->flags & INHERIT))
+		return false;
+	if (!v->sysctl || pages > parent->limit || v->used > parent->limit - pages)
+		return false;
+	m->there = true;
+	m->nr = parent->nr;
+	m->flags = parent->flags;
+	m->ever = parent->flags;
+	m->signal = parent->signal;
+	m->limit = parent->limit;
+	return true;
+}
+
+static bool is_user(uint64_t addr)
+{
+	return addr < USER_END;
+}
+
+bool model_record_valid(const struct model *m, const struct bts_record *rec, pid_t pid)
+{
+	bool kernel = m->ever & KERNEL;
+
+	switch (rec->qualifier) {
+	case BTS_BRANCH:
+		return kernel || (m->ever & TRACE && is_user(rec->branch.from) &&
+				  is_user(rec->branch.to));
+	case BTS_ENTER:
+		return m->ever & ENTRY && !rec->branch.to && is_user(rec->branch.from);
+	case BTS_LEAVE:
+		return m->ever & TRACE && !rec->branch.from && is_user(rec->branch.to);
+	case BTS_TASK_ARRIVES:
+	case BTS_TASK_DEPARTS:
+		return m->ever & SCHED && rec->event.pid == pid;
+	case BTS_EXEC:
+		return rec->event.pid == pid;
+	case BTS_LOST:
+		return true;
+	}
+	return false;
+}

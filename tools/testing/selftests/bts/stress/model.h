@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the requests are to return: written from the manual page, so that it
+ * knows nothing of how the kernel does it.
+ */
+#ifndef BTS_STRESS_MODEL_H
+#define BTS_STRESS_MODEL_H
+
+#include "stress.h"
+
+#define NO_LIMIT	LONG_MAX
+#define SKID		320	/* the room of a ring that stops, beyond its size */
+
+/* Who asks. */
+struct who {
+	bool capable;		/* all capabilities, of the first user namespace */
+	bool userns;		/* all, of one of its own */
+	unsigned long limit;	/* in pages */
+};
+
+/**
+ * struct model - a tracee and its trace
+ * @dumpable:	as PR_GET_DUMPABLE of the tracee
+ * @foreign:	its memory belongs to the first user namespace
+ * @there:	it has a trace
+ * @nr:		for that many records
+ * @flags:	in force
+ * @signal:	likewise
+ * @ever:	all flags that were in force
+ * @secret:	it may hold what was not dumpable
+ * @limit:	for children
+ * @not_inherited: as in the status
+ * @known:	the next ones are
+ * @held:	as in the status
+ * @lost:	likewise
+ * @overwritten: likewise
+ * @gaps:	likewise
+ */
+struct model {
+	bool dumpable;
+	bool foreign;
+	bool there;
+	uint32_t nr;
+	uint32_t flags;
+	uint32_t signal;
+	uint32_t ever;
+	bool secret;
+	unsigned long limit;
+	uint32_t not_inherited;
+	bool known;
+	uint64_t held;
+	uint64_t lost;
+	uint64_t overwritten;
+	uint32_t gaps;
+};
+
+/* One of the states that the rest of the system may have been in. */
+struct view {
+	uint32_t sysctl;
+	int32_t paranoid;
+	bool perf;
+	unsigned long used;	/* pages charged to the user */
+};
+
+/**
+ * struct request - a request and what is behind its pointer
+ * @nr:		PTRACE_BTS_*, or another number
+ * @addr:	the pointer
+ * @data:	the size or the index
+ * @avail:	how many bytes there can be read, or written
+ * @config:	what is there, for CONFIG
+ * @tail:	an offset of a byte behind that which is not 0; 0 for none
+ */
+struct request {
+	int nr;
+	unsigned long addr;
+	unsigned long data;
+	unsigned long avail;
+	struct ptrace_bts_config config;
+	unsigned long tail;
+};
+
+/* What a request may return: single numbers, and a range. */
+struct answer {
+	long value[12];
+	int nr;
+	long first, last;
+};
+
+unsigned long model_pages(uint32_t nr, uint32_t flags);
+unsigned long model_room(const struct model *m);
+void answer_add(struct answer *a, long value);
+bool answer_has(const struct answer *a, long value);
+/* What @who may be told for @r in that state */
+void model_expect(const struct model *m, const struct who *who, const struct view *v,
+		  const struct request *r, struct answer *a);
+/* ... and what it changes */
+void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
+/* What a child of @parent gets, @m; true if it has a trace */
+bool model_inherit(const struct model *parent, const struct view *v, struct model *m);
+bool model_record_valid(const struct model *m, const struct bts_record *rec, pid_t pid);
+
+#endif /* BTS_STRESS_MODEL_H */

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests at random, and whether what comes is what was to be expected. */
+#include <sys/mman.h>
+
+#include "tracer.h"
+
+#define AREA		65536u
+#define RECORD		((unsigned int)sizeof(struct bts_record))
+#define FILLER		0xa5
+
+static const char *const names[] = {
+	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN",
+};
+
+static unsigned char *area;		/* may be written, up to its end and no further */
+static unsigned char *unwritable;	/* one page */
+
+void buffers_init(void)
+{
+	area = mmap(NULL, AREA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unwritable = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || unwritable == MAP_FAILED ||
+	    mprotect(area + AREA, PAGE, PROT_NONE))
+		give_up("no memory");
+}
+
+/*
+ * Where the pointer goes
+ */
+
+static unsigned long bad_address(void)
+{
+	static const unsigned long bad[] = {
+		0, 1, 23,
+#ifdef __x86_64__
+		0x7ffffffff000, 0x7fffffffffff, 0x800000000000, 0xffff888000000000,
+		0xffffffff81000000, ~0ul, ~0ul - 22,
+#else
+		0xfffff000, 0xffffffff,
+#endif
+	};
+
+	return bad[rng(ARRAY_SIZE(bad))];
+}
+
+static void choose_pointer(struct request *r)
+{
+	unsigned long left;
+
+	switch (rng(12)) {
+	case 0:
+		r->addr = bad_address();
+		r->avail = 0;
+		break;
+	case 1:
+		r->addr = (unsigned long)unwritable;
+		r->avail = r->nr == PTRACE_BTS_CONFIG ? PAGE : 0;
+		break;
+	case 2:
+	case 3:
+		left = rng(chance(2) ? 100 : 5000);
+		r->addr = (unsigned long)area + AREA - left;
+		r->avail = left;
+		break;
+	case 4:
+		left = rng(64);
+		r->addr = (unsigned long)area + left;
+		r->avail = AREA - left;
+		break;
+	default:
+		r->addr = (unsigned long)area;
+		r->avail = AREA;
+	}
+}
+
+/*
+ * CONFIG
+ */
+
+static const uint32_t signals[] = { 0, 0, 0, 0, 5, 9, 10, 19, 23, 34, 64 };
+
+/* Records to about as many pages as are left, or any number */
+static uint32_t choose_records(struct tracer *me, uint32_t flags)
+{
+	unsigned long used = pages_used(me, true);
+	long pages;
+	uint32_t nr;
+
+	if (me->who.limit == NO_LIMIT || chance(2)) {
+		nr = chance(3) ? 1 + rng(10) : 1 + rng(3000);
+		return chance(50) ? 20000 + rng(60000) : nr;
+	}
+	pages = me->who.limit > used && !chance(4) ? me->who.limit - used : rng(40);
+	pages += (long)rng(5) - 2;
+	if (pages < 1)
+		pages = 1;
+	nr = pages * PAGE / RECORD + rng(3) - 1;
+	if (flags & STOP_FULL && nr > SKID + 1)
+		nr -= SKID;
+	return nr;
+}
+
+static uint32_t valid_flags(void)
+{
+	uint32_t flags = 0;
+
+	flags |= chance(8) ? 0 : TRACE;
+	flags |= chance(3) ? SCHED : 0;
+	flags |= chance(3) ? STOP_FULL : 0;
+	flags |= chance(3) ? INHERIT : 0;
+	flags |= flags & TRACE && chance(6) ? ENTRY : 0;
+	flags |= chance(10) ? KERNEL : 0;
+	flags |= chance(3) ? SIGNAL : 0;
+	return flags;
+}
+
+static void valid_config(struct tracer *me, struct child *t, struct request *r, bool new)
+{
+	uint32_t flags = valid_flags();
+
+	if (new) {
+		flags |= flags & (TRACE | KERNEL | SCHED) ? 0 : SCHED;
+		flags |= ALLOC;
+		r->config.size = choose_records(me, flags) * RECORD + (chance(4) ? rng(24) : 0);
+	} else if (!chance(10)) {
+		flags = (flags & ~STOP_FULL) | (t->model.flags & STOP_FULL);
+	}
+	r->config.flags = flags;
+	if (flags & SIGNAL)
+		r->config.signal = signals[rng(ARRAY_SIZE(signals))];
+	r->config.bts_size = chance(2) ? RECORD : 0;
+}
+
+/* One thing is wrong with it, perhaps more. */
+static void spoil_config(struct request *r)
+{
+	static const uint32_t sizes[] = {
+		0, 1, 23, 24, 16777216u * 24, 16777217u * 24, INT_MAX, UINT_MAX,
+	};
+
+	switch (rng(7)) {
+	case 0:
+		r->config.flags ^= 1u << rng(32);
+		break;
+	case 1:
+		r->config.flags = rng_next();
+		break;
+	case 2:
+		r->config.size = sizes[rng(ARRAY_SIZE(sizes))];
+		break;
+	case 3:
+		r->config.signal = chance(2) ? 65 + rng(3) : rng_next();
+		break;
+	case 4:
+		r->config.bts_size = chance(2) ? 23 + rng(3) : rng_next();
+		break;
+	case 5:
+		r->data = rng(20);
+		break;
+	case 6:
+		r->data = chance(2) ? 4090 + rng(12) : rng_next();
+		break;
+	}
+}
+
+/* Without a limit it takes what there is, and that nobody knows. */
+static void keep_small(struct tracer *me, struct request *r)
+{
+	if (me->who.limit == NO_LIMIT && r->config.size > 100000 * RECORD &&
+	    r->config.size <= 16777216u * RECORD)
+		r->config.size = 100000 * RECORD;
+}
+
+/* All behind the structure is 0, but for one byte perhaps. */
+static void store_config(struct request *r)
+{
+	unsigned long n = r->avail < PAGE ? r->avail : PAGE;
+	unsigned char *at = (unsigned char *)r->addr;
+
+	if (!n || at == unwritable)
+		return;
+	memset(at, 0, n);
+	memcpy(at, &r->config, n < sizeof(r->config) ? n : sizeof(r->config));
+	if (r->data <= sizeof(r->config) || r->data > PAGE || r->data > n || !chance(4))
+		return;
+	r->tail = sizeof(r->config) + rng(r->data - sizeof(r->config));
+	at[r->tail] = 1 + rng(255);
+}
+
+static void choose_config(struct tracer *me, struct child *t, struct request *r)
+{
+	uint32_t kind = rng(20);
+
+	r->data = chance(8) ? sizeof(r->config) + rng(64) : sizeof(r->config);
+	if (kind < 2) {
+		r->config.flags = ALLOC;
+		r->config.size = 0;
+	} else {
+		valid_config(me, t, r, kind < 12);
+	}
+	if (chance(5))
+		spoil_config(r);
+	if (chance(4))
+		choose_pointer(r);
+	if (r->addr == (unsigned long)unwritable)
+		memset(&r->config, 0, sizeof(r->config));
+	keep_small(me, r);
+	store_config(r);
+}
+
+/*
+ * The others
+ */
+
+static unsigned long choose_data(struct child *t, int nr)
+{
+	uint32_t held = t->model.held;
+
+	switch (nr) {
+	case PTRACE_BTS_STATUS:
+		return chance(8) ? 4090 + rng(12) : chance(8) ? rng_next() : rng(130);
+	case PTRACE_BTS_GET:
+		return chance(8) ? rng_next() : chance(3) ? held + rng(3) - 1 : rng(held + 2);
+	case PTRACE_BTS_DRAIN:
+		return chance(8) ? rng_next() : chance(3) ? rng(100) : rng(held * RECORD + 100);
+	}
+	return rng_next();
+}
+
+static void choose(struct tracer *me, struct child *t, struct request *r)
+{
+	*r = (struct request){ .addr = (unsigned long)area, .avail = AREA, };
+	if (chance(50)) {
+		r->nr = chance(2) ? PTRACE_BTS_CONFIG - 1 : PTRACE_BTS_DRAIN + 1;
+		return;
+	}
+	r->nr = PTRACE_BTS_CONFIG + rng(6);
+	if (r->nr == PTRACE_BTS_CONFIG) {
+		choose_config(me, t, r);
+		return;
+	}
+	r->data = choose_data(t, r->nr);
+	choose_pointer(r);
+}
+
+/*
+ * Comparing
+ */
+
+static const char *describe(const struct tracer *me, const struct child *t,
+			    const struct request *r)
+{
+	static char text[512];
+	const struct model *m = &t->model;
+	int n;
+
+	n = snprintf(text, sizeof(text), "%s %s(%#lx, %#lx; %lu there)", me->role->name,
+		     r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_DRAIN ? "?" :
+		     names[r->nr - PTRACE_BTS_CONFIG], r->addr, r->data, r->avail);
+	if (r->nr == PTRACE_BTS_CONFIG)
+		n += snprintf(text + n, sizeof(text) - n,
+			      " size %#x flags %#x signal %u bts_size %u tail %lu",
+			      r->config.size, r->config.flags, r->config.signal,
+			      r->config.bts_size, r->tail);
+	snprintf(text + n, sizeof(text) - n,
+		 " of %d (%u%s), %s%s%s: %u records, flags %#x (%#x), signal %u, %s%llu held; limit %ld",
+		 t->pid, t->shared->what, t->shared->done == t->shared->serial ? "" : "...",
+		 m->there ? "a trace" : "no trace", m->dumpable ? "" : ", not dumpable",
+		 t->exiting ? ", exiting" : "", m->nr, m->flags, m->ever, m->signal,
+		 m->known ? "" : "perhaps ", (unsigned long long)m->held, (long)me->who.limit);
+	return text;
+}
+
+static void answer_print(const struct answer *a, char *text, size_t size)
+{
+	size_t n = 0;
+	int i;
+
+	for (i = 0; i < a->nr && n < size; i++)
+		n += snprintf(text + n, size - n, "%s%ld", i ? " or " : "", a->value[i]);
+	if (a->first < a->last && n < size)
+		snprintf(text + n, size - n, " or %ld to %ld", a->first, a->last);
+}
+
+static void compare_answer(struct tracer *me, struct child *t, const struct request *r,
+			   long ret, const struct views *views)
+{
+	struct model m = t->model, other;
+	bool killed = tracee_was_killed(t);
+	struct answer a = { };
+	char text[256];
+	int i;
+
+	/* It may have come to its last stop by now, and has made records. */
+	m.known &= !killed;
+	other = m;
+	other.dumpable = !other.dumpable;
+	for (i = 0; i < views->nr; i++) {
+		model_expect(&m, &me->who, &views->view[i], r, &a);
+		if (t->changing)
+			model_expect(&other, &me->who, &views->view[i], r, &a);
+	}
+	if (killed)
+		answer_add(&a, -ESRCH);
+	if (answer_has(&a, ret))
+		return;
+	answer_print(&a, text, sizeof(text));
+	violation("%s: expected %s, came %ld (sysctl %u paranoid %d perf %d used %lu)",
+		  describe(me, t, r), text, ret, views->view[0].sysctl, views->view[0].paranoid,
+		  views->view[0].perf, views->view[0].used);
+}
+
+static void status_print(const struct ptrace_bts_status *s, char *text, size_t size)
+{
+	int n;
+
+	n = snprintf(text, size, "size %u flags %#x signal %u bts_size %u held %llu", s->size,
+		     s->flags, s->signal, s->bts_size, s->held);
+	n += snprintf(text + n, size - n, " lost %llu overwritten %llu gaps %u source %u", s->lost,
+		      s->overwritten, s->gaps, s->source);
+	snprintf(text + n, size - n, " errata %#x clock %u not_inherited %u reserved %u", s->errata,
+		 s->clock, s->not_inherited, s->reserved);
+}
+
+static void compare_status(struct tracer *me, struct child *t, const struct request *r)
+{
+	struct ptrace_bts_status got, want = { };
+	struct model *m = &t->model;
+	size_t n = r->data < sizeof(got) ? r->data : sizeof(got);
+
+	memcpy(&got, (void *)r->addr, n);
+	want.size = m->nr * RECORD;
+	want.flags = m->flags;
+	want.signal = m->signal;
+	want.bts_size = RECORD;
+	want.held = m->held;
+	want.lost = m->lost;
+	want.overwritten = m->overwritten;
+	want.gaps = m->gaps;
+	want.source = PTRACE_BTS_SOURCE_DS;
+	want.clock = PTRACE_BTS_CLOCK_SCHED;
+	want.not_inherited = m->not_inherited;
+	if (!m->known && n == sizeof(got)) {
+		want.held = got.held;
+		want.lost = got.lost;
+		want.overwritten = got.overwritten;
+		want.gaps = got.gaps;
+	} else if (!m->known) {
+		return;
+	}
+	if (memcmp(&got, &want, n)) {
+		char is[320], was[320];
+
+		status_print(&got, is, sizeof(is));
+		status_print(&want, was, sizeof(was));
+		violation("%s: the status is %s, expected %s", describe(me, t, r), is, was);
+	}
+	if (want.held > model_room(m))
+		violation("%s: %llu are held", describe(me, t, r), want.held);
+	m->held = want.held;
+	m->lost = want.lost;
+	m->overwritten = want.overwritten;
+	m->gaps = want.gaps;
+	m->known = n == sizeof(got) || m->known;
+}
+
+static void compare_records(struct tracer *me, struct child *t, const struct request *r,
+			    long n)
+{
+	const struct bts_record *rec = (void *)r->addr;
+	long i;
+
+	for (i = 0; i < n; i++) {
+		struct bts_record one;
+
+		memcpy(&one, rec + i, RECORD);
+		if (!model_record_valid(&t->model, &one, t->pid))
+			violation("%s: record %ld of %ld is %llu %#llx %#llx", describe(me, t, r),
+				  i, n, one.qualifier, one.branch.from, one.branch.to);
+	}
+}
+
+/* What was filled in is @written bytes, and what follows up to @zeroes 0. */
+static void compare_rest(struct tracer *me, struct child *t, const struct request *r,
+			 size_t written, size_t zeroes)
+{
+	const unsigned char *at = (void *)r->addr;
+	size_t i, end = r->avail < zeroes + 64 ? r->avail : zeroes + 64;
+
+	for (i = written; i < end; i++) {
+		if (at[i] != (i < zeroes ? 0 : FILLER)) {
+			violation("%s: byte %zu is %#x", describe(me, t, r), i, at[i]);
+			return;
+		}
+	}
+}
+
+static void compare_output(struct tracer *me, struct child *t, const struct request *r, long ret)
+{
+	size_t size = sizeof(struct ptrace_bts_status);
+
+	switch (r->nr) {
+	case PTRACE_BTS_STATUS:
+		compare_status(me, t, r);
+		compare_rest(me, t, r, r->data < size ? r->data : size, r->data);
+		break;
+	case PTRACE_BTS_GET:
+		compare_records(me, t, r, 1);
+		compare_rest(me, t, r, RECORD, RECORD);
+		break;
+	case PTRACE_BTS_DRAIN:
+		compare_records(me, t, r, ret);
+		if ((unsigned long)ret == r->data / RECORD)
+			compare_rest(me, t, r, ret * RECORD, ret * RECORD);
+		break;
+	case PTRACE_BTS_SIZE:
+		t->model.held = ret;
+		break;
+	}
+}
+
+static void prepare_output(const struct request *r)
+{
+	if (r->nr != PTRACE_BTS_CONFIG && r->avail)
+		memset((void *)r->addr, FILLER, r->avail);
+}
+
+long make_request(struct tracer *me, struct child *t, struct request *r)
+{
+	struct views views;
+	long ret;
+
+	prepare_output(r);
+	may_get_a_trace(t);
+	views_begin(me);
+	ret = bts(r->nr, t->pid, (void *)r->addr, r->data);
+	views_end(me, &views);
+	__atomic_add_fetch(&me->shared->requests, 1, __ATOMIC_RELAXED);
+
+	compare_answer(me, t, r, ret, &views);
+	if (tracee_was_killed(t))
+		t->model.known = false;
+	else if (ret >= 0)
+		compare_output(me, t, r, ret);
+	model_apply(&t->model, &me->who, r, ret);
+	if (t->model.flags & SIGNAL && t->model.signal)
+		t->signals |= 1ull << (t->model.signal - 1);
+	charge(t);
+	return ret;
+}
+
+void fuzz_request(struct tracer *me, struct child *t)
+{
+	struct request r;
+
+	choose(me, t, &r);
+	/* What fails changes nothing. */
+	if (make_request(me, t, &r) < 0 && t->model.there && chance(2))
+		look(me, t);
+}
+
+bool look(struct tracer *me, struct child *t)
+{
+	struct request r = {
+		.nr = PTRACE_BTS_STATUS, .addr = (unsigned long)area, .avail = AREA,
+		.data = sizeof(struct ptrace_bts_status),
+	};
+
+	return make_request(me, t, &r) == 0;
+}
+
+void fuzz_new_trace(struct tracer *me, struct child *t)
+{
+	struct request r = {
+		.nr = PTRACE_BTS_CONFIG, .addr = (unsigned long)area, .avail = AREA,
+		.data = sizeof(struct ptrace_bts_config),
+	};
+
+	valid_config(me, t, &r, true);
+	keep_small(me, &r);
+	store_config(&r);
+	make_request(me, t, &r);
+}

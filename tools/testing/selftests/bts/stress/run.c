@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tracees: letting them run, and what is to be expected of their traces then. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "tracer.h"
+
+#define OPTIONS	(PTRACE_O_TRACEFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | \
+		 PTRACE_O_EXITKILL)
+
+#define MANY_STOPS	300
+
+#ifndef SI_KERNEL
+#define SI_KERNEL	0x80
+#endif
+
+static const char *const orders[] = {
+	"nothing", "work", "yield", "system calls", "fault", "dumpable", "fork", "exec",
+	"exit", "wait",
+};
+
+/* What a run began with, to be compared with how it ends. */
+struct started {
+	enum what what;
+	uint64_t arg;
+	struct model before;
+	bool compare;	/* what is in @before is true */
+	bool careful;	/* whenever it is full it is drained */
+	uint64_t drained;	/* by that */
+	unsigned int stops;	/* because it was full */
+};
+
+bool tracee_was_killed(const struct child *t)
+{
+	uint32_t killed = __atomic_load_n(&t->shared->killed, __ATOMIC_SEQ_CST);
+
+	return killed && killed == __atomic_load_n(&t->shared->pid, __ATOMIC_SEQ_CST);
+}
+
+/* Tell others what is charged for it. */
+void charge(struct child *t)
+{
+	const struct model *m = &t->model;
+
+	__atomic_store_n(&t->shared->pages, m->there ? model_pages(m->nr, m->flags) : 0,
+			 __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->shared->pending, 0, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
+}
+
+void may_get_a_trace(struct child *t)
+{
+	__atomic_store_n(&t->shared->pending, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
+}
+
+static void gone(struct child *t)
+{
+	t->model = (struct model){ };
+	charge(t);
+	t->pid = 0;
+	t->exiting = false;
+	memset(t->shared, 0, sizeof(*t->shared));
+}
+
+void tracee_bury(struct tracer *me, struct child *t)
+{
+	int status;
+
+	(void)me;
+	for (;;) {
+		if (waitpid(t->pid, &status, __WALL) != t->pid)
+			give_up("waitpid of %d", t->pid);
+		if (!WIFSTOPPED(status))
+			break;
+		ptrace(PTRACE_CONT, t->pid, NULL, NULL);
+	}
+	gone(t);
+}
+
+void tracee_kill(struct tracer *me, struct child *t)
+{
+	kill(t->pid, SIGKILL);
+	ptrace(PTRACE_CONT, t->pid, NULL, NULL);
+	tracee_bury(me, t);
+}
+
+/* All that it has, whether it is known or not: children nobody was told of. */
+static void bury_all(struct tracer *me)
+{
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < NR_TRACEES; i++) {
+		if (me->tracees[i].pid)
+			kill(me->tracees[i].pid, SIGKILL);
+		ptrace(PTRACE_CONT, me->tracees[i].pid, NULL, NULL);
+	}
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		if (!WIFSTOPPED(status))
+			continue;
+		kill(pid, SIGKILL);
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+	}
+	for (i = 0; i < NR_TRACEES; i++)
+		gone(&me->tracees[i]);
+}
+
+static void resume(struct child *t, int signal)
+{
+	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
+		return;
+	if (errno != ESRCH || !tracee_was_killed(t))
+		violation("PTRACE_CONT of %d: %s", t->pid, strerror(errno));
+}
+
+/*
+ * A stop because the trace is full
+ */
+
+static bool clear(struct tracer *me, struct child *t)
+{
+	struct request r = { .nr = PTRACE_BTS_CLEAR };
+
+	return !make_request(me, t, &r);
+}
+
+static void careful(struct tracer *me, struct child *t, struct started *s)
+{
+	uint64_t held = t->model.held;
+
+	if (t->model.known && clear(me, t))
+		s->drained += held;
+	else
+		s->compare = false;
+}
+
+static void when_full(struct tracer *me, struct child *t, struct started *s, int signal)
+{
+	const struct model *m = &t->model;
+
+	t->model.known = false;
+	/* A signal may have waited while the trace was changed. */
+	if (signal ? !(t->signals & 1ull << (signal - 1)) :
+	    !m->there || !(m->flags & SIGNAL) || m->signal)
+		violation("a stop by %d, full, without such a trace: flags %#x signal %u",
+			  signal, m->flags, m->signal);
+	if (m->there && look(me, t) && !signal && m->held < m->nr && !tracee_was_killed(t))
+		violation("a stop, full, with %llu of %u records, flags %#x",
+			  (unsigned long long)m->held, m->nr, m->flags);
+	/* A stop makes records, too: of few there may be no end. */
+	if (++s->stops > MANY_STOPS) {
+		s->compare = false;
+		return;
+	}
+	if (s->careful) {
+		careful(me, t, s);
+		return;
+	}
+	/* That may change everything. */
+	s->compare = false;
+	if (chance(2))
+		fuzz_request(me, t);
+}
+
+/*
+ * Children
+ */
+
+static struct child *unused_tracee(struct tracer *me)
+{
+	int i;
+
+	for (i = 0; i < NR_TRACEES; i++) {
+		if (!me->tracees[i].pid)
+			return &me->tracees[i];
+	}
+	return NULL;
+}
+
+static void inherit(struct tracer *me, struct child *parent, struct child *t)
+{
+	struct model made[2] = { };
+	struct views views;
+	bool has, may[2] = { };
+	long ret;
+	int i;
+
+	views_end(me, &views);
+	for (i = 0; i < views.nr; i++) {
+		has = model_inherit(&parent->model, &views.view[i], &t->model);
+		may[has] = true;
+		made[has] = t->model;
+	}
+	ret = bts(PTRACE_BTS_SIZE, t->pid, NULL, 0);
+	has = ret != -ENXIO;
+	if (!may[has] && !tracee_was_killed(parent))
+		violation("a child of flags %#x, %u records, limit %lu, used %lu: has %s trace",
+			  parent->model.flags, parent->model.nr, parent->model.limit,
+			  views.view[0].used, has ? "a" : "no");
+	t->model = made[has];
+	t->signals = parent->signals;
+	if (!has && parent->model.there && parent->model.flags & INHERIT)
+		parent->model.not_inherited++;
+	charge(t);
+	look(me, t);
+}
+
+static int wait_for_tracee(struct child *t)
+{
+	int status;
+
+	if (waitpid(t->pid, &status, __WALL) != t->pid)
+		give_up("waitpid of %d", t->pid);
+	return status;
+}
+
+static void new_child(struct tracer *me, struct child *parent)
+{
+	struct child *t = unused_tracee(me);
+	unsigned long msg;
+	int status;
+
+	if (ptrace(PTRACE_GETEVENTMSG, parent->pid, NULL, &msg))
+		return;
+	t->pid = msg;
+	t->own = false;
+	t->signals = 0;
+	status = wait_for_tracee(t);
+	if (!stopped_by(status, SIGSTOP) &&
+	    !stopped_by(status, SIGTRAP | PTRACE_EVENT_STOP << 8)) {
+		violation("a new child has status %#x", status);
+		return;
+	}
+	inherit(me, parent, t);
+}
+
+/*
+ * What a run was to bring
+ */
+
+static uint64_t total(const struct model *m)
+{
+	return m->held + m->lost + m->overwritten;
+}
+
+static bool recorded_everything(const struct started *s, const struct model *now)
+{
+	return s->what == DO_WORK && s->before.flags & TRACE && now->gaps == s->before.gaps &&
+	       !(now->flags & STOP_FULL && now->held >= model_room(now));
+}
+
+static void compare_run(const struct started *s, const struct model *now)
+{
+	const struct model *was = &s->before;
+	uint64_t more = total(now) + s->drained - total(was);
+
+	if (now->lost < was->lost || now->overwritten < was->overwritten ||
+	    now->gaps < was->gaps)
+		violation("counts went back: %llu/%llu/%u to %llu/%llu/%u",
+			  (unsigned long long)was->lost, (unsigned long long)was->overwritten,
+			  was->gaps, (unsigned long long)now->lost,
+			  (unsigned long long)now->overwritten, now->gaps);
+	if (now->flags & STOP_FULL ? now->overwritten : now->lost)
+		violation("flags %#x: %llu lost, %llu overwritten", now->flags,
+			  (unsigned long long)now->lost, (unsigned long long)now->overwritten);
+	if (recorded_everything(s, now) && more + 1 < s->arg)
+		violation("%llu branches, flags %#x: %llu more records", (unsigned long long)s->arg,
+			  now->flags, (unsigned long long)more);
+	if (!(was->flags & (TRACE | KERNEL | SCHED)) && s->what != DO_EXEC && more)
+		violation("a trace that pauses has %llu more records by %s",
+			  (unsigned long long)more, orders[s->what]);
+	if (s->careful && (was->flags & (TRACE | SIGNAL | STOP_FULL | KERNEL | ENTRY)) ==
+	    (TRACE | SIGNAL | STOP_FULL) && !was->signal && now->lost != was->lost)
+		violation("%llu records lost, though it was drained in time",
+			  (unsigned long long)(now->lost - was->lost));
+}
+
+static void begin_run(struct tracer *me, struct child *t, struct started *s)
+{
+	s->careful = chance(2) && t->model.there && clear(me, t);
+	s->compare = t->model.there && look(me, t);
+	s->before = t->model;
+}
+
+static void end_run(struct tracer *me, struct child *t, struct started *s)
+{
+	t->changing = false;
+	if (!t->pid)
+		return;
+	if (s->what == DO_DUMPABLE)
+		t->model.dumpable = s->arg;
+	/* What was drained on the way is not known: that is for the next run. */
+	t->model.known = false;
+	if (!t->model.there || !look(me, t) || !s->compare || tracee_was_killed(t))
+		return;
+	compare_run(s, &t->model);
+}
+
+/*
+ * The run itself
+ */
+
+static void executed(struct tracer *me, struct child *t, const struct started *s)
+{
+	bool secret = s->arg == EXEC_SECRET && !me->who.capable;
+
+	t->model.secret |= t->model.there && !t->model.dumpable;
+	t->model.dumpable = !secret;
+	t->model.foreign = secret;
+	t->model.known = false;
+}
+
+static void in_last_stop(struct tracer *me, struct child *t)
+{
+	int n = rng(4);
+
+	t->exiting = true;
+	t->model.known = false;
+	if (t->model.there)
+		look(me, t);
+	while (n-- && !tracee_was_killed(t))
+		fuzz_request(me, t);
+}
+
+static bool may_die(const struct child *t, const struct started *s)
+{
+	return tracee_was_killed(t) || s->what == DO_EXIT ||
+	       (t->model.there && t->model.flags & SIGNAL && t->model.signal == SIGKILL);
+}
+
+static void has_died(struct tracer *me, struct child *t, const struct started *s, int status)
+{
+	if (!may_die(t, s))
+		violation("%d died, status %#x, when it was to do %s", t->pid, status,
+			  orders[s->what]);
+	gone(t);
+	if (s->what == DO_FORK)
+		bury_all(me);
+}
+
+/* Returns whether that was all. */
+static bool signal_stop(struct tracer *me, struct child *t, struct started *s, int signal)
+{
+	siginfo_t info = { };
+
+	if (ptrace(PTRACE_GETSIGINFO, t->pid, NULL, &info)) {
+		resume(t, 0);
+		return false;
+	}
+	if (signal == SIGSTOP && info.si_code == SI_TKILL &&
+	    t->shared->done == t->shared->serial)
+		return true;
+	if (signal == SIGSEGV || signal == SIGBUS) {
+		if (s->what != DO_FAULT)
+			violation("signal %d when it was to do %s", signal, orders[s->what]);
+		resume(t, signal);
+		return false;
+	}
+	if (info.si_code == SI_KERNEL)
+		when_full(me, t, s, signal);
+	else if (signal != SIGCHLD && signal != SIGSTOP && signal != SIGTRAP)
+		violation("signal %d, code %d, when it was to do %s", signal, info.si_code,
+			  orders[s->what]);
+	resume(t, 0);
+	return false;
+}
+
+static bool event_stop(struct tracer *me, struct child *t, struct started *s, int event)
+{
+	switch (event) {
+	case PTRACE_EVENT_BTS:
+		when_full(me, t, s, 0);
+		break;
+	case PTRACE_EVENT_FORK:
+		new_child(me, t);
+		break;
+	case PTRACE_EVENT_EXEC:
+		executed(me, t, s);
+		break;
+	case PTRACE_EVENT_EXIT:
+		in_last_stop(me, t);
+		break;
+	case PTRACE_EVENT_STOP:
+		break;
+	default:
+		violation("event %d when it was to do %s", event, orders[s->what]);
+	}
+	resume(t, 0);
+	return false;
+}
+
+/* Wait for one stop, and see to it; true if the tracee is through, or dead. */
+static bool next_stop(struct tracer *me, struct child *t, struct started *s)
+{
+	int status = wait_for_tracee(t);
+
+	if (!WIFSTOPPED(status)) {
+		has_died(me, t, s, status);
+		return true;
+	}
+	if (status >> 16)
+		return event_stop(me, t, s, status >> 16);
+	return signal_stop(me, t, s, WSTOPSIG(status));
+}
+
+static void go_to_the_end(struct tracer *me, struct child *t, struct started *s)
+{
+	resume(t, 0);
+	while (!shared->violations && !next_stop(me, t, s))
+		;
+}
+
+void run(struct tracer *me, struct child *t, enum what what, uint64_t arg)
+{
+	struct child *child = what == DO_FORK ? unused_tracee(me) : NULL;
+	struct started s = { .what = what, .arg = arg, };
+
+	t->shared->arg = child ? (uint64_t)((char *)child->shared - (char *)shared) : arg;
+	if (child)
+		may_get_a_trace(child);
+	begin_run(me, t, &s);
+	t->shared->what = what;
+	t->changing = what == DO_DUMPABLE;
+	views_begin(me);
+	__atomic_add_fetch(&t->shared->serial, 1, __ATOMIC_SEQ_CST);
+	go_to_the_end(me, t, &s);
+	end_run(me, t, &s);
+	if (child && child->pid) {
+		struct started first = { .what = DO_NOTHING, };
+
+		go_to_the_end(me, child, &first);
+		end_run(me, child, &first);
+	} else if (child) {
+		gone(child);
+	}
+}
+
+void tracee_new_child(struct tracer *me, struct child *t)
+{
+	struct started first = { .what = DO_NOTHING, };
+	pid_t pid;
+
+	memset(t->shared, 0, sizeof(*t->shared));
+	t->model = (struct model){ .dumpable = true, .foreign = true, };
+	t->own = true;
+	t->signals = 0;
+	pid = fork();
+	if (!pid)
+		tracee_start(t->shared);
+	if (pid < 0)
+		give_up("fork");
+	t->pid = pid;
+	while (!shared->violations && !next_stop(me, t, &first))
+		;
+	if (t->pid && ptrace(PTRACE_SETOPTIONS, t->pid, NULL, OPTIONS) && !tracee_was_killed(t))
+		violation("PTRACE_SETOPTIONS: %s", strerror(errno));
+}
+
+/* Lets go of one of its own, and takes it again: that ends the trace. */
+void detach_and_attach(struct tracer *me, struct child *t)
+{
+	struct started s = { .what = DO_WAIT, };
+	int status;
+
+	t->shared->what = DO_WAIT;
+	t->shared->release = 0;
+	__atomic_add_fetch(&t->shared->serial, 1, __ATOMIC_SEQ_CST);
+	if (ptrace(PTRACE_DETACH, t->pid, NULL, NULL)) {
+		if (errno != ESRCH || !tracee_was_killed(t))
+			violation("PTRACE_DETACH: %s", strerror(errno));
+		tracee_bury(me, t);
+		return;
+	}
+	t->model.there = false;
+	charge(t);
+	if (ptrace(PTRACE_SEIZE, t->pid, NULL, OPTIONS)) {
+		if (!tracee_was_killed(t))
+			violation("PTRACE_SEIZE: %s", strerror(errno));
+		tracee_kill(me, t);
+		return;
+	}
+	ptrace(PTRACE_INTERRUPT, t->pid, NULL, NULL);
+	status = wait_for_tracee(t);
+	if (!WIFSTOPPED(status)) {
+		has_died(me, t, &s, status);
+		return;
+	}
+	fuzz_request(me, t);
+	t->shared->release = 1;
+	go_to_the_end(me, t, &s);
+	end_run(me, t, &s);
+}
