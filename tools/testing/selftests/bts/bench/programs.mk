@@ -2,8 +2,8 @@
 GUEST_PROGS += bench/known bench/machine bench/stock \
 	bench/tracers bench/victim bench/window
 
-known_SRCS := bench/known.c bench/generate.c bench/source.c bench/sequence.S
-machine_SRCS := bench/machine.c bench/source.c
-tracers_SRCS := bench/tracers.c bench/generate.c bench/source.c bench/sequence.S
+known_SRCS := bench/known.c $(SYSTEM) bench/generate.c bench/source.c bench/sequence.S
+machine_SRCS := bench/machine.c $(SYSTEM) bench/source.c
+tracers_SRCS := bench/tracers.c $(SYSTEM) bench/generate.c bench/source.c bench/sequence.S
 victim_CFLAGS := -nostdlib
 window_SRCS := bench/window.c bench/handover.c bench/workload.c bench/source.c bench/sequence.S bench/faults.S

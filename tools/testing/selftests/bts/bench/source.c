@@ -207,16 +207,3 @@ unsigned long interrupts(const char *name)
 	fclose(f);
 	return sum;
 }
-
-long long bts_counter(const char *name)
-{
-	char buf[2048], *total, *p;
-	char key[32];
-
-	if (hmp("info bts", buf, sizeof(buf)))
-		return -1;
-	total = strstr(buf, "total ");
-	snprintf(key, sizeof(key), " %s=", name);
-	p = total ? strstr(total, key) : NULL;
-	return p ? strtoll(p + strlen(key), NULL, 10) : -1;
-}

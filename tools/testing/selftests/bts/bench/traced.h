@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <linux/perf_event.h>
 
+#include "../guest/system.h"
+
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -73,8 +75,5 @@ bool same_records(const struct recs *got, const struct recs *want);
 
 /* Interrupts of this name in /proc/interrupts, on all CPUs. */
 unsigned long interrupts(const char *name);
-
-/* One figure of the `total` line of the monitor's `info bts`, or -1. */
-long long bts_counter(const char *name);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the programs of group debugctl share. */
-#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -14,16 +13,6 @@
 #define RING_PAGES	64
 
 static int lab_fd = -1;
-
-void pin_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		give_up("cannot run on CPU %d", cpu);
-}
 
 /* A child that has stopped, traced, before it calls @run. */
 pid_t start_traced(void (*run)(void *), void *arg)
@@ -57,13 +46,7 @@ void wait_stop(pid_t pid, int signal)
 
 void load_lab(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		give_up("%s", path);
-	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
-		give_up("cannot load %s", path);
-	close(fd);
+	load_module(path, "");
 	lab_fd = open(LAB_DEVICE, O_RDWR | O_CLOEXEC);
 	if (lab_fd < 0)
 		give_up(LAB_DEVICE);
@@ -152,12 +135,5 @@ long read_number(const char *path)
 
 bool write_text(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done;
-
-	if (fd < 0)
-		return false;
-	done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	return done;
+	return !try_text(path, text);
 }

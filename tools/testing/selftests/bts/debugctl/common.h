@@ -8,6 +8,7 @@
 
 #include "guest.h"
 #include "lab/lab.h"
+#include "system.h"
 
 #define DEBUGCTL_LBR_BIT	(1U << 0)
 #define DEBUGCTL_BTF_BIT	(1U << 1)
@@ -21,7 +22,6 @@ struct branch_event {
 	size_t size;
 };
 
-void pin_to(int cpu);
 pid_t start_traced(void (*run)(void *), void *arg);
 void wait_stop(pid_t pid, int signal);
 

@@ -114,16 +114,16 @@ static void recording(void)
 
 	ok(!try_text(CLAIM_KNOB, "2"), "claim and record");
 	ok(all_record(true), "BTS is on, on each CPU");
-	records = bts_figure(-1, "records");
+	records = bts_counter("records");
 	perf_comes_and_goes();
 	ok(all_record(true), "BTS stays on");
-	ok(bts_figure(-1, "records") > records, "there are new records");
-	ok(bts_figure(-1, "faults") == 0, "and each went into the buffer");
+	ok(bts_counter("records") > records, "there are new records");
+	ok(bts_counter("faults") == 0, "and each went into the buffer");
 	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim");
 	ok(all_record(false), "stops BTS");
-	records = bts_figure(-1, "records");
+	records = bts_counter("records");
 	perf_comes_and_goes();
-	ok(bts_figure(-1, "records") == records, "for good");
+	ok(bts_counter("records") == records, "for good");
 }
 
 /* The marks are past the threshold. perf is there, and must not look. */

@@ -118,15 +118,15 @@ static int jump(bool crash, const char *how)
 
 static int arrived(void)
 {
-	long long records = bts_figure(-1, "records");
+	long long records = bts_counter("records");
 	int i;
 
 	ok(records > 0, "BTS had been recording");
 	ok(!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS), "BTS is off");
 	for (i = 0; i < 1000; i++)
 		getppid();
-	ok(bts_figure(-1, "records") == records, "no new record");
-	ok(bts_figure(-1, "faults") == 0, "no record without a buffer");
+	ok(bts_counter("records") == records, "no new record");
+	ok(bts_counter("faults") == 0, "no record without a buffer");
 	return finish();
 }
 

@@ -38,7 +38,7 @@ static void off_and_on(int rounds, bool *loaded)
 static void of_tasks(enum kind kind, int rounds)
 {
 	pid_t anywhere = start_spinner(-1), bound = start_spinner(last);
-	long long records = bts_figure(-1, "records");
+	long long records = bts_counter("records");
 	struct trace trace[2];
 	bool loaded;
 
@@ -46,7 +46,7 @@ static void of_tasks(enum kind kind, int rounds)
 	   "%s of tasks opens", kind_name[kind]);
 	off_and_on(rounds, &loaded);
 	ok(loaded, "%s of tasks: DS_AREA is loaded after each online", kind_name[kind]);
-	ok(bts_figure(-1, "records") > records, "%s of tasks: recorded", kind_name[kind]);
+	ok(bts_counter("records") > records, "%s of tasks: recorded", kind_name[kind]);
 	trace_close(&trace[0]);
 	trace_close(&trace[1]);
 	end_spinner(anywhere);
@@ -114,7 +114,7 @@ static void with_claim(int rounds)
 	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim, a CPU being offline");
 	switch_last(true);
 	ok(areas_are(false) && !bts_on(last), "it comes up with nothing loaded");
-	ok(bts_figure(-1, "faults") == 0, "each record went into a buffer");
+	ok(bts_counter("faults") == 0, "each record went into a buffer");
 }
 
 int main(int argc, char *argv[])
@@ -145,6 +145,6 @@ int main(int argc, char *argv[])
 		of_cpus(kind, rounds);
 		missed_the_end(kind, rounds);
 	}
-	ok(bts_figure(-1, "faults") == 0, "each record went into a buffer");
+	ok(bts_counter("faults") == 0, "each record went into a buffer");
 	return finish();
 }

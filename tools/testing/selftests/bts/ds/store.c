@@ -95,20 +95,6 @@ void keep_perf_on(void)
 		give_up("dummy event");
 }
 
-uint64_t read_msr(int cpu, off_t msr)
-{
-	uint64_t val = 0;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || pread(fd, &val, sizeof(val), msr) != sizeof(val))
-		give_up("%s", path);
-	close(fd);
-	return val;
-}
-
 bool areas_are(bool loaded)
 {
 	int cpu, other, cpus = get_nprocs();
@@ -128,24 +114,6 @@ bool areas_are(bool loaded)
 		}
 	}
 	return true;
-}
-
-long long bts_figure(int cpu, const char *name)
-{
-	char text[4096], key[64], *line, *at;
-
-	if (hmp("info bts", text, sizeof(text)))
-		give_up("the monitor's info bts");
-	if (cpu < 0)
-		snprintf(key, sizeof(key), "total ");
-	else
-		snprintf(key, sizeof(key), "cpu%d ", cpu);
-	line = strstr(text, key);
-	snprintf(key, sizeof(key), " %s=", name);
-	at = line ? strstr(line, key) : NULL;
-	if (!at)
-		give_up("no figure %s in '%s'", name, text);
-	return strtoll(at + strlen(key), NULL, 10);
 }
 
 static __attribute__((noinline)) void leaf(void)
@@ -176,19 +144,6 @@ void end_spinner(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-}
-
-int try_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
 }
 
 size_t read_text(const char *path, char *buf, size_t len)

@@ -8,9 +8,6 @@
 
 #include "../debugctl/common.h"
 
-#define MSR_DEBUGCTL	0x1d9
-#define MSR_DS_AREA	0x600
-
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
 
@@ -42,18 +39,13 @@ bool kind_exists(enum kind kind);
  */
 void keep_perf_on(void);
 
-uint64_t read_msr(int cpu, off_t msr);
 /* Is DS_AREA of each CPU loaded (or 0), and each with an address of its own? */
 bool areas_are(bool loaded);
-/* A figure of the monitor's `info bts`, of the CPU or in total (-1). */
-long long bts_figure(int cpu, const char *name);
 
 /* Calls functions for ever, in a child that may run on @cpu, -1 for any. */
 pid_t start_spinner(int cpu);
 void end_spinner(pid_t pid);
 
-/* Writes @text as write_text(). Returns 0 or -errno. */
-int try_text(const char *path, const char *text);
 size_t read_text(const char *path, char *buf, size_t len);
 
 #endif /* BTS_DS_STORE_H */

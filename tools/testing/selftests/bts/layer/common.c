@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the programs of group bts share. */
-#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
@@ -15,22 +13,14 @@
 
 static void put_number(const char *path, const char *number)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, number, strlen(number)) < 0)
+	errno = -try_text(path, number);
+	if (errno)
 		give_up("%s", path);
-	close(fd);
 }
 
 void load_lab(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		give_up("%s", path);
-	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
-		give_up("cannot load %s", path);
-	close(fd);
+	load_module(path, "");
 	/* On a busy host NMIs seem to take long: messages from NMI fill buffers. */
 	put_number("/sys/kernel/debug/x86/nmi_longest_ns", "100000000000");
 	put_number("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
@@ -39,16 +29,6 @@ void load_lab(const char *path)
 int nr_cpus(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-void pin_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		give_up("cannot run on CPU %d", cpu);
 }
 
 int lab_do(int fd, unsigned long request, void *arg)

@@ -31,7 +31,6 @@ struct records {
 
 void load_lab(const char *path);
 int nr_cpus(void);
-void pin_to(int cpu);
 
 /* A new file of the laboratory, configured. */
 int lab_open(int target, int id, u32 flags, u32 nr);

@@ -2,7 +2,7 @@
 GUEST_PROGS += layer/beside layer/contexts layer/cost layer/cycle layer/forge \
 	layer/freeze layer/itself layer/judged layer/life
 
-LAYER := layer/common.c bench/generate.c bench/source.c bench/sequence.S
+LAYER := layer/common.c $(SYSTEM) bench/generate.c bench/source.c bench/sequence.S
 beside_SRCS := layer/beside.c $(LAYER)
 contexts_SRCS := layer/contexts.c $(LAYER)
 cost_SRCS := layer/cost.c $(LAYER) measure/peer.c

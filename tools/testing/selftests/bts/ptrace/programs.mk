@@ -9,14 +9,14 @@ PTRACE_BTS_UAPI = $(if $(KSELFTEST),,-I$(BTS_DIR)../../../../arch/x86/include/ua
 requests_SRCS := ptrace/requests.c ptrace/common.c
 requests_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/lossless
-lossless_SRCS := ptrace/lossless.c ptrace/common.c layer/common.c bench/generate.c \
+lossless_SRCS := ptrace/lossless.c ptrace/common.c layer/common.c $(SYSTEM) bench/generate.c \
 	bench/source.c bench/sequence.S
 lossless_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/orphans
-orphans_SRCS := ptrace/orphans.c ptrace/nobody.c ptrace/common.c bench/source.c
+orphans_SRCS := ptrace/orphans.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 orphans_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/ends
-ends_SRCS := ptrace/ends.c ptrace/nobody.c ptrace/common.c bench/source.c
+ends_SRCS := ptrace/ends.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 ends_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/failing
 failing_SRCS := ptrace/failing.c ptrace/nobody.c ptrace/common.c
@@ -47,12 +47,12 @@ GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_X32 += ptrace/wide_check
 NATIVE_PROGS += wide_check wide_ring wide_threads
 define wide
-$(1)_SRCS := ptrace/$(1).c ptrace/wide.c ptrace/chain.S ptrace/common.c
+$(1)_SRCS := ptrace/$(1).c ptrace/wide.c ptrace/chain.S ptrace/common.c $(SYSTEM)
 $(1)_CFLAGS = $$(PTRACE_BTS_UAPI) -isystem $$(SELFTESTS)
 endef
 $(foreach p,$(WIDE),$(eval $(call wide,$(p))))
 GUEST_PROGS += ptrace/wide_steps
 GUEST_PROGS_32 += ptrace/wide_steps
-wide_steps_SRCS := ptrace/wide_steps.c ptrace/common.c debugctl/common.c debugctl/walk.c \
-	debugctl/walk.S
+wide_steps_SRCS := ptrace/wide_steps.c ptrace/common.c debugctl/common.c $(SYSTEM) \
+	debugctl/walk.c debugctl/walk.S
 wide_steps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)

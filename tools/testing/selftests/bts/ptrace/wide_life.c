@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "../guest/system.h"
 #include "wide.h"
 
 #define ROOM		20000
@@ -436,20 +437,7 @@ TEST_F(life, killed_while_it_is_drained)
 	close(stuck.uffd);
 }
 
-#define MSR_DEBUGCTL	0x1d9
 #define DEBUGCTL_BTS	0x7c0	/* TR to BTS_OFF_USR */
-#define MSR_DS_AREA	0x600
-
-static uint64_t read_msr(unsigned int msr)
-{
-	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
-	uint64_t val;
-
-	if (fd < 0 || pread(fd, &val, sizeof(val), msr) != sizeof(val))
-		give_up("MSR %#x", msr);
-	close(fd);
-	return val;
-}
 
 enum end { CONFIG, DETACH, KILL, NR_ENDS };
 
@@ -477,13 +465,13 @@ TEST_F(life, nothing_is_left)
 	for (how = CONFIG; how < NR_ENDS; how++) {
 		struct tracee t = tracee_new();
 
-		EXPECT_EQ(0, read_msr(MSR_DS_AREA));
+		EXPECT_EQ(0, read_msr(0, MSR_DS_AREA));
 		must_trace(t.pid, TRACE, ROOM, 0);
-		EXPECT_NE(0, read_msr(MSR_DS_AREA));
+		EXPECT_NE(0, read_msr(0, MSR_DS_AREA));
 		tracee_do(&t, known_work, 100);
 		end_trace(&t, how);
-		EXPECT_EQ(0, read_msr(MSR_DS_AREA));
-		EXPECT_EQ(0, read_msr(MSR_DEBUGCTL) & DEBUGCTL_BTS);
+		EXPECT_EQ(0, read_msr(0, MSR_DS_AREA));
+		EXPECT_EQ(0, read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS);
 		if (how != KILL)
 			end_chain(t.pid);
 	}

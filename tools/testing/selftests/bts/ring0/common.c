@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the programs of group ring0 share. */
-#include <sched.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "common.h"
-
-int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
 
 int set(const char *name, const char *text)
 {
 	char path[256];
 
 	snprintf(path, sizeof(path), RECORDER "/%s", name);
-	return put(path, text);
+	return try_text(path, text);
 }
 
 void must_set(const char *name, const char *text)
@@ -75,58 +60,11 @@ int cpus(void)
 	return sysconf(_SC_NPROCESSORS_CONF);
 }
 
-void run_on(int cpu)
-{
-	cpu_set_t mask;
-
-	CPU_ZERO(&mask);
-	CPU_SET(cpu, &mask);
-	if (sched_setaffinity(0, sizeof(mask), &mask))
-		give_up("cannot run on CPU %d", cpu);
-}
-
-uint64_t msr(int cpu, off_t nr)
-{
-	char path[64];
-	uint64_t val;
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || pread(fd, &val, sizeof(val), nr) != sizeof(val))
-		give_up("%s", path);
-	close(fd);
-	return val;
-}
-
 bool recording(int cpu)
 {
-	uint64_t bits = msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+	uint64_t bits = read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
 
 	return (bits & ~DEBUGCTL_OFF_USR) == DEBUGCTL_RECORDER;
-}
-
-long long figure(const char *name)
-{
-	char text[4096], key[64], *line, *at;
-
-	if (hmp("info bts", text, sizeof(text)))
-		give_up("the monitor's info bts");
-	line = strstr(text, "total ");
-	snprintf(key, sizeof(key), " %s=", name);
-	at = line ? strstr(line, key) : NULL;
-	if (!at)
-		give_up("no figure %s in '%s'", name, text);
-	return strtoll(at + strlen(key), NULL, 10);
-}
-
-void load(const char *module, const char *options)
-{
-	int fd = open(module, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || syscall(SYS_finit_module, fd, options, 0))
-		give_up("cannot load %s", module);
-	close(fd);
 }
 
 static int kmsg = -1;

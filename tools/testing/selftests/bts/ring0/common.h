@@ -7,21 +7,17 @@
 #include <sys/types.h>
 
 #include "../guest/guest.h"
+#include "../guest/system.h"
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define RECORDER	TRACEFS "/hw_branches"
-
-#define MSR_DEBUGCTL	0x1d9
-#define MSR_DS_AREA	0x600
 
 #define DEBUGCTL_BTS_BITS	0x7c0ul
 #define DEBUGCTL_OFF_USR	0x400ul
 /* Nobody is interrupted, and nothing of the kernel's is left out. */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
-/* 0 or -errno */
-int put(const char *path, const char *text);
-/* The same of a file of the recorder; must_set() gives up if that fails. */
+/* Write to a file of the recorder: 0 or -errno; must_set() gives up if that fails. */
 int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
 /* All of a file below the recorder's directory, to be freed. */
@@ -29,11 +25,7 @@ char *get(const char *name);
 bool is(const char *name, const char *text);
 
 int cpus(void);
-void run_on(int cpu);
-uint64_t msr(int cpu, off_t nr);
 bool recording(int cpu);
-long long figure(const char *name);
-void load(const char *module, const char *options);
 
 /* The kernel's log: messages without their heads, false where there is no more */
 void open_log(void);

@@ -123,19 +123,19 @@ static void test_sysrq(void)
 
 	must_set("enable", "0");
 	skip_log();
-	put("/proc/sysrq-trigger", "B");
+	try_text("/proc/sysrq-trigger", "B");
 	d = read_dump();
 	ok(!d.traces, "sysrq: off, nothing is printed");
 	must_set("enable", "1");
 	usleep(20000);
 	must_set("nr", "100");
-	put("/proc/sysrq-trigger", "B");
+	try_text("/proc/sysrq-trigger", "B");
 	d = read_dump();
 	ok(d.traces == cpus() && d.nr == 100 && d.others == 100 * (cpus() - 1) && !d.running,
 	   "sysrq: %d branches, %d of others", d.nr, d.others);
 	ok(goes_on(), "sysrq: recording goes on");
 	must_set("freeze", "1");
-	put("/proc/sysrq-trigger", "B");
+	try_text("/proc/sysrq-trigger", "B");
 	usleep(100000);
 	ok(!recording(0), "sysrq: who froze it before is not forgotten");
 }
@@ -154,10 +154,10 @@ static void test_recursive(void)
 
 static int die(const char *kind)
 {
-	run_on(0);
+	pin_to(0);
 	printf("# die\n");
 	fflush(stdout);
-	put(DEVICE, kind);
+	try_text(DEVICE, kind);
 	sleep(5);
 	printf("Bail out! still here\n");
 	return 1;
@@ -168,7 +168,7 @@ static int words(const char *on)
 {
 	must_set("enable", strcmp(on, "on") ? "0" : "1");
 	usleep(20000);
-	if (put(TRACEFS "/trace_marker", "before the crash"))
+	if (try_text(TRACEFS "/trace_marker", "before the crash"))
 		give_up("trace_marker");
 	crash_once("task", 0);
 	usleep(200000);
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	load(argv[1], "");
+	load_module(argv[1], "");
 	if (!strcmp(argv[2], "words"))
 		return words(argv[3]);
 	must_set("enable", "1");
@@ -216,6 +216,6 @@ int main(int argc, char **argv)
 	else
 		test_task(argv[2], atoi(argv[3]));
 	if (!strcmp(argv[2], "console"))
-		put(DEVICE, "unlock");
+		try_text(DEVICE, "unlock");
 	return finish();
 }

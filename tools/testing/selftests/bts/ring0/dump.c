@@ -64,8 +64,8 @@ pid_t start_crash(const char *kind, int cpu)
 
 	if (pid)
 		return pid;
-	run_on(cpu);
-	put(DEVICE, kind);
+	pin_to(cpu);
+	try_text(DEVICE, kind);
 	_exit(0);
 }
 

@@ -124,12 +124,12 @@ static void call_kernel(void)
 
 static void test_trace(void)
 {
-	size_t n, least = msr(0, MSR_DEBUGCTL) & DEBUGCTL_OFF_USR ? 2500 : 500;
+	size_t n, least = read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_OFF_USR ? 2500 : 500;
 	char *trace, name[64];
 	int cpu;
 
 	for (cpu = 0; cpu < cpus(); cpu++) {
-		run_on(cpu);
+		pin_to(cpu);
 		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
 		trace = get(name);
 		n = count_lines(trace, cpu, NULL);
@@ -152,20 +152,20 @@ static void test_freeze(void)
 	char *before, *after;
 	long long n;
 
-	run_on(0);
+	pin_to(0);
 	call_kernel();
 	must_set("freeze", "1");
 	usleep(20000);
-	n = figure("records");
+	n = bts_counter("records");
 	before = get(file);
 	usleep(20000);
 	after = get(file);
-	ok(is("freeze", "1") && figure("records") == n, "frozen: nothing is recorded");
+	ok(is("freeze", "1") && bts_counter("records") == n, "frozen: nothing is recorded");
 	ok(!strcmp(before, after) && count_lines(before, 0, "__do_sys_getppid") >= 20,
 	   "frozen: the trace stays");
 	must_set("freeze", "0");
 	usleep(20000);
-	ok(is("freeze", "0") && figure("records") > n && all_recording(), "it goes on");
+	ok(is("freeze", "0") && bts_counter("records") > n && all_recording(), "it goes on");
 	free(after);
 	after = get(file);
 	ok(strstr(after, "missing") && count_lines(after, 0, "__do_sys_getppid") >= 20,
@@ -205,13 +205,13 @@ static void test_off(void)
 	must_set("freeze", "1");
 	must_set("enable", "0");
 	for (cpu = 0; cpu < cpus(); cpu++)
-		on += !!(msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS);
-	ok(!on && !msr(0, MSR_DS_AREA) && is("freeze", "0"), "off: the hardware, too");
+		on += !!(read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS);
+	ok(!on && !read_msr(0, MSR_DS_AREA) && is("freeze", "0"), "off: the hardware, too");
 	ok(!count_lines(get("trace"), -1, NULL), "off: nothing left");
 	must_set("enable", "1");
 	ok(all_recording(), "on after off while frozen");
 	must_set("enable", "0");
-	ok(!figure("faults"), "no record without a buffer");
+	ok(!bts_counter("faults"), "no record without a buffer");
 }
 
 static int all(void)

@@ -12,7 +12,7 @@
 /* What the next one who enters kdb types; it goes on when that is over. */
 static void type(const char *commands)
 {
-	errno = -put(TERMINAL, commands);
+	errno = -try_text(TERMINAL, commands);
 	if (errno)
 		give_up("%s", TERMINAL);
 }
@@ -40,7 +40,7 @@ static struct dump shown(void)
 static struct dump at_break(const char *commands)
 {
 	type(commands);
-	put("/proc/sysrq-trigger", "g");
+	try_text("/proc/sysrq-trigger", "g");
 	return shown();
 }
 
@@ -80,7 +80,7 @@ static void test_break(void)
 /* With the time-out of panics on, kdb leaves crashes alone. */
 static void stop_at_crashes(void)
 {
-	if (put("/proc/sys/kernel/panic", "0"))
+	if (try_text("/proc/sys/kernel/panic", "0"))
 		give_up("panic");
 }
 
@@ -101,7 +101,7 @@ static int test_panic(void)
 {
 	stop_at_crashes();
 	type("branches\nreboot\n");
-	put(DEVICE, "panic");
+	try_text(DEVICE, "panic");
 	sleep(5);
 	printf("Bail out! still here\n");
 	return 1;
@@ -113,10 +113,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic\n", argv[0]);
 		return 2;
 	}
-	load(argv[1], "");
-	load(argv[2], "");
+	load_module(argv[1], "");
+	load_module(argv[2], "");
 	must_set("enable", "1");
-	run_on(0);
+	pin_to(0);
 	/* Nobody is there to turn pages. */
 	at_break("set LINES 10000\n");
 	usleep(20000);

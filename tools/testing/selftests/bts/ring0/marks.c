@@ -67,7 +67,7 @@ static void clear(void)
 
 static void must(const char *path, const char *text)
 {
-	errno = -put(path, text);
+	errno = -try_text(path, text);
 	if (errno)
 		give_up("%s to %s", text, path);
 }
@@ -183,12 +183,12 @@ static void test_refusals(void)
 {
 	char *text;
 
-	ok(put(MARK, "branches:x") == -EINVAL && put(MARK, "branches:all:") == -EINVAL &&
-	   put(MARK, "branches:1:alles") == -EINVAL &&
-	   put(MARK, "branches if nothing == 1") == -EINVAL, "no such option, no such field");
-	ok(put(OWN, "branches") == -EINVAL, "not at its own event");
+	ok(try_text(MARK, "branches:x") == -EINVAL && try_text(MARK, "branches:all:") == -EINVAL &&
+	   try_text(MARK, "branches:1:alles") == -EINVAL &&
+	   try_text(MARK, "branches if nothing == 1") == -EINVAL, "no such option, no such field");
+	ok(try_text(OWN, "branches") == -EINVAL, "not at its own event");
 	must(MARK, "branches:7:all:freeze if n == 3");
-	ok(put(MARK, "branches") == -EEXIST, "one at each event");
+	ok(try_text(MARK, "branches") == -EEXIST, "one at each event");
 	text = get("../events/bts_crash/bts_crash_mark/trigger");
 	ok(strstr(text, "branches:count=7:all:freeze if n == 3"), "it can be read back");
 	free(text);
@@ -219,7 +219,7 @@ static void test_removal(const char *module)
 		stayed += syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0;
 		must(MARK, "!branches");
 		gone += !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK);
-		load(module, "");
+		load_module(module, "");
 	}
 	ok(stayed == 10 && gone == 10, "the module stays while its mark is on, and can go then");
 }
@@ -244,7 +244,7 @@ static pid_t again_and_again(const char *word)
 	if (pid)
 		return pid;
 	for (;;)
-		put(DEVICE, word);
+		try_text(DEVICE, word);
 }
 
 static void toggle(const char *name, int times)
@@ -314,9 +314,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s MODULE all|races|warn\n", argv[0]);
 		return 2;
 	}
-	load(argv[1], "");
+	load_module(argv[1], "");
 	must_set("enable", "1");
-	run_on(0);
+	pin_to(0);
 	usleep(20000);
 	if (!strcmp(argv[2], "races"))
 		return races();

@@ -135,12 +135,12 @@ int main(int argc, char **argv)
 	char option[64];
 	struct raw *raw;
 
-	load(argv[1], "");
+	load_module(argv[1], "");
 	must_set("enable", "1");
 	snprintf(option, sizeof(option), "%d", nr);
 	must_set("nr", option);
 	/* The console would take longer than all the rest. */
-	if (put("/proc/sys/kernel/printk", "0"))
+	if (try_text("/proc/sys/kernel/printk", "0"))
 		give_up("printk");
 	read_symbols();
 	raw = mmap(NULL, nr * sizeof(*raw), PROT_READ | PROT_WRITE,
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	crash_once("task", 0);
 	ok(goes_on(), "a first crash");
 	snprintf(option, sizeof(option), " --debugctl %llx --until-off",
-		 (unsigned long long)msr(0, MSR_DEBUGCTL));
+		 (unsigned long long)read_msr(0, MSR_DEBUGCTL));
 	hand_over_option(option);
 	open_log();
 	skip_log();

@@ -2,13 +2,14 @@
 GUEST_PROGS += ring0/crash ring0/files ring0/hw-branches ring0/kdb ring0/marks \
 	ring0/printed ring0/recorded ring0/scrub ring0/watch
 
-crash_SRCS := ring0/crash.c ring0/common.c ring0/dump.c
-files_SRCS := ring0/files.c ring0/common.c
+RING0 := ring0/common.c $(SYSTEM)
+crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
+files_SRCS := ring0/files.c $(RING0)
 # What reads the dump, in the crash kernel
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c
-kdb_SRCS := ring0/kdb.c ring0/common.c ring0/dump.c
-marks_SRCS := ring0/marks.c ring0/common.c ring0/dump.c
-printed_SRCS := ring0/printed.c ring0/common.c ring0/dump.c bench/handover.c
-recorded_SRCS := ring0/recorded.c ring0/common.c
-scrub_SRCS := ring0/scrub.c ring0/common.c
-watch_SRCS := ring0/watch.c ring0/common.c
+kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
+marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
+printed_SRCS := ring0/printed.c $(RING0) ring0/dump.c bench/handover.c
+recorded_SRCS := ring0/recorded.c $(RING0)
+scrub_SRCS := ring0/scrub.c $(RING0)
+watch_SRCS := ring0/watch.c $(RING0)

@@ -66,7 +66,7 @@ static uint64_t buffer_of(int cpu)
 	static char text[256];
 	char cmd[64], *at;
 
-	snprintf(cmd, sizeof(cmd), "x/1gx 0x%llx", (unsigned long long)msr(cpu, MSR_DS_AREA));
+	snprintf(cmd, sizeof(cmd), "x/1gx 0x%llx", (unsigned long long)read_msr(cpu, MSR_DS_AREA));
 	if (hmp(cmd, text, sizeof(text)))
 		give_up("the monitor's x");
 	at = strstr(text, " 0x");
@@ -88,8 +88,8 @@ int main(int argc, char **argv)
 	int lab, last = cpus() - 1;
 
 	(void)argc;
-	load(argv[1], "");
-	run_on(0);
+	load_module(argv[1], "");
+	pin_to(0);
 	must_set("enable", "1");
 	lab = keep_mapped();
 	usleep(50000);

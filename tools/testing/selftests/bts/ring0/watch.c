@@ -52,7 +52,7 @@ static struct hit hits_of(const char *word, bool wanted)
 	struct hit hit = { };
 
 	skip_log();
-	if (put(DEVICE, word))
+	if (try_text(DEVICE, word))
 		give_up("%s", word);
 	do {
 		lines = hit.lines;
@@ -228,12 +228,12 @@ static void test_hotplug(void)
 {
 	static const char *const online = "/sys/devices/system/cpu/cpu1/online";
 
-	if (put(online, "0") || put(online, "1"))
+	if (try_text(online, "0") || try_text(online, "1"))
 		give_up("%s", online);
 	usleep(100000);
-	run_on(1);
+	pin_to(1);
 	ok(shows(hits_of("write", true), "bts_crash_write"), "on a CPU that has come back");
-	run_on(0);
+	pin_to(0);
 }
 
 int main(int argc, char **argv)
@@ -242,10 +242,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s MODULE\n", argv[0]);
 		return 2;
 	}
-	load(argv[1], "");
+	load_module(argv[1], "");
 	open_log();
 	must_set("enable", "1");
-	run_on(0);
+	pin_to(0);
 	usleep(20000);
 	test_hits();
 	/* messages are limited to 10 in 5 seconds */

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What tests ask of the system that they run on */
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "guest.h"
+#include "system.h"
+
+void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		give_up("cannot run on CPU %d", cpu);
+}
+
+uint64_t read_msr(int cpu, off_t nr)
+{
+	uint64_t val = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &val, sizeof(val), nr) != sizeof(val))
+		give_up("%s, MSR %#lx", path, (long)nr);
+	close(fd);
+	return val;
+}
+
+long long bts_counter(const char *name)
+{
+	char text[4096], key[64], *line, *at;
+
+	if (hmp("info bts", text, sizeof(text)))
+		give_up("the monitor's info bts");
+	line = strstr(text, "total ");
+	snprintf(key, sizeof(key), " %s=", name);
+	at = line ? strstr(line, key) : NULL;
+	if (!at)
+		give_up("no figure %s in '%s'", name, text);
+	return strtoll(at + strlen(key), NULL, 10);
+}
+
+void load_module(const char *path, const char *options)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		give_up("%s", path);
+	if (syscall(SYS_finit_module, fd, options, 0) && errno != EEXIST)
+		give_up("cannot load %s", path);
+	close(fd);
+}
+
+int try_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What tests ask of the system that they run on. Who fails gives up. */
+#ifndef BTS_GUEST_SYSTEM_H
+#define BTS_GUEST_SYSTEM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MSR_DEBUGCTL	0x1d9
+#define MSR_DS_AREA	0x600
+
+void pin_to(int cpu);
+uint64_t read_msr(int cpu, off_t nr);
+/* One figure of the `total` line of the monitor's `info bts`. */
+long long bts_counter(const char *name);
+/* It may have been loaded before. */
+void load_module(const char *path, const char *options);
+/* Does not give up: returns 0 or -errno. */
+int try_text(const char *path, const char *text);
+
+#endif /* BTS_GUEST_SYSTEM_H */
