@@ -157,13 +157,17 @@ cmd_build() {
 }
 
 cmd_shell() {
+	local programs
+
 	check_config_name "$CONFIG"
 	prepare build shell
 	boot_options kernel="$FLAVOUR" tools=busybox --
 	need_emulator
 	need_kernel "$FLAVOUR" "$CONFIG"
 	need_programs
-	initrd_with busybox
+	mapfile -t programs < <(ls "$PROGRAMS/out/guest")
+	initrd_of "${programs[@]}"
+	add_tools busybox
 	emulator_command
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
 	# In the background, or a signal would have to wait for the guest's end.

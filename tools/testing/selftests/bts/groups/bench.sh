@@ -47,7 +47,7 @@ tracers() {
 
 # Debian's own tools.
 stock_tools() {
-	stock perf-gdb pti=off tools="perf gdb" -- stock
+	stock perf-gdb pti=off tools="perf gdb" with=victim -- stock
 }
 
 # A CPU that writes a line for each instruction is too slow for a clock that

@@ -11,16 +11,8 @@ FAR=cpu=$CPU,-smap
 # traced CASE KEY=VALUE... -- PROG [ARG...]: with the laboratory's module, whose
 # path goes before the first ARG.
 traced() {
-	local case=$1 keys=()
-	shift
-
-	while [ "$1" != -- ]; do
-		keys+=("$1")
-		shift
-	done
 	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
-	boot "$case" kernel=patched config="$CONFIG" tools="$LAB" mem=1024 abort=1 \
-		"${keys[@]}" -- "$2" "$LAB" "${@:3}"
+	boot "$1" kernel=patched config="$CONFIG" before="$LAB" mem=1024 abort=1 "${@:2}"
 }
 
 units() {

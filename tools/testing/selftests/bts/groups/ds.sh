@@ -58,7 +58,7 @@ suspended() {
 scratch_disk() {
 	DISK=$SCRATCH/disk
 	truncate -s 512M "$DISK" || die "no room for a disk of 512 MiB in $SCRATCH"
-	DISK_KEYS=(mem=320 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
+	DISK_KEYS=(mem=192 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
 }
 
 ds_suspend() {
@@ -75,13 +75,13 @@ ds_suspend() {
 	stock disk-stock smp=2 abort=1 pti=off expect=emulator "${DISK_KEYS[@]}" -- suspend disk aux
 }
 
-# jump_boot FLAVOUR CONFIG CASE KEY=VALUE... -- ARGUMENT...: the kernel and the
-# initramfs of the case as disks, to jump into.
+# jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: the kernel and the initramfs
+# of the case as disks, to jump into.
 jump_boot() {
 	need_kernel "$1" "$2"
 	need_programs
-	base_initrd
-	boot "$3" kernel="$1" config="$2" smp=2 abort=1 pti=off mem=768 append=crashkernel=256M \
+	initrd_of jump hw-branches
+	boot "$3" kernel="$1" config="$2" smp=2 abort=1 pti=off mem=768 with=hw-branches append=crashkernel=256M \
 		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
 }
 

@@ -14,8 +14,8 @@ group_ptracewide() {
 	done
 	for abi in '' _32; do
 		wide "ring$abi" pti=on -- "wide_ring$abi"
-		wide "life$abi" smp=2 -- "wide_life$abi"
-		wide "perm$abi" -- "wide_perm$abi"
+		wide "life$abi" smp=2 with="wide_life wide_life_32" -- "wide_life$abi"
+		wide "perm$abi" with=hello -- "wide_perm$abi"
 		wide "steps$abi" smp=2 -- "wide_steps$abi"
 		wide "threads$abi" smp=2 -- "wide_threads$abi"
 	done

@@ -27,20 +27,13 @@ ring0_files() {
 # scrubbed CASE KEY=VALUE...: another trace keeps the buffers in use.
 scrubbed() {
 	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
-	flight "$1" smp=2 tools="$LAB" "${@:2}" -- scrub "$LAB"
+	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
-# crashing CASE KEY=VALUE... -- KIND TIMES | die KIND: any splat is what it is for.
+# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND: any splat is what it is for.
 crashing() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	local case=$1 keys=()
-	shift
-
-	while [ "$1" != -- ]; do
-		keys+=("$1")
-		shift
-	done
-	flight "$case" tools="$LAB" expect=splat "${keys[@]}" -- crash "$LAB" "${@:2}"
+	flight "$1" before="$LAB" expect=splat "${@:2}"
 }
 
 # judge_trace CASE FUNCTION CPUS: what the console shows.
@@ -58,40 +51,35 @@ judge_trace() {
 # fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
 # crashing CPU's first, FUNCTION on top of its 32.
 fatal() {
-	crashing "$1" smp="$4" "${@:5}" -- die "$2"
+	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
 }
 
-# kdb CASE KEY=VALUE... -- WHERE: in kdb, entered there.
+# kdb CASE KEY=VALUE... -- kdb WHERE: in kdb, entered there.
 kdb() {
-	local case=$1 keys=() crash
-	shift
+	local crash
 
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	crash=$LAB
 	need_lab "$B/ring0/kdb-terminal" bts_kdb patched "$CONFIG"
-	while [ "$1" != -- ]; do
-		keys+=("$1")
-		shift
-	done
-	flight "$case" smp=2 tools="$crash $LAB" "${keys[@]}" -- kdb "$crash" "$LAB" "$2"
+	flight "$1" smp=2 before="$crash $LAB" "${@:2}"
 }
 
 ring0_kdb() {
-	kdb kdb-break -- break
-	kdb kdb-oops expect=splat -- oops
-	kdb kdb-panic expect=splat -- panic
+	kdb kdb-break -- kdb break
+	kdb kdb-oops expect=splat -- kdb oops
+	kdb kdb-panic expect=splat -- kdb panic
 	judge_trace kdb-panic bts_crash_panic 2
 }
 
 ring0_crashes() {
-	crashing task smp=2 -- task 4
-	crashing console smp=2 -- console 1
-	crashing meet smp=2 -- meet 1
-	crashing recursive smp=2 -- recursive 1
+	crashing task smp=2 -- crash task 4
+	crashing console smp=2 -- crash console 1
+	crashing meet smp=2 -- crash meet 1
+	crashing recursive smp=2 -- crash recursive 1
 	# by a clock that a busy host does not move
-	crashing seen smp=2 icount=1 -- seen 2
-	flight sysrq smp=2 tools="$LAB" -- crash "$LAB" sysrq 1
+	crashing seen smp=2 icount=1 -- crash seen 2
+	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
@@ -114,9 +102,9 @@ own_words() {
 words() {
 	local off on
 
-	crashing "$1-off" "${@:3}" -- words off
+	crashing "$1-off" "${@:3}" -- crash words off
 	off=$(own_words "$CASE_DIR/console")
-	crashing "$1-on" "${@:3}" -- words on
+	crashing "$1-on" "${@:3}" -- crash words on
 	on=$(own_words "$CASE_DIR/console")
 	if ! grep -q '^Last branches of CPU 0' <(sed 's/^\[[ 0-9.]*\] //' "$CASE_DIR/console"); then
 		fail "$1.words" "no trace (see $CASE_DIR/console)"
@@ -133,8 +121,8 @@ words() {
 # What was printed, by what the emulator executed.
 ring0_judged() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	flight printed tools="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
-		printed "$LAB" 200
+	flight printed before="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
+		printed 200
 	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
 }
 
@@ -147,9 +135,9 @@ ring0_words() {
 
 ring0_marks() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	flight marks smp=2 tools="$LAB" -- marks "$LAB" all
-	flight warn smp=2 tools="$LAB" expect=splat -- marks "$LAB" warn
-	flight watch smp=2 tools="$LAB" -- watch "$LAB"
+	flight marks smp=2 before="$LAB" -- marks all
+	flight warn smp=2 before="$LAB" expect=splat -- marks warn
+	flight watch smp=2 before="$LAB" -- watch
 }
 
 # The buffers in the dump, and no store after the jump.

@@ -25,16 +25,8 @@ other_compiler() {
 
 # used CASE [KEY=VALUE...] -- PROG [ARG...]: PROG gets the two programs.
 used() {
-	local case=$1 keys=()
-	shift
-
-	while [ "$1" != -- ]; do
-		keys+=("$1")
-		shift
-	done
-	boot "$case" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 \
-		tools="$BTSTRACE/btstrace $BTSTRACE/test/record" "${keys[@]}" -- \
-		"$2" "$BTSTRACE/btstrace" "$BTSTRACE/test/record" "${@:3}"
+	boot "$1" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 \
+		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
 
 # What is decoded, of a program executed step by step, against objdump.

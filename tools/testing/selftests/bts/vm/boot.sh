@@ -62,12 +62,17 @@ quote() {
 	esac
 }
 
-# Fills in OPT with the keys of boot, and ARGS with the program.
+# Fills in OPT with the keys of boot, and ARGS with the program. What it needs in
+# the guest: with=PROGRAM... of ours, tools=COMMAND... of this system, and
+# before=FILE... whose paths go before its own arguments.
 boot_options() {
+	local paths
+
 	declare -gA OPT=(
 		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
 		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
-		[append]="" [qemu]="" [timeout]="" [stall]="" [tools]="" [expect]=""
+		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]=""
+		[with]="" [before]="" [tools]=""
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
@@ -77,7 +82,8 @@ boot_options() {
 		OPT[${1%%=*}]=${1#*=}
 		shift
 	done
-	ARGS=("${@:2}")
+	read -ra paths <<<"${OPT[before]}"
+	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes 30 to PID 1"
 	# Instrumented kernels are slower, and heavy tools need room.
 	case ${OPT[config]} in
@@ -179,15 +185,19 @@ new_case() {
 }
 
 boot() {
-	local case=$1 runner tools
+	local case=$1 runner programs tools
 	shift
 
 	boot_options "$@"
 	need_emulator
 	need_kernel "${OPT[kernel]}" "${OPT[config]}"
 	need_programs
-	read -ra tools <<<"${OPT[tools]}"
-	initrd_with "${tools[@]}"
+	read -ra programs <<<"${OPT[with]}"
+	read -ra tools <<<"${OPT[before]} ${OPT[tools]}"
+	# One that does not exist is for PID 1 to tell.
+	[ ! -e "$PROGRAMS/out/guest/${ARGS[0]}" ] || programs+=("${ARGS[0]}")
+	initrd_of "${programs[@]}"
+	add_tools "${tools[@]}"
 	new_case "$case"
 	emulator_command
 	printf '%q ' "${COMMAND[@]}" >"$CASE_DIR/command"

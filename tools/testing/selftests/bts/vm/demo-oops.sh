@@ -20,7 +20,7 @@ demo_oops() {
 	echo
 	echo "In a module of the kernel. Registers and stack are known; and how it got there:"
 	need_lab "$B/ring0/lab" bts_crash patched base
-	boot demo-oops kernel=patched config=base pti=on tools="$LAB" expect=splat -- \
-		crash "$LAB" task 1 >&2
+	boot demo-oops kernel=patched config=base pti=on before="$LAB" expect=splat -- \
+		crash task 1 >&2
 	show_oops "$CASE_DIR/console"
 }

@@ -8,8 +8,8 @@ cmd_demo() {
 	RESULTS=$CACHE/results/demo
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
 	need_btstrace
-	boot demo kernel=patched config=base pti=on tools="$BTSTRACE/btstrace" -- \
-		demo "$BTSTRACE/btstrace" >&2
+	boot demo kernel=patched config=base pti=on before="$BTSTRACE/btstrace" \
+		with="badjump example" -- demo >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
 	demo_oops
 	[ "$FAILED" -eq 0 ]

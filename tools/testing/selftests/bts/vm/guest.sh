@@ -29,21 +29,20 @@ pack() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"
 }
 
-base_initrd() {
-	local root=$SCRATCH/root key
+# initrd_of PROGRAM...: sets INITRD to PID 1 and those of our programs. A guest
+# has to unpack it, so it holds no others.
+initrd_of() {
+	local root=$SCRATCH/root
 
-	key=$(contents "$PROGRAMS/out/guest" | key_of)
-	INITRD=$CACHE/initrd/$key.cpio
-	[ ! -f "$INITRD" ] || return 0
 	rm -rf "$root"
 	mkdir -p "$root/bt" "$root/etc" "$root/root" "$CACHE/initrd"
-	cp "$PROGRAMS"/out/guest/* "$root/bt"
+	(cd "$PROGRAMS/out/guest" && printf '%s\n' init "$@" | sort -u | xargs cp -t "$root/bt") ||
+		die "cannot copy $* from $PROGRAMS/out/guest: is each in its programs.mk, and is there space?"
 	mv "$root/bt/init" "$root/init"
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
 	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"
-	pack "$root" "$SCRATCH/initrd" || die "cannot pack the initramfs: free some space"
-	mv "$SCRATCH/initrd" "$INITRD"
-	keep_newest "$CACHE/initrd" 8
+	INITRD=$CACHE/initrd/guest.cpio
+	pack "$root" "$INITRD" || die "cannot pack the initramfs: free some space"
 }
 
 # Print a program of this system and the libraries it loads.
@@ -89,13 +88,11 @@ pack_tools() {
 	pack "$root" "$SCRATCH/tools.cpio"
 }
 
-# initrd_with TOOL...: sets INITRD to the programs and the named tools.
-initrd_with() {
-	local key tools base
+# add_tools TOOL...: adds the named tools of this system to INITRD.
+add_tools() {
+	local key tools
 
-	base_initrd
 	[ $# -gt 0 ] || return 0
-	base=$INITRD
 	key=$(for tool; do
 		stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
 	done | cat - <(declare -f tool_files) | key_of)
@@ -103,9 +100,9 @@ initrd_with() {
 	if [ ! -f "$tools" ]; then
 		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||
 			die "cannot pack $*: $(reason_in "$CACHE/log/tools")"
+		keep_newest "$CACHE/initrd" 8
 		mv "$SCRATCH/tools.cpio" "$tools"
 	fi
-	touch "$base" "$tools"
-	INITRD=$CACHE/initrd/with-tools.cpio
-	cat "$base" "$tools" >"$INITRD" || die "no space left in $CACHE: free some, or set BTS_CACHE"
+	touch "$tools"
+	cat "$tools" >>"$INITRD" || die "no space left in $CACHE: free some, or set BTS_CACHE"
 }

@@ -17,7 +17,8 @@ need_lab() {
 	need_kernel "$flavour" "$names"
 	src=$LINUX
 	[ "$flavour" = stock ] || src=$PATCHED
-	work=$CACHE/lab/$name-$flavour-$names
+	# A comma in a path is not for make.
+	work=$CACHE/lab/$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
 	key=$(cat "$KERNEL_BUILD.key" "$dir"/* | key_of)
 	[ "$(cat "$work.key" 2>/dev/null)" != "$key" ] || return 0
@@ -26,7 +27,7 @@ need_lab() {
 	cp "$dir"/* "$work"
 	ARCH_OPTION=ARCH=$(directive arch "$KERNEL_BUILD/.config.merged" | tail -n 1)
 	[ "$ARCH_OPTION" != ARCH= ] || ARCH_OPTION=ARCH=x86_64
-	log=$CACHE/log/lab-$name-$flavour-$names
+	log=$CACHE/log/lab-$name-$flavour-${names//,/+}
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||
 		die "$name does not build: $(reason_in "$log"), see $log"

@@ -42,8 +42,7 @@ figure() {
 	crash) need_lab "$B/ring0/lab" bts_crash patched "$CONFIG" ;;
 	esac
 	if [[ ${options[0]} != *=* ]]; then
-		options[0]="tools=$LAB"
-		program=("${program[0]}" "$LAB" "${program[@]:1}")
+		options[0]="before=$LAB"
 	fi
 	boot "$1" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" "${options[@]}" -- "${program[@]}"
 	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
