@@ -115,7 +115,7 @@ cmd_test() {
 		[ -f "$B/groups/$group.sh" ] ||
 			die "no group $group: there are $(group_names all | tr '\n' ' ')"
 	done
-	prepare build tools
+	prepare build tools clang
 	mkdir -p "$CACHE/results"
 	keep_newest "$CACHE/results" 5
 	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
