@@ -5,11 +5,12 @@
 
 declare -A KERNELS=()	# those made up to date in this run
 
-# The files of the series that change the kernel, as paths below $REPO.
+# The files of the series that change the kernel, as paths below $REPO. The others
+# are not built from the tree that it is laid over.
 series_files() {
 	(
 		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
-			-o -path ./tools/testing/selftests/bts \) -prune -o \
+			-o -path ./tools -o -path ./Documentation -o -path ./man-pages \) -prune -o \
 			-type f ! -path './README' ! -path './COPYING' \
 			! -path './.gitignore' ! -path './MAINTAINERS*.patch' -print
 	)
