@@ -2,30 +2,42 @@
 # shellcheck shell=bash
 # Completion for btstrace(1)
 
-# Print the words of the command line before the one that is typed, as far as
-# they are btstrace's own, and "command" where the command's own begin.
-_btstrace_position() {
-	local i=1 word
+# Does the value of the last of these short options come in the next word?
+_btstrace_wants() {
+	local rest=${1#-}
 
-	while [ "$i" -lt "$COMP_CWORD" ]; do
-		word=${COMP_WORDS[i]}
-		case $word in
-		--filter | --last | --output | --attach | --size | --read | --write) i=$((i + 2)) ;;
-		--*) i=$((i + 1)) ;;
-		-*[enoprsw]) i=$((i + 2)) ;;
-		-*) i=$((i + 1)) ;;
-		=) i=$((i + 2)) ;;
-		*) break ;;
-		esac
+	[[ $1 = -[!-]* ]] || return
+	while [[ $rest = [!enoprsw]* ]]; do
+		rest=${rest#?}
 	done
-	echo "$i"
+	[ ${#rest} -eq 1 ]
+}
+
+# Sets at to the word where the command's own begin, as far as what is typed is
+# btstrace's own. Readline makes --option=VALUE three words.
+_btstrace_position() {
+	local word
+
+	at=1
+	while [ "$at" -lt "$COMP_CWORD" ]; do
+		word=${COMP_WORDS[at]}
+		case $word in
+		--filter | --last | --output | --attach | --size | --read | --write)
+			[ "${COMP_WORDS[at + 1]}" != = ] || at=$((at + 1))
+			at=$((at + 1))
+			;;
+		-?*) ! _btstrace_wants "$word" || at=$((at + 1)) ;;
+		*) return ;;
+		esac
+		at=$((at + 1))
+	done
 }
 
 _btstrace() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at
 
 	COMPREPLY=()
-	at=$(_btstrace_position)
+	_btstrace_position
 	if [ "$at" -lt "$COMP_CWORD" ]; then
 		# The command and its arguments
 		if declare -F _command_offset >/dev/null; then
@@ -35,21 +47,28 @@ _btstrace() {
 		fi
 		return
 	fi
+	if [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	elif [ "$cur" = = ]; then
+		cur=
+	elif _btstrace_wants "$prev"; then
+		prev=-${prev: -1}
+	fi
 	case $prev in
-	--output | --read | --write | -[!-]*[orw] | -[orw])
+	--output | --read | --write | -[orw])
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	--attach | -[!-]*p | -p)
+	--attach | -p)
 		mapfile -t COMPREPLY < <(cd /proc && compgen -G '[1-9]*' | grep "^$cur")
 		return
 		;;
-	--filter | -[!-]*e | -e)
+	--filter | -e)
 		mapfile -t COMPREPLY < <(compgen -W 'call ret jmp jcc syscall interrupt
 			func= from= to= module=' -- "$cur")
 		return
 		;;
-	--last | --size | -[!-]*[ns] | -[ns]) return ;;
+	--last | --size | -[ns]) return ;;
 	esac
 	case $cur in
 	-*) mapfile -t COMPREPLY < <(compgen -W '--full --raw --json --calls --folded --perfetto

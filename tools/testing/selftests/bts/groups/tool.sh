@@ -40,6 +40,7 @@ group_tool() {
 	units plain
 	need_programs
 	against_objdump
+	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes
 	used follow smp=2 pti=off -- toolfollow
 	used hostile smp=2 -- toolhostile

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# completion.sh DIR SOURCE: what bash completes of btstrace's command line, and
+# that it knows each option of btstrace (in DIR).
+
+dir=$1 tests=0 failed=0
+# shellcheck source=../../../../bts/btstrace/btstrace.bash
+. "$2/btstrace.bash"
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# completes WANTED WORD...: one of what the last of these words can become is
+# WANTED; nothing can, if that is empty. As readline does, = is a word of its own.
+completes() {
+	local wanted=$1 found
+	shift
+
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_btstrace
+	found=" ${COMPREPLY[*]} "
+	if [ -n "$wanted" ]; then
+		[[ $found = *" $wanted "* ]]
+	else
+		[ ${#COMPREPLY[@]} -eq 0 ]
+	fi
+	result $? "$*: ${wanted:-nothing}"
+}
+
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+: >file
+# What a command's own words would become
+_command_offset() {
+	COMPREPLY=("command$1")
+}
+
+completes --folded btstrace --fo
+completes bash btstrace bas
+completes bash btstrace --full -f bas
+completes command2 btstrace --full ls ''
+completes command1 btstrace bash -o fil
+completes file btstrace -o fil
+completes file btstrace -fo fil
+completes file btstrace --output fil
+completes file btstrace --output = fil
+completes file btstrace --output =
+completes bash btstrace --output = file bas
+completes bash btstrace -ofile bas
+completes bash btstrace -n5 -e call bas
+completes bash btstrace -fe call bas
+completes command3 btstrace -n 5 ls -
+completes syscall btstrace -e sys
+completes func= btstrace --filter fu
+completes $$ btstrace -p $$
+completes $$ btstrace --attach = $$
+completes '' btstrace -n ''
+completes '' btstrace --size ''
+completes file btstrace -r fil
+
+# Each option that is in the help can be completed.
+for option in $("$dir/btstrace" --help | grep -o -e '--[a-z]*' | sort -u); do
+	completes "$option" btstrace "$option"
+done
+echo "1..$tests"
+exit $failed
