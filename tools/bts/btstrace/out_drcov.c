@@ -11,6 +11,8 @@
 
 #define FIRST_BITS	12
 #define SIZE_MAX_16	0xffff
+/* Longer code without a branch is none. */
+#define STRAIGHT_MAX	0x10000
 
 /* As it stands in the file */
 struct block {
@@ -28,11 +30,22 @@ struct coverage {
 	size_t		nr;
 };
 
-/* Where a thread's last branch went */
-struct drcov_thread {
+/* Where a branch went */
+struct point {
 	bool known;
+	u64 addr;
 	u64 offset;
 	u32 module;
+};
+
+/**
+ * struct drcov_thread - a thread
+ * @last:	where its last branch went
+ * @before:	likewise, before the kernel put in a signal's handler
+ */
+struct drcov_thread {
+	struct point last;
+	struct point before;
 };
 
 static void drcov_begin(struct bt_session *s)
@@ -72,20 +85,79 @@ static void add_block(struct coverage *c, const struct block *b)
 	free(old);
 }
 
-/* From where the last branch went to the end of the instruction at @from. */
-static void cover(struct coverage *c, const struct drcov_thread *d, struct bt_place *from)
+/* From @first to @length bytes behind @last. */
+static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
+		  u32 length)
 {
-	u64 start = d->offset, end = from->module_offset + from->insn.length;
-	struct block b = { .module = d->module };
+	u64 start = first->offset, end = last->module_offset + length;
+	struct block b = { .module = first->module };
 
-	if (!d->known || d->module != from->module->id || d->module >= UINT16_MAX ||
-	    end <= start || end > UINT32_MAX || !from->insn.length)
+	if (!first->known || first->module != last->module->id || first->module >= UINT16_MAX ||
+	    end <= start || end > UINT32_MAX)
 		return;
 	for (; start < end; start += b.size) {
 		b.start = start;
 		b.size = end - start < SIZE_MAX_16 ? end - start : SIZE_MAX_16;
 		add_block(c, &b);
 	}
+}
+
+/*
+ * Where the code at @p leads to without a branch that is always taken: to @limit,
+ * or behind a system call before it; or nowhere, 0.
+ */
+static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
+{
+	const struct bt_insn *insn;
+	u64 at = p->addr;
+
+	if (!p->known || limit < at || limit - at > STRAIGHT_MAX)
+		return 0;
+	for (; at < limit; at += insn->length) {
+		insn = bt_space_insn(space, bt_space_place(space, at));
+		if (insn->kind == BT_SYSCALL || insn->kind == BT_INTERRUPT)
+			return at + insn->length;
+		if (!insn->length || (insn->kind != BT_UNKNOWN && insn->kind != BT_JCC))
+			return 0;
+	}
+	return at == limit ? at : 0;
+}
+
+/* Cover what was executed from @p on, if the kernel was entered there and returns to @to. */
+static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
+{
+	u64 end = leads_to(space, p, to);
+	const struct bt_insn *next;
+
+	if (!end)
+		return false;
+	/* After SYSENTER the kernel returns behind the INT 0x80 that follows it. */
+	next = bt_space_insn(space, bt_space_place(space, end));
+	if (end != to && (next->kind != BT_SYSCALL || end + next->length != to))
+		return false;
+	cover(c, p, bt_space_place(space, end), 0);
+	return true;
+}
+
+/*
+ * The kernel returns to where it was entered, if it does not go to a signal's
+ * handler, or comes from its end: a system call, too.
+ */
+static void end_in_kernel(struct coverage *c, struct drcov_thread *d, const struct bt_branch *b)
+{
+	struct bt_space *space = b->thread->process->space;
+	u64 end;
+
+	if (cover_entry(c, space, &d->last, b->to->addr))
+		return;
+	if (!cover_entry(c, space, &d->before, b->to->addr)) {
+		d->before = d->last;
+		return;
+	}
+	d->before.known = false;
+	end = leads_to(space, &d->last, d->last.addr + STRAIGHT_MAX);
+	if (end)
+		cover(c, &d->last, bt_space_place(space, end), 0);
 }
 
 static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
@@ -96,20 +168,23 @@ static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
 		d = bt_alloc(1, sizeof(*d));
 		b->thread->data = d;
 	}
-	if (b->from)
-		cover(s->data, d, b->from);
+	if (b->from && b->from->insn.length)
+		cover(s->data, &d->last, b->from, b->from->insn.length);
+	else if (b->rec->qualifier == BTS_LEAVE)
+		end_in_kernel(s->data, d, b);
 	switch (b->rec->qualifier) {
 	case BTS_BRANCH:
 	case BTS_LEAVE:
-		d->known = b->to->module->id != UINT32_MAX;
-		d->offset = b->to->module_offset;
-		d->module = b->to->module->id;
+		d->last = (struct point){
+			.known = b->to->module->id != UINT32_MAX, .addr = b->to->addr,
+			.offset = b->to->module_offset, .module = b->to->module->id,
+		};
 		break;
 	case BTS_TASK_ARRIVES:
 	case BTS_TASK_DEPARTS:
 		break;
 	default:
-		d->known = false;
+		memset(d, 0, sizeof(*d));
 	}
 }
 

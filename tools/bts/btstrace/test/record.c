@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record FILE COMMAND...: makes a recorded trace on any machine, by executing
- * a command step by step. What it tells of branches comes from where the program
- * is after each step, and is compared with what btstrace tells.
+ * record [-x STEPS] FILE COMMAND...: makes a recorded trace on any machine, by
+ * executing a command step by step. What it tells of branches comes from where the
+ * program is after each step, and is compared with what btstrace tells. STEPS gets
+ * a line for each instruction: its address and its length; or "branch".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@ static const struct bt_output silent = { .name = "silent" };
 static struct bt_session session = { .out = &silent };
 static struct bts_record rec[BATCH];
 static size_t nr;
+static FILE *steps;
 static struct bt_buffer maps;
 
 static void fail(const char *what)
@@ -46,6 +48,8 @@ static void flush(pid_t pid)
 
 static void add(pid_t pid, u64 what, u64 from, u64 to)
 {
+	if (steps)
+		fputs("branch\n", steps);
 	rec[nr++] = (struct bts_record){ .qualifier = what, .branch = { from, to } };
 	if (nr == BATCH)
 		flush(pid);
@@ -120,6 +124,8 @@ static int step_through(pid_t pid)
 	add(pid, BTS_LEAVE, 0, from);
 	for (;;) {
 		look(pid, is64, from, &insn);
+		if (steps)
+			fprintf(steps, "%llu %d\n", (unsigned long long)from, insn.length);
 		given = sig;
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, (long)sig) || waitpid(pid, &status, 0) != pid)
 			fail("step");
@@ -143,8 +149,15 @@ int main(int argc, char **argv)
 	int fd, status;
 	pid_t pid;
 
+	if (argc > 2 && !strcmp(argv[1], "-x")) {
+		steps = fopen(argv[2], "we");
+		if (!steps)
+			fail(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 3) {
-		fprintf(stderr, "usage: record FILE COMMAND...\n");
+		fprintf(stderr, "usage: record [-x STEPS] FILE COMMAND...\n");
 		return 1;
 	}
 	fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -167,5 +180,7 @@ int main(int argc, char **argv)
 	errno = bt_writer_close(session.record);
 	if (errno)
 		fail(argv[1]);
+	if (steps && fclose(steps))
+		fail("the steps");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -34,12 +34,22 @@ against_objdump() {
 	done
 }
 
+# Coverage, byte by byte.
+against_steps() {
+	local bits
+
+	for bits in "" _32; do
+		check "drcov$bits" -- "$B/tool/drcov.sh" "$BTSTRACE" "$PROGRAMS/out/guest/walk$bits" mixed 2
+	done
+}
+
 group_tool() {
 	other_compiler
 	units sanitised SANITIZE=address,undefined
 	units plain
 	need_programs
 	against_objdump
+	against_steps
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes
 	used follow smp=2 pti=off -- toolfollow
