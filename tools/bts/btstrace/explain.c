@@ -10,16 +10,28 @@
 #include <unistd.h>
 
 #include "explain.h"
+#include "text.h"
 
 void bt_complain(const char *fmt, ...)
 {
+	struct bt_text line;
 	va_list ap;
+	char *s;
+	int n;
 
 	va_start(ap, fmt);
-	fputs("btstrace: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	n = vasprintf(&s, fmt, ap);
 	va_end(ap);
+	if (n < 0)
+		return;
+	/* There are names in it that others chose. */
+	text_open(&line, -1);
+	text_str(&line, "btstrace: ");
+	text_safe(&line, s);
+	text_char(&line, '\n');
+	fwrite(line.buf, 1, line.used, stderr);
+	free(line.buf);
+	free(s);
 }
 
 /* The first line of a file that begins with @key (or just the first), cut at its end. */
@@ -28,6 +40,7 @@ static bool find_line(const char *path, const char *key, char *line, size_t len)
 	FILE *f = fopen(path, "re");
 	bool found = false;
 
+	*line = '\0';
 	if (!f)
 		return false;
 	while (!found && fgets(line, len, f))
@@ -209,7 +222,9 @@ int bt_explain_attach(pid_t tid, int error)
 		bt_complain("process %d is traced by process %d already: end that one", tid, tracer);
 	else if (geteuid() && sysctl_value("yama/ptrace_scope") > 0)
 		bt_complain("process %d may not be traced: sysctl kernel.yama.ptrace_scope=0, or be root", tid);
-	else
+	else if (geteuid())
 		bt_complain("process %d may not be traced: it belongs to another user, or is privileged: be root", tid);
+	else
+		bt_complain("process %d cannot be traced, not even by root: it is part of the kernel, or is btstrace", tid);
 	return BT_EXIT_PTRACE;
 }

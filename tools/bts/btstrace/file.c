@@ -5,32 +5,11 @@
 
 #include "file.h"
 
-/* Larger pieces of memory without a file are no vdso, but somebody's heap. */
-#define CODE_MAX	(256 * 1024)
+#define VDSO_MAX	(256 * 1024)
 
 struct bt_writer {
 	struct bt_text text;
 };
-
-struct bt_writer *bt_writer_open(int fd)
-{
-	struct bt_writer *w = bt_alloc(1, sizeof(*w));
-
-	text_open(&w->text, fd);
-	text_str(&w->text, BT_FILE_MAGIC);
-	return w;
-}
-
-/* Returns errno of the first write that failed, or 0. */
-int bt_writer_close(struct bt_writer *w)
-{
-	int error;
-
-	text_close(&w->text);
-	error = w->text.error;
-	free(w);
-	return error;
-}
 
 static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
 			const void *head, size_t head_len, const void *body, size_t body_len)
@@ -42,6 +21,42 @@ static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
 	text_put(&w->text, body, body_len);
 }
 
+/* The names of its functions can be had in this boot only. */
+static void write_kernel(struct bt_writer *w)
+{
+	char id[64];
+
+	if (bt_kernel_boot(id, sizeof(id)))
+		write_chunk(w, BT_CHUNK_KERNEL, 0, "", 0, id, strlen(id));
+}
+
+struct bt_writer *bt_writer_open(int fd)
+{
+	struct bt_writer *w = bt_alloc(1, sizeof(*w));
+
+	text_open(&w->text, fd);
+	text_str(&w->text, BT_FILE_MAGIC);
+	write_kernel(w);
+	return w;
+}
+
+/* Returns errno of the first write that failed, or 0. */
+int bt_writer_error(const struct bt_writer *w)
+{
+	return w->text.error;
+}
+
+/* The same */
+int bt_writer_close(struct bt_writer *w)
+{
+	int error;
+
+	text_close(&w->text);
+	error = w->text.error;
+	free(w);
+	return error;
+}
+
 void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm)
 {
 	struct bt_chunk_task task = { .id = tgid, .is64 = is64 };
@@ -49,7 +64,7 @@ void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, cons
 	write_chunk(w, BT_CHUNK_THREAD, tid, &task, sizeof(task), comm, strlen(comm));
 }
 
-/* The maps, and the code that no file holds. */
+/* The maps, and the kernel's page of code, which is needed whole for its symbols. */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)
 {
@@ -59,8 +74,7 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 
 	write_chunk(w, BT_CHUNK_MAPS, tid, "", 0, text, len);
 	for (; n; n--, map++) {
-		if (!map->executable || map->ino || BT_IS_KERNEL(map->start) ||
-		    map->end - map->start > CODE_MAX)
+		if (strcmp(map->path, "[vdso]") || map->end - map->start > VDSO_MAX)
 			continue;
 		bytes = bt_alloc(map->end - map->start, 1);
 		got = bt_space_read(space, map->start, bytes, map->end - map->start);
@@ -71,8 +85,32 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 	}
 }
 
-void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n)
+static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u64 addr)
 {
+	u8 bytes[BT_PAGE];
+	size_t n = bt_space_new_code(space, addr, bytes);
+
+	addr -= addr % BT_PAGE;
+	if (n)
+		write_chunk(w, BT_CHUNK_CODE, tid, &addr, sizeof(addr), bytes, n);
+}
+
+/* Records, and before them the code that no file holds, around both ends. */
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n,
+		      struct bt_space *space)
+{
+	u64 last[2] = {}, addr;
+	size_t i, end;
+
+	for (i = 0; i < n * 2; i++) {
+		end = i % 2;
+		addr = end ? rec[i / 2].branch.to : rec[i / 2].branch.from;
+		if (!bt_is_branch(&rec[i / 2]) || addr < BT_INSN_MAX || addr == last[end])
+			continue;
+		last[end] = addr;
+		write_code(w, tid, space, addr - BT_BEFORE);
+		write_code(w, tid, space, addr + BT_INSN_MAX - 1);
+	}
 	write_chunk(w, BT_CHUNK_RECORDS, tid, "", 0, rec, n * sizeof(*rec));
 }
 
@@ -137,6 +175,14 @@ static void replay_text(struct bt_session *s, const struct bt_chunk *chunk, cons
 	free(text);
 }
 
+static void replay_kernel(const u8 *bytes, size_t len)
+{
+	char id[64];
+
+	bt_kernel_use(bt_kernel_boot(id, sizeof(id)) && strlen(id) == len &&
+		      !memcmp(id, bytes, len));
+}
+
 static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
 {
 	u64 addr;
@@ -160,6 +206,9 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		return true;
 	case BT_CHUNK_RECORDS:
 		replay_records(s, chunk->tid, bytes, chunk->len);
+		return true;
+	case BT_CHUNK_KERNEL:
+		replay_kernel(bytes, chunk->len);
 		return true;
 	case BT_CHUNK_NOTE:
 	case BT_CHUNK_EXIT:
@@ -185,6 +234,7 @@ const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 
 	if (len < at || memcmp(bytes, BT_FILE_MAGIC, at))
 		return "it was not written by btstrace -w, or by another version";
+	bt_kernel_use(false);
 	while (at < len) {
 		if (len - at < sizeof(chunk))
 			return "it is cut short";

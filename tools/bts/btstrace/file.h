@@ -19,6 +19,7 @@ enum bt_chunk_type {
 	BT_CHUNK_EXEC,		/* struct bt_chunk_task, name */
 	BT_CHUNK_NOTE,		/* text */
 	BT_CHUNK_EXIT,		/* text, or nothing */
+	BT_CHUNK_KERNEL,	/* text: which boot of which machine */
 };
 
 struct bt_chunk {
@@ -41,11 +42,13 @@ struct bt_chunk_task {
 #define BT_CHUNK_MAX	(1024ull * 1024 * 1024)
 
 struct bt_writer *bt_writer_open(int fd);
+int bt_writer_error(const struct bt_writer *w);
 int bt_writer_close(struct bt_writer *w);
 void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm);
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *maps, size_t len,
 		   struct bt_space *space);
-void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n);
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n,
+		      struct bt_space *space);
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_write_note(struct bt_writer *w, pid_t tid, const char *what);
 void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how);

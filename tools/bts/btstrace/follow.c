@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Live threads, in strace's manner */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,9 +46,10 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->how = *how;
 	f->rec = bt_alloc(how->bytes, 1);
 	/* Who ignores its children is not told of them. */
-	signal(SIGCHLD, SIG_DFL);
+	f->before.child = signal(SIGCHLD, SIG_DFL);
+	f->before.pipe = signal(SIGPIPE, SIG_IGN);
 	watched_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, &f->before.mask);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return f;
 }
@@ -83,15 +85,20 @@ static int seize(struct bt_follow *f, pid_t tid)
 }
 
 /* The child: waits to be seized, and becomes the command. */
-static void become(int go, char **argv)
+static void become(const struct bt_follow *f, int go, char **argv)
 {
-	sigset_t set;
+	ssize_t n;
 	char c;
 
-	while (read(go, &c, 1) < 0 && errno == EINTR)
-		;
-	watched_set(&set);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	do
+		n = read(go, &c, 1);
+	while (n < 0 && errno == EINTR);
+	/* Nobody is there to trace it any more. */
+	if (n != 1)
+		_exit(BT_EXIT_USAGE);
+	signal(SIGCHLD, f->before.child);
+	signal(SIGPIPE, f->before.pipe);
+	sigprocmask(SIG_SETMASK, &f->before.mask, NULL);
 	execvp(argv[0], argv);
 	if (errno == ENOENT) {
 		bt_complain("%s: there is no such command", argv[0]);
@@ -107,18 +114,20 @@ int bt_follow_start(struct bt_follow *f, char **argv)
 	int go[2], err;
 	pid_t pid;
 
-	pid = pipe(go) ? -1 : fork();
+	pid = pipe2(go, O_CLOEXEC) ? -1 : fork();
 	if (pid < 0) {
 		bt_complain("cannot start a process: %s", strerror(errno));
 		return BT_EXIT_USAGE;
 	}
 	if (!pid) {
 		close(go[1]);
-		become(go[0], argv);
+		become(f, go[0], argv);
 	}
 	close(go[0]);
 	f->command = pid;
 	err = seize(f, pid);
+	if (!err && write(go[1], "", 1) != 1)
+		err = errno;
 	if (err) {
 		err = bt_explain_attach(pid, err);
 		kill(pid, SIGKILL);
@@ -149,7 +158,8 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	pid_t *tids;
 	int err;
 
-	err = attach_thread(f, pid);
+	/* One of those that a process before it brought along? */
+	err = tracee_find(f, pid) ? 0 : attach_thread(f, pid);
 	if (err)
 		return bt_explain_attach(pid, err);
 	if (bt_proc_tgid(pid) != pid)
@@ -329,16 +339,32 @@ static int collect(struct stop *stops)
 	return n;
 }
 
+/*
+ * Have one stop, that it can be let go. A thread that is not followed may have
+ * executed a program, and taken the place of this one: that is told to nobody.
+ */
+static void interrupt(struct bt_follow *f, struct tracee *t)
+{
+	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) && errno == ESRCH &&
+	    bt_proc_tracer(t->tid) != getpid()) {
+		bt_session_exit(f->s, t->tid, NULL);
+		tracee_forget(f, t->tid);
+	}
+}
+
 static void end(struct bt_follow *f, int sig)
 {
+	struct tracee *t, *next;
 	size_t i;
-	struct tracee *t;
 
 	f->ending = true;
 	f->end_signal = sig;
-	for (i = 0; i < ARRAY_SIZE(f->slot); i++)
-		for (t = f->slot[i]; t; t = t->next)
-			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(f->slot); i++) {
+		for (t = f->slot[i]; t; t = next) {
+			next = t->next;
+			interrupt(f, t);
+		}
+	}
 }
 
 static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info)
@@ -392,7 +418,7 @@ int bt_follow_run(struct bt_follow *f)
 		take_signals(f, !n);
 		for (i = 0; i < n; i++)
 			on_stop(f, &stops[i]);
-		if (f->s->text.error && !f->ending)
+		if (bt_session_error(f->s) && !f->ending)
 			end(f, 0);
 		show_progress(f);
 	}
@@ -408,13 +434,13 @@ int bt_follow_run(struct bt_follow *f)
 
 /*
  * What to end with: as the command did. Killed by a signal means to be killed by
- * the same: 128 + its number.
+ * the same: minus its number.
  */
 int bt_follow_status(const struct bt_follow *f)
 {
 	if (f->ending && f->end_signal != SIGKILL)
-		return 128 + f->end_signal;
+		return f->end_signal ? -f->end_signal : -SIGPIPE;
 	if (!f->command)
 		return 0;
-	return WIFEXITED(f->status) ? WEXITSTATUS(f->status) : 128 + WTERMSIG(f->status);
+	return WIFEXITED(f->status) ? WEXITSTATUS(f->status) : -WTERMSIG(f->status);
 }

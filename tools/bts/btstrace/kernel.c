@@ -1,14 +1,85 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions of the kernel, from /proc/kallsyms where it shows them */
+/* The kernel that runs: its functions, and its code, where it shows them */
 #include <ctype.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "space.h"
 
 static struct bt_function *functions;
 static size_t nr, room;
 static bool looked;
+/* What is looked at ran under this kernel. */
+static bool same_kernel = true;
+static int kcore = -1;
+static Elf64_Phdr *segments;
+static size_t nr_segments;
+static bool tried;
+
+void bt_kernel_use(bool same)
+{
+	same_kernel = same;
+}
+
+/* What tells this boot of this machine from all others, or NULL. */
+const char *bt_kernel_boot(char *id, size_t len)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f)
+		return NULL;
+	if (!fgets(id, len, f))
+		id = NULL;
+	fclose(f);
+	return id;
+}
+
+/* An ELF file of all that is mapped, for root only */
+static void open_kcore(void)
+{
+	Elf64_Ehdr head;
+	size_t size;
+
+	kcore = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+	if (kcore < 0)
+		return;
+	if (pread(kcore, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_phentsize != sizeof(*segments))
+		return;
+	size = head.e_phnum * sizeof(*segments);
+	segments = bt_alloc(head.e_phnum, sizeof(*segments));
+	if (pread(kcore, segments, size, head.e_phoff) == (ssize_t)size)
+		nr_segments = head.e_phnum;
+}
+
+/* Read up to @n bytes of the kernel. */
+size_t bt_kernel_read(u64 addr, void *buf, size_t n)
+{
+	const Elf64_Phdr *s;
+	ssize_t got;
+	size_t i;
+
+	if (!same_kernel)
+		return 0;
+	if (!tried)
+		open_kcore();
+	tried = true;
+	for (i = 0; i < nr_segments; i++) {
+		s = &segments[i];
+		if (s->p_type != PT_LOAD || addr < s->p_vaddr || addr - s->p_vaddr >= s->p_memsz)
+			continue;
+		if (n > s->p_memsz - (addr - s->p_vaddr))
+			n = s->p_memsz - (addr - s->p_vaddr);
+		got = pread(kcore, buf, n, s->p_offset + (addr - s->p_vaddr));
+		return got < 0 ? 0 : got;
+	}
+	return 0;
+}
 
 static void read_kallsyms(void)
 {
@@ -32,6 +103,8 @@ static void read_kallsyms(void)
 
 const struct bt_function *bt_kernel_function(u64 addr)
 {
+	if (!same_kernel)
+		return NULL;
 	if (!looked)
 		read_kallsyms();
 	looked = true;
@@ -46,4 +119,12 @@ void bt_kernel_free(void)
 	functions = NULL;
 	room = 0;
 	looked = false;
+	free(segments);
+	segments = NULL;
+	nr_segments = 0;
+	if (kcore >= 0)
+		close(kcore);
+	kcore = -1;
+	tried = false;
+	same_kernel = true;
 }

@@ -39,6 +39,15 @@ static int open_output(const struct options *o)
 	return fd;
 }
 
+/* Somebody cuts the file short while it is read, to record another trace maybe. */
+static void on_cut(int sig)
+{
+	static const char say[] = "btstrace: the recorded trace was cut short meanwhile\n";
+
+	(void)sig;
+	_exit(write(STDERR_FILENO, say, strlen(say)) < 0 ? BT_EXIT_USAGE : BT_EXIT_FILE);
+}
+
 static int replay(struct bt_session *s, const char *path)
 {
 	int fd = open_file(path, O_RDONLY), status = 0;
@@ -59,6 +68,7 @@ static int replay(struct bt_session *s, const char *path)
 		bt_complain("%s: %s", path, strerror(errno));
 		return BT_EXIT_FILE;
 	}
+	signal(SIGBUS, on_cut);
 	wrong = bt_file_replay(s, bytes, st.st_size);
 	if (wrong) {
 		bt_complain("%s: %s", path, wrong);
@@ -114,21 +124,21 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 	return status;
 }
 
-/* As the command ended, for a shell that wants to know. */
+/* As the command ended: by itself, or by a signal if that is negative. */
 static int end_like(int status)
 {
 	struct rlimit none = {};
 	sigset_t set;
 
-	if (status <= 128 || status > 128 + SIGRTMAX)
+	if (status >= 0)
 		return status;
 	setrlimit(RLIMIT_CORE, &none);
-	signal(status - 128, SIG_DFL);
+	signal(-status, SIG_DFL);
 	sigemptyset(&set);
-	sigaddset(&set, status - 128);
+	sigaddset(&set, -status);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(status - 128);
-	return status;
+	raise(-status);
+	return 128 - status;
 }
 
 int main(int argc, char **argv)
@@ -152,7 +162,8 @@ int main(int argc, char **argv)
 			return BT_EXIT_FILE;
 		session.record = bt_writer_open(record);
 	}
-	signal(SIGPIPE, SIG_IGN);
+	if (o.read)
+		signal(SIGPIPE, SIG_IGN);
 	session.out = o.out;
 	session.filter = o.filter;
 	session.last = o.last;

@@ -28,7 +28,9 @@ static int open_same(const char *path, u64 ino)
 	struct stat st;
 	int fd;
 
-	/* Somebody may have put a FIFO into its place. */
+	/* To open a device may do something; somebody may put a FIFO into its place. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -1;

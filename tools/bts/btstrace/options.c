@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "explain.h"
 #include "options.h"
@@ -227,6 +228,17 @@ static bool parse_one(struct options *o, int c)
 	return false;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	if (!a || !b)
+		return false;
+	if (stat(a, &sa) || stat(b, &sb))
+		return !strcmp(a, b);
+	return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 static const char *contradiction(const struct options *o)
 {
 	int sources = !!o->read + !!o->nr_pids + !!o->command[0];
@@ -237,6 +249,8 @@ static const char *contradiction(const struct options *o)
 		return "give one of a command, -p PID, and -r FILE";
 	if (o->read && o->write)
 		return "-r and -w: what is recorded is recorded";
+	if (same_file(o->output, o->read) || same_file(o->output, o->write))
+		return "-o: that file is for the recorded trace";
 	if (o->filter && !(o->out->flags & BT_OUT_FILTER))
 		return "-e: this mode needs all branches";
 	return NULL;

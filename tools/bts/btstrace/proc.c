@@ -48,21 +48,35 @@ bool bt_proc_comm(pid_t tid, char *comm, size_t len)
 	return found;
 }
 
-/* The process that a thread is part of; itself, if that cannot be told. */
-pid_t bt_proc_tgid(pid_t tid)
+/* The number in the line of its status that begins with @key, or 0. */
+static pid_t status_number(pid_t tid, const char *key)
 {
 	struct bt_buffer b = {};
-	pid_t tgid = 0;
+	pid_t number = 0;
 	char *line;
 
 	if (bt_proc_read(&b, tid, "status")) {
 		b.bytes = bt_grow(b.bytes, &b.room, b.len + 1, 1);
 		b.bytes[b.len] = '\0';
-		line = strstr(b.bytes, "\nTgid:");
-		tgid = line ? atoi(line + 6) : 0;
+		line = strstr(b.bytes, key);
+		number = line ? atoi(line + strlen(key)) : 0;
 	}
 	free(b.bytes);
+	return number;
+}
+
+/* The process that a thread is part of; itself, if that cannot be told. */
+pid_t bt_proc_tgid(pid_t tid)
+{
+	pid_t tgid = status_number(tid, "\nTgid:");
+
 	return tgid > 0 ? tgid : tid;
+}
+
+/* Who traces a thread, or 0. */
+pid_t bt_proc_tracer(pid_t tid)
+{
+	return status_number(tid, "\nTracerPid:");
 }
 
 /* Does a stopped thread execute 64-bit code? */

@@ -17,6 +17,7 @@ struct bt_buffer {
 bool bt_proc_read(struct bt_buffer *b, pid_t tid, const char *file);
 bool bt_proc_comm(pid_t tid, char *comm, size_t len);
 pid_t bt_proc_tgid(pid_t tid);
+pid_t bt_proc_tracer(pid_t tid);
 bool bt_proc_is64(pid_t tid);
 size_t bt_proc_threads(pid_t tgid, pid_t **tids);
 

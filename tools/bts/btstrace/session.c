@@ -131,14 +131,35 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
+ * A branch from or to the kernel, both sides told. Without a branch instruction,
+ * it is where the kernel begins to handle an interrupt.
+ */
+static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
+{
+	const struct bt_insn *insn;
+
+	if (!BT_IS_KERNEL(b->from->addr))
+		return kind_of_enter(space, b);
+	insn = bt_space_insn(space, BT_IS_KERNEL(b->to->addr) ? b->from : b->to);
+	if (!BT_IS_KERNEL(b->to->addr))
+		return b->to->follows_syscall ? BT_SYSCALL : BT_INTERRUPT;
+	if (insn->kind == BT_UNKNOWN && insn->length && b->to->fn->named && !b->to->offset)
+		return BT_INTERRUPT;
+	return insn->kind;
+}
+
+/*
  * A branch whose instruction names another target was made by an instruction
  * that has been overwritten since.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
-	const struct bt_insn *insn = bt_space_insn(space, b->from);
+	const struct bt_insn *insn;
 	u64 to = b->rec->branch.to;
 
+	if (BT_IS_KERNEL(b->rec->branch.from | to))
+		return kind_in_kernel(space, b);
+	insn = bt_space_insn(space, b->from);
 	/* Where a function without a name begins, only the code before can tell. */
 	if (!b->to->fn->named && b->to->fn != b->from->fn)
 		bt_space_insn(space, b->to);
@@ -187,15 +208,9 @@ static void resolve(struct bt_branch *b)
 	}
 }
 
-static bool is_branch(const struct bts_record *rec)
-{
-	return rec->qualifier == BTS_BRANCH || rec->qualifier == BTS_ENTER ||
-	       rec->qualifier == BTS_LEAVE;
-}
-
 static bool has_clock(const struct bts_record *rec)
 {
-	return !is_branch(rec) && rec->qualifier != BTS_INVALID && rec->qualifier <= BTS_EXEC;
+	return !bt_is_branch(rec) && rec->qualifier != BTS_INVALID && rec->qualifier <= BTS_EXEC;
 }
 
 static void count(struct bt_counts *c, const struct bt_branch *b)
@@ -203,7 +218,7 @@ static void count(struct bt_counts *c, const struct bt_branch *b)
 	if (b->rec->qualifier == BTS_LOST) {
 		c->lost += b->rec->lost.count;
 		c->gaps += !b->rec->lost.count;
-	} else if (is_branch(b->rec)) {
+	} else if (bt_is_branch(b->rec)) {
 		c->branches++;
 		c->kinds[b->kind]++;
 	}
@@ -214,11 +229,11 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct b
 		       struct bt_branch *b)
 {
 	*b = (struct bt_branch){ .thread = t, .rec = rec };
-	if (is_branch(rec) && (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
+	if (bt_is_branch(rec) && (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
-	return !s->filter || !is_branch(rec) || bt_filter_passes(s->filter, b);
+	return !s->filter || !bt_is_branch(rec) || bt_filter_passes(s->filter, b);
 }
 
 /* Records of which the last are to be shown, once it is clear which these are. */
@@ -263,7 +278,7 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record
 	if (!t || !n)
 		return;
 	if (s->record)
-		bt_write_records(s->record, tid, rec, n);
+		bt_write_records(s->record, tid, rec, n, t->process->space);
 	if (s->last)
 		keep(s, t, rec, n);
 	else
@@ -278,7 +293,7 @@ static void show_last(struct bt_session *s, struct bt_thread *t)
 
 	while (first && found < s->last) {
 		first--;
-		found += understand(s, t, &t->pending[first], &b) && is_branch(b.rec);
+		found += understand(s, t, &t->pending[first], &b) && bt_is_branch(b.rec);
 	}
 	t->left_to = 0;
 	if (t->nr_pending)
@@ -381,4 +396,10 @@ void bt_session_end(struct bt_session *s)
 	if (s->out->end)
 		s->out->end(s);
 	text_flush(&s->text);
+}
+
+/* Returns errno of the first write that failed, to any of its files, or 0. */
+int bt_session_error(const struct bt_session *s)
+{
+	return s->text.error || !s->record ? s->text.error : bt_writer_error(s->record);
 }

@@ -153,7 +153,14 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record
 void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_session_note(struct bt_session *s, pid_t tid, const char *what);
 void bt_session_exit(struct bt_session *s, pid_t tid, const char *how);
+static inline bool bt_is_branch(const struct bts_record *rec)
+{
+	return rec->qualifier == BTS_BRANCH || rec->qualifier == BTS_ENTER ||
+	       rec->qualifier == BTS_LEAVE;
+}
+
 void bt_session_end(struct bt_session *s);
+int bt_session_error(const struct bt_session *s);
 struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 
 /* The first records that are looked at, per thread, for its last ones */

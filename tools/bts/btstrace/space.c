@@ -5,18 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "space.h"
 #include "text.h"
-
-#define PAGE	4096
-
-/* Bytes of code that exist in memory only, from a recorded trace */
-struct code {
-	u64 addr;
-	size_t len;
-	u8 *bytes;
-	struct code *next;
-};
 
 /**
  * struct bt_space - an address space
@@ -25,7 +16,7 @@ struct code {
  * @text: the maps as they were read, to see whether they changed
  * @maps: what is where now
  * @old: what was before the last change: a record may be older than that
- * @code: see struct code
+ * @code: what is in memory only: from a recorded trace, or in the one that is written
  * @places: what was asked for so far, a hash table of 2^bits
  * @batch: counts bt_space_update()
  */
@@ -36,7 +27,7 @@ struct bt_space {
 	size_t		text_len;
 	struct bt_map	*maps, *old;
 	size_t		nr_maps, nr_old;
-	struct code	*code;
+	struct bt_code	*code;
 	struct bt_place	**places;
 	int		bits;
 	size_t		nr_places;
@@ -51,6 +42,7 @@ struct bt_space *bt_space_new(bool is64)
 
 	space->is64 = is64;
 	space->bits = FIRST_BITS;
+	space->code = bt_code_new();
 	space->places = bt_alloc((size_t)1 << space->bits, sizeof(*space->places));
 	return space;
 }
@@ -72,16 +64,10 @@ static void forget_places(struct bt_space *space)
 
 void bt_space_free(struct bt_space *space)
 {
-	struct code *code;
-
 	if (!space)
 		return;
 	forget_places(space);
-	while ((code = space->code)) {
-		space->code = code->next;
-		free(code->bytes);
-		free(code);
-	}
+	bt_code_free(space->code);
 	bt_maps_free(space->maps, space->nr_maps);
 	bt_maps_free(space->old, space->nr_old);
 	free(space->places);
@@ -121,40 +107,23 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 	return true;
 }
 
-/* What a child of the process begins with. */
-struct bt_space *bt_space_fork(const struct bt_space *parent)
-{
-	struct bt_space *space = bt_space_new(parent->is64);
-	const struct code *code;
-
-	bt_space_update(space, parent->text, parent->text_len);
-	for (code = parent->code; code; code = code->next)
-		bt_space_add_code(space, code->addr, code->bytes, code->len);
-	return space;
-}
-
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
 {
 	*n = space->nr_maps;
 	return space->maps;
 }
 
+/* From a recorded trace: what is told of records from now on goes by this. */
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len)
 {
-	struct code *code = bt_alloc(1, sizeof(*code));
-
-	code->addr = addr;
-	code->len = len;
-	code->bytes = bt_alloc(len, 1);
-	memcpy(code->bytes, bytes, len);
-	code->next = space->code;
-	space->code = code;
+	bt_code_put(space->code, addr, bytes, len);
+	space->batch++;
 }
 
 static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 {
 	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
-	size_t whole = PAGE - addr % PAGE;
+	size_t whole = BT_PAGE - addr % BT_PAGE;
 	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
 	/* Nothing at all may mean that the last page is not there. */
@@ -166,29 +135,46 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	return got < 0 ? 0 : got;
 }
 
-/* Read up to @n bytes at @addr: from the process, the record, or the file. */
+/* What is in memory now, if that can be read. */
+static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
+{
+	if (BT_IS_KERNEL(addr))
+		return bt_kernel_read(addr, buf, n);
+	return space->pid ? read_process(space->pid, addr, buf, n) : 0;
+}
+
+/* Read up to @n bytes at @addr: from memory, the record, or the file. */
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
 	const struct bt_place *place;
-	const struct code *code;
-	size_t got = 0;
+	size_t got;
 
-	if (BT_IS_KERNEL(addr))
-		return 0;
-	if (space->pid)
-		got = read_process(space->pid, addr, buf, n);
-	for (code = space->code; code && !got; code = code->next) {
-		if (addr < code->addr || addr - code->addr >= code->len)
-			continue;
-		got = code->len - (addr - code->addr);
-		if (got > n)
-			got = n;
-		memcpy(buf, code->bytes + (addr - code->addr), got);
-	}
+	/* The kernel's memory may have changed since it was recorded. */
+	got = space->pid ? read_memory(space, addr, buf, n) : 0;
+	if (!got)
+		got = bt_code_read(space->code, addr, buf, n);
+	if (!got && BT_IS_KERNEL(addr))
+		return read_memory(space, addr, buf, n);
 	if (got)
 		return got;
 	place = bt_space_place(space, addr);
 	return place->elf ? bt_elf_read(place->elf, place->file_offset, buf, n) : 0;
+}
+
+/*
+ * Is the code at @addr neither in a file nor as it was when somebody asked last?
+ * Then @buf, of BT_PAGE bytes, gets what is known of its page, from its beginning.
+ */
+size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
+{
+	const struct bt_map *map = bt_maps_find(space->maps, space->nr_maps, addr);
+	size_t n;
+
+	if ((map ? map->ino && !map->writable : !BT_IS_KERNEL(addr)) ||
+	    !bt_code_asked(space->code, addr, space->batch))
+		return 0;
+	n = read_memory(space, addr - addr % BT_PAGE, buf, BT_PAGE);
+	return bt_code_put(space->code, addr - addr % BT_PAGE, buf, n) ? n : 0;
 }
 
 static struct bt_module *module_at(struct bt_space *space, const struct bt_map *map, bool now)
@@ -291,7 +277,8 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place)
 {
 	u8 bytes[BT_INSN_MAX];
-	bool is64 = place->elf ? place->elf->is64 : space->is64;
+	bool is64 = BT_IS_KERNEL(place->addr) ? true :
+		    place->elf ? place->elf->is64 : space->is64;
 	size_t n = bt_space_read(space, place->addr, bytes, sizeof(bytes));
 
 	bt_decode(bytes, n, place->addr, is64, &place->insn);

@@ -93,8 +93,9 @@ struct bt_place {
 
 struct bt_space;
 
+#define BT_PAGE	4096
+
 struct bt_space *bt_space_new(bool is64);
-struct bt_space *bt_space_fork(const struct bt_space *parent);
 void bt_space_free(struct bt_space *space);
 void bt_space_attach(struct bt_space *space, pid_t pid);
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len);
@@ -105,6 +106,7 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 const char *bt_place_text(struct bt_place *place);
 void bt_place_line(struct bt_place *place);
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n);
+size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf);
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n);
 
 const struct bt_module *bt_modules(void);
@@ -122,7 +124,10 @@ struct bt_module *bt_module_none(void);
 struct bt_module *bt_module_kernel(void);
 
 /* kernel.c */
+void bt_kernel_use(bool same);
+const char *bt_kernel_boot(char *id, size_t len);
 const struct bt_function *bt_kernel_function(u64 addr);
+size_t bt_kernel_read(u64 addr, void *buf, size_t n);
 void bt_kernel_free(void);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory and text */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ void text_close(struct bt_text *t)
 
 void text_flush(struct bt_text *t)
 {
+	struct pollfd poll_fd = { .fd = t->fd, .events = POLLOUT };
 	size_t done = 0;
 	ssize_t n;
 
@@ -84,6 +86,9 @@ void text_flush(struct bt_text *t)
 		n = write(t->fd, t->buf + done, t->used - done);
 		if (n >= 0)
 			done += n;
+		else if (errno == EAGAIN)
+			/* Who shares a terminal with us may have made it so. */
+			poll(&poll_fd, 1, -1);
 		else if (errno != EINTR)
 			t->error = errno;
 	}
@@ -143,18 +148,6 @@ void text_hex(struct bt_text *t, u64 v)
 	text_put(t, digits + n, sizeof(digits) - n);
 }
 
-static bool plain(unsigned char c)
-{
-	return c >= ' ' && c != 0x7f;
-}
-
-/* A name that somebody else chose, without what a terminal could act upon. */
-void text_safe(struct bt_text *t, const char *s)
-{
-	for (; *s; s++)
-		text_char(t, plain(*s) ? *s : '?');
-}
-
 static bool continues(const unsigned char *s, int n)
 {
 	while (n--)
@@ -183,6 +176,27 @@ static int utf8_length(const unsigned char *s)
 	return 0;
 }
 
+/* Is the character at @s, of @n bytes, one that a terminal acts upon? */
+static bool is_control(const unsigned char *s, int n)
+{
+	return n == 1 ? *s < ' ' || *s == 0x7f : *s == 0xc2 && s[1] < 0xa0;
+}
+
+/* A name that somebody else chose, without what a terminal could act upon. */
+void text_safe(struct bt_text *t, const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+	int n;
+
+	for (; *c; c += n ? n : 1) {
+		n = utf8_length(c);
+		if (!n || is_control(c, n))
+			text_char(t, '?');
+		else
+			text_put(t, c, n);
+	}
+}
+
 /* A string of JSON, with its quotes; what is no UTF-8 is replaced. */
 void text_json(struct bt_text *t, const char *s)
 {
@@ -196,8 +210,8 @@ void text_json(struct bt_text *t, const char *s)
 			text_str(t, "\\ufffd");
 		else if (*c == '"' || *c == '\\')
 			text_print(t, "\\%c", *c);
-		else if (!plain(*c))
-			text_print(t, "\\u%04x", *c);
+		else if (is_control(c, n))
+			text_print(t, "\\u%04x", c[n - 1]);
 		else
 			text_put(t, c, n);
 		c += n ? n : 1;

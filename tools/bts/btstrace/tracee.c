@@ -221,7 +221,7 @@ void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 		return;
 	if (has_address(&info, sig))
 		note = bt_print("--- %s, address %p ---", name, info.si_addr);
-	else if (info.si_code <= 0)
+	else if (info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL)
 		note = bt_print("--- %s from process %d ---", name, info.si_pid);
 	else
 		note = bt_print("--- %s ---", name);

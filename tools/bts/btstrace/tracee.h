@@ -3,6 +3,8 @@
 #ifndef BTSTRACE_TRACEE_H
 #define BTSTRACE_TRACEE_H
 
+#include <signal.h>
+
 #include "follow.h"
 
 #define TRACEE_BITS	10
@@ -34,6 +36,7 @@ struct tracee {
  * @command:	the process that was started, or 0
  * @status:	how it ended, as wait() tells it
  * @signals:	a signalfd
+ * @before:	what the command is to find of signals, as btstrace did
  * @ending:	detach from whoever stops
  * @end_signal:	the signal that said so
  * @error:	an exit status, if tracing failed
@@ -52,6 +55,11 @@ struct bt_follow {
 	pid_t			command;
 	int			status;
 	int			signals;
+	struct {
+		sigset_t	mask;
+		sighandler_t	child;
+		sighandler_t	pipe;
+	}			before;
 	bool			ending;
 	int			end_signal;
 	int			error;

@@ -162,7 +162,7 @@ static void test_cut(const u8 *file, size_t len)
 		cut += wrong && !strcmp(wrong, "it is cut short");
 		free(part);
 	}
-	ok(whole == 20 && whole + cut == len - strlen(BT_FILE_MAGIC),
+	ok(whole == 21 && whole + cut == len - strlen(BT_FILE_MAGIC),
 	   "a file cut short anywhere: between two of its parts %zu times", whole);
 }
 

@@ -34,13 +34,14 @@ against_objdump() {
 	done
 }
 
-# Coverage, byte by byte.
+# Coverage, of the same programs and of some with libraries, byte by byte.
 against_steps() {
-	local bits
+	local guest=$PROGRAMS/out/guest
 
-	for bits in "" _32; do
-		check "drcov$bits" -- "$B/tool/drcov.sh" "$BTSTRACE" "$PROGRAMS/out/guest/walk$bits" mixed 2
-	done
+	check drcov -- "$B/tool/drcov.sh" "$BTSTRACE" "$guest/walk" mixed 2
+	check drcov_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$guest/walk_32" mixed 2
+	check drcov-libraries -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes" opens 2
+	check drcov-libraries_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes_32" sorts 2
 }
 
 group_tool() {
@@ -50,10 +51,13 @@ group_tool() {
 	need_programs
 	against_objdump
 	against_steps
+	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes
 	used follow smp=2 pti=off -- toolfollow
 	used hostile smp=2 -- toolhostile
+	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
+		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes
 	used errors -- toolerrors here
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
 	used old-kernel kernel=stock config=base -- toolerrors old-kernel

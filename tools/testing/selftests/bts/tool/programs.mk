@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += tool/walk tool/toolmodes tool/toolfollow tool/toolhostile tool/toolerrors \
-	tool/toolcost
+TOOLS := tool/toolmodes tool/toolfollow tool/toolhostile tool/toolerrors tool/toolcost \
+	tool/toolshapes
+GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
+$(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
 
-toolmodes_SRCS := tool/toolmodes.c tool/run.c
-toolfollow_SRCS := tool/toolfollow.c tool/run.c
-toolhostile_SRCS := tool/toolhostile.c tool/run.c
-toolerrors_SRCS := tool/toolerrors.c tool/run.c
-toolcost_SRCS := tool/toolcost.c tool/run.c
+# With libraries: they come along into the guest as the tools of this system do.
+HOST_PROGS += tool/shapes tool/stripped
+HOST_PROGS_32 += tool/shapes
+stripped_SRCS := tool/shapes.c
+stripped_CFLAGS := -s

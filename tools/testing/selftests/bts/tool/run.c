@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Programs that a test runs, and what they wrote */
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,7 +11,13 @@
 
 #define WORDS	40
 
-const char *btstrace, *recorder;
+static const char *btstrace, *recorder;
+
+void run_init(char **argv)
+{
+	btstrace = argv[1];
+	recorder = argv[2];
+}
 
 /* Split at blanks; $b and $r stand for the two programs. */
 static void words(char *line, const char **argv)
@@ -29,19 +36,13 @@ static void words(char *line, const char **argv)
 	argv[n] = NULL;
 }
 
-static void become(const char *line, uid_t uid, long memlock)
+static void become(const char *line, int fd)
 {
-	struct rlimit limit = { memlock, memlock };
 	const char *argv[WORDS];
-	int fd = open(ERR, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
 	dup2(fd, 2);
 	dup2(fd, 1);
 	close(fd);
-	if (memlock >= 0)
-		setrlimit(RLIMIT_MEMLOCK, &limit);
-	if (uid && (setgid(uid) || setuid(uid)))
-		_exit(126);
 	words(strdup(line), argv);
 	execv(argv[0], (char **)argv);
 	perror(argv[0]);
@@ -50,14 +51,62 @@ static void become(const char *line, uid_t uid, long memlock)
 
 pid_t run_begin(const char *line, uid_t uid, long memlock)
 {
+	struct rlimit limit = { memlock, memlock };
 	pid_t pid;
 
 	unlink(OUT);
 	unlink(ERR);
 	pid = fork();
-	if (!pid)
-		become(line, uid, memlock);
+	if (pid)
+		return pid;
+	if (memlock >= 0)
+		setrlimit(RLIMIT_MEMLOCK, &limit);
+	if (uid && (setgid(uid) || setuid(uid)))
+		_exit(126);
+	become(line, open(ERR, O_WRONLY | O_CREAT | O_TRUNC, 0666));
+	return 0;
+}
+
+pid_t run_on_terminal(const char *line, int *terminal)
+{
+	int slave;
+	pid_t pid;
+
+	*terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (grantpt(*terminal) || unlockpt(*terminal))
+		give_up("no terminal");
+	unlink(OUT);
+	pid = fork();
+	if (!pid) {
+		/* It becomes the controlling one. */
+		setsid();
+		slave = open(ptsname(*terminal), O_RDWR);
+		if (slave < 0)
+			_exit(126);
+		become(line, slave);
+	}
 	return pid;
+}
+
+struct run run_terminal_end(pid_t pid, int terminal)
+{
+	size_t used = 0, room = 65536;
+	struct run r = { .err = calloc(room, 1) };
+	struct pollfd poll_fd = { .fd = terminal, .events = POLLIN };
+	bool over = false;
+	ssize_t n = 0;
+
+	/* It may not have been opened yet; and what came last is read after the end. */
+	while (n > 0 || !over) {
+		over = over || waitpid(pid, &r.status, WNOHANG) == pid;
+		if (!over)
+			poll(&poll_fd, 1, 100);
+		n = read(terminal, r.err + used, room - 1 - used);
+		used += n > 0 ? n : 0;
+	}
+	close(terminal);
+	r.out = read_file(OUT);
+	return r;
 }
 
 struct run run_end(pid_t pid)

@@ -10,8 +10,8 @@
 #define OUT	"/tmp/out"
 #define ERR	"/tmp/err"
 
-/* btstrace and record, as the command line says */
-extern const char *btstrace, *recorder;
+/* Takes the paths of btstrace and record, the first arguments. */
+void run_init(char **argv);
 
 /**
  * struct run - what came of a command
@@ -31,6 +31,9 @@ struct run run(const char *line);
 /* The same, in two steps */
 pid_t run_begin(const char *line, uid_t uid, long memlock);
 struct run run_end(pid_t pid);
+/* In two steps, with a terminal for standard error, as the controlling one */
+pid_t run_on_terminal(const char *line, int *terminal);
+struct run run_terminal_end(pid_t pid, int terminal);
 void run_free(struct run *r);
 
 bool exited(const struct run *r, int status);

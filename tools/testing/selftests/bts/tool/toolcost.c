@@ -72,8 +72,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 99;
-	btstrace = argv[1];
-	recorder = argv[2];
+	run_init(argv);
 	/* What a round costs, without the beginning and the end */
 	step = (stepped(STEPPED * 2) - stepped(STEPPED)) / STEPPED * ROUNDS;
 	check("--calls -o " OUT, step);

@@ -7,6 +7,8 @@
  */
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -48,15 +50,32 @@ static void check_usage(void)
 	refused("$b -r /nowhere/file", 0, -1, 118, "/nowhere/file");
 	refused("$b -r /proc/version", 0, -1, 118, "no recorded trace");
 	refused("$b -r /bt/walk", 0, -1, 118, "not written by btstrace");
+	write_file("/tmp/trace", "not to be lost");
+	refused("$b -r /tmp/trace -o /tmp/trace", 0, -1, 125, "for the recorded trace");
+	refused("$b -w /tmp/trace -o /tmp/../tmp/trace /bt/walk killer", 0, -1, 125,
+		"for the recorded trace");
+	refused("$b -p 2", 0, -1, 115, "not even by root");
 }
 
+/* Nothing is traced any more that cannot be written. */
 static void check_full_disk(void)
 {
-	struct run r = run("$b --full -o /dev/full /bt/walk mixed 50");
+	static const char *const lines[] = {
+		"$b --full -o /dev/full /bt/walk loop 300000",
+		"$b -c -s 24K -o " OUT " -w /dev/full /bt/walk loop 300000",
+	};
+	const char *total;
+	struct run r;
+	size_t i;
 
-	if (!ok(exited(&r, 118) && strstr(r.err, "No space left"), "118: No space left"))
-		explain(&r);
-	run_free(&r);
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		r = run(lines[i]);
+		total = last_line(r.err, " branches, ");
+		if (!ok(exited(&r, 118) && strstr(r.err, "No space left"), "118: No space left"))
+			explain(&r);
+		ok(*total && atol(total + strlen("btstrace: ")) < 600000, "and ended early");
+		run_free(&r);
+	}
 }
 
 static int perf_bts(void)
@@ -82,9 +101,50 @@ static void check_machine(void)
 	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
 	write_file("/proc/sys/kernel/ptrace_bts", "2");
 	fd = perf_bts();
+	/* A name that would do something to a terminal, in one byte or two */
+	prctl(PR_SET_NAME, "tool\033[\xc2\x9bxyz");
 	if (ok(fd >= 0, "perf takes the hardware"))
-		refused("$b /bt/walk killer", 0, -1, 111, "(toolerrors)");
+		refused("$b /bt/walk killer", 0, -1, 111, "(tool?[?xyz)");
 	close(fd);
+}
+
+/* The file is cut short when its first pages were read: the output waits. */
+static void check_cut(void)
+{
+	struct run r = run("$b -c -s 24K -o " OUT " -w /tmp/trace /bt/walk loop 100000");
+	char buf[4096];
+	pid_t pid;
+	int fd;
+
+	run_free(&r);
+	unlink("/tmp/fifo");
+	mkfifo("/tmp/fifo", 0600);
+	pid = run_begin("$b -r /tmp/trace --raw -o /tmp/fifo", 0, -1);
+	fd = open("/tmp/fifo", O_RDONLY);
+	if (read(fd, buf, 1) != 1 || truncate("/tmp/trace", 4096))
+		give_up("no output");
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+	close(fd);
+	r = run_end(pid);
+	if (!ok(exited(&r, 118) && count(r.err, "\n") == 1 &&
+		strstr(r.err, "btstrace: the recorded trace was cut short meanwhile\n"),
+		"118: cut short meanwhile"))
+		explain(&r);
+	run_free(&r);
+}
+
+/* As if there were Yama, which the guest's kernel does not have */
+static void check_yama(void)
+{
+	if (mount("none", "/proc/sys/kernel", "tmpfs", 0, NULL) ||
+	    mkdir("/proc/sys/kernel/yama", 0755))
+		give_up("no tmpfs on /proc/sys/kernel");
+	write_file("/proc/sys/kernel/yama/ptrace_scope", "1\n");
+	refused("$b -p 1", NOBODY, -1, 115, "sysctl kernel.yama.ptrace_scope=0");
+	write_file("/proc/sys/kernel/yama/ptrace_scope", "0\n");
+	refused("$b -p 1", NOBODY, -1, 115, "belongs to another user");
+	umount("/proc/sys/kernel");
 }
 
 /* Less memory than wished for is enough, unless it was asked for. */
@@ -101,8 +161,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 4)
 		return 99;
-	btstrace = argv[1];
-	recorder = argv[2];
+	run_init(argv);
 	chmod("/tmp", 0777);
 	if (!strcmp(argv[3], "no-source")) {
 		refused("$b /bt/walk killer", 0, -1, 110, "run it on the host");
@@ -112,6 +171,8 @@ int main(int argc, char **argv)
 		check_usage();
 		check_full_disk();
 		check_machine();
+		check_cut();
+		check_yama();
 		check_little_memory();
 	}
 	return finish();

@@ -44,6 +44,43 @@ static void check_statuses(void)
 	r = run("$b --full -o " OUT " /bt/walk die 34");
 	ok(killed(&r, 34) && strstr(r.out, "--- SIGRT_2 "), "a realtime signal");
 	run_free(&r);
+	/* What is no signal, though a shell would call one so: SIGKILL, SIGSTOP */
+	r = run("$b -o " OUT " /bt/walk exit 137");
+	ok(exited(&r, 137), "exit status 137");
+	run_free(&r);
+	r = run("$b -o " OUT " /bt/walk exit 147");
+	ok(exited(&r, 147), "exit status 147");
+	run_free(&r);
+}
+
+/* Whatever btstrace does to signals is nothing to the command. */
+static void check_inherited(void)
+{
+	static const char *const lines[] = {
+		"/bt/walk inherited", "$b -o " OUT " /bt/walk inherited",
+	};
+	sigset_t set;
+	struct run r;
+	int i, ignored;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	for (ignored = 0; ignored < 2; ignored++) {
+		for (i = 0; i < 2; i++) {
+			r = run(lines[i]);
+			ok(exited(&r, ignored ? 0x51 : 0), "signals%s, %s: %#x",
+			   ignored ? " ignored and blocked" : "", i ? "traced" : "untraced",
+			   WEXITSTATUS(r.status));
+			run_free(&r);
+		}
+		if (ignored)
+			break;
+		signal(SIGPIPE, SIG_IGN);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void check_children(void)
@@ -173,6 +210,17 @@ static bool all_spin(void)
 	return wait_until(moved_on, 0);
 }
 
+static bool first_spins(long unused)
+{
+	(void)unused;
+	return spin->count[0] > 1000;
+}
+
+static bool has_ended(long pid)
+{
+	return state_of(pid) == 'Z';
+}
+
 static bool is_traced(long pid)
 {
 	char path[64], *text;
@@ -209,6 +257,31 @@ static void attach(pid_t target, const char *mode, int sig, int how_often)
 	ok(all_spin(), "-p %s: all threads go on afterwards", mode);
 }
 
+/* A thread by itself, then its process with all threads, then that one again */
+static void attach_twice(pid_t target)
+{
+	char line[128], path[64];
+	struct run r;
+	pid_t pid;
+	int last;
+
+	for (last = target + 1; last < target + 64; last++) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", target, last);
+		if (!access(path, F_OK))
+			break;
+	}
+	snprintf(line, sizeof(line), "$b -o " OUT " -p %d,%d -p %d", last, target, last);
+	pid = run_begin(line, 0, -1);
+	if (!wait_until(is_traced, target) || !all_spin())
+		ok(false, "-p: attached, and all threads go on");
+	kill(pid, SIGINT);
+	r = run_end(pid);
+	if (!ok(killed(&r, SIGINT) && count(r.out, "+++ detached +++") == SPINNERS,
+		"-p: a thread, its process, and the thread again"))
+		explain(&r);
+	run_free(&r);
+}
+
 static void check_attach(void)
 {
 	char line[64];
@@ -226,6 +299,7 @@ static void check_attach(void)
 	attach(target, "", SIGINT, 5);
 	attach(target, "--full -s 16K", SIGTERM, 5);
 	attach(target, "-f --full -s 4K -t", SIGINT, 5);
+	attach_twice(target);
 	snprintf(line, sizeof(line), "$b -p %d -o /nowhere/out", target);
 	r = run(line);
 	ok(exited(&r, 118) && !is_traced(target), "nobody attached if there is nowhere to write");
@@ -256,16 +330,55 @@ static void check_end(void)
 	run_free(&r);
 }
 
+/* ^C on a terminal: the command ends by it, and then btstrace, with what there is. */
+static void check_interrupted(void)
+{
+	struct run r;
+	int terminal;
+	pid_t pid;
+
+	spin = spin_file();
+	pid = run_on_terminal("$b -f -n 50 -o " OUT " /bt/walk spins 4", &terminal);
+	if (!ok(all_spin() && write(terminal, "\003", 1) == 1, "^C on a terminal"))
+		spin->end = 1;
+	r = run_terminal_end(pid, terminal);
+	if (!ok(killed(&r, SIGINT) && count(r.out, "+++ killed by SIGINT +++") == SPINNERS &&
+		count(r.out, " spinner+0x") >= 40 && strstr(r.out, "--- SIGINT ---"),
+		"the last branches of all threads"))
+		explain(&r);
+	run_free(&r);
+}
+
+/* The thread that takes over is not followed: btstrace can still be told to end. */
+static void check_replaced(void)
+{
+	struct run r;
+	pid_t pid;
+
+	spin = spin_file();
+	pid = run_begin("$b -o " OUT " /bt/walk exec-spins", 0, -1);
+	spin->count[0] = 0;
+	ok(wait_until(first_spins, 0), "a thread that is not followed executes a program");
+	kill(pid, SIGTERM);
+	ok(wait_until(has_ended, pid), "told to end, it does");
+	spin->end = 1;
+	r = run_end(pid);
+	ok(killed(&r, SIGTERM), "by that signal");
+	run_free(&r);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 99;
-	btstrace = argv[1];
-	recorder = argv[2];
+	run_init(argv);
 	check_statuses();
+	check_inherited();
 	check_children();
 	check_stop();
 	check_attach();
 	check_end();
+	check_interrupted();
+	check_replaced();
 	return finish();
 }

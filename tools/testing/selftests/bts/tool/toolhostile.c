@@ -122,8 +122,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 99;
-	btstrace = argv[1];
-	recorder = argv[2];
+	run_init(argv);
 	chmod("/tmp", 0777);
 	check_killer("");
 	check_killer("--full");

@@ -182,6 +182,52 @@ static void check_formats(void)
 	run_free(&r);
 }
 
+/* On a terminal it tells how far it is, and takes that back in the end. */
+static void check_progress(void)
+{
+	static const char last[] = "\r\033[K";
+	const char *told, *at;
+	struct run r;
+	int terminal;
+	pid_t pid;
+
+	pid = run_on_terminal("$b --full -s 240K -o " OUT " /bt/walk loop 300000", &terminal);
+	r = run_terminal_end(pid, terminal);
+	told = strstr(r.err, " million branches, 0 lost, 1 threads");
+	for (at = told; at && (at = strstr(at, last)) && at[strlen(last)] != 'b'; at++)
+		;
+	if (!ok(exited(&r, 0) && told && at && strstr(at, "btstrace: 9"),
+		"on a terminal: progress, and then the closing line"))
+		explain(&r);
+	run_free(&r);
+	pid = run_on_terminal("$b -q --full -s 240K -o " OUT " /bt/walk loop 300000", &terminal);
+	r = run_terminal_end(pid, terminal);
+	ok(exited(&r, 0) && !*r.err, "on a terminal, -q: nothing");
+	run_free(&r);
+}
+
+/* Kinds of the kernel's branches, too, and of those across its border */
+static void check_kernel(const char *what)
+{
+	struct run r = shown("--full -k -w /tmp/kernel.bts", what), again;
+	size_t calls = count(r.out, "call      do_syscall_64") +
+		       count(r.out, "call      do_int80_emulation") +
+		       count(r.out, "call      do_fast_syscall_32");
+	size_t all = count(r.out, " -> "), unknown = count(r.out, "\n?  ");
+
+	if (!ok(calls > 10 && all > 5000 && unknown < all / 1000,
+		"%s -k: %zu branches, %zu calls by the system calls' entry, %zu of no kind", what,
+		all, calls, unknown))
+		explain(&r);
+	ok(count(r.out, "syscall   raise+0x") + count(r.out, "syscall   getppid+0x") +
+	   count(r.out, "syscall   __kernel_vsyscall+0x") >= 5,
+	   "%s -k: from the program into the kernel", what);
+	again = run("$b -r /tmp/kernel.bts --full -o " OUT);
+	ok(same_text(again.out, r.out), "%s -k: the same when read again", what);
+	run_free(&again);
+	run_free(&r);
+}
+
 static void check_sched(void)
 {
 	struct run r = shown("--full -t", "/bt/walk mixed 5");
@@ -193,10 +239,8 @@ static void check_sched(void)
 	   count(r.out, "syscall   ") > count(r.out, "syscall   [kernel]"),
 	   "--entries: where it left");
 	run_free(&r);
-	r = shown("--full -k", "/bt/walk mixed 5");
-	ok(count(r.out, "[kernel]") > 100 || count(r.out, "do_syscall_64") > 10,
-	   "-k: the kernel's branches");
-	run_free(&r);
+	check_kernel("/bt/walk mixed 5");
+	check_kernel("/bt/walk_32 mixed 5");
 	r = shown("--full -e module=[[]vdso*,walk -e !ret", "/bt/walk loop 10");
 	ok(!count(r.out, "ret  ") && count(r.out, "call "), "-e module=, -e !ret");
 	run_free(&r);
@@ -206,8 +250,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 99;
-	btstrace = argv[1];
-	recorder = argv[2];
+	run_init(argv);
 	/* Addresses on the stack decide branches of string functions. */
 	write_file("/proc/sys/kernel/randomize_va_space", "0");
 	against_steps("/bt/walk mixed 3");
@@ -220,5 +263,6 @@ int main(int argc, char **argv)
 	check_calls("/bt/walk_32");
 	check_formats();
 	check_sched();
+	check_progress();
 	return finish();
 }

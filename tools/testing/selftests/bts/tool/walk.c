@@ -172,6 +172,43 @@ static int exec_by_thread(long n)
 	return 1;
 }
 
+/* Likewise; and the program goes on until it is told to end */
+static void *spin_thread(void *arg)
+{
+	execl("/bt/walk", "walk", "spins", "1", NULL);
+	return arg;
+}
+
+static int exec_spins(long n)
+{
+	pthread_t id;
+
+	pthread_create(&id, NULL, spin_thread, NULL);
+	pause();
+	return n;
+}
+
+/* What it was given: which signals are ignored or blocked, and more files */
+static int inherited(long n)
+{
+	static const int sig[] = { SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGTTIN, SIGUSR1 };
+	struct sigaction act;
+	sigset_t set;
+	size_t i;
+
+	sigprocmask(SIG_BLOCK, NULL, &set);
+	for (i = 0; i < sizeof(sig) / sizeof(sig[0]); i++) {
+		sigaction(sig[i], NULL, &act);
+		if (act.sa_handler == SIG_IGN || sigismember(&set, sig[i]))
+			n |= 1 << i;
+	}
+	/* A file that is not its own */
+	for (i = 3; i < 64; i++)
+		if (fcntl(i, F_GETFD) >= 0)
+			n |= 0x80;
+	return n;
+}
+
 /* What threads count in a file, until a byte in it says to end. */
 struct spin {
 	volatile long count[8];
@@ -321,7 +358,8 @@ static const struct {
 	{ "calls", calls }, { "loop", loop }, { "mixed", mixed }, { "crash", crash },
 	{ "exit", leave }, { "die", die }, { "stop", stop }, { "threads", threads },
 	{ "forks", forks }, { "execs", execs }, { "exec-by-thread", exec_by_thread },
-	{ "spins", spins }, { "masked", masked }, { "killer", killer }, { "cloner", cloner },
+	{ "exec-spins", exec_spins }, { "inherited", inherited }, { "spins", spins },
+	{ "masked", masked }, { "killer", killer }, { "cloner", cloner },
 	{ "modify", modify }, { "gone", gone }, { "hidden", hidden },
 };
 

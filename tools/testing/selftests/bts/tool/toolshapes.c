@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Programs of all shapes: with libraries, without symbols, with code that no file
+ * holds. Each branch is told of by a name or by a module and an offset, and what
+ * was recorded tells the same again.
+ *
+ *   toolshapes BTSTRACE RECORD SHAPES STRIPPED SHAPES32
+ */
+#include "../guest/guest.h"
+#include "run.h"
+
+static const char *const modes[] = {
+	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c",
+};
+
+/* Live, and from a file. Returns what was shown, to be freed. */
+static char *show_twice(const char *mode, const char *program, const char *what)
+{
+	struct run live, again;
+	char line[256], *out;
+
+	snprintf(line, sizeof(line), "$b %s -o " OUT " -w /tmp/trace %s %s", mode, program, what);
+	live = run(line);
+	snprintf(line, sizeof(line), "$b %s -o " OUT " -r /tmp/trace", mode);
+	again = run(line);
+	if (!ok(exited(&live, 0) && exited(&again, 0) && *live.out &&
+		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode))
+		explain(&live);
+	run_free(&again);
+	out = strdup(live.out);
+	run_free(&live);
+	return out;
+}
+
+/* It is the same again, holds @must, and of what is mapped nothing is unknown. */
+static void check(const char *program, const char *what, const char *must)
+{
+	char *out = show_twice("--full", program, what);
+
+	ok(strstr(out, must), "%s %s: %s", program, what, must);
+	ok(!count(out, "[unknown]") && !count(out, "\n?         "),
+	   "%s %s: %zu unknown, %zu of no kind", program, what, count(out, "[unknown]"),
+	   count(out, "\n?         "));
+	free(out);
+}
+
+static void check_modes(const char *program, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++)
+		free(show_twice(modes[i], program, what));
+}
+
+int main(int argc, char **argv)
+{
+	const char *shapes, *stripped, *shapes32;
+
+	if (argc < 6)
+		return 99;
+	run_init(argv);
+	shapes = argv[3];
+	stripped = argv[4];
+	shapes32 = argv[5];
+	check_modes(shapes, "sorts 3");
+	check(shapes, "sorts 3", "-> compare+0x0 (shapes.c:");
+	check(stripped, "sorts 3", "call      libc.so.6+0x");
+	check(shapes32, "sorts 3", "-> compare+0x0 (shapes.c:");
+	check(shapes, "times 20", "clock_gettime+0x0 ([vdso])");
+	check(shapes, "opens 1", "zlibVersion+0x0 (libz.so.1");
+	free(show_twice("--full", shapes, "opens 3"));
+	/* Read many times, while the code is another each time */
+	free(show_twice("--full -s 24K", shapes, "writes 3000"));
+	return finish();
+}
