@@ -100,6 +100,9 @@ size_t bt_function_tidy(struct bt_function *fn, size_t n)
 	}
 	if (out && fn[out - 1].limit)
 		end_before(&fn[out - 1], UINT64_MAX);
+	/* Where the last one ends nobody knows: it is no more than its name. */
+	if (out && fn[out - 1].end == fn[out - 1].start)
+		free((void *)fn[--out].name);
 	return out;
 }
 

@@ -121,6 +121,7 @@ static void test_functions(void)
 		function("__big", 0x100, 0x200, 0),
 		function("inner", 0x180, 0x190, 0),
 		function("last", 0x400, 0x400, 0x480),
+		function("nothing", 0x500, 0x500, 0),
 	};
 	size_t i, n = bt_function_tidy(fn, ARRAY_SIZE(fn));
 
