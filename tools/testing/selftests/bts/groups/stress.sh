@@ -8,7 +8,7 @@
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
 stressed() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 timeout=$((2 * $2 + 120)) stall=120 \
-		"${@:3}"
+		with="fuzz fuzz_32" "${@:3}"
 }
 
 # Each run that has found something is run again.
