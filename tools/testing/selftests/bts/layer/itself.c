@@ -195,7 +195,8 @@ static void run_saved(u32 nr, u32 flags)
 		.flags = LAB_USER | LAB_STOP | flags,
 		.nr = nr,
 		.overflow = LAB_SAVE,
-		.room = 100000,
+		/* with the ways in and out of each tick, too */
+		.room = kernel_records(100000),
 	};
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, nr);
 	struct records got;

@@ -60,9 +60,16 @@ static int check_structure(const struct request *r)
 	return 0;
 }
 
+#define ANY	(TRACE | KERNEL | SCHED)
+
+/* The mark of its arrival would fill it. */
+static bool crowded(uint32_t flags, uint32_t nr)
+{
+	return flags & SCHED && flags & SIGNAL && nr < 2;
+}
+
 static int check_config(const struct ptrace_bts_config *c)
 {
-	const uint32_t any = TRACE | KERNEL | SCHED;
 	uint32_t nr = c->size / RECORD;
 
 	if (c->flags & ~KNOWN_FLAGS || (c->flags & ENTRY && !(c->flags & TRACE)))
@@ -75,14 +82,19 @@ static int check_config(const struct ptrace_bts_config *c)
 		return c->size ? -EINVAL : 0;
 	if (c->flags == ALLOC && !c->size)
 		return 0;
-	return !(c->flags & any) || !nr || nr > MAX_RECORDS ? -EINVAL : 0;
+	return !(c->flags & ANY) || !nr || nr > MAX_RECORDS || crowded(c->flags, nr) ? -EINVAL : 0;
+}
+
+bool model_readable(const struct model *m, const struct who *who)
+{
+	return m->dumpable || who->capable || (who->userns && !m->foreign);
 }
 
 static int check_may(const struct model *m, const struct who *who, const struct view *v)
 {
 	if (!v->sysctl || (v->sysctl == 1 && !who->capable))
 		return -EPERM;
-	if (!m->dumpable && !who->capable && !(who->userns && !m->foreign))
+	if (!model_readable(m, who))
 		return -EPERM;
 	return 0;
 }
@@ -113,7 +125,8 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	if (!(c.flags & ALLOC) || !c.size) {
 		if (!m->there)
 			return -ENXIO;
-		if (!(c.flags & ALLOC) && (c.flags ^ m->flags) & STOP_FULL)
+		if (!(c.flags & ALLOC) &&
+		    ((c.flags ^ m->flags) & STOP_FULL || crowded(c.flags, m->nr)))
 			return -EINVAL;
 		return 0;
 	}
@@ -244,7 +257,8 @@ static void apply_config(struct model *m, const struct who *who, const struct re
 
 		*m = (struct model){
 			.dumpable = dumpable, .foreign = foreign, .there = c.size,
-			.nr = c.size / RECORD, .limit = who->limit, .known = true,
+			.nr = c.size / RECORD, .limit = who->limit, .capable = who->capable,
+			.known = true,
 		};
 	}
 	m->flags = c.flags & ~ALLOC;
@@ -279,9 +293,11 @@ bool model_inherit(const struct model *parent, const struct view *v, struct mode
 	unsigned long pages = charged(parent);
 
 	*m = (struct model){ .dumpable = parent->dumpable, .foreign = parent->foreign, };
-	if (!parent->there || !(parent->flags & INHERIT))
+	if (!parent->there || !(parent->flags & INHERIT) || !(parent->flags & ANY))
 		return false;
-	if (!v->sysctl || pages > parent->limit || v->used > parent->limit - pages)
+	if (!v->sysctl || (v->sysctl == 1 && !parent->capable))
+		return false;
+	if (pages > parent->limit || v->used > parent->limit - pages)
 		return false;
 	m->there = true;
 	m->nr = parent->nr;
@@ -289,6 +305,7 @@ bool model_inherit(const struct model *parent, const struct view *v, struct mode
 	m->ever = parent->flags;
 	m->signal = parent->signal;
 	m->limit = parent->limit;
+	m->capable = parent->capable;
 	return true;
 }
 

@@ -29,6 +29,7 @@ struct who {
  * @ever:	all flags that were in force
  * @secret:	it may hold what was not dumpable
  * @limit:	for children
+ * @capable:	who made it was, for children
  * @not_inherited: as in the status
  * @known:	the next ones are
  * @held:	as in the status
@@ -46,6 +47,7 @@ struct model {
 	uint32_t ever;
 	bool secret;
 	unsigned long limit;
+	bool capable;
 	uint32_t not_inherited;
 	bool known;
 	uint64_t held;
@@ -97,6 +99,7 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 /* ... and what it changes */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 /* What a child of @parent gets, @m; true if it has a trace */
+bool model_readable(const struct model *m, const struct who *who);
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);
 bool model_record_valid(const struct model *m, const struct bts_record *rec, pid_t pid);
 

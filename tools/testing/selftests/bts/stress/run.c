@@ -201,7 +201,8 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 			  views.view[0].used, has ? "a" : "no");
 	t->model = made[has];
 	t->signals = parent->signals;
-	if (!has && parent->model.there && parent->model.flags & INHERIT)
+	if (!has && parent->model.there && parent->model.flags & INHERIT &&
+	    parent->model.flags & (TRACE | KERNEL | SCHED))
 		parent->model.not_inherited++;
 	charge(t);
 	look(me, t);
@@ -306,7 +307,7 @@ static void executed(struct tracer *me, struct child *t, const struct started *s
 {
 	bool secret = s->arg == EXEC_SECRET && !me->who.capable;
 
-	t->model.secret |= t->model.there && !t->model.dumpable;
+	t->model.secret |= t->model.there && !model_readable(&t->model, &me->who);
 	t->model.dumpable = !secret;
 	t->model.foreign = secret;
 	t->model.known = false;
