@@ -171,7 +171,9 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
-	err = trace_event_enable_disable(own, 1, 0);
+	err = tracing_update_buffers(file->tr);
+	if (!err)
+		err = trace_event_enable_disable(own, 1, 0);
 	if (!err)
 		err = register_trigger(glob, data, file);
 	if (err)

@@ -81,6 +81,7 @@ ring0_crashes() {
 	crashing seen smp=2 icount=1 -- crash seen 2
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
+	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
@@ -136,6 +137,7 @@ ring0_words() {
 ring0_marks() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	flight marks smp=2 before="$LAB" -- marks all
+	flight races smp=2 before="$LAB" timeout=300 -- marks races
 	flight warn smp=2 before="$LAB" expect=splat -- marks warn
 	flight watch smp=2 before="$LAB" -- watch
 }

@@ -270,13 +270,14 @@ static void test_flight(void)
 	lab_read(own, &mine);
 	ok(has_runs(&mine, all, 20) && find_leak(&mine) < 0,
 	   "the task's trace is complete");
+	/* Reading makes records: a kernel that checks itself, more than there is room. */
+	lab_must(flight, LAB_END, NULL);
+	ok(!(lab_debugctl() & DEBUGCTL_BTS), "off again");
 	got.nr = 0;
-	lab_take(flight, &got, lab_status(flight).held);
+	lab_read(flight, &got);
 	ok(got.nr > 2000 && sound_flight(&got), "the flight recorder's is in order, %zu, %zu marks",
 	   got.nr, count_of(&got, Q_LOST));
 	ok(!lab_status(flight).lost, "with nothing lost");
-	lab_must(flight, LAB_DESTROY, NULL);
-	ok(!(lab_debugctl() & DEBUGCTL_BTS), "off again");
 	records_free(&got);
 	records_free(&mine);
 	close(flight);

@@ -213,10 +213,15 @@ static noinline void bts_crash_warn(void)
 	WARN(1, "as asked for by a test");
 }
 
+/* Without a tick in between, whose branches would be there instead. */
 static noinline void bts_crash_mark(void)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	bts_crash_work(5);
 	trace_bts_crash_mark(++marks);
+	local_irq_restore(flags);
 }
 
 static void do_nmi_mark(void)
@@ -234,8 +239,12 @@ static void do_storm(void)
 
 static noinline void bts_crash_write(int *at)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	bts_crash_work(5);
 	WRITE_ONCE(*at, 1);
+	local_irq_restore(flags);
 }
 
 static void do_write(void)
