@@ -44,6 +44,8 @@ ds_claims() {
 }
 
 ds_offline() {
+	# The only processor stays.
+	[[ ,$CONFIG, != *,up,* ]] || return 0
 	ours offline smp=2 pti=off abort=1 -- offline perf 10
 	ours offline-pti smp=4 pti=on abort=1 -- offline perf 10
 	ours offline-claim smp=2 abort=1 -- offline claim 10
