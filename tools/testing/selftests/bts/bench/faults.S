@@ -16,6 +16,8 @@ resume_at:
 	.skip	8
 resume_sp:
 	.skip	8
+compat_sp:
+	.skip	8
 
 	.macro	function name
 	.globl	\name
@@ -139,9 +141,13 @@ function far_transfers
 	int3
 2:	ret
 
-/* 32-bit code in the middle of it; the text lies below 4 GiB. */
+/*
+ * 32-bit code in the middle of it; the text lies below 4 GiB. An interrupt there
+ * may leave only 32 bits of the stack pointer.
+ */
 function compat_code
 	push	%rbx
+	mov	%rsp, compat_sp(%rip)
 	lea	.Lcompat(%rip), %rax
 	pushq	$USER32_CS
 	push	%rax
@@ -159,6 +165,7 @@ function compat_code
 	nop
 3:	ljmp	$USER_CS, $4f
 	.code64
-4:	pop	%rbx
+4:	mov	compat_sp(%rip), %rsp
+	pop	%rbx
 	ret
 	.section .note.GNU-stack, "", @progbits

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,13 +43,15 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	(void)info;
 	seen[sig]++;
 	if (sig == SIGTRAP || sig == SIGUSR1)
 		return;
 	/* a fault where none belongs must not come again for ever */
-	if (!resume_at)
+	if (!resume_at) {
+		dprintf(2, "signal %d, code %d, at %#llx, address %p\n", sig, info->si_code,
+			uc->uc_mcontext.gregs[REG_RIP], info->si_addr);
 		_exit(100 + sig);
+	}
 	uc->uc_mcontext.gregs[REG_RIP] = resume_at;
 	uc->uc_mcontext.gregs[REG_RSP] = resume_sp;
 	resume_at = 0;
