@@ -24,6 +24,7 @@ void notrace hw_branches_debugger_enter(void)
 	if (READ_ONCE(hw_branches_on))
 		arch_hw_branches_freeze();
 }
+
 NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 
 /**
@@ -36,6 +37,7 @@ void notrace hw_branches_debugger_leave(void)
 	if (READ_ONCE(hw_branches_on))
 		hw_branches_thaw_soon();
 }
+
 NOKPROBE_SYMBOL(hw_branches_debugger_leave);
 
 static int hw_branches_kdb(int argc, const char **argv)

@@ -373,7 +373,7 @@ static void bts_ds_scrub(void)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-static void bts_ds_pmi(struct bts_ds *d, const struct pt_regs *regs)
+static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);

@@ -157,7 +157,7 @@ cmd_build() {
 }
 
 cmd_shell() {
-	local programs
+	local all
 
 	check_config_name "$CONFIG"
 	prepare build shell
@@ -165,8 +165,8 @@ cmd_shell() {
 	need_emulator
 	need_kernel "$FLAVOUR" "$CONFIG"
 	need_programs
-	mapfile -t programs < <(ls "$PROGRAMS/out/guest")
-	initrd_of "${programs[@]}"
+	mapfile -t all < <(ls "$PROGRAMS/out/guest")
+	initrd_of "${all[@]}"
 	add_tools busybox
 	emulator_command
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"

@@ -10,7 +10,6 @@
 #include "common.h"
 
 #define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
-#define WAKE_ALARM	"/sys/class/rtc/rtc0/wakealarm"
 
 static void check_cpu(int cpu, bool wanted, const char *when)
 {
@@ -42,9 +41,7 @@ int main(int argc, char *argv[])
 	for (cpu = 0; cpu < cpus; cpu++)
 		check_cpu(cpu, true, "before");
 	pin_to(0);
-	write_text(WAKE_ALARM, "0");
-	if (!write_text(WAKE_ALARM, "+2"))
-		give_up(WAKE_ALARM);
+	wake_later();
 	ok(write_text("/sys/power/state", "mem"), "suspend to RAM and back");
 	for (cpu = 0; cpu < cpus; cpu++)
 		check_cpu(cpu, cpu ? true : kept, "after");

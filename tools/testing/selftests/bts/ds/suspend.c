@@ -17,7 +17,6 @@
 #define SWAP_DEVICE	"/dev/sda"
 #define PM_TEST		"/sys/power/pm_test"
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
-#define WAKE_ALARM	"/sys/class/rtc/rtc0/wakealarm"
 #define SWAP_MAGIC	"SWAPSPACE2"
 
 /* The header of a swap area: a version and the number of its last page. */
@@ -58,9 +57,7 @@ static bool go_to_sleep(const char *state)
 			give_up(PM_TEST);
 		return write_text("/sys/power/state", state);
 	}
-	try_text(WAKE_ALARM, "0");
-	if (!write_text(WAKE_ALARM, "+3"))
-		give_up(WAKE_ALARM);
+	wake_later();
 	return write_text("/sys/power/state", state);
 }
 

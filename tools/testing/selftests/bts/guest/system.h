@@ -17,5 +17,7 @@ long long bts_counter(const char *name);
 void load_module(const char *path, const char *options);
 /* Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
+/* The clock wakes the machine when it has had time to fall asleep. */
+void wake_later(void);
 
 #endif /* BTS_GUEST_SYSTEM_H */

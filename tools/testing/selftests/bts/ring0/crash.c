@@ -193,7 +193,8 @@ int main(int argc, char **argv)
 		mount_as_init();
 	}
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s MODULE KIND TIMES | MODULE die KIND | MODULE words on|off\n",
+		fprintf(stderr,
+			"usage: %s MODULE KIND TIMES | MODULE die KIND | MODULE words on|off\n",
 			argv[0]);
 		return 2;
 	}

@@ -65,7 +65,8 @@ static void test_break(void)
 	must_set("enable", "1");
 	usleep(20000);
 	d = at_break("branches\n");
-	ok(complete(&d) && strstr(d.top, "asm_exc_int3+0x0") && strstr(d.top, "<- kgdb_breakpoint+"),
+	ok(complete(&d) && strstr(d.top, "asm_exc_int3+0x0") &&
+	   strstr(d.top, "<- kgdb_breakpoint+"),
 	   "break: %s", d.top);
 	ok(goes_on(), "break: recording goes on");
 	d = at_break("branches 1\n");
@@ -110,7 +111,8 @@ static int test_panic(void)
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic\n", argv[0]);
+		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic\n",
+			argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");

@@ -98,7 +98,9 @@ static int read_printed(struct raw *raw, int nr, int *since)
 	*since = -1;
 	while (read_log(line, sizeof(line))) {
 		if (*since < 0) {
-			sscanf(line, "Last branches of CPU %d, newest first, %d more", &cpu, since);
+			if (sscanf(line, "Last branches of CPU %d, newest first, %d more",
+				   &cpu, since) != 2)
+				*since = -1;
 			continue;
 		}
 		arrow = strstr(line, " <- ");

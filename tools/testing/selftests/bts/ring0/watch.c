@@ -89,7 +89,8 @@ static void test_hits(void)
 	object = get("../../../module/bts_crash/parameters/object");
 	snprintf(text, sizeof(text), "0x%llx:4:w", strtoull(object, NULL, 10));
 	must_set("watch", text);
-	ok(shows(hits_of("writeobject", true), "bts_crash_write"), "an object of the slab is written");
+	ok(shows(hits_of("writeobject", true), "bts_crash_write"),
+	   "an object of the slab is written");
 	ok(!hits_of("write", false).hits, "the global is not watched any more");
 	must_set("watch", "bts_crash_global:4:freeze");
 	ok(shows(hits_of("write", true), "bts_crash_write") && is("freeze", "1") && !recording(0),

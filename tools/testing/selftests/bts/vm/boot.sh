@@ -185,18 +185,18 @@ new_case() {
 }
 
 boot() {
-	local case=$1 runner programs tools
+	local case=$1 runner own tools
 	shift
 
 	boot_options "$@"
 	need_emulator
 	need_kernel "${OPT[kernel]}" "${OPT[config]}"
 	need_programs
-	read -ra programs <<<"${OPT[with]}"
+	read -ra own <<<"${OPT[with]}"
 	read -ra tools <<<"${OPT[before]} ${OPT[tools]}"
 	# One that does not exist is for PID 1 to tell.
-	[ ! -e "$PROGRAMS/out/guest/${ARGS[0]}" ] || programs+=("${ARGS[0]}")
-	initrd_of "${programs[@]}"
+	[ ! -e "$PROGRAMS/out/guest/${ARGS[0]}" ] || own+=("${ARGS[0]}")
+	initrd_of "${own[@]}"
 	add_tools "${tools[@]}"
 	new_case "$case"
 	emulator_command

@@ -30,14 +30,18 @@ pack() {
 }
 
 # initrd_of PROGRAM...: sets INITRD to PID 1 and those of our programs. A guest
-# has to unpack it, so it holds no others.
+# has to unpack it, so it holds no others. A 32-bit kernel gets what was built
+# for it.
 initrd_of() {
-	local root=$SCRATCH/root
+	local root=$SCRATCH/root name from=$PROGRAMS/out/guest bits=
 
 	rm -rf "$root"
 	mkdir -p "$root/bt" "$root/etc" "$root/root" "$CACHE/initrd"
-	(cd "$PROGRAMS/out/guest" && printf '%s\n' init "$@" | sort -u | xargs cp -t "$root/bt") ||
-		die "cannot copy $* from $PROGRAMS/out/guest: is each in its programs.mk, and is there space?"
+	[ "${ARCH_OPTION:-}" != ARCH=i386 ] || bits=_32
+	for name in init "$@"; do
+		cp "$from/$name$bits" "$root/bt/$name" ||
+			die "cannot copy $name$bits from $from: is it in a programs.mk, and is there space?"
+	done
 	mv "$root/bt/init" "$root/init"
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
 	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"

@@ -255,7 +255,7 @@ lint_checkpatch() {
 # Print the C files of the kernel that the series adds (new) or changes.
 series_sources() {
 	case $1 in
-	new) repo_files '*.c' | grep -v "^$BTS_PATH/" ;;
+	new) repo_files '*.c' | grep -v '^tools/' ;;
 	changed) repo_files '*.patch' | sed -nE "\\,^$BTS_PATH/,d; s/\.c(\.[^.\/]*)?\.patch$/.c/p" ;;
 	esac | sort -u
 }
