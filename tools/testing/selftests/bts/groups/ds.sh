@@ -58,9 +58,13 @@ suspended() {
 
 # A disk for the image.
 scratch_disk() {
+	local mem=192 size=512
+
+	# A kernel with checks takes more, and half of it must be free.
+	[ "$CONFIG" = base ] || mem=768 size=1536
 	DISK=$SCRATCH/disk
-	truncate -s 512M "$DISK" || die "no room for a disk of 512 MiB in $SCRATCH"
-	DISK_KEYS=(mem=192 qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
+	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"
+	DISK_KEYS=(mem=$mem qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
 }
 
 ds_suspend() {
