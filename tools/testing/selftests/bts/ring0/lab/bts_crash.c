@@ -209,8 +209,12 @@ static noinline void bts_crash_panic(void)
 
 static noinline void bts_crash_warn(void)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	bts_crash_work(5);
 	WARN(1, "as asked for by a test");
+	local_irq_restore(flags);
 }
 
 /* Without a tick in between, whose branches would be there instead. */
