@@ -113,9 +113,12 @@ int lab_end(struct lab_file *lab)
 
 	if (!lab->ctx)
 		return -ENXIO;
-	/* The mark of what was lost comes after all that found room. */
+	/*
+	 * The mark of what was lost comes after all that found room. Where the
+	 * newest are kept, what is overwritten between the two has none.
+	 */
 	err = save(lab);
-	if (err > 0)
+	if (err > 0 && lab->config.flags & LAB_STOP)
 		err = save(lab);
 	return err < 0 ? err : lab_destroy(lab);
 }
