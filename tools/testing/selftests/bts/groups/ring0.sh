@@ -78,7 +78,7 @@ ring0_crashes() {
 	crashing meet smp=2 -- crash meet 1
 	crashing recursive smp=2 -- crash recursive 1
 	# by a clock that a busy host does not move
-	crashing seen smp=2 icount=1 -- crash seen 2
+	crashing seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
