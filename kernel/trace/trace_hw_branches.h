@@ -9,7 +9,7 @@ struct dentry;
 struct seq_file;
 
 /* seq_printf(), or what prints elsewhere and ignores its first argument */
-typedef __printf(2, 3) void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...);
+typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
 extern u64 hw_branches_nr;
 extern struct dentry *hw_branches_dir;

@@ -64,7 +64,7 @@ scratch_disk() {
 	[ "$CONFIG" = base ] || mem=768 size=1536
 	DISK=$SCRATCH/disk
 	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"
-	DISK_KEYS=(mem=$mem qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
+	DISK_KEYS=("mem=$mem" qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
 }
 
 ds_suspend() {

@@ -79,8 +79,10 @@ int lab_start(struct lab_file *lab)
 	if (lab->ctx)
 		return -EEXIST;
 	/* Of an earlier trace, and all read: there is room again. */
-	if (lab->read == lab->nr_saved)
-		lab->read = lab->nr_saved = 0;
+	if (lab->read == lab->nr_saved) {
+		lab->read = 0;
+		lab->nr_saved = 0;
+	}
 	if (lab->config.target == LAB_CPU)
 		return bts_create_cpu(lab->config.id, &attr, &lab->ctx);
 
