@@ -35,19 +35,13 @@ static struct bts_record records[ROOM];
 
 void violation(const char *fmt, ...)
 {
-	char text[400];
+	char head[40];
 	va_list ap;
-	int n;
 
+	snprintf(head, sizeof(head), "worker %d: ", my_number);
 	va_start(ap, fmt);
-	n = snprintf(text, sizeof(text), "# VIOLATION worker %d: ", my_number);
-	n += vsnprintf(text + n, sizeof(text) - n - 1, fmt, ap);
+	say_violation(head, fmt, ap);
 	va_end(ap);
-	if (n > (int)sizeof(text) - 2)
-		n = sizeof(text) - 2;
-	text[n++] = '\n';
-	if (write(STDOUT_FILENO, text, n) != n)
-		_exit(98);
 	table->wrong = 1;
 	table->stop = 1;
 }

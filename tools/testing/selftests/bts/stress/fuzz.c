@@ -37,26 +37,20 @@ static struct {
 
 void violation(const char *fmt, ...)
 {
-	char text[1600];
+	char head[100] = "";
 	va_list ap;
-	int n = 0;
 
 	/* What follows from the first is no news. */
 	if (__atomic_add_fetch(&shared->violations, 1, __ATOMIC_SEQ_CST) > 1)
 		return;
 	if (my_number >= 0)
-		n = snprintf(text, sizeof(text), "# VIOLATION seed %llu tracer %d.%u step %llu: ",
-			     (unsigned long long)shared->seed, my_number,
-			     shared->tracers[my_number].incarnation,
-			     (unsigned long long)shared->tracers[my_number].step);
+		snprintf(head, sizeof(head), "seed %llu tracer %d.%u step %llu: ",
+			 (unsigned long long)shared->seed, my_number,
+			 shared->tracers[my_number].incarnation,
+			 (unsigned long long)shared->tracers[my_number].step);
 	va_start(ap, fmt);
-	n += vsnprintf(text + n, sizeof(text) - n - 1, fmt, ap);
+	say_violation(head, fmt, ap);
 	va_end(ap);
-	if (n > (int)sizeof(text) - 2)
-		n = sizeof(text) - 2;
-	text[n++] = '\n';
-	if (write(STDOUT_FILENO, text, n) != n)
-		_exit(98);
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_SEQ_CST);
 }
 

@@ -5,11 +5,11 @@
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
 
+#include "../bench/traced.h"
 #include "noise.h"
 
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
 #define EVENTS		"/sys/kernel/tracing/events/"
-#define INTEL_BTS	"/sys/bus/event_source/devices/intel_bts/type"
 #define AUX_PAGES	4
 
 static bool put(const char *path, const char *text)
@@ -88,19 +88,6 @@ static bool any_trace(bool perhaps)
 		}
 	}
 	return false;
-}
-
-static int intel_bts_type(void)
-{
-	FILE *f = fopen(INTEL_BTS, "r");
-	int type = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &type) != 1)
-		type = -1;
-	fclose(f);
-	return type;
 }
 
 static int open_event(bool aux, int type)

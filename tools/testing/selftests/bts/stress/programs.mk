@@ -2,9 +2,9 @@
 GUEST_PROGS += stress/fuzz
 GUEST_PROGS_32 += stress/fuzz
 fuzz_SRCS := $(addprefix stress/,fuzz.c tracer.c run.c request.c view.c model.c rng.c \
-	tracee.c noise.c memory.c) ptrace/common.c
+	tracee.c noise.c memory.c say.c) bench/source.c ptrace/common.c
 fuzz_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += stress/collide
 GUEST_PROGS_32 += stress/collide
-collide_SRCS := $(addprefix stress/,collide.c rng.c memory.c) ptrace/common.c
+collide_SRCS := $(addprefix stress/,collide.c rng.c memory.c say.c) ptrace/common.c
 collide_CFLAGS = $(PTRACE_BTS_UAPI)

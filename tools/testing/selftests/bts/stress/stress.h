@@ -119,6 +119,9 @@ uint32_t rng(uint32_t n);
 /* true once in @n times */
 bool chance(uint32_t n);
 
+/* say.c: in one piece, whoever else writes; @head says who and where */
+__attribute__((format(printf, 2, 0)))
+void say_violation(const char *head, const char *fmt, va_list ap);
 /* Says what is wrong, with how to get there, and stops all. */
 __attribute__((format(printf, 1, 2)))
 void violation(const char *fmt, ...);
