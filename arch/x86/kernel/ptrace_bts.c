@@ -199,15 +199,29 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 	return !bts_status(pb->ctx, &status) && status.held >= status.nr;
 }
 
+/*
+ * Where it cannot stop now it does when the next branch is recorded. That must be
+ * one of user mode: with the kernel's own, there is no end of this.
+ */
+static void ptrace_bts_tell_full(struct ptrace_bts *pb)
+{
+	if (!ptrace_bts_is_full(pb))
+		return;
+
+	if (ptrace_bts_can_stop())
+		ptrace_bts_stop(pb->config.signal);
+	else if (!(pb->config.flags & PTRACE_BTS_F_KERNEL))
+		bts_rearm(pb->ctx);
+}
+
 static void ptrace_bts_overflow_work(struct callback_head *work)
 {
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, overflow);
 
 	clear_bit(PTRACE_BTS_FULL, &pb->state);
 	if (ptrace_bts_of(current) == pb && !test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-	    pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_can_stop() &&
-	    ptrace_bts_is_full(pb))
-		ptrace_bts_stop(pb->config.signal);
+	    pb->config.flags & PTRACE_BTS_F_SIGNAL)
+		ptrace_bts_tell_full(pb);
 	ptrace_bts_put(pb);
 }
 

@@ -13,7 +13,7 @@
 #endif
 
 	.text
-	.globl chain, chain_top, chain_first, chain_again, chain_back, chain_end
+	.globl chain, chain_top, chain_first, chain_count, chain_again, chain_back, chain_end
 	.type chain, @function
 chain:
 	int3
@@ -25,6 +25,7 @@ chain_first:
 	nop
 1:
 	.endr
+chain_count:
 	dec	%ecx
 chain_again:
 	jnz	chain_first

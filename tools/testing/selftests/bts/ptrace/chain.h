@@ -9,7 +9,8 @@
 
 /* See chain.S. */
 __attribute__((noreturn)) void chain(void);
-extern const char chain_top[], chain_first[], chain_again[], chain_back[], chain_end[];
+extern const char chain_top[], chain_first[], chain_count[], chain_again[], chain_back[],
+	chain_end[];
 extern unsigned long chain_passes;
 
 #endif

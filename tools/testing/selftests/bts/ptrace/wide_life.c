@@ -304,6 +304,32 @@ TEST_F(life, exec_32)
 	trace_exec(_metadata, &self->tracee, 1);
 }
 
+/* Reads whatever makes it full, up to another stop. */
+static int stop_but_full(pid_t pid)
+{
+	int status;
+
+	while (stopped_by(status = tracee_continue(pid, 0), event(PTRACE_EVENT_BTS)))
+		must_drain(pid, records, ROOM);
+	return status;
+}
+
+/* The mark of an exec fills it where it must not stop: it does later, in time. */
+TEST_F(life, full_in_exec)
+{
+	struct ptrace_bts_status status;
+
+	must_trace(self->pid, TRACE | STOP_FULL | SIGNAL, 1, 0);
+	tracee_begin(&self->tracee, run_exec, 0);
+	ASSERT_TRUE(stopped_by(stop_but_full(self->pid), event(PTRACE_EVENT_EXEC)));
+	status = bts_status(self->pid);
+	EXPECT_LE(1, status.held);
+	go_on(self->pid, event(PTRACE_EVENT_BTS));
+	EXPECT_LT(status.held, must_drain(self->pid, records, ROOM));
+	ASSERT_TRUE(stopped_by(stop_but_full(self->pid), event(PTRACE_EVENT_EXIT)));
+	EXPECT_EQ(0, bts_status(self->pid).lost);
+}
+
 static void *exec_thread(void *unused)
 {
 	(void)unused;

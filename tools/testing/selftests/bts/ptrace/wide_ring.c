@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "../guest/system.h"
 #include "wide.h"
 
 #define ROOM	40000
@@ -296,6 +298,57 @@ TEST_F(ring, stop_when_full)
 				TH_LOG("ring of %u, signal %d", rooms[k], signals[i]);
 		}
 	}
+}
+
+#define EVENTS		"/sys/kernel/tracing/"
+
+/* Where in its program's file something of this program stands */
+static unsigned long offset_in_file(const void *what)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+
+	while (f && fscanf(f, "%lx-%lx %*s %lx%*[^\n]", &start, &end, &offset) == 3) {
+		if ((uintptr_t)what - start < end - start) {
+			fclose(f);
+			return (uintptr_t)what - start + offset;
+		}
+	}
+	give_up("/proc/self/maps");
+}
+
+static int put_uprobe(const void *where)
+{
+	char program[100] = "", text[200];
+	int err;
+
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		give_up("/proc/self/exe");
+	snprintf(text, sizeof(text), "p:bts/here %s:%#lx", program, offset_in_file(where));
+	err = try_text(EVENTS "uprobe_events", text);
+	return err ?: try_text(EVENTS "events/bts/here/enable", "1");
+}
+
+static int take_uprobe(void)
+{
+	return try_text(EVENTS "events/bts/here/enable", "0") ?:
+	       try_text(EVENTS "uprobe_events", "");
+}
+
+/* It becomes full in a uprobe's place, where it cannot stop: soon after it does. */
+TEST_F(ring, stop_beside_uprobe)
+{
+	struct ptrace_bts_status status;
+	unsigned int room, stops;
+
+	ASSERT_EQ(0, put_uprobe(chain_count));
+	for (room = 1; room < 5; room++) {
+		run_with_signal(self->pid, room, 0, 50, &stops);
+		status = bts_status(self->pid);
+		EXPECT_EQ(0, status.lost + status.overwritten + status.gaps)
+			TH_LOG("ring of %u", room);
+	}
+	EXPECT_EQ(0, take_uprobe());
 }
 
 TEST_F(ring, signal_that_kills)

@@ -274,8 +274,8 @@ static void compare_run(const struct started *s, const struct model *now)
 			  (unsigned long long)more, orders[s->what]);
 	if (s->careful && (was->flags & (TRACE | SIGNAL | STOP_FULL | KERNEL | ENTRY)) ==
 	    (TRACE | SIGNAL | STOP_FULL) && !was->signal && now->lost != was->lost)
-		violation("%llu records lost, though it was drained in time",
-			  (unsigned long long)(now->lost - was->lost));
+		violation("%llu records lost by %s, though it was drained in time",
+			  (unsigned long long)(now->lost - was->lost), orders[s->what]);
 }
 
 static void begin_run(struct tracer *me, struct child *t, struct started *s)
