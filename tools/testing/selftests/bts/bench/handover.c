@@ -39,22 +39,49 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code)
 	return true;
 }
 
+/* The next function of that name, or of that module */
+static bool symbol_in(FILE *f, const char *name, const char *module, u64 *addr)
+{
+	char line[512], sym[256], owner[64];
+	unsigned long long at;
+	char type;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		owner[0] = 0;
+		if (sscanf(line, "%llx %c %255s [%63[^]]", &at, &type, sym, owner) < 3)
+			continue;
+		if (name ? !strcmp(sym, name) : strchr("tT", type) && !strcmp(owner, module)) {
+			*addr = at;
+			return true;
+		}
+	}
+	return false;
+}
+
 static u64 kernel_symbol(const char *name)
 {
-	char line[256], sym[128];
-	unsigned long long addr;
+	FILE *f = fopen("/proc/kallsyms", "r");
 	u64 found = 0;
-	FILE *f;
 
-	f = fopen("/proc/kallsyms", "r");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, sym) == 2 &&
-		    !strcmp(sym, name))
-			found = addr;
-	}
+	symbol_in(f, name, NULL, &found);
 	if (f)
 		fclose(f);
 	return found;
+}
+
+bool hand_over_module(const char *module)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	u64 at, first = -1ull, last = 0;
+
+	while (symbol_in(f, NULL, module, &at)) {
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	if (f)
+		fclose(f);
+	first &= -PAGE;
+	return last && hand_over("module_text", first, (last | (PAGE - 1)) + 1 - first, true);
 }
 
 bool hand_over_code(void)

@@ -14,6 +14,8 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code);
 
 /* The code of this program, of the vDSO and of the kernel. */
 bool hand_over_code(void);
+/* The code of a module. */
+bool hand_over_module(const char *module);
 
 /* Another option for the oracle, behind a space. */
 void hand_over_option(const char *option);

@@ -64,12 +64,12 @@ consult() {
 		--rule "${OPT[cpl]}" "$@") >"$CASE_DIR/oracle" 2>&1
 }
 
-# judge CASE NEED [SAY]: the oracle's word on the window just traced. SAY must
-# be part of it.
+# judge CASE NEED [SAY [ARGUMENT...]]: the oracle's word on the window just
+# traced. SAY must be part of it.
 judge() {
 	local case=$1
 
-	if consult --need "$2" && grep -q "${3:-equal}" "$CASE_DIR/oracle"; then
+	if consult --need "$2" "${@:4}" && grep -q "${3:-equal}" "$CASE_DIR/oracle"; then
 		pass "$case.oracle"
 		report "       $(tail -n 1 "$CASE_DIR/oracle")"
 	else

@@ -15,14 +15,8 @@ real_program() {
 	asked busybox "${WINDOW[@]}" mem=1024 tools=busybox timeout=3000 stall=1500 -- \
 		busy 500000 /usr/bin/busybox awk \
 		'BEGIN { for (i = 0; i < 1500; i++) s = s i % 7; print length(s) }'
-	if consult --elf "$(readlink -f "$(command -v busybox)")" --user-addresses \
-		--need branches=500000,jcc,jmp,call,ret,indirect,syscall &&
-	   grep -q equal "$CASE_DIR/oracle"; then
-		pass busybox.oracle
-		report "       $(tail -n 1 "$CASE_DIR/oracle")"
-	else
-		fail busybox.oracle "$(tail -n +2 "$CASE_DIR/oracle" | head -n 1) (see $CASE_DIR/oracle)"
-	fi
+	judge busybox branches=500000,jcc,jmp,call,ret,indirect,syscall equal \
+		--elf "$(readlink -f "$(command -v busybox)")" --user-addresses
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
@@ -40,6 +34,7 @@ denied() {
 group_ptracelong() {
 	asked lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
 	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
+	asked ends-long smp=2 timeout=1800 stall=900 -- ends 100000
 	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
 	real_program
 	denied

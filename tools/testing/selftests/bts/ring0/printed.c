@@ -122,15 +122,6 @@ static void run_logged(void)
 	hmp("singlestep off", NULL, 0);
 }
 
-static bool hand_over_module(void)
-{
-	char *text = get("../../../module/bts_crash/sections/.text");
-	u64 addr = strtoull(text, NULL, 16);
-
-	free(text);
-	return hand_over("module_text", addr, PAGE, true);
-}
-
 int main(int argc, char **argv)
 {
 	int nr = argc > 2 ? atoi(argv[2]) : NR, since, got;
@@ -160,7 +151,7 @@ int main(int argc, char **argv)
 	snprintf(option, sizeof(option), " --last %d", since);
 	hand_over_option(option);
 	ok(hand_over("records", (u64)raw, nr * sizeof(*raw), false) && hand_over_code() &&
-	   hand_over_module(), "branches and code handed over");
+	   hand_over_module("bts_crash"), "branches and code handed over");
 	hand_over_arguments();
 	return finish();
 }
