@@ -410,27 +410,6 @@ static void bts_do_change(struct bts_call *call)
 		bts_task_update(ctx->task->thread.bts);
 }
 
-static void bts_do_rearm(struct bts_call *call)
-{
-	call->ctx->full = false;
-}
-
-/**
- * bts_rearm - have the overflow callback called once more
- * @ctx: the context
- *
- * For those who could do nothing about it when it came. If there still is no room,
- * the next record calls it again.
- *
- * Return: 0, or -EBUSY as for bts_status().
- */
-int bts_rearm(struct bts_context *ctx)
-{
-	struct bts_call call = { .func = bts_do_rearm };
-
-	return bts_call(ctx, &call);
-}
-
 /**
  * bts_change_task - record something else of a task from here on
  * @ctx: the context, a task's

@@ -49,7 +49,7 @@ enum bts_ds_state {
  * @circular:	the buffer wraps
  * @patience:	how many records the PMI waits for at least while the kernel's
  *		are among them
- * @pmi_ip:	what the last PMI interrupted
+ * @pmi_regs:	what the last PMI interrupted
  * @pmi_seen:	the PMI of the records in the buffer has come
  * @slack:	the PMI of records that are gone already may still come
  */
@@ -63,7 +63,7 @@ struct bts_ds {
 	bool			slack;
 	u32			patience;
 	unsigned long		asked;
-	unsigned long		pmi_ip;
+	struct pt_regs		pmi_regs;
 };
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
@@ -78,7 +78,7 @@ static bool bts_ds_claimed;
  * The way out of the NMI makes records, too, if the kernel's are wanted: with
  * too few to wait for, the next PMI would be there before the code that was
  * interrupted gets on. How many that are nobody knows, so the number grows as
- * long as it does not get on. Rings that stop have this much in reserve.
+ * long as it does not get on, beyond what rings that stop have in reserve.
  */
 #define BTS_DS_PATIENCE	256
 
@@ -209,6 +209,8 @@ static bool bts_ds_pause(void)
 	lockdep_assert_irqs_disabled();
 	if (READ_ONCE(d->frozen))
 		return false;
+	/* Whoever comes by here got on. */
+	d->patience = BTS_DS_PATIENCE;
 	if (d->state == BTS_DS_OFF)
 		return true;
 
@@ -235,7 +237,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 			bits |= DEBUGCTLMSR_BTS_OFF_USR;
 	}
 	if (!(bits & DEBUGCTLMSR_BTS_OFF_OS))
-		first = max3(first, d->patience, (u32)BTS_DS_PATIENCE);
+		first = max(first, d->patience);
 
 	d->circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
 	if (d->circular) {
@@ -373,20 +375,39 @@ static void bts_ds_scrub(void)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
+/*
+ * Has what was interrupted not got on since the last PMI? Then all is as it was,
+ * and the last record is the way out of that NMI. A loop may come by here, too, with
+ * the same registers even if it waits for something, but its records repeat.
+ */
+static bool bts_ds_stuck(const struct bts_ds *d, const struct pt_regs *regs)
+{
+	const void *end = min(bts_ds_pos(d, DS_INDEX), bts_ds_pos(d, DS_MAXIMUM));
+	const void *last = end - ds_record_size(), *at;
+
+	if (user_mode(regs) || memcmp(regs, &d->pmi_regs, sizeof(*regs)) ||
+	    bts_ds_word(last, 1) != regs->ip)
+		return false;
+
+	for (at = bts_ds_pos(d, DS_BASE); at < last; at += ds_record_size()) {
+		if (!memcmp(at, last, 2 * ds_field_size()))
+			return false;
+	}
+
+	return true;
+}
+
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
+	bool stuck;
+
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
+	stuck = bts_ds_stuck(d, regs);
 	bts_ds_drain(d);
-	/*
-	 * More than fit in is cut off in bts_ds_program(). User mode may come by
-	 * the same instruction again and again, but who is back there got on.
-	 */
-	if (!user_mode(regs) && regs->ip == d->pmi_ip)
-		d->patience = min(2 * d->patience, BTS_BUFFER_SIZE);
-	else
-		d->patience = BTS_DS_PATIENCE;
-	d->pmi_ip = regs->ip;
+	/* More than fit in is cut off in bts_ds_program(). */
+	d->patience = stuck ? min(2 * d->patience, BTS_BUFFER_SIZE) : BTS_DS_PATIENCE;
+	d->pmi_regs = *regs;
 	if (!bts_ds_resume())
 		bts_deliver_gap();
 }

@@ -78,7 +78,7 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
  * @child: whose it is: current, or off its CPU and staying there
  * @pb: the trace
  *
- * Works that are still queued find nothing left to do.
+ * A work that is still queued finds nothing left to do.
  */
 void ptrace_bts_release(struct task_struct *child, struct ptrace_bts *pb)
 {
@@ -180,18 +180,17 @@ static void ptrace_bts_stop(int signal)
 		send_sig(signal, current, 1);
 }
 
-/*
- * Works run in places where nobody must be stopped: where the tracer cannot kill
- * it any more, where exec holds locks, where a uprobe has borrowed the task.
- */
-static bool ptrace_bts_can_stop(void)
+/* In the place of an instruction with a uprobe nobody must see it stop. */
+static bool ptrace_bts_in_uprobe(void)
 {
-	return !(current->flags & PF_EXITING) && !current->in_execve &&
-	       !(READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT) &&
-	       !(current->utask && current->utask->active_uprobe);
+#ifdef CONFIG_UPROBES
+	return current->utask && current->utask->active_uprobe;
+#else
+	return false;
+#endif
 }
 
-/* It may have been read since the work was queued. */
+/* It may have been read since. */
 static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
@@ -199,30 +198,26 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 	return !bts_status(pb->ctx, &status) && status.held >= status.nr;
 }
 
-/*
- * Where it cannot stop now it does when the next branch is recorded. That must be
- * one of user mode: with the kernel's own, there is no end of this.
+/**
+ * ptrace_bts_exit_to_user_mode - stop current if its trace has become full
+ *
+ * Called on the way to user mode only, with TIF_BTS_FULL set, or when current may
+ * be about to leave the place of a uprobe. A task work would not do: those run in
+ * other stops, too, whose own result would then be lost on a tracer that detaches,
+ * in execve, and where the tracer thinks that it has seen the last of its tracee.
  */
-static void ptrace_bts_tell_full(struct ptrace_bts *pb)
+void ptrace_bts_exit_to_user_mode(void)
 {
-	if (!ptrace_bts_is_full(pb))
+	struct ptrace_bts *pb = ptrace_bts_of(current);
+
+	clear_thread_flag(TIF_BTS_FULL);
+	if (!pb || !test_bit(PTRACE_BTS_FULL, &pb->state) || ptrace_bts_in_uprobe())
 		return;
 
-	if (ptrace_bts_can_stop())
-		ptrace_bts_stop(pb->config.signal);
-	else if (!(pb->config.flags & PTRACE_BTS_F_KERNEL))
-		bts_rearm(pb->ctx);
-}
-
-static void ptrace_bts_overflow_work(struct callback_head *work)
-{
-	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, overflow);
-
 	clear_bit(PTRACE_BTS_FULL, &pb->state);
-	if (ptrace_bts_of(current) == pb && !test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-	    pb->config.flags & PTRACE_BTS_F_SIGNAL)
-		ptrace_bts_tell_full(pb);
-	ptrace_bts_put(pb);
+	if (!test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
+	    pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb))
+		ptrace_bts_stop(pb->config.signal);
 }
 
 /* In hard interrupt context, where the trace became full. */
@@ -230,12 +225,10 @@ static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
 {
 	struct ptrace_bts *pb = data;
 
-	if (test_and_set_bit(PTRACE_BTS_FULL, &pb->state))
-		return;
-
-	refcount_inc(&pb->ref);
-	if (task_work_add(pb->task, &pb->overflow, TWA_RESUME | TWAF_NO_ALLOC))
-		ptrace_bts_put(pb);
+	set_bit(PTRACE_BTS_FULL, &pb->state);
+	set_tsk_thread_flag(pb->task, TIF_BTS_FULL);
+	/* It may have gone to another CPU since. */
+	kick_process(pb->task);
 }
 
 /*
@@ -342,7 +335,6 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 	pb->task = child;
 	refcount_set(&pb->ref, 1);
 	init_task_work(&pb->untrace, ptrace_bts_untrace_work);
-	init_task_work(&pb->overflow, ptrace_bts_overflow_work);
 
 	return pb;
 }

@@ -30,9 +30,8 @@
  * @tracer:	before a child has run: who must trace it then
  * @from:	before a child has run: its parent's
  * @state:	PTRACE_BTS_ORPHAN, PTRACE_BTS_FULL
- * @ref:	thread.ptrace_bts, works that are queued, and @from of others
+ * @ref:	thread.ptrace_bts, @untrace when it is queued, and @from of others
  * @untrace:	gives everything back
- * @overflow:	stops the tracee
  * @rcu:	a tracer that dies may be looking
  */
 struct ptrace_bts {
@@ -53,12 +52,11 @@ struct ptrace_bts {
 	unsigned long		state;
 	refcount_t		ref;
 	struct callback_head	untrace;
-	struct callback_head	overflow;
 	struct rcu_head		rcu;
 };
 
 #define PTRACE_BTS_ORPHAN	0	/* its tracer is gone, @untrace is queued */
-#define PTRACE_BTS_FULL		1	/* @overflow is queued */
+#define PTRACE_BTS_FULL		1	/* @task is to stop, see TIF_BTS_FULL */
 
 /* For those who may write it, see ptrace_bts.c. */
 static inline struct ptrace_bts *ptrace_bts_of(const struct task_struct *child)

@@ -159,7 +159,6 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp);
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp);
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr);
-int bts_rearm(struct bts_context *ctx);
 int bts_destroy(struct bts_context *ctx);
 unsigned long bts_pages(u32 nr, u32 flags);
 bool bts_available(void);

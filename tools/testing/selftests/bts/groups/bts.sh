@@ -56,7 +56,7 @@ group_bts() {
 	traced life-4 smp=4 -- life
 	traced forge "$FAR" smp=2 pti=on -- forge
 	traced forge-nopti "$FAR" smp=1 pti=off -- forge
-	traced freeze smp=2 -- freeze
+	traced freeze smp=2 "${clock[@]}" -- freeze
 	traced cycle smp=2 -- cycle 20
 	traced beside pti=off -- beside
 	traced beside-pti pti=on smp=2 -- beside

@@ -12,8 +12,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -314,7 +316,7 @@ static int stop_but_full(pid_t pid)
 	return status;
 }
 
-/* The mark of an exec fills it where it must not stop: it does later, in time. */
+/* The mark of an exec fills it: it stops before the other's first instruction. */
 TEST_F(life, full_in_exec)
 {
 	struct ptrace_bts_status status;
@@ -325,9 +327,68 @@ TEST_F(life, full_in_exec)
 	status = bts_status(self->pid);
 	EXPECT_LE(1, status.held);
 	go_on(self->pid, event(PTRACE_EVENT_BTS));
-	EXPECT_LT(status.held, must_drain(self->pid, records, ROOM));
+	EXPECT_EQ(status.held, must_drain(self->pid, records, ROOM));
 	ASSERT_TRUE(stopped_by(stop_but_full(self->pid), event(PTRACE_EVENT_EXIT)));
 	EXPECT_EQ(0, bts_status(self->pid).lost);
+}
+
+/* The kernel looks at many lengths, one branch each, and goes back with an error. */
+static void run_lengths(unsigned long times)
+{
+	static struct iovec all[1024];
+
+	all[ARRAY_SIZE(all) - 1].iov_len = -1ul;
+	while (times--) {
+		if (writev(STDOUT_FILENO, all, ARRAY_SIZE(all)) >= 0)
+			_exit(1);
+		known_work(3000);
+	}
+}
+
+/* The kernel is recorded, in a loop that looks as if it did not get on. */
+TEST_F(life, full_after_a_loop_of_the_kernel)
+{
+	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);
+	tracee_begin(&self->tracee, run_lengths, 50);
+	ASSERT_TRUE(stopped_by(stop_but_full(self->pid), SIGSTOP));
+	EXPECT_EQ(0, bts_status(self->pid).lost);
+}
+
+static void run_sleep(unsigned long times)
+{
+	const struct timespec moment = { .tv_nsec = 100000 };
+
+	while (times--)
+		nanosleep(&moment, NULL);
+}
+
+/*
+ * In a system call it becomes full: it stops after the call's own stop, in place
+ * of which a tracer that lets go would leave the tracee a SIGTRAP.
+ */
+TEST_F(life, full_in_a_system_call)
+{
+	unsigned int full = 0, calls = 0;
+	int status;
+
+	must_trace(self->pid, TRACE | SCHED | STOP_FULL | SIGNAL, 4, 0);
+	tracee_begin(&self->tracee, run_sleep, 20);
+	while (full < 20) {
+		ASSERT_EQ(0, ptrace(PTRACE_SYSCALL, self->pid, NULL, NULL));
+		ASSERT_EQ(self->pid, waitpid(self->pid, &status, __WALL));
+		if (stopped_by(status, SIGTRAP)) {
+			calls++;
+			continue;
+		}
+		ASSERT_TRUE(stopped_by(status, event(PTRACE_EVENT_BTS)))
+			TH_LOG("status %#x", status);
+		EXPECT_EQ(0, calls % 2);
+		must_drain(self->pid, records, ROOM);
+		full++;
+	}
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, self->pid, NULL, NULL));
+	ASSERT_EQ(self->pid, waitpid(self->pid, &status, __WALL | WUNTRACED));
+	EXPECT_TRUE(stopped_by(status, SIGSTOP)) TH_LOG("status %#x", status);
 }
 
 static void *exec_thread(void *unused)
