@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "../guest/system.h"
 #include "wide.h"
 
