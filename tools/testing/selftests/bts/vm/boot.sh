@@ -96,11 +96,25 @@ boot_options() {
 	fi
 }
 
+# Sets TSC_KHZ: of the host, or of the clock that counts instructions.
+need_tsc_khz() {
+	[[ ${OPT[icount]} = "" && ${OPT[qemu]} != *-icount* ]] || {
+		TSC_KHZ=1000000
+		return
+	}
+	[ -n "${HOST_KHZ:-}" ] || HOST_KHZ=$("$BENCH_BIN/tsckhz") ||
+		die "$BENCH_BIN/tsckhz failed: the host has no usable time stamp counter"
+	TSC_KHZ=$HOST_KHZ
+}
+
 # Fills in COMMAND with the emulator's command line.
 emulator_command() {
 	# On a busy host the checks of timer interrupt and TSC misfire.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg
+
+	need_tsc_khz
+	append+=" tsc_early_khz=$TSC_KHZ"
 
 	case ${OPT[pti]} in
 	on) append+=" pti=on" ;;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Print at how many kHz the time stamp counter of this machine runs, which is the
+ * guest's, too: on a busy host the guest cannot find out, and its clock may run
+ * forty times too fast.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <x86intrin.h>
+
+#define TRIES	100
+
+struct moment {
+	uint64_t tsc;
+	uint64_t ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Both clocks at once: of some readings the one that took least */
+static struct moment look(void)
+{
+	uint64_t least = -1ull, before, ns, took;
+	struct moment best = { };
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		before = __rdtsc();
+		ns = now_ns();
+		took = __rdtsc() - before;
+		if (took < least) {
+			least = took;
+			best = (struct moment){ .tsc = before + took / 2, .ns = ns };
+		}
+	}
+	return best;
+}
+
+int main(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	struct moment first = look(), last;
+
+	nanosleep(&pause, NULL);
+	last = look();
+	printf("%llu\n", (unsigned long long)((last.tsc - first.tsc) * 1000000 /
+						(last.ns - first.ns)));
+	return 0;
+}
