@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions and lines of an ELF file, through libdw */
-#include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -8,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debuginfo.h"
 #include "elffile.h"
+
+#define NAME_LENGTH	4096
 
 /*
  * libelf maps files, and a map of a file that somebody cuts short gives SIGBUS.
@@ -150,6 +152,16 @@ static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 	return header.sh_flags & SHF_EXECINSTR;
 }
 
+/* Without the version: name@@VERSION; and no more than anybody reads. */
+static int name_length(const char *name)
+{
+	int n = 1;
+
+	while (n < NAME_LENGTH && name[n] && name[n] != '@')
+		n++;
+	return n;
+}
+
 static void read_symbols(struct bt_elf *elf, Elf *e)
 {
 	int i, n = dwfl_module_getsymtab(elf->mod);
@@ -162,9 +174,8 @@ static void read_symbols(struct bt_elf *elf, Elf *e)
 		name = dwfl_module_getsym_info(elf->mod, i, &sym, &addr, NULL, NULL, NULL);
 		if (!name || !*name || !names_code(&sym, e, &limit))
 			continue;
-		/* Without the version: name@@VERSION */
 		elf_add(elf, (struct bt_function){
-			.name = bt_print("%.*s", (int)strcspn(name + 1, "@") + 1, name),
+			.name = bt_print("%.*s", name_length(name), name),
 			.start = addr, .end = addr + sym.st_size, .limit = limit,
 		});
 	}
@@ -197,11 +208,12 @@ static void read_segments(struct bt_elf *elf, Elf *e)
 static void read_file(struct bt_elf *elf, void *path)
 {
 	static const Dwfl_Callbacks callbacks = {
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = elf_find_debuginfo,
 	};
 	GElf_Addr bias;
 	GElf_Ehdr header;
 	int fd = dup(elf->fd);
+	void **user;
 	Elf *e;
 
 	elf->dwfl = dwfl_begin(&callbacks);
@@ -214,6 +226,8 @@ static void read_file(struct bt_elf *elf, void *path)
 		close(fd);
 		return;
 	}
+	dwfl_module_info(elf->mod, &user, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user = elf;
 	e = dwfl_module_getelf(elf->mod, &bias);
 	if (!e || !gelf_getehdr(e, &header) || bias)
 		return;
@@ -275,8 +289,13 @@ struct line_query {
 static void find_line(struct bt_elf *elf, void *arg)
 {
 	struct line_query *q = arg;
-	Dwfl_Line *line = dwfl_module_getsrc(elf->mod, q->addr);
+	Dwarf_Addr bias;
+	Dwfl_Line *line;
 
+	/* Finds what there is. */
+	if (!dwfl_module_getdwarf(elf->mod, &bias) || elf->no_lines)
+		return;
+	line = dwfl_module_getsrc(elf->mod, q->addr);
 	if (line)
 		q->file = dwfl_lineinfo(line, NULL, &q->line, NULL, NULL, NULL);
 }

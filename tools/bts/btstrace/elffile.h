@@ -41,12 +41,14 @@ struct bt_segment {
  * @base:	where its first segment is linked to
  * @fn:	its functions, in order
  * @nr_fn:	how many
+ * @no_lines:	do not look for any
  */
 struct bt_elf {
 	bool			is64;
 	u64			base;
 	struct bt_function	*fn;
 	size_t			nr_fn;
+	bool			no_lines;
 	/* private */
 	size_t			room_fn;
 	struct bt_segment	*segment;

@@ -126,6 +126,11 @@ void bt_write_note(struct bt_writer *w, pid_t tid, const char *what)
 	write_chunk(w, BT_CHUNK_NOTE, tid, "", 0, what, strlen(what));
 }
 
+void bt_write_ended_at(struct bt_writer *w, pid_t tid, u64 addr)
+{
+	write_chunk(w, BT_CHUNK_ENDED_AT, tid, "", 0, &addr, sizeof(addr));
+}
+
 void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how)
 {
 	write_chunk(w, BT_CHUNK_EXIT, tid, "", 0, how ? how : "", how ? strlen(how) : 0);
@@ -198,11 +203,15 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		bt_session_maps(s, chunk->tid, (const char *)bytes, chunk->len);
 		return true;
 	case BT_CHUNK_CODE:
+	case BT_CHUNK_ENDED_AT:
 		if (chunk->len < sizeof(addr))
 			return false;
 		memcpy(&addr, bytes, sizeof(addr));
-		bt_session_code(s, chunk->tid, addr, bytes + sizeof(addr),
-				chunk->len - sizeof(addr));
+		if (chunk->type == BT_CHUNK_ENDED_AT)
+			bt_session_ended_at(s, chunk->tid, addr);
+		else
+			bt_session_code(s, chunk->tid, addr, bytes + sizeof(addr),
+					chunk->len - sizeof(addr));
 		return true;
 	case BT_CHUNK_RECORDS:
 		replay_records(s, chunk->tid, bytes, chunk->len);

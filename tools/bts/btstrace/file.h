@@ -20,6 +20,7 @@ enum bt_chunk_type {
 	BT_CHUNK_NOTE,		/* text */
 	BT_CHUNK_EXIT,		/* text, or nothing */
 	BT_CHUNK_KERNEL,	/* text: which boot of which machine */
+	BT_CHUNK_ENDED_AT,	/* address */
 };
 
 struct bt_chunk {
@@ -51,6 +52,7 @@ void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *r
 		      struct bt_space *space);
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_write_note(struct bt_writer *w, pid_t tid, const char *what);
+void bt_write_ended_at(struct bt_writer *w, pid_t tid, u64 addr);
 void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how);
 
 const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len);

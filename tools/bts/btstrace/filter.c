@@ -50,7 +50,8 @@ static bool parse_patterns(struct bt_filter *f, const char *s)
 {
 	char *c;
 
-	if (!*s)
+	/* An empty one would end them. */
+	if (!*s || *s == ',' || s[strlen(s) - 1] == ',' || strstr(s, ",,"))
 		return false;
 	f->patterns = bt_print("%s%c%c", s, 0, 0);
 	for (c = f->patterns; *c; c++)

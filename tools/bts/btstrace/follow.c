@@ -30,11 +30,23 @@ static const int watched[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 
 static void watched_set(sigset_t *set)
 {
+	struct sigaction act;
 	size_t i;
 
 	sigemptyset(set);
 	for (i = 0; i < ARRAY_SIZE(watched); i++)
 		sigaddset(set, watched[i]);
+	/* With nohup it goes on. */
+	if (!sigaction(SIGHUP, NULL, &act) && act.sa_handler == SIG_IGN)
+		sigdelset(set, SIGHUP);
+}
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
 struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
@@ -44,6 +56,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 
 	f->s = s;
 	f->how = *how;
+	f->shown = now_ms();
 	f->rec = bt_alloc(how->bytes, 1);
 	/* Who ignores its children is not told of them. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
@@ -51,6 +64,10 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	watched_set(&set);
 	sigprocmask(SIG_BLOCK, &set, &f->before.mask);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (f->signals < 0) {
+		bt_complain("cannot wait for signals: %s", strerror(errno));
+		exit(BT_EXIT_USAGE);
+	}
 	return f;
 }
 
@@ -100,6 +117,11 @@ static void become(const struct bt_follow *f, int go, char **argv)
 	signal(SIGPIPE, f->before.pipe);
 	sigprocmask(SIG_SETMASK, &f->before.mask, NULL);
 	execvp(argv[0], argv);
+	if (errno == ENOENT && strchr(argv[0], '/') && !access(argv[0], F_OK)) {
+		bt_complain("%s: cannot be executed: its interpreter or loader is missing",
+			    argv[0]);
+		_exit(BT_EXIT_NOT_RUN);
+	}
 	if (errno == ENOENT) {
 		bt_complain("%s: there is no such command", argv[0]);
 		_exit(BT_EXIT_NOT_FOUND);
@@ -258,8 +280,10 @@ static void on_end(struct bt_follow *f, struct tracee *t, int status)
 {
 	char *how = tracee_ending(status);
 
-	if (t->tid == f->command)
+	if (t->tid == f->command) {
 		f->status = status;
+		f->command_ended = true;
+	}
 	/* Killed too fast for its trace to be read */
 	if (!t->done)
 		bt_session_exit(f->s, t->tid, how);
@@ -299,14 +323,6 @@ static void on_stop(struct bt_follow *f, const struct stop *stop)
 	}
 }
 
-static u64 now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
-}
-
 static void show_progress(struct bt_follow *f)
 {
 	u64 now;
@@ -318,8 +334,9 @@ static void show_progress(struct bt_follow *f)
 		return;
 	f->shown = now;
 	f->on_screen = true;
-	fprintf(stderr, "\rbtstrace: %.1f million branches, %llu lost, %zu threads \033[K",
-		f->s->counts.branches / 1e6, (unsigned long long)f->s->counts.lost, f->nr);
+	fprintf(stderr, "\rbtstrace: %.1f million branches, %llu lost, %zu thread%s \033[K",
+		f->s->told.branches / 1e6, (unsigned long long)f->s->told.lost, f->nr,
+		f->nr == 1 ? "" : "s");
 }
 
 /* Take what has stopped. Returns how many did, -1 if there is nobody left. */
@@ -393,7 +410,7 @@ static void take_signals(struct bt_follow *f, bool wait)
 /* Let a command end that will not be traced. */
 static void end_command(struct bt_follow *f)
 {
-	if (!f->command || !f->ending || !f->end_signal)
+	if (!f->command || f->command_ended || !f->ending || !f->end_signal)
 		return;
 	kill(f->command, f->end_signal);
 	if (f->error)

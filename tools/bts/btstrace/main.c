@@ -26,6 +26,18 @@ static int open_file(const char *path, int flags)
 	return fd;
 }
 
+/* What is closed would become the next file that is opened. The command finds it closed. */
+static void fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Where the output goes; nothing that the command could inherit. */
 static int open_output(const struct options *o)
 {
@@ -33,10 +45,12 @@ static int open_output(const struct options *o)
 
 	if (o->output)
 		return open_file(o->output, O_WRONLY | O_CREAT | O_TRUNC);
-	fd = fcntl(o->read ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
+	fd = o->read ? STDOUT_FILENO : STDERR_FILENO;
+	if (fcntl(fd, F_GETFD) & FD_CLOEXEC) {
 		bt_complain("there is nowhere to write to: give -o FILE");
-	return fd;
+		return -1;
+	}
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
 /* Somebody cuts the file short while it is read, to record another trace maybe. */
@@ -52,13 +66,14 @@ static int replay(struct bt_session *s, const char *path)
 {
 	int fd = open_file(path, O_RDONLY), status = 0;
 	const char *wrong;
-	struct stat st;
+	struct stat st = {};
 	u8 *bytes;
 
 	if (fd < 0)
 		return BT_EXIT_FILE;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
-		bt_complain("%s: it is no recorded trace", path);
+		bt_complain(S_ISREG(st.st_mode) ? "%s: it is empty, no recorded trace" :
+			    "%s: a recorded trace is a file, not a pipe or a device", path);
 		close(fd);
 		return BT_EXIT_FILE;
 	}
@@ -99,7 +114,7 @@ static int trace(struct bt_session *s, const struct options *o)
 /* One line for whoever waited. */
 static void say_closing(const struct bt_session *s, double seconds)
 {
-	const struct bt_counts *c = &s->counts;
+	const struct bt_counts *c = &s->told;
 
 	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s\n",
 		(unsigned long long)c->branches, (unsigned long long)c->lost,
@@ -148,6 +163,7 @@ int main(int argc, char **argv)
 	struct timespec begin, end;
 	int status, fd;
 
+	fill_standard();
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)
 		return status;

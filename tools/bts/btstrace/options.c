@@ -73,7 +73,7 @@ static void print_help(void)
 	      "  -t, --times        when threads are scheduled in and out, too\n"
 	      "  -s, --size SIZE    bytes for each thread's trace, with K or M\n"
 	      "  -o, --output FILE  to FILE, not standard error (-r: standard output)\n"
-	      "  -w, --write FILE   record all that is needed to show it again\n"
+	      "  -w, --write FILE   record all that is needed to show it again, in any mode\n"
 	      "  -r, --read FILE    show what was recorded\n"
 	      "  -q, --quiet        no closing line\n"
 	      "  -h, --help; -V, --version\n"
@@ -82,22 +82,34 @@ static void print_help(void)
 	      "see btstrace(1).\n", stdout);
 }
 
-static bool number(const char *s, u64 max, u64 *v)
+/* A number from 1 to @max, and nothing behind it; or, if @end, there is what comes next. */
+static bool number(const char *s, u64 max, u64 *v, const char **end)
 {
-	char *end;
+	size_t digits = strspn(s, "0123456789");
 
 	errno = 0;
-	*v = strtoull(s, &end, 10);
-	if (errno || end == s || strspn(s, "0123456789") != (size_t)(end - s))
+	*v = strtoull(s, NULL, 10);
+	if (end)
+		*end = s + digits;
+	else if (s[digits])
 		return false;
-	if (*end == 'K' || *end == 'k') {
-		end++;
-		*v = *v > max ? *v : *v * 1024;
-	} else if (*end == 'M') {
-		end++;
-		*v = *v > max ? *v : *v * 1024 * 1024;
-	}
-	return !*end && *v && *v <= max;
+	return digits && !errno && *v && *v <= max;
+}
+
+/* Bytes, or with K or M */
+static bool size(const char *s, u64 max, u64 *v)
+{
+	const char *end;
+
+	if (!number(s, max, v, &end))
+		return false;
+	if (*end == 'K' || *end == 'k')
+		*v *= 1024;
+	else if (*end == 'M' || *end == 'm')
+		*v *= 1024 * 1024;
+	else
+		return !*end;
+	return !end[1] && *v <= max;
 }
 
 static bool add_pids(struct options *o, const char *list)
@@ -110,7 +122,7 @@ static bool add_pids(struct options *o, const char *list)
 	for (;; list += len + 1) {
 		len = strcspn(list, ", ");
 		one = strndup(list, len);
-		fine = one && number(one, INT32_MAX, &pid);
+		fine = one && number(one, INT32_MAX, &pid, NULL);
 		free(one);
 		if (!fine)
 			return false;
@@ -139,14 +151,14 @@ static bool parse_number(struct options *o, int c)
 
 	switch (c) {
 	case 'n':
-		if (number(optarg, BT_LAST_MAX, &v)) {
+		if (number(optarg, BT_LAST_MAX, &v, NULL)) {
 			o->last = v;
 			return true;
 		}
 		bt_complain("-n %s: give a number from 1 to %d", optarg, BT_LAST_MAX);
 		return false;
 	case 's':
-		if (number(optarg, 1u << 28, &v) && v >= sizeof(struct bts_record)) {
+		if (size(optarg, 1u << 28, &v) && v >= sizeof(struct bts_record)) {
 			o->how.bytes = v;
 			o->how.fixed = true;
 			return true;
@@ -263,10 +275,12 @@ static void complete(struct options *o)
 
 	if (!o->out) {
 		o->out = &bt_out_plain;
-		if (!o->last && !o->how.full && !o->write)
+		if (!o->last && !o->how.full) {
 			o->last = DEFAULT_LAST;
+			/* What is to be shown later, in any mode: all of it */
+			o->how.full = o->write;
+		}
 	}
-	/* Other modes, and what is to be shown later: all of it */
 	if (!o->last)
 		o->how.full = true;
 	if (o->out->flags & BT_OUT_CLOCK)
@@ -277,31 +291,45 @@ static void complete(struct options *o)
 	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct bts_record);
 }
 
+/* Has what was asked for come out? */
+static int said(void)
+{
+	if (!fflush(stdout))
+		return 0;
+	bt_complain("output: %s", strerror(errno));
+	return BT_EXIT_FILE;
+}
+
+/* A list of processes may be several words, as pidof prints them; options may follow. */
+static int next_option(struct options *o, int argc, char **argv)
+{
+	int c;
+
+	for (;; optind++) {
+		c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, NULL);
+		if (c != -1 || !o->nr_pids || optind >= argc || !add_pids(o, argv[optind]))
+			return c;
+	}
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	const char *wrong;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, NULL)) != -1) {
+	while ((c = next_option(o, argc, argv)) != -1) {
 		if (c == 'h') {
 			print_help();
-			return 0;
+			return said();
 		}
 		if (c == 'V') {
 			puts("btstrace " VERSION);
-			return 0;
+			return said();
 		}
 		if (!parse_one(o, c))
 			return BT_EXIT_USAGE;
 	}
 	o->command = argv + optind;
-	/* A list of processes may be several words, as pidof prints them. */
-	for (; o->nr_pids && o->command[0]; o->command++) {
-		if (!add_pids(o, o->command[0])) {
-			bt_complain("%s: -p and a command: choose one", o->command[0]);
-			return BT_EXIT_USAGE;
-		}
-	}
 	wrong = o->last && o->how.full ? "-n and --full: choose one" : NULL;
 	complete(o);
 	if (!wrong)

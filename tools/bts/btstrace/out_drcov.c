@@ -139,6 +139,15 @@ static bool cover_entry(struct coverage *c, struct bt_space *space, const struct
 	return true;
 }
 
+/* Cover what was executed from @p to the system call that the thread has made then. */
+static void cover_to_call(struct coverage *c, struct bt_space *space, const struct point *p)
+{
+	u64 end = leads_to(space, p, p->addr + STRAIGHT_MAX);
+
+	if (end)
+		cover(c, p, bt_space_place(space, end), 0);
+}
+
 /*
  * The kernel returns to where it was entered, if it does not go to a signal's
  * handler, or comes from its end: a system call, too.
@@ -146,7 +155,6 @@ static bool cover_entry(struct coverage *c, struct bt_space *space, const struct
 static void end_in_kernel(struct coverage *c, struct drcov_thread *d, const struct bt_branch *b)
 {
 	struct bt_space *space = b->thread->process->space;
-	u64 end;
 
 	if (cover_entry(c, space, &d->last, b->to->addr))
 		return;
@@ -155,9 +163,7 @@ static void end_in_kernel(struct coverage *c, struct drcov_thread *d, const stru
 		return;
 	}
 	d->before.known = false;
-	end = leads_to(space, &d->last, d->last.addr + STRAIGHT_MAX);
-	if (end)
-		cover(c, &d->last, bt_space_place(space, end), 0);
+	cover_to_call(c, space, &d->last);
 }
 
 static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
@@ -184,8 +190,19 @@ static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
 	case BTS_TASK_DEPARTS:
 		break;
 	default:
+		if (b->rec->qualifier == BTS_EXEC)
+			cover_to_call(s->data, b->thread->process->space, &d->last);
 		memset(d, 0, sizeof(*d));
 	}
+}
+
+/* A thread that ends has executed all before @addr. */
+static void drcov_last(struct bt_session *s, struct bt_thread *t, u64 addr)
+{
+	struct drcov_thread *d = t->data;
+
+	if (d)
+		cover_entry(s->data, t->process->space, &d->last, addr);
 }
 
 static void drcov_exit(struct bt_session *s, struct bt_thread *t)
@@ -238,6 +255,7 @@ const struct bt_output bt_out_drcov = {
 	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
 	.begin = drcov_begin,
 	.branch = drcov_branch,
+	.last = drcov_last,
 	.exit = drcov_exit,
 	.end = drcov_end,
 };

@@ -19,6 +19,8 @@ struct event {
 
 /**
  * struct track - a thread's
+ * @pid:	its process, when the track began: exec by a thread changes both
+ * @tid:	its ID
  * @event:	since the last mark of time
  * @nr:		how many
  * @branches:	likewise
@@ -26,6 +28,8 @@ struct event {
  * @marked:	@clock comes from a mark
  */
 struct track {
+	pid_t		pid;
+	pid_t		tid;
 	struct event	*event;
 	size_t		nr;
 	size_t		room;
@@ -36,13 +40,14 @@ struct track {
 
 static void put_event(struct bt_session *s, const struct bt_thread *t, const char *phase, u64 ns)
 {
+	const struct track *track = t->data;
 	struct bt_text *text = &s->text;
 
 	if (s->data)
 		text_str(text, ",\n");
 	s->data = s;	/* not the first any more */
 	text_print(text, "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03" PRIu64,
-		   phase, t->process->tgid, t->tid, ns / 1000, ns % 1000);
+		   phase, track->pid, track->tid, ns / 1000, ns % 1000);
 }
 
 static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
@@ -127,6 +132,8 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 		track->marked = before->marked;
 	}
 	perfetto_exit(s, t);
+	track->pid = t->process->tgid;
+	track->tid = t->tid;
 	t->data = track;
 	t->calls = bt_calls_new(bt_tree_new());
 	t->calls->enter = frame_begins;
@@ -151,6 +158,13 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 /* Without marks the slices have to end somewhere, or all would be kept. */
 #define SLICE_MAX	100000
 
+/* Never back: the clocks of two CPUs may differ. */
+static void go_to(struct track *track, u64 clock)
+{
+	if (clock > track->clock)
+		track->clock = clock;
+}
+
 static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct track *track = b->thread->data;
@@ -159,9 +173,9 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 	case BTS_TASK_ARRIVES:
 		/* What came before the first of all has no time of its own. */
 		if (!track->marked)
-			track->clock = b->rec->event.clock;
+			go_to(track, b->rec->event.clock);
 		flush_slice(s, b->thread, track->clock);
-		track->clock = b->rec->event.clock;
+		go_to(track, b->rec->event.clock);
 		track->marked = true;
 		return;
 	case BTS_TASK_DEPARTS:

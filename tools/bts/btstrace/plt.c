@@ -124,7 +124,7 @@ static void name_stubs(struct bt_elf *elf, const struct slots *s, Elf_Scn *scn,
 		addr = header->sh_addr + at;
 		if (!stub_slot(s, elf->is64, (u8 *)data->d_buf + at, n, addr, &slot))
 			continue;
-		name = bt_print("%s@plt", slot_name(elf, s, slot));
+		name = bt_print("%.4096s@plt", slot_name(elf, s, slot));
 		elf_add(elf, (struct bt_function){
 			.name = name, .start = addr, .end = addr + n, .plt = true,
 		});

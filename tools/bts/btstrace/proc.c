@@ -16,6 +16,9 @@
 
 #define USER64_CS	0x33
 
+/* In struct user_regs_struct of a 32-bit thread */
+#define EIP		12
+
 /* Read all of /proc/@tid/@file. */
 bool bt_proc_read(struct bt_buffer *b, pid_t tid, const char *file)
 {
@@ -79,15 +82,40 @@ pid_t bt_proc_tracer(pid_t tid)
 	return status_number(tid, "\nTracerPid:");
 }
 
+union registers {
+	struct user_regs_struct of64;
+	u32 of32[17];
+};
+
+/* Returns how many bytes there are, 0 if they cannot be read. */
+static size_t get_registers(pid_t tid, union registers *regs)
+{
+	struct iovec iov = { regs, sizeof(*regs) };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) ? 0 : iov.iov_len;
+}
+
 /* Does a stopped thread execute 64-bit code? */
 bool bt_proc_is64(pid_t tid)
 {
-	struct user_regs_struct regs;
-	struct iovec iov = { &regs, sizeof(regs) };
+	union registers regs;
+	size_t len = get_registers(tid, &regs);
 
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov))
-		return true;
-	return iov.iov_len == sizeof(regs) && regs.cs == USER64_CS;
+	return !len || (len == sizeof(regs.of64) && regs.of64.cs == USER64_CS);
+}
+
+/* Which instruction a stopped thread would execute next, or 0 */
+u64 bt_proc_ip(pid_t tid)
+{
+	union registers regs;
+
+	switch (get_registers(tid, &regs)) {
+	case sizeof(regs.of64):
+		return regs.of64.rip;
+	case sizeof(regs.of32):
+		return regs.of32[EIP];
+	}
+	return 0;
 }
 
 /* Sets *@tids to the threads of a process; nothing if it is no process. */

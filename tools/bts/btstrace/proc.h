@@ -19,6 +19,7 @@ bool bt_proc_comm(pid_t tid, char *comm, size_t len);
 pid_t bt_proc_tgid(pid_t tid);
 pid_t bt_proc_tracer(pid_t tid);
 bool bt_proc_is64(pid_t tid);
+u64 bt_proc_ip(pid_t tid);
 size_t bt_proc_threads(pid_t tgid, pid_t **tids);
 
 #endif

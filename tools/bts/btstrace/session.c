@@ -213,14 +213,15 @@ static bool has_clock(const struct bts_record *rec)
 	return !bt_is_branch(rec) && rec->qualifier != BTS_INVALID && rec->qualifier <= BTS_EXEC;
 }
 
-static void count(struct bt_counts *c, const struct bt_branch *b)
+/* Of a kind that is known, or not looked at yet */
+static void count(struct bt_counts *c, const struct bts_record *rec, enum bt_kind kind)
 {
-	if (b->rec->qualifier == BTS_LOST) {
-		c->lost += b->rec->lost.count;
-		c->gaps += !b->rec->lost.count;
-	} else if (bt_is_branch(b->rec)) {
+	if (rec->qualifier == BTS_LOST) {
+		c->lost += rec->lost.count;
+		c->gaps += !rec->lost.count;
+	} else if (bt_is_branch(rec)) {
 		c->branches++;
-		c->kinds[b->kind]++;
+		c->kinds[kind]++;
 	}
 }
 
@@ -264,8 +265,8 @@ static void show(struct bt_session *s, struct bt_thread *t, const struct bts_rec
 
 	for (; n; n--, rec++) {
 		passes = understand(s, t, rec, &b);
-		count(&t->counts, &b);
-		count(&s->counts, &b);
+		count(&t->counts, rec, b.kind);
+		count(&s->counts, rec, b.kind);
 		if (passes && s->out->branch)
 			s->out->branch(s, &b);
 	}
@@ -274,9 +275,13 @@ static void show(struct bt_session *s, struct bt_thread *t, const struct bts_rec
 void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
+	size_t i;
 
 	if (!t || !n)
 		return;
+	for (i = 0; i < n; i++)
+		count(&s->told, &rec[i], BT_UNKNOWN);
+	bt_space_limit(t->process->space);
 	if (s->record)
 		bt_write_records(s->record, tid, rec, n, t->process->space);
 	if (s->last)
@@ -355,6 +360,26 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 	}
 }
 
+/* An address in words, to be freed */
+char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	return bt_copy(t ? bt_place_text(bt_space_place(t->process->space, addr)) : "?");
+}
+
+/* A thread is about to end: what is at @addr it has not executed. */
+void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t)
+		return;
+	if (s->record)
+		bt_write_ended_at(s->record, tid, addr);
+	t->ended_at = addr;
+}
+
 /* What was said last explains the end, maybe: the signal that brought it. */
 static void show_note(struct bt_session *s, struct bt_thread *t, const char *how)
 {
@@ -377,6 +402,8 @@ void bt_session_exit(struct bt_session *s, pid_t tid, const char *how)
 		bt_write_exit(s->record, tid, how);
 	if (s->last)
 		show_last(s, t);
+	if (s->out->last && t->ended_at)
+		s->out->last(s, t, t->ended_at);
 	show_note(s, t, how);
 	if (s->out->exit)
 		s->out->exit(s, t);

@@ -45,6 +45,7 @@ struct bt_process {
  * @comm:	its name
  * @process:	what it is part of
  * @counts:	what it did
+ * @ended_at:	what it would have executed next, or 0
  * @clock:	the last time that a record told
  * @left_to:	where the kernel went, if no branch came since
  * @pending:	records to choose the last from, oldest first
@@ -58,6 +59,7 @@ struct bt_thread {
 	char			comm[32];
 	struct bt_process	*process;
 	struct bt_counts	counts;
+	u64			ended_at;
 	u64			clock;
 	u64			left_to;
 	struct bts_record	*pending;
@@ -99,6 +101,7 @@ struct bt_branch {
  * @thread:	a thread begins
  * @branch:	a record of it; NULL for places where it was not asked for
  * @note:	something else that happened to it, in words
+ * @last:	what it did not execute any more, after its last branch
  * @exit:	it is gone
  * @end:	once, after all
  */
@@ -109,6 +112,7 @@ struct bt_output {
 	void	(*thread)(struct bt_session *s, struct bt_thread *t);
 	void	(*branch)(struct bt_session *s, const struct bt_branch *b);
 	void	(*note)(struct bt_session *s, struct bt_thread *t, const char *what);
+	void	(*last)(struct bt_session *s, struct bt_thread *t, u64 addr);
 	void	(*exit)(struct bt_session *s, struct bt_thread *t);
 	void	(*end)(struct bt_session *s);
 };
@@ -124,7 +128,8 @@ struct bt_output {
  * @kinds:	find out kinds, even if @out does not care
  * @many:	there may be more than one thread: say whose a line is
  * @record:	where else all is written to, or NULL
- * @counts:	of all threads
+ * @counts:	of all threads, what was shown
+ * @told:	what was told of, shown or not
  * @nr_threads:	that there were
  * @data:	for the output
  */
@@ -137,6 +142,7 @@ struct bt_session {
 	bool			many;
 	struct bt_writer	*record;
 	struct bt_counts	counts;
+	struct bt_counts	told;
 	u64			nr_threads;
 	void			*data;
 	/* private */
@@ -152,6 +158,8 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n);
 void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_session_note(struct bt_session *s, pid_t tid, const char *what);
+char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr);
+void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr);
 void bt_session_exit(struct bt_session *s, pid_t tid, const char *how);
 static inline bool bt_is_branch(const struct bts_record *rec)
 {

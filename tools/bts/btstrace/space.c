@@ -35,6 +35,7 @@ struct bt_space {
 };
 
 #define FIRST_BITS	10
+#define PLACES_MAX	1000000
 
 struct bt_space *bt_space_new(bool is64)
 {
@@ -105,6 +106,18 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 	space->nr_old = space->nr_maps;
 	space->nr_maps = bt_maps_parse(maps, len, &space->maps);
 	return true;
+}
+
+/* Forget places if a program goes to more of them than any would. None is held. */
+void bt_space_limit(struct bt_space *space)
+{
+	if (space->nr_places > PLACES_MAX)
+		forget_places(space);
+}
+
+size_t bt_space_nr_places(const struct bt_space *space)
+{
+	return space->nr_places;
 }
 
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
@@ -251,7 +264,7 @@ static void more_places(struct bt_space *space)
 	free(old);
 }
 
-/* What is at @addr. Valid until bt_space_update() sees a change. */
+/* What is at @addr. Valid until bt_space_update() sees a change, or bt_space_limit(). */
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 {
 	size_t at = bt_hash(addr, space->bits);

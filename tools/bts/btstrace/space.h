@@ -99,6 +99,8 @@ struct bt_space *bt_space_new(bool is64);
 void bt_space_free(struct bt_space *space);
 void bt_space_attach(struct bt_space *space, pid_t pid);
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len);
+void bt_space_limit(struct bt_space *space);
+size_t bt_space_nr_places(const struct bt_space *space);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place);

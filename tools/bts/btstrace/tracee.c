@@ -111,6 +111,16 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 		bt_session_maps(f->s, t->tid, f->maps.bytes, f->maps.len);
 }
 
+/* The last branches are those that the trace has room for. */
+static void tell_short(struct bt_follow *f, u32 room)
+{
+	if (f->how.full || room >= f->s->last || f->short_told)
+		return;
+	f->short_told = true;
+	bt_complain("a trace has room for %u branches only, not %u: ulimit -l, or more (-s)", room,
+		    f->s->last);
+}
+
 /* Begin the trace of a thread that has just stopped for the first time. */
 void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
@@ -133,6 +143,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	}
 	t->traced = true;
 	f->one_traced = true;
+	tell_short(f, config.size / sizeof(struct bts_record));
 	bt_proc_comm(t->tid, comm, sizeof(comm));
 	bt_session_thread(f->s, t->tid, bt_proc_tgid(t->tid), bt_proc_is64(t->tid), comm);
 	tell_maps(f, t);
@@ -204,10 +215,28 @@ static const char *signal_name(int sig, char *buf, size_t len)
 	return buf;
 }
 
-static bool has_address(const siginfo_t *info, int sig)
+/* Is it because of what the thread executes? */
+static bool is_fault(const siginfo_t *info, int sig)
 {
-	return info->si_code > 0 && info->si_code != SI_KERNEL &&
-	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
+	return info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
+				     sig == SIGFPE || sig == SIGTRAP || sig == SIGSYS);
+}
+
+/* Where that is, and, if the processor told, which address it is about */
+static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
+			const char *name)
+{
+	char *where, *note;
+
+	tell_maps(f, t);
+	where = bt_session_where(f->s, t->tid, bt_proc_ip(t->tid));
+	if (info->si_code == SI_KERNEL || info->si_signo == SIGSYS)
+		note = bt_print("--- %s at %s ---", name, where);
+	else
+		note = bt_print("--- %s at %s, address 0x%llx ---", name, where,
+				(unsigned long long)(uintptr_t)info->si_addr);
+	free(where);
+	return note;
 }
 
 /* A thread is about to get a signal. */
@@ -219,8 +248,8 @@ void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 	signal_name(sig, name, sizeof(name));
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		return;
-	if (has_address(&info, sig))
-		note = bt_print("--- %s, address %p ---", name, info.si_addr);
+	if (is_fault(&info, sig))
+		note = fault_note(f, t, &info, name);
 	else if (info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL)
 		note = bt_print("--- %s from process %d ---", name, info.si_pid);
 	else
@@ -259,6 +288,7 @@ void tracee_leave(struct bt_follow *f, struct tracee *t, const char *how)
 		return;
 	tracee_drain(f, t);
 	tell_losses(f, t);
+	bt_session_ended_at(f->s, t->tid, bt_proc_ip(t->tid));
 	bt_session_exit(f->s, t->tid, how);
 	t->done = true;
 }

@@ -35,6 +35,7 @@ struct tracee {
  * @nr:		how many
  * @command:	the process that was started, or 0
  * @status:	how it ended, as wait() tells it
+ * @command_ended: it did: its number may be another process' now
  * @signals:	a signalfd
  * @before:	what the command is to find of signals, as btstrace did
  * @ending:	detach from whoever stops
@@ -42,6 +43,7 @@ struct tracee {
  * @error:	an exit status, if tracing failed
  * @one_traced:	at least one thread had a trace
  * @refused:	how many could not have one
+ * @short_told:	it was said that there is less memory than wanted
  * @rec:	room for what is read
  * @maps:	likewise
  * @shown:	when progress was told, in milliseconds
@@ -54,6 +56,7 @@ struct bt_follow {
 	size_t			nr;
 	pid_t			command;
 	int			status;
+	bool			command_ended;
 	int			signals;
 	struct {
 		sigset_t	mask;
@@ -65,6 +68,7 @@ struct bt_follow {
 	int			error;
 	bool			one_traced;
 	u64			refused;
+	bool			short_told;
 	struct bts_record	*rec;
 	struct bt_buffer	maps;
 	u64			shown;

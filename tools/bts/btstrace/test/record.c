@@ -133,6 +133,10 @@ static int step_through(pid_t pid)
 			return status;
 		if (status >> 16 == PTRACE_EVENT_EXIT) {
 			flush(pid);
+			bt_session_ended_at(&session, pid, bt_proc_ip(pid));
+			/* All of a system call that does not return was executed. */
+			if (steps && insn.kind == BT_SYSCALL)
+				fputs("branch\n", steps);
 			sig = 0;
 			continue;
 		}

@@ -166,6 +166,7 @@ static void test_filters(void)
 {
 	static const char *const wrong[] = {
 		"", "callx", "call,", "func=", "!", ",", "kind=", "kind=foo", "nothing=foo",
+		"func=,foo", "func=foo,", "func=foo,,bar",
 	};
 	struct bts_record rec = { .qualifier = BTS_BRANCH };
 	struct bt_branch b = { NULL, &rec, BT_CALL, &place_foo, &place_bar };

@@ -175,7 +175,7 @@ static void test_damaged(void)
 	size_t used, n = 0;
 	u64 len;
 
-	for (chunk.type = 0; chunk.type <= BT_CHUNK_EXIT + 1; chunk.type++) {
+	for (chunk.type = 0; chunk.type <= BT_CHUNK_ENDED_AT + 1; chunk.type++) {
 		for (len = 0; len < 8; len++) {
 			chunk.len = len;
 			used = strlen(BT_FILE_MAGIC);
@@ -189,7 +189,7 @@ static void test_damaged(void)
 			free(part);
 		}
 	}
-	ok(n == 24, "parts that are too short: %zu", n);
+	ok(n == 32, "parts that are too short: %zu", n);
 	chunk = (struct bt_chunk){ .type = BT_CHUNK_MAPS, .len = UINT64_MAX };
 	memcpy(bytes + strlen(BT_FILE_MAGIC), &chunk, sizeof(chunk));
 	wrong = replay_of(bytes, sizeof(bytes));
@@ -295,6 +295,111 @@ static void test_shapes(void)
 	free(got);
 }
 
+/* A branch in another module, or behind the one before: what led there nobody knows. */
+static void test_drcov_gaps(void)
+{
+	static const struct {
+		u64 to, from;
+		int blocks;
+	} steps[] = {
+		{ AT(walk_main), AT(walk_call), 1 },
+		{ AT(walk_call), AT(strtoull), 0 },
+		{ AT(strtoull), AT(walk_call), 0 },
+		{ AT(walk_tail), AT(walk_ret), 0 },
+		{ 0x10, AT(walk_ret), 0 },
+		{ AT(walk_leaf), AT(walk_ret), 1 },
+	};
+	char want[32];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct bt_session s = { .out = &bt_out_drcov };
+
+		text_open(&s.text, -1);
+		bt_session_begin(&s);
+		bt_session_thread(&s, PID, PID, true, "x");
+		bt_session_maps(&s, PID, maps.bytes, maps.len);
+		branch(&s, BTS_LEAVE, 0, steps[i].to);
+		branch(&s, BTS_BRANCH, steps[i].from, 0x10);
+		bt_session_end(&s);
+		text_char(&s.text, '\0');
+		sprintf(want, "BB Table: %d bbs\n", steps[i].blocks);
+		ok(strstr(s.text.buf, want), "drcov: step %zu: %d blocks", i, steps[i].blocks);
+		free(s.text.buf);
+		bt_modules_free();
+	}
+}
+
+/* Lines of events: on each track time never goes back, and what begins ends. */
+static bool tracks_in_order(const char *text, int nr, int *slices)
+{
+	double ts, last[4] = {};
+	int pid, tid, depth[4] = {};
+	const char *line;
+	char phase;
+
+	*slices = 0;
+	for (line = strstr(text, "{\"ph\""); line; line = strstr(line + 1, "{\"ph\"")) {
+		if (sscanf(line, "{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%lf", &phase, &pid,
+			   &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
+			return false;
+		tid -= PID;
+		depth[tid] += (phase == 'B') - (phase == 'E');
+		*slices += phase == 'B';
+		if (ts < last[tid] || depth[tid] < 0)
+			return false;
+		last[tid] = ts;
+	}
+	for (tid = 0; tid < nr; tid++)
+		if (depth[tid])
+			return false;
+	return true;
+}
+
+static void go(struct bt_session *s, pid_t tid, u64 clock, u64 what)
+{
+	struct bts_record rec[] = {
+		{ .qualifier = BTS_TASK_ARRIVES, .event = { clock, tid, 1 } },
+		{ .qualifier = BTS_LEAVE, .branch = { 0, AT(walk_main) } },
+		{ .qualifier = BTS_BRANCH, .branch = { AT(walk_call), AT(walk_leaf) } },
+		{ .qualifier = what, .event = { clock + 500, tid, 1 } },
+	};
+
+	bt_session_records(s, tid, rec, ARRAY_SIZE(rec));
+}
+
+/*
+ * Two threads, of which the second executes a program and becomes the first; CPUs
+ * whose clocks differ.
+ */
+static void test_tracks(void)
+{
+	struct bt_session s = { .out = &bt_out_perfetto };
+	bool in_order;
+	int slices;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	bt_session_thread(&s, PID + 1, PID, true, "y");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	go(&s, PID, 10000, BTS_TASK_DEPARTS);
+	go(&s, PID, 9000, BTS_TASK_DEPARTS);
+	go(&s, PID, 20000, BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 12000, BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 21000, BTS_EXEC);
+	bt_session_exec(&s, PID, PID + 1, true, "z");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	go(&s, PID, 22000, BTS_TASK_DEPARTS);
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	in_order = tracks_in_order(s.text.buf, 2, &slices);
+	ok(in_order && slices > 8,
+	   "perfetto: %d slices in the order of time, each on one track", slices);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 /* Back from a system call, and interrupted before it could go on */
 static void test_again(void)
 {
@@ -321,7 +426,8 @@ static void test_again(void)
 static void test_last(void)
 {
 	struct bt_session s = { .out = &bt_out_raw, .last = 5 };
-	char want[64];
+	char want[64], *got;
+	size_t used;
 	u64 i;
 
 	text_open(&s.text, -1);
@@ -335,6 +441,9 @@ static void test_last(void)
 	ok(!strncmp(s.text.buf, want, strlen(want)) && count(s.text.buf, "\n") == 5,
 	   "the last 5 of 20000");
 	free(s.text.buf);
+	got = output_of(&bt_out_plain, NULL, 0, 2, &used);
+	ok(count(got, " -> ") == 1 && count(got, "--- ") == 0, "nothing from before exec");
+	free(got);
 }
 
 /* Threads that nobody introduced, processes that change while others run */
@@ -373,6 +482,8 @@ int main(void)
 	test_damaged();
 	test_words();
 	test_shapes();
+	test_drcov_gaps();
+	test_tracks();
 	test_again();
 	test_last();
 	test_strangers();

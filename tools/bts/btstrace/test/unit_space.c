@@ -4,6 +4,7 @@
  * at copies of itself that are gone, cut short, or no programs at all.
  */
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,34 @@ static void test_fifo(void)
 	close(fd);
 }
 
+/* Likewise where libdw looks for what is not in the file: there is no section. */
+static void test_fifo_debug(void)
+{
+	Elf64_Ehdr head;
+	struct bt_elf *elf;
+	const char *file;
+	int fd, line;
+
+	unlink("./unit-bare.debug");
+	mapped_copy("./unit-bare", &fd);
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		exit(2);
+	head.e_shoff = 0;
+	head.e_shnum = 0;
+	head.e_shstrndx = 0;
+	if (pwrite(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    mkfifo("./unit-bare.debug", 0600))
+		exit(2);
+	alarm(20);
+	elf = bt_elf_open(fd, "./unit-bare");
+	ok(elf && !bt_elf_line(elf, elf->base + 0x1000, &file, &line),
+	   "nor does one in the place of its debug information");
+	alarm(0);
+	bt_elf_close(elf);
+	unlink("./unit-bare");
+	unlink("./unit-bare.debug");
+}
+
 /* libelf has the file mapped; whoever shortens it makes that a trap. */
 static void test_cut_short(void)
 {
@@ -231,6 +260,13 @@ static void test_many_places(void)
 	for (i = 0; i < n; i++)
 		right += bt_space_place(space, 0x1000 + i * 3)->addr == 0x1000 + i * 3;
 	ok(right == n, "%zu places", right);
+	bt_space_limit(space);
+	ok(bt_space_nr_places(space) == n, "%zu places are not too many", n);
+	for (; i < 1100000; i++)
+		bt_space_place(space, 0x1000 + i * 3);
+	bt_space_limit(space);
+	ok(!bt_space_nr_places(space) && bt_space_place(space, 0x1003)->addr == 0x1003,
+	   "%zu are, and all are forgotten", i);
 	bt_space_free(space);
 }
 
@@ -240,6 +276,7 @@ int main(void)
 	test_vdso();
 	test_deleted();
 	test_fifo();
+	test_fifo_debug();
 	test_cut_short();
 	test_no_elf();
 	test_changing();
