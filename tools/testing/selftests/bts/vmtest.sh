@@ -167,8 +167,10 @@ cmd_shell() {
 	need_programs
 	mapfile -t all < <(ls "$PROGRAMS/out/guest")
 	initrd_of "${all[@]}"
-	add_tools busybox
+	need_btstrace
+	add_tools busybox "$BTSTRACE/btstrace"
 	emulator_command
+	say "btstrace is there, and busybox; /bt has the programs of the tests"
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
 	# In the background, or a signal would have to wait for the guest's end.
 	"${COMMAND[@]}" -serial mon:stdio <&0 &

@@ -40,11 +40,15 @@ against_steps() {
 
 	check drcov -- "$B/tool/drcov.sh" "$BTSTRACE" "$guest/walk" mixed 2
 	check drcov_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$guest/walk_32" mixed 2
+	check drcov-fault -- "$B/tool/drcov.sh" "$BTSTRACE" "$guest/walk" fault 0
 	check drcov-libraries -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes" opens 2
 	check drcov-libraries_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes_32" sorts 2
 }
 
 group_tool() {
+	local less=
+
+	[ "$CONFIG" = base ] || less=less=10
 	other_compiler
 	units sanitised SANITIZE=address,undefined
 	units plain
@@ -52,13 +56,14 @@ group_tool() {
 	against_objdump
 	against_steps
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
-	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
-	used modes smp=2 -- toolmodes
-	used follow smp=2 pti=off -- toolfollow
-	used hostile smp=2 -- toolhostile
+	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
+		"$REPO/man-pages/man1/btstrace.1"
+	used modes smp=2 -- toolmodes $less
+	used follow smp=2 pti=off -- toolfollow $less
+	used hostile smp=2 -- toolhostile $less
 	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
-		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes
-	used errors -- toolerrors here
+		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
+	used errors -- toolerrors here $less
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
 	used old-kernel kernel=stock config=base -- toolerrors old-kernel
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# completion.sh DIR SOURCE: what bash completes of btstrace's command line, and
-# that it knows each option of btstrace (in DIR).
+# completion.sh DIR SOURCE PAGE: what bash completes of btstrace's command line, and
+# that it and the manual page know each option of btstrace (in DIR).
 
-dir=$1 tests=0 failed=0
+dir=$1 page=$3 tests=0 failed=0
 # shellcheck source=../../../../bts/btstrace/btstrace.bash
 . "$2/btstrace.bash"
 
@@ -64,9 +64,11 @@ completes '' btstrace -n ''
 completes '' btstrace --size ''
 completes file btstrace -r fil
 
-# Each option that is in the help can be completed.
+# Each option that is in the help can be completed, and is in the manual page.
 for option in $("$dir/btstrace" --help | grep -o -e '--[a-z]*' | sort -u); do
 	completes "$option" btstrace "$option"
+	sed 's/\\-/-/g' "$page" | grep -qwe "$option"
+	result $? "$option: in the manual page"
 done
 echo "1..$tests"
 exit $failed

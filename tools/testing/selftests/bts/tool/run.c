@@ -12,11 +12,19 @@
 #define WORDS	40
 
 static const char *btstrace, *recorder;
+static long divisor = 1;
 
-void run_init(char **argv)
+void run_init(int argc, char **argv)
 {
 	btstrace = argv[1];
 	recorder = argv[2];
+	if (!strncmp(argv[argc - 1], "less=", 5))
+		divisor = atol(argv[argc - 1] + 5);
+}
+
+long less(long n)
+{
+	return n / divisor ? n / divisor : 1;
 }
 
 /* Split at blanks; $b and $r stand for the two programs. */
@@ -36,13 +44,18 @@ static void words(char *line, const char **argv)
 	argv[n] = NULL;
 }
 
+/* With all that is said going to @fd; nowhere if there is none. */
 static void become(const char *line, int fd)
 {
 	const char *argv[WORDS];
 
-	dup2(fd, 2);
-	dup2(fd, 1);
-	close(fd);
+	if (fd >= 0) {
+		dup2(fd, 2);
+		dup2(fd, 1);
+		close(fd);
+	} else {
+		close_range(0, 2, 0);
+	}
 	words(strdup(line), argv);
 	execv(argv[0], (char **)argv);
 	perror(argv[0]);
@@ -67,7 +80,27 @@ pid_t run_begin(const char *line, uid_t uid, long memlock)
 	return 0;
 }
 
-pid_t run_on_terminal(const char *line, int *terminal)
+/* The shell: whoever stops is told to go on by whoever runs the test. */
+static void mind_job(const char *line, int slave)
+{
+	pid_t job;
+	int status;
+
+	signal(SIGTTOU, SIG_IGN);
+	job = fork();
+	if (!job) {
+		setpgid(0, 0);
+		tcsetpgrp(slave, getpid());
+		signal(SIGTTOU, SIG_DFL);
+		become(line, slave);
+	}
+	close(slave);
+	while (waitpid(job, &status, 0) != job)
+		;
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+static pid_t begin_on_terminal(const char *line, int *terminal, bool job)
 {
 	int slave;
 	pid_t pid;
@@ -83,9 +116,21 @@ pid_t run_on_terminal(const char *line, int *terminal)
 		slave = open(ptsname(*terminal), O_RDWR);
 		if (slave < 0)
 			_exit(126);
+		if (job)
+			mind_job(line, slave);
 		become(line, slave);
 	}
 	return pid;
+}
+
+pid_t run_on_terminal(const char *line, int *terminal)
+{
+	return begin_on_terminal(line, terminal, false);
+}
+
+pid_t run_as_job(const char *line, int *terminal)
+{
+	return begin_on_terminal(line, terminal, true);
 }
 
 struct run run_terminal_end(pid_t pid, int terminal)
@@ -117,6 +162,18 @@ struct run run_end(pid_t pid)
 	r.out = read_file(OUT);
 	r.err = read_file(ERR);
 	return r;
+}
+
+struct run run_closed(const char *line)
+{
+	pid_t pid;
+
+	unlink(OUT);
+	unlink(ERR);
+	pid = fork();
+	if (!pid)
+		become(line, -1);
+	return run_end(pid);
 }
 
 struct run run_as(const char *line, uid_t uid, long memlock)

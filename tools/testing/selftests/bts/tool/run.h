@@ -10,8 +10,14 @@
 #define OUT	"/tmp/out"
 #define ERR	"/tmp/err"
 
-/* Takes the paths of btstrace and record, the first arguments. */
-void run_init(char **argv);
+/*
+ * Takes the paths of btstrace and record, the first arguments; and less=N, the last
+ * if it is there: on a kernel that is slower by far, all is done N times less.
+ */
+void run_init(int argc, char **argv);
+
+/* @n, or less */
+long less(long n);
 
 /**
  * struct run - what came of a command
@@ -31,8 +37,12 @@ struct run run(const char *line);
 /* The same, in two steps */
 pid_t run_begin(const char *line, uid_t uid, long memlock);
 struct run run_end(pid_t pid);
+/* With standard input, output and error closed; what it would have said goes nowhere. */
+struct run run_closed(const char *line);
 /* In two steps, with a terminal for standard error, as the controlling one */
 pid_t run_on_terminal(const char *line, int *terminal);
+/* The same, as a job in the foreground of a shell, which ends as the job did */
+pid_t run_as_job(const char *line, int *terminal);
 struct run run_terminal_end(pid_t pid, int terminal);
 void run_free(struct run *r);
 

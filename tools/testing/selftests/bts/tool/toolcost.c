@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 99;
-	run_init(argv);
+	run_init(argc, argv);
 	/* What a round costs, without the beginning and the end */
 	step = (stepped(STEPPED * 2) - stepped(STEPPED)) / STEPPED * ROUNDS;
 	check("--calls -o " OUT, step);

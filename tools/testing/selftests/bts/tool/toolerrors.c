@@ -55,6 +55,19 @@ static void check_usage(void)
 	refused("$b -w /tmp/trace -o /tmp/../tmp/trace /bt/walk killer", 0, -1, 125,
 		"for the recorded trace");
 	refused("$b -p 2", 0, -1, 115, "not even by root");
+	refused("$b -p 1K", 0, -1, 125, "the number of a process");
+	refused("$b -n 1K /bt/walk exit 0", 0, -1, 125, "from 1 to");
+	refused("$b -n 4294967297 /bt/walk exit 0", 0, -1, 125, "from 1 to");
+	refused("$b -s 99999999999999999999K /bt/walk exit 0", 0, -1, 125, "from 24 to");
+	refused("$b -s 18014398509481985K /bt/walk exit 0", 0, -1, 125, "from 24 to");
+	refused("$b -e func=a,,b /bt/walk exit 0", 0, -1, 125, "a list of patterns");
+	/* Options behind the words that pidof printed */
+	refused("$b -p 999999 999998 --raw --json", 0, -1, 125, "choose one");
+	refused("$b -p 999999 /bt/walk exit 0", 0, -1, 125, "give one of");
+	write_file("/tmp/script", "#!/nowhere/interpreter\n");
+	chmod("/tmp/script", 0755);
+	refused("$b /tmp/script", 0, -1, 126, "interpreter or loader is missing");
+	refused("$b -r /dev/null", 0, -1, 118, "not a pipe or a device");
 }
 
 /* Nothing is traced any more that cannot be written. */
@@ -108,14 +121,31 @@ static void check_machine(void)
 	close(fd);
 }
 
+/* A file that is closed could be taken for the output, and the output for it. */
+static void check_closed(void)
+{
+	struct run r = run_closed("$b --full -o " OUT " /bt/walk inherited");
+
+	if (!ok(exited(&r, 0) && strstr(r.out, "+++ exited with 0 +++\n") &&
+		!strstr(r.out, "btstrace:"), "nothing but the trace in the output"))
+		explain(&r);
+	run_free(&r);
+	r = run_closed("$b /bt/walk killer");
+	ok(exited(&r, 118), "118: nowhere to write to");
+	run_free(&r);
+}
+
 /* The file is cut short when its first pages were read: the output waits. */
 static void check_cut(void)
 {
-	struct run r = run("$b -c -s 24K -o " OUT " -w /tmp/trace /bt/walk loop 100000");
 	char buf[4096];
+	struct run r;
 	pid_t pid;
 	int fd;
 
+	snprintf(buf, sizeof(buf), "$b -c -s 24K -o " OUT " -w /tmp/trace /bt/walk loop %ld",
+		 less(100000));
+	r = run(buf);
 	run_free(&r);
 	unlink("/tmp/fifo");
 	mkfifo("/tmp/fifo", 0600);
@@ -155,13 +185,21 @@ static void check_little_memory(void)
 	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps"), "a trace of 64 KiB at most"))
 		explain(&r);
 	run_free(&r);
+	r = run_as("$b -n 20000 -o " OUT " /bt/walk loop 20000", NOBODY, 65536);
+	if (!ok(exited(&r, 0) && strstr(r.err, "room for 2500 branches only, not 20000") &&
+		count(r.out, " -> ") == 2500, "fewer of the last than wanted: it is told"))
+		explain(&r);
+	run_free(&r);
+	r = run_as("$b -n 2000 -o " OUT " /bt/walk loop 20000", NOBODY, 65536);
+	ok(exited(&r, 0) && !*r.err && count(r.out, " -> ") == 2000, "as many as wanted: nothing");
+	run_free(&r);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 4)
 		return 99;
-	run_init(argv);
+	run_init(argc, argv);
 	chmod("/tmp", 0777);
 	if (!strcmp(argv[3], "no-source")) {
 		refused("$b /bt/walk killer", 0, -1, 110, "run it on the host");
@@ -172,6 +210,7 @@ int main(int argc, char **argv)
 		check_full_disk();
 		check_machine();
 		check_cut();
+		check_closed();
 		check_yama();
 		check_little_memory();
 	}

@@ -7,6 +7,7 @@
  */
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -282,6 +283,52 @@ static void attach_twice(pid_t target)
 	run_free(&r);
 }
 
+static bool is_stopped(long pid)
+{
+	return state_of(pid) == 'T' && !is_traced(pid);
+}
+
+static bool rests_traced(long pid)
+{
+	return (state_of(pid) == 'T' || state_of(pid) == 't') && is_traced(pid);
+}
+
+/* Stopped before somebody attaches, or after: it stays so when that one has gone. */
+static void detach_stopped(pid_t target, bool before)
+{
+	struct timespec pause = { .tv_nsec = 50000000 };
+	char line[64];
+	struct run r;
+	pid_t pid;
+
+	if (before) {
+		kill(target, SIGSTOP);
+		ok(wait_until(is_stopped, target), "stopped before");
+	}
+	snprintf(line, sizeof(line), "$b -p %d -o " OUT, target);
+	pid = run_begin(line, 0, -1);
+	ok(wait_until(is_traced, target), "attached");
+	if (!before) {
+		all_spin();
+		kill(target, SIGSTOP);
+	}
+	if (!wait_until(rests_traced, target))
+		ok(false, "a stopped process that is attached rests");
+	nanosleep(&pause, NULL);
+	kill(pid, SIGINT);
+	r = run_end(pid);
+	nanosleep(&pause, NULL);
+	set_mark();
+	nanosleep(&pause, NULL);
+	if (!ok(killed(&r, SIGINT) && count(r.out, "+++ detached +++") == SPINNERS &&
+		wait_until(is_stopped, target) && !moved_on(0), "stopped %s: still so afterwards",
+		before ? "before" : "meanwhile"))
+		explain(&r);
+	kill(target, SIGCONT);
+	ok(all_spin(), "and goes on when it is told to");
+	run_free(&r);
+}
+
 static void check_attach(void)
 {
 	char line[64];
@@ -300,6 +347,8 @@ static void check_attach(void)
 	attach(target, "--full -s 16K", SIGTERM, 5);
 	attach(target, "-f --full -s 4K -t", SIGINT, 5);
 	attach_twice(target);
+	detach_stopped(target, true);
+	detach_stopped(target, false);
 	snprintf(line, sizeof(line), "$b -p %d -o /nowhere/out", target);
 	r = run(line);
 	ok(exited(&r, 118) && !is_traced(target), "nobody attached if there is nowhere to write");
@@ -307,6 +356,87 @@ static void check_attach(void)
 	spin->end = 1;
 	waitpid(target, &status, 0);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "unharmed to its end");
+}
+
+static bool is_in_stop(long pid)
+{
+	return state_of(pid) == 't';
+}
+
+static bool is_suspended_alone(long pid)
+{
+	return state_of(pid) == 'T';
+}
+
+/* A signal that is on its way when btstrace is told to end arrives. */
+static void check_on_its_way(void)
+{
+	char line[64];
+	pid_t target, pid;
+	struct run r;
+	int status;
+
+	spin = spin_file();
+	target = fork();
+	if (!target) {
+		execl("/bt/walk", "walk", "spins", "1", NULL);
+		_exit(127);
+	}
+	wait_until(first_spins, 0);
+	snprintf(line, sizeof(line), "$b -p %d -o " OUT, target);
+	pid = run_begin(line, 0, -1);
+	ok(wait_until(is_traced, target), "attached");
+	kill(pid, SIGSTOP);
+	ok(wait_until(is_suspended_alone, pid), "btstrace is held up");
+	kill(target, SIGUSR1);
+	ok(wait_until(is_in_stop, target), "its tracee gets a signal");
+	kill(pid, SIGTERM);
+	kill(pid, SIGCONT);
+	r = run_end(pid);
+	ok(killed(&r, SIGTERM), "btstrace ends");
+	wait_until(has_ended, target);
+	kill(target, SIGKILL);
+	waitpid(target, &status, 0);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1, "the signal arrives");
+	run_free(&r);
+}
+
+static bool is_quiet(long unused)
+{
+	struct timespec a_while = { .tv_nsec = 100000000 };
+	int i;
+
+	(void)unused;
+	set_mark();
+	nanosleep(&a_while, NULL);
+	for (i = 0; i < SPINNERS; i++)
+		if (spin->count[i] != mark[i])
+			return false;
+	return true;
+}
+
+/* Who reads has enough: that ends btstrace, in the manner of SIGPIPE, and it alone. */
+static void check_pipe(void)
+{
+	struct run r;
+	char byte;
+	pid_t pid;
+	int fd;
+
+	spin = spin_file();
+	unlink("/tmp/fifo");
+	mkfifo("/tmp/fifo", 0600);
+	pid = run_begin("$b -f --full -o /tmp/fifo /bt/walk spins 4", 0, -1);
+	fd = open("/tmp/fifo", O_RDONLY);
+	ok(read(fd, &byte, 1) == 1, "output to a pipe");
+	close(fd);
+	r = run_end(pid);
+	if (!ok(killed(&r, SIGPIPE) && !strstr(r.err, "Broken pipe"), "nobody reads: SIGPIPE"))
+		explain(&r);
+	ok(all_spin(), "and the command goes on");
+	spin->end = 1;
+	ok(wait_until(is_quiet, 0), "to its end");
+	run_free(&r);
 }
 
 /* ^C of a terminal goes to the command, which decides. Told to end, it lets go. */
@@ -330,6 +460,26 @@ static void check_end(void)
 	run_free(&r);
 }
 
+/* As nohup starts it: a terminal that is gone does not end it. */
+static void check_nohup(void)
+{
+	struct run r;
+	pid_t pid;
+
+	spin = spin_file();
+	signal(SIGHUP, SIG_IGN);
+	pid = run_begin("$b -f -o " OUT " /bt/walk spins 4", 0, -1);
+	signal(SIGHUP, SIG_DFL);
+	ok(all_spin(), "with nohup");
+	kill(pid, SIGHUP);
+	ok(all_spin() && is_traced(child_of(pid)), "it goes on");
+	kill(pid, SIGTERM);
+	r = run_end(pid);
+	ok(killed(&r, SIGTERM) && count(r.out, "+++ detached +++") == SPINNERS,
+	   "until it is told to end");
+	run_free(&r);
+}
+
 /* ^C on a terminal: the command ends by it, and then btstrace, with what there is. */
 static void check_interrupted(void)
 {
@@ -345,6 +495,43 @@ static void check_interrupted(void)
 	if (!ok(killed(&r, SIGINT) && count(r.out, "+++ killed by SIGINT +++") == SPINNERS &&
 		count(r.out, " spinner+0x") >= 40 && strstr(r.out, "--- SIGINT ---"),
 		"the last branches of all threads"))
+		explain(&r);
+	run_free(&r);
+}
+
+static bool is_suspended(long pid)
+{
+	char command = state_of(child_of(pid));
+
+	return state_of(pid) == 'T' && (command == 't' || command == 'T');
+}
+
+/* ^Z on a terminal, and fg: both stop, and both go on. */
+static void check_suspended(void)
+{
+	struct timespec a_while = { .tv_nsec = 200000000 };
+	pid_t shell, job;
+	struct run r;
+	int terminal, i;
+
+	spin = spin_file();
+	shell = run_as_job("$b -f -n 50 -o " OUT " /bt/walk spins 4", &terminal);
+	ok(all_spin(), "a job");
+	job = child_of(shell);
+	for (i = 0; i < 2; i++) {
+		if (write(terminal, "\032", 1) != 1 || !wait_until(is_suspended, job))
+			ok(false, "^Z");
+		set_mark();
+		nanosleep(&a_while, NULL);
+		ok(!moved_on(0), "^Z: all of it stops");
+		kill(-job, SIGCONT);
+		ok(all_spin(), "fg: all of it goes on");
+	}
+	spin->end = 1;
+	r = run_terminal_end(shell, terminal);
+	if (!ok(exited(&r, 42) && count(r.out, "+++ exited with ") == SPINNERS &&
+		strstr(r.out, "+++ exited with 42 +++"),
+		"and ends as it would"))
 		explain(&r);
 	run_free(&r);
 }
@@ -371,14 +558,18 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 99;
-	run_init(argv);
+	run_init(argc, argv);
 	check_statuses();
 	check_inherited();
 	check_children();
 	check_stop();
 	check_attach();
 	check_end();
+	check_on_its_way();
+	check_pipe();
+	check_nohup();
 	check_interrupted();
+	check_suspended();
 	check_replaced();
 	return finish();
 }

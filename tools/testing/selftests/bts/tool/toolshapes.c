@@ -55,10 +55,11 @@ static void check_modes(const char *program, const char *what)
 int main(int argc, char **argv)
 {
 	const char *shapes, *stripped, *shapes32;
+	char what[32];
 
 	if (argc < 6)
 		return 99;
-	run_init(argv);
+	run_init(argc, argv);
 	shapes = argv[3];
 	stripped = argv[4];
 	shapes32 = argv[5];
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 	check(shapes, "opens 1", "zlibVersion+0x0 (libz.so.1");
 	free(show_twice("--full", shapes, "opens 3"));
 	/* Read many times, while the code is another each time */
-	free(show_twice("--full -s 24K", shapes, "writes 3000"));
+	snprintf(what, sizeof(what), "writes %ld", less(3000));
+	free(show_twice("--full -s 24K", shapes, what));
 	return finish();
 }

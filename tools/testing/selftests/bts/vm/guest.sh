@@ -73,6 +73,10 @@ tool_files() {
 				(cd "$dir" && find "${GDB_PYTHON[@]}" -name '*.py' -printf "$dir/%p\n")
 			done
 			;;
+		*/btstrace)
+			mkdir -p "$root/bin"
+			ln -sf "$path" "$root/bin/btstrace"
+			;;
 		busybox)
 			mkdir -p "$root/bin"
 			busybox --list | grep -vx busybox |
