@@ -276,6 +276,7 @@ void bt_elf_close(struct bt_elf *elf)
 		free((void *)elf->fn[i].name);
 	free(elf->fn);
 	free(elf->segment);
+	free(elf->range);
 	close(elf->fd);
 	free(elf);
 }
@@ -290,14 +291,17 @@ static void find_line(struct bt_elf *elf, void *arg)
 {
 	struct line_query *q = arg;
 	Dwarf_Addr bias;
+	/* Finds what there is. */
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 	Dwfl_Line *line;
 
-	/* Finds what there is. */
-	if (!dwfl_module_getdwarf(elf->mod, &bias) || elf->no_lines)
+	if (!dwarf || elf->no_lines)
 		return;
 	line = dwfl_module_getsrc(elf->mod, q->addr);
 	if (line)
 		q->file = dwfl_lineinfo(line, NULL, &q->line, NULL, NULL, NULL);
+	else
+		elf_find_line(elf, dwarf, q->addr - bias, &q->file, &q->line);
 }
 
 /* Find file and line of @addr. @file stays as long as @elf does. */

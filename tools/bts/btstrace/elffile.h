@@ -35,6 +35,13 @@ struct bt_segment {
 	u64	size;
 };
 
+/* Addresses of a compilation unit, which is so far into the debug information */
+struct bt_range {
+	u64	start;
+	u64	end;
+	u64	unit;
+};
+
 /**
  * struct bt_elf - an ELF file
  * @is64:	64-bit code
@@ -54,6 +61,10 @@ struct bt_elf {
 	struct bt_segment	*segment;
 	size_t			nr_segments;
 	size_t			room_segments;
+	struct bt_range		*range;
+	size_t			nr_ranges;
+	size_t			room_ranges;
+	bool			ranges_read;
 	int			fd;
 	struct Dwfl		*dwfl;
 	struct Dwfl_Module	*mod;

@@ -15,8 +15,10 @@ units() {
 
 # Without a warning by the other compiler, too.
 other_compiler() {
-	need_btstrace clang all CC=clang
+	need_btstrace clang tests CC=clang
 	pass clang
+	# Its debug information is another, too.
+	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
 }
 
 # used CASE [KEY=VALUE...] -- PROG [ARG...]: PROG gets the two programs.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which compilation unit an address is in, of those that .debug_aranges does not
+ * tell of, where libdw looks: clang writes none.
+ */
+#include <stdlib.h>
+
+#include "debuginfo.h"
+#include "elffile.h"
+
+static void add_unit(struct bt_elf *elf, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		elf->range = bt_grow(elf->range, &elf->room_ranges, elf->nr_ranges + 1,
+				     sizeof(*elf->range));
+		elf->range[elf->nr_ranges++] = (struct bt_range){
+			.start = start, .end = end, .unit = dwarf_dieoffset(die),
+		};
+	}
+}
+
+static int compare_ranges(const void *va, const void *vb)
+{
+	const struct bt_range *a = va, *b = vb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void read_ranges(struct bt_elf *elf, Dwarf *dwarf)
+{
+	Dwarf_Off at = 0, next;
+	Dwarf_Die die;
+	size_t head;
+
+	elf->ranges_read = true;
+	for (; !dwarf_nextcu(dwarf, at, &next, &head, NULL, NULL, NULL); at = next)
+		if (dwarf_offdie(dwarf, at + head, &die))
+			add_unit(elf, &die);
+	if (elf->nr_ranges)
+		qsort(elf->range, elf->nr_ranges, sizeof(*elf->range), compare_ranges);
+}
+
+static const struct bt_range *find_range(const struct bt_elf *elf, u64 addr)
+{
+	size_t low = 0, high = elf->nr_ranges, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (elf->range[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && addr < elf->range[low - 1].end ? &elf->range[low - 1] : NULL;
+}
+
+/* Sets *@file to NULL if there is none. */
+void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+{
+	const struct bt_range *range;
+	Dwarf_Line *found;
+	Dwarf_Die unit;
+
+	if (!elf->ranges_read)
+		read_ranges(elf, dwarf);
+	range = find_range(elf, addr);
+	found = range && dwarf_offdie(dwarf, range->unit, &unit) ?
+		dwarf_getsrc_die(&unit, addr) : NULL;
+	*file = found && !dwarf_lineno(found, line) ? dwarf_linesrc(found, NULL, NULL) : NULL;
+}
