@@ -65,6 +65,7 @@ group_tool() {
 	used hostile smp=2 -- toolhostile $less
 	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
 		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
+	used demo pti=on with="badjump example" -- demo
 	used errors -- toolerrors here $less
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
 	used old-kernel kernel=stock config=base -- toolerrors old-kernel

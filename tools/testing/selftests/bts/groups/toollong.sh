@@ -16,6 +16,9 @@ seeds() {
 	for bits in 64 32; do
 		gcc -m$bits -g -O1 -nostdlib -shared -o "$from/seed$bits.so" "$from/seed.c"
 		{ printf '\x80' && cat "$from/seed$bits.so"; } >"$to/elf$bits"
+		# Without .debug_aranges, and with another version of the rest
+		clang -m$bits -g -O1 -nostdlib -shared -o "$from/clang$bits.so" "$from/seed.c"
+		{ printf '\x80' && cat "$from/clang$bits.so"; } >"$to/clang$bits"
 	done
 	"$from/test/record" "$from/seed.bts" "$PROGRAMS/out/guest/walk" exit 0
 	for format in 0 1 2 3 4 5 6 7 8; do
