@@ -139,10 +139,10 @@ static void bts_put_gap(struct bts_context *ctx)
 		bts_ring_put_gap(&ctx->ring);
 }
 
-/* Is a CPU's context not just sitting the idle task out? */
+/* Is a CPU's context not just sitting out the idle task, or what is frozen? */
 static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
-	return !cpu->idle || ctx->attr.flags & BTS_IDLE;
+	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
 }
 
 /**
@@ -430,6 +430,44 @@ static bool bts_refrozen(void)
 	return atomic_read(&bts_frozen_last) != atomic_read(&bts_thawed_last);
 }
 
+/* Who decided to thaw before somebody else did changes nothing. */
+static void bts_count_thaw(u32 freezes)
+{
+	int last = atomic_read(&bts_thawed_last);
+
+	do {
+		if ((s32)(freezes - last) <= 0)
+			return;
+	} while (!atomic_try_cmpxchg(&bts_thawed_last, &last, freezes));
+}
+
+/**
+ * bts_forget_freezes - the source has forgotten what was frozen
+ *
+ * Called under bts_mutex, when there is no context.
+ */
+void bts_forget_freezes(void)
+{
+	int cpu;
+
+	bts_count_thaw(bts_freezes());
+	for_each_possible_cpu(cpu)
+		per_cpu(bts_cpu.stale, cpu) = false;
+}
+
+/* After ->unfreeze(), when what was kept has been handed up. */
+static void bts_unfrozen(void)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	cpu->stale = false;
+	bts_deliver_gap();
+	/* Theirs begins here. */
+	list_for_each_entry(ctx, &cpu->contexts, node)
+		ctx->late = false;
+}
+
 /*
  * Who freezes counts first and sends NMIs then. An NMI that comes before the last
  * look at the number is undone here and done again; a later one finds the source
@@ -447,8 +485,7 @@ static void bts_unfreeze_here(void *unused)
 	if (bts_refrozen()) {
 		bts_source->freeze();
 	} else if (thawed && bts_source->pause()) {
-		this_cpu_write(bts_cpu.stale, false);
-		bts_deliver_gap();
+		bts_unfrozen();
 		/* Whose trace ended while it was frozen could not. */
 		bts_source->scrub();
 		bts_resume();
@@ -461,14 +498,15 @@ static void bts_unfreeze_here(void *unused)
  *
  * Called with interrupts on, by one at a time. A freeze since then stays in force.
  * What was kept goes to the contexts, but not to those of a task that has been
- * switched out since. A CPU that is offline does it when it comes up.
+ * switched out since, nor to those of the CPU that were created since. A CPU that
+ * is offline does it when it comes up.
  */
 void bts_unfreeze_all(u32 freezes)
 {
 	if (!bts_source)
 		return;
 
-	atomic_set(&bts_thawed_last, freezes);
+	bts_count_thaw(freezes);
 	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
@@ -479,12 +517,23 @@ EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
  * CPUs come and go
  */
 
+/* Be frozen, or not, as the others have been while this one was away. */
+static void bts_catch_up(void)
+{
+	guard(irqsave)();
+
+	if (bts_refrozen())
+		bts_source->freeze();
+	else
+		bts_unfreeze_here(NULL);
+}
+
 static int bts_cpu_up(unsigned int cpu)
 {
 	struct bts_call call = { .func = bts_nothing };
 
 	this_cpu_write(bts_cpu.parked, false);
-	bts_unfreeze_here(NULL);
+	bts_catch_up();
 	bts_call_here(&call);
 
 	return 0;

@@ -115,8 +115,6 @@ static int bts_source_get(void)
 
 static void bts_source_put(void)
 {
-	int cpu;
-
 	lockdep_assert_held(&bts_mutex);
 
 	WRITE_ONCE(bts_users, bts_users - 1);
@@ -124,15 +122,12 @@ static void bts_source_put(void)
 		return;
 
 	bts_source->put();
-	/* It has forgotten what was frozen. */
-	for_each_possible_cpu(cpu)
-		per_cpu(bts_cpu.stale, cpu) = false;
+	bts_forget_freezes();
 }
 
 static void bts_overflow(struct irq_work *work)
 {
 	struct bts_context *ctx = container_of(work, struct bts_context, work);
-
 	void (*overflow)(struct bts_context *ctx, void *data);
 
 	/* bts_change_task() may have taken it away. */
@@ -338,6 +333,8 @@ static void bts_cpu_link(struct bts_call *call)
 
 	/* Nobody kept it up to date while there was no static key. */
 	cpu->idle = cpu_online(call->ctx->cpu) && is_idle_task(current);
+	/* What is frozen is from before this trace began. */
+	call->ctx->late = bts_source->frozen(call->ctx->cpu);
 	list_add_tail(&call->ctx->node, &cpu->contexts);
 	bts_cpu_update(cpu);
 }

@@ -23,6 +23,7 @@ struct bts_task {
  * @attr:	as it was created
  * @task:	whose it is; NULL for a CPU's or after the task is gone
  * @cpu:	or which CPU's; -1 for a task's
+ * @late:	its CPU was frozen before it was there, and is
  * @full:	@attr.overflow has been or is about to be called
  * @exposed:	for its sake the hardware writes down what the kernel does
  * @ns:		@attr.ns, held
@@ -34,6 +35,7 @@ struct bts_context {
 	struct bts_attr		attr;
 	struct task_struct	*task;
 	int			cpu;
+	bool			late;
 	bool			full;
 	bool			exposed;
 	struct pid_namespace	*ns;
@@ -69,6 +71,7 @@ extern unsigned int bts_users;
 extern bool bts_cpl_skewed;
 
 void bts_disown(void);
+void bts_forget_freezes(void);
 void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
 
 /**

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
+#include "../guest/system.h"
 #include "common.h"
 
 #define BLOCKS	200
@@ -150,7 +151,7 @@ static void test_overtaken(void)
 
 	run_seed(10);
 	lab_must(fd, LAB_FREEZE, (void *)1);
-	lab_must(fd, LAB_UNFREEZE, (void *)1);
+	lab_must(fd, LAB_UNFREEZE, (void *)LAB_OVERTAKEN);
 	run_seed(11);
 	lab_must(fd, LAB_UNFREEZE, NULL);
 	run_seed(12);
@@ -159,6 +160,65 @@ static void test_overtaken(void)
 	ok(has_runs(&got, (u64[]){ 10, 12 }, 2) && count_of(&got, Q_LOST) == 1,
 	   "a freeze that overtakes a thaw stays");
 	records_free(&got);
+	close(fd);
+}
+
+/* What is frozen when a CPU's trace is created is not for it. */
+static void test_created(void)
+{
+	int first = start(LAB_CPU, 0, LAB_USER, RING), second;
+	struct records got = { }, later = { };
+
+	run_seed(14);
+	lab_must(first, LAB_FREEZE, (void *)1);
+	second = start(LAB_CPU, 0, LAB_USER, RING);
+	lab_must(first, LAB_UNFREEZE, NULL);
+	run_seed(15);
+	lab_must(first, LAB_END, NULL);
+	lab_must(second, LAB_END, NULL);
+	lab_read(first, &got);
+	lab_read(second, &later);
+	ok(has_runs(&got, (u64[]){ 14, 15 }, 2), "frozen and thawed: all for who was there");
+	ok(has_runs(&later, (u64[]){ 15 }, 1) && !count_of(&later, Q_LOST),
+	   "for who came meanwhile, what was after");
+	records_free(&got);
+	records_free(&later);
+	close(first);
+	close(second);
+}
+
+static bool records_on(int cpu)
+{
+	bool on;
+
+	pin_to(cpu);
+	on = lab_debugctl() & DEBUGCTL_BTS;
+	pin_to(0);
+	return on;
+}
+
+static void set_online(const char *online)
+{
+	errno = -try_text("/sys/devices/system/cpu/cpu1/online", online);
+	if (errno)
+		give_up("CPU 1 online: %s", online);
+}
+
+/* A CPU that comes does what the others do: be frozen, or not. */
+static void test_comes(void)
+{
+	int fd = start(LAB_CPU, 1, LAB_KERNEL, RING);
+
+	set_online("0");
+	lab_must(fd, LAB_FREEZE, (void *)1);
+	set_online("1");
+	ok(!records_on(1), "a CPU that comes while all are frozen is");
+	lab_must(fd, LAB_UNFREEZE, (void *)LAB_LATE);
+	ok(records_on(1), "and records when they do");
+	set_online("0");
+	set_online("1");
+	ok(records_on(1), "a thaw that comes late changes nothing");
+	lab_must(fd, LAB_DESTROY, NULL);
 	close(fd);
 }
 
@@ -300,6 +360,8 @@ int main(int argc, char **argv)
 	test_switch();
 	test_all();
 	test_overtaken();
+	test_created();
+	test_comes();
 	test_flurry();
 	test_forgotten(false);
 	test_forgotten(true);

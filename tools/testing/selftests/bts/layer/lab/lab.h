@@ -31,6 +31,13 @@ enum lab_overflow {
 	LAB_SAVE,	/* and save the records before user mode goes on */
 };
 
+/* By a new freeze; by another thaw, which undid more */
+enum lab_thaw {
+	LAB_IN_TIME,
+	LAB_OVERTAKEN,
+	LAB_LATE,
+};
+
 struct lab_config {
 	__u32 target;
 	__s32 id;
@@ -97,7 +104,7 @@ struct lab_cpu {
 #define LAB_CLEAR	_IO('B', 4)
 #define LAB_FLUSH	_IO('B', 5)	/* of the CPU in the argument */
 #define LAB_FREEZE	_IO('B', 6)	/* this CPU, or all if the argument is not 0 */
-#define LAB_UNFREEZE	_IO('B', 7)	/* or, not 0, one that a new freeze overtakes */
+#define LAB_UNFREEZE	_IO('B', 7)	/* or one that is overtaken */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 /* read() takes out records: what was saved first, then what is in the ring. */
 

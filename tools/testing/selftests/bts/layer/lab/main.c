@@ -128,8 +128,10 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 		return 0;
 	case LAB_UNFREEZE:
 		freezes = bts_freezes();
-		if (arg)
+		if (arg == LAB_OVERTAKEN)
 			bts_freeze_all();
+		else if (arg == LAB_LATE)
+			bts_unfreeze_all(freezes--);
 		bts_unfreeze_all(freezes);
 		return 0;
 	case LAB_READ_CPU:
