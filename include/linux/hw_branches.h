@@ -19,6 +19,18 @@ struct hw_branch {
 	u64	to;
 };
 
+/**
+ * struct hw_branches_place - where a reader of a CPU's last branches has got to
+ * @newer:	behind so many branches
+ * @at:		where that is, for the architecture
+ *
+ * All 0 where it begins. Good as long as the CPU does not record.
+ */
+struct hw_branches_place {
+	u32	newer;
+	u32	at;
+};
+
 struct cpumask;
 
 #ifdef CONFIG_HW_BRANCH_RECORDER
@@ -65,8 +77,12 @@ bool arch_hw_branches_hold(void);
 void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);
-/* The same as copy, behind so many newer ones, of a CPU frozen or held. */
-u32 arch_hw_branches_last(int cpu, u32 newer, struct hw_branch *out, u32 n);
+/*
+ * The same as copy, behind so many newer ones, of a CPU frozen or held. What is
+ * far from where the reader was the last time takes longer.
+ */
+u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
+			  struct hw_branch *out, u32 n);
 
 #else
 

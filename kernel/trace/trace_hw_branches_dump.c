@@ -20,6 +20,7 @@
 #include <linux/ptrace.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/smp.h>
 #include <linux/sysrq.h>
 
@@ -65,10 +66,11 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 int hw_branches_since(int cpu, struct hw_branches_top top)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
+	struct hw_branches_place place = { };
 	u32 at = 0, i, n;
 
 	do {
-		n = arch_hw_branches_last(cpu, at, branch, ARRAY_SIZE(branch));
+		n = arch_hw_branches_last(cpu, &place, at, branch, ARRAY_SIZE(branch));
 		for (i = 0; i < n; i++) {
 			if (hw_branches_is_top(&branch[i], top))
 				return at + i;
@@ -84,10 +86,12 @@ static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
 {
 	u32 newer = max(since, 0), todo = READ_ONCE(hw_branches_nr), i, n;
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
+	struct hw_branches_place place = { };
 	bool first = true;
 
 	do {
-		n = arch_hw_branches_last(cpu, newer, branch, min(todo, ARRAY_SIZE(branch)));
+		n = arch_hw_branches_last(cpu, &place, newer, branch,
+					  min(todo, ARRAY_SIZE(branch)));
 		if (n && first)
 			print(NULL, "Last branches of CPU %d, newest first, %u more since then:\n",
 			      cpu, newer);
@@ -175,8 +179,10 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 /* A panic that follows has the evidence, and its dump. */
 static bool hw_branches_panic_follows(void)
 {
-	return in_interrupt() || panic_on_oops || is_global_init(current) ||
-	       is_idle_task(current);
+	/* Of init, only the last thread. */
+	bool init = is_global_init(current) && atomic_read(&current->signal->live) == 1;
+
+	return in_interrupt() || panic_on_oops || init || is_idle_task(current);
 }
 
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)

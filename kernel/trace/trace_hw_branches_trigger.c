@@ -39,10 +39,11 @@ static void hw_branches_trace_cpu(int cpu, u32 newer)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
 	u32 todo = READ_ONCE(hw_branches_nr), n, got;
+	struct hw_branches_place place = { };
 
 	for (; todo; todo -= n) {
 		n = min(todo, ARRAY_SIZE(branch));
-		got = arch_hw_branches_last(cpu, newer + todo - n, branch, n);
+		got = arch_hw_branches_last(cpu, &place, newer + todo - n, branch, n);
 		while (got--)
 			trace_hw_branch(cpu, newer + todo - n + got, &branch[got]);
 	}

@@ -65,18 +65,31 @@ static struct hw_branch bts_flight_branch(u64 from, u64 to)
 	};
 }
 
-/* What the buffer of the source holds; @newer counts down to what is wanted. */
-static u32 bts_flight_buffer(int cpu, u32 *newer, struct hw_branch *out, u32 n)
+/* The kernel's, or the remark that some are missing. */
+static bool bts_flight_wants(const struct bts_raw *raw)
+{
+	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to);
+}
+
+/* Go back, as @newer is before @place. */
+static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 {
 	struct bts_raw raw;
-	u32 at, got = 0;
 
-	for (at = 0; got < n && bts_source->peek(cpu, at, &raw); at++) {
-		if (raw.to < TASK_SIZE_MAX && (raw.from || raw.to))
-			continue;
-		if (*newer)
-			--*newer;
-		else
+	while (place->newer > newer && bts_source->peek(cpu, --place->at, &raw))
+		place->newer -= bts_flight_wants(&raw);
+}
+
+/* What the buffer of the source holds. Too few, and @place is behind all of it. */
+static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
+			     struct hw_branch *out, u32 n)
+{
+	struct bts_raw raw;
+	u32 got = 0;
+
+	bts_flight_back(cpu, place, newer);
+	for (; got < n && bts_source->peek(cpu, place->at, &raw); place->at++) {
+		if (bts_flight_wants(&raw) && place->newer++ >= newer)
 			out[got++] = bts_flight_branch(raw.from, raw.to);
 	}
 
@@ -102,6 +115,7 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 /**
  * bts_flight_last - copy the last records of a flight recorder and leave them
  * @ctx: a context with BTS_FLIGHT
+ * @place: where the reader was the last time; all 0 if that was nowhere
  * @newer: so many of the newest are left out
  * @out: where they go, the newest first
  * @n: how many
@@ -110,19 +124,23 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
  *
  * Return: how many there were.
  */
-u32 bts_flight_last(struct bts_context *ctx, u32 newer, struct hw_branch *out, u32 n)
+u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+		    struct hw_branch *out, u32 n)
 {
 	/* In one piece, should its CPU not have come to rest yet. */
 	const struct bts_ring ring = ctx->ring;
 	struct bts_raw raw;
-	u32 got;
+	u32 got = 0;
 
-	got = bts_flight_buffer(ctx->cpu, &newer, out, n);
+	if (!ctx->late)
+		got = bts_flight_buffer(ctx->cpu, place, newer, out, n);
 	/* Of what was being handed up, some is in the ring as well. */
 	if (bts_source->draining(ctx->cpu) && bts_source->peek(ctx->cpu, 0, &raw))
 		return got;
 
-	return got + bts_flight_ring(&ring, newer, out + got, n - got);
+	newer += got;
+
+	return got + bts_flight_ring(&ring, newer - place->newer, out + got, n - got);
 }
 
 struct bts_flight_call {
@@ -134,12 +152,13 @@ struct bts_flight_call {
 
 static void bts_flight_copy_here(void *info)
 {
+	struct hw_branches_place place = { };
 	struct bts_flight_call *call = info;
 	bool held;
 
 	guard(irqsave)();
 	held = bts_hold();
-	call->ret = bts_flight_last(call->ctx, 0, call->out, call->n);
+	call->ret = bts_flight_last(call->ctx, &place, 0, call->out, call->n);
 	bts_release(held);
 }
 
@@ -156,11 +175,12 @@ static void bts_flight_copy_here(void *info)
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 {
 	struct bts_flight_call call = { .ctx = ctx, .out = out, .n = n };
+	struct hw_branches_place place = { };
 
 	guard(cpus_read_lock)();
 	/* An error here says that the CPU is offline, and nothing comes in. */
 	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
-		return bts_flight_last(ctx, 0, out, n);
+		return bts_flight_last(ctx, &place, 0, out, n);
 
 	return call.ret;
 }

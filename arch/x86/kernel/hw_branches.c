@@ -105,10 +105,11 @@ bool arch_hw_branches_is_entry(u64 to)
 	return to >= (unsigned long)__entry_text_start && to < (unsigned long)__entry_text_end;
 }
 
-u32 arch_hw_branches_last(int cpu, u32 newer, struct hw_branch *out, u32 n)
+u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
+			  struct hw_branch *out, u32 n)
 {
 	/* Pairs with arch_hw_branches_start(). */
 	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_seen, cpu));
 
-	return ctx ? bts_flight_last(ctx, newer, out, n) : 0;
+	return ctx ? bts_flight_last(ctx, place, newer, out, n) : 0;
 }

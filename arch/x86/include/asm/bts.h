@@ -34,6 +34,7 @@
 
 struct bts_context;
 struct hw_branch;
+struct hw_branches_place;
 struct pid_namespace;
 struct task_struct;
 
@@ -179,7 +180,8 @@ void bts_unfreeze_all(u32 freezes);
 bool bts_frozen(int cpu);
 bool bts_hold(void);
 void bts_release(bool held);
-u32 bts_flight_last(struct bts_context *ctx, u32 newer, struct hw_branch *out, u32 n);
+u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 
 /* from below: the source has records, or has lost some */
