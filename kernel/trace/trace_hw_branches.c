@@ -79,6 +79,13 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m,
  * Freeze and thaw
  */
 
+/* Why has been said before: pairs with hw_branches_thaw_work(). It is no branch. */
+static __always_inline void hw_branches_freeze_all(void)
+{
+	smp_wmb();
+	arch_hw_branches_freeze();
+}
+
 /**
  * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
  */
@@ -87,9 +94,8 @@ void notrace hw_branches_crash_freeze(void)
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	/* First, or a thaw that is on its way would not know. It is no branch. */
 	this_cpu_inc(hw_branches_crashed);
-	arch_hw_branches_freeze();
+	hw_branches_freeze_all();
 	raw_local_irq_restore(flags);
 }
 
@@ -143,7 +149,7 @@ static void hw_branches_thaw_work(struct work_struct *work)
 
 	guard(mutex)(&hw_branches_mutex);
 
-	/* Who freezes says why before he does: what is counted has said so. */
+	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
 	smp_rmb();
 	if (!hw_branches_kept() && !hw_branches_any_crashing() &&
 	    !READ_ONCE(hw_branches_looking))
@@ -190,7 +196,7 @@ static bool hw_branches_all_frozen(void)
 void hw_branches_look(enum hw_branches_looker who)
 {
 	set_bit(who, &hw_branches_looking);
-	arch_hw_branches_freeze();
+	hw_branches_freeze_all();
 }
 
 /**
@@ -244,7 +250,7 @@ void hw_branches_crash_over(void)
 void hw_branches_keep(void)
 {
 	WRITE_ONCE(hw_branches_keeping, true);
-	arch_hw_branches_freeze();
+	hw_branches_freeze_all();
 }
 
 /**

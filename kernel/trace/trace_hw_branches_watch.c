@@ -152,14 +152,16 @@ static void hw_branches_rearm_work(struct work_struct *work)
 	guard(mutex)(&hw_branches_watch_mutex);
 
 	watch = hw_branches_watching;
-	if (!watch || !watch->events)
+	if (!watch)
 		return;
 
 	unregister_wide_hw_breakpoint(watch->events);
 	watch->events = NULL;
-	if (hw_branches_arm(watch))
+	if (hw_branches_arm(watch)) {
 		pr_warn("%s is not watched any more: no breakpoint left on a new CPU\n",
 			watch->text);
+		hw_branches_end_watch();
+	}
 }
 
 static DECLARE_WORK(hw_branches_rearm, hw_branches_rearm_work);
