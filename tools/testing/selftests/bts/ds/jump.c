@@ -131,7 +131,7 @@ static int arrived(void)
 }
 
 /* Names are those of this kernel, which is the same one at the same place. */
-static FILE *start_reader(void)
+static FILE *start_reader(const char *nr)
 {
 	int ends[2];
 
@@ -139,7 +139,7 @@ static FILE *start_reader(void)
 		give_up("pipe");
 	if (!fork()) {
 		dup2(ends[1], 1);
-		execlp("hw-branches", "hw-branches", "-n", "100", "-m", "/proc/kallsyms",
+		execlp("hw-branches", "hw-branches", "-n", nr, "-m", "/proc/kallsyms",
 		       "/proc/vmcore", NULL);
 		_exit(127);
 	}
@@ -147,12 +147,30 @@ static FILE *start_reader(void)
 	return fdopen(ends[0], "r");
 }
 
+/* Of each CPU all there is: as much as its buffer holds. */
+static void read_all(void)
+{
+	FILE *out = start_reader("10000");
+	int nr[2] = { }, cpu = 0;
+	char line[512];
+
+	while (fgets(line, sizeof(line), out)) {
+		if (sscanf(line, "Last branches of CPU %d", &cpu) != 1 && cpu < 2)
+			nr[cpu]++;
+	}
+	wait(NULL);
+	fclose(out);
+	/* The other one may have had little to do since it began. */
+	ok(nr[0] > 2700 && nr[0] < 2740 && nr[1] > 100 && nr[1] < 2740,
+	   "all of both: %d and %d", nr[0], nr[1]);
+}
+
 static int read_dump(void)
 {
-	FILE *out = start_reader();
-	bool first = false, others = false, called = false;
+	FILE *out = start_reader("100");
+	bool first = false, others = false, called = false, frozen = false, elsewhere = false;
+	char line[512], newer[512] = "";
 	int nr = 0, cpu = -1, status;
-	char line[512];
 
 	while (fgets(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1) {
@@ -161,12 +179,20 @@ static int read_dump(void)
 			continue;
 		}
 		nr++;
-		called |= !cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31);
+		if (!cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31)) {
+			called = true;
+			frozen = !strncmp(newer, " hw_branches_crash_freeze+0 <- panic+", 37);
+		}
+		elsewhere |= cpu && !strncmp(line, " panic+0 ", 9);
+		if (strncmp(line, " panic+", 7))
+			memcpy(newer, line, sizeof(line));
 	}
 	wait(&status);
 	ok(!status, "the dump is read");
 	ok(first && others && nr == 200, "100 branches of each CPU, %d", nr);
-	ok(called, "and who called panic()");
+	ok(called && !elsewhere, "and who called panic(), on the first");
+	ok(frozen, "which froze first of all");
+	read_all();
 	return arrived();
 }
 

@@ -30,10 +30,28 @@ scrubbed() {
 	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
-# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND: any splat is what it is for.
+# What the crashes here say.
+CRASH='address: 0000000000000b75|Oops: |double fault|'
+CRASH+='not syncing: (Fatal exception|Attempted to kill init|as asked for)'
+
+# nothing_else CASE REGEX: of the splats on the console, all are wanted.
+nothing_else() {
+	local other
+
+	other=$(tr -d '\r' <"$CASE_DIR/console" | grep -Ef <(sed '/^[#!]/d; /^$/d' "$B/splats") |
+		grep -Ev -m 1 "$2")
+	if [ -z "$other" ]; then
+		pass "$1.nothing-else"
+	else
+		fail "$1.nothing-else" "$other (see $CASE_DIR/console)"
+	fi
+}
+
+# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
 crashing() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	flight "$1" before="$LAB" expect=splat "${@:2}"
+	nothing_else "$1" "$CRASH"
 }
 
 # judge_trace CASE FUNCTION CPUS: what the console shows.
@@ -68,7 +86,9 @@ kdb() {
 ring0_kdb() {
 	kdb kdb-break -- kdb break
 	kdb kdb-oops expect=splat -- kdb oops
+	nothing_else kdb-oops "$CRASH"
 	kdb kdb-panic expect=splat -- kdb panic
+	nothing_else kdb-panic "$CRASH"
 	judge_trace kdb-panic bts_crash_panic 2
 }
 
@@ -79,9 +99,16 @@ ring0_crashes() {
 	crashing recursive smp=2 -- crash recursive 1
 	# by a clock that a busy host does not move
 	crashing seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
+	crashing often smp=2 icount=1 timeout=300 stall=200 -- crash often 14
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
+	crashing thread smp=2 append=rdinit=/bt/crash -- crash thread 1
+	if grep -q 'recording goes on' "$CASE_DIR/console"; then
+		pass thread.goes-on
+	else
+		fail thread.goes-on "not after a thread of init (see $CASE_DIR/console)"
+	fi
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
@@ -134,11 +161,30 @@ ring0_words() {
 		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
+# reports CASE NR KEY=VALUE...: of an error; the probe at its beginning leaves
+# NR branches or fewer.
+reports() {
+	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "$2"
+	nothing_else "$1" '(WARNING|BUG):.* bts_crash_'
+}
+
+reported() {
+	# A kernel that checks itself makes many more branches.
+	if has_option KASAN; then
+		reports warn 1500
+		reports kasan 1500 append=kasan_multi_shot
+	else
+		reports warn 150
+	fi
+	! has_option KFENCE || reports kfence 1500 append=kfence.sample_interval=1
+}
+
 ring0_marks() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	flight marks smp=2 before="$LAB" -- marks all
+	flight quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
 	flight races smp=2 before="$LAB" timeout=300 -- marks races
-	flight warn smp=2 before="$LAB" expect=splat -- marks warn
+	reported
 	flight watch smp=2 before="$LAB" -- watch
 }
 

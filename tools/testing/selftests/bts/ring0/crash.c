@@ -2,11 +2,13 @@
 /*
  * Crashes that are survived, and what the recorder prints of them.
  *
- *   crash MODULE KIND TIMES	task, console, recursive, meet, seen, sysrq
+ *   crash MODULE KIND TIMES	task, console, recursive, meet, seen, often, sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
+ *   crash MODULE thread 1	a thread of init
  *   crash MODULE words on|off	one oops, for the host to compare what is said
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -25,6 +27,29 @@ static bool good(const struct dump *d, int cpu, int traces)
 		printf("# CPU %d first of %d: %d, fault at %d, %d before; others %d, %d running\n",
 		       d->first, d->traces, d->nr, d->fault, d->work, d->others, d->running);
 	return all;
+}
+
+/* The first that an oops does: what it freezes goes to the ring, and stays there. */
+static void test_order(const char *kind)
+{
+	char *trace = get("per_cpu/cpu0/trace");
+	const char *at = trace;
+	struct line line;
+	bool faulted = false, begun = false, first = false;
+
+	while (next_line(&at, &line) && !(faulted && !line.to[0])) {
+		if (begun && !within(line.to, "oops_begin")) {
+			first = within(line.to, "hw_branches_crash_freeze");
+			begun = false;
+		}
+		if (within(line.from, "bts_crash_fault")) {
+			faulted = true;
+			first = false;
+		}
+		begun |= faulted && !strncmp(line.to, "oops_begin+0x0/", 15);
+	}
+	ok(first, "%s: the freeze comes first", kind);
+	free(trace);
 }
 
 static void test_task(const char *kind, int times)
@@ -50,6 +75,9 @@ static void test_task(const char *kind, int times)
 	/* how many branches from the fault to the freeze, at most */
 	printf("# measure %d\n", since);
 	ok(since > 0 && since < 300, "%s: soon frozen", kind);
+	crash_once("task", 0);
+	goes_on();
+	test_order(kind);
 }
 
 /*
@@ -116,6 +144,25 @@ static void test_seen(int times)
 	ok(most < 1000000, "within a millisecond");
 }
 
+/* The clock is that of instructions: all this takes less than five seconds. */
+static void test_often(int times)
+{
+	struct dump d;
+	int i;
+
+	/* The log is to hold it. */
+	must_set("nr", "4");
+	skip_log();
+	for (i = 0; i < times; i++) {
+		crash_once("task", 0);
+		if (!goes_on())
+			break;
+	}
+	d = read_dump();
+	ok(i == times, "often: %d crashes, and recording goes on after each", i);
+	ok(d.traces == 10 * cpus(), "often: ten are printed, %d traces", d.traces);
+}
+
 /* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */
 static void test_sysrq(void)
 {
@@ -163,6 +210,24 @@ static int die(const char *kind)
 	return 1;
 }
 
+static void *crash_here(void *unused)
+{
+	try_text(DEVICE, "task");
+	return unused;
+}
+
+/* Of init, which outlives its thread: the console tells. */
+static int crash_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, crash_here, NULL) || pthread_join(thread, NULL))
+		give_up("thread");
+	printf("# recording %s\n", goes_on() ? "goes on" : "has ended");
+	fflush(stdout);
+	return 0;
+}
+
 /* What is on the console with the recorder on, and off. */
 static int words(const char *on)
 {
@@ -194,7 +259,7 @@ int main(int argc, char **argv)
 	}
 	if (argc != 4) {
 		fprintf(stderr,
-			"usage: %s MODULE KIND TIMES | MODULE die KIND | MODULE words on|off\n",
+			"usage: %s MODULE KIND|thread TIMES | MODULE die KIND | MODULE words on|off\n",
 			argv[0]);
 		return 2;
 	}
@@ -205,6 +270,8 @@ int main(int argc, char **argv)
 	usleep(20000);
 	if (!strcmp(argv[2], "die"))
 		return die(argv[3]);
+	if (!strcmp(argv[2], "thread"))
+		return crash_thread();
 	open_log();
 	if (!strcmp(argv[2], "meet"))
 		test_meet();
@@ -212,6 +279,8 @@ int main(int argc, char **argv)
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))
 		test_sysrq();
+	else if (!strcmp(argv[2], "often"))
+		test_often(atoi(argv[3]));
 	else if (!strcmp(argv[2], "seen"))
 		test_seen(atoi(argv[3]));
 	else

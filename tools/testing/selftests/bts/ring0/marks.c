@@ -2,11 +2,14 @@
 /*
  * Marks of the kernel and of a module that show the way that led to them.
  *
- *   marks MODULE all|races|warn
+ *   marks MODULE all|races|quick
+ *   marks MODULE report warn|kasan|kfence NR
  */
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "common.h"
 #include "dump.h"
@@ -107,6 +110,15 @@ static void test_module(void)
 	ok(led_to_mark(&seen, 1), "in an NMI");
 	seen = with("branches:2", "mark", 5);
 	ok(led_to_mark(&seen, 2), "no more often than the count");
+	must_set("freeze", "1");
+	clear();
+	must(MARK, "branches:1");
+	must(DEVICE, "mark");
+	must_set("freeze", "0");
+	must(DEVICE, "mark");
+	seen = look();
+	must(MARK, "!branches");
+	ok(led_to_mark(&seen, 1), "what comes by while all is frozen does not count");
 	must_set("nr", "100");
 	nr = 100;
 	seen = with("branches:1", "mark", 1);
@@ -224,6 +236,20 @@ static void test_removal(const char *module)
 	ok(stayed == 10 && gone == 10, "the module stays while its mark is on, and can go then");
 }
 
+#define FOO	TRACEFS "/instances/foo"
+
+/* So it does while an instance of the tracer has a trigger there. */
+static void test_instance(const char *module)
+{
+	if (mkdir(FOO, 0700))
+		give_up(FOO);
+	must(FOO "/events/bts_crash/bts_crash_mark/trigger", "branches");
+	ok(syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0, "a trigger of an instance");
+	ok(!rmdir(FOO) && !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK),
+	   "goes with the instance");
+	load_module(module, "");
+}
+
 static int all(const char *module)
 {
 	test_module();
@@ -234,6 +260,48 @@ static int all(const char *module)
 	test_refusals();
 	test_off();
 	test_removal(module);
+	test_instance(module);
+	return finish();
+}
+
+static unsigned long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* How long does a mark take that shows so many branches? */
+static unsigned long long time_of(int branches)
+{
+	unsigned long long start;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", branches);
+	must_set("nr", text);
+	clear();
+	must(MARK, "branches:1");
+	start = now();
+	must(DEVICE, "mark");
+	start = now() - start;
+	must(MARK, "!branches");
+	nr = branches;
+	if (look().branches[0] != branches)
+		give_up("there are not %d branches", branches);
+	return start;
+}
+
+/* By the clock of instructions: ten times as many take ten times as long. */
+static int quick(void)
+{
+	unsigned long long few, many;
+
+	time_of(250);
+	few = time_of(250);
+	many = time_of(2500);
+	printf("# %llu ns, %llu ns\n", few, many);
+	ok(many < 20 * few, "2500 branches do not take longer than they need");
 	return finish();
 }
 
@@ -283,42 +351,88 @@ static int races(void)
 	return finish();
 }
 
-/* Where errors are reported there is a mark. */
-static int warn(void)
+/* Who reports errors, and where his report begins. */
+static const struct reporter {
+	const char *word;
+	const char *name;
+	const char *begins;
+} reporters[] = {
+	{ "warn", "[warning]", "__warn_printk" },
+	{ "kasan", "[kasan]", "kasan_report" },
+	{ "kfence", "[kfence]", "kfence_handle_page_fault" },
+};
+
+#define REPORTED	TRACEFS "/events/error_report/error_report_end/"
+#define BEGINS		TRACEFS "/events/kprobes/begins/"
+
+/* Behind the report there is a mark: it is passed, and shows how that was printed. */
+static void test_reported(const struct reporter *reporter)
 {
-	static const char *const report = TRACEFS "/events/error_report/error_report_end/trigger";
 	struct seen seen;
 
 	clear();
-	must(report, "branches");
-	must(DEVICE, "warn");
+	must(REPORTED "enable", "1");
+	must(REPORTED "trigger", "branches");
+	must(DEVICE, reporter->word);
 	seen = look();
-	ok(seen.branches[0] == NR && strstr(seen.to, "error_report"), "WARN: %s <- %s", seen.to,
-	   seen.from);
-	must(report, "!branches");
-	/* That is behind the printing; this is before it. */
-	must(TRACEFS "/kprobe_events", "p:warned __warn_printk");
-	must_set("nr", "150");
+	ok(seen.runs == 1 && seen.branches[0] > 2000 && !seen.branches[1] && seen.ordered,
+	   "%s: the report leaves its trace", reporter->word);
+	ok(strstr(seen.to, "trace_event_raw_event_error_report") &&
+	   strstr(get("../trace"), reporter->name), "%s: at its end", reporter->word);
+	ok(!seen.work, "%s: the printing took the place of all before", reporter->word);
+	must(REPORTED "trigger", "!branches");
+	must(REPORTED "enable", "0");
+}
+
+/* Where it begins there is none, but a probe can be. */
+static void test_begins(const struct reporter *reporter, const char *within_nr)
+{
+	struct seen seen;
+	char probe[64];
+
+	snprintf(probe, sizeof(probe), "p:begins %s", reporter->begins);
+	must(TRACEFS "/kprobe_events", probe);
+	must_set("nr", within_nr);
 	clear();
-	must(TRACEFS "/events/kprobes/warned/trigger", "branches");
-	must(DEVICE, "warn");
+	must(BEGINS "trigger", "branches");
+	must(DEVICE, reporter->word);
 	seen = look();
-	ok(seen.work == 5, "a probe where a WARN begins: the way to it");
-	must(TRACEFS "/events/kprobes/warned/trigger", "!branches");
+	ok(seen.work == 5, "%s: a probe where it begins: the way to it", reporter->word);
+	must(BEGINS "trigger", "!branches");
+}
+
+/* Of the branches of the probe itself there are fewer than @within_nr. */
+static int report(const char *word, const char *within_nr)
+{
+	const struct reporter *reporter = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reporters); i++) {
+		if (!strcmp(reporters[i].word, word))
+			reporter = &reporters[i];
+	}
+	if (!reporter)
+		give_up("no reporter %s", word);
+	must_set("nr", "10000");
+	nr = 10000;
+	test_reported(reporter);
+	test_begins(reporter, within_nr);
 	return finish();
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: %s MODULE all|races|warn\n", argv[0]);
+	if (argc != 3 && argc != 5) {
+		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NR\n", argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");
 	must_set("enable", "1");
 	pin_to(0);
 	usleep(20000);
-	if (!strcmp(argv[2], "races"))
-		return races();
-	return strcmp(argv[2], "warn") ? all(argv[1]) : warn();
+	if (argc == 5)
+		return report(argv[3], argv[4]);
+	if (!strcmp(argv[2], "quick"))
+		return quick();
+	return strcmp(argv[2], "races") ? all(argv[1]) : races();
 }

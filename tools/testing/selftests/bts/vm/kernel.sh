@@ -214,3 +214,8 @@ need_kernel() {
 	fi
 	KERNELS[$KERNEL_BUILD]=1
 }
+
+# has_option NAME: of the kernel that was needed last.
+has_option() {
+	grep -qx "CONFIG_$1=y" "$KERNEL_BUILD/.config"
+}

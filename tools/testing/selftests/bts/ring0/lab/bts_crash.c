@@ -4,10 +4,12 @@
  * below, written to /dev/bts_crash, is one context to crash in.
  */
 #include <linux/console.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
+#include <linux/kfence.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
@@ -25,6 +27,8 @@
 /* Nothing is mapped at either of these. */
 #define BAD_ADDRESS	0xb75ul
 #define BAD_STACK	0xffffe90000001000ul
+
+#define OBJECT_SIZE	256
 
 static bool again;
 
@@ -217,6 +221,40 @@ static noinline void bts_crash_warn(void)
 	local_irq_restore(flags);
 }
 
+/* Reads it behind some work, with no tick in between. */
+static noinline void bts_crash_read(const int *at)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	bts_crash_work(5);
+	READ_ONCE(*at);
+	local_irq_restore(flags);
+}
+
+/* Behind its end, which KASAN knows. */
+static void do_kasan(void)
+{
+	bts_crash_read(bts_crash_object + OBJECT_SIZE / sizeof(int));
+}
+
+/* After its end: of now and then one, KFENCE takes the page away. */
+static void do_kfence(void)
+{
+	int tries = 10000;
+	bool guarded;
+	int *at;
+
+	do {
+		at = kmalloc(OBJECT_SIZE, GFP_KERNEL);
+		guarded = at && is_kfence_address(at);
+		kfree(at);
+		usleep_range(100, 200);
+	} while (!guarded && tries--);
+	if (guarded)
+		bts_crash_read(at);
+}
+
 /* Without a tick in between, whose branches would be there instead. */
 static noinline void bts_crash_mark(void)
 {
@@ -288,6 +326,8 @@ static const struct {
 	{ "read", do_read },
 	{ "panic", bts_crash_panic },
 	{ "warn", bts_crash_warn },
+	{ "kasan", do_kasan },
+	{ "kfence", do_kfence },
 };
 
 static ssize_t crash_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)
@@ -323,7 +363,7 @@ static int __init crash_init(void)
 {
 	int err;
 
-	bts_crash_object = kzalloc(256, GFP_KERNEL);
+	bts_crash_object = kzalloc(OBJECT_SIZE, GFP_KERNEL);
 	if (!bts_crash_object)
 		return -ENOMEM;
 	object = (ulong)bts_crash_object;
