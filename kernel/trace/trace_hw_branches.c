@@ -79,9 +79,10 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m,
  * Freeze and thaw
  */
 
-/* Why has been said before: pairs with hw_branches_thaw_work(). It is no branch. */
+/* It is no branch. */
 static __always_inline void hw_branches_freeze_all(void)
 {
+	/* Pairs with hw_branches_thaw_work(): why has been said before. */
 	smp_wmb();
 	arch_hw_branches_freeze();
 }

@@ -168,7 +168,7 @@ static void read_all(void)
 static int read_dump(void)
 {
 	FILE *out = start_reader("100");
-	bool first = false, others = false, called = false, frozen = false, elsewhere = false;
+	bool first = false, others = false, called = false, frozen = false, misplaced = false;
 	char line[512], newer[512] = "";
 	int nr = 0, cpu = -1, status;
 
@@ -183,14 +183,14 @@ static int read_dump(void)
 			called = true;
 			frozen = !strncmp(newer, " hw_branches_crash_freeze+0 <- panic+", 37);
 		}
-		elsewhere |= cpu && !strncmp(line, " panic+0 ", 9);
+		misplaced |= cpu && !strncmp(line, " panic+0 ", 9);
 		if (strncmp(line, " panic+", 7))
 			memcpy(newer, line, sizeof(line));
 	}
 	wait(&status);
 	ok(!status, "the dump is read");
 	ok(first && others && nr == 200, "100 branches of each CPU, %d", nr);
-	ok(called && !elsewhere, "and who called panic(), on the first");
+	ok(called && !misplaced, "and who called panic(), on the first");
 	ok(frozen, "which froze first of all");
 	read_all();
 	return arrived();

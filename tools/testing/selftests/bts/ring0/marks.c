@@ -423,7 +423,8 @@ static int report(const char *word, const char *within_nr)
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
-		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NR\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NR\n",
+			argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");
