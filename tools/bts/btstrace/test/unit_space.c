@@ -22,6 +22,14 @@
 static const int line_of_marked = __LINE__ + 1;
 __attribute__((noinline)) int marked(int x) { return x + 1; }
 
+/* A function whose name is longer than anybody's */
+#define FOUR(s)	s s s s
+#define NAME	"name" FOUR(FOUR(FOUR(FOUR(FOUR(FOUR("x"))))))
+
+asm(".pushsection .text\n.type " NAME ", @function\n" NAME ": ret\n"
+    ".size " NAME ", . - " NAME "\n.popsection\n");
+extern const char long_name[] asm(NAME);
+
 static struct bt_buffer maps;
 
 /* Left behind where reading a file that was cut short had to be given up. */
@@ -56,6 +64,9 @@ static void test_myself(void)
 	place = bt_space_place(space, addr + 1);
 	ok(place->offset == 1 && place->fn->named, "one byte further on");
 	ok(!bt_space_update(space, maps.bytes, maps.len), "no change");
+	place = bt_space_place(space, (u64)(uintptr_t)long_name);
+	ok(place->fn->named && strlen(place->fn->name) == 4096, "a name is cut: %zu of %zu",
+	   strlen(place->fn->name), strlen(NAME));
 	place = bt_space_place(space, 0x10);
 	ok(!strcmp(bt_place_text(place), "[unknown]+0x10"), "nowhere: %s", bt_place_text(place));
 	place = bt_space_place(space, UINT64_MAX);
