@@ -161,22 +161,16 @@ ring0_words() {
 		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
-# reports CASE NR KEY=VALUE...: of an error; the probe at its beginning leaves
-# NR branches or fewer.
+# reports CASE NAME KEY=VALUE...: of an error, which its event calls that
 reports() {
-	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "$2"
+	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_'
 }
 
 reported() {
-	# A kernel that checks itself makes many more branches.
-	if has_option KASAN; then
-		reports warn 1500
-		reports kasan 1500 append=kasan_multi_shot
-	else
-		reports warn 150
-	fi
-	! has_option KFENCE || reports kfence 1500 append=kfence.sample_interval=1
+	reports warn warning
+	! has_option KASAN || reports kasan kasan append=kasan_multi_shot
+	! has_option KFENCE || reports kfence kfence append=kfence.sample_interval=100
 }
 
 ring0_marks() {

@@ -3,7 +3,7 @@
  * Marks of the kernel and of a module that show the way that led to them.
  *
  *   marks MODULE all|races|quick
- *   marks MODULE report warn|kasan|kfence NR
+ *   marks MODULE report warn|kasan|kfence NAME
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -28,6 +28,7 @@ struct seen {
 	char to[128];		/* the newest of CPU 0's */
 	char from[128];
 	int work;		/* that left the function called before the mark */
+	int since;		/* and so many that are newer */
 };
 
 static struct seen look(void)
@@ -48,7 +49,10 @@ static struct seen look(void)
 		else if (age != last[cpu] - 1)
 			seen.ordered = false;
 		last[cpu] = age;
-		seen.work += within(from, "bts_crash_work");
+		if (within(from, "bts_crash_work")) {
+			seen.work++;
+			seen.since = age;
+		}
 		if (!cpu) {
 			memcpy(seen.to, to, sizeof(to));
 			memcpy(seen.from, from, sizeof(from));
@@ -351,79 +355,78 @@ static int races(void)
 	return finish();
 }
 
-/* Who reports errors, and where his report begins. */
-static const struct reporter {
-	const char *word;
-	const char *name;
-	const char *begins;
-} reporters[] = {
-	{ "warn", "[warning]", "__warn_printk" },
-	{ "kasan", "[kasan]", "kasan_report" },
-	{ "kfence", "[kfence]", "kfence_handle_page_fault" },
-};
+/* The first line of a WARN, and of a report of KASAN or KFENCE */
+#define FIRST_LINE	"msg ~ \"*cut here*\" || msg ~ \"=====*\""
 
 #define REPORTED	TRACEFS "/events/error_report/error_report_end/"
-#define BEGINS		TRACEFS "/events/kprobes/begins/"
+#define PRINTED		TRACEFS "/events/printk/console/"
+#define PROBED		TRACEFS "/events/kprobes/warned/"
 
 /* Behind the report there is a mark: it is passed, and shows how that was printed. */
-static void test_reported(const struct reporter *reporter)
+static void test_reported(const char *word, const char *name)
 {
 	struct seen seen;
 
 	clear();
 	must(REPORTED "enable", "1");
 	must(REPORTED "trigger", "branches");
-	must(DEVICE, reporter->word);
+	must(DEVICE, word);
 	seen = look();
 	ok(seen.runs == 1 && seen.branches[0] > 2000 && !seen.branches[1] && seen.ordered,
-	   "%s: the report leaves its trace", reporter->word);
-	ok(strstr(seen.to, "trace_event_raw_event_error_report") &&
-	   strstr(get("../trace"), reporter->name), "%s: at its end", reporter->word);
-	ok(!seen.work, "%s: the printing took the place of all before", reporter->word);
+	   "%s: the report leaves its trace", word);
+	ok(strstr(seen.to, "trace_event_raw_event_error_report") && strstr(get("../trace"), name),
+	   "%s: at its end", word);
+	ok(!seen.work, "%s: the printing took the place of all before", word);
 	must(REPORTED "trigger", "!branches");
 	must(REPORTED "enable", "0");
 }
 
-/* Where it begins there is none, but a probe can be. */
-static void test_begins(const struct reporter *reporter, const char *within_nr)
+/* The first line that is printed is a mark, too: it shows the way to the error. */
+static void test_begins(const char *word)
 {
 	struct seen seen;
-	char probe[64];
 
-	snprintf(probe, sizeof(probe), "p:begins %s", reporter->begins);
-	must(TRACEFS "/kprobe_events", probe);
-	must_set("nr", within_nr);
 	clear();
-	must(BEGINS "trigger", "branches");
-	must(DEVICE, reporter->word);
+	must(PRINTED "trigger", "branches:1 if " FIRST_LINE);
+	must(DEVICE, word);
 	seen = look();
-	ok(seen.work == 5, "%s: a probe where it begins: the way to it", reporter->word);
-	must(BEGINS "trigger", "!branches");
+	printf("# measure %d\n", seen.since);
+	ok(seen.runs == 1 && seen.work == 5, "%s: its first line, and the way there", word);
+	must(PRINTED "trigger", "!branches");
 }
 
-/* Of the branches of the probe itself there are fewer than @within_nr. */
-static int report(const char *word, const char *within_nr)
+/* And so is a probe. */
+static void test_probe(void)
 {
-	const struct reporter *reporter = NULL;
-	size_t i;
+	struct seen seen;
 
-	for (i = 0; i < ARRAY_SIZE(reporters); i++) {
-		if (!strcmp(reporters[i].word, word))
-			reporter = &reporters[i];
-	}
-	if (!reporter)
-		give_up("no reporter %s", word);
+	must(TRACEFS "/kprobe_events", "p:warned __warn_printk");
+	clear();
+	must(PROBED "trigger", "branches");
+	must(DEVICE, "warn");
+	seen = look();
+	printf("# measure %d\n", seen.since);
+	ok(seen.runs == 1 && seen.work == 5, "warn: a probe where it begins");
+	must(PROBED "trigger", "!branches");
+}
+
+/* @word makes one, and its event calls him who reports @name. */
+static int report(const char *word, const char *name)
+{
+	/* All there is. */
 	must_set("nr", "10000");
 	nr = 10000;
-	test_reported(reporter);
-	test_begins(reporter, within_nr);
+	test_reported(word, name);
+	test_begins(word);
+	if (!strcmp(word, "warn"))
+		test_probe();
 	return finish();
 }
 
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
-		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NR\n",
+		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NAME\n",
 			argv[0]);
 		return 2;
 	}
