@@ -31,12 +31,12 @@ known_sequences() {
 	local rule
 
 	for rule in after before either; do
-		traced "itself-$rule" cpl="$rule" -- itself
+		traced "itself-$rule" cpl="$rule" "$@" -- itself
 	done
-	traced itself-pti smp=2 pti=on -- itself
-	traced itself-nopti smp=4 pti=off -- itself
-	traced itself-mixed smp=2 -- itself 200000 mixed
-	traced itself-no-cpl cpu="$CPU,-ds-cpl" -- itself
+	traced itself-pti smp=2 pti=on "$@" -- itself
+	traced itself-nopti smp=4 pti=off "$@" -- itself
+	traced itself-mixed smp=2 "$@" -- itself 200000 mixed
+	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }
 
 # In how many of 24 orders contexts go: a kernel that checks itself is slower by
@@ -50,7 +50,7 @@ group_bts() {
 
 	# With the host's clock a kernel that is slow does little but its ticks.
 	[ "$CONFIG" = base ] || clock=(icount=1)
-	known_sequences
+	known_sequences "${clock[@]}"
 	traced contexts-1 smp=1 timeout=900 stall=400 "${clock[@]}" -- contexts "$(orders)"
 	traced life smp=2 -- life
 	traced life-4 smp=4 -- life
