@@ -305,6 +305,20 @@ void bts_disown(void)
 	cpu->stale = true;
 }
 
+/*
+ * On a CPU that goes down: user mode waits for the next one, but in the kernel
+ * a task that may not migrate now gets on unrecorded.
+ */
+static noinline void bts_miss(struct bts_cpu *cpu)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (ctx->attr.flags & BTS_KERNEL)
+			bts_put_gap(ctx);
+	}
+}
+
 /**
  * bts_switch_to - one task leaves this CPU and another comes
  * @prev: who leaves
@@ -330,6 +344,8 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 		return;
 
 	bts_mark_switch(cpu, BTS_TASK_ARRIVES, next);
+	if (unlikely(cpu->parked))
+		bts_miss(cpu);
 	bts_resume();
 }
 
@@ -557,15 +573,22 @@ static int bts_cpu_down(unsigned int cpu)
 	return 0;
 }
 
-/* ds_stop.c has held the hardware off until now. */
+/*
+ * The last CPU sleeps, too. Not ds_stop.c's hold alone: once that ends, there are
+ * new records behind the old ones, and no place between them for the mark.
+ */
+static int bts_syscore_suspend(void *unused)
+{
+	return bts_cpu_down(smp_processor_id());
+}
+
 static void bts_syscore_resume(void *unused)
 {
-	struct bts_call call = { .func = bts_lose };
-
-	bts_call_here(&call);
+	bts_cpu_up(smp_processor_id());
 }
 
 static const struct syscore_ops bts_syscore_ops = {
+	.suspend	= bts_syscore_suspend,
 	.resume		= bts_syscore_resume,
 };
 

@@ -48,7 +48,7 @@ struct bts_context {
  * @flags:	the union of what they want
  * @idle_flags:	likewise, of those that want the idle task too
  * @idle:	the idle task is running
- * @parked:	the CPU is about to go offline, or has
+ * @parked:	the CPU is about to go offline or to sleep, or has
  * @stale:	the source is frozen and keeps records from before @owner came
  * @owner:	whose task is running, bts_nobody if it is not traced
  */

@@ -193,16 +193,7 @@ ssize_t find_leak(const struct records *r)
 	return -1;
 }
 
-struct range {
-	u64 start;
-	u64 end;
-};
-
-/* Where recording is switched off and on again, as far as not inlined. */
-static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
-static struct range switch_at[ARRAY_SIZE(switches)];
-
-static void find_switches(void)
+void find_functions(const char *const *names, struct range *at, size_t nr)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
 	unsigned long long addr;
@@ -217,17 +208,21 @@ static void find_switches(void)
 			open->end = addr;
 			open = NULL;
 		}
-		for (i = 0; i < ARRAY_SIZE(switches); i++) {
-			if (strcmp(name, switches[i]))
+		for (i = 0; i < nr; i++) {
+			if (strcmp(name, names[i]))
 				continue;
-			open = &switch_at[i];
+			open = &at[i];
 			open->start = addr;
 		}
 	}
-	if (!f || !switch_at[1].end)
-		give_up("no ds_bts_write in /proc/kallsyms");
+	if (!f || !at[nr - 1].end)
+		give_up("no %s in /proc/kallsyms", names[nr - 1]);
 	fclose(f);
 }
+
+/* Where recording is switched off and on again, as far as not inlined. */
+static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
+static struct range switch_at[ARRAY_SIZE(switches)];
 
 static bool in_switch(u64 addr)
 {
@@ -252,7 +247,7 @@ ssize_t find_break(const struct records *r)
 	size_t i;
 
 	if (!switch_at[1].end)
-		find_switches();
+		find_functions(switches, switch_at, ARRAY_SIZE(switches));
 
 	for (i = 0; i < r->nr; i++) {
 		const struct lab_record *rec = &r->rec[i];

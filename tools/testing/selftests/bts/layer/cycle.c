@@ -4,6 +4,9 @@
  *
  *   cycle MODULE [CYCLES]
  */
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
 #include "../guest/guest.h"
 #include "common.h"
 
@@ -89,6 +92,57 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
+/* Cannot leave the CPU that goes down, and sleeps there, once and again. */
+static void stay(void *fd)
+{
+	struct recs unused = { };
+
+	pin_to(CPU);
+	run_known(7, &unused);
+	lab_must((long)fd, LAB_STAY, NULL);
+}
+
+static void wait_for_ioctl(pid_t pid)
+{
+	char path[64], line[64] = "";
+	int fd, tries;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	for (tries = 0; atoi(line) != SYS_ioctl && tries < 10000; tries++) {
+		usleep(1000);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || read(fd, line, sizeof(line) - 1) <= 0)
+			give_up("%s", path);
+		close(fd);
+	}
+}
+
+/* Of user mode nothing is missing, of the kernel something is. */
+static void test_stays(u32 flags, unsigned int gaps)
+{
+	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;
+	pid_t pid = start_stopped(stay, (void *)(long)lab);
+	struct records got = { };
+	struct recs want = { };
+
+	fd = lab_open(LAB_TASK, pid, flags, RING);
+	lab_must(fd, LAB_START, NULL);
+	ptrace_cont(pid);
+	wait_for_ioctl(pid);
+	ok(set_online(false) && waitpid(pid, &status, 0) == pid && !status,
+	   "flags %#x: a task cannot leave at once", flags);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	known_want(7, 1, &want);
+	ok(known_same(&got, &want) && lab_status(fd).gaps == gaps && count_of(&got, Q_LOST) == gaps,
+	   "flags %#x: %u marks", flags, lab_status(fd).gaps);
+	set_online(true);
+	records_free(&got);
+	recs_free(&want);
+	close(fd);
+	close(lab);
+}
+
 int main(int argc, char **argv)
 {
 	int cycles = argc > 2 ? atoi(argv[2]) : 20, i, bad = 0;
@@ -97,7 +151,8 @@ int main(int argc, char **argv)
 	load_lab(argv[1]);
 	known_program(23, BLOCKS);
 	test_created_offline();
-	pin_to(0);
+	test_stays(LAB_USER, 0);
+	test_stays(LAB_USER | LAB_KERNEL, 1);
 	cpu = start(LAB_CPU, CPU, LAB_USER);
 	own = start(LAB_SELF, 0, LAB_USER);
 	kernel = start(LAB_CPU, CPU, LAB_USER | LAB_KERNEL | LAB_IDLE | LAB_SCHED);

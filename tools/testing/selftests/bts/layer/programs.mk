@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += layer/beside layer/contexts layer/cost layer/cycle layer/forge \
+GUEST_PROGS += layer/asleep layer/beside layer/contexts layer/cost layer/cycle layer/forge \
 	layer/freeze layer/itself layer/judged layer/life
 
 LAYER := layer/common.c $(SYSTEM) bench/generate.c bench/source.c bench/sequence.S
+asleep_SRCS := layer/asleep.c $(LAYER)
 beside_SRCS := layer/beside.c $(LAYER)
 contexts_SRCS := layer/contexts.c $(LAYER)
 cost_SRCS := layer/cost.c $(LAYER) measure/peer.c

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The laboratory's device. For the test bench only. */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -102,6 +105,20 @@ static int lab_put_cpu(void __user *arg)
 	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;
 }
 
+/* While the caller may not migrate, its CPU cannot go. */
+static int lab_stay(void)
+{
+	int naps = 1000, more = 15;
+
+	migrate_disable();
+	while (naps-- && cpu_active(smp_processor_id()))
+		msleep(20);
+	while (more--)
+		msleep(20);
+	migrate_enable();
+	return naps < 0 ? -ETIMEDOUT : 0;
+}
+
 static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long arg)
 {
 	u32 freezes;
@@ -136,6 +153,8 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 		return 0;
 	case LAB_READ_CPU:
 		return lab_put_cpu((void __user *)arg);
+	case LAB_STAY:
+		return lab_stay();
 	}
 	return -ENOTTY;
 }

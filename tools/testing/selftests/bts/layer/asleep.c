@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The machine sleeps, and a trace of the kernel says where: what was recorded
+ * before, a mark, what came after.
+ *
+ *   asleep MODULE
+ */
+#include "../guest/guest.h"
+#include "common.h"
+
+#define RING		1500000
+#define PM_TEST		"/sys/power/pm_test"
+#define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
+
+/* Where the CPU comes by after it slept, and not before. */
+static const char * const wakeup = "syscore_resume";
+static struct range wakeup_at;
+
+static bool wakes_up(const struct lab_record *rec)
+{
+	return rec->to >= wakeup_at.start && rec->to < wakeup_at.end;
+}
+
+static void test_mark(u32 flags)
+{
+	int fd = lab_open(LAB_SELF, 0, flags, RING);
+	size_t i, before = 0, after = 0;
+	struct records got = { };
+	bool slept;
+
+	lab_must(fd, LAB_START, NULL);
+	slept = !try_text("/sys/power/state", "mem");
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(slept, "flags %#x: asleep and awake", flags);
+	for (i = 0; i < got.nr && got.rec[i].qualifier != Q_LOST; i++)
+		before += wakes_up(&got.rec[i]);
+	for (; i < got.nr; i++)
+		after += wakes_up(&got.rec[i]);
+	ok(lab_status(fd).gaps == 1 && count_of(&got, Q_LOST) == 1 && !before && after,
+	   "flags %#x: of waking up %zu before the mark, %zu behind it, of %zu", flags,
+	   before, after, got.nr);
+	records_free(&got);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	load_lab(argv[1]);
+	pin_to(0);
+	find_functions(&wakeup, &wakeup_at, 1);
+	/* All but the last step, which needs a clock to wake up by. */
+	if (try_text(PM_TEST_DELAY, "0") || try_text(PM_TEST, "core"))
+		give_up(PM_TEST);
+	test_mark(LAB_KERNEL);
+	test_mark(LAB_USER | LAB_KERNEL);
+	ok(!bts_counter("faults") && !bts_counter("full"), "the machine lost none");
+	return finish();
+}
