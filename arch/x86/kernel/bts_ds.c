@@ -45,19 +45,21 @@ enum bts_ds_state {
  * @state:	see above
  * @frozen:	nothing is recorded and nothing handed up
  * @freeze:	another CPU asks for @frozen and has sent an NMI
- * @asked:	when one last did, in jiffies
+ * @awaited:	that NMI may still come
  * @circular:	the buffer wraps
- * @patience:	how many records the PMI waits for at least while the kernel's
- *		are among them
- * @pmi_regs:	what the last PMI interrupted
  * @pmi_seen:	the PMI of the records in the buffer has come
  * @slack:	the PMI of records that are gone already may still come
+ * @patience:	how many records the PMI waits for at least while the kernel's
+ *		are among them
+ * @asked:	when @freeze was last set, in jiffies, if @awaited
+ * @pmi_regs:	what the last PMI interrupted
  */
 struct bts_ds {
 	struct debug_store	*store;
 	enum bts_ds_state	state;
 	bool			frozen;
 	bool			freeze;
+	bool			awaited;
 	bool			circular;
 	bool			pmi_seen;
 	bool			slack;
@@ -229,6 +231,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
 	u32 first = want->room;
+	bool circular;
 
 	if (cpu_feature_enabled(X86_FEATURE_DSCPL)) {
 		if (!(want->flags & BTS_KERNEL))
@@ -239,8 +242,9 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	if (!(bits & DEBUGCTLMSR_BTS_OFF_OS))
 		first = max(first, d->patience);
 
-	d->circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
-	if (d->circular) {
+	circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
+	WRITE_ONCE(d->circular, circular);
+	if (circular) {
 		bts_ds_clear_last(d);
 		first = nr + 1;		/* never */
 	} else {
@@ -281,8 +285,17 @@ static bool bts_ds_resume(void)
 	return true;
 }
 
+/*
+ * Who freezes may have been late, and so may be the NMI that was sent: the last
+ * trace has ended meanwhile, and positions and buffer are perf's. So whatever is
+ * done to a CPU that somebody else did not pause looks at the claim first. Who
+ * saw it is done before ds_unclaim_bts() is, as that interrupts all CPUs.
+ */
 static void bts_ds_freeze(void)
 {
+	if (!READ_ONCE(bts_ds_claimed))
+		return;
+
 	this_cpu_write(bts_ds.frozen, true);
 	barrier();
 	ds_bts_write(0);
@@ -292,6 +305,9 @@ static bool bts_ds_unfreeze(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	bool frozen = d->frozen;
+
+	if (!READ_ONCE(bts_ds_claimed))
+		return false;
 
 	WRITE_ONCE(d->freeze, false);
 	WRITE_ONCE(d->frozen, false);
@@ -305,7 +321,7 @@ static void bts_ds_freeze_others(void)
 	unsigned int cpu, self = raw_smp_processor_id();
 	u32 target = 0;
 
-	if (!boot_cpu_has(X86_FEATURE_APIC))
+	if (!boot_cpu_has(X86_FEATURE_APIC) || !READ_ONCE(bts_ds_claimed))
 		return;
 
 	/* In an NMI: whoever was interrupted may be about to send an IPI. */
@@ -316,6 +332,7 @@ static void bts_ds_freeze_others(void)
 		if (cpu == self)
 			continue;
 		WRITE_ONCE(per_cpu(bts_ds.asked, cpu), jiffies);
+		WRITE_ONCE(per_cpu(bts_ds.awaited, cpu), true);
 		WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
 		__apic_send_IPI(cpu, NMI_VECTOR);
 	}
@@ -345,7 +362,7 @@ static bool bts_ds_peek(int cpu, u32 newer, struct bts_raw *rec)
 	u32 nr = bts_ds_records(base, index);
 
 	if (newer >= nr) {
-		if (max == base || !d->circular || !bts_ds_wrapped(d))
+		if (max == base || !READ_ONCE(d->circular) || !bts_ds_wrapped(d))
 			return false;
 		newer -= nr;
 		nr = bts_ds_records(index, max);
@@ -370,7 +387,7 @@ static void bts_ds_scrub(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	if (!d->frozen && d->state != BTS_DS_ON)
+	if (READ_ONCE(bts_ds_claimed) && !d->frozen && d->state != BTS_DS_ON)
 		memset(bts_ds_pos(d, DS_BASE), 0,
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
@@ -419,9 +436,16 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	unsigned long asked = this_cpu_read(bts_ds.asked);
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	return jiffies - asked < HZ ? NMI_HANDLED : NMI_DONE;
+	if (!READ_ONCE(d->awaited))
+		return NMI_DONE;
+	if (jiffies - READ_ONCE(d->asked) < HZ)
+		return NMI_HANDLED;
+
+	/* Or it were time again whenever jiffies wraps. */
+	WRITE_ONCE(d->awaited, false);
+	return NMI_DONE;
 }
 
 /*
@@ -498,11 +522,17 @@ static int bts_ds_watch_nmis(void)
 static int bts_ds_get(void)
 {
 	int err = bts_ds_watch_nmis() ?: ds_claim_bts();
+	unsigned int cpu;
 
-	if (!err)
-		WRITE_ONCE(bts_ds_claimed, true);
+	if (err)
+		return err;
 
-	return err;
+	/* Somebody may have frozen a CPU that bts_ds_put() was done with. */
+	for_each_possible_cpu(cpu)
+		bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
+	WRITE_ONCE(bts_ds_claimed, true);
+
+	return 0;
 }
 
 /* Nobody is left who could want what is frozen. */

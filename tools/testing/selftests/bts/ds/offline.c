@@ -93,6 +93,27 @@ static void missed_the_end(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
+/* What was recorded before the CPU went is perf's, whoever else looks after it. */
+static void keeps_its_records(void)
+{
+	pid_t spinner = start_spinner(last);
+	unsigned int i, empty = 0, nr = AUX_SIZE / 24;
+	const uint64_t *word;
+	struct trace trace;
+
+	ok(!trace_open(&trace, AUX_USER, -1, last), "%s of a CPU opens", kind_name[AUX_USER]);
+	usleep(100000);
+	switch_last(false);
+	word = trace.aux;
+	for (i = 0; word && i < nr; i++)
+		empty += !word[3 * i] && !word[3 * i + 1];
+	ok(word && !empty, "%s: of %u records %u are gone with the CPU", kind_name[AUX_USER], nr,
+	   empty);
+	switch_last(true);
+	trace_close(&trace);
+	end_spinner(spinner);
+}
+
 static void with_claim(int rounds)
 {
 	bool loaded = true, off = true, rest = true;
@@ -138,13 +159,15 @@ int main(int argc, char *argv[])
 		with_claim(rounds);
 		return finish();
 	}
-	for (kind = PERIOD1; kind < NR_KINDS; kind++) {
+	for (kind = PERIOD1; kind <= AUX; kind++) {
 		if (!kind_exists(kind))
 			continue;
 		of_tasks(kind, rounds);
 		of_cpus(kind, rounds);
 		missed_the_end(kind, rounds);
 	}
+	if (kind_exists(AUX_USER))
+		keeps_its_records();
 	ok(bts_counter("faults") == 0, "each record went into a buffer");
 	return finish();
 }

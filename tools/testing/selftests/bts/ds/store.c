@@ -10,17 +10,17 @@
 #include "store.h"
 
 #define INTEL_BTS	"/sys/bus/event_source/devices/intel_bts/type"
-#define AUX_PAGES	16
 
 const char *const kind_name[NR_KINDS] = {
 	[CYCLES]	= "cycles",
 	[PERIOD1]	= "branches:u",
 	[AUX]		= "intel_bts",
+	[AUX_USER]	= "intel_bts:u",
 };
 
 bool kind_exists(enum kind kind)
 {
-	return kind != AUX || read_number(INTEL_BTS) >= 0;
+	return kind < AUX || read_number(INTEL_BTS) >= 0;
 }
 
 /* Without leave to write, the kernel fills the area round and round. */
@@ -33,7 +33,7 @@ static bool map_aux(struct trace *t, size_t page)
 		return false;
 	ring = t->ring;
 	ring->aux_offset = 2 * page;
-	ring->aux_size = AUX_PAGES * page;
+	ring->aux_size = AUX_SIZE;
 	t->aux = mmap(NULL, ring->aux_size, PROT_READ, MAP_SHARED, t->fd, ring->aux_offset);
 	return t->aux != MAP_FAILED;
 }
@@ -44,7 +44,8 @@ int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
 		.type = PERF_TYPE_HARDWARE,
 		.config = PERF_COUNT_HW_CPU_CYCLES,
 		.exclude_hv = 1,
-		.disabled = kind == AUX,
+		.disabled = kind >= AUX,
+		.exclude_kernel = kind == AUX_USER,
 	};
 	size_t page = sysconf(_SC_PAGESIZE);
 	int err;
@@ -55,14 +56,14 @@ int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
 		attr.sample_period = 1;
 		attr.sample_type = PERF_SAMPLE_IP;
 		attr.exclude_kernel = 1;
-	} else if (kind == AUX) {
+	} else if (kind >= AUX) {
 		attr.type = read_number(INTEL_BTS);
 		attr.config = 0;
 	}
 	t->fd = perf_open(&attr, pid, cpu);
 	if (t->fd < 0)
 		return -errno;
-	if (kind != AUX)
+	if (kind < AUX)
 		return 0;
 	if (map_aux(t, page) && !ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0))
 		return 0;
@@ -76,7 +77,7 @@ void trace_close(struct trace *t)
 	size_t page = sysconf(_SC_PAGESIZE);
 
 	if (t->aux && t->aux != MAP_FAILED)
-		munmap(t->aux, AUX_PAGES * page);
+		munmap(t->aux, AUX_SIZE);
 	if (t->ring && t->ring != MAP_FAILED)
 		munmap(t->ring, 2 * page);
 	if (t->fd >= 0)

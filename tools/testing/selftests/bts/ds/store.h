@@ -16,10 +16,13 @@ enum kind {
 	CYCLES,		/* takes the store, but does not use it */
 	PERIOD1,	/* branches:u, each of them a sample */
 	AUX,		/* intel_bts, user and kernel, the newest only */
+	AUX_USER,	/* intel_bts, user only */
 	NR_KINDS,
 };
 
 extern const char *const kind_name[NR_KINDS];
+
+#define AUX_SIZE	0x10000
 
 struct trace {
 	int fd;
