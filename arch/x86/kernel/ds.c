@@ -30,6 +30,7 @@
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/io.h>
+#include <linux/kexec.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -504,7 +505,8 @@ static int ds_cpu_starting(unsigned int cpu)
 	guard(irqsave)();
 
 	this_cpu_write(ds_cpu.bts, 0);
-	this_cpu_write(ds_cpu.held, false);
+	/* On the way to another kernel the others are held off for good. */
+	this_cpu_write(ds_cpu.held, kexec_in_progress);
 	/* Another kernel may have left it on, for its own buffer. */
 	if (debugctl_get() & DEBUGCTL_BTS)
 		ds_bts_apply();
