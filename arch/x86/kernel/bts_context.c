@@ -62,7 +62,6 @@ static bool bts_call_task(struct bts_context *ctx, struct bts_call *call)
 static int bts_call_locked(struct bts_context *ctx, struct bts_call *call)
 {
 	lockdep_assert_cpus_held();
-
 	lockdep_assert_held(&bts_mutex);
 
 	call->ctx = ctx;
@@ -413,13 +412,14 @@ static void bts_do_change(struct bts_call *call)
  * @attr: what is wanted now; its flags may be none at all, BTS_STOP must be as it
  *	was; @attr->overflow counts, and what else it says does not
  *
- * Return: 0; -EINVAL for flags that make no sense; -EBUSY as for bts_status().
+ * Return: 0; -EINVAL for flags that make no sense, or a CPU's context; -EBUSY as
+ * for bts_status().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
 	struct bts_call call = { .func = bts_do_change, .attr = attr };
 
-	if (WARN_ON_ONCE(ctx->cpu >= 0))
+	if (ctx->cpu >= 0)
 		return -EINVAL;
 	if (attr->flags & ~BTS_STOP && !bts_attr_valid(attr, BTS_TASK_FLAGS))
 		return -EINVAL;

@@ -5,9 +5,11 @@
  * boot they are the self test of the hardware.
  */
 
+#include <kunit/resource.h>
 #include <kunit/test.h>
 
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -16,18 +18,39 @@
 #include <asm/bts.h>
 #include <asm/processor.h>
 
-static struct bts_context *new_context(struct kunit *test, bool cpu, u32 flags)
+/* Of a test that was given up, whose thread may not be gone yet. */
+static void end_context(void *ctx)
 {
-	struct bts_attr attr = { .flags = flags, .nr = 100, };
+	while (bts_destroy(ctx) == -EBUSY)
+		msleep(20);
+}
+
+static struct bts_context *new_ring(struct kunit *test, bool cpu, u32 flags, u32 nr)
+{
+	struct bts_attr attr = { .flags = flags, .nr = nr, };
 	struct bts_context *ctx = NULL;
 	int err;
 
 	err = cpu ? bts_create_cpu(0, &attr, &ctx) : bts_create_task(current, &attr, &ctx);
 	if (err == -EOPNOTSUPP)
 		kunit_skip(test, "no Branch Trace Store here");
+	if (err == -EBUSY)
+		kunit_skip(test, "perf uses the Branch Trace Store");
 	KUNIT_ASSERT_EQ(test, 0, err);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, end_context, ctx));
 
 	return ctx;
+}
+
+static struct bts_context *new_context(struct kunit *test, bool cpu, u32 flags)
+{
+	return new_ring(test, cpu, flags, 100);
+}
+
+static void destroy(struct kunit *test, struct bts_context *ctx)
+{
+	kunit_remove_action(test, end_context, ctx);
+	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
 }
 
 static u32 wanted(void)
@@ -70,7 +93,7 @@ static void union_in_one_order(struct kunit *test, u32 nr)
 		for (i = 0; !ctx[i] || pick; i++)
 			pick -= !!ctx[i];
 
-		KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx[i]));
+		destroy(test, ctx[i]);
 		ctx[i] = NULL;
 
 		for (i = 0, flags = 0; i < NR_UNION; i++)
@@ -96,13 +119,13 @@ static void flight_only_if_all_agree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
 	other = new_context(test, true, BTS_KERNEL);
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL);
-	bts_destroy(other);
+	destroy(test, other);
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
 	other = new_context(test, false, BTS_USER);
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER | BTS_KERNEL);
-	bts_destroy(other);
+	destroy(test, other);
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL | BTS_FLIGHT);
-	bts_destroy(flight);
+	destroy(test, flight);
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
 }
 
@@ -130,7 +153,7 @@ static void nonsense_is_refused(struct kunit *test)
 	struct bts_context *ctx;
 	u32 i;
 
-	bts_destroy(new_context(test, false, BTS_USER));
+	destroy(test, new_context(test, false, BTS_USER));
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bts_attr attr = { .flags = cases[i].flags, .nr = cases[i].nr, };
 		int err;
@@ -160,8 +183,12 @@ static int change(struct bts_context *ctx, u32 flags)
 
 static void change_takes_effect(struct kunit *test)
 {
-	struct bts_context *ctx = new_context(test, false, BTS_USER);
+	struct bts_context *ctx = new_context(test, true, BTS_USER);
 
+	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_KERNEL));
+	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER);
+	destroy(test, ctx);
+	ctx = new_context(test, false, BTS_USER);
 	KUNIT_EXPECT_EQ(test, 0, change(ctx, BTS_KERNEL));
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL);
 	KUNIT_EXPECT_EQ(test, 0, change(ctx, 0));
@@ -172,7 +199,7 @@ static void change_takes_effect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
 	KUNIT_EXPECT_EQ(test, 0, change(ctx, BTS_USER | BTS_ENTRY));
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_USER | BTS_KERNEL);
-	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
+	destroy(test, ctx);
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
 }
 
@@ -195,20 +222,24 @@ static noinline int many_calls(void)
 	return sum;
 }
 
+KUNIT_DEFINE_ACTION_WRAPPER(free_records, vfree, void *);
+
 /* Every call of leaf() is there, whatever else is: over buffers full of PMIs. */
 static void kernel_is_traced(struct kunit *test)
 {
-	struct bts_attr attr = { .flags = BTS_KERNEL, .nr = 50 * NR_CALLS, };
-	struct bts_record *rec = vmalloc_array(attr.nr, sizeof(*rec));
-	struct bts_context *ctx;
+	const u32 nr = 50 * NR_CALLS;
 	int n, i, calls = 0, others = 0;
+	struct bts_context *ctx;
+	struct bts_record *rec;
 
+	destroy(test, new_context(test, false, BTS_KERNEL));
+	rec = vmalloc_array(nr, sizeof(*rec));
 	KUNIT_ASSERT_NOT_NULL(test, rec);
-	bts_destroy(new_context(test, false, BTS_KERNEL));
-	KUNIT_ASSERT_EQ(test, 0, bts_create_task(current, &attr, &ctx));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_records, rec));
+	ctx = new_ring(test, false, BTS_KERNEL, nr);
 	KUNIT_EXPECT_EQ(test, NR_CALLS, many_calls());
-	n = bts_read(ctx, rec, attr.nr);
-	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
+	n = bts_read(ctx, rec, nr);
+	destroy(test, ctx);
 
 	for (i = 0; i < n; i++) {
 		/* Interrupts may return to where it begins, too. */
@@ -219,7 +250,6 @@ static void kernel_is_traced(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, NR_CALLS, calls);
 	KUNIT_EXPECT_EQ(test, 0, others);
-	vfree(rec);
 }
 
 static int stay_on_cpu0(struct kunit *test)

@@ -4,6 +4,7 @@
  * they run on, with interrupts off, and put back what it was.
  */
 
+#include <kunit/resource.h>
 #include <kunit/test.h>
 #include <linux/irqflags.h>
 
@@ -40,11 +41,25 @@ static void start_alone(struct debugctl_state *state)
 	state->copy = debugctl_get();
 }
 
+/* Whoever claims the other fields may have changed them meanwhile, from an NMI. */
 static void end_alone(struct debugctl_state *state)
 {
-	this_cpu_write(debugctl_copy, state->copy);
+	__debugctl_change(DEBUGCTL_STEP | DEBUGCTL_SMM, state->copy);
 	debugctl_sync();
 	local_irq_restore(state->flags);
+}
+
+static void release(void *mask)
+{
+	debugctl_release((unsigned long)mask);
+}
+
+/* Until the test ends. */
+static void claim(struct kunit *test, unsigned long mask)
+{
+	if (debugctl_claim(mask))
+		kunit_skip(test, "perf uses LBR or BTS");
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release, (void *)mask));
 }
 
 /* Virtual machines accept BTF and forget it. */
@@ -198,6 +213,8 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	unsigned long copy, msr;
 
 	need_register(test);
+	/* It is for a CPU where nobody changes the copy yet, from an NMI. */
+	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
 	poke(state.copy | DEBUGCTLMSR_BTF);
 	this_cpu_write(debugctl_copy, 0);
@@ -219,8 +236,7 @@ static void debugctl_test_emergency(struct kunit *test)
 	need_register(test);
 	if (!boot_cpu_has(X86_FEATURE_BTS))
 		kunit_skip(test, "the processor has no BTS");
-	if (debugctl_claim(DEBUGCTL_BTS))
-		kunit_skip(test, "perf uses BTS");
+	claim(test, DEBUGCTL_BTS);
 	start_alone(&state);
 	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 	debugctl_write_field(DEBUGCTL_BTS, DEBUGCTLMSR_BTINT);
@@ -228,7 +244,6 @@ static void debugctl_test_emergency(struct kunit *test)
 	copy = debugctl_get();
 	msr = peek();
 	end_alone(&state);
-	debugctl_release(DEBUGCTL_BTS);
 
 	KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_BTS) | DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, msr, copy);
@@ -258,6 +273,9 @@ static unsigned int race_nmis(unsigned long *differed)
 		__apic_send_IPI(nmi_cpu, NMI_VECTOR);
 		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
 			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
+		/* Interrupts are off: do not wait so long for each of them. */
+		if (READ_ONCE(nmi_count) == i)
+			break;
 		if (peek() != debugctl_get() || nmi_lbr != !!(peek() & DEBUGCTLMSR_LBR))
 			(*differed)++;
 	}
@@ -273,8 +291,7 @@ static void debugctl_test_nmi(struct kunit *test)
 	need_register(test);
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		kunit_skip(test, "no local APIC to send an NMI with");
-	if (debugctl_claim(DEBUGCTL_LBR))
-		kunit_skip(test, "perf uses the LBRs");
+	claim(test, DEBUGCTL_LBR);
 	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, nmi_flips_lbr, 0,
 						      "debugctl_test"));
 	start_alone(&state);
@@ -283,9 +300,9 @@ static void debugctl_test_nmi(struct kunit *test)
 	nmi_cpu = smp_processor_id();
 	nmis = race_nmis(&differed);
 	nmi_cpu = -1;
+	debugctl_write_field(DEBUGCTL_LBR, state.copy);
 	end_alone(&state);
 	unregister_nmi_handler(NMI_LOCAL, "debugctl_test");
-	debugctl_release(DEBUGCTL_LBR);
 
 	KUNIT_EXPECT_EQ(test, nmis, NR_NMIS);
 	KUNIT_EXPECT_EQ(test, differed, 0UL);

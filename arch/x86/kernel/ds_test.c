@@ -136,6 +136,42 @@ static void need_bts(struct kunit *test)
 		kunit_skip(test, "no BTS on this machine");
 }
 
+static void put_half(void *part)
+{
+	ds_put((unsigned long)part);
+}
+
+static void get_half(struct kunit *test, unsigned long part, int err)
+{
+	KUNIT_ASSERT_EQ(test, err, 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put_half, (void *)part), 0);
+}
+
+static void get_bts(struct kunit *test)
+{
+	get_half(test, DS_BTS, ds_get_bts());
+}
+
+static void get_pebs(struct kunit *test, size_t size, size_t record)
+{
+	get_half(test, DS_PEBS, ds_get_pebs(size, record));
+}
+
+static void put(struct kunit *test, unsigned long part)
+{
+	kunit_release_action(test, put_half, (void *)part);
+}
+
+/* ds_test_exit() ends it if the test does not. */
+static void claim(struct kunit *test)
+{
+	int err = ds_claim_bts();
+
+	if (err == -EBUSY)
+		kunit_skip(test, "perf uses BTS");
+	KUNIT_ASSERT_EQ(test, err, 0);
+}
+
 static bool area_here(void)
 {
 	guard(preempt)();
@@ -176,14 +212,14 @@ static void test_references(struct kunit *test)
 
 	need_bts(test);
 
-	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
-	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	get_bts(test);
+	get_bts(test);
 	expect_area(test, true);
 	expect_default(test);
-	ds_put(DS_BTS);
+	put(test, DS_BTS);
 	expect_area(test, true);
 	expect_default(test);
-	ds_put(DS_BTS);
+	put(test, DS_BTS);
 	expect_area(test, before);
 }
 
@@ -237,20 +273,20 @@ static void test_halves(struct kunit *test)
 	if (ds_store(0)->pebs_buffer_base)
 		kunit_skip(test, "perf has PEBS, in its own geometry");
 
-	KUNIT_ASSERT_EQ(test, ds_get_pebs(PAGE_SIZE, 100), 0);
+	get_pebs(test, PAGE_SIZE, 100);
 	expect_area(test, true);
 	expect_pebs(test, PAGE_SIZE, 100);
-	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
+	get_bts(test);
 	expect_default(test);
-	ds_put(DS_PEBS);
+	put(test, DS_PEBS);
 	expect_area(test, true);
 	expect_pebs(test, 0, 0);
 	expect_default(test);
-	KUNIT_ASSERT_EQ(test, ds_get_pebs(PEBS_BUFFER_SIZE, 192), 0);
-	ds_put(DS_BTS);
+	get_pebs(test, PEBS_BUFFER_SIZE, 192);
+	put(test, DS_BTS);
 	expect_area(test, true);
 	expect_pebs(test, PEBS_BUFFER_SIZE, 192);
-	ds_put(DS_PEBS);
+	put(test, DS_PEBS);
 	expect_area(test, before);
 }
 
@@ -272,7 +308,7 @@ static void test_claim(struct kunit *test)
 	}
 
 	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
-	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	claim(test);
 	KUNIT_EXPECT_TRUE(test, ds_bts_claimed());
 	KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EBUSY);
 	expect_area(test, true);
@@ -280,7 +316,7 @@ static void test_claim(struct kunit *test)
 	ds_unclaim_bts();
 	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
 	expect_area(test, before);
-	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	claim(test);
 	ds_unclaim_bts();
 }
 
@@ -290,8 +326,8 @@ static void test_record(struct kunit *test)
 	unsigned int cpu;
 
 	need_bts(test);
-	KUNIT_ASSERT_EQ(test, ds_get_bts(), 0);
-	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	get_bts(test);
+	claim(test);
 	on_each_cpu(record_cpu, NULL, 1);
 
 	for_each_online_cpu(cpu) {
@@ -306,7 +342,7 @@ static void test_record(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS, 0);
 		KUNIT_EXPECT_NULL(test, memchr_inv(bts_buffer(cpu), 0, BTS_BUFFER_SIZE));
 	}
-	ds_put(DS_BTS);
+	put(test, DS_BTS);
 }
 
 static u64 local_bts(void)
@@ -323,7 +359,7 @@ static void test_hold(struct kunit *test)
 	u64 seen[5];
 
 	need_bts(test);
-	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	claim(test);
 
 	scoped_guard(irqsave) {
 		record_cpu(NULL);
@@ -360,7 +396,7 @@ static void test_beside_perf(struct kunit *test)
 	unsigned int cpu;
 
 	need_bts(test);
-	KUNIT_ASSERT_EQ(test, ds_claim_bts(), 0);
+	claim(test);
 	on_each_cpu(record_cpu, NULL, 1);
 
 	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(),
