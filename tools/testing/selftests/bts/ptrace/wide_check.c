@@ -263,6 +263,21 @@ TEST_F(check, bad_pointers)
 	EXPECT_UNCHANGED();
 }
 
+/* What the kernel does not know of is looked at first. */
+TEST_F(check, bad_pointer_and_good_tail)
+{
+	char *start = mmap(NULL, 2 * self->size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *good = start + self->size;
+
+	ASSERT_NE(MAP_FAILED, (void *)start);
+	ASSERT_EQ(0, mprotect(start, self->size, PROT_NONE));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, good - 16, 24));
+	good[7] = 1;
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, good - 16, 24));
+	munmap(start, 2 * self->size);
+	EXPECT_UNCHANGED();
+}
+
 TEST_F(check, status_at_the_end_of_a_page)
 {
 	char *end = self->page + self->size;
