@@ -156,45 +156,53 @@ static int end_like(int status)
 	return 128 - status;
 }
 
-int main(int argc, char **argv)
+/* Returns an exit status, or minus the signal to end by. */
+static int work(struct options *o)
 {
 	struct bt_session session = {};
-	struct options o = {};
 	struct timespec begin, end;
 	int status, fd;
 
-	fill_standard();
-	status = options_parse(&o, argc, argv);
-	if (status >= 0)
-		return status;
-	fd = open_output(&o);
+	fd = open_output(o);
 	if (fd < 0)
 		return BT_EXIT_FILE;
 	text_open(&session.text, fd);
-	if (o.write) {
-		int record = open_file(o.write, O_WRONLY | O_CREAT | O_TRUNC);
+	if (o->write) {
+		int record = open_file(o->write, O_WRONLY | O_CREAT | O_TRUNC);
 
 		if (record < 0)
 			return BT_EXIT_FILE;
 		session.record = bt_writer_open(record);
 	}
-	if (o.read)
+	if (o->read)
 		signal(SIGPIPE, SIG_IGN);
-	session.out = o.out;
-	session.filter = o.filter;
-	session.last = o.last;
-	o.how.progress = o.how.full && !o.quiet && isatty(STDERR_FILENO) && !isatty(fd);
+	session.out = o->out;
+	session.filter = o->filter;
+	session.last = o->last;
+	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);
-	status = o.read ? replay(&session, o.read) : trace(&session, &o);
+	status = o->read ? replay(&session, o->read) : trace(&session, o);
 	bt_session_end(&session);
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	status = close_files(&session, &o, status);
-	if (!o.quiet && o.how.full && !o.read && session.nr_threads)
+	status = close_files(&session, o, status);
+	if (!o->quiet && o->how.full && !o->read && session.nr_threads)
 		say_closing(&session, end.tv_sec - begin.tv_sec +
 			    (end.tv_nsec - begin.tv_nsec) / 1e9);
 	bt_modules_free();
 	bt_kernel_free();
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {};
+	int status;
+
+	fill_standard();
+	status = options_parse(&o, argc, argv);
+	if (status < 0)
+		status = work(&o);
 	bt_filter_free(o.filter);
 	free(o.pids);
 	return end_like(status);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace fuzzed, and on five millions of branches
+# toollong (slow): btstrace fuzzed, watched, and on five millions of branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh
@@ -38,10 +38,19 @@ fuzz() {
 		-artifact_prefix="$BTSTRACE/" "$BTSTRACE/corpus"
 }
 
+# The whole program, not only its parts, watched by the sanitisers
+sanitised() {
+	need_btstrace sanitised tests SANITIZE=address,undefined
+	check sanitised-names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
+	used sanitised-follow smp=2 pti=off timeout=900 -- toolfollow
+	used sanitised-hostile smp=2 timeout=900 -- toolhostile
+}
+
 group_toollong() {
 	need_programs
 	need_btstrace plain tests
 	fuzz
+	sanitised
 	need_btstrace plain tests
 	used millions icount=1 timeout=3000 stall=1500 -- toolcost
 }
