@@ -95,8 +95,10 @@ void notrace hw_branches_crash_freeze(void)
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	this_cpu_inc(hw_branches_crashed);
-	hw_branches_freeze_all();
+	/* Has it crashed before, the freeze itself may be to blame. */
+	if (this_cpu_inc_return(hw_branches_crashed) == 1 ||
+	    !arch_hw_branches_frozen(raw_smp_processor_id()))
+		hw_branches_freeze_all();
 	raw_local_irq_restore(flags);
 }
 

@@ -55,6 +55,7 @@ struct hw_branches_top {
 };
 
 int hw_branches_since(int cpu, struct hw_branches_top top);
+int hw_branches_since_stop(int cpu);
 void hw_branches_dump(int cpu, int since);
 
 #endif /* _TRACE_HW_BRANCHES_H */

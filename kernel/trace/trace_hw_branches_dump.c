@@ -103,9 +103,26 @@ static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
 	} while (n && todo);
 }
 
+/**
+ * hw_branches_since_stop - find what a CPU did when it was stopped
+ * @cpu: which, frozen
+ *
+ * Return: as hw_branches_since().
+ */
+int hw_branches_since_stop(int cpu)
+{
+	const struct hw_branches_top call = { .to = (unsigned long)panic }, any = { };
+	int since = -1;
+
+	/* No NMI did it, then. */
+	if (hw_branches_crashing(cpu))
+		since = hw_branches_since(cpu, call);
+
+	return since < 0 ? hw_branches_since(cpu, any) : since;
+}
+
 static void hw_branches_print_others(hw_branches_printf print, int self)
 {
-	const struct hw_branches_top any = { };
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
@@ -115,7 +132,7 @@ static void hw_branches_print_others(hw_branches_printf print, int self)
 		if (!arch_hw_branches_frozen(cpu))
 			cpu_relax();
 		if (arch_hw_branches_frozen(cpu))
-			hw_branches_print_cpu(print, cpu, hw_branches_since(cpu, any));
+			hw_branches_print_cpu(print, cpu, hw_branches_since_stop(cpu));
 		else if (cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus()))
 			print(NULL, "CPU %d did not stop recording branches\n", cpu);
 		touch_nmi_watchdog();

@@ -42,8 +42,7 @@ NOKPROBE_SYMBOL(hw_branches_debugger_leave);
 
 static int hw_branches_kdb(int argc, const char **argv)
 {
-	const struct hw_branches_top call = { .to = (unsigned long)panic }, any = { };
-	int cpu = raw_smp_processor_id(), since;
+	int cpu = raw_smp_processor_id();
 
 	if (argc)
 		return KDB_ARGCOUNT;
@@ -53,12 +52,8 @@ static int hw_branches_kdb(int argc, const char **argv)
 		return 0;
 	}
 
-	since = hw_branches_since(cpu, call);
-	if (since < 0)
-		since = hw_branches_since(cpu, any);
-
 	kdb_trap_printk++;
-	hw_branches_dump(cpu, since);
+	hw_branches_dump(cpu, hw_branches_since_stop(cpu));
 	kdb_trap_printk--;
 
 	return 0;

@@ -179,6 +179,9 @@ static int read_dump(void)
 			continue;
 		}
 		nr++;
+		/* To see what was there instead, if the call is not. */
+		if (!cpu && nr <= 30)
+			printf("# %s", line);
 		if (!cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31)) {
 			called = true;
 			frozen = !strncmp(newer, " hw_branches_crash_freeze+0 <- panic+", 37);

@@ -54,11 +54,35 @@ crashing() {
 	nothing_else "$1" "$CRASH"
 }
 
-# judge_trace CASE FUNCTION CPUS: what the console shows.
+# console_says CASE TEXT: where the guest dies of what is tested.
+console_says() {
+	if grep -q "$2" "$CASE_DIR/console"; then
+		pass "$1.console"
+	else
+		fail "$1.console" "no word that $2 (see $CASE_DIR/console)"
+	fi
+}
+
+# came_to_end CASE: after a splat that is wanted, too.
+came_to_end() {
+	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
+		pass "$1.end"
+	else
+		fail "$1.end" "no word of it (see $CASE_DIR/console)"
+	fi
+}
+
+# survived CASE KEY=VALUE... -- crash KIND TIMES
+survived() {
+	crashing "$@"
+	came_to_end "$1"
+}
+
+# judge_trace CASE FUNCTION CPUS [1]: what the console shows, of one CPU or of all.
 judge_trace() {
 	local wrong
 
-	wrong=$(awk -v function_name="$2" -v cpus="$3" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
+	wrong=$(awk -v function_name="$2" -v cpus="$3" -v all="${4:-0}" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
 	if [ -z "$wrong" ]; then
 		pass "$1.trace"
 	else
@@ -87,31 +111,33 @@ ring0_kdb() {
 	kdb kdb-break -- kdb break
 	kdb kdb-oops expect=splat -- kdb oops
 	nothing_else kdb-oops "$CRASH"
+	came_to_end kdb-oops
 	kdb kdb-panic expect=splat -- kdb panic
 	nothing_else kdb-panic "$CRASH"
 	judge_trace kdb-panic bts_crash_panic 2
 }
 
 ring0_crashes() {
-	crashing task smp=2 -- crash task 4
-	crashing console smp=2 -- crash console 1
-	crashing meet smp=2 -- crash meet 1
-	crashing recursive smp=2 -- crash recursive 1
+	survived task smp=2 -- crash task 4
+	survived console smp=2 -- crash console 1
+	survived meet smp=2 -- crash meet 1
+	survived recursive smp=2 -- crash recursive 1
+	survived freezing smp=2 -- crash freezing 1
 	# by a clock that a busy host does not move
-	crashing seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
-	crashing often smp=2 icount=1 timeout=300 stall=200 -- crash often 14
+	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
+	survived often smp=2 icount=1 timeout=300 stall=200 -- crash often 14
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
 	crashing thread smp=2 append=rdinit=/bt/crash -- crash thread 1
-	if grep -q 'recording goes on' "$CASE_DIR/console"; then
-		pass thread.goes-on
-	else
-		fail thread.goes-on "not after a thread of init (see $CASE_DIR/console)"
-	fi
+	console_says thread 'recording goes on'
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
+	crashing linger smp=2 -- crash die linger
+	console_says linger 'it stays frozen'
+	crashing panics smp=2 -- crash die panics
+	judge_trace panics bts_crash_panic 2 1
 }
 
 # The kernel's own words in a crash, without the recorder's and without what
@@ -165,9 +191,11 @@ ring0_words() {
 reports() {
 	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_'
+	came_to_end "$1"
 }
 
 reported() {
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	reports warn warning
 	! has_option KASAN || reports kasan kasan append=kasan_multi_shot
 	! has_option KFENCE || reports kfence kfence append=kfence.sample_interval=100

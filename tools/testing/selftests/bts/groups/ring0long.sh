@@ -17,9 +17,9 @@ fatal_200() {
 group_ring0long() {
 	ring0_judged
 	words ftrace-dump 'before the crash' append=ftrace_dump_on_oops
-	crashing task-1 smp=1 pti=on timeout=900 -- crash task 200
-	crashing task-2 smp=2 pti=off timeout=900 -- crash task 200
-	crashing task-4 smp=4 pti=on timeout=900 -- crash task 200
+	survived task-1 smp=1 pti=on timeout=900 -- crash task 200
+	survived task-2 smp=2 pti=off timeout=900 -- crash task 200
+	survived task-4 smp=4 pti=on timeout=900 -- crash task 200
 	fatal_200 irq bts_crash_fault
 	fatal_200 nmi bts_crash_fault
 	fatal_200 double bts_crash_double_fault

@@ -2,7 +2,8 @@
 /*
  * Crashes that are survived, and what the recorder prints of them.
  *
- *   crash MODULE KIND TIMES	task, console, recursive, meet, seen, often, sysrq
+ *   crash MODULE KIND TIMES	task, console, recursive, freezing, meet, seen, often,
+ *				sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -199,9 +200,46 @@ static void test_recursive(void)
 	ok(goes_on(), "recursive: recording went on");
 }
 
+/* The freeze of a crash crashes three times if it can. */
+static void test_freezing(void)
+{
+	unsigned long long left;
+	struct dump d;
+
+	skip_log();
+	ok(crash_once("freezing", 0), "freezing: survived");
+	left = parameter("freezes");
+	ok(left == 2, "freezing: it is not tried again, %llu left", left);
+	d = read_dump();
+	ok(!d.first && !d.fault && d.nr == NR && d.work >= 5, "freezing: the first fault");
+	ok(goes_on(), "freezing: recording went on");
+}
+
+/*
+ * Another CPU's crash is not over: who has looked meanwhile does not thaw. The
+ * console tells, as that CPU takes no interrupts of other ports.
+ */
+static int linger(void)
+{
+	start_crash("linger", 0);
+	pin_to(1);
+	usleep(1500000);
+	try_text("/proc/sysrq-trigger", "B");
+	usleep(500000);
+	try_text("/dev/kmsg", recording(1) ? "it records again" : "it stays frozen");
+	sleep(10);
+	printf("Bail out! still here\n");
+	return 1;
+}
+
 static int die(const char *kind)
 {
 	pin_to(0);
+	if (!strcmp(kind, "panics")) {
+		start_crash("panictoo", 1);
+		usleep(10000);
+		kind = "panic";
+	}
 	printf("# die\n");
 	fflush(stdout);
 	try_text(DEVICE, kind);
@@ -269,7 +307,7 @@ int main(int argc, char **argv)
 	must_set("enable", "1");
 	usleep(20000);
 	if (!strcmp(argv[2], "die"))
-		return die(argv[3]);
+		return strcmp(argv[3], "linger") ? die(argv[3]) : linger();
 	if (!strcmp(argv[2], "thread"))
 		return crash_thread();
 	open_log();
@@ -279,6 +317,8 @@ int main(int argc, char **argv)
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))
 		test_sysrq();
+	else if (!strcmp(argv[2], "freezing"))
+		test_freezing();
 	else if (!strcmp(argv[2], "often"))
 		test_often(atoi(argv[3]));
 	else if (!strcmp(argv[2], "seen"))

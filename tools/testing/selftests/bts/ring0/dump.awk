@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What is wrong with the traces on the console of a guest that died: a line, or
-# nothing. Set function_name to where it crashed, cpus to how many there are.
+# nothing. Set function_name to where it crashed, cpus to how many there are, all
+# if all of them crashed there.
 
 {
 	sub(/\r$/, "")
@@ -17,8 +18,11 @@ traces && / did not stop recording/ {
 }
 traces && /^ .* <- / {
 	printed[traces]++
-	if (traces == 1 && index($0, " <- " function_name "+") && !found)
+	if (!index($0, " <- " function_name "+"))
+		next
+	if (traces == 1 && !found)
 		found = printed[traces]
+	tops += printed[traces] == 1
 }
 END {
 	for (i = 2; i <= traces; i++)
@@ -35,4 +39,6 @@ END {
 		print function_name " is number " found ", not on top"
 	else if (traces != cpus || short || running)
 		print traces " traces, " short + 0 " of them too short, " running + 0 " did not stop"
+	else if (all && tops != cpus)
+		print function_name " is on top " tops " times only"
 }

@@ -107,6 +107,13 @@ int main(int argc, char **argv)
 	ok(left_on(0) > 200, "frozen: full");
 	must_set("enable", "0");
 	ok(!left_on(0) && !left_on(last), "off while frozen: both are wiped");
+	must_set("cpumask", "3");
+	must_set("enable", "1");
+	usleep(50000);
+	must_set("freeze", "1");
+	must_set("cpumask", "1");
+	must_set("freeze", "0");
+	ok(!left_on(last), "a CPU less while frozen: its buffer is wiped at the thaw");
 	close(lab);
 	return finish();
 }

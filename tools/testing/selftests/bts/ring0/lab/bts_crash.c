@@ -20,6 +20,7 @@
 
 #include <asm/apic.h>
 #include <asm/msr.h>
+#include <asm/msr-trace.h>
 
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
@@ -30,7 +31,7 @@
 
 #define OBJECT_SIZE	256
 
-static bool again;
+static bool again, linger;
 
 /* What the next NMI does. */
 static void (*nmi_wanted)(void);
@@ -48,6 +49,7 @@ module_param(stopped_at, ulong, 0400);
 
 static int marks;
 static atomic_t at_meeting;
+static bool panicking;
 
 static noinline void bts_crash_fault(void)
 {
@@ -102,6 +104,8 @@ static int crash_again(struct notifier_block *nb, unsigned long event, void *dat
 		again = false;
 		bts_crash_fault();
 	}
+	if (event == DIE_OOPS && linger)
+		mdelay(4000);
 	return NOTIFY_DONE;
 }
 
@@ -137,6 +141,33 @@ static void do_recursive(void)
 {
 	again = true;
 	bts_crash_path();
+}
+
+/* Who writes DEBUGCTL crashes, so often: in the freeze of the first crash. */
+static struct task_struct *freezer;
+static int freezes;
+module_param(freezes, int, 0400);
+
+static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
+{
+	if (current == freezer && msr == MSR_IA32_DEBUGCTLMSR && freezes-- > 0)
+		bts_crash_fault();
+}
+
+static void do_freezing(void)
+{
+	freezes = 3;
+	if (freezer || register_trace_write_msr(crash_in_freeze, NULL))
+		return;
+	freezer = current;
+	bts_crash_path();
+}
+
+/* From the oops to the panic it takes some time. */
+static void do_linger(void)
+{
+	linger = true;
+	do_irq();
 }
 
 static void do_console(void)
@@ -208,7 +239,22 @@ static void do_seen(void)
 static noinline void bts_crash_panic(void)
 {
 	bts_crash_work(5);
+	WRITE_ONCE(panicking, true);
 	panic("as asked for by a test");
+}
+
+/* When another CPU has, whose NMI does not get through to this one. */
+static void panic_too(void)
+{
+	while (!READ_ONCE(panicking))
+		cpu_relax();
+	mdelay(1);
+	bts_crash_panic();
+}
+
+static void do_panic_too(void)
+{
+	send_nmi(panic_too);
 }
 
 static noinline void bts_crash_warn(void)
@@ -313,6 +359,8 @@ static const struct {
 	{ "nmi", do_nmi },
 	{ "double", do_double_fault },
 	{ "recursive", do_recursive },
+	{ "freezing", do_freezing },
+	{ "linger", do_linger },
 	{ "console", do_console },
 	{ "unlock", do_unlock },
 	{ "meet", do_meet },
@@ -325,6 +373,7 @@ static const struct {
 	{ "writeobject", do_write_object },
 	{ "read", do_read },
 	{ "panic", bts_crash_panic },
+	{ "panictoo", do_panic_too },
 	{ "warn", bts_crash_warn },
 	{ "kasan", do_kasan },
 	{ "kfence", do_kfence },
@@ -378,6 +427,9 @@ static int __init crash_init(void)
 static void __exit crash_exit(void)
 {
 	misc_deregister(&crash_device);
+	if (freezer)
+		unregister_trace_write_msr(crash_in_freeze, NULL);
+	tracepoint_synchronize_unregister();
 	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "bts_crash");
 	kfree(bts_crash_object);
