@@ -248,7 +248,6 @@ static void bury_family(pid_t leader)
 static void kill_tracer(int number)
 {
 	struct tracer_shared *t = &shared->tracers[number];
-	uint32_t holder = number + 1;
 	pid_t pid = t->pid;
 
 	__atomic_store_n(&t->dying, 1, __ATOMIC_SEQ_CST);
@@ -260,8 +259,7 @@ static void kill_tracer(int number)
 	}
 	bury_family(pid);
 	memset(t->tracees, 0, sizeof(t->tracees));
-	__atomic_compare_exchange_n(account_lock(t->uid), &holder, 0, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
+	account_give(number);
 	t->incarnation++;
 	t->step = 0;
 	__atomic_store_n(&t->dying, 0, __ATOMIC_SEQ_CST);

@@ -7,6 +7,7 @@
 #define AREA		65536u
 #define RECORD		((unsigned int)sizeof(struct bts_record))
 #define FILLER		0xa5
+#define BEHIND		64	/* so much is looked at behind what is filled in */
 
 static const char *const names[] = {
 	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN",
@@ -41,6 +42,11 @@ static unsigned long bad_address(void)
 	};
 
 	return bad[rng(ARRAY_SIZE(bad))];
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
 static void choose_pointer(struct request *r)
@@ -174,13 +180,13 @@ static void keep_small(struct tracer *me, struct request *r)
 /* All behind the structure is 0, but for one byte perhaps. */
 static void store_config(struct request *r)
 {
-	unsigned long n = r->avail < PAGE ? r->avail : PAGE;
+	unsigned long n = least(r->avail, PAGE);
 	unsigned char *at = (unsigned char *)r->addr;
 
 	if (!n || at == unwritable)
 		return;
 	memset(at, 0, n);
-	memcpy(at, &r->config, n < sizeof(r->config) ? n : sizeof(r->config));
+	memcpy(at, &r->config, least(n, sizeof(r->config)));
 	if (r->data <= sizeof(r->config) || r->data > PAGE || r->data > n || !chance(4))
 		return;
 	r->tail = sizeof(r->config) + rng(r->data - sizeof(r->config));
@@ -326,7 +332,7 @@ static void compare_status(struct tracer *me, struct child *t, const struct requ
 {
 	struct ptrace_bts_status got, want = { };
 	struct model *m = &t->model;
-	size_t n = r->data < sizeof(got) ? r->data : sizeof(got);
+	size_t n = least(r->data, sizeof(got));
 
 	memcpy(&got, (void *)r->addr, n);
 	want.size = m->nr * RECORD;
@@ -385,7 +391,7 @@ static void compare_rest(struct tracer *me, struct child *t, const struct reques
 			 size_t written, size_t zeroes)
 {
 	const unsigned char *at = (void *)r->addr;
-	size_t i, end = r->avail < zeroes + 64 ? r->avail : zeroes + 64;
+	size_t i, end = least(r->avail, zeroes + BEHIND);
 
 	for (i = written; i < end; i++) {
 		if (at[i] != (i < zeroes ? 0 : FILLER)) {
@@ -402,7 +408,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	switch (r->nr) {
 	case PTRACE_BTS_STATUS:
 		compare_status(me, t, r);
-		compare_rest(me, t, r, r->data < size ? r->data : size, r->data);
+		compare_rest(me, t, r, least(r->data, size), r->data);
 		break;
 	case PTRACE_BTS_GET:
 		compare_records(me, t, r, 1);
@@ -419,10 +425,16 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
+/* No more of it than compare_rest() looks at: to fill is what costs most. */
 static void prepare_output(const struct request *r)
 {
-	if (r->nr != PTRACE_BTS_CONFIG && r->avail)
-		memset((void *)r->addr, FILLER, r->avail);
+	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;
+
+	if (r->nr == PTRACE_BTS_CONFIG)
+		return;
+	if (r->nr == PTRACE_BTS_STATUS || r->nr == PTRACE_BTS_DRAIN)
+		n += least(r->data, AREA);
+	memset((void *)r->addr, FILLER, least(n, r->avail));
 }
 
 long make_request(struct tracer *me, struct child *t, struct request *r)

@@ -27,6 +27,7 @@ struct started {
 	struct model before;
 	bool compare;	/* what is in @before is true */
 	bool careful;	/* whenever it is full it is drained */
+	bool dying;	/* it was to be expected that it dies */
 	uint64_t drained;	/* by that */
 	unsigned int stops;	/* because it was full */
 };
@@ -313,11 +314,18 @@ static void executed(struct tracer *me, struct child *t, const struct started *s
 	t->model.known = false;
 }
 
-static void in_last_stop(struct tracer *me, struct child *t)
+static bool may_die(const struct child *t, const struct started *s)
+{
+	return tracee_was_killed(t) || s->what == DO_EXIT ||
+	       (t->model.there && t->model.flags & SIGNAL && t->model.signal == SIGKILL);
+}
+
+static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
 {
 	int n = rng(4);
 
 	t->exiting = true;
+	s->dying = may_die(t, s);
 	t->model.known = false;
 	if (t->model.there)
 		look(me, t);
@@ -325,15 +333,9 @@ static void in_last_stop(struct tracer *me, struct child *t)
 		fuzz_request(me, t);
 }
 
-static bool may_die(const struct child *t, const struct started *s)
-{
-	return tracee_was_killed(t) || s->what == DO_EXIT ||
-	       (t->model.there && t->model.flags & SIGNAL && t->model.signal == SIGKILL);
-}
-
 static void has_died(struct tracer *me, struct child *t, const struct started *s, int status)
 {
-	if (!may_die(t, s))
+	if (!s->dying && !may_die(t, s))
 		violation("%d died, status %#x, when it was to do %s", t->pid, status,
 			  orders[s->what]);
 	gone(t);
@@ -381,7 +383,7 @@ static bool event_stop(struct tracer *me, struct child *t, struct started *s, in
 		executed(me, t, s);
 		break;
 	case PTRACE_EVENT_EXIT:
-		in_last_stop(me, t);
+		in_last_stop(me, t, s);
 		break;
 	case PTRACE_EVENT_STOP:
 		break;

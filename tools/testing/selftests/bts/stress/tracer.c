@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A tracer: takes one of its tracees, does something at random, and again. */
 #include <grp.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tracer.h"
@@ -23,29 +25,38 @@ const struct role roles[NR_TRACERS] = {
 
 static struct tracer tracer;
 
-/*
- * One account, one step at a time. Whoever dies with it, his supervisor gives it
- * back when all his are gone.
- */
-uint32_t *account_lock(uint32_t uid)
+static uint32_t *account_lock(uint32_t uid)
 {
 	return &shared->locks[uid % NR_LOCKS];
 }
 
+/*
+ * One account, one step at a time; whoever has no limit needs none. Who waits
+ * sleeps: the processors of the guest are one of the host's.
+ */
 static void take_account(const struct tracer *me)
 {
-	uint32_t *lock = account_lock(me->role->uid), nobody = 0;
+	uint32_t *lock = account_lock(me->role->uid), holder;
 
-	while (!__atomic_compare_exchange_n(lock, &nobody, me->number + 1, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-		nobody = 0;
-		sched_yield();
+	if (me->who.capable)
+		return;
+	for (;;) {
+		holder = 0;
+		if (__atomic_compare_exchange_n(lock, &holder, me->number + 1, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return;
+		syscall(SYS_futex, lock, FUTEX_WAIT, holder, NULL);
 	}
 }
 
-static void give_account(const struct tracer *me)
+/* Whoever dies with it, his supervisor gives it back when all his are gone. */
+void account_give(int number)
 {
-	__atomic_store_n(account_lock(me->role->uid), 0, __ATOMIC_SEQ_CST);
+	uint32_t *lock = account_lock(roles[number].uid), holder = number + 1;
+
+	if (__atomic_compare_exchange_n(lock, &holder, 0, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST))
+		syscall(SYS_futex, lock, FUTEX_WAKE, 1);
 }
 
 static void set_limit(struct tracer *me, unsigned long pages)
@@ -182,7 +193,7 @@ void tracer_main(int number)
 		rng_seed(shared->seed, number, me->shared->incarnation, me->shared->step);
 		take_account(me);
 		do_step(me);
-		give_account(me);
+		account_give(number);
 	}
 	end_all(me);
 	_exit(0);

@@ -51,7 +51,7 @@ struct tracer {
 
 /* tracer.c */
 void tracer_main(int number);
-uint32_t *account_lock(uint32_t uid);
+void account_give(int number);
 bool tracee_was_killed(const struct child *t);
 /* Others are told of that before, and of what came of it after. */
 void may_get_a_trace(struct child *t);
