@@ -326,6 +326,8 @@ static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
 
 	t->exiting = true;
 	s->dying = may_die(t, s);
+	/* Killed in the midst of an exec, nobody was told whose memory it has. */
+	t->changing |= s->what == DO_EXEC;
 	t->model.known = false;
 	if (t->model.there)
 		look(me, t);
