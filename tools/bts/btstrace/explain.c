@@ -76,7 +76,7 @@ static int explain_no_source(void)
 	find_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
 	find_line("/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
 	if (has_word(flags, "dts"))
-		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see bts in the kernel's log");
+		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log");
 	else if (has_word(flags, "hypervisor"))
 		bt_complain("virtual machines have no Branch Trace Store: run it on the host");
 	else if (!strstr(vendor, "GenuineIntel"))
@@ -152,11 +152,11 @@ static int explain_permission(pid_t tid)
 {
 	switch (sysctl_value("ptrace_bts")) {
 	case 0:
-		bt_complain("branch traces are switched off: sysctl kernel.ptrace_bts=2");
+		bt_complain("branch traces are switched off here: allow them with 'sysctl kernel.ptrace_bts=2'");
 		return BT_EXIT_SYSCTL;
 	case 1:
 		if (geteuid()) {
-			bt_complain("branch traces need CAP_PERFMON: be root, or sysctl kernel.ptrace_bts=2");
+			bt_complain("branch traces need CAP_PERFMON here: be root, or allow them with 'sysctl kernel.ptrace_bts=2'");
 			return BT_EXIT_SYSCTL;
 		}
 	}

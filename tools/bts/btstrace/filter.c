@@ -85,6 +85,8 @@ struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, cons
 	fine = f->what == FILTER_KIND ? parse_kinds(f, spec) : parse_patterns(f, spec);
 	if (!fine) {
 		*error = f->what == FILTER_KIND ?
+			strpbrk(spec, "=:") ?
+			"filters are kind=, from=, to=, func= and module=" :
 			"kinds are call, ret, jmp, jcc, syscall, interrupt and ?" :
 			"a list of patterns has to follow";
 		free(f);

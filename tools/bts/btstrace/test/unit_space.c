@@ -27,7 +27,7 @@ __attribute__((noinline)) int marked(int x) { return x + 1; }
 #define NAME	"name" FOUR(FOUR(FOUR(FOUR(FOUR(FOUR("x"))))))
 
 asm(".pushsection .text\n.type " NAME ", @function\n" NAME ": ret\n"
-    ".size " NAME ", . - " NAME "\n.popsection\n");
+	".size " NAME ", . - " NAME "\n.popsection\n");
 extern const char long_name[] asm(NAME);
 
 static struct bt_buffer maps;

@@ -51,7 +51,7 @@ faulty_guests() {
 	must_fail quit 'lost: no word of PID 1' -- misbehave quit
 	must_fail no-program 'exit status 127' -- no-such-program
 	must_fail no-machine 'emulator: exit status 1' qemu="-device no-such-device" -- misbehave exit
-	must_fail not-expected 'expected, but: ok' expect=splat -- hello 1 on
+	must_fail not-expected 'it ended: ok' expect=splat -- hello 1 on
 }
 
 faulty_lists() {

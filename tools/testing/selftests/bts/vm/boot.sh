@@ -179,7 +179,7 @@ count_run() {
 		if [ "$outcome" = "${OPT[expect]}" ]; then
 			pass "$case.${OPT[expect]}"
 		else
-			fail "$case.${OPT[expect]}" "expected, but: $outcome $detail"
+			fail "$case.${OPT[expect]}" "the guest was to end by ${OPT[expect]}; it ended: $outcome $detail"
 		fi
 	elif [ "$outcome" != ok ]; then
 		fail "$case" "$outcome: $detail"
