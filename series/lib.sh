@@ -224,7 +224,7 @@ lay_patch()
 		return 0
 	fi
 	if patch -p1 -F0 -R -f --dry-run -d "$stage" <"$top/$f" >/dev/null 2>&1; then
-		die "$f: $t is changed already: start from a pristine tree"
+		die "$f: $t is changed already: start from a pristine tree, or is the series in it already?"
 	fi
 	hunks=$(sed -n 's/^Hunk #\([0-9]*\) FAILED at \([0-9]*\).*/\1 (line \2)/p' <<<"$out")
 	[ -n "$hunks" ] || die "$f: not a patch for $t: ${out##*$'\n'}"
@@ -240,7 +240,7 @@ lay()
 		if is_patch "$f"; then
 			lay_patch "$f" "$stage"
 		elif pristine "$from" "$f" >/dev/null; then
-			die "$f is new in the series but exists in the kernel tree: start from a pristine one"
+			die "$f is new in the series but exists in the kernel tree: start from a pristine one, or is it in it already?"
 		else
 			copy_file "$top/$f" "$stage/$f"
 		fi
