@@ -40,28 +40,24 @@
  * @attr:	the breakpoint
  * @events:	one on each CPU
  * @freeze:	stay frozen when it was hit
+ * @limit:	of what is printed, without @freeze
  * @text:	as root has put it
  */
 struct hw_branches_watch {
 	struct perf_event_attr	attr;
 	struct perf_event * __percpu *events;
 	bool			freeze;
+	struct ratelimit_state	limit;
 	char			text[KSYM_NAME_LEN];
 };
 
 static DEFINE_MUTEX(hw_branches_watch_mutex);
 static struct hw_branches_watch *hw_branches_watching;
 
-/* What the handler needs of it. */
-static bool hw_branches_hit_freezes;
-
 /* The hit that is being printed. */
 static atomic_t hw_branches_hit_taken;
 static int hw_branches_hit_cpu;
 static unsigned long hw_branches_hit_ip;
-
-static DEFINE_RATELIMIT_STATE(hw_branches_watch_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
-			      DEFAULT_RATELIMIT_BURST);
 
 /*
  * Hit
@@ -95,18 +91,19 @@ static DEFINE_IRQ_WORK(hw_branches_hit_irq_work, hw_branches_hit_irq);
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
+	struct hw_branches_watch *watch = event->overflow_handler_context;
 	int cpu = smp_processor_id();
 
 	if (!READ_ONCE(hw_branches_on) || arch_hw_branches_frozen(cpu))
 		return;
 	if (atomic_cmpxchg_acquire(&hw_branches_hit_taken, 0, 1))
 		return;
-	if (!__ratelimit(&hw_branches_watch_ratelimit)) {
+	if (!watch->freeze && !__ratelimit(&watch->limit)) {
 		atomic_set_release(&hw_branches_hit_taken, 0);
 		return;
 	}
 
-	if (READ_ONCE(hw_branches_hit_freezes))
+	if (watch->freeze)
 		hw_branches_keep();
 	else
 		hw_branches_look(HW_BRANCHES_WATCH);
@@ -123,7 +120,7 @@ static int hw_branches_arm(struct hw_branches_watch *watch)
 {
 	struct perf_event * __percpu *events;
 
-	events = register_wide_hw_breakpoint(&watch->attr, hw_branches_hit_handler, NULL);
+	events = register_wide_hw_breakpoint(&watch->attr, hw_branches_hit_handler, watch);
 	if (IS_ERR((void __force *)events))
 		return PTR_ERR((void __force *)events);
 	watch->events = events;
@@ -142,6 +139,10 @@ static void hw_branches_end_watch(void)
 		unregister_wide_hw_breakpoint(hw_branches_watching->events);
 	kfree(hw_branches_watching);
 	hw_branches_watching = NULL;
+
+	/* Its last hit is not to cost the next watchpoint one. */
+	irq_work_sync(&hw_branches_hit_irq_work);
+	flush_work(&hw_branches_hit);
 }
 
 /* Breakpoints are set up on the CPUs that are there at that time. */
@@ -246,6 +247,7 @@ static int hw_branches_set_watch(char *text)
 	if (!watch)
 		return -ENOMEM;
 
+	ratelimit_state_init(&watch->limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	strscpy(watch->text, text);
 	err = hw_branches_parse_watch(watch, text);
 	if (err)
@@ -257,7 +259,6 @@ static int hw_branches_set_watch(char *text)
 	if (err)
 		return err;
 	hw_branches_end_watch();
-	WRITE_ONCE(hw_branches_hit_freezes, watch->freeze);
 	hw_branches_watching = no_free_ptr(watch);
 
 	return 0;

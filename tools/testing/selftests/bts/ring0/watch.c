@@ -101,6 +101,47 @@ static void test_hits(void)
 	ok(!hits_of("write", false).hits && is("watch", ""), "no watch, no hit");
 }
 
+/* How many more are there after a while? */
+static int hits_in(int ms)
+{
+	struct hit hit = { };
+
+	usleep(ms * 1000);
+	read_hit(&hit);
+	return hit.hits;
+}
+
+static bool soon_frozen(void)
+{
+	int tries = 100;
+
+	while (!is("freeze", "1") && --tries)
+		usleep(10000);
+	return tries;
+}
+
+/* What is written at each tick. */
+static void test_limit(void)
+{
+	int hits, frozen;
+
+	skip_log();
+	must_set("watch", "jiffies_64:8:w");
+	hits = hits_in(1200);
+	must_set("watch", "\n");
+	ok(hits && hits <= 20, "of a variable that is always written some are printed: %d", hits);
+	must_set("watch", "jiffies_64:8:w:freeze");
+	for (frozen = 0; frozen < 12 && soon_frozen(); frozen++)
+		must_set("freeze", "0");
+	ok(frozen == 12, "no limit keeps a hit from freezing: %d times", frozen);
+	must_set("watch", "\n");
+	must_set("freeze", "0");
+	skip_log();
+	must_set("watch", "jiffies_64:8:w");
+	ok(hits_in(300), "set anew, the limit begins anew");
+	must_set("watch", "\n");
+}
+
 static int breakpoint(int cpu, pid_t pid, void *address)
 {
 	struct perf_event_attr attr = {
@@ -249,8 +290,7 @@ int main(int argc, char **argv)
 	pin_to(0);
 	usleep(20000);
 	test_hits();
-	/* messages are limited to 10 in 5 seconds */
-	usleep(5000000);
+	test_limit();
 	test_refusals();
 	test_beside();
 	test_beside_debugger();
