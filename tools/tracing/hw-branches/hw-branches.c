@@ -9,11 +9,14 @@
  * information is. MAP, the crashed kernel's System.map or a copy of its
  * /proc/kallsyms, gives the addresses names.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <elf.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,7 +98,7 @@ static void find_info(void)
 			info = find_note(&segments[i], "VMCOREINFO");
 	}
 	if (!info)
-		errx(1, "the dump has no VMCOREINFO");
+		errx(1, "no VMCOREINFO: this ELF file is no dump of a kernel");
 }
 
 /* The value behind "KEY=" at the beginning of a line. */
@@ -272,25 +275,47 @@ static void print_all(unsigned long nr)
 		print_cpu(cpu, read_word(offsets + 8 * cpu), nr);
 }
 
+static void say_usage(FILE *out)
+{
+	fprintf(out, "usage: hw-branches [-n NR] [-m MAP] DUMP\n");
+}
+
+static unsigned long parse_nr(const char *text)
+{
+	unsigned long nr;
+	char *end;
+
+	errno = 0;
+	nr = strtoul(text, &end, 0);
+	if (errno || *end || !nr || *text == '-')
+		errx(2, "-n %s: give a number of branches, 1 or more", text);
+	return nr;
+}
+
 int main(int argc, char **argv)
 {
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { } };
 	unsigned long nr = 32;
 	int option;
 
-	while ((option = getopt(argc, argv, "n:m:")) != -1) {
+	while ((option = getopt_long(argc, argv, "n:m:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'n':
-			nr = strtoul(optarg, NULL, 0);
+			nr = parse_nr(optarg);
 			break;
 		case 'm':
 			read_map(optarg);
 			break;
+		case 'h':
+			say_usage(stdout);
+			return 0;
 		default:
-			optind = argc;
+			say_usage(stderr);
+			return 2;
 		}
 	}
-	if (optind != argc - 1 || !nr) {
-		fprintf(stderr, "usage: %s [-n NR] [-m MAP] DUMP\n", argv[0]);
+	if (optind != argc - 1) {
+		say_usage(stderr);
 		return 2;
 	}
 	read_header(argv[optind]);
