@@ -336,9 +336,11 @@ TEST_F(life, full_in_exec)
 static void run_lengths(unsigned long times)
 {
 	static struct iovec all[1024];
+	/* A kernel that checks itself does not get through. */
+	time_t end = time(NULL) + 10;
 
 	all[ARRAY_SIZE(all) - 1].iov_len = -1ul;
-	while (times--) {
+	while (times-- && time(NULL) < end) {
 		if (writev(STDOUT_FILENO, all, ARRAY_SIZE(all)) >= 0)
 			_exit(1);
 		known_work(3000);
