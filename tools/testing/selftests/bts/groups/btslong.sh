@@ -43,5 +43,5 @@ group_btslong() {
 	traced contexts-4 smp=4 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced cycle-1000 smp=2 timeout=3000 -- cycle 1000
 	# by a clock that goes on no faster than the program
-	traced forge-1000 "$FAR" smp=2 icount=1 timeout=1500 -- forge 1000
+	traced forge-1000 "$FAR" smp=2 icount=1 timeout=1500 stall=600 -- forge 1000
 }

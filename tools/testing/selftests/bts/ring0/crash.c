@@ -221,12 +221,16 @@ static void test_freezing(void)
  */
 static int linger(void)
 {
-	start_crash("linger", 0);
+	/* Or it may be caught there. */
 	pin_to(1);
+	/* To free what a module leaves when it is loaded takes all CPUs. */
+	usleep(1000000);
+	start_crash("linger", 0);
 	usleep(1500000);
 	try_text("/proc/sysrq-trigger", "B");
 	usleep(500000);
 	try_text("/dev/kmsg", recording(1) ? "it records again" : "it stays frozen");
+	try_text(DEVICE, "leave");
 	sleep(10);
 	printf("Bail out! still here\n");
 	return 1;
@@ -261,8 +265,8 @@ static int crash_thread(void)
 
 	if (pthread_create(&thread, NULL, crash_here, NULL) || pthread_join(thread, NULL))
 		give_up("thread");
-	printf("# recording %s\n", goes_on() ? "goes on" : "has ended");
-	fflush(stdout);
+	/* What a program writes to the console is lost in the panic to come. */
+	try_text("/dev/kmsg", goes_on() ? "recording goes on" : "recording has ended");
 	return 0;
 }
 

@@ -100,12 +100,15 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 
 static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
 {
+	int ms;
+
 	if (event == DIE_OOPS && again) {
 		again = false;
 		bts_crash_fault();
 	}
-	if (event == DIE_OOPS && linger)
-		mdelay(4000);
+
+	for (ms = 0; event == DIE_OOPS && READ_ONCE(linger) && ms < 20000; ms++)
+		mdelay(1);
 	return NOTIFY_DONE;
 }
 
@@ -168,6 +171,11 @@ static void do_linger(void)
 {
 	linger = true;
 	do_irq();
+}
+
+static void do_leave(void)
+{
+	WRITE_ONCE(linger, false);
 }
 
 static void do_console(void)
@@ -361,6 +369,7 @@ static const struct {
 	{ "recursive", do_recursive },
 	{ "freezing", do_freezing },
 	{ "linger", do_linger },
+	{ "leave", do_leave },
 	{ "console", do_console },
 	{ "unlock", do_unlock },
 	{ "meet", do_meet },
