@@ -125,7 +125,7 @@ static void test_stays(u32 flags, unsigned int gaps)
 	struct records got = { };
 	struct recs want = { };
 
-	fd = lab_open(LAB_TASK, pid, flags, RING);
+	fd = lab_open(LAB_TASK, pid, flags, kernel_records(RING));
 	lab_must(fd, LAB_START, NULL);
 	ptrace_cont(pid);
 	wait_for_ioctl(pid);
