@@ -392,53 +392,20 @@ static void bts_ds_scrub(void)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-/* Is there no record like that at @rec? */
-static bool bts_ds_unique(const void *rec, const void *base, const void *end)
-{
-	const void *at;
-
-	for (at = base; at < end; at += ds_record_size()) {
-		if (at != rec && !memcmp(at, rec, 2 * ds_field_size()))
-			return false;
-	}
-
-	return true;
-}
-
-/*
- * Has what was interrupted not got on since the last PMI? Then all is as it was:
- * behind the way out of that NMI comes the way into this one. A loop may come by
- * here, too, with the same registers if it waits for something, but what leads back
- * here is there more than once then.
- */
-static bool bts_ds_stuck(const struct bts_ds *d, const struct pt_regs *regs)
-{
-	const void *base = bts_ds_pos(d, DS_BASE);
-	const void *end = min(bts_ds_pos(d, DS_INDEX), bts_ds_pos(d, DS_MAXIMUM));
-	const void *back, *on;
-
-	if (user_mode(regs) || memcmp(regs, &d->pmi_regs, sizeof(*regs)))
-		return false;
-
-	for (back = base; (on = back + ds_record_size()) < end; back = on) {
-		if (bts_ds_word(back, 1) == regs->ip && bts_ds_word(on, 0) == regs->ip &&
-		    bts_ds_unique(back, base, end))
-			return true;
-	}
-
-	return false;
-}
-
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
-	bool stuck;
-
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
-	stuck = bts_ds_stuck(d, regs);
 	bts_ds_drain(d);
-	/* More than fit in is cut off in bts_ds_program(). */
-	d->patience = stuck ? min(2 * d->patience, BTS_BUFFER_SIZE) : BTS_DS_PATIENCE;
+	/*
+	 * A loop comes by the same instruction again and again, but got on if a
+	 * register differs. One that waits is taken for stuck, until it ends. More
+	 * than fit in is cut off in bts_ds_program().
+	 */
+	if (!user_mode(regs) && !memcmp(regs, &d->pmi_regs, sizeof(*regs)))
+		d->patience = min(2 * d->patience, BTS_BUFFER_SIZE);
+	else
+		d->patience = BTS_DS_PATIENCE;
 	d->pmi_regs = *regs;
 	if (!bts_ds_resume())
 		bts_deliver_gap();
