@@ -6,7 +6,6 @@
 #include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
-#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kfence.h>
@@ -16,6 +15,7 @@
 #include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
 #include <asm/apic.h>
@@ -87,9 +87,23 @@ static void crash_in_irq(struct irq_work *work)
 
 static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
+static bool records(void)
+{
+	u64 debugctl;
+
+	rdmsrl(MSR_IA32_DEBUGCTLMSR, debugctl);
+	return debugctl & DEBUGCTLMSR_BTS;
+}
+
+/* The CPU that looks when its recording stops. */
+static int looker = -1;
+
 static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	void (*wanted)(void) = READ_ONCE(nmi_wanted);
+
+	if (READ_ONCE(looker) == smp_processor_id() && !stopped_at && !records())
+		WRITE_ONCE(stopped_at, ktime_get_mono_fast_ns());
 
 	if (!wanted)
 		return NMI_DONE;
@@ -199,48 +213,43 @@ static void do_meet(void)
 	bts_crash_path();
 }
 
-/* Where processors are emulated in turn, a timer ends each turn. */
-#define TURN	(20 * NSEC_PER_USEC)
-
-static enum hrtimer_restart end_turn(struct hrtimer *timer)
+/* Where processors are emulated in turn, a line of the message ends a turn. */
+static void end_turn(struct console *con, const char *text, unsigned int size)
 {
-	hrtimer_forward_now(timer, ns_to_ktime(TURN));
-	return HRTIMER_RESTART;
+	cpu_relax();
 }
 
-static bool records(void)
-{
-	u64 debugctl;
+static struct console turns = {
+	.name	= "turns",
+	.write	= end_turn,
+};
 
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, debugctl);
-	return debugctl & DEBUGCTLMSR_BTS;
-}
-
-/* One CPU looks when it is stopped, ten seconds at most; another one crashes. */
+/*
+ * One CPU looks when it is stopped, ten seconds at most; another one crashes.
+ * It looks in the NMI: what it does then may get no turn before recording goes on.
+ */
 static void do_look(void)
 {
 	unsigned long end = jiffies + 10 * HZ;
-	struct hrtimer timer;
 
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
-	timer.function = end_turn;
-	hrtimer_start(&timer, ns_to_ktime(TURN), HRTIMER_MODE_REL_PINNED);
+	turns.flags = CON_ENABLED;
+	turns.index = -1;
+	register_console(&turns);
 	WRITE_ONCE(stopped_at, 0);
+	WRITE_ONCE(looker, raw_smp_processor_id());
 	atomic_inc(&at_meeting);
-	while (records() && time_before(jiffies, end))
+	while (!READ_ONCE(stopped_at) && time_before(jiffies, end))
 		cpu_relax();
-	if (!records())
-		WRITE_ONCE(stopped_at, ktime_get_ns());
 	atomic_dec(&at_meeting);
-	hrtimer_cancel(&timer);
-	destroy_hrtimer_on_stack(&timer);
+	WRITE_ONCE(looker, -1);
+	unregister_console(&turns);
 }
 
 static void do_seen(void)
 {
 	while (!atomic_read(&at_meeting))
 		cpu_relax();
-	WRITE_ONCE(crashed_at, ktime_get_ns());
+	WRITE_ONCE(crashed_at, ktime_get_mono_fast_ns());
 	bts_crash_path();
 }
 
