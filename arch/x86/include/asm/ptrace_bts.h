@@ -31,7 +31,6 @@ static inline void ptrace_bts_fork(struct task_struct *child) { }
 static inline void ptrace_bts_start_child(void) { }
 static inline void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm) { }
 static inline void ptrace_bts_release_task(struct task_struct *child) { }
-static inline void ptrace_bts_exit_to_user_mode(void) { }
 
 #endif /* CONFIG_X86_PTRACE_BTS */
 #endif /* _ASM_X86_PTRACE_BTS_H */
