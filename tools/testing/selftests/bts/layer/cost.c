@@ -3,6 +3,7 @@
  * What tracing costs, in instructions; for measure.sh.
  *
  *   cost MODULE record|pmi|switch|flight|memory
+ *   cost MODULE cpu N		a record, for each of N traces of a CPU
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -42,16 +43,26 @@ static u64 flush_cost(int fd, unsigned long records)
 	return instructions() - begin;
 }
 
+/* With so many traces, for each of them. */
+static double records_cost(int target, int traces)
+{
+	double values[ROUNDS];
+	int fds[traces], i;
+
+	for (i = 0; i < traces; i++)
+		fds[i] = start(target, 0, LAB_USER);
+	flush_cost(fds[0], 1);
+	for (i = 0; i < ROUNDS; i++)
+		values[i] = (double)(flush_cost(fds[0], BATCH + 1) - flush_cost(fds[0], 1)) /
+			    BATCH / traces;
+	for (i = 0; i < traces; i++)
+		close(fds[i]);
+	return median(values, ROUNDS);
+}
+
 static double record_cost(void)
 {
-	int fd = start(LAB_SELF, 0, LAB_USER), i;
-	double values[ROUNDS];
-
-	flush_cost(fd, 1);
-	for (i = 0; i < ROUNDS; i++)
-		values[i] = (double)(flush_cost(fd, BATCH + 1) - flush_cost(fd, 1)) / BATCH;
-	close(fd);
-	return median(values, ROUNDS);
+	return records_cost(LAB_SELF, 1);
 }
 
 static u64 run_cost(void)
@@ -191,7 +202,9 @@ int main(int argc, char **argv)
 		report(flight_cost());
 	else if (!strcmp(what, "memory"))
 		report(memory_cost());
+	else if (!strcmp(what, "cpu") && argc > 3 && atoi(argv[3]) > 0)
+		report(records_cost(LAB_CPU, atoi(argv[3])));
 	else
-		fail("usage: cost MODULE record|pmi|switch|flight|memory");
+		fail("usage: cost MODULE record|pmi|switch|flight|memory|cpu N");
 	return 0;
 }

@@ -5,13 +5,15 @@
  *   price capture	for each user branch, until it is in the tracer's memory
  *   price switch	for each round trip of two processes, one of them traced
  *   price first	for the switch-on, one branch, and the way of it to the tracer
+ *   price drain N	for a PTRACE_BTS_DRAIN of N records
+ *   price threads N	as switch, while N threads are traced that sleep
  */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "../measure/measure.h"
-#include "common.h"
+#include "threads.h"
 
 #define BRANCHES	100000u
 #define ROOM		(BRANCHES + 1000)
@@ -85,6 +87,27 @@ static double first(void)
 	return median(values, ROUNDS);
 }
 
+static double drain(unsigned int nr)
+{
+	struct tracee t = tracee_new();
+	double values[ROUNDS];
+	int i, got;
+
+	must_config(t.pid, TRACE | ALLOC, ROOM);
+	for (i = -1; i < ROUNDS; i++) {
+		uint64_t begin;
+
+		tracee_do(&t, branches, BRANCHES);
+		begin = instructions();
+		got = bts(PTRACE_BTS_DRAIN, t.pid, records, RECORDS(nr));
+		values[i < 0 ? 0 : i] = instructions() - begin;
+		if (got != (int)nr || bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0))
+			fail("%d of %u records", got, nr);
+	}
+	tracee_end(&t);
+	return median(values, ROUNDS);
+}
+
 static double trip(const int *pipes)
 {
 	static double trips[TRIPS];
@@ -135,9 +158,27 @@ static double switches(void)
 	return traced - plain;
 }
 
+static double threads(unsigned int nr)
+{
+	pid_t *pids = calloc(nr, sizeof(*pids));
+	struct tracee t = threads_new(100);
+	double cost;
+
+	if (!pids || threads_run(&t, pids, nr) != nr)
+		fail("no %u threads", nr);
+	cost = switches();
+	kill(t.pid, SIGKILL);
+	while (nr--)
+		waitpid(pids[nr], NULL, __WALL);
+	tracee_end(&t);
+	free(pids);
+	return cost;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	unsigned int nr = argc > 2 ? atoi(argv[2]) : 0;
 
 	if (!strcmp(what, "capture"))
 		report(capture());
@@ -145,7 +186,11 @@ int main(int argc, char **argv)
 		report(switches());
 	else if (!strcmp(what, "first"))
 		report(first());
+	else if (!strcmp(what, "drain") && nr && nr <= BRANCHES)
+		report(drain(nr));
+	else if (!strcmp(what, "threads") && nr)
+		report(threads(nr));
 	else
-		fail("usage: price capture|switch|first");
+		fail("usage: price capture|switch|first|drain N|threads N");
 	return 0;
 }

@@ -30,14 +30,14 @@ inherit_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/example ptrace/badjump ptrace/demo
 example_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/price
-price_SRCS := ptrace/price.c ptrace/common.c measure/peer.c
+price_SRCS := ptrace/price.c ptrace/threads.c ptrace/common.c measure/peer.c
 price_CFLAGS = $(PTRACE_BTS_UAPI)
 # Apart from where the programs are that it traces
 GUEST_PROGS += ptrace/busy
 busy_SRCS := ptrace/busy.c ptrace/common.c bench/handover.c
 busy_CFLAGS = $(PTRACE_BTS_UAPI) -Wl,-Ttext-segment=0x20000000
 GUEST_PROGS += ptrace/many
-many_SRCS := ptrace/many.c ptrace/common.c
+many_SRCS := ptrace/many.c ptrace/threads.c ptrace/common.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
 # Of group ptracewide
