@@ -41,10 +41,20 @@ races() {
 	done
 }
 
+# Each call with each of its allocations and user copies failing.
+faults() {
+	local names=$CONFIG
+
+	need_kernel patched "$CONFIG"
+	has_option FAULT_INJECTION_USERCOPY || names+=,deny
+	boot faults kernel=patched config="$names" smp=2 abort=1 -- faults
+}
+
 group_stress() {
 	local seconds=${STRESS_SECONDS:-600}
 
 	replay
+	faults
 	fuzz $((seconds / 8)) "${STRESS_SEED:-$RANDOM}"
 	races $((seconds / 8)) "${STRESS_ROUNDS:-100000}"
 }

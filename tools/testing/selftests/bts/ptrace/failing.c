@@ -11,48 +11,23 @@
 #include <sys/wait.h>
 
 #include "nobody.h"
+#include "nth.h"
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define NAMESPACES	"/proc/sys/user/max_pid_namespaces"
 #define OLD		RECORDS(100)	/* a page */
 #define NEW		RECORDS(500)	/* three */
 #define WORK		20
-#define STOP_CLONE	(SIGTRAP | PTRACE_EVENT_CLONE << 8)
 
-/* What the tracee says of its fork */
-struct result {
-	long ret;
-	bool out_of_reach;
-};
-
-static struct result *result;
-/* Where this process says which of its allocations fails */
-static int nth = -1;
 /* Of failslab's: */
 static int times, space;
-
-static void open_nth(void)
-{
-	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (nth < 0)
-		give_up("fail-nth");
-}
+/* How many calls of CONFIG failed */
+static unsigned int *failed;
 
 static void put_number(int fd, unsigned long n)
 {
 	if (dprintf(fd, "%lu", n) < 0)
 		give_up("cannot have allocations fail");
-}
-
-/* Was the one that was to fail never asked for? None fails from now on. */
-static bool out_of_reach(void)
-{
-	char text[16] = "";
-
-	if (pread(nth, text, sizeof(text) - 1, 0) <= 0)
-		give_up("fail-nth");
-	put_number(nth, 0);
-	return atoi(text);
 }
 
 /* Returns whether the trace is as it was; that it holds WORK it shows at the end. */
@@ -74,15 +49,15 @@ static int failing_configs(void *unused)
 	int err;
 
 	(void)unused;
-	open_nth();
+	nth_open();
 	for (n = 1; ; n++) {
 		if (bts_config(t.pid, TRACE | ALLOC, OLD, 0))
 			return 1;
 		tracee_do(&t, known_work, WORK);
 		before = bts_status(t.pid);
-		put_number(nth, n);
+		nth_arm(n);
 		err = bts_config(t.pid, TRACE | ALLOC, NEW, 0);
-		last = out_of_reach();
+		last = nth_out_of_reach();
 		if (!err && last)
 			break;
 		if (!err)
@@ -93,83 +68,32 @@ static int failing_configs(void *unused)
 		if (known_in_row(&got) != WORK - 1)
 			return 3;
 		trace_free(&got);
-		result->ret++;
+		++*failed;
 	}
 	tracee_end(&t);
 	return 0;
-}
-
-static void end_now(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, __WALL);
-}
-
-/* Lets the tracee fork. Returns 1 for a child with a trace, 0 without, -1 for none. */
-static int let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg)
-{
-	unsigned long child;
-	int status, held;
-
-	tracee_begin(t, what, arg);
-	status = tracee_continue(t->pid, 0);
-	if (stopped_by(status, SIGSTOP))
-		return -1;
-	if (!stopped_by(status, STOP_CLONE) || ptrace(PTRACE_GETEVENTMSG, t->pid, 0, &child) ||
-	    waitpid(child, &status, __WALL) != (pid_t)child || !stopped_by(status, SIGSTOP))
-		give_up("a fork: status %#x", status);
-	held = bts(PTRACE_BTS_SIZE, child, NULL, 0);
-	end_now(child);
-	status = tracee_continue(t->pid, 0);
-	if (!stopped_by(status, SIGSTOP) || (held && held != -ENXIO))
-		give_up("after a fork: status %#x, %d", status, held);
-	return !held;
-}
-
-static struct tracee forking_tracee(void)
-{
-	struct tracee t = tracee_new();
-
-	if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE) ||
-	    bts_config(t.pid, TRACE | INHERIT | ALLOC, OLD, 0))
-		give_up("no tracee");
-	return t;
-}
-
-/* A fork whose end is no signal to anybody */
-static void fork_failing(unsigned long n)
-{
-	if (nth < 0)
-		open_nth();
-	put_number(nth, n);
-	result->ret = syscall(SYS_clone, 0, 0, 0, 0, 0);
-	if (!result->ret)
-		_exit(0);
-	if (result->ret < 0)
-		result->ret = -errno;
-	result->out_of_reach = out_of_reach();
 }
 
 /* One for each allocation of a fork: it fails, or is done without a trace. */
 static int failing_forks(void *count)
 {
 	unsigned int n, before, now = 0;
-	struct tracee t = forking_tracee();
+	struct tracee t = nth_forking_tracee(TRACE, OLD);
 	int with;
 
 	for (n = 1; ; n++) {
 		before = now;
-		with = let_fork(&t, fork_failing, n);
+		with = nth_let_fork(&t, nth_fork, n);
 		now = bts_status(t.pid).not_inherited;
 		if (now != before + !with)
 			return 1;
-		if (with < 0 && result->ret != -ENOMEM && result->ret != -EAGAIN)
+		if (with < 0 && nth_forked->ret != -ENOMEM && nth_forked->ret != -EAGAIN)
 			return 2;
-		if ((with >= 0) != (result->ret > 0))
+		if ((with >= 0) != (nth_forked->ret > 0))
 			return 3;
-		if (with > 0 && result->out_of_reach)
+		if (with > 0 && nth_forked->out_of_reach)
 			break;
-		if (result->out_of_reach)
+		if (nth_forked->out_of_reach)
 			return 4;
 		*(unsigned int *)count += with < 0;
 	}
@@ -187,7 +111,7 @@ static void fork_child(unsigned long unused)
 /* One for each allocation that is for the child's trace: it goes without. */
 static int failing_children(void *count)
 {
-	struct tracee t = forking_tracee();
+	struct tracee t = nth_forking_tracee(TRACE, OLD);
 	int with, bytes;
 
 	/* The one that fails is the first beyond so many bytes. */
@@ -196,7 +120,7 @@ static int failing_children(void *count)
 
 		put_number(space, bytes);
 		put_number(times, 1);
-		with = let_fork(&t, fork_child, 0);
+		with = nth_let_fork(&t, fork_child, 0);
 		put_number(times, 0);
 		if (with < 0 || bts_status(t.pid).not_inherited != before + !with)
 			return 1;
@@ -306,12 +230,12 @@ int main(void)
 	unsigned int *count = shared_memory(sizeof(*count));
 	size_t i;
 
-	result = shared_memory(sizeof(*result));
+	failed = shared_memory(sizeof(*failed));
 	make_failures_quiet();
 	write_file(NAMESPACES, "1");
 
 	leaves_nothing_behind("CONFIG", failing_configs, NULL);
-	ok(result->ret >= 3, "CONFIG: failed %ld times, and changed nothing", result->ret);
+	ok(*failed >= 3, "CONFIG: failed %u times, and changed nothing", *failed);
 	leaves_nothing_behind("fork", failing_forks, count);
 	ok(*count >= 10, "fork: failed %u times", *count);
 	for (i = 0; i < ARRAY_SIZE(functions); i++) {
