@@ -31,6 +31,7 @@ struct hw_branches_place {
 	u32	at;
 };
 
+struct bug_entry;
 struct cpumask;
 
 #ifdef CONFIG_HW_BRANCH_RECORDER
@@ -48,6 +49,9 @@ static __always_inline void hw_branches_crash(void)
 	if (unlikely(READ_ONCE(hw_branches_on)))
 		hw_branches_crash_freeze();
 }
+
+/* find_bug(), unrecorded; what is found and no warning freezes all CPUs. */
+struct bug_entry *hw_branches_find_bug(unsigned long bugaddr);
 
 /*
  * What an architecture with HAVE_HW_BRANCHES brings. The first four and
@@ -87,6 +91,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 #else
 
 static __always_inline void hw_branches_crash(void) { }
+#define hw_branches_find_bug(bugaddr)	find_bug(bugaddr)
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */
 

@@ -8,8 +8,10 @@
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
+#include <linux/bug.h>
 #include <linux/cpumask.h>
 #include <linux/init.h>
+#include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
 #include <linux/nmi.h>
@@ -192,6 +194,37 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	if (hw_branches_print_again())
 		hw_branches_print_others(hw_branches_log, cpu);
 }
+
+#ifdef CONFIG_GENERIC_BUG
+/**
+ * hw_branches_find_bug - find out what a trap is about, and leave no trace of that
+ * @bugaddr: where it happened
+ *
+ * The search alone may make more branches than there is room for. And before
+ * oops_begin() it is printed where the BUG() is. Any context.
+ *
+ * Return: as find_bug().
+ */
+struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
+{
+	struct bug_entry *bug;
+	unsigned long flags;
+	bool held;
+
+	if (!READ_ONCE(hw_branches_on))
+		return find_bug(bugaddr);
+
+	raw_local_irq_save(flags);
+	held = arch_hw_branches_hold();
+	bug = find_bug(bugaddr);
+	if (bug && !(bug->flags & BUGFLAG_WARNING))
+		arch_hw_branches_freeze();
+	arch_hw_branches_release(held);
+	raw_local_irq_restore(flags);
+
+	return bug;
+}
+#endif
 
 /* A panic that follows has the evidence, and its dump. */
 static bool hw_branches_panic_follows(void)

@@ -31,7 +31,7 @@ scrubbed() {
 }
 
 # What the crashes here say.
-CRASH='address: 0000000000000b75|Oops: |double fault|'
+CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|as asked for)'
 
 # nothing_else CASE REGEX: of the splats on the console, all are wanted.
@@ -119,10 +119,12 @@ ring0_kdb() {
 
 ring0_crashes() {
 	survived task smp=2 -- crash task 4
+	survived bug smp=2 -- crash bug 2
 	survived console smp=2 -- crash console 1
 	survived meet smp=2 -- crash meet 1
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
+	survived interrupted smp=2 -- crash interrupted 1
 	# by a clock that a busy host does not move
 	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
 	survived often smp=2 icount=1 timeout=300 stall=200 -- crash often 14

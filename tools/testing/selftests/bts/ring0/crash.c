@@ -2,8 +2,8 @@
 /*
  * Crashes that are survived, and what the recorder prints of them.
  *
- *   crash MODULE KIND TIMES	task, console, recursive, freezing, meet, seen, often,
- *				sysrq
+ *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
+ *				seen, often, sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -20,7 +20,8 @@
 
 static bool good(const struct dump *d, int cpu, int traces)
 {
-	bool all = d->first == cpu && d->nr == NR && !d->fault && d->work >= 5 &&
+	bool all = d->first == cpu && d->nr == NR && !d->fault &&
+		   (d->work >= 5 || d->interrupted) &&
 		   d->traces == traces && d->others <= NR * (traces - 1) &&
 		   (d->others || cpus() == 1) && !d->running && !d->bad;
 
@@ -217,6 +218,20 @@ static void test_freezing(void)
 	ok(goes_on(), "freezing: recording went on");
 }
 
+/* Who is interrupted between freeze and trace may go on elsewhere, and print none. */
+static void test_interrupted(void)
+{
+	struct dump d;
+
+	skip_log();
+	ok(crash_once("interrupted", 0), "interrupted: survived");
+	ok(!parameter("early"), "interrupted: after the trace only");
+	d = read_dump();
+	ok(!d.first && d.nr == NR && strstr(d.top, "<- bts_crash_divide+"), "interrupted: %s",
+	   d.top);
+	ok(goes_on(), "interrupted: recording went on");
+}
+
 /*
  * Another CPU's crash is not over: who has looked meanwhile does not thaw. The
  * console tells, as that CPU takes no interrupts of other ports.
@@ -325,6 +340,8 @@ int main(int argc, char **argv)
 		test_sysrq();
 	else if (!strcmp(argv[2], "freezing"))
 		test_freezing();
+	else if (!strcmp(argv[2], "interrupted"))
+		test_interrupted();
 	else if (!strcmp(argv[2], "often"))
 		test_often(atoi(argv[3]));
 	else if (!strcmp(argv[2], "seen"))

@@ -22,9 +22,11 @@ static void take_branch(struct dump *d, const char *line)
 	}
 	if (!d->nr)
 		snprintf(d->top, sizeof(d->top), "%s", line + 1);
-	if (within(arrow + 4, "bts_crash_fault") && d->fault < 0)
+	if ((within(arrow + 4, "bts_crash_fault") || within(arrow + 4, "bts_crash_bug")) &&
+	    d->fault < 0)
 		d->fault = d->nr;
 	d->work += within(arrow + 4, "bts_crash_work");
+	d->interrupted |= within(arrow + 4, "native_irq_return_iret");
 	d->nr++;
 }
 

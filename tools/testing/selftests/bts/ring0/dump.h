@@ -17,6 +17,7 @@ struct dump {
 	char top[256];		/* the newest of them */
 	int fault;		/* which of them left the faulting function, -1 for none */
 	int work;		/* how many were in the function that was called before */
+	bool interrupted;	/* are they, so that the rest may be farther back? */
 	int others;		/* how many were printed of other CPUs */
 	int running;		/* CPUs that had not stopped */
 	bool bad;		/* a message that has no business there */

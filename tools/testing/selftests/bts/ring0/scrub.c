@@ -76,18 +76,31 @@ static uint64_t buffer_of(int cpu)
 }
 
 /* Of its first and its last records. */
+static size_t left_at(uint64_t buffer)
+{
+	return count_addresses(buffer, SAMPLE) + count_addresses(buffer + BUFFER - SAMPLE, SAMPLE);
+}
+
 static size_t left_on(int cpu)
 {
-	uint64_t buffer = buffer_of(cpu);
+	return left_at(buffer_of(cpu));
+}
 
-	return count_addresses(buffer, SAMPLE) + count_addresses(buffer + BUFFER - SAMPLE, SAMPLE);
+static void must_write(const char *path, const char *text)
+{
+	errno = -try_text(path, text);
+	if (errno)
+		give_up("%s", path);
 }
 
 int main(int argc, char **argv)
 {
 	int lab, last = cpus() - 1;
+	uint64_t buffer;
+	char online[64];
 
 	(void)argc;
+	snprintf(online, sizeof(online), "/sys/devices/system/cpu/cpu%d/online", last);
 	load_module(argv[1], "");
 	pin_to(0);
 	must_set("enable", "1");
@@ -114,6 +127,14 @@ int main(int argc, char **argv)
 	must_set("cpumask", "1");
 	must_set("freeze", "0");
 	ok(!left_on(last), "a CPU less while frozen: its buffer is wiped at the thaw");
+	must_set("cpumask", "3");
+	usleep(50000);
+	buffer = buffer_of(last);
+	must_set("freeze", "1");
+	must_write(online, "0");
+	must_set("enable", "0");
+	ok(!left_at(buffer), "off while a CPU is gone, frozen: its buffer is wiped");
+	must_write(online, "1");
 	close(lab);
 	return finish();
 }

@@ -112,10 +112,23 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
+/* An interrupt that comes in the freeze: before the trace has been printed? */
+static bool told;
+static int early = -1;
+module_param(early, int, 0400);
+
+static void come(struct irq_work *work)
+{
+	early = !told;
+}
+
+static struct irq_work comes = IRQ_WORK_INIT_HARD(come);
+
 static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int ms;
 
+	told |= event == DIE_OOPS;
 	if (event == DIE_OOPS && again) {
 		again = false;
 		bts_crash_fault();
@@ -160,24 +173,52 @@ static void do_recursive(void)
 	bts_crash_path();
 }
 
-/* Who writes DEBUGCTL crashes, so often: in the freeze of the first crash. */
+/*
+ * Who writes DEBUGCTL is interrupted, or crashes, so often: in the freeze of the
+ * first crash.
+ */
 static struct task_struct *freezer;
+static bool interrupt;
 static int freezes;
 module_param(freezes, int, 0400);
 
 static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 {
-	if (current == freezer && msr == MSR_IA32_DEBUGCTLMSR && freezes-- > 0)
+	if (current != freezer || msr != MSR_IA32_DEBUGCTLMSR)
+		return;
+	if (xchg(&interrupt, false))
+		irq_work_queue(&comes);
+	if (freezes-- > 0)
 		bts_crash_fault();
+}
+
+static void crash_watched(void (*crash)(void))
+{
+	if (freezer || register_trace_write_msr(crash_in_freeze, NULL))
+		return;
+	freezer = current;
+	crash();
 }
 
 static void do_freezing(void)
 {
 	freezes = 3;
-	if (freezer || register_trace_write_msr(crash_in_freeze, NULL))
-		return;
-	freezer = current;
-	bts_crash_path();
+	crash_watched(bts_crash_path);
+}
+
+/* Its handler switches interrupts on. */
+static noinline void bts_crash_divide(void)
+{
+	unsigned int low = 1, high = 0;
+
+	asm volatile("divl %2" : "+a" (low), "+d" (high) : "r" (0) : "cc");
+}
+
+static void do_interrupted(void)
+{
+	told = false;
+	interrupt = true;
+	crash_watched(bts_crash_divide);
 }
 
 /* From the oops to the panic it takes some time. */
@@ -272,6 +313,12 @@ static void panic_too(void)
 static void do_panic_too(void)
 {
 	send_nmi(panic_too);
+}
+
+static noinline void bts_crash_bug(void)
+{
+	bts_crash_work(5);
+	BUG();
 }
 
 static noinline void bts_crash_warn(void)
@@ -377,6 +424,7 @@ static const struct {
 	{ "double", do_double_fault },
 	{ "recursive", do_recursive },
 	{ "freezing", do_freezing },
+	{ "interrupted", do_interrupted },
 	{ "linger", do_linger },
 	{ "leave", do_leave },
 	{ "console", do_console },
@@ -392,6 +440,7 @@ static const struct {
 	{ "read", do_read },
 	{ "panic", bts_crash_panic },
 	{ "panictoo", do_panic_too },
+	{ "bug", bts_crash_bug },
 	{ "warn", bts_crash_warn },
 	{ "kasan", do_kasan },
 	{ "kfence", do_kfence },
