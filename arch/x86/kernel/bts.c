@@ -503,7 +503,7 @@ static void bts_unfreeze_here(void *unused)
 	} else if (thawed && bts_source->pause()) {
 		bts_unfrozen();
 		/* Whose trace ended while it was frozen could not. */
-		bts_source->scrub();
+		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
 }
@@ -559,7 +559,7 @@ static void bts_park(struct bts_call *call)
 {
 	bts_lose(call);
 	/* Nobody comes by again to wipe it. */
-	bts_source->scrub();
+	bts_source->scrub(smp_processor_id());
 }
 
 /* Only what cannot leave the CPU yet still runs there, and is not recorded. */

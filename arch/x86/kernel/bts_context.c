@@ -431,7 +431,7 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 
 static void bts_do_scrub(struct bts_call *call)
 {
-	bts_source->scrub();
+	bts_source->scrub(smp_processor_id());
 }
 
 static void bts_scrub_here(void *unused)
@@ -449,11 +449,15 @@ static void bts_scrub(const struct bts_context *ctx)
 {
 	lockdep_assert_cpus_held();
 
-	if (ctx->cpu >= 0)
-		smp_call_function_single(ctx->cpu, bts_scrub_here, NULL, 1);
-	else if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
-		 (ctx->exposed || READ_ONCE(bts_cpl_skewed)))
+	if (ctx->cpu >= 0) {
+		/* Offline it may have been frozen, and nobody thaws it any more. */
+		if (smp_call_function_single(ctx->cpu, bts_scrub_here, NULL, 1) &&
+		    list_empty(&per_cpu(bts_cpu, ctx->cpu).contexts))
+			bts_source->scrub(ctx->cpu);
+	} else if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
+		 (ctx->exposed || READ_ONCE(bts_cpl_skewed))) {
 		on_each_cpu(bts_scrub_here, NULL, 1);
+	}
 }
 
 static int bts_unlink(struct bts_context *ctx)
@@ -556,6 +560,9 @@ static void bts_exec_mark(struct bts_call *call)
 {
 	struct bts_context *ctx;
 
+	/* What is frozen is the old program's, and would come behind the mark. */
+	if (!call->paused)
+		bts_disown();
 	list_for_each_entry(ctx, &current->thread.bts->contexts, node)
 		bts_mark(ctx, BTS_EXEC, current);
 }

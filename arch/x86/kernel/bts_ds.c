@@ -383,11 +383,12 @@ static bool bts_ds_peek(int cpu, u32 newer, struct bts_raw *rec)
 	return true;
 }
 
-static void bts_ds_scrub(void)
+static void bts_ds_scrub(int cpu)
 {
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
 
-	if (READ_ONCE(bts_ds_claimed) && !d->frozen && d->state != BTS_DS_ON)
+	if (READ_ONCE(bts_ds_claimed) &&
+	    (cpu_is_offline(cpu) || (!d->frozen && d->state != BTS_DS_ON)))
 		memset(bts_ds_pos(d, DS_BASE), 0,
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }

@@ -119,7 +119,8 @@ struct bts_want {
  *		there through bts_deliver(); false if it is frozen and stays so
  * @resume:	record what bts_want() says on this CPU again; false if that is not
  *		possible now. Where nothing is wanted it may be left out.
- * @scrub:	overwrite what is left in the buffers of this, paused, CPU
+ * @scrub:	overwrite what is left in the buffers of this, paused, CPU, or of one
+ *		that is offline
  * @freeze:	stop recording on this CPU and keep everything, in any context
  * @freeze_others: have all other CPUs do the same soon, without waiting for them
  * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
@@ -141,7 +142,7 @@ struct bts_source {
 	void	(*put)(void);
 	bool	(*pause)(void);
 	bool	(*resume)(void);
-	void	(*scrub)(void);
+	void	(*scrub)(int cpu);
 	void	(*freeze)(void);
 	void	(*freeze_others)(void);
 	bool	(*unfreeze)(void);

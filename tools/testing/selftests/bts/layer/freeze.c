@@ -4,8 +4,10 @@
  *
  *   freeze MODULE
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
@@ -107,6 +109,37 @@ static void test_switch(void)
 	close(own);
 	close(other);
 	close(cpu);
+}
+
+/* Frozen, it becomes another program, which thaws. */
+static void run_another(void *lab)
+{
+	char fd[16];
+
+	run_seed(20);
+	snprintf(fd, sizeof(fd), "%d", *(int *)lab);
+	fcntl(*(int *)lab, F_SETFD, 0);
+	lab_must(*(int *)lab, LAB_FREEZE, NULL);
+	execl("/proc/self/exe", "freeze", "thaw", fd, NULL);
+	_exit(127);
+}
+
+static void test_exec(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, 16), trace, status;
+	pid_t pid = start_stopped(run_another, &fd);
+	struct records got = { };
+
+	trace = start(LAB_TASK, pid, LAB_USER, RING);
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	waitpid(pid, &status, 0);
+	lab_read(trace, &got);
+	ok(!status && count_of(&got, Q_EXEC) == 1, "frozen and another program: a mark, %#x",
+	   status);
+	ok(has_runs(&got, NULL, 0), "and nothing of the old one behind it");
+	records_free(&got);
+	close(trace);
+	close(fd);
 }
 
 static void run_forever(void *unused)
@@ -348,7 +381,10 @@ int main(int argc, char **argv)
 {
 	struct sched_param first = { .sched_priority = 50 };
 
-	(void)argc;
+	if (argc == 3 && !strcmp(argv[1], "thaw")) {
+		lab_must(atoi(argv[2]), LAB_UNFREEZE, NULL);
+		return 0;
+	}
 	load_lab(argv[1]);
 	pin_to(0);
 	/* who is preempted while frozen loses more than is asked for here */
@@ -358,6 +394,7 @@ int main(int argc, char **argv)
 	test_self(0);
 	test_self(1);
 	test_switch();
+	test_exec();
 	test_all();
 	test_overtaken();
 	test_created();
