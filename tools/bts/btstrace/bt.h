@@ -40,7 +40,7 @@ void *bt_grow(void *old, size_t *room, size_t need, size_t size);
 char *bt_copy(const char *s);
 BT_PRINTF(1, 2) char *bt_print(const char *fmt, ...);
 
-/**
+/*
  * bt_hash - spread a key over a table of 2^bits slots
  * @key: an address or a number
  * @bits: 1 to 63

@@ -66,7 +66,7 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 	return BT_UNKNOWN;
 }
 
-/**
+/*
  * bt_decode - look at an instruction
  * @bytes: it, and maybe what follows
  * @n: how many bytes can be read

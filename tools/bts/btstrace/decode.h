@@ -19,7 +19,7 @@ enum bt_kind {
 	BT_KINDS,
 };
 
-/**
+/*
  * struct bt_insn - what an instruction does to the flow of control
  * @target:	where it goes, if @direct
  * @kind:	how

@@ -237,7 +237,7 @@ static void read_file(struct bt_elf *elf, void *path)
 	elf_add_plt(elf, e);
 }
 
-/**
+/*
  * bt_elf_open - read the symbols of a file
  * @fd: the file; closed with the rest, or on failure
  * @path: what to look for separate debug information by

@@ -11,7 +11,7 @@
 
 struct Elf;
 
-/**
+/*
  * struct bt_function - a function, or what stands for all that has no name
  * @name:	never NULL
  * @start:	its first address
@@ -42,7 +42,7 @@ struct bt_range {
 	u64	unit;
 };
 
-/**
+/*
  * struct bt_elf - an ELF file
  * @is64:	64-bit code
  * @base:	where its first segment is linked to

@@ -164,7 +164,7 @@ static int explain_permission(pid_t tid)
 	return BT_EXIT_PTRACE;
 }
 
-/**
+/*
  * bt_explain_config - why a thread cannot be traced
  * @tid: the thread
  * @error: what PTRACE_BTS_CONFIG said

@@ -228,7 +228,7 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 	return true;
 }
 
-/**
+/*
  * bt_file_replay - tell a session what a recorded trace holds
  * @s: the session, begun
  * @bytes: the file

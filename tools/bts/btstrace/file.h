@@ -29,7 +29,7 @@ struct bt_chunk {
 	u64	len;	/* of what follows */
 };
 
-/**
+/*
  * struct bt_chunk_task - what a thread is
  * @id: THREAD: of its process; EXEC: the one that it had before
  * @is64: of the program

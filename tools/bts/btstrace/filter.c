@@ -8,7 +8,7 @@
 
 enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
 
-/**
+/*
  * struct bt_filter - one condition; all have to hold
  * @what: FILTER_*
  * @not: it has to be false
@@ -60,7 +60,7 @@ static bool parse_patterns(struct bt_filter *f, const char *s)
 	return true;
 }
 
-/**
+/*
  * bt_filter_add - one more condition
  * @filter: those there are, or NULL
  * @spec: [!]KIND,... or [!]kind=, from=, to=, func=, module= and a list

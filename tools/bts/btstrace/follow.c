@@ -417,7 +417,7 @@ static void end_command(struct bt_follow *f)
 		waitpid(f->command, &f->status, 0);
 }
 
-/**
+/*
  * bt_follow_run - trace until nobody is left, or a signal says to end
  * @f: with at least one thread attached
  *

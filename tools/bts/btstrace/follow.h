@@ -6,7 +6,7 @@
 #include "proc.h"
 #include "session.h"
 
-/**
+/*
  * struct bt_how - what is wanted of live threads
  * @bytes:	of each thread's trace
  * @fixed:	no less will do

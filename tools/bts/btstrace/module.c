@@ -182,7 +182,7 @@ static void open_elf(struct bt_module *m, const struct bt_map *map,
 	}
 }
 
-/**
+/*
  * bt_module_of - the module that a line of the maps is part of
  * @space: to read from what has no file
  * @maps: all lines

@@ -6,7 +6,7 @@
 
 #define VERSION	"1.0"
 
-/**
+/*
  * struct options - the command line
  * @out:	the format
  * @how:	what to trace

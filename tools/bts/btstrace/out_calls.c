@@ -14,7 +14,7 @@ struct grove {
 	struct grove *next;
 };
 
-/**
+/*
  * struct forest - all trees, and what those did that made them grow
  * @first:	the trees
  * @sum:	of all threads that are gone

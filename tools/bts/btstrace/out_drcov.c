@@ -21,7 +21,7 @@ struct block {
 	u16 module;
 };
 
-/**
+/*
  * struct coverage - blocks, each once, in a hash table of 2^bits
  */
 struct coverage {
@@ -38,7 +38,7 @@ struct point {
 	u32 module;
 };
 
-/**
+/*
  * struct drcov_thread - a thread
  * @last:	where its last branch went
  * @before:	likewise, before the kernel put in a signal's handler

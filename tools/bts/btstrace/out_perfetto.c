@@ -17,7 +17,7 @@ struct event {
 	bool begins;
 };
 
-/**
+/*
  * struct track - a thread's
  * @pid:	its process, when the track began: exec by a thread changes both
  * @tid:	its ID

@@ -5,7 +5,7 @@
 
 #include "bt.h"
 
-/**
+/*
  * struct bt_buffer - a file of /proc, as it was read last
  */
 struct bt_buffer {

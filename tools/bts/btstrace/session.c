@@ -306,7 +306,7 @@ static void show_last(struct bt_session *s, struct bt_thread *t)
 	t->nr_pending = 0;
 }
 
-/**
+/*
  * bt_session_exec - another program begins
  * @s: the session
  * @tid: the thread that runs it, alone

@@ -15,7 +15,7 @@ struct bt_filter;
 struct bt_session;
 struct bt_writer;
 
-/**
+/*
  * struct bt_counts - what was seen
  * @branches:	branches, on whatever side of the kernel's border
  * @kinds:	the same, by kind, if the output wanted that to be known
@@ -29,7 +29,7 @@ struct bt_counts {
 	u64	gaps;
 };
 
-/**
+/*
  * struct bt_process - threads that share an address space
  */
 struct bt_process {
@@ -39,7 +39,7 @@ struct bt_process {
 	struct bt_process	*next;
 };
 
-/**
+/*
  * struct bt_thread - a thread
  * @tid:	its ID
  * @comm:	its name
@@ -71,7 +71,7 @@ struct bt_thread {
 	struct bt_thread	*next;
 };
 
-/**
+/*
  * struct bt_branch - a record, and what it means
  * @thread:	whose
  * @rec:	as the kernel gave it
@@ -93,7 +93,7 @@ struct bt_branch {
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
 
-/**
+/*
  * struct bt_output - a format
  * @name:	what the option is called
  * @flags:	BT_OUT_*
@@ -119,7 +119,7 @@ struct bt_output {
 
 #define BT_THREAD_BITS	10
 
-/**
+/*
  * struct bt_session - all of it
  * @out:	the format
  * @text:	where it goes

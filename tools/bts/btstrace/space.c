@@ -9,7 +9,7 @@
 #include "space.h"
 #include "text.h"
 
-/**
+/*
  * struct bt_space - an address space
  * @is64: what its program is, where no file tells
  * @pid: to read memory from; 0 if there is nothing to read
@@ -82,7 +82,7 @@ void bt_space_attach(struct bt_space *space, pid_t pid)
 	space->pid = pid;
 }
 
-/**
+/*
  * bt_space_update - the maps were read again
  * @space: the address space
  * @maps: text of /proc/PID/maps

@@ -6,7 +6,7 @@
 #include "decode.h"
 #include "elffile.h"
 
-/**
+/*
  * struct bt_module - a file, or what else is mapped under one name
  * @id:		counts up from 0
  * @name:	the last part of its path, or what stands for it: [vdso], [anon]
@@ -30,7 +30,7 @@ struct bt_module {
 	struct bt_module	*next;
 };
 
-/**
+/*
  * struct bt_map - a line of /proc/PID/maps
  */
 struct bt_map {
@@ -45,7 +45,7 @@ struct bt_map {
 	struct bt_module	*module;
 };
 
-/**
+/*
  * struct bt_place - all that is known of an address
  * @addr:	the address
  * @module:	what it is in; never NULL

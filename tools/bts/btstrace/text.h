@@ -7,7 +7,7 @@
 
 #include "bt.h"
 
-/**
+/*
  * struct bt_text - text on its way to a file
  * @fd:		where it goes; -1 keeps it all in memory
  * @error:	errno of the first write that failed; nothing is written after it

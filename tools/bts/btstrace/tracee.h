@@ -9,7 +9,7 @@
 
 #define TRACEE_BITS	10
 
-/**
+/*
  * struct tracee - a thread that is attached
  * @tid:	its ID
  * @traced:	it has a trace
@@ -27,7 +27,7 @@ struct tracee {
 	struct tracee	*next;
 };
 
-/**
+/*
  * struct bt_follow - all of them
  * @s:		who is told
  * @how:	what is wanted

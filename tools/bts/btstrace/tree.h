@@ -8,7 +8,7 @@
 
 #include "session.h"
 
-/**
+/*
  * struct bt_node - a function, called from where its parents say
  * @fn:		the function; NULL in the root
  * @module:	where it is
@@ -37,7 +37,7 @@ struct bt_frame {
 	bool				signal;	/* put in by the kernel */
 };
 
-/**
+/*
  * struct bt_calls - the calls that a thread is in, and what it did
  * @calls:	calls
  * @returns:	returns to where one of them came from

@@ -300,6 +300,39 @@ lint_compile() {
 	done
 }
 
+# Frames of 512 bytes and more, in what lint_compile() has compiled.
+lint_stack() {
+	local file
+
+	series_sources new | while IFS= read -r file; do
+		objdump -d "$CACHE/build/lint-patched/${file/%.c/.o}" |
+			perl "$PATCHED/scripts/checkstack.pl" x86_64 512 | sed "s|^|$file: |"
+	done
+}
+
+# cocci_finding SCRIPT FILE...: what one semantic patch of the kernel reports.
+cocci_finding() {
+	local options script=$1
+	shift
+
+	read -ra options < <(sed -n 's,^//* *Options: *,,p' "$script")
+	spatch -D report --no-show-diff --very-quiet --cocci-file "$script" "${options[@]}" "$@" \
+		2>/dev/null
+}
+export -f cocci_finding
+
+# As make coccicheck, which takes whole directories.
+lint_cocci() {
+	local new
+
+	mapfile -t new < <(series_sources new)
+	(
+		cd "$PATCHED" || return
+		printf '%s\n' scripts/coccinelle/*/*.cocci |
+			xargs -P "$JOBS" -I{} bash -c 'cocci_finding "$@" || :' - {} "${new[@]}"
+	)
+}
+
 lint_kernel_doc() {
 	local file
 
@@ -363,7 +396,7 @@ cmd_lint() {
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
-		names+=(compile kernel_doc docs uapi)
+		names+=(compile stack cocci kernel_doc docs uapi)
 	fi
 	for name in "${names[@]}"; do
 		lint "$name" "lint_$name"
