@@ -16,6 +16,7 @@ FLAVOUR=patched
 CONFIG=base
 CPU=Skylake-Client
 SMP=1
+GUEST_WORDS=
 PTI=
 CPL_RULE=after
 KERNEL_DIR=
@@ -33,6 +34,8 @@ usage() {
 	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
 	  demo              a crash, and the branches that led to it
 	  measure           the table of figures
+	  matrix [ROW...]   test on each kernel of the matrix: a table
+	  coverage [GROUP...]  which lines of the series' kernel files the groups run
 	  shell             an interactive guest
 	  build             kernel, emulator and programs, without a test
 	  lint [--fast]     check the sources
@@ -44,6 +47,7 @@ usage() {
 	  --config NAME     kernel configuration: base, debug, ... (see list)
 	  --cpu MODEL       processor model of the emulator [Skylake-Client]
 	  --smp N           processors of the guest [1]
+	  --append WORDS    more for the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
 	  --kernel DIR      a pristine kernel tree instead of Debian's linux-source-6.12
@@ -106,12 +110,12 @@ run_group() {
 	[ $((PASSED + FAILED + SKIPPED)) -gt "$before" ] || fail none "no test ran"
 }
 
-cmd_test() {
-	local group groups=("$@")
+# run_groups GROUP...: sets RESULTS to the directory of their logs.
+run_groups() {
+	local group
 
 	check_config_name "$CONFIG"
-	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
-	for group in "${groups[@]}"; do
+	for group; do
 		[ -f "$B/groups/$group.sh" ] ||
 			die "no group $group: there are $(group_names all | tr '\n' ' ')"
 	done
@@ -120,9 +124,16 @@ cmd_test() {
 	keep_newest "$CACHE/results" 5
 	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
-	for group in "${groups[@]}"; do
+	for group; do
 		run_group "$group"
 	done
+}
+
+cmd_test() {
+	local groups=("$@")
+
+	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
+	run_groups "${groups[@]}"
 	if [ "$FAILED" -eq 0 ]; then
 		# Nobody reads a log of executed instructions that was found right.
 		find "$RESULTS" -type f -size +4M -delete
@@ -215,6 +226,7 @@ parse_options() {
 		--stock) FLAVOUR=stock ;;
 		--config) CONFIG=$(value_of "$@") || exit ; shift ;;
 		--cpu) CPU=$(value_of "$@") || exit ; shift ;;
+		--append) GUEST_WORDS=$(value_of "$@") || exit ; shift ;;
 		--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
 		--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
 		--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
@@ -250,6 +262,8 @@ main() {
 	test) cmd_test "${ARGUMENTS[@]}" ;;
 	demo) plain demo && cmd_demo ;;
 	measure) cmd_measure "${ARGUMENTS[@]}" ;;
+	matrix) cmd_matrix "${ARGUMENTS[@]}" ;;
+	coverage) cmd_coverage "${ARGUMENTS[@]}" ;;
 	lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
 	shell) plain shell && cmd_shell ;;
 	build) plain build && cmd_build ;;

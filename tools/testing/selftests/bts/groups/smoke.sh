@@ -12,13 +12,15 @@ dmesg_has() {
 }
 
 group_smoke() {
-	local n pti
+	local n pti mode
 
+	mode=$(sed -n 's/.*\<preempt=\([a-z]*\).*/\1/p' <<<"$GUEST_WORDS")
 	for n in 1 2 4; do
 		boot "smp$n" smp="$n" pti=on -- hello "$n" on
 		dmesg_has "smp$n.pmu" "Skylake events.* Intel PMU driver"
+		[ -z "$mode" ] || dmesg_has "smp$n.preempt" "Dynamic Preempt: $mode"
 	done
 	boot no-pti smp=2 pti=off -- hello 2 off
 	# An Intel processor isolates by itself.
-	boot stock kernel=stock smp=1 pti= -- hello 1 on
+	boot stock kernel=stock config=base smp=1 pti= -- hello 1 on
 }

@@ -42,6 +42,9 @@ static char *const environment[] = {
 	NULL,
 };
 
+/* counts.c */
+void save_counts(void);
+
 static int result = -1;
 
 __attribute__((format(printf, 1, 2)))
@@ -182,6 +185,7 @@ int main(int argc, char *argv[])
 		run(interactive ? shell : argv + 1, interactive);
 	status = wait_for(pid);
 	end_leftovers();
+	save_counts();
 	report_taint();
 	if (WIFSIGNALED(status))
 		report("# init: signal %d\n", WTERMSIG(status));

@@ -120,7 +120,7 @@ emulator_command() {
 	on) append+=" pti=on" ;;
 	off) append+=" pti=off" ;;
 	esac
-	append+=" ${OPT[append]} --"
+	append+=" $GUEST_WORDS ${OPT[append]} --"
 	for arg in "${ARGS[@]}"; do
 		append+=$(quote "$arg") || exit 2
 	done

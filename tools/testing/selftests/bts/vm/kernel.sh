@@ -73,20 +73,38 @@ check_config_name() {
 	done
 }
 
-# A fragment may take another one of the tree along, and name the architecture:
-# '# include: PATH', '# arch: i386'.
+# A fragment may take another one of the tree along, name the architecture and the
+# compiler, and have the files of the series count how often their lines run:
+# '# include: PATH', '# arch: i386', '# cc: clang', '# count: series'.
 directive() {
 	local key=$1
 	shift
 	sed -n "s/^# $key: *//p" "$@"
 }
 
+# Sets KERNEL_MAKE to what make gets beside the configuration of these fragments.
+kernel_make() {
+	local arch cc file
+
+	arch=$(directive arch "$@" | tail -n 1)
+	cc=$(directive cc "$@" | tail -n 1)
+	ARCH_OPTION=ARCH=${arch:-x86_64}
+	KERNEL_CC=${cc:-${CC:-gcc}}
+	KERNEL_MAKE=("$ARCH_OPTION" "CC=$KERNEL_CC")
+	[ -n "$(directive count "$@")" ] || return 0
+	while read -r file; do
+		KERNEL_MAKE+=("GCOV_PROFILE_$(basename "$file" .c).o=y")
+	done < <(series_sources new)
+}
+
 merge_config() {
-	local src=$1 included
+	local src=$1 included cc
 	shift
 
 	mapfile -t included < <(directive include "$@")
-	cd "$src" && env "$ARCH_OPTION" scripts/kconfig/merge_config.sh -n -O "$SCRATCH/config" \
+	cc=$(directive cc "$@")
+	cd "$src" && env "$ARCH_OPTION" ${cc:+"MAKEFLAGS=CC=$cc"} \
+		scripts/kconfig/merge_config.sh -n -O "$SCRATCH/config" \
 		"$1" "${included[@]}" "${@:2}"
 }
 
@@ -154,7 +172,7 @@ make_config() {
 }
 
 make_kernel() {
-	make -C "$1" O="$2" -j "$JOBS" "$ARCH_OPTION" ${CC:+"CC=$CC"} \
+	make -C "$1" O="$2" -j "$JOBS" "${KERNEL_MAKE[@]}" \
 		KBUILD_BUILD_USER=bts KBUILD_BUILD_HOST=bts \
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' bzImage
 }
@@ -175,15 +193,14 @@ built() {
 }
 
 # need_kernel FLAVOUR NAMES: sets KERNEL to the image, KERNEL_BUILD to the
-# directory it was built in (vmlinux is there), ARCH_OPTION to what make needs.
+# directory it was built in (vmlinux is there), KERNEL_MAKE to what make needs.
 need_kernel() {
-	local flavour=$1 names=$2 src state key log arch files
+	local flavour=$1 names=$2 src state key log files
 
 	check_config_name "$names"
 	[ -n "$(series_files)" ] || flavour=stock
 	mapfile -t files < <(fragments "$flavour" "$names")
-	arch=$(directive arch "${files[@]}" | tail -n 1)
-	ARCH_OPTION=ARCH=${arch:-x86_64}
+	kernel_make "${files[@]}"
 	need_linux
 	src=$LINUX state=$LINUX_STATE
 	if [ "$flavour" = patched ]; then
@@ -196,7 +213,7 @@ need_kernel() {
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
 	[ -z "${KERNELS[$KERNEL_BUILD]:-}" ] || return 0
 	key=$({
-		echo "$state $(${CC:-gcc} --version | head -n 1)"
+		echo "$state $($KERNEL_CC --version | head -n 1)"
 		cat "${files[@]}"
 	} | key_of)
 	if [ "$(cat "$KERNEL_BUILD.key" 2>/dev/null)" != "$key" ] || [ ! -f "$KERNEL" ]; then

@@ -5,8 +5,8 @@
 make_lab() {
 	local src=$1 build=$2 dir=$3
 
-	make -C "$src" O="$build" "$ARCH_OPTION" -j "$JOBS" ${CC:+"CC=$CC"} modules_prepare &&
-		make -C "$src" O="$build" "$ARCH_OPTION" -j "$JOBS" ${CC:+"CC=$CC"} \
+	make -C "$src" O="$build" -j "$JOBS" "${KERNEL_MAKE[@]}" modules_prepare &&
+		make -C "$src" O="$build" -j "$JOBS" "${KERNEL_MAKE[@]}" \
 			KBUILD_MODPOST_WARN=1 M="$dir" modules
 }
 
@@ -25,8 +25,6 @@ need_lab() {
 	rm -rf "$work" "$work.key"
 	mkdir -p "$work"
 	cp "$dir"/* "$work"
-	ARCH_OPTION=ARCH=$(directive arch "$KERNEL_BUILD/.config.merged" | tail -n 1)
-	[ "$ARCH_OPTION" != ARCH= ] || ARCH_OPTION=ARCH=x86_64
 	log=$CACHE/log/lab-$name-$flavour-${names//,/+}
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||

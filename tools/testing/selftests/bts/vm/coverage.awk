@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+# Reads 'FILE FUNCTION<TAB>REASON' lines (unrun), the names of the files wanted
+# (files), and gcov's text of one or more kernels. Prints a table of how many of
+# the lines of each ran, and of how many it is known why they did not; then those
+# that did not and have no reason, and the reasons.
+
+function percent(part, whole)
+{
+	return whole ? 100 * part / whole : 0
+}
+
+FILENAME == unrun {
+	if (/^[^#]/) {
+		split($0, half, "\t")
+		reason[half[1]] = half[2]
+		functions[++nr_reasons] = half[1]
+	}
+	next
+}
+
+FILENAME == files {
+	wanted[++nr] = $0
+	next
+}
+
+/^ *-: *0:Source:/ {
+	source = ""
+	function_name = ""
+	for (i = 1; i <= nr; i++)
+		if (substr($0, length($0) - length(wanted[i])) == "/" wanted[i])
+			source = wanted[i]
+	next
+}
+
+source == "" { next }
+
+{
+	count = $0
+	sub(/:.*/, "", count)
+	gsub(/ /, "", count)
+	line = $0
+	sub(/^[^:]*: */, "", line)
+	text = line
+	sub(/^[^:]*:/, "", text)
+	line = line + 0
+	if (!line)
+		next
+	if (text ~ /^[a-z_].*[a-z0-9_]\(/ && text !~ /;$/) {
+		function_name = text
+		sub(/\(.*/, "", function_name)
+		sub(/.*[ *]/, "", function_name)
+	}
+	if (count == "-")
+		next
+	key = source SUBSEP line
+	if (!(key in ran)) {
+		lines[source]++
+		order[source, lines[source]] = line
+		ran[key] = 0
+		shown[key] = text
+		within[key] = source " " function_name
+	}
+	if (count ~ /^[1-9]/)
+		ran[key] = 1
+}
+
+# Of the line that did not run: is it known why?
+function excused(key)
+{
+	return within[key] in reason
+}
+
+function report_file(name,    j, key, run, known, share)
+{
+	for (j = 1; j <= lines[name]; j++) {
+		key = name SUBSEP order[name, j]
+		run += ran[key]
+		known += !ran[key] && excused(key)
+	}
+	share = percent(run + known, lines[name])
+	below += share < goal
+	all += lines[name]
+	all_run += run
+	all_known += known
+	printf "%-46s %6d %6d %6.1f %6d%s\n", name, lines[name], run,
+		percent(run, lines[name]), known, share < goal ? "  below " goal : ""
+}
+
+function report_rest(name,    j, key)
+{
+	for (j = 1; j <= lines[name]; j++) {
+		key = name SUBSEP order[name, j]
+		if (ran[key])
+			continue
+		used[within[key]] = 1
+		if (!excused(key))
+			print name ":" order[name, j] ": " shown[key]
+	}
+}
+
+END {
+	printf "%-46s %6s %6s %6s %6s\n", "file", "lines", "run", "%", "known"
+	for (i = 1; i <= nr; i++)
+		report_file(wanted[i])
+	printf "%-46s %6d %6d %6.1f %6d\n", "all", all, all_run, percent(all_run, all), all_known
+	for (i = 1; i <= nr; i++)
+		report_rest(wanted[i])
+	for (i = 1; i <= nr_reasons; i++) {
+		key = functions[i]
+		print (key in used ? "known: " key ": " reason[key] : "reason for what ran: " key)
+	}
+	exit below > 0
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh coverage: which lines of the series' kernel files the groups run. A
+# guest that crashes takes with it what it has counted.
+
+COVERAGE_GOAL=90
+
+# gcov's text of what the guests have counted, of each kernel that counts.
+count_lines() {
+	local sums=$1 file object
+
+	for file in "$sums"/*.gcda; do
+		object=${file##*/}
+		object=${object//\#//}
+		cp "${object%.gcda}.gcno" "${file%.gcda}.gcno" || return
+		(cd "$sums" && gcov -t "${file##*/}") || return
+	done
+}
+
+sum_counts() {
+	local sums=$1 all
+
+	mapfile -t all < <(find "$RESULTS" -name data -size +0)
+	[ ${#all[@]} -gt 0 ] || die "no guest has counted anything: look at $RESULTS"
+	mkdir -p "$sums"
+	"$BENCH_BIN/counts" "$sums" "${all[@]}" && count_lines "$sums" >"$sums/text"
+}
+
+cmd_coverage() {
+	local groups=("$@") sums status=0
+
+	[ $# -gt 0 ] || read -ra groups <<<"debugctl ds bts ptrace ptracewide ring0 stress"
+	CONFIG=$([ "$CONFIG" = base ] || printf '%s,' "$CONFIG")gcov
+	run_groups "${groups[@]}"
+	sums=$RESULTS/coverage
+	logged "add up" "$CACHE/log/coverage" sum_counts "$sums" ||
+		die "cannot add up what was counted: $(reason_in "$CACHE/log/coverage")"
+	series_sources new | grep -v '_test\.c$' >"$sums/files"
+	awk -v unrun="$B/unrun" -v files="$sums/files" -v goal="$COVERAGE_GOAL" \
+		-f "$B/vm/coverage.awk" "$B/unrun" "$sums/files" "$sums/text" || status=1
+	[ "$FAILED" -eq 0 ] || {
+		say "$FAILED tests failed: ${FAILURES[0]}"
+		status=1
+	}
+	return "$status"
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh matrix: the rows of B/matrix, one run of vmtest.sh test each.
+
+MATRIX=()	# lines of the table
+
+# Calls FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
+each_configuration() {
+	local name config options groups
+
+	while IFS=$'\t' read -r name config options groups <&6; do
+		[[ $name && $name != \#* ]] || continue
+		"$1" "$name" "$config" "$options" "$groups"
+	done 6<"$B/matrix"
+}
+
+know_row() {
+	KNOWN+=("$1")
+}
+
+matrix_line() {
+	local line
+
+	printf -v line '%-10s %-9s %7s %7s %7s %7s  %s' "$@"
+	MATRIX+=("$line")
+}
+
+# Not through a shell's job: ^C ends the step, and that ends its guest or make.
+walk_row() {
+	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
+
+	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $name "* ]] || return 0
+	if [ "$config" = - ]; then
+		matrix_line "$name" - - - - - "not walked: $3"
+		return
+	fi
+	[ "$3" = - ] || read -ra options <<<"$3"
+	read -ra groups <<<"$4"
+	log=$MATRIX_LOGS/$name
+	step "$name: $4" "$B/vmtest.sh" test --config "$config" "${options[@]}" \
+		"${MATRIX_OPTIONS[@]}" "${groups[@]}" >"$log" 2>&1 || status=$?
+	last=$(tail -n 1 "$log")
+	if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+		matrix_line "$name" "$config" "${BASH_REMATCH[@]:1}" $((SECONDS - start)) "$4"
+	else
+		matrix_line "$name" "$config" - - - $((SECONDS - start)) "$last"
+	fi
+	say "  $([ "$status" -eq 0 ] && echo ok || echo FAIL) $name ($((SECONDS - start)) s): $last"
+	[ "$status" -eq 0 ] || {
+		grep '^  FAIL' "$log" | sed 's/^/    /'
+		FAILED=$((FAILED + 1))
+		say "       log: $log"
+	}
+}
+
+cmd_matrix() {
+	local name
+	KNOWN=() WANTED=("$@")
+	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE"
+		${KERNEL_DIR:+--kernel "$KERNEL_DIR"})
+
+	each_configuration know_row
+	for name; do
+		[[ " ${KNOWN[*]} " = *" $name "* ]] || die "no row $name: there are ${KNOWN[*]}"
+	done
+	MATRIX_LOGS=$CACHE/log/matrix
+	mkdir -p "$MATRIX_LOGS" || die "cannot write $MATRIX_LOGS: set BTS_CACHE to a directory of your own"
+	set_traps
+	each_configuration walk_row
+	printf '%-10s %-9s %7s %7s %7s %7s  %s\n' name config passed failed skipped seconds groups
+	printf '%s\n' "${MATRIX[@]}"
+	[ "$FAILED" -eq 0 ]
+}
