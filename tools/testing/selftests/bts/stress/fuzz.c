@@ -4,11 +4,13 @@
  * of what is charged to whom.
  *
  *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
+ *        [-i LIFE]
  *
  * The same seed makes the same requests, as far as nobody is killed: each step
  * of each tracer has random numbers of its own. -n says how many tracers there
  * are, -o that it is the one of that number alone; -x what else goes on: the
- * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills).
+ * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills). Who is killed
+ * begins another life, with other numbers; -i says which is the first.
  */
 #include <sched.h>
 #include <signal.h>
@@ -33,6 +35,7 @@ static struct {
 	int tracers;
 	int only;
 	unsigned int noise;
+	uint32_t life;
 } options = { .seed = 1, .seconds = 60, .requests = -1ull, .tracers = 1, .only = -1, };
 
 void violation(const char *fmt, ...)
@@ -79,7 +82,7 @@ static void read_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:t:r:n:o:x:")) > 0) {
+	while ((c = getopt(argc, argv, "s:t:r:n:o:x:i:")) > 0) {
 		switch (c) {
 		case 's':
 			options.seed = strtoull(optarg, NULL, 0);
@@ -99,6 +102,9 @@ static void read_options(int argc, char **argv)
 		case 'x':
 			options.noise = noise_kinds(optarg);
 			break;
+		case 'i':
+			options.life = atoi(optarg);
+			break;
 		default:
 			exit(2);
 		}
@@ -109,7 +115,7 @@ static void read_options(int argc, char **argv)
 
 static void share(void)
 {
-	int fd = syscall(SYS_memfd_create, "stress", 0);
+	int fd = syscall(SYS_memfd_create, "stress", 0), i;
 
 	if (fd < 0 || dup2(fd, SHARED_FD) < 0 || ftruncate(SHARED_FD, sizeof(*shared)))
 		give_up("memfd");
@@ -121,6 +127,8 @@ static void share(void)
 	shared->last_step = -1ull;
 	shared->globals.sysctl = 2;
 	shared->globals.paranoid = 2;
+	for (i = 0; i < NR_TRACERS; i++)
+		shared->tracers[i].incarnation = options.life;
 }
 
 /* The program, for those who may execute and not read it */

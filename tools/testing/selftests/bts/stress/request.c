@@ -300,7 +300,8 @@ static void compare_answer(struct tracer *me, struct child *t, const struct requ
 	/* It may have come to its last stop by now, and has made records. */
 	m.known &= !killed;
 	other = m;
-	other.dumpable = !other.dumpable;
+	other.dumpable = t->dumpable;
+	other.foreign = t->foreign;
 	for (i = 0; i < views->nr; i++) {
 		model_expect(&m, &me->who, &views->view[i], r, &a);
 		if (t->changing)

@@ -304,9 +304,21 @@ static void end_run(struct tracer *me, struct child *t, struct started *s)
  * The run itself
  */
 
+static void will_be(struct child *t, bool dumpable, bool foreign)
+{
+	t->changing = true;
+	t->dumpable = dumpable;
+	t->foreign = foreign;
+}
+
+static bool into_secret(const struct tracer *me, const struct started *s)
+{
+	return s->arg == EXEC_SECRET && !me->who.capable;
+}
+
 static void executed(struct tracer *me, struct child *t, const struct started *s)
 {
-	bool secret = s->arg == EXEC_SECRET && !me->who.capable;
+	bool secret = into_secret(me, s);
 
 	t->model.secret |= t->model.there && !model_readable(&t->model, &me->who);
 	t->model.dumpable = !secret;
@@ -327,7 +339,8 @@ static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
 	t->exiting = true;
 	s->dying = may_die(t, s);
 	/* Killed in the midst of an exec, nobody was told whose memory it has. */
-	t->changing |= s->what == DO_EXEC;
+	if (s->what == DO_EXEC)
+		will_be(t, !into_secret(me, s), into_secret(me, s));
 	t->model.known = false;
 	if (t->model.there)
 		look(me, t);
@@ -427,7 +440,8 @@ void run(struct tracer *me, struct child *t, enum what what, uint64_t arg)
 		may_get_a_trace(child);
 	begin_run(me, t, &s);
 	t->shared->what = what;
-	t->changing = what == DO_DUMPABLE;
+	if (what == DO_DUMPABLE)
+		will_be(t, arg, t->model.foreign);
 	views_begin(me);
 	__atomic_add_fetch(&t->shared->serial, 1, __ATOMIC_SEQ_CST);
 	go_to_the_end(me, t, &s);

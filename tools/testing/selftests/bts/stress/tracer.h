@@ -29,6 +29,8 @@ extern const struct role roles[NR_TRACERS];
  * @signals:	that may come because the trace is full
  * @own:	a child of its tracer
  * @changing:	it is just making itself dumpable, or the contrary
+ * @dumpable:	what it will be then
+ * @foreign:	likewise
  * @exiting:	it is in its last stop
  */
 struct child {
@@ -38,6 +40,8 @@ struct child {
 	uint64_t signals;
 	bool own;
 	bool changing;
+	bool dumpable;
+	bool foreign;
 	bool exiting;
 };
 
