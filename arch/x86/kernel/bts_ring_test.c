@@ -164,6 +164,27 @@ static void ring_counts_only_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
+/* A mark that finds no room is lost as any other record is. */
+static void ring_counts_a_lost_mark(struct kunit *test)
+{
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+	const struct bts_record event = { .qualifier = BTS_EXEC }, *rec;
+	const u32 room = 1 + BTS_RING_SKID;
+
+	put_numbered(test, ring, 0, room);
+	bts_ring_put_event(ring, &event);
+	KUNIT_EXPECT_EQ(test, 1, ring->lost);
+	KUNIT_EXPECT_EQ(test, room, bts_ring_held(ring));
+
+	take_numbered(test, ring, 0, room);
+	bts_ring_put_event(ring, &event);
+	KUNIT_ASSERT_EQ(test, 2, bts_ring_peek(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[0].qualifier, BTS_LOST);
+	KUNIT_EXPECT_EQ(test, rec[0].lost.count, 1);
+	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_EXEC);
+	KUNIT_EXPECT_EQ(test, 1, ring->lost);
+}
+
 static void ring_marks_gaps(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
@@ -430,6 +451,7 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(ring_keeps_oldest),
 	KUNIT_CASE(ring_stops_and_counts),
 	KUNIT_CASE(ring_counts_only_its_own),
+	KUNIT_CASE(ring_counts_a_lost_mark),
 	KUNIT_CASE(ring_marks_gaps),
 	KUNIT_CASE(ring_get_newest_first),
 	KUNIT_CASE(ring_tells_what_was_spoilt),
