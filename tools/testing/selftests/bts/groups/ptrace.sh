@@ -27,6 +27,15 @@ lossless() {
 	asked lossless-stop cpl=either -- lossless 60000 4096 19
 }
 
+# What the manuals say of the records of each generation
+errata() {
+	asked errata-skylake -- errata 0
+	asked errata-nehalem cpu=Nehalem -- errata 1
+	asked errata-sandybridge cpu=SandyBridge -- errata 1
+	asked errata-merom cpu=core2duo -- errata 2
+	asked errata-penryn cpu=Penryn -- errata 2
+}
+
 lifetime() {
 	asked orphans smp=2 -- orphans
 	asked ends smp=2 -- ends 1000
@@ -36,5 +45,6 @@ lifetime() {
 group_ptrace() {
 	requests
 	lossless
+	errata
 	lifetime
 }

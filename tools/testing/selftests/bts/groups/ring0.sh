@@ -18,7 +18,8 @@ ring0_files() {
 	flight files smp=1 -- files all
 	flight files-2 smp=2 pti=off -- files all
 	flight files-no-cpl smp=2 cpu="$CPU,-ds-cpl" -- files all
-	flight missing cpu="$CPU,-ds,-dtes64,-ds-cpl" -- files missing
+	flight missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
+	console_says missing "cannot record: error -95"
 	flight booted smp=2 append=hw_branches -- files booted 01
 	flight booted-list smp=3 append=hw_branches=1-2 -- files booted 12
 	flight booted-bad smp=1 append=hw_branches=x -- files booted -
@@ -208,6 +209,8 @@ ring0_marks() {
 	flight marks smp=2 before="$LAB" -- marks all
 	flight quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
 	flight races smp=2 before="$LAB" timeout=300 -- marks races
+	flight stray-soon smp=2 icount=1 before="$LAB" -- stray soon
+	flight stray-late smp=2 icount=1 before="$LAB" expect=splat -- stray late
 	reported
 	flight watch smp=2 before="$LAB" -- watch
 }

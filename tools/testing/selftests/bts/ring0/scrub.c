@@ -93,6 +93,20 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
+/* Let the kernel run until there are enough of it. */
+static bool fill(int cpu)
+{
+	int tries = 100, i;
+
+	pin_to(cpu);
+	do {
+		for (i = 0; i < 1000; i++)
+			getppid();
+	} while (left_on(cpu) <= 200 && tries--);
+	pin_to(0);
+	return tries >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	int lab, last = cpus() - 1;
@@ -105,24 +119,23 @@ int main(int argc, char **argv)
 	pin_to(0);
 	must_set("enable", "1");
 	lab = keep_mapped();
-	usleep(50000);
-	ok(left_on(0) > 200 && left_on(last) > 200, "recording: both buffers are full");
+	ok(fill(0) && fill(last), "recording: both buffers are full");
 	must_set("cpumask", "1");
 	ok(!left_on(last), "a CPU less: its buffer is wiped");
 	ok(left_on(0) > 100, "the other's is not");
 	must_set("cpumask", "3");
-	usleep(50000);
+	fill(last);
 	must_set("enable", "0");
 	ok(!left_on(0) && !left_on(last), "off: both are wiped");
 	must_set("enable", "1");
-	usleep(50000);
+	fill(0);
 	must_set("freeze", "1");
 	ok(left_on(0) > 200, "frozen: full");
 	must_set("enable", "0");
 	ok(!left_on(0) && !left_on(last), "off while frozen: both are wiped");
 	must_set("cpumask", "3");
 	must_set("enable", "1");
-	usleep(50000);
+	fill(last);
 	must_set("freeze", "1");
 	must_set("cpumask", "1");
 	must_set("freeze", "0");

@@ -14,6 +14,7 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
+#define WATCHED		"jiffies_64"	/* by a breakpoint */
 #define TRIGGER		"/sys/kernel/tracing/events/signal/signal_deliver/trigger"
 #define PAGES		8
 /* Two of them fit under the limit, and not one record more. */
@@ -390,6 +391,7 @@ int main(void)
 	walk_recorder("the recorder", RECORDER "enable", "1", "0");
 	write_file(RECORDER "enable", "1");
 	walk_recorder("freezing it", RECORDER "freeze", "1", "0");
+	walk_recorder("a watch", RECORDER "watch", WATCHED, "\n");
 	write_file(RECORDER "enable", "0");
 	walk_recorder("a trigger", TRIGGER, "branches:3", "!branches:3");
 	memory_end(slabs, users, ARRAY_SIZE(users));

@@ -381,6 +381,12 @@ static void do_nmi_mark(void)
 	send_nmi(bts_crash_mark);
 }
 
+/* Nobody's */
+static void do_stray(void)
+{
+	send_nmi(NULL);
+}
+
 static void do_storm(void)
 {
 	int i;
@@ -435,6 +441,7 @@ static const struct {
 	{ "mark", bts_crash_mark },
 	{ "nmimark", do_nmi_mark },
 	{ "storm", do_storm },
+	{ "stray", do_stray },
 	{ "write", do_write },
 	{ "writeobject", do_write_object },
 	{ "read", do_read },

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An NMI that nobody knows, after a freeze that sent some: whose it is.
+ *
+ *   stray MODULE soon|late
+ */
+#include <string.h>
+
+#include "common.h"
+
+#define DEVICE	"/dev/bts_crash"
+
+int main(int argc, char **argv)
+{
+	bool late = argc > 2 && !strcmp(argv[2], "late"), told = false;
+	char line[256];
+
+	load_module(argv[1], "");
+	must_set("enable", "1");
+	/* It is the others that one is sent to. */
+	pin_to(1);
+	must_set("freeze", "1");
+	pin_to(0);
+	open_log();
+	if (late)
+		sleep(2);
+	skip_log();
+	ok(!try_text(DEVICE, "stray"), "an NMI");
+	while (read_log(line, sizeof(line)))
+		told |= !!strstr(line, "NMI received for unknown reason");
+	ok(told == late, late ? "is a stranger two seconds after the freeze" :
+				"is the freeze's within a second");
+	return finish();
+}
