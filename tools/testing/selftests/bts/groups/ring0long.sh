@@ -20,6 +20,7 @@ group_ring0long() {
 	survived task-1 smp=1 pti=on timeout=900 -- crash task 200
 	survived task-2 smp=2 pti=off timeout=900 -- crash task 200
 	survived task-4 smp=4 pti=on timeout=900 -- crash task 200
+	survived bug smp=2 timeout=900 -- crash bug 200
 	fatal_200 irq bts_crash_fault
 	fatal_200 nmi bts_crash_fault
 	fatal_200 double bts_crash_double_fault
