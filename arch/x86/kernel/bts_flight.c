@@ -42,8 +42,7 @@ bool bts_frozen(int cpu)
  */
 bool bts_hold(void)
 {
-	lockdep_assert_irqs_disabled();
-
+	/* Asserted below it, by the flag: lockdep may not know yet, in a BUG(). */
 	return bts_source && bts_source->hold();
 }
 
