@@ -242,7 +242,7 @@ void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
 void hw_branches_crash_over(void)
 {
 	this_cpu_write(hw_branches_crashed, 0);
-	hw_branches_thaw_soon();
+	hw_branches_looked(HW_BRANCHES_BUG);
 }
 
 /**
@@ -274,6 +274,7 @@ static void hw_branches_let_go(void)
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
+	clear_bit(HW_BRANCHES_BUG, &hw_branches_looking);
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
 	hw_branches_do_thaw(arch_hw_branches_freezes());

@@ -34,6 +34,7 @@ void hw_branches_thaw_soon(void);
 enum hw_branches_looker {
 	HW_BRANCHES_SYSRQ,
 	HW_BRANCHES_TRIGGER,
+	HW_BRANCHES_BUG,
 	HW_BRANCHES_WATCH,
 };
 

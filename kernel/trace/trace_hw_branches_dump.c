@@ -14,6 +14,7 @@
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/nmi.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
@@ -201,7 +202,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
  * @bugaddr: where it happened
  *
  * The search alone may make more branches than there is room for. And before
- * oops_begin() it is printed where the BUG() is. Any context.
+ * oops_begin() it is printed where the BUG() is. Any context, and lockdep may not
+ * be told of it: to warn is to come here again.
  *
  * Return: as find_bug().
  */
@@ -215,11 +217,13 @@ struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
 		return find_bug(bugaddr);
 
 	raw_local_irq_save(flags);
+	lockdep_off();
 	held = arch_hw_branches_hold();
 	bug = find_bug(bugaddr);
 	if (bug && !(bug->flags & BUGFLAG_WARNING))
-		arch_hw_branches_freeze();
+		hw_branches_look(HW_BRANCHES_BUG);
 	arch_hw_branches_release(held);
+	lockdep_on();
 	raw_local_irq_restore(flags);
 
 	return bug;

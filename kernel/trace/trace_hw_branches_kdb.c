@@ -34,8 +34,9 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
  */
 void notrace hw_branches_debugger_leave(void)
 {
+	/* Who is asked because of a BUG() may go on as if there had been none. */
 	if (READ_ONCE(hw_branches_on))
-		hw_branches_thaw_soon();
+		hw_branches_looked(HW_BRANCHES_BUG);
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_leave);

@@ -455,7 +455,7 @@ static void bts_scrub(const struct bts_context *ctx)
 		    list_empty(&per_cpu(bts_cpu, ctx->cpu).contexts))
 			bts_source->scrub(ctx->cpu);
 	} else if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
-		 (ctx->exposed || READ_ONCE(bts_cpl_skewed))) {
+		   (ctx->exposed || READ_ONCE(bts_cpl_skewed))) {
 		on_each_cpu(bts_scrub_here, NULL, 1);
 	}
 }
