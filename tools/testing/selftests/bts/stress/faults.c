@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../guest/system.h"
 #include "../ptrace/nobody.h"
 #include "../ptrace/nth.h"
 #include "memory.h"
@@ -311,18 +312,6 @@ static void fork_in_need(void)
  * The flight recorder
  */
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static void walk_recorder(const char *what, const char *path, const char *on, const char *off)
 {
 	int nth, ret, failed = 0, rings = memory_ring_count();
@@ -330,7 +319,7 @@ static void walk_recorder(const char *what, const char *path, const char *on, co
 
 	for (nth = 1; nth < MANY && right && fired; nth++) {
 		nth_arm(nth);
-		ret = put(path, on);
+		ret = try_text(path, on);
 		fired = !nth_out_of_reach();
 		failed += fired && ret;
 		right = !ret || (fired && (ret == -ENOMEM || ret == -EFAULT || ret == -ENFILE) &&
@@ -338,7 +327,7 @@ static void walk_recorder(const char *what, const char *path, const char *on, co
 		if (!right)
 			printf("# %s, place %d: %d\n", what, nth, ret);
 		/* What failed may have been the opening, or is not on. */
-		right &= !put(path, off) || ret;
+		right &= !try_text(path, off) || ret;
 	}
 	ok(right && failed && nth < MANY, "%s: %d of %d places to fail do", what, failed, nth - 1);
 }
