@@ -32,6 +32,7 @@
 #include <asm/intel_ds.h>
 #include <asm/nmi.h>
 #include <asm/ptrace.h>
+#include <asm/sections.h>
 
 enum bts_ds_state {
 	BTS_DS_OFF,
@@ -49,10 +50,12 @@ enum bts_ds_state {
  * @circular:	the buffer wraps
  * @pmi_seen:	the PMI of the records in the buffer has come
  * @slack:	the PMI of records that are gone already may still come
- * @patience:	how many records the PMI waits for at least while the kernel's
- *		are among them
+ * @patience:	how many records the PMI waits for at least if @kernel
+ * @kernel:	branches of the kernel are recorded
+ * @stuck:	the way out of a PMI alone would bring the next one
  * @asked:	when @freeze was last set, in jiffies, if @awaited
- * @pmi_regs:	what the last PMI interrupted
+ * @drained:	when @slack was last set, in jiffies
+ * @pmi_ip:	where the last PMI went back to, or 0
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -63,9 +66,12 @@ struct bts_ds {
 	bool			circular;
 	bool			pmi_seen;
 	bool			slack;
+	bool			kernel;
+	bool			stuck;
 	u32			patience;
 	unsigned long		asked;
-	struct pt_regs		pmi_regs;
+	unsigned long		drained;
+	unsigned long		pmi_ip;
 };
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
@@ -79,10 +85,12 @@ static bool bts_ds_claimed;
 /*
  * The way out of the NMI makes records, too, if the kernel's are wanted: with
  * too few to wait for, the next PMI would be there before the code that was
- * interrupted gets on. How many that are nobody knows, so the number grows as
- * long as it does not get on, beyond what rings that stop have in reserve.
+ * interrupted gets on. How many that are depends on what else looks at the NMI,
+ * and on who traces that; so each PMI measures the way out of the last one. The
+ * first has to do with BTS_DS_PATIENCE.
  */
 #define BTS_DS_PATIENCE	256
+#define BTS_DS_PROGRESS	128
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) > BTS_DS_RESERVE + BTS_DS_PATIENCE);
 
@@ -193,8 +201,10 @@ static void bts_ds_drain(struct bts_ds *d)
 			bts_deliver_gap();
 	}
 
-	if (asked)
+	if (asked) {
+		WRITE_ONCE(d->drained, jiffies);
 		WRITE_ONCE(d->slack, true);
+	}
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
@@ -204,6 +214,14 @@ static void bts_ds_drain(struct bts_ds *d)
 	}
 }
 
+/* Whoever comes by here got on. */
+static void bts_ds_calm(struct bts_ds *d)
+{
+	d->patience = BTS_DS_PATIENCE;
+	d->stuck = false;
+	d->pmi_ip = 0;
+}
+
 static bool bts_ds_pause(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
@@ -211,8 +229,7 @@ static bool bts_ds_pause(void)
 	lockdep_assert_irqs_disabled();
 	if (READ_ONCE(d->frozen))
 		return false;
-	/* Whoever comes by here got on. */
-	d->patience = BTS_DS_PATIENCE;
+	bts_ds_calm(d);
 	if (d->state == BTS_DS_OFF)
 		return true;
 
@@ -239,7 +256,8 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 		if (!(want->flags & BTS_USER))
 			bits |= DEBUGCTLMSR_BTS_OFF_USR;
 	}
-	if (!(bits & DEBUGCTLMSR_BTS_OFF_OS))
+	d->kernel = !(bits & DEBUGCTLMSR_BTS_OFF_OS);
+	if (d->kernel)
 		first = max(first, d->patience);
 
 	circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
@@ -268,6 +286,8 @@ static bool bts_ds_resume(void)
 		return false;
 
 	bts_want(&want);
+	if (unlikely(d->stuck))
+		want.flags &= cpu_feature_enabled(X86_FEATURE_DSCPL) ? ~BTS_KERNEL : 0;
 	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 		return true;
@@ -291,7 +311,7 @@ static bool bts_ds_resume(void)
  * done to a CPU that somebody else did not pause looks at the claim first. Who
  * saw it is done before ds_unclaim_bts() is, as that interrupts all CPUs.
  */
-static void bts_ds_freeze(void)
+static void notrace bts_ds_freeze(void)
 {
 	if (!READ_ONCE(bts_ds_claimed))
 		return;
@@ -393,22 +413,58 @@ static void bts_ds_scrub(int cpu)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
+/* From there, and nowhere else on the way, the NMI goes back. */
+static bool bts_ds_is_entry(u64 from)
+{
+	return from >= (unsigned long)__entry_text_start &&
+	       from < (unsigned long)__entry_text_end;
+}
+
+/*
+ * How many records the way out of the last PMI has made, up to the return to where
+ * that came from; all, if that is not there and nothing tells that it got on.
+ */
+static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
+{
+	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
+	void *index = min(bts_ds_pos(d, DS_INDEX), max), *at;
+
+	if (!d->kernel || !d->pmi_ip)
+		return 0;
+	for (at = base; at < index; at += ds_record_size()) {
+		if (bts_ds_word(at, 1) == d->pmi_ip && bts_ds_is_entry(bts_ds_word(at, 0)))
+			return bts_ds_records(base, at) + 1;
+	}
+
+	return index < max && ip != d->pmi_ip ? 0 : bts_ds_records(base, index);
+}
+
+/*
+ * The next PMI has to wait until the code that it interrupts has got on. There is
+ * no room to wait that long if somebody else's handler of the NMI, or who traces
+ * the functions on the way, makes too many branches. Then the kernel is not
+ * recorded until the CPU is paused, or it would never do anything else again.
+ */
+static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
+{
+	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
+	u32 least = bts_ds_way_out(d, ip) + BTS_DS_PROGRESS;
+
+	d->patience = max(BTS_DS_PATIENCE, least);
+	d->stuck |= least > nr - BTS_DS_RESERVE;
+}
+
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
+	bool resumed;
+
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
+	bts_ds_measure(d, regs->ip);
 	bts_ds_drain(d);
-	/*
-	 * A loop comes by the same instruction again and again, but got on if a
-	 * register differs. One that waits is taken for stuck, until it ends. More
-	 * than fit in is cut off in bts_ds_program().
-	 */
-	if (!user_mode(regs) && !memcmp(regs, &d->pmi_regs, sizeof(*regs)))
-		d->patience = min(2 * d->patience, BTS_BUFFER_SIZE);
-	else
-		d->patience = BTS_DS_PATIENCE;
-	d->pmi_regs = *regs;
-	if (!bts_ds_resume())
+	d->pmi_ip = regs->ip;
+	resumed = bts_ds_resume();
+	if (d->stuck || !resumed)
 		bts_deliver_gap();
 }
 
@@ -460,6 +516,9 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 			ds_bts_write(0);
 	} else if (READ_ONCE(d->slack)) {
 		WRITE_ONCE(d->slack, false);
+		/* It did not come: somebody else's NMI must not be taken for it. */
+		if (jiffies - READ_ONCE(d->drained) >= HZ)
+			return handled;
 	} else {
 		return handled;
 	}

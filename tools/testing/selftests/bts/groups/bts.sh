@@ -35,6 +35,9 @@ known_sequences() {
 	done
 	traced itself-pti smp=2 pti=on "$@" -- itself
 	traced itself-nopti smp=4 pti=off "$@" -- itself
+	traced itself-out smp=2 "$@" -- itself 0 out
+	traced itself-out-before cpl=before "$@" -- itself 0 out
+	traced itself-out-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself 0 out
 	traced itself-mixed smp=2 "$@" -- itself 200000 mixed
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }

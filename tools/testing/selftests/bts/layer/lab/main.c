@@ -5,6 +5,7 @@
 #include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/nmi.h>
 #include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -19,6 +20,19 @@
 
 int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 			 enum task_work_notify_mode mode);
+
+/* So many branches are made on the way out of each NMI. */
+static int nmi_branches;
+module_param(nmi_branches, int, 0600);
+
+static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	int left = READ_ONCE(nmi_branches);
+
+	while (left-- > 0)
+		barrier();
+	return NMI_DONE;
+}
 
 static int find_symbols(void)
 {
@@ -240,14 +254,20 @@ static struct miscdevice lab_device = {
 
 static int __init lab_init(void)
 {
-	int err = find_symbols();
+	int err = find_symbols() ?: register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
 
-	return err ?: misc_register(&lab_device);
+	if (err)
+		return err;
+	err = misc_register(&lab_device);
+	if (err)
+		unregister_nmi_handler(NMI_LOCAL, "bts_lab");
+	return err;
 }
 
 static void __exit lab_exit(void)
 {
 	misc_deregister(&lab_device);
+	unregister_nmi_handler(NMI_LOCAL, "bts_lab");
 }
 
 module_init(lab_init);
