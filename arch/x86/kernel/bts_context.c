@@ -235,30 +235,28 @@ static void bts_task_unlink(struct bts_call *call)
 		bts_task_disown(task);
 }
 
-static void bts_task_put(struct bts_task *owner)
+static struct bts_task *bts_task_alloc(void)
 {
-	if (owner && list_empty(&owner->contexts))
-		kfree(owner);
+	struct bts_task *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+
+	if (owner)
+		INIT_LIST_HEAD(&owner->contexts);
+
+	return owner;
 }
 
-static int bts_task_add(struct task_struct *task, struct bts_context *ctx)
+/* @owner is for a task that has no other context. */
+static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
+			struct bts_task *owner)
 {
-	struct bts_call call = { .func = bts_task_link, .owner = task->thread.bts };
-	int err;
-
-	if (!call.owner) {
-		call.owner = kzalloc(sizeof(*call.owner), GFP_KERNEL_ACCOUNT);
-		if (!call.owner)
-			return -ENOMEM;
-		INIT_LIST_HEAD(&call.owner->contexts);
-	}
+	struct bts_call call = {
+		.func	= bts_task_link,
+		.owner	= task->thread.bts ?: owner,
+	};
 
 	ctx->task = task;
-	err = bts_call_locked(ctx, &call);
-	if (err)
-		bts_task_put(call.owner);
 
-	return err;
+	return bts_call_locked(ctx, &call);
 }
 
 /**
@@ -275,6 +273,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp)
 {
 	struct bts_context *ctx;
+	struct bts_task *owner;
 	int err;
 
 	if (!bts_source)
@@ -289,15 +288,23 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	ctx = bts_alloc(attr);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
+	/* Whoever is charged for memory may have to wait: not with everybody's locks. */
+	owner = bts_task_alloc();
+	if (!owner) {
+		bts_free(ctx);
+		return -ENOMEM;
+	}
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&bts_mutex);
 	err = bts_source_get();
 	if (!err) {
-		err = bts_task_add(task, ctx);
+		err = bts_task_add(task, ctx, owner);
 		if (err)
 			bts_source_put();
 	}
+	if (task->thread.bts != owner)
+		kfree(owner);
 	if (err) {
 		bts_free(ctx);
 		return err;
@@ -477,9 +484,9 @@ static int bts_unlink(struct bts_context *ctx)
 	if (err)
 		return err;
 
-	if (task)
-		bts_task_put(owner);
-	else if (!(ctx->attr.flags & BTS_FLIGHT))
+	if (task && list_empty(&owner->contexts))
+		kfree(owner);
+	if (!task && !(ctx->attr.flags & BTS_FLIGHT))
 		static_branch_dec_cpuslocked(&bts_cpus_traced);
 
 	bts_scrub(ctx);
