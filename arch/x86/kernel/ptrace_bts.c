@@ -122,9 +122,13 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
 	struct ptrace_bts *pb = ptrace_bts_of(task);
 
-	if (unlikely(pb) && mm && get_dumpable(mm) != SUID_DUMP_USER &&
-	    !ptracer_capable(task, mm->user_ns))
+	if (likely(!pb) || !mm)
+		return;
+	if (get_dumpable(mm) != SUID_DUMP_USER && !ptracer_capable(task, mm->user_ns))
 		pb->secret = true;
+	/* The place of a uprobe is left with it, and nothing else tells of that. */
+	if (test_bit(PTRACE_BTS_FULL, &pb->state))
+		set_tsk_thread_flag(task, TIF_BTS_FULL);
 }
 
 /* Its tracer is gone, and current on its way to user mode or to its end. */
@@ -215,8 +219,9 @@ void ptrace_bts_exit_to_user_mode(void)
 		return;
 
 	clear_bit(PTRACE_BTS_FULL, &pb->state);
-	if (!test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-	    pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb))
+	/* Another tracer must not get the stop of the last one's trace. */
+	if (pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb) &&
+	    !test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 		ptrace_bts_stop(pb->config.signal);
 }
 

@@ -173,11 +173,26 @@ static int ptrace_bts_replace(struct task_struct *child,
 	return 0;
 }
 
+static int ptrace_bts_end(struct task_struct *child)
+{
+	struct ptrace_bts *pb = ptrace_bts_find(child);
+
+	if (IS_ERR(pb))
+		return PTR_ERR(pb);
+	ptrace_bts_release(child, pb);
+
+	return 0;
+}
+
 static int ptrace_bts_do_config(struct task_struct *child,
 				const struct ptrace_bts_config *config)
 {
 	struct ptrace_bts *pb;
 	int err;
+
+	/* To end a trace takes no right: what it holds goes unseen. */
+	if (config->flags & PTRACE_BTS_F_ALLOC && !config->size)
+		return ptrace_bts_end(child);
 
 	err = ptrace_bts_permitted(child);
 	if (err)
@@ -190,16 +205,10 @@ static int ptrace_bts_do_config(struct task_struct *child,
 	}
 
 	pb = ptrace_bts_find(child);
-	if (config->flags & PTRACE_BTS_F_ALLOC && config->size)
+	if (config->flags & PTRACE_BTS_F_ALLOC)
 		return ptrace_bts_replace(child, config);
-	if (IS_ERR(pb))
-		return PTR_ERR(pb);
-	if (!(config->flags & PTRACE_BTS_F_ALLOC))
-		return ptrace_bts_change(pb, config);
 
-	ptrace_bts_release(child, pb);
-
-	return 0;
+	return IS_ERR(pb) ? PTR_ERR(pb) : ptrace_bts_change(pb, config);
 }
 
 static int ptrace_bts_config(struct task_struct *child, void __user *addr,

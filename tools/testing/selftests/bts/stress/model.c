@@ -116,19 +116,19 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	unsigned long pages;
 	int err;
 
-	err = check_structure(r) ?: check_config(&c) ?: check_may(m, who, v);
+	err = check_structure(r) ?: check_config(&c);
+	if (!err && c.flags & ALLOC && !c.size)
+		return m->there ? 0 : -ENXIO;
+	err = err ?: check_may(m, who, v);
 	/* These tests run where all processors have Meltdown. */
 	if (!err && c.flags & (KERNEL | ENTRY))
 		err = check_kernel(who, v);
 	if (err)
 		return err;
-	if (!(c.flags & ALLOC) || !c.size) {
+	if (!(c.flags & ALLOC)) {
 		if (!m->there)
 			return -ENXIO;
-		if (!(c.flags & ALLOC) &&
-		    ((c.flags ^ m->flags) & STOP_FULL || crowded(c.flags, m->nr)))
-			return -EINVAL;
-		return 0;
+		return (c.flags ^ m->flags) & STOP_FULL || crowded(c.flags, m->nr) ? -EINVAL : 0;
 	}
 	pages = model_pages(c.size / RECORD, c.flags);
 	if (pages > who->limit || v->used > who->limit - pages)
@@ -332,7 +332,7 @@ bool model_record_valid(const struct model *m, const struct bts_record *rec, pid
 	case BTS_EXEC:
 		return rec->event.pid == pid;
 	case BTS_LOST:
-		return true;
+		return m->lost || m->gaps || !m->known;
 	}
 	return false;
 }
