@@ -27,6 +27,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "trace_hw_branches.h"
@@ -52,6 +53,9 @@ static unsigned long hw_branches_thaws;
 
 /* So often has this CPU crashed and not yet printed why. */
 static DEFINE_PER_CPU(unsigned int, hw_branches_crashed);
+
+/* Who has found a BUG() on this CPU and is on the way to his oops, if anybody. */
+static DEFINE_PER_CPU(struct task_struct *, hw_branches_doomed);
 
 /**
  * hw_branches_print - print a branch on a line, behind a space
@@ -120,7 +124,7 @@ static bool hw_branches_any_crashing(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (hw_branches_crashing(cpu))
+		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)))
 			return true;
 	}
 
@@ -237,12 +241,48 @@ void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
 }
 
 /**
+ * hw_branches_bug - this CPU has come to a BUG(), which will be its oops
+ *
+ * Called with interrupts off, or in an NMI.
+ */
+void hw_branches_bug(void)
+{
+	this_cpu_write(hw_branches_doomed, current);
+	hw_branches_freeze_all();
+}
+
+/**
+ * hw_branches_bug_cpu - tell on which CPU current came to a BUG()
+ *
+ * Since then it may have moved.
+ *
+ * Return: the CPU, or -1.
+ */
+int hw_branches_bug_cpu(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (READ_ONCE(per_cpu(hw_branches_doomed, cpu)) == current)
+			return cpu;
+	}
+
+	return -1;
+}
+
+/**
  * hw_branches_crash_over - this CPU, which crashed, has printed why
+ *
+ * What others have to print stays.
  */
 void hw_branches_crash_over(void)
 {
+	int cpu;
+
+	while ((cpu = hw_branches_bug_cpu()) >= 0)
+		WRITE_ONCE(per_cpu(hw_branches_doomed, cpu), NULL);
 	this_cpu_write(hw_branches_crashed, 0);
-	hw_branches_looked(HW_BRANCHES_BUG);
+	hw_branches_thaw_soon();
 }
 
 /**
@@ -274,9 +314,10 @@ static void hw_branches_let_go(void)
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
-	clear_bit(HW_BRANCHES_BUG, &hw_branches_looking);
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
+		WRITE_ONCE(per_cpu(hw_branches_doomed, cpu), NULL);
+	}
 	hw_branches_do_thaw(arch_hw_branches_freezes());
 }
 
@@ -302,6 +343,8 @@ static int hw_branches_record(const struct cpumask *want)
 		return -ENOMEM;
 
 	for_each_cpu_andnot(cpu, want, &hw_branches_recording) {
+		if (!cpu_possible(cpu))
+			continue;
 		err = arch_hw_branches_start(cpu);
 		if (err)
 			break;
@@ -313,21 +356,6 @@ static int hw_branches_record(const struct cpumask *want)
 		cpumask_andnot(cpus, &hw_branches_recording, want);
 	hw_branches_stop(cpus);
 	free_cpumask_var(cpus);
-
-	return err;
-}
-
-static int hw_branches_start_all(void)
-{
-	cpumask_var_t want;
-	int err;
-
-	if (!alloc_cpumask_var(&want, GFP_KERNEL))
-		return -ENOMEM;
-
-	cpumask_and(want, &hw_branches_mask, cpu_possible_mask);
-	err = hw_branches_record(want);
-	free_cpumask_var(want);
 
 	return err;
 }
@@ -351,7 +379,7 @@ int hw_branches_enable(bool on)
 		return 0;
 
 	if (on) {
-		err = hw_branches_start_all();
+		err = hw_branches_record(&hw_branches_mask);
 		if (!err)
 			WRITE_ONCE(hw_branches_on, true);
 	} else {

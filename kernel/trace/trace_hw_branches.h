@@ -27,6 +27,8 @@ void hw_branches_keep(void);
 bool hw_branches_kept(void);
 
 void hw_branches_crash_over(void);
+void hw_branches_bug(void);
+int hw_branches_bug_cpu(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);
 void hw_branches_thaw_soon(void);
@@ -34,8 +36,8 @@ void hw_branches_thaw_soon(void);
 enum hw_branches_looker {
 	HW_BRANCHES_SYSRQ,
 	HW_BRANCHES_TRIGGER,
-	HW_BRANCHES_BUG,
 	HW_BRANCHES_WATCH,
+	HW_BRANCHES_DEBUGGER,
 };
 
 void hw_branches_look(enum hw_branches_looker who);

@@ -32,6 +32,9 @@
 /* No instruction is longer. */
 #define HW_BRANCHES_INSTRUCTION	16
 
+/* A call may arrive in what stands before a function, to count its depth. */
+#define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
+
 /* How far back the one that was the fault is looked for. */
 #define HW_BRANCHES_FAR		2000
 
@@ -44,7 +47,7 @@ static DEFINE_RATELIMIT_STATE(hw_branches_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
 {
 	if (top.to)
-		return branch->to == top.to;
+		return top.to - branch->to <= HW_BRANCHES_PADDING;
 
 	if (!arch_hw_branches_is_entry(branch->to))
 		return false;
@@ -178,13 +181,15 @@ void hw_branches_dump(int cpu, int since)
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
-	int cpu = smp_processor_id(), since;
+	int self = smp_processor_id(), cpu = hw_branches_bug_cpu(), since;
 
 	if (!__ratelimit(&hw_branches_ratelimit))
 		return;
 
+	if (cpu < 0)
+		cpu = self;
 	since = hw_branches_since(cpu, fault);
-	if (since < 0 && (hw_branches_crashing(cpu) > 1 || user_mode(regs))) {
+	if (since < 0 && (hw_branches_crashing(self) > 1 || user_mode(regs))) {
 		/* It crashed again, and the first time was recorded; or in user mode. */
 		fault.from = 0;
 		since = hw_branches_since(cpu, fault);
@@ -221,7 +226,7 @@ struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
 	held = arch_hw_branches_hold();
 	bug = find_bug(bugaddr);
 	if (bug && !(bug->flags & BUGFLAG_WARNING))
-		hw_branches_look(HW_BRANCHES_BUG);
+		hw_branches_bug();
 	arch_hw_branches_release(held);
 	lockdep_on();
 	raw_local_irq_restore(flags);
@@ -281,6 +286,7 @@ static struct notifier_block hw_branches_panic_notifier = {
 
 static void hw_branches_sysrq(u8 key)
 {
+	static unsigned long busy;
 	int cpu;
 
 	if (!READ_ONCE(hw_branches_on)) {
@@ -288,11 +294,16 @@ static void hw_branches_sysrq(u8 key)
 		return;
 	}
 
+	/* The first to be done would have the other's go on recording. */
+	if (test_and_set_bit_lock(0, &busy))
+		return;
+
 	cpu = get_cpu();
 	hw_branches_look(HW_BRANCHES_SYSRQ);
 	put_cpu();
 	hw_branches_dump(cpu, 0);
 	hw_branches_looked(HW_BRANCHES_SYSRQ);
+	clear_bit_unlock(0, &busy);
 }
 
 static const struct sysrq_key_op hw_branches_sysrq_op = {
@@ -310,7 +321,7 @@ static int __init hw_branches_dump_init(void)
 	if (!err)
 		err = atomic_notifier_chain_register(&panic_notifier_list,
 						     &hw_branches_panic_notifier);
-	if (!err)
+	if (!err && IS_ENABLED(CONFIG_MAGIC_SYSRQ))
 		err = register_sysrq_key('B', &hw_branches_sysrq_op);
 	if (err)
 		pr_warn("cannot print in a crash: error %d\n", err);

@@ -3,7 +3,7 @@
  * The branch flight recorder in kdb: the command 'branches'
  *
  * Whoever waits for a key makes branches, and so do the CPUs that wait for him.
- * So all are frozen from when the debugger is entered until it is left.
+ * So all are frozen from when an exception enters the debugger until it is left.
  */
 
 #include <linux/init.h>
@@ -22,7 +22,7 @@
 void notrace hw_branches_debugger_enter(void)
 {
 	if (READ_ONCE(hw_branches_on))
-		arch_hw_branches_freeze();
+		hw_branches_look(HW_BRANCHES_DEBUGGER);
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_enter);
@@ -34,9 +34,15 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
  */
 void notrace hw_branches_debugger_leave(void)
 {
-	/* Who is asked because of a BUG() may go on as if there had been none. */
-	if (READ_ONCE(hw_branches_on))
-		hw_branches_looked(HW_BRANCHES_BUG);
+	if (!READ_ONCE(hw_branches_on))
+		return;
+
+	/*
+	 * Who is asked because of a crash may go on as if there had been none. If
+	 * there is a panic after all, it freezes again before anything thaws.
+	 */
+	hw_branches_crash_over();
+	hw_branches_looked(HW_BRANCHES_DEBUGGER);
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_leave);

@@ -414,7 +414,7 @@ EXPORT_SYMBOL_IF_KUNIT(bts_freeze);
  *
  * Any context, at any time. The other CPUs follow when an NMI gets through.
  */
-void bts_freeze_all(void)
+void notrace bts_freeze_all(void)
 {
 	guard(irqsave)();
 

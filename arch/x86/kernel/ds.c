@@ -149,7 +149,7 @@ static u64 ds_bts_wanted(void)
 }
 
 /* An NMI may change what is wanted after it was read: look again. */
-static void ds_bts_apply(void)
+static void notrace ds_bts_apply(void)
 {
 	u64 bits;
 
@@ -166,7 +166,7 @@ static void ds_bts_apply(void)
  * Called with interrupts off, or in an NMI. Takes effect at the release if BTS
  * is held off.
  */
-void ds_bts_write(u64 bits)
+void notrace ds_bts_write(u64 bits)
 {
 	this_cpu_write(ds_cpu.bts, bits);
 	ds_bts_apply();

@@ -80,7 +80,7 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 	return ctx ? bts_flight_copy(ctx, out, n) : 0;
 }
 
-void arch_hw_branches_freeze(void)
+void notrace arch_hw_branches_freeze(void)
 {
 	bts_freeze_all();
 }

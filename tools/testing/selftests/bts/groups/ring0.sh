@@ -123,6 +123,7 @@ ring0_crashes() {
 	survived bug smp=2 -- crash bug 2
 	survived console smp=2 -- crash console 1
 	survived meet smp=2 -- crash meet 1
+	survived overtaken smp=2 timeout=120 -- crash overtaken 1
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 -- crash interrupted 1

@@ -111,6 +111,40 @@ static void test_meet(void)
 	ok(goes_on(), "two CPUs at once: recording went on");
 }
 
+static bool waits_in_bug(void)
+{
+	int tries = 1000;
+	bool waits = false;
+	char *text;
+
+	while (!waits && tries--) {
+		usleep(10000);
+		text = get("../../../module/bts_crash/parameters/waiting");
+		waits = text[0] == 'Y';
+		free(text);
+	}
+	return waits;
+}
+
+/* Another CPU's crash begins and ends between a BUG() and its oops. */
+static void test_overtaken(void)
+{
+	pid_t pid = start_crash("overtaken", 1);
+	struct dump d;
+
+	ok(waits_in_bug() && crash_once("task", 0), "overtaken: a crash in a BUG()");
+	/* Whoever thaws has the time to. */
+	usleep(300000);
+	skip_log();
+	try_text(DEVICE, "pass");
+	waitpid(pid, NULL, 0);
+	d = read_dump();
+	ok(d.first == 1 && d.fault >= 0 && d.fault < NR && !d.bad,
+	   "overtaken: the BUG() is among the last %d branches of CPU %d, place %d", NR, d.first,
+	   d.fault);
+	ok(goes_on(), "overtaken: recording went on");
+}
+
 static unsigned long long parameter(const char *name)
 {
 	char path[64], *text;
@@ -334,6 +368,8 @@ int main(int argc, char **argv)
 	open_log();
 	if (!strcmp(argv[2], "meet"))
 		test_meet();
+	else if (!strcmp(argv[2], "overtaken"))
+		test_overtaken();
 	else if (!strcmp(argv[2], "recursive"))
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))

@@ -9,6 +9,7 @@
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kfence.h>
+#include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
@@ -321,6 +322,41 @@ static noinline void bts_crash_bug(void)
 	BUG();
 }
 
+/* Waits between the BUG() and its oops, until another CPU has crashed. */
+static bool passed;
+static bool waiting;
+module_param(waiting, bool, 0400);
+
+static int wait_in_bug(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	int ms;
+
+	WRITE_ONCE(waiting, true);
+	for (ms = 0; !READ_ONCE(passed) && ms < 20000; ms++)
+		mdelay(1);
+	return 0;
+}
+
+static struct kretprobe in_bug = {
+	.handler	= wait_in_bug,
+	.kp.symbol_name	= "hw_branches_find_bug",
+};
+
+static bool in_bug_there;
+
+static void do_overtaken(void)
+{
+	if (in_bug_there || register_kretprobe(&in_bug))
+		return;
+	in_bug_there = true;
+	bts_crash_bug();
+}
+
+static void do_pass(void)
+{
+	WRITE_ONCE(passed, true);
+}
+
 static noinline void bts_crash_warn(void)
 {
 	unsigned long flags;
@@ -448,6 +484,8 @@ static const struct {
 	{ "panic", bts_crash_panic },
 	{ "panictoo", do_panic_too },
 	{ "bug", bts_crash_bug },
+	{ "overtaken", do_overtaken },
+	{ "pass", do_pass },
 	{ "warn", bts_crash_warn },
 	{ "kasan", do_kasan },
 	{ "kfence", do_kfence },
@@ -501,6 +539,8 @@ static int __init crash_init(void)
 static void __exit crash_exit(void)
 {
 	misc_deregister(&crash_device);
+	if (in_bug_there)
+		unregister_kretprobe(&in_bug);
 	if (freezer)
 		unregister_trace_write_msr(crash_in_freeze, NULL);
 	tracepoint_synchronize_unregister();
