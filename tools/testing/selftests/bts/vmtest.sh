@@ -20,6 +20,11 @@ GUEST_WORDS=
 PTI=
 CPL_RULE=after
 KERNEL_DIR=
+BUILT_KERNEL=
+STRESS_SECONDS=600
+STRESS_SEED=$RANDOM
+STRESS_REQUESTS=0
+STRESS_ROUNDS=0
 JOBS=$(nproc)
 
 for part in "$B"/vm/*.sh; do
@@ -51,7 +56,12 @@ usage() {
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
 	  --kernel DIR      a pristine kernel tree instead of Debian's linux-source-6.12
+	  --built DIR       boot what was built in DIR (tests that load no module of ours)
 	  --slow            the slow groups too
+	  --seconds N       how long the group stress may take, about [600]
+	  --seed N          where its random numbers begin [each time elsewhere]
+	  --requests N      so many requests of its fuzzer must come, in that time
+	  --rounds N        so often each of its races must happen, in that time
 	  -j N              jobs of a build [number of processors]
 	  -v                every result, and the guest's console as it comes
 
@@ -231,10 +241,15 @@ parse_options() {
 		--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
 		--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
 		--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
+		--built) BUILT_KERNEL=$(value_of "$@") || exit ; shift ;;
 		-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
 		-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
 		-v) VERBOSE=1 ;;
 		--slow) SLOW=all ;;
+		--seconds) STRESS_SECONDS=$(number_of "$1" "$2" 1000000) || exit ; shift ;;
+		--seed) STRESS_SEED=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
+		--requests) STRESS_REQUESTS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
+		--rounds) STRESS_ROUNDS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--no-slow) SLOW= ;;
 		--fast) FAST=--fast ;;
 		--tsv) ARGUMENTS+=("$1") ;;

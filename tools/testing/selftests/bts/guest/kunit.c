@@ -3,11 +3,14 @@
  * Report what KUnit suites said at boot. On the bench nothing may be skipped:
  * it has the hardware.
  *
- * kunit SUITE...
+ * kunit SUITE...	or, without a name, all there are
  */
+#include <glob.h>
+
 #include "guest.h"
 
-#define RESULTS		"/sys/kernel/debug/kunit/%s/results"
+#define SUITES		"/sys/kernel/debug/kunit/"
+#define RESULTS		SUITES "%s/results"
 
 /* A case's line is indented once: "    ok 1 name", "    not ok 2 name". */
 static void report_line(const char *suite, char *line)
@@ -41,11 +44,26 @@ static void report_suite(const char *suite)
 		ok(false, "%s has results in %s", suite, path);
 }
 
+/* An early step of the series has none: then that is the result. */
+static void report_all(void)
+{
+	glob_t all = { };
+	size_t i;
+
+	glob(SUITES "*", 0, NULL, &all);
+	for (i = 0; i < all.gl_pathc; i++)
+		report_suite(all.gl_pathv[i] + strlen(SUITES));
+	ok(true, "%zu suites", all.gl_pathc);
+	globfree(&all);
+}
+
 int main(int argc, char *argv[])
 {
 	int i;
 
 	for (i = 1; i < argc; i++)
 		report_suite(argv[i]);
+	if (argc == 1)
+		report_all();
 	return finish();
 }

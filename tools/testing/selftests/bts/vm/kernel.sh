@@ -192,11 +192,25 @@ built() {
 	BUILDING=
 }
 
+# The kernel that the user has built, whatever was asked for.
+use_built_kernel() {
+	KERNEL_BUILD=$BUILT_KERNEL
+	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
+	[ -f "$KERNEL" ] ||
+		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
+	ARCH_OPTION=ARCH=x86_64
+	has_option 64BIT || ARCH_OPTION=ARCH=i386
+}
+
 # need_kernel FLAVOUR NAMES: sets KERNEL to the image, KERNEL_BUILD to the
 # directory it was built in (vmlinux is there), KERNEL_MAKE to what make needs.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 
+	if [ -n "$BUILT_KERNEL" ]; then
+		use_built_kernel
+		return
+	fi
 	check_config_name "$names"
 	[ -n "$(series_files)" ] || flavour=stock
 	mapfile -t files < <(fragments "$flavour" "$names")
