@@ -1,60 +1,78 @@
 # SPDX-License-Identifier: GPL-2.0
-# stress (slow): PTRACE_BTS_* before a model: requests at random, races
+# stress (slow): PTRACE_BTS_* before a model: requests at random, races, what fails
 # shellcheck shell=bash
 #
-# STRESS_SECONDS is for all of it together, STRESS_SEED where the fuzzer begins,
-# STRESS_ROUNDS how many of each race there are if there is the time.
+# --seconds is for all of it together, about; --seed is where requests and races
+# begin. --requests are so many more, of eight tracers and nobody else. They, and as
+# many of each race as --rounds says, must come in --seconds each.
+# STRESS_PARTS names some of its parts.
+
+# shellcheck source=../vm/lab.sh
+. "$B/vm/lab.sh"
+
+# The allocators know who has what.
+OWNERS=append=slub_debug=U,kmalloc-*
 
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
 stressed() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 timeout=$((2 * $2 + 120)) stall=120 \
-		with="fuzz fuzz_32" "${@:3}"
+		with="fuzz fuzz_32" "$OWNERS" "${@:3}"
 }
 
 # Each run that has found something is run again.
-replay() {
+stress_seeds() {
 	local line nr=0
 
 	while read -ra line <&3; do
 		[ "${line[0]:-#}" != '#' ] || continue
 		nr=$((nr + 1))
-		stressed "seed-$nr" 120 smp=2 -- fuzz -t 120 "${line[@]}"
+		stressed "seed-$nr" 600 smp=4 mem=512 -- fuzz -t 600 "${line[@]}"
 	done 3<"$B/stress/seeds"
 }
 
-fuzz() {
-	local part=$1 seed=$2
-
-	report "  seed $seed"
-	stressed alone "$part" -- fuzz -t "$part" -s "$seed" -n 1
-	stressed all $((2 * part)) smp=4 pti=off mem=512 -- \
-		fuzz -t $((2 * part)) -s "$seed" -n 8 -x sprhk
-	stressed all-32 "$part" smp=2 pti=on mem=512 -- \
-		fuzz_32 -t "$part" -s "$seed" -n 8 -x sprhk
+# fuzzed CASE SECONDS PROG [KEY=VALUE...]: everything at once.
+fuzzed() {
+	stressed "$1" "$2" mem=512 slice=2000 before="$LAB" "${@:4}" -- \
+		"$3" -t "$2" -s "$STRESS_SEED" -n 8 -x sprhkm
 }
 
-races() {
-	local part=$1 rounds=$2 kind
+stress_fuzz() {
+	local part=$1
 
+	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	stressed alone "$part" -- fuzz -t "$part" -s "$STRESS_SEED" -n 1
+	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp
+	fuzzed all $((2 * part)) fuzz smp=4 pti=off
+	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
+	[ "$STRESS_REQUESTS" -eq 0 ] || stressed many "$STRESS_SECONDS" smp=2 pti=off mem=512 -- \
+		fuzz -t "$STRESS_SECONDS" -s "$STRESS_SEED" -r "$STRESS_REQUESTS" -n 8
+}
+
+stress_races() {
+	local part=$1 kind
+
+	[ "$STRESS_ROUNDS" -eq 0 ] || part=$STRESS_SECONDS
 	for kind in exit detach exec fork; do
-		stressed "race-$kind" "$part" smp=4 mem=512 -- collide "$kind" "$rounds" "$part"
+		stressed "race-$kind" "$part" smp=4 pti=off mem=512 slice=2000 -- \
+			collide "$kind" "$STRESS_SEED" "$STRESS_ROUNDS" "$part"
 	done
 }
 
 # Each call with each of its allocations and user copies failing.
-faults() {
+stress_faults() {
 	local names=$CONFIG
 
 	need_kernel patched "$CONFIG"
 	has_option FAULT_INJECTION_USERCOPY || names+=,deny
-	boot faults kernel=patched config="$names" smp=2 abort=1 -- faults
+	boot faults kernel=patched config="$names" smp=2 abort=1 "$OWNERS" -- faults
 }
 
 group_stress() {
-	local seconds=${STRESS_SECONDS:-600}
+	local part
 
-	replay
-	faults
-	fuzz $((seconds / 8)) "${STRESS_SEED:-$RANDOM}"
-	races $((seconds / 8)) "${STRESS_ROUNDS:-100000}"
+	report "  seed $STRESS_SEED"
+	for part in ${STRESS_PARTS:-seeds faults fuzz races}; do
+		part=$(one_of STRESS_PARTS "$part" seeds faults fuzz races) || exit
+		"stress_$part" $(((STRESS_SECONDS + 8) / 9))
+	done
 }

@@ -4,7 +4,10 @@
  * forks, on as many CPUs as there are. All that a request may say then is that
  * there is no such tracee now.
  *
- *   collide exit|detach|exec|fork [ROUNDS [SECONDS [WORKERS]]]
+ *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
+ *
+ * With 0 TIMES it happens as often as the time allows; otherwise so often it must.
+ * In one round, which has a family of its own, it happens several times.
  */
 #include <sched.h>
 #include <signal.h>
@@ -19,12 +22,16 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
+#define FAMILY		6	/* threads of a tracee, forks, execs in a row */
+#define STACK		16384
 
 struct shared *shared;
 int my_number;
 
 static struct table {
+	uint64_t seed;
 	uint64_t rounds;	/* begun */
+	uint64_t times;		/* that it happened */
 	uint64_t requests;
 	uint64_t hits;		/* requests that found their tracee */
 	uint32_t stop;
@@ -50,13 +57,13 @@ void violation(const char *fmt, ...)
  * One request at random
  */
 
-static int request(pid_t pid, int nr)
+static int request(pid_t pid, int nr, bool new)
 {
 	static struct ptrace_bts_status status;
 
 	switch (nr) {
 	case PTRACE_BTS_CONFIG:
-		if (chance(4))
+		if (!new)
 			return bts_config(pid, ALLOC, 0, 0);
 		return bts_config(pid, ALLOC | TRACE | (chance(2) ? INHERIT : 0) |
 				  (chance(2) ? SCHED : 0), RECORDS(1 + rng(200)), 0);
@@ -70,16 +77,24 @@ static int request(pid_t pid, int nr)
 	return bts(nr, pid, NULL, 0);
 }
 
+/* A tracee that is there has a trace or not; GET may ask for more than it holds. */
+static bool may_be(int ret, int nr, bool new)
+{
+	return ret >= 0 || ret == -ESRCH || (ret == -ENXIO && !new) ||
+	       (ret == -EINVAL && nr == PTRACE_BTS_GET);
+}
+
 static void hammer(pid_t pid, int times)
 {
 	while (times-- && !table->stop) {
-		int nr = PTRACE_BTS_CONFIG + rng(6), ret = request(pid, nr);
+		int nr = PTRACE_BTS_CONFIG + rng(6);
+		bool new = nr == PTRACE_BTS_CONFIG && !chance(4);
+		int ret = request(pid, nr, new);
 
 		__atomic_add_fetch(&table->requests, 1, __ATOMIC_RELAXED);
 		if (ret != -ESRCH)
 			__atomic_add_fetch(&table->hits, 1, __ATOMIC_RELAXED);
-		if (ret < 0 && ret != -ESRCH && ret != -ENXIO &&
-		    !(ret == -EINVAL && nr == PTRACE_BTS_GET))
+		if (!may_be(ret, nr, new))
 			violation("request %d: %d", nr, ret);
 	}
 }
@@ -95,6 +110,7 @@ static void begin_trace(pid_t pid, uint32_t flags)
 static pid_t child_of(void (*what)(void))
 {
 	pid_t pid = fork();
+	int status;
 
 	if (pid < 0)
 		give_up("fork");
@@ -104,12 +120,40 @@ static pid_t child_of(void (*what)(void))
 		what();
 		_exit(0);
 	}
-	waitpid(pid, NULL, __WALL);
+	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+		violation("a child that was to stop has status %#x", status);
 	return pid;
 }
 
+static void happened(void)
+{
+	__atomic_add_fetch(&table->times, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_fork(int event)
+{
+	return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+	       event == PTRACE_EVENT_CLONE;
+}
+
+/* Before others know the options, an exec is told of by a signal. */
+static bool is_exec(int status)
+{
+	return status >> 16 == PTRACE_EVENT_EXEC || status >> 8 == SIGTRAP;
+}
+
+static bool is_end(int status)
+{
+	return !WIFSTOPPED(status);
+}
+
+static bool is_birth(int status)
+{
+	return WIFSTOPPED(status) && is_fork(status >> 16);
+}
+
 /* Sees all of the stops of all tracees through, with requests in between. */
-static void see_through(pid_t first)
+static void see_through(pid_t first, bool (*is_it)(int status))
 {
 	pid_t pid, last = first;
 	int status;
@@ -120,6 +164,10 @@ static void see_through(pid_t first)
 		pid = waitpid(-1, &status, __WALL);
 		if (pid < 0)
 			return;
+		if (is_it(status))
+			happened();
+		if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+			violation("%d ended with status %#x", pid, status);
 		if (!WIFSTOPPED(status))
 			continue;
 		last = pid;
@@ -134,8 +182,27 @@ static void see_through(pid_t first)
  * exit
  */
 
+static char stacks[FAMILY][STACK] __attribute__((aligned(16)));
+
+static void threads(int (*run)(void *))
+{
+	int i;
+
+	for (i = 0; i < FAMILY; i++)
+		clone(run, stacks[i] + STACK, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
+}
+
+static int work_and_end(void *unused)
+{
+	(void)unused;
+	known_work(1 + rng(300));
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
 static void work_and_exit(void)
 {
+	threads(work_and_end);
 	known_work(1 + rng(300));
 	syscall(chance(2) ? SYS_exit : SYS_exit_group, 3);
 }
@@ -144,13 +211,13 @@ static void race_exit(void)
 {
 	pid_t pid = child_of(work_and_exit);
 
-	ptrace(PTRACE_SETOPTIONS, pid, NULL,
-	       PTRACE_O_EXITKILL | (chance(2) ? PTRACE_O_TRACEEXIT : 0));
-	begin_trace(pid, chance(2) ? SCHED : 0);
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE |
+	       (chance(2) ? PTRACE_O_TRACEEXIT : 0));
+	begin_trace(pid, INHERIT | (chance(2) ? SCHED : 0));
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	if (chance(4))
+	if (chance(8))
 		kill(pid, SIGKILL);
-	see_through(pid);
+	see_through(pid, is_end);
 }
 
 /*
@@ -194,10 +261,11 @@ static void have_and_leave(pid_t pid, int times)
 
 	while (times && !table->stop) {
 		if (!take(pid)) {
-			usleep(rng(2000));
+			usleep(rng(300));
 			continue;
 		}
 		read_anew(pid);
+		happened();
 		if (!--times && dies)
 			_exit(0);
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
@@ -207,7 +275,7 @@ static void have_and_leave(pid_t pid, int times)
 
 static void race_detach(void)
 {
-	int i, nr = 2 + rng(2);
+	int i, status, nr = 2 + rng(2);
 	pid_t victim = fork(), tracer[4];
 
 	if (!victim)
@@ -218,11 +286,13 @@ static void race_detach(void)
 		tracer[i] = fork();
 		if (!tracer[i]) {
 			rng_seed(seed, 0, 0, 0);
-			have_and_leave(victim, 1 + rng(3));
+			have_and_leave(victim, 1 + rng(2 * FAMILY));
 		}
 	}
-	for (i = 0; i < nr; i++)
-		waitpid(tracer[i], NULL, 0);
+	for (i = 0; i < nr; i++) {
+		if (waitpid(tracer[i], &status, 0) != tracer[i] || status)
+			violation("a tracer ended with status %#x", status);
+	}
 	kill(victim, SIGKILL);
 	waitpid(victim, NULL, 0);
 }
@@ -231,24 +301,38 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes the leader's place
  */
 
-static char *const again[] = { "collide", "again", NULL };
+static int left_to_exec = FAMILY - 1;
 
 static int thread_exec(void *unused)
 {
+	char left[12];
+	char *const again[] = { "collide", "again", left, NULL };
+
 	(void)unused;
+	snprintf(left, sizeof(left), "%d", left_to_exec);
 	execv("/proc/self/exe", again);
-	_exit(1);
+	/* The parent sees no such end otherwise. */
+	abort();
 }
 
 static void work_and_exec(void)
 {
-	static char stack[16384] __attribute__((aligned(16)));
-
 	known_work(1 + rng(100));
 	if (chance(2))
 		thread_exec(NULL);
-	clone(thread_exec, stack + sizeof(stack), CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
+	clone(thread_exec, stacks[0] + STACK, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
 	spin();
+}
+
+/* The program anew, which is to be followed by so many more */
+static int execute_again(int left)
+{
+	if (left <= 0)
+		return 0;
+	left_to_exec = left - 1;
+	rng_seed(getpid(), left, 0, 0);
+	work_and_exec();
+	return 1;
 }
 
 static void race_exec(void)
@@ -259,34 +343,20 @@ static void race_exec(void)
 	       (chance(2) ? PTRACE_O_TRACEEXEC : 0) | (chance(2) ? PTRACE_O_TRACEEXIT : 0));
 	begin_trace(pid, chance(2) ? INHERIT : 0);
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	see_through(pid);
+	see_through(pid, is_exec);
 }
 
 /*
  * fork, vfork, threads, of traces that are inherited
  */
 
-static int in_thread(void *unused)
-{
-	(void)unused;
-	known_work(20);
-	syscall(SYS_exit, 0);
-	return 0;
-}
-
 static void work_and_fork(void)
 {
-	static char stack[2][16384] __attribute__((aligned(16)));
-	int i;
-
 	signal(SIGCHLD, SIG_IGN);
-	for (i = 0; i < 2; i++) {
-		if (!fork()) {
-			known_work(20);
-			_exit(0);
-		}
-		clone(in_thread, stack[i] + sizeof(stack[i]),
-		      CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
+	threads(work_and_end);
+	if (!fork()) {
+		known_work(20);
+		_exit(0);
 	}
 	if (!vfork())
 		_exit(0);
@@ -303,7 +373,7 @@ static void race_fork(void)
 	       (chance(2) ? PTRACE_O_TRACEEXIT : 0));
 	begin_trace(pid, INHERIT | (chance(2) ? SCHED : 0));
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	see_through(pid);
+	see_through(pid, is_birth);
 }
 
 static const struct race {
@@ -316,18 +386,16 @@ static const struct race {
 	{ "fork", race_fork },
 };
 
-static void worker(const struct race *race, int number, uint64_t rounds)
+static void worker(const struct race *race, int number, uint64_t times)
 {
 	uint64_t n;
 
 	my_number = number;
 	/* Children that were left by those that died */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	while (!table->stop) {
+	while (!table->stop && (!times || table->times < times)) {
 		n = __atomic_add_fetch(&table->rounds, 1, __ATOMIC_SEQ_CST);
-		if (n > rounds)
-			break;
-		rng_seed(n, number, 0, 0);
+		rng_seed(table->seed, n, number, 0);
 		race->round();
 	}
 	_exit(0);
@@ -348,26 +416,29 @@ static void hold_hardware(struct tracee *t, bool on)
 	}
 }
 
-static void run(const struct race *race, uint64_t rounds, int seconds, int workers)
+static void run(const struct race *race, uint64_t times, int seconds, int workers)
 {
 	time_t end = time(NULL) + seconds, told = time(NULL);
 	struct tracee holder = { };
-	int i, left = workers;
+	int i, status, left = workers;
 
 	hold_hardware(&holder, true);
 	for (i = 0; i < workers; i++) {
 		if (!fork())
-			worker(race, i, rounds);
+			worker(race, i, times);
 	}
 	while (left) {
-		while (left && waitpid(-1, NULL, WNOHANG) > 0)
+		while (left && waitpid(-1, &status, WNOHANG) > 0) {
 			left--;
+			if (status)
+				violation("a worker ended with status %#x", status);
+		}
 		usleep(50000);
 		hold_hardware(&holder, time(NULL) % 8);
 		if (time(NULL) > end)
 			table->stop = 1;
 		if (time(NULL) - told > 20) {
-			printf("# %llu rounds\n", (unsigned long long)table->rounds);
+			printf("# %llu times\n", (unsigned long long)table->times);
 			told = time(NULL);
 		}
 	}
@@ -378,22 +449,24 @@ int main(int argc, char **argv)
 {
 	const uint32_t users[] = { 0 };
 	const struct race *race = races;
+	uint64_t times = argc > 3 ? strtoull(argv[3], NULL, 0) : 1000;
 	long slabs;
 
-	if (argc > 1 && !strcmp(argv[1], "again"))
-		return 0;
+	if (argc == 3 && !strcmp(argv[1], "again"))
+		return execute_again(atoi(argv[2]));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (race < races + ARRAY_SIZE(races) && (argc < 2 || strcmp(argv[1], race->name)))
 		race++;
 	if (race == races + ARRAY_SIZE(races))
-		return 2;
+		give_up("no race %s: there are exit, detach, exec, fork", argc < 2 ? "" : argv[1]);
 	table = shared_memory(sizeof(*table));
+	table->seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	slabs = memory_begin();
-	run(race, argc > 2 ? strtoull(argv[2], NULL, 0) : 1000, argc > 3 ? atoi(argv[3]) : 60,
-	    argc > 4 ? atoi(argv[4]) : 4);
-	ok(!table->wrong, "%s: %llu rounds, %llu requests, %llu of them in time", race->name,
-	   (unsigned long long)table->rounds, (unsigned long long)table->requests,
-	   (unsigned long long)table->hits);
+	run(race, times, argc > 4 ? atoi(argv[4]) : 60, argc > 5 ? atoi(argv[5]) : 4);
+	ok(!table->wrong && table->hits && table->times && table->times >= times,
+	   "%s, seed %llu: %llu times, %llu requests, %llu of them in time", race->name,
+	   (unsigned long long)table->seed, (unsigned long long)table->times,
+	   (unsigned long long)table->requests, (unsigned long long)table->hits);
 	memory_end(slabs, users, 1);
 	return finish();
 }

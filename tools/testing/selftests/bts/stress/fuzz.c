@@ -4,13 +4,14 @@
  * of what is charged to whom.
  *
  *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
- *        [-i LIFE]
+ *        [-i LIFE] [MODULE]
  *
+ * Without REQUESTS they are as many as the time allows, with it so many must come.
  * The same seed makes the same requests, as far as nobody is killed: each step
  * of each tracer has random numbers of its own. -n says how many tracers there
  * are, -o that it is the one of that number alone; -x what else goes on: the
- * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills). Who is killed
- * begins another life, with other numbers; -i says which is the first.
+ * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills), m (MODULE). Who is
+ * killed begins another life, with other numbers; -i says which is the first.
  */
 #include <sched.h>
 #include <signal.h>
@@ -31,12 +32,13 @@ int my_number = -1;
 static struct {
 	uint64_t seed;
 	unsigned int seconds;
-	uint64_t requests;
+	uint64_t requests;	/* 0: no end but that of the time */
 	int tracers;
 	int only;
 	unsigned int noise;
 	uint32_t life;
-} options = { .seed = 1, .seconds = 60, .requests = -1ull, .tracers = 1, .only = -1, };
+	const char *module;
+} options = { .seed = 1, .seconds = 60, .tracers = 1, .only = -1, };
 
 void violation(const char *fmt, ...)
 {
@@ -57,6 +59,16 @@ void violation(const char *fmt, ...)
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_SEQ_CST);
 }
 
+__attribute__((noreturn))
+static void usage(const char *option, const char *value)
+{
+	fprintf(stderr, "fuzz: %s %s: usage: fuzz [-s SEED] [-t SECONDS] [-r REQUESTS]\n", option,
+		value);
+	fprintf(stderr, "  [-n 1..%d] [-o 0..%d] [-x sprhkm] [-i LIFE] [MODULE]\n", NR_TRACERS,
+		NR_TRACERS - 1);
+	exit(2);
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -65,17 +77,28 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
+static const char noise_letters[NR_KINDS + 1] = "sprhkm";
+
 static unsigned int noise_kinds(const char *letters)
 {
-	static const char all[] = "sprhk";
 	unsigned int kinds = 0;
 
 	for (; *letters; letters++) {
-		if (!strchr(all, *letters))
-			exit(2);
-		kinds |= 1u << (strchr(all, *letters) - all);
+		if (!strchr(noise_letters, *letters))
+			usage("-x", letters);
+		kinds |= 1u << (strchr(noise_letters, *letters) - noise_letters);
 	}
 	return kinds;
+}
+
+static uint64_t number(const char *option, const char *text, uint64_t most)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	if (!*text || *end || n > most)
+		usage(option, text);
+	return n;
 }
 
 static void read_options(int argc, char **argv)
@@ -85,32 +108,35 @@ static void read_options(int argc, char **argv)
 	while ((c = getopt(argc, argv, "s:t:r:n:o:x:i:")) > 0) {
 		switch (c) {
 		case 's':
-			options.seed = strtoull(optarg, NULL, 0);
+			options.seed = number("-s", optarg, -1ull);
 			break;
 		case 't':
-			options.seconds = atoi(optarg);
+			options.seconds = number("-t", optarg, 1000000);
 			break;
 		case 'r':
-			options.requests = strtoull(optarg, NULL, 0);
+			options.requests = number("-r", optarg, -1ull);
 			break;
 		case 'n':
-			options.tracers = atoi(optarg);
+			options.tracers = number("-n", optarg, NR_TRACERS);
 			break;
 		case 'o':
-			options.only = atoi(optarg);
+			options.only = number("-o", optarg, NR_TRACERS - 1);
 			break;
 		case 'x':
 			options.noise = noise_kinds(optarg);
 			break;
 		case 'i':
-			options.life = atoi(optarg);
+			options.life = number("-i", optarg, UINT_MAX);
 			break;
 		default:
 			exit(2);
 		}
 	}
-	if (options.tracers < 1 || options.tracers > NR_TRACERS || options.only >= NR_TRACERS)
-		exit(2);
+	options.module = argv[optind];
+	if (!options.tracers)
+		usage("-n", "0");
+	if (options.noise & NOISE_MODULE && !options.module)
+		usage("-x m", "without a module");
 }
 
 static void share(void)
@@ -124,7 +150,6 @@ static void share(void)
 	if (shared == MAP_FAILED)
 		give_up("no memory");
 	shared->seed = options.seed;
-	shared->last_step = -1ull;
 	shared->globals.sysctl = 2;
 	shared->globals.paranoid = 2;
 	for (i = 0; i < NR_TRACERS; i++)
@@ -201,6 +226,11 @@ static void reap(void)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (pid == (pid_t)shared->noise_pids[0] || pid == (pid_t)shared->noise_pids[1]) {
+			if (!shared->stop)
+				violation("who makes noise ended with status %#x", status);
+			continue;
+		}
 		t = tracer_of(pid);
 		if (!t)
 			continue;
@@ -270,6 +300,7 @@ static void kill_tracer(int number)
 	account_give(number);
 	t->incarnation++;
 	t->step = 0;
+	noise_done(NOISE_KILL);
 	__atomic_store_n(&t->dying, 0, __ATOMIC_SEQ_CST);
 	start_tracer(number);
 }
@@ -291,8 +322,9 @@ static void supervise(void)
 	uint64_t end = now_ms() + options.seconds * 1000ull, told = now_ms();
 
 	rng_seed(options.seed, 2000, 0, 0);
-	while (!shared->stop && now_ms() < end && requests() < options.requests) {
-		usleep(options.noise & NOISE_KILL ? rng(20000) : 20000);
+	while (!shared->stop && now_ms() < end &&
+	       (!options.requests || requests() < options.requests)) {
+		usleep(options.noise & NOISE_KILL ? rng(100000) : 20000);
 		reap();
 		if (options.noise & NOISE_KILL)
 			kill_somebody();
@@ -309,6 +341,28 @@ static void supervise(void)
 	}
 	while (waitpid(-1, NULL, __WALL) > 0)
 		;
+}
+
+/* In so many requests each kind of noise has come, and who is alone has met perf. */
+#define LONG	5000
+
+static void check_noise(void)
+{
+	unsigned int kinds = shared->noise;
+	int i;
+
+	if (requests() < LONG)
+		return;
+	/* Among many traces perf never has the hardware. */
+	if (options.tracers > 1)
+		kinds &= ~NOISE_PERF;
+	for (i = 0; i < NR_KINDS; i++) {
+		if (kinds & 1u << i)
+			ok(shared->noise_done[i], "noise %c: %u times", noise_letters[i],
+			   shared->noise_done[i]);
+	}
+	if (kinds & NOISE_PERF)
+		ok(shared->busy, "perf had the hardware %u times", shared->busy);
 }
 
 static void check_memory(long slabs)
@@ -338,14 +392,16 @@ int main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	printf("# seed %llu\n", (unsigned long long)options.seed);
 	slabs = memory_begin();
-	noise_start(options.noise);
+	noise_start(options.noise, options.module);
 	for (i = 0; i < NR_TRACERS; i++) {
 		if (wanted(i))
 			start_tracer(i);
 	}
 	supervise();
-	ok(!shared->violations, "seed %llu: %llu requests as the model has them",
-	   (unsigned long long)options.seed, (unsigned long long)requests());
+	ok(!shared->violations && requests() && requests() >= options.requests,
+	   "seed %llu: %llu requests as the model has them", (unsigned long long)options.seed,
+	   (unsigned long long)requests());
+	check_noise();
 	check_memory(slabs);
 	return finish();
 }

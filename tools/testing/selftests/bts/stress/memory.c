@@ -65,7 +65,7 @@ int memory_probe(uint32_t uid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int count_lines(const char *path, const char *word)
+static int count_lines(const char *path, const char *word, bool tell)
 {
 	char line[512];
 	FILE *f = fopen(path, "r");
@@ -73,16 +73,23 @@ static int count_lines(const char *path, const char *word)
 
 	if (!f)
 		return -1;
-	while (fgets(line, sizeof(line), f))
+	while (fgets(line, sizeof(line), f)) {
 		/* The sysctl stays. */
-		n += strstr(line, word) && !strstr(line, "ptrace_bts_init");
+		if (!strstr(line, word) || strstr(line, "ptrace_bts_init"))
+			continue;
+		n++;
+		if (tell)
+			printf("# %s", line);
+	}
 	fclose(f);
 	return n;
 }
 
+/* The caller, if the compiler jumps to the last function that it calls */
 int memory_ring_count(void)
 {
-	return count_lines("/proc/vmallocinfo", " bts_");
+	return count_lines("/proc/vmallocinfo", " bts_", false) +
+	       count_lines("/proc/vmallocinfo", " __vmalloc_array", false);
 }
 
 void memory_rings(int *now, int *with_one)
@@ -96,7 +103,26 @@ void memory_rings(int *now, int *with_one)
 	tracee_end(&t);
 }
 
-/* Objects of the sizes that traces need; of smaller ones a slab alone holds hundreds. */
+/*
+ * Objects of the sizes that traces need (of smaller ones a slab alone holds
+ * hundreds), and of what they hold references to
+ */
+static bool matters(const char *cache)
+{
+	static const char *const names[] = {
+		"kmalloc-cg-64", "kmalloc-cg-96", "kmalloc-cg-128", "kmalloc-cg-192",
+		"kmalloc-cg-256", "kmalloc-cg-512", "task_struct", "uid_cache", "pid",
+		"pid_namespace", "mm_struct",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(cache, names[i]))
+			return true;
+	}
+	return false;
+}
+
 long memory_slabs(void)
 {
 	char line[512], name[64];
@@ -106,27 +132,25 @@ long memory_slabs(void)
 	if (!f)
 		give_up("/proc/slabinfo");
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%63s %ld", name, &active) == 2 &&
-		    !strncmp(name, "kmalloc-cg-", 11) && atoi(name + 11) != 8 &&
-		    atoi(name + 11) != 16 && atoi(name + 11) != 32)
+		if (sscanf(line, "%63s %ld", name, &active) == 2 && matters(name))
 			sum += active;
 	}
 	fclose(f);
 	return sum;
 }
 
-int memory_owned(void)
+int memory_owned(bool tell)
 {
-	static const char *const names[] = { "ptrace_bts_", " bts_" };
+	static const char *const names[] = { "ptrace_bts_", " bts_", "hw_branches_" };
 	int found = 0, files = 0;
 	size_t i, j;
 	glob_t all;
 
-	if (glob("/sys/kernel/debug/slab/kmalloc-cg-*/alloc_traces", 0, NULL, &all))
+	if (glob("/sys/kernel/debug/slab/kmalloc-*/alloc_traces", 0, NULL, &all))
 		return -1;
 	for (i = 0; i < all.gl_pathc; i++) {
 		for (j = 0; j < ARRAY_SIZE(names); j++) {
-			int n = count_lines(all.gl_pathv[i], names[j]);
+			int n = count_lines(all.gl_pathv[i], names[j], tell);
 
 			files += n >= 0;
 			found += n > 0 ? n : 0;
@@ -142,7 +166,7 @@ static void shrink_slabs(void)
 	glob_t all;
 	size_t i;
 
-	if (glob("/sys/kernel/slab/kmalloc-cg-*/shrink", 0, NULL, &all))
+	if (glob("/sys/kernel/slab/*/shrink", 0, NULL, &all))
 		return;
 	for (i = 0; i < all.gl_pathc; i++)
 		write_file(all.gl_pathv[i], "1");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What else goes on in the system while traces are made, read, and ended. */
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
 
 #include "../bench/traced.h"
+#include "../guest/system.h"
+#include "../layer/lab/lab.h"
 #include "noise.h"
 
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
@@ -14,14 +17,20 @@
 
 static bool put(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
-	int err = errno;
+	errno = -try_text(path, text);
+	return !errno;
+}
 
-	if (fd >= 0)
-		close(fd);
-	errno = err;
-	return done;
+void noise_done(unsigned int kind)
+{
+	__atomic_add_fetch(&shared->noise_done[__builtin_ctz(kind)], 1, __ATOMIC_RELAXED);
+}
+
+/* Whatever else goes on, it must be possible. */
+static void must_put(const char *path, const char *text)
+{
+	if (!put(path, text))
+		violation("'%s' to %s: %s", text, path, strerror(errno));
 }
 
 static void moment(unsigned int ms)
@@ -44,10 +53,10 @@ static void set_global(const char *path, uint32_t *value, uint32_t to)
 
 	snprintf(text, sizeof(text), "%u", to);
 	change();
-	if (!put(path, text))
-		violation("%s to %s: %s", text, path, strerror(errno));
+	must_put(path, text);
 	*value = to;
 	change();
+	noise_done(NOISE_SYSCTL);
 }
 
 static void switch_sysctl(void)
@@ -128,6 +137,7 @@ static void perf_comes_and_goes(bool recorder)
 		violation("an event of perf: %d", err);
 	if (fd < 0)
 		return;
+	noise_done(NOISE_PERF);
 	moment(30);
 	change();
 	close(fd);
@@ -152,40 +162,88 @@ static void pull_triggers(void)
 	char path[128], end[64];
 
 	snprintf(path, sizeof(path), EVENTS "%s/trigger", event);
-	if (!put(path, trigger))
-		violation("%s to %s: %s", trigger, path, strerror(errno));
+	must_put(path, trigger);
 	moment(20);
 	snprintf(end, sizeof(end), "!%s", trigger);
-	if (!put(path, end))
-		violation("%s to %s: %s", end, path, strerror(errno));
-	put(RECORDER "freeze", "0");
+	must_put(path, end);
+	must_put(RECORDER "freeze", "0");
+}
+
+static void watch(void)
+{
+	/* The other four breakpoints of a CPU are nobody's here. */
+	must_put(RECORDER "watch", chance(2) ? "jiffies_64" : "panic_timeout:4:w:freeze");
+	moment(20);
+	must_put(RECORDER "watch", "\n");
+	must_put(RECORDER "freeze", "0");
 }
 
 static void record(void)
 {
-	if (!put(RECORDER "enable", "1")) {
-		violation("the recorder: %s", strerror(errno));
-		return;
-	}
+	must_put(RECORDER "enable", "1");
 	moment(20);
-	switch (rng(4)) {
+	switch (rng(5)) {
 	case 0:
-		put(RECORDER "freeze", "1");
+		must_put(RECORDER "freeze", "1");
 		moment(10);
-		put(RECORDER "freeze", "0");
+		must_put(RECORDER "freeze", "0");
 		break;
 	case 1:
 		perf_comes_and_goes(true);
 		break;
+	case 2:
+		watch();
+		break;
 	default:
 		pull_triggers();
 	}
-	put(RECORDER "enable", "0");
+	must_put(RECORDER "enable", "0");
+	noise_done(NOISE_RECORDER);
 }
 
-static void disturb(unsigned int kinds)
+/*
+ * A module that traces a CPU
+ */
+
+static void trace_cpu(void)
+{
+	static const uint32_t flags[] = {
+		LAB_USER, LAB_KERNEL, LAB_USER | LAB_KERNEL | LAB_SCHED, LAB_KERNEL | LAB_IDLE,
+	};
+	struct lab_config config = {
+		.target = LAB_CPU, .id = rng(get_nprocs_conf()),
+		.flags = flags[rng(ARRAY_SIZE(flags))], .nr = 1 + rng(5000),
+	};
+	int fd = open("/dev/bts_lab", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, LAB_CONFIG, &config) || ioctl(fd, LAB_START)) {
+		violation("a trace of CPU %d, flags %#x: %s", config.id, config.flags,
+			  strerror(errno));
+	} else {
+		moment(20);
+		perf_comes_and_goes(true);
+	}
+	/* That ends the trace. */
+	close(fd);
+}
+
+static void module_comes_and_goes(const char *module)
+{
+	load_module(module, "");
+	trace_cpu();
+	if (syscall(SYS_delete_module, "bts_lab", O_NONBLOCK))
+		violation("the module stays: %s", strerror(errno));
+	noise_done(NOISE_MODULE);
+}
+
+static void disturb(unsigned int kinds, const char *module)
 {
 	uint32_t kind = rng(10);
+
+	if (kinds & NOISE_MODULE && chance(6)) {
+		module_comes_and_goes(module);
+		return;
+	}
 
 	if (kind < 2 && kinds & NOISE_SYSCTL)
 		switch_sysctl();
@@ -210,14 +268,16 @@ static void cpu_comes_and_goes(void)
 		return;
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
 		 1 + (int)rng(cpus - 1));
-	put(path, "0");
+	/* Somebody may hold off CPUs for a moment. */
+	if (!put(path, "0"))
+		return;
 	moment(100);
-	if (!put(path, "1"))
-		violation("%s: %s", path, strerror(errno));
+	must_put(path, "1");
+	noise_done(NOISE_HOTPLUG);
 }
 
 /* One process for what is one piece of knowledge, and one for the CPUs. */
-static void noise_main(unsigned int kinds, unsigned int number)
+static void noise_main(unsigned int kinds, unsigned int number, const char *module)
 {
 	rng_seed(shared->seed, 1000, number, 0);
 	while (!shared->stop) {
@@ -225,26 +285,27 @@ static void noise_main(unsigned int kinds, unsigned int number)
 		if (kinds & NOISE_HOTPLUG)
 			cpu_comes_and_goes();
 		else
-			disturb(kinds);
+			disturb(kinds, module);
 	}
 	_exit(0);
 }
 
-static pid_t start(unsigned int kinds, unsigned int number)
+static void start(unsigned int kinds, unsigned int number, const char *module)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		give_up("fork");
 	if (!pid)
-		noise_main(kinds, number);
-	return pid;
+		noise_main(kinds, number, module);
+	shared->noise_pids[number] = pid;
 }
 
-void noise_start(unsigned int kinds)
+void noise_start(unsigned int kinds, const char *module)
 {
-	if (kinds & (NOISE_SYSCTL | NOISE_PERF | NOISE_RECORDER))
-		start(kinds & ~NOISE_HOTPLUG, 0);
+	shared->noise = kinds;
+	if (kinds & (NOISE_SYSCTL | NOISE_PERF | NOISE_RECORDER | NOISE_MODULE))
+		start(kinds & ~NOISE_HOTPLUG, 0, module);
 	if (kinds & NOISE_HOTPLUG)
-		start(NOISE_HOTPLUG, 1);
+		start(NOISE_HOTPLUG, 1, NULL);
 }

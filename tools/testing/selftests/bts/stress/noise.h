@@ -9,7 +9,14 @@
 #define NOISE_RECORDER	0x4	/* the flight recorder, its triggers, frozen CPUs */
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and come back */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */
+#define NOISE_MODULE	0x20	/* a module that traces a CPU is loaded and unloaded */
+/* Kinds that make gaps in traces */
+#define NOISE_GAPS	(NOISE_RECORDER | NOISE_HOTPLUG | NOISE_MODULE)
 
-void noise_start(unsigned int kinds);
+/* Counts one that was made. */
+void noise_done(unsigned int kind);
+
+/* @module: where it is */
+void noise_start(unsigned int kinds, const char *module);
 
 #endif /* BTS_STRESS_NOISE_H */

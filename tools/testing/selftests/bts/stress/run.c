@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "noise.h"
 #include "tracer.h"
 
 #define OPTIONS	(PTRACE_O_TRACEFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | \
@@ -30,6 +31,7 @@ struct started {
 	bool dying;	/* it was to be expected that it dies */
 	uint64_t drained;	/* by that */
 	unsigned int stops;	/* because it was full */
+	bool done;		/* it has told of its exec, its fork */
 };
 
 bool tracee_was_killed(const struct child *t)
@@ -249,8 +251,47 @@ static uint64_t total(const struct model *m)
 
 static bool recorded_everything(const struct started *s, const struct model *now)
 {
-	return s->what == DO_WORK && s->before.flags & TRACE && now->gaps == s->before.gaps &&
-	       !(now->flags & STOP_FULL && now->held >= model_room(now));
+	return s->what == DO_WORK && s->before.flags & TRACE && now->gaps == s->before.gaps;
+}
+
+/* Of the program's own branches alone, each of them once */
+static bool only_work(const struct started *s)
+{
+	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;
+}
+
+/* Beside its branches there are ways back from interrupts and stops. */
+static uint64_t most_records(const struct started *s)
+{
+	return s->arg + s->arg / 2 + 1000 + 4 * s->stops;
+}
+
+/*
+ * Full, and still there were more records than any skid explains. A trace that
+ * keeps the newest may wait until the hardware's buffer is full.
+ */
+static bool stop_missing(const struct started *s, uint64_t more)
+{
+	const struct model *was = &s->before;
+
+	return only_work(s) && was->flags & SIGNAL && was->flags & STOP_FULL && !s->stops &&
+	       was->held < was->nr && more > was->nr - was->held + SKID + 1;
+}
+
+static void compare_work(const struct started *s, const struct model *now, uint64_t more)
+{
+	if (recorded_everything(s, now) && more + 1 < s->arg)
+		violation("%llu branches, flags %#x: %llu more records", (unsigned long long)s->arg,
+			  now->flags, (unsigned long long)more);
+	if (only_work(s) && more > most_records(s))
+		violation("%llu branches, %u stops, flags %#x: %llu more records",
+			  (unsigned long long)s->arg, s->stops, now->flags,
+			  (unsigned long long)more);
+	if (only_work(s) && now->gaps != s->before.gaps && !(shared->noise & NOISE_GAPS))
+		violation("%u gaps, and nobody who makes them", now->gaps - s->before.gaps);
+	if (stop_missing(s, more))
+		violation("full, and no stop: %llu more records, flags %#x",
+			  (unsigned long long)more, now->flags);
 }
 
 static void compare_run(const struct started *s, const struct model *now)
@@ -267,9 +308,7 @@ static void compare_run(const struct started *s, const struct model *now)
 	if (now->flags & STOP_FULL ? now->overwritten : now->lost)
 		violation("flags %#x: %llu lost, %llu overwritten", now->flags,
 			  (unsigned long long)now->lost, (unsigned long long)now->overwritten);
-	if (recorded_everything(s, now) && more + 1 < s->arg)
-		violation("%llu branches, flags %#x: %llu more records", (unsigned long long)s->arg,
-			  now->flags, (unsigned long long)more);
+	compare_work(s, now, more);
 	if (!(was->flags & (TRACE | KERNEL | SCHED)) && s->what != DO_EXEC && more)
 		violation("a trace that pauses has %llu more records by %s",
 			  (unsigned long long)more, orders[s->what]);
@@ -293,6 +332,8 @@ static void end_run(struct tracer *me, struct child *t, struct started *s)
 		return;
 	if (s->what == DO_DUMPABLE)
 		t->model.dumpable = s->arg;
+	if ((s->what == DO_EXEC || s->what == DO_FORK) && !s->done && !tracee_was_killed(t))
+		violation("nothing was told of %s", orders[s->what]);
 	/* What was drained on the way is not known: that is for the next run. */
 	t->model.known = false;
 	if (!t->model.there || !look(me, t) || !s->compare || tracee_was_killed(t))
@@ -353,6 +394,9 @@ static void has_died(struct tracer *me, struct child *t, const struct started *s
 	if (!s->dying && !may_die(t, s))
 		violation("%d died, status %#x, when it was to do %s", t->pid, status,
 			  orders[s->what]);
+	if (WIFEXITED(status) ? WEXITSTATUS(status) != 7 || s->what != DO_EXIT :
+	    WTERMSIG(status) != SIGKILL)
+		violation("%d ended with status %#x by %s", t->pid, status, orders[s->what]);
 	gone(t);
 	if (s->what == DO_FORK)
 		bury_all(me);
@@ -392,9 +436,11 @@ static bool event_stop(struct tracer *me, struct child *t, struct started *s, in
 		when_full(me, t, s, 0);
 		break;
 	case PTRACE_EVENT_FORK:
+		s->done = true;
 		new_child(me, t);
 		break;
 	case PTRACE_EVENT_EXEC:
+		s->done = true;
 		executed(me, t, s);
 		break;
 	case PTRACE_EVENT_EXIT:

@@ -95,13 +95,20 @@ struct globals {
 };
 
 #define NR_LOCKS	16
+#define NR_NOISES	2	/* processes that make noise */
+#define NR_KINDS	6	/* of noise: the bits of NOISE_* */
 
 struct shared {
 	u64_shared seed;
-	u64_shared last_step;
 	uint32_t stop;
 	uint32_t violations;
 	uint32_t version;
+	/* NOISE_*, and how often each of them did what it is for */
+	uint32_t noise;
+	uint32_t noise_done[NR_KINDS];
+	uint32_t noise_pids[NR_NOISES];
+	/* answers EBUSY to a CONFIG */
+	uint32_t busy;
 	uint32_t unused;
 	struct globals globals;
 	/* who is in a step that changes what is charged to a user: number + 1 */

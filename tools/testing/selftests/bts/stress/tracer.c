@@ -85,15 +85,27 @@ static void take_role(struct tracer *me)
 		give_up("PR_SET_DUMPABLE");
 }
 
+/* Another tracer's tracee; in another PID namespace its number says nothing. */
+static pid_t foreign_tracee(struct tracer *me)
+{
+	int other = rng(NR_TRACERS);
+
+	if (other == me->number || me->role->pidns)
+		return 0;
+	return __atomic_load_n(&shared->tracers[other].tracees[rng(NR_TRACEES)].pid,
+			       __ATOMIC_SEQ_CST);
+}
+
 /* Not its tracee: whatever it asks for, there is nobody. */
 static void foreign_request(struct tracer *me)
 {
-	const pid_t pids[] = { getppid(), getpid(), 0x7fffffff, 0, -1 };
+	const pid_t pids[] = {
+		getppid(), getpid(), 0x7fffffff, 0, -1, foreign_tracee(me), foreign_tracee(me),
+	};
 	pid_t pid = pids[rng(ARRAY_SIZE(pids))];
 	int nr = PTRACE_BTS_CONFIG + rng(6);
 	int ret = bts(nr, pid, NULL, rng(100));
 
-	(void)me;
 	if (ret != -ESRCH)
 		violation("request %d of %d, which is nobody's tracee: %d", nr, pid, ret);
 }
@@ -156,6 +168,8 @@ static void do_step(struct tracer *me)
 		set_limit(me, rng(64));
 	else if (kind < 25)
 		fuzz_new_trace(me, t);
+	else if (kind < 27)
+		read_twice(me, t);
 	else
 		fuzz_request(me, t);
 	/* Somebody else may have killed it. */
@@ -188,7 +202,7 @@ void tracer_main(int number)
 	buffers_init();
 	take_role(me);
 
-	while (!shared->stop && me->shared->step < shared->last_step) {
+	while (!shared->stop) {
 		me->shared->step++;
 		rng_seed(shared->seed, number, me->shared->incarnation, me->shared->step);
 		take_account(me);

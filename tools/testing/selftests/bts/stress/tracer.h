@@ -68,6 +68,8 @@ void fuzz_request(struct tracer *me, struct child *t);
 bool look(struct tracer *me, struct child *t);
 /* A valid CONFIG that makes a trace, or tries to */
 void fuzz_new_trace(struct tracer *me, struct child *t);
+/* By GET and by DRAIN */
+void read_twice(struct tracer *me, struct child *t);
 long make_request(struct tracer *me, struct child *t, struct request *r);
 
 /* view.c */

@@ -71,7 +71,7 @@ boot_options() {
 	declare -gA OPT=(
 		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
 		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
-		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]=""
+		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]="" [slice]=""
 		[with]="" [before]="" [tools]=""
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -127,9 +127,10 @@ emulator_command() {
 	# In threads of their own, one processor may translate code that another is
 	# patching, and keep what was there for a moment: QEMU 7.2 does not notice,
 	# and one boot in twelve died of a breakpoint of the kernel's own. In turn,
-	# they take no longer.
+	# they take no longer; with a slice, turns end at random within it.
 	COMMAND=("$QEMU" "${QEMU_L[@]}" -no-user-config -nodefaults -display none
-		-no-reboot -machine pc -accel tcg,thread=single -m "${OPT[mem]}" -smp "${OPT[smp]}"
+		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
+		-m "${OPT[mem]}" -smp "${OPT[smp]}"
 		-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}")"
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$append")
 	[ -z "${OPT[icount]}" ] || COMMAND+=(-icount shift=0,sleep=off)
