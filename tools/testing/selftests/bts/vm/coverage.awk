@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Reads 'FILE FUNCTION<TAB>REASON' lines (unrun), the names of the files wanted
 # (files), and gcov's text of one or more kernels. Prints a table of how many of
-# the lines of each ran, and of how many it is known why they did not; then those
-# that did not and have no reason, and the reasons.
+# the lines of each ran, of how many it is known that they ran where nothing could
+# count them (REASON begins with 'uncounted: '), and of how many it is known why
+# they did not; then those that did not and have no reason, and the reasons. A
+# line without a reason fails, and so does a reason that is not needed.
 
 function percent(part, whole)
 {
@@ -70,20 +72,27 @@ function excused(key)
 	return within[key] in reason
 }
 
-function report_file(name,    j, key, run, known, share)
+function uncounted(key)
+{
+	return excused(key) && reason[within[key]] ~ /^uncounted: /
+}
+
+function report_file(name,    j, key, run, lost, known, share)
 {
 	for (j = 1; j <= lines[name]; j++) {
 		key = name SUBSEP order[name, j]
 		run += ran[key]
-		known += !ran[key] && excused(key)
+		lost += !ran[key] && uncounted(key)
+		known += !ran[key] && excused(key) && !uncounted(key)
 	}
-	share = percent(run + known, lines[name])
-	below += share < goal
+	share = percent(run + lost, lines[name])
+	wrong += share < goal
 	all += lines[name]
 	all_run += run
+	all_lost += lost
 	all_known += known
-	printf "%-46s %6d %6d %6.1f %6d%s\n", name, lines[name], run,
-		percent(run, lines[name]), known, share < goal ? "  below " goal : ""
+	printf "%-46s %6d %6d %6.1f %9d %6d%s\n", name, lines[name], run,
+		percent(run, lines[name]), lost, known, share < goal ? "  below " goal : ""
 }
 
 function report_rest(name,    j, key)
@@ -93,21 +102,25 @@ function report_rest(name,    j, key)
 		if (ran[key])
 			continue
 		used[within[key]] = 1
-		if (!excused(key))
-			print name ":" order[name, j] ": " shown[key]
+		if (excused(key))
+			continue
+		print "no reason: " name ":" order[name, j] ": " shown[key]
+		wrong++
 	}
 }
 
 END {
-	printf "%-46s %6s %6s %6s %6s\n", "file", "lines", "run", "%", "known"
+	printf "%-46s %6s %6s %6s %9s %6s\n", "file", "lines", "run", "%", "uncounted", "known"
 	for (i = 1; i <= nr; i++)
 		report_file(wanted[i])
-	printf "%-46s %6d %6d %6.1f %6d\n", "all", all, all_run, percent(all_run, all), all_known
+	printf "%-46s %6d %6d %6.1f %9d %6d\n", "all", all, all_run, percent(all_run, all),
+		all_lost, all_known
 	for (i = 1; i <= nr; i++)
 		report_rest(wanted[i])
 	for (i = 1; i <= nr_reasons; i++) {
 		key = functions[i]
+		wrong += !(key in used)
 		print (key in used ? "known: " key ": " reason[key] : "reason for what ran: " key)
 	}
-	exit below > 0
+	exit wrong > 0
 }

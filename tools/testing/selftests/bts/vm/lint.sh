@@ -290,6 +290,9 @@ lint_compile() {
 	[ $((${#new[@]} + ${#changed[@]})) -gt 0 ] || return 0
 	lint_build "$LINUX" "$stock"
 	lint_build "$PATCHED" "$patched"
+	# The compiler does not say again what it said before.
+	(cd "$stock" && rm -f "${changed[@]/%.c/.o}")
+	(cd "$patched" && rm -f "${changed[@]/%.c/.o}" "${new[@]/%.c/.o}")
 	compile_findings "$LINUX" "$stock" "${changed[@]}" >"$SCRATCH/stock"
 	compile_findings "$PATCHED" "$patched" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
 	comm -13 "$SCRATCH/stock" "$SCRATCH/patched"
@@ -310,15 +313,16 @@ lint_stack() {
 	done
 }
 
-# cocci_finding SCRIPT FILE...: what one semantic patch of the kernel reports.
+# cocci_finding SCRIPT FILE...: what one semantic patch of the kernel reports, or
+# that it did not run.
 cocci_finding() {
-	local options script=$1
+	local options script=$1 said
 	shift
 
 	read -ra options < <(sed -n 's,^//* *Options: *,,p' "$script")
-	spatch -D report --no-show-diff --very-quiet --cocci-file "$script" "${options[@]}" "$@" \
-		2>/dev/null
-}
+	said=$(spatch -D report --no-show-diff --very-quiet --cocci-file "$script" "${options[@]}" "$@" \
+		2>&1 >&3) || echo "$script: spatch: $(tail -n 1 <<<"$said")"
+} 3>&1
 export -f cocci_finding
 
 # As make coccicheck, which takes whole directories.

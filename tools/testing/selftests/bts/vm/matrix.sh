@@ -3,6 +3,7 @@
 # vmtest.sh matrix: the rows of B/matrix, one run of vmtest.sh test each.
 
 MATRIX=()	# lines of the table
+WALKED=0	# rows
 
 # Calls FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
 each_configuration() {
@@ -37,6 +38,7 @@ walk_row() {
 	[ "$3" = - ] || read -ra options <<<"$3"
 	read -ra groups <<<"$4"
 	log=$MATRIX_LOGS/$name
+	WALKED=$((WALKED + 1))
 	step "$name: $4" "$B/vmtest.sh" test --config "$config" "${options[@]}" \
 		"${MATRIX_OPTIONS[@]}" "${groups[@]}" >"$log" 2>&1 || status=$?
 	last=$(tail -n 1 "$log")
@@ -59,6 +61,8 @@ cmd_matrix() {
 	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE"
 		${KERNEL_DIR:+--kernel "$KERNEL_DIR"})
 
+	[ "$FLAVOUR$CONFIG$SMP$PTI$GUEST_WORDS$SLOW$BUILT_KERNEL" = patchedbase1 ] ||
+		die "matrix: a row says itself what it boots: leave out --stock, --config, --smp, --pti, --append, --slow, --built"
 	each_configuration know_row
 	for name; do
 		[[ " ${KNOWN[*]} " = *" $name "* ]] || die "no row $name: there are ${KNOWN[*]}"
@@ -69,5 +73,5 @@ cmd_matrix() {
 	each_configuration walk_row
 	printf '%-10s %-9s %7s %7s %7s %7s  %s\n' name config passed failed skipped seconds groups
 	printf '%s\n' "${MATRIX[@]}"
-	[ "$FAILED" -eq 0 ]
+	[ "$FAILED" -eq 0 ] && [ "$WALKED" -gt 0 ]
 }
