@@ -38,7 +38,7 @@ usage() {
 
 	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
 	  demo              a crash, and the branches that led to it
-	  measure           the table of figures
+	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed
 	  matrix [ROW...]   test on each kernel of the matrix: a table
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
 	  shell             an interactive guest

@@ -249,7 +249,7 @@ static void allocations_fail(const char *percent)
 /* The end of a trace needs no memory. */
 static void end_without_memory(void)
 {
-	int i, wrong = 0, self = open_may_fail("self");
+	int i, wrong = 0, refused = 0, self = open_may_fail("self");
 
 	for (i = 0; i < 3; i++) {
 		t = tracee_new();
@@ -259,6 +259,8 @@ static void end_without_memory(void)
 		tracee_may_fail();
 		allocations_fail("100");
 		may_fail(self, true);
+		/* What needs memory has none. */
+		refused += call_first() == -ENOMEM;
 		if (i == 0)
 			wrong += call_end() != 0;
 		else if (i == 1)
@@ -269,7 +271,7 @@ static void end_without_memory(void)
 		allocations_fail("0");
 	}
 	close(self);
-	ok(!wrong, "a trace ends where no memory is to be had");
+	ok(!wrong && refused == 3, "a trace ends where no memory is to be had");
 }
 
 static void fork_child(unsigned long unused)

@@ -3,6 +3,7 @@
  * Where traces keep their memory: what is charged to a user, found to the page
  * by what still fits; the rings; the small structures; and what nobody points to.
  */
+#include <ctype.h>
 #include <glob.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -74,8 +75,9 @@ static int count_lines(const char *path, const char *word, bool tell)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f)) {
-		/* The sysctl stays. */
-		if (!strstr(line, word) || strstr(line, "ptrace_bts_init"))
+		/* The sysctl stays; behind some there is how they were called. */
+		if (!strstr(line, word) || strstr(line, "ptrace_bts_init") ||
+		    !isdigit(line[strspn(line, " ")]))
 			continue;
 		n++;
 		if (tell)

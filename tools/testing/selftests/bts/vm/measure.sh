@@ -78,6 +78,7 @@ print_row() {
 	wanted "$1" || return 0
 
 	read -r peer ratio met < <(compare_row "$@")
+	[ "$4" = - ] || [ "$met" = met ] || MISSED=$((MISSED + 1))
 	if [ -n "$TSV" ]; then
 		format='%s\t%s\t%s\t%s\t%s\t%s\t%s\n'
 		met=$4
@@ -96,7 +97,7 @@ check_key() {
 
 cmd_measure() {
 	local arg
-	TSV='' WANTED=() KNOWN=()
+	TSV='' WANTED=() KNOWN=() MISSED=0
 
 	each_row check_key
 	for arg; do
@@ -120,5 +121,5 @@ cmd_measure() {
 		printf '%-22s %12s %-20s %-20s %12s %8s  %s\n' figure ours unit peer "peer's" ratio goal
 	each_row print_row
 	[ "$FAILED" -eq 0 ] || say "logs: $RESULTS" >&2
-	[ "$FAILED" -eq 0 ]
+	[ "$FAILED" -eq 0 ] && [ "$MISSED" -eq 0 ]
 }
