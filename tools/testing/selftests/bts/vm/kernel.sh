@@ -194,7 +194,7 @@ built() {
 
 # The kernel that the user has built, whatever was asked for.
 use_built_kernel() {
-	KERNEL_BUILD=$BUILT_KERNEL
+	KERNEL_BUILD=$(readlink -f "$BUILT_KERNEL")
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
 	[ -f "$KERNEL" ] ||
 		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
