@@ -39,9 +39,11 @@ void notrace hw_branches_debugger_leave(void)
 
 	/*
 	 * Who is asked because of a crash may go on as if there had been none. If
-	 * there is a panic after all, it freezes again before anything thaws.
+	 * that panics after all, it freezes again before anything thaws. A panic that
+	 * has begun has its trace to print yet.
 	 */
-	hw_branches_crash_over();
+	if (!panic_in_progress())
+		hw_branches_crash_over();
 	hw_branches_looked(HW_BRANCHES_DEBUGGER);
 }
 

@@ -229,15 +229,14 @@ static bool bts_ds_pause(void)
 	lockdep_assert_irqs_disabled();
 	if (READ_ONCE(d->frozen))
 		return false;
+	if (d->state != BTS_DS_OFF) {
+		WRITE_ONCE(d->state, BTS_DS_BUSY);
+		barrier();
+		ds_bts_write(0);
+		bts_ds_drain(d);
+		WRITE_ONCE(d->state, BTS_DS_OFF);
+	}
 	bts_ds_calm(d);
-	if (d->state == BTS_DS_OFF)
-		return true;
-
-	WRITE_ONCE(d->state, BTS_DS_BUSY);
-	barrier();
-	ds_bts_write(0);
-	bts_ds_drain(d);
-	WRITE_ONCE(d->state, BTS_DS_OFF);
 
 	return true;
 }

@@ -116,6 +116,10 @@ ring0_kdb() {
 	kdb kdb-panic expect=splat -- kdb panic
 	nothing_else kdb-panic "$CRASH"
 	judge_trace kdb-panic bts_crash_panic 2
+	# Who has looked at a panic and goes on gets its trace, too.
+	kdb kdb-go expect=splat -- kdb go
+	nothing_else kdb-go "$CRASH"
+	judge_trace kdb-go bts_crash_panic 2
 }
 
 ring0_crashes() {

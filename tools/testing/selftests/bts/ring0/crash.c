@@ -126,12 +126,29 @@ static bool waits_in_bug(void)
 	return waits;
 }
 
+/* To switch clocks the kernel stops all CPUs: not while one of them waits. */
+static void await_clock(void)
+{
+	bool there = false;
+	int tries = 200;
+	char *text;
+
+	while (!there && tries--) {
+		text = get("../../../devices/system/clocksource/clocksource0/current_clocksource");
+		there = !strncmp(text, "tsc", 3) && text[3] != '-';
+		free(text);
+		usleep(50000);
+	}
+}
+
 /* Another CPU's crash begins and ends between a BUG() and its oops. */
 static void test_overtaken(void)
 {
-	pid_t pid = start_crash("overtaken", 1);
 	struct dump d;
+	pid_t pid;
 
+	await_clock();
+	pid = start_crash("overtaken", 1);
 	ok(waits_in_bug() && crash_once("task", 0), "overtaken: a crash in a BUG()");
 	/* Whoever thaws has the time to. */
 	usleep(300000);

@@ -2,7 +2,7 @@
 /*
  * The command 'branches' of kdb.
  *
- *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|panic
+ *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|panic|go
  */
 #include "common.h"
 #include "dump.h"
@@ -98,10 +98,10 @@ static void test_oops(void)
 }
 
 /* The host reads the console. */
-static int test_panic(void)
+static int test_panic(const char *keys)
 {
 	stop_at_crashes();
-	type("branches\nreboot\n");
+	type(keys);
 	try_text(DEVICE, "panic");
 	sleep(5);
 	printf("Bail out! still here\n");
@@ -111,7 +111,7 @@ static int test_panic(void)
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic\n",
+		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic|go\n",
 			argv[0]);
 		return 2;
 	}
@@ -123,7 +123,10 @@ int main(int argc, char **argv)
 	at_break("set LINES 10000\n");
 	usleep(20000);
 	if (!strcmp(argv[3], "panic"))
-		return test_panic();
+		return test_panic("branches\nreboot\n");
+	/* Asked whether it is meant, and then it ends the guest, as panics do. */
+	if (!strcmp(argv[3], "go"))
+		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
 	if (!strcmp(argv[3], "oops"))
 		test_oops();
 	else
