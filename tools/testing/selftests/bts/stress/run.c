@@ -249,9 +249,17 @@ static uint64_t total(const struct model *m)
 	return m->held + m->lost + m->overwritten;
 }
 
+/* Of a full trace, while the mark of a gap waits for room, the next is not counted. */
+static bool gap_waits(const struct model *was)
+{
+	return shared->noise & NOISE_GAPS && was->flags & STOP_FULL &&
+	       was->held >= model_room(was);
+}
+
 static bool recorded_everything(const struct started *s, const struct model *now)
 {
-	return s->what == DO_WORK && s->before.flags & TRACE && now->gaps == s->before.gaps;
+	return s->what == DO_WORK && s->before.flags & TRACE && now->gaps == s->before.gaps &&
+	       !gap_waits(&s->before);
 }
 
 /* Of the program's own branches alone, each of them once */
