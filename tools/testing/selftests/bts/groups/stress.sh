@@ -11,7 +11,7 @@
 . "$B/vm/lab.sh"
 
 # The allocators know who has what.
-OWNERS=append=slub_debug=U,kmalloc-*
+OWNERS='append=slub_debug=U,kmalloc-*'
 
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
 stressed() {

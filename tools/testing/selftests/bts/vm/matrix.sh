@@ -61,6 +61,7 @@ cmd_matrix() {
 	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE"
 		${KERNEL_DIR:+--kernel "$KERNEL_DIR"})
 
+	# shellcheck disable=SC2153
 	[ "$FLAVOUR$CONFIG$SMP$PTI$GUEST_WORDS$SLOW$BUILT_KERNEL" = patchedbase1 ] ||
 		die "matrix: a row says itself what it boots: leave out --stock, --config, --smp, --pti, --append, --slow, --built"
 	each_configuration know_row
