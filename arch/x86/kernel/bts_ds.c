@@ -32,7 +32,6 @@
 #include <asm/intel_ds.h>
 #include <asm/nmi.h>
 #include <asm/ptrace.h>
-#include <asm/sections.h>
 
 enum bts_ds_state {
 	BTS_DS_OFF,
@@ -412,13 +411,6 @@ static void bts_ds_scrub(int cpu)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-/* From there, and nowhere else on the way, the NMI goes back. */
-static bool bts_ds_is_entry(u64 from)
-{
-	return from >= (unsigned long)__entry_text_start &&
-	       from < (unsigned long)__entry_text_end;
-}
-
 /*
  * How many records the way out of the last PMI has made, up to the return to where
  * that came from; all, if that is not there and nothing tells that it got on.
@@ -431,7 +423,8 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 	if (!d->kernel || !d->pmi_ip)
 		return 0;
 	for (at = base; at < index; at += ds_record_size()) {
-		if (bts_ds_word(at, 1) == d->pmi_ip && bts_ds_is_entry(bts_ds_word(at, 0)))
+		/* From the entry text, and from nowhere else, the NMI goes back. */
+		if (bts_ds_word(at, 1) == d->pmi_ip && bts_is_entry(bts_ds_word(at, 0)))
 			return bts_ds_records(base, at) + 1;
 	}
 

@@ -11,7 +11,6 @@
 
 #include <asm/bts.h>
 #include <asm/intel_ds.h>
-#include <asm/sections.h>
 
 /*
  * What the ring of a context keeps, when the hardware's buffer had to be emptied
@@ -102,7 +101,7 @@ void arch_hw_branches_release(bool held)
 
 bool arch_hw_branches_is_entry(u64 to)
 {
-	return to >= (unsigned long)__entry_text_start && to < (unsigned long)__entry_text_end;
+	return bts_is_entry(to);
 }
 
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,

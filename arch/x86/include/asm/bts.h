@@ -7,6 +7,7 @@
 #include <linux/jump_label.h>
 #include <linux/types.h>
 
+#include <asm/sections.h>
 #include <uapi/asm/bts.h>
 
 /*
@@ -195,6 +196,13 @@ void bts_want(struct bts_want *want);
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_exec(void);
 void bts_exit(struct task_struct *task);
+
+/* Is this where exceptions and interrupts come in, and go back from? */
+static inline bool bts_is_entry(u64 addr)
+{
+	return addr >= (unsigned long)__entry_text_start &&
+	       addr < (unsigned long)__entry_text_end;
+}
 
 /* Does some CPU want to know of every task that it runs? */
 static __always_inline bool bts_traces_cpus(void)
