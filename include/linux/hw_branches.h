@@ -97,14 +97,17 @@ static __always_inline void hw_branches_crash(void) { }
 
 #if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB_KDB)
 
-/* The kernel stops for its debugger, and goes on. Interrupts are off. */
+/*
+ * The kernel stops for its debugger, and goes on: as if the exception that brought
+ * it there had not been, or not. Interrupts are off.
+ */
 void hw_branches_debugger_enter(void);
-void hw_branches_debugger_leave(void);
+void hw_branches_debugger_leave(bool undone);
 
 #else
 
 static __always_inline void hw_branches_debugger_enter(void) { }
-static __always_inline void hw_branches_debugger_leave(void) { }
+static __always_inline void hw_branches_debugger_leave(bool undone) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER && CONFIG_KGDB_KDB */
 #endif /* _LINUX_HW_BRANCHES_H */

@@ -48,6 +48,9 @@ static bool hw_branches_keeping;
 /* Who has frozen for a short look, and not had it yet. */
 static unsigned long hw_branches_looking;
 
+/* So often has this CPU entered the debugger and not left it yet. */
+static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
+
 /* Counts thaws: what was printed since the last one has not changed. */
 static unsigned long hw_branches_thaws;
 
@@ -119,12 +122,14 @@ unsigned int hw_branches_crashing(int cpu)
 	return READ_ONCE(per_cpu(hw_branches_crashed, cpu));
 }
 
-static bool hw_branches_any_crashing(void)
+/* Does some CPU have to print its evidence yet, or is looking at it? */
+static bool hw_branches_any_needs(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)))
+		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)) ||
+		    READ_ONCE(per_cpu(hw_branches_debugged, cpu)))
 			return true;
 	}
 
@@ -158,7 +163,7 @@ static void hw_branches_thaw_work(struct work_struct *work)
 
 	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
 	smp_rmb();
-	if (!hw_branches_kept() && !hw_branches_any_crashing() &&
+	if (!hw_branches_kept() && !hw_branches_any_needs() &&
 	    !READ_ONCE(hw_branches_looking))
 		hw_branches_do_thaw(freezes);
 }
@@ -217,6 +222,34 @@ void hw_branches_looked(enum hw_branches_looker who)
 	clear_bit(who, &hw_branches_looking);
 	hw_branches_thaw_soon();
 }
+
+/**
+ * hw_branches_debug - freeze until this CPU has left the debugger
+ *
+ * Called with interrupts off. A breakpoint in what is called here enters it again.
+ */
+void notrace hw_branches_debug(void)
+{
+	if (this_cpu_inc_return(hw_branches_debugged) == 1 && READ_ONCE(hw_branches_on))
+		hw_branches_freeze_all();
+}
+
+NOKPROBE_SYMBOL(hw_branches_debug);
+
+/**
+ * hw_branches_debug_over - this CPU has left the debugger
+ *
+ * Called as hw_branches_debug(), as often.
+ */
+void notrace hw_branches_debug_over(void)
+{
+	/* Not before interrupts are on. */
+	if (this_cpu_read(hw_branches_debugged) == 1 && READ_ONCE(hw_branches_on))
+		hw_branches_thaw_soon();
+	this_cpu_dec(hw_branches_debugged);
+}
+
+NOKPROBE_SYMBOL(hw_branches_debug_over);
 
 /**
  * hw_branches_show - show all CPUs after hw_branches_look()
@@ -279,8 +312,9 @@ void hw_branches_crash_over(void)
 {
 	int cpu;
 
+	/* Not what somebody else has come to there meanwhile. */
 	while ((cpu = hw_branches_bug_cpu()) >= 0)
-		WRITE_ONCE(per_cpu(hw_branches_doomed, cpu), NULL);
+		cmpxchg(per_cpu_ptr(&hw_branches_doomed, cpu), current, NULL);
 	this_cpu_write(hw_branches_crashed, 0);
 	hw_branches_thaw_soon();
 }

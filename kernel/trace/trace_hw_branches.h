@@ -37,12 +37,14 @@ enum hw_branches_looker {
 	HW_BRANCHES_SYSRQ,
 	HW_BRANCHES_TRIGGER,
 	HW_BRANCHES_WATCH,
-	HW_BRANCHES_DEBUGGER,
 };
 
 void hw_branches_look(enum hw_branches_looker who);
 void hw_branches_looked(enum hw_branches_looker who);
 void hw_branches_show(enum hw_branches_looker who, void (*show)(void));
+
+void hw_branches_debug(void);
+void hw_branches_debug_over(void);
 
 /* How many branches are on the stack at a time. */
 #define HW_BRANCHES_CHUNK	8

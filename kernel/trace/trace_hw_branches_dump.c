@@ -295,8 +295,10 @@ static void hw_branches_sysrq(u8 key)
 	}
 
 	/* The first to be done would have the other's go on recording. */
-	if (test_and_set_bit_lock(0, &busy))
+	if (test_and_set_bit_lock(0, &busy)) {
+		pr_info("somebody else has them shown just now\n");
 		return;
+	}
 
 	cpu = get_cpu();
 	hw_branches_look(HW_BRANCHES_SYSRQ);

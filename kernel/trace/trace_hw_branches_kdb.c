@@ -21,30 +21,23 @@
  */
 void notrace hw_branches_debugger_enter(void)
 {
-	if (READ_ONCE(hw_branches_on))
-		hw_branches_look(HW_BRANCHES_DEBUGGER);
+	hw_branches_debug();
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 
 /**
  * hw_branches_debugger_leave - go on recording, unless somebody else does not want it
+ * @undone: it was entered by an exception that the kernel is not to see now
  *
  * Called as hw_branches_debugger_enter().
  */
-void notrace hw_branches_debugger_leave(void)
+void notrace hw_branches_debugger_leave(bool undone)
 {
-	if (!READ_ONCE(hw_branches_on))
-		return;
-
-	/*
-	 * Who is asked because of a crash may go on as if there had been none. If
-	 * that panics after all, it freezes again before anything thaws. A panic that
-	 * has begun has its trace to print yet.
-	 */
-	if (!panic_in_progress())
+	/* No crash, then. But a panic that has begun has its trace to print yet. */
+	if (undone && READ_ONCE(hw_branches_on) && !panic_in_progress())
 		hw_branches_crash_over();
-	hw_branches_looked(HW_BRANCHES_DEBUGGER);
+	hw_branches_debug_over();
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_leave);

@@ -167,6 +167,21 @@ void bts_deliver(const struct bts_raw *rec, u32 n)
 	}
 }
 
+static void bts_put_gaps(bool user)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (user || bts_records_kernel(ctx->attr.flags))
+			bts_put_gap(ctx);
+	}
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if ((user || bts_records_kernel(ctx->attr.flags)) && bts_awake(cpu, ctx))
+			bts_put_gap(ctx);
+	}
+}
+
 /**
  * bts_deliver_gap - the source has lost records after those it delivered last
  *
@@ -174,15 +189,17 @@ void bts_deliver(const struct bts_raw *rec, u32 n)
  */
 void bts_deliver_gap(void)
 {
-	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
-	struct bts_context *ctx;
+	bts_put_gaps(true);
+}
 
-	list_for_each_entry(ctx, &cpu->owner->contexts, node)
-		bts_put_gap(ctx);
-	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (bts_awake(cpu, ctx))
-			bts_put_gap(ctx);
-	}
+/**
+ * bts_deliver_kernel_gap - the same, but it has recorded all of user mode
+ *
+ * Called like bts_deliver().
+ */
+void bts_deliver_kernel_gap(void)
+{
+	bts_put_gaps(false);
 }
 
 /*

@@ -51,10 +51,12 @@ enum bts_ds_state {
  * @slack:	the PMI of records that are gone already may still come
  * @patience:	how many records the PMI waits for at least if @kernel
  * @kernel:	branches of the kernel are recorded
- * @stuck:	the way out of a PMI alone would bring the next one
+ * @stuck:	the way out of a PMI leaves too little room for anything else
+ * @interrupted: by a PMI since it was paused last
+ * @pmi_user:	user mode was, by the last one
  * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack was last set, in jiffies
- * @pmi_ip:	where the last PMI went back to, or 0
+ * @pmi_ip:	where, if @interrupted
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -67,6 +69,8 @@ struct bts_ds {
 	bool			slack;
 	bool			kernel;
 	bool			stuck;
+	bool			interrupted;
+	bool			pmi_user;
 	u32			patience;
 	unsigned long		asked;
 	unsigned long		drained;
@@ -85,13 +89,15 @@ static bool bts_ds_claimed;
  * The way out of the NMI makes records, too, if the kernel's are wanted: with
  * too few to wait for, the next PMI would be there before the code that was
  * interrupted gets on. How many that are depends on what else looks at the NMI,
- * and on who traces that; so each PMI measures the way out of the last one. The
- * first has to do with BTS_DS_PATIENCE.
+ * and on who traces that; so each PMI measures the way out of the last one. What
+ * was interrupted gets as many more as a ring may be late, and the first PMI has
+ * to do with these alone. If that is not a fifth of all there is no point in it.
  */
-#define BTS_DS_PATIENCE	256
-#define BTS_DS_PROGRESS	128
+#define BTS_DS_PROGRESS	256
+#define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
 
-static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) > BTS_DS_RESERVE + BTS_DS_PATIENCE);
+static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
+	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
 
 static void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 {
@@ -216,9 +222,9 @@ static void bts_ds_drain(struct bts_ds *d)
 /* Whoever comes by here got on. */
 static void bts_ds_calm(struct bts_ds *d)
 {
-	d->patience = BTS_DS_PATIENCE;
+	d->patience = BTS_DS_PROGRESS;
 	d->stuck = false;
-	d->pmi_ip = 0;
+	d->interrupted = false;
 }
 
 static bool bts_ds_pause(void)
@@ -412,19 +418,31 @@ static void bts_ds_scrub(int cpu)
 }
 
 /*
- * How many records the way out of the last PMI has made, up to the return to where
- * that came from; all, if that is not there and nothing tells that it got on.
+ * Is this the return from the NMI of the last PMI? Nothing before it goes from the
+ * entry text to where that came from. In user mode that need not be the address
+ * here, which is a linear one, and nothing before it goes there at all.
+ */
+static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
+{
+	u64 to = bts_ds_word(at, 1);
+
+	return bts_is_entry(bts_ds_word(at, 0)) &&
+	       (d->pmi_user ? to < TASK_SIZE_MAX : to == d->pmi_ip);
+}
+
+/*
+ * How many records the way out of the last PMI has made; all, if the end of it is
+ * not there and nothing tells that the code that was interrupted got on.
  */
 static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = min(bts_ds_pos(d, DS_INDEX), max), *at;
 
-	if (!d->kernel || !d->pmi_ip)
+	if (!d->kernel || !d->interrupted)
 		return 0;
 	for (at = base; at < index; at += ds_record_size()) {
-		/* From the entry text, and from nowhere else, the NMI goes back. */
-		if (bts_ds_word(at, 1) == d->pmi_ip && bts_is_entry(bts_ds_word(at, 0)))
+		if (bts_ds_goes_back(d, at))
 			return bts_ds_records(base, at) + 1;
 	}
 
@@ -439,24 +457,24 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
-	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
-	u32 least = bts_ds_way_out(d, ip) + BTS_DS_PROGRESS;
+	u32 out = bts_ds_way_out(d, ip);
 
-	d->patience = max(BTS_DS_PATIENCE, least);
-	d->stuck |= least > nr - BTS_DS_RESERVE;
+	d->patience = out + BTS_DS_PROGRESS;
+	d->stuck |= out > BTS_DS_WAY_OUT;
 }
 
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
-	bool resumed;
-
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
 	bts_ds_measure(d, regs->ip);
 	bts_ds_drain(d);
+	d->interrupted = true;
 	d->pmi_ip = regs->ip;
-	resumed = bts_ds_resume();
-	if (d->stuck || !resumed)
+	d->pmi_user = user_mode(regs);
+	if (d->stuck)
+		bts_deliver_kernel_gap();
+	if (!bts_ds_resume())
 		bts_deliver_gap();
 }
 

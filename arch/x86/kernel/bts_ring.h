@@ -10,7 +10,8 @@ struct bts_raw;
 /*
  * A ring that stops has room for this many records beyond the size that was
  * asked for: what a task still produces between the interrupt that says 'full'
- * and its own stop on the way to user mode. A source may be late by 256 records.
+ * and its own stop on the way to user mode. A source may be late by 256 records,
+ * not counting those of its own interrupt.
  */
 #define BTS_RING_SKID	(256 + 64)
 

@@ -7,6 +7,8 @@
 #include <linux/jump_label.h>
 #include <linux/types.h>
 
+#include <asm/cpufeature.h>
+#include <asm/fred.h>
 #include <asm/sections.h>
 #include <uapi/asm/bts.h>
 
@@ -190,6 +192,7 @@ int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 void bts_register_source(const struct bts_source *source);
 void bts_deliver(const struct bts_raw *rec, u32 n);
 void bts_deliver_gap(void);
+void bts_deliver_kernel_gap(void);
 void bts_want(struct bts_want *want);
 
 /* from the rest of the kernel */
@@ -200,6 +203,11 @@ void bts_exit(struct task_struct *task);
 /* Is this where exceptions and interrupts come in, and go back from? */
 static inline bool bts_is_entry(u64 addr)
 {
+#ifdef CONFIG_X86_FRED
+	/* Elsewhere: user mode's, and 256 bytes behind that the kernel's, as short. */
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
+#endif
 	return addr >= (unsigned long)__entry_text_start &&
 	       addr < (unsigned long)__entry_text_end;
 }

@@ -38,6 +38,7 @@ known_sequences() {
 	traced itself-out smp=2 "$@" -- itself 0 out
 	traced itself-out-before cpl=before "$@" -- itself 0 out
 	traced itself-out-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself 0 out
+	traced segment -- segment
 	traced itself-mixed smp=2 "$@" -- itself 200000 mixed
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }

@@ -113,6 +113,9 @@ ring0_kdb() {
 	kdb kdb-oops expect=splat -- kdb oops
 	nothing_else kdb-oops "$CRASH"
 	came_to_end kdb-oops
+	kdb kdb-stop expect=splat -- kdb stop
+	nothing_else kdb-stop "$CRASH"
+	came_to_end kdb-stop
 	kdb kdb-panic expect=splat -- kdb panic
 	nothing_else kdb-panic "$CRASH"
 	judge_trace kdb-panic bts_crash_panic 2

@@ -16,7 +16,7 @@ OWNERS='append=slub_debug=U,kmalloc-*'
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
 stressed() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 timeout=$((2 * $2 + 120)) stall=120 \
-		with="fuzz fuzz_32" "$OWNERS" "${@:3}"
+		with="again fuzz fuzz_32" "$OWNERS" "${@:3}"
 }
 
 # Each run that has found something is run again.
@@ -44,6 +44,10 @@ stress_fuzz() {
 	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp
 	fuzzed all $((2 * part)) fuzz smp=4 pti=off
 	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
+}
+
+# As many requests as are asked for
+stress_many() {
 	[ "$STRESS_REQUESTS" -eq 0 ] || stressed many "$STRESS_SECONDS" smp=2 pti=off mem=512 -- \
 		fuzz -t "$STRESS_SECONDS" -s "$STRESS_SEED" -r "$STRESS_REQUESTS" -n 8
 }
@@ -71,8 +75,8 @@ group_stress() {
 	local part
 
 	report "  seed $STRESS_SEED"
-	for part in ${STRESS_PARTS:-seeds faults fuzz races}; do
-		part=$(one_of STRESS_PARTS "$part" seeds faults fuzz races) || exit
+	for part in ${STRESS_PARTS:-seeds faults fuzz many races}; do
+		part=$(one_of STRESS_PARTS "$part" seeds faults fuzz many races) || exit
 		"stress_$part" $(((STRESS_SECONDS + 8) / 9))
 	done
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 GUEST_PROGS += layer/asleep layer/beside layer/contexts layer/cost layer/cycle layer/forge \
-	layer/freeze layer/itself layer/judged layer/life
+	layer/freeze layer/itself layer/judged layer/life layer/segment
 
 LAYER := layer/common.c $(SYSTEM) bench/generate.c bench/source.c bench/sequence.S
 asleep_SRCS := layer/asleep.c $(LAYER)
@@ -13,3 +13,4 @@ freeze_SRCS := layer/freeze.c $(LAYER)
 itself_SRCS := layer/itself.c $(LAYER)
 judged_SRCS := layer/judged.c $(LAYER) bench/handover.c bench/workload.c bench/faults.S
 life_SRCS := layer/life.c $(LAYER)
+segment_SRCS := layer/segment.c $(LAYER)

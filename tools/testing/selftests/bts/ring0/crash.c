@@ -76,7 +76,8 @@ static void test_task(const char *kind, int times)
 	ok(on == times, "%s: recording went on", kind);
 	/* how many branches from the fault to the freeze, at most */
 	printf("# measure %d\n", since);
-	ok(since > 0 && since < 300, "%s: soon frozen", kind);
+	/* A tick may come in between. */
+	ok(since > 0 && since < 600, "%s: soon frozen", kind);
 	crash_once("task", 0);
 	goes_on();
 	test_order(kind);

@@ -2,7 +2,7 @@
 /*
  * The command 'branches' of kdb.
  *
- *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|panic|go
+ *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go
  */
 #include "common.h"
 #include "dump.h"
@@ -97,6 +97,22 @@ static void test_oops(void)
 	ok(goes_on(), "oops: recording goes on");
 }
 
+/* A breakpoint on the way to what is printed: who looks there has undone nothing. */
+static void test_stop(void)
+{
+	struct dump d;
+
+	stop_at_crashes();
+	at_break("bp show_regs\n");
+	open_log();
+	skip_log();
+	ok(crash_once("task", 0), "stop: survived");
+	d = read_dump();
+	ok(d.traces == cpus() && d.fault >= 0 && !d.bad, "stop: %d traces, %s", d.traces, d.top);
+	at_break("bc *\n");
+	ok(goes_on(), "stop: recording goes on");
+}
+
 /* The host reads the console. */
 static int test_panic(const char *keys)
 {
@@ -111,7 +127,7 @@ static int test_panic(const char *keys)
 int main(int argc, char **argv)
 {
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|panic|go\n",
+		fprintf(stderr, "usage: %s CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go\n",
 			argv[0]);
 		return 2;
 	}
@@ -129,6 +145,8 @@ int main(int argc, char **argv)
 		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
 	if (!strcmp(argv[3], "oops"))
 		test_oops();
+	else if (!strcmp(argv[3], "stop"))
+		test_stop();
 	else
 		test_break();
 	return finish();

@@ -22,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* threads of a tracee, forks, execs in a row */
+#define FAMILY		6	/* threads of a tracee, forks */
 #define STACK		16384
 
 struct shared *shared;
@@ -301,38 +301,23 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes the leader's place
  */
 
-static int left_to_exec = FAMILY - 1;
-
-static int thread_exec(void *unused)
-{
-	char left[12];
-	char *const again[] = { "collide", "again", left, NULL };
-
-	(void)unused;
-	snprintf(left, sizeof(left), "%d", left_to_exec);
-	execv("/proc/self/exe", again);
-	/* The parent sees no such end otherwise. */
-	abort();
-}
+#define EXECS	24	/* in a row; only the first one is of a large program */
 
 static void work_and_exec(void)
 {
-	known_work(1 + rng(100));
-	if (chance(2))
-		thread_exec(NULL);
-	clone(thread_exec, stacks[0] + STACK, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL);
-	spin();
-}
+	static char names[EXECS + 1][3];
+	char *argv[EXECS + 2] = { };
+	unsigned int i, nr = 1 + rng(EXECS);
 
-/* The program anew, which is to be followed by so many more */
-static int execute_again(int left)
-{
-	if (left <= 0)
-		return 0;
-	left_to_exec = left - 1;
-	rng_seed(getpid(), left, 0, 0);
-	work_and_exec();
-	return 1;
+	for (i = 0; i <= nr; i++) {
+		names[i][0] = 1 + rng(100);
+		names[i][1] = chance(2) ? 't' : 's';
+		argv[i] = names[i];
+	}
+	known_work(1 + rng(100));
+	execv("/bt/again", argv);
+	/* The parent sees no such end otherwise. */
+	abort();
 }
 
 static void race_exec(void)
@@ -452,8 +437,6 @@ int main(int argc, char **argv)
 	uint64_t times = argc > 3 ? strtoull(argv[3], NULL, 0) : 1000;
 	long slabs;
 
-	if (argc == 3 && !strcmp(argv[1], "again"))
-		return execute_again(atoi(argv[2]));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (race < races + ARRAY_SIZE(races) && (argc < 2 || strcmp(argv[1], race->name)))
 		race++;

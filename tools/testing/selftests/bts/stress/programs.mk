@@ -4,6 +4,8 @@ GUEST_PROGS_32 += stress/fuzz
 fuzz_SRCS := $(addprefix stress/,fuzz.c tracer.c run.c request.c view.c model.c rng.c \
 	tracee.c noise.c memory.c say.c) bench/source.c ptrace/common.c $(SYSTEM)
 fuzz_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += stress/again
+again_CFLAGS := -nostdlib
 GUEST_PROGS += stress/collide
 GUEST_PROGS_32 += stress/collide
 collide_SRCS := $(addprefix stress/,collide.c rng.c memory.c say.c) ptrace/common.c

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A program that executes itself with one argument less, until there is only one:
+ * a race's exec, of which most is to be the kernel's. What it does before is
+ * told by the two letters of its name: how much work, and 't' where a thread of
+ * its own is to execute while the leader spins.
+ */
+#include <asm/unistd.h>
+
+#define CLONE_VM	0x00000100
+#define CLONE_SIGHAND	0x00000800
+#define CLONE_THREAD	0x00010000
+
+	.text
+	.globl	_start
+_start:
+	lea	8(%rsp), %rbp
+	movq	(%rbp), %rbx
+	movzbl	(%rbx), %ecx
+1:	loop	1b
+	xor	%edi, %edi
+	mov	$__NR_exit_group, %eax
+	cmpq	$1, (%rsp)
+	jle	3f
+	cmpb	$'t', 1(%rbx)
+	jne	2f
+	mov	$__NR_clone, %eax
+	mov	$(CLONE_VM | CLONE_SIGHAND | CLONE_THREAD), %edi
+	lea	-4096(%rsp), %rsi
+	xor	%edx, %edx
+	xor	%r10d, %r10d
+	xor	%r8d, %r8d
+	syscall
+	test	%eax, %eax
+	/* The thread takes the leader's place; so does an error, below. */
+	jg	4f
+2:	mov	$__NR_execve, %eax
+	lea	path(%rip), %rdi
+	lea	8(%rbp), %rsi
+	xor	%edx, %edx
+3:	syscall
+	/* The parent sees no such end otherwise. */
+	ud2
+4:	pause
+	jmp	4b
+
+	.section .rodata
+path:	.asciz	"/bt/again"
+	.section .note.GNU-stack, "", @progbits
