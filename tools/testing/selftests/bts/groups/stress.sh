@@ -41,6 +41,7 @@ stress_fuzz() {
 
 	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
 	stressed alone "$part" -- fuzz -t "$part" -s "$STRESS_SEED" -n 1
+	stressed x32 "$part" smp=2 pti=on -- fuzz_x32 -t "$part" -s "$STRESS_SEED" -n 4
 	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp
 	fuzzed all $((2 * part)) fuzz smp=4 pti=off
 	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
@@ -77,6 +78,6 @@ group_stress() {
 	report "  seed $STRESS_SEED"
 	for part in ${STRESS_PARTS:-seeds faults fuzz many races}; do
 		part=$(one_of STRESS_PARTS "$part" seeds faults fuzz many races) || exit
-		"stress_$part" $(((STRESS_SECONDS + 8) / 9))
+		"stress_$part" $(((STRESS_SECONDS + 9) / 10))
 	done
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 GUEST_PROGS += stress/fuzz
 GUEST_PROGS_32 += stress/fuzz
+GUEST_PROGS_X32 += stress/fuzz
 fuzz_SRCS := $(addprefix stress/,fuzz.c tracer.c run.c request.c view.c model.c rng.c \
 	tracee.c noise.c memory.c say.c) bench/source.c ptrace/common.c $(SYSTEM)
 fuzz_CFLAGS = $(PTRACE_BTS_UAPI)

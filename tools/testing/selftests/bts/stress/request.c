@@ -34,7 +34,7 @@ static unsigned long bad_address(void)
 {
 	static const unsigned long bad[] = {
 		0, 1, 23,
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__ILP32__)
 		0x7ffffffff000, 0x7fffffffffff, 0x800000000000, 0xffff888000000000,
 		0xffffffff81000000, ~0ul, ~0ul - 22,
 #else
