@@ -7,9 +7,6 @@
 #include <linux/jump_label.h>
 #include <linux/types.h>
 
-#include <asm/cpufeature.h>
-#include <asm/fred.h>
-#include <asm/sections.h>
 #include <uapi/asm/bts.h>
 
 /*
@@ -181,6 +178,7 @@ u32 bts_freezes(void);
 void bts_unfreeze_all(u32 freezes);
 
 /* flight recorders, read where they are */
+bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
 bool bts_hold(void);
 void bts_release(bool held);
@@ -199,18 +197,6 @@ void bts_want(struct bts_want *want);
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_exec(void);
 void bts_exit(struct task_struct *task);
-
-/* Is this where exceptions and interrupts come in, and go back from? */
-static inline bool bts_is_entry(u64 addr)
-{
-#ifdef CONFIG_X86_FRED
-	/* Elsewhere: user mode's, and 256 bytes behind that the kernel's, as short. */
-	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
-#endif
-	return addr >= (unsigned long)__entry_text_start &&
-	       addr < (unsigned long)__entry_text_end;
-}
 
 /* Does some CPU want to know of every task that it runs? */
 static __always_inline bool bts_traces_cpus(void)
