@@ -51,9 +51,10 @@ enum bts_ds_state {
  * @slack:	the PMI of records that are gone already may still come
  * @patience:	how many records the PMI waits for at least if @kernel
  * @kernel:	branches of the kernel are recorded
- * @stuck:	the way out of a PMI leaves too little room for anything else
+ * @stuck:	@long_ways has left too little room for anything else
  * @interrupted: by a PMI since it was paused last
  * @pmi_user:	user mode was, by the last one
+ * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack was last set, in jiffies
  * @pmi_ip:	where, if @interrupted
@@ -71,6 +72,7 @@ struct bts_ds {
 	bool			stuck;
 	bool			interrupted;
 	bool			pmi_user;
+	u8			long_ways;
 	u32			patience;
 	unsigned long		asked;
 	unsigned long		drained;
@@ -91,10 +93,12 @@ static bool bts_ds_claimed;
  * interrupted gets on. How many that are depends on what else looks at the NMI,
  * and on who traces that; so each PMI measures the way out of the last one. What
  * was interrupted gets as many more as a ring may be late, and the first PMI has
- * to do with these alone. If that is not a fifth of all there is no point in it.
+ * to do with these alone. If that is not a fifth of all, not only because nmi.c
+ * has something to complain of, there is no point in it.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
+#define BTS_DS_LONG_WAYS	8
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
 	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
@@ -224,6 +228,7 @@ static void bts_ds_calm(struct bts_ds *d)
 {
 	d->patience = BTS_DS_PROGRESS;
 	d->stuck = false;
+	d->long_ways = 0;
 	d->interrupted = false;
 }
 
@@ -439,7 +444,7 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = min(bts_ds_pos(d, DS_INDEX), max), *at;
 
-	if (!d->kernel || !d->interrupted)
+	if (!d->interrupted)
 		return 0;
 	for (at = base; at < index; at += ds_record_size()) {
 		if (bts_ds_goes_back(d, at))
@@ -457,10 +462,15 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
-	u32 out = bts_ds_way_out(d, ip);
+	u32 out;
 
+	if (!d->kernel)
+		return;
+
+	out = bts_ds_way_out(d, ip);
 	d->patience = out + BTS_DS_PROGRESS;
-	d->stuck |= out > BTS_DS_WAY_OUT;
+	d->long_ways = out > BTS_DS_WAY_OUT ? d->long_ways + 1 : 0;
+	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
 }
 
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
