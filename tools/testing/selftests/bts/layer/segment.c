@@ -39,7 +39,6 @@ static void make_segment(void)
 		.limit		= 0xfff,
 		.seg_32bit	= 1,
 		.contents	= MODIFY_LDT_CONTENTS_CODE,
-		.useable	= 1,
 	};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
