@@ -243,6 +243,7 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 		give_up("nmi_branches");
 	lab_config(fd, &config);
 	prepare(11, 20000);
+	lab_must(beside, LAB_START, NULL);
 	run(fd, &got);
 	/* Without a filter user mode is not recorded either. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
@@ -250,7 +251,8 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
-	ok(!filter || !lab_status(beside).gaps,
+	/* More than the buffer holds: nobody knows what found no room. */
+	ok(!filter || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
 	records_free(&got);
