@@ -295,8 +295,10 @@ static void do_seen(void)
 	bts_crash_path();
 }
 
+/* A tick that is due would come between the call and the freeze. */
 static noinline void bts_crash_panic(void)
 {
+	local_irq_disable();
 	bts_crash_work(5);
 	WRITE_ONCE(panicking, true);
 	panic("as asked for by a test");
