@@ -301,7 +301,7 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes the leader's place
  */
 
-#define EXECS	24	/* in a row; only the first one is of a large program */
+#define EXECS	24	/* in a row; the first one leaves a large program behind */
 
 static void work_and_exec(void)
 {
