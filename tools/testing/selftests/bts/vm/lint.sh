@@ -260,13 +260,14 @@ series_sources() {
 	esac | sort -u
 }
 
-# compile_findings TREE BUILD FILE...: what sparse and W=1 say of each file,
-# without line numbers, so that two trees can be compared.
+# compile_findings TREE BUILD CC FILE...: what W=1, and of the first compiler sparse,
+# say of each file, without line numbers, so that two trees can be compared.
 compile_findings() {
-	local tree=$1 build=$2
-	shift 2
+	local tree=$1 build=$2 cc=$3 sparse=(C=2 CF=-D__CHECK_ENDIAN__)
+	shift 3
 
-	make -s -C "$tree" O="$build" -j "$JOBS" W=1 C=2 CF=-D__CHECK_ENDIAN__ -k "${@/%.c/.o}" \
+	[ "$cc" != clang ] || sparse=()
+	make -s -C "$tree" O="$build" CC="$cc" -j "$JOBS" W=1 "${sparse[@]}" -k "${@/%.c/.o}" \
 		2>&1 >/dev/null | sed "s|$tree/||g; s|^\(\.\./\)*||" |
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
 }
@@ -278,29 +279,38 @@ lint_build() {
 		cp "$KERNEL_BUILD/.config" "$2/.config"
 		cp "$KERNEL_BUILD/.config" "$2/.config.merged"
 	fi
-	make -s -C "$1" O="$2" -j "$JOBS" olddefconfig prepare >"$RESULTS/prepare" 2>&1 ||
+	make -s -C "$1" O="$2" CC="$3" -j "$JOBS" olddefconfig prepare >"$RESULTS/prepare" 2>&1 ||
 		echo "cannot prepare $2: $(reason_in "$RESULTS/prepare")"
 }
 
-lint_compile() {
-	local file new changed stock=$CACHE/build/lint-stock patched=$CACHE/build/lint-patched
+# compile_with CC DIR: findings that the stock kernel does not have.
+compile_with() {
+	local file new changed stock=$2-stock patched=$2-patched
 
 	mapfile -t new < <(series_sources new)
 	mapfile -t changed < <(series_sources changed)
 	[ $((${#new[@]} + ${#changed[@]})) -gt 0 ] || return 0
-	lint_build "$LINUX" "$stock"
-	lint_build "$PATCHED" "$patched"
+	lint_build "$LINUX" "$stock" "$1"
+	lint_build "$PATCHED" "$patched" "$1"
 	# The compiler does not say again what it said before.
 	(cd "$stock" && rm -f "${changed[@]/%.c/.o}")
 	(cd "$patched" && rm -f "${changed[@]/%.c/.o}" "${new[@]/%.c/.o}")
-	compile_findings "$LINUX" "$stock" "${changed[@]}" >"$SCRATCH/stock"
-	compile_findings "$PATCHED" "$patched" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
+	compile_findings "$LINUX" "$stock" "$1" "${changed[@]}" >"$SCRATCH/stock"
+	compile_findings "$PATCHED" "$patched" "$1" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
 	comm -13 "$SCRATCH/stock" "$SCRATCH/patched"
 	# What was not compiled was not checked.
 	for file in "${new[@]}"; do
 		[ -f "$patched/${file/%.c/.o}" ] ||
 			echo "$file: not compiled: switch it on in $BTS_PATH/config or config.series"
 	done
+}
+
+lint_compile() {
+	compile_with "${CC:-gcc}" "$CACHE/build/lint"
+}
+
+lint_clang() {
+	compile_with clang "$CACHE/build/lint-clang"
 }
 
 # Frames of 512 bytes and more, in what lint_compile() has compiled.
@@ -389,7 +399,7 @@ BTS_PATH=${B#"$REPO/"}
 
 cmd_lint() {
 	[ $# -eq 0 ] || [ "$*" = --fast ] || die "lint takes --fast, not ${*: -1}: see vmtest.sh help"
-	prepare build lint
+	prepare build lint "${1:-clang}"
 	GROUP=lint
 	RESULTS=$CACHE/results/lint
 	rm -rf "$RESULTS"
@@ -400,7 +410,7 @@ cmd_lint() {
 	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
-		names+=(compile stack cocci kernel_doc docs uapi)
+		names+=(compile clang stack cocci kernel_doc docs uapi)
 	fi
 	for name in "${names[@]}"; do
 		lint "$name" "lint_$name"
