@@ -23,12 +23,14 @@ struct hw_branch {
  * struct hw_branches_place - where a reader of a CPU's last branches has got to
  * @newer:	behind so many branches
  * @at:		where that is, for the architecture
+ * @moved:	what its place depends on, for the architecture
  *
  * All 0 where it begins. Good as long as the CPU does not record.
  */
 struct hw_branches_place {
 	u32	newer;
 	u32	at;
+	u64	moved;
 };
 
 struct bug_entry;
@@ -52,6 +54,15 @@ static __always_inline void hw_branches_crash(void)
 
 /* find_bug(), unrecorded; what is found and no warning freezes all CPUs. */
 struct bug_entry *hw_branches_find_bug(unsigned long bugaddr);
+
+void hw_branches_crash_survived(void);
+
+/* The task that crashed dies now, and the kernel goes on. */
+static inline void hw_branches_survived(void)
+{
+	if (unlikely(READ_ONCE(hw_branches_on)))
+		hw_branches_crash_survived();
+}
 
 /*
  * What an architecture with HAVE_HW_BRANCHES brings. The first four and
@@ -91,6 +102,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 #else
 
 static __always_inline void hw_branches_crash(void) { }
+static inline void hw_branches_survived(void) { }
 #define hw_branches_find_bug(bugaddr)	find_bug(bugaddr)
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

@@ -57,7 +57,7 @@ static unsigned long hw_branches_thaws;
 /* So often has this CPU crashed and not yet printed why. */
 static DEFINE_PER_CPU(unsigned int, hw_branches_crashed);
 
-/* Who has found a BUG() on this CPU and is on the way to his oops, if anybody. */
+/* Who crashed on this CPU and has the evidence kept, if anybody: see hw_branches_doom(). */
 static DEFINE_PER_CPU(struct task_struct *, hw_branches_doomed);
 
 /**
@@ -122,14 +122,25 @@ unsigned int hw_branches_crashing(int cpu)
 	return READ_ONCE(per_cpu(hw_branches_crashed, cpu));
 }
 
-/* Does some CPU have to print its evidence yet, or is looking at it? */
-static bool hw_branches_any_needs(void)
+/* Is some crash not over yet? */
+static bool hw_branches_any_crash(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)) ||
-		    READ_ONCE(per_cpu(hw_branches_debugged, cpu)))
+		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)))
+			return true;
+	}
+
+	return false;
+}
+
+static bool hw_branches_any_debugged(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (READ_ONCE(per_cpu(hw_branches_debugged, cpu)))
 			return true;
 	}
 
@@ -154,6 +165,9 @@ static void hw_branches_do_thaw(u32 freezes)
 	arch_hw_branches_thaw(freezes);
 }
 
+static void hw_branches_thaw_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(hw_branches_work, hw_branches_thaw_work);
+
 /* Not only when it is on: who froze may have been too late to see it go off. */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -163,16 +177,17 @@ static void hw_branches_thaw_work(struct work_struct *work)
 
 	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
 	smp_rmb();
-	if (!hw_branches_kept() && !hw_branches_any_needs() &&
-	    !READ_ONCE(hw_branches_looking))
+	/* In hw_branches_debug_over(), it may have asked for this already. */
+	if (hw_branches_any_debugged())
+		schedule_delayed_work(&hw_branches_work, 1);
+	else if (!hw_branches_kept() && !hw_branches_any_crash() &&
+		 !READ_ONCE(hw_branches_looking))
 		hw_branches_do_thaw(freezes);
 }
 
-static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
-
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
-	schedule_work(&hw_branches_work);
+	schedule_delayed_work(&hw_branches_work, 0);
 }
 
 static DEFINE_IRQ_WORK(hw_branches_irq_work, hw_branches_thaw_irq);
@@ -285,13 +300,25 @@ void hw_branches_bug(void)
 }
 
 /**
- * hw_branches_bug_cpu - tell on which CPU current came to a BUG()
+ * hw_branches_doom - this CPU, which crashed, has printed why
+ *
+ * Called with interrupts off. It may be the kernel's end yet: until current says
+ * that it is not, by hw_branches_crash_over(), the evidence is kept.
+ */
+void hw_branches_doom(void)
+{
+	this_cpu_write(hw_branches_doomed, current);
+	this_cpu_write(hw_branches_crashed, 0);
+}
+
+/**
+ * hw_branches_doomed_cpu - tell on which CPU current crashed, or came to a BUG()
  *
  * Since then it may have moved.
  *
  * Return: the CPU, or -1.
  */
-int hw_branches_bug_cpu(void)
+int hw_branches_doomed_cpu(void)
 {
 	int cpu;
 
@@ -304,7 +331,7 @@ int hw_branches_bug_cpu(void)
 }
 
 /**
- * hw_branches_crash_over - this CPU, which crashed, has printed why
+ * hw_branches_crash_over - the crash of current has not been the end
  *
  * What others have to print stays.
  */
@@ -313,9 +340,8 @@ void hw_branches_crash_over(void)
 	int cpu;
 
 	/* Not what somebody else has come to there meanwhile. */
-	while ((cpu = hw_branches_bug_cpu()) >= 0)
+	while ((cpu = hw_branches_doomed_cpu()) >= 0)
 		cmpxchg(per_cpu_ptr(&hw_branches_doomed, cpu), current, NULL);
-	this_cpu_write(hw_branches_crashed, 0);
 	hw_branches_thaw_soon();
 }
 

@@ -28,7 +28,8 @@ bool hw_branches_kept(void);
 
 void hw_branches_crash_over(void);
 void hw_branches_bug(void);
-int hw_branches_bug_cpu(void);
+void hw_branches_doom(void);
+int hw_branches_doomed_cpu(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);
 void hw_branches_thaw_soon(void);

@@ -181,7 +181,7 @@ void hw_branches_dump(int cpu, int since)
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
-	int self = smp_processor_id(), cpu = hw_branches_bug_cpu(), since;
+	int self = smp_processor_id(), cpu = hw_branches_doomed_cpu(), since;
 
 	if (!__ratelimit(&hw_branches_ratelimit))
 		return;
@@ -218,30 +218,33 @@ struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
 	unsigned long flags;
 	bool held;
 
-	if (!READ_ONCE(hw_branches_on))
-		return find_bug(bugaddr);
-
 	raw_local_irq_save(flags);
-	lockdep_off();
-	held = arch_hw_branches_hold();
-	bug = find_bug(bugaddr);
-	if (bug && !(bug->flags & BUGFLAG_WARNING))
-		hw_branches_bug();
-	arch_hw_branches_release(held);
-	lockdep_on();
+	/* With interrupts off: whoever switches it off waits for that. */
+	if (READ_ONCE(hw_branches_on)) {
+		lockdep_off();
+		held = arch_hw_branches_hold();
+		bug = find_bug(bugaddr);
+		if (bug && !(bug->flags & BUGFLAG_WARNING))
+			hw_branches_bug();
+		arch_hw_branches_release(held);
+		lockdep_on();
+	} else {
+		bug = find_bug(bugaddr);
+	}
 	raw_local_irq_restore(flags);
 
 	return bug;
 }
 #endif
 
-/* A panic that follows has the evidence, and its dump. */
-static bool hw_branches_panic_follows(void)
+/**
+ * hw_branches_crash_survived - hw_branches_survived(), when the recorder is on
+ */
+void hw_branches_crash_survived(void)
 {
-	/* Of init, only the last thread. */
-	bool init = is_global_init(current) && atomic_read(&current->signal->live) == 1;
-
-	return in_interrupt() || panic_on_oops || init || is_idle_task(current);
+	/* But with init's last thread the kernel dies, too. */
+	if (!is_global_init(current) || atomic_read(&current->signal->live) > 1)
+		hw_branches_crash_over();
 }
 
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
@@ -252,8 +255,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 		return NOTIFY_DONE;
 
 	hw_branches_print_oops(args->regs);
-	if (!hw_branches_panic_follows())
-		hw_branches_crash_over();
+	hw_branches_doom();
 
 	return NOTIFY_DONE;
 }

@@ -165,6 +165,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
 {
 	struct trace_event_file *own = find_event_file(file->tr, "hw_branch", "hw_branch");
+	bool enabled;
 	int err;
 
 	if (!own || own == file)
@@ -172,13 +173,17 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
+	enabled = own->flags & EVENT_FILE_FL_ENABLED;
 	err = tracing_update_buffers(file->tr);
 	if (!err)
 		err = trace_event_enable_disable(own, 1, 0);
 	if (!err)
 		err = register_trigger(glob, data, file);
-	if (err)
+	if (err) {
+		if (!enabled)
+			trace_event_enable_disable(own, 0, 0);
 		trace_event_put_ref(file->event_call);
+	}
 
 	return err;
 }

@@ -25,6 +25,8 @@
  * off its list nobody can see it.
  */
 
+#define pr_fmt(fmt) "x86/bts: " fmt
+
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -463,6 +465,7 @@ void notrace bts_freeze_all(void)
 
 	/* Before any CPU stops: see bts_unfreeze_here(). */
 	atomic_inc(&bts_frozen_last);
+	smp_mb__after_atomic();
 	bts_source->freeze();
 	bts_source->freeze_others();
 }
@@ -538,6 +541,11 @@ static void bts_unfreeze_here(void *unused)
 		return;
 
 	thawed = bts_source->unfreeze();
+	/*
+	 * What that stores must not arrive after the request of who froze meanwhile.
+	 * Pairs with bts_freeze_all().
+	 */
+	smp_mb();
 	if (bts_refrozen()) {
 		bts_source->freeze();
 	} else if (thawed && bts_source->pause()) {
@@ -646,7 +654,7 @@ static int __init bts_init(void)
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/bts:online", bts_cpu_up,
 				bts_cpu_down);
 	if (ret < 0) {
-		pr_err("x86/bts: no CPU hotplug state left, branch tracing is off\n");
+		pr_err("no CPU hotplug state left, branch tracing is off\n");
 		bts_source = NULL;
 		return ret;
 	}

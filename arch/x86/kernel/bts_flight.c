@@ -111,6 +111,25 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 	return got;
 }
 
+/* The buffer, and behind it the @ring. */
+static u32 bts_flight_both(struct bts_context *ctx, const struct bts_ring *ring,
+			   struct hw_branches_place *place, u32 newer,
+			   struct hw_branch *out, u32 n)
+{
+	struct bts_raw raw;
+	u32 got = 0;
+
+	if (!ctx->late)
+		got = bts_flight_buffer(ctx->cpu, place, newer, out, n);
+	/* Of what was being handed up, some is in the ring as well. */
+	if (bts_source->draining(ctx->cpu) && bts_source->peek(ctx->cpu, 0, &raw))
+		return got;
+
+	newer += got;
+
+	return got + bts_flight_ring(ring, newer - place->newer, out + got, n - got);
+}
+
 /**
  * bts_flight_last - copy the last records of a flight recorder and leave them
  * @ctx: a context with BTS_FLIGHT
@@ -126,20 +145,27 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n)
 {
-	/* In one piece, should its CPU not have come to rest yet. */
-	const struct bts_ring ring = ctx->ring;
-	struct bts_raw raw;
-	u32 got = 0;
+	bool again = false;
+	u32 got;
 
-	if (!ctx->late)
-		got = bts_flight_buffer(ctx->cpu, place, newer, out, n);
-	/* Of what was being handed up, some is in the ring as well. */
-	if (bts_source->draining(ctx->cpu) && bts_source->peek(ctx->cpu, 0, &raw))
-		return got;
+	/*
+	 * The PMI of a CPU that is held may still come, and move the records from the
+	 * buffer to the ring. What was newer still is. More often than once they only
+	 * move where the CPU has not come to rest.
+	 */
+	do {
+		/* In one piece, for that case. */
+		const struct bts_ring ring = ctx->ring;
 
-	newer += got;
+		barrier();
+		if (place->moved != ring.head)
+			*place = (struct hw_branches_place) { .moved = ring.head, };
+		got = bts_flight_both(ctx, &ring, place, newer, out, n);
+		barrier();
+		again = !again && READ_ONCE(ctx->ring.head) != ring.head;
+	} while (again);
 
-	return got + bts_flight_ring(&ring, newer - place->newer, out + got, n - got);
+	return got;
 }
 
 struct bts_flight_call {

@@ -150,15 +150,18 @@ static void ptrace_bts_untrace_work(struct callback_head *work)
 void ptrace_bts_untrace(struct task_struct *child)
 {
 	struct ptrace_bts *pb;
+	int notify;
 
 	guard(rcu)();
 	pb = rcu_dereference(child->thread.ptrace_bts);
 	if (likely(!pb) || !refcount_inc_not_zero(&pb->ref))
 		return;
 
+	/* A worker in the kernel never returns to user mode, but looks for signals. */
+	notify = child->flags & PF_USER_WORKER ? TWA_SIGNAL : TWA_RESUME;
 	/* One who exits already gives it back without being asked. */
 	if (test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
-	    task_work_add(child, &pb->untrace, TWA_RESUME | TWAF_NO_ALLOC))
+	    task_work_add(child, &pb->untrace, notify | TWAF_NO_ALLOC))
 		ptrace_bts_put(pb);
 }
 

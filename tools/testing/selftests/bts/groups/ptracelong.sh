@@ -36,6 +36,7 @@ group_ptracelong() {
 	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
 	asked ends-long smp=2 timeout=1800 stall=900 -- ends 100000
 	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
+	asked worker config="$CONFIG,vhost" smp=2 -- worker
 	real_program
 	denied
 }

@@ -33,7 +33,7 @@ scrubbed() {
 
 # What the crashes here say.
 CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
-CRASH+='not syncing: (Fatal exception|Attempted to kill init|as asked for)'
+CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
 # nothing_else CASE REGEX: of the splats on the console, all are wanted.
 nothing_else() {
@@ -142,6 +142,8 @@ ring0_crashes() {
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
 	crashing thread smp=2 append=rdinit=/bt/crash -- crash thread 1
 	console_says thread 'recording goes on'
+	# Nobody goes on recording between the oops and its panic().
+	fatal limit task bts_crash_fault 2 append=sysctl.kernel.oops_limit=1
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4

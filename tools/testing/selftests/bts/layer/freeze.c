@@ -353,6 +353,7 @@ static void test_flight(void)
 
 	own = start(LAB_SELF, 0, LAB_USER, RING);
 	ok(!is_circular(), "a task that is traced ends that");
+	ok(!lab_do(flight, LAB_LOOK, NULL), "a look at it beside a late PMI misses nothing");
 	for (i = 0; i < 20; i++) {
 		all[i] = i;
 		run_seed(i);

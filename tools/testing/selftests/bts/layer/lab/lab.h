@@ -107,6 +107,7 @@ struct lab_cpu {
 #define LAB_UNFREEZE	_IO('B', 7)	/* or one that is overtaken */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 #define LAB_STAY	_IO('B', 9)	/* sleep here until the CPU goes down, and while it does */
+#define LAB_LOOK	_IO('B', 10)	/* at a flight recorder */
 /* read() takes out records: what was saved first, then what is in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

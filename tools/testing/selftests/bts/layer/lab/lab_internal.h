@@ -10,6 +10,9 @@
 
 #include "lab.h"
 
+struct hw_branch;
+struct hw_branches_place;
+
 /* One open file. */
 struct lab_file {
 	struct mutex mutex;	/* one request at a time */
@@ -29,6 +32,15 @@ struct lab_file {
 extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 				enum task_work_notify_mode mode);
 
+extern struct lab_look_symbols {
+	const struct bts_source **source;
+	bool (*hold)(void);
+	void (*release)(bool held);
+	u32 (*last)(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+		    struct hw_branch *out, u32 n);
+} lab_look_symbols;
+
+int lab_look(struct lab_file *lab);
 int lab_start(struct lab_file *lab);
 int lab_end(struct lab_file *lab);
 int lab_destroy(struct lab_file *lab);

@@ -46,7 +46,12 @@ static int find_symbols(void)
 	unregister_kprobe(&kp);
 
 	lab_task_work_add = (void *)lookup("task_work_add");
-	return lab_task_work_add ? 0 : -ENOENT;
+	lab_look_symbols.source = (void *)lookup("bts_source");
+	lab_look_symbols.hold = (void *)lookup("bts_hold");
+	lab_look_symbols.release = (void *)lookup("bts_release");
+	lab_look_symbols.last = (void *)lookup("bts_flight_last");
+	return lab_task_work_add && lab_look_symbols.source && lab_look_symbols.hold &&
+	       lab_look_symbols.release && lab_look_symbols.last ? 0 : -ENOENT;
 }
 
 static int lab_config(struct lab_file *lab, const void __user *arg)
@@ -169,6 +174,8 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 		return lab_put_cpu((void __user *)arg);
 	case LAB_STAY:
 		return lab_stay();
+	case LAB_LOOK:
+		return lab_look(lab);
 	}
 	return -ENOTTY;
 }

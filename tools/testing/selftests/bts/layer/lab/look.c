@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A look at a flight recorder, beside which a PMI comes that was late. */
+#include <linux/errno.h>
+#include <linux/hw_branches.h>
+#include <linux/irqflags.h>
+#include <linux/string.h>
+
+#include "bts_internal.h"
+#include "lab_internal.h"
+
+#define LOOKED	24
+#define FIRST	8
+
+struct lab_look_symbols lab_look_symbols;
+
+/* What a PMI does to the buffer */
+static bool move_records(void)
+{
+	const struct bts_source *source = *lab_look_symbols.source;
+
+	return source->pause() && source->resume();
+}
+
+/* Are the branches that are found in two pieces the same as in one? */
+int lab_look(struct lab_file *lab)
+{
+	static struct hw_branch all[LOOKED], parts[LOOKED];
+	const struct lab_look_symbols *s = &lab_look_symbols;
+	struct hw_branches_place place = { };
+	unsigned long flags;
+	int n, got;
+	bool held;
+
+	if (!lab->ctx)
+		return -ENXIO;
+	local_irq_save(flags);
+	held = s->hold();
+	n = s->last(lab->ctx, &place, 0, all, LOOKED);
+	place = (struct hw_branches_place) { };
+	got = s->last(lab->ctx, &place, 0, parts, FIRST);
+	if (move_records())
+		got += s->last(lab->ctx, &place, got, parts + got, LOOKED - got);
+	s->release(held);
+	local_irq_restore(flags);
+
+	return got == LOOKED && n == got && !memcmp(all, parts, sizeof(all)) ? 0 : -EILSEQ;
+}
