@@ -304,9 +304,14 @@ static noinline void bts_crash_panic(void)
 	panic("as asked for by a test");
 }
 
+/* It waits for another CPU to crash. */
+static bool waiting;
+module_param(waiting, bool, 0400);
+
 /* When another CPU has, whose NMI does not get through to this one. */
 static void panic_too(void)
 {
+	WRITE_ONCE(waiting, true);
 	while (!READ_ONCE(panicking))
 		cpu_relax();
 	mdelay(1);
@@ -326,8 +331,6 @@ static noinline void bts_crash_bug(void)
 
 /* Waits between the BUG() and its oops, until another CPU has crashed. */
 static bool passed;
-static bool waiting;
-module_param(waiting, bool, 0400);
 
 static int wait_in_bug(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
