@@ -56,12 +56,20 @@ static __always_inline void hw_branches_crash(void)
 struct bug_entry *hw_branches_find_bug(unsigned long bugaddr);
 
 void hw_branches_crash_survived(void);
+void hw_branches_crash_over(void);
 
 /* The task that crashed dies now, and the kernel goes on. */
 static inline void hw_branches_survived(void)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
 		hw_branches_crash_survived();
+}
+
+/* The crash of current is none: somebody has told it to go on. */
+static inline void hw_branches_undone(void)
+{
+	if (unlikely(READ_ONCE(hw_branches_on)))
+		hw_branches_crash_over();
 }
 
 /*
@@ -103,6 +111,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 
 static __always_inline void hw_branches_crash(void) { }
 static inline void hw_branches_survived(void) { }
+static inline void hw_branches_undone(void) { }
 #define hw_branches_find_bug(bugaddr)	find_bug(bugaddr)
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

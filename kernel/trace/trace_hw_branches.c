@@ -57,8 +57,11 @@ static unsigned long hw_branches_thaws;
 /* So often has this CPU crashed and not yet printed why. */
 static DEFINE_PER_CPU(unsigned int, hw_branches_crashed);
 
-/* Who crashed on this CPU and has the evidence kept, if anybody: see hw_branches_doom(). */
+/* Who has found a BUG() on this CPU and is on the way to his oops, if anybody. */
 static DEFINE_PER_CPU(struct task_struct *, hw_branches_doomed);
+
+/* Who has printed his crash, which may be the kernel's end yet: in no order. */
+static DEFINE_PER_CPU(struct task_struct *, hw_branches_dying);
 
 /**
  * hw_branches_print - print a branch on a line, behind a space
@@ -94,17 +97,35 @@ static __always_inline void hw_branches_freeze_all(void)
 	arch_hw_branches_freeze();
 }
 
+static notrace bool hw_branches_is_dying(const struct task_struct *task)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (READ_ONCE(per_cpu(hw_branches_dying, cpu)) == task)
+			return true;
+	}
+
+	return false;
+}
+
+NOKPROBE_SYMBOL(hw_branches_is_dying);
+
 /**
  * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
  */
 void notrace hw_branches_crash_freeze(void)
 {
 	unsigned long flags;
+	bool freeze = false;
 
 	raw_local_irq_save(flags);
 	/* Has it crashed before, the freeze itself may be to blame. */
-	if (this_cpu_inc_return(hw_branches_crashed) == 1 ||
-	    !arch_hw_branches_frozen(raw_smp_processor_id()))
+	if (!arch_hw_branches_frozen(raw_smp_processor_id()) ||
+	    (!this_cpu_read(hw_branches_crashed) && !hw_branches_is_dying(current)))
+		freeze = true;
+	this_cpu_inc(hw_branches_crashed);
+	if (freeze)
 		hw_branches_freeze_all();
 	raw_local_irq_restore(flags);
 }
@@ -128,7 +149,14 @@ static bool hw_branches_any_crash(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (hw_branches_crashing(cpu) || READ_ONCE(per_cpu(hw_branches_doomed, cpu)))
+		if (READ_ONCE(per_cpu(hw_branches_doomed, cpu)) || hw_branches_crashing(cpu))
+			return true;
+	}
+
+	/* Pairs with hw_branches_keep_dying(). */
+	smp_rmb();
+	for_each_possible_cpu(cpu) {
+		if (READ_ONCE(per_cpu(hw_branches_dying, cpu)))
 			return true;
 	}
 
@@ -295,24 +323,33 @@ void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
  */
 void hw_branches_bug(void)
 {
-	this_cpu_write(hw_branches_doomed, current);
+	/* Should somebody be on his way from here already, he has the evidence. */
+	this_cpu_cmpxchg(hw_branches_doomed, NULL, current);
 	hw_branches_freeze_all();
 }
 
 /**
- * hw_branches_doom - this CPU, which crashed, has printed why
+ * hw_branches_keep_dying - this CPU, which crashed, has printed why
  *
  * Called with interrupts off. It may be the kernel's end yet: until current says
- * that it is not, by hw_branches_crash_over(), the evidence is kept.
+ * that it is not, by hw_branches_crash_over(), the evidence is kept. If that many
+ * crash at once that there is no room for him, others keep it.
  */
-void hw_branches_doom(void)
+void hw_branches_keep_dying(void)
 {
-	this_cpu_write(hw_branches_doomed, current);
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (!cmpxchg(per_cpu_ptr(&hw_branches_dying, cpu), NULL, current))
+			break;
+	}
+	/* Pairs with hw_branches_any_crash(). */
+	smp_wmb();
 	this_cpu_write(hw_branches_crashed, 0);
 }
 
 /**
- * hw_branches_doomed_cpu - tell on which CPU current crashed, or came to a BUG()
+ * hw_branches_doomed_cpu - tell on which CPU current came to a BUG()
  *
  * Since then it may have moved.
  *
@@ -340,8 +377,10 @@ void hw_branches_crash_over(void)
 	int cpu;
 
 	/* Not what somebody else has come to there meanwhile. */
-	while ((cpu = hw_branches_doomed_cpu()) >= 0)
+	for_each_possible_cpu(cpu) {
 		cmpxchg(per_cpu_ptr(&hw_branches_doomed, cpu), current, NULL);
+		cmpxchg(per_cpu_ptr(&hw_branches_dying, cpu), current, NULL);
+	}
 	hw_branches_thaw_soon();
 }
 
@@ -377,6 +416,7 @@ static void hw_branches_let_go(void)
 	for_each_possible_cpu(cpu) {
 		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
 		WRITE_ONCE(per_cpu(hw_branches_doomed, cpu), NULL);
+		WRITE_ONCE(per_cpu(hw_branches_dying, cpu), NULL);
 	}
 	hw_branches_do_thaw(arch_hw_branches_freezes());
 }

@@ -26,9 +26,8 @@ int hw_branches_freeze(bool freeze);
 void hw_branches_keep(void);
 bool hw_branches_kept(void);
 
-void hw_branches_crash_over(void);
 void hw_branches_bug(void);
-void hw_branches_doom(void);
+void hw_branches_keep_dying(void);
 int hw_branches_doomed_cpu(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);

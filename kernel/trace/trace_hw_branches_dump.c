@@ -218,19 +218,18 @@ struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
 	unsigned long flags;
 	bool held;
 
+	if (!READ_ONCE(hw_branches_on))
+		return find_bug(bugaddr);
+
 	raw_local_irq_save(flags);
-	/* With interrupts off: whoever switches it off waits for that. */
-	if (READ_ONCE(hw_branches_on)) {
-		lockdep_off();
-		held = arch_hw_branches_hold();
-		bug = find_bug(bugaddr);
-		if (bug && !(bug->flags & BUGFLAG_WARNING))
-			hw_branches_bug();
-		arch_hw_branches_release(held);
-		lockdep_on();
-	} else {
-		bug = find_bug(bugaddr);
-	}
+	lockdep_off();
+	held = arch_hw_branches_hold();
+	bug = find_bug(bugaddr);
+	/* Still: whoever switches it off waits for those with interrupts off. */
+	if (bug && !(bug->flags & BUGFLAG_WARNING) && READ_ONCE(hw_branches_on))
+		hw_branches_bug();
+	arch_hw_branches_release(held);
+	lockdep_on();
 	raw_local_irq_restore(flags);
 
 	return bug;
@@ -242,9 +241,12 @@ struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
  */
 void hw_branches_crash_survived(void)
 {
-	/* But with init's last thread the kernel dies, too. */
-	if (!is_global_init(current) || atomic_read(&current->signal->live) > 1)
-		hw_branches_crash_over();
+	/* With init's last thread the kernel dies, too, unless it was about to exit. */
+	if (is_global_init(current) && !(current->flags & PF_EXITING) &&
+	    atomic_read(&current->signal->live) == 1)
+		return;
+
+	hw_branches_crash_over();
 }
 
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
@@ -255,7 +257,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 		return NOTIFY_DONE;
 
 	hw_branches_print_oops(args->regs);
-	hw_branches_doom();
+	hw_branches_keep_dying();
 
 	return NOTIFY_DONE;
 }

@@ -165,6 +165,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
 {
 	struct trace_event_file *own = find_event_file(file->tr, "hw_branch", "hw_branch");
+	const unsigned long on = EVENT_FILE_FL_ENABLED, off = EVENT_FILE_FL_SOFT_DISABLED;
 	bool enabled;
 	int err;
 
@@ -173,7 +174,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
-	enabled = own->flags & EVENT_FILE_FL_ENABLED;
+	enabled = (own->flags & (on | off)) == on;
 	err = tracing_update_buffers(file->tr);
 	if (!err)
 		err = trace_event_enable_disable(own, 1, 0);

@@ -146,6 +146,7 @@ u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u3
 		    struct hw_branch *out, u32 n)
 {
 	bool again = false;
+	u64 head;
 	u32 got;
 
 	/*
@@ -154,15 +155,17 @@ u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u3
 	 * move where the CPU has not come to rest.
 	 */
 	do {
-		/* In one piece, for that case. */
-		const struct bts_ring ring = ctx->ring;
+		struct bts_ring ring;
 
+		head = READ_ONCE(ctx->ring.head);
 		barrier();
-		if (place->moved != ring.head)
-			*place = (struct hw_branches_place) { .moved = ring.head, };
+		ring = ctx->ring;
+		barrier();
+		if (place->moved != head)
+			*place = (struct hw_branches_place) { .moved = head, };
 		got = bts_flight_both(ctx, &ring, place, newer, out, n);
 		barrier();
-		again = !again && READ_ONCE(ctx->ring.head) != ring.head;
+		again = !again && READ_ONCE(ctx->ring.head) != head;
 	} while (again);
 
 	return got;
