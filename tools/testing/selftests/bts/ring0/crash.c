@@ -85,6 +85,21 @@ static void test_task(const char *kind, int times)
 	test_order(kind);
 }
 
+/* To switch clocks the kernel stops all CPUs: not while one of them waits. */
+static void await_clock(void)
+{
+	bool there = false;
+	int tries = 200;
+	char *text;
+
+	while (!there && tries--) {
+		text = get("../../../devices/system/clocksource/clocksource0/current_clocksource");
+		there = !strncmp(text, "tsc", 3) && text[3] != '-';
+		free(text);
+		usleep(50000);
+	}
+}
+
 /*
  * Both are told of. Here CPUs run in turn: the NMI of the first finds the second
  * before it crashes, and there is no trace of that, which must be said.
@@ -95,6 +110,7 @@ static void test_meet(void)
 	pid_t one, two;
 	char line[1024];
 
+	await_clock();
 	skip_log();
 	one = start_crash("meet", 0);
 	two = start_crash("meet", 1);
@@ -127,21 +143,6 @@ static bool other_waits(void)
 		free(text);
 	}
 	return waits;
-}
-
-/* To switch clocks the kernel stops all CPUs: not while one of them waits. */
-static void await_clock(void)
-{
-	bool there = false;
-	int tries = 200;
-	char *text;
-
-	while (!there && tries--) {
-		text = get("../../../devices/system/clocksource/clocksource0/current_clocksource");
-		there = !strncmp(text, "tsc", 3) && text[3] != '-';
-		free(text);
-		usleep(50000);
-	}
 }
 
 /* Another CPU's crash begins and ends between a BUG() and its oops. */
@@ -311,6 +312,7 @@ static int die(const char *kind)
 {
 	pin_to(0);
 	if (!strcmp(kind, "panics")) {
+		await_clock();
 		start_crash("panictoo", 1);
 		if (!other_waits())
 			give_up("the other CPU does not come");
