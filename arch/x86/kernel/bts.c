@@ -463,8 +463,8 @@ void notrace bts_freeze_all(void)
 	if (!READ_ONCE(bts_users))
 		return;
 
-	/* Before any CPU stops: see bts_unfreeze_here(). */
 	atomic_inc(&bts_frozen_last);
+	/* Before any CPU stops: pairs with bts_unfreeze_here(). */
 	smp_mb__after_atomic();
 	bts_source->freeze();
 	bts_source->freeze_others();
