@@ -6,7 +6,8 @@
  * ptrace stop, by the tracee itself, or before it first runs; never by two of
  * them at once. A tracer that dies may look at it at any time, but does no more
  * than mark the trace as an orphan: its tracee gives it back, on its way to user
- * mode or to its end. Until then no other tracer sees anything of it.
+ * mode or to its end, or when it is woken and never goes there. Until then no other
+ * tracer sees anything of it.
  *
  * A child that is to inherit a trace gets it before it first enters user mode,
  * in its own context: while copy_process() runs, nobody knows who will trace it,
@@ -131,7 +132,7 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 		set_tsk_thread_flag(task, TIF_BTS_FULL);
 }
 
-/* Its tracer is gone, and current on its way to user mode or to its end. */
+/* Its tracer is gone, and current is where it runs task works. */
 static void ptrace_bts_untrace_work(struct callback_head *work)
 {
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, untrace);
@@ -149,20 +150,29 @@ static void ptrace_bts_untrace_work(struct callback_head *work)
  */
 void ptrace_bts_untrace(struct task_struct *child)
 {
+	enum task_work_notify_mode notify = TWA_RESUME;
 	struct ptrace_bts *pb;
-	int notify;
 
 	guard(rcu)();
 	pb = rcu_dereference(child->thread.ptrace_bts);
 	if (likely(!pb) || !refcount_inc_not_zero(&pb->ref))
 		return;
 
-	/* A worker in the kernel never returns to user mode, but looks for signals. */
-	notify = child->flags & PF_USER_WORKER ? TWA_SIGNAL : TWA_RESUME;
+	/*
+	 * A worker in the kernel never returns to user mode. It looks for signals; only
+	 * io_uring's would fail the request that it is at, but runs task works as well,
+	 * when it is woken.
+	 */
+	if ((child->flags & (PF_USER_WORKER | PF_IO_WORKER)) == PF_USER_WORKER)
+		notify = TWA_SIGNAL;
 	/* One who exits already gives it back without being asked. */
 	if (test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
-	    task_work_add(child, &pb->untrace, notify | TWAF_NO_ALLOC))
+	    task_work_add(child, &pb->untrace, notify | TWAF_NO_ALLOC)) {
 		ptrace_bts_put(pb);
+		return;
+	}
+	if (child->flags & PF_IO_WORKER)
+		wake_up_state(child, TASK_INTERRUPTIBLE);
 }
 
 /*

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread that never returns to user mode, as it works for its process in the
- * kernel: vhost's. Its tracer dies, and what was charged is given back.
+ * Threads that never return to user mode, as they work for their process in the
+ * kernel: vhost's and io_uring's. The tracer dies, and what was charged is given
+ * back.
  */
 #include <dirent.h>
+#include <linux/io_uring.h>
 #include <linux/vhost.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "nobody.h"
+#include "uring.h"
+
+/* Who opens it waits for the other side. */
+#define FIFO	"/tmp/fifo"
 
 struct found {
 	volatile pid_t worker;
 	volatile pid_t traced;
+	volatile bool ask;
+	volatile bool answered;
+	volatile int answer;
 };
 
 /* The thread of this process that it has not made itself */
@@ -35,7 +45,7 @@ static pid_t find_worker(void)
 	return worker;
 }
 
-static void owner(struct found *found)
+static void vhost_owner(struct found *found)
 {
 	int fd = open("/dev/vhost-vsock", O_RDWR);
 
@@ -47,6 +57,31 @@ static void owner(struct found *found)
 	found->worker = find_worker();
 	if (!found->worker)
 		give_up("no worker");
+	for (;;)
+		pause();
+}
+
+static void uring_owner(struct found *found)
+{
+	const struct io_uring_sqe nothing = { .opcode = IORING_OP_NOP };
+	const struct io_uring_sqe wait = {
+		.opcode		= IORING_OP_OPENAT,
+		.fd		= AT_FDCWD,
+		.addr		= (unsigned long)FIFO,
+		.open_flags	= O_RDONLY,
+	};
+
+	become_nobody();
+	uring_new();
+	if (uring_ask(&nothing))
+		give_up("a request for nothing");
+	found->worker = find_worker();
+	if (!found->worker)
+		give_up("no worker");
+	while (!found->ask)
+		usleep(1000);
+	found->answer = uring_ask(&wait);
+	found->answered = true;
 	for (;;)
 		pause();
 }
@@ -85,19 +120,66 @@ static pid_t start(void (*what)(struct found *found), struct found *found,
 	return pid;
 }
 
-int main(void)
-{
-	struct found *found = shared_memory(sizeof(*found));
-	pid_t owner_pid, tracer_pid;
+static struct found *found;
+static pid_t owner_pid, tracer_pid;
 
+static void trace_worker(void (*owner)(struct found *found))
+{
 	owner_pid = start(owner, found, &found->worker);
 	tracer_pid = start(tracer, found, &found->traced);
 	ok(as_nobody(configure_all, NULL) == ENOMEM, "the trace of a worker is paid for");
+}
+
+static void kill_tracer(void)
+{
 	kill(tracer_pid, SIGKILL);
 	waitpid(tracer_pid, NULL, 0);
-	ok(all_given_back(), "its tracer dies while it waits: given back");
-	ok(!waitpid(owner_pid, NULL, WNOHANG) && !kill(found->worker, 0), "it works on");
+}
+
+static void end_owner(void)
+{
 	kill(owner_pid, SIGKILL);
 	ok(waitpid(owner_pid, NULL, 0) == owner_pid, "its process ends");
+	found->worker = 0;
+	found->traced = 0;
+}
+
+static void test_waiting(void (*owner)(struct found *found))
+{
+	trace_worker(owner);
+	kill_tracer();
+	ok(all_given_back(), "its tracer dies while it waits: given back");
+	ok(!waitpid(owner_pid, NULL, WNOHANG) && !kill(found->worker, 0), "it works on");
+	end_owner();
+}
+
+/* What the tracer has begun is not what the request dies of. */
+static void test_working(void)
+{
+	int fd;
+
+	if (mkfifo(FIFO, 0666))
+		give_up("mkfifo");
+	trace_worker(uring_owner);
+	found->ask = true;
+	usleep(200000);
+	kill_tracer();
+	usleep(200000);
+	ok(!found->answered, "its tracer dies while it works: it works on");
+	fd = open(FIFO, O_WRONLY | O_NONBLOCK);
+	ok(fd >= 0, "what it waits for comes");
+	ok(all_given_back(), "then all is given back");
+	ok(found->answered && found->answer >= 0, "its answer: %d", found->answer);
+	end_owner();
+	close(fd);
+	unlink(FIFO);
+}
+
+int main(void)
+{
+	found = shared_memory(sizeof(*found));
+	test_waiting(vhost_owner);
+	test_waiting(uring_owner);
+	test_working();
 	return finish();
 }
