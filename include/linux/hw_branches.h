@@ -128,7 +128,12 @@ void hw_branches_debugger_leave(bool undone);
 #else
 
 static __always_inline void hw_branches_debugger_enter(void) { }
-static __always_inline void hw_branches_debugger_leave(bool undone) { }
+
+static inline void hw_branches_debugger_leave(bool undone)
+{
+	if (undone)
+		hw_branches_undone();
+}
 
 #endif /* CONFIG_HW_BRANCH_RECORDER && CONFIG_KGDB_KDB */
 #endif /* _LINUX_HW_BRANCHES_H */

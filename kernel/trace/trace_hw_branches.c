@@ -10,8 +10,8 @@
  * A few thousand branches are made in no time. So whoever has found out that
  * something is wrong first freezes the recorder, on this CPU at once and on the
  * others through NMIs, and only then begins to think. It thaws when nobody needs
- * the evidence any more: when all CPUs that crashed have printed theirs, and
- * nobody has asked to keep it.
+ * the evidence any more: when all tasks that crashed have died without the kernel
+ * dying of it, and nobody has asked to keep it.
  *
  * The hardware is the architecture's business: see <linux/hw_branches.h>.
  */
@@ -25,6 +25,7 @@
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
+#include <linux/panic.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -196,6 +197,12 @@ static void hw_branches_do_thaw(u32 freezes)
 static void hw_branches_thaw_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(hw_branches_work, hw_branches_thaw_work);
 
+/* Not by the workers of a CPU: who crashed may be one, and counts as at work. */
+static void hw_branches_queue_thaw(unsigned long delay)
+{
+	queue_delayed_work(system_unbound_wq, &hw_branches_work, delay);
+}
+
 /* Not only when it is on: who froze may have been too late to see it go off. */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -207,18 +214,19 @@ static void hw_branches_thaw_work(struct work_struct *work)
 	smp_rmb();
 	/* In hw_branches_debug_over(), it may have asked for this already. */
 	if (hw_branches_any_debugged())
-		schedule_delayed_work(&hw_branches_work, 1);
+		hw_branches_queue_thaw(1);
 	else if (!hw_branches_kept() && !hw_branches_any_crash() &&
-		 !READ_ONCE(hw_branches_looking))
+		 !READ_ONCE(hw_branches_looking) && !panic_in_progress())
 		hw_branches_do_thaw(freezes);
 }
 
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
-	schedule_delayed_work(&hw_branches_work, 0);
+	hw_branches_queue_thaw(0);
 }
 
-static DEFINE_IRQ_WORK(hw_branches_irq_work, hw_branches_thaw_irq);
+/* Hard: on PREEMPT_RT it may be the thread of the others that crashed. */
+static struct irq_work hw_branches_irq_work = IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
 
 /**
  * hw_branches_thaw_soon - what was frozen has been looked at
@@ -323,7 +331,7 @@ void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
  */
 void hw_branches_bug(void)
 {
-	/* Should somebody be on his way from here already, he has the evidence. */
+	/* Should somebody be on his way from here already, it is his, and he thaws. */
 	this_cpu_cmpxchg(hw_branches_doomed, NULL, current);
 	hw_branches_freeze_all();
 }
@@ -332,8 +340,8 @@ void hw_branches_bug(void)
  * hw_branches_keep_dying - this CPU, which crashed, has printed why
  *
  * Called with interrupts off. It may be the kernel's end yet: until current says
- * that it is not, by hw_branches_crash_over(), the evidence is kept. If that many
- * crash at once that there is no room for him, others keep it.
+ * that it is not, by hw_branches_crash_over(), the evidence is kept. If more crash
+ * at once than there are CPUs, it is kept as long as the first of them need it.
  */
 void hw_branches_keep_dying(void)
 {

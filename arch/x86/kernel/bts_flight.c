@@ -151,8 +151,9 @@ u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u3
 
 	/*
 	 * The PMI of a CPU that is held may still come, and move the records from the
-	 * buffer to the ring. What was newer still is. More often than once they only
-	 * move where the CPU has not come to rest.
+	 * buffer to the ring. What was newer still is; should it add the mark of
+	 * a gap, one branch is seen twice. More often than once they only move where the
+	 * CPU has not come to rest.
 	 */
 	do {
 		struct bts_ring ring;

@@ -128,9 +128,11 @@ ring0_kdb() {
 ring0_crashes() {
 	survived task smp=2 -- crash task 4
 	survived bug smp=2 -- crash bug 2
+	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1
 	survived meet smp=2 -- crash meet 1
 	survived overtaken smp=2 timeout=120 -- crash overtaken 1
+	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 -- crash interrupted 1

@@ -3,7 +3,7 @@
  * Crashes that are survived, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, often, sysrq
+ *				seen, often, work, sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -128,6 +128,21 @@ static void test_meet(void)
 	ok(oopses == 2 && tops[0] + tops[1] >= 1 && tops[0] + tops[1] + early >= 2,
 	   "two CPUs at once: %d with the fault, %d stopped before", tops[0] + tops[1], early);
 	ok(goes_on(), "two CPUs at once: recording went on");
+}
+
+/* Whoever has the recorder thaw, it is not a worker who waits for the dead one. */
+static void test_work(void)
+{
+	struct dump d;
+	int status;
+
+	skip_log();
+	waitpid(start_crash("work", 0), &status, 0);
+	usleep(500000);
+	d = read_dump();
+	ok(good(&d, 0, cpus()), "work: its trace");
+	ok(goes_on(), "work: recording went on");
+	ok(crash_once("task", 1) && goes_on(), "work: and after the next crash");
 }
 
 static bool other_waits(void)
@@ -393,6 +408,8 @@ int main(int argc, char **argv)
 		test_meet();
 	else if (!strcmp(argv[2], "overtaken"))
 		test_overtaken();
+	else if (!strcmp(argv[2], "work"))
+		test_work();
 	else if (!strcmp(argv[2], "recursive"))
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))

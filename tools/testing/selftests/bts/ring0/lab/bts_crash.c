@@ -18,6 +18,7 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include <asm/apic.h>
 #include <asm/msr.h>
@@ -88,6 +89,14 @@ static void crash_in_irq(struct irq_work *work)
 
 static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
+/* The worker that dies counts as one who works, for the others of its CPU. */
+static void crash_in_work(struct work_struct *work)
+{
+	bts_crash_path();
+}
+
+static DECLARE_WORK(work_crash, crash_in_work);
+
 static bool records(void)
 {
 	u64 debugctl;
@@ -145,6 +154,11 @@ static struct notifier_block die_notifier = { .notifier_call = crash_again };
 static void do_irq(void)
 {
 	irq_work_queue(&irq_crash);
+}
+
+static void do_work(void)
+{
+	queue_work_on(smp_processor_id(), system_wq, &work_crash);
 }
 
 static void send_nmi(void (*wanted)(void))
@@ -467,6 +481,7 @@ static const struct {
 } kinds[] = {
 	{ "task", bts_crash_path },
 	{ "irq", do_irq },
+	{ "work", do_work },
 	{ "nmi", do_nmi },
 	{ "double", do_double_fault },
 	{ "recursive", do_recursive },
