@@ -64,13 +64,18 @@ static noinline void bts_crash_double_fault(void)
 		     "push $0" : : "r" (BAD_STACK) : "memory");
 }
 
-/* What is at work before it goes wrong; the last of it must be in the trace. */
-static __attribute__((__noipa__)) int bts_crash_work(int n)
+/*
+ * What is at work before it goes wrong; the last of it must be in the trace. The
+ * compiler is not to know how often, or there were no branches.
+ */
+static noinline __noclone int bts_crash_work(int n)
 {
 	int i, sum = 0;
 
+	OPTIMIZER_HIDE_VAR(n);
 	for (i = 0; i < n; i++) {
 		barrier();
+		OPTIMIZER_HIDE_VAR(i);
 		sum += i;
 	}
 	return sum;
