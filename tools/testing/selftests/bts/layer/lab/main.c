@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The laboratory's device. For the test bench only. */
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -8,6 +9,7 @@
 #include <linux/nmi.h>
 #include <linux/preempt.h>
 #include <linux/slab.h>
+#include <linux/timer.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
@@ -124,16 +126,35 @@ static int lab_put_cpu(void __user *arg)
 	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;
 }
 
-/* While the caller may not migrate, its CPU cannot go. */
+static DECLARE_COMPLETION(napped);
+
+static void end_nap(struct timer_list *unused)
+{
+	complete(&napped);
+}
+
+static DEFINE_TIMER(nap_timer, end_nap);
+
+/* On a CPU that goes, as no timer of its own does any more on PREEMPT_RT */
+static void nap(void)
+{
+	nap_timer.expires = jiffies + msecs_to_jiffies(20);
+	add_timer_on(&nap_timer, 0);
+	wait_for_completion(&napped);
+	/* The next is not to find it still at work. */
+	timer_delete_sync(&nap_timer);
+}
+
+/* While the caller may not migrate, its CPU, which is not 0, cannot go. */
 static int lab_stay(void)
 {
 	int naps = 1000, more = 15;
 
 	migrate_disable();
 	while (naps-- && cpu_active(smp_processor_id()))
-		msleep(20);
+		nap();
 	while (more--)
-		msleep(20);
+		nap();
 	migrate_enable();
 	return naps < 0 ? -ETIMEDOUT : 0;
 }
