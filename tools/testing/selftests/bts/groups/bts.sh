@@ -61,7 +61,7 @@ group_bts() {
 	traced forge "$FAR" smp=2 pti=on -- forge
 	traced forge-nopti "$FAR" smp=1 pti=off -- forge
 	traced freeze smp=2 "${clock[@]}" -- freeze
-	traced cycle smp=2 -- cycle 20
+	! has_option SMP || traced cycle smp=2 -- cycle 20
 	# The whole way to sleep and back of a kernel that checks itself fits in no ring.
 	[ "$CONFIG" != base ] || traced asleep smp=2 -- asleep
 	traced beside pti=off -- beside

@@ -446,7 +446,7 @@ long make_request(struct tracer *me, struct child *t, struct request *r)
 	long ret;
 
 	prepare_output(r);
-	may_get_a_trace(t);
+	trace_may_change(t);
 	views_begin(me);
 	ret = bts(r->nr, t->pid, (void *)r->addr, r->data);
 	views_end(me, &views);

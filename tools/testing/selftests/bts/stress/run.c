@@ -52,7 +52,8 @@ void charge(struct child *t)
 	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
 }
 
-void may_get_a_trace(struct child *t)
+/* From here on, until charge() says what is true, nobody else knows. */
+void trace_may_change(struct child *t)
 {
 	__atomic_store_n(&t->shared->pending, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
@@ -84,6 +85,7 @@ void tracee_bury(struct tracer *me, struct child *t)
 
 void tracee_kill(struct tracer *me, struct child *t)
 {
+	trace_may_change(t);
 	kill(t->pid, SIGKILL);
 	ptrace(PTRACE_CONT, t->pid, NULL, NULL);
 	tracee_bury(me, t);
@@ -110,8 +112,17 @@ static void bury_all(struct tracer *me)
 		gone(&me->tracees[i]);
 }
 
+/* Who fills it dies of it. */
+static bool is_deadly(const struct model *m)
+{
+	return m->there && m->flags & SIGNAL && m->signal == SIGKILL;
+}
+
 static void resume(struct child *t, int signal)
 {
+	/* Its end is that of the trace, some time before it is seen. */
+	if (t->exiting || is_deadly(&t->model))
+		trace_may_change(t);
 	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
 		return;
 	if (errno != ESRCH || !tracee_was_killed(t))
@@ -377,8 +388,7 @@ static void executed(struct tracer *me, struct child *t, const struct started *s
 
 static bool may_die(const struct child *t, const struct started *s)
 {
-	return tracee_was_killed(t) || s->what == DO_EXIT ||
-	       (t->model.there && t->model.flags & SIGNAL && t->model.signal == SIGKILL);
+	return tracee_was_killed(t) || s->what == DO_EXIT || is_deadly(&t->model);
 }
 
 static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
@@ -491,7 +501,7 @@ void run(struct tracer *me, struct child *t, enum what what, uint64_t arg)
 
 	t->shared->arg = child ? (uint64_t)((char *)child->shared - (char *)shared) : arg;
 	if (child)
-		may_get_a_trace(child);
+		trace_may_change(child);
 	begin_run(me, t, &s);
 	t->shared->what = what;
 	if (what == DO_DUMPABLE)
@@ -540,10 +550,12 @@ void detach_and_attach(struct tracer *me, struct child *t)
 	t->shared->what = DO_WAIT;
 	t->shared->release = 0;
 	__atomic_add_fetch(&t->shared->serial, 1, __ATOMIC_SEQ_CST);
+	trace_may_change(t);
 	if (ptrace(PTRACE_DETACH, t->pid, NULL, NULL)) {
 		if (errno != ESRCH || !tracee_was_killed(t))
 			violation("PTRACE_DETACH: %s", strerror(errno));
-		tracee_bury(me, t);
+		/* After a violation it may run still. */
+		tracee_kill(me, t);
 		return;
 	}
 	t->model.there = false;

@@ -44,7 +44,7 @@ enum what {
  * @release:	ends DO_WAIT
  * @pid:	in the first PID namespace; 0 if there is none
  * @killed:	the @pid that somebody killed
- * @pending:	a trace may be made of it just now
+ * @pending:	a trace may be made of it just now, or end
  * @pages:	charged for its trace; 0 if it has none
  */
 struct tracee_shared {

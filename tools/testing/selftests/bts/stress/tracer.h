@@ -58,7 +58,7 @@ void tracer_main(int number);
 void account_give(int number);
 bool tracee_was_killed(const struct child *t);
 /* Others are told of that before, and of what came of it after. */
-void may_get_a_trace(struct child *t);
+void trace_may_change(struct child *t);
 void charge(struct child *t);
 
 /* request.c */
