@@ -20,7 +20,7 @@ struct bts_task {
  * struct bts_context - one trace
  * @node:	in the list of its task or CPU
  * @ring:	its records
- * @attr:	as it was created
+ * @attr:	as it was created or last changed
  * @task:	whose it is; NULL for a CPU's or after the task is gone
  * @cpu:	or which CPU's; -1 for a task's
  * @late:	its CPU was frozen before it was there, and is

@@ -73,7 +73,7 @@ struct bts_attr {
 
 /**
  * struct bts_status - what a context has done so far
- * @flags:	as it was created
+ * @flags:	as it was created or last changed
  * @nr:		likewise
  * @held:	how many records are there to be read
  * @lost:	how many found no room

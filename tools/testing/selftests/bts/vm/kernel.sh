@@ -68,8 +68,8 @@ check_config_name() {
 	local name
 
 	for name in ${1//,/ }; do
-		[ "$name" = base ] || [ -f "$B/config.$name" ] ||
-			die "no configuration $name: there are $(cd "$B" && echo base config.* | sed 's/config\.//g')"
+		[ "$name" = base ] || { [ "$name" != series ] && [ -f "$B/config.$name" ]; } ||
+			die "no configuration $name: there are $(cd "$B" && echo base config.* | sed 's/config\.series//; s/config\.//g')"
 	done
 }
 
