@@ -9,7 +9,6 @@
 #include <linux/init.h>
 #include <linux/kdb.h>
 #include <linux/kprobes.h>
-#include <linux/panic.h>
 #include <linux/smp.h>
 
 #include "trace_hw_branches.h"
@@ -34,9 +33,8 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
  */
 void notrace hw_branches_debugger_leave(bool undone)
 {
-	/* No crash, then. But a panic that has begun has its trace to print yet. */
-	if (undone && READ_ONCE(hw_branches_on) && !panic_in_progress())
-		hw_branches_crash_over();
+	if (undone)
+		hw_branches_undone();
 	hw_branches_debug_over();
 }
 
