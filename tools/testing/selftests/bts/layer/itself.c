@@ -3,8 +3,9 @@
  * A task that traces itself: what its rings hold must be what it is known to
  * have executed.
  *
- *   itself MODULE [RECORDS [mixed|out]]	mixed: while all CPUs' kernel is traced;
- *						out: while others make much of NMIs
+ *   itself MODULE [RECORDS [mixed|out [OWN]]]	mixed: while all CPUs' kernel is traced;
+ *						out: while others make much of NMIs,
+ *						of which the kernel itself makes OWN
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -17,6 +18,7 @@ static struct recs want;
 static u64 seed;
 static unsigned int passes;
 static bool ways_back_drop;	/* by the filter, as the first trace has shown */
+static u32 own_branches;	/* of the kernel, on the way out of each PMI */
 
 /* A program that makes at least @nr records. */
 static void prepare(u64 new_seed, size_t nr)
@@ -227,6 +229,7 @@ static void run_saved(u32 nr, u32 flags)
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {
+	u32 others = branches > own_branches ? branches - own_branches : 0;
 	struct lab_config config = {
 		.target = LAB_SELF,
 		.flags = LAB_USER | LAB_ENTRY | (stops ? LAB_STOP : 0),
@@ -239,7 +242,7 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	struct records got;
 	char text[12];
 
-	snprintf(text, sizeof(text), "%u", branches);
+	snprintf(text, sizeof(text), "%u", others);
 	if (try_text("/sys/module/bts_lab/parameters/nmi_branches", text))
 		give_up("nmi_branches");
 	lab_config(fd, &config);
@@ -281,7 +284,9 @@ static int run_ways_out(void)
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
-	run_way_out(1500, true, true, filter);
+	/* A kernel that makes much of NMIs makes much of all it does between two pauses. */
+	if (!own_branches)
+		run_way_out(1500, true, true, filter);
 	run_way_out(1500, false, false, filter);
 	run_way_out(10000, true, false, filter);
 	run_way_out(0, true, true, filter);
@@ -370,6 +375,7 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	learn_rule();
+	own_branches = argc > 4 ? strtoul(argv[4], NULL, 0) : 0;
 	if (argc > 3 && !strcmp(argv[3], "out"))
 		return run_ways_out();
 	if (mixed)
