@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 	at_break("set LINES 10000\n");
 	usleep(20000);
 	if (!strcmp(argv[3], "panic"))
-		return test_panic("branches\nreboot\n");
+		return test_panic("dmesg 20\nbranches\nreboot\n");
 	/* Asked whether it is meant, and then it ends the guest, as panics do. */
 	if (!strcmp(argv[3], "go"))
 		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
