@@ -75,10 +75,10 @@ static DECLARE_WORK(hw_branches_others_work, hw_branches_do_others);
 
 static void hw_branches_others_irq(struct irq_work *work)
 {
-	schedule_work(&hw_branches_others_work);
+	queue_work(system_unbound_wq, &hw_branches_others_work);
 }
 
-static DEFINE_IRQ_WORK(hw_branches_others, hw_branches_others_irq);
+static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_others_irq);
 
 /*
  * The mark

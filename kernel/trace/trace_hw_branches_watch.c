@@ -82,10 +82,10 @@ static DECLARE_WORK(hw_branches_hit, hw_branches_hit_work);
 
 static void hw_branches_hit_irq(struct irq_work *work)
 {
-	schedule_work(&hw_branches_hit);
+	queue_work(system_unbound_wq, &hw_branches_hit);
 }
 
-static DEFINE_IRQ_WORK(hw_branches_hit_irq_work, hw_branches_hit_irq);
+static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
 /* Like in an NMI: somebody else does the printing. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,

@@ -11,6 +11,8 @@
 
 #define TRACEFS		"/sys/kernel/tracing"
 #define RECORDER	TRACEFS "/hw_branches"
+/* Where a mark is in the module that crashes */
+#define MARK		TRACEFS "/events/bts_crash/bts_crash_mark/trigger"
 
 #define DEBUGCTL_BTS_BITS	0x7c0ul
 #define DEBUGCTL_OFF_USR	0x400ul

@@ -143,6 +143,11 @@ static void test_work(void)
 	ok(good(&d, 0, cpus()), "work: its trace");
 	ok(goes_on(), "work: recording went on");
 	ok(crash_once("task", 1) && goes_on(), "work: and after the next crash");
+	/* Nor is it one who prints what a mark has frozen. */
+	pin_to(0);
+	if (try_text(MARK, "branches:all") || try_text(DEVICE, "mark"))
+		give_up(MARK);
+	ok(goes_on(), "work: and after a mark that froze all CPUs");
 }
 
 static bool other_waits(void)

@@ -14,7 +14,6 @@
 #include "common.h"
 #include "dump.h"
 
-#define MARK	TRACEFS "/events/bts_crash/bts_crash_mark/trigger"
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
 /* How many there are in a run now. */
