@@ -6,8 +6,8 @@
  * ptrace stop, by the tracee itself, or before it first runs; never by two of
  * them at once. A tracer that dies may look at it at any time, but does no more
  * than mark the trace as an orphan: its tracee gives it back, on its way to user
- * mode or to its end, or when it is woken and never goes there. Until then no other
- * tracer sees anything of it.
+ * mode or to its end, or when it has done what it is at and never goes there. Until
+ * then no other tracer sees anything of it.
  *
  * A child that is to inherit a trace gets it before it first enters user mode,
  * in its own context: while copy_process() runs, nobody knows who will trace it,
@@ -142,6 +142,16 @@ static void ptrace_bts_untrace_work(struct callback_head *work)
 	ptrace_bts_put(pb);
 }
 
+/*
+ * What io_uring's worker is at would fail because of a signal. Its thread that polls,
+ * which has no worker_private, fails nothing, but looks for signals alone when it is
+ * about to sleep.
+ */
+static bool ptrace_bts_fails_by_signal(const struct task_struct *task)
+{
+	return task->flags & PF_IO_WORKER && READ_ONCE(task->worker_private);
+}
+
 /**
  * ptrace_bts_untrace - the tracer of a task lets go of it
  * @child: the task, in any state
@@ -152,18 +162,16 @@ void ptrace_bts_untrace(struct task_struct *child)
 {
 	enum task_work_notify_mode notify = TWA_RESUME;
 	struct ptrace_bts *pb;
+	bool wake;
 
 	guard(rcu)();
 	pb = rcu_dereference(child->thread.ptrace_bts);
 	if (likely(!pb) || !refcount_inc_not_zero(&pb->ref))
 		return;
 
-	/*
-	 * A worker in the kernel never returns to user mode. It looks for signals; only
-	 * io_uring's would fail the request that it is at, but runs task works as well,
-	 * when it is woken.
-	 */
-	if ((child->flags & (PF_USER_WORKER | PF_IO_WORKER)) == PF_USER_WORKER)
+	/* A worker in the kernel never returns to user mode. */
+	wake = ptrace_bts_fails_by_signal(child);
+	if (child->flags & (PF_USER_WORKER | PF_IO_WORKER) && !wake)
 		notify = TWA_SIGNAL;
 	/* One who exits already gives it back without being asked. */
 	if (test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
@@ -171,7 +179,8 @@ void ptrace_bts_untrace(struct task_struct *child)
 		ptrace_bts_put(pb);
 		return;
 	}
-	if (child->flags & PF_IO_WORKER)
+	/* Between two requests it runs task works. */
+	if (wake)
 		wake_up_state(child, TASK_INTERRUPTIBLE);
 }
 

@@ -21,8 +21,10 @@ static void *map(unsigned long size, unsigned long what)
 	return at;
 }
 
-void uring_new(void)
+void uring_new(unsigned int flags, unsigned int idle)
 {
+	params.flags = flags;
+	params.sq_thread_idle = idle;
 	uring = (int)syscall(SYS_io_uring_setup, 1, &params);
 	if (uring < 0)
 		give_up("io_uring_setup");

@@ -5,8 +5,11 @@
 
 struct io_uring_sqe;
 
-/* Of this process; it stays. */
-void uring_new(void);
+/*
+ * Of this process; it stays. With IORING_SETUP_SQPOLL a thread polls it, and sleeps
+ * after @idle milliseconds without a request.
+ */
+void uring_new(unsigned int flags, unsigned int idle);
 /* In a worker: the answer */
 int uring_ask(const struct io_uring_sqe *what);
 

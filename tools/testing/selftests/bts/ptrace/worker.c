@@ -61,6 +61,27 @@ static void vhost_owner(struct found *found)
 		pause();
 }
 
+static void poll_owner(struct found *found, unsigned int idle)
+{
+	become_nobody();
+	uring_new(IORING_SETUP_SQPOLL, idle);
+	found->worker = find_worker();
+	if (!found->worker)
+		give_up("no thread that polls");
+	for (;;)
+		pause();
+}
+
+static void busy_owner(struct found *found)
+{
+	poll_owner(found, 600000);
+}
+
+static void idle_owner(struct found *found)
+{
+	poll_owner(found, 1);
+}
+
 static void uring_owner(struct found *found)
 {
 	const struct io_uring_sqe nothing = { .opcode = IORING_OP_NOP };
@@ -72,7 +93,7 @@ static void uring_owner(struct found *found)
 	};
 
 	become_nobody();
-	uring_new();
+	uring_new(0, 0);
 	if (uring_ask(&nothing))
 		give_up("a request for nothing");
 	found->worker = find_worker();
@@ -183,6 +204,8 @@ int main(void)
 	found = shared_memory(sizeof(*found));
 	test_waiting(vhost_owner);
 	test_waiting(uring_owner);
+	test_waiting(busy_owner);
+	test_waiting(idle_owner);
 	test_working();
 	return finish();
 }
