@@ -114,7 +114,8 @@ ring0_kdb() {
 	nothing_else kdb-oops "$CRASH"
 	came_to_end kdb-oops
 	kdb kdb-stop expect=splat -- kdb stop
-	nothing_else kdb-stop "$CRASH"
+	# To set a breakpoint takes a lock that sleeps, on PREEMPT_RT.
+	nothing_else kdb-stop "$CRASH|sleeping function .* kernel/locking/spinlock_rt.c"
 	came_to_end kdb-stop
 	kdb kdb-panic expect=splat -- kdb panic
 	nothing_else kdb-panic "$CRASH"

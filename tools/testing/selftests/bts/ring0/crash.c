@@ -171,6 +171,8 @@ static void test_overtaken(void)
 	struct dump d;
 	pid_t pid;
 
+	/* On PREEMPT_RT nobody who slept on the other CPU would wake while that waits. */
+	pin_to(0);
 	await_clock();
 	pid = start_crash("overtaken", 1);
 	ok(other_waits() && crash_once("task", 0), "overtaken: a crash in a BUG()");
