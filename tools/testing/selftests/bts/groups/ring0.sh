@@ -92,9 +92,10 @@ judge_trace() {
 }
 
 # fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
-# crashing CPU's first, FUNCTION on top of its 32.
+# crashing CPU's first, FUNCTION on top of its 32. With short turns: the others stop
+# while that one prints, which on PREEMPT_RT takes no longer than a turn else.
 fatal() {
-	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
+	crashing "$1" smp="$4" slice=200 "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
 }
 
