@@ -49,9 +49,11 @@ nothing_else() {
 }
 
 # crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
+# In short turns: other CPUs are to stop while one prints, which on PREEMPT_RT takes
+# less than a turn else.
 crashing() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	flight "$1" before="$LAB" expect=splat "${@:2}"
+	flight "$1" before="$LAB" expect=splat slice=200 "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
 
@@ -92,10 +94,9 @@ judge_trace() {
 }
 
 # fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
-# crashing CPU's first, FUNCTION on top of its 32. With short turns: the others stop
-# while that one prints, which on PREEMPT_RT takes no longer than a turn else.
+# crashing CPU's first, FUNCTION on top of its 32.
 fatal() {
-	crashing "$1" smp="$4" slice=200 "${@:5}" -- crash die "$2"
+	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
 }
 
@@ -132,15 +133,16 @@ ring0_crashes() {
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1
-	survived meet smp=2 -- crash meet 1
+	# whose turns tell who is first
+	survived meet smp=2 slice= -- crash meet 1
 	survived overtaken smp=2 timeout=120 -- crash overtaken 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 -- crash interrupted 1
 	# by a clock that a busy host does not move
-	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
-	survived often smp=2 icount=1 timeout=300 stall=200 -- crash often 14
+	survived seen smp=2 slice= icount=1 timeout=300 stall=200 -- crash seen 2
+	survived often smp=2 slice= icount=1 timeout=300 stall=200 -- crash often 14
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash

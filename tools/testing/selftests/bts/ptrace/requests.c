@@ -53,8 +53,8 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 	bool enter = trace_count(got, BTS_ENTER);
 
 	if (left_out && flags & ENTRY)
-		ok(!enter && bts_status(t->pid).gaps, "flags %#x: the kernel is left out, and says so",
-		   flags);
+		ok(!enter && bts_status(t->pid).gaps,
+		   "flags %#x: the kernel is left out, and that is told", flags);
 	else
 		/* Hardware that drops the way back is found out once. */
 		ok(!!(flags & ENTRY) == enter &&
