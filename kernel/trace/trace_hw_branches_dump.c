@@ -4,12 +4,14 @@
  * at the keyboard asks
  *
  * In a crash nothing can be relied upon. So there is no lock here, no memory is
- * allocated, and nobody is waited for: a CPU that did not stop is left out.
+ * allocated, and nobody is waited for longer than an NMI takes: a CPU that did not
+ * stop is left out.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
 #include <linux/bug.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
@@ -19,7 +21,6 @@
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
 #include <linux/printk.h>
-#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/ratelimit.h>
 #include <linux/sched.h>
@@ -127,19 +128,26 @@ int hw_branches_since_stop(int cpu)
 	return since < 0 ? hw_branches_since(cpu, any) : since;
 }
 
+/*
+ * An NMI takes its time to a CPU that sleeps deeply, or to a virtual one that has no
+ * turn; and what has been printed meanwhile may have gone no further than memory.
+ */
+#define HW_BRANCHES_PATIENCE	1000	/* us, for all CPUs */
+
 static void hw_branches_print_others(hw_branches_printf print, int self)
 {
-	int cpu;
+	int cpu, left = HW_BRANCHES_PATIENCE;
+	bool records;
 
 	for_each_possible_cpu(cpu) {
 		if (cpu == self)
 			continue;
-		/* It has had the time of many lines. It may not have had a turn. */
-		if (!arch_hw_branches_frozen(cpu))
-			cpu_relax();
+		records = cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus());
+		while (records && !arch_hw_branches_frozen(cpu) && left-- > 0)
+			udelay(1);
 		if (arch_hw_branches_frozen(cpu))
 			hw_branches_print_cpu(print, cpu, hw_branches_since_stop(cpu));
-		else if (cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus()))
+		else if (records)
 			print(NULL, "CPU %d did not stop recording branches\n", cpu);
 		touch_nmi_watchdog();
 	}

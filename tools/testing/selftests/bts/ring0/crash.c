@@ -134,6 +134,7 @@ static void test_meet(void)
 static void test_work(void)
 {
 	struct dump d;
+	char *trace;
 	int status;
 
 	skip_log();
@@ -145,9 +146,18 @@ static void test_work(void)
 	ok(crash_once("task", 1) && goes_on(), "work: and after the next crash");
 	/* Nor is it one who prints what a mark has frozen. */
 	pin_to(0);
-	if (try_text(MARK, "branches:all") || try_text(DEVICE, "mark"))
+	/* Which an oops switches off */
+	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
+	    try_text(DEVICE, "mark"))
 		give_up(MARK);
 	ok(goes_on(), "work: and after a mark that froze all CPUs");
+	trace = get("../trace");
+	ok(strstr(trace, "hw_branch: cpu=1"), "work: whose branches are shown");
+	free(trace);
+	must_set("watch", "bts_crash_global:4");
+	try_text(DEVICE, "write");
+	must_set("watch", "\n");
+	ok(goes_on(), "work: and after a watchpoint that is taken away");
 }
 
 static bool other_waits(void)
