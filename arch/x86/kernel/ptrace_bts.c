@@ -144,8 +144,8 @@ static void ptrace_bts_untrace_work(struct callback_head *work)
 
 /*
  * What io_uring's worker is at would fail because of a signal. Its thread that polls,
- * which has no worker_private, fails nothing, but looks for signals alone when it is
- * about to sleep.
+ * which has no worker_private, gets such signals from io_uring itself, and looks for
+ * them alone when it is about to sleep.
  */
 static bool ptrace_bts_fails_by_signal(const struct task_struct *task)
 {

@@ -31,7 +31,7 @@ units() {
 known_sequences() {
 	local rule own=0
 
-	# of some 300 that KCSAN's checks make each time
+	# of up to 500 that KCSAN's checks make each time
 	[ "$CONFIG" != kcsan ] || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself

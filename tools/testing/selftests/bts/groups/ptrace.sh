@@ -12,20 +12,20 @@ requests() {
 	local rule
 
 	for rule in $RULES; do
-		asked "requests-$rule" cpl="$rule" -- requests "$KERNEL"
+		asked "requests-$rule" cpl="$rule" -- requests "$WAYS"
 	done
 	# Ways into the kernel pass this filter.
 	asked requests-either cpl=either -- requests kernel
-	asked requests-32 pti=on -- requests_32 "$KERNEL"
-	asked requests-x32 pti=on smp=2 -- requests_x32 "$KERNEL"
-	asked requests-nopti pti=off smp=4 -- requests "$KERNEL"
+	asked requests-32 pti=on -- requests_32 "$WAYS"
+	asked requests-x32 pti=on smp=2 -- requests_x32 "$WAYS"
+	asked requests-nopti pti=off smp=4 -- requests "$WAYS"
 }
 
 lossless() {
 	asked lossless smp=2 -- lossless 300000 65536
 	asked lossless-small pti=on -- lossless 60000 240
 	# SIGTRAP, and a signal that cannot be blocked
-	[[ $RULES != *before* ]] || asked lossless-trap pti=off cpl=before -- lossless 60000 4096 5
+	asked lossless-trap pti=off cpl="${RULES##* }" -- lossless 60000 4096 5
 	asked lossless-stop cpl=either -- lossless 60000 4096 19
 }
 
@@ -45,11 +45,11 @@ lifetime() {
 }
 
 group_ptrace() {
-	local RULES='after before' KERNEL=kernel
+	local RULES='after before' WAYS=kernel
 
 	# KMSAN makes the way out of an NMI so long that the kernel is left out, and
 	# user mode, too, where hardware drops the ways back and goes without filter.
-	[ "$CONFIG" != kmsan ] || RULES=after KERNEL=gap
+	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests
 	lossless
 	errata

@@ -165,11 +165,11 @@ static void end_owner(void)
 	found->traced = 0;
 }
 
-static void test_waiting(void (*owner)(struct found *found))
+static void test_waiting(void (*owner)(struct found *found), const char *who)
 {
 	trace_worker(owner);
 	kill_tracer();
-	ok(all_given_back(), "its tracer dies while it waits: given back");
+	ok(all_given_back(), "%s, whose tracer dies: given back", who);
 	ok(!waitpid(owner_pid, NULL, WNOHANG) && !kill(found->worker, 0), "it works on");
 	end_owner();
 }
@@ -202,10 +202,10 @@ static void test_working(void)
 int main(void)
 {
 	found = shared_memory(sizeof(*found));
-	test_waiting(vhost_owner);
-	test_waiting(uring_owner);
-	test_waiting(busy_owner);
-	test_waiting(idle_owner);
+	test_waiting(vhost_owner, "vhost's worker");
+	test_waiting(uring_owner, "io_uring's worker");
+	test_waiting(busy_owner, "io_uring's thread that polls");
+	test_waiting(idle_owner, "one that sleeps");
 	test_working();
 	return finish();
 }
