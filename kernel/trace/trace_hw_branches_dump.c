@@ -202,7 +202,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		fault.from = 0;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
-		hw_branches_log(NULL, "CPU %d had stopped recording before it crashed\n", cpu);
+		hw_branches_log(NULL, "CPU %d recorded no way to its crash\n", cpu);
 	}
 	hw_branches_print_cpu(hw_branches_log, cpu, since);
 	if (hw_branches_print_again())

@@ -78,3 +78,30 @@ void wake_later(void)
 	if (try_text(alarm, slow ? "+30" : "+3"))
 		give_up(alarm);
 }
+
+void find_symbols(const char *const *names, struct range *at, size_t nr)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long addr;
+	struct range *open = NULL;
+	char line[256], name[128];
+	size_t i;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
+			continue;
+		if (open && addr > open->start) {
+			open->end = addr;
+			open = NULL;
+		}
+		for (i = 0; i < nr; i++) {
+			if (strcmp(name, names[i]))
+				continue;
+			open = &at[i];
+			open->start = addr;
+		}
+	}
+	if (!f || !at[nr - 1].end)
+		give_up("no %s in /proc/kallsyms", names[nr - 1]);
+	fclose(f);
+}

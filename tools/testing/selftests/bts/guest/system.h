@@ -17,6 +17,14 @@ long long bts_counter(const char *name);
 void load_module(const char *path, const char *options);
 /* Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
+
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
+/* From /proc/kallsyms; who does not find the last one gives up. */
+void find_symbols(const char *const *names, struct range *at, size_t nr);
 /* The clock wakes the machine when it has had time to fall asleep. */
 void wake_later(void);
 

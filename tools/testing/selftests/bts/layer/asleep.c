@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	load_lab(argv[1]);
 	pin_to(0);
-	find_functions(&wakeup, &wakeup_at, 1);
+	find_symbols(&wakeup, &wakeup_at, 1);
 	/* All but the last step, which needs a clock to wake up by. */
 	if (try_text(PM_TEST_DELAY, "0") || try_text(PM_TEST, "core"))
 		give_up(PM_TEST);

@@ -193,33 +193,6 @@ ssize_t find_leak(const struct records *r)
 	return -1;
 }
 
-void find_functions(const char *const *names, struct range *at, size_t nr)
-{
-	FILE *f = fopen("/proc/kallsyms", "r");
-	unsigned long long addr;
-	struct range *open = NULL;
-	char line[256], name[128];
-	size_t i;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
-			continue;
-		if (open && addr > open->start) {
-			open->end = addr;
-			open = NULL;
-		}
-		for (i = 0; i < nr; i++) {
-			if (strcmp(name, names[i]))
-				continue;
-			open = &at[i];
-			open->start = addr;
-		}
-	}
-	if (!f || !at[nr - 1].end)
-		give_up("no %s in /proc/kallsyms", names[nr - 1]);
-	fclose(f);
-}
-
 /* Where recording is switched off and on again, as far as not inlined. */
 static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
 static struct range switch_at[ARRAY_SIZE(switches)];
@@ -247,7 +220,7 @@ ssize_t find_break(const struct records *r)
 	size_t i;
 
 	if (!switch_at[1].end)
-		find_functions(switches, switch_at, ARRAY_SIZE(switches));
+		find_symbols(switches, switch_at, ARRAY_SIZE(switches));
 
 	for (i = 0; i < r->nr; i++) {
 		const struct lab_record *rec = &r->rec[i];

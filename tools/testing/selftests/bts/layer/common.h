@@ -29,11 +29,6 @@ struct records {
 	size_t room;
 };
 
-struct range {
-	u64 start;
-	u64 end;
-};
-
 void load_lab(const char *path);
 int nr_cpus(void);
 
@@ -61,8 +56,6 @@ void user_branches(const struct records *in, struct recs *out);
 ssize_t find_leak(const struct records *r);
 /* Control flow that cannot be, in a trace of user and kernel: its index, or -1 */
 ssize_t find_break(const struct records *r);
-/* From /proc/kallsyms; who does not find the last one gives up. */
-void find_functions(const char *const *names, struct range *at, size_t nr);
 void print_around(const struct records *r, size_t at);
 
 /*

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../guest/system.h"
 #include "nobody.h"
 #include "nth.h"
 
@@ -152,24 +153,13 @@ static int open_knob(const char *name)
 /* Only what is called from this function of the kernel fails. */
 static void fail_below(const char *function)
 {
-	FILE *f = fopen("/proc/kallsyms", "r");
-	unsigned long long addr, start = 0;
-	char line[256], name[128], text[32];
+	struct range at = { };
+	char text[32];
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
-			continue;
-		if (start && addr > start)
-			break;
-		if (!strcmp(name, function))
-			start = addr;
-	}
-	if (!f || !start)
-		give_up("no %s in /proc/kallsyms", function);
-	fclose(f);
-	snprintf(text, sizeof(text), "%#llx", start);
+	find_symbols(&function, &at, 1);
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)at.start);
 	knob("failslab/require-start", text);
-	snprintf(text, sizeof(text), "%#llx", addr);
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)at.end);
 	knob("failslab/require-end", text);
 	knob("failslab/probability", "100");
 }

@@ -120,7 +120,7 @@ static void test_meet(void)
 		if (sscanf(line, "Last branches of CPU %d,", &cpu) == 1)
 			continue;
 		oopses += !!strstr(line, "Oops:");
-		early += !!strstr(line, "had stopped recording before it crashed");
+		early += !!strstr(line, "recorded no way to its crash");
 		if (line[0] == ' ' && strstr(line, "asm_exc_page_fault+0x0") &&
 		    strstr(line, "<- bts_crash_fault+"))
 			tops[cpu]++;

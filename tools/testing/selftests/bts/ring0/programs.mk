@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += ring0/crash ring0/files ring0/hw-branches ring0/kdb ring0/marks \
-	ring0/printed ring0/recorded ring0/scrub ring0/stray ring0/watch
+GUEST_PROGS += ring0/crash ring0/files ring0/hw-branches ring0/kdb \
+	ring0/marks ring0/pages ring0/printed ring0/recorded ring0/scrub ring0/stray ring0/watch
 
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
@@ -9,6 +9,7 @@ files_SRCS := ring0/files.c $(RING0)
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c
 kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
 marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
+pages_SRCS := ring0/pages.c $(SYSTEM)
 printed_SRCS := ring0/printed.c $(RING0) ring0/dump.c bench/handover.c
 recorded_SRCS := ring0/recorded.c $(RING0)
 scrub_SRCS := ring0/scrub.c $(RING0)
