@@ -36,9 +36,6 @@
 /* A call may arrive in what stands before a function, to count its depth. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* How far back the one that was the fault is looked for. */
-#define HW_BRANCHES_FAR		2000
-
 /* The thaw count when the last crash was printed. */
 static unsigned long hw_branches_printed = -1UL;
 
@@ -83,7 +80,7 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 				return at + i;
 		}
 		at += n;
-	} while (n == ARRAY_SIZE(branch) && at < HW_BRANCHES_FAR);
+	} while (n == ARRAY_SIZE(branch));
 
 	return -1;
 }
@@ -202,7 +199,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		fault.from = 0;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
-		hw_branches_log(NULL, "CPU %d recorded no way to its crash\n", cpu);
+		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
+				cpu);
 	}
 	hw_branches_print_cpu(hw_branches_log, cpu, since);
 	if (hw_branches_print_again())

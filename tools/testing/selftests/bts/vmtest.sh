@@ -22,7 +22,7 @@ CPL_RULE=after
 KERNEL_DIR=
 BUILT_KERNEL=
 STRESS_SECONDS=600
-STRESS_SEED=$RANDOM
+STRESS_SEED=$((RANDOM + 1))
 STRESS_REQUESTS=0
 STRESS_ROUNDS=0
 JOBS=$(nproc)
@@ -284,7 +284,7 @@ main() {
 	build) plain build && cmd_build ;;
 	list) plain list && cmd_list ;;
 	clean) plain clean && cmd_clean ;;
-	help) usage ;;
+	help) plain help && usage ;;
 	*) die "no command $name: see vmtest.sh help" ;;
 	esac
 }

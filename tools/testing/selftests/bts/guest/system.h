@@ -17,13 +17,18 @@ long long bts_counter(const char *name);
 void load_module(const char *path, const char *options);
 /* Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
+/* Eight bytes of the kernel's memory, which the processor that the monitor is at maps. */
+uint64_t peek(uint64_t addr);
 
 struct range {
 	uint64_t start;
 	uint64_t end;
 };
 
-/* From /proc/kallsyms; who does not find the last one gives up. */
+/*
+ * From /proc/kallsyms: of several with a name the first, and @end is for the kernel's
+ * own. Who does not find the last one gives up.
+ */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
 /* The clock wakes the machine when it has had time to fall asleep. */
 void wake_later(void);

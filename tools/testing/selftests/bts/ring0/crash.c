@@ -120,7 +120,7 @@ static void test_meet(void)
 		if (sscanf(line, "Last branches of CPU %d,", &cpu) == 1)
 			continue;
 		oopses += !!strstr(line, "Oops:");
-		early += !!strstr(line, "recorded no way to its crash");
+		early += !!strstr(line, "has not recorded its crash");
 		if (line[0] == ' ' && strstr(line, "asm_exc_page_fault+0x0") &&
 		    strstr(line, "<- bts_crash_fault+"))
 			tops[cpu]++;
@@ -133,9 +133,9 @@ static void test_meet(void)
 /* Whoever has the recorder thaw, it is not a worker who waits for the dead one. */
 static void test_work(void)
 {
+	char line[1024], *trace;
+	int status, hits = 0;
 	struct dump d;
-	char *trace;
-	int status;
 
 	skip_log();
 	waitpid(start_crash("work", 0), &status, 0);
@@ -154,10 +154,14 @@ static void test_work(void)
 	trace = get("../trace");
 	ok(strstr(trace, "hw_branch: cpu=1"), "work: whose branches are shown");
 	free(trace);
+	skip_log();
 	must_set("watch", "bts_crash_global:4");
 	try_text(DEVICE, "write");
 	must_set("watch", "\n");
 	ok(goes_on(), "work: and after a watchpoint that is taken away");
+	while (read_log(line, sizeof(line)))
+		hits += !!strstr(line, "watch hit on CPU 0");
+	ok(hits == 1, "work: when it was hit: %d", hits);
 }
 
 static bool other_waits(void)

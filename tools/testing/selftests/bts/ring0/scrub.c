@@ -63,16 +63,7 @@ static size_t count_addresses(uint64_t start, size_t size)
 
 static uint64_t buffer_of(int cpu)
 {
-	static char text[256];
-	char cmd[64], *at;
-
-	snprintf(cmd, sizeof(cmd), "x/1gx 0x%llx", (unsigned long long)read_msr(cpu, MSR_DS_AREA));
-	if (hmp(cmd, text, sizeof(text)))
-		give_up("the monitor's x");
-	at = strstr(text, " 0x");
-	if (!at)
-		give_up("no word in '%s'", text);
-	return strtoull(at, NULL, 16);
+	return peek(read_msr(cpu, MSR_DS_AREA));
 }
 
 /* Of its first and its last records. */

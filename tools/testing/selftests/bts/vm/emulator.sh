@@ -57,6 +57,8 @@ build_emulator() {
 	[ -x "$B/qemu/build.sh" ] || die "no qemu/build.sh beside me: run me from a complete clone"
 	if [ -z "${QEMU_SRC:-}" ]; then
 		need_qemu_archive
+	elif [ ! -f "$QEMU_SRC/target/i386/cpu.c" ]; then
+		die "QEMU_SRC=$QEMU_SRC is not a QEMU source tree: give the top directory of one, version 7.2"
 	fi
 	QEMU_TREE=$CACHE/qemu/$(qemu_source_key | key_of)
 	QEMU=$QEMU_TREE/out/qemu-system-x86_64

@@ -59,7 +59,10 @@ cmd_matrix() {
 	local name
 	KNOWN=() WANTED=("$@")
 	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE"
-		${KERNEL_DIR:+--kernel "$KERNEL_DIR"})
+		${KERNEL_DIR:+--kernel "$KERNEL_DIR"}
+		--seconds "$STRESS_SECONDS" --seed "$STRESS_SEED")
+	[ "$STRESS_REQUESTS" -eq 0 ] || MATRIX_OPTIONS+=(--requests "$STRESS_REQUESTS")
+	[ "$STRESS_ROUNDS" -eq 0 ] || MATRIX_OPTIONS+=(--rounds "$STRESS_ROUNDS")
 
 	# shellcheck disable=SC2153
 	[ "$FLAVOUR$CONFIG$SMP$PTI$GUEST_WORDS$SLOW$BUILT_KERNEL" = patchedbase1 ] ||
