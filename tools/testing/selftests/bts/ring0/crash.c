@@ -3,7 +3,7 @@
  * Crashes that are survived, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, often, work, sysrq
+ *				seen, often, work, quiet, sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -200,6 +200,19 @@ static void test_overtaken(void)
 	   "overtaken: the BUG() is among the last %d branches of CPU %d, place %d", NR, d.first,
 	   d.fault);
 	ok(goes_on(), "overtaken: recording went on");
+}
+
+/* Lines that go to memory only give the other CPU no turn to stop in. */
+static void test_quiet(int times)
+{
+	static const char loglevel[] = "/proc/sys/kernel/printk";
+
+	if (try_text(loglevel, "0"))
+		give_up(loglevel);
+	test_task("task", times);
+	if (try_text(loglevel, "7"))
+		give_up(loglevel);
+	test_task("task", 1);
 }
 
 static unsigned long long parameter(const char *name)
@@ -427,6 +440,8 @@ int main(int argc, char **argv)
 	open_log();
 	if (!strcmp(argv[2], "meet"))
 		test_meet();
+	else if (!strcmp(argv[2], "quiet"))
+		test_quiet(atoi(argv[3]));
 	else if (!strcmp(argv[2], "overtaken"))
 		test_overtaken();
 	else if (!strcmp(argv[2], "work"))
