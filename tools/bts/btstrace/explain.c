@@ -225,6 +225,7 @@ int bt_explain_attach(pid_t tid, int error)
 	else if (geteuid())
 		bt_complain("process %d may not be traced: it belongs to another user, or is privileged: be root", tid);
 	else
-		bt_complain("process %d cannot be traced, not even by root: it is part of the kernel, or is btstrace", tid);
+		bt_complain("process %d cannot be traced, not even by root: it is part of the kernel, or is btstrace, or a container or security module forbids it",
+			    tid);
 	return BT_EXIT_PTRACE;
 }

@@ -32,6 +32,7 @@ struct symbol {
 	char name[64];
 };
 
+static const char *dump_name;
 static int dump;
 static Elf64_Phdr *segments;
 static unsigned int nr_segments;
@@ -44,14 +45,17 @@ static void read_at(off_t at, void *buf, size_t size)
 {
 	ssize_t n = pread(dump, buf, size, at);
 
+	if (n < 0)
+		err(1, "%s", dump_name);
 	if (n != (ssize_t)size)
-		errx(1, "the dump ends at %jd", (intmax_t)(at + (n > 0 ? n : 0)));
+		errx(1, "%s ends at %jd", dump_name, (intmax_t)(at + n));
 }
 
 static void read_header(const char *path)
 {
 	Elf64_Ehdr header;
 
+	dump_name = path;
 	dump = open(path, O_RDONLY);
 	if (dump < 0)
 		err(1, "%s", path);
@@ -183,6 +187,8 @@ static void read_map(const char *path)
 		symbols[nr_symbols++] = s;
 	}
 	fclose(map);
+	if (!nr_symbols)
+		errx(1, "%s: no symbols, as System.map has them", path);
 	qsort(symbols, nr_symbols, sizeof(*symbols), compare_symbols);
 }
 
@@ -277,7 +283,11 @@ static void print_all(unsigned long nr)
 
 static void say_usage(FILE *out)
 {
-	fprintf(out, "usage: hw-branches [-n NR] [-m MAP] DUMP\n");
+	fprintf(out,
+		"usage: hw-branches [-n NR] [-m MAP] DUMP\n\n"
+		"  -n NR   branches of each CPU [32]\n"
+		"  -m MAP  System.map, or a copy of /proc/kallsyms, of the kernel that crashed\n"
+		"  DUMP    /proc/vmcore, or a copy of it in ELF\n");
 }
 
 static unsigned long parse_nr(const char *text)

@@ -114,7 +114,7 @@ kdb() {
 }
 
 ring0_kdb() {
-	local poke= splat
+	local poke="" splat
 
 	kdb kdb-break -- kdb break
 	kdb kdb-oops expect=splat -- kdb oops
