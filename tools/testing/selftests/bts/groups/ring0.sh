@@ -144,6 +144,7 @@ ring0_crashes() {
 	! has_option KASAN || clock=(icount=1)
 	survived task smp=2 -- crash task 4
 	survived quiet smp=2 -- crash quiet 6
+	survived off smp=2 -- crash off 1
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1

@@ -3,7 +3,7 @@
  * Crashes that are survived, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, often, work, quiet, sysrq
+ *				seen, often, work, quiet, off, sysrq
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -202,6 +202,20 @@ static void test_overtaken(void)
 	ok(goes_on(), "overtaken: recording went on");
 }
 
+/* A BUG() is looked up the same way when nothing is recorded. */
+static void test_off(void)
+{
+	struct dump d;
+
+	must_set("enable", "0");
+	skip_log();
+	ok(crash_once("bug", 0), "off: an oops");
+	d = read_dump();
+	ok(!d.traces, "off: without branches");
+	must_set("enable", "1");
+	ok(goes_on(), "off: and on again");
+}
+
 /* Lines that go to memory only give the other CPU no turn to stop in. */
 static void test_quiet(int times)
 {
@@ -272,6 +286,44 @@ static void test_often(int times)
 }
 
 /* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */
+enum { SYSRQS = 10 };
+
+static pid_t press_sysrq(int cpu)
+{
+	pid_t pid = fork();
+	int i;
+
+	if (pid)
+		return pid;
+	pin_to(cpu);
+	for (i = 0; i < SYSRQS; i++)
+		try_text("/proc/sysrq-trigger", "B");
+	_exit(0);
+}
+
+/* The log has all CPUs' branches of each that is shown, and a line of each other. */
+static void test_sysrqs(void)
+{
+	int rounds = 0, traces = 0, refused = 0;
+	char line[1024];
+
+	must_set("nr", "4");
+	while (!refused && rounds < 20) {
+		pid_t one = press_sysrq(0), two = press_sysrq(1);
+
+		waitpid(one, NULL, 0);
+		waitpid(two, NULL, 0);
+		rounds++;
+		while (read_log(line, sizeof(line))) {
+			traces += !strncmp(line, "Last branches of CPU", 20);
+			refused += !!strstr(line, "somebody else has them shown");
+		}
+	}
+	ok(refused && traces == cpus() * (2 * SYSRQS * rounds - refused),
+	   "sysrq: two at a time: %d refused, %d traces, %d rounds", refused, traces, rounds);
+	ok(goes_on(), "sysrq: and recording goes on");
+}
+
 static void test_sysrq(void)
 {
 	struct dump d;
@@ -289,6 +341,7 @@ static void test_sysrq(void)
 	ok(d.traces == cpus() && d.nr == 100 && d.others == 100 * (cpus() - 1) && !d.running,
 	   "sysrq: %d branches, %d of others", d.nr, d.others);
 	ok(goes_on(), "sysrq: recording goes on");
+	test_sysrqs();
 	must_set("freeze", "1");
 	try_text("/proc/sysrq-trigger", "B");
 	usleep(100000);
@@ -440,6 +493,8 @@ int main(int argc, char **argv)
 	open_log();
 	if (!strcmp(argv[2], "meet"))
 		test_meet();
+	else if (!strcmp(argv[2], "off"))
+		test_off();
 	else if (!strcmp(argv[2], "quiet"))
 		test_quiet(atoi(argv[3]));
 	else if (!strcmp(argv[2], "overtaken"))

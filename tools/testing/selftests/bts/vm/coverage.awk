@@ -4,7 +4,8 @@
 # the lines of each ran, of how many it is known that they ran where nothing could
 # count them (REASON begins with 'uncounted: '), and of how many it is known why
 # they did not; then those that did not and have no reason, and the reasons. A
-# line without a reason fails, and so does a reason that is not needed.
+# line without a reason fails, and so does a reason that is not needed, unless it
+# begins with 'sometimes: '.
 
 function percent(part, whole)
 {
@@ -52,9 +53,11 @@ source == "" { next }
 		sub(/\(.*/, "", function_name)
 		sub(/.*[ *]/, "", function_name)
 	}
-	if (count == "-")
-		next
 	key = source SUBSEP line
+	if (count == "-") {
+		merged[key] = 1
+		next
+	}
 	if (!(key in ran)) {
 		lines[source]++
 		order[source, lines[source]] = line
@@ -64,6 +67,12 @@ source == "" { next }
 	}
 	if (count ~ /^[1-9]/)
 		ran[key] = 1
+}
+
+# What the compiler merged with its neighbours in one kernel, they tell of.
+function counts(key)
+{
+	return ran[key] || !(key in merged)
 }
 
 # Of the line that did not run: is it known why?
@@ -77,29 +86,32 @@ function uncounted(key)
 	return excused(key) && reason[within[key]] ~ /^uncounted: /
 }
 
-function report_file(name,    j, key, run, lost, known, share)
+function report_file(name,    j, key, nr_lines, run, lost, known, share)
 {
 	for (j = 1; j <= lines[name]; j++) {
 		key = name SUBSEP order[name, j]
+		if (!counts(key))
+			continue
+		nr_lines++
 		run += ran[key]
 		lost += !ran[key] && uncounted(key)
 		known += !ran[key] && excused(key) && !uncounted(key)
 	}
-	share = percent(run + lost, lines[name])
+	share = percent(run + lost, nr_lines)
 	wrong += share < goal
-	all += lines[name]
+	all += nr_lines
 	all_run += run
 	all_lost += lost
 	all_known += known
-	printf "%-46s %6d %6d %6.1f %9d %6d%s\n", name, lines[name], run,
-		percent(run, lines[name]), lost, known, share < goal ? "  below " goal : ""
+	printf "%-46s %6d %6d %6.1f %9d %6d%s\n", name, nr_lines, run,
+		percent(run, nr_lines), lost, known, share < goal ? "  below " goal : ""
 }
 
 function report_rest(name,    j, key)
 {
 	for (j = 1; j <= lines[name]; j++) {
 		key = name SUBSEP order[name, j]
-		if (ran[key])
+		if (ran[key] || !counts(key))
 			continue
 		used[within[key]] = 1
 		if (excused(key))
@@ -119,8 +131,12 @@ END {
 		report_rest(wanted[i])
 	for (i = 1; i <= nr_reasons; i++) {
 		key = functions[i]
-		wrong += !(key in used)
-		print (key in used ? "known: " key ": " reason[key] : "reason for what ran: " key)
+		if (key in used || reason[key] ~ /^sometimes: /) {
+			print "known: " key ": " reason[key]
+		} else {
+			print "reason for what ran: " key
+			wrong++
+		}
 	}
 	exit wrong > 0
 }
