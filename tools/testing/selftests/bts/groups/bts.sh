@@ -31,6 +31,7 @@ units() {
 known_sequences() {
 	local rule own=0
 
+	need_kernel patched "$CONFIG"
 	# of up to 500 that KCSAN's checks make each time; KASAN's are hundreds, too
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
