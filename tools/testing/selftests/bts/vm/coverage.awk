@@ -111,8 +111,12 @@ function report_rest(name,    j, key)
 {
 	for (j = 1; j <= lines[name]; j++) {
 		key = name SUBSEP order[name, j]
-		if (ran[key] || !counts(key))
+		if (ran[key])
 			continue
+		if (!counts(key)) {
+			print "merged in one kernel, not run in another: " name ":" order[name, j] ":" shown[key]
+			continue
+		}
 		used[within[key]] = 1
 		if (excused(key))
 			continue
