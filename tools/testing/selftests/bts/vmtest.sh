@@ -92,6 +92,29 @@ one_of() {
 	printf '%s' "$value"
 }
 
+# take_options COMMAND: dies of an option that was given and is of no use to it.
+take_options() {
+	local option use booted='--config --cpu --append --pti --cpl-rule --kernel'
+	local stress='--seconds --seed --requests --rounds'
+
+	case $1 in
+	test) use="$booted $stress --stock --smp --built --slow" ;;
+	demo) use='--cpu --cpl-rule --kernel' ;;
+	measure) use="$booted --tsv" ;;
+	matrix) use="$stress --cpu --cpl-rule --kernel" ;;
+	coverage) use="$booted $stress --smp" ;;
+	shell) use="$booted --stock --smp --built" ;;
+	build) use='--stock --config --kernel' ;;
+	lint) use='--fast --kernel' ;;
+	list | clean | help) ;;
+	*) die "no command $1: see vmtest.sh help" ;;
+	esac
+	for option in "${GIVEN[@]}"; do
+		[[ " ${use:-} " = *" $option "* ]] ||
+			die "$1 has no use for $option${use:+: it takes $use}: see vmtest.sh help"
+	done
+}
+
 # Print the groups, one a line. The second line of a group's file is
 # '# NAME: what it shows', or '# NAME (slow): ...'.
 group_names() {
@@ -161,6 +184,7 @@ prepare() {
 	[ -x "$REPO/series/apply" ] ||
 		die "$REPO holds no series/apply: run me from a clone of the series, not from a kernel tree"
 	check_kernel_dir
+	check_built
 	open_cache
 	set_traps
 	need_packages "$@"
@@ -232,6 +256,7 @@ cmd_clean() {
 
 parse_options() {
 	while [ $# -gt 0 ]; do
+		[[ $1 != --* ]] || GIVEN+=("$1")
 		case $1 in
 		--stock) FLAVOUR=stock ;;
 		--config) CONFIG=$(value_of "$@") || exit ; shift ;;
@@ -250,10 +275,9 @@ parse_options() {
 		--seed) STRESS_SEED=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--requests) STRESS_REQUESTS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--rounds) STRESS_ROUNDS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
-		--no-slow) SLOW= ;;
 		--fast) FAST=--fast ;;
-		--tsv) ARGUMENTS+=("$1") ;;
-		-h | --help) ARGUMENTS=(help) ; break ;;
+		--tsv) TSV=1 ;;
+		-h | --help) GIVEN=() ARGUMENTS=(help) ; break ;;
 		-*) die "no option $1: see vmtest.sh help" ;;
 		*) ARGUMENTS+=("$1") ;;
 		esac
@@ -268,11 +292,12 @@ plain() {
 main() {
 	local name
 
-	ARGUMENTS=()
-	FAST=
+	ARGUMENTS=() GIVEN=()
+	FAST='' TSV=''
 	parse_options "$@"
 	name=${ARGUMENTS[0]:-test}
 	ARGUMENTS=("${ARGUMENTS[@]:1}")
+	take_options "$name"
 	case $name in
 	test) cmd_test "${ARGUMENTS[@]}" ;;
 	demo) plain demo && cmd_demo ;;
@@ -285,7 +310,6 @@ main() {
 	list) plain list && cmd_list ;;
 	clean) plain clean && cmd_clean ;;
 	help) plain help && usage ;;
-	*) die "no command $name: see vmtest.sh help" ;;
 	esac
 }
 

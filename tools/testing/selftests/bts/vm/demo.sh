@@ -3,9 +3,6 @@
 # vmtest.sh demo: what all of it is for, on one screen.
 
 cmd_demo() {
-	# shellcheck disable=SC2153
-	[ "$FLAVOUR$CONFIG$PTI$GUEST_WORDS$SLOW$BUILT_KERNEL" = patchedbase ] ||
-		die "demo: it says itself what it boots: leave out --stock, --config, --pti, --append, --slow, --built"
 	prepare build
 	GROUP=demo
 	RESULTS=$CACHE/results/demo

@@ -192,12 +192,15 @@ built() {
 	BUILDING=
 }
 
+check_built() {
+	[ -z "$BUILT_KERNEL" ] || [ -f "$BUILT_KERNEL/arch/x86/boot/bzImage" ] ||
+		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
+}
+
 # The kernel that the user has built, whatever was asked for.
 use_built_kernel() {
 	KERNEL_BUILD=$(readlink -f "$BUILT_KERNEL")
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
-	[ -f "$KERNEL" ] ||
-		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
 	ARCH_OPTION=ARCH=x86_64
 	has_option 64BIT || ARCH_OPTION=ARCH=i386
 }

@@ -97,17 +97,12 @@ check_key() {
 
 cmd_measure() {
 	local arg
-	TSV='' WANTED=() KNOWN=() MISSED=0
+	WANTED=() KNOWN=() MISSED=0
 
 	each_row check_key
 	for arg; do
-		case $arg in
-		--tsv) TSV=1 ;;
-		*)
-			[[ " ${KNOWN[*]} " = *" $arg "* ]] || die "no figure $arg: there are ${KNOWN[*]}"
-			WANTED+=("$arg")
-			;;
-		esac
+		[[ " ${KNOWN[*]} " = *" $arg "* ]] || die "no figure $arg: there are ${KNOWN[*]}"
+		WANTED+=("$arg")
 	done
 	[ ${#WANTED[@]} -eq 0 ] || each_row want_peer
 	check_config_name "$CONFIG"
