@@ -9,10 +9,15 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+/* Where a branch came from whose source was in user mode */
+#define HW_BRANCH_USER	((u64)-1)
+
 /**
- * struct hw_branch - a branch that arrived in the kernel
- * @from:	the instruction that branched; 0 if that was in user mode
- * @to:		where it went; 0 if this is no branch but tells that some are missing
+ * struct hw_branch - a branch to the kernel, or astray, where the kernel jumped to
+ * @from:	the instruction that branched, or HW_BRANCH_USER
+ * @to:		where it went
+ *
+ * All 0 if this is no branch but tells that some are missing.
  */
 struct hw_branch {
 	u64	from;

@@ -78,9 +78,9 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m,
 	void *from = (void *)(unsigned long)branch->from;
 	void *to = (void *)(unsigned long)branch->to;
 
-	if (!to)
+	if (!from && !to)
 		print(m, " -- some are missing here --\n");
-	else if (!from)
+	else if (branch->from == HW_BRANCH_USER)
 		print(m, " %pS <- user mode\n", to);
 	else
 		print(m, " %pS <- %pS\n", to, from);
@@ -228,12 +228,11 @@ static void hw_branches_thaw_irq(struct irq_work *work)
 /* Hard: on PREEMPT_RT it may be the thread of the others that crashed. */
 static struct irq_work hw_branches_irq_work = IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
 
-/**
- * hw_branches_thaw_soon - what was frozen has been looked at
- *
- * Any context. Recording goes on unless somebody else is not done yet.
+/*
+ * What was frozen has been looked at. Any context. Recording goes on unless
+ * somebody else is not done yet.
  */
-void hw_branches_thaw_soon(void)
+static void hw_branches_thaw_soon(void)
 {
 	irq_work_queue(&hw_branches_irq_work);
 }

@@ -31,7 +31,6 @@ void hw_branches_keep_dying(void);
 int hw_branches_doomed_cpu(void);
 unsigned int hw_branches_crashing(int cpu);
 unsigned long hw_branches_thawed(void);
-void hw_branches_thaw_soon(void);
 
 enum hw_branches_looker {
 	HW_BRANCHES_SYSRQ,
@@ -51,12 +50,14 @@ void hw_branches_debug_over(void);
 
 /**
  * struct hw_branches_top - the newest branch that is worth printing
- * @from:	an exception at or right before this address; 0 for any, or an interrupt
- * @to:		or, if not 0, a branch to this one
+ * @any:	any exception or interrupt
+ * @to:		or, if not 0, a branch to this address
+ * @from:	or an exception at or right before this one
  */
 struct hw_branches_top {
-	unsigned long	from;
+	bool		any;
 	unsigned long	to;
+	unsigned long	from;
 };
 
 int hw_branches_since(int cpu, struct hw_branches_top top);

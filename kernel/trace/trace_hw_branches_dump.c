@@ -50,11 +50,12 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 	if (!arch_hw_branches_is_entry(branch->to))
 		return false;
 
-	if (!top.from)
+	if (top.any)
 		return !arch_hw_branches_is_entry(branch->from);
 
 	/* A trap reports the next instruction, the branch may be from its own. */
-	return top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
+	return branch->from != HW_BRANCH_USER &&
+	       top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
 }
 
 /**
@@ -115,7 +116,8 @@ static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
  */
 int hw_branches_since_stop(int cpu)
 {
-	const struct hw_branches_top call = { .to = (unsigned long)panic }, any = { };
+	const struct hw_branches_top call = { .to = (unsigned long)panic };
+	const struct hw_branches_top any = { .any = true };
 	int since = -1;
 
 	/* No NMI did it, then. */
@@ -196,7 +198,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	since = hw_branches_since(cpu, fault);
 	if (since < 0 && (hw_branches_crashing(self) > 1 || user_mode(regs))) {
 		/* It crashed again, and the first time was recorded; or in user mode. */
-		fault.from = 0;
+		fault.any = true;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",

@@ -56,18 +56,34 @@ void bts_release(bool held)
 		bts_source->release();
 }
 
-static struct hw_branch bts_flight_branch(u64 from, u64 to)
+/*
+ * The way back to user mode begins where the kernel is entered. From elsewhere it
+ * was a jump through a bad pointer.
+ */
+static bool bts_flight_strays(const struct bts_raw *raw)
 {
-	return (struct hw_branch) {
-		.from	= from < TASK_SIZE_MAX ? 0 : from,
-		.to	= to,
-	};
+	return raw->from >= TASK_SIZE_MAX && raw->to < TASK_SIZE_MAX &&
+	       !bts_is_entry(raw->from);
 }
 
 /* The kernel's, or the remark that some are missing. */
 static bool bts_flight_wants(const struct bts_raw *raw)
 {
-	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to);
+	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to) ||
+	       bts_flight_strays(raw);
+}
+
+/* Not of user mode is where the branch before went astray. */
+static struct hw_branch bts_flight_branch(const struct bts_raw *raw,
+					  const struct bts_raw *older)
+{
+	struct hw_branch branch = { .from = raw->from, .to = raw->to, };
+
+	if (raw->from < TASK_SIZE_MAX && (raw->from || raw->to) &&
+	    !(older->to == raw->from && bts_flight_strays(older)))
+		branch.from = HW_BRANCH_USER;
+
+	return branch;
 }
 
 /* Go back, as @newer is before @place. */
@@ -83,13 +99,16 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
-	struct bts_raw raw;
+	struct bts_raw raw, older;
 	u32 got = 0;
 
 	bts_flight_back(cpu, place, newer);
 	for (; got < n && bts_source->peek(cpu, place->at, &raw); place->at++) {
-		if (bts_flight_wants(&raw) && place->newer++ >= newer)
-			out[got++] = bts_flight_branch(raw.from, raw.to);
+		if (!bts_flight_wants(&raw) || place->newer++ < newer)
+			continue;
+		if (!bts_source->peek(cpu, place->at + 1, &older))
+			older = (struct bts_raw) { };
+		out[got++] = bts_flight_branch(&raw, &older);
 	}
 
 	return got;
@@ -98,14 +117,16 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_branch *out,
 			   u32 n)
 {
+	const struct bts_raw none = { };
 	struct bts_record rec;
+	struct bts_raw raw;
 	u32 got;
 
 	for (got = 0; got < n && !bts_ring_get(ring, newer + got, &rec); got++) {
+		raw = none;
 		if (rec.qualifier == BTS_BRANCH)
-			out[got] = bts_flight_branch(rec.branch.from, rec.branch.to);
-		else
-			out[got] = (struct hw_branch) { };
+			raw = (struct bts_raw) { .from = rec.branch.from, .to = rec.branch.to, };
+		out[got] = bts_flight_branch(&raw, &none);
 	}
 
 	return got;

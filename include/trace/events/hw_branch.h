@@ -31,7 +31,7 @@ TRACE_EVENT(hw_branch,
 
 	TP_fast_assign(
 		__entry->to	= branch->to;
-		__entry->from	= branch->from;
+		__entry->from	= branch->from == HW_BRANCH_USER ? 0 : branch->from;
 		__entry->cpu	= cpu;
 		__entry->age	= age;
 	),
