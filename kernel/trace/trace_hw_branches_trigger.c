@@ -57,7 +57,7 @@ static int hw_branches_marked_cpu;
 
 static void hw_branches_trace_others(void)
 {
-	const struct hw_branches_top any = { };
+	const struct hw_branches_top any = { .any = true };
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
@@ -135,7 +135,9 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* Called with preemption off: who moves now would be wrong by one. */
+	/* Who moves meanwhile would be wrong by one. */
+	guard(preempt_notrace)();
+
 	return hw_branches_can_mark() && event_trigger_count(data, buffer, rec, event);
 }
 
