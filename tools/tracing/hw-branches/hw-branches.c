@@ -192,9 +192,28 @@ static void read_map(const char *path)
 	qsort(symbols, nr_symbols, sizeof(*symbols), compare_symbols);
 }
 
+/* A System.map has addresses of the kernel as it was linked, not where it ran. */
+static void move_symbols(void)
+{
+	uint64_t ran_at, moved = 0;
+	size_t i;
+
+	for (i = 0; i < nr_symbols && has_value("SYMBOL(_stext)", 16, &ran_at); i++) {
+		if (!strcmp(symbols[i].name, "_stext"))
+			moved = ran_at - symbols[i].at;
+	}
+	for (i = 0; i < nr_symbols; i++)
+		symbols[i].at += moved;
+}
+
+static bool is_user(uint64_t at)
+{
+	return !(at >> 63);
+}
+
 static void print_address(uint64_t at)
 {
-	size_t low = 0, high = nr_symbols;
+	size_t low = 0, high = is_user(at) ? 0 : nr_symbols;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -215,20 +234,18 @@ static void print_address(uint64_t at)
  * Branches
  */
 
-static bool is_user(uint64_t at)
+/* The kernel may have jumped there itself, as @older tells: through a bad pointer. */
+static void print_branch(const uint64_t *record, const uint64_t *older)
 {
-	return !(at >> 63);
-}
+	bool astray = older[1] == record[0] && !is_user(older[0]);
 
-static void print_branch(uint64_t from, uint64_t to)
-{
 	printf(" ");
-	print_address(to);
+	print_address(record[1]);
 	printf(" <- ");
-	if (is_user(from))
+	if (is_user(record[0]) && !astray)
 		printf("user mode");
 	else
-		print_address(from);
+		print_address(record[0]);
 	printf("\n");
 }
 
@@ -241,7 +258,7 @@ static bool has_wrapped(const uint64_t *record, size_t size)
 /* The newest first, out of a buffer that is filled over and over again. */
 static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr)
 {
-	uint64_t store[NR_FIELDS], *record, buffer, todo;
+	uint64_t store[NR_FIELDS], *record, *last, *older, buffer, todo;
 	uint64_t pages = value_of("SYMBOL(ds_cpu)", 16) + value_of("OFFSET(ds_cpu.pages)", 10);
 	size_t size, at, i;
 
@@ -262,9 +279,11 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr)
 		if (!at && !has_wrapped(record, size))
 			break;
 		at = at ? at - 1 : size - 1;
-		if (is_user(record[3 * at + 1]))
+		last = record + 3 * at;
+		older = record + 3 * (at ? at - 1 : size - 1);
+		if (is_user(last[0]) && is_user(last[1]))
 			continue;
-		print_branch(record[3 * at], record[3 * at + 1]);
+		print_branch(last, older);
 		todo--;
 	}
 	free(record);
@@ -272,13 +291,14 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr)
 
 static void print_all(unsigned long nr)
 {
-	uint64_t offsets = value_of("SYMBOL(__per_cpu_offset)", 16);
-	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu;
+	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets;
+	/* Not where one CPU is all that the kernel was made for. */
+	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	if (value_of("NUMBER(ds_field)", 10) != sizeof(uint64_t))
 		errx(1, "that kernel's processor has no 64-bit Debug Store");
 	for (cpu = 0; cpu < cpus; cpu++)
-		print_cpu(cpu, read_word(offsets + 8 * cpu), nr);
+		print_cpu(cpu, many ? read_word(offsets + 8 * cpu) : 0, nr);
 }
 
 static void say_usage(FILE *out)
@@ -330,6 +350,7 @@ int main(int argc, char **argv)
 	}
 	read_header(argv[optind]);
 	find_info();
+	move_symbols();
 	print_all(nr);
 	return 0;
 }

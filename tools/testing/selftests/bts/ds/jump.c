@@ -5,8 +5,9 @@
  * Run it where a store without a buffer ends the emulator.
  *
  * jump kexec|crash aux|period1|claim|recorder
- * jump arrived		what the second kernel runs
- * jump read		the same, and who reads the dump of the first one
+ * jump MODULE crash astray	the recorder, and a jump through a bad pointer
+ * jump arrived			what the second kernel runs
+ * jump read|astray CPUS	the same, and who reads the dump of the first one
  */
 #include <sys/reboot.h>
 #include <sys/sysinfo.h>
@@ -22,7 +23,9 @@
 /* SCSI addresses: which of them becomes sda is up to who is probed first. */
 #define KERNEL_DISK	"0:0:0:0"
 #define INITRD_DISK	"0:0:1:0"
+#define KALLSYMS	"/proc/kallsyms"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/enable"
+#define CRASH		"/dev/bts_crash"
 #define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1"
 
 static int open_disk(const char *address)
@@ -80,6 +83,11 @@ static void load_kernel(unsigned long flags, const char *cmdline)
 	close(initrd);
 }
 
+static bool records(const char *how)
+{
+	return !strcmp(how, "recorder") || !strcmp(how, "astray");
+}
+
 static int start_bts(const char *how)
 {
 	static struct trace own, other;
@@ -88,7 +96,7 @@ static int start_bts(const char *how)
 
 	if (!strcmp(how, "claim"))
 		return try_text(CLAIM_KNOB, "2");
-	if (!strcmp(how, "recorder"))
+	if (records(how))
 		return try_text(RECORDER, "1");
 	err = trace_open(&other, kind, start_spinner(get_nprocs() - 1), -1);
 	return err ? err : trace_open(&own, kind, 0, -1);
@@ -97,18 +105,25 @@ static int start_bts(const char *how)
 /* The result is the second kernel's: it says all of it. */
 static int jump(bool crash, const char *how)
 {
+	bool astray = !strcmp(how, "astray");
+	char line[200];
 	int err;
 
 	pin_to(0);
-	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, strcmp(how, "recorder") ?
-		    COMMAND_LINE " -- jump arrived" : COMMAND_LINE " -- jump read");
+	snprintf(line, sizeof(line), COMMAND_LINE " -- jump %s %d",
+		 astray ? "astray" : records(how) ? "read" : "arrived", get_nprocs());
+	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, line);
+	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
+		give_up("panic_on_oops");
 	err = start_bts(how);
 	if (err || !(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS)) {
 		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
 		return 1;
 	}
 	printf("# jump\n");
-	if (crash)
+	if (astray)
+		try_text(CRASH, "jump");
+	else if (crash)
 		try_text("/proc/sysrq-trigger", "c");
 	else
 		reboot(RB_KEXEC);
@@ -131,7 +146,7 @@ static int arrived(void)
 }
 
 /* Names are those of this kernel, which is the same one at the same place. */
-static FILE *start_reader(const char *nr)
+static FILE *start_reader(const char *nr, const char *map)
 {
 	int ends[2];
 
@@ -139,8 +154,8 @@ static FILE *start_reader(const char *nr)
 		give_up("pipe");
 	if (!fork()) {
 		dup2(ends[1], 1);
-		execlp("hw-branches", "hw-branches", "-n", nr, "-m", "/proc/kallsyms",
-		       "/proc/vmcore", NULL);
+		execlp("hw-branches", "hw-branches", "-n", nr, "-m", map, "/proc/vmcore",
+		       NULL);
 		_exit(127);
 	}
 	close(ends[1]);
@@ -152,10 +167,10 @@ static FILE *start_reader(const char *nr)
  * interrupts on: one of them may come between the call and the freeze, and make
  * a hundred branches, but nothing else.
  */
-static void read_all(void)
+static void read_all(int cpus)
 {
 	bool called = false, frozen = false, first = false, misplaced = false;
-	FILE *out = start_reader("10000");
+	FILE *out = start_reader("10000", KALLSYMS);
 	char line[512], newer[512] = "";
 	int nr[2] = { }, cpu = 0;
 
@@ -183,14 +198,75 @@ static void read_all(void)
 	ok(called && !misplaced, "and who called panic(), on the first");
 	ok(frozen && first, "which froze first of all");
 	/* The other one may have had little to do since it began. */
-	ok(nr[0] > 2700 && nr[0] < 2740 && nr[1] > 100 && nr[1] < 2740,
-	   "all of both: %d and %d", nr[0], nr[1]);
+	ok(nr[0] > 2700 && nr[0] < 2740 && (cpus == 1 || nr[1] > 100) && nr[1] < 2740,
+	   "all of each: %d and %d", nr[0], nr[1]);
 }
 
-static int read_dump(void)
+/* The same names elsewhere, as where the kernel was linked to run */
+static void write_map(const char *path)
 {
-	FILE *out = start_reader("100");
-	bool first = false, others = false;
+	FILE *in = fopen(KALLSYMS, "r"), *out = fopen(path, "w");
+	char line[512], rest[400];
+	unsigned long long at;
+
+	if (!in || !out)
+		give_up("%s or %s", KALLSYMS, path);
+	while (fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "%llx %399[^\n]", &at, rest) == 2)
+			fprintf(out, "%016llx %s\n", at - 0x12600000, rest);
+	}
+	fclose(in);
+	if (fclose(out))
+		give_up("%s", path);
+}
+
+static void test_map(void)
+{
+	FILE *here = start_reader("100", KALLSYMS), *there;
+	char one[512] = "", other[512] = "";
+	int same = 0, named = 0;
+
+	write_map("/tmp/map");
+	there = start_reader("100", "/tmp/map");
+	while (fgets(one, sizeof(one), here) && fgets(other, sizeof(other), there) &&
+	       !strcmp(one, other)) {
+		same++;
+		named += !!strstr(one, " <- panic+");
+	}
+	fclose(here);
+	fclose(there);
+	while (wait(NULL) > 0)
+		;
+	ok(same > 100 && named && !strcmp(one, other), "a map of where it was linked: %d lines",
+	   same);
+}
+
+/* Who jumped is in no register and on no stack. */
+static int read_astray(void)
+{
+	FILE *out = start_reader("100", KALLSYMS);
+	bool faulted = false, jumped = false;
+	char line[512];
+
+	while (fgets(line, sizeof(line), out)) {
+		jumped |= faulted && !strncmp(line, " 0xb75 <- 0xffffffff", 20);
+		faulted = !strncmp(line, " asm_exc_page_fault+0 <- 0xb75\n", 32);
+		if (faulted || jumped)
+			printf("# %s", line);
+		if (jumped)
+			break;
+	}
+	fclose(out);
+	while (wait(NULL) > 0)
+		;
+	ok(jumped, "a jump through a bad pointer: where from");
+	return arrived();
+}
+
+static int read_dump(int cpus)
+{
+	FILE *out = start_reader("100", KALLSYMS);
+	bool first = false, others = cpus == 1;
 	int nr = 0, cpu = -1, status;
 	char line[512];
 
@@ -205,20 +281,29 @@ static int read_dump(void)
 	wait(&status);
 	fclose(out);
 	ok(!status, "the dump is read");
-	ok(first && others && nr == 200, "100 branches of each CPU, %d", nr);
-	read_all();
+	ok(first && others && nr == 100 * cpus, "100 branches of each CPU, %d", nr);
+	read_all(cpus);
+	test_map();
 	return arrived();
 }
 
 int main(int argc, char *argv[])
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 2 && !strcmp(argv[1], "read"))
-		return read_dump();
-	if (argc == 2 && !strcmp(argv[1], "arrived"))
+	if (argc == 3 && !strcmp(argv[1], "read"))
+		return read_dump(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "astray"))
+		return read_astray();
+	if (argc == 3 && !strcmp(argv[1], "arrived"))
 		return arrived();
+	if (argc == 4) {
+		load_module(argv[1], "");
+		argv++;
+		argc--;
+	}
 	if (argc == 3 && (!strcmp(argv[1], "kexec") || !strcmp(argv[1], "crash")))
 		return jump(!strcmp(argv[1], "crash"), argv[2]);
-	fprintf(stderr, "usage: %s kexec|crash aux|period1|claim|recorder\n", argv[0]);
+	fprintf(stderr, "usage: %s [MODULE] kexec|crash aux|period1|claim|recorder|astray\n",
+		argv[0]);
 	return 2;
 }

@@ -103,6 +103,11 @@ ds_jump() {
 	done
 }
 
+# The buffers in the dump, and no store after the jump: of the group ring0 as well
+recorder_dump() {
+	jump_boot patched "$CONFIG" kdump -- jump crash recorder
+}
+
 group_ds() {
 	ds_units
 	ds_area
@@ -110,4 +115,6 @@ group_ds() {
 	ds_offline
 	ds_suspend
 	ds_jump
+	# Where ring0, which wants two CPUs, is not run.
+	has_option SMP || recorder_dump
 }

@@ -32,7 +32,7 @@ scrubbed() {
 }
 
 # What the crashes here say.
-CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
+CRASH='address: 0000000000000(b75|000)|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
 # nothing_else CASE REGEX: of the splats on the console, all are wanted.
@@ -145,6 +145,9 @@ ring0_crashes() {
 	survived task smp=2 -- crash task 4
 	survived quiet smp=2 -- crash quiet 6
 	survived off smp=2 -- crash off 1
+	survived jump smp=2 "${clock[@]}" -- crash jump 1
+	survived jump-no-cpl smp=2 cpu="$CPU,-ds-cpl" "${clock[@]}" -- crash jump 1
+	survived null smp=2 "${clock[@]}" -- crash null 1
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1
@@ -246,9 +249,12 @@ ring0_marks() {
 	flight pages smp=2 pti=off timeout=300 -- pages 60
 }
 
-# The buffers in the dump, and no store after the jump.
 ring0_kdump() {
-	jump_boot patched "$CONFIG" kdump -- jump crash recorder
+	recorder_dump
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	jump_boot patched "$CONFIG" kdump-astray before="$LAB" expect=splat -- jump crash astray
+	nothing_else kdump-astray "$CRASH"
+	came_to_end kdump-astray
 }
 
 group_ring0() {

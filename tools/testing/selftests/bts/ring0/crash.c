@@ -3,7 +3,7 @@
  * Crashes that are survived, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, often, work, quiet, off, sysrq
+ *				seen, often, work, quiet, off, sysrq, jump, null
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
  *   crash MODULE thread 1	a thread of init
@@ -83,6 +83,25 @@ static void test_task(const char *kind, int times)
 	crash_once("task", 0);
 	goes_on();
 	test_order(kind);
+}
+
+/* Through a pointer to @target, where no code is. The stack does not tell. */
+static void test_jump(const char *kind, const char *target)
+{
+	char fault[64], jump[64];
+	struct dump d;
+
+	snprintf(fault, sizeof(fault), " <- %s", target);
+	snprintf(jump, sizeof(jump), "%s <- bts_crash_jump+", target);
+	skip_log();
+	ok(crash_once(kind, 1), "%s: survived", kind);
+	d = read_dump();
+	ok(d.first == 1 && d.nr == NR && d.traces == cpus() && !d.bad && d.since >= 0 &&
+	   !strncmp(d.top, "asm_exc_page_fault+0x0", 22) && strstr(d.top, fault) &&
+	   !strcmp(strstr(d.top, fault), fault), "%s: the fault: %s", kind, d.top);
+	ok(!strncmp(d.next, jump, strlen(jump)) && d.work >= 5, "%s: and who jumped: %s", kind,
+	   d.next);
+	ok(goes_on(), "%s: recording went on", kind);
 }
 
 /* To switch clocks the kernel stops all CPUs: not while one of them waits. */
@@ -505,6 +524,10 @@ int main(int argc, char **argv)
 		test_recursive();
 	else if (!strcmp(argv[2], "sysrq"))
 		test_sysrq();
+	else if (!strcmp(argv[2], "jump"))
+		test_jump("jump", "0xb75");
+	else if (!strcmp(argv[2], "null"))
+		test_jump("null", "0x0");
 	else if (!strcmp(argv[2], "freezing"))
 		test_freezing();
 	else if (!strcmp(argv[2], "interrupted"))

@@ -9,7 +9,8 @@ static bool is_bad(const char *line)
 {
 	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
 	       strstr(line, "sleeping function") || strstr(line, "scheduling while") ||
-	       (strstr(line, "BUG:") && !strstr(line, "address: 0000000000000b75"));
+	       (strstr(line, "BUG:") && !strstr(line, "address: 0000000000000b75") &&
+		!strstr(line, "address: 0000000000000000"));
 }
 
 static void take_branch(struct dump *d, const char *line)
@@ -22,6 +23,8 @@ static void take_branch(struct dump *d, const char *line)
 	}
 	if (!d->nr)
 		snprintf(d->top, sizeof(d->top), "%s", line + 1);
+	if (d->nr == 1)
+		snprintf(d->next, sizeof(d->next), "%s", line + 1);
 	if ((within(arrow + 4, "bts_crash_fault") || within(arrow + 4, "bts_crash_bug")) &&
 	    d->fault < 0)
 		d->fault = d->nr;

@@ -15,6 +15,7 @@ struct dump {
 	int since;		/* how many branches it left out */
 	int nr;			/* how many it printed */
 	char top[256];		/* the newest of them */
+	char next[256];		/* and the one before */
 	int fault;		/* which of them left the faulting function, -1 for none */
 	int work;		/* how many were in the function that was called before */
 	bool interrupted;	/* are they, so that the rest may be farther back? */

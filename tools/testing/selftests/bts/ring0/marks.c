@@ -146,6 +146,23 @@ static void test_options(void)
 	must_set("freeze", "0");
 }
 
+/* What a program writes is an event where a task may be moved, or preempted. */
+static void test_written(void)
+{
+	static const char print[] = TRACEFS "/events/ftrace/print/trigger";
+	struct seen seen;
+	int i;
+
+	clear();
+	must(print, "branches:2");
+	for (i = 0; i < 3; i++)
+		must(TRACEFS "/trace_marker", "here");
+	seen = look();
+	must(print, "!branches");
+	ok(seen.branches[0] == 2 * NR && seen.runs == 2 && seen.ordered,
+	   "trace_marker: twice, %d branches", seen.branches[0]);
+}
+
 static void test_filter(void)
 {
 	struct seen seen;
@@ -257,6 +274,7 @@ static int all(const char *module)
 {
 	test_module();
 	test_options();
+	test_written();
 	test_filter();
 	test_builtin();
 	test_itself();

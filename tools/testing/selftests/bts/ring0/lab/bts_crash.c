@@ -23,6 +23,7 @@
 #include <asm/apic.h>
 #include <asm/msr.h>
 #include <asm/msr-trace.h>
+#include <asm/nospec-branch.h>
 
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
@@ -85,6 +86,25 @@ static noinline void bts_crash_path(void)
 {
 	bts_crash_work(5);
 	bts_crash_fault();
+}
+
+/* Through a bad pointer: where to is known, not where from. */
+static noinline void bts_crash_jump(unsigned long target)
+{
+	asm volatile(ANNOTATE_RETPOLINE_SAFE
+		     "jmp *%0" : : "r" (target) : "memory");
+}
+
+static void do_jump(void)
+{
+	bts_crash_work(5);
+	bts_crash_jump(BAD_ADDRESS);
+}
+
+static void do_null(void)
+{
+	bts_crash_work(5);
+	bts_crash_jump(0);
 }
 
 static void crash_in_irq(struct irq_work *work)
@@ -485,6 +505,8 @@ static const struct {
 	void (*crash)(void);
 } kinds[] = {
 	{ "task", bts_crash_path },
+	{ "jump", do_jump },
+	{ "null", do_null },
 	{ "irq", do_irq },
 	{ "work", do_work },
 	{ "nmi", do_nmi },
