@@ -6,11 +6,12 @@
 #ifndef _LINUX_HW_BRANCHES_H
 #define _LINUX_HW_BRANCHES_H
 
+#include <linux/bits.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Where a branch came from whose source was in user mode */
-#define HW_BRANCH_USER	((u64)-1)
+/* Where a branch came from whose source was in user mode: no address at all */
+#define HW_BRANCH_USER	BIT_ULL(63)
 
 /**
  * struct hw_branch - a branch to the kernel, or astray, where the kernel jumped to

@@ -135,7 +135,7 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* Who moves meanwhile would be wrong by one. */
+	/* Who moves before the trigger looks again has counted for nothing. */
 	guard(preempt_notrace)();
 
 	return hw_branches_can_mark() && event_trigger_count(data, buffer, rec, event);

@@ -40,10 +40,6 @@
 
 #include <kunit/visibility.h>
 
-#include <asm/cpufeature.h>
-#include <asm/fred.h>
-#include <asm/sections.h>
-
 #include "bts_internal.h"
 
 struct bts_task bts_nobody = {
@@ -112,25 +108,6 @@ bool bts_records_kernel(u32 flags)
 bool bts_available(void)
 {
 	return bts_source;
-}
-
-/**
- * bts_is_entry - is this where exceptions and interrupts come in, and go back from?
- * @addr: an address
- *
- * Any context.
- *
- * Return: whether it is.
- */
-bool bts_is_entry(u64 addr)
-{
-#ifdef CONFIG_X86_FRED
-	/* Elsewhere: user mode's, and 256 bytes behind that the kernel's, as short. */
-	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
-#endif
-	return addr >= (unsigned long)__entry_text_start &&
-	       addr < (unsigned long)__entry_text_end;
 }
 
 /*

@@ -56,31 +56,24 @@ void bts_release(bool held)
 		bts_source->release();
 }
 
-/*
- * The way back to user mode begins where the kernel is entered. From elsewhere it
- * was a jump through a bad pointer.
- */
-static bool bts_flight_strays(const struct bts_raw *raw)
-{
-	return raw->from >= TASK_SIZE_MAX && raw->to < TASK_SIZE_MAX &&
-	       !bts_is_entry(raw->from);
-}
-
 /* The kernel's, or the remark that some are missing. */
 static bool bts_flight_wants(const struct bts_raw *raw)
 {
 	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to) ||
-	       bts_flight_strays(raw);
+	       bts_strays(raw);
 }
 
-/* Not of user mode is where the branch before went astray. */
+/*
+ * Not of user mode is where the branch before went astray. (Should an NMI come
+ * exactly in between, the branch before is its way back, and that is not seen.)
+ */
 static struct hw_branch bts_flight_branch(const struct bts_raw *raw,
 					  const struct bts_raw *older)
 {
 	struct hw_branch branch = { .from = raw->from, .to = raw->to, };
 
 	if (raw->from < TASK_SIZE_MAX && (raw->from || raw->to) &&
-	    !(older->to == raw->from && bts_flight_strays(older)))
+	    !(older->to == raw->from && bts_strays(older)))
 		branch.from = HW_BRANCH_USER;
 
 	return branch;
@@ -114,19 +107,31 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 	return got;
 }
 
+/* False where there is none. What is no branch becomes the remark. */
+static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
+{
+	struct bts_record rec;
+
+	*raw = (struct bts_raw) { };
+	if (bts_ring_get(ring, index, &rec))
+		return false;
+	if (rec.qualifier == BTS_BRANCH) {
+		raw->from = rec.branch.from;
+		raw->to = rec.branch.to;
+	}
+
+	return true;
+}
+
 static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_branch *out,
 			   u32 n)
 {
-	const struct bts_raw none = { };
-	struct bts_record rec;
-	struct bts_raw raw;
+	struct bts_raw raw, older;
 	u32 got;
 
-	for (got = 0; got < n && !bts_ring_get(ring, newer + got, &rec); got++) {
-		raw = none;
-		if (rec.qualifier == BTS_BRANCH)
-			raw = (struct bts_raw) { .from = rec.branch.from, .to = rec.branch.to, };
-		out[got] = bts_flight_branch(&raw, &none);
+	for (got = 0; got < n && bts_flight_get(ring, newer + got, &raw); got++) {
+		bts_flight_get(ring, newer + got + 1, &older);
+		out[got] = bts_flight_branch(&raw, &older);
 	}
 
 	return got;

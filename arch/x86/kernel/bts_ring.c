@@ -29,7 +29,10 @@
 #include <linux/vmalloc.h>
 
 #include <asm/bts.h>
+#include <asm/cpufeature.h>
+#include <asm/fred.h>
 #include <asm/processor.h>
+#include <asm/sections.h>
 
 #include "bts_ring.h"
 
@@ -117,6 +120,39 @@ static void bts_ring_advance(struct bts_ring *ring, u32 n)
 		ring->pos = 0;
 }
 
+/**
+ * bts_is_entry - is this where exceptions and interrupts come in, and go back from?
+ * @addr: an address
+ *
+ * Any context.
+ *
+ * Return: whether it is.
+ */
+bool bts_is_entry(u64 addr)
+{
+#ifdef CONFIG_X86_FRED
+	/* Elsewhere: user mode's, and 256 bytes behind that the kernel's, as short. */
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
+#endif
+	return addr >= (unsigned long)__entry_text_start &&
+	       addr < (unsigned long)__entry_text_end;
+}
+
+/**
+ * bts_strays - is this a jump of the kernel through a bad pointer?
+ * @raw: a branch
+ *
+ * The way back to user mode begins where the kernel is entered. Any context.
+ *
+ * Return: whether it is.
+ */
+bool bts_strays(const struct bts_raw *raw)
+{
+	return raw->from >= TASK_SIZE_MAX && raw->to < TASK_SIZE_MAX &&
+	       !bts_is_entry(raw->from);
+}
+
 /* For a ring that wants one mode only. */
 static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw *in)
 {
@@ -186,6 +222,11 @@ static noinline bool bts_sort(struct bts_ring *ring, struct bts_record *out,
 
 	if (from_user != user)
 		return false;
+
+	if (ring->flags & BTS_FLIGHT && bts_strays(in)) {
+		bts_branch(out, BTS_BRANCH, in->from, in->to);
+		return true;
+	}
 
 	if (ring->flags & BTS_ENTRY) {
 		bts_branch(out, BTS_ENTER, in->from, 0);

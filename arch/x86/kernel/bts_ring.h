@@ -21,7 +21,7 @@ struct bts_raw;
  * @nr:		how many it may hold before it counts as full
  * @size:	how many there is room for; more than @nr with BTS_STOP
  * @pos:	where the next one goes: @head modulo @size
- * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP of <asm/bts.h>
+ * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT of <asm/bts.h>
  * @head:	how many were ever put in
  * @tail:	how many of those the reader has done with, or will never see
  * @overwritten: how many were overwritten before anybody read them
@@ -69,5 +69,7 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n);
 void bts_ring_clear(struct bts_ring *ring);
 
 void bts_lost_mark(struct bts_record *rec, u64 count);
+
+bool bts_strays(const struct bts_raw *raw);
 
 #endif /* _ARCH_X86_KERNEL_BTS_RING_H */

@@ -287,6 +287,8 @@ static const struct filter_case {
 	{ "user to kernel, kernel", true, false, BTS_KERNEL, BTS_BRANCH, },
 	{ "kernel to user, kernel", false, true, BTS_KERNEL, BTS_INVALID, },
 	{ "kernel to kernel, kernel", false, false, BTS_KERNEL, BTS_BRANCH, },
+	{ "kernel astray, flight", false, true, BTS_KERNEL | BTS_FLIGHT, BTS_BRANCH, },
+	{ "user to user, flight", true, true, BTS_KERNEL | BTS_FLIGHT, BTS_INVALID, },
 	{ "user to user, both", true, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
 	{ "user to kernel, both", true, false, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
 	{ "kernel to user, both", false, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },

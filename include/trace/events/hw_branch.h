@@ -14,7 +14,8 @@
  * @age: so many were newer when it was looked at
  * @branch: the branch
  *
- * Those of one CPU come in order, the newest last.
+ * Those of one CPU come in order, the newest last. A source of 0 was in user mode,
+ * or where the kernel had called NULL: the one before tells.
  */
 TRACE_EVENT(hw_branch,
 

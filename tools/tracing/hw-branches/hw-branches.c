@@ -189,11 +189,10 @@ static void read_map(const char *path)
 	fclose(map);
 	if (!nr_symbols)
 		errx(1, "%s: no symbols, as System.map has them", path);
-	qsort(symbols, nr_symbols, sizeof(*symbols), compare_symbols);
 }
 
-/* A System.map has addresses of the kernel as it was linked, not where it ran. */
-static void move_symbols(void)
+/* Sorted. A System.map has the addresses of the kernel as it was linked. */
+static void place_symbols(void)
 {
 	uint64_t ran_at, moved = 0;
 	size_t i;
@@ -204,6 +203,8 @@ static void move_symbols(void)
 	}
 	for (i = 0; i < nr_symbols; i++)
 		symbols[i].at += moved;
+	if (nr_symbols)
+		qsort(symbols, nr_symbols, sizeof(*symbols), compare_symbols);
 }
 
 static bool is_user(uint64_t at)
@@ -350,7 +351,7 @@ int main(int argc, char **argv)
 	}
 	read_header(argv[optind]);
 	find_info();
-	move_symbols();
+	place_symbols();
 	print_all(nr);
 	return 0;
 }

@@ -116,5 +116,5 @@ group_ds() {
 	ds_suspend
 	ds_jump
 	# Where ring0, which wants two CPUs, is not run.
-	has_option SMP || recorder_dump
+	has_option SMP || ! has_option HW_BRANCH_RECORDER || recorder_dump
 }

@@ -32,7 +32,7 @@ scrubbed() {
 }
 
 # What the crashes here say.
-CRASH='address: 0000000000000(b75|000)|kernel BUG at .*bts_crash|Oops: |double fault|'
+CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
 # nothing_else CASE REGEX: of the splats on the console, all are wanted.
@@ -147,7 +147,12 @@ ring0_crashes() {
 	survived off smp=2 -- crash off 1
 	survived jump smp=2 "${clock[@]}" -- crash jump 1
 	survived jump-no-cpl smp=2 cpu="$CPU,-ds-cpl" "${clock[@]}" -- crash jump 1
-	survived null smp=2 "${clock[@]}" -- crash null 1
+	survived jump-before smp=2 cpl=before "${clock[@]}" -- crash jump 1
+	survived jump-either smp=2 cpl=either "${clock[@]}" -- crash jump 1
+	CRASH="$CRASH|address: 0000000000000000" \
+		survived null smp=2 "${clock[@]}" -- crash null 1
+	CRASH="$CRASH|address: ffffffffffffffff" \
+		survived error smp=2 "${clock[@]}" -- crash error 1
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1

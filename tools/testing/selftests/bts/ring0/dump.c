@@ -5,12 +5,16 @@
 #include "common.h"
 #include "dump.h"
 
+unsigned long long bad_address = 0xb75;
+
 static bool is_bad(const char *line)
 {
+	char address[40];
+
+	snprintf(address, sizeof(address), "address: %016llx", bad_address);
 	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
 	       strstr(line, "sleeping function") || strstr(line, "scheduling while") ||
-	       (strstr(line, "BUG:") && !strstr(line, "address: 0000000000000b75") &&
-		!strstr(line, "address: 0000000000000000"));
+	       (strstr(line, "BUG:") && !strstr(line, address));
 }
 
 static void take_branch(struct dump *d, const char *line)

@@ -26,6 +26,9 @@ struct dump {
 
 #define NO_DUMP	{ .fault = -1, .first = -1 }
 
+/* Where who crashes is to fault */
+extern unsigned long long bad_address;
+
 /* The next line of a log or of a console. */
 void take_line(struct dump *d, const char *line);
 /* All there is in the kernel's log. */

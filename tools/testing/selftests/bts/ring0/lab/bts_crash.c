@@ -107,6 +107,12 @@ static void do_null(void)
 	bts_crash_jump(0);
 }
 
+static void do_error(void)
+{
+	bts_crash_work(5);
+	bts_crash_jump(-EPERM);
+}
+
 static void crash_in_irq(struct irq_work *work)
 {
 	bts_crash_path();
@@ -507,6 +513,7 @@ static const struct {
 	{ "task", bts_crash_path },
 	{ "jump", do_jump },
 	{ "null", do_null },
+	{ "error", do_error },
 	{ "irq", do_irq },
 	{ "work", do_work },
 	{ "nmi", do_nmi },
