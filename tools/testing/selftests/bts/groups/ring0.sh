@@ -255,9 +255,13 @@ ring0_marks() {
 }
 
 ring0_kdump() {
+	local words=(expect=splat)
+
 	recorder_dump
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	jump_boot patched "$CONFIG" kdump-astray before="$LAB" expect=splat -- jump crash astray
+	# There a thread is to print them, and the jump comes before it.
+	! has_option PREEMPT_RT || words=()
+	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray
 	nothing_else kdump-astray "$CRASH"
 	came_to_end kdump-astray
 }
