@@ -9,6 +9,11 @@ bts=tools/testing/selftests/bts
 stamp_dir=.bts-series
 default_kernel=${BTS_KERNEL:-/usr/src/linux-source-6.12.tar.xz}
 
+# The files at their in-tree places fit this kernel. series/compat/VERSION is the
+# overlay for an older one: see the text at the top of its file series.
+newest=$(sed -n 's/^kernel //p' "$top/series/series" 2>/dev/null)
+overlay=
+
 # Not part of the kernel tree: everything else must be in exactly one patch.
 outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|man-pages/.*|\.git/.*)$'
 
@@ -50,6 +55,72 @@ list_files()
 	fi
 }
 
+# Print the kernels that the series fits, the newest first.
+known_kernels()
+{
+	local dir
+	printf '%s' "$newest"
+	for dir in "$top"/series/compat/*/; do
+		[ ! -d "$dir" ] || printf ' %s' "$(basename "$dir")"
+	done
+}
+
+# Print VERSION.PATCHLEVEL of the Makefile on standard input.
+version_in()
+{
+	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' | head -n 2 | paste -sd .
+}
+
+# Set base to the version of the kernel, a directory or an archive, and overlay to
+# the directory of what differs there, empty for the newest.
+choose_base()
+{
+	local arg=$1
+	if [ -d "$arg" ]; then
+		base=$(version_in <"$arg/Makefile")
+	else
+		base=$(tar -xOf "$arg" --wildcards --no-wildcards-match-slash --occurrence=1 '*/Makefile' \
+			2>/dev/null | version_in)
+	fi
+	overlay=
+	[ "$base" != "$newest" ] || return 0
+	overlay=$top/series/compat/$base
+	if [ -z "$base" ] || [ ! -d "$overlay" ]; then
+		die "$arg is Linux ${base:-of an unknown version}: the series fits $(known_kernels): give one of those"
+	fi
+	read_renames
+}
+
+# Set renamed=(FILE...) as keys: what the overlay's rules of sed would change.
+read_renames()
+{
+	local f pattern
+	declare -gA renamed=()
+	pattern=$(sed -n 's,^s/\(.*\)/.*/g$,\1,p' "$overlay/rename.sed")
+	while IFS= read -r f; do
+		renamed[$f]=1
+	done < <(cd "$top" && list_files | tr '\n' '\0' | xargs -0r grep -sl -- "$pattern")
+}
+
+# Print the path of FILE as it is to be laid: the overlay's, or with the overlay's
+# names, or the one in the repository.
+source_of()
+{
+	local f=$1
+	if [ -n "$overlay" ] && [ -e "$overlay/$f" ]; then
+		echo "$overlay/$f"
+	elif [ -n "$overlay" ] && [ -n "${renamed[$f]}" ]; then
+		if [ ! -e "$tmp/renamed/$f" ]; then
+			mkdir -p "$tmp/renamed/$(dirname "$f")"
+			sed -f "$overlay/rename.sed" "$top/$f" >"$tmp/renamed/$f" || die "cannot write $tmp/renamed/$f"
+			[ ! -x "$top/$f" ] || chmod +x "$tmp/renamed/$f"
+		fi
+		echo "$tmp/renamed/$f"
+	else
+		echo "$top/$f"
+	fi
+}
+
 # Print the files that belong into the kernel tree, one per line.
 tree_files()
 {
@@ -58,36 +129,56 @@ tree_files()
 	done
 }
 
-# Read series/series: patches=(NAME...), takes[NAME]=files, one per line.
-# An entry with a trailing slash takes what no longer entry names below it.
-read_series()
+# Read one file of entries into patches, takes and taken_by. That of an overlay
+# adds files to patches that are there, and what the overlay drops is not taken.
+read_entries()
 {
-	local line name='' f d
-	declare -gA takes=() taken_by=()
-	patches=()
-	list_files >/dev/null || die "cannot list the files of $top: does git work there?"
-	[ -r "$top/series/series" ] || die "no series/series beside me: run me from a complete clone"
+	local file=$1 add=$2 line name='' f
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
-		'' | '#'*) continue ;;
+		'' | '#'* | 'kernel '*) continue ;;
 		[[:space:]]*)
 			f=${line#"${line%%[![:space:]]*}"}
-			[ -n "$name" ] || die "series/series: '$f' stands before the first patch name"
+			[ -n "$name" ] || die "$file: '$f' stands before the first patch name"
 			[ -z "${taken_by[$f]}" ] ||
-				die "series/series: $f is in ${taken_by[$f]} and in $name: leave it in one"
+				die "$file: $f is in ${taken_by[$f]} and in $name: leave it in one"
 			taken_by[$f]=$name
-			[[ $f = */ ]] || takes[$name]+=$f$'\n'
+			[[ $f = */ ]] || is_dropped "$f" || takes[$name]+=$f$'\n'
 			;;
 		*)
 			name=$line
 			[[ $name =~ ^[0-9]{4}-[a-z0-9-]+$ ]] ||
-				die "series/series: '$name' is not a patch name (NNNN-name) nor indented like a file"
+				die "$file: '$name' is not a patch name (NNNN-name) nor indented like a file"
+			if [ -n "$add" ]; then
+				[[ " ${patches[*]} " = *" $name "* ]] ||
+					die "$file: $name is no patch of series/series"
+				continue
+			fi
 			[[ ${#patches[@]} = 0 || ${patches[-1]} < $name ]] ||
-				die "series/series: $name stands after ${patches[-1]}: keep the numbers rising"
+				die "$file: $name stands after ${patches[-1]}: keep the numbers rising"
 			patches+=("$name")
 			;;
 		esac
-	done <"$top/series/series"
+	done <"$top/$file"
+}
+
+is_dropped()
+{
+	[ -n "$overlay" ] && [ -e "$overlay/$1" ] && [ ! -s "$overlay/$1" ]
+}
+
+# Read series/series: patches=(NAME...), takes[NAME]=files, one per line.
+# An entry with a trailing slash takes what no longer entry names below it.
+read_series()
+{
+	local f d
+	declare -gA takes=() taken_by=()
+	patches=()
+	list_files >/dev/null || die "cannot list the files of $top: does git work there?"
+	[ -r "$top/series/series" ] || die "no series/series beside me: run me from a complete clone"
+	[ -n "$newest" ] || die "series/series has no line 'kernel VERSION.PATCHLEVEL'"
+	read_entries series/series ''
+	[ -z "$overlay" ] || read_entries "${overlay#"$top/"}/series" add
 	unclaimed=()
 	while IFS= read -r f; do
 		[ -z "${taken_by[$f]}" ] || continue
@@ -114,7 +205,7 @@ is_patch()
 patch_target()
 {
 	local file=${1%.patch} target
-	target=$(sed -n 's,^+++ b/\([^[:space:]]*\).*,\1,p' "$top/$1")
+	target=$(sed -n 's,^+++ b/\([^[:space:]]*\).*,\1,p' "$(source_of "$1")")
 	[ -n "$target" ] || die "$1: no '+++ b/FILE' line: make it a unified diff with a/ and b/ paths"
 	[ "$target" = "$file" ] || [ "$target" = "${file%.*}" ] ||
 		die "$1: changes '${target//$'\n'/ }', but by its name it should change ${file%.*} only"
@@ -129,7 +220,7 @@ read_targets()
 	for p in "${patches[@]}"; do
 		while IFS= read -r f; do
 			[ -n "$f" ] || continue
-			if [ ! -f "$top/$f" ] || [ -L "$top/$f" ]; then
+			if [ ! -f "$(source_of "$f")" ] || [ -L "$(source_of "$f")" ]; then
 				die "series/series: $p takes $f, which is not a file here"
 			fi
 			is_patch "$f" || continue
@@ -139,9 +230,34 @@ read_targets()
 	done
 }
 
+# Print the pristine kernel that --base BASE means, fetched if need be.
+kernel_of_base()
+{
+	local out
+	out=$("$top/$bts/vmtest.sh" source --base "$1" 2>/dev/null) ||
+		die "--base $1: there is no such kernel: '$bts/vmtest.sh source --base $1' says why"
+	tail -n 1 <<<"$out"
+}
+
 is_kernel()
 {
 	grep -qs '^PATCHLEVEL = ' "$1/Makefile" && [ -f "$1/MAINTAINERS" ] && [ -d "$1/arch/x86" ]
+}
+
+# Read the series as it is for the kernel ARG, a directory or an archive.
+read_series_for()
+{
+	[ -e "$1" ] || die "no kernel source at $1: install linux-source-6.12 or give --kernel DIR|TAR"
+	[ ! -d "$1" ] || is_kernel "$1" ||
+		die "$1 is not a Linux source tree: give the top directory of one"
+	choose_base "$1"
+	read_series
+}
+
+# Print which kernel the series was laid over, and by what.
+said_base()
+{
+	echo "Linux $base${overlay:+, with the overlay ${overlay#"$top/"}}"
 }
 
 # Set kernel to a source tree: ARG itself, or ARG unpacked if it is an archive
@@ -149,7 +265,6 @@ is_kernel()
 open_kernel()
 {
 	local arg=$1 what=$2 p prefix
-	[ -e "$arg" ] || die "no kernel source at $arg: install linux-source-6.12 or give --kernel DIR|TAR"
 	if [ -d "$arg" ]; then
 		kernel=$arg
 	else
@@ -220,15 +335,22 @@ lay_patch()
 	local f=$1 stage=$2 t out hunks
 	t=$(patch_target "$f") || exit 2
 	[ -e "$stage/$t" ] || die "$f: this kernel has no $t"
-	if out=$(patch -p1 -F0 -N -r - --no-backup-if-mismatch -d "$stage" <"$top/$f" 2>&1); then
+	if out=$(patch -p1 -F0 -N -r - --no-backup-if-mismatch -d "$stage" <"$(source_of "$f")" 2>&1); then
 		return 0
 	fi
-	if patch -p1 -F0 -R -f --dry-run -d "$stage" <"$top/$f" >/dev/null 2>&1; then
+	if patch -p1 -F0 -R -f --dry-run -d "$stage" <"$(source_of "$f")" >/dev/null 2>&1; then
 		die "$f: $t is changed already: start from a pristine tree, or is the series in it already?"
 	fi
 	hunks=$(sed -n 's/^Hunk #\([0-9]*\) FAILED at \([0-9]*\).*/\1 (line \2)/p' <<<"$out")
 	[ -n "$hunks" ] || die "$f: not a patch for $t: ${out##*$'\n'}"
 	die "$f: hunk ${hunks//$'\n'/, } does not fit $t: remake it for this kernel"
+}
+
+# Change a new file of the series to what the overlay's kernel needs.
+lay_compat()
+{
+	patch -s -p1 -F0 -N -r - --no-backup-if-mismatch -d "$2" <"$overlay/$1.compat.patch" >/dev/null ||
+		die "${overlay#"$top/"}/$1.compat.patch does not fit $1: remake it"
 }
 
 # Lay the files of patch NAME over STAGE, the original kernel being FROM.
@@ -242,7 +364,8 @@ lay()
 		elif pristine "$from" "$f" >/dev/null; then
 			die "$f is new in the series but exists in the kernel tree: start from a pristine one, or is it in it already?"
 		else
-			copy_file "$top/$f" "$stage/$f"
+			copy_file "$(source_of "$f")" "$stage/$f"
+			[ ! -e "$overlay/$f.compat.patch" ] || lay_compat "$f" "$stage"
 		fi
 	done < <(printf '%s' "${takes[$name]}" | sort_entries)
 }

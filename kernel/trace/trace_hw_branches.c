@@ -200,7 +200,7 @@ static DECLARE_DELAYED_WORK(hw_branches_work, hw_branches_thaw_work);
 /* Not by the workers of a CPU: who crashed may be one, and counts as at work. */
 static void hw_branches_queue_thaw(unsigned long delay)
 {
-	queue_delayed_work(system_unbound_wq, &hw_branches_work, delay);
+	queue_delayed_work(system_dfl_wq, &hw_branches_work, delay);
 }
 
 /* Not only when it is on: who froze may have been too late to see it go off. */

@@ -108,6 +108,22 @@ static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
 	} while (n && todo);
 }
 
+/* Find the call of panic(), or of one of the two that do without it. */
+static int hw_branches_since_panic(int cpu)
+{
+	const unsigned long calls[] = {
+		(unsigned long)panic,
+		(unsigned long)nmi_panic,
+		(unsigned long)vpanic,
+	};
+	int i, since = -1;
+
+	for (i = 0; since < 0 && i < ARRAY_SIZE(calls); i++)
+		since = hw_branches_since(cpu, (struct hw_branches_top){ .to = calls[i] });
+
+	return since;
+}
+
 /**
  * hw_branches_since_stop - find what a CPU did when it was stopped
  * @cpu: which, frozen
@@ -116,13 +132,12 @@ static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
  */
 int hw_branches_since_stop(int cpu)
 {
-	const struct hw_branches_top call = { .to = (unsigned long)panic };
 	const struct hw_branches_top any = { .any = true };
 	int since = -1;
 
 	/* No NMI did it, then. */
 	if (hw_branches_crashing(cpu))
-		since = hw_branches_since(cpu, call);
+		since = hw_branches_since_panic(cpu);
 
 	return since < 0 ? hw_branches_since(cpu, any) : since;
 }
@@ -270,13 +285,20 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
+/* The CPU that called panic(): with panic_force_cpu= another one carries it out. */
+static int hw_branches_panic_cpu(void)
+{
+	int cpu = atomic_read(&panic_redirect_cpu);
+
+	return cpu == PANIC_CPU_INVALID ? smp_processor_id() : cpu;
+}
+
 static int hw_branches_panic(struct notifier_block *self, unsigned long event, void *data)
 {
-	const struct hw_branches_top call = { .to = (unsigned long)panic };
-	int cpu = smp_processor_id();
+	int cpu = hw_branches_panic_cpu();
 
 	if (hw_branches_crashing(cpu) && hw_branches_print_again())
-		hw_branches_dump(cpu, hw_branches_since(cpu, call));
+		hw_branches_dump(cpu, hw_branches_since_panic(cpu));
 
 	return NOTIFY_DONE;
 }

@@ -75,7 +75,7 @@ static DECLARE_WORK(hw_branches_others_work, hw_branches_do_others);
 
 static void hw_branches_others_irq(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &hw_branches_others_work);
+	queue_work(system_dfl_wq, &hw_branches_others_work);
 }
 
 static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_others_irq);
@@ -159,6 +159,16 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
+/* Called when no trigger runs any more. The call is freed with its module. */
+static void hw_branches_trigger_put(struct event_trigger_data *data)
+{
+	struct trace_event_file *file = data->private_data;
+	struct trace_event_call *call = file->event_call;
+
+	event_file_put(file);
+	trace_event_put_ref(call);
+}
+
 /*
  * The events that a trigger makes are of no use where they are not recorded. And
  * a module must not go while its event has a trigger.
@@ -176,6 +186,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
+	event_file_get(file);
 	enabled = (own->flags & (on | off)) == on;
 	err = tracing_update_buffers(file->tr);
 	if (!err)
@@ -185,21 +196,12 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	if (err) {
 		if (!enabled)
 			trace_event_enable_disable(own, 0, 0);
-		trace_event_put_ref(file->event_call);
+		hw_branches_trigger_put(data);
+		return err;
 	}
+	data->private_data_free = hw_branches_trigger_put;
 
-	return err;
-}
-
-static void hw_branches_trigger_free(struct event_trigger_data *data)
-{
-	struct trace_event_file *file = data->private_data;
-	struct trace_event_call *call = file->event_call;
-	bool last = data->ref == 1;
-
-	event_trigger_free(data);
-	if (last)
-		trace_event_put_ref(call);
+	return 0;
 }
 
 static int hw_branches_parse_option(struct event_trigger_data *data, char *option)
@@ -293,7 +295,7 @@ static struct event_command hw_branches_trigger_cmd = {
 	.count_func	= hw_branches_trigger_count,
 	.print		= hw_branches_trigger_print,
 	.init		= event_trigger_init,
-	.free		= hw_branches_trigger_free,
+	.free		= event_trigger_free,
 };
 
 static int __init hw_branches_trigger_init(void)

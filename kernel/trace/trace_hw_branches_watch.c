@@ -82,7 +82,7 @@ static DECLARE_WORK(hw_branches_hit, hw_branches_hit_work);
 
 static void hw_branches_hit_irq(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &hw_branches_hit);
+	queue_work(system_dfl_wq, &hw_branches_hit);
 }
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);

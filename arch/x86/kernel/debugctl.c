@@ -105,7 +105,7 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 	if ((old & mask) == val)
 		return 0;
 
-	err = wrmsrl_safe(MSR_IA32_DEBUGCTLMSR, (old & ~mask) | val);
+	err = wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, (old & ~mask) | val);
 	if (err)
 		return err;
 
@@ -125,7 +125,7 @@ void debugctl_cpu_init(void)
 {
 	u64 val;
 
-	if (!debugctl_exists() || rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &val))
+	if (!debugctl_exists() || rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &val))
 		val = 0;
 
 	this_cpu_write(debugctl_copy, val);
@@ -141,7 +141,7 @@ void debugctl_resume(void)
 {
 	u64 val;
 
-	if (!debugctl_exists() || rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &val))
+	if (!debugctl_exists() || rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &val))
 		return;
 
 	if (val != debugctl_get())
@@ -160,5 +160,5 @@ void debugctl_emergency_stop_bts(void)
 		return;
 
 	debugctl_cleared(DEBUGCTL_BTS);
-	native_wrmsrl(MSR_IA32_DEBUGCTLMSR, debugctl_get());
+	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
 }

@@ -20,13 +20,13 @@ static unsigned long peek(void)
 {
 	u64 val;
 
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, val);
 	return val;
 }
 
 static void poke(unsigned long val)
 {
-	wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 }
 
 /* One test's own time with the register. */

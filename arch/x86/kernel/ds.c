@@ -173,6 +173,18 @@ void notrace ds_bts_write(u64 bits)
 }
 
 /**
+ * ds_bts_active - tell whether BTS is wanted on this CPU, held off or not
+ *
+ * Called with interrupts off.
+ *
+ * Return: true if so.
+ */
+bool ds_bts_active(void)
+{
+	return this_cpu_read(ds_cpu.bts);
+}
+
+/**
  * ds_bts_hold - keep BTS off on this CPU, whoever wants it
  *
  * Called with interrupts off, or in an NMI.
@@ -217,7 +229,7 @@ static void ds_sync_cpu(void *unused)
 {
 	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_cpu.bts))
 		ds_bts_write(0);
-	wrmsrl(MSR_IA32_DS_AREA, ds_area());
+	wrmsrq(MSR_IA32_DS_AREA, ds_area());
 }
 
 static void *ds_buffer(enum ds_part part, unsigned int cpu)
@@ -479,7 +491,7 @@ void ds_unclaim_bts(void)
 void notrace ds_resume(void)
 {
 	if (ds_has(DS_BTS) || ds_has(DS_PEBS))
-		wrmsrl(MSR_IA32_DS_AREA, ds_area());
+		wrmsrq(MSR_IA32_DS_AREA, ds_area());
 }
 
 #ifdef CONFIG_VMCORE_INFO
@@ -530,7 +542,7 @@ static int ds_cpu_online(unsigned int cpu)
 static int ds_cpu_dying(unsigned int cpu)
 {
 	ds_bts_hold();
-	wrmsrl(MSR_IA32_DS_AREA, 0);
+	wrmsrq(MSR_IA32_DS_AREA, 0);
 
 	return 0;
 }
@@ -547,7 +559,7 @@ static int __init ds_init(void)
 		return 0;
 
 	/* A hypervisor may show the features and not have the register. */
-	if (rdmsrl_safe(MSR_IA32_DS_AREA, &val)) {
+	if (rdmsrq_safe(MSR_IA32_DS_AREA, &val)) {
 		ds_layout = (struct ds_layout){};
 		return 0;
 	}

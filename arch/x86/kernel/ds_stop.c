@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stop BTS where its buffer goes out of reach.
+ * Hold BTS off while the system suspends.
  *
- * Suspend, hibernation and kexec run for a while on page tables that do not
- * map the CPU entry area, where the next branch record is a triple fault, and
- * after kexec the memory belongs to another kernel. Whoever uses BTS must not
- * have to think of that: hold it off on each CPU in time, so that no NMI
- * switches it on again either. CPUs that go offline are ds.c's business.
+ * Suspend to RAM and hibernation run for a while on page tables that do not map
+ * the CPU entry area. The next branch record is a triple fault there. Users of
+ * BTS do not have to know: the last CPU holds BTS off in the syscore suspend, so
+ * that no NMI turns it on again. ds.c stops it on CPUs that go offline, and
+ * cpu_emergency_stop_bts() on CPUs that go down for a kexec or a crash.
  *
  * Suspend to idle keeps the page tables, and BTS.
  */
 #include <linux/init.h>
-#include <linux/smp.h>
 #include <linux/syscore_ops.h>
 
 #include <asm/ds.h>
-
-static void ds_hold_cpu(void *unused)
-{
-	ds_bts_hold();
-}
 
 /* The other CPUs are offline. Also for hibernation and a kexec that returns. */
 static int ds_syscore_suspend(void *unused)
@@ -34,16 +28,9 @@ static void ds_syscore_resume(void *unused)
 	ds_bts_release();
 }
 
-/* The other CPUs are still running, and will be parked where NMIs get in. */
-static void ds_syscore_shutdown(void *unused)
-{
-	on_each_cpu(ds_hold_cpu, NULL, 1);
-}
-
 static const struct syscore_ops ds_syscore_ops = {
 	.suspend	= ds_syscore_suspend,
 	.resume		= ds_syscore_resume,
-	.shutdown	= ds_syscore_shutdown,
 };
 
 static struct syscore ds_syscore = {

@@ -53,7 +53,7 @@ static u64 read_msr(unsigned int cpu, u32 msr)
 {
 	u64 val = 0;
 
-	WARN_ON(rdmsrl_on_cpu(cpu, msr, &val));
+	WARN_ON(rdmsrq_on_cpu(cpu, msr, &val));
 
 	return val;
 }
@@ -349,7 +349,7 @@ static u64 local_bts(void)
 {
 	u64 val;
 
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, val);
 
 	return val & DEBUGCTL_BTS;
 }

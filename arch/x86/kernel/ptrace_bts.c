@@ -22,6 +22,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
 #include <linux/sched/coredump.h>
+#include <linux/sched/exec_state.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/user.h>
@@ -114,6 +115,18 @@ void ptrace_bts_release_task(struct task_struct *child)
 		ptrace_bts_release(child, pb);
 }
 
+/* May the tracer of current see what it has done until now? */
+static bool ptrace_bts_readable(struct task_struct *task)
+{
+	const struct task_exec_state *exec;
+
+	guard(rcu)();
+	exec = task_exec_state_rcu(task);
+
+	return READ_ONCE(exec->dumpable) == TASK_DUMPABLE_OWNER ||
+	       ptracer_capable(task, exec->user_ns);
+}
+
 /**
  * ptrace_bts_leave_mm - a task is about to get another address space, or none
  * @task: current
@@ -125,7 +138,7 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 
 	if (likely(!pb) || !mm)
 		return;
-	if (get_dumpable(mm) != SUID_DUMP_USER && !ptracer_capable(task, mm->user_ns))
+	if (!ptrace_bts_readable(task))
 		pb->secret = true;
 	/* The place of a uprobe is left with it, and nothing else tells of that. */
 	if (test_bit(PTRACE_BTS_FULL, &pb->state))
@@ -175,7 +188,7 @@ void ptrace_bts_untrace(struct task_struct *child)
 		notify = TWA_SIGNAL;
 	/* One who exits already gives it back without being asked. */
 	if (test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
-	    task_work_add(child, &pb->untrace, notify | TWAF_NO_ALLOC)) {
+	    task_work_add(child, &pb->untrace, notify)) {
 		ptrace_bts_put(pb);
 		return;
 	}

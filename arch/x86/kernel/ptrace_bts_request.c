@@ -9,8 +9,6 @@
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
-#include <linux/sched/coredump.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/security.h>
 #include <linux/uaccess.h>
@@ -29,20 +27,10 @@ static_assert(BTS_ERRATUM_FROM_CPL == PTRACE_BTS_ERRATUM_FROM_CPL);
 /* May current see what @child does? As in ptrace_access_vm(). */
 static int ptrace_bts_permitted(struct task_struct *child)
 {
-	struct mm_struct *mm;
-	int ret = 0;
-
-	if (!ptrace_bts_allowed(ptrace_bts_perfmon()))
+	if (!ptrace_bts_allowed(ptrace_bts_perfmon()) || !ptracer_access_allowed(child))
 		return -EPERM;
 
-	mm = get_task_mm(child);
-	if (!mm)
-		return -EPERM;
-	if (get_dumpable(mm) != SUID_DUMP_USER && !ptracer_capable(child, mm->user_ns))
-		ret = -EPERM;
-	mmput(mm);
-
-	return ret;
+	return 0;
 }
 
 /* May current see what the kernel does? Whatever says no, it is one errno. */

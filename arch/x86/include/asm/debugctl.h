@@ -76,7 +76,7 @@ static __always_inline void debugctl_sync(void)
 
 	do {
 		val = this_cpu_read(debugctl_copy);
-		wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+		wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 	} while (unlikely(val != this_cpu_read(debugctl_copy)));
 }
 
@@ -147,7 +147,7 @@ static __always_inline void debugctl_cleared(unsigned long mask)
  */
 static __always_inline void debugctl_load_guest(unsigned long val)
 {
-	wrmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 }
 
 int debugctl_try_field(unsigned long mask, unsigned long val);

@@ -55,6 +55,7 @@ struct debug_store *ds_store(unsigned int cpu);
 unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);
+bool ds_bts_active(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);
 
@@ -64,8 +65,6 @@ bool ds_bts_claimed(void);
 
 void ds_resume(void);
 void ds_save_vmcoreinfo(void);
-
-void cpu_emergency_stop_bts(void);
 
 /* A 64-bit kernel knows only stores with fields of 64 bits: so no need to look. */
 static inline unsigned int ds_field_size(void)
@@ -118,9 +117,11 @@ static inline void ds_write(struct debug_store *ds, enum ds_part part,
 static inline int ds_claim_bts(void) { return -EOPNOTSUPP; }
 static inline void ds_unclaim_bts(void) { }
 static inline bool ds_bts_claimed(void) { return false; }
+static inline bool ds_bts_active(void) { return false; }
+static inline bool ds_bts_hold(void) { return false; }
+static inline void ds_bts_release(void) { }
 static inline void ds_resume(void) { }
 static inline void ds_save_vmcoreinfo(void) { }
-static inline void cpu_emergency_stop_bts(void) { }
 
 #endif /* CONFIG_CPU_SUP_INTEL */
 

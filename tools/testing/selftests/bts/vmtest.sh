@@ -19,6 +19,7 @@ SMP=1
 GUEST_WORDS=
 PTI=
 CPL_RULE=after
+BASE=6.12
 KERNEL_DIR=
 BUILT_KERNEL=
 STRESS_SECONDS=600
@@ -43,6 +44,7 @@ usage() {
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
 	  shell             an interactive guest
 	  build             kernel, emulator and programs, without a test
+	  source            fetch the kernel's source, and print its directory
 	  lint [--fast]     check the sources
 	  list              groups, configurations
 	  clean             remove the cache
@@ -55,7 +57,8 @@ usage() {
 	  --append WORDS    more for the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
-	  --kernel DIR      a pristine kernel tree instead of Debian's linux-source-6.12
+	  --base BASE       the kernel: Debian's 6.12, or the newest of its backports [6.12]
+	  --kernel DIR      a pristine kernel tree instead, of a version that the series fits
 	  --built DIR       boot what was built in DIR (tests that load no module of ours)
 	  --slow            the slow groups too
 	  --seconds N       how long the group stress may take, about [600]
@@ -94,18 +97,19 @@ one_of() {
 
 # take_options COMMAND: dies of an option that was given and is of no use to it.
 take_options() {
-	local option use booted='--config --cpu --append --pti --cpl-rule --kernel'
+	local option use booted='--base --config --cpu --append --pti --cpl-rule --kernel'
 	local stress='--seconds --seed --requests --rounds'
 
 	case $1 in
 	test) use="$booted $stress --stock --smp --built --slow" ;;
-	demo) use='--cpu --cpl-rule --kernel' ;;
+	demo) use='--base --cpu --cpl-rule --kernel' ;;
 	measure) use="$booted --tsv" ;;
-	matrix) use="$stress --cpu --cpl-rule --kernel" ;;
+	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
 	coverage) use="$booted $stress --smp" ;;
 	shell) use="$booted --stock --smp --built" ;;
-	build) use='--stock --config --kernel' ;;
-	lint) use='--fast --kernel' ;;
+	build) use='--base --stock --config --kernel' ;;
+	source) use='--base --kernel' ;;
+	lint) use='--base --fast --kernel' ;;
 	list | clean | help) ;;
 	*) die "no command $1: see vmtest.sh help" ;;
 	esac
@@ -113,6 +117,8 @@ take_options() {
 		[[ " ${use:-} " = *" $option "* ]] ||
 			die "$1 has no use for $option${use:+: it takes $use}: see vmtest.sh help"
 	done
+	[[ " ${GIVEN[*]} " != *" --base "*" --kernel "* && " ${GIVEN[*]} " != *" --kernel "*" --base "* ]] ||
+		die "--base and --kernel both name the kernel: give one"
 }
 
 # Print the groups, one a line. The second line of a group's file is
@@ -201,6 +207,12 @@ cmd_build() {
 	say "programs  $PROGRAMS"
 }
 
+cmd_source() {
+	prepare build
+	need_linux
+	echo "$LINUX"
+}
+
 cmd_shell() {
 	local all
 
@@ -247,10 +259,11 @@ cmd_clean() {
 	}
 	open_cache
 	set_traps
-	for name in apt build checkpatch initrd lab linux log patched programs qemu qemu-source \
-		results upstream "$LINUX_PACKAGE.tar.xz" holder; do
+	for name in apt apt-newest build checkpatch fragments initrd lab linux log patched programs \
+		qemu qemu-source results upstream holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
+	rm -f "$CACHE"/linux-source-*.tar.xz
 	say "$CACHE is empty"
 }
 
@@ -265,6 +278,7 @@ parse_options() {
 		--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
 		--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
 		--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
+		--base) BASE=$(one_of "$1" "$2" 6.12 newest) || exit ; shift ;;
 		--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
 		--built) BUILT_KERNEL=$(value_of "$@") || exit ; shift ;;
 		-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
@@ -307,6 +321,7 @@ main() {
 	lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
 	shell) plain shell && cmd_shell ;;
 	build) plain build && cmd_build ;;
+	source) plain source && cmd_source ;;
 	list) plain list && cmd_list ;;
 	clean) plain clean && cmd_clean ;;
 	help) plain help && usage ;;

@@ -40,6 +40,7 @@ storms() {
 }
 
 group_debugctl() {
+	boot stock kernel=stock config=base -- hello 1 on
 	boot kunit kernel=patched config="$CONFIG" append=kunit.enable=1 -- kunit debugctl
 	races
 	stepping

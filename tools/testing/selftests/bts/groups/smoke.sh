@@ -22,5 +22,5 @@ group_smoke() {
 	done
 	boot no-pti smp=2 pti=off -- hello 2 off
 	# An Intel processor isolates by itself.
-	boot stock kernel=stock config=base smp=1 pti= -- hello 1 on
+	boot pti-default smp=1 pti= -- hello 1 on
 }

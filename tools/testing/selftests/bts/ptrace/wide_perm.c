@@ -128,19 +128,25 @@ static void try_secret(struct __test_metadata *_metadata)
 	tracee_end(&t);
 }
 
-/* Makes /tmp/secret, which its user may execute and not read, of another program. */
-static void make_secret(struct __test_metadata *_metadata, const char *program)
+static void make_copy(struct __test_metadata *_metadata, const char *copy, const char *program,
+		      mode_t mode)
 {
 	char buf[65536];
 	int in = open(program, O_RDONLY), out;
 	ssize_t len;
 
-	out = open("/tmp/secret", O_WRONLY | O_CREAT | O_TRUNC, 0111);
+	out = open(copy, O_WRONLY | O_CREAT | O_TRUNC, mode);
 	ASSERT_LT(0, out);
 	while ((len = read(in, buf, sizeof(buf))) > 0)
 		ASSERT_EQ(len, write(out, buf, len));
 	close(out);
 	close(in);
+}
+
+/* Makes /tmp/secret, which its user may execute and not read, of another program. */
+static void make_secret(struct __test_metadata *_metadata, const char *program)
+{
+	make_copy(_metadata, "/tmp/secret", program, 0111);
 }
 
 TEST(unreadable_program)
@@ -266,6 +272,108 @@ TEST(program_before)
 		end_chain(t.pid);
 	}
 	unlink("/tmp/secret");
+}
+
+/* A sibling that shares the address space: makes both undumpable, then leaves. */
+static int sibling_main(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_DUMPABLE, 0);
+	execl("/bt/hello", "hello", NULL);
+	_exit(127);
+}
+
+static void run_sibling(unsigned long unused)
+{
+	static char stack[16384];
+	int status;
+	pid_t pid;
+
+	(void)unused;
+	pid = clone(sibling_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	waitpid(pid, &status, 0);
+}
+
+static void try_siblings(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, known_work, 20);
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_do(&t, run_sibling, 0);
+	/* The sibling has another program now; what it said of the first one stays. */
+	expect_all(_metadata, t.pid, -EPERM);
+	tracee_do(&t, be_dumpable, 1);
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_end(&t);
+}
+
+TEST(siblings)
+{
+	as_user(_metadata, NOBODY, try_siblings);
+}
+
+#define SETUID	"/tmp/setuid"
+
+static void run_setuid(unsigned long uid)
+{
+	if (uid)
+		become(uid);
+	execl(SETUID, SETUID, NULL);
+	_exit(127);
+}
+
+static uid_t euid_of(pid_t pid)
+{
+	char path[64], line[128];
+	uid_t uid = -1;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "Uid: %*u %u", &uid);
+	if (status)
+		fclose(status);
+	return uid;
+}
+
+/* Traced by whoever has no right to more, the program gets no other user. */
+static void try_setuid(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_begin(&t, run_setuid, 0);
+	go_on(t.pid, SIGTRAP);
+	EXPECT_EQ(NOBODY, euid_of(t.pid));
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_end(&t);
+}
+
+/* Traced by root it does, and is root's to read only: a program of two users. */
+TEST(set_uid)
+{
+	struct tracee t;
+
+	make_copy(_metadata, SETUID, "/bt/hello", 0700);
+	ASSERT_EQ(0, chown(SETUID, SOMEBODY, SOMEBODY));
+	ASSERT_EQ(0, chmod(SETUID, 04755));
+	as_user(_metadata, NOBODY, try_setuid);
+
+	t = tracee_new();
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_begin(&t, run_setuid, NOBODY);
+	go_on(t.pid, SIGTRAP);
+	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	/* The rights that count are those the tracer had when it attached. */
+	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	ASSERT_EQ(0, setresuid(0, 0, 0));
+	tracee_end(&t);
+	unlink(SETUID);
 }
 
 static int write_sysctl(const char *path, const char *text)

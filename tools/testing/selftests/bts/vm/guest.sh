@@ -19,7 +19,7 @@ need_programs() {
 
 	[ -z "$PROGRAMS" ] || return 0
 	need_linux
-	PROGRAMS=$CACHE/programs/$(printf '%s' "$B" | key_of)
+	PROGRAMS=$CACHE/programs/$(printf '%s' "$B $LINUX_KEY" | key_of)
 	BENCH_BIN=$PROGRAMS/out/host
 	logged "build the programs" "$log" make_programs ||
 		die "the programs do not build: $(reason_in "$log"), see $log"

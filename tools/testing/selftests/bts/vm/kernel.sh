@@ -20,6 +20,7 @@ series_key() {
 	{
 		cd "$REPO" && series_files | sort | tr '\n' '\0' | xargs -0r sha256sum
 		cat "$REPO/series/series"
+		[ -z "$OVERLAY" ] || contents "$OVERLAY"
 	} | key_of
 }
 
@@ -51,16 +52,30 @@ need_patched_tree() {
 	echo "$key" >"$PATCHED.key"
 }
 
+# on_this_kernel FILE: its lines, and those behind '# on VERSION: ' for this kernel.
+on_this_kernel() {
+	sed "s/^# on ${LINUX_VERSION//./\\.}: //" "$1"
+}
+
+# Print the fragment FILE as it is for this kernel.
+fragment() {
+	local dir=$CACHE/fragments/$LINUX_VERSION
+
+	mkdir -p "$dir"
+	on_this_kernel "$1" >"$dir/${1##*/}"
+	echo "$dir/${1##*/}"
+}
+
 # Print the fragments of a configuration (NAME[,NAME...]) on a tree.
 fragments() {
 	local flavour=$1 names=$2 name
 
-	echo "$B/config"
+	fragment "$B/config"
 	if [ "$flavour" = patched ] && [ -f "$B/config.series" ]; then
-		echo "$B/config.series"
+		fragment "$B/config.series"
 	fi
 	for name in ${names//,/ }; do
-		[ "$name" = base ] || echo "$B/config.$name"
+		[ "$name" = base ] || fragment "$B/config.$name"
 	done
 }
 
@@ -216,14 +231,14 @@ need_kernel() {
 	fi
 	check_config_name "$names"
 	[ -n "$(series_files)" ] || flavour=stock
-	mapfile -t files < <(fragments "$flavour" "$names")
-	kernel_make "${files[@]}"
 	need_linux
 	src=$LINUX state=$LINUX_STATE
 	if [ "$flavour" = patched ]; then
 		need_patched_tree
 		src=$PATCHED state=$(cat "$PATCHED.key")
 	fi
+	mapfile -t files < <(fragments "$flavour" "$names")
+	kernel_make "${files[@]}"
 	# A comma in a path is not for make.
 	names=${names#base,}
 	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-${names//,/+}

@@ -18,13 +18,14 @@ need_lab() {
 	src=$LINUX
 	[ "$flavour" = stock ] || src=$PATCHED
 	# A comma in a path is not for make.
-	work=$CACHE/lab/$name-$flavour-${names//,/+}
+	work=$CACHE/lab/$LINUX_KEY-$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
-	key=$(cat "$KERNEL_BUILD.key" "$dir"/* | key_of)
+	key=$(cat "$KERNEL_BUILD.key" "$dir"/* ${OVERLAY:+"$OVERLAY/rename.sed"} | key_of)
 	[ "$(cat "$work.key" 2>/dev/null)" != "$key" ] || return 0
 	rm -rf "$work" "$work.key"
 	mkdir -p "$work"
 	cp "$dir"/* "$work"
+	[ -z "$OVERLAY" ] || sed -i -f "$OVERLAY/rename.sed" "$work"/*.[ch]
 	log=$CACHE/log/lab-$name-$flavour-${names//,/+}
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||

@@ -252,12 +252,17 @@ lint_checkpatch() {
 	keep_newest "$CACHE/checkpatch" 200
 }
 
-# Print the C files of the kernel that the series adds (new) or changes.
+# Print the C files of the kernel that the series adds (new) or changes, on this one.
 series_sources() {
-	case $1 in
-	new) repo_files '*.c' | grep -v '^tools/' ;;
-	changed) repo_files '*.patch' | sed -nE "\\,^$BTS_PATH/,d; s/\.c(\.[^.\/]*)?\.patch$/.c/p" ;;
-	esac | sort -u
+	local laid=$PATCHED/.bts-series file
+
+	cut -c67- "$laid/stamp" | grep '\.c$' | grep -v '^tools/' | while IFS= read -r file; do
+		if [ -e "$laid/orig/$file" ]; then
+			echo "changed $file"
+		else
+			echo "new $file"
+		fi
+	done | sed -n "s/^$1 //p" | sort -u
 }
 
 # compile_findings TREE BUILD CC FILE...: what W=1, and of the first compiler sparse,

@@ -5,36 +5,64 @@
 # directories that the user names.
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
-LINUX_PACKAGE=linux-source-6.12
 LINUX=
 
-# Debian's apt with lists and archives in the cache; the system's are not read.
+# own_apt COMMAND...: Debian's apt with lists and archives in the cache; the system's
+# are not read. APT_DIR has one directory for each set of releases.
 own_apt() {
-	local dir=$CACHE/apt
-
-	apt-get -q -o Dir::Etc::sourcelist="$dir/sources.list" \
+	"$1" -q -o Dir::Etc::sourcelist="$APT_DIR/sources.list" \
 		-o Dir::Etc::sourceparts=- \
-		-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir" \
+		-o Dir::State::lists="$APT_DIR/lists" -o Dir::Cache="$APT_DIR" \
 		-o Dir::State::status=/dev/null -o APT::Sandbox::User="$(id -un)" \
-		-o Acquire::Languages=none -o Acquire::Retries=2 "$@"
+		-o Acquire::Languages=none -o Acquire::Retries=2 "${@:2}"
 }
 
-# own_apt_lists TYPE: deb or deb-src, for the release that has both packages.
+# own_apt_lists TYPE: deb or deb-src, for the release that has the package.
 own_apt_lists() {
-	local dir=$CACHE/apt signed=/usr/share/keyrings/debian-archive-keyring.gpg
+	local signed=/usr/share/keyrings/debian-archive-keyring.gpg
 
-	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
-	cat >"$dir/sources.list" <<-END
-		$1 [signed-by=$signed] $MIRROR/debian bookworm main
-		$1 [signed-by=$signed] $MIRROR/debian-security bookworm-security main
-	END
-	own_apt update -o APT::Update::Error-Mode=any
+	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
+	if [ "$APT_DIR" = "$CACHE/apt-newest" ]; then
+		echo "$1 [signed-by=$signed] $MIRROR/debian trixie-backports main"
+	else
+		echo "$1 [signed-by=$signed] $MIRROR/debian bookworm main"
+		echo "$1 [signed-by=$signed] $MIRROR/debian-security bookworm-security main"
+	fi >"$APT_DIR/sources.list"
+	own_apt apt-get update -o APT::Update::Error-Mode=any
 }
 
 download_linux() {
-	own_apt_lists deb && cd "$SCRATCH" && own_apt download "$LINUX_PACKAGE" &&
+	own_apt_lists deb && cd "$SCRATCH" && own_apt apt-get download "$LINUX_PACKAGE" &&
 		dpkg-deb --fsys-tarfile "$LINUX_PACKAGE"_*.deb |
-		tar -x ./usr/src/$LINUX_PACKAGE.tar.xz
+		tar -x "./usr/src/$LINUX_PACKAGE.tar.xz"
+}
+
+# The newest kernel that the series fits; Debian may have newer ones, or none.
+newest_known() {
+	sed -n 's/^kernel //p' "$REPO/series/series"
+}
+
+# Sets LINUX_PACKAGE, and APT_DIR to where it comes from. Ends the command, without
+# a failure, if Debian has newer kernels only than the series fits.
+choose_package() {
+	local known there
+
+	APT_DIR=$CACHE/apt
+	LINUX_PACKAGE=linux-source-6.12
+	[ "$BASE" = newest ] || return 0
+	known=$(newest_known)
+	APT_DIR=$CACHE/apt-newest
+	LINUX_PACKAGE=linux-source-$known
+	[ ! -f "$CACHE/$LINUX_PACKAGE.tar.xz" ] || return 0
+	logged "look for the newest kernel" "$CACHE/log/newest" own_apt_lists deb ||
+		die "cannot read the list of trixie-backports at $MIRROR: check the network, or give --kernel DIR; see $CACHE/log/newest"
+	there=$(own_apt apt-cache pkgnames linux-source- | sed -n 's/^linux-source-\([0-9.]*\)$/\1/p' | sort -V)
+	[ "$(tail -n 1 <<<"$there")" = "$known" ] ||
+		say "vmtest.sh: trixie-backports has Linux $(tail -n 1 <<<"$there"), the series fits $known so far"
+	grep -qx "$known" <<<"$there" || {
+		say "0 passed, 0 failed, 0 skipped"
+		exit 0
+	}
 }
 
 unpack_linux() {
@@ -44,6 +72,7 @@ unpack_linux() {
 
 # The system's package if it is installed, else a copy in the cache.
 linux_archive() {
+	choose_package
 	ARCHIVE=/usr/src/$LINUX_PACKAGE.tar.xz
 	[ ! -f "$ARCHIVE" ] || return 0
 	ARCHIVE=$CACHE/$LINUX_PACKAGE.tar.xz
@@ -86,29 +115,42 @@ kernel_from_dir() {
 	LINUX_STATE=$(cat "$LINUX.state")
 }
 
+# Sets LINUX_VERSION, as 6.12: what depends on the kernel is chosen by it.
+read_version() {
+	LINUX_VERSION=$(sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' "$LINUX/Makefile" |
+		head -n 2 | paste -sd .)
+	# The overlay for it, which an older kernel needs: see series/apply.
+	OVERLAY=
+	[ ! -d "$REPO/series/compat/$LINUX_VERSION" ] || OVERLAY=$REPO/series/compat/$LINUX_VERSION
+}
+
 # Sets LINUX to a pristine tree, LINUX_KEY to its name in the cache, and
 # LINUX_STATE to what changes whenever it does.
 need_linux() {
 	[ -z "$LINUX" ] || return 0
 	if [ -n "$KERNEL_DIR" ]; then
 		kernel_from_dir
+		read_version
 		return
 	fi
 	linux_archive
 	LINUX_KEY=$(stat -Lc '%s %Y' "$ARCHIVE" | key_of)
 	LINUX_STATE=$LINUX_KEY
 	LINUX=$CACHE/linux/$LINUX_KEY
-	[ ! -d "$LINUX" ] || return 0
-	need_space 5000 "the kernel source with its builds"
-	logged "unpack $(basename "$ARCHIVE")" "$CACHE/log/linux-unpack" unpack_linux "$ARCHIVE" ||
-		die "cannot unpack $ARCHIVE: $(reason_in "$CACHE/log/linux-unpack"): reinstall $LINUX_PACKAGE"
-	mkdir -p "$CACHE/linux"
-	mv "$SCRATCH/linux" "$LINUX"
+	if [ ! -d "$LINUX" ]; then
+		need_space 5000 "the kernel source with its builds"
+		logged "unpack $(basename "$ARCHIVE")" "$CACHE/log/linux-unpack" unpack_linux "$ARCHIVE" ||
+			die "cannot unpack $ARCHIVE: $(reason_in "$CACHE/log/linux-unpack"): reinstall $LINUX_PACKAGE"
+		mkdir -p "$CACHE/linux"
+		mv "$SCRATCH/linux" "$LINUX"
+	fi
+	read_version
 }
 
 download_qemu() {
+	APT_DIR=$CACHE/apt
 	own_apt_lists deb-src && mkdir -p "$SCRATCH/qemu-source" &&
-		cd "$SCRATCH/qemu-source" && own_apt source --download-only qemu
+		cd "$SCRATCH/qemu-source" && own_apt apt-get source --download-only qemu
 }
 
 # The source package, unless the user has a tree.

@@ -20,7 +20,7 @@ static inline u64 lab_msr(void)
 {
 	u64 val;
 
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, val);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, val);
 	return val;
 }
 
@@ -41,7 +41,7 @@ static inline void lab_write_lbr(bool on)
 #if LAB_HAS_COPY
 	debugctl_write_field(DEBUGCTLMSR_LBR, val);
 #else
-	wrmsrl(MSR_IA32_DEBUGCTLMSR, (lab_msr() & ~DEBUGCTLMSR_LBR) | val);
+	wrmsrq(MSR_IA32_DEBUGCTLMSR, (lab_msr() & ~DEBUGCTLMSR_LBR) | val);
 #endif
 }
 

@@ -120,7 +120,7 @@ static int lab_put_cpu(void __user *arg)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, cpu.debugctl);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, cpu.debugctl);
 	cpu.cpu = smp_processor_id();
 	local_irq_restore(flags);
 	return copy_to_user(arg, &cpu, sizeof(cpu)) ? -EFAULT : 0;

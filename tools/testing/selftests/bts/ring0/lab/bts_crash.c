@@ -132,7 +132,7 @@ static bool records(void)
 {
 	u64 debugctl;
 
-	rdmsrl(MSR_IA32_DEBUGCTLMSR, debugctl);
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
 	return debugctl & DEBUGCTLMSR_BTS;
 }
 

@@ -1,0 +1,2 @@
+# Names of 6.12, where the new ones are not there yet.
+s/\<\(\(native_\)\?\(rd\|wr\)msr\)q/\1l/g
