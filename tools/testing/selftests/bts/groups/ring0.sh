@@ -175,6 +175,12 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
+	fatal nmi-panic nmipanic bts_crash_nmi_panic 2
+	# 6.12 does not move a panic to another CPU. The one that crashed comes first.
+	if [ "$LINUX_VERSION" != 6.12 ]; then
+		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
+		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
+	fi
 	crashing linger smp=2 -- crash die linger
 	console_says linger 'it stays frozen'
 	crashing panics smp=2 -- crash die panics
@@ -247,6 +253,7 @@ ring0_marks() {
 	flight marks smp=2 before="$LAB" -- marks all
 	flight quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
 	flight races smp=2 before="$LAB" timeout=300 -- marks races
+	flight unload smp=2 before="$LAB" -- marks unload
 	flight stray-soon smp=2 icount=1 before="$LAB" -- stray soon
 	flight stray-late smp=2 icount=1 before="$LAB" expect=splat -- stray late
 	reported

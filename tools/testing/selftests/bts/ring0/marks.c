@@ -2,12 +2,13 @@
 /*
  * Marks of the kernel and of a module that show the way that led to them.
  *
- *   marks MODULE all|races|quick
+ *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence NAME
  */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -372,6 +373,59 @@ static int races(void)
 	return finish();
 }
 
+static long users_of_module(void)
+{
+	long users = -1;
+	FILE *refcnt = fopen("/sys/module/bts_crash/refcnt", "re");
+
+	if (!refcnt || fscanf(refcnt, "%ld", &users) != 1)
+		give_up("/sys/module/bts_crash/refcnt");
+	fclose(refcnt);
+	return users;
+}
+
+/* How many users the module has at once, and in the end, when its trigger is gone. */
+static void remove_trigger(long *at_once, long *at_last)
+{
+	int tries = 5000;
+
+	must(MARK, "!branches");
+	*at_once = users_of_module();
+	while ((*at_last = users_of_module()) && tries--)
+		usleep(1000);
+}
+
+/*
+ * A module goes while its event is hit. The trigger keeps it; since Linux 7.0 beyond
+ * its removal, until no trigger runs any more.
+ */
+static int unload(const char *module)
+{
+	struct utsname kernel;
+	long at_once, at_last;
+	int round, kept = 0, gone = 0;
+
+	if (uname(&kernel))
+		give_up("uname");
+	for (round = 0; round < 20; round++) {
+		load_module(module, "");
+		must(DEVICE, "tick");
+		must(MARK, "branches");
+		usleep(2000);
+		if (!syscall(SYS_delete_module, "bts_crash", O_NONBLOCK))
+			give_up("the module went with its trigger");
+		remove_trigger(&at_once, &at_last);
+		kept += at_once > 0;
+		gone += !at_last && !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK);
+	}
+	printf("# kept %d times, gone %d times\n", kept, gone);
+	ok(gone == round, "a module goes when its trigger is gone");
+	if (atoi(kernel.release) > 6)
+		ok(kept, "and not before the last trigger has ended");
+	ok(goes_on(), "and the recorder goes on");
+	return finish();
+}
+
 /* The first line of a WARN, and of a report of KASAN or KFENCE */
 #define FIRST_LINE	"msg ~ \"*cut here*\" || msg ~ \"=====*\""
 
@@ -443,7 +497,7 @@ static int report(const char *word, const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
-		fprintf(stderr, "usage: %s MODULE all|races|quick | MODULE report WORD NAME\n",
+		fprintf(stderr, "usage: %s MODULE all|races|quick|unload | MODULE report WORD NAME\n",
 			argv[0]);
 		return 2;
 	}
@@ -455,5 +509,7 @@ int main(int argc, char **argv)
 		return report(argv[3], argv[4]);
 	if (!strcmp(argv[2], "quick"))
 		return quick();
+	if (!strcmp(argv[2], "unload"))
+		return unload(argv[1]);
 	return strcmp(argv[2], "races") ? all(argv[1]) : races();
 }

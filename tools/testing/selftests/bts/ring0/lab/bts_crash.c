@@ -10,6 +10,7 @@
 #include <linux/kdebug.h>
 #include <linux/kfence.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
@@ -139,6 +140,9 @@ static bool records(void)
 /* The CPU that looks when its recording stops. */
 static int looker = -1;
 
+/* Of the NMI that does what was wanted */
+static struct pt_regs *nmi_regs;
+
 static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	void (*wanted)(void) = READ_ONCE(nmi_wanted);
@@ -149,6 +153,7 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	if (!wanted)
 		return NMI_DONE;
 	WRITE_ONCE(nmi_wanted, NULL);
+	nmi_regs = regs;
 	wanted();
 	return NMI_HANDLED;
 }
@@ -349,6 +354,17 @@ static noinline void bts_crash_panic(void)
 	panic("as asked for by a test");
 }
 
+static noinline void bts_crash_nmi_panic(void)
+{
+	bts_crash_work(5);
+	nmi_panic(nmi_regs, "as asked for by a test");
+}
+
+static void do_nmi_panic(void)
+{
+	send_nmi(bts_crash_nmi_panic);
+}
+
 /* It waits for another CPU to crash. */
 static bool waiting;
 module_param(waiting, bool, 0400);
@@ -481,6 +497,26 @@ static void do_storm(void)
 		bts_crash_mark();
 }
 
+/* Marks that no open file makes, so that the module can go while they come. */
+static struct task_struct *ticker;
+
+static int tick(void *unused)
+{
+	while (!kthread_should_stop()) {
+		bts_crash_mark();
+		usleep_range(50, 100);
+	}
+	return 0;
+}
+
+static void do_tick(void)
+{
+	if (!ticker)
+		ticker = kthread_run(tick, NULL, "bts_crash");
+	if (IS_ERR(ticker))
+		ticker = NULL;
+}
+
 static noinline void bts_crash_write(int *at)
 {
 	unsigned long flags;
@@ -531,12 +567,14 @@ static const struct {
 	{ "mark", bts_crash_mark },
 	{ "nmimark", do_nmi_mark },
 	{ "storm", do_storm },
+	{ "tick", do_tick },
 	{ "stray", do_stray },
 	{ "write", do_write },
 	{ "writeobject", do_write_object },
 	{ "read", do_read },
 	{ "panic", bts_crash_panic },
 	{ "panictoo", do_panic_too },
+	{ "nmipanic", do_nmi_panic },
 	{ "bug", bts_crash_bug },
 	{ "overtaken", do_overtaken },
 	{ "pass", do_pass },
@@ -593,6 +631,8 @@ static int __init crash_init(void)
 static void __exit crash_exit(void)
 {
 	misc_deregister(&crash_device);
+	if (ticker)
+		kthread_stop(ticker);
 	if (in_bug_there)
 		unregister_kretprobe(&in_bug);
 	if (freezer)
