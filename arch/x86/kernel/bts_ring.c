@@ -121,6 +121,27 @@ static void bts_ring_advance(struct bts_ring *ring, u32 n)
 }
 
 /**
+ * bts_is_entry_with - bts_is_entry(), on a processor with or without FRED
+ * @addr: an address
+ * @fred: whether events are delivered by FRED
+ *
+ * Return: whether exceptions and interrupts come in and go back there.
+ */
+bool bts_is_entry_with(u64 addr, bool fred)
+{
+#ifdef CONFIG_X86_FRED
+	/*
+	 * The entry point from the kernel is 256 bytes behind that from user mode,
+	 * and not longer than that.
+	 */
+	if (fred)
+		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
+#endif
+	return addr >= (unsigned long)__entry_text_start &&
+	       addr < (unsigned long)__entry_text_end;
+}
+
+/**
  * bts_is_entry - is this where exceptions and interrupts come in, and go back from?
  * @addr: an address
  *
@@ -130,13 +151,7 @@ static void bts_ring_advance(struct bts_ring *ring, u32 n)
  */
 bool bts_is_entry(u64 addr)
 {
-#ifdef CONFIG_X86_FRED
-	/* Elsewhere: user mode's, and 256 bytes behind that the kernel's, as short. */
-	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
-#endif
-	return addr >= (unsigned long)__entry_text_start &&
-	       addr < (unsigned long)__entry_text_end;
+	return bts_is_entry_with(addr, cpu_feature_enabled(X86_FEATURE_FRED));
 }
 
 /**

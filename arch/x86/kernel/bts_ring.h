@@ -72,4 +72,6 @@ void bts_lost_mark(struct bts_record *rec, u64 count);
 
 bool bts_strays(const struct bts_raw *raw);
 
+bool bts_is_entry_with(u64 addr, bool fred);
+
 #endif /* _ARCH_X86_KERNEL_BTS_RING_H */

@@ -9,7 +9,9 @@
 #include <linux/slab.h>
 
 #include <asm/bts.h>
+#include <asm/fred.h>
 #include <asm/processor.h>
+#include <asm/proto.h>
 
 #include "bts_ring.h"
 
@@ -445,6 +447,34 @@ static void filter_forgives_a_gap(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ring->skewed);
 }
 
+/* Where the processor enters the kernel without FRED. */
+static void filter_entry(struct kunit *test)
+{
+#ifdef CONFIG_X86_64
+	KUNIT_EXPECT_TRUE(test, bts_is_entry_with((unsigned long)entry_SYSCALL_64, false));
+#endif
+	KUNIT_EXPECT_FALSE(test, bts_is_entry_with((unsigned long)bts_is_entry, false));
+	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(USER_ADDR(0), false));
+}
+
+/* What bts_is_entry_with() takes for granted of the two entry points of FRED. */
+static void filter_entry_fred(struct kunit *test)
+{
+#ifdef CONFIG_X86_FRED
+	u64 user = (unsigned long)asm_fred_entrypoint_user;
+	u64 kernel = (unsigned long)asm_fred_entrypoint_kernel;
+
+	KUNIT_EXPECT_EQ(test, user % PAGE_SIZE, 0);
+	KUNIT_EXPECT_EQ(test, kernel, user + 256);
+	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(user - 1, true));
+	KUNIT_EXPECT_TRUE(test, bts_is_entry_with(user, true));
+	KUNIT_EXPECT_TRUE(test, bts_is_entry_with(kernel, true));
+	KUNIT_EXPECT_TRUE(test, bts_is_entry_with(kernel + 255, true));
+	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(kernel + 256, true));
+	KUNIT_EXPECT_FALSE(test, bts_is_entry_with((unsigned long)entry_SYSCALL_64, true));
+#endif
+}
+
 static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(ring_sizes),
 	KUNIT_CASE(ring_of_one),
@@ -459,6 +489,8 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(ring_tells_what_was_spoilt),
 	KUNIT_CASE_PARAM(filter_record, filter_gen_params),
 	KUNIT_CASE(filter_edges),
+	KUNIT_CASE(filter_entry),
+	KUNIT_CASE(filter_entry_fred),
 	KUNIT_CASE(filter_trusts_sound_hardware),
 	KUNIT_CASE(filter_notices_a_skew),
 	KUNIT_CASE(filter_counts_a_skew_once),

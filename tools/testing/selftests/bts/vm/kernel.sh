@@ -24,32 +24,47 @@ series_key() {
 	} | key_of
 }
 
-fresh_patched_tree() {
-	rm -rf "$PATCHED"
-	mkdir -p "$CACHE/patched" && cp -al "$LINUX" "$PATCHED"
+fresh_tree() {
+	rm -rf "$1"
+	mkdir -p "$(dirname "$1")" && cp -al "$LINUX" "$1"
 }
 
+# lay_series TREE [--to PATCH]
 lay_series() {
-	[ -d "$PATCHED" ] || fresh_patched_tree || return
-	"$REPO/series/apply" "$PATCHED" && return
+	local tree=$1
+
+	[ -d "$tree" ] || fresh_tree "$tree" || return
+	"$REPO/series/apply" "${@:2}" "$tree" && return
 	# Was it the tree? An apply that was killed may have left it between two.
-	fresh_patched_tree && "$REPO/series/apply" "$PATCHED"
+	fresh_tree "$tree" && "$REPO/series/apply" "${@:2}" "$tree"
 }
 
-# Sets PATCHED to a tree that carries the series. Its unchanged files are
-# links to the pristine tree's; series/apply replaces files, it never writes
-# into them.
-need_patched_tree() {
-	local key log=$CACHE/log/series-apply
+# need_series_tree TREE [--to PATCH]: a tree that carries the series, or its first
+# patches. Its unchanged files are links to the pristine tree's; series/apply
+# replaces files, it never writes into them.
+need_series_tree() {
+	local tree=$1 key log=$CACHE/log/series-apply
 
+	key=$LINUX_STATE-$(series_key)
+	[ "$(cat "$tree.key" 2>/dev/null)" != "$key" ] || return 0
+	rm -f "$tree.key"
+	logged "lay the series over the kernel" "$log" lay_series "$@" ||
+		die "the series does not fit: $(tail -n 1 "$log"), see $log"
+	echo "$key" >"$tree.key"
+}
+
+# Sets PATCHED to a tree that carries the series.
+need_patched_tree() {
 	need_linux
 	PATCHED=$CACHE/patched/$LINUX_KEY
-	key=$LINUX_STATE-$(series_key)
-	[ "$(cat "$PATCHED.key" 2>/dev/null)" != "$key" ] || return 0
-	rm -f "$PATCHED.key"
-	logged "lay the series over the kernel" "$log" lay_series ||
-		die "the series does not fit: $(tail -n 1 "$log"), see $log"
-	echo "$key" >"$PATCHED.key"
+	need_series_tree "$PATCHED"
+}
+
+# Sets FIXED to a tree with the fixes only, the patches before number 0100.
+need_fixed_tree() {
+	need_linux
+	FIXED=$CACHE/fixed/$LINUX_KEY
+	need_series_tree "$FIXED" --to "$(grep '^00[0-9][0-9]-' "$REPO/series/series" | tail -n 1)"
 }
 
 # on_this_kernel FILE: its lines, and those behind '# on VERSION: ' for this kernel.
@@ -220,7 +235,7 @@ use_built_kernel() {
 	has_option 64BIT || ARCH_OPTION=ARCH=i386
 }
 
-# need_kernel FLAVOUR NAMES: sets KERNEL to the image, KERNEL_BUILD to the
+# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets KERNEL to the image, KERNEL_BUILD to the
 # directory it was built in (vmlinux is there), KERNEL_MAKE to what make needs.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
@@ -236,6 +251,9 @@ need_kernel() {
 	if [ "$flavour" = patched ]; then
 		need_patched_tree
 		src=$PATCHED state=$(cat "$PATCHED.key")
+	elif [ "$flavour" = fixed ]; then
+		need_fixed_tree
+		src=$FIXED state=$(cat "$FIXED.key")
 	fi
 	mapfile -t files < <(fragments "$flavour" "$names")
 	kernel_make "${files[@]}"

@@ -10,22 +10,47 @@ make_lab() {
 			KBUILD_MODPOST_WARN=1 M="$dir" modules
 }
 
+# Print the files that the overlay changes the modules of DIR by.
+lab_overlay() {
+	local dir=$1
+
+	[ -z "$OVERLAY" ] || find "$OVERLAY/rename.sed" "$OVERLAY/${dir#"$REPO/"}" -type f 2>/dev/null
+}
+
+# copy_lab DIR WORK: its sources, as they are for this kernel.
+copy_lab() {
+	local dir=$1 work=$2 change
+
+	cp "$dir"/* "$work"
+	[ -n "$OVERLAY" ] || return 0
+	sed -i -f "$OVERLAY/rename.sed" "$work"/*.[ch]
+	for change in "$OVERLAY/${dir#"$REPO/"}"/*.compat.patch; do
+		[ ! -e "$change" ] || patch -s -F0 "$work/$(basename "$change" .compat.patch)" "$change" ||
+			die "${change#"$REPO/"} does not fit $dir: remake it"
+	done
+}
+
 # need_lab DIR NAME FLAVOUR CONFIGURATION: sets LAB to NAME.ko, made of DIR.
 need_lab() {
 	local dir=$1 name=$2 flavour=$3 names=$4 src work key log
 
 	need_kernel "$flavour" "$names"
-	src=$LINUX
-	[ "$flavour" = stock ] || src=$PATCHED
+	case $flavour in
+	stock) src=$LINUX ;;
+	fixed) src=$FIXED ;;
+	*) src=$PATCHED ;;
+	esac
 	# A comma in a path is not for make.
 	work=$CACHE/lab/$LINUX_KEY-$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
-	key=$(cat "$KERNEL_BUILD.key" "$dir"/* ${OVERLAY:+"$OVERLAY/rename.sed"} | key_of)
+	key=$({
+		cat "$KERNEL_BUILD.key" "$dir"/*
+		lab_overlay "$dir" | xargs -r cat
+	} | key_of)
 	[ "$(cat "$work.key" 2>/dev/null)" != "$key" ] || return 0
 	rm -rf "$work" "$work.key"
 	mkdir -p "$work"
-	cp "$dir"/* "$work"
-	[ -z "$OVERLAY" ] || sed -i -f "$OVERLAY/rename.sed" "$work"/*.[ch]
+	copy_lab "$dir" "$work"
 	log=$CACHE/log/lab-$name-$flavour-${names//,/+}
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||

@@ -12,14 +12,13 @@
 #include <linux/hrtimer.h>
 #include <linux/nmi.h>
 
-#include <asm/hardirq.h>
-
 #include "internal.h"
 
 struct lab_cpu {
 	struct hrtimer nmi_timer;
 	struct hrtimer observer;
 	struct lab_report report;
+	unsigned int nmis;
 	bool lbr;
 };
 
@@ -31,6 +30,8 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
 
+	/* Each NMI calls the handlers of all. */
+	cpu->nmis++;
 	if (lab_window_nmi())
 		return NMI_HANDLED;
 	if (!READ_ONCE(storming))
@@ -57,13 +58,13 @@ static void observe(struct lab_cpu *cpu)
 	bool lbr;
 
 	do {
-		nmis = this_cpu_read(irq_stat.__nmi_count);
+		nmis = READ_ONCE(cpu->nmis);
 		barrier();
 		msr = lab_msr();
 		copy = lab_copy();
 		lbr = READ_ONCE(cpu->lbr);
 		barrier();
-	} while (nmis != this_cpu_read(irq_stat.__nmi_count));
+	} while (nmis != READ_ONCE(cpu->nmis));
 
 	cpu->report.observed++;
 	if (msr != copy)
@@ -102,8 +103,7 @@ static enum hrtimer_restart observer_tick(struct hrtimer *timer)
 static void start_timer(struct hrtimer *timer, enum hrtimer_restart (*tick)(struct hrtimer *),
 			u32 us)
 {
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer->function = tick;
+	hrtimer_setup(timer, tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	if (us)
 		hrtimer_start(timer, microseconds(us), HRTIMER_MODE_REL_PINNED_HARD);
 }

@@ -302,5 +302,5 @@ module_init(lab_init);
 module_exit(lab_exit);
 
 MODULE_DESCRIPTION("Branch traces for the test bench");
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING");
 MODULE_LICENSE("GPL");

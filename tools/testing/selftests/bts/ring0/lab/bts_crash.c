@@ -194,7 +194,7 @@ static void do_irq(void)
 
 static void do_work(void)
 {
-	queue_work_on(raw_smp_processor_id(), system_wq, &work_crash);
+	queue_work_on(raw_smp_processor_id(), system_percpu_wq, &work_crash);
 }
 
 static void send_nmi(void (*wanted)(void))
