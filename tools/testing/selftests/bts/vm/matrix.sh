@@ -12,7 +12,7 @@ each_configuration() {
 	while IFS=$'\t' read -r name config options groups <&6; do
 		[[ $name && $name != \#* ]] || continue
 		"$1" "$name" "$config" "$options" "$groups"
-	done 6<"$B/matrix"
+	done 6< <(on_this_kernel "$B/matrix")
 }
 
 know_row() {
@@ -58,9 +58,14 @@ walk_row() {
 cmd_matrix() {
 	local name
 	KNOWN=() WANTED=("$@")
-	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE"
-		${KERNEL_DIR:+--kernel "$KERNEL_DIR"}
-		--seconds "$STRESS_SECONDS" --seed "$STRESS_SEED")
+	LINUX_VERSION=$(wanted_version)
+	MATRIX_OPTIONS=(-j "$JOBS" --cpu "$CPU" --cpl-rule "$CPL_RULE")
+	if [ -n "$KERNEL_DIR" ]; then
+		MATRIX_OPTIONS+=(--kernel "$KERNEL_DIR")
+	else
+		MATRIX_OPTIONS+=(--base "$BASE")
+	fi
+	MATRIX_OPTIONS+=(--seconds "$STRESS_SECONDS" --seed "$STRESS_SEED")
 	[ "$STRESS_REQUESTS" -eq 0 ] || MATRIX_OPTIONS+=(--requests "$STRESS_REQUESTS")
 	[ "$STRESS_ROUNDS" -eq 0 ] || MATRIX_OPTIONS+=(--rounds "$STRESS_ROUNDS")
 

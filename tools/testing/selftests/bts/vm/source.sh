@@ -115,10 +115,25 @@ kernel_from_dir() {
 	LINUX_STATE=$(cat "$LINUX.state")
 }
 
+# Print VERSION.PATCHLEVEL of a kernel tree.
+version_of() {
+	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' "$1/Makefile" | head -n 2 | paste -sd .
+}
+
+# Print the version of the kernel that the options ask for, before it is there.
+wanted_version() {
+	if [ -n "$KERNEL_DIR" ]; then
+		version_of "$KERNEL_DIR"
+	elif [ "$BASE" = newest ]; then
+		newest_known
+	else
+		echo "$BASE"
+	fi
+}
+
 # Sets LINUX_VERSION, as 6.12: what depends on the kernel is chosen by it.
 read_version() {
-	LINUX_VERSION=$(sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' "$LINUX/Makefile" |
-		head -n 2 | paste -sd .)
+	LINUX_VERSION=$(version_of "$LINUX")
 	# The overlay for it, which an older kernel needs: see series/apply.
 	OVERLAY=
 	[ ! -d "$REPO/series/compat/$LINUX_VERSION" ] || OVERLAY=$REPO/series/compat/$LINUX_VERSION

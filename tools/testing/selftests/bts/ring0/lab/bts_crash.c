@@ -14,6 +14,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
+#include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -65,6 +66,7 @@ static noinline void bts_crash_double_fault(void)
 	asm volatile("mov %0, %%rsp\n\t"
 		     "push $0" : : "r" (BAD_STACK) : "memory");
 }
+STACK_FRAME_NON_STANDARD(bts_crash_double_fault);
 
 /*
  * What is at work before it goes wrong; the last of it must be in the trace. The
@@ -93,7 +95,7 @@ static noinline void bts_crash_path(void)
 static noinline void bts_crash_jump(unsigned long target)
 {
 	asm volatile(ANNOTATE_RETPOLINE_SAFE
-		     "jmp *%0" : : "r" (target) : "memory");
+		     "\n\tjmp *%0" : : "r" (target) : "memory");
 }
 
 static void do_jump(void)
