@@ -517,7 +517,7 @@ static int ds_cpu_starting(unsigned int cpu)
 	guard(irqsave)();
 
 	this_cpu_write(ds_cpu.bts, 0);
-	/* On the way to another kernel the others are held off for good. */
+	/* A CPU that is brought up on the way to another kernel records nothing. */
 	this_cpu_write(ds_cpu.held, kexec_in_progress);
 	/* Another kernel may have left it on, for its own buffer. */
 	if (debugctl_get() & DEBUGCTL_BTS)

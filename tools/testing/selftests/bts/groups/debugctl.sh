@@ -27,6 +27,9 @@ races() {
 # does not: restore_processor_state() has its checks before %gs is there for them.
 resume() {
 	[ "$CONFIG" = kcsan ] || lab_boot resume kernel=patched config="$CONFIG" smp=2 "$FREEZE_SMM" -- resume kept
+	# Without a Debug Store nothing else writes DEBUGCTL on the way back.
+	[ "$CONFIG" = kcsan ] || lab_boot resume-no-ds kernel=patched config="$CONFIG" smp=2 \
+		"$FREEZE_SMM,-ds,-dtes64,-ds-cpl" -- resume kept
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost
 }
 
