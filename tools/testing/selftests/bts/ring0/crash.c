@@ -437,6 +437,14 @@ static int linger(void)
 	pin_to(1);
 	/* To free what a module leaves when it is loaded takes all CPUs. */
 	usleep(1000000);
+	/*
+	 * A child goes on, whose memory was never in use on CPU 0: to copy a page of
+	 * this process waits for all CPUs that it has run on.
+	 */
+	if (fork()) {
+		sleep(60);
+		return 1;
+	}
 	start_crash("linger", 0);
 	usleep(1500000);
 	try_text("/proc/sysrq-trigger", "B");
