@@ -162,6 +162,12 @@ static FILE *start_reader(const char *nr, const char *map)
 	return fdopen(ends[0], "r");
 }
 
+/* Does a branch begin in panic(), or in vpanic(), which newer kernels have behind it? */
+static bool in_panic(const char *line)
+{
+	return strstr(line, " <- panic+") || strstr(line, " <- vpanic+");
+}
+
 /*
  * Of each CPU all there is: as much as its buffer holds. panic() is called with
  * interrupts on: one of them may come between the call and the freeze, and make
@@ -182,15 +188,16 @@ static void read_all(int cpus)
 			printf("# %s", line);
 		nr[cpu]++;
 		if (!cpu && !called)
-			frozen |= !strncmp(line, " hw_branches_crash_freeze+0 <- panic+", 37);
+			frozen |= !strncmp(line, " hw_branches_crash_freeze+0 ", 28) &&
+				  in_panic(line);
 		if (!cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31)) {
 			called = true;
-			first = strstr(newer, " <- panic+") &&
+			first = in_panic(newer) &&
 				(!strncmp(newer, " hw_branches_crash_freeze+0 ", 28) ||
 				 !strncmp(newer, " asm_sysvec_", 12));
 		}
 		misplaced |= cpu && !strncmp(line, " panic+0 ", 9);
-		if (strncmp(line, " panic+", 7))
+		if (strncmp(line, " panic+", 7) && strncmp(line, " vpanic+", 8))
 			memcpy(newer, line, sizeof(line));
 	}
 	wait(NULL);

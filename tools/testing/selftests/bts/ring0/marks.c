@@ -241,6 +241,19 @@ static void test_off(void)
 	must_set("enable", "1");
 }
 
+/* Newer kernels free a trigger some time after it was removed. */
+static bool module_goes(void)
+{
+	int tries = 5000;
+
+	while (syscall(SYS_delete_module, "bts_crash", O_NONBLOCK)) {
+		if (!tries--)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
 /* The module stays while its mark is on. */
 static void test_removal(const char *module)
 {
@@ -251,7 +264,7 @@ static void test_removal(const char *module)
 		must(DEVICE, "storm");
 		stayed += syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0;
 		must(MARK, "!branches");
-		gone += !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK);
+		gone += module_goes();
 		load_module(module, "");
 	}
 	ok(stayed == 10 && gone == 10, "the module stays while its mark is on, and can go then");
@@ -373,6 +386,15 @@ static int races(void)
 	return finish();
 }
 
+static bool is_newer_than_6(void)
+{
+	struct utsname kernel;
+
+	if (uname(&kernel))
+		give_up("uname");
+	return atoi(kernel.release) > 6;
+}
+
 static long users_of_module(void)
 {
 	long users = -1;
@@ -401,12 +423,9 @@ static void remove_trigger(long *at_once, long *at_last)
  */
 static int unload(const char *module)
 {
-	struct utsname kernel;
 	long at_once, at_last;
 	int round, kept = 0, gone = 0;
 
-	if (uname(&kernel))
-		give_up("uname");
 	for (round = 0; round < 20; round++) {
 		load_module(module, "");
 		must(DEVICE, "tick");
@@ -420,7 +439,7 @@ static int unload(const char *module)
 	}
 	printf("# kept %d times, gone %d times\n", kept, gone);
 	ok(gone == round, "a module goes when its trigger is gone");
-	if (atoi(kernel.release) > 6)
+	if (is_newer_than_6())
 		ok(kept, "and not before the last trigger has ended");
 	ok(goes_on(), "and the recorder goes on");
 	return finish();
@@ -466,12 +485,13 @@ static void test_begins(const char *word)
 	must(PRINTED "trigger", "!branches");
 }
 
-/* And so is a probe. */
+/* And so is a probe. In newer kernels WARN() calls nothing, but traps. */
 static void test_probe(void)
 {
 	struct seen seen;
 
-	must(TRACEFS "/kprobe_events", "p:warned __warn_printk");
+	must(TRACEFS "/kprobe_events",
+	     is_newer_than_6() ? "p:warned report_bug_entry" : "p:warned __warn_printk");
 	clear();
 	must(PROBED "trigger", "branches");
 	must(DEVICE, "warn");
