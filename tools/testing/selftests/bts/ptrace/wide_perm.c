@@ -290,8 +290,9 @@ static void run_sibling(unsigned long unused)
 	pid_t pid;
 
 	(void)unused;
-	pid = clone(sibling_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-	waitpid(pid, &status, 0);
+	/* Its end is no signal, which would stop the tracee. */
+	pid = clone(sibling_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, NULL);
+	waitpid(pid, &status, __WALL);
 }
 
 static void try_siblings(struct __test_metadata *_metadata)
