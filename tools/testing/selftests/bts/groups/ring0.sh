@@ -175,9 +175,12 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
-	fatal nmi-panic nmipanic bts_crash_nmi_panic 2
-	# 6.12 does not move a panic to another CPU. The one that crashed comes first.
-	if [ "$LINUX_VERSION" != 6.12 ]; then
+	# In 6.12 nmi_panic() calls panic(), and no panic moves to another CPU.
+	if [ "$LINUX_VERSION" = 6.12 ]; then
+		fatal nmi-panic nmipanic nmi_panic 2
+	else
+		fatal nmi-panic nmipanic bts_crash_nmi_panic 2
+		# The CPU that crashed comes first.
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
 	fi
