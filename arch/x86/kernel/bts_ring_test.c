@@ -457,7 +457,7 @@ static void filter_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(USER_ADDR(0), false));
 }
 
-/* What bts_is_entry_with() takes for granted of the two entry points of FRED. */
+/* bts_is_entry_with() relies on where the two entry points of FRED are. */
 static void filter_entry_fred(struct kunit *test)
 {
 #ifdef CONFIG_X86_FRED
