@@ -236,7 +236,9 @@ kernel_of_base()
 	local out
 	out=$("$top/$bts/vmtest.sh" source --base "$1" 2>/dev/null) ||
 		die "--base $1: there is no such kernel: '$bts/vmtest.sh source --base $1' says why"
-	tail -n 1 <<<"$out"
+	out=$(tail -n 1 <<<"$out")
+	[ -d "$out" ] || die "--base $1: Debian's mirror does not have Linux $newest, the newest that the series fits"
+	echo "$out"
 }
 
 is_kernel()

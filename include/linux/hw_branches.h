@@ -83,7 +83,7 @@ static inline void hw_branches_undone(void)
  * arch_hw_branches_copy() are for process context, the others for any.
  */
 
-/* How many branches of a CPU can be there at most. */
+/* How many branches of a CPU a reader gets at most. */
 u32 arch_hw_branches_depth(void);
 /* Record on a CPU from now on, or from when it comes online. */
 int arch_hw_branches_start(int cpu);

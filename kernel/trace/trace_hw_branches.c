@@ -10,8 +10,8 @@
  * A few thousand branches are made in no time. So whoever has found out that
  * something is wrong first freezes the recorder, on this CPU at once and on the
  * others through NMIs, and only then begins to think. It thaws when nobody needs
- * the evidence any more: when all tasks that crashed have died without the kernel
- * dying of it, and nobody has asked to keep it.
+ * the evidence any more: when all tasks that crashed are on their way to exit, the
+ * kernel has not died of it, and nobody has asked to keep it.
  *
  * The hardware is the architecture's business: see <linux/hw_branches.h>.
  */
@@ -90,7 +90,7 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m,
  * Freeze and thaw
  */
 
-/* It is no branch. */
+/* Inlined, so that the call is not recorded. */
 static __always_inline void hw_branches_freeze_all(void)
 {
 	/* Pairs with hw_branches_thaw_work(): why has been said before. */
@@ -203,7 +203,7 @@ static void hw_branches_queue_thaw(unsigned long delay)
 	queue_delayed_work(system_dfl_wq, &hw_branches_work, delay);
 }
 
-/* Not only when it is on: who froze may have been too late to see it go off. */
+/* Also when the recorder is off: a freeze may come too late to see it go off. */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
 	u32 freezes = arch_hw_branches_freezes();
@@ -212,7 +212,7 @@ static void hw_branches_thaw_work(struct work_struct *work)
 
 	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
 	smp_rmb();
-	/* In hw_branches_debug_over(), it may have asked for this already. */
+	/* A CPU in hw_branches_debug_over() queues this before it counts down. */
 	if (hw_branches_any_debugged())
 		hw_branches_queue_thaw(1);
 	else if (!hw_branches_kept() && !hw_branches_any_crash() &&
@@ -293,7 +293,7 @@ NOKPROBE_SYMBOL(hw_branches_debug);
  */
 void notrace hw_branches_debug_over(void)
 {
-	/* Not before interrupts are on. */
+	/* The irq_work of this runs when interrupts are on, after the count. */
 	if (this_cpu_read(hw_branches_debugged) == 1 && READ_ONCE(hw_branches_on))
 		hw_branches_thaw_soon();
 	this_cpu_dec(hw_branches_debugged);
@@ -330,7 +330,7 @@ void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
  */
 void hw_branches_bug(void)
 {
-	/* Should somebody be on his way from here already, it is his, and he thaws. */
+	/* A task that has met a BUG() on this CPU before stays there: its end thaws. */
 	this_cpu_cmpxchg(hw_branches_doomed, NULL, current);
 	hw_branches_freeze_all();
 }

@@ -4,8 +4,8 @@
  * at the keyboard asks
  *
  * In a crash nothing can be relied upon. So there is no lock here, no memory is
- * allocated, and nobody is waited for longer than an NMI takes: a CPU that did not
- * stop is left out.
+ * allocated, and the other CPUs are waited for no longer than HW_BRANCHES_PATIENCE,
+ * all together. Of a CPU that has not stopped by then only that is printed.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -229,9 +229,10 @@ static void hw_branches_print_oops(struct pt_regs *regs)
  * hw_branches_find_bug - find out what a trap is about, and leave no trace of that
  * @bugaddr: where it happened
  *
- * The search alone may make more branches than there is room for. And before
- * oops_begin() it is printed where the BUG() is. Any context, and lockdep may not
- * be told of it: to warn is to come here again.
+ * The search alone may make more branches than there is room for, and where the
+ * BUG() is gets printed before oops_begin(). So this holds the recording during the
+ * search, and freezes here if it is a BUG(). Any context. Lockdep is off meanwhile:
+ * a warning of its own would come here again.
  *
  * Return: as find_bug().
  */

@@ -8,8 +8,9 @@
  * hw_branch; of all CPUs with 'all'; and with 'freeze' leaves the recorder frozen
  * then, for a look at the rest of it.
  *
- * An event can be anywhere. This CPU is only held while its branches are read.
- * Others must be frozen and take a moment to be, so theirs follow from a work.
+ * An event can be anywhere. Without 'all' and 'freeze' this CPU is only held while
+ * its branches are read. With one of them all CPUs are frozen. That takes the others
+ * a moment, so their branches follow from a work.
  */
 
 #include <linux/cleanup.h>

@@ -6,8 +6,8 @@
  *   echo > watch
  *
  * A hardware breakpoint on kernel memory freezes the branch flight recorder, and
- * has the last branches printed to the log, from the access on. The recorder goes
- * on after that, or not with 'freeze'.
+ * has the branches that led to the access printed to the log, the newest first. The
+ * recorder goes on after that, or not with 'freeze'.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 

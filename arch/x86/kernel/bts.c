@@ -12,10 +12,10 @@
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    It comes after cpus_read_lock().
  *  - A CPU's list of contexts, its owner, and all rings in reach of them are
- *    touched only on that CPU, with interrupts off, between ->pause() and
- *    ->resume() of the source, or by the source itself in between, from an NMI.
- *    A source that is paused hands nothing up, so no NMI comes in between.
- *    While the CPU is offline whoever holds cpus_read_lock() and bts_mutex may.
+ *    touched only on that CPU with interrupts off: while the source is paused or
+ *    frozen, or, while it records, by its NMI handler. A source that is paused or
+ *    frozen hands nothing up from an NMI. While the CPU is offline, they are touched
+ *    under cpus_read_lock() and bts_mutex.
  *  - A task's list is reachable for a CPU from when the task is switched in
  *    until it is switched out. Everybody but the task itself must therefore make
  *    sure that the task is off its CPU and stays there (as ptrace does, or as it
@@ -55,7 +55,10 @@ const struct bts_source *bts_source __ro_after_init;
 /* How many contexts need it. Changes under bts_mutex. */
 unsigned int bts_users;
 
-/* The CPL filter of the source drops what it must not; do not rely on it. */
+/*
+ * A ring has noticed that the CPL filter of the source drops records that are wanted,
+ * see bts_ring.c. The filter is not used any more where bts_widens() says so.
+ */
 bool bts_cpl_skewed;
 
 /* How often somebody froze, and which of these times bts_unfreeze_all() undid. */
@@ -141,7 +144,10 @@ static void bts_put_gap(struct bts_context *ctx)
 		bts_ring_put_gap(&ctx->ring);
 }
 
-/* Is a CPU's context not just sitting out the idle task, or what is frozen? */
+/*
+ * Does a CPU's context record now? One that was created while the CPU was frozen
+ * does not yet, and without BTS_IDLE none does in the idle task.
+ */
 static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
 	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
@@ -343,7 +349,8 @@ static noinline void bts_miss(struct bts_cpu *cpu)
  * @prev: who leaves
  * @next: who comes
  *
- * Called with interrupts off, when one of them is traced, or the CPU.
+ * Called with interrupts off, if @prev or @next is traced, or any CPU has a context
+ * that is not a flight recorder's.
  */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 {
@@ -397,8 +404,8 @@ static void bts_lose(struct bts_call *call)
  *
  * May sleep.
  *
- * Return: 0; -ENXIO if it is not online; -EOPNOTSUPP if no machine's CPU could
- * have any.
+ * Return: 0; -ENXIO if it is not online; -EOPNOTSUPP if this machine has no source
+ * of records.
  */
 int bts_flush_cpu(int cpu)
 {

@@ -404,7 +404,7 @@ static void bts_do_change(struct bts_call *call)
 	struct bts_context *ctx = call->ctx;
 
 	ctx->attr.flags = call->attr->flags;
-	/* If it is, who may want to be called now is still to be. */
+	/* The new @overflow has not been called yet, even if the ring is full. */
 	ctx->full = false;
 	ctx->exposed |= bts_records_kernel(call->attr->flags);
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);

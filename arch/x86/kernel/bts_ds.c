@@ -51,9 +51,10 @@ enum bts_ds_state {
  * @slack:	the PMI of records that are gone already may still come
  * @patience:	how many records the PMI waits for at least if @kernel
  * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_ways has left too little room for anything else
+ * @stuck:	@long_ways has come to BTS_DS_LONG_WAYS: no branch of the kernel is
+ *		recorded until the next pause
  * @interrupted: by a PMI since it was paused last
- * @pmi_user:	user mode was, by the last one
+ * @pmi_user:	the last PMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack was last set, in jiffies
@@ -84,17 +85,22 @@ static DEFINE_PER_CPU(struct bts_ds, bts_ds);
 /* The store is ours, and not another claimant's, whose NMIs we leave alone. */
 static bool bts_ds_claimed;
 
-/* How many records come in, at worst, until the PMI has stopped the recording. */
+/*
+ * Room for the records that come in between the threshold and the NMI handler. If
+ * there are more of them, they are lost, and a gap is marked.
+ */
 #define BTS_DS_RESERVE	170
 
 /*
- * The way out of the NMI makes records, too, if the kernel's are wanted: with
- * too few to wait for, the next PMI would be there before the code that was
- * interrupted gets on. How many that are depends on what else looks at the NMI,
- * and on who traces that; so each PMI measures the way out of the last one. What
- * was interrupted gets as many more as a ring may be late, and the first PMI has
- * to do with these alone. If that is not a fifth of all, not only because nmi.c
- * has something to complain of, there is no point in it.
+ * If the kernel is recorded, so is the way out of the NMI. With too low a threshold
+ * that alone would raise the next PMI, and the interrupted code would not get on.
+ * How many records the way out makes depends on the other handlers of the NMI and on
+ * who traces them. So each PMI measures the way out of the last one, and the next
+ * threshold is that many and BTS_DS_PROGRESS for the interrupted code; the first
+ * is BTS_DS_PROGRESS alone. If the way out took more than BTS_DS_WAY_OUT, which
+ * leaves less than a fifth to the interrupted code, BTS_DS_LONG_WAYS times in a row,
+ * the kernel is not recorded until the next pause. A single long way may come from
+ * a message of nmi.c.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
@@ -315,10 +321,10 @@ static bool bts_ds_resume(void)
 }
 
 /*
- * Who freezes may have been late, and so may be the NMI that was sent: the last
- * trace has ended meanwhile, and positions and buffer are perf's. So whatever is
- * done to a CPU that somebody else did not pause looks at the claim first. Who
- * saw it is done before ds_unclaim_bts() is, as that interrupts all CPUs.
+ * A freeze, or the NMI that it sent, may come after the last trace has ended, when
+ * positions and buffer are perf's again. So each function that changes a CPU which
+ * it has not paused looks at the claim first. ds_unclaim_bts() interrupts all CPUs,
+ * so it waits for a function that saw the claim.
  */
 static void notrace bts_ds_freeze(void)
 {
@@ -489,9 +495,9 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 }
 
 /*
- * Two may freeze a CPU at once, another NMI may come first, or a thaw: which NMI
- * was sent for which cannot be told. So what nobody else knows is ours for a
- * second.
+ * Two CPUs may freeze a third at once, another NMI may come first, or a thaw: which
+ * NMI was sent for which freeze cannot be told. So for one second after a freeze this
+ * claims each NMI that no other handler claims.
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -508,8 +514,9 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * If the buffer is somebody's who is about to stop the recording, that is done
- * here: or the way out of this NMI would bring the next one, until it is full.
+ * If the interrupted code is about to stop the recording, or the CPU is frozen, this
+ * stops BTS and no more: the way out of this NMI would bring the next one, and so on
+ * until the buffer is full.
  *
  * Called first of all handlers, so that as little as possible of the others is
  * recorded; perf's comes later and unmasks the local vector when its model

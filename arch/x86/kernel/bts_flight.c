@@ -64,8 +64,9 @@ static bool bts_flight_wants(const struct bts_raw *raw)
 }
 
 /*
- * Not of user mode is where the branch before went astray. (Should an NMI come
- * exactly in between, the branch before is its way back, and that is not seen.)
+ * A branch from below TASK_SIZE_MAX is one from user mode, unless the branch before
+ * it was a jump of the kernel to there. (Should an NMI come exactly in between, the
+ * branch before is its way back, and the jump is not seen.)
  */
 static struct hw_branch bts_flight_branch(const struct bts_raw *raw,
 					  const struct bts_raw *older)

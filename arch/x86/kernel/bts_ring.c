@@ -87,7 +87,7 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
 void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
-	/* Whose trace is set up is in the kernel. */
+	/* The task whose trace is set up is in the kernel now. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 

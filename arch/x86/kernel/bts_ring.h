@@ -25,7 +25,8 @@ struct bts_raw;
  * @head:	how many were ever put in
  * @tail:	how many of those the reader has done with, or will never see
  * @overwritten: how many were overwritten before anybody read them
- * @lost:	how many found no room
+ * @lost:	how many are missing, as far as they were counted: there was no room,
+ *		or the hardware's filter has dropped them
  * @unmarked:	how many of @lost no record in the ring tells of yet
  * @gaps:	how often the source lost records, it does not know how many
  * @gap:	one of @gaps has no record in the ring yet

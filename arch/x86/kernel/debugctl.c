@@ -151,8 +151,8 @@ void debugctl_resume(void)
 /**
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whoever uses it
  *
- * For crash paths, in any context: no lock, no tracepoint. A PMI that is still
- * to come could let perf turn it on again; silence the local APIC as well.
+ * For crash paths, in any context: no lock, no tracepoint. What keeps others from
+ * setting it again is up to the caller, cpu_emergency_stop_bts().
  */
 void debugctl_emergency_stop_bts(void)
 {

@@ -18,8 +18,9 @@
  *
  * perf is the user of PEBS, and of BTS unless somebody else claimed it.
  *
- * Locking: ds_claim_mutex > pmc_reserve_mutex of perf > ds_mutex. Positions
- * and ds_cpu belong to their CPU with interrupts off, or to an NMI on it.
+ * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
+ * ds_mutex. Positions and ds_cpu belong to their CPU with interrupts off, or to an
+ * NMI on it.
  */
 #define pr_fmt(fmt) "x86/ds: " fmt
 

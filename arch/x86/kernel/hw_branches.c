@@ -14,7 +14,7 @@
 
 /*
  * What the ring of a context keeps, when the hardware's buffer had to be emptied
- * as a traced task came, is as much as that buffer holds.
+ * as a traced task came, is as much as that buffer holds of 64-bit records.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 

@@ -5,9 +5,9 @@
  * thread.ptrace_bts is written by the tracer while the tracee is frozen in a
  * ptrace stop, by the tracee itself, or before it first runs; never by two of
  * them at once. A tracer that dies may look at it at any time, but does no more
- * than mark the trace as an orphan: its tracee gives it back, on its way to user
- * mode or to its end, or when it has done what it is at and never goes there. Until
- * then no other tracer sees anything of it.
+ * than mark the trace as an orphan. The tracee frees it: when it next returns to user
+ * mode, when it exits, or, if it is a worker of io_uring or vhost, which never returns
+ * there, after its current request. Until then no other tracer sees anything of it.
  *
  * A child that is to inherit a trace gets it before it first enters user mode,
  * in its own context: while copy_process() runs, nobody knows who will trace it,
@@ -140,7 +140,10 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 		return;
 	if (!ptrace_bts_readable(task))
 		pb->secret = true;
-	/* The place of a uprobe is left with it, and nothing else tells of that. */
+	/*
+	 * A task that steps over a probed instruction and is to stop leaves that
+	 * instruction with its address space, and nothing else tells of that.
+	 */
 	if (test_bit(PTRACE_BTS_FULL, &pb->state))
 		set_tsk_thread_flag(task, TIF_BTS_FULL);
 }
@@ -241,9 +244,9 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
  * ptrace_bts_exit_to_user_mode - stop current if its trace has become full
  *
  * Called on the way to user mode only, with TIF_BTS_FULL set, or when current may
- * be about to leave the place of a uprobe. A task work would not do: those run in
- * other stops, too, whose own result would then be lost on a tracer that detaches,
- * in execve, and where the tracer thinks that it has seen the last of its tracee.
+ * be about to leave the place of a uprobe. A task work would not do. It would also
+ * run in other ptrace stops and in execve. Its stop would then replace the result of
+ * the stop in progress, or come after the tracer was told that the tracee has ended.
  */
 void ptrace_bts_exit_to_user_mode(void)
 {

@@ -10,7 +10,7 @@
 #include <uapi/asm/bts.h>
 
 /*
- * What a context wants. One of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
+ * What a context wants. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
  */
 #define BTS_USER	BIT(0)	/* branches that arrive in user mode */
 #define BTS_KERNEL	BIT(1)	/* branches that arrive in the kernel */
@@ -76,7 +76,8 @@ struct bts_attr {
  * @flags:	as it was created or last changed
  * @nr:		likewise
  * @held:	how many records are there to be read
- * @lost:	how many found no room
+ * @lost:	how many are missing, as far as they were counted: there was no room,
+ *		or the hardware's filter has dropped them
  * @overwritten: how many were overwritten unread
  * @gaps:	how often the source lost some
  * @source:	BTS_SOURCE_*

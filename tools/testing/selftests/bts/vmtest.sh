@@ -57,7 +57,7 @@ usage() {
 	  --append WORDS    more for the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
-	  --base BASE       the kernel: Debian's 6.12, or the newest of its backports [6.12]
+	  --base BASE       the kernel: 6.12, or the newest that the series fits (newest) [6.12]
 	  --kernel DIR      a pristine kernel tree instead, of a version that the series fits
 	  --built DIR       boot what was built in DIR (tests that load no module of ours)
 	  --slow            the slow groups too

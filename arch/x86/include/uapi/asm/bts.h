@@ -22,8 +22,8 @@
  * @branch:	BTS_BRANCH, BTS_ENTER, BTS_LEAVE: from which instruction to which
  * @event:	BTS_TASK_ARRIVES, BTS_TASK_DEPARTS, BTS_EXEC: when, which thread, and
  *		on which CPU
- * @lost:	BTS_LOST: when that was noticed, and how many records are missing;
- *		@lost.count 0 means that the hardware did not count them
+ * @lost:	BTS_LOST: when that was noticed, and how many records are missing at
+ *		least; @lost.count is 0 if nobody counted them
  */
 struct bts_record {
 	__u64 qualifier;

@@ -61,7 +61,8 @@ struct ptrace_bts_config {
  * @signal:	in force
  * @bts_size:	size of a record
  * @held:	how many records there are to be read
- * @lost:	how many found no room
+ * @lost:	how many are missing, as far as they were counted: there was no room,
+ *		or the hardware's filter has dropped them
  * @overwritten: how many were overwritten unread
  * @gaps:	how often the hardware lost some, uncounted
  * @source:	PTRACE_BTS_SOURCE_*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A KVM guest runs while its thread is block-stepped: the guest must not see
- * the host's BTF, the host must have it back, and (R2) what an NMI wrote to
+ * the host's BTF, the host must have it back, and what an NMI wrote to
  * DEBUGCTL after KVM looked at it must survive the guest.
  *
  * nested MODULE kept|lost
@@ -154,9 +154,9 @@ static void nmi_before_guest(bool kept)
 	step_over_guest(pid);
 	lab(LAB_WINDOW_HITS, &hits);
 	state = lab_read();
-	ok(hits == 1, "R2: the window before the guest was hit");
+	ok(hits == 1, "the window before the guest was hit");
 	ok(!!(state.msr & DEBUGCTL_LBR_BIT) == kept,
-	   "R2: what the NMI wrote before the guest ran is %s (MSR %#llx)",
+	   "what the NMI wrote before the guest ran is %s (MSR %#llx)",
 	   kept ? "kept" : "lost", state.msr);
 	lab(LAB_SET_LBR, &off);
 	finish_tracee(pid);

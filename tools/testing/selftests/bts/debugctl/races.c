@@ -67,7 +67,7 @@ static unsigned int block_step_through_window(pid_t pid)
 	return hits;
 }
 
-/* R1: an NMI between the read and the write of the context switch. */
+/* An NMI between the read and the write of the context switch. */
 static void nmi_in_switch(void)
 {
 	struct lab_window window = {
@@ -87,15 +87,15 @@ static void nmi_in_switch(void)
 	lab(LAB_OPEN_WINDOW, &window);
 	hits = block_step_through_window(pid);
 	state = lab_read();
-	ok(hits == 1, "R1: the window in the context switch was hit");
+	ok(hits == 1, "the window in the context switch was hit");
 	ok(!!(state.msr & DEBUGCTL_LBR_BIT) == kept,
-	   "R1: what the NMI wrote during the switch is %s (MSR %#llx)",
+	   "what the NMI wrote during the switch is %s (MSR %#llx)",
 	   kept ? "kept" : "lost", state.msr);
 	end_tracee(pid, pipe_fds);
 	lab(LAB_SET_LBR, &off);
 }
 
-/* R4, user mode: a #DB clears LBR, and whoever wanted it is not asked. */
+/* User mode: a #DB clears LBR, and whoever wanted it is not asked. */
 static void lbr_after_user_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -110,13 +110,13 @@ static void lbr_after_user_db(void)
 	wait_stop(pid, SIGTRAP);
 	state = lab_read();
 	ok(!!(state.msr & DEBUGCTL_LBR_BIT) == kept,
-	   "R4: LBR is %s after a single step (MSR %#llx)",
+	   "LBR is %s after a single step (MSR %#llx)",
 	   kept ? "kept" : "lost", state.msr);
 	lab(LAB_SET_LBR, &off);
 	end_tracee(pid, pipe_fds);
 }
 
-/* R4, kernel mode. */
+/* The same in kernel mode. */
 static void lbr_after_kernel_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -126,7 +126,7 @@ static void lbr_after_kernel_db(void)
 	lab(LAB_WATCH, NULL);
 	state = lab_read();
 	ok(!!(state.msr & DEBUGCTL_LBR_BIT) == kept,
-	   "R4: LBR is %s after a watchpoint in the kernel (MSR %#llx)",
+	   "LBR is %s after a watchpoint in the kernel (MSR %#llx)",
 	   kept ? "kept" : "lost", state.msr);
 	lab(LAB_SET_LBR, &off);
 }
@@ -157,7 +157,7 @@ static int open_intel_bts(void)
 }
 
 /*
- * R1 as perf does it: intel_bts' PMI finds the AUX area full and turns BTS
+ * The same as perf does it: intel_bts' PMI finds the AUX area full and turns BTS
  * off, while the context switch underneath is about to write an older value.
  */
 static void intel_bts_stops_in_switch(void)
@@ -182,10 +182,10 @@ static void intel_bts_stops_in_switch(void)
 	hits = block_step_through_window(pid);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	after = lab_read();
-	ok(before.msr & DEBUGCTL_BTS_BITS, "R1: intel_bts was on (MSR %#llx)", before.msr);
-	ok(hits == 1, "R1: the window in the context switch was hit");
+	ok(before.msr & DEBUGCTL_BTS_BITS, "intel_bts was on (MSR %#llx)", before.msr);
+	ok(hits == 1, "the window in the context switch was hit");
 	ok(!(after.msr & DEBUGCTL_BTS_BITS) == kept,
-	   "R1: BTS, stopped by the PMI, is %s after the event was disabled (MSR %#llx)",
+	   "BTS, stopped by the PMI, is %s after the event was disabled (MSR %#llx)",
 	   kept ? "off" : "on again", after.msr);
 	end_tracee(pid, pipe_fds);
 	close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * R3: the CPU that comes out of suspend to RAM must have FREEZE_IN_SMM as
+ * The CPU that comes out of suspend to RAM must have FREEZE_IN_SMM as
  * before. The others are brought up anew, and get it there.
  *
  * resume MODULE kept|lost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * R5: with the last event that uses the Debug Store gone, DS_AREA must not go
+ * With the last event that uses the Debug Store gone, DS_AREA must not go
  * on pointing to it.
  *
  * area cleared|left

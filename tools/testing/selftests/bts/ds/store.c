@@ -38,7 +38,12 @@ static bool map_aux(struct trace *t, size_t page)
 	return t->aux != MAP_FAILED;
 }
 
-int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
+bool trace_start(struct trace *t)
+{
+	return map_aux(t, sysconf(_SC_PAGESIZE)) && !ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+int event_open(enum kind kind, pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -47,10 +52,8 @@ int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
 		.disabled = kind >= AUX,
 		.exclude_kernel = kind == AUX_USER,
 	};
-	size_t page = sysconf(_SC_PAGESIZE);
-	int err;
+	int fd;
 
-	*t = (struct trace){ .fd = -1 };
 	if (kind == PERIOD1) {
 		attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
 		attr.sample_period = 1;
@@ -60,12 +63,18 @@ int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
 		attr.type = read_number(INTEL_BTS);
 		attr.config = 0;
 	}
-	t->fd = perf_open(&attr, pid, cpu);
-	if (t->fd < 0)
-		return -errno;
-	if (kind < AUX)
-		return 0;
-	if (map_aux(t, page) && !ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0))
+	fd = perf_open(&attr, pid, cpu);
+	return fd < 0 ? -errno : fd;
+}
+
+int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu)
+{
+	int err = event_open(kind, pid, cpu);
+
+	*t = (struct trace){ .fd = err };
+	if (err < 0)
+		return err;
+	if (kind < AUX || trace_start(t))
 		return 0;
 	err = -errno;
 	trace_close(t);

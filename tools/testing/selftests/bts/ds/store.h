@@ -30,8 +30,14 @@ struct trace {
 	void *aux;
 };
 
-/* On any CPU with @cpu -1, of any task with @pid -1. Returns 0 or -errno. */
+/*
+ * On any CPU with @cpu -1, of any task with @pid -1. Returns 0 or -errno,
+ * event_open() the event or -errno. One of intel_bts is opened without a buffer,
+ * trace_start() gives it one.
+ */
 int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu);
+int event_open(enum kind kind, pid_t pid, int cpu);
+bool trace_start(struct trace *t);
 void trace_close(struct trace *t);
 bool kind_exists(enum kind kind);
 

@@ -5,6 +5,9 @@
 # intel_bts, which can trace the kernel, exists without page-table isolation
 # only. Where a store without a buffer ends the emulator, that is abort=1.
 
+# shellcheck source=../debugctl/lab.sh
+. "$B/debugctl/lab.sh"
+
 RAW_DISK=if=ide,format=raw,snapshot=on
 
 ours() {
@@ -26,11 +29,23 @@ ds_units() {
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
-# R5: DS_AREA outlives the buffers it leads to.
+# DS_AREA outlives the buffers it leads to.
 ds_area() {
 	stock area-stock smp=2 pti=off -- area left
 	ours area smp=2 pti=off -- area cleared
 	ours area-pti smp=4 pti=on -- area cleared
+}
+
+# What intel_bts does with a buffer that something else touches, or without one
+ds_aux() {
+	local part
+
+	for part in snapshot reset; do
+		lab_boot aux-$part-stock kernel=stock config=base smp=1 pti=off -- aux $part wrong
+		lab_boot aux-$part kernel=patched config="$CONFIG" smp=1 pti=off -- aux $part right
+	done
+	lab_boot aux-memory-stock kernel=stock config=base pti=off expect=splat append=oops=panic -- aux memory wrong
+	lab_boot aux-memory kernel=patched config="$CONFIG" pti=off -- aux memory right
 }
 
 ds_claims() {
@@ -91,7 +106,7 @@ jump_boot() {
 		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
 }
 
-# R6: on the way to another kernel the buffer is not mapped.
+# On the way to another kernel the buffer is not mapped.
 ds_jump() {
 	local how way
 
@@ -111,6 +126,7 @@ recorder_dump() {
 group_ds() {
 	ds_units
 	ds_area
+	ds_aux
 	ds_claims
 	ds_offline
 	ds_suspend

@@ -2,23 +2,43 @@
 # fixes (slow): what the first patches fix is wrong on the stock kernel, and they are enough
 # shellcheck shell=bash
 
-# shellcheck source=../debugctl/lab.sh
-. "$B/debugctl/lab.sh"
-# shellcheck source=ds.sh
-. "$B/groups/ds.sh"
+# shellcheck source=ring0.sh
+. "$B/groups/ring0.sh"
 
+fixed_aux() {
+	local part
+
+	for part in snapshot reset memory; do
+		lab_boot aux-$part-fixed kernel=fixed config=base smp=1 pti=off -- aux $part right
+	done
+}
+
+# With pause_on_oops on PREEMPT_RT, oops_enter() is no place for a lock that sleeps.
+fixed_pause() {
+	local sleeps='sleeping function called from invalid context at kernel/locking/spinlock_rt.c'
+
+	need_lab "$B/ring0/lab" bts_crash stock rt
+	boot pause-stock kernel=stock config=rt smp=2 before="$LAB" expect=splat append=pause_on_oops=1 -- crash words none
+	console_says pause-stock "$sleeps"
+	need_lab "$B/ring0/lab" bts_crash fixed rt
+	boot pause-fixed kernel=fixed config=rt smp=2 before="$LAB" expect=splat append=pause_on_oops=1 -- crash words none
+	nothing_else pause-fixed "$CRASH"
+}
+
+# Where the group ds or debugctl has the case with the stock kernel, it is not repeated.
 # Not here, as the emulated machine has no branch stack, no PEBS and no VMX: LBR after
 # a #DB, the NMI that intel_bts claims, and KVM's restore.
 group_fixes() {
-	local way smm=cpu=$CPU,x-freeze-smm=on
+	local way
 
-	boot area-stock kernel=stock config=base smp=2 pti=off -- area left
 	boot area-fixed kernel=fixed config=base smp=2 pti=off -- area cleared
-	lab_boot resume-stock kernel=stock config=base smp=2 "$smm" -- resume lost
-	lab_boot resume-fixed kernel=fixed config=base smp=2 "$smm" -- resume kept
+	fixed_aux
+	lab_boot resume-fixed kernel=fixed config=base smp=2 cpu="$CPU,x-freeze-smm=on" -- resume kept
 	for way in kexec crash; do
-		jump_boot stock base "$way-stock" expect=emulator -- jump $way aux
 		jump_boot fixed base "$way-fixed" -- jump $way aux
 	done
+	boot pages-stock kernel=stock config=base smp=2 pti=off timeout=300 -- pages 400 lost
+	boot pages-fixed kernel=fixed config=base smp=2 pti=off timeout=300 -- pages 60
+	fixed_pause
 	boot hello-fixed kernel=fixed config=base smp=2 pti=on -- hello 2 on
 }

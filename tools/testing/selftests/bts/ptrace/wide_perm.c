@@ -275,6 +275,51 @@ TEST(program_before)
 	unlink("/tmp/secret");
 }
 
+/* A sibling that shares the address space: makes both undumpable, then leaves. */
+static int sibling_main(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_DUMPABLE, 0);
+	execl("/bt/hello", "hello", NULL);
+	_exit(127);
+}
+
+static void run_sibling(unsigned long unused)
+{
+	static char stack[16384];
+	sigset_t child;
+	int status;
+	pid_t pid;
+
+	(void)unused;
+	/* execve() makes SIGCHLD the signal of its end, and a signal would stop the tracee. */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	pid = clone(sibling_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, NULL);
+	waitpid(pid, &status, __WALL);
+}
+
+static void try_siblings(struct __test_metadata *_metadata)
+{
+	struct tracee t = tracee_new();
+
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, known_work, 20);
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_do(&t, run_sibling, 0);
+	/* The sibling has another program now; what it said of the first one stays. */
+	expect_all(_metadata, t.pid, -EPERM);
+	tracee_do(&t, be_dumpable, 1);
+	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
+	tracee_end(&t);
+}
+
+TEST(siblings)
+{
+	as_user(_metadata, NOBODY, try_siblings);
+}
+
 #define SETUID	"/tmp/setuid"
 
 static void run_setuid(unsigned long uid)

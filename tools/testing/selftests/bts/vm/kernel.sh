@@ -5,8 +5,8 @@
 
 declare -A KERNELS=()	# those made up to date in this run
 
-# The files of the series that change the kernel, as paths below $REPO. The others
-# are not built from the tree that it is laid over.
+# The files of the series that change the kernel, as paths below $REPO. Tools,
+# documentation and manual pages are left out: a change of them rebuilds no kernel.
 series_files() {
 	(
 		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
@@ -35,7 +35,7 @@ lay_series() {
 
 	[ -d "$tree" ] || fresh_tree "$tree" || return
 	"$REPO/series/apply" "${@:2}" "$tree" && return
-	# Was it the tree? An apply that was killed may have left it between two.
+	# An apply that was killed may have left the tree half changed: take a fresh one.
 	fresh_tree "$tree" && "$REPO/series/apply" "${@:2}" "$tree"
 }
 

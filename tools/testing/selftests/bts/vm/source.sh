@@ -43,7 +43,7 @@ newest_known() {
 }
 
 # Sets LINUX_PACKAGE, and APT_DIR to where it comes from. Ends the command, without
-# a failure, if Debian has newer kernels only than the series fits.
+# a failure, if trixie-backports does not have the newest kernel that the series fits.
 choose_package() {
 	local known there
 

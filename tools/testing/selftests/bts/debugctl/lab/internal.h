@@ -60,4 +60,7 @@ unsigned int lab_window_close(void);
 /* In NMI: true if the window sent it. */
 bool lab_window_nmi(void);
 
+/* From now on the caller is refused 1 << @order pages at once, with 0 nothing. */
+int lab_refuse(unsigned int order);
+
 #endif /* BTS_DEBUGCTL_LAB_INTERNAL_H */

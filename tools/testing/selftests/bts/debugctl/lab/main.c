@@ -103,6 +103,19 @@ static int set_lbr(const void __user *arg)
 	return 0;
 }
 
+static int reset_pmu(void)
+{
+	void (*reset)(void) = lab_symbol("intel_pmu_reset");
+	unsigned long flags;
+
+	if (!reset)
+		return -ENOENT;
+	local_irq_save(flags);
+	reset();
+	local_irq_restore(flags);
+	return 0;
+}
+
 static long lab_request(unsigned int cmd, void __user *arg)
 {
 	union {
@@ -111,6 +124,7 @@ static long lab_request(unsigned int cmd, void __user *arg)
 		struct lab_storm storm;
 		struct lab_report report;
 		u32 hits;
+		u32 order;
 	} u;
 
 	switch (cmd) {
@@ -136,6 +150,12 @@ static long lab_request(unsigned int cmd, void __user *arg)
 		return copy_to_user(arg, &u.report, sizeof(u.report)) ? -EFAULT : 0;
 	case LAB_WATCH:
 		return watch();
+	case LAB_REFUSE:
+		if (copy_from_user(&u.order, arg, sizeof(u.order)))
+			return -EFAULT;
+		return lab_refuse(u.order);
+	case LAB_RESET_PMU:
+		return reset_pmu();
 	}
 	return -ENOTTY;
 }
@@ -177,6 +197,7 @@ static void __exit lab_exit(void)
 {
 	misc_deregister(&lab_device);
 	lab_window_close();
+	lab_refuse(0);
 	lab_storm_exit();
 }
 

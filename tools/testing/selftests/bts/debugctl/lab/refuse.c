@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Makes allocations of one page order fail for one task. */
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+static struct task_struct *refused;
+static unsigned int refused_order;
+
+/* Returns NULL from the function instead of running it. */
+static int refuse(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current != refused || regs_get_kernel_argument(regs, 1) != refused_order)
+		return 0;
+	regs_set_return_value(regs, 0);
+	instruction_pointer_set(regs, *(unsigned long *)kernel_stack_pointer(regs));
+	regs->sp += sizeof(unsigned long);
+	return 1;
+}
+
+/* Without it kprobes may make the probe a jump, which ignores a changed regs->ip. */
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct kprobe probe;
+
+int lab_refuse(unsigned int order)
+{
+	static const char frozen[] = "__alloc_frozen_pages_noprof";
+	int err;
+
+	if (refused)
+		unregister_kprobe(&probe);
+	refused = NULL;
+	if (!order)
+		return 0;
+	refused_order = order;
+	/* Registered before, it cannot be registered again as it is. */
+	probe = (struct kprobe){
+		/* The second may be inlined where there is the first. */
+		.symbol_name	= lab_symbol(frozen) ? frozen : "__alloc_pages_noprof",
+		.pre_handler	= refuse,
+		.post_handler	= nothing_after,
+	};
+	err = register_kprobe(&probe);
+	if (!err)
+		refused = current;
+	return err;
+}

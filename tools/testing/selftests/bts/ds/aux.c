@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * intel_bts and its buffers: 'right' is what a kernel should do, 'wrong' what the
+ * stock kernel does.
+ *
+ * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
+ * aux MODULE reset right|wrong		perf resets the PMU meanwhile
+ * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
+ */
+#include <sys/ioctl.h>
+
+#include "store.h"
+
+#define CALLS		300
+/* A call and a return each, in records of 24 bytes */
+#define WORK_BYTES	(CALLS * 2 * 24)
+#define BUFFER_ORDER	4
+
+static bool right;
+
+static __attribute__((noinline)) void leaf(void)
+{
+	__asm__ volatile("");
+}
+
+/* Records CALLS calls, then what @disturb does; where does the newest record end? */
+static uint64_t recorded_until(void (*disturb)(void))
+{
+	const struct perf_event_mmap_page *page;
+	struct trace trace;
+	uint64_t head;
+	int i;
+
+	pin_to(0);
+	if (trace_open(&trace, AUX_USER, -1, 0))
+		give_up("intel_bts, is page-table isolation on?");
+	for (i = 0; i < CALLS; i++)
+		leaf();
+	disturb();
+	if (ioctl(trace.fd, PERF_EVENT_IOC_DISABLE, 0))
+		give_up("PERF_EVENT_IOC_DISABLE");
+	page = trace.ring;
+	head = page->aux_head;
+	trace_close(&trace);
+	return head;
+}
+
+static void check_disturbed(const char *name, void (*disturb)(void))
+{
+	uint64_t head = recorded_until(disturb);
+
+	ok((head >= WORK_BYTES) == right, "%s: the position is %s (%llu bytes)", name,
+	   right ? "kept" : "set back", (unsigned long long)head);
+}
+
+static void some_nmis(void)
+{
+	struct lab_storm storm = { .nmi_us = 1000, };
+	struct lab_report report;
+
+	lab(LAB_STORM, &storm);
+	usleep(20000);
+	lab(LAB_REPORT, &report);
+	if (!report.nmis)
+		give_up("no NMI came");
+}
+
+static void reset_pmu(void)
+{
+	lab(LAB_RESET_PMU, NULL);
+}
+
+static void do_nothing(void)
+{
+}
+
+static void memory(void)
+{
+	unsigned int order = BUFFER_ORDER, none = 0;
+	struct trace trace = { };
+
+	lab(LAB_REFUSE, &order);
+	ok(event_open(PERIOD1, 0, -1) == -EOPNOTSUPP, "branches:u is refused without a buffer");
+	trace.fd = event_open(AUX_USER, 0, -1);
+	lab(LAB_REFUSE, &none);
+	if (right) {
+		ok(trace.fd == -EOPNOTSUPP, "and so is intel_bts");
+		ok(areas_are(false), "DS_AREA is 0 on each CPU");
+		check_disturbed("with memory again", do_nothing);
+		return;
+	}
+	ok(trace.fd >= 0, "intel_bts is allowed: here it crashes");
+	trace_start(&trace);
+}
+
+int main(int argc, char *argv[])
+{
+	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
+		fprintf(stderr, "usage: %s MODULE snapshot|reset|memory right|wrong\n", argv[0]);
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	right = !strcmp(argv[3], "right");
+	load_lab(argv[1]);
+	keep_perf_on();
+	if (!strcmp(argv[2], "snapshot"))
+		check_disturbed("NMIs", some_nmis);
+	else if (!strcmp(argv[2], "reset"))
+		check_disturbed("a reset", reset_pmu);
+	else if (!strcmp(argv[2], "memory"))
+		memory();
+	else
+		give_up("no part %s", argv[2]);
+	return finish();
+}
