@@ -125,6 +125,9 @@ static void bts_ring_advance(struct bts_ring *ring, u32 n)
  * @addr: an address
  * @fred: whether events are delivered by FRED
  *
+ * An NMI that made a guest exit is none with FRED: KVM calls
+ * asm_fred_entry_from_kvm() for it.
+ *
  * Return: whether exceptions and interrupts come in and go back there.
  */
 bool bts_is_entry_with(u64 addr, bool fred)

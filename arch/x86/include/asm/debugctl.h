@@ -80,6 +80,26 @@ static __always_inline void debugctl_sync(void)
 	} while (unlikely(val != this_cpu_read(debugctl_copy)));
 }
 
+/**
+ * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
+ * @preserved: bits that the exit leaves as they are
+ *
+ * As debugctl_sync(), for noinstr code on VMX: before the NMI is handled that was
+ * the reason of the exit, so that its branches are recorded like those of others.
+ */
+static __always_inline void debugctl_vm_exit(unsigned long preserved)
+{
+	unsigned long val = debugctl_get();
+
+	if (!(val & ~preserved))
+		return;
+
+	do {
+		val = debugctl_get();
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != debugctl_get()));
+}
+
 /*
  * One bit is changed by one instruction. More bits take a compare, which fails
  * if an NMI or #DB came in between.

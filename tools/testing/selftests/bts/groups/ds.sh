@@ -71,12 +71,12 @@ suspended() {
 	ours "$1" smp=2 abort=1 "${@:4}" -- suspend "$2" "$3"
 }
 
-# A disk for the image.
+# scratch_disk CONFIGURATION: a disk for the image.
 scratch_disk() {
 	local mem=192 size=512
 
 	# A kernel with checks takes more, and half of it must be free.
-	[ "$CONFIG" = base ] || mem=768 size=1536
+	[ "$1" = base ] || mem=768 size=1536
 	DISK=$SCRATCH/disk
 	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"
 	DISK_KEYS=("mem=$mem" qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
@@ -85,7 +85,7 @@ scratch_disk() {
 ds_suspend() {
 	local state
 
-	scratch_disk
+	scratch_disk "$CONFIG"
 	for state in freeze mem; do
 		suspended "$state" $state aux pti=off
 		suspended "$state-pti" $state period1 pti=on

@@ -37,6 +37,8 @@ group_fixes() {
 	for way in kexec crash; do
 		jump_boot fixed base "$way-fixed" -- jump $way aux
 	done
+	scratch_disk base
+	boot disk-fixed kernel=fixed config=base smp=2 abort=1 pti=off "${DISK_KEYS[@]}" -- suspend disk aux
 	boot pages-stock kernel=stock config=base smp=2 pti=off timeout=300 -- pages 400 lost
 	boot pages-fixed kernel=fixed config=base smp=2 pti=off timeout=300 -- pages 60
 	fixed_pause
