@@ -4,7 +4,6 @@
  * stock kernel does.
  *
  * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
- * aux MODULE reset right|wrong		perf resets the PMU meanwhile
  * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
  */
 #include <sys/ioctl.h>
@@ -65,11 +64,6 @@ static void some_nmis(void)
 		give_up("no NMI came");
 }
 
-static void reset_pmu(void)
-{
-	lab(LAB_RESET_PMU, NULL);
-}
-
 static void do_nothing(void)
 {
 }
@@ -96,7 +90,7 @@ static void memory(void)
 int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
-		fprintf(stderr, "usage: %s MODULE snapshot|reset|memory right|wrong\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE snapshot|memory right|wrong\n", argv[0]);
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -105,8 +99,6 @@ int main(int argc, char *argv[])
 	keep_perf_on();
 	if (!strcmp(argv[2], "snapshot"))
 		check_disturbed("NMIs", some_nmis);
-	else if (!strcmp(argv[2], "reset"))
-		check_disturbed("a reset", reset_pmu);
 	else if (!strcmp(argv[2], "memory"))
 		memory();
 	else

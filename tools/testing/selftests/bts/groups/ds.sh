@@ -38,13 +38,11 @@ ds_area() {
 
 # What intel_bts does with a buffer that something else touches, or without one
 ds_aux() {
-	local part
-
-	for part in snapshot reset; do
-		lab_boot aux-$part-stock kernel=stock config=base smp=1 pti=off -- aux $part wrong
-		lab_boot aux-$part kernel=patched config="$CONFIG" smp=1 pti=off -- aux $part right
-	done
-	lab_boot aux-memory-stock kernel=stock config=base pti=off expect=splat append=oops=panic -- aux memory wrong
+	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
+	lab_boot aux-snapshot kernel=patched config="$CONFIG" pti=off -- aux snapshot right
+	lab_boot aux-memory-stock kernel=stock config=base pti=off expect=splat append=oops=panic -- \
+		aux memory wrong
+	console_says aux-memory-stock 'RIP: 0010:bts_event_start'
 	lab_boot aux-memory kernel=patched config="$CONFIG" pti=off -- aux memory right
 }
 

@@ -55,15 +55,6 @@ crashing() {
 	nothing_else "$1" "$CRASH"
 }
 
-# console_says CASE TEXT: where the guest dies of what is tested.
-console_says() {
-	if grep -q "$2" "$CASE_DIR/console"; then
-		pass "$1.console"
-	else
-		fail "$1.console" "no word that $2 (see $CASE_DIR/console)"
-	fi
-}
-
 # called_by SPLAT FUNCTION: is that function of the kernel in its stack trace?
 called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"

@@ -42,6 +42,15 @@ skip() {
 	report "  skip $GROUP.$1: ${*:2}"
 }
 
+# console_says CASE TEXT: where the guest dies of what is tested.
+console_says() {
+	if grep -q "$2" "$CASE_DIR/console"; then
+		pass "$1.console"
+	else
+		fail "$1.console" "no word that $2 (see $CASE_DIR/console)"
+	fi
+}
+
 # The complete -cpu argument for MODEL[,OPTION...].
 cpu_argument() {
 	local model=${1%%,*} more=

@@ -58,6 +58,5 @@ struct lab_report {
 #define LAB_REPORT	_IOR('D', 5, struct lab_report)	/* ends the storm */
 #define LAB_WATCH	_IO('D', 6)	/* a kernel #DB: write a watched word */
 #define LAB_REFUSE	_IOW('D', 7, __u32)	/* the caller gets no 2^N pages at once; 0: any */
-#define LAB_RESET_PMU	_IO('D', 8)	/* as perf does where its PMI handler is stuck */
 
 #endif /* BTS_DEBUGCTL_LAB_H */

@@ -103,19 +103,6 @@ static int set_lbr(const void __user *arg)
 	return 0;
 }
 
-static int reset_pmu(void)
-{
-	void (*reset)(void) = lab_symbol("intel_pmu_reset");
-	unsigned long flags;
-
-	if (!reset)
-		return -ENOENT;
-	local_irq_save(flags);
-	reset();
-	local_irq_restore(flags);
-	return 0;
-}
-
 static long lab_request(unsigned int cmd, void __user *arg)
 {
 	union {
@@ -154,8 +141,6 @@ static long lab_request(unsigned int cmd, void __user *arg)
 		if (copy_from_user(&u.order, arg, sizeof(u.order)))
 			return -EFAULT;
 		return lab_refuse(u.order);
-	case LAB_RESET_PMU:
-		return reset_pmu();
 	}
 	return -ENOTTY;
 }

@@ -8,14 +8,16 @@
 static struct task_struct *refused;
 static unsigned int refused_order;
 
-/* Returns NULL from the function instead of running it. */
+static noinline void *return_null(void)
+{
+	return NULL;
+}
+
 static int refuse(struct kprobe *p, struct pt_regs *regs)
 {
 	if (current != refused || regs_get_kernel_argument(regs, 1) != refused_order)
 		return 0;
-	regs_set_return_value(regs, 0);
-	instruction_pointer_set(regs, *(unsigned long *)kernel_stack_pointer(regs));
-	regs->sp += sizeof(unsigned long);
+	instruction_pointer_set(regs, (unsigned long)return_null);
 	return 1;
 }
 
