@@ -1,2 +1,3 @@
+# SPDX-License-Identifier: GPL-2.0
 # Names of 6.12, where the new ones are not there yet.
 s/\<\(\(native_\)\?\(rd\|wr\)msr\)q/\1l/g

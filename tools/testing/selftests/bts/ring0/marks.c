@@ -517,8 +517,8 @@ static int report(const char *word, const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
-		fprintf(stderr, "usage: %s MODULE all|races|quick|unload | MODULE report WORD NAME\n",
-			argv[0]);
+		fprintf(stderr, "usage: %s MODULE all|races|quick|unload\n"
+			"       %s MODULE report warn|kasan|kfence NAME\n", argv[0], argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");

@@ -66,6 +66,7 @@ static noinline void bts_crash_double_fault(void)
 	asm volatile("mov %0, %%rsp\n\t"
 		     "push $0" : : "r" (BAD_STACK) : "memory");
 }
+
 STACK_FRAME_NON_STANDARD(bts_crash_double_fault);
 
 /*
