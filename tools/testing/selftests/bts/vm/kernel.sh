@@ -105,7 +105,7 @@ check_config_name() {
 
 # A fragment may take another one of the tree along, name the architecture and the
 # compiler, and have the files of the series count how often their lines run:
-# '# include: PATH', '# arch: i386', '# cc: clang', '# count: series'.
+# '# include: PATH', '# arch: i386', '# cc: clang-19', '# count: series'.
 directive() {
 	local key=$1
 	shift
@@ -120,6 +120,7 @@ kernel_make() {
 	cc=$(directive cc "$@" | tail -n 1)
 	ARCH_OPTION=ARCH=${arch:-x86_64}
 	KERNEL_CC=${cc:-${CC:-gcc}}
+	[[ $KERNEL_CC != clang* ]] || need_packages llvm
 	KERNEL_MAKE=("$ARCH_OPTION" "CC=$KERNEL_CC")
 	[ -n "$(directive count "$@")" ] || return 0
 	while read -r file; do
@@ -235,8 +236,9 @@ use_built_kernel() {
 	has_option 64BIT || ARCH_OPTION=ARCH=i386
 }
 
-# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets KERNEL to the image, KERNEL_BUILD to the
-# directory it was built in (vmlinux is there), KERNEL_MAKE to what make needs.
+# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets
+# KERNEL to the image, KERNEL_BUILD to the directory it was built in (vmlinux is
+# there), KERNEL_MAKE to what make needs.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 

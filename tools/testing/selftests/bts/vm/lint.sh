@@ -271,7 +271,7 @@ compile_findings() {
 	local tree=$1 build=$2 cc=$3 sparse=(C=2 CF=-D__CHECK_ENDIAN__)
 	shift 3
 
-	[ "$cc" != clang ] || sparse=()
+	[[ $cc != clang* ]] || sparse=()
 	make -s -C "$tree" O="$build" CC="$cc" -j "$JOBS" W=1 "${sparse[@]}" -k "${@/%.c/.o}" \
 		2>&1 >/dev/null | sed "s|$tree/||g; s|^\(\.\./\)*||" |
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
@@ -311,11 +311,11 @@ compile_with() {
 }
 
 lint_compile() {
-	compile_with "${CC:-gcc}" "$CACHE/build/lint"
+	compile_with "${CC:-gcc}" "$CACHE/build/$LINUX_KEY-lint"
 }
 
 lint_clang() {
-	compile_with clang "$CACHE/build/lint-clang"
+	compile_with clang-19 "$CACHE/build/$LINUX_KEY-lint-clang"
 }
 
 # Frames of 512 bytes and more, in what lint_compile() has compiled.
@@ -323,7 +323,7 @@ lint_stack() {
 	local file
 
 	series_sources new | while IFS= read -r file; do
-		objdump -d "$CACHE/build/lint-patched/${file/%.c/.o}" |
+		objdump -d "$CACHE/build/$LINUX_KEY-lint-patched/${file/%.c/.o}" |
 			perl "$PATCHED/scripts/checkstack.pl" x86_64 512 | sed "s|^|$file: |"
 	done
 }
@@ -404,7 +404,7 @@ BTS_PATH=${B#"$REPO/"}
 
 cmd_lint() {
 	[ $# -eq 0 ] || [ "$*" = --fast ] || die "lint takes --fast, not ${*: -1}: see vmtest.sh help"
-	prepare build lint "${1:-clang}"
+	prepare build lint "${1:-llvm}"
 	GROUP=lint
 	RESULTS=$CACHE/results/lint
 	rm -rf "$RESULTS"

@@ -129,6 +129,16 @@ char *buf_line(struct buf *b)
 	return line.data;
 }
 
+/*
+ * What only comes out of the guest comes through a pipe, which packs single bytes. A
+ * socket is full after some 280 of them. Then the emulated port waits, and the kernel,
+ * which waits for 10 ms only, overwrites what it has not sent.
+ */
+static bool only_comes_out(int nr)
+{
+	return nr == CONSOLE || nr == KTAP;
+}
+
 static long now_ms(void)
 {
 	struct timespec ts;
@@ -268,7 +278,7 @@ static void port_read(enum port_nr nr)
 	}
 	if (nr != MONITOR)
 		run.last_output = now_ms();
-	if (nr == CONSOLE || nr == KTAP) {
+	if (only_comes_out(nr)) {
 		fwrite(data, 1, n, p->log);
 		fflush(p->log);
 		if (run.verbose)
@@ -437,23 +447,32 @@ static void argument(const char *fmt, ...)
 	va_end(ap);
 }
 
+static void connect_port(int nr)
+{
+	struct port *p = &run.port[nr];
+	bool out = only_comes_out(nr);
+	int fds[2];
+
+	if (out ? pipe2(fds, O_CLOEXEC) : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		die("no connection to the guest: %s: raise the limit of open files",
+		    strerror(errno));
+	p->fd = fds[0];
+	p->qemu_fd = fds[1];
+	p->log = open_log(p->name);
+	argument("-chardev");
+	argument(out ? "file,id=%s,path=/dev/fd/%d" : "socket,id=%s,fd=%d", p->name, p->qemu_fd);
+}
+
 static void make_command(char **argv)
 {
-	int i, fds[2];
+	int i;
 
 	while (*argv)
 		argument("%s", *argv++);
 	for (i = 0; i < NR_PORTS; i++) {
 		struct port *p = &run.port[i];
 
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
-			die("socketpair: %s: raise the limit of open files",
-			    strerror(errno));
-		p->fd = fds[0];
-		p->qemu_fd = fds[1];
-		p->log = open_log(p->name);
-		argument("-chardev");
-		argument("socket,id=%s,fd=%d", p->name, p->qemu_fd);
+		connect_port(i);
 		if (i != MONITOR) {
 			argument("-serial");
 			argument("chardev:%s", p->name);
