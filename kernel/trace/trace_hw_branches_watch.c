@@ -243,7 +243,7 @@ static int hw_branches_set_watch(char *text)
 	struct hw_branches_watch *watch __free(kfree) = NULL;
 	int err;
 
-	watch = kzalloc(sizeof(*watch), GFP_KERNEL);
+	watch = kzalloc_obj(*watch);
 	if (!watch)
 		return -ENOMEM;
 

@@ -147,7 +147,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	struct bts_context *ctx;
 	int err;
 
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = kzalloc_obj(*ctx, GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 
@@ -237,7 +237,7 @@ static void bts_task_unlink(struct bts_call *call)
 
 static struct bts_task *bts_task_alloc(void)
 {
-	struct bts_task *owner = kzalloc(sizeof(*owner), GFP_KERNEL_ACCOUNT);
+	struct bts_task *owner = kzalloc_obj(*owner, GFP_KERNEL_ACCOUNT);
 
 	if (owner)
 		INIT_LIST_HEAD(&owner->contexts);

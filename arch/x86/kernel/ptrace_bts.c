@@ -364,7 +364,7 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  struct user_struct *user, unsigned long limit,
 				  struct pid_namespace *ns)
 {
-	struct ptrace_bts *pb = kzalloc(sizeof(*pb), GFP_KERNEL_ACCOUNT);
+	struct ptrace_bts *pb = kzalloc_obj(*pb, GFP_KERNEL_ACCOUNT);
 
 	if (!pb)
 		return NULL;
@@ -490,7 +490,7 @@ void ptrace_bts_start_child(void)
 	pb->from = NULL;
 }
 
-static struct ctl_table ptrace_bts_sysctls[] = {
+static const struct ctl_table ptrace_bts_sysctls[] = {
 	{
 		.procname	= "ptrace_bts",
 		.data		= &sysctl_ptrace_bts,

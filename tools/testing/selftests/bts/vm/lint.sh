@@ -212,7 +212,7 @@ excuse() {
 		for (i = 1; i <= n; i++)
 			if (!used[i])
 				print "series/exceptions: " type[i] " " path[i] ": excuses nothing, remove it"
-	}' "$REPO/series/exceptions" -
+	}' <(on_this_kernel "$REPO/series/exceptions") -
 }
 
 # checkpatch MAIL: from the cache if it says what it said before.
