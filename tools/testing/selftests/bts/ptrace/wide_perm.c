@@ -624,6 +624,12 @@ static void try_userns(struct __test_metadata *_metadata)
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
 	end_chain(pid);
+	/* Nor to a program that was started outside and is not dumpable. */
+	t = tracee_new();
+	must_trace(t.pid, TRACE, ROOM, 0);
+	tracee_do(&t, be_dumpable, 0);
+	expect_all(_metadata, t.pid, -EPERM);
+	tracee_end(&t);
 	/* But to the programs that were started in there, dumpable or not. */
 	t = tracee_new();
 	tracee_begin(&t, run_undumpable, 0);
