@@ -130,9 +130,9 @@ char *buf_line(struct buf *b)
 }
 
 /*
- * What only comes out of the guest comes through a pipe, which packs single bytes. A
- * socket is full after some 280 of them. Then the emulated port waits, and the kernel,
- * which waits for 10 ms only, overwrites what it has not sent.
+ * A port that only comes out of the guest is a pipe, which packs single bytes. A socket
+ * is full after some 280 of them. Then the emulated port waits, and the kernel, which
+ * waits for 10 ms only, overwrites what it has not sent.
  */
 static bool only_comes_out(int nr)
 {
