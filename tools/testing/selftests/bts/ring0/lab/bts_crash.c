@@ -238,7 +238,8 @@ module_param(freezes, int, 0400);
 
 static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 {
-	if (current != freezer || msr != MSR_IA32_DEBUGCTLMSR)
+	/* In an interrupt it is the thaw, while the task that crashed is on its way out. */
+	if (current != freezer || !in_task() || msr != MSR_IA32_DEBUGCTLMSR)
 		return;
 	if (xchg(&interrupt, false))
 		irq_work_queue(&comes);
