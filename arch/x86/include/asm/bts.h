@@ -10,7 +10,7 @@
 #include <uapi/asm/bts.h>
 
 /*
- * What a context wants. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
+ * The flags of a context. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
  */
 #define BTS_USER	BIT(0)	/* branches that arrive in user mode */
 #define BTS_KERNEL	BIT(1)	/* branches that arrive in the kernel */

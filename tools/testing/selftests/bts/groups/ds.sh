@@ -36,7 +36,7 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# What intel_bts does with a buffer that something else touches, or without one
+# intel_bts keeps its position over an NMI, and is refused without a Debug Store.
 ds_aux() {
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
 	lab_boot aux-snapshot kernel=patched config="$CONFIG" pti=off -- aux snapshot right

@@ -238,7 +238,7 @@ module_param(freezes, int, 0400);
 
 static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 {
-	/* In an interrupt it is the thaw, while the task that crashed is on its way out. */
+	/* In an interrupt the thaw writes it, while the task that crashed still exits. */
 	if (current != freezer || !in_task() || msr != MSR_IA32_DEBUGCTLMSR)
 		return;
 	if (xchg(&interrupt, false))
