@@ -69,7 +69,8 @@ int debugctl_claim(unsigned long mask)
  * debugctl_release - Give back what debugctl_claim() has granted
  * @mask: the same mask
  *
- * The caller has cleared the bits on all CPUs.
+ * The caller needs the bits on no CPU any more, and has cleared them there, but for
+ * FREEZE_LBRS_ON_PMI with architectural LBRs: perf leaves it as it was last.
  */
 void debugctl_release(unsigned long mask)
 {
@@ -151,8 +152,8 @@ void debugctl_resume(void)
 /**
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whoever uses it
  *
- * For crash paths, in any context: no lock, no tracepoint. What keeps others from
- * setting it again is up to the caller, cpu_emergency_stop_bts().
+ * For cpu_emergency_stop_bts(), in any context: no lock, no tracepoint. Nothing here
+ * keeps others from setting it again.
  */
 void debugctl_emergency_stop_bts(void)
 {

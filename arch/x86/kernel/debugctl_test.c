@@ -12,6 +12,10 @@
 #include <asm/debugctl.h>
 #include <asm/nmi.h>
 
+#define UNOWNED		(DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI | DEBUGCTLMSR_RTM_DEBUG)
+#define OWNED		(DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_BTS | \
+			 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)
+
 #define NR_NMIS		1000
 #define NMI_PATIENCE	1000000
 
@@ -91,8 +95,8 @@ static void debugctl_test_owners(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, debugctl_one_owner(masks[i]));
 		seen |= masks[i];
 	}
-	KUNIT_EXPECT_EQ(test, seen, DEBUGCTL_OWNED);
-	KUNIT_EXPECT_EQ(test, seen & DEBUGCTL_UNOWNED, 0UL);
+	KUNIT_EXPECT_EQ(test, seen, OWNED);
+	KUNIT_EXPECT_EQ(test, seen & UNOWNED, 0UL);
 	KUNIT_EXPECT_TRUE(test, debugctl_one_owner(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI));
 	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_STEP | DEBUGCTLMSR_LBR));
 	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTLMSR_RTM_DEBUG));
@@ -104,7 +108,7 @@ static void debugctl_test_bad_claims(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debugctl_claim(0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTLMSR_LBR), -EINVAL);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS | DEBUGCTLMSR_LBR), -EINVAL);
-	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS | DEBUGCTL_UNOWNED), -EINVAL);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS | UNOWNED), -EINVAL);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_STEP), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_SMM), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BUSLOCK), -EBUSY);
@@ -134,7 +138,7 @@ static void debugctl_test_write_field(struct kunit *test)
 
 	need_register(test);
 	start_alone(&state);
-	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTL_OWNED);
+	debugctl_write_field(DEBUGCTL_STEP, OWNED);
 	on = debugctl_get();
 	msr_on = peek();
 	debugctl_write_field(DEBUGCTL_STEP, 0);
@@ -181,7 +185,7 @@ static void debugctl_test_try_field(struct kunit *test)
 
 static void debugctl_test_sync(struct kunit *test)
 {
-	unsigned long cleared, synced, resumed;
+	unsigned long cleared, synced, resumed, kept, exited;
 	struct debugctl_state state;
 
 	need_register(test);
@@ -198,12 +202,21 @@ static void debugctl_test_sync(struct kunit *test)
 	debugctl_resume();
 	resumed = peek();
 
+	/* As a VM exit does. */
+	poke(0);
+	debugctl_vm_exit(DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF | state.copy);
+	kept = peek();
+	debugctl_vm_exit(0);
+	exited = peek();
+
 	debugctl_cleared(DEBUGCTLMSR_BTF);
 	cleared = debugctl_get();
 	end_alone(&state);
 
 	KUNIT_EXPECT_EQ(test, synced, state.copy | DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, resumed, state.copy | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, kept, 0UL);
+	KUNIT_EXPECT_EQ(test, exited, (state.copy | DEBUGCTLMSR_BTF) & ~DEBUGCTLMSR_LBR);
 	KUNIT_EXPECT_EQ(test, cleared, state.copy & ~DEBUGCTLMSR_BTF);
 }
 
@@ -250,18 +263,37 @@ static void debugctl_test_emergency(struct kunit *test)
 }
 
 #ifdef CONFIG_X86_LOCAL_APIC
-static bool nmi_lbr;
+static unsigned long nmi_bit;
+static bool nmi_on;
 static unsigned int nmi_count;
 static int nmi_cpu = -1;
 
-static int nmi_flips_lbr(unsigned int type, struct pt_regs *regs)
+static int nmi_flips_bit(unsigned int type, struct pt_regs *regs)
 {
 	if (smp_processor_id() != nmi_cpu)
 		return NMI_DONE;
-	nmi_lbr = !nmi_lbr;
+	nmi_on = !nmi_on;
 	WRITE_ONCE(nmi_count, nmi_count + 1);
-	debugctl_write_field(DEBUGCTLMSR_LBR, nmi_lbr ? DEBUGCTLMSR_LBR : 0);
+	debugctl_write_field(DEBUGCTL_LBR, nmi_on ? nmi_bit : 0);
 	return NMI_HANDLED;
+}
+
+/* A bit of the LBRs' field that the register keeps. LBR reads 0 with architectural LBRs. */
+static unsigned long kept_bit(void)
+{
+	static const unsigned long bits[] = { DEBUGCTLMSR_LBR, DEBUGCTLMSR_FREEZE_LBRS_ON_PMI };
+	struct debugctl_state state;
+	unsigned long kept = 0;
+	int i;
+
+	start_alone(&state);
+	for (i = 0; i < ARRAY_SIZE(bits) && !kept; i++) {
+		if (!debugctl_try_field(bits[i], bits[i]))
+			kept = peek() & bits[i];
+		debugctl_try_field(bits[i], state.copy & bits[i]);
+	}
+	end_alone(&state);
+	return kept;
 }
 
 /* Write another field until the NMI, which may hit anywhere, has come. */
@@ -276,7 +308,7 @@ static unsigned int race_nmis(unsigned long *differed)
 		/* Interrupts are off: do not wait so long for each of them. */
 		if (READ_ONCE(nmi_count) == i)
 			break;
-		if (peek() != debugctl_get() || nmi_lbr != !!(peek() & DEBUGCTLMSR_LBR))
+		if (peek() != debugctl_get() || nmi_on != !!(peek() & nmi_bit))
 			(*differed)++;
 	}
 	return nmi_count;
@@ -292,10 +324,13 @@ static void debugctl_test_nmi(struct kunit *test)
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		kunit_skip(test, "no local APIC to send an NMI with");
 	claim(test, DEBUGCTL_LBR);
-	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, nmi_flips_lbr, 0,
+	nmi_bit = kept_bit();
+	if (!nmi_bit)
+		kunit_skip(test, "DEBUGCTL keeps no bit of the LBRs");
+	KUNIT_ASSERT_EQ(test, 0, register_nmi_handler(NMI_LOCAL, nmi_flips_bit, 0,
 						      "debugctl_test"));
 	start_alone(&state);
-	nmi_lbr = state.copy & DEBUGCTLMSR_LBR;
+	nmi_on = state.copy & nmi_bit;
 	nmi_count = 0;
 	nmi_cpu = smp_processor_id();
 	nmis = race_nmis(&differed);

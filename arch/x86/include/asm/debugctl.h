@@ -8,10 +8,11 @@
  * memory, one per CPU: an owner changes its own bits of the copy atomically as
  * seen from this CPU, then writes the copy to the MSR until both agree.
  *
- * The MSR is never read back. The processor clears bits in it on its own:
- * LBR and BTF with each #DB, LBR when a PMI freezes it, everything at a VM
- * exit on Intel; debugctl_sync() puts them back. What somebody pokes into
- * /dev/cpu/N/msr lasts until the next write from here.
+ * The MSR is not read back but when a CPU starts or resumes. The processor
+ * clears bits in it on its own: LBR and BTF with each #DB, everything at a VM
+ * exit on Intel; whoever notices that writes the copy again. If a PMI has
+ * frozen the LBRs by clearing LBR, the copy follows, and perf sets it again.
+ * What somebody pokes into /dev/cpu/N/msr lasts until the next write from here.
  */
 
 #include <linux/bug.h>
@@ -30,11 +31,7 @@
 				 DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
 #define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
-
-/* Nobody's: the copy keeps them, like any others, as the firmware left them. */
-#define DEBUGCTL_UNOWNED	(DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI | DEBUGCTLMSR_RTM_DEBUG)
-#define DEBUGCTL_OWNED		(DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_BTS | \
-				 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)
+/* The other bits are nobody's: the copy keeps them as the firmware left them. */
 
 /* For constants only: is there one owner who has all of these bits? */
 static __always_inline bool debugctl_one_owner(unsigned long mask)
@@ -84,19 +81,21 @@ static __always_inline void debugctl_sync(void)
  * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
  * @preserved: bits that the exit leaves as they are
  *
- * As debugctl_sync(), for noinstr code on VMX: before the NMI is handled that was
- * the reason of the exit, so that its branches are recorded like those of others.
+ * For noinstr code on VMX, before the NMI is handled that was the reason of the
+ * exit: its branches are recorded like those of others. All but LBR: if that NMI
+ * is a PMI, the LBRs must not run before it has read them. If LBR is set in the
+ * copy, debugctl_sync() has to follow after the NMI.
  */
 static __always_inline void debugctl_vm_exit(unsigned long preserved)
 {
 	unsigned long val = debugctl_get();
 
-	if (!(val & ~preserved))
+	if (!(val & ~(preserved | DEBUGCTLMSR_LBR)))
 		return;
 
 	do {
 		val = debugctl_get();
-		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val & ~DEBUGCTLMSR_LBR);
 	} while (unlikely(val != debugctl_get()));
 }
 
