@@ -80,10 +80,15 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
  * @child: whose it is: current, or off its CPU and staying there
  * @pb: the trace
  *
- * A work that is still queued finds nothing left to do.
+ * A work that current is to run after this finds nothing left to do.
  */
 void ptrace_bts_release(struct task_struct *child, struct ptrace_bts *pb)
 {
+	/* A task in a group stop runs no works: one for each past tracer would pile up. */
+	if (child != current && test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
+	    task_work_cancel(child, &pb->untrace))
+		ptrace_bts_put(pb);
+
 	if (ptrace_bts_of(child) == pb)
 		RCU_INIT_POINTER(child->thread.ptrace_bts, NULL);
 

@@ -6,6 +6,7 @@
  *   orphans [ROUNDS]
  */
 #include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -21,6 +22,7 @@
 /* That many pages to the last record, and one record more */
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
+#define PILE	3000
 
 static int limits(void *unused)
 {
@@ -241,6 +243,73 @@ static void check_killed_drain(void)
 	munmap((void *)pid, sizeof(*pid));
 }
 
+static void *trace_and_die(void *arg)
+{
+	pid_t pid = *(pid_t *)arg;
+	int tries;
+
+	/* The tracer before it may not be through its exit yet. */
+	for (tries = 0; tries < 1000 && ptrace(PTRACE_SEIZE, pid, 0, 0); tries++)
+		sched_yield();
+	while (tries++ < 1000 && bts_config(pid, TRACE | ALLOC, RECORDS(1), 0) == -ESRCH)
+		sched_yield();
+	return NULL;
+}
+
+/* How many objects there are in all of the caches of kmalloc(). */
+static long kmalloc_objects(void)
+{
+	FILE *f = fopen("/proc/slabinfo", "r");
+	long sum = 0, active;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "kmalloc-%*s %ld", &active) == 1)
+			sum += active;
+	}
+	if (!f || !sum)
+		give_up("/proc/slabinfo");
+	fclose(f);
+	return sum;
+}
+
+static int trace_often(void *arg)
+{
+	pid_t *pid = arg;
+	int i;
+
+	for (i = 0; i < PILE; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, trace_and_die, pid))
+			give_up("pthread_create");
+		pthread_join(thread, NULL);
+	}
+	return 0;
+}
+
+/* One tracer after the other dies while the tracee is in a group stop. */
+static void check_pile(void)
+{
+	long before, more;
+	pid_t pid = fork();
+
+	if (!pid) {
+		become_nobody();
+		for (;;)
+			raise(SIGSTOP);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	before = kmalloc_objects();
+	as_nobody(trace_often, &pid);
+	more = kmalloc_objects() - before;
+	printf("# %ld objects more\n", more);
+	ok(more < PILE / 2, "%d tracers of a stopped task leave nothing there", PILE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(all_given_back(), "and all memory is given back");
+}
+
 /* Both end at the same time, on two CPUs. */
 static void check_race(unsigned int rounds)
 {
@@ -288,6 +357,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 4; i++)
 		check_second_tracer(&states[i]);
 	check_killed_drain();
+	check_pile();
 	check_race(rounds);
 	return finish();
 }
