@@ -54,17 +54,13 @@ orders() {
 }
 
 group_bts() {
-	local clock=()
-
-	# With the host's clock a kernel that is slow does little but its ticks.
-	[ "$CONFIG" = base ] || clock=(icount=1)
-	known_sequences "${clock[@]}"
-	traced contexts-1 smp=1 timeout=900 stall=400 "${clock[@]}" -- contexts "$(orders)"
+	known_sequences icount=slow
+	traced contexts-1 smp=1 timeout=900 stall=400 icount=slow -- contexts "$(orders)"
 	traced life smp=2 -- life
 	traced life-4 smp=4 -- life
 	traced forge "$FAR" smp=2 pti=on -- forge
 	traced forge-nopti "$FAR" smp=1 pti=off -- forge
-	traced freeze smp=2 "${clock[@]}" -- freeze
+	traced freeze smp=2 icount=slow -- freeze
 	! has_option SMP || traced cycle smp=2 -- cycle 20
 	# The whole way to sleep and back of a kernel that checks itself fits in no ring.
 	[ "$CONFIG" != base ] || traced asleep smp=2 -- asleep

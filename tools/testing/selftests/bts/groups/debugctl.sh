@@ -18,7 +18,7 @@ stepping() {
 # What the stock kernel loses, and this one keeps.
 races() {
 	lab_boot races kernel=patched config="$CONFIG" -- races kept
-	lab_boot races-bts kernel=patched config="$CONFIG" pti=off -- races kept bts
+	lab_boot races-bts kernel=patched config="$CONFIG" pti=off icount=slow -- races kept bts
 	lab_boot races-stock kernel=stock config=base -- races lost
 	lab_boot races-bts-stock kernel=stock config=base pti=off -- races lost bts
 }

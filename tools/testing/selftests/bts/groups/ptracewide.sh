@@ -3,11 +3,7 @@
 # shellcheck shell=bash
 
 wide() {
-	local clock=()
-
-	# With the host's clock a kernel that is slow does little but its ticks.
-	[ "$CONFIG" = base ] || clock=(icount=1)
-	boot "$1" kernel=patched config="$CONFIG" abort=1 "${clock[@]}" "${@:2}"
+	boot "$1" kernel=patched config="$CONFIG" abort=1 icount=slow "${@:2}"
 }
 
 group_ptracewide() {

@@ -95,6 +95,8 @@ boot_options() {
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes 30 to PID 1"
 	# Instrumented kernels are slower, and heavy tools need room.
+	# With the host's clock a kernel that is slow does little but its ticks.
+	[ "${OPT[icount]}" != slow ] || OPT[icount]=$([ "${OPT[config]}" = base ] || echo 1)
 	case ${OPT[config]} in
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
 	*) OPT[timeout]=$((${OPT[timeout]:-120} * 5)) OPT[stall]=$((${OPT[stall]:-60} * 5)) ;;
