@@ -50,6 +50,7 @@ typedef struct X86DSConfig {
     X86BTSRule cpl_rule;
     bool abort_on_fault;
     bool freeze_smm;
+    bool predicts;      /* records tell of the static prediction */
     bool pmu2;
     bool warned;
     X86BTSCounters count;

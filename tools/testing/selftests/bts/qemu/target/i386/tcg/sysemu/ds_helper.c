@@ -45,6 +45,9 @@ enum {
     BTS_RECORD_FIELDS,
 };
 
+/* In BTS_FLAGS: the branch was predicted. */
+#define BTS_PREDICTED   (1U << 4)
+
 /* A piece of guest memory, in host memory; it may cross one page boundary. */
 typedef struct DSWindow {
     uint8_t *host[2];
@@ -268,7 +271,8 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
     }
     ds_put(record, BTS_FROM, size, from);
     ds_put(record, BTS_TO, size, to);
-    ds_put(record, BTS_FLAGS, size, 0);
+    ds_put(record, BTS_FLAGS, size,
+           cpu->ds.predicts && to <= from ? BTS_PREDICTED : 0);
     ds_write(&slot, record);
     cpu->ds.count.records++;
 
