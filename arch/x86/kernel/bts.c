@@ -17,9 +17,9 @@
  *    frozen hands nothing up from an NMI. While the CPU is offline, they are touched
  *    under cpus_read_lock() and bts_mutex.
  *  - A task's list is reachable for a CPU from when the task is switched in
- *    until it is switched out. Everybody but the task itself must therefore make
- *    sure that the task is off its CPU and stays there (as ptrace does, or as it
- *    is for a child that has not run yet) before they touch a context of it.
+ *    until it is switched out. Everybody but the task itself therefore touches a
+ *    context of it either on that CPU, or while the locks of the scheduler keep the
+ *    task off all CPUs: see bts_call_task().
  *
  * So there is never a need to wait for readers: when a context has been taken
  * off its list nobody can see it.
@@ -34,7 +34,6 @@
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/syscore_ops.h>
 
@@ -55,17 +54,19 @@ const struct bts_source *bts_source __ro_after_init;
 /* How many contexts need it. Changes under bts_mutex. */
 unsigned int bts_users;
 
+/* The source was taken from all contexts. Changes under bts_mutex. */
+bool bts_revoked;
+
 /*
  * A ring has noticed that the CPL filter of the source drops records that are wanted,
- * see bts_ring.c. The filter is not used any more where bts_widens() says so.
+ * see bts_ring.c. The filter is not used where bts_widens() says so, until the source
+ * is given back.
  */
 bool bts_cpl_skewed;
 
 /* How often somebody froze, and which of these times bts_unfreeze_all() undid. */
 static atomic_t bts_frozen_last;
 static atomic_t bts_thawed_last;
-
-DEFINE_STATIC_KEY_FALSE(bts_cpus_traced);
 
 /**
  * bts_register_source - make it known where records come from
@@ -104,13 +105,41 @@ bool bts_records_kernel(u32 flags)
 }
 
 /**
- * bts_available - can there be any traces?
+ * bts_has_source - can there be any traces?
+ * @id: BTS_SOURCE_*, or 0 for any source
  *
- * Return: whether this machine has a source of records.
+ * Return: 0; -EOPNOTSUPP if this machine has no source of records at all; -ENODEV if
+ * it has not this one.
  */
-bool bts_available(void)
+int bts_has_source(u32 id)
 {
-	return bts_source;
+	if (!bts_source)
+		return -EOPNOTSUPP;
+
+	return !id || id == bts_source->id ? 0 : -ENODEV;
+}
+
+/**
+ * bts_source_id - which source of records this machine has
+ *
+ * Return: BTS_SOURCE_*; only after bts_has_source().
+ */
+u32 bts_source_id(void)
+{
+	return bts_source->id;
+}
+
+/**
+ * bts_record_flags - what records may tell beside addresses
+ *
+ * Return: X86_BTS_F_*; only after bts_has_source().
+ */
+u32 bts_record_flags(void)
+{
+	const struct bts_told *told = bts_source->told;
+
+	return told->flags | told->crossing |
+	       (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
 }
 
 /*
@@ -134,7 +163,7 @@ static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
 	if (bts_ring_put(&ctx->ring, rec, n))
 		bts_note_full(ctx);
 
-	if (unlikely(ctx->ring.skewed && !READ_ONCE(bts_cpl_skewed)))
+	if (unlikely(ctx->ring.skews >= BTS_RING_SKEWS && !READ_ONCE(bts_cpl_skewed)))
 		WRITE_ONCE(bts_cpl_skewed, true);
 }
 
@@ -246,6 +275,22 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 	return room;
 }
 
+/*
+ * The task here goes on unrecorded: wherever it goes, if the hardware was taken away;
+ * in the kernel only, on a CPU that goes down, as it leaves that before it returns to
+ * user mode.
+ */
+static noinline void bts_miss(const struct bts_cpu *cpu)
+{
+	u32 missed = READ_ONCE(bts_revoked) ? BTS_USER | BTS_KERNEL : BTS_KERNEL;
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (ctx->attr.flags & missed)
+			bts_put_gap(ctx);
+	}
+}
+
 /**
  * bts_want - tell the source what to record on this CPU
  * @want: filled in
@@ -259,8 +304,10 @@ void bts_want(struct bts_want *want)
 	const u32 modes = BTS_USER | BTS_KERNEL;
 
 	*want = (struct bts_want) { .room = U32_MAX };
-	if (cpu->parked)
+	if (unlikely(cpu->parked || READ_ONCE(bts_revoked))) {
+		bts_miss(cpu);
 		return;
+	}
 
 	if (cpu->owner->flags & modes) {
 		flags |= cpu->owner->flags;
@@ -273,39 +320,44 @@ void bts_want(struct bts_want *want)
 	want->flags = flags & (modes | BTS_FLIGHT);
 }
 
-void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task)
+void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event)
 {
-	struct bts_record rec = {
-		.qualifier	= qualifier,
-		.event.clock	= local_clock(),
-		.event.pid	= task_pid_nr_ns(task, ctx->ns),
-		.event.cpu	= smp_processor_id(),
-	};
-
-	bts_ring_put_event(&ctx->ring, &rec);
+	bts_ring_put_event(&ctx->ring, event);
 	if (bts_ring_held(&ctx->ring) >= ctx->attr.nr)
 		bts_note_full(ctx);
 }
 
-static void bts_mark_all(struct bts_cpu *cpu, u64 qualifier, struct task_struct *task)
+void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task)
+{
+	struct x86_bts_record rec = {
+		.type	= type,
+		.event.clock	= bts_ring_clock(&ctx->ring),
+		.event.pid	= task_pid_nr_ns(task, ctx->ns),
+		.event.cpu	= smp_processor_id(),
+	};
+
+	bts_put_event(ctx, &rec);
+}
+
+static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task)
 {
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
 		if (ctx->attr.flags & BTS_SCHED)
-			bts_mark(ctx, qualifier, task);
+			bts_mark(ctx, type, task);
 	}
 	list_for_each_entry(ctx, &cpu->contexts, node) {
 		if (ctx->attr.flags & BTS_SCHED && bts_awake(cpu, ctx))
-			bts_mark(ctx, qualifier, task);
+			bts_mark(ctx, type, task);
 	}
 }
 
-static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u64 qualifier,
+static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 					    struct task_struct *task)
 {
 	if (unlikely((cpu->owner->flags | cpu->flags) & BTS_SCHED))
-		bts_mark_all(cpu, qualifier, task);
+		bts_mark_all(cpu, type, task);
 }
 
 /* After a ->pause() that came true. */
@@ -330,18 +382,30 @@ void bts_disown(void)
 	cpu->stale = true;
 }
 
-/*
- * On a CPU that goes down: user mode waits for the next one, but in the kernel
- * a task that may not migrate now gets on unrecorded.
+/**
+ * bts_follow - see to it that the switch away from a task comes by here
+ * @task: who runs on this CPU, or is about to
+ *
+ * A flight recorder needs no more than its CPU. For any other context of a CPU,
+ * TIF_BTS goes from task to task. Called with interrupts off.
  */
-static noinline void bts_miss(struct bts_cpu *cpu)
+void bts_follow(struct task_struct *task)
 {
-	struct bts_context *ctx;
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 
-	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
-		if (ctx->attr.flags & BTS_KERNEL)
-			bts_put_gap(ctx);
-	}
+	if (list_empty(&cpu->contexts) || cpu->flags & BTS_FLIGHT)
+		return;
+
+	cpu->followed = true;
+	set_tsk_thread_flag(task, TIF_BTS);
+}
+
+static noinline void bts_follow_switch(struct task_struct *prev, struct task_struct *next)
+{
+	if (!prev->thread.bts)
+		clear_tsk_thread_flag(prev, TIF_BTS);
+	this_cpu_write(bts_cpu.followed, false);
+	bts_follow(next);
 }
 
 /**
@@ -349,8 +413,7 @@ static noinline void bts_miss(struct bts_cpu *cpu)
  * @prev: who leaves
  * @next: who comes
  *
- * Called with interrupts off, if @prev or @next is traced, or any CPU has a context
- * that is not a flight recorder's.
+ * Called with interrupts off, if @prev or @next has TIF_BTS.
  */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 {
@@ -358,10 +421,12 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	bool paused = bts_source->pause();
 
 	if (paused)
-		bts_mark_switch(cpu, BTS_TASK_DEPARTS, prev);
+		bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
 	else
 		bts_disown();
 
+	if (unlikely(cpu->followed))
+		bts_follow_switch(prev, next);
 	cpu->owner = next->thread.bts ?: &bts_nobody;
 	cpu->idle = is_idle_task(next);
 
@@ -369,9 +434,7 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	if (!paused || (cpu->owner == &bts_nobody && list_empty(&cpu->contexts)))
 		return;
 
-	bts_mark_switch(cpu, BTS_TASK_ARRIVES, next);
-	if (unlikely(cpu->parked))
-		bts_miss(cpu);
+	bts_mark_switch(cpu, X86_BTS_TASK_ARRIVES, next);
 	bts_resume();
 }
 
@@ -468,7 +531,7 @@ u32 bts_freezes(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
 
-static bool bts_refrozen(void)
+bool bts_refrozen(void)
 {
 	return atomic_read(&bts_frozen_last) != atomic_read(&bts_thawed_last);
 }
@@ -487,7 +550,7 @@ static void bts_count_thaw(u32 freezes)
 /**
  * bts_forget_freezes - the source has forgotten what was frozen
  *
- * Called under bts_mutex, when there is no context.
+ * Called under bts_mutex, when nothing is recorded.
  */
 void bts_forget_freezes(void)
 {
@@ -576,9 +639,15 @@ static void bts_catch_up(void)
 		bts_unfreeze_here(NULL);
 }
 
+static void bts_come_up(struct bts_call *call)
+{
+	/* Its contexts may have been created while it was offline. */
+	bts_follow(current);
+}
+
 static int bts_cpu_up(unsigned int cpu)
 {
-	struct bts_call call = { .func = bts_nothing };
+	struct bts_call call = { .func = bts_come_up };
 
 	this_cpu_write(bts_cpu.parked, false);
 	bts_catch_up();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts of branch traces: creating, reading, destroying
+ * Contexts of branch traces: creating, changing, destroying
  *
  * See bts.c for who may touch what.
  */
@@ -19,68 +19,78 @@
 
 #include "bts_internal.h"
 
-static DEFINE_MUTEX(bts_mutex);
-
-/*
- * Is @task off its CPU, and has the hook of that switch done its work? That it
- * stays there is the caller's business.
- */
-static bool bts_task_settled(struct task_struct *task)
+/* @task neither comes to a CPU nor leaves one here. */
+static int bts_visit(struct task_struct *task, void *info)
 {
-	unsigned int state = READ_ONCE(task->__state);
+	struct bts_call *call = info;
 
-	if (!(state & (TASK_NEW | __TASK_TRACED | __TASK_STOPPED | TASK_FROZEN)))
-		return false;
-#ifdef CONFIG_SMP
-	/* Pairs with finish_task(), which comes after the hook. */
-	return !smp_load_acquire(&task->on_cpu);
-#else
-	return true;
-#endif
+	if (task_curr(task))
+		return -EAGAIN;
+	call->func(call);
+
+	return 0;
 }
 
-static bool bts_call_task(struct bts_context *ctx, struct bts_call *call)
+static void bts_visit_current(void *info)
+{
+	struct bts_call *call = info;
+
+	if (current != call->ctx->task)
+		return;
+	bts_call_here(call);
+	call->done = true;
+}
+
+/* False if the task has gone to another CPU meanwhile. */
+static bool bts_try_task(struct bts_call *call)
 {
 	struct task_struct *task;
 
-	/* Should @task exit against all promises, it does not go away yet. */
+	/* It may exit, but not go away. */
 	guard(rcu)();
-	/* Pairs with bts_exit(): no CPU can touch the ring any more. */
-	task = smp_load_acquire(&ctx->task);
+	/* Pairs with bts_exit() and bts_detach(): no CPU can touch the ring any more. */
+	task = smp_load_acquire(&call->ctx->task);
 
-	if (task == current)
-		bts_call_here(call);
-	else if (!task || bts_task_settled(task))
+	if (!task)
 		call->func(call);
+	else if (task == current)
+		bts_call_here(call);
+	else if (task_call_func(task, bts_visit, call))
+		smp_call_function_single(task_cpu(task), bts_visit_current, call, 1);
 	else
-		return false;
+		return true;
 
-	return true;
+	return !task || task == current || call->done;
+}
+
+static void bts_call_task(struct bts_call *call)
+{
+	while (!bts_try_task(call))
+		cond_resched();
 }
 
 /* To change lists. */
-static int bts_call_locked(struct bts_context *ctx, struct bts_call *call)
+static void bts_call_locked(struct bts_context *ctx, struct bts_call *call)
 {
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&bts_mutex);
 
 	call->ctx = ctx;
 	if (ctx->cpu < 0)
-		return bts_call_task(ctx, call) ? 0 : -EBUSY;
-
-	if (cpu_online(ctx->cpu))
+		bts_call_task(call);
+	else if (cpu_online(ctx->cpu))
 		smp_call_function_single(ctx->cpu, bts_call_here, call, 1);
 	else
 		call->func(call);
-
-	return 0;
 }
 
-static int bts_call(struct bts_context *ctx, struct bts_call *call)
+int bts_call(struct bts_context *ctx, struct bts_call *call)
 {
 	call->ctx = ctx;
-	if (ctx->cpu < 0)
-		return bts_call_task(ctx, call) ? call->ret : -EBUSY;
+	if (ctx->cpu < 0) {
+		bts_call_task(call);
+		return call->ret;
+	}
 
 	guard(cpus_read_lock)();
 	/* An error here says that the CPU is offline. */
@@ -95,34 +105,6 @@ static int bts_call(struct bts_context *ctx, struct bts_call *call)
 /*
  * Creating and destroying
  */
-
-static int bts_source_get(void)
-{
-	int err;
-
-	lockdep_assert_held(&bts_mutex);
-
-	if (!bts_users) {
-		err = bts_source->get();
-		if (err)
-			return err;
-	}
-	WRITE_ONCE(bts_users, bts_users + 1);
-
-	return 0;
-}
-
-static void bts_source_put(void)
-{
-	lockdep_assert_held(&bts_mutex);
-
-	WRITE_ONCE(bts_users, bts_users - 1);
-	if (bts_users)
-		return;
-
-	bts_source->put();
-	bts_forget_freezes();
-}
 
 static void bts_overflow(struct irq_work *work)
 {
@@ -151,7 +133,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 
-	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags);
+	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags, bts_source->told);
 	if (err) {
 		kfree(ctx);
 		return ERR_PTR(err);
@@ -160,7 +142,6 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	INIT_LIST_HEAD(&ctx->node);
 	ctx->attr = *attr;
 	ctx->cpu = -1;
-	ctx->exposed = bts_records_kernel(attr->flags);
 	ctx->ns = get_pid_ns(attr->ns ?: task_active_pid_ns(current));
 	ctx->work = IRQ_WORK_INIT_HARD(bts_overflow);
 
@@ -203,6 +184,12 @@ static void bts_task_link(struct bts_call *call)
 	struct task_struct *task = call->ctx->task;
 	struct bts_task *owner = call->owner;
 
+	/* It may be past bts_exit(). */
+	if (task->flags & PF_EXITING) {
+		call->ret = -ESRCH;
+		return;
+	}
+
 	list_add_tail(&call->ctx->node, &owner->contexts);
 	bts_task_update(owner);
 	task->thread.bts = owner;
@@ -220,8 +207,10 @@ static void bts_task_disown(struct task_struct *task)
 {
 	clear_tsk_thread_flag(task, TIF_BTS);
 	task->thread.bts = NULL;
-	if (task == current)
-		this_cpu_write(bts_cpu.owner, &bts_nobody);
+	if (task != current)
+		return;
+	this_cpu_write(bts_cpu.owner, &bts_nobody);
+	bts_follow(current);
 }
 
 static void bts_task_unlink(struct bts_call *call)
@@ -233,6 +222,8 @@ static void bts_task_unlink(struct bts_call *call)
 	bts_task_update(owner);
 	if (list_empty(&owner->contexts))
 		bts_task_disown(task);
+	/* From here on it may be read without regard to the task. */
+	smp_store_release(&call->ctx->task, NULL);
 }
 
 static struct bts_task *bts_task_alloc(void)
@@ -255,18 +246,19 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
 	};
 
 	ctx->task = task;
+	bts_call_locked(ctx, &call);
 
-	return bts_call_locked(ctx, &call);
+	return call.ret;
 }
 
 /**
  * bts_create_task - trace a task
- * @task: current, or a task that the caller keeps off its CPU
+ * @task: the task; what it runs meanwhile may be recorded or not
  * @attr: what is wanted
  * @ctxp: where the new context goes
  *
- * Return: 0; -EINVAL for flags or a size that make no sense; -EBUSY if @task may
- * be running, or if somebody else has the hardware; -EOPNOTSUPP if there is
+ * Return: 0; -EINVAL for flags or a size that make no sense, or an idle task; -ESRCH if @task is
+ * about to end; -EBUSY if somebody else has the hardware; -EOPNOTSUPP if there is
  * none; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
@@ -278,12 +270,8 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 
 	if (!bts_source)
 		return -EOPNOTSUPP;
-	if (!bts_attr_valid(attr, BTS_TASK_FLAGS))
+	if (!bts_attr_valid(attr, BTS_TASK_FLAGS) || !task->pid)
 		return -EINVAL;
-	if (task->flags & PF_EXITING && task == current)
-		return -EINVAL;
-	if (task != current && !bts_task_settled(task))
-		return -EBUSY;
 
 	ctx = bts_alloc(attr);
 	if (IS_ERR(ctx))
@@ -297,11 +285,11 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&bts_mutex);
-	err = bts_source_get();
+	err = bts_source_get(ctx);
 	if (!err) {
 		err = bts_task_add(task, ctx, owner);
 		if (err)
-			bts_source_put();
+			bts_source_put(ctx);
 	}
 	if (task->thread.bts != owner)
 		kfree(owner);
@@ -337,12 +325,14 @@ static void bts_cpu_link(struct bts_call *call)
 {
 	struct bts_cpu *cpu = per_cpu_ptr(&bts_cpu, call->ctx->cpu);
 
-	/* Nobody kept it up to date while there was no static key. */
+	/* Nobody kept it up to date while the CPU was not followed. */
 	cpu->idle = cpu_online(call->ctx->cpu) && is_idle_task(current);
 	/* What is frozen is from before this trace began. */
 	call->ctx->late = bts_source->frozen(call->ctx->cpu);
 	list_add_tail(&call->ctx->node, &cpu->contexts);
 	bts_cpu_update(cpu);
+	if (cpu_online(call->ctx->cpu))
+		bts_follow(current);
 }
 
 static void bts_cpu_unlink(struct bts_call *call)
@@ -384,14 +374,12 @@ int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ct
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&bts_mutex);
-	err = bts_source_get();
+	err = bts_source_get(ctx);
 	if (err) {
 		bts_free(ctx);
 		return err;
 	}
 
-	if (!(attr->flags & BTS_FLIGHT))
-		static_branch_inc_cpuslocked(&bts_cpus_traced);
 	bts_call_locked(ctx, &call);
 
 	*ctxp = ctx;
@@ -406,7 +394,6 @@ static void bts_do_change(struct bts_call *call)
 	ctx->attr.flags = call->attr->flags;
 	/* The new @overflow has not been called yet, even if the ring is full. */
 	ctx->full = false;
-	ctx->exposed |= bts_records_kernel(call->attr->flags);
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);
 	if (ctx->task)
@@ -416,22 +403,32 @@ static void bts_do_change(struct bts_call *call)
 /**
  * bts_change_task - record something else of a task from here on
  * @ctx: the context, a task's
- * @attr: what is wanted now; its flags may be none at all, BTS_STOP must be as it
- *	was; @attr->overflow counts, and what else it says does not
+ * @attr: what is wanted now; its flags may be none at all, BTS_STOP, BTS_MONOTONIC
+ *	and BTS_YIELDS must be as they were; @attr->overflow counts, and what else it says does not
  *
- * Return: 0; -EINVAL for flags that make no sense, or a CPU's context; -EBUSY as
- * for bts_status().
+ * Return: 0; -EINVAL for flags that make no sense, or a CPU's context. If the hardware
+ * was taken away and is wanted, as bts_create_task().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
 	struct bts_call call = { .func = bts_do_change, .attr = attr };
+	const u32 fixed = BTS_STOP | BTS_MONOTONIC | BTS_YIELDS;
+	int err;
 
 	if (ctx->cpu >= 0)
 		return -EINVAL;
-	if (attr->flags & ~BTS_STOP && !bts_attr_valid(attr, BTS_TASK_FLAGS))
+	if (attr->flags & ~fixed && !bts_attr_valid(attr, BTS_TASK_FLAGS))
 		return -EINVAL;
-	if ((attr->flags ^ ctx->attr.flags) & BTS_STOP)
+	if ((attr->flags ^ ctx->attr.flags) & fixed)
 		return -EINVAL;
+
+	if (attr->flags & (BTS_USER | BTS_KERNEL) && READ_ONCE(bts_revoked)) {
+		guard(cpus_read_lock)();
+		guard(mutex)(&bts_mutex);
+		err = bts_source_claim();
+		if (err)
+			return err;
+	}
 
 	return bts_call(ctx, &call);
 }
@@ -448,74 +445,68 @@ static void bts_scrub_here(void *unused)
 	bts_call_here(&call);
 }
 
-/*
- * What is left in the buffers is out of bounds for user mode, but where page
- * tables are no protection it may be read all the same.
- */
-static void bts_scrub(const struct bts_context *ctx)
+/* What is left in a buffer that nobody drains, a flight recorder's. */
+static void bts_scrub(int cpu)
 {
 	lockdep_assert_cpus_held();
 
-	if (ctx->cpu >= 0) {
-		/* Offline it may have been frozen, and nobody thaws it any more. */
-		if (smp_call_function_single(ctx->cpu, bts_scrub_here, NULL, 1) &&
-		    list_empty(&per_cpu(bts_cpu, ctx->cpu).contexts))
-			bts_source->scrub(ctx->cpu);
-	} else if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
-		   (ctx->exposed || READ_ONCE(bts_cpl_skewed))) {
-		on_each_cpu(bts_scrub_here, NULL, 1);
-	}
+	/* Offline it may have been frozen, and nobody thaws it any more. */
+	if (smp_call_function_single(cpu, bts_scrub_here, NULL, 1) &&
+	    list_empty(&per_cpu(bts_cpu, cpu).contexts))
+		bts_source->scrub(cpu);
 }
 
-static int bts_unlink(struct bts_context *ctx)
+static void bts_unlink_task(struct bts_context *ctx)
 {
-	struct bts_call call = {
-		.func = ctx->cpu >= 0 ? bts_cpu_unlink : bts_task_unlink,
-	};
-	struct task_struct *task = ctx->task;
-	struct bts_task *owner;
-	int err;
+	struct bts_call call = { .func = bts_task_unlink };
+	struct bts_task *owner = ctx->task->thread.bts;
 
-	if (ctx->cpu < 0 && !task)
-		return 0;
-
-	owner = task ? task->thread.bts : NULL;
-	err = bts_call_locked(ctx, &call);
-	if (err)
-		return err;
-
-	if (task && list_empty(&owner->contexts))
+	bts_call_locked(ctx, &call);
+	if (list_empty(&owner->contexts))
 		kfree(owner);
-	if (!task && !(ctx->attr.flags & BTS_FLIGHT))
-		static_branch_dec_cpuslocked(&bts_cpus_traced);
+}
 
-	bts_scrub(ctx);
-	bts_source_put();
-	return 0;
+static void bts_unlink_cpu(struct bts_context *ctx)
+{
+	struct bts_call call = { .func = bts_cpu_unlink };
+
+	bts_call_locked(ctx, &call);
+	bts_scrub(ctx->cpu);
+}
+
+/**
+ * bts_detach - record nothing more
+ * @ctx: the context
+ *
+ * May sleep. What it holds stays and can be read. When this returns no callback of
+ * the context runs any more.
+ */
+void bts_detach(struct bts_context *ctx)
+{
+	scoped_guard(cpus_read_lock) {
+		guard(mutex)(&bts_mutex);
+		if (list_empty(&ctx->node))
+			break;
+		if (ctx->cpu < 0)
+			bts_unlink_task(ctx);
+		else
+			bts_unlink_cpu(ctx);
+		bts_source_put(ctx);
+	}
+
+	irq_work_sync(&ctx->work);
 }
 
 /**
  * bts_destroy - end a trace and free it
  * @ctx: the context
  *
- * May sleep. When it returns no callback of the context runs any more.
- *
- * Return: 0, or -EBUSY if it is that of a task that may be running.
+ * May sleep.
  */
-int bts_destroy(struct bts_context *ctx)
+void bts_destroy(struct bts_context *ctx)
 {
-	scoped_guard(cpus_read_lock) {
-		guard(mutex)(&bts_mutex);
-		int err = bts_unlink(ctx);
-
-		if (err)
-			return err;
-	}
-
-	irq_work_sync(&ctx->work);
+	bts_detach(ctx);
 	bts_free(ctx);
-
-	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_destroy);
 
@@ -540,14 +531,17 @@ static void bts_exit_unlink(struct bts_call *call)
 void bts_exit(struct task_struct *task)
 {
 	struct bts_call call = { .func = bts_exit_unlink };
-	struct bts_task *owner = task->thread.bts;
 	struct bts_context *ctx, *tmp;
+	struct bts_task *owner;
 
-	if (likely(!owner))
+	if (likely(!READ_ONCE(task->thread.bts)))
 		return;
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&bts_mutex);
+	owner = task->thread.bts;
+	if (!owner)
+		return;
 	if (task == current)
 		bts_call_here(&call);
 	else
@@ -557,8 +551,7 @@ void bts_exit(struct task_struct *task)
 		list_del_init(&ctx->node);
 		/* From here on it may be read. */
 		smp_store_release(&ctx->task, NULL);
-		bts_scrub(ctx);
-		bts_source_put();
+		bts_source_put(ctx);
 	}
 	kfree(owner);
 }
@@ -570,8 +563,8 @@ static void bts_exec_mark(struct bts_call *call)
 	/* What is frozen is the old program's, and would come behind the mark. */
 	if (!call->paused)
 		bts_disown();
-	list_for_each_entry(ctx, &current->thread.bts->contexts, node)
-		bts_mark(ctx, BTS_EXEC, current);
+	list_for_each_entry(ctx, &this_cpu_ptr(&bts_cpu)->owner->contexts, node)
+		bts_mark(ctx, X86_BTS_EXEC, current);
 }
 
 /**
@@ -581,213 +574,46 @@ void bts_exec(void)
 {
 	struct bts_call call = { .func = bts_exec_mark };
 
-	if (unlikely(current->thread.bts))
+	if (unlikely(READ_ONCE(current->thread.bts)))
 		bts_call_here(&call);
 }
 
-/*
- * Reading
- */
-
-static void bts_do_status(struct bts_call *call)
+/* User mode can jump to any address, but no trace of it shows one of the kernel. */
+static u64 bts_user_address(unsigned long addr)
 {
-	struct bts_ring *ring = &call->ctx->ring;
+	return addr < TASK_SIZE_MAX ? addr : 0;
+}
 
-	bts_ring_settle(ring);
-	*call->status = (struct bts_status) {
-		.flags		= call->ctx->attr.flags,
-		.nr		= ring->nr,
-		.held		= bts_ring_held(ring),
-		.gaps		= ring->gaps,
-		.lost		= ring->lost,
-		.overwritten	= ring->overwritten + ring->head - ring->tail -
-				  bts_ring_held(ring),
-		.source		= bts_source->id,
-		.errata		= bts_source->errata,
+static void bts_moved_mark(struct bts_call *call)
+{
+	struct bts_context *ctx;
+
+	/* What is frozen is from before the mark, and would come behind it. */
+	if (!call->paused)
+		bts_disown();
+	list_for_each_entry(ctx, &this_cpu_ptr(&bts_cpu)->owner->contexts, node) {
+		if (ctx->attr.flags & BTS_USER)
+			bts_put_event(ctx, call->event);
+	}
+}
+
+/**
+ * bts_moved - current goes on in user mode somewhere else, because of a signal
+ * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
+ * @from: up to where it had come
+ * @to: where it goes on
+ * @info: the number of the signal, or 0
+ */
+void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info)
+{
+	struct x86_bts_record event = {
+		.type		= type,
+		.info		= info,
+		.branch.from	= bts_user_address(from),
+		.branch.to	= bts_user_address(to),
 	};
+	struct bts_call call = { .func = bts_moved_mark, .event = &event };
+
+	if (unlikely(READ_ONCE(current->thread.bts)))
+		bts_call_here(&call);
 }
-
-/**
- * bts_status - how a trace is doing
- * @ctx: the context
- * @status: filled in
- *
- * Return: 0, or -EBUSY if it is that of a task that may be running.
- */
-int bts_status(struct bts_context *ctx, struct bts_status *status)
-{
-	struct bts_call call = { .func = bts_do_status, .status = status };
-
-	return bts_call(ctx, &call);
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_status);
-
-static void bts_do_get(struct bts_call *call)
-{
-	bts_ring_settle(&call->ctx->ring);
-	call->ret = bts_ring_get(&call->ctx->ring, call->seq, call->rec);
-}
-
-/**
- * bts_get - read one record and leave it there
- * @ctx: the context
- * @index: which; 0 is the newest
- * @rec: where it goes
- *
- * Return: 0; -EINVAL if there are not so many; -EBUSY as for bts_status().
- */
-int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec)
-{
-	struct bts_call call = { .func = bts_do_get, .seq = index, .rec = rec };
-
-	return bts_call(ctx, &call);
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_get);
-
-static void bts_do_peek(struct bts_call *call)
-{
-	struct bts_ring *ring = &call->ctx->ring;
-
-	bts_ring_settle(ring);
-	call->ret = bts_ring_peek(ring, call->run);
-	call->seq = ring->tail;
-	call->end = ring->head;
-}
-
-/**
- * bts_peek - find the oldest records
- * @ctx: the context
- * @rec: where a pointer to the oldest goes
- * @first: where its running number goes, for bts_consume()
- *
- * While the context is live on a CPU, what is found may be overwritten at any
- * time; bts_consume() tells.
- *
- * Return: how many stand in a row, 0 for none; -EBUSY as for bts_status().
- */
-int bts_peek(struct bts_context *ctx, const struct bts_record **rec, u64 *first)
-{
-	struct bts_call call = { .func = bts_do_peek, .run = rec };
-	int n = bts_call(ctx, &call);
-
-	*first = call.seq;
-	return n;
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_peek);
-
-static void bts_do_consume(struct bts_call *call)
-{
-	struct bts_context *ctx = call->ctx;
-
-	call->ret = bts_ring_consume(&ctx->ring, call->seq, call->n);
-	if (bts_ring_held(&ctx->ring) < ctx->attr.nr)
-		ctx->full = false;
-}
-
-/**
- * bts_consume - give up records that were read
- * @ctx: the context
- * @first: the running number of the first
- * @n: how many
- *
- * Return: how many of the oldest of them were overwritten since bts_peek(), so
- * that what was copied there is garbage; -EBUSY as for bts_status().
- */
-int bts_consume(struct bts_context *ctx, u64 first, u32 n)
-{
-	struct bts_call call = { .func = bts_do_consume, .seq = first, .n = n };
-
-	return bts_call(ctx, &call);
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_consume);
-
-/* How many are copied with interrupts off. */
-#define BTS_READ_CHUNK	256
-
-/*
- * Move some records from the ring to @call->rec. What comes next is @call->seq
- * if it has not been overwritten since the last time.
- */
-static void bts_do_read(struct bts_call *call)
-{
-	struct bts_ring *ring = &call->ctx->ring;
-	struct bts_record *rec = call->rec;
-	const struct bts_record *run;
-	u32 n, room = call->n;
-
-	bts_ring_settle(ring);
-	n = bts_ring_peek(ring, &run);
-	if (!call->end) {
-		call->end = ring->head;
-		call->seq = ring->tail;
-	}
-	if (!n || ring->tail >= call->end)
-		return;
-
-	if (ring->tail != call->seq) {
-		bts_lost_mark(rec++, ring->tail - call->seq);
-		room--;
-		call->seq = ring->tail;
-	}
-
-	n = min3(n, room, (u32)BTS_READ_CHUNK);
-	n = min_t(u64, n, call->end - call->seq);
-	memcpy(rec, run, array_size(n, sizeof(*run)));
-	call->n = n;
-	bts_do_consume(call);
-	call->seq += n;
-	call->ret = rec + n - call->rec;
-}
-
-/**
- * bts_read - read records, oldest first, and take them out
- * @ctx: the context
- * @rec: where they go
- * @n: for how many there is room
- *
- * Of those that come in meanwhile, and the kernel makes some by reading, none is
- * read. If some are overwritten after older ones have been read, BTS_LOST tells
- * how many.
- *
- * Return: how many there were, or -EBUSY as for bts_status().
- */
-int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n)
-{
-	struct bts_call call = { .func = bts_do_read, };
-	u32 done = 0;
-	int got;
-
-	while (done < n) {
-		call.rec = rec + done;
-		call.n = n - done;
-		call.ret = 0;
-		got = bts_call(ctx, &call);
-		if (got <= 0)
-			return done ?: got;
-		done += got;
-	}
-
-	return done;
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_read);
-
-static void bts_do_clear(struct bts_call *call)
-{
-	bts_ring_clear(&call->ctx->ring);
-	call->ctx->full = false;
-}
-
-/**
- * bts_clear - forget all records
- * @ctx: the context
- *
- * Return: 0, or -EBUSY as for bts_status().
- */
-int bts_clear(struct bts_context *ctx)
-{
-	struct bts_call call = { .func = bts_do_clear };
-
-	return bts_call(ctx, &call);
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_clear);
-

@@ -82,6 +82,8 @@ struct bts_ds {
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
+static struct bts_told bts_ds_told;
+
 /* The store is ours, and not another claimant's, whose NMIs we leave alone. */
 static bool bts_ds_claimed;
 
@@ -149,6 +151,16 @@ static void bts_ds_deliver_narrow(const void *at, u32 n)
 	}
 }
 
+/*
+ * Only some models tell whether a branch was predicted right; on the others the bit
+ * is never set. One record of each full buffer is enough to find out.
+ */
+static void bts_ds_learn(const void *at)
+{
+	if (!READ_ONCE(bts_ds_told.predicted) && bts_ds_word(at, 2) & BTS_RAW_PREDICTED)
+		WRITE_ONCE(bts_ds_told.predicted, true);
+}
+
 static void bts_ds_deliver(const void *from, const void *to)
 {
 	u32 n = bts_ds_records(from, to);
@@ -214,6 +226,9 @@ static void bts_ds_drain(struct bts_ds *d)
 		bts_ds_deliver(base, min(index, max));
 		if (index >= max)
 			bts_deliver_gap();
+		/* Out of bounds for user mode, but page tables are no protection. */
+		if (d->kernel && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
+			memset(base, 0, min(index, max) - base);
 	}
 
 	if (asked) {
@@ -483,6 +498,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	ds_bts_write(0);
+	bts_ds_learn(bts_ds_pos(d, DS_BASE));
 	bts_ds_measure(d, regs->ip);
 	bts_ds_drain(d);
 	d->interrupted = true;
@@ -495,6 +511,9 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 }
 
 /*
+ * An NMI that nobody else claims, nor the ports of the chipset explain: it may be the
+ * late PMI of records that are gone already.
+ *
  * Two CPUs may freeze a third at once, another NMI may come first, or a thaw: which
  * NMI was sent for which freeze cannot be told. So for one second after a freeze this
  * claims each NMI that no other handler claims.
@@ -503,6 +522,12 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
+	if (READ_ONCE(d->slack)) {
+		WRITE_ONCE(d->slack, false);
+		/* Later than that, it did not come. */
+		if (jiffies - READ_ONCE(d->drained) < HZ)
+			return NMI_HANDLED;
+	}
 	if (!READ_ONCE(d->awaited))
 		return NMI_DONE;
 	if (jiffies - READ_ONCE(d->asked) < HZ)
@@ -534,21 +559,15 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 	}
 
 	/* Frozen, the positions stay, so they tell of one PMI only. */
-	if (READ_ONCE(bts_ds_claimed) && bts_ds_past_threshold(d) &&
-	    !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen))) {
-		WRITE_ONCE(d->pmi_seen, true);
-		if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
-			bts_ds_pmi(d, regs);
-		else
-			ds_bts_write(0);
-	} else if (READ_ONCE(d->slack)) {
-		WRITE_ONCE(d->slack, false);
-		/* It did not come: somebody else's NMI must not be taken for it. */
-		if (jiffies - READ_ONCE(d->drained) >= HZ)
-			return handled;
-	} else {
+	if (!READ_ONCE(bts_ds_claimed) || !bts_ds_past_threshold(d) ||
+	    (READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen)))
 		return handled;
-	}
+
+	WRITE_ONCE(d->pmi_seen, true);
+	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
+		bts_ds_pmi(d, regs);
+	else
+		ds_bts_write(0);
 
 	/* The one and the other: nmi.c wants to know that it was two. */
 	return handled + NMI_HANDLED;
@@ -588,9 +607,9 @@ static int bts_ds_watch_nmis(void)
 	return err;
 }
 
-static int bts_ds_get(void)
+static int bts_ds_get(bool (*give_way)(bool privileged))
 {
-	int err = bts_ds_watch_nmis() ?: ds_claim_bts();
+	int err = bts_ds_watch_nmis() ?: ds_claim_bts(give_way);
 	unsigned int cpu;
 
 	if (err)
@@ -620,8 +639,9 @@ static void bts_ds_put(void)
 	ds_unclaim_bts();
 }
 
-static struct bts_source bts_ds_source = {
+static struct bts_source bts_ds_source __ro_after_init = {
 	.id		= BTS_SOURCE_DS,
+	.told		= &bts_ds_told,
 	.get		= bts_ds_get,
 	.put		= bts_ds_put,
 	.pause		= bts_ds_pause,
@@ -637,23 +657,30 @@ static struct bts_source bts_ds_source = {
 	.draining	= bts_ds_draining,
 };
 
-/* Models whose specification updates say that some addresses are wrong. */
+/*
+ * Models whose specification updates say that 'from' may be wrong: in the first record
+ * after a change of the power state, which nobody sees, so in any record; or where the
+ * privilege level changes.
+ */
+#define BTS_DS_FROM_EVENT	1
+#define BTS_DS_FROM_CPL		2
+
 static const struct x86_cpu_id bts_ds_errata[] = {
-	X86_MATCH_VFM(INTEL_CORE_YONAH,		BTS_ERRATUM_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_MEROM,	BTS_ERRATUM_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_MEROM_L,	BTS_ERRATUM_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_PENRYN,	BTS_ERRATUM_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_DUNNINGTON,	BTS_ERRATUM_FROM_CPL),
-	X86_MATCH_VFM(INTEL_NEHALEM_EP,		BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM,		BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM_G,		BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM_EX,		BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE,		BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE_EP,	BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE_EX,	BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_SANDYBRIDGE,	BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_SANDYBRIDGE_X,	BTS_ERRATUM_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_IVYBRIDGE,		BTS_ERRATUM_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_CORE_YONAH,		BTS_DS_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM,	BTS_DS_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM_L,	BTS_DS_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_PENRYN,	BTS_DS_FROM_CPL),
+	X86_MATCH_VFM(INTEL_CORE2_DUNNINGTON,	BTS_DS_FROM_CPL),
+	X86_MATCH_VFM(INTEL_NEHALEM_EP,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM_G,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_NEHALEM_EX,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE_EP,	BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_WESTMERE_EX,	BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE,	BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE_X,	BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_IVYBRIDGE,		BTS_DS_FROM_EVENT),
 	{ }
 };
 
@@ -669,8 +696,10 @@ static int __init bts_ds_init(void)
 		per_cpu(bts_ds.store, cpu) = ds_store(cpu);
 
 	match = x86_match_cpu(bts_ds_errata);
-	if (match)
-		bts_ds_source.errata = match->driver_data;
+	if (match && match->driver_data == BTS_DS_FROM_EVENT)
+		bts_ds_told.flags = X86_BTS_F_UNRELIABLE;
+	else if (match)
+		bts_ds_told.crossing = X86_BTS_F_UNRELIABLE;
 	bts_ds_source.filters = boot_cpu_has(X86_FEATURE_DSCPL);
 	bts_register_source(&bts_ds_source);
 

@@ -111,12 +111,12 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 /* False where there is none. What is no branch becomes the remark. */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {
-	struct bts_record rec;
+	struct x86_bts_record rec;
 
 	*raw = (struct bts_raw) { };
 	if (bts_ring_get(ring, index, &rec))
 		return false;
-	if (rec.qualifier == BTS_BRANCH) {
+	if (rec.type == X86_BTS_BRANCH) {
 		raw->from = rec.branch.from;
 		raw->to = rec.branch.to;
 	}

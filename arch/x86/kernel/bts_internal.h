@@ -4,6 +4,7 @@
 
 #include <linux/irq_work.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 
 #include <asm/bts.h>
@@ -19,25 +20,25 @@ struct bts_task {
 /**
  * struct bts_context - one trace
  * @node:	in the list of its task or CPU
+ * @holder:	in the list of those that hold the source
  * @ring:	its records
  * @attr:	as it was created or last changed
  * @task:	whose it is; NULL for a CPU's or after the task is gone
  * @cpu:	or which CPU's; -1 for a task's
  * @late:	its CPU was frozen before it was there, and is
  * @full:	@attr.overflow has been or is about to be called
- * @exposed:	for its sake the hardware writes down what the kernel does
  * @ns:		@attr.ns, held
  * @work:	calls @attr.overflow
  */
 struct bts_context {
 	struct list_head	node;
+	struct list_head	holder;
 	struct bts_ring		ring;
 	struct bts_attr		attr;
 	struct task_struct	*task;
 	int			cpu;
 	bool			late;
 	bool			full;
-	bool			exposed;
 	struct pid_namespace	*ns;
 	struct irq_work		work;
 };
@@ -49,6 +50,8 @@ struct bts_context {
  * @idle_flags:	likewise, of those that want the idle task too
  * @idle:	the idle task is running
  * @parked:	the CPU is about to go offline or to sleep, or has
+ * @followed:	the task that runs there has TIF_BTS; the next switch finds out whether
+ *		that is still wanted
  * @stale:	the source is frozen and keeps records from before @owner came
  * @owner:	whose task is running, bts_nobody if it is not traced
  */
@@ -58,6 +61,7 @@ struct bts_cpu {
 	u32			idle_flags;
 	bool			idle;
 	bool			parked;
+	bool			followed;
 	bool			stale;
 	struct bts_task		*owner;
 };
@@ -66,13 +70,22 @@ DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
 
 extern struct bts_task bts_nobody;
 
+extern struct mutex bts_mutex;
 extern const struct bts_source *bts_source;
 extern unsigned int bts_users;
+extern bool bts_revoked;
 extern bool bts_cpl_skewed;
 
+int bts_source_claim(void);
+int bts_source_get(struct bts_context *ctx);
+void bts_source_put(struct bts_context *ctx);
+
+void bts_follow(struct task_struct *task);
 void bts_disown(void);
 void bts_forget_freezes(void);
-void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
+bool bts_refrozen(void);
+void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event);
+void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
 
 /**
  * struct bts_call - something to do to a context where that is allowed
@@ -81,6 +94,7 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
  * @ret:	what came of it
  * @paused:	the source is at rest; if not, it is frozen, or the context is not
  *		live on this CPU
+ * @done:	of a running task's: it is done
  * @owner:	the rest is for @func
  * @seq:	likewise
  * @end:	likewise
@@ -89,22 +103,26 @@ void bts_mark(struct bts_context *ctx, u64 qualifier, struct task_struct *task);
  * @rec:	likewise
  * @status:	likewise
  * @attr:	likewise
+ * @event:	likewise
  */
 struct bts_call {
 	struct bts_context		*ctx;
 	void				(*func)(struct bts_call *call);
 	int				ret;
 	bool				paused;
+	bool				done;
 	struct bts_task			*owner;
 	u64				seq;
 	u64				end;
 	u32				n;
-	const struct bts_record		**run;
-	struct bts_record		*rec;
+	const struct x86_bts_record		**run;
+	struct x86_bts_record		*rec;
 	struct bts_status		*status;
 	const struct bts_attr		*attr;
+	const struct x86_bts_record	*event;
 };
 
 void bts_call_here(void *info);
+int bts_call(struct bts_context *ctx, struct bts_call *call);
 
 #endif /* _ARCH_X86_KERNEL_BTS_INTERNAL_H */

@@ -12,8 +12,9 @@
  * Hardware that looks at the level before the branch drops those that are
  * needed, where control comes back. That is noticed: after a branch that led out
  * of the modes that are wanted comes one that starts in them. Exactly one
- * record is missing in between; it is counted as lost, marked there, and the
- * hardware's filter is not used any more.
+ * record is missing in between; it is counted as lost and marked there. After some
+ * of these in a row the hardware's filter is not used any more. A single one may come
+ * from something else, such as an SMI.
  *
  * User code can forge both addresses of a record by jumping anywhere it likes.
  * They are compared and copied here, and never followed.
@@ -26,6 +27,7 @@
 #include <linux/pfn.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 
 #include <asm/bts.h>
@@ -50,20 +52,27 @@ static u32 bts_ring_size(u32 nr, u32 flags)
  */
 unsigned long bts_pages(u32 nr, u32 flags)
 {
-	return PFN_UP(array_size(bts_ring_size(nr, flags), sizeof(struct bts_record)));
+	return PFN_UP(array_size(bts_ring_size(nr, flags), sizeof(struct x86_bts_record)));
+}
+
+/* The first eight bytes of a record at once: type, flags, and no info. */
+static __always_inline u64 bts_head(u16 type, u16 flags)
+{
+	return type | (u64)flags << 16;
 }
 
 /**
  * bts_ring_init - give a ring its memory
  * @ring: the ring
  * @nr: how many records it is to hold, at least 1
- * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP
+ * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_MONOTONIC
+ * @told: what the records of the source tell
  *
  * May sleep. The memory is charged to current's memory cgroup.
  *
  * Return: 0, -EINVAL for a size of 0 or beyond BTS_MAX_RECORDS, or -ENOMEM.
  */
-int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
+int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_told *told)
 {
 	if (!nr || nr > BTS_MAX_RECORDS)
 		return -EINVAL;
@@ -71,6 +80,8 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
 	memset(ring, 0, sizeof(*ring));
 	ring->nr = nr;
 	ring->size = bts_ring_size(nr, flags);
+	ring->told = told;
+	ring->branch = bts_head(X86_BTS_BRANCH, told->flags);
 	bts_ring_change(ring, flags);
 	/* However large it is, it must not be at the expense of others. */
 	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT |
@@ -82,7 +93,7 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags)
 /**
  * bts_ring_change - sort by other flags from here on
  * @ring: the ring
- * @flags: like those of bts_ring_init(), BTS_STOP as it is
+ * @flags: like those of bts_ring_init(), BTS_STOP and BTS_MONOTONIC as they are
  */
 void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
@@ -178,14 +189,28 @@ static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw 
 }
 
 /**
+ * bts_ring_clock - what time it is for the records of a ring
+ * @ring: the ring
+ *
+ * Any context.
+ *
+ * Return: the time in nanoseconds.
+ */
+u64 bts_ring_clock(const struct bts_ring *ring)
+{
+	return ring->flags & BTS_MONOTONIC ? ktime_get_mono_fast_ns() : local_clock();
+}
+
+/**
  * bts_lost_mark - make a record that tells of lost ones
+ * @ring: of which ring
  * @rec: where
  * @count: how many; 0 if nobody knows
  */
-void bts_lost_mark(struct bts_record *rec, u64 count)
+void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count)
 {
-	rec->qualifier = BTS_LOST;
-	rec->lost.clock = local_clock();
+	*rec = (struct x86_bts_record) { .type = X86_BTS_LOST };
+	rec->lost.clock = bts_ring_clock(ring);
 	rec->lost.count = count;
 }
 
@@ -193,32 +218,62 @@ void bts_lost_mark(struct bts_record *rec, u64 count)
  * @in leads out of the modes that are wanted, and @more records follow it. Is
  * the way back missing? The mark goes where the way out would have been.
  */
-static bool bts_sort_way_out(struct bts_ring *ring, struct bts_record *out,
+static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
 			     const struct bts_raw *in, bool more)
 {
 	ring->away = !more;
 	if (!more || !bts_starts_inside(ring, in + 1))
 		return false;
 
-	ring->skewed = true;
+	ring->skews++;
 	ring->lost++;
-	bts_lost_mark(out, 1);
+	bts_lost_mark(ring, out, 1);
 
 	return true;
 }
 
-static __always_inline void bts_branch(struct bts_record *rec, u64 qualifier, u64 from, u64 to)
+static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64 from, u64 to)
 {
-	rec->qualifier = qualifier;
+	*(u64 *)rec = head;
 	rec->branch.from = from;
 	rec->branch.to = to;
+}
+
+/* The head of a record that shows both sides of @in; @head if that was predicted */
+static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, bool predicted)
+{
+	if (predicted && !(in->flags & BTS_RAW_PREDICTED))
+		head |= bts_head(0, X86_BTS_F_MISPREDICTED);
+
+	return head;
+}
+
+static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
+		      const struct bts_raw *in)
+{
+	u64 head = bts_branch_head(ring->branch, in, ring->told->predicted);
+	bool from_user = in->from < TASK_SIZE_MAX, to_user = in->to < TASK_SIZE_MAX;
+
+	if (from_user != to_user)
+		head |= bts_head(0, ring->told->crossing);
+	bts_branch(out, head, in->from, in->to);
+}
+
+/* A way back that is there: if others were missing, it was not for the filter. */
+static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
+							struct x86_bts_record *out, u64 to)
+{
+	ring->skews = 0;
+	bts_branch(out, bts_head(X86_BTS_LEAVE, 0), 0, to);
+
+	return out + 1;
 }
 
 /*
  * Turn @in into what the context wants of it: false if nothing. Then nothing may
  * be written either: @out is the oldest record as long as there is no newer one.
  */
-static noinline bool bts_sort(struct bts_ring *ring, struct bts_record *out,
+static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)
 {
 	const u64 limit = TASK_SIZE_MAX;
@@ -226,15 +281,16 @@ static noinline bool bts_sort(struct bts_ring *ring, struct bts_record *out,
 	bool user = ring->flags & BTS_USER;
 
 	if (user && ring->flags & BTS_KERNEL) {
-		bts_branch(out, BTS_BRANCH, in->from, in->to);
+		bts_whole(ring, out, in);
 		return true;
 	}
 
 	if (to_user == user) {
+		ring->skews = from_user == user ? ring->skews : 0;
 		if (user && !from_user)
-			bts_branch(out, BTS_LEAVE, 0, in->to);
+			bts_leave(ring, out, in->to);
 		else
-			bts_branch(out, BTS_BRANCH, in->from, in->to);
+			bts_whole(ring, out, in);
 		return true;
 	}
 
@@ -242,12 +298,13 @@ static noinline bool bts_sort(struct bts_ring *ring, struct bts_record *out,
 		return false;
 
 	if (ring->flags & BTS_FLIGHT && bts_strays(in)) {
-		bts_branch(out, BTS_BRANCH, in->from, in->to);
+		bts_whole(ring, out, in);
 		return true;
 	}
 
 	if (ring->flags & BTS_ENTRY) {
-		bts_branch(out, BTS_ENTER, in->from, 0);
+		bts_branch(out, bts_head(X86_BTS_ENTER, ring->told->flags |
+					       ring->told->crossing), in->from, 0);
 		return true;
 	}
 
@@ -268,39 +325,41 @@ static u64 bts_fast_limit(u32 flags)
  * limit if what comes of them by 'or' is; that, and two at a time, lets nearly
  * every record of a user context through in ten instructions.
  */
-static __always_inline bool bts_copy_two(struct bts_record *out, struct bts_raw a,
-					 struct bts_raw b, u64 limit)
+static __always_inline bool bts_copy_two(u64 head, bool predicted, struct x86_bts_record *out,
+					 const struct bts_raw *in, u64 limit)
 {
+	struct bts_raw a = in[0], b = in[1];
+
 	if (unlikely((a.from | a.to | b.from | b.to) >= limit))
 		return false;
 
-	bts_branch(&out[0], BTS_BRANCH, a.from, a.to);
-	bts_branch(&out[1], BTS_BRANCH, b.from, b.to);
+	bts_branch(&out[0], bts_branch_head(head, in, predicted), a.from, a.to);
+	bts_branch(&out[1], bts_branch_head(head, in + 1, predicted), b.from, b.to);
 
 	return true;
 }
 
-/* Copy what the context wants of the @n records at @in; there is room for all. */
-static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n,
-			  bool more)
+static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in,
+					    u32 n, bool more, bool predicted)
 {
-	struct bts_record *start = ring->rec + ring->pos, *out = start;
+	const u64 head = ring->branch;
+	struct x86_bts_record *start = ring->rec + ring->pos, *out = start;
 	const struct bts_raw *end = in + n, *last = end - 1;
 	const u64 limit = bts_fast_limit(ring->flags);
 	/* A user's ring: what arrives below it came back from the kernel. */
 	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	while (in != end) {
-		while (in < last && bts_copy_two(out, in[0], in[1], limit)) {
+		while (in < last && bts_copy_two(head, predicted, out, in, limit)) {
 			in += 2;
 			out += 2;
 		}
 		if (in == end)
 			break;
 		if ((in->from | in->to) < limit)
-			bts_branch(out++, BTS_BRANCH, in->from, in->to);
+			bts_branch(out++, bts_branch_head(head, in, predicted), in->from, in->to);
 		else if (in->from >= limit && in->to < leave)
-			bts_branch(out++, BTS_LEAVE, 0, in->to);
+			out = bts_leave(ring, out, in->to);
 		else
 			out += bts_sort(ring, out, in, more || in != last);
 		in++;
@@ -309,10 +368,26 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 	bts_ring_advance(ring, out - start);
 }
 
+/* To look at flags takes a third more instructions a record. */
+static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct bts_raw *in,
+					     u32 n, bool more)
+{
+	__bts_ring_fill(ring, in, n, more, true);
+}
+
+/* Copy what the context wants of the @n records at @in; there is room for all. */
+static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n, bool more)
+{
+	if (READ_ONCE(ring->told->predicted))
+		bts_ring_fill_predicted(ring, in, n, more);
+	else
+		__bts_ring_fill(ring, in, n, more, false);
+}
+
 /* How many of the @n records at @in a context would have had. */
 static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 {
-	struct bts_record scratch;
+	struct x86_bts_record scratch;
 	u32 count = 0;
 
 	while (n--) {
@@ -320,7 +395,7 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 			continue;
 		count++;
 		/* What this would have told of is counted already. */
-		if (scratch.qualifier == BTS_LOST)
+		if (scratch.type == X86_BTS_LOST)
 			ring->lost--;
 	}
 
@@ -333,7 +408,7 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 	if (ring->flags & BTS_ENTRY || !bts_starts_inside(ring, in))
 		return;
 
-	ring->skewed = true;
+	ring->skews++;
 	ring->lost++;
 	ring->unmarked++;
 }
@@ -389,7 +464,7 @@ void bts_ring_settle(struct bts_ring *ring)
 	if (!bts_ring_room(ring))
 		return;
 
-	bts_lost_mark(ring->rec + ring->pos, ring->unmarked);
+	bts_lost_mark(ring, ring->rec + ring->pos, ring->unmarked);
 	ring->unmarked = 0;
 	ring->gap = false;
 	bts_ring_advance(ring, 1);
@@ -400,7 +475,7 @@ void bts_ring_settle(struct bts_ring *ring)
  * @ring: the ring
  * @event: the record
  */
-void bts_ring_put_event(struct bts_ring *ring, const struct bts_record *event)
+void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event)
 {
 	bts_ring_settle(ring);
 
@@ -414,6 +489,18 @@ void bts_ring_put_event(struct bts_ring *ring, const struct bts_record *event)
 	bts_ring_advance(ring, 1);
 }
 
+/* Is the newest record, which nobody has taken out, the mark of a gap? */
+static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
+{
+	const struct x86_bts_record *rec;
+
+	if (ring->head == ring->tail)
+		return false;
+	rec = &ring->rec[(ring->pos ?: ring->size) - 1];
+
+	return rec->type == X86_BTS_LOST && !rec->lost.count;
+}
+
 /**
  * bts_ring_put_gap - say that the source has lost records at this point
  * @ring: the ring
@@ -423,12 +510,12 @@ void bts_ring_put_event(struct bts_ring *ring, const struct bts_record *event)
  */
 void bts_ring_put_gap(struct bts_ring *ring)
 {
-	if (ring->gap)
+	ring->away = false;
+	if (ring->gap || bts_ring_ends_in_gap(ring))
 		return;
 
 	ring->gaps++;
 	ring->gap = true;
-	ring->away = false;
 }
 
 /**
@@ -458,7 +545,7 @@ static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
  *
  * Return: 0, or -EINVAL where there are not that many.
  */
-int bts_ring_get(const struct bts_ring *ring, u64 index, struct bts_record *rec)
+int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *rec)
 {
 	u32 held = bts_ring_held(ring);
 
@@ -471,29 +558,32 @@ int bts_ring_get(const struct bts_ring *ring, u64 index, struct bts_record *rec)
 }
 
 /**
- * bts_ring_peek - find the oldest records
+ * bts_ring_peek - find records
  * @ring: the ring
- * @rec: where a pointer to the oldest goes
+ * @seq: the running number of the first that is wanted; that of the oldest one goes
+ *	here if the wanted one is gone
+ * @rec: where a pointer to it goes
  *
  * Records that were overwritten unread are written off here.
  *
- * Return: how many stand in a row there; 0 if there are none. The running number
- * of the first is @ring->tail.
+ * Return: how many stand in a row there; 0 if there are none.
  */
-u32 bts_ring_peek(struct bts_ring *ring, const struct bts_record **rec)
+u32 bts_ring_peek(struct bts_ring *ring, u64 *seq, const struct x86_bts_record **rec)
 {
-	u32 held = bts_ring_held(ring), first;
+	u32 held = bts_ring_held(ring), first, skip;
 	u64 oldest = ring->head - held;
 
 	ring->overwritten += oldest - ring->tail;
 	ring->tail = oldest;
-	if (!held)
+	*seq = max(*seq, oldest);
+	if (*seq >= ring->head)
 		return 0;
 
-	first = bts_ring_index(ring, oldest);
+	skip = array_index_nospec((unsigned long)(*seq - oldest), held);
+	first = bts_ring_index(ring, oldest + skip);
 	*rec = ring->rec + first;
 
-	return min(held, ring->size - first);
+	return min(held - skip, ring->size - first);
 }
 
 /**

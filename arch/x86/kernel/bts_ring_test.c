@@ -20,17 +20,27 @@
 
 KUNIT_DEFINE_ACTION_WRAPPER(free_ring, bts_ring_free, struct bts_ring *);
 
+/* What the source of a test tells: nothing, unless the test says so. */
+static struct bts_told told;
+
 static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
 {
 	struct bts_ring *ring = kunit_kzalloc(test, sizeof(*ring), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, ring);
-	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags));
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags, &told));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
 	/* as if the way into the modes that are wanted were there already */
 	ring->away = false;
 
 	return ring;
+}
+
+static u32 peek_oldest(struct bts_ring *ring, const struct x86_bts_record **rec)
+{
+	u64 oldest = 0;
+
+	return bts_ring_peek(ring, &oldest, rec);
 }
 
 /* Put @n branches in, the first numbered @first. */
@@ -55,15 +65,15 @@ static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u
 /* Take all records out; they must be branches numbered from @first. */
 static void take_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 	u32 run, i;
 
 	while (n) {
-		run = bts_ring_peek(ring, &rec);
+		run = peek_oldest(ring, &rec);
 		KUNIT_ASSERT_GT(test, run, 0);
 		KUNIT_ASSERT_LE(test, run, n);
 		for (i = 0; i < run; i++) {
-			KUNIT_EXPECT_EQ(test, rec[i].qualifier, BTS_BRANCH);
+			KUNIT_EXPECT_EQ(test, rec[i].type, X86_BTS_BRANCH);
 			KUNIT_EXPECT_EQ(test, rec[i].branch.from, USER_ADDR(first++));
 		}
 		KUNIT_EXPECT_EQ(test, 0, bts_ring_consume(ring, ring->tail, run));
@@ -75,10 +85,10 @@ static void ring_sizes(struct kunit *test)
 {
 	struct bts_ring ring;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, 0, BTS_USER));
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, BTS_MAX_RECORDS + 1, BTS_USER));
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, U32_MAX, BTS_USER));
-	KUNIT_EXPECT_EQ(test, sizeof(struct bts_record), 24);
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, 0, BTS_USER, &told));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, BTS_MAX_RECORDS + 1, BTS_USER, &told));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, U32_MAX, BTS_USER, &told));
+	KUNIT_EXPECT_EQ(test, sizeof(struct x86_bts_record), 24);
 }
 
 static void ring_of_one(struct kunit *test)
@@ -132,7 +142,7 @@ static void ring_stops_and_counts(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
 	const u32 room = 10 + BTS_RING_SKID;
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 
 	KUNIT_EXPECT_FALSE(test, put_numbered(test, ring, 0, 9));
 	KUNIT_EXPECT_TRUE(test, put_numbered(test, ring, 9, 1));
@@ -147,8 +157,8 @@ static void ring_stops_and_counts(struct kunit *test)
 	take_numbered(test, ring, 0, room);
 	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
 	put_numbered(test, ring, room + 8, 2);
-	KUNIT_ASSERT_GT(test, bts_ring_peek(ring, &rec), 0);
-	KUNIT_EXPECT_EQ(test, rec->qualifier, BTS_LOST);
+	KUNIT_ASSERT_GT(test, peek_oldest(ring, &rec), 0);
+	KUNIT_EXPECT_EQ(test, rec->type, X86_BTS_LOST);
 	KUNIT_EXPECT_EQ(test, rec->lost.count, 8);
 	bts_ring_consume(ring, ring->tail, 1);
 	take_numbered(test, ring, room + 8, 2);
@@ -170,7 +180,7 @@ static void ring_counts_only_its_own(struct kunit *test)
 static void ring_counts_a_lost_mark(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
-	const struct bts_record event = { .qualifier = BTS_EXEC }, *rec;
+	const struct x86_bts_record event = { .type = X86_BTS_EXEC }, *rec;
 	const u32 room = 1 + BTS_RING_SKID;
 
 	put_numbered(test, ring, 0, room);
@@ -180,26 +190,26 @@ static void ring_counts_a_lost_mark(struct kunit *test)
 
 	take_numbered(test, ring, 0, room);
 	bts_ring_put_event(ring, &event);
-	KUNIT_ASSERT_EQ(test, 2, bts_ring_peek(ring, &rec));
-	KUNIT_EXPECT_EQ(test, rec[0].qualifier, BTS_LOST);
+	KUNIT_ASSERT_EQ(test, 2, peek_oldest(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[0].type, X86_BTS_LOST);
 	KUNIT_EXPECT_EQ(test, rec[0].lost.count, 1);
-	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_EXEC);
+	KUNIT_EXPECT_EQ(test, rec[1].type, X86_BTS_EXEC);
 	KUNIT_EXPECT_EQ(test, 1, ring->lost);
 }
 
 static void ring_marks_gaps(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 
 	put_numbered(test, ring, 0, 2);
 	bts_ring_put_gap(ring);
 	bts_ring_put_gap(ring);
 	put_numbered(test, ring, 2, 1);
 
-	KUNIT_ASSERT_EQ(test, 4, bts_ring_peek(ring, &rec));
-	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_BRANCH);
-	KUNIT_EXPECT_EQ(test, rec[2].qualifier, BTS_LOST);
+	KUNIT_ASSERT_EQ(test, 4, peek_oldest(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[1].type, X86_BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec[2].type, X86_BTS_LOST);
 	KUNIT_EXPECT_EQ(test, rec[2].lost.count, 0);
 	KUNIT_EXPECT_EQ(test, rec[3].branch.from, USER_ADDR(2));
 	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
@@ -217,7 +227,7 @@ static void ring_marks_gaps(struct kunit *test)
 static void ring_get_newest_first(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
-	struct bts_record rec;
+	struct x86_bts_record rec;
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_get(ring, 0, &rec));
@@ -234,11 +244,11 @@ static void ring_get_newest_first(struct kunit *test)
 static void ring_tells_what_was_spoilt(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 	u64 first;
 
 	put_numbered(test, ring, 0, 10);
-	KUNIT_EXPECT_EQ(test, 10, bts_ring_peek(ring, &rec));
+	KUNIT_EXPECT_EQ(test, 10, peek_oldest(ring, &rec));
 	first = ring->tail;
 	put_numbered(test, ring, 10, 4);
 	KUNIT_EXPECT_EQ(test, 4, bts_ring_consume(ring, first, 10));
@@ -247,7 +257,7 @@ static void ring_tells_what_was_spoilt(struct kunit *test)
 
 	put_numbered(test, ring, 14, 3);
 	KUNIT_EXPECT_EQ(test, 3, bts_ring_held(ring));
-	bts_ring_peek(ring, &rec);
+	peek_oldest(ring, &rec);
 	first = ring->tail;
 	put_numbered(test, ring, 17, 100);
 	KUNIT_EXPECT_EQ(test, 3, bts_ring_consume(ring, first, 3));
@@ -269,32 +279,33 @@ static void ring_keeps_oldest(struct kunit *test)
 	take_numbered(test, ring, 5, 10);
 }
 
-/* What a record must become in a ring of each kind; qualifier 0: nothing */
+/* What a record must become in a ring of each kind; type 0: nothing */
 static const struct filter_case {
 	const char	*name;
 	bool		from_user;
 	bool		to_user;
 	u32		flags;
-	u64		qualifier;
+	u64		type;
 	bool		hide_from;
 	bool		hide_to;
 } filter_cases[] = {
-	{ "user to user, user", true, true, BTS_USER, BTS_BRANCH, },
-	{ "user to kernel, user", true, false, BTS_USER, BTS_INVALID, },
-	{ "user to kernel, entry", true, false, BTS_USER | BTS_ENTRY, BTS_ENTER, .hide_to = true, },
-	{ "kernel to user, user", false, true, BTS_USER, BTS_LEAVE, .hide_from = true, },
-	{ "kernel to kernel, user", false, false, BTS_USER, BTS_INVALID, },
-	{ "kernel to kernel, entry", false, false, BTS_USER | BTS_ENTRY, BTS_INVALID, },
-	{ "user to user, kernel", true, true, BTS_KERNEL, BTS_INVALID, },
-	{ "user to kernel, kernel", true, false, BTS_KERNEL, BTS_BRANCH, },
-	{ "kernel to user, kernel", false, true, BTS_KERNEL, BTS_INVALID, },
-	{ "kernel to kernel, kernel", false, false, BTS_KERNEL, BTS_BRANCH, },
-	{ "kernel astray, flight", false, true, BTS_KERNEL | BTS_FLIGHT, BTS_BRANCH, },
-	{ "user to user, flight", true, true, BTS_KERNEL | BTS_FLIGHT, BTS_INVALID, },
-	{ "user to user, both", true, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
-	{ "user to kernel, both", true, false, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
-	{ "kernel to user, both", false, true, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
-	{ "kernel to kernel, both", false, false, BTS_USER | BTS_KERNEL, BTS_BRANCH, },
+	{ "user to user, user", true, true, BTS_USER, X86_BTS_BRANCH, },
+	{ "user to kernel, user", true, false, BTS_USER, X86_BTS_INVALID, },
+	{ "user to kernel, entry", true, false, BTS_USER | BTS_ENTRY, X86_BTS_ENTER,
+	  .hide_to = true, },
+	{ "kernel to user, user", false, true, BTS_USER, X86_BTS_LEAVE, .hide_from = true, },
+	{ "kernel to kernel, user", false, false, BTS_USER, X86_BTS_INVALID, },
+	{ "kernel to kernel, entry", false, false, BTS_USER | BTS_ENTRY, X86_BTS_INVALID, },
+	{ "user to user, kernel", true, true, BTS_KERNEL, X86_BTS_INVALID, },
+	{ "user to kernel, kernel", true, false, BTS_KERNEL, X86_BTS_BRANCH, },
+	{ "kernel to user, kernel", false, true, BTS_KERNEL, X86_BTS_INVALID, },
+	{ "kernel to kernel, kernel", false, false, BTS_KERNEL, X86_BTS_BRANCH, },
+	{ "kernel astray, flight", false, true, BTS_KERNEL | BTS_FLIGHT, X86_BTS_BRANCH, },
+	{ "user to user, flight", true, true, BTS_KERNEL | BTS_FLIGHT, X86_BTS_INVALID, },
+	{ "user to user, both", true, true, BTS_USER | BTS_KERNEL, X86_BTS_BRANCH, },
+	{ "user to kernel, both", true, false, BTS_USER | BTS_KERNEL, X86_BTS_BRANCH, },
+	{ "kernel to user, both", false, true, BTS_USER | BTS_KERNEL, X86_BTS_BRANCH, },
+	{ "kernel to kernel, both", false, false, BTS_USER | BTS_KERNEL, X86_BTS_BRANCH, },
 };
 
 KUNIT_ARRAY_PARAM_DESC(filter, filter_cases, name);
@@ -306,15 +317,15 @@ static void filter_record(struct kunit *test)
 	u64 from = c->from_user ? USER_ADDR(1) : KERNEL_ADDR(1);
 	u64 to = c->to_user ? USER_ADDR(2) : KERNEL_ADDR(2);
 	struct bts_raw raw = { .from = from, .to = to, };
-	struct bts_record rec;
+	struct x86_bts_record rec;
 
 	bts_ring_put(ring, &raw, 1);
-	if (!c->qualifier) {
+	if (!c->type) {
 		KUNIT_EXPECT_EQ(test, 0, bts_ring_held(ring));
 		return;
 	}
 	KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
-	KUNIT_EXPECT_EQ(test, rec.qualifier, c->qualifier);
+	KUNIT_EXPECT_EQ(test, rec.type, c->type);
 	KUNIT_EXPECT_EQ(test, rec.branch.from, c->hide_from ? 0 : from);
 	KUNIT_EXPECT_EQ(test, rec.branch.to, c->hide_to ? 0 : to);
 }
@@ -326,7 +337,7 @@ static void filter_edges(struct kunit *test)
 		(u64)-1, (u64)-10 * 1024 * 1024, (u64)LONG_MIN, 0,
 	};
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
-	struct bts_record rec;
+	struct x86_bts_record rec;
 	struct bts_raw raw;
 	u32 i;
 
@@ -340,7 +351,7 @@ static void filter_edges(struct kunit *test)
 		raw = (struct bts_raw){ .from = addr, .to = USER_ADDR(0), };
 		bts_ring_put(ring, &raw, 1);
 		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
-		KUNIT_EXPECT_EQ(test, rec.qualifier, BTS_LEAVE);
+		KUNIT_EXPECT_EQ(test, rec.type, X86_BTS_LEAVE);
 		KUNIT_EXPECT_EQ(test, rec.branch.from, 0);
 		bts_ring_clear(ring);
 	}
@@ -350,7 +361,7 @@ static void filter_edges(struct kunit *test)
 	KUNIT_ASSERT_GE(test, raw.from | raw.to, (u64)TASK_SIZE_MAX);
 	bts_ring_put(ring, &raw, 1);
 	KUNIT_ASSERT_EQ(test, 0, bts_ring_get(ring, 0, &rec));
-	KUNIT_EXPECT_EQ(test, rec.qualifier, BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec.type, X86_BTS_BRANCH);
 	KUNIT_EXPECT_EQ(test, rec.branch.from, raw.from);
 	KUNIT_EXPECT_EQ(test, rec.branch.to, raw.to);
 }
@@ -364,14 +375,14 @@ static const struct bts_raw round_trip[] = {
 
 static void expect_lost_one(struct kunit *test, struct bts_ring *ring)
 {
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 
-	KUNIT_EXPECT_TRUE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 1, ring->skews);
 	KUNIT_EXPECT_EQ(test, 1, ring->lost);
-	KUNIT_ASSERT_EQ(test, 2, bts_ring_peek(ring, &rec));
-	KUNIT_EXPECT_EQ(test, rec[0].qualifier, BTS_LOST);
+	KUNIT_ASSERT_EQ(test, 2, peek_oldest(ring, &rec));
+	KUNIT_EXPECT_EQ(test, rec[0].type, X86_BTS_LOST);
 	KUNIT_EXPECT_EQ(test, rec[0].lost.count, 1);
-	KUNIT_EXPECT_EQ(test, rec[1].qualifier, BTS_BRANCH);
+	KUNIT_EXPECT_EQ(test, rec[1].type, X86_BTS_BRANCH);
 	KUNIT_EXPECT_EQ(test, rec[1].branch.from, USER_ADDR(1));
 }
 
@@ -388,7 +399,7 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 	/* what arrives in the kernel dropped */
 	bts_ring_put(ring, round_trip + 2, 1);
 	bts_ring_put(ring, round_trip + 1, 2);
-	KUNIT_EXPECT_FALSE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
@@ -424,6 +435,25 @@ static void filter_counts_a_skew_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->unmarked);
 }
 
+/* One now and then is not the filter's. */
+static void filter_counts_skews_in_a_row(struct kunit *test)
+{
+	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
+	struct bts_ring *ring = make_ring(test, 64, BTS_USER);
+	u32 i;
+
+	for (i = 0; i < 2 * BTS_RING_SKEWS; i++) {
+		bts_ring_put(ring, inside, 2);
+		KUNIT_EXPECT_EQ(test, 1, ring->skews);
+		bts_ring_put(ring, round_trip, 3);
+		KUNIT_EXPECT_EQ(test, 0, ring->skews);
+	}
+	for (i = 1; i <= BTS_RING_SKEWS; i++) {
+		bts_ring_put(ring, inside, 2);
+		KUNIT_EXPECT_EQ(test, i, ring->skews);
+	}
+}
+
 static void filter_skew_of_the_kernel(struct kunit *test)
 {
 	const struct bts_raw out = { .from = KERNEL_ADDR(1), .to = USER_ADDR(1), };
@@ -431,9 +461,9 @@ static void filter_skew_of_the_kernel(struct kunit *test)
 	struct bts_ring *ring = make_ring(test, 16, BTS_KERNEL);
 
 	bts_ring_put(ring, (struct bts_raw[]){ out, round_trip[0], in, }, 3);
-	KUNIT_EXPECT_FALSE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	bts_ring_put(ring, (struct bts_raw[]){ out, in, }, 2);
-	KUNIT_EXPECT_TRUE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 1, ring->skews);
 }
 
 /* Who lost records cannot know whether it is away. */
@@ -444,7 +474,7 @@ static void filter_forgives_a_gap(struct kunit *test)
 	bts_ring_put(ring, round_trip, 1);
 	bts_ring_put_gap(ring);
 	bts_ring_put(ring, round_trip + 2, 1);
-	KUNIT_EXPECT_FALSE(test, ring->skewed);
+	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 }
 
 /* Where the processor enters the kernel without FRED. */
@@ -494,6 +524,7 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(filter_trusts_sound_hardware),
 	KUNIT_CASE(filter_notices_a_skew),
 	KUNIT_CASE(filter_counts_a_skew_once),
+	KUNIT_CASE(filter_counts_skews_in_a_row),
 	KUNIT_CASE(filter_skew_of_the_kernel),
 	KUNIT_CASE(filter_forgives_a_gap),
 	{ }

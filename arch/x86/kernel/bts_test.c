@@ -16,13 +16,12 @@
 #include <linux/vmalloc.h>
 
 #include <asm/bts.h>
+#include <asm/ds.h>
 #include <asm/processor.h>
 
-/* Of a test that was given up, whose thread may not be gone yet. */
 static void end_context(void *ctx)
 {
-	while (bts_destroy(ctx) == -EBUSY)
-		msleep(20);
+	bts_destroy(ctx);
 }
 
 static struct bts_context *new_ring(struct kunit *test, bool cpu, u32 flags, u32 nr)
@@ -49,8 +48,7 @@ static struct bts_context *new_context(struct kunit *test, bool cpu, u32 flags)
 
 static void destroy(struct kunit *test, struct bts_context *ctx)
 {
-	kunit_remove_action(test, end_context, ctx);
-	KUNIT_EXPECT_EQ(test, 0, bts_destroy(ctx));
+	kunit_release_action(test, end_context, ctx);
 }
 
 static u32 wanted(void)
@@ -145,7 +143,7 @@ static void nonsense_is_refused(struct kunit *test)
 		{ true, BTS_FLIGHT, 1, },
 		{ true, BTS_USER | BTS_FLIGHT, 1, },
 		{ true, BTS_KERNEL | BTS_FLIGHT | BTS_SCHED, 1, },
-		{ false, BTS_USER | BIT(8), 1, },
+		{ false, BTS_USER | BIT(10), 1, },
 		{ true, BTS_USER | BIT(31), 1, },
 		{ false, BTS_USER, 0, },
 		{ true, BTS_USER, U32_MAX, },
@@ -170,7 +168,7 @@ static void nonsense_is_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(-1, &good, &ctx));
 	KUNIT_EXPECT_EQ(test, -ENXIO, bts_create_cpu(nr_cpu_ids, &good, &ctx));
-	KUNIT_EXPECT_EQ(test, -EBUSY, bts_create_task(&init_task, &good, &ctx));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_create_task(&init_task, &good, &ctx));
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
 }
 
@@ -230,7 +228,7 @@ static void kernel_is_traced(struct kunit *test)
 	const u32 nr = 50 * NR_CALLS;
 	int n, i, calls = 0, others = 0;
 	struct bts_context *ctx;
-	struct bts_record *rec;
+	struct x86_bts_record *rec;
 
 	destroy(test, new_context(test, false, BTS_KERNEL));
 	rec = vmalloc_array(nr, sizeof(*rec));
@@ -243,10 +241,10 @@ static void kernel_is_traced(struct kunit *test)
 
 	for (i = 0; i < n; i++) {
 		/* Interrupts may return to where it begins, too. */
-		if (rec[i].qualifier == BTS_BRANCH && rec[i].branch.to == (unsigned long)leaf &&
+		if (rec[i].type == X86_BTS_BRANCH && rec[i].branch.to == (unsigned long)leaf &&
 		    rec[i].branch.from - (unsigned long)many_calls < 256)
 			calls++;
-		others += rec[i].qualifier != BTS_BRANCH;
+		others += rec[i].type != X86_BTS_BRANCH;
 	}
 	KUNIT_EXPECT_EQ(test, NR_CALLS, calls);
 	KUNIT_EXPECT_EQ(test, 0, others);
@@ -266,8 +264,15 @@ static struct kunit_case bts_context_cases[] = {
 	{ }
 };
 
+/* Other suites want the hardware now. */
+static void give_back(struct kunit_suite *suite)
+{
+	ds_give_way(true);
+}
+
 static struct kunit_suite bts_context_suite = {
 	.name		= "bts_context",
+	.suite_exit	= give_back,
 	.init		= stay_on_cpu0,
 	.test_cases	= bts_context_cases,
 };

@@ -32,6 +32,7 @@
 #include <linux/init.h>
 #include <linux/io.h>
 #include <linux/kexec.h>
+#include <linux/kvm_types.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -74,6 +75,7 @@ static bool ds_loaded;
 
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
+static bool (*ds_claimant)(bool privileged);
 
 /**
  * ds_choose_layout - find how the hardware writes its Debug Store
@@ -417,7 +419,25 @@ bool ds_bts_claimed(void)
 }
 
 /**
+ * ds_give_way - ask whoever has claimed BTS to give it back
+ * @privileged: whether it is for somebody who may watch performance
+ *
+ * May sleep.
+ *
+ * Return: true if that was done, and it is worth trying again.
+ */
+bool ds_give_way(bool privileged)
+{
+	bool (*give_way)(bool privileged) = READ_ONCE(ds_claimant);
+
+	return give_way && give_way(privileged);
+}
+EXPORT_SYMBOL_FOR_KVM(ds_give_way);
+
+/**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
+ * @give_way: called where somebody else wants what excludes BTS: may call
+ *	ds_unclaim_bts(), and returns true if it was called; NULL to keep BTS
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
@@ -425,8 +445,9 @@ bool ds_bts_claimed(void)
  * Return: 0, -EOPNOTSUPP if the machine has no BTS, -EBUSY if it is claimed or
  * if perf has an event that excludes it, or -ENOMEM.
  */
-int ds_claim_bts(void)
+int ds_claim_bts(bool (*give_way)(bool privileged))
 {
+	unsigned int cpu;
 	int ret;
 
 	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
@@ -447,6 +468,10 @@ int ds_claim_bts(void)
 		return ret;
 	}
 
+	/* Whatever perf has left there */
+	for_each_possible_cpu(cpu)
+		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
+	WRITE_ONCE(ds_claimant, give_way);
 	WRITE_ONCE(ds_claimed, true);
 	/* An NMI handler of perf that saw it unclaimed has now finished. */
 	kick_all_cpus_sync();
@@ -482,6 +507,7 @@ void ds_unclaim_bts(void)
 	}
 
 	WRITE_ONCE(ds_claimed, false);
+	WRITE_ONCE(ds_claimant, NULL);
 	ds_put(DS_BTS);
 	x86_perf_unclaim_bts();
 }

@@ -165,8 +165,11 @@ static void put(struct kunit *test, unsigned long part)
 /* ds_test_exit() ends it if the test does not. */
 static void claim(struct kunit *test)
 {
-	int err = ds_claim_bts();
+	int err;
 
+	/* Of the last trace it may be left. */
+	ds_give_way(false);
+	err = ds_claim_bts(NULL);
 	if (err == -EBUSY)
 		kunit_skip(test, "perf uses BTS");
 	KUNIT_ASSERT_EQ(test, err, 0);
@@ -303,14 +306,14 @@ static void test_claim(struct kunit *test)
 	bool before = area_here();
 
 	if (!ds_has(DS_BTS)) {
-		KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EOPNOTSUPP);
 		kunit_skip(test, "no BTS on this machine");
 	}
 
 	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
 	claim(test);
 	KUNIT_EXPECT_TRUE(test, ds_bts_claimed());
-	KUNIT_EXPECT_EQ(test, ds_claim_bts(), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
 	expect_area(test, true);
 
 	ds_unclaim_bts();
@@ -469,7 +472,7 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 		return 0;
 	}
 
-	ret = ds_claim_bts();
+	ret = ds_claim_bts(NULL);
 	if (ret)
 		return ret;
 

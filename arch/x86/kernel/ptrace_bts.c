@@ -2,12 +2,10 @@
 /*
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
- * thread.ptrace_bts is written by the tracer while the tracee is frozen in a
- * ptrace stop, by the tracee itself, or before it first runs; never by two of
- * them at once. A tracer that dies may look at it at any time, but does no more
- * than mark the trace as an orphan. The tracee frees it: when it next returns to user
- * mode, when it exits, or, if it is a worker of io_uring or vhost, which never returns
- * there, after its current request. Until then no other tracer sees anything of it.
+ * thread.ptrace_bts holds a reference. The task that takes the pointer out ends the
+ * trace: the tracer, the tracee when it exits, or a worker when the tracer has let go.
+ * So a trace gives the hardware back, whatever its tracee does. While the tracee
+ * looks at its trace it holds a reference, too; the memory goes with the last one.
  *
  * A child that is to inherit a trace gets it before it first enters user mode,
  * in its own context: while copy_process() runs, nobody knows who will trace it,
@@ -28,16 +26,16 @@
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
-#include <linux/task_work.h>
 #include <linux/uprobes.h>
 #include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 
 #include "ptrace_bts_internal.h"
 
 enum {
-	PTRACE_BTS_OFF,
-	PTRACE_BTS_PERFMON,
 	PTRACE_BTS_PTRACER,
+	PTRACE_BTS_PERFMON,
+	PTRACE_BTS_NOBODY,
 };
 
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
@@ -45,12 +43,6 @@ static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 /*
  * Having, paying, and giving back
  */
-
-static void ptrace_bts_put(struct ptrace_bts *pb)
-{
-	if (refcount_dec_and_test(&pb->ref))
-		kfree_rcu(pb, rcu);
-}
 
 static unsigned long ptrace_bts_pages(const struct ptrace_bts *pb)
 {
@@ -75,49 +67,88 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
 	atomic_long_sub(ptrace_bts_pages(pb), &pb->user->locked_vm);
 }
 
+/* The structure goes with its last reference of any kind. */
+static void ptrace_bts_drop(struct ptrace_bts *pb)
+{
+	if (refcount_dec_and_test(&pb->count))
+		kfree_rcu(pb, rcu);
+}
+
+static void ptrace_bts_drop_parent(struct ptrace_bts *pb)
+{
+	if (!pb->from)
+		return;
+	put_task_struct(pb->tracer);
+	pb->tracer = NULL;
+	ptrace_bts_drop(pb->from);
+	pb->from = NULL;
+}
+
 /**
- * ptrace_bts_release - end a trace
- * @child: whose it is: current, or off its CPU and staying there
+ * ptrace_bts_put - give up a reference
  * @pb: the trace
  *
- * A work that current is to run after this finds nothing left to do.
+ * May sleep.
  */
-void ptrace_bts_release(struct task_struct *child, struct ptrace_bts *pb)
+void ptrace_bts_put(struct ptrace_bts *pb)
 {
-	/* A task in a group stop runs no works: one for each past tracer would pile up. */
-	if (child != current && test_bit(PTRACE_BTS_ORPHAN, &pb->state) &&
-	    task_work_cancel(child, &pb->untrace))
-		ptrace_bts_put(pb);
-
-	if (ptrace_bts_of(child) == pb)
-		RCU_INIT_POINTER(child->thread.ptrace_bts, NULL);
+	if (!refcount_dec_and_test(&pb->users))
+		return;
 
 	if (pb->ctx) {
-		if (WARN_ON_ONCE(bts_destroy(pb->ctx)))
-			return;
-		pb->ctx = NULL;
+		bts_destroy(pb->ctx);
 		ptrace_bts_uncharge(pb);
 	}
-
 	free_uid(pb->user);
 	put_pid_ns(pb->ns);
-	if (pb->tracer)
-		put_task_struct(pb->tracer);
-	if (pb->from)
-		ptrace_bts_put(pb->from);
+	ptrace_bts_drop_parent(pb);
+	ptrace_bts_drop(pb);
+}
+
+/* The trace of a task, whose reference the caller has to give up, or NULL */
+static struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
+{
+	struct ptrace_bts *pb;
+
+	guard(rcu)();
+	pb = rcu_dereference(task->thread.ptrace_bts);
+
+	return pb && refcount_inc_not_zero(&pb->users) ? pb : NULL;
+}
+
+/* Record nothing more: the trace is not its task's any more. */
+static void ptrace_bts_end(struct ptrace_bts *pb)
+{
+	/* Pairs with ptrace_bts_start_child(). */
+	struct bts_context *ctx = smp_load_acquire(&pb->ctx);
+
+	if (ctx)
+		bts_detach(ctx);
 	ptrace_bts_put(pb);
 }
 
 /**
+ * ptrace_bts_set - end the trace of a task, if it has one, and give it another
+ * @child: the task
+ * @pb: the new trace, or NULL
+ */
+void ptrace_bts_set(struct task_struct *child, struct ptrace_bts *pb)
+{
+	struct ptrace_bts *old;
+
+	old = unrcu_pointer(xchg(&child->thread.ptrace_bts, RCU_INITIALIZER(pb)));
+	if (old)
+		ptrace_bts_end(old);
+}
+
+/**
  * ptrace_bts_release_task - end the trace of a task, if it has one
- * @child: the task: current, frozen by its tracer, or one that has never run
+ * @child: the task
  */
 void ptrace_bts_release_task(struct task_struct *child)
 {
-	struct ptrace_bts *pb = ptrace_bts_of(child);
-
-	if (unlikely(pb))
-		ptrace_bts_release(child, pb);
+	if (unlikely(rcu_access_pointer(child->thread.ptrace_bts)))
+		ptrace_bts_set(child, NULL);
 }
 
 /* May the tracer of current see what it has done until now? */
@@ -139,8 +170,10 @@ static bool ptrace_bts_readable(struct task_struct *task)
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
-	struct ptrace_bts *pb = ptrace_bts_of(task);
+	struct ptrace_bts *pb;
 
+	guard(rcu)();
+	pb = rcu_dereference(task->thread.ptrace_bts);
 	if (likely(!pb) || !mm)
 		return;
 	if (!ptrace_bts_readable(task))
@@ -153,24 +186,16 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 		set_tsk_thread_flag(task, TIF_BTS_FULL);
 }
 
-/* Its tracer is gone, and current is where it runs task works. */
-static void ptrace_bts_untrace_work(struct callback_head *work)
+static void ptrace_bts_untrace_work(struct work_struct *work)
 {
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, untrace);
+	struct task_struct *child = pb->task;
 
-	if (ptrace_bts_of(current) == pb)
-		ptrace_bts_release(current, pb);
-	ptrace_bts_put(pb);
-}
-
-/*
- * What io_uring's worker is at would fail because of a signal. Its thread that polls,
- * which has no worker_private, gets such signals from io_uring itself, and looks for
- * them alone when it is about to sleep.
- */
-static bool ptrace_bts_fails_by_signal(const struct task_struct *task)
-{
-	return task->flags & PF_IO_WORKER && READ_ONCE(task->worker_private);
+	/* It may have ended since, and the task have another one. */
+	if (unrcu_pointer(cmpxchg(&child->thread.ptrace_bts, RCU_INITIALIZER(pb), NULL)) == pb)
+		ptrace_bts_end(pb);
+	ptrace_bts_drop(pb);
+	put_task_struct(child);
 }
 
 /**
@@ -181,28 +206,16 @@ static bool ptrace_bts_fails_by_signal(const struct task_struct *task)
  */
 void ptrace_bts_untrace(struct task_struct *child)
 {
-	enum task_work_notify_mode notify = TWA_RESUME;
 	struct ptrace_bts *pb;
-	bool wake;
 
 	guard(rcu)();
 	pb = rcu_dereference(child->thread.ptrace_bts);
-	if (likely(!pb) || !refcount_inc_not_zero(&pb->ref))
+	if (likely(!pb) || test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
+	    !refcount_inc_not_zero(&pb->count))
 		return;
 
-	/* A worker in the kernel never returns to user mode. */
-	wake = ptrace_bts_fails_by_signal(child);
-	if (child->flags & (PF_USER_WORKER | PF_IO_WORKER) && !wake)
-		notify = TWA_SIGNAL;
-	/* One who exits already gives it back without being asked. */
-	if (test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
-	    task_work_add(child, &pb->untrace, notify)) {
-		ptrace_bts_put(pb);
-		return;
-	}
-	/* Between two requests it runs task works. */
-	if (wake)
-		wake_up_state(child, TASK_INTERRUPTIBLE);
+	get_task_struct(child);
+	queue_work(system_dfl_wq, &pb->untrace);
 }
 
 /*
@@ -242,7 +255,9 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
 
-	return !bts_status(pb->ctx, &status) && status.held >= status.nr;
+	bts_status(pb->ctx, &status);
+
+	return status.held >= status.nr;
 }
 
 /**
@@ -255,17 +270,32 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
  */
 void ptrace_bts_exit_to_user_mode(void)
 {
-	struct ptrace_bts *pb = ptrace_bts_of(current);
+	struct ptrace_bts *pb;
+	bool stop = false;
+	int signal = 0;
 
-	clear_thread_flag(TIF_BTS_FULL);
-	if (!pb || !test_bit(PTRACE_BTS_FULL, &pb->state) || ptrace_bts_in_uprobe())
+	/* A uprobe alone brings current here often, and clearing it is not cheap. */
+	if (test_thread_flag(TIF_BTS_FULL))
+		clear_thread_flag(TIF_BTS_FULL);
+	if (!rcu_access_pointer(current->thread.ptrace_bts) || ptrace_bts_in_uprobe())
 		return;
 
-	clear_bit(PTRACE_BTS_FULL, &pb->state);
-	/* Another tracer must not get the stop of the last one's trace. */
-	if (pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb) &&
-	    !test_bit(PTRACE_BTS_ORPHAN, &pb->state))
-		ptrace_bts_stop(pb->config.signal);
+	pb = ptrace_bts_get(current);
+	if (!pb)
+		return;
+	if (test_and_clear_bit(PTRACE_BTS_FULL, &pb->state)) {
+		/*
+		 * Another tracer must not get the stop of the last one's trace. One that
+		 * attaches from here on may, as it may get any event's.
+		 */
+		stop = pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb) &&
+		       !test_bit(PTRACE_BTS_ORPHAN, &pb->state);
+		signal = pb->config.signal;
+	}
+	/* The stop may take long, and the tracer may let go meanwhile. */
+	ptrace_bts_put(pb);
+	if (stop)
+		ptrace_bts_stop(signal);
 }
 
 /* In hard interrupt context, where the trace became full. */
@@ -324,8 +354,12 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 		.data	= pb,
 	};
 
-	if (pb->wide && attr.flags & BTS_USER)
+	if (!pb->perfmon)
+		attr.flags |= BTS_YIELDS;
+	else if (attr.flags & BTS_USER)
 		attr.flags |= BTS_WIDE;
+	if (pb->config.clock == PTRACE_BTS_CLOCK_MONOTONIC)
+		attr.flags |= BTS_MONOTONIC;
 	if (config->flags & PTRACE_BTS_F_SIGNAL)
 		attr.overflow = ptrace_bts_overflow;
 
@@ -341,17 +375,22 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 int ptrace_bts_create(struct ptrace_bts *pb)
 {
 	struct bts_attr attr = ptrace_bts_attr(pb, &pb->config);
+	struct bts_context *ctx;
 	int err;
 
 	err = ptrace_bts_charge(pb);
 	if (err)
 		return err;
 
-	err = bts_create_task(pb->task, &attr, &pb->ctx);
-	if (err)
+	err = bts_create_task(pb->task, &attr, &ctx);
+	if (err) {
 		ptrace_bts_uncharge(pb);
+		return err;
+	}
+	/* Pairs with ptrace_bts_end(). */
+	smp_store_release(&pb->ctx, ctx);
 
-	return err;
+	return 0;
 }
 
 /**
@@ -376,13 +415,14 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 
 	pb->config = *config;
 	pb->kernel = config->flags & PTRACE_BTS_F_KERNEL;
-	pb->nr = config->size / sizeof(struct bts_record);
+	pb->nr = config->size / sizeof(struct x86_bts_record);
 	pb->user = get_uid(user);
 	pb->limit = limit;
 	pb->ns = get_pid_ns(ns);
 	pb->task = child;
-	refcount_set(&pb->ref, 1);
-	init_task_work(&pb->untrace, ptrace_bts_untrace_work);
+	refcount_set(&pb->users, 1);
+	refcount_set(&pb->count, 1);
+	INIT_WORK(&pb->untrace, ptrace_bts_untrace_work);
 
 	return pb;
 }
@@ -399,31 +439,39 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
  */
 void ptrace_bts_fork(struct task_struct *child)
 {
-	struct ptrace_bts *from = ptrace_bts_of(current), *pb;
+	struct ptrace_bts *from, *pb;
 
-	if (likely(!from) || !(from->config.flags & PTRACE_BTS_F_INHERIT) ||
-	    !(from->config.flags & PTRACE_BTS_ANY) ||
-	    test_bit(PTRACE_BTS_ORPHAN, &from->state))
+	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
 		return;
+	from = ptrace_bts_get(current);
+	if (!from)
+		return;
+	if (!(from->config.flags & PTRACE_BTS_F_INHERIT) ||
+	    !(from->config.flags & PTRACE_BTS_ANY) ||
+	    test_bit(PTRACE_BTS_ORPHAN, &from->state)) {
+		ptrace_bts_put(from);
+		return;
+	}
 
 	pb = ptrace_bts_new(child, &from->config, from->user, from->limit, from->ns);
 	if (!pb) {
 		atomic_inc(&from->not_inherited);
+		ptrace_bts_put(from);
 		return;
 	}
 
-	refcount_inc(&from->ref);
+	refcount_inc(&from->count);
 	pb->from = from;
 	pb->perfmon = from->perfmon;
-	pb->wide = from->wide;
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
 	/* Pairs with ptrace_bts_untrace(): no later tracer gets what is not his. */
 	smp_rmb();
 	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
-		ptrace_bts_release(child, pb);
+		ptrace_bts_put(pb);
 	else
 		rcu_assign_pointer(child->thread.ptrace_bts, pb);
+	ptrace_bts_put(from);
 }
 
 /**
@@ -473,26 +521,27 @@ static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
  */
 void ptrace_bts_start_child(void)
 {
-	struct ptrace_bts *pb = ptrace_bts_of(current);
+	struct ptrace_bts *pb;
 
-	if (likely(!pb))
+	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
+		return;
+	pb = ptrace_bts_get(current);
+	if (!pb)
 		return;
 
 	if (!ptrace_bts_same_tracer(pb)) {
-		ptrace_bts_release(current, pb);
-		return;
-	}
-
-	if (!ptrace_bts_allowed(pb->perfmon) || ptrace_bts_create(pb)) {
+		ptrace_bts_set(current, NULL);
+	} else if (!ptrace_bts_allowed(pb->perfmon) || ptrace_bts_create(pb)) {
 		atomic_inc(&pb->from->not_inherited);
-		ptrace_bts_release(current, pb);
-		return;
+		ptrace_bts_set(current, NULL);
+	} else {
+		ptrace_bts_drop_parent(pb);
+		/* The worker may have come before there was something to end. */
+		smp_mb();
+		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
+			bts_detach(pb->ctx);
 	}
-
-	put_task_struct(pb->tracer);
-	pb->tracer = NULL;
-	ptrace_bts_put(pb->from);
-	pb->from = NULL;
+	ptrace_bts_put(pb);
 }
 
 static const struct ctl_table ptrace_bts_sysctls[] = {

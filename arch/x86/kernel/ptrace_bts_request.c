@@ -18,52 +18,62 @@
 #define PTRACE_BTS_FLAGS	(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_SCHED |	\
 				 PTRACE_BTS_F_SIGNAL | PTRACE_BTS_F_ALLOC |	\
 				 PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_STOP_FULL |	\
-				 PTRACE_BTS_F_INHERIT | PTRACE_BTS_F_ENTRY)
+				 PTRACE_BTS_F_INHERIT | PTRACE_BTS_F_ENTRY |	\
+				 PTRACE_BTS_F_END)
 
 static_assert(BTS_SOURCE_DS == PTRACE_BTS_SOURCE_DS);
-static_assert(BTS_ERRATUM_FROM_EVENT == PTRACE_BTS_ERRATUM_FROM_EVENT);
-static_assert(BTS_ERRATUM_FROM_CPL == PTRACE_BTS_ERRATUM_FROM_CPL);
 
 /* May current see what @child does? As in ptrace_access_vm(). */
 static int ptrace_bts_permitted(struct task_struct *child)
 {
 	if (!ptrace_bts_allowed(ptrace_bts_perfmon()) || !ptracer_access_allowed(child))
 		return -EPERM;
+	/* One errno for both */
+	if (security_perf_event_open(PERF_SECURITY_OPEN) || security_locked_down(LOCKDOWN_PERF))
+		return -EACCES;
 
 	return 0;
 }
 
-/* May current see what the kernel does? Whatever says no, it is one errno. */
+/* May current see what the kernel does? */
 static int ptrace_bts_permitted_kernel(void)
 {
-	return perf_allow_kernel() || security_locked_down(LOCKDOWN_PERF) ? -EACCES : 0;
+	return perf_allow_kernel() ? -EACCES : 0;
 }
 
 /*
- * To record where user mode is left, hardware has to write down all that the
- * kernel does, into memory that is mapped, though not accessible, while user mode
- * runs; hardware without a filter always has to. Where such memory is no secret it
- * takes the right to see it; and where the filter is found to lose the ways back
- * to user mode, they stay lost for those without, see BTS_WIDE.
+ * To record where user mode is left, hardware has to write down all that the CPU
+ * does in the kernel while the tracee is current: that slows down what interrupts
+ * it, too, so it takes the same right as to see that. Hardware without a filter
+ * always has to, into memory that is mapped, though not accessible, while user mode
+ * runs. Where such memory is no secret that takes the right as well; and where the
+ * filter is found to lose the ways back to user mode, they stay lost for those
+ * without, see BTS_WIDE.
  */
-static bool ptrace_bts_exposes_kernel(u32 flags)
+static bool ptrace_bts_records_kernel(u32 flags)
 {
-	return flags & PTRACE_BTS_F_KERNEL ||
+	return flags & (PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_ENTRY) ||
 	       (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
 		bts_records_kernel(ptrace_bts_wants(flags)));
 }
 
-/* The trace of @child that is current's. What is left of another tracer's goes. */
+/*
+ * The trace of @child that is current's; nobody but current ends it. What is left of
+ * another tracer's goes now, as its memory counts.
+ */
 static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 {
-	struct ptrace_bts *pb = ptrace_bts_of(child);
+	struct ptrace_bts *pb;
+	bool orphan;
 
-	if (pb && test_bit(PTRACE_BTS_ORPHAN, &pb->state)) {
-		ptrace_bts_release(child, pb);
-		pb = NULL;
+	scoped_guard(rcu) {
+		pb = rcu_dereference(child->thread.ptrace_bts);
+		orphan = pb && test_bit(PTRACE_BTS_ORPHAN, &pb->state);
 	}
+	if (orphan)
+		ptrace_bts_set(child, NULL);
 
-	return pb && pb->ctx ? pb : ERR_PTR(-ENXIO);
+	return pb && !orphan && pb->ctx ? pb : ERR_PTR(-ENXIO);
 }
 
 /* With room for the mark of its arrival only, a task would stop before it goes on. */
@@ -76,11 +86,11 @@ static bool ptrace_bts_has_room(u32 flags, u32 nr)
 
 static int ptrace_bts_check_alloc(const struct ptrace_bts_config *config)
 {
-	u32 nr = config->size / sizeof(struct bts_record);
+	u32 nr = config->size / sizeof(struct x86_bts_record);
 
-	if (config->flags == PTRACE_BTS_F_ALLOC && !config->size)
-		return 0;
 	if (!(config->flags & PTRACE_BTS_ANY) || !nr || nr > BTS_MAX_RECORDS)
+		return -EINVAL;
+	if (config->clock > PTRACE_BTS_CLOCK_MONOTONIC)
 		return -EINVAL;
 
 	return ptrace_bts_has_room(config->flags, nr) ? 0 : -EINVAL;
@@ -92,9 +102,11 @@ static int ptrace_bts_check_config(const struct ptrace_bts_config *config)
 
 	if (flags & ~PTRACE_BTS_FLAGS)
 		return -EINVAL;
+	if (flags & PTRACE_BTS_F_END && flags != PTRACE_BTS_F_END)
+		return -EINVAL;
 	if (flags & PTRACE_BTS_F_ENTRY && !(flags & PTRACE_BTS_F_TRACE))
 		return -EINVAL;
-	if (config->bts_size && config->bts_size != sizeof(struct bts_record))
+	if (config->bts_size && config->bts_size != sizeof(struct x86_bts_record))
 		return -EINVAL;
 
 	if (flags & PTRACE_BTS_F_SIGNAL ? !valid_signal(config->signal) : config->signal)
@@ -103,7 +115,7 @@ static int ptrace_bts_check_config(const struct ptrace_bts_config *config)
 	if (flags & PTRACE_BTS_F_ALLOC)
 		return ptrace_bts_check_alloc(config);
 
-	return config->size ? -EINVAL : 0;
+	return config->size || config->source || config->clock ? -EINVAL : 0;
 }
 
 /* Change what is recorded into the trace that is there. */
@@ -151,27 +163,24 @@ static int ptrace_bts_replace(struct task_struct *child,
 
 	pb->config.flags &= ~PTRACE_BTS_F_ALLOC;
 	pb->perfmon = ptrace_bts_perfmon();
-	pb->wide = !boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) ||
-		   (pb->perfmon && !ptrace_bts_permitted_kernel());
 	err = ptrace_bts_create(pb);
 	if (err) {
-		ptrace_bts_release(child, pb);
+		ptrace_bts_put(pb);
 		return err;
 	}
 
-	ptrace_bts_release_task(child);
-	rcu_assign_pointer(child->thread.ptrace_bts, pb);
+	ptrace_bts_set(child, pb);
 
 	return 0;
 }
 
-static int ptrace_bts_end(struct task_struct *child)
+static int ptrace_bts_do_end(struct task_struct *child)
 {
 	struct ptrace_bts *pb = ptrace_bts_find(child);
 
 	if (IS_ERR(pb))
 		return PTR_ERR(pb);
-	ptrace_bts_release(child, pb);
+	ptrace_bts_set(child, NULL);
 
 	return 0;
 }
@@ -183,14 +192,14 @@ static int ptrace_bts_do_config(struct task_struct *child,
 	int err;
 
 	/* To end a trace takes no right: what it holds goes unseen. */
-	if (config->flags & PTRACE_BTS_F_ALLOC && !config->size)
-		return ptrace_bts_end(child);
+	if (config->flags & PTRACE_BTS_F_END)
+		return ptrace_bts_do_end(child);
 
 	err = ptrace_bts_permitted(child);
 	if (err)
 		return err;
 
-	if (ptrace_bts_exposes_kernel(config->flags)) {
+	if (ptrace_bts_records_kernel(config->flags)) {
 		err = ptrace_bts_permitted_kernel();
 		if (err)
 			return err;
@@ -222,102 +231,76 @@ static int ptrace_bts_config(struct task_struct *child, void __user *addr,
 	if (err)
 		return err;
 
-	if (!bts_available())
-		return -EOPNOTSUPP;
+	err = bts_has_source(config.source);
+	if (err)
+		return err;
 
 	return ptrace_bts_do_config(child, &config);
 }
 
+/* Like PTRACE_GET_SYSCALL_INFO: as much as there is room for, and how much there is. */
 static int ptrace_bts_status(const struct ptrace_bts *pb, void __user *addr,
 			     unsigned long size)
 {
 	struct ptrace_bts_status out = {};
 	struct bts_status status;
-	int err;
 
-	if (!size)
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-
-	err = bts_status(pb->ctx, &status);
-	if (err)
-		return err;
-
-	out.size = pb->nr * sizeof(struct bts_record);
+	bts_status(pb->ctx, &status);
+	out.size = pb->nr * sizeof(struct x86_bts_record);
 	out.flags = pb->config.flags;
 	out.signal = pb->config.signal;
-	out.bts_size = sizeof(struct bts_record);
+	out.bts_size = sizeof(struct x86_bts_record);
 	out.held = status.held;
 	out.lost = status.lost;
 	out.overwritten = status.overwritten;
 	out.gaps = status.gaps;
 	out.source = status.source;
-	out.errata = status.errata;
-	out.clock = PTRACE_BTS_CLOCK_SCHED;
+	out.clock = pb->config.clock;
 	out.not_inherited = atomic_read(&pb->not_inherited);
+	out.next = status.next;
+	out.record_flags = status.record_flags;
+	out.state = status.revoked ? PTRACE_BTS_S_REVOKED : 0;
 
-	/* Callers know less or more than this kernel; the rest reads 0. */
-	if (size > sizeof(out) && clear_user(addr + sizeof(out), size - sizeof(out)))
+	if (copy_to_user(addr, &out, min(size, sizeof(out))))
 		return -EFAULT;
 
-	return copy_to_user(addr, &out, min(size, sizeof(out))) ? -EFAULT : 0;
+	return sizeof(out);
 }
 
 static int ptrace_bts_size(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
-	int err = bts_status(pb->ctx, &status);
 
-	return err ?: status.held;
-}
+	bts_status(pb->ctx, &status);
 
-static int ptrace_bts_get(const struct ptrace_bts *pb, void __user *addr,
-			  unsigned long index)
-{
-	struct bts_record rec;
-	int err = bts_get(pb->ctx, index, &rec);
-
-	if (err)
-		return err;
-
-	return copy_to_user(addr, &rec, sizeof(rec)) ? -EFAULT : 0;
-}
-
-static int ptrace_bts_clear(struct ptrace_bts *pb)
-{
-	int err = bts_clear(pb->ctx);
-
-	if (!err)
-		pb->secret = false;
-
-	return err;
+	return status.held;
 }
 
 /* How many records are copied before looking up. */
-#define PTRACE_BTS_STEP		4096
+#define PTRACE_BTS_STEP		16384
 
-/* What was copied is gone, and nothing else, wherever the copying ends. */
-static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
-			    unsigned long size)
+/*
+ * Copy up to @room records from the running number @seq on. If they are consumed,
+ * what was copied is gone, and nothing behind it, wherever the copying ends.
+ */
+static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *addr,
+			   unsigned long room, bool consume)
 {
-	int room = min_t(unsigned long, size / sizeof(struct bts_record), INT_MAX);
-	const struct bts_record *run;
+	const struct x86_bts_record *run;
 	int done = 0, n, copied;
-	u64 first;
 
-	if (!room)
-		return -EINVAL;
-
+	room = min_t(unsigned long, room, INT_MAX);
 	while (done < room) {
-		n = bts_peek(pb->ctx, &run, &first);
-		if (n <= 0)
-			return done ?: n;
+		n = bts_peek(pb->ctx, &seq, &run);
+		if (!n)
+			break;
 
-		n = min3(n, room - done, PTRACE_BTS_STEP);
+		n = min3(n, (int)room - done, PTRACE_BTS_STEP);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
-		bts_consume(pb->ctx, first, copied);
+		/* This takes out all older records, too: not if nothing was copied. */
+		if (consume && copied)
+			bts_consume(pb->ctx, seq, copied);
 		done += copied;
 		if (copied < n)
 			return done ?: -EFAULT;
@@ -325,9 +308,110 @@ static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
 			break;
 		cond_resched();
 		addr += n * sizeof(*run);
+		seq += n;
 	}
 
 	return done;
+}
+
+static int ptrace_bts_get_one(const struct ptrace_bts *pb, void __user *addr,
+			      unsigned long index)
+{
+	struct bts_status status;
+	int ret;
+
+	bts_status(pb->ctx, &status);
+	if (index >= status.held)
+		return -EINVAL;
+
+	ret = ptrace_bts_copy(pb, status.next - 1 - index, addr, 1, false);
+
+	return min(ret, 0);
+}
+
+static int ptrace_bts_drain(const struct ptrace_bts *pb, void __user *addr,
+			    unsigned long size)
+{
+	unsigned long room = size / sizeof(struct x86_bts_record);
+
+	return room ? ptrace_bts_copy(pb, 0, addr, room, true) : -EINVAL;
+}
+
+static int ptrace_bts_read(const struct ptrace_bts *pb, void __user *addr,
+			   unsigned long size)
+{
+	struct ptrace_bts_read __user *uread = addr;
+	const struct x86_bts_record *run;
+	struct ptrace_bts_read read;
+	struct bts_status status;
+	int err;
+
+	if (size < offsetofend(struct ptrace_bts_read, flags))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&read, sizeof(read), addr, size);
+	if (err)
+		return err;
+	if (read.flags & ~PTRACE_BTS_READ_CONSUME)
+		return -EINVAL;
+
+	bts_status(pb->ctx, &status);
+	if (read.first > status.next)
+		return -EINVAL;
+	if (read.records != (unsigned long)read.records)
+		return -EFAULT;
+
+	/* Where it begins is told before anything is taken out. */
+	bts_peek(pb->ctx, &read.first, &run);
+	if (put_user(read.first, &uread->first))
+		return -EFAULT;
+
+	return ptrace_bts_copy(pb, read.first, u64_to_user_ptr(read.records), read.count,
+			       read.flags & PTRACE_BTS_READ_CONSUME);
+}
+
+static int ptrace_bts_clear(struct ptrace_bts *pb)
+{
+	bts_clear(pb->ctx);
+	pb->secret = false;
+
+	return 0;
+}
+
+/**
+ * ptrace_bts_info - tell what this machine can do
+ * @addr: where current's struct ptrace_bts_info is
+ *
+ * Return: 0; -EFAULT; -EINVAL or -E2BIG for its size; or as bts_has_source().
+ */
+long ptrace_bts_info(struct ptrace_bts_info __user *addr)
+{
+	struct ptrace_bts_info info = {};
+	u32 size;
+	int err;
+
+	if (get_user(size, &addr->size) || get_user(info.source, &addr->source))
+		return -EFAULT;
+	if (size < offsetofend(struct ptrace_bts_info, source))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+
+	err = bts_has_source(info.source);
+	if (err)
+		return err;
+
+	info.size = sizeof(info);
+	info.source = bts_source_id();
+	info.sources = BIT(bts_source_id());
+	info.flags = PTRACE_BTS_FLAGS;
+	info.record_flags = bts_record_flags();
+	info.bts_size = sizeof(struct x86_bts_record);
+	info.max_records = BTS_MAX_RECORDS;
+	info.clocks = BIT(PTRACE_BTS_CLOCK_SCHED) | BIT(PTRACE_BTS_CLOCK_MONOTONIC);
+
+	return copy_to_user(addr, &info, min_t(size_t, size, sizeof(info))) ? -EFAULT : 0;
 }
 
 /**
@@ -369,11 +453,13 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 	case PTRACE_BTS_SIZE:
 		return ptrace_bts_size(pb);
 	case PTRACE_BTS_GET:
-		return ptrace_bts_get(pb, ptr, data);
+		return ptrace_bts_get_one(pb, ptr, data);
 	case PTRACE_BTS_CLEAR:
 		return ptrace_bts_clear(pb);
 	case PTRACE_BTS_DRAIN:
 		return ptrace_bts_drain(pb, ptr, data);
+	case PTRACE_BTS_READ:
+		return ptrace_bts_read(pb, ptr, data);
 	}
 
 	return -EIO;

@@ -151,12 +151,12 @@ static int explain_memory(u32 bytes)
 static int explain_permission(pid_t tid)
 {
 	switch (sysctl_value("ptrace_bts")) {
-	case 0:
-		bt_complain("branch traces are switched off here: allow them with 'sysctl kernel.ptrace_bts=2'");
+	case 2:
+		bt_complain("branch traces are switched off here: allow them with 'sysctl kernel.ptrace_bts=0'");
 		return BT_EXIT_SYSCTL;
 	case 1:
 		if (geteuid()) {
-			bt_complain("branch traces need CAP_PERFMON here: be root, or allow them with 'sysctl kernel.ptrace_bts=2'");
+			bt_complain("branch traces need CAP_PERFMON here: be root, or allow them with 'sysctl kernel.ptrace_bts=0'");
 			return BT_EXIT_SYSCTL;
 		}
 	}
@@ -169,7 +169,7 @@ static int explain_permission(pid_t tid)
  * @tid: the thread
  * @error: what PTRACE_BTS_CONFIG said
  * @bytes: of the trace
- * @kernel: branches of the kernel were wanted
+ * @kernel: branches of the kernel were wanted, or where it is entered
  *
  * Returns the exit status that stands for it.
  */
@@ -181,6 +181,10 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	case EBUSY:
 		return explain_busy();
 	case EACCES:
+		if (!kernel) {
+			bt_complain("a security module or lockdown forbids perf events, and branch traces with them: see the kernel log");
+			return BT_EXIT_PTRACE;
+		}
 		bt_complain("branches of the kernel need CAP_PERFMON, or kernel.perf_event_paranoid below 2: leave out -k and --entries");
 		return BT_EXIT_KERNEL;
 	case ENOMEM:

@@ -96,7 +96,7 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 }
 
 /* Records, and before them the code that no file holds, around both ends. */
-void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n,
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)
 {
 	u64 last[2] = {}, addr;
@@ -146,8 +146,8 @@ static char *copy_text(const u8 *bytes, size_t len)
 
 static void replay_records(struct bt_session *s, pid_t tid, const u8 *bytes, size_t len)
 {
-	size_t n = len / sizeof(struct bts_record);
-	struct bts_record *rec = bt_alloc(n, sizeof(*rec));
+	size_t n = len / sizeof(struct x86_bts_record);
+	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
 
 	/* In the file they stand anywhere. */
 	memcpy(rec, bytes, n * sizeof(*rec));

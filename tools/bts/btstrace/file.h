@@ -15,7 +15,7 @@ enum bt_chunk_type {
 	BT_CHUNK_THREAD = 1,	/* struct bt_chunk_task, name */
 	BT_CHUNK_MAPS,		/* text */
 	BT_CHUNK_CODE,		/* address, bytes */
-	BT_CHUNK_RECORDS,	/* struct bts_record[] */
+	BT_CHUNK_RECORDS,	/* struct x86_bts_record[] */
 	BT_CHUNK_EXEC,		/* struct bt_chunk_task, name */
 	BT_CHUNK_NOTE,		/* text */
 	BT_CHUNK_EXIT,		/* text, or nothing */
@@ -48,7 +48,7 @@ int bt_writer_close(struct bt_writer *w);
 void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm);
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *maps, size_t len,
 		   struct bt_space *space);
-void bt_write_records(struct bt_writer *w, pid_t tid, const struct bts_record *rec, size_t n,
+void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space);
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_write_note(struct bt_writer *w, pid_t tid, const char *what);

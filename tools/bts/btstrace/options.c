@@ -158,7 +158,7 @@ static bool parse_number(struct options *o, int c)
 		bt_complain("-n %s: give a number from 1 to %d", optarg, BT_LAST_MAX);
 		return false;
 	case 's':
-		if (size(optarg, 1u << 28, &v) && v >= sizeof(struct bts_record)) {
+		if (size(optarg, 1u << 28, &v) && v >= sizeof(struct x86_bts_record)) {
 			o->how.bytes = v;
 			o->how.fixed = true;
 			return true;
@@ -288,7 +288,7 @@ static void complete(struct options *o)
 	if (o->how.bytes)
 		return;
 	need = o->last > BT_LAST_POOL ? o->last : BT_LAST_POOL;
-	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct bts_record);
+	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct x86_bts_record);
 }
 
 /* Has what was asked for come out? */

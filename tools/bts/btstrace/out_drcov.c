@@ -174,23 +174,27 @@ static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
 		d = bt_alloc(1, sizeof(*d));
 		b->thread->data = d;
 	}
-	if (b->from && b->from->insn.length)
+	if (bt_is_signal(b->rec)) {
+		if (b->from)
+			cover(s->data, &d->last, b->from, 0);
+	} else if (b->from && b->from->insn.length) {
 		cover(s->data, &d->last, b->from, b->from->insn.length);
-	else if (b->rec->qualifier == BTS_LEAVE)
+	} else if (b->rec->type == X86_BTS_LEAVE) {
 		end_in_kernel(s->data, d, b);
-	switch (b->rec->qualifier) {
-	case BTS_BRANCH:
-	case BTS_LEAVE:
+	}
+	switch (b->rec->type) {
+	case X86_BTS_BRANCH:
+	case X86_BTS_LEAVE:
 		d->last = (struct point){
 			.known = b->to->module->id != UINT32_MAX, .addr = b->to->addr,
 			.offset = b->to->module_offset, .module = b->to->module->id,
 		};
 		break;
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
 		break;
 	default:
-		if (b->rec->qualifier == BTS_EXEC)
+		if (b->rec->type == X86_BTS_EXEC)
 			cover_to_call(s->data, b->thread->process->space, &d->last);
 		memset(d, 0, sizeof(*d));
 	}

@@ -12,6 +12,12 @@ static void put_number(struct bt_text *t, const char *key, u64 v)
 	text_dec(t, v);
 }
 
+static void put_flag(struct bt_text *t, const char *key, bool set)
+{
+	if (set)
+		text_print(t, ",\"%s\":true", key);
+}
+
 /* Addresses are strings: many readers keep numbers as floating point. */
 static void put_address(struct bt_text *t, const char *key, u64 v)
 {
@@ -57,27 +63,43 @@ static void put_head(struct bt_session *s, const struct bt_thread *thread, const
 	put_number(t, "tid", thread->tid);
 }
 
-static void json_event(struct bt_session *s, const struct bt_branch *b)
+static void json_signal(struct bt_session *s, const struct bt_branch *b)
 {
-	const struct bts_record *rec = b->rec;
+	bool begins = b->rec->type == X86_BTS_SIGNAL;
 	struct bt_text *t = &s->text;
 
-	switch (rec->qualifier) {
-	case BTS_LOST:
+	put_head(s, b->thread, begins ? "signal" : "sigreturn");
+	if (begins)
+		put_number(t, "signal", b->rec->info);
+	put_place(t, "from", b->from);
+	put_place(t, "to", b->to);
+}
+
+static void json_event(struct bt_session *s, const struct bt_branch *b)
+{
+	const struct x86_bts_record *rec = b->rec;
+	struct bt_text *t = &s->text;
+
+	switch (rec->type) {
+	case X86_BTS_LOST:
 		put_head(s, b->thread, "lost");
 		put_number(t, "clock", rec->lost.clock);
 		if (rec->lost.count)
 			put_number(t, "count", rec->lost.count);
 		break;
-	case BTS_EXEC:
+	case X86_BTS_EXEC:
 		put_head(s, b->thread, "exec");
 		put_number(t, "clock", rec->event.clock);
 		break;
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
-		put_head(s, b->thread, rec->qualifier == BTS_TASK_ARRIVES ? "arrives" : "departs");
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
+		put_head(s, b->thread, rec->type == X86_BTS_TASK_ARRIVES ? "arrives" : "departs");
 		put_number(t, "clock", rec->event.clock);
 		put_number(t, "cpu", rec->event.cpu);
+		break;
+	case X86_BTS_SIGNAL:
+	case X86_BTS_SIGRETURN:
+		json_signal(s, b);
 		break;
 	default:
 		return;
@@ -89,7 +111,7 @@ static void json_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct bt_text *t = &s->text;
 
-	if (!b->from && !b->to) {
+	if (!bt_is_branch(b->rec)) {
 		json_event(s, b);
 		return;
 	}
@@ -99,6 +121,8 @@ static void json_branch(struct bt_session *s, const struct bt_branch *b)
 	text_char(t, '"');
 	put_place(t, "from", b->from);
 	put_place(t, "to", b->to);
+	put_flag(t, "mispredicted", b->rec->flags & X86_BTS_F_MISPREDICTED);
+	put_flag(t, "unreliable", b->rec->flags & X86_BTS_F_UNRELIABLE);
 	text_str(t, "}\n");
 }
 

@@ -169,8 +169,8 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct track *track = b->thread->data;
 
-	switch (b->rec->qualifier) {
-	case BTS_TASK_ARRIVES:
+	switch (b->rec->type) {
+	case X86_BTS_TASK_ARRIVES:
 		/* What came before the first of all has no time of its own. */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);
@@ -178,15 +178,15 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 		go_to(track, b->rec->event.clock);
 		track->marked = true;
 		return;
-	case BTS_TASK_DEPARTS:
+	case X86_BTS_TASK_DEPARTS:
 		flush_slice(s, b->thread, b->rec->event.clock);
 		return;
-	case BTS_LOST:
+	case X86_BTS_LOST:
 		perfetto_lost(s, b);
 		break;
-	case BTS_BRANCH:
-	case BTS_ENTER:
-	case BTS_LEAVE:
+	case X86_BTS_BRANCH:
+	case X86_BTS_ENTER:
+	case X86_BTS_LEAVE:
 		track->branches++;
 		break;
 	}

@@ -55,13 +55,23 @@ static void put_again(struct bt_text *t, const struct bt_branch *b)
 	text_put(t, from->words, from->words_len);
 }
 
+static void plain_signal(struct bt_session *s, const struct bt_branch *b)
+{
+	put_thread(s, b->thread);
+	text_str(&s->text, b->rec->type == X86_BTS_SIGNAL ? "signal    " : "sigreturn ");
+	put_place(&s->text, b->from);
+	text_str(&s->text, " -> ");
+	put_place(&s->text, b->to);
+	text_char(&s->text, '\n');
+}
+
 static void plain_event(struct bt_session *s, const struct bt_branch *b)
 {
-	const struct bts_record *rec = b->rec;
+	const struct x86_bts_record *rec = b->rec;
 	u64 seconds = rec->event.clock / 1000000000, ns = rec->event.clock % 1000000000;
 
-	switch (rec->qualifier) {
-	case BTS_LOST:
+	switch (rec->type) {
+	case X86_BTS_LOST:
 		put_thread(s, b->thread);
 		if (rec->lost.count)
 			text_print(&s->text, "--- %" PRIu64 " records lost ---\n",
@@ -69,22 +79,26 @@ static void plain_event(struct bt_session *s, const struct bt_branch *b)
 		else
 			text_str(&s->text, "--- records lost, not counted ---\n");
 		break;
-	case BTS_EXEC:
+	case X86_BTS_EXEC:
 		put_thread(s, b->thread);
 		text_str(&s->text, "--- another program ---\n");
 		break;
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
 		put_thread(s, b->thread);
 		text_print(&s->text, "--- %s CPU %u at %" PRIu64 ".%09" PRIu64 " ---\n",
-			   rec->qualifier == BTS_TASK_ARRIVES ? "on" : "off", rec->event.cpu,
+			   rec->type == X86_BTS_TASK_ARRIVES ? "on" : "off", rec->event.cpu,
 			   seconds, ns);
+		break;
+	case X86_BTS_SIGNAL:
+	case X86_BTS_SIGRETURN:
+		plain_signal(s, b);
 	}
 }
 
 static void plain_branch(struct bt_session *s, const struct bt_branch *b)
 {
-	if (!b->from && !b->to) {
+	if (!bt_is_branch(b->rec)) {
 		plain_event(s, b);
 		return;
 	}
@@ -109,36 +123,47 @@ const struct bt_output bt_out_plain = {
 	.note = plain_note,
 };
 
-static const char *const qualifiers[] = {
-	[BTS_INVALID]		= "invalid",
-	[BTS_BRANCH]		= "branch",
-	[BTS_TASK_ARRIVES]	= "arrives",
-	[BTS_TASK_DEPARTS]	= "departs",
-	[BTS_ENTER]		= "enter",
-	[BTS_LEAVE]		= "leave",
-	[BTS_LOST]		= "lost",
-	[BTS_EXEC]		= "exec",
+static const char *const types[] = {
+	[X86_BTS_INVALID]		= "invalid",
+	[X86_BTS_BRANCH]		= "branch",
+	[X86_BTS_TASK_ARRIVES]	= "arrives",
+	[X86_BTS_TASK_DEPARTS]	= "departs",
+	[X86_BTS_ENTER]		= "enter",
+	[X86_BTS_LEAVE]		= "leave",
+	[X86_BTS_LOST]		= "lost",
+	[X86_BTS_EXEC]		= "exec",
+	[X86_BTS_SIGNAL]	= "signal",
+	[X86_BTS_SIGRETURN]	= "sigreturn",
 };
+
+static void raw_flags(struct bt_text *t, const struct x86_bts_record *rec)
+{
+	if (rec->flags & X86_BTS_F_MISPREDICTED)
+		text_str(t, " mispredicted");
+	if (rec->flags & X86_BTS_F_UNRELIABLE)
+		text_str(t, " unreliable");
+	text_char(t, '\n');
+}
 
 static void raw_branch(struct bt_session *s, const struct bt_branch *b)
 {
-	const struct bts_record *rec = b->rec;
+	const struct x86_bts_record *rec = b->rec;
 
 	text_dec(&s->text, b->thread->tid);
 	text_char(&s->text, ' ');
-	if (rec->qualifier < ARRAY_SIZE(qualifiers))
-		text_str(&s->text, qualifiers[rec->qualifier]);
+	if (rec->type < ARRAY_SIZE(types))
+		text_str(&s->text, types[rec->type]);
 	else
-		text_hex(&s->text, rec->qualifier);
+		text_hex(&s->text, rec->type);
 	text_char(&s->text, ' ');
-	switch (rec->qualifier) {
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
-	case BTS_EXEC:
+	switch (rec->type) {
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
+	case X86_BTS_EXEC:
 		text_print(&s->text, "%" PRIu64 " %d %u\n", (u64)rec->event.clock,
 			   rec->event.pid, rec->event.cpu);
 		break;
-	case BTS_LOST:
+	case X86_BTS_LOST:
 		text_print(&s->text, "%" PRIu64 " %" PRIu64 "\n", (u64)rec->lost.clock,
 			   (u64)rec->lost.count);
 		break;
@@ -146,7 +171,9 @@ static void raw_branch(struct bt_session *s, const struct bt_branch *b)
 		text_hex(&s->text, rec->branch.from);
 		text_char(&s->text, ' ');
 		text_hex(&s->text, rec->branch.to);
-		text_char(&s->text, '\n');
+		if (rec->type == X86_BTS_SIGNAL)
+			text_print(&s->text, " %u", rec->info);
+		raw_flags(&s->text, rec);
 	}
 }
 

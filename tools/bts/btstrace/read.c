@@ -22,11 +22,13 @@ int bt_configure(pid_t tid, const struct ptrace_bts_config *config)
 
 int bt_status(pid_t tid, struct ptrace_bts_status *status)
 {
-	return request(PTRACE_BTS_STATUS, tid, status, sizeof(*status));
+	int ret = request(PTRACE_BTS_STATUS, tid, status, sizeof(*status));
+
+	return ret < 0 ? ret : 0;
 }
 
 /* Take the oldest records, @n at most. Returns how many there were. */
-int bt_drain(pid_t tid, struct bts_record *rec, size_t n)
+int bt_drain(pid_t tid, struct x86_bts_record *rec, size_t n)
 {
 	return request(PTRACE_BTS_DRAIN, tid, rec, n * sizeof(*rec));
 }

@@ -12,6 +12,6 @@
 
 int bt_configure(pid_t tid, const struct ptrace_bts_config *config);
 int bt_status(pid_t tid, struct ptrace_bts_status *status);
-int bt_drain(pid_t tid, struct bts_record *rec, size_t n);
+int bt_drain(pid_t tid, struct x86_bts_record *rec, size_t n);
 
 #endif

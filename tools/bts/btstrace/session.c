@@ -189,18 +189,28 @@ static void resolve_branch(struct bt_space *space, struct bt_branch *b)
 	from->went_as = b->kind;
 }
 
+static struct bt_place *place_of_user(struct bt_space *space, u64 addr)
+{
+	return addr ? bt_space_place(space, addr) : NULL;
+}
+
 static void resolve(struct bt_branch *b)
 {
 	struct bt_space *space = b->thread->process->space;
 
-	switch (b->rec->qualifier) {
-	case BTS_LEAVE:
+	switch (b->rec->type) {
+	case X86_BTS_LEAVE:
 		b->to = bt_space_place(space, b->rec->branch.to);
 		b->kind = kind_of_leave(space, b);
 		break;
-	case BTS_ENTER:
+	case X86_BTS_ENTER:
 		b->from = bt_space_place(space, b->rec->branch.from);
 		b->kind = kind_of_enter(space, b);
+		break;
+	case X86_BTS_SIGNAL:
+	case X86_BTS_SIGRETURN:
+		b->from = place_of_user(space, b->rec->branch.from);
+		b->to = place_of_user(space, b->rec->branch.to);
 		break;
 	default:
 		resolve_branch(space, b);
@@ -208,15 +218,15 @@ static void resolve(struct bt_branch *b)
 	}
 }
 
-static bool has_clock(const struct bts_record *rec)
+static bool has_clock(const struct x86_bts_record *rec)
 {
-	return !bt_is_branch(rec) && rec->qualifier != BTS_INVALID && rec->qualifier <= BTS_EXEC;
+	return !bt_is_branch(rec) && rec->type != X86_BTS_INVALID && rec->type <= X86_BTS_EXEC;
 }
 
 /* Of a kind that is known, or not looked at yet */
-static void count(struct bt_counts *c, const struct bts_record *rec, enum bt_kind kind)
+static void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
 {
-	if (rec->qualifier == BTS_LOST) {
+	if (rec->type == X86_BTS_LOST) {
 		c->lost += rec->lost.count;
 		c->gaps += !rec->lost.count;
 	} else if (bt_is_branch(rec)) {
@@ -226,11 +236,12 @@ static void count(struct bt_counts *c, const struct bts_record *rec, enum bt_kin
 }
 
 /* What a record says. False if the filter does not want it. */
-static bool understand(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec,
+static bool understand(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		       struct bt_branch *b)
 {
 	*b = (struct bt_branch){ .thread = t, .rec = rec };
-	if (bt_is_branch(rec) && (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
+	if ((bt_is_branch(rec) || bt_is_signal(rec)) &&
+	    (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
@@ -238,7 +249,8 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct b
 }
 
 /* Records of which the last are to be shown, once it is clear which these are. */
-static void keep(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec, size_t n)
+static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
+		 size_t n)
 {
 	size_t pool = s->last > BT_LAST_POOL ? s->last : BT_LAST_POOL, over;
 
@@ -258,7 +270,8 @@ static void keep(struct bt_session *s, struct bt_thread *t, const struct bts_rec
 	t->nr_pending += n;
 }
 
-static void show(struct bt_session *s, struct bt_thread *t, const struct bts_record *rec, size_t n)
+static void show(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
+		 size_t n)
 {
 	struct bt_branch b;
 	bool passes;
@@ -272,7 +285,7 @@ static void show(struct bt_session *s, struct bt_thread *t, const struct bts_rec
 	}
 }
 
-void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n)
+void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_record *rec, size_t n)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
 	size_t i;

@@ -62,7 +62,7 @@ struct bt_thread {
 	u64			ended_at;
 	u64			clock;
 	u64			left_to;
-	struct bts_record	*pending;
+	struct x86_bts_record	*pending;
 	size_t			nr_pending;
 	size_t			room_pending;
 	char			*note;
@@ -76,12 +76,12 @@ struct bt_thread {
  * @thread:	whose
  * @rec:	as the kernel gave it
  * @kind:	of branch
- * @from:	the instruction that branched, or NULL
+ * @from:	the instruction that branched, or what a signal kept from running; or NULL
  * @to:		where it went, or NULL
  */
 struct bt_branch {
 	struct bt_thread		*thread;
-	const struct bts_record		*rec;
+	const struct x86_bts_record	*rec;
 	enum bt_kind			kind;
 	struct bt_place			*from;
 	struct bt_place			*to;
@@ -155,16 +155,24 @@ void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, c
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live);
 void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t len);
 void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len);
-void bt_session_records(struct bt_session *s, pid_t tid, const struct bts_record *rec, size_t n);
+void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_record *rec,
+			size_t n);
 void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_session_note(struct bt_session *s, pid_t tid, const char *what);
 char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr);
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr);
 void bt_session_exit(struct bt_session *s, pid_t tid, const char *how);
-static inline bool bt_is_branch(const struct bts_record *rec)
+
+static inline bool bt_is_branch(const struct x86_bts_record *rec)
 {
-	return rec->qualifier == BTS_BRANCH || rec->qualifier == BTS_ENTER ||
-	       rec->qualifier == BTS_LEAVE;
+	return rec->type == X86_BTS_BRANCH || rec->type == X86_BTS_ENTER ||
+	       rec->type == X86_BTS_LEAVE;
+}
+
+/* A signal moves user mode without a branch. */
+static inline bool bt_is_signal(const struct x86_bts_record *rec)
+{
+	return rec->type == X86_BTS_SIGNAL || rec->type == X86_BTS_SIGRETURN;
 }
 
 void bt_session_end(struct bt_session *s);

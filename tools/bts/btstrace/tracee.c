@@ -91,7 +91,8 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	/* Why it is once is why it is again. */
 	if (f->refused++)
 		return;
-	status = bt_explain_config(t->tid, error, bytes, f->how.kernel);
+	status = bt_explain_config(t->tid, error, bytes,
+				   f->how.kernel || f->how.entries);
 	if (f->one_traced)
 		return;
 	/* The first of all: there is nothing to wait for. */
@@ -126,7 +127,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = {
 		.size = f->how.bytes, .flags = config_flags(&f->how),
-		.bts_size = sizeof(struct bts_record),
+		.bts_size = sizeof(struct x86_bts_record),
 	};
 	char comm[32];
 	int err;
@@ -143,7 +144,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	}
 	t->traced = true;
 	f->one_traced = true;
-	tell_short(f, config.size / sizeof(struct bts_record));
+	tell_short(f, config.size / sizeof(struct x86_bts_record));
 	bt_proc_comm(t->tid, comm, sizeof(comm));
 	bt_session_thread(f->s, t->tid, bt_proc_tgid(t->tid), bt_proc_is64(t->tid), comm);
 	tell_maps(f, t);
@@ -152,17 +153,17 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 /* Tell what there is of a stopped thread, which the session calls @tid. */
 static void tell_records(struct bt_follow *f, struct tracee *t, pid_t tid, int n)
 {
-	const struct bts_record *rec;
+	const struct x86_bts_record *rec;
 
 	for (rec = f->rec; rec < f->rec + n; rec++)
-		if (rec->qualifier == BTS_LOST)
+		if (rec->type == X86_BTS_LOST)
 			t->lost += rec->lost.count;
 	bt_session_records(f->s, tid, f->rec, n);
 }
 
 static int read_records(struct bt_follow *f, struct tracee *t)
 {
-	int n = bt_drain(t->tid, f->rec, f->how.bytes / sizeof(struct bts_record));
+	int n = bt_drain(t->tid, f->rec, f->how.bytes / sizeof(struct x86_bts_record));
 
 	if (n == -EPERM) {
 		bt_complain("process %d is not dumpable any more, its trace is withheld: be root",
@@ -170,6 +171,20 @@ static int read_records(struct bt_follow *f, struct tracee *t)
 		t->traced = false;
 	}
 	return n;
+}
+
+/* If somebody has taken the hardware, ask for it again: it may be free by now. */
+static void regain(struct bt_follow *f, struct tracee *t)
+{
+	struct ptrace_bts_config config = { .flags = config_flags(&f->how) & ~PTRACE_BTS_F_ALLOC };
+	struct ptrace_bts_status status;
+
+	if (bt_status(t->tid, &status) || !(status.state & PTRACE_BTS_S_REVOKED))
+		return;
+	if (!f->revoked_told)
+		bt_complain("somebody with CAP_PERFMON has the hardware: branches are missing");
+	f->revoked_told = true;
+	bt_configure(t->tid, &config);
 }
 
 /* Read what there is of a stopped thread. */
@@ -184,6 +199,8 @@ void tracee_drain(struct bt_follow *f, struct tracee *t)
 		first = false;
 		tell_records(f, t, t->tid, n);
 	}
+	if (t->traced)
+		regain(f, t);
 }
 
 /* Another program begins. What is still there to read is of the one before. */
@@ -273,7 +290,7 @@ char *tracee_ending(int status)
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_status status;
-	struct bts_record rec = { .qualifier = BTS_LOST };
+	struct x86_bts_record rec = { .type = X86_BTS_LOST };
 
 	if (!t->traced || bt_status(t->tid, &status) || status.lost <= t->lost)
 		return;

@@ -44,6 +44,7 @@ struct tracee {
  * @one_traced:	at least one thread had a trace
  * @refused:	how many could not have one
  * @short_told:	it was said that there is less memory than wanted
+ * @revoked_told: it was said that somebody else has the hardware
  * @rec:	room for what is read
  * @maps:	likewise
  * @shown:	when progress was told, in milliseconds
@@ -69,7 +70,8 @@ struct bt_follow {
 	bool			one_traced;
 	u64			refused;
 	bool			short_told;
-	struct bts_record	*rec;
+	bool			revoked_told;
+	struct x86_bts_record	*rec;
 	struct bt_buffer	maps;
 	u64			shown;
 	bool			on_screen;

@@ -404,21 +404,21 @@ static void branch(struct bt_calls *c, const struct bt_branch *b)
 /* What a record makes of the calls. */
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 {
-	switch (b->rec->qualifier) {
-	case BTS_LOST:
+	switch (b->rec->type) {
+	case X86_BTS_LOST:
 		c->gaps++;
 		c->lost = true;
 		return;
-	case BTS_EXEC:
+	case X86_BTS_EXEC:
 		bt_calls_end(c);
 		return;
-	case BTS_LEAVE:
+	case X86_BTS_LEAVE:
 		leave_kernel(c, b->to);
 		break;
-	case BTS_ENTER:
+	case X86_BTS_ENTER:
 		settle(c, b->from);
 		break;
-	case BTS_BRANCH:
+	case X86_BTS_BRANCH:
 		branch(c, b);
 		break;
 	default:

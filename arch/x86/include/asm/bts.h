@@ -4,7 +4,6 @@
 
 #include <linux/bits.h>
 #include <linux/errno.h>
-#include <linux/jump_label.h>
 #include <linux/types.h>
 
 #include <uapi/asm/bts.h>
@@ -22,15 +21,14 @@
 #define BTS_WIDE	BIT(7)	/* with BTS_USER: record the kernel, too, and drop that,
 				 * where the hardware's filter loses what is wanted
 				 */
+#define BTS_MONOTONIC	BIT(8)	/* times are of CLOCK_MONOTONIC */
+#define BTS_YIELDS	BIT(9)	/* gives way to those who may watch performance */
 
-#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | BTS_WIDE)
+#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | \
+			 BTS_WIDE | BTS_MONOTONIC | BTS_YIELDS)
 #define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
 
 #define BTS_MAX_RECORDS	BIT(24)
-
-/* struct bts_source::errata */
-#define BTS_ERRATUM_FROM_EVENT	BIT(0)	/* 'from' may be wrong after a power event */
-#define BTS_ERRATUM_FROM_CPL	BIT(1)	/* 'from' may be wrong where the CPL changes */
 
 struct bts_context;
 struct hw_branch;
@@ -42,7 +40,7 @@ struct task_struct;
  * struct bts_raw - a branch as a source hands it over
  * @from:	the instruction that branched
  * @to:		where it went
- * @flags:	the hardware's, not used
+ * @flags:	the hardware's: BTS_RAW_PREDICTED, where that is told
  */
 struct bts_raw {
 	u64	from;
@@ -50,9 +48,23 @@ struct bts_raw {
 	u64	flags;
 };
 
+#define BTS_RAW_PREDICTED	BIT(4)
+
+/**
+ * struct bts_told - what the records of a source tell
+ * @predicted:	BTS_RAW_PREDICTED; this may become true at any time
+ * @flags:	X86_BTS_F_* of all branches
+ * @crossing:	X86_BTS_F_* of branches that change the privilege level
+ */
+struct bts_told {
+	bool	predicted;
+	u16	flags;
+	u16	crossing;
+};
+
 /**
  * struct bts_attr - what a new context is to be
- * @flags:	BTS_USER to BTS_WIDE
+ * @flags:	BTS_USER to BTS_YIELDS
  * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
  * @ns:		where the pids in its records are to be understood; NULL for current's
  * @overflow:	if not NULL, called when it is full, in hard interrupt context on
@@ -78,10 +90,12 @@ struct bts_attr {
  * @held:	how many records are there to be read
  * @lost:	how many are missing, as far as they were counted: there was no room,
  *		or the hardware's filter has dropped them
- * @overwritten: how many were overwritten unread
+ * @overwritten: how many were overwritten before they were taken out
  * @gaps:	how often the source lost some
  * @source:	BTS_SOURCE_*
- * @errata:	BTS_ERRATUM_*
+ * @record_flags: X86_BTS_F_* that a record may have
+ * @next:	the running number of the next record
+ * @revoked:	nothing is recorded, as the hardware was taken away
  */
 struct bts_status {
 	u32	flags;
@@ -91,10 +105,11 @@ struct bts_status {
 	u64	lost;
 	u64	overwritten;
 	u32	source;
-	u32	errata;
+	u32	record_flags;
+	u64	next;
+	bool	revoked;
 };
 
-#define BTS_SOURCE_NONE		0
 #define BTS_SOURCE_DS		1
 
 /**
@@ -111,10 +126,11 @@ struct bts_want {
 /**
  * struct bts_source - where records come from
  * @id:		BTS_SOURCE_*
- * @errata:	BTS_ERRATUM_*
+ * @told:	what its records tell
  * @filters:	it can leave the kernel's branches, or user mode's, unrecorded
  * @get:	claim what it needs, in process context; fails with -EOPNOTSUPP where
- *		the machine has none, -EBUSY where somebody else has it
+ *		the machine has none, -EBUSY where somebody else has it, or -ENOMEM.
+ *		@give_way is called when somebody else needs it, see ds_claim_bts().
  * @put:	give that back
  * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
  *		there through bts_deliver(); false if it is frozen and stays so
@@ -137,9 +153,9 @@ struct bts_want {
  */
 struct bts_source {
 	u32	id;
-	u32	errata;
+	const struct bts_told *told;
 	bool	filters;
-	int	(*get)(void);
+	int	(*get)(bool (*give_way)(bool privileged));
 	void	(*put)(void);
 	bool	(*pause)(void);
 	bool	(*resume)(void);
@@ -156,22 +172,22 @@ struct bts_source {
 
 #ifdef CONFIG_X86_BTS
 
-DECLARE_STATIC_KEY_FALSE(bts_cpus_traced);
-
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp);
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp);
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr);
-int bts_destroy(struct bts_context *ctx);
+void bts_detach(struct bts_context *ctx);
+void bts_destroy(struct bts_context *ctx);
 unsigned long bts_pages(u32 nr, u32 flags);
-bool bts_available(void);
+int bts_has_source(u32 id);
+u32 bts_source_id(void);
+u32 bts_record_flags(void);
 bool bts_records_kernel(u32 flags);
-int bts_status(struct bts_context *ctx, struct bts_status *status);
-int bts_read(struct bts_context *ctx, struct bts_record *rec, u32 n);
-int bts_get(struct bts_context *ctx, u64 index, struct bts_record *rec);
-int bts_peek(struct bts_context *ctx, const struct bts_record **rec, u64 *first);
+void bts_status(struct bts_context *ctx, struct bts_status *status);
+int bts_read(struct bts_context *ctx, struct x86_bts_record *rec, u32 n);
+int bts_peek(struct bts_context *ctx, u64 *seq, const struct x86_bts_record **rec);
 int bts_consume(struct bts_context *ctx, u64 first, u32 n);
-int bts_clear(struct bts_context *ctx);
+void bts_clear(struct bts_context *ctx);
 int bts_flush_cpu(int cpu);
 void bts_freeze(void);
 void bts_freeze_all(void);
@@ -197,19 +213,14 @@ void bts_want(struct bts_want *want);
 /* from the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_exec(void);
+void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info);
 void bts_exit(struct task_struct *task);
-
-/* Does some CPU want to know of every task that it runs? */
-static __always_inline bool bts_traces_cpus(void)
-{
-	return static_branch_unlikely(&bts_cpus_traced);
-}
 
 #else
 
-static __always_inline bool bts_traces_cpus(void) { return false; }
 static inline void bts_switch_to(struct task_struct *prev, struct task_struct *next) { }
 static inline void bts_exec(void) { }
+static inline void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info) { }
 static inline void bts_exit(struct task_struct *task) { }
 
 #endif /* CONFIG_X86_BTS */

@@ -59,7 +59,8 @@ bool ds_bts_active(void);
 bool ds_bts_hold(void);
 void ds_bts_release(void);
 
-int ds_claim_bts(void);
+int ds_claim_bts(bool (*give_way)(bool privileged));
+bool ds_give_way(bool privileged);
 void ds_unclaim_bts(void);
 bool ds_bts_claimed(void);
 
@@ -114,7 +115,7 @@ static inline void ds_write(struct debug_store *ds, enum ds_part part,
 
 #else /* CONFIG_CPU_SUP_INTEL */
 
-static inline int ds_claim_bts(void) { return -EOPNOTSUPP; }
+static inline bool ds_give_way(bool privileged) { return false; }
 static inline void ds_unclaim_bts(void) { }
 static inline bool ds_bts_claimed(void) { return false; }
 static inline bool ds_bts_active(void) { return false; }

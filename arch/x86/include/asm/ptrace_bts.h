@@ -2,6 +2,7 @@
 #ifndef _ASM_X86_PTRACE_BTS_H
 #define _ASM_X86_PTRACE_BTS_H
 
+#include <linux/compiler_types.h>
 #include <linux/errno.h>
 
 #include <uapi/asm/ptrace_bts.h>
@@ -13,6 +14,7 @@ struct task_struct;
 
 long ptrace_bts_request(struct task_struct *child, long request, unsigned long addr,
 			unsigned long data);
+long ptrace_bts_info(struct ptrace_bts_info __user *addr);
 void ptrace_bts_fork(struct task_struct *child);
 void ptrace_bts_start_child(void);
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm);
@@ -25,6 +27,11 @@ static inline long ptrace_bts_request(struct task_struct *child, long request,
 				      unsigned long addr, unsigned long data)
 {
 	return -EIO;
+}
+
+static inline long ptrace_bts_info(struct ptrace_bts_info __user *addr)
+{
+	return -EINVAL;
 }
 
 static inline void ptrace_bts_fork(struct task_struct *child) { }

@@ -26,7 +26,7 @@
 static const struct bt_output silent = { .name = "silent" };
 
 static struct bt_session session = { .out = &silent };
-static struct bts_record rec[BATCH];
+static struct x86_bts_record rec[BATCH];
 static size_t nr;
 static FILE *steps;
 static struct bt_buffer maps;
@@ -50,7 +50,7 @@ static void add(pid_t pid, u64 what, u64 from, u64 to)
 {
 	if (steps)
 		fputs("branch\n", steps);
-	rec[nr++] = (struct bts_record){ .qualifier = what, .branch = { from, to } };
+	rec[nr++] = (struct x86_bts_record){ .type = what, .branch = { from, to } };
 	if (nr == BATCH)
 		flush(pid);
 }
@@ -80,7 +80,7 @@ static u64 pending;
 static void note_return(pid_t pid, bool handler)
 {
 	if (pending && !handler)
-		add(pid, BTS_LEAVE, 0, pending);
+		add(pid, X86_BTS_LEAVE, 0, pending);
 	pending = 0;
 }
 
@@ -94,11 +94,11 @@ static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, i
 	case BT_CALL:
 	case BT_RET:
 	case BT_JMP:
-		add(pid, BTS_BRANCH, from, to);
+		add(pid, X86_BTS_BRANCH, from, to);
 		break;
 	case BT_JCC:
 		if (to != from + insn->length)
-			add(pid, BTS_BRANCH, from, to);
+			add(pid, X86_BTS_BRANCH, from, to);
 		break;
 	case BT_SYSCALL:
 		pending = to;
@@ -107,7 +107,7 @@ static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, i
 	default:
 		/* A handler; a repeated string instruction stays where it is. */
 		if (to != from && to != from + insn->length)
-			add(pid, BTS_LEAVE, 0, to);
+			add(pid, X86_BTS_LEAVE, 0, to);
 	}
 }
 
@@ -121,7 +121,7 @@ static int step_through(pid_t pid)
 
 	bt_proc_comm(pid, comm, sizeof(comm));
 	bt_session_thread(&session, pid, pid, is64, comm);
-	add(pid, BTS_LEAVE, 0, from);
+	add(pid, X86_BTS_LEAVE, 0, from);
 	for (;;) {
 		look(pid, is64, from, &insn);
 		if (steps)

@@ -168,7 +168,7 @@ static void test_filters(void)
 		"", "callx", "call,", "func=", "!", ",", "kind=", "kind=foo", "nothing=foo",
 		"func=,foo", "func=foo,", "func=foo,,bar",
 	};
-	struct bts_record rec = { .qualifier = BTS_BRANCH };
+	struct x86_bts_record rec = { .type = X86_BTS_BRANCH };
 	struct bt_branch b = { NULL, &rec, BT_CALL, &place_foo, &place_bar };
 	const char *error;
 	struct bt_filter *f;

@@ -47,21 +47,21 @@ static struct bt_buffer maps;
 
 static void branch(struct bt_session *s, u64 what, u64 from, u64 to)
 {
-	struct bts_record rec = { .qualifier = what, .branch = { from, to } };
+	struct x86_bts_record rec = { .type = what, .branch = { from, to } };
 
 	bt_session_records(s, PID, &rec, 1);
 }
 
 static void event(struct bt_session *s, u64 what, u64 clock)
 {
-	struct bts_record rec = { .qualifier = what, .event = { clock, PID, 1 } };
+	struct x86_bts_record rec = { .type = what, .event = { clock, PID, 1 } };
 
 	bt_session_records(s, PID, &rec, 1);
 }
 
 static void lose(struct bt_session *s, u64 count)
 {
-	struct bts_record rec = { .qualifier = BTS_LOST, .lost = { 5000, count } };
+	struct x86_bts_record rec = { .type = X86_BTS_LOST, .lost = { 5000, count } };
 
 	bt_session_records(s, PID, &rec, 1);
 }
@@ -73,23 +73,23 @@ static void tell(struct bt_session *s, bool live)
 	if (live)
 		bt_session_attach(s, PID, false);
 	bt_session_maps(s, PID, maps.bytes, maps.len);
-	event(s, BTS_TASK_ARRIVES, 1000000);
-	branch(s, BTS_LEAVE, 0, AT(walk_main));
-	branch(s, BTS_BRANCH, AT(walk_call), AT(walk_leaf));
-	branch(s, BTS_BRANCH, AT(walk_ret), AT(walk_back));
-	branch(s, BTS_BRANCH, AT(walk_jcc), AT(walk_skip));
-	branch(s, BTS_ENTER, AT(walk_after) - 2, 0);
-	branch(s, BTS_LEAVE, 0, AT(walk_after));
-	branch(s, BTS_BRANCH, AT(walk_after), AT(walk_tail));
-	event(s, BTS_TASK_DEPARTS, 1008000);
+	event(s, X86_BTS_TASK_ARRIVES, 1000000);
+	branch(s, X86_BTS_LEAVE, 0, AT(walk_main));
+	branch(s, X86_BTS_BRANCH, AT(walk_call), AT(walk_leaf));
+	branch(s, X86_BTS_BRANCH, AT(walk_ret), AT(walk_back));
+	branch(s, X86_BTS_BRANCH, AT(walk_jcc), AT(walk_skip));
+	branch(s, X86_BTS_ENTER, AT(walk_after) - 2, 0);
+	branch(s, X86_BTS_LEAVE, 0, AT(walk_after));
+	branch(s, X86_BTS_BRANCH, AT(walk_after), AT(walk_tail));
+	event(s, X86_BTS_TASK_DEPARTS, 1008000);
 	bt_session_note(s, PID, "--- SIGUSR1 ---");
 	lose(s, 3);
 	lose(s, 0);
 	branch(s, 0x1234, 5, 6);
-	branch(s, BTS_BRANCH, AT(walk_end), 0x10);
-	event(s, BTS_EXEC, 1009000);
+	branch(s, X86_BTS_BRANCH, AT(walk_end), 0x10);
+	event(s, X86_BTS_EXEC, 1009000);
 	bt_session_exec(s, PID, PID, true, "next");
-	branch(s, BTS_LEAVE, 0, AT(walk_main));
+	branch(s, X86_BTS_LEAVE, 0, AT(walk_main));
 	bt_session_exit(s, PID, "+++ exited with 0 +++");
 }
 
@@ -319,8 +319,8 @@ static void test_drcov_gaps(void)
 		bt_session_begin(&s);
 		bt_session_thread(&s, PID, PID, true, "x");
 		bt_session_maps(&s, PID, maps.bytes, maps.len);
-		branch(&s, BTS_LEAVE, 0, steps[i].to);
-		branch(&s, BTS_BRANCH, steps[i].from, 0x10);
+		branch(&s, X86_BTS_LEAVE, 0, steps[i].to);
+		branch(&s, X86_BTS_BRANCH, steps[i].from, 0x10);
 		bt_session_end(&s);
 		text_char(&s.text, '\0');
 		sprintf(want, "BB Table: %d bbs\n", steps[i].blocks);
@@ -358,11 +358,11 @@ static bool tracks_in_order(const char *text, int nr, int *slices)
 
 static void go(struct bt_session *s, pid_t tid, u64 clock, u64 what)
 {
-	struct bts_record rec[] = {
-		{ .qualifier = BTS_TASK_ARRIVES, .event = { clock, tid, 1 } },
-		{ .qualifier = BTS_LEAVE, .branch = { 0, AT(walk_main) } },
-		{ .qualifier = BTS_BRANCH, .branch = { AT(walk_call), AT(walk_leaf) } },
-		{ .qualifier = what, .event = { clock + 500, tid, 1 } },
+	struct x86_bts_record rec[] = {
+		{ .type = X86_BTS_TASK_ARRIVES, .event = { clock, tid, 1 } },
+		{ .type = X86_BTS_LEAVE, .branch = { 0, AT(walk_main) } },
+		{ .type = X86_BTS_BRANCH, .branch = { AT(walk_call), AT(walk_leaf) } },
+		{ .type = what, .event = { clock + 500, tid, 1 } },
 	};
 
 	bt_session_records(s, tid, rec, ARRAY_SIZE(rec));
@@ -383,14 +383,14 @@ static void test_tracks(void)
 	bt_session_thread(&s, PID, PID, true, "x");
 	bt_session_thread(&s, PID + 1, PID, true, "y");
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
-	go(&s, PID, 10000, BTS_TASK_DEPARTS);
-	go(&s, PID, 9000, BTS_TASK_DEPARTS);
-	go(&s, PID, 20000, BTS_TASK_DEPARTS);
-	go(&s, PID + 1, 12000, BTS_TASK_DEPARTS);
-	go(&s, PID + 1, 21000, BTS_EXEC);
+	go(&s, PID, 10000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID, 9000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID, 20000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 12000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 21000, X86_BTS_EXEC);
 	bt_session_exec(&s, PID, PID + 1, true, "z");
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
-	go(&s, PID, 22000, BTS_TASK_DEPARTS);
+	go(&s, PID, 22000, X86_BTS_TASK_DEPARTS);
 	bt_session_end(&s);
 	text_char(&s.text, '\0');
 	in_order = tracks_in_order(s.text.buf, 2, &slices);
@@ -398,6 +398,60 @@ static void test_tracks(void)
 	   "perfetto: %d slices in the order of time, each on one track", slices);
 	free(s.text.buf);
 	bt_modules_free();
+}
+
+/* Interrupted in walk_leaf before its return, by a signal with walk_tail as handler */
+static void tell_signal(struct bt_session *s)
+{
+	struct x86_bts_record rec = {
+		.type = X86_BTS_SIGNAL, .info = 10, .branch = { AT(walk_ret), AT(walk_tail) },
+	};
+	struct x86_bts_record flagged = {
+		.type = X86_BTS_BRANCH, .flags = X86_BTS_F_MISPREDICTED | X86_BTS_F_UNRELIABLE,
+		.branch = { AT(walk_call), AT(walk_leaf) },
+	};
+
+	text_open(&s->text, -1);
+	bt_session_begin(s);
+	bt_session_thread(s, PID, PID, true, "x");
+	bt_session_maps(s, PID, maps.bytes, maps.len);
+	bt_session_records(s, PID, &flagged, 1);
+	bt_session_records(s, PID, &rec, 1);
+	branch(s, X86_BTS_LEAVE, 0, AT(walk_tail));
+	branch(s, X86_BTS_SIGRETURN, 0, AT(walk_ret));
+	branch(s, X86_BTS_LEAVE, 0, AT(walk_ret));
+	bt_session_end(s);
+	text_char(&s->text, '\0');
+}
+
+static void test_signal(void)
+{
+	static const struct {
+		const struct bt_output *out;
+		const char *want;
+	} formats[] = {
+		{ &bt_out_plain, "signal    walk_leaf+0x1 (unit_output) -> walk_tail+0x0 (unit_" },
+		{ &bt_out_plain, "sigreturn [kernel] -> walk_leaf+0x1 (unit_output)\n" },
+		{ &bt_out_raw, " 10\n77 leave " },
+		{ &bt_out_raw, " mispredicted unreliable\n77 signal " },
+		{ &bt_out_json, "{\"type\":\"signal\",\"pid\":77,\"tid\":77,\"signal\":10," },
+		{ &bt_out_json, "{\"type\":\"sigreturn\",\"pid\":77,\"tid\":77,\"to\":{" },
+		{ &bt_out_json, ",\"mispredicted\":true,\"unreliable\":true}" },
+		{ &bt_out_drcov, "BB Table: 1 bbs\n" },
+		{ &bt_out_summary, " 3 total, " },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(formats); i++) {
+		struct bt_session s = { .out = formats[i].out };
+
+		tell_signal(&s);
+		if (!ok(strstr(s.text.buf, formats[i].want), "%s: %s", formats[i].out->name,
+			formats[i].want))
+			printf("# got:\n%s\n", s.text.buf);
+		free(s.text.buf);
+		bt_modules_free();
+	}
 }
 
 /* Back from a system call, and interrupted before it could go on */
@@ -410,10 +464,10 @@ static void test_again(void)
 	bt_session_begin(&s);
 	bt_session_thread(&s, PID, PID, true, "x");
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
-	branch(&s, BTS_LEAVE, 0, AT(walk_after));
-	branch(&s, BTS_LEAVE, 0, AT(walk_after));
-	branch(&s, BTS_BRANCH, AT(walk_after), AT(walk_tail));
-	branch(&s, BTS_LEAVE, 0, AT(walk_after));
+	branch(&s, X86_BTS_LEAVE, 0, AT(walk_after));
+	branch(&s, X86_BTS_LEAVE, 0, AT(walk_after));
+	branch(&s, X86_BTS_BRANCH, AT(walk_after), AT(walk_tail));
+	branch(&s, X86_BTS_LEAVE, 0, AT(walk_after));
 	bt_session_end(&s);
 	text_char(&s.text, '\0');
 	got = s.text.buf;
@@ -434,7 +488,7 @@ static void test_last(void)
 	bt_session_begin(&s);
 	bt_session_thread(&s, PID, PID, true, "x");
 	for (i = 0; i < 20000; i++)
-		branch(&s, BTS_BRANCH, i, i + 1);
+		branch(&s, X86_BTS_BRANCH, i, i + 1);
 	bt_session_end(&s);
 	text_char(&s.text, '\0');
 	snprintf(want, sizeof(want), "77 branch 0x4e1b 0x4e1c\n");
@@ -450,7 +504,7 @@ static void test_last(void)
 static void test_strangers(void)
 {
 	struct bt_session s = { .out = &bt_out_calls };
-	struct bts_record rec = { .qualifier = BTS_BRANCH, .branch = { 1, 2 } };
+	struct x86_bts_record rec = { .type = X86_BTS_BRANCH, .branch = { 1, 2 } };
 	int i;
 
 	text_open(&s.text, -1);
@@ -484,6 +538,7 @@ int main(void)
 	test_shapes();
 	test_drcov_gaps();
 	test_tracks();
+	test_signal();
 	test_again();
 	test_last();
 	test_strangers();

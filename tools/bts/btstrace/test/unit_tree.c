@@ -55,12 +55,12 @@ static struct bt_place *place_of(const char *s, size_t len)
 
 static void one_word(struct bt_calls *c, const char *word, size_t len)
 {
-	struct bts_record rec = { .qualifier = BTS_BRANCH };
+	struct x86_bts_record rec = { .type = X86_BTS_BRANCH };
 	struct bt_branch b = { .rec = &rec };
 	const char *colon = memchr(word, ':', len), *arrow, *end = word + len;
 
 	if (!colon) {
-		rec.qualifier = *word == 'l' ? BTS_LOST : BTS_EXEC;
+		rec.type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
 		bt_calls_branch(c, &b);
 		return;
 	}
@@ -71,9 +71,9 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 	if (arrow + 1 < end)
 		b.to = place_of(arrow + 1, end - arrow - 1);
 	if (!b.from)
-		rec.qualifier = BTS_LEAVE;
+		rec.type = X86_BTS_LEAVE;
 	else if (!b.to)
-		rec.qualifier = BTS_ENTER;
+		rec.type = X86_BTS_ENTER;
 	rec.branch.from = b.from ? b.from->addr : 0;
 	rec.branch.to = b.to ? b.to->addr : 0;
 	bt_calls_branch(c, &b);

@@ -5,28 +5,43 @@
 #include <linux/types.h>
 
 /*
- * What a record tells. A reader skips a qualifier that it does not know.
+ * What a record tells. A reader skips records of a type that it does not know.
  */
-#define BTS_INVALID		0	/* nothing */
-#define BTS_BRANCH		1	/* a taken branch, both sides told */
-#define BTS_TASK_ARRIVES	2	/* a task was scheduled in */
-#define BTS_TASK_DEPARTS	3	/* a task was scheduled out */
-#define BTS_ENTER		4	/* a branch into the kernel; to is 0 */
-#define BTS_LEAVE		5	/* a branch out of the kernel; from is 0 */
-#define BTS_LOST		6	/* records are missing here */
-#define BTS_EXEC		7	/* the program was replaced here */
+#define X86_BTS_INVALID		0	/* nothing */
+#define X86_BTS_BRANCH		1	/* a taken branch, both sides told */
+#define X86_BTS_TASK_ARRIVES	2	/* a task was scheduled in */
+#define X86_BTS_TASK_DEPARTS	3	/* a task was scheduled out */
+#define X86_BTS_ENTER		4	/* a branch into the kernel; to is 0 */
+#define X86_BTS_LEAVE		5	/* a branch out of the kernel; from is 0 */
+#define X86_BTS_LOST		6	/* records are missing here */
+#define X86_BTS_EXEC		7	/* the program was replaced here */
+#define X86_BTS_SIGNAL		8	/* a signal handler is about to run */
+#define X86_BTS_SIGRETURN	9	/* a signal handler has returned */
+
+/*
+ * What else a record of a branch tells. A reader ignores flags that it does not
+ * know.
+ */
+#define X86_BTS_F_MISPREDICTED	0x1	/* the processor had expected another way */
+#define X86_BTS_F_UNRELIABLE	0x2	/* from may be wrong, by an erratum */
 
 /**
- * struct bts_record - one entry of a branch trace
- * @qualifier:	which of the forms below it has: one of BTS_*
- * @branch:	BTS_BRANCH, BTS_ENTER, BTS_LEAVE: from which instruction to which
- * @event:	BTS_TASK_ARRIVES, BTS_TASK_DEPARTS, BTS_EXEC: when, which thread, and
- *		on which CPU
- * @lost:	BTS_LOST: when that was noticed, and how many records are missing at
+ * struct x86_bts_record - one entry of a branch trace
+ * @type:	which of the forms below it has: one of X86_BTS_*
+ * @flags:	X86_BTS_F_*
+ * @info:	X86_BTS_SIGNAL: the number of the signal; otherwise 0
+ * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: from which instruction to
+ *		which; X86_BTS_SIGNAL, X86_BTS_SIGRETURN: up to where the thread had come,
+ *		and where it goes on; 0 instead of an address of the kernel
+ * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: when, which
+ *		thread, and on which CPU
+ * @lost:	X86_BTS_LOST: when that was noticed, and how many records are missing at
  *		least; @lost.count is 0 if nobody counted them
  */
-struct bts_record {
-	__u64 qualifier;
+struct x86_bts_record {
+	__u16 type;
+	__u16 flags;
+	__u32 info;
 	union {
 		struct {
 			__u64 from;

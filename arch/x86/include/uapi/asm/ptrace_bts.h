@@ -12,47 +12,56 @@
 #define PTRACE_BTS_CONFIG	40	/* addr: ptrace_bts_config, data: its size */
 #define PTRACE_BTS_STATUS	41	/* addr: ptrace_bts_status, data: its size */
 #define PTRACE_BTS_SIZE		42	/* returns how many records there are */
-#define PTRACE_BTS_GET		43	/* addr: bts_record, data: index, newest is 0 */
+#define PTRACE_BTS_GET		43	/* addr: x86_bts_record, data: index, newest is 0 */
 #define PTRACE_BTS_CLEAR	44	/* forgets all records */
-#define PTRACE_BTS_DRAIN	45	/* addr: bts_record[], data: bytes, oldest first */
+#define PTRACE_BTS_DRAIN	45	/* addr: x86_bts_record[], data: bytes, oldest first */
+#define PTRACE_BTS_READ		46	/* addr: ptrace_bts_read, data: its size */
 
-#define PTRACE_BTS_F_TRACE	0x01	/* record branches in user mode */
-#define PTRACE_BTS_F_SCHED	0x02	/* record when it is scheduled in and out */
-#define PTRACE_BTS_F_SIGNAL	0x04	/* stop it by @signal when the trace is full */
-#define PTRACE_BTS_F_ALLOC	0x08	/* make a new, empty trace of @size bytes */
-#define PTRACE_BTS_F_KERNEL	0x10	/* record branches in the kernel */
-#define PTRACE_BTS_F_STOP_FULL	0x20	/* keep the oldest records, not the newest */
-#define PTRACE_BTS_F_INHERIT	0x40	/* its traced children start with the same */
-#define PTRACE_BTS_F_ENTRY	0x80	/* record where user mode was left, too */
+#define PTRACE_BTS_F_TRACE	0x001	/* record branches in user mode */
+#define PTRACE_BTS_F_SCHED	0x002	/* record when it is scheduled in and out */
+#define PTRACE_BTS_F_SIGNAL	0x004	/* stop it by @signal when the trace is full */
+#define PTRACE_BTS_F_ALLOC	0x008	/* make a new, empty trace of @size bytes */
+#define PTRACE_BTS_F_KERNEL	0x010	/* record branches in the kernel */
+#define PTRACE_BTS_F_STOP_FULL	0x020	/* keep the oldest records, not the newest */
+#define PTRACE_BTS_F_INHERIT	0x040	/* its traced children start with the same */
+#define PTRACE_BTS_F_ENTRY	0x080	/* record where user mode was left, too */
+#define PTRACE_BTS_F_END	0x100	/* alone: end the trace */
 
-/* As other PTRACE_EVENT_*: the status of waitpid() >> 8 is SIGTRAP | this << 8 */
-#define PTRACE_EVENT_BTS	40
+/*
+ * As other PTRACE_EVENT_*: the status of waitpid() >> 8 is SIGTRAP | this << 8. Like
+ * PTRACE_EVENT_STOP, it has no option.
+ */
+#define PTRACE_EVENT_BTS	129
+
+/* Where records come from */
+#define PTRACE_BTS_SOURCE_ANY	0	/* the best that there is */
+#define PTRACE_BTS_SOURCE_DS	1	/* Intel's Debug Store */
+
+/* What the times in records are, in nanoseconds */
+#define PTRACE_BTS_CLOCK_SCHED	0	/* the scheduler's, as perf's, ftrace's, printk's */
+#define PTRACE_BTS_CLOCK_MONOTONIC 1	/* CLOCK_MONOTONIC */
 
 /**
  * struct ptrace_bts_config - what a trace is to be
- * @size:	bytes for records, with ALLOC; 0 without. ALLOC alone with 0 ends
- *		the trace.
+ * @size:	bytes for records, with ALLOC; 0 without
  * @flags:	PTRACE_BTS_F_*
  * @signal:	which signal, with SIGNAL; or 0, for a stop without a signal,
  *		PTRACE_EVENT_BTS
  * @bts_size:	0, or the size of a record that the caller counts on
+ * @source:	PTRACE_BTS_SOURCE_*, with ALLOC; 0 without
+ * @clock:	PTRACE_BTS_CLOCK_*, with ALLOC; 0 without
  */
 struct ptrace_bts_config {
 	__u32 size;
 	__u32 flags;
 	__u32 signal;
 	__u32 bts_size;
+	__u32 source;
+	__u32 clock;
 };
 
-#define PTRACE_BTS_SOURCE_NONE	0
-#define PTRACE_BTS_SOURCE_DS	1	/* Intel's Debug Store */
-
-/* Models on which the 'from' of some records may be wrong: */
-#define PTRACE_BTS_ERRATUM_FROM_EVENT	0x1	/* after a change of power state */
-#define PTRACE_BTS_ERRATUM_FROM_CPL	0x2	/* where the privilege level changes */
-
-#define PTRACE_BTS_CLOCK_NONE	0
-#define PTRACE_BTS_CLOCK_SCHED	1	/* nanoseconds, as perf's, ftrace's, printk's */
+/* The hardware was taken away; CONFIG, without ALLOC as well, asks for it again. */
+#define PTRACE_BTS_S_REVOKED	0x1
 
 /**
  * struct ptrace_bts_status - what a trace is, and how it is doing
@@ -63,13 +72,14 @@ struct ptrace_bts_config {
  * @held:	how many records there are to be read
  * @lost:	how many are missing, as far as they were counted: there was no room,
  *		or the hardware's filter has dropped them
- * @overwritten: how many were overwritten unread
+ * @overwritten: how many were overwritten before they were taken out
  * @gaps:	how often the hardware lost some, uncounted
- * @source:	PTRACE_BTS_SOURCE_*
- * @errata:	PTRACE_BTS_ERRATUM_*
- * @clock:	PTRACE_BTS_CLOCK_*, of the times in records
+ * @source:	PTRACE_BTS_SOURCE_*, never ANY
+ * @clock:	PTRACE_BTS_CLOCK_*
  * @not_inherited: how many children could not be given a trace
- * @reserved:	0
+ * @next:	the running number of the next record; the first one has 0
+ * @record_flags: X86_BTS_F_* that records of this trace may have
+ * @state:	PTRACE_BTS_S_*
  */
 struct ptrace_bts_status {
 	__u32 size;
@@ -81,10 +91,50 @@ struct ptrace_bts_status {
 	__u64 overwritten;
 	__u32 gaps;
 	__u32 source;
-	__u32 errata;
 	__u32 clock;
 	__u32 not_inherited;
-	__u32 reserved;
+	__u64 next;
+	__u32 record_flags;
+	__u32 state;
+};
+
+#define PTRACE_BTS_READ_CONSUME	0x1	/* forget what was read, and all before it */
+
+/**
+ * struct ptrace_bts_read - which records to read
+ * @first:	the running number of the first record that is wanted; the oldest one's
+ *		is stored here if that is gone already
+ * @records:	a pointer to struct x86_bts_record[], where they go
+ * @count:	how many there is room for
+ * @flags:	PTRACE_BTS_READ_*
+ */
+struct ptrace_bts_read {
+	__u64 first;
+	__u64 records;
+	__u32 count;
+	__u32 flags;
+};
+
+/**
+ * struct ptrace_bts_info - what this machine can do, for arch_prctl(ARCH_GET_PTRACE_BTS)
+ * @size:	in: the size of this structure; out: the kernel's
+ * @source:	in: PTRACE_BTS_SOURCE_*; out: never ANY
+ * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that there is
+ * @flags:	PTRACE_BTS_F_* that @source knows
+ * @record_flags: X86_BTS_F_* that its records may have
+ * @bts_size:	size of a record
+ * @max_records: how many records a trace can hold
+ * @clocks:	a bit 1 << PTRACE_BTS_CLOCK_* for each clock
+ */
+struct ptrace_bts_info {
+	__u32 size;
+	__u32 source;
+	__u32 sources;
+	__u32 flags;
+	__u32 record_flags;
+	__u32 bts_size;
+	__u32 max_records;
+	__u32 clocks;
 };
 
 #endif /* _UAPI_ASM_X86_PTRACE_BTS_H */

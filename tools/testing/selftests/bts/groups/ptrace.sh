@@ -30,16 +30,20 @@ lossless() {
 }
 
 # What the manuals say of the records of each generation
-errata() {
-	asked errata-skylake -- errata 0
-	asked errata-nehalem cpu=Nehalem -- errata 1
-	asked errata-sandybridge cpu=SandyBridge -- errata 1
-	asked errata-merom cpu=core2duo -- errata 2
-	asked errata-penryn cpu=Penryn -- errata 2
+record_flags() {
+	asked flags-skylake -- recordflags none
+	asked flags-nehalem cpu=Nehalem -- recordflags all
+	asked flags-sandybridge cpu=SandyBridge -- recordflags all
+	asked flags-merom cpu=core2duo -- recordflags crossing
+	asked flags-penryn cpu=Penryn -- recordflags crossing
+	asked flags-predicts cpu="$CPU,x-bts-predicts=on" -- recordflags predicts
+	asked flags-predicts-32 cpu="$CPU,x-bts-predicts=on" -- recordflags_32 predicts
 }
 
 lifetime() {
 	asked orphans smp=2 -- orphans
+	asked giveway smp=2 pti=off -- giveway
+	asked holders smp=2 pti=off -- holders
 	asked ends smp=2 -- ends 1000
 	asked inherit smp=2 -- inherit
 }
@@ -52,6 +56,6 @@ group_ptrace() {
 	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests
 	lossless
-	errata
+	record_flags
 	lifetime
 }

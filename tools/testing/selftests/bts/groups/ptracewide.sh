@@ -18,6 +18,7 @@ group_ptracewide() {
 		wide "life$abi" smp=2 with="wide_life wide_life_32" -- "wide_life$abi"
 		wide "perm$abi" with=hello -- "wide_perm$abi"
 		wide "steps$abi" smp=2 -- "wide_steps$abi"
+		wide "signal$abi" smp=2 -- "wide_signal$abi"
 		wide "threads$abi" smp=2 -- "wide_threads$abi"
 	done
 	wide threads-1 -- wide_threads

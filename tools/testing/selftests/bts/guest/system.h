@@ -3,6 +3,7 @@
 #ifndef BTS_GUEST_SYSTEM_H
 #define BTS_GUEST_SYSTEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -11,6 +12,8 @@
 
 void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
+/* The Debug Store outlives the last trace for some seconds: does it go then? */
+bool store_goes(int cpu);
 /* One figure of the `total` line of the monitor's `info bts`. */
 long long bts_counter(const char *name);
 /* It may have been loaded before. */

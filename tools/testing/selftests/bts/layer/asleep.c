@@ -33,7 +33,7 @@ static void test_mark(u32 flags)
 	lab_must(fd, LAB_END, NULL);
 	lab_read(fd, &got);
 	ok(slept, "flags %#x: asleep and awake", flags);
-	for (i = 0; i < got.nr && got.rec[i].qualifier != Q_LOST; i++)
+	for (i = 0; i < got.nr && got.rec[i].type != Q_LOST; i++)
 		before += wakes_up(&got.rec[i]);
 	for (; i < got.nr; i++)
 		after += wakes_up(&got.rec[i]);

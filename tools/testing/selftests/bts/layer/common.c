@@ -143,12 +143,12 @@ void records_free(struct records *r)
 	memset(r, 0, sizeof(*r));
 }
 
-size_t count_of(const struct records *r, u64 qualifier)
+size_t count_of(const struct records *r, u64 type)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < r->nr; i++)
-		n += r->rec[i].qualifier == qualifier;
+		n += r->rec[i].type == type;
 	return n;
 }
 
@@ -159,15 +159,17 @@ void user_branches(const struct records *in, struct recs *out)
 	for (i = 0; i < in->nr; i++) {
 		const struct lab_record *rec = &in->rec[i];
 
-		if (rec->qualifier == Q_BRANCH && rec->from < USER_END && rec->to < USER_END)
+		if (rec->type == Q_BRANCH && rec->from < USER_END && rec->to < USER_END)
 			recs_add(out, rec->from, rec->to);
 	}
 }
 
 static bool leaks(const struct lab_record *rec)
 {
-	switch (rec->qualifier) {
+	switch (rec->type) {
 	case Q_BRANCH:
+	case Q_SIGNAL:
+	case Q_SIGRETURN:
 		return rec->from >= USER_END || rec->to >= USER_END;
 	case Q_ENTER:
 		return rec->from >= USER_END || rec->to;
@@ -225,9 +227,9 @@ ssize_t find_break(const struct records *r)
 	for (i = 0; i < r->nr; i++) {
 		const struct lab_record *rec = &r->rec[i];
 
-		if (rec->qualifier == Q_LOST)
+		if (rec->type == Q_LOST)
 			last = NULL;
-		if (rec->qualifier != Q_BRANCH)
+		if (rec->type != Q_BRANCH)
 			continue;
 		if (last && rec->from - last->to >= reach &&
 		    !(in_switch(last->to) && in_switch(rec->from)))
@@ -243,7 +245,7 @@ void print_around(const struct records *r, size_t at)
 
 	for (; i < at + 4 && i < r->nr; i++)
 		printf("# %c %zu: %llu %#llx %#llx\n", i == at ? '>' : ' ', i,
-		       (unsigned long long)r->rec[i].qualifier,
+		       (unsigned long long)r->rec[i].type,
 		       (unsigned long long)r->rec[i].from, (unsigned long long)r->rec[i].to);
 }
 
@@ -287,7 +289,7 @@ void known_want(u64 seed, unsigned int passes, struct recs *want)
 
 static bool is_known(const struct lab_record *rec)
 {
-	return rec->qualifier == Q_BRANCH && rec->from >= known_low &&
+	return rec->type == Q_BRANCH && rec->from >= known_low &&
 	       rec->from <= known_high && rec->to < USER_END;
 }
 

@@ -11,6 +11,7 @@
 /* Qualifiers, as in <asm/bts.h> of the kernel under test. */
 enum {
 	Q_INVALID, Q_BRANCH, Q_ARRIVES, Q_DEPARTS, Q_ENTER, Q_LEAVE, Q_LOST, Q_EXEC,
+	Q_SIGNAL, Q_SIGRETURN,
 	NR_QUALIFIERS
 };
 
@@ -48,11 +49,11 @@ size_t lab_read(int fd, struct records *out);
 /* The same, but at most @nr: the trace of the reader itself has no end. */
 void lab_take(int fd, struct records *out, size_t nr);
 void records_free(struct records *r);
-size_t count_of(const struct records *r, u64 qualifier);
+size_t count_of(const struct records *r, u64 type);
 
 /* Only what a user's trace says of its branches, without the ways back in. */
 void user_branches(const struct records *in, struct recs *out);
-/* An address, qualifier or field that must not be in a user's trace: its index, or -1 */
+/* An address, type or field that must not be in a user's trace: its index, or -1 */
 ssize_t find_leak(const struct records *r);
 /* Control flow that cannot be, in a trace of user and kernel: its index, or -1 */
 ssize_t find_break(const struct records *r);

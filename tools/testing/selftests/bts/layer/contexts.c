@@ -64,7 +64,7 @@ static bool same_end(const struct records *all, const struct recs *want)
 	size_t i, nr;
 
 	for (i = 0; i < all->nr; i++) {
-		if (all->rec[i].qualifier != Q_LOST)
+		if (all->rec[i].type != Q_LOST)
 			continue;
 		part.rec = all->rec + i + 1;
 		part.nr = all->nr - i - 1;
@@ -88,9 +88,9 @@ static bool of_its_modes(const struct records *got, const struct context *ctx, b
 	else if (ctx->flags & LAB_USER && !overrun)
 		at = find_break(got);
 	for (i = 0; ctx->flags == LAB_KERNEL && i < got->nr && at < 0; i++) {
-		if (overrun && got->rec[i].qualifier == Q_LOST)
+		if (overrun && got->rec[i].type == Q_LOST)
 			continue;
-		if (got->rec[i].qualifier != Q_BRANCH || got->rec[i].to < USER_END)
+		if (got->rec[i].type != Q_BRANCH || got->rec[i].to < USER_END)
 			at = i;
 	}
 	if (at >= 0)
@@ -129,7 +129,7 @@ static bool check_context(size_t c)
 		       (unsigned long long)status.lost,
 		       (unsigned long long)status.overwritten, status.gaps);
 	for (i = 0; !good && i < got.nr; i++) {
-		if (got.rec[i].qualifier != Q_LOST)
+		if (got.rec[i].type != Q_LOST)
 			continue;
 		print_around(&got, i);
 		break;

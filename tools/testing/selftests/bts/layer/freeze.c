@@ -319,9 +319,9 @@ static bool sound_flight(const struct records *got)
 	for (i = 0; i < got->nr && at < 0; i++) {
 		const struct lab_record *rec = &got->rec[i];
 
-		if (rec->qualifier == Q_LOST)
+		if (rec->type == Q_LOST)
 			continue;
-		if (rec->qualifier != Q_BRANCH || rec->to < USER_END)
+		if (rec->type != Q_BRANCH || rec->to < USER_END)
 			at = i;
 	}
 	/* the way from user mode starts anew */
@@ -329,7 +329,7 @@ static bool sound_flight(const struct records *got)
 	for (i = 0; i < got->nr && at < 0; i++) {
 		part.rec[i] = got->rec[i];
 		if (part.rec[i].from < USER_END)
-			part.rec[i].qualifier = Q_LOST;
+			part.rec[i].type = Q_LOST;
 	}
 	part.nr = got->nr;
 	if (at < 0)

@@ -102,7 +102,7 @@ static void run_sequence(void)
 	ok(count_of(&got, Q_LEAVE) >= 2 && count_of(&got, Q_LEAVE) < 1000,
 	   "%zu ways back from the kernel", count_of(&got, Q_LEAVE));
 	/* two MOVs of 3 bytes before the call */
-	if (!ok(got.nr && got.rec[0].qualifier == Q_LEAVE &&
+	if (!ok(got.nr && got.rec[0].type == Q_LEAVE &&
 		got.rec[0].to + 6 == (u64)traced_call_site,
 		"the first is that of the system call that began it"))
 		print_around(&got, 0);
@@ -137,7 +137,7 @@ static bool turns(const struct records *got)
 	size_t i;
 
 	for (i = 0; i < got->nr; i++) {
-		u64 q = got->rec[i].qualifier;
+		u64 q = got->rec[i].type;
 
 		if (away != (q == Q_LEAVE)) {
 			print_around(got, i);
@@ -187,7 +187,7 @@ static void run_stop(u32 nr)
 	prepare(6, 20000);
 	run(fd, &got);
 	branches = count_of(&got, Q_BRANCH);
-	lost = got.nr && got.rec[got.nr - 1].qualifier == Q_LOST ? got.rec[got.nr - 1].count : 0;
+	lost = got.nr && got.rec[got.nr - 1].type == Q_LOST ? got.rec[got.nr - 1].count : 0;
 	ok(branches >= nr / 2 && same_part(&got, 0), "ring of %u that stops: the oldest, %zu",
 	   nr, got.nr);
 	/* the ways back are among them */
@@ -302,7 +302,7 @@ static void run_kernel(void)
 	prepare(8, 5000);
 	run(fd, &got);
 	for (i = 0; i < got.nr; i++) {
-		if (got.rec[i].qualifier != Q_BRANCH || got.rec[i].to < USER_END)
+		if (got.rec[i].type != Q_BRANCH || got.rec[i].to < USER_END)
 			break;
 	}
 	if (!ok(i == got.nr && got.nr > 100, "the kernel's alone: %zu", got.nr))
@@ -344,7 +344,7 @@ static void learn_rule(void)
 	run(fd, &got);
 	user_branches(&got, &have);
 	for (i = 0; i < got.nr; i++)
-		lost += got.rec[i].qualifier == Q_LOST ? got.rec[i].count : 0;
+		lost += got.rec[i].type == Q_LOST ? got.rec[i].count : 0;
 	ways_back_drop = lost;
 	back = count_of(&got, Q_LEAVE);
 	/* a system call in every sixteenth block */

@@ -90,7 +90,7 @@ static struct raw *raw_records(const struct records *got, bool kernel, size_t *n
 	for (i = 0; i < got->nr; i++) {
 		const struct lab_record *rec = &got->rec[i];
 
-		if (rec->qualifier != Q_BRANCH)
+		if (rec->type != Q_BRANCH)
 			continue;
 		if (!kernel && (rec->from >= USER_END || rec->to >= USER_END))
 			continue;

@@ -66,7 +66,7 @@ static struct raw *raw_records(const struct trace *got, size_t *nr)
 
 	*nr = 0;
 	for (i = 0; i < got->nr; i++) {
-		if (got->rec[i].qualifier == BTS_BRANCH)
+		if (got->rec[i].type == X86_BTS_BRANCH)
 			raw[(*nr)++] = (struct raw){ got->rec[i].branch.from,
 						     got->rec[i].branch.to, 0 };
 	}
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	ok(run_logged(pid), "%s ran to its end", argv[2]);
 	status = bts_status(pid);
 	trace_drain(pid, &got, 4096);
-	ok(got.nr >= records && !status.lost && !status.gaps && !trace_count(&got, BTS_LOST),
+	ok(got.nr >= records && !status.lost && !status.gaps && !trace_count(&got, X86_BTS_LOST),
 	   "%zu records, none lost", got.nr);
 	ok(trace_leak(&got) < 0, "no address of the kernel");
 	raw = raw_records(&got, &nr);

@@ -48,11 +48,16 @@ int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal)
 	return bts(PTRACE_BTS_CONFIG, pid, &config, sizeof(config));
 }
 
+int bts_end(pid_t pid)
+{
+	return bts_config(pid, PTRACE_BTS_F_END, 0, 0);
+}
+
 struct ptrace_bts_status bts_status(pid_t pid)
 {
 	struct ptrace_bts_status status;
 
-	if (bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)))
+	if (bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) != sizeof(status))
 		give_up("PTRACE_BTS_STATUS");
 	return status;
 }
@@ -81,28 +86,30 @@ void trace_free(struct trace *t)
 	memset(t, 0, sizeof(*t));
 }
 
-size_t trace_count(const struct trace *t, uint64_t qualifier)
+size_t trace_count(const struct trace *t, unsigned int type)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < t->nr; i++)
-		n += t->rec[i].qualifier == qualifier;
+		n += t->rec[i].type == type;
 	return n;
 }
 
-static bool leaks(const struct bts_record *rec)
+static bool leaks(const struct x86_bts_record *rec)
 {
-	switch (rec->qualifier) {
-	case BTS_BRANCH:
+	switch (rec->type) {
+	case X86_BTS_BRANCH:
+	case X86_BTS_SIGNAL:
+	case X86_BTS_SIGRETURN:
 		return rec->branch.from >= USER_END || rec->branch.to >= USER_END;
-	case BTS_ENTER:
+	case X86_BTS_ENTER:
 		return rec->branch.from >= USER_END || rec->branch.to;
-	case BTS_LEAVE:
+	case X86_BTS_LEAVE:
 		return rec->branch.from || rec->branch.to >= USER_END;
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
-	case BTS_LOST:
-	case BTS_EXEC:
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
+	case X86_BTS_LOST:
+	case X86_BTS_EXEC:
 		return false;
 	}
 	return true;
@@ -124,8 +131,8 @@ void trace_print(const struct trace *t, size_t at)
 	size_t i = at > 4 ? at - 4 : 0;
 
 	for (; i < at + 4 && i < t->nr; i++)
-		printf("# %c %zu: %llu %#llx %#llx\n", i == at ? '>' : ' ', i,
-		       t->rec[i].qualifier, t->rec[i].branch.from, t->rec[i].branch.to);
+		printf("# %c %zu: %u %#llx %#llx\n", i == at ? '>' : ' ', i,
+		       t->rec[i].type, t->rec[i].branch.from, t->rec[i].branch.to);
 }
 
 static void obey(struct order *order)
@@ -203,9 +210,9 @@ void known_work(unsigned long n)
 		     : "+r" (n) : : "cc");
 }
 
-static bool is_known(const struct bts_record *rec)
+static bool is_known(const struct x86_bts_record *rec)
 {
-	return rec->qualifier == BTS_BRANCH && rec->branch.from == (uintptr_t)known_site &&
+	return rec->type == X86_BTS_BRANCH && rec->branch.from == (uintptr_t)known_site &&
 	       rec->branch.to == (uintptr_t)known_loop;
 }
 
@@ -215,7 +222,7 @@ size_t known_in_row(const struct trace *t)
 
 	for (i = 0; i < t->nr; i++) {
 		if (!is_known(&t->rec[i])) {
-			others += n && t->rec[i].qualifier == BTS_BRANCH;
+			others += n && t->rec[i].type == X86_BTS_BRANCH;
 			continue;
 		}
 		/* Something else came in between. */

@@ -25,10 +25,10 @@
 /* Below it ends what user mode may have, in each ABI. */
 #define USER_END	0x7ffffffff000ull
 
-#define RECORDS(n)	((n) * (unsigned int)sizeof(struct bts_record))
+#define RECORDS(n)	((n) * (unsigned int)sizeof(struct x86_bts_record))
 
 struct trace {
-	struct bts_record *rec;
+	struct x86_bts_record *rec;
 	size_t nr;
 	size_t room;
 };
@@ -39,12 +39,13 @@ void write_file(const char *path, const char *text);
 /* A request: its result, or -errno. */
 int bts(int request, pid_t pid, void *addr, unsigned long data);
 int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
+int bts_end(pid_t pid);
 struct ptrace_bts_status bts_status(pid_t pid);
 
 /* Appends all that there is, in pieces of at most @piece records. */
 void trace_drain(pid_t pid, struct trace *out, size_t piece);
 void trace_free(struct trace *t);
-size_t trace_count(const struct trace *t, uint64_t qualifier);
+size_t trace_count(const struct trace *t, unsigned int type);
 /* The first record that shows what user mode must not see, or -1 */
 long trace_leak(const struct trace *t);
 void trace_print(const struct trace *t, size_t at);

@@ -76,14 +76,14 @@ static const char *name_of(__u64 addr, char *buf, size_t size)
 	return buf;
 }
 
-static void print_record(const struct bts_record *rec)
+static void print_record(const struct x86_bts_record *rec)
 {
 	char from[80], to[80];
 
-	if (rec->qualifier == BTS_LOST)
+	if (rec->type == X86_BTS_LOST)
 		printf("  (%llu are missing)\n", rec->lost.count);
-	else if (rec->qualifier == BTS_BRANCH || rec->qualifier == BTS_LEAVE)
-		printf("  %-24s -> %s\n", rec->qualifier == BTS_LEAVE ? "(kernel)" :
+	else if (rec->type == X86_BTS_BRANCH || rec->type == X86_BTS_LEAVE)
+		printf("  %-24s -> %s\n", rec->type == X86_BTS_LEAVE ? "(kernel)" :
 		       name_of(rec->branch.from, from, sizeof(from)),
 		       name_of(rec->branch.to, to, sizeof(to)));
 }
@@ -92,7 +92,7 @@ static void print_record(const struct bts_record *rec)
 static void print_last(pid_t pid, long n)
 {
 	long held = ptrace(PTRACE_BTS_SIZE, pid, 0, 0);
-	struct bts_record rec;
+	struct x86_bts_record rec;
 
 	if (held < 0)
 		err(1, "PTRACE_BTS_SIZE");
@@ -106,7 +106,7 @@ static void print_last(pid_t pid, long n)
 int main(int argc, char **argv)
 {
 	struct ptrace_bts_config config = {
-		.size = ROOM * sizeof(struct bts_record),
+		.size = ROOM * sizeof(struct x86_bts_record),
 		.flags = PTRACE_BTS_F_ALLOC | PTRACE_BTS_F_TRACE,
 	};
 	long last = 20;

@@ -67,7 +67,7 @@ static bool starts_well(pid_t pid, uint32_t flags)
 {
 	struct ptrace_bts_status status;
 
-	if (bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)))
+	if (bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) < 0)
 		return false;
 	return status.flags == flags && status.size == RECORDS(ROOM) &&
 	       (flags & SCHED || !status.held);
@@ -148,7 +148,7 @@ static void check_forks(const struct tracee *t)
 	second = known_in_row(&ended[1]);
 	ok(first == WORK - 1 && second == 2 * WORK - 1, "each has its own branches: %zu and %zu",
 	   first, second);
-	ok(ended[0].nr && ended[0].rec[0].qualifier == BTS_LEAVE &&
+	ok(ended[0].nr && ended[0].rec[0].type == X86_BTS_LEAVE &&
 	   ended[0].rec[0].branch.to == (uintptr_t)fork_back &&
 	   ended[1].nr && ended[1].rec[0].branch.to == (uintptr_t)fork_back,
 	   "from the first instruction on");

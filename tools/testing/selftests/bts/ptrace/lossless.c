@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	size_t records = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000, known = 0;
 	unsigned int bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 65536;
 	int signal = argc > 3 ? atoi(argv[3]) : 0;
-	unsigned int room = bytes / sizeof(struct bts_record);
+	unsigned int room = bytes / sizeof(struct x86_bts_record);
 	struct ptrace_bts_status status;
 	unsigned long round;
 	size_t wrong = 0;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		view = (struct records){ (struct lab_record *)got.rec, got.nr, got.room };
 		known_want(SEED + round, PASSES, &want);
 		wrong += !known_same(&view, &want) || trace_leak(&got) >= 0 ||
-			 trace_count(&got, BTS_LOST);
+			 trace_count(&got, X86_BTS_LOST);
 		known += want.nr;
 		recs_free(&want);
 		trace_free(&got);

@@ -3,6 +3,7 @@
  * What a debugger's branch trace costs, in instructions; for measure.sh.
  *
  *   price capture	for each user branch, until it is in the tracer's memory
+ *   price read		the same by PTRACE_BTS_READ in place
  *   price switch	for each round trip of two processes, one of them traced
  *   price first	for the switch-on, one branch, and the way of it to the tracer
  *   price drain N	for a PTRACE_BTS_DRAIN of N records
@@ -20,7 +21,7 @@
 #define ROUNDS		5
 #define TRIPS		2000
 
-static struct bts_record records[ROOM];
+static struct x86_bts_record records[ROOM];
 
 /* One taken branch for three instructions. */
 static void branches(unsigned long count)
@@ -36,13 +37,35 @@ static void must_config(pid_t pid, uint32_t flags, unsigned int room)
 		fail("PTRACE_BTS_CONFIG: %s", strerror(-err));
 }
 
+static int collect_drain(const struct tracee *t)
+{
+	return bts(PTRACE_BTS_DRAIN, t->pid, records, sizeof(records));
+}
+
+/* What is new since the last time; it stays in the trace. */
+static int collect_read(const struct tracee *t)
+{
+	static uint64_t seen;
+	struct ptrace_bts_read arg = {
+		.first = seen, .records = (uintptr_t)records, .count = ROOM,
+	};
+	int n = bts(PTRACE_BTS_READ, t->pid, &arg, sizeof(arg));
+
+	if (n < 0 || arg.first != seen)
+		fail("PTRACE_BTS_READ: %d from %llu", n, (unsigned long long)seen);
+	seen += n;
+	return n;
+}
+
+static int (*collect)(const struct tracee *t) = collect_drain;
+
 /* One round of the tracee, until its branches are here. */
 static uint64_t round_of(const struct tracee *t, unsigned long count, int *got)
 {
 	uint64_t begin = instructions();
 
 	tracee_do(t, branches, count);
-	*got = bts(PTRACE_BTS_DRAIN, t->pid, records, sizeof(records));
+	*got = collect(t);
 	return instructions() - begin;
 }
 
@@ -180,7 +203,9 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	unsigned int nr = argc > 2 ? atoi(argv[2]) : 0;
 
-	if (!strcmp(what, "capture"))
+	if (!strcmp(what, "read"))
+		collect = collect_read;
+	if (collect == collect_read || !strcmp(what, "capture"))
 		report(capture());
 	else if (!strcmp(what, "switch"))
 		report(switches());
@@ -191,6 +216,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "threads") && nr)
 		report(threads(nr));
 	else
-		fail("usage: price capture|switch|first|drain N|threads N");
+		fail("usage: price capture|read|switch|first|drain N|threads N");
 	return 0;
 }

@@ -15,15 +15,24 @@ lossless_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/orphans
 orphans_SRCS := ptrace/orphans.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 orphans_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += ptrace/giveway
+giveway_SRCS := ptrace/giveway.c ptrace/intelbts.c ptrace/nobody.c ptrace/common.c $(SYSTEM) \
+	bench/source.c
+giveway_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += ptrace/holders
+holders_SRCS := ptrace/holders.c ptrace/intelbts.c ptrace/nobody.c ptrace/common.c $(SYSTEM) \
+	bench/source.c
+holders_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/worker
 worker_SRCS := ptrace/worker.c ptrace/uring.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 worker_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/ends
 ends_SRCS := ptrace/ends.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 ends_CFLAGS = $(PTRACE_BTS_UAPI)
-GUEST_PROGS += ptrace/errata
-errata_SRCS := ptrace/errata.c ptrace/common.c
-errata_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += ptrace/recordflags
+GUEST_PROGS_32 += ptrace/recordflags
+recordflags_SRCS := ptrace/recordflags.c ptrace/common.c
+recordflags_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/failing
 failing_SRCS := ptrace/failing.c ptrace/nth.c ptrace/nobody.c ptrace/common.c $(SYSTEM)
 failing_CFLAGS = $(PTRACE_BTS_UAPI)
@@ -47,7 +56,7 @@ many_SRCS := ptrace/many.c ptrace/threads.c ptrace/common.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
 # Of group ptracewide
-WIDE := wide_check wide_life wide_perm wide_ring wide_threads
+WIDE := wide_check wide_life wide_perm wide_ring wide_signal wide_threads
 GUEST_PROGS += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_X32 += ptrace/wide_check

@@ -40,9 +40,9 @@ static void check_status(const struct tracee *t)
 	start(t, TRACE, ROOM);
 	status = bts_status(t->pid);
 	ok(status.size == RECORDS(ROOM) && status.flags == TRACE && !status.signal &&
-	   status.bts_size == sizeof(struct bts_record), "STATUS: as configured");
+	   status.bts_size == sizeof(struct x86_bts_record), "STATUS: as configured");
 	ok(!status.held && !status.lost && !status.overwritten && !status.gaps &&
-	   !status.not_inherited && !status.reserved, "STATUS: nothing yet");
+	   !status.not_inherited && !status.state, "STATUS: nothing yet");
 	ok(status.source == PTRACE_BTS_SOURCE_DS && status.clock == PTRACE_BTS_CLOCK_SCHED,
 	   "STATUS: source %u, clock %u", status.source, status.clock);
 	ok(bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == 0, "SIZE: nothing yet");
@@ -50,7 +50,7 @@ static void check_status(const struct tracee *t)
 
 static void check_ways(const struct tracee *t, uint32_t flags, const struct trace *got)
 {
-	bool enter = trace_count(got, BTS_ENTER);
+	bool enter = trace_count(got, X86_BTS_ENTER);
 
 	if (left_out && flags & ENTRY)
 		ok(!enter && bts_status(t->pid).gaps,
@@ -58,7 +58,7 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 	else
 		/* Hardware that drops the way back is found out once. */
 		ok(!!(flags & ENTRY) == enter &&
-		   trace_count(got, BTS_LEAVE) + trace_count(got, BTS_LOST),
+		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),
 		   "flags %#x: ways into the kernel and back", flags);
 }
 
@@ -77,8 +77,8 @@ static void check_known(const struct tracee *t, uint32_t flags)
 	if (leak >= 0)
 		trace_print(&got, leak);
 	check_ways(t, flags, &got);
-	ok((flags & SCHED ? 1 : 0) <= trace_count(&got, BTS_TASK_ARRIVES) &&
-	   trace_count(&got, BTS_TASK_ARRIVES) == trace_count(&got, BTS_TASK_DEPARTS),
+	ok((flags & SCHED ? 1 : 0) <= trace_count(&got, X86_BTS_TASK_ARRIVES) &&
+	   trace_count(&got, X86_BTS_TASK_ARRIVES) == trace_count(&got, X86_BTS_TASK_DEPARTS),
 	   "flags %#x: comes and goes", flags);
 	trace_free(&got);
 }
@@ -128,7 +128,7 @@ static void check_full(const struct tracee *t)
 	   status.held + status.lost >= WORK && !status.overwritten,
 	   "stop: %llu records, %llu lost", status.held, status.lost);
 	trace_drain(t->pid, &got, 100);
-	ok(trace_count(&got, BTS_LOST) == 1 && got.rec[got.nr - 1].qualifier == BTS_LOST &&
+	ok(trace_count(&got, X86_BTS_LOST) == 1 && got.rec[got.nr - 1].type == X86_BTS_LOST &&
 	   got.rec[got.nr - 1].lost.count == status.lost, "stop: the loss is marked");
 	trace_free(&got);
 }
@@ -161,10 +161,10 @@ static void check_end(const struct tracee *t)
 	struct ptrace_bts_status status;
 
 	start(t, TRACE, ROOM);
-	ok(bts_config(t->pid, ALLOC, 0, 0) == 0, "ALLOC of nothing ends the trace");
+	ok(bts_end(t->pid) == 0, "ALLOC of nothing ends the trace");
 	ok(bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == -ENXIO &&
 	   bts(PTRACE_BTS_STATUS, t->pid, &status, sizeof(status)) == -ENXIO &&
-	   bts_config(t->pid, TRACE, 0, 0) == -ENXIO && bts_config(t->pid, ALLOC, 0, 0) == -ENXIO,
+	   bts_config(t->pid, TRACE, 0, 0) == -ENXIO && bts_end(t->pid) == -ENXIO,
 	   "then there is none");
 	tracee_do(t, nothing, 0);
 	start(t, TRACE, ROOM);

@@ -15,7 +15,7 @@ void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal
 		give_up("CONFIG of %u records, flags %#x", records, flags);
 }
 
-size_t must_drain(pid_t pid, struct bts_record *rec, size_t room)
+size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room)
 {
 	int ret = bts(PTRACE_BTS_DRAIN, pid, rec, RECORDS(room));
 
@@ -97,14 +97,14 @@ static void chain_branch(unsigned int i, unsigned int passes, uint64_t *from, ui
 }
 
 /* Back from an interrupt, inside of the chain. */
-static bool is_return(const struct bts_record *rec)
+static bool is_return(const struct x86_bts_record *rec)
 {
-	return rec->qualifier == BTS_LEAVE && !rec->branch.from &&
+	return rec->type == X86_BTS_LEAVE && !rec->branch.from &&
 	       rec->branch.to >= (uintptr_t)chain &&
 	       rec->branch.to < (uintptr_t)chain_end;
 }
 
-bool is_chain(const struct bts_record *rec, size_t nr, unsigned int passes, bool whole)
+bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole)
 {
 	unsigned int i = passes * CHAIN_LENGTH;
 	uint64_t from, to;
@@ -119,11 +119,11 @@ bool is_chain(const struct bts_record *rec, size_t nr, unsigned int passes, bool
 			return false;
 		}
 		chain_branch(i, passes, &from, &to);
-		if (rec[n].qualifier == BTS_BRANCH && rec[n].branch.from == from &&
+		if (rec[n].type == X86_BTS_BRANCH && rec[n].branch.from == from &&
 		    rec[n].branch.to == to)
 			continue;
-		printf("# record %zu of %zu: %llu %#llx %#llx instead of branch %u\n",
-		       n, nr, rec[n].qualifier, rec[n].branch.from, rec[n].branch.to, i);
+		printf("# record %zu of %zu: %u %#llx %#llx instead of branch %u\n",
+		       n, nr, rec[n].type, rec[n].branch.from, rec[n].branch.to, i);
 		return false;
 	}
 	if (whole && i)
@@ -131,12 +131,12 @@ bool is_chain(const struct bts_record *rec, size_t nr, unsigned int passes, bool
 	return !whole || !i;
 }
 
-size_t known_count(const struct bts_record *rec, size_t nr)
+size_t known_count(const struct x86_bts_record *rec, size_t nr)
 {
 	size_t i, count = 0;
 
 	for (i = 0; i < nr; i++)
-		count += rec[i].qualifier == BTS_BRANCH &&
+		count += rec[i].type == X86_BTS_BRANCH &&
 			 rec[i].branch.from == (uintptr_t)known_site &&
 			 rec[i].branch.to == (uintptr_t)known_loop;
 	return count;

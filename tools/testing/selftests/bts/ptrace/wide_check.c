@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,17 +18,21 @@
 #define PASSES	2
 #define MAX	(1u << 24)
 
+#ifndef ARCH_GET_PTRACE_BTS
+#define ARCH_GET_PTRACE_BTS	0x1031
+#endif
+
 FIXTURE(check)
 {
 	pid_t pid;
-	struct bts_record before[ROOM];
+	struct x86_bts_record before[ROOM];
 	size_t nr;
 	/* one page, and none behind it */
 	char *page;
 	size_t size;
 };
 
-static size_t get_all(pid_t pid, struct bts_record *rec)
+static size_t get_all(pid_t pid, struct x86_bts_record *rec)
 {
 	size_t i = 0;
 
@@ -58,7 +63,7 @@ FIXTURE_TEARDOWN(check)
 /* The trace is what it was, and still at work. */
 #define EXPECT_UNCHANGED() do {							\
 	struct ptrace_bts_status _status = bts_status(self->pid);		\
-	struct bts_record _after[ROOM];						\
+	struct x86_bts_record _after[ROOM];						\
 										\
 	EXPECT_EQ(RECORDS(ROOM), _status.size);					\
 	EXPECT_EQ(TRACE, _status.flags);					\
@@ -73,18 +78,85 @@ FIXTURE_TEARDOWN(check)
 /* The same for callers of every ABI, without holes (bug 5). */
 TEST(layout)
 {
-	EXPECT_EQ(24, sizeof(struct bts_record));
-	EXPECT_EQ(8, offsetof(struct bts_record, branch.from));
-	EXPECT_EQ(16, offsetof(struct bts_record, branch.to));
-	EXPECT_EQ(16, offsetof(struct bts_record, event.pid));
-	EXPECT_EQ(20, offsetof(struct bts_record, event.cpu));
-	EXPECT_EQ(16, offsetof(struct bts_record, lost.count));
-	EXPECT_EQ(16, sizeof(struct ptrace_bts_config));
+	EXPECT_EQ(24, sizeof(struct x86_bts_record));
+	EXPECT_EQ(2, offsetof(struct x86_bts_record, flags));
+	EXPECT_EQ(4, offsetof(struct x86_bts_record, info));
+	EXPECT_EQ(8, offsetof(struct x86_bts_record, branch.from));
+	EXPECT_EQ(16, offsetof(struct x86_bts_record, branch.to));
+	EXPECT_EQ(16, offsetof(struct x86_bts_record, event.pid));
+	EXPECT_EQ(20, offsetof(struct x86_bts_record, event.cpu));
+	EXPECT_EQ(16, offsetof(struct x86_bts_record, lost.count));
+	EXPECT_EQ(24, sizeof(struct ptrace_bts_config));
 	EXPECT_EQ(12, offsetof(struct ptrace_bts_config, bts_size));
-	EXPECT_EQ(64, sizeof(struct ptrace_bts_status));
+	EXPECT_EQ(20, offsetof(struct ptrace_bts_config, clock));
+	EXPECT_EQ(72, sizeof(struct ptrace_bts_status));
 	EXPECT_EQ(16, offsetof(struct ptrace_bts_status, held));
 	EXPECT_EQ(40, offsetof(struct ptrace_bts_status, gaps));
-	EXPECT_EQ(60, offsetof(struct ptrace_bts_status, reserved));
+	EXPECT_EQ(56, offsetof(struct ptrace_bts_status, next));
+	EXPECT_EQ(68, offsetof(struct ptrace_bts_status, state));
+	EXPECT_EQ(24, sizeof(struct ptrace_bts_read));
+	EXPECT_EQ(8, offsetof(struct ptrace_bts_read, records));
+	EXPECT_EQ(20, offsetof(struct ptrace_bts_read, flags));
+	EXPECT_EQ(32, sizeof(struct ptrace_bts_info));
+	EXPECT_EQ(28, offsetof(struct ptrace_bts_info, clocks));
+}
+
+static int info_of(void *info)
+{
+	return syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS, info) ? -errno : 0;
+}
+
+/* What there is can be asked without a tracee. */
+TEST(info)
+{
+	struct ptrace_bts_info info = { .size = sizeof(info), };
+
+	ASSERT_EQ(0, info_of(&info));
+	EXPECT_EQ(sizeof(info), info.size);
+	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, info.source);
+	EXPECT_EQ(1 << PTRACE_BTS_SOURCE_DS, info.sources);
+	EXPECT_EQ(TRACE | SCHED | SIGNAL | ALLOC | KERNEL | STOP_FULL | INHERIT | ENTRY |
+		  PTRACE_BTS_F_END, info.flags);
+	EXPECT_EQ(RECORDS(1), info.bts_size);
+	EXPECT_EQ(MAX, info.max_records);
+	EXPECT_EQ(1 << PTRACE_BTS_CLOCK_SCHED | 1 << PTRACE_BTS_CLOCK_MONOTONIC, info.clocks);
+	/* By name */
+	info.source = PTRACE_BTS_SOURCE_DS;
+	EXPECT_EQ(0, info_of(&info));
+}
+
+TEST(info_is_refused)
+{
+	size_t page = sysconf(_SC_PAGESIZE), i;
+	static const uint32_t small[] = { 0, 1, 4, 7, };
+	struct ptrace_bts_info *info;
+	char *start, *end;
+
+	start = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)start);
+	ASSERT_EQ(0, mprotect(start + page, page, PROT_NONE));
+	info = (void *)start;
+	for (i = 0; i < ARRAY_SIZE(small); i++) {
+		info->size = small[i];
+		EXPECT_EQ(-EINVAL, info_of(info)) TH_LOG("size %u", small[i]);
+	}
+	info->size = 4097;
+	EXPECT_EQ(-E2BIG, info_of(info));
+	info->size = sizeof(*info);
+	info->source = PTRACE_BTS_SOURCE_DS + 1;
+	EXPECT_EQ(-ENODEV, info_of(info));
+	EXPECT_EQ(-EFAULT, info_of(NULL));
+	/* As much as there is room for, and no more */
+	end = start + page;
+	info = (void *)(end - 8);
+	info->size = 8;
+	info->source = PTRACE_BTS_SOURCE_ANY;
+	EXPECT_EQ(0, info_of(info));
+	EXPECT_EQ(sizeof(*info), info->size);
+	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, info->source);
+	info->size = 12;
+	EXPECT_EQ(-EFAULT, info_of(info));
+	munmap(start, 2 * page);
 }
 
 static int config_of(pid_t pid, struct ptrace_bts_config config)
@@ -109,7 +181,7 @@ TEST_F(check, config_that_is_valid)
 	EXPECT_EQ(0, config_of(self->pid, config));
 	config.flags = 0;
 	EXPECT_EQ(0, config_of(self->pid, config));
-	config.flags = ALLOC;
+	config.flags = PTRACE_BTS_F_END;
 	EXPECT_EQ(0, config_of(self->pid, config));
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
 }
@@ -118,7 +190,7 @@ TEST_F(check, unknown_flags)
 {
 	int bit;
 
-	for (bit = 8; bit < 32; bit++) {
+	for (bit = 9; bit < 32; bit++) {
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | 1u << bit, 0, 0))
 			TH_LOG("flag %#x", 1u << bit);
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC | 1u << bit, 240, 0));
@@ -135,6 +207,66 @@ TEST_F(check, flags_without_a_purpose)
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, flags[i] | ALLOC, 240, 0))
 			TH_LOG("flags %#x", flags[i]);
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, SIGNAL | ALLOC, 240, SIGUSR1));
+	EXPECT_UNCHANGED();
+}
+
+/* To end a trace, and something else */
+TEST_F(check, end_with_more)
+{
+	struct ptrace_bts_config config = { .flags = PTRACE_BTS_F_END, };
+	static const uint32_t flags[] = { TRACE, SCHED, SIGNAL, ALLOC, INHERIT, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END | flags[i], 0, 0))
+			TH_LOG("flags %#x", flags[i]);
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END, 24, 0));
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END, 0, SIGUSR1));
+	config.source = PTRACE_BTS_SOURCE_DS;
+	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
+	/* What once was its form */
+	EXPECT_EQ(-EINVAL, bts_config(self->pid, ALLOC, 0, 0));
+	EXPECT_UNCHANGED();
+}
+
+TEST_F(check, sources)
+{
+	struct ptrace_bts_config config = { .size = RECORDS(ROOM), .flags = TRACE | ALLOC, };
+	static const uint32_t bad[] = { PTRACE_BTS_SOURCE_DS + 1, 1u << 31, UINT_MAX, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		config.source = bad[i];
+		EXPECT_EQ(-ENODEV, config_of(self->pid, config)) TH_LOG("source %u", bad[i]);
+	}
+	config.source = PTRACE_BTS_SOURCE_DS;
+	config.size = 0;
+	config.flags = TRACE;
+	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
+	EXPECT_UNCHANGED();
+	config.size = RECORDS(ROOM);
+	config.flags = TRACE | ALLOC;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, bts_status(self->pid).source);
+	config.source = PTRACE_BTS_SOURCE_ANY;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, bts_status(self->pid).source);
+}
+
+TEST_F(check, clocks)
+{
+	struct ptrace_bts_config config = { .size = RECORDS(ROOM), .flags = TRACE | ALLOC, };
+	static const uint32_t bad[] = { PTRACE_BTS_CLOCK_MONOTONIC + 1, UINT_MAX, };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		config.clock = bad[i];
+		EXPECT_EQ(-EINVAL, config_of(self->pid, config)) TH_LOG("clock %u", bad[i]);
+	}
+	config.clock = PTRACE_BTS_CLOCK_MONOTONIC;
+	config.size = 0;
+	config.flags = TRACE;
+	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
 	EXPECT_UNCHANGED();
 }
 
@@ -217,7 +349,7 @@ TEST_F(check, stop_full_needs_alloc)
 TEST_F(check, size_of_the_configuration)
 {
 	struct ptrace_bts_config *config = (void *)self->page;
-	static const unsigned long good[] = { 8, 9, 12, 16, 17, 20, 4095, 4096, };
+	static const unsigned long good[] = { 8, 9, 12, 16, 17, 20, 24, 25, 4095, 4096, };
 	static const unsigned long big[] = { 4097, 1ul << 31, -1ul, };
 	unsigned int i;
 
@@ -227,10 +359,10 @@ TEST_F(check, size_of_the_configuration)
 	for (i = 0; i < ARRAY_SIZE(big); i++)
 		EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, big[i]))
 			TH_LOG("size %#lx", big[i]);
-	self->page[16] = 1;
-	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, 17));
-	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 16));
-	self->page[16] = 0;
+	self->page[24] = 1;
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, 25));
+	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 24));
+	self->page[24] = 0;
 	self->page[4095] = 1;
 	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, config, 4096));
 	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 4095));
@@ -256,6 +388,7 @@ TEST_F(check, bad_pointers)
 		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_GET, self->pid, bad[i], 0));
 		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_DRAIN, self->pid, bad[i], 24));
 		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_DRAIN, self->pid, bad[i], 240));
+		EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_READ, self->pid, bad[i], 24));
 	}
 	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, end - 15, 16));
 	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_GET, self->pid, end - 23, 0));
@@ -271,9 +404,9 @@ TEST_F(check, bad_pointer_and_good_tail)
 
 	ASSERT_NE(MAP_FAILED, (void *)start);
 	ASSERT_EQ(0, mprotect(start, self->size, PROT_NONE));
-	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, good - 16, 24));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_CONFIG, self->pid, good - 24, 32));
 	good[7] = 1;
-	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, good - 16, 24));
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_CONFIG, self->pid, good - 24, 32));
 	munmap(start, 2 * self->size);
 	EXPECT_UNCHANGED();
 }
@@ -282,10 +415,9 @@ TEST_F(check, status_at_the_end_of_a_page)
 {
 	char *end = self->page + self->size;
 
-	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 64));
-	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, end - 64, 65));
-	EXPECT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 32));
-	EXPECT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, end - 64, 64));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 72));
+	EXPECT_EQ(72, bts(PTRACE_BTS_STATUS, self->pid, end - 32, 32));
+	EXPECT_EQ(72, bts(PTRACE_BTS_STATUS, self->pid, end - 72, 73));
 }
 
 TEST_F(check, size_of_the_status)
@@ -294,15 +426,14 @@ TEST_F(check, size_of_the_status)
 	static const unsigned long big[] = { 4097, 1ul << 31, -1ul, };
 	unsigned long size, i;
 
-	EXPECT_EQ(64, sizeof(full));
-	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_STATUS, self->pid, self->page, 0));
 	for (i = 0; i < ARRAY_SIZE(big); i++)
-		EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_STATUS, self->pid, self->page, big[i]));
-	for (size = 1; size <= 4096; size = size < 80 ? size + 1 : size * 2) {
+		EXPECT_EQ(72, bts(PTRACE_BTS_STATUS, self->pid, self->page, big[i]));
+	EXPECT_EQ(72, bts(PTRACE_BTS_STATUS, self->pid, NULL, 0));
+	for (size = 0; size <= 4096; size = size < 80 ? size + 1 : size * 2) {
 		memset(self->page, 0x5a, self->size);
-		ASSERT_EQ(0, bts(PTRACE_BTS_STATUS, self->pid, self->page, size));
+		ASSERT_EQ(72, bts(PTRACE_BTS_STATUS, self->pid, self->page, size));
 		for (i = 0; i < self->size; i++) {
-			char want = i >= size ? 0x5a : i < 64 ? ((char *)&full)[i] : 0;
+			char want = i < size && i < 72 ? ((char *)&full)[i] : 0x5a;
 
 			ASSERT_EQ(want, self->page[i])
 				TH_LOG("byte %lu of a status of %lu", i, size);
@@ -313,17 +444,17 @@ TEST_F(check, size_of_the_status)
 TEST_F(check, index_of_get)
 {
 	static const unsigned long bad[] = { ROOM, INT_MAX, 1ul << 31, -1ul, };
-	struct bts_record rec = { .qualifier = 77 };
+	struct x86_bts_record rec = { .type = 77 };
 	unsigned int i;
 
 	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr - 1));
 	/* No old record for an index that there is not (bug 8). */
-	rec.qualifier = 77;
+	rec.type = 77;
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, bad[i]))
 			TH_LOG("index %#lx", bad[i]);
-	EXPECT_EQ(77, rec.qualifier);
+	EXPECT_EQ(77, rec.type);
 	EXPECT_UNCHANGED();
 	EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
@@ -352,11 +483,111 @@ TEST_F(check, size_of_drain)
 	EXPECT_EQ(0, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 24));
 }
 
+static int must_read(pid_t pid, uint64_t first, void *records, uint32_t count, uint32_t flags,
+		     uint64_t *began)
+{
+	struct ptrace_bts_read arg = {
+		.first = first,
+		.records = (uintptr_t)records,
+		.count = count,
+		.flags = flags,
+	};
+	int ret = bts(PTRACE_BTS_READ, pid, &arg, sizeof(arg));
+
+	*began = arg.first;
+	return ret;
+}
+
+TEST_F(check, arguments_of_read)
+{
+	struct x86_bts_record rec[ROOM];
+	struct ptrace_bts_read *arg = (void *)self->page;
+	uint64_t next = bts_status(self->pid).next, began;
+	unsigned int i;
+
+	EXPECT_EQ(self->nr, next);
+	for (i = 1; i < 32; i++)
+		EXPECT_EQ(-EINVAL, must_read(self->pid, 0, rec, ROOM, 1u << i, &began))
+			TH_LOG("flag %#x", 1u << i);
+	EXPECT_EQ(-EINVAL, must_read(self->pid, next + 1, rec, ROOM, 0, &began));
+	EXPECT_EQ(-EINVAL, must_read(self->pid, -1ull, rec, ROOM, 0, &began));
+	EXPECT_EQ(-EFAULT, must_read(self->pid, 0, NULL, ROOM, 0, &began));
+	/* Nor is what is older than the one that cannot be stored taken out. */
+	for (i = 0; i < next; i++)
+		EXPECT_EQ(-EFAULT, must_read(self->pid, i, NULL, ROOM, PTRACE_BTS_READ_CONSUME,
+					     &began));
+	*arg = (struct ptrace_bts_read){ .records = (uintptr_t)rec, .count = ROOM, };
+	for (i = 0; i < sizeof(*arg); i++)
+		EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_READ, self->pid, arg, i));
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_READ, self->pid, arg, 4097));
+	self->page[sizeof(*arg)] = 1;
+	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_READ, self->pid, arg, sizeof(*arg) + 1));
+	/* An argument that cannot be written takes nothing out. */
+	arg->flags = PTRACE_BTS_READ_CONSUME;
+	ASSERT_EQ(0, mprotect(self->page, self->size, PROT_READ));
+	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_READ, self->pid, arg, sizeof(*arg)));
+	EXPECT_UNCHANGED();
+}
+
+/* Records have numbers, which stay theirs. */
+TEST_F(check, read_in_place)
+{
+	struct x86_bts_record rec[ROOM];
+	uint64_t next = bts_status(self->pid).next, began, from;
+	size_t i;
+
+	for (from = 0; from <= next; from++) {
+		ASSERT_EQ((int)(next - from), must_read(self->pid, from, rec, ROOM, 0, &began));
+		ASSERT_EQ(from, began);
+		for (i = 0; i < next - from; i++)
+			ASSERT_EQ(0, memcmp(rec + i, &self->before[self->nr - 1 - from - i],
+					    RECORDS(1)));
+	}
+	EXPECT_EQ(3, must_read(self->pid, 2, rec, 3, 0, &began));
+	EXPECT_EQ(0, must_read(self->pid, 2, rec, 0, 0, &began));
+	EXPECT_EQ(2, began);
+	EXPECT_UNCHANGED();
+}
+
+/* What is consumed goes, and all before it; the numbers of the rest stay. */
+TEST_F(check, read_and_consume)
+{
+	struct x86_bts_record rec[ROOM];
+	uint64_t next = bts_status(self->pid).next, began;
+
+	EXPECT_EQ(2, must_read(self->pid, 3, rec, 2, PTRACE_BTS_READ_CONSUME, &began));
+	EXPECT_EQ(0, memcmp(rec, &self->before[self->nr - 1 - 3], RECORDS(1)));
+	EXPECT_EQ(next - 5, bts_status(self->pid).held);
+	EXPECT_EQ(next, bts_status(self->pid).next);
+	/* What is gone is not counted as overwritten. */
+	EXPECT_EQ(0, bts_status(self->pid).overwritten);
+	EXPECT_EQ((int)next - 5, must_read(self->pid, 0, rec, ROOM, 0, &began));
+	EXPECT_EQ(5, began);
+	EXPECT_EQ(0, memcmp(rec, &self->before[self->nr - 1 - 5], RECORDS(1)));
+	EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
+	EXPECT_EQ(next, bts_status(self->pid).next);
+	EXPECT_EQ(0, must_read(self->pid, 0, rec, ROOM, 0, &began));
+	EXPECT_EQ(next, began);
+}
+
+/* A reader who comes late learns from where on records are left. */
+TEST_F(check, read_what_was_overwritten)
+{
+	struct x86_bts_record rec[ROOM];
+	uint64_t began;
+
+	run_chain(self->pid, 2 * ROOM / CHAIN_LENGTH);
+	EXPECT_EQ(ROOM, must_read(self->pid, 0, rec, ROOM, 0, &began));
+	EXPECT_LT(ROOM, bts_status(self->pid).next);
+	EXPECT_EQ(bts_status(self->pid).next - ROOM, began);
+	EXPECT_EQ(began, bts_status(self->pid).overwritten);
+}
+
 /* What was stored is gone, and nothing else. */
 TEST_F(check, drain_into_half_a_buffer)
 {
-	struct bts_record *last = (void *)(self->page + self->size - RECORDS(5) - 12);
-	struct bts_record rest[ROOM];
+	struct x86_bts_record *last = (void *)(self->page + self->size - RECORDS(5) - 12);
+	struct x86_bts_record rest[ROOM];
 	size_t i;
 
 	EXPECT_EQ(5, bts(PTRACE_BTS_DRAIN, self->pid, last, RECORDS(ROOM)));
@@ -379,11 +610,11 @@ TEST_F(check, arguments_that_are_ignored)
 TEST_F(check, no_trace)
 {
 	struct ptrace_bts_status status;
-	struct bts_record rec;
+	struct x86_bts_record rec;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(i ? -ENXIO : 0, bts_config(self->pid, ALLOC, 0, 0));
+		ASSERT_EQ(i ? -ENXIO : 0, bts_end(self->pid));
 		EXPECT_EQ(-ENXIO, bts_config(self->pid, TRACE, 0, 0));
 		EXPECT_EQ(-ENXIO, bts_config(self->pid, 0, 0, 0));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, &status, sizeof(status)));
@@ -391,6 +622,7 @@ TEST_F(check, no_trace)
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, &rec, 24));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
+		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_READ, self->pid, NULL, 0));
 	}
 	/* Arguments of these come second, those of CONFIG first. */
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 0));
@@ -401,7 +633,7 @@ TEST_F(check, no_trace)
 static void expect_esrch(struct __test_metadata *_metadata, pid_t pid, const char *who)
 {
 	struct ptrace_bts_status status;
-	struct bts_record rec;
+	struct x86_bts_record rec;
 
 	EXPECT_EQ(-ESRCH, bts_config(pid, TRACE | ALLOC, 240, 0)) TH_LOG("CONFIG of %s", who);
 	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
@@ -447,7 +679,7 @@ TEST_F(check, no_such_tracee)
 TEST_F(check, other_requests)
 {
 	EXPECT_EQ(-EIO, bts(39, self->pid, NULL, 0));
-	EXPECT_EQ(-EIO, bts(46, self->pid, NULL, 0));
+	EXPECT_EQ(-EIO, bts(47, self->pid, NULL, 0));
 }
 
 TEST_HARNESS_MAIN

@@ -26,7 +26,7 @@
 #define OPTIONS		(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | \
 			 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)
 
-static struct bts_record records[ROOM];
+static struct x86_bts_record records[ROOM];
 
 static void run_fork(unsigned long unused)
 {
@@ -213,12 +213,12 @@ TEST_F(life, child_that_inherits)
 		nr = must_drain(child, records, ROOM);
 		ASSERT_LT(0, nr) TH_LOG("%s", ways[i].name);
 		/* The first thing is the way out of the system call. */
-		EXPECT_EQ(BTS_LEAVE, records[0].qualifier) TH_LOG("%s", ways[i].name);
+		EXPECT_EQ(X86_BTS_LEAVE, records[0].type) TH_LOG("%s", ways[i].name);
 		EXPECT_EQ(first, records[0].branch.to) TH_LOG("%s", ways[i].name);
 		run_chain(child, 3);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
 		/* Two traces: the one goes on when the other ends. */
-		EXPECT_EQ(0, bts_config(self->pid, ALLOC, 0, 0));
+		EXPECT_EQ(0, bts_end(self->pid));
 		run_chain(child, 3);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
 		go_on(self->pid, SIGSTOP);
@@ -258,11 +258,11 @@ TEST_F(life, vfork_that_inherits)
 	EXPECT_EQ(0, known_count(records, must_drain(self->pid, records, ROOM)));
 }
 
-static size_t find(const struct bts_record *rec, size_t nr, uint64_t qualifier)
+static size_t find(const struct x86_bts_record *rec, size_t nr, uint64_t type)
 {
 	size_t i;
 
-	for (i = 0; i < nr && rec[i].qualifier != qualifier; i++)
+	for (i = 0; i < nr && rec[i].type != type; i++)
 		;
 	return i;
 }
@@ -277,21 +277,21 @@ static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsi
 	tracee_begin(t, run_exec, nr);
 	go_on(t->pid, event(PTRACE_EVENT_EXEC));
 	held = must_drain(t->pid, records, ROOM);
-	at = find(records, held, BTS_EXEC);
+	at = find(records, held, X86_BTS_EXEC);
 	ASSERT_GT(held, at);
 	EXPECT_EQ(t->pid, records[at].event.pid);
 	/* Before it ours, after it the other's, from the first instruction */
-	EXPECT_GT(at, find(records, at, BTS_BRANCH));
-	EXPECT_EQ(held - at - 1, find(records + at + 1, held - at - 1, BTS_BRANCH));
+	EXPECT_GT(at, find(records, at, X86_BTS_BRANCH));
+	EXPECT_EQ(held - at - 1, find(records + at + 1, held - at - 1, X86_BTS_BRANCH));
 
 	go_on(t->pid, event(PTRACE_EVENT_EXIT));
 	held = must_drain(t->pid, records, ROOM);
-	EXPECT_EQ(held, find(records, held, BTS_EXEC));
-	at = find(records, held, BTS_LEAVE);
-	EXPECT_GT(find(records, held, BTS_BRANCH), at);
+	EXPECT_EQ(held, find(records, held, X86_BTS_EXEC));
+	at = find(records, held, X86_BTS_LEAVE);
+	EXPECT_GT(find(records, held, X86_BTS_BRANCH), at);
 	EXPECT_LT(at + 100, held);
 	for (i = 0; i < held; i++) {
-		if (records[i].qualifier == BTS_BRANCH && nr == 1)
+		if (records[i].type == X86_BTS_BRANCH && nr == 1)
 			EXPECT_EQ(0, (records[i].branch.from | records[i].branch.to) >> 32);
 	}
 }
@@ -432,7 +432,7 @@ TEST_F(life, exec_by_a_thread)
 	EXPECT_EQ(-ESRCH, bts(PTRACE_BTS_SIZE, thread, NULL, 0));
 	EXPECT_EQ(RECORDS(ROOM), bts_status(self->pid).size);
 	nr = must_drain(self->pid, records, ROOM);
-	at = find(records, nr, BTS_EXEC);
+	at = find(records, nr, X86_BTS_EXEC);
 	EXPECT_GT(nr, at);
 	EXPECT_EQ(49, known_count(records, at));
 }
@@ -534,7 +534,7 @@ static void end_trace(const struct tracee *t, enum end how)
 {
 	switch (how) {
 	case CONFIG:
-		if (bts_config(t->pid, ALLOC, 0, 0))
+		if (bts_end(t->pid))
 			give_up("CONFIG");
 		break;
 	case DETACH:
@@ -554,16 +554,15 @@ TEST_F(life, nothing_is_left)
 	for (how = CONFIG; how < NR_ENDS; how++) {
 		struct tracee t = tracee_new();
 
-		EXPECT_EQ(0, read_msr(0, MSR_DS_AREA));
 		must_trace(t.pid, TRACE, ROOM, 0);
 		EXPECT_NE(0, read_msr(0, MSR_DS_AREA));
 		tracee_do(&t, known_work, 100);
 		end_trace(&t, how);
-		EXPECT_EQ(0, read_msr(0, MSR_DS_AREA));
 		EXPECT_EQ(0, read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS);
 		if (how != KILL)
 			end_chain(t.pid);
 	}
+	EXPECT_TRUE(store_goes(0));
 }
 
 TEST_HARNESS_MAIN

@@ -19,7 +19,7 @@
 /* What a ring that stops may hold more, for what still comes in. */
 #define SKID	320
 
-static struct bts_record records[ROOM];
+static struct x86_bts_record records[ROOM];
 
 FIXTURE(ring)
 {
@@ -37,9 +37,9 @@ FIXTURE_TEARDOWN(ring)
 }
 
 /* A trace begins with the way back from where it was made. */
-static bool is_whole_run(const struct bts_record *rec, size_t nr, unsigned int passes)
+static bool is_whole_run(const struct x86_bts_record *rec, size_t nr, unsigned int passes)
 {
-	return nr && rec->qualifier == BTS_LEAVE && !rec->branch.from &&
+	return nr && rec->type == X86_BTS_LEAVE && !rec->branch.from &&
 	       rec->branch.to == (uintptr_t)chain_top && is_chain(rec, nr, passes, true);
 }
 
@@ -61,7 +61,7 @@ TEST_F(ring, whole)
 /* The same records, newest first and oldest first. */
 TEST_F(ring, get_against_drain)
 {
-	static struct bts_record got[ROOM];
+	static struct x86_bts_record got[ROOM];
 	unsigned int room, i;
 	size_t nr;
 
@@ -168,7 +168,7 @@ TEST_F(ring, stop)
 		nr = must_drain(self->pid, records, ROOM);
 		/* Draining made room for the mark. */
 		EXPECT_LE(status.held, nr);
-		for (k = 0; k < nr && records[k].qualifier != BTS_LOST; k++)
+		for (k = 0; k < nr && records[k].type != X86_BTS_LOST; k++)
 			;
 		EXPECT_EQ(status.held, k);
 		nr += must_drain(self->pid, records + nr, ROOM - nr);
@@ -214,25 +214,25 @@ TEST_F(ring, every_word_is_set)
 	run_chain(self->pid, 5);
 	nr = must_drain(self->pid, records, ROOM);
 	for (i = 0; i < nr; i++) {
-		const struct bts_record *rec = records + i;
+		const struct x86_bts_record *rec = records + i;
 
-		switch (rec->qualifier) {
-		case BTS_ENTER:
+		switch (rec->type) {
+		case X86_BTS_ENTER:
 			EXPECT_EQ(0, rec->branch.to);
 			EXPECT_GT(USER_END, rec->branch.from);
 			break;
-		case BTS_LEAVE:
+		case X86_BTS_LEAVE:
 			EXPECT_EQ(0, rec->branch.from);
 			EXPECT_GT(USER_END, rec->branch.to);
 			break;
-		case BTS_TASK_ARRIVES:
-		case BTS_TASK_DEPARTS:
+		case X86_BTS_TASK_ARRIVES:
+		case X86_BTS_TASK_DEPARTS:
 			EXPECT_EQ(self->pid, rec->event.pid);
 			EXPECT_GT(sysconf(_SC_NPROCESSORS_CONF), rec->event.cpu);
 			EXPECT_LT(0, rec->event.clock);
 			break;
 		default:
-			EXPECT_EQ(BTS_BRANCH, rec->qualifier);
+			EXPECT_EQ(X86_BTS_BRANCH, rec->type);
 			EXPECT_GT(USER_END, rec->branch.from | rec->branch.to);
 		}
 	}

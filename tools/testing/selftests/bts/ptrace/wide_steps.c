@@ -112,9 +112,9 @@ static unsigned int follow(const struct trace *t)
 	size_t i;
 
 	for (i = 0; i < t->nr; i++) {
-		const struct bts_record *rec = t->rec + i;
+		const struct x86_bts_record *rec = t->rec + i;
 
-		if (rec->qualifier != BTS_BRANCH || rec->branch.to >= USER_END ||
+		if (rec->type != X86_BTS_BRANCH || rec->branch.to >= USER_END ||
 		    rec->branch.from >= USER_END)
 			continue;
 		if (rec->branch.to != walk_targets[want]) {
@@ -144,11 +144,11 @@ TEST_F(steps, as_without_a_trace)
 	EXPECT_EQ(nr_branches(), follow(&got));
 	if (!(variant->flags & KERNEL)) {
 		/* Each stop came back to where it was. */
-		EXPECT_LE(stops.n + 1, trace_count(&got, BTS_LEAVE));
+		EXPECT_LE(stops.n + 1, trace_count(&got, X86_BTS_LEAVE));
 		EXPECT_EQ(-1, trace_leak(&got));
 	}
 	if (variant->flags & ENTRY)
-		EXPECT_LE(stops.n, trace_count(&got, BTS_ENTER));
+		EXPECT_LE(stops.n, trace_count(&got, X86_BTS_ENTER));
 	EXPECT_TRUE(finish_walk(pid));
 	trace_free(&got);
 }
@@ -167,7 +167,7 @@ static void step_across(struct __test_metadata *_metadata, int request)
 		if (i == 2)
 			ASSERT_EQ(0, bts_config(pid, TRACE | ALLOC, RECORDS(ROOM), 0));
 		if (i == 4)
-			ASSERT_EQ(0, bts_config(pid, ALLOC, 0, 0));
+			ASSERT_EQ(0, bts_end(pid));
 		ASSERT_EQ(0, ptrace(request, pid, 0, 0));
 		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 		EXPECT_EQ(plain.ip[i], tracee_ip(pid));

@@ -19,7 +19,7 @@
 #define BASE		1000
 #define TURNS		50
 
-static struct bts_record records[ROOM];
+static struct x86_bts_record records[ROOM];
 
 static void pin_to(pid_t pid, int cpu)
 {
@@ -178,7 +178,7 @@ struct interval {
 	uint64_t end;
 };
 
-static unsigned int find_turns(const struct bts_record *rec, size_t nr, uint32_t cpu,
+static unsigned int find_turns(const struct x86_bts_record *rec, size_t nr, uint32_t cpu,
 			       struct interval *when)
 {
 	unsigned int turn = 0, last = 0;
@@ -186,14 +186,14 @@ static unsigned int find_turns(const struct bts_record *rec, size_t nr, uint32_t
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (rec[i].qualifier == BTS_TASK_ARRIVES || rec[i].qualifier == BTS_TASK_DEPARTS) {
+		if (rec[i].type == X86_BTS_TASK_ARRIVES || rec[i].type == X86_BTS_TASK_DEPARTS) {
 			if (rec[i].event.clock < clock || rec[i].event.cpu != cpu)
 				return 0;
 			clock = rec[i].event.clock;
 		}
-		if (rec[i].qualifier == BTS_TASK_ARRIVES)
+		if (rec[i].type == X86_BTS_TASK_ARRIVES)
 			arrived = clock;
-		while (rec[i].qualifier == BTS_TASK_DEPARTS && last < turn)
+		while (rec[i].type == X86_BTS_TASK_DEPARTS && last < turn)
 			when[last++].end = clock;
 		if (!known_count(rec + i, 1))
 			continue;

@@ -38,7 +38,7 @@ static struct table {
 	uint32_t wrong;
 } *table;
 
-static struct bts_record records[ROOM];
+static struct x86_bts_record records[ROOM];
 
 void violation(const char *fmt, ...)
 {
@@ -64,7 +64,7 @@ static int request(pid_t pid, int nr, bool new)
 	switch (nr) {
 	case PTRACE_BTS_CONFIG:
 		if (!new)
-			return bts_config(pid, ALLOC, 0, 0);
+			return bts_end(pid);
 		return bts_config(pid, ALLOC | TRACE | (chance(2) ? INHERIT : 0) |
 				  (chance(2) ? SCHED : 0), RECORDS(1 + rng(200)), 0);
 	case PTRACE_BTS_STATUS:

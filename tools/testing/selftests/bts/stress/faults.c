@@ -25,7 +25,7 @@
 #define FORKS		300
 
 static struct tracee t;
-static struct bts_record records[100];
+static struct x86_bts_record records[100];
 
 /*
  * Calls of a tracer
@@ -43,14 +43,16 @@ static int call_change(void)
 
 static int call_end(void)
 {
-	return bts_config(t.pid, ALLOC, 0, 0);
+	return bts_end(t.pid);
 }
 
 static int call_status(void)
 {
 	static struct ptrace_bts_status status[2];
 
-	return bts(PTRACE_BTS_STATUS, t.pid, status, sizeof(status));
+	int ret = bts(PTRACE_BTS_STATUS, t.pid, status, sizeof(status));
+
+	return ret < 0 ? ret : 0;
 }
 
 static int call_size(void)
@@ -92,7 +94,7 @@ static const struct call {
 
 static void prepare(const struct call *call, struct ptrace_bts_status *before)
 {
-	int err = bts_config(t.pid, ALLOC, 0, 0);
+	int err = bts_end(t.pid);
 
 	memset(before, 0, sizeof(*before));
 	if (call->without)

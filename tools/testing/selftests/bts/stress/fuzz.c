@@ -150,7 +150,7 @@ static void share(void)
 	if (shared == MAP_FAILED)
 		give_up("no memory");
 	shared->seed = options.seed;
-	shared->globals.sysctl = 2;
+	shared->globals.sysctl = 0;
 	shared->globals.paranoid = 2;
 	for (i = 0; i < NR_TRACERS; i++)
 		shared->tracers[i].incarnation = options.life;

@@ -4,9 +4,10 @@
 
 #include "model.h"
 
-#define RECORD		((unsigned int)sizeof(struct bts_record))
+#define RECORD		((unsigned int)sizeof(struct x86_bts_record))
 #define MAX_RECORDS	16777216u
-#define KNOWN_FLAGS	0xffu
+#define KNOWN_FLAGS	0x1ffu
+#define END		PTRACE_BTS_F_END
 
 unsigned long model_pages(uint32_t nr, uint32_t flags)
 {
@@ -47,9 +48,9 @@ static struct ptrace_bts_config config_of(const struct request *r)
 	return config;
 }
 
-static int check_structure(const struct request *r)
+static int check_structure(const struct request *r, unsigned long size)
 {
-	if (r->data < 4)
+	if (r->data < size)
 		return -EINVAL;
 	if (r->data > 4096)
 		return -E2BIG;
@@ -74,14 +75,16 @@ static int check_config(const struct ptrace_bts_config *c)
 
 	if (c->flags & ~KNOWN_FLAGS || (c->flags & ENTRY && !(c->flags & TRACE)))
 		return -EINVAL;
+	if (c->flags & END && c->flags != END)
+		return -EINVAL;
 	if (c->bts_size && c->bts_size != RECORD)
 		return -EINVAL;
 	if (c->signal > 64 || (c->signal && !(c->flags & SIGNAL)))
 		return -EINVAL;
 	if (!(c->flags & ALLOC))
-		return c->size ? -EINVAL : 0;
-	if (c->flags == ALLOC && !c->size)
-		return 0;
+		return c->size || c->source || c->clock ? -EINVAL : 0;
+	if (c->clock > PTRACE_BTS_CLOCK_MONOTONIC)
+		return -EINVAL;
 	return !(c->flags & ANY) || !nr || nr > MAX_RECORDS || crowded(c->flags, nr) ? -EINVAL : 0;
 }
 
@@ -92,7 +95,7 @@ bool model_readable(const struct model *m, const struct who *who)
 
 static int check_may(const struct model *m, const struct who *who, const struct view *v)
 {
-	if (!v->sysctl || (v->sysctl == 1 && !who->capable))
+	if (v->sysctl == 2 || (v->sysctl == 1 && !who->capable))
 		return -EPERM;
 	if (!model_readable(m, who))
 		return -EPERM;
@@ -116,11 +119,12 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	unsigned long pages;
 	int err;
 
-	err = check_structure(r) ?: check_config(&c);
-	if (!err && c.flags & ALLOC && !c.size)
+	err = check_structure(r, sizeof(c.size)) ?: check_config(&c);
+	if (!err && c.flags & END)
 		return m->there ? 0 : -ENXIO;
+	if (!err && c.source > PTRACE_BTS_SOURCE_DS)
+		err = -ENODEV;
 	err = err ?: check_may(m, who, v);
-	/* These tests run where all processors have Meltdown. */
 	if (!err && c.flags & (KERNEL | ENTRY))
 		err = check_kernel(who, v);
 	if (err)
@@ -134,6 +138,17 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	if (pages > who->limit || v->used > who->limit - pages)
 		return -ENOMEM;
 	return v->perf ? -EBUSY : 0;
+}
+
+bool model_yields(const struct model *m)
+{
+	return m->there && !m->capable;
+}
+
+/* Without ALLOC, it asks for hardware that may have been taken away. */
+static bool takes_again(const struct model *m, const struct request *r)
+{
+	return !(config_of(r).flags & (ALLOC | END)) && model_yields(m);
 }
 
 static int may_read(const struct model *m, const struct who *who, const struct view *v)
@@ -150,11 +165,9 @@ static int may_read(const struct model *m, const struct who *who, const struct v
 
 static int expect_status(const struct request *r)
 {
-	if (!r->data)
-		return -EINVAL;
-	if (r->data > 4096)
-		return -E2BIG;
-	return r->avail < r->data ? -EFAULT : 0;
+	unsigned long size = sizeof(struct ptrace_bts_status);
+
+	return r->avail < (r->data < size ? r->data : size) ? -EFAULT : (int)size;
 }
 
 static void expect_get(const struct model *m, const struct request *r, struct answer *a)
@@ -204,17 +217,58 @@ static void expect_drain(const struct model *m, const struct request *r, struct 
 		answer_add(a, m->held + 1);
 }
 
+uint64_t model_from(const struct model *m, uint64_t first)
+{
+	uint64_t oldest = m->next - m->held;
+
+	return first > oldest ? first : oldest;
+}
+
+static void expect_read(const struct model *m, const struct request *r, struct answer *a)
+{
+	unsigned long count = r->read.count, fits = least(r->out_avail / RECORD, count), n;
+	int err = check_structure(r, sizeof(r->read));
+
+	if (!err && r->read.flags & ~PTRACE_BTS_READ_CONSUME)
+		err = -EINVAL;
+	/* Nobody knows whether it lies ahead. */
+	if (err || !m->known || r->read.first > m->next)
+		answer_add(a, err ?: -EINVAL);
+	if (err || (m->known && r->read.first > m->next))
+		return;
+	if (r->sealed) {
+		answer_add(a, -EFAULT);
+		return;
+	}
+	if (!m->known) {
+		a->first = 0;
+		a->last = least(fits, model_room(m) + 1);
+		answer_add(a, 0);
+		if (count && !fits)
+			answer_add(a, -EFAULT);
+		return;
+	}
+	n = least(m->next - model_from(m, r->read.first), count);
+	answer_add(a, n && !fits ? -EFAULT : least(n, fits));
+	/* As for DRAIN */
+	if (n && r->read.flags & PTRACE_BTS_READ_CONSUME && mark_waits(m) && fits > n)
+		answer_add(a, n + 1);
+}
+
 void model_expect(const struct model *m, const struct who *who, const struct view *v,
 		  const struct request *r, struct answer *a)
 {
 	int err;
 
-	if (r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_DRAIN) {
+	if (r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_READ) {
 		answer_add(a, -EIO);
 		return;
 	}
 	if (r->nr == PTRACE_BTS_CONFIG) {
-		answer_add(a, expect_config(m, who, v, r));
+		err = expect_config(m, who, v, r);
+		answer_add(a, err);
+		if (!err && v->perf && takes_again(m, r))
+			answer_add(a, -EBUSY);
 		return;
 	}
 	err = may_read(m, who, v);
@@ -245,6 +299,9 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 	case PTRACE_BTS_DRAIN:
 		expect_drain(m, r, a);
 		break;
+	case PTRACE_BTS_READ:
+		expect_read(m, r, a);
+		break;
 	}
 }
 
@@ -252,7 +309,7 @@ static void apply_config(struct model *m, const struct who *who, const struct re
 {
 	struct ptrace_bts_config c = config_of(r);
 
-	if (c.flags & ALLOC) {
+	if (c.flags & (ALLOC | END)) {
 		bool dumpable = m->dumpable, foreign = m->foreign;
 
 		*m = (struct model){
@@ -261,9 +318,22 @@ static void apply_config(struct model *m, const struct who *who, const struct re
 			.known = true,
 		};
 	}
-	m->flags = c.flags & ~ALLOC;
+	m->flags = c.flags & ~(ALLOC | END);
+	if (c.flags & ALLOC)
+		m->clock = c.clock;
 	m->signal = c.signal;
 	m->ever |= m->flags;
+}
+
+static void apply_read(struct model *m, const struct request *r, long ret)
+{
+	if (!ret || !(r->read.flags & PTRACE_BTS_READ_CONSUME))
+		return;
+	if (m->known)
+		m->held = m->next - least(model_from(m, r->read.first) + ret, m->next);
+	/* A mark may have come in: ask. */
+	if (!m->held || m->flags & STOP_FULL)
+		m->known = false;
 }
 
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret)
@@ -285,6 +355,9 @@ void model_apply(struct model *m, const struct who *who, const struct request *r
 			m->known = false;
 		m->held -= least(ret, m->held);
 		break;
+	case PTRACE_BTS_READ:
+		apply_read(m, r, ret);
+		break;
 	}
 }
 
@@ -295,7 +368,7 @@ bool model_inherit(const struct model *parent, const struct view *v, struct mode
 	*m = (struct model){ .dumpable = parent->dumpable, .foreign = parent->foreign, };
 	if (!parent->there || !(parent->flags & INHERIT) || !(parent->flags & ANY))
 		return false;
-	if (!v->sysctl || (v->sysctl == 1 && !parent->capable))
+	if (v->sysctl == 2 || (v->sysctl == 1 && !parent->capable))
 		return false;
 	if (pages > parent->limit || v->used > parent->limit - pages)
 		return false;
@@ -304,6 +377,7 @@ bool model_inherit(const struct model *parent, const struct view *v, struct mode
 	m->flags = parent->flags;
 	m->ever = parent->flags;
 	m->signal = parent->signal;
+	m->clock = parent->clock;
 	m->limit = parent->limit;
 	m->capable = parent->capable;
 	return true;
@@ -314,24 +388,27 @@ static bool is_user(uint64_t addr)
 	return addr < USER_END;
 }
 
-bool model_record_valid(const struct model *m, const struct bts_record *rec, pid_t pid)
+bool model_record_valid(const struct model *m, const struct x86_bts_record *rec, pid_t pid)
 {
 	bool kernel = m->ever & KERNEL;
 
-	switch (rec->qualifier) {
-	case BTS_BRANCH:
+	switch (rec->type) {
+	case X86_BTS_BRANCH:
 		return kernel || (m->ever & TRACE && is_user(rec->branch.from) &&
 				  is_user(rec->branch.to));
-	case BTS_ENTER:
+	case X86_BTS_ENTER:
 		return m->ever & ENTRY && !rec->branch.to && is_user(rec->branch.from);
-	case BTS_LEAVE:
+	case X86_BTS_LEAVE:
 		return m->ever & TRACE && !rec->branch.from && is_user(rec->branch.to);
-	case BTS_TASK_ARRIVES:
-	case BTS_TASK_DEPARTS:
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
 		return m->ever & SCHED && rec->event.pid == pid;
-	case BTS_EXEC:
+	case X86_BTS_EXEC:
 		return rec->event.pid == pid;
-	case BTS_LOST:
+	case X86_BTS_SIGNAL:
+	case X86_BTS_SIGRETURN:
+		return m->ever & TRACE && is_user(rec->branch.from) && is_user(rec->branch.to);
+	case X86_BTS_LOST:
 		return m->lost || m->gaps || !m->known;
 	}
 	return false;

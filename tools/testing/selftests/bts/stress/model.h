@@ -26,6 +26,7 @@ struct who {
  * @nr:		for that many records
  * @flags:	in force
  * @signal:	likewise
+ * @clock:	likewise
  * @ever:	all flags that were in force
  * @secret:	it may hold what was not dumpable
  * @limit:	for children
@@ -36,6 +37,7 @@ struct who {
  * @lost:	likewise
  * @overwritten: likewise
  * @gaps:	likewise
+ * @next:	likewise
  */
 struct model {
 	bool dumpable;
@@ -44,6 +46,7 @@ struct model {
 	uint32_t nr;
 	uint32_t flags;
 	uint32_t signal;
+	uint32_t clock;
 	uint32_t ever;
 	bool secret;
 	unsigned long limit;
@@ -54,6 +57,7 @@ struct model {
 	uint64_t lost;
 	uint64_t overwritten;
 	uint32_t gaps;
+	uint64_t next;
 };
 
 /* One of the states that the rest of the system may have been in. */
@@ -71,7 +75,11 @@ struct view {
  * @data:	the size or the index
  * @avail:	how many bytes there can be read, or written
  * @config:	what is there, for CONFIG
+ * @read:	what is there, for READ
  * @tail:	an offset of a byte behind that which is not 0; 0 for none
+ * @sealed:	what is there cannot be written
+ * @out:	where what is told goes, @addr but for READ
+ * @out_avail:	how many bytes there can be written
  */
 struct request {
 	int nr;
@@ -79,7 +87,11 @@ struct request {
 	unsigned long data;
 	unsigned long avail;
 	struct ptrace_bts_config config;
+	struct ptrace_bts_read read;
 	unsigned long tail;
+	bool sealed;
+	unsigned long out;
+	unsigned long out_avail;
 };
 
 /* What a request may return: single numbers, and a range. */
@@ -91,6 +103,8 @@ struct answer {
 
 unsigned long model_pages(uint32_t nr, uint32_t flags);
 unsigned long model_room(const struct model *m);
+/* The running number of the first record that READ gets from @first on */
+uint64_t model_from(const struct model *m, uint64_t first);
 void answer_add(struct answer *a, long value);
 bool answer_has(const struct answer *a, long value);
 /* What @who may be told for @r in that state */
@@ -98,9 +112,11 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 		  const struct request *r, struct answer *a);
 /* ... and what it changes */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
-/* What a child of @parent gets, @m; true if it has a trace */
 bool model_readable(const struct model *m, const struct who *who);
+/* Does it lose the hardware to somebody who may watch performance? */
+bool model_yields(const struct model *m);
+/* What a child of @parent gets, @m; true if it has a trace */
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);
-bool model_record_valid(const struct model *m, const struct bts_record *rec, pid_t pid);
+bool model_record_valid(const struct model *m, const struct x86_bts_record *rec, pid_t pid);
 
 #endif /* BTS_STRESS_MODEL_H */

@@ -61,9 +61,9 @@ static void set_global(const char *path, uint32_t *value, uint32_t to)
 
 static void switch_sysctl(void)
 {
-	set_global("/proc/sys/kernel/ptrace_bts", &shared->globals.sysctl, rng(2));
+	set_global("/proc/sys/kernel/ptrace_bts", &shared->globals.sysctl, 1 + rng(2));
 	moment(20);
-	set_global("/proc/sys/kernel/ptrace_bts", &shared->globals.sysctl, 2);
+	set_global("/proc/sys/kernel/ptrace_bts", &shared->globals.sysctl, 0);
 }
 
 static void switch_paranoid(void)
@@ -79,7 +79,8 @@ static void switch_paranoid(void)
  * perf
  */
 
-static bool any_trace(bool perhaps)
+/* Is there a trace that does not give way? */
+static bool any_firm_trace(bool perhaps)
 {
 	unsigned int i, j;
 
@@ -89,9 +90,9 @@ static bool any_trace(bool perhaps)
 		for (j = 0; j < NR_TRACEES; j++) {
 			struct tracee_shared *t = &tracer->tracees[j];
 
-			if (perhaps && (t->pages || t->pending))
+			if (perhaps && (t->firm || t->pending))
 				return true;
-			if (!perhaps && t->pages && !t->pending && !tracer->dying &&
+			if (!perhaps && t->firm && !t->pending && !tracer->dying &&
 			    !(t->killed && t->killed == t->pid))
 				return true;
 		}
@@ -120,7 +121,7 @@ static int open_event(bool aux, int type)
 static void perf_comes_and_goes(bool recorder)
 {
 	uint32_t version = __atomic_load_n(&shared->version, __ATOMIC_SEQ_CST);
-	bool sure = recorder || any_trace(false), perhaps = recorder || any_trace(true);
+	bool sure = recorder || any_firm_trace(false), perhaps = recorder || any_firm_trace(true);
 	int type = intel_bts_type(), fd, err;
 
 	change();

@@ -2,27 +2,30 @@
 /* Requests at random, and whether what comes is what was to be expected. */
 #include <sys/mman.h>
 
+#include "noise.h"
 #include "tracer.h"
 
 #define AREA		65536u
-#define RECORD		((unsigned int)sizeof(struct bts_record))
+#define RECORD		((unsigned int)sizeof(struct x86_bts_record))
 #define FILLER		0xa5
 #define BEHIND		64	/* so much is looked at behind what is filled in */
 #define TWICE		100	/* so many records are read twice at most */
 
 static const char *const names[] = {
-	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN",
+	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN", "READ",
 };
 
 static unsigned char *area;		/* may be written, up to its end and no further */
 static unsigned char *unwritable;	/* one page */
+static unsigned char *desk;		/* one page, with nothing behind it: for READ */
 
 void buffers_init(void)
 {
 	area = mmap(NULL, AREA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unwritable = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (area == MAP_FAILED || unwritable == MAP_FAILED ||
-	    mprotect(area + AREA, PAGE, PROT_NONE))
+	desk = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || unwritable == MAP_FAILED || desk == MAP_FAILED ||
+	    mprotect(area + AREA, PAGE, PROT_NONE) || mprotect(desk + PAGE, PAGE, PROT_NONE))
 		give_up("no memory");
 }
 
@@ -136,6 +139,10 @@ static void valid_config(struct tracer *me, struct child *t, struct request *r, 
 	if (flags & SIGNAL)
 		r->config.signal = signals[rng(ARRAY_SIZE(signals))];
 	r->config.bts_size = chance(2) ? RECORD : 0;
+	if (new && chance(3)) {
+		r->config.source = rng(2);
+		r->config.clock = rng(2);
+	}
 }
 
 /* One thing is wrong with it, perhaps more. */
@@ -145,7 +152,7 @@ static void spoil_config(struct request *r)
 		0, 1, 23, 24, 16777216u * 24, 16777217u * 24, INT_MAX, UINT_MAX,
 	};
 
-	switch (rng(7)) {
+	switch (rng(9)) {
 	case 0:
 		r->config.flags ^= 1u << rng(32);
 		break;
@@ -167,6 +174,12 @@ static void spoil_config(struct request *r)
 	case 6:
 		r->data = chance(2) ? 4090 + rng(12) : rng_next();
 		break;
+	case 7:
+		r->config.source = chance(2) ? rng(4) : rng_next();
+		break;
+	case 8:
+		r->config.clock = chance(2) ? rng(4) : rng_next();
+		break;
 	}
 }
 
@@ -179,7 +192,7 @@ static void keep_small(struct tracer *me, struct request *r)
 }
 
 /* All behind the structure is 0, but for one byte perhaps. */
-static void store_config(struct request *r)
+static void store(struct request *r, const void *structure, size_t size)
 {
 	unsigned long n = least(r->avail, PAGE);
 	unsigned char *at = (unsigned char *)r->addr;
@@ -187,11 +200,16 @@ static void store_config(struct request *r)
 	if (!n || at == unwritable)
 		return;
 	memset(at, 0, n);
-	memcpy(at, &r->config, least(n, sizeof(r->config)));
-	if (r->data <= sizeof(r->config) || r->data > PAGE || r->data > n || !chance(4))
+	memcpy(at, structure, least(n, size));
+	if (r->data <= size || r->data > PAGE || r->data > n || !chance(4))
 		return;
-	r->tail = sizeof(r->config) + rng(r->data - sizeof(r->config));
+	r->tail = size + rng(r->data - size);
 	at[r->tail] = 1 + rng(255);
+}
+
+static void store_config(struct request *r)
+{
+	store(r, &r->config, sizeof(r->config));
 }
 
 static void choose_config(struct tracer *me, struct child *t, struct request *r)
@@ -199,12 +217,10 @@ static void choose_config(struct tracer *me, struct child *t, struct request *r)
 	uint32_t kind = rng(20);
 
 	r->data = chance(8) ? sizeof(r->config) + rng(64) : sizeof(r->config);
-	if (kind < 2) {
-		r->config.flags = ALLOC;
-		r->config.size = 0;
-	} else {
+	if (kind < 2)
+		r->config.flags = PTRACE_BTS_F_END;
+	else
 		valid_config(me, t, r, kind < 12);
-	}
 	if (chance(5))
 		spoil_config(r);
 	if (chance(4))
@@ -213,6 +229,70 @@ static void choose_config(struct tracer *me, struct child *t, struct request *r)
 		memset(&r->config, 0, sizeof(r->config));
 	keep_small(me, r);
 	store_config(r);
+}
+
+/*
+ * READ
+ */
+
+/* Where the structure is, the records being in the area */
+static void choose_desk(struct request *r)
+{
+	unsigned long left = chance(2) ? rng(100) : sizeof(r->read) + rng(8);
+
+	r->out = r->addr;
+	r->out_avail = r->avail;
+	r->addr = (unsigned long)desk;
+	r->avail = PAGE;
+	switch (rng(16)) {
+	case 0:
+		r->addr = bad_address();
+		r->avail = 0;
+		break;
+	case 1:
+		r->addr = (unsigned long)unwritable;
+		r->sealed = true;
+		memset(&r->read, 0, sizeof(r->read));
+		r->out_avail = 0;
+		break;
+	case 2:
+		r->addr = (unsigned long)desk + PAGE - left;
+		r->avail = left;
+		break;
+	}
+}
+
+static uint64_t choose_first(const struct model *m)
+{
+	uint64_t oldest = m->next - m->held;
+
+	switch (rng(8)) {
+	case 0:
+		return 0;
+	case 1:
+		return m->next + rng(3) - (m->next ? 1 : 0);
+	case 2:
+		return rng_next();
+	case 3:
+		return oldest ? oldest - 1 : 0;
+	}
+	return oldest + rng(m->held + 1);
+}
+
+static void choose_read(struct child *t, struct request *r)
+{
+	uint32_t held = t->model.held;
+
+	r->read.first = choose_first(&t->model);
+	r->read.count = chance(8) ? rng_next() : chance(3) ? rng(5) : rng(held + 5);
+	r->read.flags = chance(20) ? rng_next() : rng(2);
+	r->data = chance(8) ? sizeof(r->read) + rng(64) : sizeof(r->read);
+	if (chance(10))
+		r->data = chance(3) ? rng_next() : chance(2) ? rng(30) : 4090 + rng(12);
+	choose_pointer(r);
+	r->read.records = r->addr;
+	choose_desk(r);
+	store(r, &r->read, sizeof(r->read));
 }
 
 /*
@@ -238,12 +318,16 @@ static void choose(struct tracer *me, struct child *t, struct request *r)
 {
 	*r = (struct request){ .addr = (unsigned long)area, .avail = AREA, };
 	if (chance(50)) {
-		r->nr = chance(2) ? PTRACE_BTS_CONFIG - 1 : PTRACE_BTS_DRAIN + 1;
+		r->nr = chance(2) ? PTRACE_BTS_CONFIG - 1 : PTRACE_BTS_READ + 1;
 		return;
 	}
-	r->nr = PTRACE_BTS_CONFIG + rng(6);
+	r->nr = PTRACE_BTS_CONFIG + rng(7);
 	if (r->nr == PTRACE_BTS_CONFIG) {
 		choose_config(me, t, r);
+		return;
+	}
+	if (r->nr == PTRACE_BTS_READ) {
+		choose_read(t, r);
 		return;
 	}
 	r->data = choose_data(t, r->nr);
@@ -262,13 +346,19 @@ static const char *describe(const struct tracer *me, const struct child *t,
 	int n;
 
 	n = snprintf(text, sizeof(text), "%s %s(%#lx, %#lx; %lu there)", me->role->name,
-		     r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_DRAIN ? "?" :
+		     r->nr < PTRACE_BTS_CONFIG || r->nr > PTRACE_BTS_READ ? "?" :
 		     names[r->nr - PTRACE_BTS_CONFIG], r->addr, r->data, r->avail);
 	if (r->nr == PTRACE_BTS_CONFIG)
 		n += snprintf(text + n, sizeof(text) - n,
-			      " size %#x flags %#x signal %u bts_size %u tail %lu",
+			      " size %#x flags %#x signal %u bts_size %u source %u clock %u tail %lu",
 			      r->config.size, r->config.flags, r->config.signal,
-			      r->config.bts_size, r->tail);
+			      r->config.bts_size, r->config.source, r->config.clock, r->tail);
+	if (r->nr == PTRACE_BTS_READ)
+		n += snprintf(text + n, sizeof(text) - n,
+			      " first %llu records %#llx (%lu there) count %u flags %#x tail %lu",
+			      (unsigned long long)r->read.first,
+			      (unsigned long long)r->read.records, r->out_avail, r->read.count,
+			      r->read.flags, r->tail);
 	snprintf(text + n, sizeof(text) - n,
 		 " of %d (%u%s), %s%s%s: %u records, flags %#x (%#x), signal %u, %s%llu held; limit %ld",
 		 t->pid, t->shared->what, t->shared->done == t->shared->serial ? "" : "...",
@@ -326,13 +416,14 @@ static void status_print(const struct ptrace_bts_status *s, char *text, size_t s
 		     s->flags, s->signal, s->bts_size, s->held);
 	n += snprintf(text + n, size - n, " lost %llu overwritten %llu gaps %u source %u", s->lost,
 		      s->overwritten, s->gaps, s->source);
-	snprintf(text + n, size - n, " errata %#x clock %u not_inherited %u reserved %u", s->errata,
-		 s->clock, s->not_inherited, s->reserved);
+	snprintf(text + n, size - n,
+		 " clock %u not_inherited %u next %llu record_flags %#x state %u", s->clock,
+		 s->not_inherited, s->next, s->record_flags, s->state);
 }
 
 static void compare_status(struct tracer *me, struct child *t, const struct request *r)
 {
-	struct ptrace_bts_status got, want = { };
+	struct ptrace_bts_status got = { }, want = { };
 	struct model *m = &t->model;
 	size_t n = least(r->data, sizeof(got));
 
@@ -346,13 +437,17 @@ static void compare_status(struct tracer *me, struct child *t, const struct requ
 	want.overwritten = m->overwritten;
 	want.gaps = m->gaps;
 	want.source = PTRACE_BTS_SOURCE_DS;
-	want.clock = PTRACE_BTS_CLOCK_SCHED;
+	want.clock = m->clock;
+	want.next = m->next;
 	want.not_inherited = m->not_inherited;
+	if (shared->noise & NOISE_PERF && model_yields(m))
+		want.state = got.state & PTRACE_BTS_S_REVOKED;
 	if (!m->known && n == sizeof(got)) {
 		want.held = got.held;
 		want.lost = got.lost;
 		want.overwritten = got.overwritten;
 		want.gaps = got.gaps;
+		want.next = got.next;
 	} else if (!m->known) {
 		return;
 	}
@@ -369,38 +464,56 @@ static void compare_status(struct tracer *me, struct child *t, const struct requ
 	m->lost = want.lost;
 	m->overwritten = want.overwritten;
 	m->gaps = want.gaps;
+	m->next = want.next;
 	m->known = n == sizeof(got) || m->known;
 }
 
 static void compare_records(struct tracer *me, struct child *t, const struct request *r,
 			    long n)
 {
-	const struct bts_record *rec = (void *)r->addr;
+	const struct x86_bts_record *rec = (void *)r->out;
 	long i;
 
 	for (i = 0; i < n; i++) {
-		struct bts_record one;
+		struct x86_bts_record one;
 
 		memcpy(&one, rec + i, RECORD);
 		if (!model_record_valid(&t->model, &one, t->pid))
-			violation("%s: record %ld of %ld is %llu %#llx %#llx", describe(me, t, r),
-				  i, n, one.qualifier, one.branch.from, one.branch.to);
+			violation("%s: record %ld of %ld is %u %#llx %#llx", describe(me, t, r),
+				  i, n, one.type, one.branch.from, one.branch.to);
 	}
 }
 
-/* What was filled in is @written bytes, and what follows up to @zeroes 0. */
+/* What was filled in is @written bytes. */
 static void compare_rest(struct tracer *me, struct child *t, const struct request *r,
-			 size_t written, size_t zeroes)
+			 size_t written)
 {
-	const unsigned char *at = (void *)r->addr;
-	size_t i, end = least(r->avail, zeroes + BEHIND);
+	const unsigned char *at = (void *)r->out;
+	size_t i, end = least(r->out_avail, written + BEHIND);
 
 	for (i = written; i < end; i++) {
-		if (at[i] != (i < zeroes ? 0 : FILLER)) {
+		if (at[i] != FILLER) {
 			violation("%s: byte %zu is %#x", describe(me, t, r), i, at[i]);
 			return;
 		}
 	}
+}
+
+static void compare_read(struct tracer *me, struct child *t, const struct request *r, long n)
+{
+	const struct model *m = &t->model;
+	struct ptrace_bts_read got;
+
+	memcpy(&got, (void *)r->addr, sizeof(got));
+	if (m->known ? got.first != model_from(m, r->read.first) : got.first < r->read.first)
+		violation("%s: begins with %llu", describe(me, t, r),
+			  (unsigned long long)got.first);
+	got.first = r->read.first;
+	if (memcmp(&got, &r->read, sizeof(got)))
+		violation("%s: more than the first number was changed", describe(me, t, r));
+	compare_records(me, t, r, n);
+	if (n == r->read.count || r->out_avail / RECORD >= r->read.count)
+		compare_rest(me, t, r, n * RECORD);
 }
 
 static void compare_output(struct tracer *me, struct child *t, const struct request *r, long ret)
@@ -410,17 +523,20 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	switch (r->nr) {
 	case PTRACE_BTS_STATUS:
 		compare_status(me, t, r);
-		compare_rest(me, t, r, least(r->data, size), r->data);
+		compare_rest(me, t, r, least(r->data, size));
 		break;
 	case PTRACE_BTS_GET:
 		compare_records(me, t, r, 1);
-		compare_rest(me, t, r, RECORD, RECORD);
+		compare_rest(me, t, r, RECORD);
 		break;
 	case PTRACE_BTS_DRAIN:
 		compare_records(me, t, r, ret);
 		/* A copy that faults may have begun with the next record. */
 		if ((unsigned long)ret == r->data / RECORD || r->avail >= r->data)
-			compare_rest(me, t, r, ret * RECORD, ret * RECORD);
+			compare_rest(me, t, r, ret * RECORD);
+		break;
+	case PTRACE_BTS_READ:
+		compare_read(me, t, r, ret);
 		break;
 	case PTRACE_BTS_SIZE:
 		t->model.held = ret;
@@ -435,9 +551,11 @@ static void prepare_output(const struct request *r)
 
 	if (r->nr == PTRACE_BTS_CONFIG)
 		return;
-	if (r->nr == PTRACE_BTS_STATUS || r->nr == PTRACE_BTS_DRAIN)
+	if (r->nr == PTRACE_BTS_DRAIN)
 		n += least(r->data, AREA);
-	memset((void *)r->addr, FILLER, least(n, r->avail));
+	if (r->nr == PTRACE_BTS_READ)
+		n += least((size_t)r->read.count * RECORD, AREA);
+	memset((void *)r->out, FILLER, least(n, r->out_avail));
 }
 
 long make_request(struct tracer *me, struct child *t, struct request *r)
@@ -445,6 +563,10 @@ long make_request(struct tracer *me, struct child *t, struct request *r)
 	struct views views;
 	long ret;
 
+	if (r->nr != PTRACE_BTS_READ) {
+		r->out = r->addr;
+		r->out_avail = r->avail;
+	}
 	prepare_output(r);
 	trace_may_change(t);
 	views_begin(me);
@@ -458,7 +580,7 @@ long make_request(struct tracer *me, struct child *t, struct request *r)
 	else if (ret >= 0)
 		compare_output(me, t, r, ret);
 	else if (ret != -EFAULT && r->nr != PTRACE_BTS_CONFIG)
-		compare_rest(me, t, r, 0, 0);
+		compare_rest(me, t, r, 0);
 	if (ret == -EBUSY)
 		__atomic_add_fetch(&shared->busy, 1, __ATOMIC_RELAXED);
 	model_apply(&t->model, &me->who, r, ret);
@@ -485,14 +607,27 @@ bool look(struct tracer *me, struct child *t)
 		.data = sizeof(struct ptrace_bts_status),
 	};
 
-	return make_request(me, t, &r) == 0;
+	return make_request(me, t, &r) == (long)r.data;
 }
 
-/* What GET says one by one, DRAIN says at once, the other way round. */
+/* READ in place of what there is */
+static bool read_in_place(struct tracer *me, struct child *t, uint32_t n)
+{
+	struct request r = {
+		.nr = PTRACE_BTS_READ, .addr = (unsigned long)desk, .avail = PAGE,
+		.data = sizeof(r.read), .out = (unsigned long)area, .out_avail = AREA,
+		.read = { .records = (unsigned long)area, .count = TWICE, },
+	};
+
+	store(&r, &r.read, sizeof(r.read));
+	return make_request(me, t, &r) == (long)n && !tracee_was_killed(t);
+}
+
+/* What GET says one by one, READ and DRAIN say at once, the other way round. */
 void read_twice(struct tracer *me, struct child *t)
 {
 	struct request r = { .addr = (unsigned long)area, .avail = AREA, };
-	struct bts_record one[TWICE];
+	struct x86_bts_record one[TWICE];
 	uint32_t i, n;
 
 	if (!t->model.there || !look(me, t) || !t->model.held || t->model.held > TWICE)
@@ -505,6 +640,10 @@ void read_twice(struct tracer *me, struct child *t)
 			return;
 		memcpy(&one[n - 1 - i], area, RECORD);
 	}
+	if (!read_in_place(me, t, n))
+		return;
+	if (memcmp(one, area, n * RECORD))
+		violation("%s: READ and GET differ", describe(me, t, &r));
 	r.nr = PTRACE_BTS_DRAIN;
 	r.data = n * RECORD;
 	if (make_request(me, t, &r) != (long)n || tracee_was_killed(t))

@@ -46,6 +46,7 @@ void charge(struct child *t)
 {
 	const struct model *m = &t->model;
 
+	__atomic_store_n(&t->shared->firm, m->there && m->capable, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->shared->pages, m->there ? model_pages(m->nr, m->flags) : 0,
 			 __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->shared->pending, 0, __ATOMIC_SEQ_CST);
@@ -206,6 +207,13 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
+		/* What its parent has was taken away. */
+		if (has && views.view[i].perf && model_yields(&parent->model)) {
+			may[false] = true;
+			made[false] = (struct model){
+				.dumpable = t->model.dumpable, .foreign = t->model.foreign,
+			};
+		}
 	}
 	ret = bts(PTRACE_BTS_SIZE, t->pid, NULL, 0);
 	has = ret != -ENXIO;
@@ -260,11 +268,19 @@ static uint64_t total(const struct model *m)
 	return m->held + m->lost + m->overwritten;
 }
 
-/* Of a full trace, while the mark of a gap waits for room, the next is not counted. */
+static bool gaps_come(const struct model *was)
+{
+	return shared->noise & NOISE_GAPS || (shared->noise & NOISE_PERF && model_yields(was));
+}
+
+/*
+ * The next gap may not be counted: while the mark of one waits for room in a full
+ * trace, and where the newest record is such a mark.
+ */
 static bool gap_waits(const struct model *was)
 {
-	return shared->noise & NOISE_GAPS && was->flags & STOP_FULL &&
-	       was->held >= model_room(was);
+	return gaps_come(was) &&
+	       (was->gaps || (was->flags & STOP_FULL && was->held >= model_room(was)));
 }
 
 static bool recorded_everything(const struct started *s, const struct model *now)
@@ -306,7 +322,7 @@ static void compare_work(const struct started *s, const struct model *now, uint6
 		violation("%llu branches, %u stops, flags %#x: %llu more records",
 			  (unsigned long long)s->arg, s->stops, now->flags,
 			  (unsigned long long)more);
-	if (only_work(s) && now->gaps != s->before.gaps && !(shared->noise & NOISE_GAPS))
+	if (only_work(s) && now->gaps != s->before.gaps && !gaps_come(&s->before))
 		violation("%u gaps, and nobody who makes them", now->gaps - s->before.gaps);
 	if (stop_missing(s, more))
 		violation("full, and no stop: %llu more records, flags %#x",

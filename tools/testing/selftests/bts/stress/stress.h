@@ -45,6 +45,7 @@ enum what {
  * @pid:	in the first PID namespace; 0 if there is none
  * @killed:	the @pid that somebody killed
  * @pending:	a trace may be made of it just now, or end
+ * @firm:	its trace does not give way to perf
  * @pages:	charged for its trace; 0 if it has none
  */
 struct tracee_shared {
@@ -55,7 +56,7 @@ struct tracee_shared {
 	uint32_t pid;
 	uint32_t killed;
 	uint32_t pending;
-	uint32_t unused;
+	uint32_t firm;
 	u64_shared arg;
 	u64_shared pages;
 };

@@ -110,9 +110,9 @@ static void check_machine(void)
 	refused("$b -k /bt/walk killer", NOBODY, -1, 112, "leave out -k");
 	write_file("/proc/sys/kernel/ptrace_bts", "1");
 	refused("$b /bt/walk killer", NOBODY, -1, 114, "CAP_PERFMON");
-	write_file("/proc/sys/kernel/ptrace_bts", "0");
-	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
 	write_file("/proc/sys/kernel/ptrace_bts", "2");
+	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
+	write_file("/proc/sys/kernel/ptrace_bts", "0");
 	fd = perf_bts();
 	/* A name that would do something to a terminal, in one byte or two */
 	prctl(PR_SET_NAME, "tool\033[\xc2\x9bxyz");

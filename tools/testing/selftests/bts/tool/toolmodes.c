@@ -12,8 +12,8 @@
 #include "run.h"
 
 /*
- * Cut @text down to what a program does by itself: without interrupts, which
- * come when they like, and without what is said of its end. What remains of
+ * Cut @text down to what a program does by itself: without interrupts and signals,
+ * which come when they like, and without what is said of its end. What remains of
  * branches from nowhere are system calls.
  */
 static void only_own(char *text)
@@ -23,7 +23,8 @@ static void only_own(char *text)
 	for (in = text; *in; in = eol) {
 		eol = strchrnul(in, '\n');
 		eol += *eol == '\n';
-		if (!strncmp(in, "interrupt", 9) || *in == '+' || *in == '-')
+		if (!strncmp(in, "interrupt", 9) || !strncmp(in, "sig", 3) || *in == '+' ||
+		    *in == '-')
 			continue;
 		memmove(out, in, eol - in);
 		out += eol - in;
@@ -72,6 +73,7 @@ static struct run shown_n(const char *options, const char *what, long n)
 static void against_steps(const char *what, long n)
 {
 	struct run live, again, steps;
+	size_t signals;
 	char line[256];
 
 	live = shown_n("--full -w /tmp/live.bts", what, n);
@@ -83,6 +85,9 @@ static void against_steps(const char *what, long n)
 	ok(steps.status == live.status, "%s: the same status in steps", what);
 	run_free(&steps);
 	steps = run("$b -o " OUT " -r /tmp/steps.bts --full");
+	signals = count(live.out, "\nsignal    ");
+	ok(signals == count(live.out, "\nsigreturn ") && !signals == !strstr(what, "mixed"),
+	   "%s: %zu handlers begin and return", what, signals);
 	only_own(steps.out);
 	only_own(live.out);
 	if (!ok(same_text(live.out, steps.out) && count(live.out, "\n") > 300,

@@ -8,7 +8,7 @@
 
 #include "lab_internal.h"
 
-static_assert(sizeof(struct lab_record) == sizeof(struct bts_record));
+static_assert(sizeof(struct lab_record) == sizeof(struct x86_bts_record));
 static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == BTS_ENTRY &&
 	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP && LAB_IDLE == BTS_IDLE &&
 	      LAB_FLIGHT == BTS_FLIGHT);
@@ -97,13 +97,10 @@ int lab_start(struct lab_file *lab)
 
 int lab_destroy(struct lab_file *lab)
 {
-	int err;
-
 	if (!lab->ctx)
 		return -ENXIO;
-	err = bts_status(lab->ctx, &lab->last) ?: bts_destroy(lab->ctx);
-	if (err)
-		return err;
+	bts_status(lab->ctx, &lab->last);
+	bts_destroy(lab->ctx);
 	lab->ctx = NULL;
 	drop_task(lab);
 	return 0;
@@ -125,11 +122,12 @@ int lab_end(struct lab_file *lab)
 	return err < 0 ? err : lab_destroy(lab);
 }
 
-int lab_status(struct lab_file *lab, struct lab_status *status)
+void lab_status(struct lab_file *lab, struct lab_status *status)
 {
 	struct bts_status is = lab->last;
-	int err = lab->ctx ? bts_status(lab->ctx, &is) : 0;
 
+	if (lab->ctx)
+		bts_status(lab->ctx, &is);
 	*status = (struct lab_status){
 		.flags = is.flags & ~BTS_WIDE,
 		.nr = is.nr,
@@ -138,14 +136,12 @@ int lab_status(struct lab_file *lab, struct lab_status *status)
 		.lost = is.lost,
 		.overwritten = is.overwritten,
 		.source = is.source,
-		.errata = is.errata,
 		.calls = atomic_read(&lab->calls),
 		.saved = lab->nr_saved - lab->read,
 	};
-	return err;
 }
 
-int lab_read(struct lab_file *lab, struct bts_record *rec, u32 n)
+int lab_read(struct lab_file *lab, struct x86_bts_record *rec, u32 n)
 {
 	u32 saved = min(n, lab->nr_saved - lab->read);
 

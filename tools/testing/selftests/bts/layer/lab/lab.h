@@ -48,7 +48,9 @@ struct lab_config {
 };
 
 struct lab_record {
-	__u64 qualifier;
+	__u16 type;
+	__u16 flags;
+	__u32 info;
 	union {
 		struct {
 			__u64 from;
@@ -74,7 +76,6 @@ struct lab_status {
 	__u64 lost;
 	__u64 overwritten;
 	__u32 source;
-	__u32 errata;
 	__u32 calls;	/* of the overflow callback */
 	__u32 saved;
 };

@@ -23,7 +23,7 @@ struct lab_file {
 	atomic_t calls;
 	struct callback_head work;
 	bool queued;
-	struct bts_record *saved;
+	struct x86_bts_record *saved;
 	u32 nr_saved;
 	u32 read;
 };
@@ -44,7 +44,7 @@ int lab_look(struct lab_file *lab);
 int lab_start(struct lab_file *lab);
 int lab_end(struct lab_file *lab);
 int lab_destroy(struct lab_file *lab);
-int lab_status(struct lab_file *lab, struct lab_status *status);
-int lab_read(struct lab_file *lab, struct bts_record *rec, u32 n);
+void lab_status(struct lab_file *lab, struct lab_status *status);
+int lab_read(struct lab_file *lab, struct x86_bts_record *rec, u32 n);
 
 #endif /* BTS_LAYER_LAB_INTERNAL_H */

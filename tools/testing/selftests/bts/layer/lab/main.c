@@ -59,7 +59,7 @@ static int find_symbols(void)
 static int lab_config(struct lab_file *lab, const void __user *arg)
 {
 	struct lab_config config;
-	struct bts_record *saved;
+	struct x86_bts_record *saved;
 
 	if (copy_from_user(&config, arg, sizeof(config)))
 		return -EFAULT;
@@ -80,27 +80,30 @@ static int lab_config(struct lab_file *lab, const void __user *arg)
 
 static int lab_get(struct lab_file *lab, struct lab_get __user *arg)
 {
-	struct bts_record rec;
-	u64 index;
-	int err;
+	const struct x86_bts_record *run;
+	struct x86_bts_record rec;
+	struct bts_status status;
+	u64 index, seq;
 
 	if (!lab->ctx)
 		return -ENXIO;
 	if (get_user(index, &arg->index))
 		return -EFAULT;
-	err = bts_get(lab->ctx, index, &rec);
-	if (err)
-		return err;
+	bts_status(lab->ctx, &status);
+	if (index >= status.held)
+		return -EINVAL;
+	seq = status.next - 1 - index;
+	if (bts_peek(lab->ctx, &seq, &run) <= 0)
+		return -EINVAL;
+	rec = *run;
 	return copy_to_user(&arg->rec, &rec, sizeof(rec)) ? -EFAULT : 0;
 }
 
 static int lab_put_status(struct lab_file *lab, void __user *arg)
 {
 	struct lab_status status;
-	int err = lab_status(lab, &status);
 
-	if (err)
-		return err;
+	lab_status(lab, &status);
 	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
 }
 
@@ -177,7 +180,10 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 	case LAB_GET:
 		return lab_get(lab, (void __user *)arg);
 	case LAB_CLEAR:
-		return lab->ctx ? bts_clear(lab->ctx) : -ENXIO;
+		if (!lab->ctx)
+			return -ENXIO;
+		bts_clear(lab->ctx);
+		return 0;
 	case LAB_FLUSH:
 		return bts_flush_cpu(arg);
 	case LAB_FREEZE:
@@ -211,7 +217,7 @@ static long lab_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static ssize_t lab_do_read(struct lab_file *lab, char __user *buf, size_t size)
 {
-	struct bts_record *bounce = kmalloc_array(BOUNCE, sizeof(*bounce), GFP_KERNEL);
+	struct x86_bts_record *bounce = kmalloc_array(BOUNCE, sizeof(*bounce), GFP_KERNEL);
 	size_t done = 0;
 	int n, want;
 

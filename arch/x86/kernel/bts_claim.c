@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Contexts of branch traces: which of them hold the source, and for whom it is given up
+ *
+ * The source excludes some of what perf and KVM do. The first context claims it. It
+ * is given back some seconds after the last one is gone, or as soon as somebody needs
+ * what it excludes. Contexts with BTS_YIELDS lose it to those who may watch
+ * performance.
+ */
+
+#define pr_fmt(fmt) "x86/bts: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "bts_internal.h"
+
+/* See bts.c. */
+DEFINE_MUTEX(bts_mutex);
+
+/* Contexts that need the source. Changes under bts_mutex. */
+static LIST_HEAD(bts_holders);
+
+/* The source is ours; it outlives its last context for a while. */
+static bool bts_claimed;
+#define BTS_LINGER	(5 * HZ)
+
+/* The context that the log named last, for those without [0] and with [1] privilege */
+static const struct bts_context *bts_obstacles[2];
+
+static bool bts_give_way(bool privileged);
+
+static void bts_source_end(void)
+{
+	lockdep_assert_held(&bts_mutex);
+
+	if (!bts_claimed)
+		return;
+	bts_source->put();
+	bts_claimed = false;
+	WRITE_ONCE(bts_cpl_skewed, false);
+	bts_forget_freezes();
+}
+
+static void bts_linger_work(struct work_struct *work)
+{
+	guard(cpus_read_lock)();
+	guard(mutex)(&bts_mutex);
+	if (!bts_users)
+		bts_source_end();
+}
+
+static DECLARE_DELAYED_WORK(bts_linger, bts_linger_work);
+
+/**
+ * bts_source_claim - claim the source, if that was not done
+ *
+ * Called under bts_mutex and cpus_read_lock().
+ *
+ * Return: 0, or as the ->get() of struct bts_source.
+ */
+int bts_source_claim(void)
+{
+	int err;
+
+	lockdep_assert_held(&bts_mutex);
+
+	if (bts_claimed)
+		return 0;
+	err = bts_source->get(bts_give_way);
+	if (err)
+		return err;
+	bts_claimed = true;
+	/* Every context records again when its task next runs. */
+	WRITE_ONCE(bts_revoked, false);
+
+	return 0;
+}
+
+/**
+ * bts_source_get - let a context hold the source
+ * @ctx: the context
+ *
+ * Called like bts_source_claim().
+ *
+ * Return: likewise.
+ */
+int bts_source_get(struct bts_context *ctx)
+{
+	int err = bts_source_claim();
+
+	if (err)
+		return err;
+	WRITE_ONCE(bts_users, bts_users + 1);
+	list_add_tail(&ctx->holder, &bts_holders);
+
+	return 0;
+}
+
+/**
+ * bts_source_put - undo bts_source_get()
+ * @ctx: the context
+ *
+ * Called like bts_source_claim().
+ */
+void bts_source_put(struct bts_context *ctx)
+{
+	int i;
+
+	lockdep_assert_held(&bts_mutex);
+
+	list_del(&ctx->holder);
+	for (i = 0; i < ARRAY_SIZE(bts_obstacles); i++) {
+		if (bts_obstacles[i] == ctx)
+			WRITE_ONCE(bts_obstacles[i], NULL);
+	}
+	WRITE_ONCE(bts_users, bts_users - 1);
+	if (bts_users)
+		return;
+
+	WRITE_ONCE(bts_revoked, false);
+	/* No context is left that could have what is frozen. */
+	if (bts_refrozen())
+		bts_source_end();
+	else if (bts_claimed)
+		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
+}
+
+/* Frozen records go with the hardware. */
+static void bts_revoke(struct bts_call *call)
+{
+	if (call->paused)
+		bts_deliver_gap();
+	else
+		bts_disown();
+}
+
+static void bts_revoke_here(void *unused)
+{
+	struct bts_call call = { .func = bts_revoke };
+
+	bts_call_here(&call);
+}
+
+/* The first context that does not give way, or NULL */
+static const struct bts_context *bts_obstacle(bool privileged)
+{
+	const struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &bts_holders, holder) {
+		if (!privileged || !(ctx->attr.flags & BTS_YIELDS))
+			return ctx;
+	}
+
+	return NULL;
+}
+
+static void bts_tell_obstacle(const struct bts_context *ctx)
+{
+	if (ctx->cpu >= 0)
+		pr_info_ratelimited("in use by a trace of CPU %d (%u traces, see debugfs x86/bts)\n",
+				    ctx->cpu, bts_users);
+	else
+		pr_info_ratelimited("in use by a trace of task %d, %s (%u traces, see debugfs x86/bts)\n",
+				    task_pid_nr(ctx->task), ctx->task->comm, bts_users);
+}
+
+/*
+ * Give the hardware back to somebody who needs it, unless a context keeps it. He may
+ * watch performance if he is @privileged. Contexts keep their records. The gap is
+ * marked in those of running tasks now, and in those of others when they run.
+ */
+static bool bts_give_way(bool privileged)
+{
+	const struct bts_context *obstacle;
+
+	/* Guests may come here often. */
+	if (READ_ONCE(bts_obstacles[privileged]))
+		return false;
+
+	guard(cpus_read_lock)();
+	guard(mutex)(&bts_mutex);
+
+	obstacle = bts_obstacle(privileged);
+	if (obstacle) {
+		WRITE_ONCE(bts_obstacles[privileged], obstacle);
+		bts_tell_obstacle(obstacle);
+		return false;
+	}
+	if (bts_users) {
+		WRITE_ONCE(bts_revoked, true);
+		on_each_cpu(bts_revoke_here, NULL, 1);
+	}
+	bts_source_end();
+
+	return true;
+}
+
+/*
+ * /sys/kernel/debug/x86/bts: a line for each context
+ */
+
+static const struct {
+	u32		flag;
+	const char	*name;
+} bts_flag_names[] = {
+	{ BTS_USER,	"user" },
+	{ BTS_KERNEL,	"kernel" },
+	{ BTS_ENTRY,	"entry" },
+	{ BTS_SCHED,	"sched" },
+	{ BTS_STOP,	"stop" },
+	{ BTS_IDLE,	"idle" },
+	{ BTS_FLIGHT,	"flight" },
+	{ BTS_YIELDS,	"yields" },
+};
+
+static void bts_show_context(struct seq_file *m, const struct bts_context *ctx)
+{
+	int i;
+
+	if (ctx->cpu >= 0)
+		seq_printf(m, "cpu %d", ctx->cpu);
+	else
+		seq_printf(m, "task %d %s", task_pid_nr(ctx->task), ctx->task->comm);
+	seq_printf(m, " records %u", ctx->attr.nr);
+	for (i = 0; i < ARRAY_SIZE(bts_flag_names); i++) {
+		if (ctx->attr.flags & bts_flag_names[i].flag)
+			seq_printf(m, " %s", bts_flag_names[i].name);
+	}
+	seq_putc(m, '\n');
+}
+
+static int bts_holders_show(struct seq_file *m, void *unused)
+{
+	const char *state = "free";
+	const struct bts_context *ctx;
+
+	guard(mutex)(&bts_mutex);
+	if (bts_claimed)
+		state = bts_users ? "held" : "kept";
+	else if (bts_users)
+		state = "revoked";
+	seq_printf(m, "%s traces %u\n", state, bts_users);
+	list_for_each_entry(ctx, &bts_holders, holder)
+		bts_show_context(m, ctx);
+
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(bts_holders);
+
+static int __init bts_claim_init(void)
+{
+	if (bts_source)
+		debugfs_create_file("bts", 0400, arch_debugfs_dir, NULL, &bts_holders_fops);
+
+	return 0;
+}
+late_initcall(bts_claim_init);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who gets the hardware: somebody who may watch performance takes it from traces of
+ * those who may not, which keep what they hold, say so, and get it back; nobody else
+ * does. Page-table isolation must be off, for intel_bts.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "intelbts.h"
+#include "nobody.h"
+
+#define ROOM		400
+
+static void spin(unsigned long unused)
+{
+	(void)unused;
+	for (;;)
+		known_work(1000);
+}
+
+/* One step of the tracer: what it is told to do, and what came of it */
+enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, LEAVE, NR_STEPS };
+
+struct steps {
+	volatile int what;
+	volatile long result;
+};
+
+static void handler(int signal)
+{
+	(void)signal;
+	known_work(50);
+}
+
+static void run_handler(unsigned long unused)
+{
+	(void)unused;
+	raise(SIGUSR1);
+}
+
+/* Through the stop that comes before the handler */
+static long do_run_handler(struct tracee *t)
+{
+	tracee_begin(t, run_handler, 0);
+	return stopped_by(tracee_continue(t->pid, 0), SIGUSR1) &&
+	       stopped_by(tracee_continue(t->pid, SIGUSR1), SIGSTOP) ? 0 : -EINVAL;
+}
+
+/* How many marks of a loss; -1 if something was lost behind a signal's without one. */
+static long lost_marks(pid_t pid)
+{
+	struct trace got = { };
+	size_t i;
+	long n;
+
+	trace_drain(pid, &got, ROOM);
+	n = trace_count(&got, X86_BTS_LOST);
+	for (i = 0; i < got.nr; i++) {
+		if ((got.rec[i].type == X86_BTS_SIGNAL || got.rec[i].type == X86_BTS_SIGRETURN) &&
+		    (i + 1 == got.nr || got.rec[i + 1].type != X86_BTS_LOST))
+			n = -1;
+	}
+	trace_free(&got);
+	return n;
+}
+
+static long step(struct tracee *t, int what)
+{
+	switch (what) {
+	case MAKE:
+		return bts_config(t->pid, TRACE | ALLOC, RECORDS(ROOM), 0);
+	case RUN:
+		tracee_do(t, known_work, 50);
+		return 0;
+	case RUN_HANDLER:
+		return do_run_handler(t);
+	case CHANGE:
+		return bts_config(t->pid, TRACE, 0, 0);
+	case STATE:
+		return bts_status(t->pid).state;
+	case HELD:
+		return bts_status(t->pid).held;
+	case LOST:
+		return lost_marks(t->pid);
+	case LEAVE:
+		ptrace(PTRACE_SETOPTIONS, t->pid, 0, 0);
+		tracee_begin(t, spin, 0);
+		ptrace(PTRACE_CONT, t->pid, 0, 0);
+		_exit(0);
+	}
+	return -EINVAL;
+}
+
+/* A tracer that is that user, or root, and has a tracee */
+static pid_t start_tracer(struct steps *s, bool root)
+{
+	pid_t pid;
+
+	s->what = -1;
+	pid = fork();
+	if (!pid) {
+		struct tracee t;
+
+		signal(SIGUSR1, handler);
+		if (!root)
+			become_nobody();
+		t = tracee_new();
+		for (;;) {
+			while (s->what < 0)
+				usleep(1000);
+			s->result = step(&t, s->what);
+			s->what = -1;
+		}
+	}
+	return pid;
+}
+
+static long tell(struct steps *s, int what)
+{
+	s->what = what;
+	while (s->what >= 0)
+		usleep(1000);
+	return s->result;
+}
+
+static void check_revoked(struct steps *s)
+{
+	pid_t pid = start_tracer(s, false);
+	long held;
+	int fd;
+
+	ok(!tell(s, MAKE) && !tell(s, RUN) && !tell(s, STATE), "a user's trace");
+	held = tell(s, HELD);
+	ok(as_nobody(intel_bts_errno, NULL) == EBUSY, "another user is refused intel_bts");
+	ok(tell(s, HELD) == held && !tell(s, STATE), "and nothing happens to the trace");
+	fd = intel_bts_open();
+	ok(fd >= 0, "root gets intel_bts: %d", fd);
+	ok(tell(s, STATE) == PTRACE_BTS_S_REVOKED, "the trace says that it was revoked");
+	ok(tell(s, HELD) >= held && held >= 49, "and holds what it held");
+	ok(!tell(s, RUN) && tell(s, HELD) <= held + 1, "nothing is recorded any more");
+	ok(!tell(s, RUN_HANDLER) && tell(s, HELD) <= held + 5, "but that a handler ran");
+	ok(tell(s, CHANGE) == -EBUSY && tell(s, MAKE) == -EBUSY, "it may try again, in vain");
+	close(fd);
+	ok(!tell(s, CHANGE) && !tell(s, STATE), "and with success when that is over");
+	ok(!tell(s, RUN) && tell(s, HELD) >= held + 49, "it is recorded again");
+	ok(tell(s, LOST) == 3, "the gaps are marked: before, in and behind the handler");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void check_firm(struct steps *s)
+{
+	pid_t pid = start_tracer(s, true);
+
+	ok(!tell(s, MAKE), "a trace of root");
+	ok(intel_bts_open() == -EBUSY, "root is refused intel_bts then");
+	ok(!tell(s, STATE), "and the trace goes on");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* What a tracer leaves behind keeps nobody from anything. */
+static void check_orphan(struct steps *s)
+{
+	pid_t pid = start_tracer(s, false);
+	int i, err = -EBUSY;
+
+	ok(!tell(s, MAKE), "a trace whose tracer is about to exit");
+	s->what = LEAVE;
+	waitpid(pid, NULL, 0);
+	for (i = 0; i < 100 && err; i++) {
+		err = as_nobody(intel_bts_errno, NULL);
+		usleep(10000);
+	}
+	ok(!err, "its tracee spins, and any user gets intel_bts");
+}
+
+int main(void)
+{
+	struct steps *s = shared_memory(sizeof(*s));
+
+	intel_bts_for_all();
+	nobody_pages = 8;
+	check_revoked(s);
+	check_firm(s);
+	check_orphan(s);
+	return finish();
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which flags the records of a trace have: for an erratum of this processor, and
+ * where it told whether it had predicted the branch.
+ *
+ *   recordflags none|all|crossing|predicts
+ */
+#include <string.h>
+
+#include "common.h"
+
+#define ROUNDS	100
+#define FULL	10000	/* branches fill the hardware's buffer */
+
+/* Of @type, whose side from is told: does each record have the flag, or none? */
+static void check_unreliable(const struct trace *t, unsigned int type, bool flagged,
+			     const char *name)
+{
+	size_t i, with = 0;
+
+	for (i = 0; i < t->nr; i++)
+		with += t->rec[i].type == type && t->rec[i].flags & X86_BTS_F_UNRELIABLE;
+	ok(trace_count(t, type) && with == (flagged ? trace_count(t, type) : 0),
+	   "%s: %zu records, %zu flagged", name, trace_count(t, type), with);
+}
+
+/* With the property x-bts-predicts, the emulator predicts that branches lead back. */
+static bool expects_other(const struct x86_bts_record *rec)
+{
+	return rec->type == X86_BTS_BRANCH && rec->branch.to > rec->branch.from;
+}
+
+static void check_mispredicted(const struct trace *t, bool predicts)
+{
+	size_t i, with = 0, wrong = 0;
+
+	for (i = 0; i < t->nr; i++) {
+		bool flagged = t->rec[i].flags & X86_BTS_F_MISPREDICTED;
+
+		with += flagged;
+		wrong += flagged != (predicts && expects_other(&t->rec[i]));
+	}
+	ok(!wrong && (with && with < t->nr) == predicts,
+	   "%zu of %zu records mispredicted, %zu of them wrongly", with, t->nr, wrong);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "none";
+	bool all = !strcmp(mode, "all"), crossing = !strcmp(mode, "crossing");
+	bool predicts = !strcmp(mode, "predicts");
+	struct tracee t = tracee_new();
+	struct trace got = {};
+	uint32_t told = 0;
+
+	if (all || crossing)
+		told = X86_BTS_F_UNRELIABLE;
+	else if (predicts)
+		told = X86_BTS_F_MISPREDICTED;
+
+	/* The first buffer that is full tells the kernel that the processor predicts. */
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
+		give_up("no trace");
+	tracee_do(&t, known_work, FULL);
+	if (bts_config(t.pid, TRACE | ENTRY | ALLOC, RECORDS(1000), 0))
+		give_up("no trace");
+	tracee_do(&t, known_work, ROUNDS);
+	trace_drain(t.pid, &got, 1000);
+	check_unreliable(&got, X86_BTS_BRANCH, all, "branches");
+	check_unreliable(&got, X86_BTS_ENTER, all || crossing, "ways into the kernel");
+	check_unreliable(&got, X86_BTS_LEAVE, false, "ways out");
+	check_mispredicted(&got, predicts);
+	ok(bts_status(t.pid).record_flags == told, "and the status says so");
+	trace_free(&got);
+	tracee_end(&t);
+	return finish();
+}
