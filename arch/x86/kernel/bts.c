@@ -293,20 +293,21 @@ static noinline void bts_miss(const struct bts_cpu *cpu)
 
 /**
  * bts_want - tell the source what to record on this CPU
- * @want: filled in
  *
  * Called like bts_deliver().
+ *
+ * Return: that.
  */
-void bts_want(struct bts_want *want)
+struct bts_want bts_want(void)
 {
+	struct bts_want want = { .room = U32_MAX };
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	u32 flags = cpu->idle ? cpu->idle_flags : cpu->flags;
 	const u32 modes = BTS_USER | BTS_KERNEL;
 
-	*want = (struct bts_want) { .room = U32_MAX };
 	if (unlikely(cpu->parked || READ_ONCE(bts_revoked))) {
 		bts_miss(cpu);
-		return;
+		return want;
 	}
 
 	if (cpu->owner->flags & modes) {
@@ -314,10 +315,12 @@ void bts_want(struct bts_want *want)
 		flags &= ~BTS_FLIGHT;
 	}
 	if (flags & BTS_STOP)
-		want->room = bts_least_room(cpu);
+		want.room = bts_least_room(cpu);
 	if (flags & modes && (flags & BTS_ENTRY || bts_widens(flags)))
 		flags |= modes;
-	want->flags = flags & (modes | BTS_FLIGHT);
+	want.flags = flags & (modes | BTS_FLIGHT);
+
+	return want;
 }
 
 void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event)
@@ -408,6 +411,15 @@ static noinline void bts_follow_switch(struct task_struct *prev, struct task_str
 	bts_follow(next);
 }
 
+static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *prev,
+				       struct task_struct *next)
+{
+	if (unlikely(cpu->followed))
+		bts_follow_switch(prev, next);
+	cpu->owner = next->thread.bts ?: &bts_nobody;
+	cpu->idle = is_idle_task(next);
+}
+
 /**
  * bts_switch_to - one task leaves this CPU and another comes
  * @prev: who leaves
@@ -418,20 +430,17 @@ static noinline void bts_follow_switch(struct task_struct *prev, struct task_str
 void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
-	bool paused = bts_source->pause();
 
-	if (paused)
-		bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
-	else
+	if (unlikely(!bts_source->pause())) {
 		bts_disown();
+		bts_arrive(cpu, prev, next);
+		return;
+	}
 
-	if (unlikely(cpu->followed))
-		bts_follow_switch(prev, next);
-	cpu->owner = next->thread.bts ?: &bts_nobody;
-	cpu->idle = is_idle_task(next);
-
+	bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
+	bts_arrive(cpu, prev, next);
 	/* Nobody here who wants anything: leave the source at rest. */
-	if (!paused || (cpu->owner == &bts_nobody && list_empty(&cpu->contexts)))
+	if (cpu->owner == &bts_nobody && list_empty(&cpu->contexts))
 		return;
 
 	bts_mark_switch(cpu, X86_BTS_TASK_ARRIVES, next);

@@ -124,7 +124,7 @@ static u64 bts_ds_word(const void *at, unsigned int nr)
 
 static u32 bts_ds_records(const void *from, const void *to)
 {
-	return to > from ? (to - from) / ds_record_size() : 0;
+	return to > from ? (unsigned long)(to - from) / ds_record_size() : 0;
 }
 
 /* Has the hardware asked for an interrupt, or would it if it could? */
@@ -212,7 +212,8 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
  *
  * A PMI that was asked for comes now, later, or never if the vector was masked.
  * Once the positions are reset nothing else says that it is ours, so @slack
- * must be set before. If it came in between, it said so.
+ * must be set before. If it came in between, it said so. One that was not asked for
+ * is not ours.
  */
 static void bts_ds_drain(struct bts_ds *d)
 {
@@ -231,10 +232,12 @@ static void bts_ds_drain(struct bts_ds *d)
 			memset(base, 0, min(index, max) - base);
 	}
 
-	if (asked) {
-		WRITE_ONCE(d->drained, jiffies);
-		WRITE_ONCE(d->slack, true);
+	if (!asked) {
+		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
+		return;
 	}
+	WRITE_ONCE(d->drained, jiffies);
+	WRITE_ONCE(d->slack, true);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
@@ -244,9 +247,11 @@ static void bts_ds_drain(struct bts_ds *d)
 	}
 }
 
-/* Whoever comes by here got on. */
+/* Whoever comes by here got on. Only a PMI changes these. */
 static void bts_ds_calm(struct bts_ds *d)
 {
+	if (likely(!d->interrupted))
+		return;
 	d->patience = BTS_DS_PROGRESS;
 	d->stuck = false;
 	d->long_ways = 0;
@@ -315,7 +320,7 @@ static bool bts_ds_resume(void)
 	if (READ_ONCE(d->frozen))
 		return false;
 
-	bts_want(&want);
+	want = bts_want();
 	if (unlikely(d->stuck))
 		want.flags &= cpu_feature_enabled(X86_FEATURE_DSCPL) ? ~BTS_KERNEL : 0;
 	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
@@ -692,8 +697,10 @@ static int __init bts_ds_init(void)
 	if (!ds_has(DS_BTS) || boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		per_cpu(bts_ds.store, cpu) = ds_store(cpu);
+		per_cpu(bts_ds.patience, cpu) = BTS_DS_PROGRESS;
+	}
 
 	match = x86_match_cpu(bts_ds_errata);
 	if (match && match->driver_data == BTS_DS_FROM_EVENT)

@@ -57,7 +57,7 @@ static u32 wanted(void)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	bts_want(&want);
+	want = bts_want();
 	local_irq_restore(flags);
 
 	return want.flags;

@@ -208,7 +208,7 @@ void bts_register_source(const struct bts_source *source);
 void bts_deliver(const struct bts_raw *rec, u32 n);
 void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
-void bts_want(struct bts_want *want);
+struct bts_want bts_want(void);
 
 /* from the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
