@@ -17,6 +17,8 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "bts_internal.h"
@@ -161,14 +163,29 @@ static const struct bts_context *bts_obstacle(bool privileged)
 	return NULL;
 }
 
+/* A task's name, which the task chooses, with all that may be odd in it escaped */
+#define BTS_NAME	(sizeof("task -2147483648 ") + 4 * TASK_COMM_LEN)
+
+static void bts_name(const struct bts_context *ctx, char *name)
+{
+	const char *comm;
+
+	if (ctx->cpu >= 0) {
+		scnprintf(name, BTS_NAME, "cpu %d", ctx->cpu);
+		return;
+	}
+	comm = ctx->task->comm;
+	scnprintf(name, BTS_NAME, "task %d %*pE", task_pid_nr(ctx->task),
+		  (int)strnlen(comm, TASK_COMM_LEN), comm);
+}
+
 static void bts_tell_obstacle(const struct bts_context *ctx)
 {
-	if (ctx->cpu >= 0)
-		pr_info_ratelimited("in use by a trace of CPU %d (%u traces, see debugfs x86/bts)\n",
-				    ctx->cpu, bts_users);
-	else
-		pr_info_ratelimited("in use by a trace of task %d, %s (%u traces, see debugfs x86/bts)\n",
-				    task_pid_nr(ctx->task), ctx->task->comm, bts_users);
+	char name[BTS_NAME];
+
+	bts_name(ctx, name);
+	pr_info_ratelimited("in use by a trace of %s (%u traces, see debugfs x86/bts)\n",
+			    name, bts_users);
 }
 
 /*
@@ -222,13 +239,11 @@ static const struct {
 
 static void bts_show_context(struct seq_file *m, const struct bts_context *ctx)
 {
+	char name[BTS_NAME];
 	int i;
 
-	if (ctx->cpu >= 0)
-		seq_printf(m, "cpu %d", ctx->cpu);
-	else
-		seq_printf(m, "task %d %s", task_pid_nr(ctx->task), ctx->task->comm);
-	seq_printf(m, " records %u", ctx->attr.nr);
+	bts_name(ctx, name);
+	seq_printf(m, "%s records %u", name, ctx->attr.nr);
 	for (i = 0; i < ARRAY_SIZE(bts_flag_names); i++) {
 		if (ctx->attr.flags & bts_flag_names[i].flag)
 			seq_printf(m, " %s", bts_flag_names[i].name);

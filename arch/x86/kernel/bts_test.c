@@ -267,7 +267,8 @@ static struct kunit_case bts_context_cases[] = {
 /* Other suites want the hardware now. */
 static void give_back(struct kunit_suite *suite)
 {
-	ds_give_way(true);
+	if (ds_give_way(true))
+		ds_given_way();
 }
 
 static struct kunit_suite bts_context_suite = {

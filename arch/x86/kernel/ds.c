@@ -24,6 +24,7 @@
  */
 #define pr_fmt(fmt) "x86/ds: " fmt
 
+#include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
@@ -76,6 +77,8 @@ static bool ds_loaded;
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
 static bool (*ds_claimant)(bool privileged);
+/* How many are between ds_give_way() and ds_given_way(). */
+static atomic_t ds_takers;
 
 /**
  * ds_choose_layout - find how the hardware writes its Debug Store
@@ -424,26 +427,48 @@ bool ds_bts_claimed(void)
  *
  * May sleep.
  *
- * Return: true if that was done, and it is worth trying again.
+ * Return: true if nobody has claimed it now. Then nobody can, until ds_given_way()
+ * ends that.
  */
 bool ds_give_way(bool privileged)
 {
-	bool (*give_way)(bool privileged) = READ_ONCE(ds_claimant);
+	bool (*give_way)(bool privileged);
+	bool claimed;
 
-	return give_way && give_way(privileged);
+	atomic_inc(&ds_takers);
+	/* A claim that is under way comes first, and so does the end of one. */
+	scoped_guard(mutex, &ds_claim_mutex) {
+		claimed = ds_claimed;
+		give_way = ds_claimant;
+	}
+	if (!claimed || (give_way && give_way(privileged)))
+		return true;
+	ds_given_way();
+
+	return false;
 }
 EXPORT_SYMBOL_FOR_KVM(ds_give_way);
 
 /**
+ * ds_given_way - let BTS be claimed again after ds_give_way()
+ */
+void ds_given_way(void)
+{
+	atomic_dec(&ds_takers);
+}
+EXPORT_SYMBOL_FOR_KVM(ds_given_way);
+
+/**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
  * @give_way: called where somebody else wants what excludes BTS: may call
- *	ds_unclaim_bts(), and returns true if it was called; NULL to keep BTS
+ *	ds_unclaim_bts(), and returns true if nothing is claimed any more; NULL
+ *	to keep BTS
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
- * Return: 0, -EOPNOTSUPP if the machine has no BTS, -EBUSY if it is claimed or
- * if perf has an event that excludes it, or -ENOMEM.
+ * Return: 0, -EOPNOTSUPP if the machine has no BTS, -EBUSY if it is claimed, if
+ * perf has an event that excludes it or is about to, or -ENOMEM.
  */
 int ds_claim_bts(bool (*give_way)(bool privileged))
 {
@@ -455,7 +480,7 @@ int ds_claim_bts(bool (*give_way)(bool privileged))
 
 	guard(mutex)(&ds_claim_mutex);
 
-	if (ds_claimed)
+	if (ds_claimed || atomic_read(&ds_takers))
 		return -EBUSY;
 
 	ret = x86_perf_claim_bts();

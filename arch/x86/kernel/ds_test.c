@@ -168,7 +168,8 @@ static void claim(struct kunit *test)
 	int err;
 
 	/* Of the last trace it may be left. */
-	ds_give_way(false);
+	if (ds_give_way(false))
+		ds_given_way();
 	err = ds_claim_bts(NULL);
 	if (err == -EBUSY)
 		kunit_skip(test, "perf uses BTS");
@@ -315,10 +316,15 @@ static void test_claim(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ds_bts_claimed());
 	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
 	expect_area(test, true);
+	KUNIT_EXPECT_FALSE(test, ds_give_way(true));
 
 	ds_unclaim_bts();
 	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
 	expect_area(test, before);
+
+	KUNIT_ASSERT_TRUE(test, ds_give_way(false));
+	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
+	ds_given_way();
 	claim(test);
 	ds_unclaim_bts();
 }

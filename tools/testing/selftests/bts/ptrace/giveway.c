@@ -20,7 +20,7 @@ static void spin(unsigned long unused)
 }
 
 /* One step of the tracer: what it is told to do, and what came of it */
-enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, LEAVE, NR_STEPS };
+enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
 struct steps {
 	volatile int what;
@@ -83,6 +83,9 @@ static long step(struct tracee *t, int what)
 		return bts_status(t->pid).held;
 	case LOST:
 		return lost_marks(t->pid);
+	case INSIST:
+		for (;;)
+			bts_config(t->pid, TRACE, 0, 0);
 	case LEAVE:
 		ptrace(PTRACE_SETOPTIONS, t->pid, 0, 0);
 		tracee_begin(t, spin, 0);
@@ -149,6 +152,26 @@ static void check_revoked(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
+/* Whoever asks again and again for the hardware is in nobody's way. */
+static void check_insistent(struct steps *s)
+{
+	pid_t pid = start_tracer(s, false);
+	int i, fd, refused = 0;
+
+	ok(!tell(s, MAKE), "a user's trace, which asks again and again");
+	s->what = INSIST;
+	for (i = 0; i < 300; i++) {
+		fd = intel_bts_open();
+		refused += fd < 0;
+		if (fd >= 0)
+			close(fd);
+		usleep(i % 4 * 100);
+	}
+	ok(!refused, "root gets intel_bts each of 300 times: %d refused", refused);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void check_firm(struct steps *s)
 {
 	pid_t pid = start_tracer(s, true);
@@ -183,6 +206,7 @@ int main(void)
 	intel_bts_for_all();
 	nobody_pages = 8;
 	check_revoked(s);
+	check_insistent(s);
 	check_firm(s);
 	check_orphan(s);
 	return finish();

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/klog.h>
+#include <sys/prctl.h>
 
 #include "../guest/system.h"
 #include "intelbts.h"
@@ -46,6 +47,11 @@ static bool log_has(const char *text)
 	return klogctl(READ_ALL, log, sizeof(log) - 1) > 0 && strstr(log, text);
 }
 
+static void rename_self(unsigned long name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
 static void check_seen(const struct tracee *t)
 {
 	char line[100];
@@ -54,9 +60,13 @@ static void check_seen(const struct tracee *t)
 	ok(!bts_config(t->pid, TRACE | ALLOC, RECORDS(ROUNDS), 0), "a trace of root");
 	snprintf(line, sizeof(line), "task %d holders records %d user", t->pid, ROUNDS);
 	ok(list_has("held traces 1") && list_has(line), "is in the list: %s", line);
+	tracee_do(t, rename_self, (unsigned long)"a\ncpu 7");
+	snprintf(line, sizeof(line), "task %d a\\ncpu 7 records %d user", t->pid, ROUNDS);
+	ok(list_has(line), "a name cannot look like another line");
+	tracee_do(t, rename_self, (unsigned long)"holders");
 	ok(as_nobody(open_list, NULL) == EACCES, "which others cannot read");
 	ok(as_nobody(intel_bts_errno, NULL) == EBUSY, "another user is refused intel_bts");
-	snprintf(line, sizeof(line), "x86/bts: in use by a trace of task %d, holders (1 ", t->pid);
+	snprintf(line, sizeof(line), "x86/bts: in use by a trace of task %d holders (1 ", t->pid);
 	ok(log_has(line), "and the log says: %s", line);
 	ok(!bts_config(t->pid, PTRACE_BTS_F_END, 0, 0) && list_has("kept traces 0"),
 	   "when it has ended, the hardware is kept for the next");
