@@ -39,6 +39,8 @@
 
 #include <kunit/visibility.h>
 
+#include <asm/debugctl.h>
+
 #include "bts_internal.h"
 
 struct bts_task bts_nobody = {
@@ -138,8 +140,7 @@ u32 bts_record_flags(void)
 {
 	const struct bts_told *told = bts_source->told;
 
-	return told->flags | told->crossing |
-	       (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
+	return told->flags | (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
 }
 
 /*
@@ -445,6 +446,22 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 
 	bts_mark_switch(cpu, X86_BTS_TASK_ARRIVES, next);
 	bts_resume();
+}
+
+/**
+ * bts_debug_exception - go on recording where a #DB has stopped it
+ *
+ * Called on the way out of it, with interrupts off, before anybody else writes DEBUGCTL.
+ */
+void bts_debug_exception(void)
+{
+	u64 msr;
+
+	if (likely(!(debugctl_get() & DEBUGCTL_BTS)))
+		return;
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, msr);
+	if (unlikely(debugctl_get() & DEBUGCTL_BTS & ~msr))
+		bts_source->restart();
 }
 
 /* Run @info, a bts_call, on this CPU, with its source at rest. */

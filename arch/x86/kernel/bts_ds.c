@@ -10,6 +10,11 @@
  *  - Circular: the newest records are there when somebody asks, and nothing
  *    runs in between. Also where there is no APIC to deliver the PMI.
  *
+ * An NMI handler of somebody else runs with LVTPC masked if a counter has
+ * overflowed. Models may drop a PMI then, and may ask for one only when the
+ * threshold is crossed. So nothing of the kernel is recorded while handlers of
+ * NMIs run, and the last one looks at the threshold.
+ *
  * The state says who may touch the positions and hand records up: ON, the NMI
  * handler; BUSY or OFF, the level that set it, as nothing is recorded.
  * 'frozen' is set by anybody at any time. It stops recording at once, whatever
@@ -48,16 +53,18 @@ enum bts_ds_state {
  * @awaited:	that NMI may still come
  * @circular:	the buffer wraps
  * @pmi_seen:	the PMI of the records in the buffer has come
- * @slack:	the PMI of records that are gone already may still come
+ * @slack:	so many PMIs of records that are gone already may still come
  * @patience:	how many records the PMI waits for at least if @kernel
  * @kernel:	branches of the kernel are recorded
  * @stuck:	@long_ways has come to BTS_DS_LONG_WAYS: no branch of the kernel is
  *		recorded until the next pause
+ * @halted:	not recording while the handlers of an NMI run
+ * @bits:	what is in DEBUGCTL if @state is ON and not @halted
  * @interrupted: by a PMI since it was paused last
  * @pmi_user:	the last PMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @asked:	when @freeze was last set, in jiffies, if @awaited
- * @drained:	when @slack was last set, in jiffies
+ * @drained:	when @slack last grew, in jiffies
  * @pmi_ip:	where, if @interrupted
  */
 struct bts_ds {
@@ -68,13 +75,15 @@ struct bts_ds {
 	bool			awaited;
 	bool			circular;
 	bool			pmi_seen;
-	bool			slack;
 	bool			kernel;
 	bool			stuck;
+	bool			halted;
 	bool			interrupted;
 	bool			pmi_user;
 	u8			long_ways;
 	u32			patience;
+	u32			slack;
+	u64			bits;
 	unsigned long		asked;
 	unsigned long		drained;
 	unsigned long		pmi_ip;
@@ -83,6 +92,9 @@ struct bts_ds {
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
 static struct bts_told bts_ds_told;
+
+/* There is a CPL filter that can be used. */
+static bool bts_ds_filters __ro_after_init;
 
 /* The store is ours, and not another claimant's, whose NMIs we leave alone. */
 static bool bts_ds_claimed;
@@ -96,8 +108,8 @@ static bool bts_ds_claimed;
 /*
  * If the kernel is recorded, so is the way out of the NMI. With too low a threshold
  * that alone would raise the next PMI, and the interrupted code would not get on.
- * How many records the way out makes depends on the other handlers of the NMI and on
- * who traces them. So each PMI measures the way out of the last one, and the next
+ * How many records the way out makes depends on handlers of the NMI that were registered
+ * later and on who traces it. So each PMI measures the way out of the last one, and the next
  * threshold is that many and BTS_DS_PROGRESS for the interrupted code; the first
  * is BTS_DS_PROGRESS alone. If the way out took more than BTS_DS_WAY_OUT, which
  * leaves less than a fifth to the interrupted code, BTS_DS_LONG_WAYS times in a row,
@@ -237,12 +249,12 @@ static void bts_ds_drain(struct bts_ds *d)
 		return;
 	}
 	WRITE_ONCE(d->drained, jiffies);
-	WRITE_ONCE(d->slack, true);
+	WRITE_ONCE(d->slack, d->slack + 1);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
-		WRITE_ONCE(d->slack, false);
+		WRITE_ONCE(d->slack, d->slack - 1);
 		WRITE_ONCE(d->pmi_seen, false);
 	}
 }
@@ -285,7 +297,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	u32 first = want->room;
 	bool circular;
 
-	if (cpu_feature_enabled(X86_FEATURE_DSCPL)) {
+	if (bts_ds_filters) {
 		if (!(want->flags & BTS_KERNEL))
 			bits |= DEBUGCTLMSR_BTS_OFF_OS;
 		if (!(want->flags & BTS_USER))
@@ -311,33 +323,58 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	return bits;
 }
 
+/* Switch on what @d->bits says; the state is ON. */
+static void bts_ds_record(struct bts_ds *d)
+{
+	barrier();
+	ds_bts_write(d->bits);
+	barrier();
+	/* Somebody froze this CPU when there was nothing to stop yet. */
+	if (READ_ONCE(d->frozen))
+		ds_bts_write(0);
+}
+
 static bool bts_ds_resume(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	struct bts_want want;
-	u64 bits;
 
 	if (READ_ONCE(d->frozen))
 		return false;
 
 	want = bts_want();
 	if (unlikely(d->stuck))
-		want.flags &= cpu_feature_enabled(X86_FEATURE_DSCPL) ? ~BTS_KERNEL : 0;
+		want.flags &= bts_ds_filters ? ~BTS_KERNEL : 0;
 	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 		return true;
 	}
 
-	bits = bts_ds_program(d, &want);
+	d->bits = bts_ds_program(d, &want);
 	WRITE_ONCE(d->state, BTS_DS_ON);
-	barrier();
-	ds_bts_write(bits);
-	barrier();
-	/* Somebody froze this CPU when there was nothing to stop yet. */
-	if (READ_ONCE(d->frozen))
-		ds_bts_write(0);
+	bts_ds_record(d);
 
 	return true;
+}
+
+/*
+ * A #DB is said to clear TR on some models. What was recorded up to there is here, and
+ * the kernel's branches from there on are missing; it still is on its way to user mode.
+ */
+static void bts_ds_restart(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+
+	if (!READ_ONCE(bts_ds_claimed) || d->state != BTS_DS_ON || READ_ONCE(d->frozen))
+		return;
+
+	WRITE_ONCE(d->state, BTS_DS_BUSY);
+	barrier();
+	ds_bts_write(0);
+	bts_ds_drain(d);
+	bts_deliver_kernel_gap();
+	if (!bts_ds_resume())
+		bts_deliver_gap();
 }
 
 /*
@@ -527,12 +564,12 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	if (READ_ONCE(d->slack)) {
-		WRITE_ONCE(d->slack, false);
-		/* Later than that, it did not come. */
-		if (jiffies - READ_ONCE(d->drained) < HZ)
-			return NMI_HANDLED;
+	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
+		d->slack--;
+		return NMI_HANDLED;
 	}
+	/* Later than that, they do not come. */
+	d->slack = 0;
 	if (!READ_ONCE(d->awaited))
 		return NMI_DONE;
 	if (jiffies - READ_ONCE(d->asked) < HZ)
@@ -544,15 +581,10 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * If the interrupted code is about to stop the recording, or the CPU is frozen, this
- * stops BTS and no more: the way out of this NMI would bring the next one, and so on
- * until the buffer is full.
- *
  * Called first of all handlers, so that as little as possible of the others is
- * recorded; perf's comes later and unmasks the local vector when its model
- * wants that, which ds_claim_bts() has seen to.
+ * recorded.
  */
-static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
+static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	int handled = NMI_DONE;
@@ -563,10 +595,37 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 		handled = NMI_HANDLED;
 	}
 
+	/* Without PMI, an oops of another handler is worth more. */
+	if (READ_ONCE(bts_ds_claimed) && d->state == BTS_DS_ON && d->kernel && !d->circular) {
+		d->halted = true;
+		ds_bts_write(0);
+	}
+
+	return handled;
+}
+
+/*
+ * If the interrupted code is about to stop the recording, or the CPU is frozen, this
+ * stops BTS and no more: the way out of this NMI would bring the next one, and so on
+ * until the buffer is full.
+ *
+ * Called after perf's handler, which unmasks the local vector at the latest when its
+ * model wants that; ds_claim_bts() has seen to it.
+ */
+static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	bool halted = d->halted;
+
+	d->halted = false;
+	if (!READ_ONCE(bts_ds_claimed))
+		return NMI_DONE;
 	/* Frozen, the positions stay, so they tell of one PMI only. */
-	if (!READ_ONCE(bts_ds_claimed) || !bts_ds_past_threshold(d) ||
-	    (READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen)))
-		return handled;
+	if (!bts_ds_past_threshold(d) || (READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen))) {
+		if (halted && !READ_ONCE(d->frozen))
+			bts_ds_record(d);
+		return NMI_DONE;
+	}
 
 	WRITE_ONCE(d->pmi_seen, true);
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
@@ -574,8 +633,7 @@ static int bts_ds_nmi(unsigned int cmd, struct pt_regs *regs)
 	else
 		ds_bts_write(0);
 
-	/* The one and the other: nmi.c wants to know that it was two. */
-	return handled + NMI_HANDLED;
+	return NMI_HANDLED;
 }
 
 static void bts_ds_reset(struct bts_ds *d)
@@ -601,13 +659,23 @@ static int bts_ds_watch_nmis(void)
 	if (watching)
 		return 0;
 
-	err = register_nmi_handler(NMI_LOCAL, bts_ds_nmi, NMI_FLAG_FIRST, "x86/bts");
+	err = register_nmi_handler(NMI_LOCAL, bts_ds_first_nmi, NMI_FLAG_FIRST, "x86/bts first");
 	if (err)
 		return err;
+	err = register_nmi_handler(NMI_LOCAL, bts_ds_last_nmi, 0, "x86/bts");
+	if (err)
+		goto no_last;
 	err = register_nmi_handler(NMI_UNKNOWN, bts_ds_unknown_nmi, 0, "x86/bts");
 	if (err)
-		unregister_nmi_handler(NMI_LOCAL, "x86/bts");
-	watching = !err;
+		goto no_unknown;
+	watching = true;
+
+	return 0;
+
+no_unknown:
+	unregister_nmi_handler(NMI_LOCAL, "x86/bts");
+no_last:
+	unregister_nmi_handler(NMI_LOCAL, "x86/bts first");
 
 	return err;
 }
@@ -651,6 +719,7 @@ static struct bts_source bts_ds_source __ro_after_init = {
 	.put		= bts_ds_put,
 	.pause		= bts_ds_pause,
 	.resume		= bts_ds_resume,
+	.restart	= bts_ds_restart,
 	.scrub		= bts_ds_scrub,
 	.freeze		= bts_ds_freeze,
 	.freeze_others	= bts_ds_freeze_others,
@@ -663,29 +732,30 @@ static struct bts_source bts_ds_source __ro_after_init = {
 };
 
 /*
- * Models whose specification updates say that 'from' may be wrong: in the first record
- * after a change of the power state, which nobody sees, so in any record; or where the
- * privilege level changes.
+ * Models whose specification updates say that a record may be wrong, or lost: the first
+ * one after SMM (BU10 and the like) or one during a change of the power state (AF36).
+ * Nobody sees which, so it may be any. On others `from` is wrong where the privilege
+ * level changes, but only while the CPL filter is in use (W125, AR62).
  */
-#define BTS_DS_FROM_EVENT	1
-#define BTS_DS_FROM_CPL		2
+#define BTS_DS_UNRELIABLE	BIT(0)
+#define BTS_DS_NO_FILTER	BIT(1)
 
 static const struct x86_cpu_id bts_ds_errata[] = {
-	X86_MATCH_VFM(INTEL_CORE_YONAH,		BTS_DS_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_MEROM,	BTS_DS_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_MEROM_L,	BTS_DS_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_PENRYN,	BTS_DS_FROM_CPL),
-	X86_MATCH_VFM(INTEL_CORE2_DUNNINGTON,	BTS_DS_FROM_CPL),
-	X86_MATCH_VFM(INTEL_NEHALEM_EP,		BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM,		BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM_G,		BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_NEHALEM_EX,		BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE,		BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE_EP,	BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_WESTMERE_EX,	BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_SANDYBRIDGE,	BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_SANDYBRIDGE_X,	BTS_DS_FROM_EVENT),
-	X86_MATCH_VFM(INTEL_IVYBRIDGE,		BTS_DS_FROM_EVENT),
+	X86_MATCH_VFM(INTEL_CORE_YONAH,		BTS_DS_NO_FILTER | BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM,	BTS_DS_NO_FILTER),
+	X86_MATCH_VFM(INTEL_CORE2_MEROM_L,	BTS_DS_NO_FILTER),
+	X86_MATCH_VFM(INTEL_CORE2_PENRYN,	BTS_DS_NO_FILTER),
+	X86_MATCH_VFM(INTEL_CORE2_DUNNINGTON,	BTS_DS_NO_FILTER),
+	X86_MATCH_VFM(INTEL_NEHALEM_EP,		BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_NEHALEM,		BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_NEHALEM_G,		BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_NEHALEM_EX,		BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_WESTMERE,		BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_WESTMERE_EP,	BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_WESTMERE_EX,	BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE,	BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_SANDYBRIDGE_X,	BTS_DS_UNRELIABLE),
+	X86_MATCH_VFM(INTEL_IVYBRIDGE,		BTS_DS_UNRELIABLE),
 	{ }
 };
 
@@ -703,11 +773,11 @@ static int __init bts_ds_init(void)
 	}
 
 	match = x86_match_cpu(bts_ds_errata);
-	if (match && match->driver_data == BTS_DS_FROM_EVENT)
+	if (match && match->driver_data & BTS_DS_UNRELIABLE)
 		bts_ds_told.flags = X86_BTS_F_UNRELIABLE;
-	else if (match)
-		bts_ds_told.crossing = X86_BTS_F_UNRELIABLE;
-	bts_ds_source.filters = boot_cpu_has(X86_FEATURE_DSCPL);
+	bts_ds_filters = boot_cpu_has(X86_FEATURE_DSCPL) &&
+			 !(match && match->driver_data & BTS_DS_NO_FILTER);
+	bts_ds_source.filters = bts_ds_filters;
 	bts_register_source(&bts_ds_source);
 
 	return 0;

@@ -251,12 +251,8 @@ static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, b
 static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
 		      const struct bts_raw *in)
 {
-	u64 head = bts_branch_head(ring->branch, in, ring->told->predicted);
-	bool from_user = in->from < TASK_SIZE_MAX, to_user = in->to < TASK_SIZE_MAX;
-
-	if (from_user != to_user)
-		head |= bts_head(0, ring->told->crossing);
-	bts_branch(out, head, in->from, in->to);
+	bts_branch(out, bts_branch_head(ring->branch, in, ring->told->predicted),
+		   in->from, in->to);
 }
 
 /* A way back that is there: if others were missing, it was not for the filter. */
@@ -303,8 +299,7 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 	}
 
 	if (ring->flags & BTS_ENTRY) {
-		bts_branch(out, bts_head(X86_BTS_ENTER, ring->told->flags |
-					       ring->told->crossing), in->from, 0);
+		bts_branch(out, bts_head(X86_BTS_ENTER, ring->told->flags), in->from, 0);
 		return true;
 	}
 

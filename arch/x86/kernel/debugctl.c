@@ -119,15 +119,21 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * debugctl_cpu_init - Start the copy of this CPU from what its MSR holds
  *
  * Called when the CPU is identified, at boot and at each online, before
- * anybody writes DEBUGCTL there. Nothing is written: the CPU may not even
- * have the register.
+ * anybody writes DEBUGCTL there. The CPU may not even have the register.
+ *
+ * Only a freeze that the firmware left on is taken out. With the one of the LBRs,
+ * a PMI clears TR on an Atom, and a trace would end there.
  */
 void debugctl_cpu_init(void)
 {
+	const u64 freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+			    DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
 	u64 val;
 
 	if (!debugctl_exists() || rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &val))
 		val = 0;
+	if (val & freezes && !wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, val & ~freezes))
+		val &= ~freezes;
 
 	this_cpu_write(debugctl_copy, val);
 }

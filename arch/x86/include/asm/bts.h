@@ -54,12 +54,10 @@ struct bts_raw {
  * struct bts_told - what the records of a source tell
  * @predicted:	BTS_RAW_PREDICTED; this may become true at any time
  * @flags:	X86_BTS_F_* of all branches
- * @crossing:	X86_BTS_F_* of branches that change the privilege level
  */
 struct bts_told {
 	bool	predicted;
 	u16	flags;
-	u16	crossing;
 };
 
 /**
@@ -136,6 +134,7 @@ struct bts_want {
  *		there through bts_deliver(); false if it is frozen and stays so
  * @resume:	record what bts_want() says on this CPU again; false if that is not
  *		possible now. Where nothing is wanted it may be left out.
+ * @restart:	record again on this CPU, where the processor has stopped that
  * @scrub:	overwrite what is left in the buffers of this, paused, CPU, or of one
  *		that is offline
  * @freeze:	stop recording on this CPU and keep everything, in any context
@@ -159,6 +158,7 @@ struct bts_source {
 	void	(*put)(void);
 	bool	(*pause)(void);
 	bool	(*resume)(void);
+	void	(*restart)(void);
 	void	(*scrub)(int cpu);
 	void	(*freeze)(void);
 	void	(*freeze_others)(void);
@@ -212,6 +212,7 @@ struct bts_want bts_want(void);
 
 /* from the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
+void bts_debug_exception(void);
 void bts_exec(void);
 void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info);
 void bts_exit(struct task_struct *task);
@@ -219,6 +220,7 @@ void bts_exit(struct task_struct *task);
 #else
 
 static inline void bts_switch_to(struct task_struct *prev, struct task_struct *next) { }
+static inline void bts_debug_exception(void) { }
 static inline void bts_exec(void) { }
 static inline void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info) { }
 static inline void bts_exit(struct task_struct *task) { }

@@ -23,7 +23,7 @@
  * know.
  */
 #define X86_BTS_F_MISPREDICTED	0x1	/* the processor had expected another way */
-#define X86_BTS_F_UNRELIABLE	0x2	/* from may be wrong, by an erratum */
+#define X86_BTS_F_UNRELIABLE	0x2	/* may be wrong, by an erratum */
 
 /**
  * struct x86_bts_record - one entry of a branch trace

@@ -34,8 +34,8 @@ record_flags() {
 	asked flags-skylake -- recordflags none
 	asked flags-nehalem cpu=Nehalem -- recordflags all
 	asked flags-sandybridge cpu=SandyBridge -- recordflags all
-	asked flags-merom cpu=core2duo -- recordflags crossing
-	asked flags-penryn cpu=Penryn -- recordflags crossing
+	asked flags-merom cpu=core2duo -- recordflags none
+	asked flags-penryn cpu=Penryn -- recordflags none
 	asked flags-predicts cpu="$CPU,x-bts-predicts=on" -- recordflags predicts
 	asked flags-predicts-32 cpu="$CPU,x-bts-predicts=on" -- recordflags_32 predicts
 }

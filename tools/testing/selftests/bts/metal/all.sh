@@ -20,6 +20,12 @@ matrix() {
 				echo "--layout $layout --rule $rule$mode"
 			done
 		done
+		for mode in "" " --late" " --kept"; do
+			echo "--layout $layout --pmi crossed$mode"
+			echo "--layout $layout --pmi equal$mode"
+		done
+		echo "--layout $layout --wrong-from"
+		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"
 		echo "--layout $layout --abort"
 	done

@@ -62,6 +62,10 @@ struct machine {
 	bool cpl;
 	bool pmu;
 	enum { RULE_AFTER, RULE_BEFORE, RULE_EITHER } rule;
+	enum { PMI_EACH, PMI_CROSSED, PMI_EQUAL } pmi;
+	bool kept;
+	bool wrong_from;
+	u32 delay;
 };
 
 /* What the machine must have counted by the end. */
@@ -123,6 +127,7 @@ void want_chain(u32 first, u32 last, u32 n);
 void want_pmi(u64 rip, u64 handler, u64 iret);
 u32 want_count(void);
 bool stored(const struct want *w, u32 debugctl);
+struct want spoilt(struct want w, u32 debugctl);
 void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 

@@ -7,10 +7,15 @@ usage() {
 	Usage: run.sh QEMU [option...]
 	  --layout 64|32             size of the Debug Store's fields (default 64)
 	  --rule after|before|either which CPL the filter looks at (default after)
+	  --pmi each|crossed|equal   which record asks for the interrupt (default each)
+	  --kept                     an interrupt that finds its vector masked comes later
+	  --late                     the interrupt comes two branches late (not with each)
+	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
+	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
 	  --plain                    without DS-CPL and without a PMU
 	  --off                      a machine without a Debug Store: it must offer none
-  --abort                    the machine must exit with 3 at the first lost store
+	  --abort                    the machine must exit with 3 at the first lost store
 	Environment: O, directory for what is built; QEMU_L, QEMU's -L options; CC.
 	END
 }
@@ -18,7 +23,7 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after plain='' off='' abort='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -27,6 +32,11 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--layout) layout=${2:-}; shift ;;
 	--rule) rule=${2:-}; shift ;;
+	--pmi) pmi=${2:-}; shift ;;
+	--kept) kept=1 ;;
+	--late) late=1 ;;
+	--wrong-from) wrong=1 ;;
+	--db-clears) db=1 ;;
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
 	--plain) plain=1 ;;
@@ -38,6 +48,9 @@ while [ $# -gt 0 ]; do
 done
 [[ $layout =~ ^(32|64)$ ]] || die "--layout takes 64 or 32"
 [[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
+
+[[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
+[ "$pmi" != each ] || [ -z "$late$kept" ] || die "--late and --kept need --pmi crossed or equal"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
@@ -52,7 +65,12 @@ if [ "$plain" ]; then
 else
 	cpu+=",+ds-cpl,x-pmu2=on"
 fi
-cpu+=",x-bts-cpl-rule=$rule"
+cpu+=",x-bts-cpl-rule=$rule,x-bts-pmi=$pmi"
+words+=" pmi=$pmi"
+[ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }
+[ "$late" ] && { words+=" delay=2"; cpu+=",x-bts-pmi-delay=2"; }
+[ "$wrong" ] && { words+=" wrong-from"; cpu+=",x-bts-wrong-from=on"; }
+[ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }
 

@@ -174,6 +174,15 @@ bool stored(const struct want *w, u32 debugctl)
 	return rule_says(w, cpl_mask);
 }
 
+/* With a filter bit, `from` may be what `to` is where the CPL changes. */
+struct want spoilt(struct want w, u32 debugctl)
+{
+	if (machine.wrong_from && w.before != w.after &&
+	    debugctl & (DBG_OFF_OS | DBG_OFF_USR))
+		w.from = w.to;
+	return w;
+}
+
 /* The records at @base are those from @first on, @n of them. */
 void expect_at(u64 base, u32 first, u32 n)
 {

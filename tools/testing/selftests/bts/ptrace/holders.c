@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/klog.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "../guest/system.h"
 #include "intelbts.h"
@@ -118,7 +119,8 @@ int main(int argc, char **argv)
 	pin_to(0);
 	t = tracee_new();
 	check_seen(&t);
-	check_quiet(&t, argc > 1 ? atol(argv[1]) : 0);
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1)
+		check_quiet(&t, argc > 1 ? atol(argv[1]) : 0);
 	tracee_end(&t);
 	return finish();
 }

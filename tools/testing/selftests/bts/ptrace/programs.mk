@@ -71,3 +71,7 @@ GUEST_PROGS_32 += ptrace/wide_steps
 wide_steps_SRCS := ptrace/wide_steps.c ptrace/common.c debugctl/common.c $(SYSTEM) \
 	debugctl/walk.c debugctl/walk.S
 wide_steps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)
+GUEST_PROGS += ptrace/silicon
+silicon_SRCS := ptrace/silicon.c ptrace/common.c debugctl/common.c $(SYSTEM) debugctl/walk.c \
+	debugctl/walk.S
+silicon_CFLAGS = $(PTRACE_BTS_UAPI)

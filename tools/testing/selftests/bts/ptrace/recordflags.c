@@ -3,7 +3,7 @@
  * Which flags the records of a trace have: for an erratum of this processor, and
  * where it told whether it had predicted the branch.
  *
- *   recordflags none|all|crossing|predicts
+ *   recordflags none|all|predicts
  */
 #include <string.h>
 
@@ -47,13 +47,12 @@ static void check_mispredicted(const struct trace *t, bool predicts)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "none";
-	bool all = !strcmp(mode, "all"), crossing = !strcmp(mode, "crossing");
-	bool predicts = !strcmp(mode, "predicts");
+	bool all = !strcmp(mode, "all"), predicts = !strcmp(mode, "predicts");
 	struct tracee t = tracee_new();
 	struct trace got = {};
 	uint32_t told = 0;
 
-	if (all || crossing)
+	if (all)
 		told = X86_BTS_F_UNRELIABLE;
 	else if (predicts)
 		told = X86_BTS_F_MISPREDICTED;
@@ -67,7 +66,7 @@ int main(int argc, char **argv)
 	tracee_do(&t, known_work, ROUNDS);
 	trace_drain(t.pid, &got, 1000);
 	check_unreliable(&got, X86_BTS_BRANCH, all, "branches");
-	check_unreliable(&got, X86_BTS_ENTER, all || crossing, "ways into the kernel");
+	check_unreliable(&got, X86_BTS_ENTER, all, "ways into the kernel");
 	check_unreliable(&got, X86_BTS_LEAVE, false, "ways out");
 	check_mispredicted(&got, predicts);
 	ok(bts_status(t.pid).record_flags == told, "and the status says so");

@@ -25,7 +25,6 @@ int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 
 /* So many branches are made on the way out of each NMI. */
 static int nmi_branches;
-module_param(nmi_branches, int, 0600);
 
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -35,6 +34,29 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 		barrier();
 	return NMI_DONE;
 }
+
+static int register_nmi(void)
+{
+	return register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
+}
+
+/* Behind handlers that were registered since: the source's is the last that stops it. */
+static int set_nmi_branches(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_int(val, kp);
+
+	if (err)
+		return err;
+	unregister_nmi_handler(NMI_LOCAL, "bts_lab");
+
+	return register_nmi();
+}
+
+static const struct kernel_param_ops nmi_branches_ops = {
+	.set	= set_nmi_branches,
+	.get	= param_get_int,
+};
+module_param_cb(nmi_branches, &nmi_branches_ops, &nmi_branches, 0600);
 
 static int find_symbols(void)
 {
@@ -288,7 +310,7 @@ static struct miscdevice lab_device = {
 
 static int __init lab_init(void)
 {
-	int err = find_symbols() ?: register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
+	int err = find_symbols() ?: register_nmi();
 
 	if (err)
 		return err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug Store with Branch Trace Store, and a storage-only PMU, for TCG.
+ * Debug Store with Branch Trace Store, and a simple PMU, for TCG.
  */
 #ifndef I386_DS_H
 #define I386_DS_H
@@ -35,12 +35,19 @@ typedef enum X86BTSRule {
     X86_BTS_RULE_EITHER,
 } X86BTSRule;
 
+/* When the hardware asks for an interrupt. */
+typedef enum X86BTSPmi {
+    X86_BTS_PMI_EACH,       /* with each record at or past the threshold */
+    X86_BTS_PMI_CROSSED,    /* once, with the record that crosses it */
+    X86_BTS_PMI_EQUAL,      /* once, if the index equals it */
+} X86BTSPmi;
+
 /* Written by the vCPU's own thread only, and not cleared by a reset. */
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
     uint64_t wraps;     /* index went back to the base */
-    uint64_t pmis;      /* delivered through LVTPC */
-    uint64_t masked;    /* PMIs lost, LVTPC being masked */
+    uint64_t pmis;      /* delivered at once through LVTPC */
+    uint64_t masked;    /* PMIs that found LVTPC masked */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost, the store being inaccessible */
 } X86BTSCounters;
@@ -48,10 +55,28 @@ typedef struct X86BTSCounters {
 typedef struct X86DSConfig {
     char *cpl_rule_name;
     X86BTSRule cpl_rule;
+    char *pmi_name;
+    X86BTSPmi pmi;
+    bool pmi_kept;      /* a PMI that comes while LVTPC is masked comes later */
+    uint32_t pmi_delay; /* by so many branches the PMI is late */
+    uint32_t pmi_left;  /* of them, until the one that is on its way */
+    struct QEMUTimer *pmi_timer;
+    bool wrong_from;    /* with a filter bit, where the CPL changes */
+    uint32_t smi_every; /* so many records, on the first CPU */
+    uint32_t damage_every;
+    uint32_t to_smi;    /* records until the next one */
+    uint32_t to_damage;
+    bool after_smi;     /* the next record is garbage */
+    bool damage_loses;  /* the next damage loses a record */
+    bool db_clears_bts; /* #DB clears TR and BTS, too */
+    bool freeze_clears_tr; /* a PMI does, with FREEZE_LBRS_ON_PMI */
     bool abort_on_fault;
     bool freeze_smm;
     bool predicts;      /* records tell of the static prediction */
     bool pmu2;
+    bool pmu_counts;    /* and it is no mere storage */
+    int64_t pmu_since;  /* up to when its counters have counted */
+    struct QEMUTimer *pmu_timer;
     bool warned;
     X86BTSCounters count;
 } X86DSConfig;

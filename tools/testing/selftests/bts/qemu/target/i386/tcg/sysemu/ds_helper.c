@@ -22,7 +22,6 @@
 #include "exec/helper-proto.h"
 #include "exec/exec-all.h"
 #include "exec/cpu_ldst.h"
-#include "hw/i386/apic.h"
 #include "monitor/monitor.h"
 #include "monitor/hmp-target.h"
 #include "tcg/helper-tcg.h"
@@ -47,6 +46,9 @@ enum {
 
 /* In BTS_FLAGS: the branch was predicted. */
 #define BTS_PREDICTED   (1U << 4)
+
+/* Where SMM's code may be, as if it had branched. */
+#define BTS_GARBAGE     0x38000
 
 /* A piece of guest memory, in host memory; it may cross one page boundary. */
 typedef struct DSWindow {
@@ -206,26 +208,47 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
     }
 }
 
-/* Returns true if the PMI was delivered. */
-static bool bts_pmi(X86CPU *cpu)
+/*
+ * What a model's erratum, or a platform's SMI, makes of the record in hand:
+ * returns false if it is lost.
+ */
+static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
-    /* do_interrupt() has the lock already, translated code has not. */
-    bool locked = qemu_mutex_iothread_locked();
-    bool delivered;
+    X86DSConfig *ds = &cpu->ds;
 
+    if (ds->after_smi) {
+        ds->after_smi = false;
+        *from = BTS_GARBAGE;
+    }
+    if (ds->damage_every && !ds->to_damage--) {
+        ds->to_damage = ds->damage_every;
+        ds->damage_loses = !ds->damage_loses;
+        if (ds->damage_loses) {
+            return false;
+        }
+        *from = BTS_GARBAGE;
+    }
+    return true;
+}
+
+/* A system management interrupt now and then; firmware serves the first CPU's. */
+static void bts_smi(X86CPU *cpu)
+{
+    X86DSConfig *ds = &cpu->ds;
+    bool locked = qemu_mutex_iothread_locked();
+
+    if (!ds->smi_every || CPU(cpu)->cpu_index || ds->to_smi--) {
+        return;
+    }
+    ds->to_smi = ds->smi_every;
+    ds->after_smi = true;
     if (!locked) {
         qemu_mutex_lock_iothread();
     }
-    delivered = cpu->apic_state && apic_deliver_pmi(cpu->apic_state);
-    if (delivered) {
-        cpu->ds.count.pmis++;
-    } else {
-        cpu->ds.count.masked++;
-    }
+    cpu_interrupt(CPU(cpu), CPU_INTERRUPT_SMI);
     if (!locked) {
         qemu_mutex_unlock_iothread();
     }
-    return delivered;
 }
 
 /* Returns false if there is no room for a record. */
@@ -253,7 +276,7 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
     X86CPU *cpu = env_archcpu(env);
     unsigned size = ds_field_size(env);
     DSWindow area, slot;
-    uint64_t index;
+    uint64_t index, was;
 
     if (!ds_map(env, env->msr_ds_area, BTS_FIELDS * size, &area)) {
         bts_fault(env, env->msr_ds_area);
@@ -269,13 +292,18 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
         bts_fault(env, index);
         return false;
     }
+    if (!bts_damage(cpu, &from)) {
+        return false;
+    }
     ds_put(record, BTS_FROM, size, from);
     ds_put(record, BTS_TO, size, to);
     ds_put(record, BTS_FLAGS, size,
            cpu->ds.predicts && to <= from ? BTS_PREDICTED : 0);
     ds_write(&slot, record);
     cpu->ds.count.records++;
+    bts_smi(cpu);
 
+    was = index;
     index += BTS_RECORD_FIELDS * size;
     if (!(env->msr_debugctl & DEBUGCTL_BTINT)) {
         bts_room(env, &index, fields, size);
@@ -284,7 +312,9 @@ static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
     ds_write(&area, fields);
 
     return (env->msr_debugctl & DEBUGCTL_BTINT) &&
-           index >= ds_get(fields, BTS_THRESHOLD, size) && bts_pmi(cpu);
+           x86_bts_pmi_due(cpu, was, index,
+                           ds_get(fields, BTS_THRESHOLD, size)) &&
+           x86_bts_pmi_raise(cpu);
 }
 
 static bool bts_wants(uint32_t on, uint32_t hflags)
@@ -315,14 +345,35 @@ target_ulong x86_bts_ip(CPUX86State *env)
     return (uint32_t)(env->segs[R_CS].base + env->eip);
 }
 
+/* Errata AR62 and W125: with a filter bit, `from` is wrong where the CPL changes. */
+static bool bts_from_wrong(CPUX86State *env, uint32_t before)
+{
+    return env_archcpu(env)->ds.wrong_from &&
+           (before ^ env->hflags) & HF_CPL_MASK &&
+           env->msr_debugctl & (DEBUGCTL_BTS_OFF_OS | DEBUGCTL_BTS_OFF_USR);
+}
+
 /*
  * @before is what hflags was before the transfer that has just completed.
- * Returns true if the record has raised a PMI.
+ * Returns true if a PMI was delivered.
  */
 bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
 {
-    return !((before | env->hflags) & HF_SMM_MASK) &&
-           bts_filter(env, before) && bts_store(env, from, x86_bts_ip(env));
+    X86CPU *cpu = env_archcpu(env);
+    target_ulong to = x86_bts_ip(env);
+    bool late;
+
+    /* A PMI may have cleared TR, and the hflags follow later. */
+    if ((before | env->hflags) & HF_SMM_MASK ||
+        !(env->msr_debugctl & DEBUGCTL_TR)) {
+        return false;
+    }
+    late = x86_bts_pmi_pass(cpu);
+    if (bts_filter(env, before) &&
+        bts_store(env, bts_from_wrong(env, before) ? to : from, to)) {
+        return true;
+    }
+    return late;
 }
 
 void helper_bts_branch(CPUX86State *env, uint32_t before)
@@ -341,11 +392,6 @@ void helper_bts_branch(CPUX86State *env, uint32_t before)
     }
 }
 
-void x86_ds_debug_exception(CPUX86State *env)
-{
-    env->msr_debugctl &= ~(DEBUGCTL_LBR | DEBUGCTL_BTF);
-}
-
 static void bts_update_hflags(CPUX86State *env)
 {
     uint64_t ctl = env->msr_debugctl;
@@ -359,6 +405,20 @@ static void bts_update_hflags(CPUX86State *env)
     }
     if (!(ctl & DEBUGCTL_BTS_OFF_USR)) {
         env->hflags |= HF_BTS_USR_MASK;
+    }
+}
+
+/* An event is about to be delivered, a debug exception if @db. */
+void x86_ds_event(CPUX86State *env, bool db)
+{
+    if (db) {
+        env->msr_debugctl &= ~(uint64_t)(DEBUGCTL_LBR | DEBUGCTL_BTF);
+    }
+    if (db && env_archcpu(env)->ds.db_clears_bts) {
+        env->msr_debugctl &= ~(uint64_t)(DEBUGCTL_TR | DEBUGCTL_BTS);
+    }
+    if (env->hflags & (HF_BTS_OS_MASK | HF_BTS_USR_MASK)) {
+        bts_update_hflags(env);
     }
 }
 
@@ -440,6 +500,9 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
         }
         env->msr_debugctl = val;
         bts_update_hflags(env);
+        if (!(env->hflags & (HF_BTS_OS_MASK | HF_BTS_USR_MASK))) {
+            x86_bts_pmi_stopped(env_archcpu(env));
+        }
         return X86_MSR_DONE;
     case MSR_IA32_DS_AREA:
         if (!ds) {
@@ -456,25 +519,25 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 
 bool x86_ds_realize(X86CPU *cpu, Error **errp)
 {
-    static const char * const rules[] = {
+    static const char *const rules[] = {
         [X86_BTS_RULE_AFTER] = "after",
         [X86_BTS_RULE_BEFORE] = "before",
         [X86_BTS_RULE_EITHER] = "either",
+        NULL,
     };
     static Notifier exit_notifier = { .notify = bts_exit };
-    const char *name = cpu->ds.cpl_rule_name ?: "after";
     CPUX86State *env = &cpu->env;
-    int i;
+    int chosen;
 
-    for (i = 0; i < ARRAY_SIZE(rules) && strcmp(name, rules[i]); i++) {
-        ;
-    }
-    if (i == ARRAY_SIZE(rules)) {
-        error_setg(errp, "x-bts-cpl-rule=%s: use after, before or either",
-                   name);
+    if (!x86_bts_choose("x-bts-cpl-rule", cpu->ds.cpl_rule_name, rules,
+                        ARRAY_SIZE(rules) - 1, &chosen, errp) ||
+        !x86_bts_pmi_realize(cpu, errp)) {
         return false;
     }
-    cpu->ds.cpl_rule = i;
+    x86_pmu2_realize(cpu);
+    cpu->ds.cpl_rule = chosen;
+    cpu->ds.to_smi = cpu->ds.smi_every;
+    cpu->ds.to_damage = cpu->ds.damage_every;
 
     if (!has_ds(env) && (env->features[FEAT_1_ECX] &
                          (CPUID_EXT_DTES64 | CPUID_EXT_DSCPL))) {

@@ -8,9 +8,22 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
 X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
 target_ulong x86_bts_ip(CPUX86State *env);
 bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from);
-void x86_ds_debug_exception(CPUX86State *env);
+void x86_ds_event(CPUX86State *env, bool db);
+
+/* bts_pmi.c */
+bool x86_pmi_deliver(X86CPU *cpu);
+bool x86_bts_pmi_realize(X86CPU *cpu, Error **errp);
+bool x86_bts_choose(const char *property, const char *value,
+                    const char *const *values, unsigned n, int *chosen,
+                    Error **errp);
+bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
+                     uint64_t threshold);
+bool x86_bts_pmi_raise(X86CPU *cpu);
+bool x86_bts_pmi_pass(X86CPU *cpu);
+void x86_bts_pmi_stopped(X86CPU *cpu);
 
 /* pmu_helper.c */
+void x86_pmu2_realize(X86CPU *cpu);
 X86MSRResult x86_pmu2_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
 X86MSRResult x86_pmu2_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
 

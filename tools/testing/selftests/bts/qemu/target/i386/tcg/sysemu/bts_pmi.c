@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The interrupt of Branch Trace Store: when the processor asks for it, how late
+ * it comes, and what becomes of one that comes while its vector is masked.
+ * Manuals leave this open, or models differ; properties of the CPU choose.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "cpu.h"
+#include "hw/i386/apic.h"
+#include "ds_helper.h"
+
+/* How long a branch takes where no branches are counted. */
+#define NS_PER_BRANCH   8
+
+/* For BTS and for counters; returns false if the vector was masked. */
+bool x86_pmi_deliver(X86CPU *cpu)
+{
+    /* do_interrupt() has the lock already, translated code has not. */
+    bool locked = qemu_mutex_iothread_locked();
+    uint64_t ctl = cpu->env.msr_debugctl;
+    bool delivered;
+
+    if (!locked) {
+        qemu_mutex_lock_iothread();
+    }
+    delivered = cpu->apic_state &&
+                apic_deliver_pmi(cpu->apic_state, cpu->ds.pmi_kept);
+    if (!locked) {
+        qemu_mutex_unlock_iothread();
+    }
+    if (delivered && ctl & DEBUGCTL_FREEZE_PERFMON_ON_PMI &&
+        cpu->ds.pmu_counts) {
+        cpu->env.msr_global_ctrl = 0;
+    }
+    if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI &&
+        cpu->ds.freeze_clears_tr) {
+        /* The hflags follow when the interrupt is taken. */
+        cpu->env.msr_debugctl &= ~(uint64_t)DEBUGCTL_TR;
+    }
+    return delivered;
+}
+
+/* Returns true if the PMI was delivered. */
+static bool bts_pmi(X86CPU *cpu)
+{
+    if (!x86_pmi_deliver(cpu)) {
+        cpu->ds.count.masked++;
+        return false;
+    }
+    cpu->ds.count.pmis++;
+    return true;
+}
+
+/* Is it time to ask, as a record has moved the index? */
+bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
+                     uint64_t threshold)
+{
+    switch (cpu->ds.pmi) {
+    case X86_BTS_PMI_CROSSED:
+        return before < threshold && index >= threshold;
+    case X86_BTS_PMI_EQUAL:
+        return index == threshold;
+    default:
+        return index >= threshold;
+    }
+}
+
+/* Returns true if the PMI was delivered at once. */
+bool x86_bts_pmi_raise(X86CPU *cpu)
+{
+    if (!cpu->ds.pmi_delay) {
+        return bts_pmi(cpu);
+    }
+    if (!cpu->ds.pmi_left) {
+        cpu->ds.pmi_left = cpu->ds.pmi_delay;
+    }
+    return false;
+}
+
+/* A branch passes; returns true if a late PMI was delivered with it. */
+bool x86_bts_pmi_pass(X86CPU *cpu)
+{
+    return cpu->ds.pmi_left && !--cpu->ds.pmi_left && bts_pmi(cpu);
+}
+
+/* Recording ends, so nobody counts branches: the PMI still comes. */
+void x86_bts_pmi_stopped(X86CPU *cpu)
+{
+    if (cpu->ds.pmi_left) {
+        timer_mod(cpu->ds.pmi_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
+                                     cpu->ds.pmi_left * NS_PER_BRANCH);
+        cpu->ds.pmi_left = 0;
+    }
+}
+
+static void pmi_now(CPUState *cs, run_on_cpu_data unused)
+{
+    bts_pmi(X86_CPU(cs));
+}
+
+/* Its registers are the vCPU's own thread's to change. */
+static void pmi_late(void *opaque)
+{
+    async_run_on_cpu(CPU(opaque), pmi_now, RUN_ON_CPU_NULL);
+}
+
+bool x86_bts_choose(const char *property, const char *value,
+                    const char *const *values, unsigned n, int *chosen,
+                    Error **errp)
+{
+    g_autofree char *all = NULL;
+    unsigned i;
+
+    *chosen = 0;
+    for (i = 0; i < n && value; i++) {
+        if (!strcmp(value, values[i])) {
+            *chosen = i;
+            return true;
+        }
+    }
+    if (!value) {
+        return true;
+    }
+    all = g_strjoinv(", ", (char **)values);
+    error_setg(errp, "%s=%s: use one of %s", property, value, all);
+    return false;
+}
+
+bool x86_bts_pmi_realize(X86CPU *cpu, Error **errp)
+{
+    static const char *const when[] = {
+        [X86_BTS_PMI_EACH] = "each",
+        [X86_BTS_PMI_CROSSED] = "crossed",
+        [X86_BTS_PMI_EQUAL] = "equal",
+        NULL,
+    };
+    int chosen;
+
+    if (!x86_bts_choose("x-bts-pmi", cpu->ds.pmi_name, when,
+                        ARRAY_SIZE(when) - 1, &chosen, errp)) {
+        return false;
+    }
+    cpu->ds.pmi = chosen;
+    if (cpu->ds.pmi_delay && !cpu->ds.pmi_timer) {
+        cpu->ds.pmi_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, pmi_late, cpu);
+    }
+    return true;
+}
