@@ -60,12 +60,12 @@ enum bts_ds_state {
  *		recorded until the next pause
  * @halted:	not recording while the handlers of an NMI run
  * @bits:	what is in DEBUGCTL if @state is ON and not @halted
- * @interrupted: by a PMI since it was paused last
- * @pmi_user:	the last PMI interrupted user mode
+ * @interrupted: an NMI handed records up since the last pause: its way out is recorded
+ * @pmi_user:	that NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack last grew, in jiffies
- * @pmi_ip:	where, if @interrupted
+ * @pmi_ip:	what it interrupted, if @interrupted
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -109,7 +109,7 @@ static bool bts_ds_claimed;
  * If the kernel is recorded, so is the way out of the NMI. With too low a threshold
  * that alone would raise the next PMI, and the interrupted code would not get on.
  * How many records the way out makes depends on handlers of the NMI that were registered
- * later and on who traces it. So each PMI measures the way out of the last one, and the next
+ * later and on who traces it. So each NMI measures the way out of the last one, and the next
  * threshold is that many and BTS_DS_PROGRESS for the interrupted code; the first
  * is BTS_DS_PROGRESS alone. If the way out took more than BTS_DS_WAY_OUT, which
  * leaves less than a fifth to the interrupted code, BTS_DS_LONG_WAYS times in a row,
@@ -564,6 +564,9 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
+	/* A PMI that was asked for twice: nothing has run since the first. */
+	if (d->interrupted && regs->ip == d->pmi_ip)
+		return NMI_HANDLED;
 	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
 		d->slack--;
 		return NMI_HANDLED;
@@ -615,25 +618,24 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	bool halted = d->halted;
+	bool halted = d->halted, ours;
 
 	d->halted = false;
 	if (!READ_ONCE(bts_ds_claimed))
 		return NMI_DONE;
 	/* Frozen, the positions stay, so they tell of one PMI only. */
-	if (!bts_ds_past_threshold(d) || (READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen))) {
-		if (halted && !READ_ONCE(d->frozen))
-			bts_ds_record(d);
+	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
+	if (ours)
+		WRITE_ONCE(d->pmi_seen, true);
+	else if (!halted)
 		return NMI_DONE;
-	}
-
-	WRITE_ONCE(d->pmi_seen, true);
+	/* The way out of any NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else
 		ds_bts_write(0);
 
-	return NMI_HANDLED;
+	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
 static void bts_ds_reset(struct bts_ds *d)

@@ -57,6 +57,7 @@ usage() {
 	  --append WORDS    more for the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
+	  --silicon RULE    what models do differently: once, equal, kept, late, db, worst
 	  --base BASE       the kernel: 6.12, or the newest that the series fits (newest) [6.12]
 	  --kernel DIR      a pristine kernel tree instead, of a version that the series fits
 	  --built DIR       boot what was built in DIR (tests that load no module of ours)
@@ -97,12 +98,12 @@ one_of() {
 
 # take_options COMMAND: dies of an option that was given and is of no use to it.
 take_options() {
-	local option use booted='--base --config --cpu --append --pti --cpl-rule --kernel'
+	local option use booted='--base --config --cpu --append --pti --cpl-rule --silicon --kernel'
 	local stress='--seconds --seed --requests --rounds'
 
 	case $1 in
 	test) use="$booted $stress --stock --smp --built --slow" ;;
-	demo) use='--base --cpu --cpl-rule --kernel' ;;
+	demo) use='--base --cpu --cpl-rule --silicon --kernel' ;;
 	measure) use="$booted --tsv" ;;
 	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
 	coverage) use="$booted $stress --smp" ;;
@@ -278,6 +279,7 @@ parse_options() {
 		--smp) SMP=$(number_of "$1" "$2" 8) || exit ; shift ;;
 		--pti) PTI=$(one_of "$1" "$2" on off) || exit ; shift ;;
 		--cpl-rule) CPL_RULE=$(one_of "$1" "$2" after before either) || exit ; shift ;;
+		--silicon) SILICON_RULE=$(one_of "$1" "$2" "${!SILICON[@]}") || exit ; shift ;;
 		--base) BASE=$(one_of "$1" "$2" 6.12 newest) || exit ; shift ;;
 		--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
 		--built) BUILT_KERNEL=$(value_of "$@") || exit ; shift ;;

@@ -19,12 +19,14 @@ millions() {
 	done
 }
 
-# judged_long WHOSE RECORDS NEED [ARGUMENT...]: judged by what the emulator executed.
-# It is silent for long: each instruction is a line of its log.
+# judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: judged by what the
+# emulator executed. It is silent for long: each instruction is a line of its log.
 judged_long() {
-	local before=$FAILED
+	local before=$FAILED whose=${1%-sampled} sampled=() cpu=${WINDOW[-1]}
 
-	traced "judged-$1" "${WINDOW[@]}" timeout=3000 stall=1500 -- judged "$1" "$2"
+	[ "$whose" = "$1" ] || sampled=(sampled) cpu+=,x-pmu-counts=on
+	traced "judged-$1" "${WINDOW[@]}" "$cpu" timeout=3000 stall=1500 -- \
+		judged "$whose" "$2" "${sampled[@]}"
 	judge "judged-$1" "branches=$2,$3" equal "${@:4}"
 	# Gigabytes; what failed is worth it.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"

@@ -6,27 +6,32 @@
 . "$B/groups/bts.sh"
 # shellcheck source=ptrace.sh
 . "$B/groups/ptrace.sh"
+# shellcheck source=ring0.sh
+. "$B/groups/ring0.sh"
 
-# When the interrupt comes, by name. With a counter's interrupt pending, or the handler
-# of another NMI, the one of BTS finds its vector masked.
-declare -A INTERRUPT=(
-	[once]=x-bts-pmi=crossed
-	[equal]=x-bts-pmi=equal
-	[kept]=x-bts-pmi=crossed,x-bts-pmi-kept=on
-	[late]=x-bts-pmi=crossed,x-bts-pmi-delay=100
-)
-
-# core NAME PROPERTY...: a trace of each kind on such a machine.
+# core RULE: a trace of each kind on such a machine, the store and the recorder.
 core() {
-	local cpu=$CPU,$2
+	local rule=$1
 
-	traced "itself-$1" cpu="$cpu" smp=2 icount=slow -- itself
-	traced "forge-$1" cpu="$cpu,-smap" smp=2 pti=on -- forge
-	traced "beside-$1" cpu="$cpu" pti=off -- beside
-	asked "requests-$1" cpu="$cpu" -- requests kernel
-	asked "lossless-$1" cpu="$cpu" smp=2 -- lossless 60000 4096
-	asked "lossless-small-$1" cpu="$cpu" pti=on -- lossless 60000 240
-	asked "files-$1" cpu="$cpu" smp=2 -- files all
+	traced "itself-$rule" silicon="$rule" smp=2 icount=slow -- itself
+	traced "itself-out-$rule" silicon="$rule" smp=2 icount=slow -- itself 0 out 0
+	traced "forge-$rule" silicon="$rule" cpu="$CPU,-smap" smp=2 pti=on -- forge
+	traced "beside-$rule" silicon="$rule" pti=off -- beside
+	asked "requests-$rule" silicon="$rule" -- requests kernel
+	asked "lossless-$rule" silicon="$rule" smp=2 -- lossless 60000 4096
+	asked "lossless-small-$rule" silicon="$rule" pti=on -- lossless 60000 240
+	ours "claims-$rule" silicon="$rule" smp=2 pti=off abort=1 -- claims recording
+	ours "offline-$rule" silicon="$rule" smp=2 abort=1 -- offline claim 5
+	flight "files-$rule" silicon="$rule" smp=2 -- files all
+	survived "crash-$rule" silicon="$rule" smp=2 -- crash task 2
+}
+
+# Each record past the threshold asks, the first of them long before.
+late_twice() {
+	local cpu=$CPU,x-bts-pmi-delay=100
+
+	traced itself-late-each cpu="$cpu" smp=2 icount=1 -- itself
+	traced itself-out-late-each cpu="$cpu" smp=2 icount=1 -- itself 0 out 0
 }
 
 # Later than there is room for: what is lost is marked.
@@ -36,8 +41,8 @@ too_late() {
 
 # Where #DB clears TR, nobody who steps loses a branch of user mode.
 debug_exceptions() {
-	core db x-db-clears-bts=on
-	asked steps-db cpu="$CPU,x-db-clears-bts=on" smp=2 icount=slow -- silicon cleared
+	asked steps-db silicon=db smp=2 icount=slow -- silicon cleared
+	asked steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 }
 
 # Counters that overflow use the same vector.
@@ -48,6 +53,7 @@ sampled() {
 		asked "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
 			silicon sampled
 	done
+	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 -- lossless 100000 4096 0 sampled
 }
 
 # Records that are wrong or lost say so, on the models where that happens.
@@ -57,11 +63,12 @@ damaged() {
 }
 
 group_silicon() {
-	local name
+	local rule
 
-	for name in once equal kept late; do
-		core "$name" "${INTERRUPT[$name]}"
+	for rule in "${!SILICON[@]}"; do
+		core "$rule"
 	done
+	late_twice
 	sampled
 	too_late
 	debug_exceptions

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What tests ask of the system that they run on */
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -128,4 +129,38 @@ void find_symbols(const char *const *names, struct range *at, size_t nr)
 	if (!f || !at[nr - 1].end)
 		give_up("no %s in /proc/kallsyms", names[nr - 1]);
 	fclose(f);
+}
+
+void sample_all(void)
+{
+	struct perf_event_attr attr = {
+		.size		= sizeof(attr),
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period	= 1000000,
+	};
+	int cpu;
+
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+			give_up("perf_event_open on CPU %d", cpu);
+	}
+}
+
+long nmis(void)
+{
+	char line[1024], *at, *end;
+	long n = 0, more;
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, "NMI:");
+		if (!at)
+			continue;
+		for (at += 4; more = strtol(at, &end, 10), end != at; at = end)
+			n += more;
+	}
+	if (f)
+		fclose(f);
+	return n;
 }

@@ -33,6 +33,10 @@ struct range {
  * own. Who does not find the last one gives up.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
+/* perf samples each CPU at 1 kHz until this program ends: by NMIs, all modes. */
+void sample_all(void);
+/* NMIs of this machine so far. */
+long nmis(void);
 /* The clock wakes the machine when it has had time to fall asleep. */
 void wake_later(void);
 

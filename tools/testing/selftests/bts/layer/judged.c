@@ -3,8 +3,8 @@
  * A task's trace for the oracle to judge: while the emulator logs what it
  * executes, a child traces itself, works, and ends.
  *
- *   judged MODULE user|kernel RECORDS	user: while the CPU's kernel is traced
- *					for somebody else
+ *   judged MODULE user|kernel RECORDS [sampled]	user: while the CPU's kernel is
+ *		traced for somebody else; sampled: while perf samples all CPUs
  *
  * The line `# oracle ...` holds the oracle's arguments.
  */
@@ -14,6 +14,7 @@
 #include "../bench/handover.h"
 #include "../bench/workload.h"
 #include "../guest/guest.h"
+#include "../guest/system.h"
 #include "common.h"
 
 /* As the hardware writes it, and as the oracle reads it. */
@@ -110,6 +111,8 @@ int main(int argc, char **argv)
 	int fd;
 
 	load_lab(argv[1]);
+	if (argc > 4 && !strcmp(argv[4], "sampled"))
+		sample_all();
 	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
 		      records + records / 2 + kernel_records(200000));
 	if (!kernel)

@@ -3,11 +3,14 @@
  * A complete trace through a small ring: the tracee is stopped whenever it is
  * full, and emptied. What comes of it is what a generator says, record for record.
  *
- *   lossless RECORDS BYTES [SIGNAL]	without, by PTRACE_EVENT_BTS
+ *   lossless RECORDS BYTES [SIGNAL [sampled]]	without signal or with 0, by
+ *						PTRACE_EVENT_BTS; sampled: while perf
+ *						samples all CPUs
  */
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "../guest/system.h"
 #include "../layer/common.h"
 #include "common.h"
 
@@ -76,12 +79,17 @@ int main(int argc, char **argv)
 	size_t records = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000, known = 0;
 	unsigned int bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 65536;
 	int signal = argc > 3 ? atoi(argv[3]) : 0;
+	bool sampled = argc > 4 && !strcmp(argv[4], "sampled");
 	unsigned int room = bytes / sizeof(struct x86_bts_record);
 	struct ptrace_bts_status status;
 	unsigned long round;
 	size_t wrong = 0;
 	struct tracee t;
+	long before;
 
+	if (sampled)
+		sample_all();
+	before = nmis();
 	known_program(SEED, BLOCKS);
 	t = tracee_new();
 	warm_up(&t);
@@ -107,6 +115,8 @@ int main(int argc, char **argv)
 	ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
 	ok(stops && stops >= known / (room + 320), "%zu stops, signal %d", stops, signal);
 	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
+	/* Those of the trace, one for each stop at most, are not enough. */
+	ok(!sampled || nmis() - before > 2 * (long)stops, "%ld NMIs", nmis() - before);
 	tracee_end(&t);
 	return finish();
 }

@@ -6,7 +6,6 @@
  *   silicon cleared	each #DB stops the recording
  *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
  */
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "common.h"
 #include "../debugctl/walk.h"
+#include "../guest/system.h"
 
 #define BRANCHES	100000
 #define ROOM		200000
@@ -81,41 +81,6 @@ static void check_cleared(const char *name, int request, uint32_t flags)
 		ok(!marks, "%s: no mark", name);
 	finish_walk(pid);
 	trace_free(&got);
-}
-
-static void sample_all(void)
-{
-	struct perf_event_attr attr = {
-		.size		= sizeof(attr),
-		.type		= PERF_TYPE_HARDWARE,
-		.config		= PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period	= 1000000,
-	};
-	int cpu;
-
-	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
-		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
-			give_up("perf_event_open on CPU %d", cpu);
-	}
-}
-
-/* NMIs of this machine so far */
-static long nmis(void)
-{
-	char line[1024], *at, *end;
-	long n = 0, more;
-	FILE *f = fopen("/proc/interrupts", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "NMI:");
-		if (!at)
-			continue;
-		for (at += 4; more = strtol(at, &end, 10), end != at; at = end)
-			n += more;
-	}
-	if (f)
-		fclose(f);
-	return n;
 }
 
 static void many_calls(unsigned long n)

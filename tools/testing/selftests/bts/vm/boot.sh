@@ -51,7 +51,7 @@ console_says() {
 	fi
 }
 
-# The complete -cpu argument for MODEL[,OPTION...].
+# The complete -cpu argument for MODEL[,OPTION...], CPL rule, abort, and rule of SILICON.
 cpu_argument() {
 	local model=${1%%,*} more=
 
@@ -59,6 +59,7 @@ cpu_argument() {
 	printf '%s' "$model"
 	printf '%s' "${NEEDS[$model]:+,${NEEDS[$model]}}${WITHOUT[$model]:+,${WITHOUT[$model]}}"
 	printf ',+ds,+dtes64,+ds-cpl,x-pmu2=on,x-bts-cpl-rule=%s' "$2"
+	[ -z "$4" ] || printf ',%s' "${SILICON[$4]}"
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
@@ -81,7 +82,7 @@ boot_options() {
 		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
 		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
 		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]="" [slice]=""
-		[with]="" [before]="" [tools]=""
+		[with]="" [before]="" [tools]="" [silicon]=$SILICON_RULE
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
@@ -142,7 +143,7 @@ emulator_command() {
 	COMMAND=("$QEMU" "${QEMU_L[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"
-		-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}")"
+		-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}" "${OPT[silicon]}")"
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$append")
 	[ -z "${OPT[icount]}" ] || COMMAND+=(-icount shift=0,sleep=off)
 	[ -z "${OPT[singlestep]}" ] || COMMAND+=(-singlestep)
