@@ -14,5 +14,5 @@ group_siliconlong() {
 		asked "lossless${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 pti=on mem=512 \
 			timeout=1800 stall=600 -- lossless 10000000 65536 0 sampled
 	done
-	judged_long user-sampled 1000000 loop,jcc,jmp,call,ret,indirect --user-addresses
+	judged_long user-sampled 200000 loop,jcc,jmp,call,ret,indirect --user-addresses
 }

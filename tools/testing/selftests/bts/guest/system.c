@@ -131,13 +131,13 @@ void find_symbols(const char *const *names, struct range *at, size_t nr)
 	fclose(f);
 }
 
-void sample_all(void)
+void sample_all(uint64_t ns)
 {
 	struct perf_event_attr attr = {
 		.size		= sizeof(attr),
 		.type		= PERF_TYPE_HARDWARE,
 		.config		= PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period	= 1000000,
+		.sample_period	= ns,
 	};
 	int cpu;
 

@@ -33,8 +33,8 @@ struct range {
  * own. Who does not find the last one gives up.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
-/* perf samples each CPU at 1 kHz until this program ends: by NMIs, all modes. */
-void sample_all(void);
+/* perf samples each CPU every @ns until this program ends: by NMIs, in all modes. */
+void sample_all(uint64_t ns);
 /* NMIs of this machine so far. */
 long nmis(void);
 /* The clock wakes the machine when it has had time to fall asleep. */

@@ -4,7 +4,8 @@
  * executes, a child traces itself, works, and ends.
  *
  *   judged MODULE user|kernel RECORDS [sampled]	user: while the CPU's kernel is
- *		traced for somebody else; sampled: while perf samples all CPUs
+ *		traced for somebody else; sampled: while perf samples all CPUs, every
+ *		1,000,000 instructions of 64 ns
  *
  * The line `# oracle ...` holds the oracle's arguments.
  */
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	if (argc > 4 && !strcmp(argv[4], "sampled"))
-		sample_all();
+		sample_all(64000000);
 	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
 		      records + records / 2 + kernel_records(200000));
 	if (!kernel)

@@ -5,7 +5,7 @@
  *
  *   lossless RECORDS BYTES [SIGNAL [sampled]]	without signal or with 0, by
  *						PTRACE_EVENT_BTS; sampled: while perf
- *						samples all CPUs
+ *						samples all CPUs at 1 kHz
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	long before;
 
 	if (sampled)
-		sample_all();
+		sample_all(1000000);
 	before = nmis();
 	known_program(SEED, BLOCKS);
 	t = tracee_new();

@@ -97,7 +97,7 @@ static void check_sampled(void)
 	struct trace got = { };
 	long before;
 
-	sample_all();
+	sample_all(1000000);
 	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(20 * ROOM), 0))
 		give_up("no trace");
 	before = nmis();
