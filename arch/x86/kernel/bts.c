@@ -457,10 +457,10 @@ void bts_debug_exception(void)
 {
 	u64 msr;
 
-	if (likely(!(debugctl_get() & DEBUGCTL_BTS)))
+	if (likely(!(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))))
 		return;
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, msr);
-	if (unlikely(debugctl_get() & DEBUGCTL_BTS & ~msr))
+	if (unlikely(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS) & ~msr))
 		bts_source->restart();
 }
 

@@ -320,7 +320,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	ds_write(d->store, DS_BTS, DS_THRESHOLD,
 		 ds_read(d->store, DS_BTS, DS_BASE) + (u64)first * ds_record_size());
 
-	return bits;
+	return debugctl_bts_bits(bits);
 }
 
 /* Switch on what @d->bits says; the state is ON. */

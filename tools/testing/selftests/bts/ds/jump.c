@@ -116,7 +116,7 @@ static int jump(bool crash, const char *how)
 	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
 		give_up("panic_on_oops");
 	err = start_bts(how);
-	if (err || !(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS)) {
+	if (err || !(read_debugctl(0) & DEBUGCTL_BTS_BITS)) {
 		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
 		return 1;
 	}
@@ -137,7 +137,7 @@ static int arrived(void)
 	int i;
 
 	ok(records > 0, "BTS had been recording");
-	ok(!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS), "BTS is off");
+	ok(!(read_debugctl(0) & DEBUGCTL_BTS_BITS), "BTS is off");
 	for (i = 0; i < 1000; i++)
 		getppid();
 	ok(bts_counter("records") == records, "no new record");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What tests ask of the system that they run on */
+#include <cpuid.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -30,6 +31,19 @@ uint64_t read_msr(int cpu, off_t nr)
 		give_up("%s, MSR %#lx", path, (long)nr);
 	close(fd);
 	return val;
+}
+
+uint64_t plain_debugctl(uint64_t val)
+{
+	uint32_t a, b, c, d;
+	bool netburst = __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 15 && !(a >> 20 & 0xff);
+
+	return netburst ? (val & 0x3) | (val & 0x7c) << 4 : val;
+}
+
+uint64_t read_debugctl(int cpu)
+{
+	return plain_debugctl(read_msr(cpu, MSR_DEBUGCTL));
 }
 
 bool store_goes(int cpu)

@@ -12,6 +12,9 @@
 
 void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
+/* A value of DEBUGCTL, and the register itself: with BTS where all but the Pentium 4 have it */
+uint64_t plain_debugctl(uint64_t val);
+uint64_t read_debugctl(int cpu);
 /* The Debug Store outlives the last trace for some seconds: does it go then? */
 bool store_goes(int cpu);
 /* One figure of the `total` line of the monitor's `info bts`. */

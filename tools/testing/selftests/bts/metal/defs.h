@@ -26,12 +26,22 @@
 
 #define DBG_LBR			0x1
 #define DBG_BTF			0x2
+#ifdef NETBURST
+#define DBG_TR			0x4
+#define DBG_BTS			0x8
+#define DBG_BTINT		0x10
+#define DBG_OFF_OS		0x20
+#define DBG_OFF_USR		0x40
+#define DBG_ON			0xc
+#else
+#define NETBURST		0
 #define DBG_TR			0x40
 #define DBG_BTS			0x80
 #define DBG_BTINT		0x100
 #define DBG_OFF_OS		0x200
 #define DBG_OFF_USR		0x400
 #define DBG_ON			0xc0
+#endif
 #define DBG_STEP		0x3	/* LBR and BTF beside */
 
 #define FL_TF			0x100

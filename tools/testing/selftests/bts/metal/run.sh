@@ -13,6 +13,7 @@ usage() {
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
+	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
 	  --plain                    without DS-CPL and without a PMU
 	  --off                      a machine without a Debug Store: it must offer none
 	  --abort                    the machine must exit with 3 at the first lost store
@@ -23,7 +24,7 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' netburst='' plain='' off='' abort='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -39,6 +40,7 @@ while [ $# -gt 0 ]; do
 	--db-clears) db=1 ;;
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
+	--netburst) netburst=1 ;;
 	--plain) plain=1 ;;
 	--off) off=1 ;;
 	--abort) abort=1 ;;
@@ -54,17 +56,15 @@ done
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
-O=${O:-$tmp}
-make -s -C "$here" O="$O" || die "the test does not build"
+O=${O:-$tmp}${netburst:+/netburst}
+make -s -C "$here" O="$O" NETBURST=$netburst || die "the test does not build"
 
 words="layout=$layout rule=$rule"
 cpu="max,vendor=GenuineIntel,+ds"
 [ "$layout" = 64 ] && cpu+=",+dtes64"
-if [ "$plain" ]; then
-	words+=" cpl=0 pmu=0"
-else
-	cpu+=",+ds-cpl,x-pmu2=on"
-fi
+[ "$netburst" ] && cpu+=",family=15,model=4,x-netburst=on"
+[ "$plain" ] && words+=" cpl=0" || cpu+=",+ds-cpl"
+[ "$plain$netburst" ] && words+=" pmu=0" || cpu+=",x-pmu2=on"
 cpu+=",x-bts-cpl-rule=$rule,x-bts-pmi=$pmi"
 words+=" pmi=$pmi"
 [ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }

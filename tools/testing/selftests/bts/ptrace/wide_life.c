@@ -558,7 +558,7 @@ TEST_F(life, nothing_is_left)
 		EXPECT_NE(0, read_msr(0, MSR_DS_AREA));
 		tracee_do(&t, known_work, 100);
 		end_trace(&t, how);
-		EXPECT_EQ(0, read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS);
+		EXPECT_EQ(0, read_debugctl(0) & DEBUGCTL_BTS);
 		if (how != KILL)
 			end_chain(t.pid);
 	}

@@ -116,7 +116,7 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 
 static void test_trace(void)
 {
-	size_t n, least = read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_OFF_USR ? 2500 : 500;
+	size_t n, least = read_debugctl(0) & DEBUGCTL_OFF_USR ? 2500 : 500;
 	char *trace, name[64];
 	int cpu;
 
@@ -199,7 +199,7 @@ static void test_off(void)
 	must_set("freeze", "1");
 	must_set("enable", "0");
 	for (cpu = 0; cpu < cpus(); cpu++)
-		on += !!(read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS);
+		on += !!(read_debugctl(cpu) & DEBUGCTL_BTS_BITS);
 	ok(!on && store_goes(0) && is("freeze", "0"), "off: the hardware, too");
 	ok(!count_lines(get("trace"), -1, NULL), "off: nothing left");
 	must_set("enable", "1");

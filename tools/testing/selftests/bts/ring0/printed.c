@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 	crash_once("task", 0);
 	ok(goes_on(), "a first crash");
 	snprintf(option, sizeof(option), " --debugctl %llx --until-off",
-		 (unsigned long long)read_msr(0, MSR_DEBUGCTL));
+		 (unsigned long long)read_debugctl(0));
 	hand_over_option(option);
 	open_log();
 	skip_log();

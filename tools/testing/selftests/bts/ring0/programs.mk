@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 GUEST_PROGS += ring0/crash ring0/files ring0/hw-branches ring0/kdb \
 	ring0/marks ring0/pages ring0/printed ring0/recorded ring0/scrub ring0/stray ring0/watch
+GUEST_PROGS_32 += ring0/crash ring0/files
 
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c

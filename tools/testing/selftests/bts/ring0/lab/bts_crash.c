@@ -134,10 +134,11 @@ static DECLARE_WORK(work_crash, crash_in_work);
 
 static bool records(void)
 {
-	u64 debugctl;
+	/* Netburst has it elsewhere. */
+	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
-	return debugctl & DEBUGCTLMSR_BTS;
+	return debugctl & bts;
 }
 
 /* The CPU that looks when its recording stops. */

@@ -28,6 +28,9 @@
 #define PMU_WIDTH                       48
 #define PMU_EVENTS                      7
 
+#define NETBURST_PMU_FIRST              0x300
+#define NETBURST_PMU_LAST               0x3f2
+
 /* Which CPL decides whether a branch that changes CPL is recorded. */
 typedef enum X86BTSRule {
     X86_BTS_RULE_AFTER,
@@ -77,6 +80,8 @@ typedef struct X86DSConfig {
     bool pmu_counts;    /* and it is no mere storage */
     int64_t pmu_since;  /* up to when its counters have counted */
     struct QEMUTimer *pmu_timer;
+    bool netburst;      /* registers are those of a Pentium 4 */
+    uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool warned;
     X86BTSCounters count;
 } X86DSConfig;

@@ -456,7 +456,7 @@ static uint64_t misc_enable(CPUX86State *env)
 
     val &= ~(uint64_t)(MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAIL);
     val |= MISC_ENABLE_PEBS_UNAVAIL;
-    if (env_archcpu(env)->ds.pmu2) {
+    if (env_archcpu(env)->ds.pmu2 || env_archcpu(env)->ds.netburst) {
         val |= MISC_ENABLE_PERFMON;
     }
     if (!has_ds(env)) {
@@ -474,7 +474,9 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     }
     switch (msr) {
     case MSR_IA32_DEBUGCTL:
-        *val = env->msr_debugctl;
+        *val = env_archcpu(env)->ds.netburst
+               ? x86_netburst_show_debugctl(env->msr_debugctl)
+               : env->msr_debugctl;
         return X86_MSR_DONE;
     case MSR_IA32_MISC_ENABLE:
         *val = misc_enable(env);
@@ -483,7 +485,8 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
         *val = env->msr_ds_area;
         return ds ? X86_MSR_DONE : X86_MSR_UNKNOWN;
     }
-    return x86_pmu2_rdmsr(env, msr, val);
+    return env_archcpu(env)->ds.netburst ? x86_netburst_rdmsr(env, msr, val)
+                                         : x86_pmu2_rdmsr(env, msr, val);
 }
 
 X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
@@ -495,6 +498,10 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     }
     switch (msr) {
     case MSR_IA32_DEBUGCTL:
+        if (env_archcpu(env)->ds.netburst &&
+            !x86_netburst_take_debugctl(&val)) {
+            return X86_MSR_GP;
+        }
         if (val & ~debugctl_valid(env)) {
             return X86_MSR_GP;
         }
@@ -514,7 +521,8 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
         env->msr_ds_area = val;
         return X86_MSR_DONE;
     }
-    return x86_pmu2_wrmsr(env, msr, val);
+    return env_archcpu(env)->ds.netburst ? x86_netburst_wrmsr(env, msr, val)
+                                         : x86_pmu2_wrmsr(env, msr, val);
 }
 
 bool x86_ds_realize(X86CPU *cpu, Error **errp)
@@ -542,6 +550,11 @@ bool x86_ds_realize(X86CPU *cpu, Error **errp)
     if (!has_ds(env) && (env->features[FEAT_1_ECX] &
                          (CPUID_EXT_DTES64 | CPUID_EXT_DSCPL))) {
         error_setg(errp, "dtes64 and ds-cpl need the feature ds: add +ds");
+        return false;
+    }
+    if (cpu->ds.netburst && (!has_ds(env) || cpu->ds.pmu2)) {
+        error_setg(errp, "x-netburst needs the feature ds, and no x-pmu2: "
+                   "add +ds,x-pmu2=off");
         return false;
     }
     if (has_ds(env) && !exit_notifier.node.le_prev) {

@@ -22,6 +22,13 @@ bool x86_bts_pmi_raise(X86CPU *cpu);
 bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
 
+/* netburst.c */
+uint64_t x86_netburst_show_debugctl(uint64_t ctl);
+bool x86_netburst_take_debugctl(uint64_t *ctl);
+X86MSRResult x86_netburst_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
+X86MSRResult x86_netburst_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
+bool x86_netburst_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val);
+
 /* pmu_helper.c */
 void x86_pmu2_realize(X86CPU *cpu);
 X86MSRResult x86_pmu2_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);

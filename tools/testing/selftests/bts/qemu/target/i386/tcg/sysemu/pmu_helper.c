@@ -202,6 +202,14 @@ void helper_rdpmc(CPUX86State *env)
     }
     cpu_svm_check_intercept_param(env, SVM_EXIT_RDPMC, 0, GETPC());
 
+    if (env_archcpu(env)->ds.netburst) {
+        if (!x86_netburst_rdpmc(env, index, &val)) {
+            raise_exception_err_ra(env, EXCP0D_GPF, 0, GETPC());
+        }
+        env->regs[R_EAX] = (uint32_t)val;
+        env->regs[R_EDX] = val >> 32;
+        return;
+    }
     if (!env_archcpu(env)->ds.pmu2) {
         raise_exception_ra(env, EXCP06_ILLOP, GETPC());
     }
