@@ -24,10 +24,11 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after pmi=each kept='' late='' wrong='' db='' netburst='' plain='' off='' abort='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
+netburst=''
 shift
 while [ $# -gt 0 ]; do
 	case $1 in

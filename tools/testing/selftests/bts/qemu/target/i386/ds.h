@@ -73,6 +73,8 @@ typedef struct X86DSConfig {
     bool damage_loses;  /* the next damage loses a record */
     bool db_clears_bts; /* #DB clears TR and BTS, too */
     bool freeze_clears_tr; /* a PMI does, with FREEZE_LBRS_ON_PMI */
+    bool netburst;      /* registers are those of a Pentium 4 */
+    uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool abort_on_fault;
     bool freeze_smm;
     bool predicts;      /* records tell of the static prediction */
@@ -80,8 +82,6 @@ typedef struct X86DSConfig {
     bool pmu_counts;    /* and it is no mere storage */
     int64_t pmu_since;  /* up to when its counters have counted */
     struct QEMUTimer *pmu_timer;
-    bool netburst;      /* registers are those of a Pentium 4 */
-    uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool warned;
     X86BTSCounters count;
 } X86DSConfig;

@@ -2,6 +2,13 @@
 #ifndef I386_TCG_SYSEMU_DS_H
 #define I386_TCG_SYSEMU_DS_H
 
+/* netburst.c */
+uint64_t x86_netburst_show_debugctl(uint64_t ctl);
+bool x86_netburst_take_debugctl(uint64_t *ctl);
+X86MSRResult x86_netburst_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
+X86MSRResult x86_netburst_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
+bool x86_netburst_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val);
+
 /* ds_helper.c */
 bool x86_ds_realize(X86CPU *cpu, Error **errp);
 X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
@@ -21,13 +28,6 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
 bool x86_bts_pmi_raise(X86CPU *cpu);
 bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
-
-/* netburst.c */
-uint64_t x86_netburst_show_debugctl(uint64_t ctl);
-bool x86_netburst_take_debugctl(uint64_t *ctl);
-X86MSRResult x86_netburst_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
-X86MSRResult x86_netburst_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
-bool x86_netburst_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val);
 
 /* pmu_helper.c */
 void x86_pmu2_realize(X86CPU *cpu);
