@@ -17,7 +17,6 @@ core() {
 	traced "itself-$name" smp=2 icount=slow "$@" -- itself
 	traced "itself-out-$name" smp=2 icount=slow "$@" -- itself 0 out 0
 	traced "forge-$name" cpu="$CPU,-smap" smp=2 pti=on "$@" -- forge
-	traced "beside-$name" pti=off "$@" -- beside
 	asked "requests-$name" "$@" -- requests kernel
 	asked "lossless-$name" smp=2 "$@" -- lossless 60000 4096
 	asked "lossless-small-$name" pti=on "$@" -- lossless 60000 240
@@ -30,6 +29,7 @@ core() {
 # The kind with 64 bits; group small has the others, and kernels of 32 bits.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
+	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
 	asked requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
 	asked requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
 	traced itself-pentium4-no-cpl cpu="$PENTIUM4,-ds-cpl" -- itself
@@ -83,6 +83,7 @@ group_silicon() {
 
 	for rule in "${!SILICON[@]}"; do
 		core "$rule" silicon="$rule"
+		traced "beside-$rule" silicon="$rule" pti=off -- beside
 	done
 	pentium4
 	late_twice
