@@ -38,11 +38,6 @@ pentium4() {
 	asked steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- wide_steps
 	asked steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
 	asked late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
-	# By what the emulator executed, too
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \
-		timeout=400 stall=300 -- printed 200
-	judge printed-pentium4 "branches=200,jcc,call,ret,ve" "200 records equal" --netburst
 	boot unit-pentium4 kernel=patched config="$CONFIG" smp=2 cpu="$PENTIUM4" \
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
