@@ -53,13 +53,25 @@ sampled() {
 		asked "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
 			silicon sampled
 	done
-	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 -- lossless 100000 4096 0 sampled
+	asked together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 append=nmi_watchdog=1 -- \
+		silicon together
+	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+		lossless 100000 4096 0 sampled 20011
+}
+
+# An NMI of nobody's while the kernel is traced: 'Uhhuh' it must be.
+strangers() {
+	asked stray smp=2 expect=splat -- silicon stray
 }
 
 # Records that are wrong or lost say so, on the models where that happens.
 damaged() {
 	asked smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
 	asked stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all
+	asked smi-known cpu=Nehalem,x-bts-smi=997 smp=2 -- silicon damaged
+	asked stpclk-known cpu=Nehalem,x-bts-damage=97 smp=2 -- silicon damaged
+	asked both-known cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-pmi=equal smp=2 -- \
+		silicon damaged
 }
 
 group_silicon() {
@@ -72,6 +84,7 @@ group_silicon() {
 	sampled
 	too_late
 	debug_exceptions
+	strangers
 	damaged
 	traced itself-wrong-from cpu=Penryn,x-bts-wrong-from=on smp=2 icount=slow -- itself
 	asked requests-wrong-from cpu=Penryn,x-bts-wrong-from=on -- requests kernel

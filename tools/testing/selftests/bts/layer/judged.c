@@ -9,6 +9,7 @@
  *
  * The line `# oracle ...` holds the oracle's arguments.
  */
+#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	if (argc > 4 && !strcmp(argv[4], "sampled"))
-		sample_all(64000000);
+		sample_all(PERF_COUNT_HW_CPU_CYCLES, 1000000);
 	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
 		      records + records / 2 + kernel_records(200000));
 	if (!kernel)

@@ -24,6 +24,10 @@ matrix() {
 			echo "--layout $layout --pmi crossed$mode"
 			echo "--layout $layout --pmi equal$mode"
 		done
+		for mode in "" " --icount"; do
+			echo "--layout $layout --lbr 16 --counts$mode"
+			echo "--layout $layout --lbr 32 --counts$mode"
+		done
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"

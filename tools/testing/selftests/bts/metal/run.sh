@@ -11,6 +11,8 @@ usage() {
 	  --kept                     an interrupt that finds its vector masked comes later
 	  --late                     the interrupt comes two branches late (not with each)
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
+	  --lbr 16|32                with a stack of last branch records
+	  --counts                   counters count
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
 	  --plain                    without DS-CPL and without a PMU
@@ -23,7 +25,7 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' counts='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -37,6 +39,8 @@ while [ $# -gt 0 ]; do
 	--late) late=1 ;;
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
+	--lbr) lbr=${2:-}; shift ;;
+	--counts) counts=1 ;;
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
 	--plain) plain=1 ;;
@@ -50,6 +54,7 @@ done
 [[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
 
 [[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
+[[ $lbr =~ ^(|16|32)$ ]] || die "--lbr takes 16 or 32"
 [ "$pmi" != each ] || [ -z "$late$kept" ] || die "--late and --kept need --pmi crossed or equal"
 
 tmp=$(mktemp -d) || die "no temporary directory"
@@ -70,6 +75,9 @@ words+=" pmi=$pmi"
 [ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }
 [ "$late" ] && { words+=" delay=2"; cpu+=",x-bts-pmi-delay=2"; }
 [ "$wrong" ] && { words+=" wrong-from"; cpu+=",x-bts-wrong-from=on"; }
+[ "$lbr" ] && { words+=" lbr=$lbr"; cpu+=",x-lbr=$lbr"; }
+[ "$counts" ] && { words+=" counts"; cpu+=",x-pmu-counts=on"; }
+[[ ${extra[*]} = *icount* ]] && words+=" icount"
 [ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }

@@ -63,6 +63,14 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
+# A key of boot: a processor with a stack of so many last branch records.
+lbr_cpu() {
+	case $1 in
+	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
+	32) echo "cpu=Skylake-Client,x-lbr=32,x-pmu-counts=on" ;;
+	esac
+}
+
 # An argument of PID 1 on the kernel command line.
 quote() {
 	case $1 in
