@@ -4,8 +4,7 @@
  * the records by code of their own, and gdb follows the program along them:
  * where a record is missing or wrong, it finds a gap.
  *
- *   stock
- *   stock lbr N	perf record -b, with stacks of N branches
+ *   stock [lbr N]	lbr: perf record -b, with stacks of N branches
  */
 #include <stdint.h>
 #include <sys/wait.h>
@@ -167,7 +166,7 @@ static int read_stack(const char *line)
 	while (n < 64 && (line = strstr(line, "0x")) &&
 	       sscanf(line, "0x%llx/0x%llx", &from, &to) == 2) {
 		newest_first[n++] = (struct pair){ from, to };
-		line += strcspn(line, " \n");
+		line += strcspn(line, "\n ");
 		if (*line != ' ')
 			break;
 	}

@@ -10,7 +10,7 @@
 #define FIXED_USR	2
 #define FIXED_ALL	3
 
-/* Kinds and levels are the caller's; the counters begin at 0. Fixed counter 0 counts instructions. */
+/* Kinds and levels are the caller's. Fixed counter 0 counts instructions, from 0 on. */
 static void run_counted(u64 code, u64 select, u64 fixed)
 {
 	set_gate(0x60, (u64)lbr_vector, 0);

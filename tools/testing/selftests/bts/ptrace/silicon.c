@@ -119,7 +119,8 @@ static void check_beside_counters(void)
 	before = nmis();
 	tracee_do(&t, many_calls, BRANCHES / 5);
 	status = bts_status(t.pid);
-	ok(status.held > BRANCHES && !status.overwritten, "%llu records", (unsigned long long)status.held);
+	ok(status.held > BRANCHES && !status.overwritten, "%llu records",
+	   (unsigned long long)status.held);
 	ok(nmis() - before > (long)status.held / 2730 + 20, "%ld NMIs", nmis() - before);
 	trace_drain(t.pid, &got, ROOM);
 	ok(!status.gaps && !status.lost && !trace_count(&got, X86_BTS_LOST), "%u gaps",
