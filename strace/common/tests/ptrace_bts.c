@@ -97,12 +97,8 @@ check_config_pointer(const void *const addr, const unsigned long size)
 }
 
 static void
-check_config(void)
+check_config(struct_ptrace_bts_config *const config)
 {
-	const unsigned int longer = sizeof(struct_ptrace_bts_config) + 8;
-	char *const buf = tail_alloc(longer);
-	TAIL_ALLOC_OBJECT_CONST_PTR(struct_ptrace_bts_config, config);
-
 	check_config_pointer(NULL, sizeof(*config));
 	check_config_pointer(config, 3);
 	check_config_pointer(config + 1, sizeof(*config));
@@ -152,8 +148,13 @@ check_config(void)
 	       XLAT_UNKNOWN(0xfffffe00, "PTRACE_BTS_F_???"),
 	       XLAT_ARGS(SIGUSR1), XLAT_UNKNOWN(0x2, "PTRACE_BTS_SOURCE_???"),
 	       XLAT_UNKNOWN(0xbadc0ded, "PTRACE_BTS_CLOCK_???"), errstr);
+}
 
-	/* fields that are not passed, or only in part */
+/* fields that are not passed, or only in part */
+static void
+check_short_config(struct_ptrace_bts_config *const config)
+{
+	config->size = 0xdeadbeef;
 	config->flags = PTRACE_BTS_F_END;
 	do_ptrace(PTRACE_BTS_CONFIG, config, 8);
 	printf("ptrace(" XLAT_FMT ", %d, {size=3735928559, flags=" XLAT_FMT
@@ -164,8 +165,15 @@ check_config(void)
 	printf("ptrace(" XLAT_FMT ", %d, {size=3735928559"
 	       ", flags=\"\\x00\\x01\"}, 6) = %s\n",
 	       XLAT_ARGS(PTRACE_BTS_CONFIG), pid, errstr);
+}
 
-	/* more than the structure that is known */
+/* more than the structure that is known */
+static void
+check_long_config(void)
+{
+	const unsigned int longer = sizeof(struct_ptrace_bts_config) + 8;
+	char *const buf = tail_alloc(longer);
+
 	memset(buf, 0, longer);
 	do_ptrace(PTRACE_BTS_CONFIG, buf, longer);
 	printf("ptrace(" XLAT_FMT ", %d, {size=0, flags=0, signal=0, bts_size=0"
@@ -229,9 +237,13 @@ check_read(void)
 int
 main(void)
 {
+	TAIL_ALLOC_OBJECT_CONST_PTR(struct_ptrace_bts_config, config);
+
 	check_no_args();
 	check_outputs();
-	check_config();
+	check_config(config);
+	check_short_config(config);
+	check_long_config();
 	check_read();
 
 	puts("+++ exited with 0 +++");

@@ -261,7 +261,8 @@ cmd_clean() {
 	open_cache
 	set_traps
 	for name in apt apt-newest build checkpatch fixed fragments initrd lab linux log patched programs \
-		qemu qemu-source results upstream holder; do
+		qemu qemu-source results strace strace-source \
+		upstream holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	rm -f "$CACHE"/linux-source-*.tar.xz

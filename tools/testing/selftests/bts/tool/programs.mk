@@ -5,6 +5,8 @@ GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
 
+GUEST_PROGS += tool/straced
+
 # With libraries: they come along into the guest as the tools of this system do.
 HOST_PROGS += tool/shapes tool/stripped
 HOST_PROGS_32 += tool/shapes
