@@ -71,7 +71,8 @@ usage() {
 
 	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
 	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
-	that is built), CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
+	that is built), STRACE_SRC (strace source tree, 6.1 or 7.2, instead of Debian's),
+	CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
 	END
 }
 
@@ -261,8 +262,7 @@ cmd_clean() {
 	open_cache
 	set_traps
 	for name in apt apt-newest build checkpatch fixed fragments initrd lab linux log patched programs \
-		qemu qemu-source results strace strace-source \
-		upstream holder; do
+		qemu qemu-source results strace strace-source upstream holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	rm -f "$CACHE"/linux-source-*.tar.xz
