@@ -123,10 +123,10 @@ static void
 print_records(void)
 {
 	/* DEFAULT_STRLEN */
-	const unsigned int shown = 32;
+	const long shown = 32;
 
 	printf("[");
-	for (unsigned int i = 0; i < MIN(rval, shown); ++i)
+	for (long i = 0; i < MIN(rval, shown); ++i)
 		printf("%s{%s}", i ? ", " : "",
 		       checks[i % ARRAY_SIZE(checks)].str);
 	printf("%s]", rval > shown ? ", ..." : "");

@@ -16,10 +16,12 @@ strace_warnings() {
 
 # Real traces, of tracers of each ABI: by the tests that no other machine can run.
 strace_live() {
-	local tree=$1 dir live=()
+	local tree=$1 dir test live=()
 
 	for dir in tests tests-m32 tests-mx32; do
-		live+=("$tree/$dir/ptrace_bts-live" "$tree/$dir/arch_prctl")
+		for test in $STRACE_LIVE; do
+			live+=("$tree/$dir/live/$test")
+		done
 	done
 	boot live kernel=patched config="$CONFIG" smp=2 mem=1024 with=example \
 		before="$tree/src/strace $BENCH_BIN/stripped ${live[*]}" -- straced

@@ -5,6 +5,8 @@
 
 # The tests of its suite that concern ptrace and what the patch touches.
 STRACE_TESTS='^(ptrace|arch_prctl|wait)'
+# Those of them that a guest runs
+STRACE_LIVE='ptrace_bts-live ptrace_bts arch_prctl'
 
 download_strace() {
 	APT_DIR=$CACHE/apt
@@ -40,27 +42,8 @@ strace_key() {
 	else
 		cat "$CACHE"/strace-source/*.dsc
 	fi
-	declare -f make_strace make_strace_tests
+	declare -f make_strace
 	[ "$1" = stock ] || contents "$REPO/strace"
-}
-
-# The programs of the chosen tests only: all of them would take an hour.
-make_strace_tests() {
-	local dir test programs
-
-	: >tests.list
-	for dir in tests tests-m32 tests-mx32; do
-		programs=()
-		while IFS= read -r test; do
-			echo "$dir/$test" >>tests.list
-			[ ! -e "$dir/$test.c" ] || programs+=("$test")
-		done < <(cd "$dir" && printf '%s\n' *.gen.test | sed 's/\.gen\.test$//' | grep -E "$STRACE_TESTS")
-		make -C "$dir" -j "$JOBS" libtests.a "${programs[@]}" || return
-		[ -e "$dir/ptrace_bts-live" ] || continue
-		# For a guest that has no libraries of that ABI
-		rm -f "$dir/ptrace_bts-live" "$dir/arch_prctl"
-		make -C "$dir" LDFLAGS=-static ptrace_bts-live arch_prctl || return
-	done
 }
 
 # make_strace VARIANT DIR: as Debian builds it, but for stack traces.
@@ -74,7 +57,42 @@ make_strace() {
 	fi
 	./configure --enable-mpers=check --disable-stacktrace --disable-gcc-Werror \
 		CFLAGS="-g -O2 -Wall -Wextra -Wno-unused-parameter" &&
-		make -j "$JOBS" && make_strace_tests
+		make -j "$JOBS"
+}
+
+# The chosen tests only: to build all of them would take an hour. tests.list gets
+# those of each ABI that this system can run.
+make_strace_tests() {
+	local dir test abi programs
+
+	cd "$1" || return
+	: >tests.list
+	for dir in tests tests-m32 tests-mx32; do
+		programs=()
+		abi=${dir#tests}
+		abi=${abi#-}
+		while IFS= read -r test; do
+			[ -n "$abi" ] && ! grep -q "^HAVE_${abi^^}_RUNTIME_TRUE=''" config.log ||
+				echo "$dir/$test" >>tests.list
+			[ ! -e "$dir/$test.c" ] || programs+=("$test")
+		done < <(cd "$dir" && printf '%s\n' *.gen.test | sed 's/\.gen\.test$//' | grep -E "$STRACE_TESTS")
+		make -C "$dir" -j "$JOBS" libtests.a "${programs[@]}" || return
+		make_strace_live "$dir" || return
+	done
+}
+
+# Those for a guest, which has no libraries of that ABI
+make_strace_live() {
+	local live=ptrace_bts-live
+
+	[ -e "$1/$live.o" ] || return 0
+	mkdir -p "$1/live"
+	for live in $STRACE_LIVE; do
+		[ "$1/live/$live" -nt "$1/$live" ] || {
+			rm -f "$1/$live"
+			make -C "$1" LDFLAGS=-static "$live" && cp "$1/$live" "$1/live/$live" || return
+		}
+	done
 }
 
 # need_strace stock|patched: sets STRACE_TREE to the built source tree.
@@ -84,7 +102,17 @@ need_strace() {
 	need_packages strace
 	need_strace_source
 	STRACE_TREE=$CACHE/strace/$variant-$(strace_key "$variant" | key_of)
-	[ ! -e "$STRACE_TREE/ready" ] || return 0
+	[ -e "$STRACE_TREE/ready" ] || build_strace "$variant" "$log"
+	logged "build strace's tests, $variant" "$log-tests" make_strace_tests "$STRACE_TREE" ||
+		die "strace's tests do not build, $variant: $(reason_in "$log-tests"), see $log-tests"
+	sed -nE 's/^([^ :]+):[0-9]+:[0-9]+: (warning: .*)/\1: \2/p' "$log-tests" |
+		sort -u - "$STRACE_TREE/warnings" -o "$STRACE_TREE/warnings"
+}
+
+# build_strace VARIANT LOG: at $STRACE_TREE
+build_strace() {
+	local variant=$1 log=$2
+
 	rm -rf "$STRACE_TREE"
 	mkdir -p "$CACHE/strace"
 	UNFINISHED=$STRACE_TREE
