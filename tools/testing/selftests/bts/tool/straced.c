@@ -101,7 +101,7 @@ static void check_live(const char *path)
 		from = strstr(got, MARK);
 		from = from ? strchr(from, '\n') : NULL;
 		from = from ? from + 1 : "";
-		ok(strstr(from, SOURCE_TOLD) != NULL, "%s: the machine's source", path);
+		ok(strstr(from, SOURCE_TOLD), "%s: the machine's source", path);
 	}
 	if (status)
 		printf("# exit status %d\n", status);
