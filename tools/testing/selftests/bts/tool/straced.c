@@ -87,7 +87,7 @@ static bool same(const char *expected, const char *got)
 
 static void check_live(const char *path)
 {
-	const char *name = strrchr(path, '/'), *from;
+	const char *test = strstr(path, "/tests"), *name = strrchr(path, '/'), *from;
 	const bool prctl = name && !strcmp(name, "/arch_prctl");
 	char *expected, *got;
 	int status;
@@ -101,11 +101,11 @@ static void check_live(const char *path)
 		from = strstr(got, MARK);
 		from = from ? strchr(from, '\n') : NULL;
 		from = from ? from + 1 : "";
-		ok(strstr(from, SOURCE_TOLD), "%s: the machine's source", path);
+		ok(strstr(from, SOURCE_TOLD), "%s: the machine's source", test ? test + 1 : path);
 	}
 	if (status)
 		printf("# exit status %d\n", status);
-	ok(!status && same(expected, from), "%s", path);
+	ok(!status && same(expected, from), "%s", test ? test + 1 : path);
 	free(expected);
 	free(got);
 }
