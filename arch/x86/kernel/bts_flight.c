@@ -29,7 +29,7 @@
  */
 bool bts_frozen(int cpu)
 {
-	return bts_source && bts_source->frozen(cpu);
+	return bts_source->id && bts_source->frozen(cpu);
 }
 
 /**
@@ -43,7 +43,7 @@ bool bts_frozen(int cpu)
 bool bts_hold(void)
 {
 	/* Asserted below it, by the flag: lockdep may not know yet, in a BUG(). */
-	return bts_source && bts_source->hold();
+	return bts_source->id && bts_source->hold();
 }
 
 /**
@@ -52,7 +52,7 @@ bool bts_hold(void)
  */
 void bts_release(bool held)
 {
-	if (bts_source && !held)
+	if (bts_source->id && !held)
 		bts_source->release();
 }
 

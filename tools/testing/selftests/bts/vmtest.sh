@@ -38,7 +38,8 @@ usage() {
 	usage: vmtest.sh [COMMAND] [OPTION...]
 
 	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
-	  demo              a crash, and the branches that led to it
+	  demo [--plain]    a crash, and the branches that led to it; --plain: a program's,
+	                    in a virtual machine as everybody has it: no emulator is built
 	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed
 	  matrix [ROW...]   test on each kernel of the matrix: a table
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
@@ -103,7 +104,7 @@ take_options() {
 
 	case $1 in
 	test) use="$booted $stress --stock --smp --built --slow" ;;
-	demo) use='--base --cpu --cpl-rule --silicon --kernel' ;;
+	demo) use='--base --cpu --cpl-rule --silicon --kernel --plain' ;;
 	measure) use="$booted --tsv" ;;
 	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
 	coverage) use="$booted $stress --smp" ;;
@@ -292,6 +293,7 @@ parse_options() {
 		--requests) STRESS_REQUESTS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--rounds) STRESS_ROUNDS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--fast) FAST=--fast ;;
+		--plain) MACHINE=plain ;;
 		--tsv) TSV=1 ;;
 		-h | --help) GIVEN=() ARGUMENTS=(help) ; break ;;
 		-*) die "no option $1: see vmtest.sh help" ;;
@@ -309,7 +311,7 @@ main() {
 	local name
 
 	ARGUMENTS=() GIVEN=()
-	FAST='' TSV=''
+	FAST='' TSV='' MACHINE=bts
 	parse_options "$@"
 	name=${ARGUMENTS[0]:-test}
 	ARGUMENTS=("${ARGUMENTS[@]:1}")

@@ -51,7 +51,7 @@ static bool work(int fd, u64 records, bool kernel)
 	bool good;
 
 	lab_must(fd, LAB_START, NULL);
-	good = workload_faults(true);
+	good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER);
 	while (good && lab_status(fd).held < records)
 		good = kernel ? workload_kernel() : sort_numbers();
 	return good;
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 	if (!kernel)
 		trace_cpu();
 	workload_prepare();
-	ok(workload_faults(true), "workload untraced");
+	ok(workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER), "workload untraced");
 	ok(run_logged(fd, records, kernel), "workload traced");
 	status = lab_status(fd);
 	lab_must(fd, LAB_END, NULL);
