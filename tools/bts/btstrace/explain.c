@@ -69,20 +69,24 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-static int explain_no_source(void)
+/* There is none, or none for what was wanted, by @how. */
+static int explain_no_source(const char *how)
 {
 	char flags[8192] = "", vendor[128] = "";
 
 	find_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
 	find_line("/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
 	if (has_word(flags, "dts"))
-		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log");
+		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log%s",
+			    how);
 	else if (has_word(flags, "hypervisor"))
-		bt_complain("virtual machines have no Branch Trace Store: run it on the host");
+		bt_complain("virtual machines have no Branch Trace Store: run it on the host%s", how);
 	else if (!strstr(vendor, "GenuineIntel"))
-		bt_complain("only Intel's processors have a Branch Trace Store: use another machine");
+		bt_complain("only Intel's processors have a Branch Trace Store: use another machine%s",
+			    how);
 	else
-		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine");
+		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine%s",
+			    how);
 	return BT_EXIT_NO_SOURCE;
 }
 
@@ -177,7 +181,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 {
 	switch (error) {
 	case EOPNOTSUPP:
-		return explain_no_source();
+		return explain_no_source(kernel ? ", or leave out -k" : "");
 	case EBUSY:
 		return explain_busy();
 	case EACCES:

@@ -116,10 +116,11 @@ static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
 
-	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s\n",
+	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s%s\n",
 		(unsigned long long)c->branches, (unsigned long long)c->lost,
 		(unsigned long long)c->gaps, c->gaps == 1 ? "" : "s",
-		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
+		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds,
+		s->stepped ? ", stepped: no Branch Trace Store here" : "");
 }
 
 static int close_files(struct bt_session *s, const struct options *o, int status)

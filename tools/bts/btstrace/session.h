@@ -131,6 +131,7 @@ struct bt_output {
  * @counts:	of all threads, what was shown
  * @told:	what was told of, shown or not
  * @nr_threads:	that there were
+ * @stepped:	traced without the hardware, which takes longer
  * @data:	for the output
  */
 struct bt_session {
@@ -144,6 +145,7 @@ struct bt_session {
 	struct bt_counts	counts;
 	struct bt_counts	told;
 	u64			nr_threads;
+	bool			stepped;
 	void			*data;
 	/* private */
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];

@@ -122,6 +122,16 @@ static void tell_short(struct bt_follow *f, u32 room)
 		    f->s->last);
 }
 
+/* Say once that the hardware is not there: the program gets slow. */
+static void tell_stepped(struct bt_follow *f, pid_t tid)
+{
+	struct ptrace_bts_status status;
+
+	if (f->s->stepped || bt_status(tid, &status))
+		return;
+	f->s->stepped = status.source == PTRACE_BTS_SOURCE_STEP;
+}
+
 /* Begin the trace of a thread that has just stopped for the first time. */
 void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
@@ -144,6 +154,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	}
 	t->traced = true;
 	f->one_traced = true;
+	tell_stepped(f, t->tid);
 	tell_short(f, config.size / sizeof(struct x86_bts_record));
 	bt_proc_comm(t->tid, comm, sizeof(comm));
 	bt_session_thread(f->s, t->tid, bt_proc_tgid(t->tid), bt_proc_is64(t->tid), comm);

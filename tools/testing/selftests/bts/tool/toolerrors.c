@@ -195,6 +195,18 @@ static void check_little_memory(void)
 	run_free(&r);
 }
 
+/* User mode is traced without the hardware, and that is told. */
+static void check_stepped(void)
+{
+	struct run r = run("$b --full -o " OUT " /bt/walk loop 1000");
+
+	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps") &&
+		strstr(r.err, ", stepped: no Branch Trace Store here") &&
+		count(r.out, " -> ") > 1000, "user mode is stepped, and that is told"))
+		explain(&r);
+	run_free(&r);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -202,7 +214,8 @@ int main(int argc, char **argv)
 	run_init(argc, argv);
 	chmod("/tmp", 0777);
 	if (!strcmp(argv[3], "no-source")) {
-		refused("$b /bt/walk killer", 0, -1, 110, "run it on the host");
+		refused("$b -k /bt/walk killer", 0, -1, 110, "run it on the host, or leave out -k");
+		check_stepped();
 	} else if (!strcmp(argv[3], "old-kernel")) {
 		refused("$b /bt/walk killer", 0, -1, 116, "no PTRACE_BTS requests");
 	} else {
