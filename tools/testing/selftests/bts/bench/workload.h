@@ -8,7 +8,7 @@
 void workload_prepare(void);
 
 #define WORKLOAD_FORK	1
-#define WORKLOAD_TIMER	2	/* it decides how often one branch comes */
+#define WORKLOAD_TIMER	2	/* what depends on the time, such as how often a branch comes */
 
 /*
  * One round of signals, faults, traps, far transfers, system calls of three
