@@ -629,6 +629,18 @@ static void bts_unfreeze_here(void *unused)
 	}
 }
 
+/* What CPUs that are offline keep is from before the thaw, unless they freeze again. */
+static void bts_outdate(void)
+{
+	int cpu;
+
+	guard(cpus_read_lock)();
+	for_each_possible_cpu(cpu) {
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
+	}
+}
+
 /**
  * bts_unfreeze_all - go on recording on all CPUs
  * @freezes: what bts_freezes() told when it was decided
@@ -647,6 +659,7 @@ void bts_unfreeze_all(u32 freezes)
 	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
+	bts_outdate();
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
@@ -677,6 +690,7 @@ static int bts_cpu_up(unsigned int cpu)
 
 	this_cpu_write(bts_cpu.parked, false);
 	bts_catch_up();
+	this_cpu_write(bts_cpu.outdated, false);
 	bts_call_here(&call);
 
 	return 0;

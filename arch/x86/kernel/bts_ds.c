@@ -28,6 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include <asm/apic.h>
 #include <asm/bts.h>
@@ -37,6 +38,8 @@
 #include <asm/intel_ds.h>
 #include <asm/nmi.h>
 #include <asm/ptrace.h>
+
+#include "bts_ds_peek.h"
 
 enum bts_ds_state {
 	BTS_DS_OFF,
@@ -66,6 +69,7 @@ enum bts_ds_state {
  * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack last grew, in jiffies
  * @pmi_ip:	what it interrupted, if @interrupted
+ * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -87,6 +91,7 @@ struct bts_ds {
 	unsigned long		asked;
 	unsigned long		drained;
 	unsigned long		pmi_ip;
+	u64			frozen_at;
 };
 
 static DEFINE_PER_CPU(struct bts_ds, bts_ds);
@@ -385,12 +390,16 @@ static void bts_ds_restart(void)
  */
 static void notrace bts_ds_freeze(void)
 {
+	bool again = this_cpu_read(bts_ds.frozen);
+
 	if (!READ_ONCE(bts_ds_claimed))
 		return;
 
 	this_cpu_write(bts_ds.frozen, true);
 	barrier();
 	ds_bts_write(0);
+	if (!again)
+		this_cpu_write(bts_ds.frozen_at, ktime_get_mono_fast_ns());
 }
 
 static bool bts_ds_unfreeze(void)
@@ -441,6 +450,11 @@ static bool bts_ds_frozen(int cpu)
 	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
 }
 
+static u64 bts_ds_frozen_at(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_ds.frozen_at, cpu));
+}
+
 static bool bts_ds_draining(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_ds.state, cpu)) == BTS_DS_BUSY;
@@ -448,31 +462,7 @@ static bool bts_ds_draining(int cpu)
 
 static bool bts_ds_peek(int cpu, u32 newer, struct bts_raw *rec)
 {
-	const struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
-	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
-	void *index = min(bts_ds_pos(d, DS_INDEX), max), *end = index;
-	u32 nr = bts_ds_records(base, index);
-
-	if (newer >= nr) {
-		if (max == base || !READ_ONCE(d->circular) || !bts_ds_wrapped(d))
-			return false;
-		newer -= nr;
-		nr = bts_ds_records(index, max);
-		end = max;
-		if (newer == nr) {
-			*rec = (struct bts_raw) { };
-			return true;
-		}
-	}
-	if (newer >= nr)
-		return false;
-
-	end -= (newer + 1) * ds_record_size();
-	rec->from = bts_ds_word(end, 0);
-	rec->to = bts_ds_word(end, 1);
-	rec->flags = bts_ds_word(end, 2);
-
-	return true;
+	return ds_bts_peek(cpu, READ_ONCE(per_cpu(bts_ds.circular, cpu)), newer, rec);
 }
 
 static void bts_ds_scrub(int cpu)
@@ -727,6 +717,7 @@ static struct bts_source bts_ds_source __ro_after_init = {
 	.freeze_others	= bts_ds_freeze_others,
 	.unfreeze	= bts_ds_unfreeze,
 	.frozen		= bts_ds_frozen,
+	.frozen_at	= bts_ds_frozen_at,
 	.hold		= ds_bts_hold,
 	.release	= ds_bts_release,
 	.peek		= bts_ds_peek,

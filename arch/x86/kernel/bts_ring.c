@@ -533,6 +533,21 @@ static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
 }
 
 /**
+ * bts_ring_at - find one record
+ * @ring: the ring, or a copy that nobody vouches for
+ * @index: which one, 0 is the newest
+ *
+ * Return: where it is; NULL where there are not that many.
+ */
+const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index)
+{
+	if (index >= bts_ring_held(ring))
+		return NULL;
+
+	return &ring->rec[bts_ring_index(ring, ring->head - 1 - index)];
+}
+
+/**
  * bts_ring_get - read one record and leave it
  * @ring: the ring
  * @index: which one, 0 is the newest

@@ -263,6 +263,19 @@ static void ds_map(void *buffer, size_t size, void *pages)
 	preempt_enable();
 }
 
+/**
+ * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
+ * @cpu:	the CPU
+ *
+ * Any context. What the store says may have been overwritten.
+ *
+ * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
+ */
+void *ds_bts_buffer(unsigned int cpu)
+{
+	return ds_buffer(DS_BTS, cpu);
+}
+
 /* Empty half of a store, its buffer being @size bytes or not there. */
 static void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
 		     size_t record)

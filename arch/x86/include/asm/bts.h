@@ -142,6 +142,7 @@ struct bts_want {
  * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	has a CPU been frozen, in any context
+ * @frozen_at:	when, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU for a look, with interrupts off or in an NMI,
  *		and change nothing else; true if it was held already
  * @release:	the contrary
@@ -164,6 +165,7 @@ struct bts_source {
 	void	(*freeze_others)(void);
 	bool	(*unfreeze)(void);
 	bool	(*frozen)(int cpu);
+	u64	(*frozen_at)(int cpu);
 	bool	(*hold)(void);
 	void	(*release)(void);
 	bool	(*peek)(int cpu, u32 newer, struct bts_raw *rec);
@@ -197,9 +199,10 @@ void bts_unfreeze_all(u32 freezes);
 /* flight recorders, read where they are */
 bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
+u64 bts_frozen_at(int cpu);
 bool bts_hold(void);
 void bts_release(bool held);
-u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 

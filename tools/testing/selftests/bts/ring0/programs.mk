@@ -6,7 +6,10 @@ RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
 # What reads the dump, in the crash kernel
-hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c
+hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
+	../../../../kernel/trace/trace_hw_branches_fold.c \
+	../../../../arch/x86/kernel/hw_branches_kind.c
+hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
 kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
 marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
 pages_SRCS := ring0/pages.c $(SYSTEM)
