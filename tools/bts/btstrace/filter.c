@@ -98,13 +98,13 @@ struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, cons
 
 static bool matches(const struct bt_filter *f, const struct bt_place *place)
 {
-	const char *pattern, *name;
+	const char *pattern;
 
 	if (!place)
 		return false;
-	name = f->what == FILTER_MODULE ? place->module->name : place->fn->name;
 	for (pattern = f->patterns; *pattern; pattern += strlen(pattern) + 1)
-		if (!fnmatch(pattern, name, 0))
+		if (f->what == FILTER_MODULE ? !fnmatch(pattern, place->module->name, 0) :
+		    bt_function_matches(place->fn, pattern))
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -91,6 +92,14 @@ static int replay(struct bt_session *s, const char *path)
 	}
 	munmap(bytes, st.st_size);
 	return status;
+}
+
+/* Columns of a terminal; 0 if it is none */
+static size_t width_of(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 static int trace(struct bt_session *s, const struct options *o)
@@ -179,6 +188,8 @@ static int work(struct options *o)
 	session.out = o->out;
 	session.filter = o->filter;
 	session.last = o->last;
+	session.lines = o->lines;
+	session.width = width_of(fd);
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);

@@ -15,12 +15,14 @@
 #define FULL_BYTES	(1024 * 1024)
 
 enum {
-	OPT_FULL = 256, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
+	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
 	OPT_ENTRIES,
 };
 
 static const struct option long_options[] = {
 	{ "full",	no_argument,		NULL, OPT_FULL },
+	{ "crash",	no_argument,		NULL, OPT_CRASH },
+	{ "plain",	no_argument,		NULL, OPT_PLAIN },
 	{ "raw",	no_argument,		NULL, OPT_RAW },
 	{ "calls",	no_argument,		NULL, OPT_CALLS },
 	{ "folded",	no_argument,		NULL, OPT_FOLDED },
@@ -191,6 +193,10 @@ static bool parse_one(struct options *o, int c)
 	case OPT_FULL:
 		o->how.full = true;
 		return true;
+	case OPT_CRASH:
+		return set_mode(o, "crash");
+	case OPT_PLAIN:
+		return set_mode(o, "plain");
 	case OPT_RAW:
 		return set_mode(o, "raw");
 	case OPT_CALLS:
@@ -273,14 +279,19 @@ static void complete(struct options *o)
 {
 	size_t need;
 
-	if (!o->out) {
-		o->out = &bt_out_plain;
-		if (!o->last && !o->how.full) {
-			o->last = DEFAULT_LAST;
-			/* What is to be shown later, in any mode: all of it */
-			o->how.full = o->write;
-		}
+	/* Whoever asks for some of the branches wants to see branches. */
+	if (!o->out)
+		o->out = o->last || o->how.full || o->filter || o->how.sched ?
+			 &bt_out_plain : &bt_out_crash;
+	if (o->out == &bt_out_crash) {
+		o->lines = o->last ? o->last : BT_LINES;
+		o->last = BT_LAST_CRASH;
 	}
+	if (o->out == &bt_out_plain && !o->last && !o->how.full)
+		o->last = DEFAULT_LAST;
+	/* What is to be shown later, in any mode: all of it */
+	if (o->write && (o->out == &bt_out_crash || o->last == DEFAULT_LAST))
+		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
 	if (o->out->flags & BT_OUT_CLOCK)

@@ -12,6 +12,7 @@
  * @how:	what to trace
  * @filter:	which branches to show
  * @last:	how many; 0 for all
+ * @lines:	that the crash view has
  * @output:	a file, or NULL
  * @write:	where to record, or NULL
  * @read:	what to replay, or NULL
@@ -25,6 +26,7 @@ struct options {
 	struct bt_how		how;
 	struct bt_filter	*filter;
 	u32			last;
+	size_t			lines;
 	const char		*output;
 	const char		*write;
 	const char		*read;

@@ -74,13 +74,13 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->calls = bt_calls_new(root_for(s->data, t->comm));
+	t->calls = bt_tree_grow(root_for(s->data, t->comm));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	(void)s;
-	bt_calls_branch(b->thread->calls, b);
+	bt_tree_branch(b->thread->calls, b);
 }
 
 static void free_forest(struct forest *f)
@@ -103,7 +103,7 @@ static void print_node(struct bt_text *t, const struct bt_node *node)
 		   node->branches, node->total);
 	for (i = 1; i < node->depth; i++)
 		text_str(t, "  ");
-	text_safe(t, node->fn->name);
+	text_safe(t, node->name);
 	if (node->fn->named) {
 		text_str(t, " (");
 		text_safe(t, node->module->name);
@@ -169,7 +169,7 @@ static void fold(struct bt_session *s, const struct grove *g)
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
 		path.used = end[node->depth - 1];
 		text_char(&path, ';');
-		put_name(&path, node->fn->name);
+		put_name(&path, node->name);
 		end[node->depth] = path.used;
 		if (!node->branches)
 			continue;

@@ -37,7 +37,7 @@ static void put_place(struct bt_text *t, const char *key, struct bt_place *place
 	put_address(t, "address", place->addr);
 	if (place->fn->named) {
 		text_str(t, ",\"function\":");
-		text_json(t, place->fn->name);
+		text_json(t, bt_function_name(place->fn));
 		put_number(t, "offset", place->offset);
 	}
 	text_str(t, ",\"module\":");

@@ -12,9 +12,9 @@
 #include "output.h"
 
 struct event {
-	const struct bt_node *node;
+	const char *name;	/* NULL where it ends */
+	const struct bt_module *module;
 	u64 at;		/* how many branches since the slice began */
-	bool begins;
 };
 
 /*
@@ -60,12 +60,12 @@ static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
 		const struct event *e = &track->event[i];
 		double part = track->branches ? (double)e->at / track->branches : 0;
 
-		put_event(s, t, e->begins ? "B" : "E", track->clock + (u64)(part * length));
-		if (e->begins) {
+		put_event(s, t, e->name ? "B" : "E", track->clock + (u64)(part * length));
+		if (e->name) {
 			text_str(&s->text, ",\"name\":");
-			text_json(&s->text, e->node->fn->name);
+			text_json(&s->text, e->name);
 			text_str(&s->text, ",\"cat\":");
-			text_json(&s->text, e->node->module->name);
+			text_json(&s->text, e->module->name);
 		}
 		text_char(&s->text, '}');
 	}
@@ -74,23 +74,23 @@ static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
 	track->clock += length;
 }
 
-static void add_event(struct bt_calls *c, const struct bt_node *node, bool begins)
+static void add_event(struct bt_calls *c, const struct bt_frame *frame, const char *name)
 {
 	struct bt_thread *t = c->arg;
 	struct track *track = t->data;
 
 	track->event = bt_grow(track->event, &track->room, track->nr + 1, sizeof(*track->event));
-	track->event[track->nr++] = (struct event){ node, track->branches, begins };
+	track->event[track->nr++] = (struct event){ name, frame->module, track->branches };
 }
 
-static void frame_begins(struct bt_calls *c, const struct bt_node *node)
+static void frame_begins(struct bt_calls *c, struct bt_frame *frame)
 {
-	add_event(c, node, true);
+	add_event(c, frame, bt_frame_name(frame));
 }
 
-static void frame_ends(struct bt_calls *c, const struct bt_node *node)
+static void frame_ends(struct bt_calls *c, struct bt_frame *frame)
 {
-	add_event(c, node, false);
+	add_event(c, frame, NULL);
 }
 
 static void perfetto_begin(struct bt_session *s)
@@ -107,15 +107,12 @@ static u64 end_of(const struct track *track)
 static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = t->data;
-	struct bt_node *root;
 
 	if (!track)
 		return;
 	bt_calls_end(t->calls);
 	flush_slice(s, t, end_of(track));
-	root = t->calls->root;
 	bt_calls_free(t->calls);
-	bt_tree_free(root);
 	t->calls = NULL;
 	free(track->event);
 	free(track);
@@ -135,7 +132,7 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 	track->pid = t->process->tgid;
 	track->tid = t->tid;
 	t->data = track;
-	t->calls = bt_calls_new(bt_tree_new());
+	t->calls = bt_calls_new();
 	t->calls->enter = frame_begins;
 	t->calls->leave = frame_ends;
 	t->calls->arg = t;

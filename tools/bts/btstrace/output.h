@@ -6,6 +6,7 @@
 #include "session.h"
 #include "tree.h"
 
+extern const struct bt_output bt_out_crash;
 extern const struct bt_output bt_out_plain;
 extern const struct bt_output bt_out_raw;
 extern const struct bt_output bt_out_json;

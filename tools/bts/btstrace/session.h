@@ -131,6 +131,8 @@ struct bt_output {
  * @counts:	of all threads, what was shown
  * @told:	what was told of, shown or not
  * @nr_threads:	that there were
+ * @lines:	that a screen has, for the crash view
+ * @width:	columns that it has, or 0
  * @data:	for the output
  */
 struct bt_session {
@@ -144,6 +146,8 @@ struct bt_session {
 	struct bt_counts	counts;
 	struct bt_counts	told;
 	u64			nr_threads;
+	size_t			lines;
+	size_t			width;
 	void			*data;
 	/* private */
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];
@@ -183,6 +187,10 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_POOL	2730
 /* The most that are */
 #define BT_LAST_MAX	1000000
+/* What the crash view looks at: of an uncaught exception 40,000 branches and more */
+#define BT_LAST_CRASH	87381
+/* The lines that it has */
+#define BT_LINES	32
 
 /* filter.c */
 struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error);

@@ -333,8 +333,9 @@ const char *bt_place_text(struct bt_place *place)
 	if (place->text)
 		return place->text;
 	text_open(&t, -1);
-	text_safe(&t, place->fn->name);
-	text_print(&t, "+0x%llx", (unsigned long long)place->offset);
+	text_safe(&t, place->fn->named ? bt_function_name(place->fn) : place->module->name);
+	text_print(&t, "+0x%llx", (unsigned long long)
+		   (place->fn->named ? place->offset : place->module_offset));
 	if (place->file) {
 		put_line(&t, place);
 	} else if (place->fn->named) {

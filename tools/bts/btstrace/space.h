@@ -83,6 +83,7 @@ struct bt_place {
 	u8			went_as;
 	char			*words;
 	u32			words_len;
+	u8			owner;	/* for own.c */
 	/* private */
 	u32			batch;
 	bool			looked;

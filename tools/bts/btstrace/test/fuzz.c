@@ -24,10 +24,10 @@ static void fuzz_elf(const u8 *bytes, size_t len)
 	elf = bt_elf_open(fd, "fuzz");
 	if (!elf)
 		return;
-	for (i = 0; i < elf->nr_fn && i < 50; i++) {
-		if (!bt_elf_function(elf, elf->fn[i].start))
+	for (i = 0; i < elf->functions.nr && i < 50; i++) {
+		if (!bt_elf_function(elf, elf->functions.fn[i].start))
 			abort();
-		bt_elf_line(elf, elf->fn[i].start, &file, &line);
+		bt_elf_line(elf, elf->functions.fn[i].start, &file, &line);
 	}
 	for (i = 0; i < 0x10000; i += 0x200)
 		if (bt_elf_address(elf, i, &addr))

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tap.h"
 #include "tree.h"
@@ -14,6 +15,8 @@
 
 static struct bt_function functions[FUNCTIONS];
 static struct bt_module module = { .name = "test" };
+/* Where names begin with L */
+static struct bt_module linker = { .name = "ld-linux.so.2" };
 static struct bt_place places[64];
 static size_t nr_places;
 
@@ -28,9 +31,14 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->name = strndup(name, len);
 	fn->start = (fn - functions + 1) * FUNCTION_SIZE;
 	fn->end = fn->start + FUNCTION_SIZE;
-	/* a name in brackets: code that has none */
-	fn->named = *name != '[';
+	/* a name in brackets: code that has none; in braces: none, but it is one function */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
+	fn->named = fn->plt || (*name != '[' && *name != '{');
+	fn->whole = *name == '{';
+	if (fn->plt && *name != '[') {
+		bt_function_alias(fn, fn->name);
+		*strchr(fn->alias->name, '@') = '\0';
+	}
 	if (*name == 'K')
 		fn->start |= 1ull << 63;
 	return fn;
@@ -44,7 +52,7 @@ static struct bt_place *place_of(const char *s, size_t len)
 
 	memset(place, 0, sizeof(*place));
 	place->fn = function_of(s, at ? (size_t)(at - s) : len);
-	place->module = &module;
+	place->module = *s == 'L' ? &linker : &module;
 	place->offset = at ? strtoul(at + 1, NULL, 0) : 0;
 	place->addr = place->fn->start + place->offset;
 	place->insn.length = 5;
@@ -61,7 +69,7 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 
 	if (!colon) {
 		rec.type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
-		bt_calls_branch(c, &b);
+		bt_tree_branch(c, &b);
 		return;
 	}
 	bt_kind_parse(word, colon - word, &b.kind);
@@ -76,7 +84,7 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 		rec.type = X86_BTS_ENTER;
 	rec.branch.from = b.from ? b.from->addr : 0;
 	rec.branch.to = b.to ? b.to->addr : 0;
-	bt_calls_branch(c, &b);
+	bt_tree_branch(c, &b);
 }
 
 struct script {
@@ -102,7 +110,17 @@ static const struct script scripts[] = {
 	  "main=1 main/a=1 main/a/b=2", 1, 1, 1, 0, 0 },
 	{ "through the linkage table",
 	  "call:main+0>puts@plt jmp:puts@plt+0>puts ret:puts+9>main+5",
-	  "main=1 main/puts=1 main/puts@plt=1", 1, 1, 1, 0, 0 },
+	  "main=1 main/puts=1", 1, 1, 1, 0, 0 },
+	{ "through the linkage table, for the first time",
+	  "call:main+0>puts@plt jmp:puts@plt+0>[plt]@plt jmp:[plt]@plt+0>Lresolve "
+	  "call:Lresolve+3>Lfixup ret:Lfixup+9>Lresolve+8 jmp:Lresolve+20>puts ret:puts+9>main+5",
+	  "main=1 main/puts=1 main/puts/[dynamic linker]=1", 2, 2, 1, 0, 0 },
+	{ "through the linkage table, to where it is called something else",
+	  "call:main+0>copy@plt jmp:copy@plt+0>copy_fast ret:copy_fast+9>main+5",
+	  "main=1 main/copy=1", 1, 1, 1, 0, 0 },
+	{ "a tail call in a program without symbols",
+	  "call:main+0>{a call:{a+0>{b jmp:{b+3>{c ret:{c+9>{a+5 ret:{a+9>main+5",
+	  "main=1 main/{a=1 main/{a/{b=1 main/{a/{b/{c=1", 2, 2, 1, 0, 0 },
 	{ "longjmp",
 	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
 	  "main=1 main/c=1 main/a=1 main/a/b=1 main/a/b/longjmp=1", 4, 0, 2, 3, 0 },
@@ -167,7 +185,7 @@ static void print_tree(char *out, const struct bt_node *root)
 	*out = '\0';
 	for (node = root->child; node; node = bt_tree_next(node)) {
 		for (n = 0, up = node; up->parent; up = up->parent)
-			path[n++] = up->fn->name;
+			path[n++] = up->name;
 		while (n) {
 			strcat(out, path[--n]);
 			if (n)
@@ -182,7 +200,7 @@ static void print_tree(char *out, const struct bt_node *root)
 static void run(const struct script *s)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_calls *c = bt_tree_grow(root);
 	const char *word;
 	char tree[1024];
 	size_t len;
@@ -206,7 +224,7 @@ static void run(const struct script *s)
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_calls *c = bt_tree_grow(root);
 	int i, n = 1100000;
 
 	for (i = 0; i < n; i++)
@@ -225,7 +243,7 @@ static void test_depth(void)
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_calls *c = bt_tree_grow(root);
 	static const char *const names[] = { "a", "b", "c", "d", "e" };
 	char word[64];
 	size_t i, j;
@@ -247,6 +265,25 @@ static void test_sum(void)
 	bt_tree_free(root);
 }
 
+/* A function that calls a million others, each twice: that is no square of anything. */
+static void test_many(void)
+{
+	size_t n = 1000000, i;
+	struct bt_function *fn = bt_alloc(n, sizeof(*fn));
+	struct bt_node *root = bt_tree_new(), *node;
+	clock_t begin = clock();
+
+	for (i = 0; i < 2 * n; i++) {
+		node = bt_tree_child(root, &fn[i % n], &module, "f");
+		node->branches += i / n + 1;
+	}
+	bt_tree_sum(root);
+	ok(root->total == 3 * n && root->children == n && clock() - begin < 20 * CLOCKS_PER_SEC,
+	   "%zu children: %.1f s", n, (double)(clock() - begin) / CLOCKS_PER_SEC);
+	bt_tree_free(root);
+	free(fn);
+}
+
 int main(void)
 {
 	size_t i;
@@ -255,7 +292,13 @@ int main(void)
 		run(&scripts[i]);
 	test_sum();
 	test_depth();
-	for (i = 0; i < FUNCTIONS; i++)
+	test_many();
+	for (i = 0; i < FUNCTIONS; i++) {
 		free((void *)functions[i].name);
+		if (functions[i].alias) {
+			free((void *)functions[i].alias->name);
+			free(functions[i].alias);
+		}
+	}
 	return finish();
 }

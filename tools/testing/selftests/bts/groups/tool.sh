@@ -47,6 +47,20 @@ against_steps() {
 	check drcov-libraries_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes_32" sorts 2
 }
 
+# Print what the programs that crash do, each with the line that is wrong.
+causes() {
+	grep -no '/\* cause [a-z-]*' "$1" | sed 's/\(.*\):.* \(.*\)/\2=\1/'
+}
+
+# The line that caused a crash is on the screen.
+crashes() {
+	local names
+
+	mapfile -t names < <(causes "$B/tool/crash.c" && echo xx && causes "$B/tool/crashxx.cc")
+	used crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crash \
+		$BENCH_BIN/crashxx" -- toolcrash "${names[@]}" "$@"
+}
+
 group_tool() {
 	local less=
 
@@ -65,6 +79,7 @@ group_tool() {
 	used hostile smp=2 -- toolhostile $less
 	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
 		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
+	crashes $less
 	used demo pti=on with="badjump example" -- demo
 	used errors -- toolerrors here $less
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source

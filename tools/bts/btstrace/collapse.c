@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The way to where a thread is */
+#include <stdlib.h>
+
+#include "collapse.h"
+
+/* So far back the beginning of a round is looked for. */
+#define ROUND_MAX	1024
+
+/*
+ * struct collapse - on the way
+ * @items: what there is so far. Those of the innermost function are the last.
+ * @b: the branch that is looked at
+ * @at: its number
+ * @first: the number of the first
+ */
+struct collapse {
+	struct bt_items		*items;
+	const struct bt_branch	*b;
+	size_t			at;
+	size_t			first;
+};
+
+static void add(struct collapse *c, struct bt_item item)
+{
+	struct bt_items *items = c->items;
+
+	item.end = c->at + 1;
+	items->item = bt_grow(items->item, &items->room, items->nr + 1, sizeof(item));
+	items->item[items->nr++] = item;
+}
+
+/* Functions that end at the same branch, or begin, come here in turn. */
+static void enter(struct bt_calls *calls, struct bt_frame *frame)
+{
+	struct collapse *c = calls->arg;
+	const struct bt_branch *call = c->b - (c->at - c->first) + frame->begin;
+	bool called = call->rec->type == X86_BTS_BRANCH && frame->back;
+
+	frame->mark = c->items->nr;
+	add(c, (struct bt_item){
+		.first = c->first + frame->begin,
+		.type = frame->signal ? BT_ITEM_SIGNAL :
+			called || frame->kernel ? BT_ITEM_CALL : BT_ITEM_INSIDE,
+		.open = true, .from = called ? call->from : NULL,
+		.to = c->b->to && c->b->to->fn == frame->fn ? c->b->to : c->b->from,
+		.name = bt_frame_name(frame),
+	});
+}
+
+/* All that happened in it goes into the item that stands for it. */
+static void leave(struct bt_calls *calls, struct bt_frame *frame)
+{
+	struct collapse *c = calls->arg;
+	struct bt_item *item = &c->items->item[frame->mark];
+
+	c->items->nr = frame->mark + 1;
+	item->open = false;
+	item->end = c->at + 1;
+}
+
+/* The item with which the round began that ends where a jump back to @to is; or nr. */
+static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_place *to)
+{
+	size_t i = items->nr, back;
+
+	for (back = 0; i > begin && back < ROUND_MAX; back++) {
+		i--;
+		if (items->item[i].type == BT_ITEM_JUMP && items->item[i].to == to &&
+		    items->item[i].from->addr >= to->addr)
+			return i;
+	}
+	return items->nr;
+}
+
+static void jump(struct collapse *c, size_t begin)
+{
+	struct bt_items *items = c->items;
+	const struct bt_branch *b = c->b;
+	struct bt_item *item;
+	size_t i;
+
+	if (b->to->addr <= b->from->addr) {
+		i = find_round(items, begin, b->to);
+		item = &items->item[i];
+		if (i < items->nr && i > begin && item[-1].type == BT_ITEM_LOOP &&
+		    item[-1].to == b->to) {
+			item[-1].times++;
+			item[-1].end = c->at;
+			items->nr = i;
+		} else if (i < items->nr) {
+			item->type = BT_ITEM_LOOP;
+			item->times = 1;
+			item->end = c->at;
+			items->nr = i + 1;
+		}
+	}
+	add(c, (struct bt_item){ .type = BT_ITEM_JUMP, .from = b->from, .to = b->to,
+				 .first = c->at });
+}
+
+/* Did a branch begin or end functions, or is it one between two lines of one? */
+static void look(struct collapse *c, struct bt_calls *calls)
+{
+	size_t nr = calls->nr, items = c->items->nr, begin;
+	const struct bt_frame *top;
+	bool within;
+
+	bt_calls_branch(calls, c->b);
+	top = calls->nr ? &calls->frame[calls->nr - 1] : NULL;
+	if (c->b->rec->type == X86_BTS_LOST) {
+		add(c, (struct bt_item){ .type = BT_ITEM_GAP, .first = c->at });
+		return;
+	}
+	within = c->b->rec->type == X86_BTS_BRANCH && c->b->kind != BT_CALL &&
+		 c->b->kind != BT_RET && top && !top->hop && !top->quiet && nr == calls->nr &&
+		 c->b->from->fn == c->b->to->fn;
+	if (!within)
+		return;
+	begin = top->mark + 1;
+	/* It began with this branch: nothing of it was there before. */
+	if (c->items->nr == items || top->mark < items)
+		jump(c, begin);
+	else
+		jump(c, c->items->nr);
+}
+
+void bt_collapse(struct bt_items *items, const struct bt_branch *b, size_t first, size_t end)
+{
+	struct bt_calls *calls = bt_calls_new();
+	struct collapse c = { .items = items, .first = first };
+	size_t i;
+
+	*items = (struct bt_items){};
+	calls->enter = enter;
+	calls->leave = leave;
+	calls->arg = &c;
+	for (i = first; i < end; i++) {
+		c.b = &b[i];
+		c.at = i;
+		look(&c, calls);
+	}
+	for (i = 0; i < items->nr; i++)
+		if (items->item[i].open)
+			items->item[i].end = end;
+	bt_calls_free(calls);
+}

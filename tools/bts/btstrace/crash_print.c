@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lines of the crash view, in columns: where, what, and the source text */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash.h"
+
+/* Longer places and deeds do not move the columns of others. */
+#define WHERE_MAX	40
+#define WHAT_MAX	36
+
+/* Function and line; without lines, function and offset */
+static void put_where(struct bt_text *t, struct bt_place *at)
+{
+	const char *slash;
+
+	bt_place_line(at);
+	if (!at->fn->named) {
+		text_safe(t, at->module->name);
+		text_print(t, "+0x%" PRIx64, at->module_offset);
+		return;
+	}
+	text_safe(t, bt_function_name(at->fn));
+	if (!at->file) {
+		text_print(t, "+0x%" PRIx64, at->offset);
+		return;
+	}
+	slash = strrchr(at->file, '/');
+	text_char(t, ' ');
+	text_safe(t, slash ? slash + 1 : at->file);
+	text_print(t, ":%d", at->line);
+}
+
+static void put_what(struct bt_text *t, const struct crash_line *line)
+{
+	/* Its names were made safe when they were put together. */
+	text_str(t, line->what);
+	if (line->times > 1)
+		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
+}
+
+static size_t width_of(const struct bt_text *t)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < t->used; i++)
+		n += (t->buf[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static void pad(struct bt_text *t, size_t have, size_t want)
+{
+	for (; have < want; have++)
+		text_char(t, ' ');
+}
+
+/* How wide the columns are */
+static void measure(const struct crash_lines *lines, size_t *where, size_t *what)
+{
+	struct bt_text t;
+	size_t i, n;
+
+	*where = 0;
+	*what = 0;
+	text_open(&t, -1);
+	for (i = 0; i < lines->nr; i++) {
+		if (!lines->line[i].at)
+			continue;
+		t.used = 0;
+		put_where(&t, lines->line[i].at);
+		n = width_of(&t);
+		if (n <= WHERE_MAX && n > *where)
+			*where = n;
+		t.used = 0;
+		put_what(&t, &lines->line[i]);
+		n = width_of(&t);
+		if (n <= WHAT_MAX && n > *what)
+			*what = n;
+	}
+	text_close(&t);
+}
+
+/* As much of @t as a terminal of @width columns has room for; all if that is 0 */
+static void put_cut(struct bt_text *out, struct bt_text *t, size_t width)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < t->used; i++) {
+		n += (t->buf[i] & 0xc0) != 0x80;
+		if (width && n > width)
+			break;
+	}
+	text_put(out, t->buf, i);
+	text_char(out, '\n');
+	t->used = 0;
+}
+
+static void put_line(struct bt_text *t, const struct crash_line *line, size_t where, size_t what)
+{
+	const char *source;
+	size_t begin;
+
+	text_str(t, "  ");
+	if (!line->at) {
+		if (line->type == LINE_LIBRARY) {
+			text_safe(t, ((const struct bt_module *)line->key)->name);
+			text_str(t, ": ");
+		}
+		put_what(t, line);
+		return;
+	}
+	put_where(t, line->at);
+	pad(t, width_of(t), where + 4);
+	begin = width_of(t);
+	put_what(t, line);
+	source = line->at->file ? bt_source_line(line->at->file, line->at->line) : NULL;
+	if (!source)
+		return;
+	pad(t, width_of(t) - begin, what);
+	text_str(t, "  | ");
+	text_safe(t, source);
+}
+
+void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width)
+{
+	size_t i, where, what;
+	struct bt_text one;
+
+	measure(lines, &where, &what);
+	text_open(&one, -1);
+	for (i = 0; i < lines->nr; i++) {
+		put_line(&one, &lines->line[i], where, what);
+		while (one.used && one.buf[one.used - 1] == ' ')
+			one.used--;
+		put_cut(t, &one, width);
+	}
+	text_close(&one);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which code is the user's own, and which belongs to the system. */
+#ifndef BTSTRACE_OWN_H
+#define BTSTRACE_OWN_H
+
+#include "space.h"
+
+bool bt_place_is_own(struct bt_place *place);
+
+#endif
