@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Why something does not work, and what to do about it */
+#include <cpuid.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 
 #include "explain.h"
 #include "text.h"
+
+/* CPUID.1:EDX: there is a Debug Store */
+#define CPUID_DS	(1u << 21)
 
 void bt_complain(const char *fmt, ...)
 {
@@ -67,6 +71,20 @@ static bool has_word(const char *line, const char *word)
 		if (at > line && at[-1] == ' ' && (!at[len] || at[len] == ' '))
 			return true;
 	return false;
+}
+
+/* No kernel has the requests without the patches; without the hardware they are no use. */
+static int explain_old_kernel(void)
+{
+	unsigned int eax, ebx, ecx, edx = 0;
+	bool there = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && edx & CPUID_DS;
+
+	bt_complain("%s, and this kernel has no PTRACE_BTS requests: %s",
+		    there ? "the processor has a Debug Store" :
+		    "this processor has no Branch Trace Store",
+		    there ? "boot one with the series x86/bts and CONFIG_X86_PTRACE_BTS" :
+		    "use a machine that has one, and a kernel with the series x86/bts");
+	return BT_EXIT_OLD_KERNEL;
 }
 
 static int explain_no_source(void)
@@ -192,8 +210,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	case EPERM:
 		return explain_permission(tid);
 	case EIO:
-		bt_complain("this kernel has no PTRACE_BTS requests: boot one with CONFIG_X86_PTRACE_BTS");
-		return BT_EXIT_OLD_KERNEL;
+		return explain_old_kernel();
 	case ESRCH:
 		bt_complain("process %d is gone", tid);
 		return BT_EXIT_NO_PROCESS;

@@ -35,6 +35,7 @@ struct bt_writer *bt_writer_open(int fd)
 	struct bt_writer *w = bt_alloc(1, sizeof(*w));
 
 	text_open(&w->text, fd);
+	w->text.old = true;
 	text_str(&w->text, BT_FILE_MAGIC);
 	write_kernel(w);
 	return w;
@@ -44,6 +45,12 @@ struct bt_writer *bt_writer_open(int fd)
 int bt_writer_error(const struct bt_writer *w)
 {
 	return w->text.error;
+}
+
+/* There is no trace: the file stays as it was. */
+void bt_writer_drop(struct bt_writer *w)
+{
+	text_drop(&w->text);
 }
 
 /* The same */
@@ -257,5 +264,5 @@ const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 		if (s->text.error)
 			return NULL;
 	}
-	return NULL;
+	return s->nr_threads ? NULL : "it holds the trace of no thread";
 }

@@ -45,6 +45,7 @@ struct bt_chunk_task {
 struct bt_writer *bt_writer_open(int fd);
 int bt_writer_error(const struct bt_writer *w);
 int bt_writer_close(struct bt_writer *w);
+void bt_writer_drop(struct bt_writer *w);
 void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, const char *comm);
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *maps, size_t len,
 		   struct bt_space *space);

@@ -45,7 +45,7 @@ static int open_output(const struct options *o)
 	int fd;
 
 	if (o->output)
-		return open_file(o->output, O_WRONLY | O_CREAT | O_TRUNC);
+		return open_file(o->output, O_WRONLY | O_CREAT);
 	fd = o->read ? STDOUT_FILENO : STDERR_FILENO;
 	if (fcntl(fd, F_GETFD) & FD_CLOEXEC) {
 		bt_complain("there is nowhere to write to: give -o FILE");
@@ -131,6 +131,30 @@ static void say_closing(const struct bt_session *s, double seconds)
 		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
 }
 
+/* Which files were there before */
+struct files {
+	bool output;
+	bool write;
+};
+
+static bool is_there(const char *path)
+{
+	return path && !access(path, F_OK);
+}
+
+/* Nothing was traced. */
+static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
+{
+	text_drop(&s->text);
+	if (o->output && !had->output)
+		unlink(o->output);
+	if (!s->record)
+		return;
+	bt_writer_drop(s->record);
+	if (!had->write)
+		unlink(o->write);
+}
+
 static int close_files(struct bt_session *s, const struct options *o, int status)
 {
 	int error = s->record ? bt_writer_close(s->record) : 0;
@@ -170,14 +194,16 @@ static int work(struct options *o)
 {
 	struct bt_session session = {};
 	struct timespec begin, end;
+	struct files had = { is_there(o->output), is_there(o->write) };
 	int status, fd;
 
 	fd = open_output(o);
 	if (fd < 0)
 		return BT_EXIT_FILE;
 	text_open(&session.text, fd);
+	session.text.old = o->output;
 	if (o->write) {
-		int record = open_file(o->write, O_WRONLY | O_CREAT | O_TRUNC);
+		int record = open_file(o->write, O_WRONLY | O_CREAT);
 
 		if (record < 0)
 			return BT_EXIT_FILE;
@@ -188,6 +214,12 @@ static int work(struct options *o)
 	session.out = o->out;
 	session.filter = o->filter;
 	session.last = o->last;
+	session.times = o->times;
+	if (o->memory) {
+		bt_space_memory(o->memory / 2);
+		bt_tree_memory(o->memory / 2);
+	}
+	session.by_thread = o->by_thread;
 	session.lines = o->lines;
 	session.width = width_of(fd);
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
@@ -195,6 +227,9 @@ static int work(struct options *o)
 	bt_session_begin(&session);
 	status = o->read ? replay(&session, o->read) : trace(&session, o);
 	bt_session_end(&session);
+	/* Behind an error a table of nothing would only confuse; and files stay as they were. */
+	if (status && !session.nr_threads)
+		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	status = close_files(&session, o, status);
 	if (!o->quiet && o->how.full && !o->read && session.nr_threads)

@@ -13,10 +13,11 @@
 
 #define DEFAULT_LAST	32
 #define FULL_BYTES	(1024 * 1024)
+#define MEMORY_MIN	(16ull * 1024 * 1024)
 
 enum {
 	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_ENTRIES,
+	OPT_ENTRIES, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -35,6 +36,9 @@ static const struct option long_options[] = {
 	{ "entries",	no_argument,		NULL, OPT_ENTRIES },
 	{ "times",	no_argument,		NULL, 't' },
 	{ "filter",	required_argument,	NULL, 'e' },
+	{ "by-thread",	no_argument,		NULL, OPT_BY_THREAD },
+	{ "no-demangle", no_argument,		NULL, OPT_NO_DEMANGLE },
+	{ "memory",	required_argument,	NULL, OPT_MEMORY },
 	{ "last",	required_argument,	NULL, 'n' },
 	{ "output",	required_argument,	NULL, 'o' },
 	{ "attach",	required_argument,	NULL, 'p' },
@@ -82,6 +86,15 @@ static void print_help(void)
 	      "\n"
 	      "The exit status is the command's; 110 to 118 and 125 to 127 are btstrace's own:\n"
 	      "see btstrace(1).\n", stdout);
+}
+
+/* Options that are about live threads mean nothing to a recorded trace. */
+static const char *live_only(const struct options *o)
+{
+	return o->how.children ? "-f: with -r all threads that were recorded are shown" :
+	       o->how.kernel ? "-k: with -r what was recorded is shown, with or without the kernel" :
+	       o->how.entries ? "--entries: with -r what was recorded is shown" :
+	       o->how.fixed ? "-s: with -r no trace is made" : NULL;
 }
 
 /* A number from 1 to @max, and nothing behind it; or, if @end, there is what comes next. */
@@ -167,6 +180,13 @@ static bool parse_number(struct options *o, int c)
 		}
 		bt_complain("-s %s: give a size from 24 to 256M", optarg);
 		return false;
+	case OPT_MEMORY:
+		if (size(optarg, 1ull << 40, &v) && v >= MEMORY_MIN) {
+			o->memory = v;
+			return true;
+		}
+		bt_complain("--memory %s: give a size from 16M", optarg);
+		return false;
 	}
 	if (add_pids(o, optarg))
 		return true;
@@ -221,7 +241,13 @@ static bool parse_one(struct options *o, int c)
 		o->how.entries = true;
 		return true;
 	case 't':
-		o->how.sched = true;
+		o->times = true;
+		return true;
+	case OPT_BY_THREAD:
+		o->by_thread = true;
+		return true;
+	case OPT_NO_DEMANGLE:
+		bt_demangle_not();
 		return true;
 	case 'e':
 		return add_filter(o);
@@ -240,6 +266,7 @@ static bool parse_one(struct options *o, int c)
 	case 'n':
 	case 's':
 	case 'p':
+	case OPT_MEMORY:
 		return parse_number(o, c);
 	}
 	bt_complain("see btstrace --help");
@@ -267,6 +294,10 @@ static const char *contradiction(const struct options *o)
 		return "give one of a command, -p PID, and -r FILE";
 	if (o->read && o->write)
 		return "-r and -w: what is recorded is recorded";
+	if (o->read && live_only(o))
+		return live_only(o);
+	if (o->by_thread && o->out != &bt_out_calls && o->out != &bt_out_folded)
+		return "--by-thread: only --calls and --folded make trees";
 	if (same_file(o->output, o->read) || same_file(o->output, o->write))
 		return "-o: that file is for the recorded trace";
 	if (o->filter && !(o->out->flags & BT_OUT_FILTER))
@@ -281,7 +312,7 @@ static void complete(struct options *o)
 
 	/* Whoever asks for some of the branches wants to see branches. */
 	if (!o->out)
-		o->out = o->last || o->how.full || o->filter || o->how.sched ?
+		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;
 	if (o->out == &bt_out_crash) {
 		o->lines = o->last ? o->last : BT_LINES;
@@ -294,8 +325,8 @@ static void complete(struct options *o)
 		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
-	if (o->out->flags & BT_OUT_CLOCK)
-		o->how.sched = true;
+	/* What is to be shown later, in any mode, has clocks. */
+	o->how.sched = o->times || o->write || o->out->flags & BT_OUT_CLOCK;
 	if (o->how.bytes)
 		return;
 	need = o->last > BT_LAST_POOL ? o->last : BT_LAST_POOL;

@@ -13,6 +13,9 @@
  * @filter:	which branches to show
  * @last:	how many; 0 for all
  * @lines:	that the crash view has
+ * @times:	show when threads are scheduled
+ * @by_thread:	a call tree for each
+ * @memory:	that what is remembered of the trace may take, in bytes
  * @output:	a file, or NULL
  * @write:	where to record, or NULL
  * @read:	what to replay, or NULL
@@ -27,6 +30,9 @@ struct options {
 	struct bt_filter	*filter;
 	u32			last;
 	size_t			lines;
+	bool			times;
+	bool			by_thread;
+	u64			memory;
 	const char		*output;
 	const char		*write;
 	const char		*read;

@@ -7,22 +7,27 @@
 
 #include "output.h"
 
-/* Threads of the same name share a tree. */
+#define GROVE_BITS	12
+
+/* Threads of the same name share a tree, unless each is to have its own. */
 struct grove {
-	char comm[32];
+	char name[48];
 	struct bt_node *root;
 	struct grove *next;
+	struct grove *next_in_slot;
 };
 
 /*
  * struct forest - all trees, and what those did that made them grow
  * @first:	the trees
+ * @slot:	the same, by name
  * @sum:	of all threads that are gone
  * @open:	frames that they were in
  * @unbalanced:	how many had calls and returns that do not fit
  */
 struct forest {
-	struct grove *first;
+	struct grove *first, **last;
+	struct grove *slot[1 << GROVE_BITS];
 	struct bt_calls sum;
 	u64 open;
 	u64 unbalanced;
@@ -30,21 +35,44 @@ struct forest {
 
 static void calls_begin(struct bt_session *s)
 {
-	s->data = bt_alloc(1, sizeof(struct forest));
+	struct forest *f = bt_alloc(1, sizeof(*f));
+
+	f->last = &f->first;
+	s->data = f;
 }
 
-static struct bt_node *root_for(struct forest *f, const char *comm)
+static u64 key_of(const char *name)
 {
-	struct grove **at = &f->first;
+	u64 key = 0;
 
-	while (*at && strcmp((*at)->comm, comm))
-		at = &(*at)->next;
-	if (!*at) {
-		*at = bt_alloc(1, sizeof(**at));
-		snprintf((*at)->comm, sizeof((*at)->comm), "%s", comm);
-		(*at)->root = bt_tree_new();
+	while (*name)
+		key = key * 31 + (u8)*name++;
+	return key;
+}
+
+static struct bt_node *root_for(const struct bt_session *s, const struct bt_thread *t)
+{
+	struct forest *f = s->data;
+	struct grove *g, **slot;
+	char name[48];
+
+	if (s->by_thread)
+		snprintf(name, sizeof(name), "%s [%d]", t->comm, t->tid);
+	else
+		snprintf(name, sizeof(name), "%s", t->comm);
+	slot = &f->slot[bt_hash(key_of(name), GROVE_BITS)];
+	for (g = *slot; g && strcmp(g->name, name); )
+		g = g->next_in_slot;
+	if (!g) {
+		g = bt_alloc(1, sizeof(*g));
+		strcpy(g->name, name);
+		g->root = bt_tree_new();
+		g->next_in_slot = *slot;
+		*slot = g;
+		*f->last = g;
+		f->last = &g->next;
 	}
-	return (*at)->root;
+	return g->root;
 }
 
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
@@ -74,7 +102,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->calls = bt_tree_grow(root_for(s->data, t->comm));
+	t->calls = bt_tree_grow(root_for(s, t));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
@@ -122,7 +150,7 @@ static void calls_end(struct bt_session *s)
 
 	for (g = f->first; g; g = g->next) {
 		bt_tree_sum(g->root);
-		text_safe(t, g->comm);
+		text_safe(t, g->name);
 		text_str(t, ":\n     calls     branches        total  function\n");
 		for (node = g->root->child; node; node = bt_tree_next(node))
 			print_node(t, node);
@@ -163,7 +191,7 @@ static void fold(struct bt_session *s, const struct grove *g)
 	struct bt_text path;
 
 	text_open(&path, -1);
-	put_name(&path, g->comm);
+	put_name(&path, g->name);
 	end[0] = path.used;
 	for (node = g->root->child; node; node = bt_tree_next(node)) {
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));

@@ -119,6 +119,16 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
+static void put_name(struct bt_session *s, const struct bt_thread *t, const char *what)
+{
+	const struct track *track = t->data;
+
+	put_event(s, t, "M", track->clock);
+	text_print(&s->text, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+	text_json(&s->text, t->comm);
+	text_str(&s->text, "}}");
+}
+
 static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = bt_alloc(1, sizeof(*track)), *before = t->data;
@@ -136,10 +146,9 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 	t->calls->enter = frame_begins;
 	t->calls->leave = frame_ends;
 	t->calls->arg = t;
-	put_event(s, t, "M", track->clock);
-	text_str(&s->text, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-	text_json(&s->text, t->comm);
-	text_str(&s->text, "}}");
+	put_name(s, t, "thread_name");
+	if (track->pid == track->tid)
+		put_name(s, t, "process_name");
 }
 
 static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)

@@ -34,6 +34,7 @@ struct bt_counts {
  */
 struct bt_process {
 	pid_t			tgid;
+	bool			replaced;	/* by another program: it cannot be found any more */
 	int			threads;
 	struct bt_space		*space;
 	struct bt_process	*next;
@@ -117,7 +118,7 @@ struct bt_output {
 	void	(*end)(struct bt_session *s);
 };
 
-#define BT_THREAD_BITS	10
+#define BT_THREAD_BITS	14
 
 /*
  * struct bt_session - all of it
@@ -131,6 +132,8 @@ struct bt_output {
  * @counts:	of all threads, what was shown
  * @told:	what was told of, shown or not
  * @nr_threads:	that there were
+ * @times:	when threads are scheduled, if @out does not want to know anyway
+ * @by_thread:	for outputs that sum up, one sum for each thread
  * @lines:	that a screen has, for the crash view
  * @width:	columns that it has, or 0
  * @data:	for the output
@@ -146,12 +149,14 @@ struct bt_session {
 	struct bt_counts	counts;
 	struct bt_counts	told;
 	u64			nr_threads;
+	bool			times;
+	bool			by_thread;
 	size_t			lines;
 	size_t			width;
 	void			*data;
 	/* private */
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];
-	struct bt_process	*processes;
+	struct bt_process	*processes[1 << BT_THREAD_BITS];
 };
 
 void bt_session_begin(struct bt_session *s);

@@ -35,7 +35,16 @@ struct bt_space {
 };
 
 #define FIRST_BITS	10
-#define PLACES_MAX	1000000
+/* What is known of a place, with its words, takes about this much. */
+#define PLACE_BYTES	512
+
+static size_t places_max = 500000;
+
+/* Use no more than about @bytes for places. */
+void bt_space_memory(u64 bytes)
+{
+	places_max = bytes / PLACE_BYTES;
+}
 
 struct bt_space *bt_space_new(bool is64)
 {
@@ -111,7 +120,7 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 /* Forget places if a program goes to more of them than any would. None is held. */
 void bt_space_limit(struct bt_space *space)
 {
-	if (space->nr_places > PLACES_MAX)
+	if (space->nr_places > places_max)
 		forget_places(space);
 }
 

@@ -28,6 +28,9 @@ struct bt_module {
 	u64			dev;
 	u64			ino;
 	struct bt_module	*next;
+	struct bt_module	*same_base;
+	struct bt_module	*same_file;
+	struct bt_elf		*opened;	/* to be closed with this one */
 };
 
 /*
@@ -101,6 +104,7 @@ void bt_space_free(struct bt_space *space);
 void bt_space_attach(struct bt_space *space, pid_t pid);
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len);
 void bt_space_limit(struct bt_space *space);
+void bt_space_memory(u64 bytes);
 size_t bt_space_nr_places(const struct bt_space *space);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);

@@ -66,6 +66,13 @@ void text_open(struct bt_text *t, int fd)
 	*t = (struct bt_text){ .fd = fd };
 }
 
+/* Forget what was not written yet; the file stays as it is. */
+void text_drop(struct bt_text *t)
+{
+	t->used = 0;
+	t->old = false;
+}
+
 void text_close(struct bt_text *t)
 {
 	text_flush(t);
@@ -82,6 +89,10 @@ void text_flush(struct bt_text *t)
 
 	if (t->fd < 0)
 		return;
+	/* Pipes and devices hold nothing. */
+	if (t->old && ftruncate(t->fd, 0) && errno != EINVAL)
+		t->error = errno;
+	t->old = false;
 	while (done < t->used && !t->error) {
 		n = write(t->fd, t->buf + done, t->used - done);
 		if (n >= 0)

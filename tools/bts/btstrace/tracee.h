@@ -7,7 +7,7 @@
 
 #include "follow.h"
 
-#define TRACEE_BITS	10
+#define TRACEE_BITS	14
 
 /*
  * struct tracee - a thread that is attached

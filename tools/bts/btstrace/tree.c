@@ -8,6 +8,14 @@
 /* Deeper nodes are one with their parent. */
 #define DEPTH_MAX	1000
 
+static size_t nr_nodes, nodes_max = 4000000;
+
+/* Use no more than about @bytes for nodes: what would be more is one with its parent. */
+void bt_tree_memory(u64 bytes)
+{
+	nodes_max = bytes / (sizeof(struct bt_node) + 2 * sizeof(void *));
+}
+
 struct bt_node *bt_tree_new(void)
 {
 	return bt_alloc(1, sizeof(struct bt_node));
@@ -82,6 +90,9 @@ struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *
 	node = parent->table ? find_in_table(parent, fn) : find_in_list(parent, fn);
 	if (node)
 		return node;
+	if (nr_nodes >= nodes_max)
+		return parent;
+	nr_nodes++;
 	node = bt_alloc(1, sizeof(*node));
 	node->fn = fn;
 	node->module = module;
@@ -170,6 +181,7 @@ void bt_tree_free(struct bt_node *root)
 		if (parent)
 			parent->child = node->next;
 		free(node->table);
+		nr_nodes -= node->fn != NULL;
 		free(node);
 		node = parent;
 	}
