@@ -98,11 +98,11 @@ static void pop(struct bt_calls *c)
 static void arrive(struct bt_calls *c, const struct bt_place *to)
 {
 	struct bt_frame *top = top_of(c);
-	const char *called = top->called;
+	struct bt_alias *called = top->called;
 	u64 hidden = c->hidden;
 
 	if (!called && top->fn->plt && top->fn->alias)
-		called = top->fn->alias->name;
+		called = top->fn->alias;
 	if (to->fn->plt || is_linker(top, to)) {
 		top->called = called;
 		top->fn = to->fn;
@@ -405,7 +405,7 @@ struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 /* The name that the program called it by; without that, its own */
 const char *bt_frame_name(const struct bt_frame *frame)
 {
-	return frame->called ? frame->called : bt_function_name(frame->fn);
+	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
 }
 
 /* No more of them: all frames end. */

@@ -28,7 +28,7 @@
 struct bt_frame {
 	const struct bt_function	*fn;
 	const struct bt_module		*module;
-	const char			*called;
+	struct bt_alias			*called;
 	u64				back;
 	u64				begin;
 	bool				tail;

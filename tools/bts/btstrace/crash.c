@@ -135,30 +135,51 @@ void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct
 /* A place in a function, as seen from another one in it */
 static void put_there(struct bt_text *t, struct bt_place *from, struct bt_place *to)
 {
-	bt_place_line(from);
-	bt_place_line(to);
-	if (from->file && to->file && from->line > 0 && !strcmp(from->file, to->file))
-		text_print(t, "%d", to->line);
+	const struct bt_view *a = bt_place_view(from), *b = bt_place_view(to);
+
+	if (a->file && b->file && !strcmp(a->file, b->file))
+		text_print(t, "%d", b->line);
 	else
 		text_print(t, "+0x%" PRIx64, to->offset);
 }
 
-static void add_own(struct crash_lines *lines, const struct bt_item *item)
+static const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Rounds of one branch each are that branch, which comes next, many times. */
+static bool is_one_branch(const struct bt_item *item, size_t left)
+{
+	return item->type == BT_ITEM_LOOP && item->end - item->first == item->times && left > 1 &&
+	       item[1].type == BT_ITEM_JUMP && item[1].from == item->from &&
+	       item[1].to == item->to;
+}
+
+static void add_own(struct crash_lines *lines, const struct bt_item *item, u64 times)
 {
 	struct crash_line line = {
 		.at = item->from ? item->from : item->to, .key = item->to, .type = item->type,
+		.times = times,
 	};
 	struct bt_text t;
 
 	text_open(&t, -1);
 	switch (item->type) {
 	case BT_ITEM_JUMP:
+		if (times > 1) {
+			line.at = item->to;
+			text_str(&t, "to ");
+			put_there(&t, item->to, item->from);
+			break;
+		}
 		text_str(&t, "goes to ");
 		put_there(&t, item->from, item->to);
 		break;
 	case BT_ITEM_LOOP:
-		text_print(&t, "%" PRIu64 " rounds from ", item->times);
-		put_there(&t, item->from, item->to);
+		line.at = item->to;
+		text_print(&t, "%" PRIu64 " round%s to ", item->times, plural(item->times));
+		put_there(&t, item->to, item->from);
 		text_print(&t, ", %zu branches", item->end - item->first);
 		break;
 	case BT_ITEM_SIGNAL:
@@ -194,6 +215,7 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 {
 	struct names names = {};
 	struct bt_place *in;
+	u64 times = 0;
 	size_t i;
 
 	for (i = 0; i < n; i++, item++) {
@@ -208,7 +230,12 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 		in = item->from ? item->from : item->to;
 		if (bt_place_is_own(in)) {
 			end_names(&names, lines);
-			add_own(lines, item);
+			if (is_one_branch(item, n - i)) {
+				times = item->times;
+				continue;
+			}
+			add_own(lines, item, times + 1);
+			times = 0;
 			fold_repeats(lines);
 			continue;
 		}

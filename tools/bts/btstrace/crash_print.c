@@ -13,23 +13,25 @@
 /* Function and line; without lines, function and offset */
 static void put_where(struct bt_text *t, struct bt_place *at)
 {
+	const struct bt_view *view = bt_place_view(at);
 	const char *slash;
 
-	bt_place_line(at);
 	if (!at->fn->named) {
 		text_safe(t, at->module->name);
 		text_print(t, "+0x%" PRIx64, at->module_offset);
 		return;
 	}
-	text_safe(t, bt_function_name(at->fn));
-	if (!at->file) {
+	text_safe(t, view->inlined ? view->inlined : bt_function_name(at->fn));
+	if (view->inlined)
+		text_str(t, " (inlined)");
+	if (!view->file) {
 		text_print(t, "+0x%" PRIx64, at->offset);
 		return;
 	}
-	slash = strrchr(at->file, '/');
+	slash = strrchr(view->file, '/');
 	text_char(t, ' ');
-	text_safe(t, slash ? slash + 1 : at->file);
-	text_print(t, ":%d", at->line);
+	text_safe(t, slash ? slash + 1 : view->file);
+	text_print(t, ":%d", view->line);
 }
 
 static void put_what(struct bt_text *t, const struct crash_line *line)
@@ -98,6 +100,7 @@ static void put_cut(struct bt_text *out, struct bt_text *t, size_t width)
 
 static void put_line(struct bt_text *t, const struct crash_line *line, size_t where, size_t what)
 {
+	const struct bt_view *view;
 	const char *source;
 	size_t begin;
 
@@ -114,7 +117,8 @@ static void put_line(struct bt_text *t, const struct crash_line *line, size_t wh
 	pad(t, width_of(t), where + 4);
 	begin = width_of(t);
 	put_what(t, line);
-	source = line->at->file ? bt_source_line(line->at->file, line->at->line) : NULL;
+	view = bt_place_view(line->at);
+	source = view->file ? bt_source_line(view->file, view->line) : NULL;
 	if (!source)
 		return;
 	pad(t, width_of(t) - begin, what);

@@ -242,6 +242,35 @@ bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line)
 	return true;
 }
 
+struct view_query {
+	u64 addr;
+	struct bt_view *view;
+};
+
+static void find_view(struct bt_elf *elf, void *arg)
+{
+	struct view_query *q = arg;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
+	Dwarf_Die unit;
+
+	if (dwarf && !elf->no_lines && elf_find_unit(elf, dwarf, q->addr - bias, &unit))
+		elf_find_view(&unit, q->addr - bias, q->view);
+}
+
+/* How people see @addr. @view stays valid as long as @elf does. */
+bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
+{
+	struct view_query q = { .addr = addr, .view = view };
+
+	*view = (struct bt_view){};
+	if (!bt_elf_line(elf, addr, &view->file, &view->line))
+		return false;
+	if (!guarded(find_view, elf, &q))
+		elf->mod = NULL;
+	return true;
+}
+
 static void find_lines(struct bt_elf *elf, void *arg)
 {
 	Dwarf_Addr bias;

@@ -49,10 +49,25 @@ struct bt_elf {
 	struct Dwfl_Module	*mod;
 };
 
+/*
+ * struct bt_view - how people see an address
+ * @file:	source file
+ * @line:	its line; if that is in a header of the system, the one in the user's own
+ *		file that led there
+ * @inlined:	the function that this line is part of, if it was inlined; or NULL
+ */
+struct bt_view {
+	const char	*file;
+	int		line;
+	const char	*inlined;
+};
+
 struct bt_elf *bt_elf_open(int fd, const char *path);
 void bt_elf_close(struct bt_elf *elf);
 const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr);
 bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line);
+bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view);
+bool bt_is_system_source(const char *file);
 bool bt_elf_has_lines(struct bt_elf *elf);
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr);
 size_t bt_elf_read(const struct bt_elf *elf, u64 offset, void *buf, size_t n);

@@ -64,6 +64,7 @@ static void free_function(struct bt_function *fn)
 	while ((alias = fn->alias)) {
 		fn->alias = alias->next;
 		free((void *)alias->name);
+		free(alias->shown);
 		free(alias);
 	}
 	free((void *)fn->name);

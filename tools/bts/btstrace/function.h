@@ -9,6 +9,8 @@
 struct bt_alias {
 	const char	*name;
 	struct bt_alias	*next;
+	/* private */
+	char		*shown;
 };
 
 /*
@@ -53,6 +55,7 @@ void bt_function_alias(struct bt_function *fn, const char *name);
 
 void bt_demangle_not(void);
 char *bt_demangle(const char *name);
+const char *bt_alias_name(struct bt_alias *alias);
 const char *bt_function_name(const struct bt_function *fn);
 bool bt_function_matches(const struct bt_function *fn, const char *pattern);
 

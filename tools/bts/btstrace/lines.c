@@ -57,17 +57,23 @@ static const struct bt_range *find_range(const struct bt_elf *elf, u64 addr)
 	return low && addr < elf->range[low - 1].end ? &elf->range[low - 1] : NULL;
 }
 
-/* Sets *@file to NULL if there is none. */
-void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+/* The unit that @addr is in */
+bool elf_find_unit(struct bt_elf *elf, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
 {
 	const struct bt_range *range;
-	Dwarf_Line *found;
-	Dwarf_Die unit;
 
 	if (!elf->ranges_read)
 		read_ranges(elf, dwarf);
 	range = find_range(elf, addr);
-	found = range && dwarf_offdie(dwarf, range->unit, &unit) ?
-		dwarf_getsrc_die(&unit, addr) : NULL;
+	return range && dwarf_offdie(dwarf, range->unit, unit);
+}
+
+/* Sets *@file to NULL if there is none. */
+void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+{
+	Dwarf_Line *found;
+	Dwarf_Die unit;
+
+	found = elf_find_unit(elf, dwarf, addr, &unit) ? dwarf_getsrc_die(&unit, addr) : NULL;
 	*file = found && !dwarf_lineno(found, line) ? dwarf_linesrc(found, NULL, NULL) : NULL;
 }

@@ -63,7 +63,20 @@ static void on_cut(int sig)
 	_exit(write(STDERR_FILENO, say, strlen(say)) < 0 ? BT_EXIT_USAGE : BT_EXIT_FILE);
 }
 
-static int replay(struct bt_session *s, const char *path)
+static void tell_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now)
+{
+	char *was = bt_ident_text(then), *is = now ? bt_ident_text(now) : NULL;
+
+	if (now)
+		bt_complain("%s is not what was traced: %s, then it was %s", path, is, was);
+	else
+		bt_complain("%s is not there any more: its functions have no names (%s)", path,
+			    was);
+	free(was);
+	free(is);
+}
+
+static int replay(struct bt_session *s, const char *path, bool force)
 {
 	int fd = open_file(path, O_RDONLY), status = 0;
 	const char *wrong;
@@ -85,6 +98,13 @@ static int replay(struct bt_session *s, const char *path)
 		return BT_EXIT_FILE;
 	}
 	signal(SIGBUS, on_cut);
+	/* Addresses alone are right whatever bears the names now. */
+	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
+	    !force) {
+		bt_complain("put back what was traced, or show names that may be wrong: --force");
+		munmap(bytes, st.st_size);
+		return BT_EXIT_FILE;
+	}
 	wrong = bt_file_replay(s, bytes, st.st_size);
 	if (wrong) {
 		bt_complain("%s: %s", path, wrong);
@@ -225,7 +245,7 @@ static int work(struct options *o)
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);
-	status = o->read ? replay(&session, o->read) : trace(&session, o);
+	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
 	/* Behind an error a table of nothing would only confuse; and files stay as they were. */
 	if (status && !session.nr_threads)

@@ -72,6 +72,26 @@ static int open_live(const struct bt_map *map, pid_t pid)
 	return fd;
 }
 
+/* The file that is mapped, or -1; @pid is 0 if the process is not there any more. */
+int bt_module_open(const struct bt_map *map, pid_t pid)
+{
+	return pid ? open_live(map, pid) : open_same(map->path, 0);
+}
+
+/* What bears that name today, if it is a file */
+int bt_module_open_path(const char *path)
+{
+	return open_same(path, 0);
+}
+
+/* How much of what the kernel told is the name of the file */
+size_t bt_module_path_len(const char *path)
+{
+	size_t len = strlen(path), cut = strlen(DELETED);
+
+	return len > cut && !strcmp(path + len - cut, DELETED) ? len - cut : len;
+}
+
 /* The kernel's page of code exists in memory only. */
 static int open_vdso(struct bt_space *space, const struct bt_map *map, u64 *sum)
 {
@@ -207,7 +227,6 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 			       size_t first, pid_t pid)
 {
 	const struct bt_map *map = &maps[first];
-	size_t len = strlen(map->path), cut = strlen(DELETED);
 	u64 base = 0, end = UINT64_MAX, ino = map->ino;
 	struct bt_module *m;
 	char *path;
@@ -218,8 +237,7 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 	if (!strcmp(map->path, VDSO))
 		fd = open_vdso(space, map, &ino);
 	path = bt_copy(map->path);
-	if (len > cut && !strcmp(path + len - cut, DELETED))
-		path[len - cut] = '\0';
+	path[bt_module_path_len(path)] = '\0';
 	for (m = *slot_of(by_base, map->dev, ino, base); m; m = m->same_base)
 		if (m->base == base && m->ino == ino && m->dev == map->dev &&
 		    !strcmp(m->path, path))

@@ -57,20 +57,27 @@ char *bt_demangle(const char *name)
 	return d.text.buf;
 }
 
-/* The name to show */
+/* The name to show; *@shown keeps it. */
+static const char *shown_name(const char *name, char **shown)
+{
+	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return name;
+	if (!*shown)
+		*shown = bt_demangle(name);
+	if (!*shown)
+		*shown = bt_copy(name);
+	return *shown;
+}
+
 const char *bt_function_name(const struct bt_function *fn)
 {
 	/* The list that it is in can be written to. */
-	struct bt_function *own = (struct bt_function *)fn;
+	return shown_name(fn->name, &((struct bt_function *)fn)->shown);
+}
 
-	if (raw_names || fn->name[0] != '_' || (fn->name[1] != 'Z' && fn->name[1] != 'R'))
-		return fn->name;
-	if (!fn->shown) {
-		own->shown = bt_demangle(fn->name);
-		if (!fn->shown)
-			own->shown = bt_copy(fn->name);
-	}
-	return fn->shown;
+const char *bt_alias_name(struct bt_alias *alias)
+{
+	return shown_name(alias->name, &alias->shown);
 }
 
 static bool name_matches(const char *name, const char *pattern)

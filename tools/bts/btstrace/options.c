@@ -17,7 +17,7 @@
 
 enum {
 	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_ENTRIES, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
+	OPT_ENTRIES, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -38,6 +38,7 @@ static const struct option long_options[] = {
 	{ "filter",	required_argument,	NULL, 'e' },
 	{ "by-thread",	no_argument,		NULL, OPT_BY_THREAD },
 	{ "no-demangle", no_argument,		NULL, OPT_NO_DEMANGLE },
+	{ "force",	no_argument,		NULL, OPT_FORCE },
 	{ "memory",	required_argument,	NULL, OPT_MEMORY },
 	{ "last",	required_argument,	NULL, 'n' },
 	{ "output",	required_argument,	NULL, 'o' },
@@ -245,6 +246,9 @@ static bool parse_one(struct options *o, int c)
 		return true;
 	case OPT_BY_THREAD:
 		o->by_thread = true;
+		return true;
+	case OPT_FORCE:
+		o->force = true;
 		return true;
 	case OPT_NO_DEMANGLE:
 		bt_demangle_not();

@@ -15,6 +15,7 @@
  * @lines:	that the crash view has
  * @times:	show when threads are scheduled
  * @by_thread:	a call tree for each
+ * @force:	replay even if files are not those that were traced
  * @memory:	that what is remembered of the trace may take, in bytes
  * @output:	a file, or NULL
  * @write:	where to record, or NULL
@@ -32,6 +33,7 @@ struct options {
 	size_t			lines;
 	bool			times;
 	bool			by_thread;
+	bool			force;
 	u64			memory;
 	const char		*output;
 	const char		*write;

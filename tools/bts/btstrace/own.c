@@ -42,7 +42,7 @@ static bool is_own(struct bt_place *place)
 	if (!place->elf || !place->fn->named || !bt_elf_has_lines(place->elf))
 		return true;
 	return bt_elf_line(place->elf, place->fn->start, &file, &line) &&
-	       !begins(file, "/usr/include/") && !begins(file, "/usr/lib/");
+	       !bt_is_system_source(file);
 }
 
 bool bt_place_is_own(struct bt_place *place)

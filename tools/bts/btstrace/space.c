@@ -124,6 +124,12 @@ void bt_space_limit(struct bt_space *space)
 		forget_places(space);
 }
 
+/* Whose memory can be read now, or 0 */
+pid_t bt_space_pid(const struct bt_space *space)
+{
+	return space->pid;
+}
+
 size_t bt_space_nr_places(const struct bt_space *space)
 {
 	return space->nr_places;
@@ -366,4 +372,13 @@ void bt_place_line(struct bt_place *place)
 	place->looked = true;
 	if (place->elf && !bt_elf_line(place->elf, place->elf_addr, &place->file, &place->line))
 		place->file = NULL;
+}
+
+/* The place as people see it; its file is NULL if there are no lines. */
+const struct bt_view *bt_place_view(struct bt_place *place)
+{
+	if (!place->viewed && place->elf && !bt_elf_view(place->elf, place->elf_addr, &place->view))
+		place->view = (struct bt_view){};
+	place->viewed = true;
+	return &place->view;
 }

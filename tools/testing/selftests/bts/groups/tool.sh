@@ -56,9 +56,9 @@ causes() {
 crashes() {
 	local names
 
-	mapfile -t names < <(causes "$B/tool/crash.c" && echo xx && causes "$B/tool/crashxx.cc")
-	used crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crash \
-		$BENCH_BIN/crashxx" -- toolcrash "${names[@]}" "$@"
+	mapfile -t names < <(causes "$B/tool/crashes.c" && echo xx && causes "$B/tool/crashesxx.cc")
+	used crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crashes \
+		$BENCH_BIN/crashesxx" -- toolcrash "${names[@]}" "$@"
 }
 
 group_tool() {

@@ -6,11 +6,11 @@ GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
 
 # With libraries: they come along into the guest as the tools of this system do.
-HOST_PROGS += tool/shapes tool/stripped tool/crash tool/crashxx
+HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s
 # What is wrong with them is meant to be.
-crash_CFLAGS := -O1 -fstack-protector-all -Wno-array-bounds
-crashxx_CFLAGS := -O1
-crashxx_LDLIBS := -lstdc++
+crashes_CFLAGS := -O1 -fstack-protector-all -Wno-array-bounds
+crashesxx_CFLAGS := -O1
+crashesxx_LDLIBS := -lstdc++

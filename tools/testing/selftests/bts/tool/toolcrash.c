@@ -3,7 +3,7 @@
  * The crash view: for each way to crash, the line that caused it is on the screen,
  * among those of the program's own code.
  *
- *   toolcrash BTSTRACE RECORD CRASH CRASHXX WHAT=LINE... xx WHAT=LINE... [less=N]
+ *   toolcrash BTSTRACE RECORD CRASHES CRASHESXX WHAT=LINE... xx WHAT=LINE... [less=N]
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ static void check(const char *program, const char *file, const char *what, const
 
 int main(int argc, char **argv)
 {
-	const char *program, *file = "crash.c";
+	const char *program, *file = "crashes.c";
 	char *line;
 	int i;
 
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	for (i = 5; i < argc; i++) {
 		if (!strcmp(argv[i], "xx")) {
 			program = argv[4];
-			file = "crashxx.cc";
+			file = "crashesxx.cc";
 			continue;
 		}
 		line = strchr(argv[i], '=');

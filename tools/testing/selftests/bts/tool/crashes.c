@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that crash in one way each: crash WHAT. The comment "cause WHAT" stands
+ * Programs that crash in one way each: crashes WHAT. The comment "cause WHAT" stands
  * on the line that is wrong, which the crash view of btstrace has to show.
  */
 #include <assert.h>
@@ -238,6 +238,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: crash WHAT\n");
+	fprintf(stderr, "usage: crashes WHAT\n");
 	return 99;
 }
