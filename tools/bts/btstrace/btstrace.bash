@@ -22,7 +22,7 @@ _btstrace_position() {
 	while [ "$at" -lt "$COMP_CWORD" ]; do
 		word=${COMP_WORDS[at]}
 		case $word in
-		--filter | --last | --output | --attach | --size | --read | --write | --memory)
+		--filter | --last | --output | --attach | --size | --read | --write | --memory | --root | --depth)
 			[ "${COMP_WORDS[at + 1]}" != = ] || at=$((at + 1))
 			at=$((at + 1))
 			;;
@@ -80,11 +80,11 @@ _btstrace() {
 		_btstrace_filter
 		return
 		;;
-	--last | --size | --memory | -[ns]) return ;;
+	--last | --size | --memory | --root | --depth | -[ns]) return ;;
 	esac
 	case $cur in
 	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --raw --json --calls --folded --perfetto
-			--drcov --summary --follow --kernel --entries --times --filter --last
+			--drcov --summary --flow --root --depth --follow --kernel --entries --times --filter --last
 			--output --attach --size --read --write --quiet --help --version
 			--by-thread --force --no-demangle --memory' -- "$cur") ;;
 	*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;

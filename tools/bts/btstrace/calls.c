@@ -376,6 +376,7 @@ static void take(struct bt_calls *c, const struct bt_branch *b)
 /* What a record makes of the calls. */
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 {
+	c->branches += bt_is_branch(b->rec);
 	take(c, b);
 	c->records++;
 }
@@ -406,6 +407,14 @@ struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 const char *bt_frame_name(const struct bt_frame *frame)
 {
 	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
+}
+
+struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame)
+{
+	while (frame-- > c->frame)
+		if (!frame->hop && !frame->quiet)
+			return frame;
+	return NULL;
 }
 
 /* No more of them: all frames end. */

@@ -22,6 +22,9 @@
  * @hop:	a PLT stub or the dynamic linker, on the way to a function. The user is
  *		told of that function only.
  * @quiet:	called by such a hop; the user is not told of it
+ * @inside:	it is part of what is to be shown; see select.h
+ * @shown:	and is shown itself
+ * @level:	how many such frames there are, with this one
  * @data:	for the user
  * @mark:	likewise
  */
@@ -36,6 +39,9 @@ struct bt_frame {
 	bool				signal;
 	bool				hop;
 	bool				quiet;
+	bool				inside;
+	bool				shown;
+	u32				level;
 	void				*data;
 	size_t				mark;
 };
@@ -50,6 +56,7 @@ struct bt_frame {
  * @shifts:	one function turned into another without a branch
  * @gaps:	records missing
  * @deepest:	most frames at once
+ * @branches:	branches, with the one that is looked at
  * @frame:	what it is in now, the innermost last
  * @nr:		how many
  * @enter:	told of each frame that begins, if not NULL
@@ -67,6 +74,7 @@ struct bt_calls {
 	u64		shifts;
 	u64		gaps;
 	u64		deepest;
+	u64		branches;
 	struct bt_frame	*frame;
 	size_t		nr;
 	void		(*enter)(struct bt_calls *c, struct bt_frame *frame);
@@ -88,5 +96,8 @@ void bt_calls_end(struct bt_calls *c);
 void bt_calls_free(struct bt_calls *c);
 bool bt_calls_balanced(const struct bt_calls *c);
 const char *bt_frame_name(const struct bt_frame *frame);
+
+/* The frame below that the user was told of, or NULL */
+struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame);
 
 #endif

@@ -131,6 +131,26 @@ bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b)
 	return true;
 }
 
+/* For what shows functions: is one of this name, or of this module, wanted? */
+bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
+			const struct bt_module *module)
+{
+	struct bt_place place = { .fn = fn, .module = (struct bt_module *)module };
+
+	for (; filter; filter = filter->next)
+		if (filter->what != FILTER_KIND && matches(filter, &place) == filter->not)
+			return false;
+	return true;
+}
+
+bool bt_filter_has_kinds(const struct bt_filter *filter)
+{
+	for (; filter; filter = filter->next)
+		if (filter->what == FILTER_KIND)
+			return true;
+	return false;
+}
+
 void bt_filter_free(struct bt_filter *filter)
 {
 	struct bt_filter *next;

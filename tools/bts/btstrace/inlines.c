@@ -38,13 +38,36 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 }
 
 /*
+ * What the code is in, from the innermost outwards. Behind the first copy of an
+ * inlined function dwarf_getscopes() goes on with where that was written, not with
+ * what it was copied into.
+ */
+static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
+{
+	Dwarf_Die copy;
+	int i, n;
+
+	*scopes = NULL;
+	n = dwarf_getscopes(unit, addr, scopes);
+	for (i = 0; i < n; i++)
+		if (dwarf_tag(&(*scopes)[i]) == DW_TAG_inlined_subroutine)
+			break;
+	if (i >= n)
+		return 0;
+	copy = (*scopes)[i];
+	free(*scopes);
+	*scopes = NULL;
+	return dwarf_getscopes_die(&copy, scopes);
+}
+
+/*
  * From the innermost function outwards, until one is in a file of the user's own.
  * @view->file and @view->line are set to where the line table says.
  */
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view)
 {
-	Dwarf_Die *scopes = NULL;
-	int i, n = dwarf_getscopes(unit, addr, &scopes);
+	Dwarf_Die *scopes;
+	int i, n = find_scopes(unit, addr, &scopes);
 
 	for (i = 0; i < n; i++) {
 		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)

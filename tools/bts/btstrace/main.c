@@ -233,6 +233,7 @@ static int work(struct options *o)
 		signal(SIGPIPE, SIG_IGN);
 	session.out = o->out;
 	session.filter = o->filter;
+	session.select = &o->select;
 	session.last = o->last;
 	session.times = o->times;
 	if (o->memory) {

@@ -17,7 +17,7 @@
 
 enum {
 	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_ENTRIES, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
+	OPT_ENTRIES, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -26,6 +26,9 @@ static const struct option long_options[] = {
 	{ "plain",	no_argument,		NULL, OPT_PLAIN },
 	{ "raw",	no_argument,		NULL, OPT_RAW },
 	{ "calls",	no_argument,		NULL, OPT_CALLS },
+	{ "flow",	no_argument,		NULL, OPT_FLOW },
+	{ "root",	required_argument,	NULL, OPT_ROOT },
+	{ "depth",	required_argument,	NULL, OPT_DEPTH },
 	{ "folded",	no_argument,		NULL, OPT_FOLDED },
 	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
 	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
@@ -181,6 +184,13 @@ static bool parse_number(struct options *o, int c)
 		}
 		bt_complain("-s %s: give a size from 24 to 256M", optarg);
 		return false;
+	case OPT_DEPTH:
+		if (number(optarg, 1000, &v, NULL)) {
+			o->select.depth = v;
+			return true;
+		}
+		bt_complain("--depth %s: give a number from 1 to 1000", optarg);
+		return false;
 	case OPT_MEMORY:
 		if (size(optarg, 1ull << 40, &v) && v >= MEMORY_MIN) {
 			o->memory = v;
@@ -222,6 +232,11 @@ static bool parse_one(struct options *o, int c)
 		return set_mode(o, "raw");
 	case OPT_CALLS:
 		return set_mode(o, "calls");
+	case OPT_FLOW:
+		return set_mode(o, "flow");
+	case OPT_ROOT:
+		o->select.root = optarg;
+		return true;
 	case OPT_FOLDED:
 		return set_mode(o, "folded");
 	case OPT_PERFETTO:
@@ -271,6 +286,7 @@ static bool parse_one(struct options *o, int c)
 	case 's':
 	case 'p':
 	case OPT_MEMORY:
+	case OPT_DEPTH:
 		return parse_number(o, c);
 	}
 	bt_complain("see btstrace --help");
@@ -300,12 +316,16 @@ static const char *contradiction(const struct options *o)
 		return "-r and -w: what is recorded is recorded";
 	if (o->read && live_only(o))
 		return live_only(o);
-	if (o->by_thread && o->out != &bt_out_calls && o->out != &bt_out_folded)
-		return "--by-thread: only --calls and --folded make trees";
+	if (o->by_thread && !(o->out->flags & BT_OUT_CALLS))
+		return "--by-thread: only --calls, --folded and --flow show functions";
 	if (same_file(o->output, o->read) || same_file(o->output, o->write))
 		return "-o: that file is for the recorded trace";
-	if (o->filter && !(o->out->flags & BT_OUT_FILTER))
+	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_CALLS)))
 		return "-e: this mode needs all branches";
+	if (o->out->flags & BT_OUT_CALLS && bt_filter_has_kinds(o->filter))
+		return "-e: functions are of no kind: give func= or module=";
+	if ((o->select.root || o->select.depth) && !(o->out->flags & BT_OUT_CALLS))
+		return "--root and --depth: only --calls, --folded and --flow show functions";
 	return NULL;
 }
 

@@ -3,6 +3,7 @@
 #define BTSTRACE_OPTIONS_H
 
 #include "follow.h"
+#include "select.h"
 
 #define VERSION	"1.0"
 
@@ -11,6 +12,7 @@
  * @out:	the format
  * @how:	what to trace
  * @filter:	which branches to show
+ * @select:	which functions, for what shows calls
  * @last:	how many; 0 for all
  * @lines:	that the crash view has
  * @times:	show when threads are scheduled
@@ -29,6 +31,7 @@ struct options {
 	const struct bt_output	*out;
 	struct bt_how		how;
 	struct bt_filter	*filter;
+	struct bt_select	select;
 	u32			last;
 	size_t			lines;
 	bool			times;

@@ -12,7 +12,7 @@
 /* Threads of the same name share a tree, unless each is to have its own. */
 struct grove {
 	char name[48];
-	struct bt_node *root;
+	struct bt_grower grower;
 	struct grove *next;
 	struct grove *next_in_slot;
 };
@@ -50,7 +50,7 @@ static u64 key_of(const char *name)
 	return key;
 }
 
-static struct bt_node *root_for(const struct bt_session *s, const struct bt_thread *t)
+static struct bt_grower *grower_for(const struct bt_session *s, const struct bt_thread *t)
 {
 	struct forest *f = s->data;
 	struct grove *g, **slot;
@@ -66,13 +66,13 @@ static struct bt_node *root_for(const struct bt_session *s, const struct bt_thre
 	if (!g) {
 		g = bt_alloc(1, sizeof(*g));
 		strcpy(g->name, name);
-		g->root = bt_tree_new();
+		g->grower = (struct bt_grower){ s, bt_tree_new() };
 		g->next_in_slot = *slot;
 		*slot = g;
 		*f->last = g;
 		f->last = &g->next;
 	}
-	return g->root;
+	return &g->grower;
 }
 
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
@@ -102,7 +102,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->calls = bt_tree_grow(root_for(s, t));
+	t->calls = bt_tree_grow(grower_for(s, t));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
@@ -117,7 +117,7 @@ static void free_forest(struct forest *f)
 
 	while ((g = f->first)) {
 		f->first = g->next;
-		bt_tree_free(g->root);
+		bt_tree_free(g->grower.root);
 		free(g);
 	}
 	free(f);
@@ -149,10 +149,10 @@ static void calls_end(struct bt_session *s)
 	struct grove *g;
 
 	for (g = f->first; g; g = g->next) {
-		bt_tree_sum(g->root);
+		bt_tree_sum(g->grower.root);
 		text_safe(t, g->name);
 		text_str(t, ":\n     calls     branches        total  function\n");
-		for (node = g->root->child; node; node = bt_tree_next(node))
+		for (node = g->grower.root->child; node; node = bt_tree_next(node))
 			print_node(t, node);
 	}
 	text_print(t, "%" PRIu64 " calls, %" PRIu64 " returns, %" PRIu64 " open at the end; %"
@@ -165,7 +165,7 @@ static void calls_end(struct bt_session *s)
 
 const struct bt_output bt_out_calls = {
 	.name = "calls",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,
@@ -193,7 +193,7 @@ static void fold(struct bt_session *s, const struct grove *g)
 	text_open(&path, -1);
 	put_name(&path, g->name);
 	end[0] = path.used;
-	for (node = g->root->child; node; node = bt_tree_next(node)) {
+	for (node = g->grower.root->child; node; node = bt_tree_next(node)) {
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
 		path.used = end[node->depth - 1];
 		text_char(&path, ';');
@@ -222,7 +222,7 @@ static void folded_end(struct bt_session *s)
 
 const struct bt_output bt_out_folded = {
 	.name = "folded",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,

@@ -12,6 +12,7 @@ extern const struct bt_output bt_out_raw;
 extern const struct bt_output bt_out_json;
 extern const struct bt_output bt_out_calls;
 extern const struct bt_output bt_out_folded;
+extern const struct bt_output bt_out_flow;
 extern const struct bt_output bt_out_perfetto;
 extern const struct bt_output bt_out_drcov;
 extern const struct bt_output bt_out_summary;

@@ -12,6 +12,7 @@
 
 struct bt_calls;
 struct bt_filter;
+struct bt_select;
 struct bt_session;
 struct bt_writer;
 
@@ -93,6 +94,7 @@ struct bt_branch {
 #define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
+#define BT_OUT_CALLS	0x10	/* shows functions: filters are about these, not about branches */
 
 /*
  * struct bt_output - a format
@@ -125,6 +127,7 @@ struct bt_output {
  * @out:	the format
  * @text:	where it goes
  * @filter:	which branches, or NULL for all
+ * @select:	which functions, for outputs that show calls, or NULL for all
  * @last:	how many of each thread, at its end; 0 for all, at once
  * @kinds:	find out kinds, even if @out does not care
  * @many:	there may be more than one thread: say whose a line is
@@ -142,6 +145,7 @@ struct bt_session {
 	const struct bt_output	*out;
 	struct bt_text		text;
 	struct bt_filter	*filter;
+	const struct bt_select	*select;
 	u32			last;
 	bool			kinds;
 	bool			many;
@@ -200,6 +204,9 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 /* filter.c */
 struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error);
 bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b);
+bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
+			const struct bt_module *module);
+bool bt_filter_has_kinds(const struct bt_filter *filter);
 void bt_filter_free(struct bt_filter *filter);
 
 #endif

@@ -15,6 +15,8 @@
  * @traced:	it has a trace
  * @refused:	it cannot have one; it runs without
  * @done:	it was taken leave of, and is about to end
+ * @announced:	it was attached to, or its parent told of it
+ * @held:	it stays in its first stop until its parent tells of it
  * @lost:	how many records its trace said were missing
  * @next:	in the same slot
  */
@@ -23,6 +25,8 @@ struct tracee {
 	bool		traced;
 	bool		refused;
 	bool		done;
+	bool		announced;
+	bool		held;
 	u64		lost;
 	struct tracee	*next;
 };
@@ -43,6 +47,7 @@ struct tracee {
  * @error:	an exit status, if tracing failed
  * @one_traced:	at least one thread had a trace
  * @refused:	how many could not have one
+ * @nr_held:	how many are held in their first stop
  * @short_told:	it was said that there is less memory than wanted
  * @revoked_told: it was said that somebody else has the hardware
  * @rec:	room for what is read
@@ -69,6 +74,7 @@ struct bt_follow {
 	int			error;
 	bool			one_traced;
 	u64			refused;
+	size_t			nr_held;
 	bool			short_told;
 	bool			revoked_told;
 	struct x86_bts_record	*rec;

@@ -188,43 +188,41 @@ void bt_tree_free(struct bt_node *root)
 }
 
 
-/* calls.h, for a tree */
-static struct bt_node *node_below(struct bt_calls *c, const struct bt_frame *frame)
-{
-	while (frame-- > c->frame)
-		if (frame->data)
-			return frame->data;
-	return c->arg;
-}
-
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
-	struct bt_node *node = bt_tree_child(node_below(c, frame), frame->fn, frame->module,
-					     bt_frame_name(frame));
+	const struct bt_grower *g = c->arg;
+	struct bt_frame *below = bt_frame_below(c, frame);
+	struct bt_node *parent = below ? below->data : g->root;
 
-	node->calls++;
-	frame->data = node;
+	bt_select_frame(g->session, c, frame);
+	frame->data = parent;
+	if (!frame->shown)
+		return;
+	frame->data = bt_tree_child(parent, frame->fn, frame->module, bt_frame_name(frame));
+	((struct bt_node *)frame->data)->calls++;
 }
 
 /* The dynamic linker's work is part of the first call of a function. */
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {
 	static const struct bt_function linker = { .name = "[dynamic linker]" };
-	struct bt_node *node = bt_tree_child(frame->data, &linker, frame->module, linker.name);
+	struct bt_node *node = frame->data;
 
 	(void)c;
-	node->calls++;
+	if (frame->shown)
+		node = bt_tree_child(node, &linker, frame->module, linker.name);
+	node->calls += frame->shown;
 	node->branches += branches;
 }
 
-/* Have the calls of a thread grow the tree below @root. */
-struct bt_calls *bt_tree_grow(struct bt_node *root)
+/* Have the calls of a thread grow a tree. @g stays as long as they do. */
+struct bt_calls *bt_tree_grow(struct bt_grower *g)
 {
 	struct bt_calls *c = bt_calls_new();
 
 	c->enter = enter;
 	c->resolved = resolved;
-	c->arg = root;
+	c->arg = g;
 	return c;
 }
 

@@ -3,7 +3,7 @@
 #ifndef BTSTRACE_TREE_H
 #define BTSTRACE_TREE_H
 
-#include "calls.h"
+#include "select.h"
 
 /*
  * struct bt_node - a function, called from where its parents say
@@ -31,7 +31,17 @@ struct bt_node {
 	int				bits;
 };
 
-struct bt_calls *bt_tree_grow(struct bt_node *root);
+/*
+ * struct bt_grower - what makes a tree grow
+ * @session:	that tells which functions are wanted
+ * @root:	of the tree
+ */
+struct bt_grower {
+	const struct bt_session	*session;
+	struct bt_node		*root;
+};
+
+struct bt_calls *bt_tree_grow(struct bt_grower *g);
 void bt_tree_branch(struct bt_calls *c, const struct bt_branch *b);
 
 struct bt_node *bt_tree_new(void);

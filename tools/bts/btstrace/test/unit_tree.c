@@ -17,6 +17,7 @@ static struct bt_function functions[FUNCTIONS];
 static struct bt_module module = { .name = "test" };
 /* Where names begin with L */
 static struct bt_module linker = { .name = "ld-linux.so.2" };
+static const struct bt_session session;
 static struct bt_place places[64];
 static size_t nr_places;
 
@@ -200,7 +201,8 @@ static void print_tree(char *out, const struct bt_node *root)
 static void run(const struct script *s)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_tree_grow(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	const char *word;
 	char tree[1024];
 	size_t len;
@@ -224,7 +226,8 @@ static void run(const struct script *s)
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_tree_grow(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	int i, n = 1100000;
 
 	for (i = 0; i < n; i++)
@@ -243,7 +246,8 @@ static void test_depth(void)
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_tree_grow(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	static const char *const names[] = { "a", "b", "c", "d", "e" };
 	char word[64];
 	size_t i, j;
