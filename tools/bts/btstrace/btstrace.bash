@@ -84,7 +84,7 @@ _btstrace() {
 	esac
 	case $cur in
 	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --raw --json --calls --folded --perfetto
-			--drcov --summary --flow --root --depth --follow --kernel --entries --times --filter --last
+			--drcov --lcov --profile --lines --loops --summary --flow --root --depth --follow --kernel --entries --times --filter --last
 			--output --attach --size --read --write --quiet --help --version
 			--by-thread --force --no-demangle --memory' -- "$cur") ;;
 	*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;

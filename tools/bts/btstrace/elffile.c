@@ -271,6 +271,31 @@ bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
 	return true;
 }
 
+struct lines_query {
+	bt_take_line *take;
+	void *arg;
+};
+
+static void find_all_lines(struct bt_elf *elf, void *arg)
+{
+	struct lines_query *q = arg;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
+
+	/* Nothing is relocated: see read_file(). */
+	if (dwarf && !elf->no_lines)
+		elf_find_lines(dwarf, q->take, q->arg);
+}
+
+/* Tell of all lines that there is code for, with its address. */
+void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg)
+{
+	struct lines_query q = { take, arg };
+
+	if (elf->mod && !guarded(find_all_lines, elf, &q))
+		elf->mod = NULL;
+}
+
 static void find_lines(struct bt_elf *elf, void *arg)
 {
 	Dwarf_Addr bias;

@@ -67,6 +67,8 @@ void bt_elf_close(struct bt_elf *elf);
 const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr);
 bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line);
 bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view);
+typedef void bt_take_line(void *arg, u64 addr, const char *file, int line);
+void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg);
 bool bt_is_system_source(const char *file);
 bool bt_elf_has_lines(struct bt_elf *elf);
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr);

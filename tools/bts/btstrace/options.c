@@ -17,7 +17,7 @@
 
 enum {
 	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_ENTRIES, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
+	OPT_LCOV, OPT_PROFILE, OPT_LINES, OPT_LOOPS, OPT_ENTRIES, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -32,6 +32,10 @@ static const struct option long_options[] = {
 	{ "folded",	no_argument,		NULL, OPT_FOLDED },
 	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
 	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
+	{ "lcov",	no_argument,		NULL, OPT_LCOV },
+	{ "profile",	no_argument,		NULL, OPT_PROFILE },
+	{ "lines",	no_argument,		NULL, OPT_LINES },
+	{ "loops",	no_argument,		NULL, OPT_LOOPS },
 	{ "json",	no_argument,		NULL, OPT_JSON },
 	{ "summary",	no_argument,		NULL, 'c' },
 	{ "follow",	no_argument,		NULL, 'f' },
@@ -243,6 +247,14 @@ static bool parse_one(struct options *o, int c)
 		return set_mode(o, "perfetto");
 	case OPT_DRCOV:
 		return set_mode(o, "drcov");
+	case OPT_LCOV:
+		return set_mode(o, "lcov");
+	case OPT_PROFILE:
+		return set_mode(o, "profile");
+	case OPT_LINES:
+		return set_mode(o, "lines");
+	case OPT_LOOPS:
+		return set_mode(o, "loops");
 	case OPT_JSON:
 		return set_mode(o, "json");
 	case 'c':

@@ -15,6 +15,10 @@ extern const struct bt_output bt_out_folded;
 extern const struct bt_output bt_out_flow;
 extern const struct bt_output bt_out_perfetto;
 extern const struct bt_output bt_out_drcov;
+extern const struct bt_output bt_out_lcov;
+extern const struct bt_output bt_out_profile;
+extern const struct bt_output bt_out_lines;
+extern const struct bt_output bt_out_loops;
 extern const struct bt_output bt_out_summary;
 
 /* The output called @name, or NULL. */

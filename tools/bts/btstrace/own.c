@@ -28,6 +28,11 @@ static bool is_system(const struct bt_module *m)
 	return false;
 }
 
+bool bt_module_is_own(const struct bt_module *m)
+{
+	return !is_system(m);
+}
+
 /*
  * In a program that was linked statically, what the user wrote is what has lines;
  * templates of the compiler's library have some, too.

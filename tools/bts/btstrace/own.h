@@ -5,6 +5,7 @@
 
 #include "space.h"
 
+bool bt_module_is_own(const struct bt_module *m);
 bool bt_place_is_own(struct bt_place *place);
 
 #endif
