@@ -132,7 +132,7 @@ static void crash_end(struct bt_session *s)
 
 const struct bt_output bt_out_crash = {
 	.name = "crash",
-	.flags = BT_OUT_PLACES,
+	.flags = BT_OUT_PLACES | BT_OUT_LAST,
 	.thread = crash_thread,
 	.branch = crash_branch,
 	.note = crash_note,

@@ -26,6 +26,10 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid)
 
 void bt_session_begin(struct bt_session *s)
 {
+	if (s->out->flags & BT_OUT_LAST && !s->last)
+		s->last = BT_LAST_CRASH;
+	if (!s->lines)
+		s->lines = BT_LINES;
 	if (s->out->begin)
 		s->out->begin(s);
 }

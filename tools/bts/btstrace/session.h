@@ -94,6 +94,7 @@ struct bt_branch {
 #define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
+#define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
 #define BT_OUT_CALLS	0x10	/* shows functions: filters are about these, not about branches */
 
 /*

@@ -12,6 +12,7 @@
 
 #include "file.h"
 #include "output.h"
+#include "perfetto.h"
 #include "proc.h"
 #include "tap.h"
 
@@ -211,7 +212,8 @@ static void test_roundtrip(void)
 {
 	static const struct bt_output *const all[] = {
 		&bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_calls, &bt_out_folded,
-		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary,
+		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary, &bt_out_crash, &bt_out_flow,
+		&bt_out_lcov, &bt_out_profile, &bt_out_lines, &bt_out_loops,
 	};
 	size_t i, len, a_len, b_len;
 	u8 *file = record(&len);
@@ -256,8 +258,13 @@ static const char folded_want[] =
 static void expect(const char *what, const struct bt_output *out, u32 last, const char *want)
 {
 	size_t used;
-	char *got = output_of(out, NULL, 0, last, &used);
+	char *got = output_of(out, NULL, 0, last, &used), *text;
 
+	if (out == &bt_out_perfetto) {
+		text = perfetto_text(got, used);
+		free(got);
+		got = text;
+	}
 	if (!ok(strstr(got, want), "%s", what))
 		printf("# got:\n%s\n# want:\n%s\n", got, want);
 	free(got);
@@ -275,9 +282,10 @@ static void test_words(void)
 	expect("summary", &bt_out_summary, 0, "9 total, 3 lost, 1 gap, 1 thread\n");
 	expect("calls", &bt_out_calls, 0, "1 calls, 1 returns, ");
 	expect("perfetto: its first call", &bt_out_perfetto, 0,
-	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1001.142,\"name\":\"walk_main\"");
+	       "B 77 77 1001.142 walk_main\n");
 	expect("perfetto: spread over the time", &bt_out_perfetto, 0,
-	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1002.285,\"name\":\"walk_leaf\"");
+	       "B 77 77 1002.285 walk_leaf\n");
+	expect("perfetto: its process", &bt_out_perfetto, 0, "process 77 0 wa\"lk;er\n");
 	expect("drcov", &bt_out_drcov, 0, "BB Table: 5 bbs\n");
 }
 
@@ -293,11 +301,12 @@ static size_t count(const char *s, const char *what)
 static void test_shapes(void)
 {
 	size_t used, i, wrong = 0;
-	char *got = output_of(&bt_out_perfetto, NULL, 0, 0, &used);
+	char *got = output_of(&bt_out_perfetto, NULL, 0, 0, &used), *text;
 
-	ok(count(got, "\"ph\":\"B\"") == count(got, "\"ph\":\"E\""),
-	   "perfetto: all that begins ends");
-	ok(count(got, "{") == count(got, "}"), "perfetto: braces");
+	text = perfetto_text(got, used);
+	ok(count(text, "\nB ") == count(text, "\nE "), "perfetto: all that begins ends");
+	ok(!strstr(text, "broken\n"), "perfetto: well-formed");
+	free(text);
 	free(got);
 	got = output_of(&bt_out_json, NULL, 0, 0, &used);
 	for (i = 0; got[i]; i += strcspn(got + i, "\n") + 1)
@@ -350,9 +359,11 @@ static bool tracks_in_order(const char *text, int nr, int *slices)
 	char phase;
 
 	*slices = 0;
-	for (line = strstr(text, "{\"ph\""); line; line = strstr(line + 1, "{\"ph\"")) {
-		if (sscanf(line, "{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%lf", &phase, &pid,
-			   &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		/* What a process or a thread is called */
+		if (line[1] != ' ')
+			continue;
+		if (sscanf(line, "%c %d %d %lf", &phase, &pid, &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
 			return false;
 		tid -= PID;
 		depth[tid] += (phase == 'B') - (phase == 'E');
@@ -388,6 +399,7 @@ static void test_tracks(void)
 	struct bt_session s = { .out = &bt_out_perfetto };
 	bool in_order;
 	int slices;
+	char *text;
 
 	text_open(&s.text, -1);
 	bt_session_begin(&s);
@@ -403,8 +415,9 @@ static void test_tracks(void)
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
 	go(&s, PID, 22000, X86_BTS_TASK_DEPARTS);
 	bt_session_end(&s);
-	text_char(&s.text, '\0');
-	in_order = tracks_in_order(s.text.buf, 2, &slices);
+	text = perfetto_text(s.text.buf, s.text.used);
+	in_order = tracks_in_order(text, 2, &slices);
+	free(text);
 	ok(in_order && slices > 8,
 	   "perfetto: %d slices in the order of time, each on one track", slices);
 	free(s.text.buf);
