@@ -85,7 +85,7 @@ static void add_name(struct names *n, const char *name)
 		return;
 	if (n->nr > 1)
 		text_str(&n->text, ", ");
-	text_safe(&n->text, name);
+	crash_name(&n->text, name);
 }
 
 static void end_names(struct names *n, struct crash_lines *lines)
@@ -190,7 +190,7 @@ static void add_own(struct crash_lines *lines, const struct bt_item *item, u64 t
 		break;
 	default:
 		text_str(&t, "calls ");
-		text_safe(&t, item->name);
+		crash_name(&t, item->name);
 		if (!item->open)
 			text_print(&t, ", %zu branch%s", item->end - item->first,
 				   item->end - item->first == 1 ? "" : "es");

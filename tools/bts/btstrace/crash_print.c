@@ -10,6 +10,24 @@
 #define WHERE_MAX	40
 #define WHAT_MAX	36
 
+/* What is between < and > in a long name of C++ is longer than it is of use. */
+void crash_name(struct bt_text *t, const char *name)
+{
+	const char *c;
+	int depth = 0;
+
+	if (strlen(name) <= WHERE_MAX || strstr(name, "operator")) {
+		text_safe(t, name);
+		return;
+	}
+	for (c = name; *c; c++) {
+		depth -= *c == '>' && depth;
+		if (!depth)
+			text_char(t, (u8)*c < ' ' || *c == 0x7f ? '?' : *c);
+		depth += *c == '<';
+	}
+}
+
 /* Function and line; without lines, function and offset */
 static void put_where(struct bt_text *t, struct bt_place *at)
 {
@@ -21,7 +39,7 @@ static void put_where(struct bt_text *t, struct bt_place *at)
 		text_print(t, "+0x%" PRIx64, at->module_offset);
 		return;
 	}
-	text_safe(t, view->inlined ? view->inlined : bt_function_name(at->fn));
+	crash_name(t, view->inlined ? view->inlined : bt_function_name(at->fn));
 	if (view->inlined)
 		text_str(t, " (inlined)");
 	if (!view->file) {

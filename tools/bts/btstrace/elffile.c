@@ -73,17 +73,20 @@ static int name_length(const char *name)
 	return n;
 }
 
-/* What is exported is what others call; in what order, see compare_functions(). */
+/* How far a symbol is seen */
 static u8 rank_of(const GElf_Sym *sym, const char *name)
 {
-	static const u8 ranks[] = { [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1 };
+	static const u8 ranks[] = { 
+		[STB_LOCAL] = BT_RANK_LOCAL, [STB_GLOBAL] = BT_RANK_GLOBAL,
+		[STB_WEAK] = BT_RANK_WEAK,
+	};
 	u8 bind = GELF_ST_BIND(sym->st_info);
 	const char *version = strchr(name + 1, '@');
 
 	/* name@VERSION, not @@: for programs that were linked long ago */
 	if (version && version[1] != '@')
-		return 4;
-	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : 3;
+		return BT_RANK_OLD;
+	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;
 }
 
 static void read_symbols(struct bt_elf *elf, Elf *e)

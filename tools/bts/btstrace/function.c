@@ -42,9 +42,11 @@ static int compare_functions(const void *va, const void *vb)
 		return a_sized ? -1 : 1;
 	if (a->named != b->named)
 		return a->named ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
+	if ((a->rank == BT_RANK_OLD) != (b->rank == BT_RANK_OLD))
+		return a->rank == BT_RANK_OLD ? 1 : -1;
 	diff = underscores(a->name) - underscores(b->name);
+	if (!diff)
+		diff = a->rank - b->rank;
 	if (!diff)
 		diff = (int)strlen(a->name) - (int)strlen(b->name);
 	return diff ? diff : strcmp(a->name, b->name);

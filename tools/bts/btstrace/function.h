@@ -5,6 +5,9 @@
 
 #include "bt.h"
 
+/* Exported; weakly so; for this file only; something else; for programs of old only */
+enum { BT_RANK_GLOBAL, BT_RANK_WEAK, BT_RANK_LOCAL, BT_RANK_OTHER, BT_RANK_OLD };
+
 /* One more name of a function */
 struct bt_alias {
 	const char	*name;
@@ -22,7 +25,7 @@ struct bt_alias {
  * @named:	false for a stand-in: @name is that of the module, and maybe an offset
  * @plt:	a stub that goes on to a function of another module
  * @whole:	only a stand-in: from @start to @end it is one function, says .eh_frame
- * @rank:	of several names for one address the one with the least is @name
+ * @rank:	how far it is seen, of BT_RANK_*: it decides which of several names is @name
  * @limit:	if its size is not known, it ends here at the latest
  */
 struct bt_function {

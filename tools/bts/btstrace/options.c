@@ -353,6 +353,7 @@ static void complete(struct options *o)
 	if (o->out == &bt_out_crash) {
 		o->lines = o->last ? o->last : BT_LINES;
 		o->last = BT_LAST_CRASH;
+		o->how.shrink = !o->how.fixed;
 	}
 	if (o->out == &bt_out_plain && !o->last && !o->how.full)
 		o->last = DEFAULT_LAST;

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "crash.h"
 #include "output.h"
@@ -81,6 +82,16 @@ static void say_none(struct bt_session *s, const struct crash *c)
 	text_str(&s->text, "Look further back: -s 16M\n");
 }
 
+static bool has_signal(const struct crash *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr_notes; i++)
+		if (!strncmp(c->note[i], "--- SIG", 7))
+			return true;
+	return false;
+}
+
 static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash *c)
 {
 	struct bt_text *text = &s->text;
@@ -88,19 +99,26 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	size_t budget = s->lines > FRAMING + 2 ? s->lines - FRAMING : 2;
 	struct bt_place *end = end_of(t, c);
 	struct bt_items items;
+	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
+	/* Of many threads one has crashed: what the others did is not what is looked for. */
+	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
 	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);
-	crash_way(&way, &items, c->branch, end, budget - calls.nr);
+	if (!brief)
+		crash_way(&way, &items, c->branch, end, budget - calls.nr);
 	free(items.item);
 	text_safe(text, t->comm);
 	text_print(text, " [%d]: calls that have not returned, the innermost first:\n", t->tid);
 	crash_print(text, &calls, s->width);
+	if (brief)
+		goto out;
 	text_str(text, "The way there, of the program's own code, the newest last:\n");
 	crash_print(text, &way, s->width);
 	if (!way.own)
 		say_none(s, c);
+out:
 	crash_free(&calls);
 	crash_free(&way);
 }

@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "explain.h"
 #include "read.h"
 #include "tracee.h"
 
 #define SMALLEST	4096
+/* A share of all memory is not less. */
+#define SHARE_MIN	(16 * 1024)
 
 static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
 {
@@ -115,18 +119,36 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 /* The last branches are those that the trace has room for. */
 static void tell_short(struct bt_follow *f, u32 room)
 {
-	if (f->how.full || room >= f->s->last || f->short_told)
+	if (f->how.full || f->how.shrink || room >= f->s->last || f->short_told)
 		return;
 	f->short_told = true;
 	bt_complain("a trace has room for %u branches only, not %u: ulimit -l, or more (-s)", room,
 		    f->s->last);
 }
 
+/*
+ * How much to ask for, for one more thread. The first has room for all that an abort
+ * does; what RLIMIT_MEMLOCK allows is enough for a hundred others.
+ */
+static u32 bytes_for(const struct bt_follow *f)
+{
+	struct rlimit limit;
+	u64 share;
+
+	if (!f->how.shrink || !geteuid() || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return f->how.bytes;
+	share = limit.rlim_cur / 6 / (f->nr ? f->nr : 1);
+	if (share < SHARE_MIN)
+		share = SHARE_MIN;
+	return share < f->how.bytes ? share : f->how.bytes;
+}
+
 /* Begin the trace of a thread that has just stopped for the first time. */
 void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = {
-		.size = f->how.bytes, .flags = config_flags(&f->how),
+		.size = bytes_for(f), .flags = config_flags(&f->how),
 		.bts_size = sizeof(struct x86_bts_record),
 	};
 	char comm[32];

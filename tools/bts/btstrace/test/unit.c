@@ -137,9 +137,9 @@ static void test_functions(void)
 	bt_functions_add(&list, function("nothing", 0x700, 0x700, 0));
 	bt_functions_add(&list, function("free", 0x600, 0x610, 0));
 	bt_functions_add(&list, function("_exit", 0x620, 0x630, 0));
-	old.rank = 4;
+	old.rank = BT_RANK_OLD;
 	bt_functions_add(&list, old);
-	weak.rank = 1;
+	weak.rank = BT_RANK_WEAK;
 	bt_functions_add(&list, weak);
 	whole.whole = true;
 	bt_functions_add(&list, whole);

@@ -10,7 +10,8 @@
 #include "run.h"
 
 static const char *const modes[] = {
-	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c",
+	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c", "--flow",
+	"--lcov", "--profile", "--lines", "--loops", "--crash",
 };
 
 /* Live, and from a file. Returns what was shown, to be freed. */
@@ -55,7 +56,7 @@ static void check_modes(const char *program, const char *what)
 int main(int argc, char **argv)
 {
 	const char *shapes, *stripped, *shapes32;
-	char what[32];
+	char what[32], *out;
 
 	if (argc < 6)
 		return 99;
@@ -65,6 +66,16 @@ int main(int argc, char **argv)
 	shapes32 = argv[5];
 	check_modes(shapes, "sorts 3");
 	check(shapes, "sorts 3", "-> compare+0x0 (shapes.c:");
+	/* Through the linkage table, by any of its names; and that is no function of its own */
+	out = show_twice("--full -e call -e to=qsort", shapes, "sorts 3");
+	ok(count(out, " -> ") == 3, "-e to=qsort: %zu calls", count(out, " -> "));
+	free(out);
+	out = show_twice("--calls", shapes, "sorts 3");
+	ok(!strstr(out, "@plt") && !strstr(out, "_dl_runtime_resolve"), "--calls: no stubs");
+	free(out);
+	out = show_twice("--calls", stripped, "sorts 3");
+	ok(strstr(out, "; balanced\n"), "--calls: balanced, without symbols, too");
+	free(out);
 	check(stripped, "sorts 3", "call      libc.so.6+0x");
 	check(shapes32, "sorts 3", "-> compare+0x0 (shapes.c:");
 	check(shapes, "times 20", "clock_gettime+0x0 ([vdso])");
