@@ -86,7 +86,7 @@ _btstrace() {
 	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --raw --json --calls --folded --perfetto
 			--drcov --lcov --profile --lines --loops --summary --flow --root --depth --follow --kernel --entries --times --filter --last
 			--output --attach --size --read --write --quiet --help --version
-			--by-thread --force --no-demangle --memory' -- "$cur") ;;
+			--by-thread --color --no-pager --force --no-demangle --memory' -- "$cur") ;;
 	*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
 	esac
 }

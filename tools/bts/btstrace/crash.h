@@ -45,7 +45,8 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	       const struct bt_branch *b, struct bt_place *end, size_t max);
 void crash_name(struct bt_text *t, const char *name);
 void crash_shorten(struct crash_lines *lines, size_t max);
-void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width);
+void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width,
+		 bool color);
 void crash_free(struct crash_lines *lines);
 
 #endif

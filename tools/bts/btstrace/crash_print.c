@@ -13,19 +13,23 @@
 /* What is between < and > in a long name of C++ is longer than it is of use. */
 void crash_name(struct bt_text *t, const char *name)
 {
-	const char *c;
+	char *brief, *out;
 	int depth = 0;
 
 	if (strlen(name) <= WHERE_MAX || strstr(name, "operator")) {
 		text_safe(t, name);
 		return;
 	}
-	for (c = name; *c; c++) {
-		depth -= *c == '>' && depth;
+	brief = bt_copy(name);
+	for (out = brief; *name; name++) {
+		depth -= *name == '>' && depth;
 		if (!depth)
-			text_char(t, (u8)*c < ' ' || *c == 0x7f ? '?' : *c);
-		depth += *c == '<';
+			*out++ = *name;
+		depth += *name == '<';
 	}
+	*out = '\0';
+	text_safe(t, brief);
+	free(brief);
 }
 
 /* Function and line; without lines, function and offset */
@@ -60,12 +64,18 @@ static void put_what(struct bt_text *t, const struct crash_line *line)
 		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
 }
 
+/* Does a character begin with this byte? A mark of a colour is none. */
+static bool is_column(char c)
+{
+	return (c & 0xc0) != 0x80 && (c < 0 || c >= ' ');
+}
+
 static size_t width_of(const struct bt_text *t)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < t->used; i++)
-		n += (t->buf[i] & 0xc0) != 0x80;
+		n += is_column(t->buf[i]);
 	return n;
 }
 
@@ -102,16 +112,17 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 }
 
 /* As much of @t as a terminal of @width columns has room for; all if that is 0 */
-static void put_cut(struct bt_text *out, struct bt_text *t, size_t width)
+static void put_cut(struct bt_text *out, struct bt_text *t, size_t width, bool color)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < t->used; i++) {
-		n += (t->buf[i] & 0xc0) != 0x80;
+		n += is_column(t->buf[i]);
 		if (width && n > width)
 			break;
 	}
-	text_put(out, t->buf, i);
+	text_color(out, t->buf, i, color);
+	text_color(out, TEXT_NORMAL, 1, color);
 	text_char(out, '\n');
 	t->used = 0;
 }
@@ -124,6 +135,7 @@ static void put_line(struct bt_text *t, const struct crash_line *line, size_t wh
 
 	text_str(t, "  ");
 	if (!line->at) {
+		text_str(t, TEXT_DIM);
 		if (line->type == LINE_LIBRARY) {
 			text_safe(t, ((const struct bt_module *)line->key)->name);
 			text_str(t, ": ");
@@ -131,7 +143,9 @@ static void put_line(struct bt_text *t, const struct crash_line *line, size_t wh
 		put_what(t, line);
 		return;
 	}
+	text_str(t, TEXT_BOLD);
 	put_where(t, line->at);
+	text_str(t, TEXT_NORMAL);
 	pad(t, width_of(t), where + 4);
 	begin = width_of(t);
 	put_what(t, line);
@@ -140,11 +154,11 @@ static void put_line(struct bt_text *t, const struct crash_line *line, size_t wh
 	if (!source)
 		return;
 	pad(t, width_of(t) - begin, what);
-	text_str(t, "  | ");
+	text_str(t, TEXT_DIM "  | " TEXT_NORMAL);
 	text_safe(t, source);
 }
 
-void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width)
+void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width, bool color)
 {
 	size_t i, where, what;
 	struct bt_text one;
@@ -155,7 +169,7 @@ void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t widt
 		put_line(&one, &lines->line[i], where, what);
 		while (one.used && one.buf[one.used - 1] == ' ')
 			one.used--;
-		put_cut(t, &one, width);
+		put_cut(t, &one, width, color);
 	}
 	text_close(&one);
 }

@@ -74,9 +74,9 @@ static int name_length(const char *name)
 }
 
 /* How far a symbol is seen */
-static u8 rank_of(const GElf_Sym *sym, const char *name)
+static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const char *name)
 {
-	static const u8 ranks[] = { 
+	static const u8 ranks[] = {
 		[STB_LOCAL] = BT_RANK_LOCAL, [STB_GLOBAL] = BT_RANK_GLOBAL,
 		[STB_WEAK] = BT_RANK_WEAK,
 	};
@@ -84,7 +84,7 @@ static u8 rank_of(const GElf_Sym *sym, const char *name)
 	const char *version = strchr(name + 1, '@');
 
 	/* name@VERSION, not @@: for programs that were linked long ago */
-	if (version && version[1] != '@')
+	if ((version && version[1] != '@') || elf_hidden_has(hidden, sym->st_value, name))
 		return BT_RANK_OLD;
 	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;
 }
@@ -95,6 +95,7 @@ static void read_symbols(struct bt_elf *elf, Elf *e)
 	const char *name;
 	GElf_Addr addr;
 	GElf_Sym sym;
+	struct elf_hidden *hidden = elf_hidden_read(e);
 	u64 limit;
 
 	for (i = 1; i < n; i++) {
@@ -104,9 +105,10 @@ static void read_symbols(struct bt_elf *elf, Elf *e)
 		bt_functions_add(&elf->functions, (struct bt_function){
 			.name = bt_print("%.*s", name_length(name), name), .named = true,
 			.start = addr, .end = addr + sym.st_size, .limit = limit,
-			.rank = rank_of(&sym, name),
+			.rank = rank_of(hidden, &sym, name),
 		});
 	}
+	elf_hidden_free(hidden);
 	bt_functions_tidy(&elf->functions);
 }
 

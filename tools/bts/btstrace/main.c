@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "file.h"
 #include "options.h"
 #include "output.h"
+#include "pager.h"
 
 static int open_file(const char *path, int flags)
 {
@@ -114,14 +114,6 @@ static int replay(struct bt_session *s, const char *path, bool force)
 	return status;
 }
 
-/* Columns of a terminal; 0 if it is none */
-static size_t width_of(int fd)
-{
-	struct winsize size;
-
-	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
 static int trace(struct bt_session *s, const struct options *o)
 {
 	struct bt_follow *f = bt_follow_new(s, &o->how);
@@ -184,6 +176,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		status = BT_EXIT_FILE;
 	}
 	text_close(&s->text);
+	close(s->text.fd);
+	bt_pager_end();
 	/* Who reads only the beginning has what they want. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
@@ -220,6 +214,10 @@ static int work(struct options *o)
 	fd = open_output(o);
 	if (fd < 0)
 		return BT_EXIT_FILE;
+	session.width = bt_columns(fd);
+	session.color = bt_wants_color(fd, o->color);
+	if (o->read && !o->no_pager && !(o->out->flags & BT_OUT_BINARY))
+		fd = bt_pager_start(fd);
 	text_open(&session.text, fd);
 	session.text.old = o->output;
 	if (o->write) {
@@ -242,7 +240,6 @@ static int work(struct options *o)
 	}
 	session.by_thread = o->by_thread;
 	session.lines = o->lines;
-	session.width = width_of(fd);
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);

@@ -17,7 +17,7 @@
 
 enum {
 	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_LCOV, OPT_PROFILE, OPT_LINES, OPT_LOOPS, OPT_ENTRIES, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
+	OPT_LCOV, OPT_PROFILE, OPT_LINES, OPT_LOOPS, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -45,6 +45,8 @@ static const struct option long_options[] = {
 	{ "filter",	required_argument,	NULL, 'e' },
 	{ "by-thread",	no_argument,		NULL, OPT_BY_THREAD },
 	{ "no-demangle", no_argument,		NULL, OPT_NO_DEMANGLE },
+	{ "color",	optional_argument,	NULL, OPT_COLOR },
+	{ "no-pager",	no_argument,		NULL, OPT_NO_PAGER },
 	{ "force",	no_argument,		NULL, OPT_FORCE },
 	{ "memory",	required_argument,	NULL, OPT_MEMORY },
 	{ "last",	required_argument,	NULL, 'n' },
@@ -222,6 +224,19 @@ static bool add_filter(struct options *o)
 	return true;
 }
 
+static bool set_color(struct options *o)
+{
+	if (!optarg || !strcmp(optarg, "always"))
+		o->color = BT_ALWAYS;
+	else if (!strcmp(optarg, "never"))
+		o->color = BT_NEVER;
+	else if (strcmp(optarg, "auto")) {
+		bt_complain("--color=%s: give always, never or auto", optarg);
+		return false;
+	}
+	return true;
+}
+
 static bool parse_one(struct options *o, int c)
 {
 	switch (c) {
@@ -273,6 +288,11 @@ static bool parse_one(struct options *o, int c)
 		return true;
 	case OPT_BY_THREAD:
 		o->by_thread = true;
+		return true;
+	case OPT_COLOR:
+		return set_color(o);
+	case OPT_NO_PAGER:
+		o->no_pager = true;
 		return true;
 	case OPT_FORCE:
 		o->force = true;

@@ -3,6 +3,7 @@
 #define BTSTRACE_OPTIONS_H
 
 #include "follow.h"
+#include "pager.h"
 #include "select.h"
 
 #define VERSION	"1.0"
@@ -18,6 +19,8 @@
  * @times:	show when threads are scheduled
  * @by_thread:	a call tree for each
  * @force:	replay even if files are not those that were traced
+ * @no_pager:	none before a terminal
+ * @color:	when to use some
  * @memory:	that what is remembered of the trace may take, in bytes
  * @output:	a file, or NULL
  * @write:	where to record, or NULL
@@ -37,6 +40,8 @@ struct options {
 	bool			times;
 	bool			by_thread;
 	bool			force;
+	bool			no_pager;
+	enum bt_when		color;
 	u64			memory;
 	const char		*output;
 	const char		*write;

@@ -111,16 +111,24 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	free(items.item);
 	text_safe(text, t->comm);
 	text_print(text, " [%d]: calls that have not returned, the innermost first:\n", t->tid);
-	crash_print(text, &calls, s->width);
+	crash_print(text, &calls, s->width, s->color);
 	if (brief)
 		goto out;
 	text_str(text, "The way there, of the program's own code, the newest last:\n");
-	crash_print(text, &way, s->width);
+	crash_print(text, &way, s->width, s->color);
 	if (!way.own)
 		say_none(s, c);
 out:
 	crash_free(&calls);
 	crash_free(&way);
+}
+
+static void put_note(struct bt_session *s, const char *note)
+{
+	text_color(&s->text, TEXT_RED, 1, s->color);
+	text_safe(&s->text, note);
+	text_color(&s->text, TEXT_NORMAL, 1, s->color);
+	text_char(&s->text, '\n');
 }
 
 static void crash_exit(struct bt_session *s, struct bt_thread *t)
@@ -133,8 +141,7 @@ static void crash_exit(struct bt_session *s, struct bt_thread *t)
 	if (c->nr)
 		show_thread(s, t, c);
 	for (i = 0; i < c->nr_notes; i++) {
-		text_safe(&s->text, c->note[i]);
-		text_char(&s->text, '\n');
+		put_note(s, c->note[i]);
 		free(c->note[i]);
 	}
 	free(c->branch);

@@ -112,7 +112,9 @@ static void plain_branch(struct bt_session *s, const struct bt_branch *b)
 static void plain_note(struct bt_session *s, struct bt_thread *t, const char *what)
 {
 	put_thread(s, t);
+	text_color(&s->text, TEXT_RED, 1, s->color);
 	text_safe(&s->text, what);
+	text_color(&s->text, TEXT_NORMAL, 1, s->color);
 	text_char(&s->text, '\n');
 }
 

@@ -95,6 +95,7 @@ struct bt_branch {
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
 #define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
+#define BT_OUT_BINARY	0x40	/* is not for people to read */
 #define BT_OUT_CALLS	0x10	/* shows functions: filters are about these, not about branches */
 
 /*
@@ -140,6 +141,7 @@ struct bt_output {
  * @by_thread:	for outputs that sum up, one sum for each thread
  * @lines:	that a screen has, for the crash view
  * @width:	columns that it has, or 0
+ * @color:	for a terminal that has some
  * @data:	for the output
  */
 struct bt_session {
@@ -158,6 +160,7 @@ struct bt_session {
 	bool			by_thread;
 	size_t			lines;
 	size_t			width;
+	bool			color;
 	void			*data;
 	/* private */
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];

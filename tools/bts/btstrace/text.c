@@ -208,6 +208,20 @@ void text_safe(struct bt_text *t, const char *s)
 	}
 }
 
+/* @n bytes with marks of colours in it, which become what a terminal knows, or nothing. */
+void text_color(struct bt_text *t, const char *s, size_t n, bool color)
+{
+	static const char *const escapes[] = { "", "\33[m", "\33[1m", "\33[2m", "\33[1;31m" };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if ((u8)s[i] >= ARRAY_SIZE(escapes) || !s[i])
+			text_char(t, s[i]);
+		else if (color)
+			text_str(t, escapes[(u8)s[i]]);
+	}
+}
+
 /* A string of JSON, with its quotes; what is no UTF-8 is replaced. */
 void text_json(struct bt_text *t, const char *s)
 {

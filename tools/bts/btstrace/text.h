@@ -33,6 +33,7 @@ char *text_reserve(struct bt_text *t, size_t n);
 BT_PRINTF(2, 3) void text_print(struct bt_text *t, const char *fmt, ...);
 void text_dec(struct bt_text *t, u64 v);
 void text_hex(struct bt_text *t, u64 v);
+void text_color(struct bt_text *t, const char *s, size_t n, bool color);
 void text_safe(struct bt_text *t, const char *s);
 void text_json(struct bt_text *t, const char *s);
 
@@ -52,5 +53,14 @@ static inline void text_char(struct bt_text *t, char c)
 	*text_reserve(t, 1) = c;
 	t->used++;
 }
+
+/*
+ * Bytes that begin a part in another colour, in text that text_color() writes; what
+ * text_safe() writes has none of them.
+ */
+#define TEXT_NORMAL	"\1"
+#define TEXT_BOLD	"\2"
+#define TEXT_DIM	"\3"
+#define TEXT_RED	"\4"
 
 #endif
