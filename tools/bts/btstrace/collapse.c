@@ -102,27 +102,16 @@ static void jump(struct collapse *c, size_t begin)
 /* Did a branch begin or end functions, or is it one between two lines of one? */
 static void look(struct collapse *c, struct bt_calls *calls)
 {
-	size_t nr = calls->nr, items = c->items->nr, begin;
+	const struct bt_branch *b = c->b;
 	const struct bt_frame *top;
-	bool within;
 
-	bt_calls_branch(calls, c->b);
-	top = calls->nr ? &calls->frame[calls->nr - 1] : NULL;
-	if (c->b->rec->type == X86_BTS_LOST) {
+	bt_calls_branch(calls, b);
+	if (b->rec->type == X86_BTS_LOST)
 		add(c, (struct bt_item){ .type = BT_ITEM_GAP, .first = c->at });
-		return;
-	}
-	within = c->b->rec->type == X86_BTS_BRANCH && c->b->kind != BT_CALL &&
-		 c->b->kind != BT_RET && top && !top->hop && !top->quiet && nr == calls->nr &&
-		 c->b->from->fn == c->b->to->fn;
-	if (!within)
-		return;
-	begin = top->mark + 1;
-	/* It began with this branch: nothing of it was there before. */
-	if (c->items->nr == items || top->mark < items)
-		jump(c, begin);
-	else
-		jump(c, c->items->nr);
+	top = calls->nr ? &calls->frame[calls->nr - 1] : NULL;
+	if (b->rec->type == X86_BTS_BRANCH && b->kind != BT_CALL && b->kind != BT_RET &&
+	    top && !top->hop && !top->quiet && b->from->fn == b->to->fn && top->fn == b->to->fn)
+		jump(c, top->mark + 1);
 }
 
 void bt_collapse(struct bt_items *items, const struct bt_branch *b, size_t first, size_t end)

@@ -189,8 +189,13 @@ static void add_own(struct crash_lines *lines, const struct bt_item *item, u64 t
 		text_str(&t, item->open ? "begins" : "returns");
 		break;
 	default:
-		text_str(&t, "calls ");
-		crash_name(&t, item->name);
+		if (bt_place_is_own(line.at)) {
+			text_str(&t, "calls ");
+			crash_name(&t, item->name);
+		} else {
+			line.at = item->to;
+			text_str(&t, "is called");
+		}
 		if (!item->open)
 			text_print(&t, ", %zu branch%s", item->end - item->first,
 				   item->end - item->first == 1 ? "" : "es");
@@ -216,6 +221,7 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 	struct names names = {};
 	struct bt_place *in;
 	u64 times = 0;
+	bool called;
 	size_t i;
 
 	for (i = 0; i < n; i++, item++) {
@@ -228,7 +234,9 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
-		if (bt_place_is_own(in)) {
+		/* What libraries call of the user's, like main(), and has returned */
+		called = is_function(item) && !item->open && bt_place_is_own(item->to);
+		if (called || bt_place_is_own(in)) {
 			end_names(&names, lines);
 			if (is_one_branch(item, n - i)) {
 				times = item->times;

@@ -74,6 +74,11 @@ group_tool() {
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
 		"$REPO/man-pages/man1/btstrace.1"
+	check manual -- "$B/tool/manual.sh" "$BTSTRACE" "$BENCH_BIN/shapes" \
+		"$REPO/man-pages/man1/btstrace.1"
+	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"
+	check terminal -- "$B/tool/terminal.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes $less
 	used follow smp=2 pti=off -- toolfollow $less
 	used hostile smp=2 -- toolhostile $less

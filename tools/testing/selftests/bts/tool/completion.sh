@@ -69,7 +69,7 @@ completes '' btstrace --size ''
 completes file btstrace -r fil
 
 # Each option that is in the help can be completed, and is in the manual page.
-for option in $("$dir/btstrace" --help | grep -o -e '--[a-z]*' | sort -u); do
+for option in $("$dir/btstrace" --help | grep -o -e '--[a-z-]*' | sort -u); do
 	completes "$option" btstrace "$option"
 	sed 's/\\-/-/g' "$page" | grep -qwe "$option"
 	result $? "$option: in the manual page"

@@ -28,9 +28,11 @@ static void check(const char *program, const char *file, const char *what, const
 		"%s: line %s is on the screen", what, line))
 		explain(&r);
 	ok(threads || count(r.out, "\n") <= SCREEN, "%s: %zu lines", what, count(r.out, "\n"));
-	ok(count(r.out, "calls that have not returned") == 1 + threads &&
-	   count(r.out, "\nThe way there, ") == 1 + threads &&
-	   !strstr(r.out, "None of the last"), "%s: calls and a way", what);
+	/* Of two threads the one that did not crash shows its calls only. */
+	if (!ok(count(r.out, "calls that have not returned") == 1 + threads &&
+		count(r.out, "The way there, ") == 1 && !strstr(r.out, "None of the last"),
+		"%s: calls and a way", what))
+		explain(&r);
 	run_free(&r);
 }
 

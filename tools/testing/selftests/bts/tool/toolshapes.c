@@ -14,6 +14,17 @@ static const char *const modes[] = {
 	"--lcov", "--profile", "--lines", "--loops", "--crash",
 };
 
+static void show_difference(const char *a, const char *b)
+{
+	size_t i, begin = 0;
+
+	for (i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '\n')
+			begin = i + 1;
+	printf("# live:  %.*s\n# again: %.*s\n", (int)strcspn(a + begin, "\n"), a + begin,
+	       (int)strcspn(b + begin, "\n"), b + begin);
+}
+
 /* Live, and from a file. Returns what was shown, to be freed. */
 static char *show_twice(const char *mode, const char *program, const char *what)
 {
@@ -25,8 +36,11 @@ static char *show_twice(const char *mode, const char *program, const char *what)
 	snprintf(line, sizeof(line), "$b %s -o " OUT " -r /tmp/trace", mode);
 	again = run(line);
 	if (!ok(exited(&live, 0) && exited(&again, 0) && *live.out &&
-		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode))
+		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode)) {
 		explain(&live);
+		explain(&again);
+		show_difference(live.out, again.out);
+	}
 	run_free(&again);
 	out = strdup(live.out);
 	run_free(&live);
