@@ -173,6 +173,11 @@ void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_recor
 	write_chunk(w, BT_CHUNK_RECORDS, tid, "", 0, rec, n * sizeof(*rec));
 }
 
+void bt_write_jit(struct bt_writer *w, pid_t tid, const char *text, size_t len)
+{
+	write_chunk(w, BT_CHUNK_JIT, tid, "", 0, text, len);
+}
+
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm)
 {
 	struct bt_chunk_task task = { .id = old, .is64 = is64 };
@@ -260,6 +265,9 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		return true;
 	case BT_CHUNK_MAPS:
 		bt_session_maps(s, chunk->tid, (const char *)bytes, chunk->len);
+		return true;
+	case BT_CHUNK_JIT:
+		bt_session_jit(s, chunk->tid, (const char *)bytes, chunk->len);
 		return true;
 	case BT_CHUNK_CODE:
 	case BT_CHUNK_ENDED_AT:

@@ -23,6 +23,7 @@ enum bt_chunk_type {
 	BT_CHUNK_KERNEL,	/* text: which boot of which machine */
 	BT_CHUNK_ENDED_AT,	/* address */
 	BT_CHUNK_FILE,		/* struct bt_ident, path: before the first that is mapped there */
+	BT_CHUNK_JIT,		/* text: lines of /tmp/perf-PID.map */
 };
 
 struct bt_chunk {
@@ -53,6 +54,7 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *maps, size_t len,
 		   struct bt_space *space);
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space);
+void bt_write_jit(struct bt_writer *w, pid_t tid, const char *text, size_t len);
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm);
 void bt_write_note(struct bt_writer *w, pid_t tid, const char *what);
 void bt_write_ended_at(struct bt_writer *w, pid_t tid, u64 addr);

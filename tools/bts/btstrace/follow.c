@@ -57,6 +57,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->s = s;
 	f->how = *how;
 	f->shown = now_ms();
+	f->jit = bt_jit_reader_new();
 	f->rec = bt_alloc(how->bytes, 1);
 	/* Who ignores its children is not told of them. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
@@ -80,6 +81,7 @@ void bt_follow_free(struct bt_follow *f)
 			tracee_forget(f, f->slot[i]->tid);
 	close(f->signals);
 	free(f->maps.bytes);
+	bt_jit_reader_free(f->jit);
 	free(f->rec);
 	free(f);
 }

@@ -14,6 +14,7 @@
 
 #include "explain.h"
 #include "file.h"
+#include "jit.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
@@ -254,6 +255,7 @@ static int work(struct options *o)
 		say_closing(&session, end.tv_sec - begin.tv_sec +
 			    (end.tv_nsec - begin.tv_nsec) / 1e9);
 	bt_modules_free();
+	bt_jit_free();
 	bt_kernel_free();
 	return status;
 }

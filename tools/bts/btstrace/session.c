@@ -117,6 +117,18 @@ void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t l
 		bt_write_maps(s->record, tid, text, len, t->process->space);
 }
 
+/* More lines of the map that a just-in-time compiler writes */
+void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t)
+		return;
+	if (s->record)
+		bt_write_jit(s->record, tid, text, len);
+	bt_space_add_jit(t->process->space, text, len);
+}
+
 void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len)
 {
 	struct bt_thread *t = bt_session_find(s, tid);

@@ -171,6 +171,7 @@ void bt_session_begin(struct bt_session *s);
 void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm);
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live);
 void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t len);
+void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len);
 void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len);
 void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_record *rec,
 			size_t n);

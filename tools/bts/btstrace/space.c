@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "code.h"
+#include "jit.h"
 #include "space.h"
 #include "text.h"
 
@@ -17,6 +18,7 @@
  * @maps: what is where now
  * @old: what was before the last change: a record may be older than that
  * @code: what is in memory only: from a recorded trace, or in the one that is written
+ * @jit: functions of a just-in-time compiler
  * @places: what was asked for so far, a hash table of 2^bits
  * @batch: counts bt_space_update()
  */
@@ -28,6 +30,7 @@ struct bt_space {
 	struct bt_map	*maps, *old;
 	size_t		nr_maps, nr_old;
 	struct bt_code	*code;
+	struct bt_jit	*jit;
 	struct bt_place	**places;
 	int		bits;
 	size_t		nr_places;
@@ -148,6 +151,13 @@ void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size
 	space->batch++;
 }
 
+/* Functions of a just-in-time compiler: lines of /tmp/perf-PID.map */
+void bt_space_add_jit(struct bt_space *space, const char *text, size_t len)
+{
+	bt_jit_add(&space->jit, text, len);
+	forget_places(space);
+}
+
 static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 {
 	struct iovec here = { buf, n }, there = { (void *)(uintptr_t)addr, n };
@@ -226,6 +236,17 @@ static void look_up_kernel(struct bt_place *place)
 	place->module_offset = place->addr;
 }
 
+static bool look_up_jit(const struct bt_space *space, struct bt_place *place)
+{
+	const struct bt_function *fn = bt_jit_function(space->jit, place->addr);
+
+	if (!fn)
+		return false;
+	place->fn = fn;
+	place->offset = place->addr - fn->start;
+	return true;
+}
+
 static void look_up(struct bt_space *space, struct bt_place *place)
 {
 	const struct bt_map *map;
@@ -246,6 +267,8 @@ static void look_up(struct bt_space *space, struct bt_place *place)
 	place->module_offset = place->addr - place->module->base;
 	place->offset = place->module_offset;
 	place->changeable = !map || map->writable || !map->ino;
+	if (map && !map->ino && look_up_jit(space, place))
+		return;
 	if (!map || !place->module->elf)
 		return;
 	place->file_offset = place->addr - map->start + map->offset;

@@ -109,6 +109,7 @@ void bt_space_limit(struct bt_space *space);
 void bt_space_memory(u64 bytes);
 pid_t bt_space_pid(const struct bt_space *space);
 size_t bt_space_nr_places(const struct bt_space *space);
+void bt_space_add_jit(struct bt_space *space, const char *text, size_t len);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place);

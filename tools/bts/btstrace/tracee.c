@@ -105,6 +105,23 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	f->end_signal = SIGKILL;
 }
 
+/* What its just-in-time compiler, if it has one, has told since the last time */
+static void tell_jit(struct bt_follow *f, struct tracee *t)
+{
+	struct bt_thread *thread = bt_session_find(f->s, t->tid);
+	const struct bt_map *maps;
+	size_t n, len;
+	char *text;
+
+	if (!thread)
+		return;
+	maps = bt_space_maps(thread->process->space, &n);
+	text = bt_jit_read(f->jit, thread->process->tgid, maps, n, &len);
+	if (text)
+		bt_session_jit(f->s, t->tid, text, len);
+	free(text);
+}
+
 /*
  * What is mapped now. To be read early, too: of a program that another one
  * replaces it cannot be read any more.
@@ -114,6 +131,7 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 	bt_session_attach(f->s, t->tid, true);
 	if (bt_proc_read(&f->maps, t->tid, "maps") && f->maps.len)
 		bt_session_maps(f->s, t->tid, f->maps.bytes, f->maps.len);
+	tell_jit(f, t);
 }
 
 /* The last branches are those that the trace has room for. */

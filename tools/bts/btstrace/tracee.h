@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "follow.h"
+#include "jit.h"
 
 #define TRACEE_BITS	14
 
@@ -52,6 +53,7 @@ struct tracee {
  * @revoked_told: it was said that somebody else has the hardware
  * @rec:	room for what is read
  * @maps:	likewise
+ * @jit:	what was read of what compilers told
  * @shown:	when progress was told, in milliseconds
  * @on_screen:	progress is
  */
@@ -79,6 +81,7 @@ struct bt_follow {
 	bool			revoked_told;
 	struct x86_bts_record	*rec;
 	struct bt_buffer	maps;
+	struct bt_jit_reader	*jit;
 	u64			shown;
 	bool			on_screen;
 };

@@ -94,6 +94,10 @@ int main(int argc, char **argv)
 	check(shapes32, "sorts 3", "-> compare+0x0 (shapes.c:");
 	check(shapes, "times 20", "clock_gettime+0x0 ([vdso])");
 	check(shapes, "opens 1", "zlibVersion+0x0 (libz.so.1");
+	check(shapes, "maps 3", " -> compiled one+0x0 ([anon])");
+	check(shapes, "maps 3", " -> jits::two+0x0 ([anon])");
+	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
+	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
 	/* Read many times, while the code is another each time */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));
