@@ -83,7 +83,7 @@ _btstrace() {
 	--last | --size | --memory | --root | --depth | -[ns]) return ;;
 	esac
 	case $cur in
-	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --raw --json --calls --folded --perfetto
+	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --insn --raw --json --calls --folded --perfetto
 			--drcov --lcov --profile --lines --loops --summary --flow --root --depth --follow --kernel --entries --times --filter --last
 			--output --attach --size --read --write --quiet --help --version
 			--by-thread --color --no-pager --force --no-demangle --memory' -- "$cur") ;;

@@ -59,16 +59,28 @@ static void leave(struct bt_calls *calls, struct bt_frame *frame)
 	item->end = c->at + 1;
 }
 
-/* The item with which the round began that ends where a jump back to @to is; or nr. */
-static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_place *to)
+static bool goes_back(const struct bt_item *item)
 {
+	return item->type == BT_ITEM_JUMP && item->to->addr <= item->from->addr;
+}
+
+/*
+ * The item with which the round began that ends where a jump back is; nr if there is
+ * none. A new round of a loop around it begins its own.
+ */
+static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
+{
+	const struct bt_item *item;
 	size_t i = items->nr, back;
 
 	for (back = 0; i > begin && back < ROUND_MAX; back++) {
-		i--;
-		if (items->item[i].type == BT_ITEM_JUMP && items->item[i].to == to &&
-		    items->item[i].from->addr >= to->addr)
+		item = &items->item[--i];
+		if (!goes_back(item))
+			continue;
+		if (item->to->addr == b->to->addr)
 			return i;
+		if (item->to->addr < b->to->addr && item->from->addr > b->from->addr)
+			break;
 	}
 	return items->nr;
 }
@@ -81,10 +93,10 @@ static void jump(struct collapse *c, size_t begin)
 	size_t i;
 
 	if (b->to->addr <= b->from->addr) {
-		i = find_round(items, begin, b->to);
+		i = find_round(items, begin, b);
 		item = &items->item[i];
 		if (i < items->nr && i > begin && item[-1].type == BT_ITEM_LOOP &&
-		    item[-1].to == b->to) {
+		    item[-1].to->addr == b->to->addr) {
 			item[-1].times++;
 			item[-1].end = c->at;
 			items->nr = i;

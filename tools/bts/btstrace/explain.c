@@ -14,7 +14,7 @@
 #include "text.h"
 
 /* CPUID.1:EDX: there is a Debug Store */
-#define CPUID_DS	(1u << 21)
+#define CPUID_DS	0x200000
 
 void bt_complain(const char *fmt, ...)
 {

@@ -33,6 +33,7 @@ static int underscores(const char *s)
 static int compare_functions(const void *va, const void *vb)
 {
 	const struct bt_function *a = va, *b = vb;
+	bool a_old = a->rank == BT_RANK_OLD, b_old = b->rank == BT_RANK_OLD;
 	bool a_sized = a->end > a->start, b_sized = b->end > b->start;
 	int diff;
 
@@ -42,8 +43,8 @@ static int compare_functions(const void *va, const void *vb)
 		return a_sized ? -1 : 1;
 	if (a->named != b->named)
 		return a->named ? -1 : 1;
-	if ((a->rank == BT_RANK_OLD) != (b->rank == BT_RANK_OLD))
-		return a->rank == BT_RANK_OLD ? 1 : -1;
+	if (a_old != b_old)
+		return a_old ? 1 : -1;
 	diff = underscores(a->name) - underscores(b->name);
 	if (!diff)
 		diff = a->rank - b->rank;

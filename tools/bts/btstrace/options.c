@@ -16,27 +16,28 @@
 #define MEMORY_MIN	(16ull * 1024 * 1024)
 
 enum {
-	OPT_FULL = 256, OPT_CRASH, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_LCOV, OPT_PROFILE, OPT_LINES, OPT_LOOPS, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FLOW, OPT_ROOT, OPT_DEPTH, OPT_FORCE, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
+	OPT_MODE = 256, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
+	OPT_DEPTH, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
 	{ "full",	no_argument,		NULL, OPT_FULL },
-	{ "crash",	no_argument,		NULL, OPT_CRASH },
-	{ "plain",	no_argument,		NULL, OPT_PLAIN },
-	{ "raw",	no_argument,		NULL, OPT_RAW },
-	{ "calls",	no_argument,		NULL, OPT_CALLS },
-	{ "flow",	no_argument,		NULL, OPT_FLOW },
+	{ "crash",	no_argument,		NULL, OPT_MODE },
+	{ "plain",	no_argument,		NULL, OPT_MODE },
+	{ "raw",	no_argument,		NULL, OPT_MODE },
+	{ "calls",	no_argument,		NULL, OPT_MODE },
+	{ "flow",	no_argument,		NULL, OPT_MODE },
 	{ "root",	required_argument,	NULL, OPT_ROOT },
 	{ "depth",	required_argument,	NULL, OPT_DEPTH },
-	{ "folded",	no_argument,		NULL, OPT_FOLDED },
-	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
-	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
-	{ "lcov",	no_argument,		NULL, OPT_LCOV },
-	{ "profile",	no_argument,		NULL, OPT_PROFILE },
-	{ "lines",	no_argument,		NULL, OPT_LINES },
-	{ "loops",	no_argument,		NULL, OPT_LOOPS },
-	{ "json",	no_argument,		NULL, OPT_JSON },
+	{ "folded",	no_argument,		NULL, OPT_MODE },
+	{ "perfetto",	no_argument,		NULL, OPT_MODE },
+	{ "drcov",	no_argument,		NULL, OPT_MODE },
+	{ "lcov",	no_argument,		NULL, OPT_MODE },
+	{ "profile",	no_argument,		NULL, OPT_MODE },
+	{ "lines",	no_argument,		NULL, OPT_MODE },
+	{ "loops",	no_argument,		NULL, OPT_MODE },
+	{ "insn",	no_argument,		NULL, OPT_MODE },
+	{ "json",	no_argument,		NULL, OPT_MODE },
 	{ "summary",	no_argument,		NULL, 'c' },
 	{ "follow",	no_argument,		NULL, 'f' },
 	{ "kernel",	no_argument,		NULL, 'k' },
@@ -72,6 +73,7 @@ static void print_help(void)
 	      "  --crash            calls that have not returned, and the way there [the default]\n"
 	      "  --plain            the last branches before the end, with function and line\n"
 	      "  --full             all branches, none lost\n"
+	      "  --insn             the instructions between branches, with their source text\n"
 	      "  --raw              records as they are, without names\n"
 	      "  --json             an object for each record\n"
 	      "  --calls            who called whom, how often\n"
@@ -249,66 +251,39 @@ static bool set_color(struct options *o)
 	return true;
 }
 
-static bool parse_one(struct options *o, int c)
+/* Options that are set, and nothing more. False if @c is none of them. */
+static bool parse_flag(struct options *o, int c)
 {
-	switch (c) {
-	case OPT_FULL:
-		o->how.full = true;
+	bool *flag = c == OPT_FULL ? &o->how.full :
+		     c == 'f' ? &o->how.children :
+		     c == 'k' ? &o->how.kernel :
+		     c == OPT_ENTRIES ? &o->how.entries :
+		     c == 't' ? &o->times :
+		     c == 'q' ? &o->quiet :
+		     c == OPT_BY_THREAD ? &o->by_thread :
+		     c == OPT_NO_PAGER ? &o->no_pager :
+		     c == OPT_FORCE ? &o->force : NULL;
+
+	if (flag)
+		*flag = true;
+	return flag;
+}
+
+/* @mode is the name of the option, if it is one of a mode. */
+static bool parse_one(struct options *o, int c, const char *mode)
+{
+	if (parse_flag(o, c))
 		return true;
-	case OPT_CRASH:
-		return set_mode(o, "crash");
-	case OPT_PLAIN:
-		return set_mode(o, "plain");
-	case OPT_RAW:
-		return set_mode(o, "raw");
-	case OPT_CALLS:
-		return set_mode(o, "calls");
-	case OPT_FLOW:
-		return set_mode(o, "flow");
+	switch (c) {
+	case OPT_MODE:
+		return set_mode(o, mode);
+	case 'c':
+		return set_mode(o, "summary");
 	case OPT_ROOT:
 		o->select.root = optarg;
 		return true;
-	case OPT_FOLDED:
-		return set_mode(o, "folded");
-	case OPT_PERFETTO:
-		return set_mode(o, "perfetto");
-	case OPT_DRCOV:
-		return set_mode(o, "drcov");
-	case OPT_LCOV:
-		return set_mode(o, "lcov");
-	case OPT_PROFILE:
-		return set_mode(o, "profile");
-	case OPT_LINES:
-		return set_mode(o, "lines");
-	case OPT_LOOPS:
-		return set_mode(o, "loops");
-	case OPT_JSON:
-		return set_mode(o, "json");
-	case 'c':
-		return set_mode(o, "summary");
-	case 'f':
-		o->how.children = true;
-		return true;
-	case 'k':
-		o->how.kernel = true;
-		return true;
-	case OPT_ENTRIES:
-		o->how.entries = true;
-		return true;
-	case 't':
-		o->times = true;
-		return true;
-	case OPT_BY_THREAD:
-		o->by_thread = true;
-		return true;
 	case OPT_COLOR:
 		return set_color(o);
-	case OPT_NO_PAGER:
-		o->no_pager = true;
-		return true;
-	case OPT_FORCE:
-		o->force = true;
-		return true;
 	case OPT_NO_DEMANGLE:
 		bt_demangle_not();
 		return true;
@@ -322,9 +297,6 @@ static bool parse_one(struct options *o, int c)
 		return true;
 	case 'r':
 		o->read = optarg;
-		return true;
-	case 'q':
-		o->quiet = true;
 		return true;
 	case 'n':
 	case 's':
@@ -364,9 +336,9 @@ static const char *contradiction(const struct options *o)
 		return "--by-thread: only --calls, --folded and --flow show functions";
 	if (same_file(o->output, o->read) || same_file(o->output, o->write))
 		return "-o: that file is for the recorded trace";
-	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_CALLS)))
+	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_FUNCTIONS)))
 		return "-e: this mode needs all branches";
-	if (o->out->flags & BT_OUT_CALLS && bt_filter_has_kinds(o->filter))
+	if (o->out->flags & BT_OUT_FUNCTIONS && bt_filter_has_kinds(o->filter))
 		return "-e: functions are of no kind: give func= or module=";
 	if ((o->select.root || o->select.depth) && !(o->out->flags & BT_OUT_CALLS))
 		return "--root and --depth: only --calls, --folded and --flow show functions";
@@ -412,12 +384,12 @@ static int said(void)
 }
 
 /* A list of processes may be several words, as pidof prints them; options may follow. */
-static int next_option(struct options *o, int argc, char **argv)
+static int next_option(struct options *o, int argc, char **argv, int *which)
 {
 	int c;
 
 	for (;; optind++) {
-		c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, NULL);
+		c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, which);
 		if (c != -1 || !o->nr_pids || optind >= argc || !add_pids(o, argv[optind]))
 			return c;
 	}
@@ -426,9 +398,9 @@ static int next_option(struct options *o, int argc, char **argv)
 int options_parse(struct options *o, int argc, char **argv)
 {
 	const char *wrong;
-	int c;
+	int c, which = 0;
 
-	while ((c = next_option(o, argc, argv)) != -1) {
+	while ((c = next_option(o, argc, argv, &which)) != -1) {
 		if (c == 'h') {
 			print_help();
 			return said();
@@ -437,7 +409,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			puts("btstrace " VERSION);
 			return said();
 		}
-		if (!parse_one(o, c))
+		if (!parse_one(o, c, long_options[which].name))
 			return BT_EXIT_USAGE;
 	}
 	o->command = argv + optind;

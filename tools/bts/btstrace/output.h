@@ -10,6 +10,7 @@ extern const struct bt_output bt_out_crash;
 extern const struct bt_output bt_out_plain;
 extern const struct bt_output bt_out_raw;
 extern const struct bt_output bt_out_json;
+extern const struct bt_output bt_out_insn;
 extern const struct bt_output bt_out_calls;
 extern const struct bt_output bt_out_folded;
 extern const struct bt_output bt_out_flow;

@@ -96,7 +96,8 @@ struct bt_branch {
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
 #define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
 #define BT_OUT_BINARY	0x40	/* is not for people to read */
-#define BT_OUT_CALLS	0x10	/* shows functions: filters are about these, not about branches */
+#define BT_OUT_FUNCTIONS 0x10	/* filters are about functions, not about branches */
+#define BT_OUT_CALLS	0x80	/* shows who calls whom */
 
 /*
  * struct bt_output - a format

@@ -325,11 +325,18 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	return place;
 }
 
+/* Is it 64-bit code? */
+bool bt_space_is64(const struct bt_space *space, const struct bt_place *place)
+{
+	if (BT_IS_KERNEL(place->addr))
+		return true;
+	return place->elf ? place->elf->is64 : space->is64;
+}
+
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place)
 {
 	u8 bytes[BT_INSN_MAX];
-	bool is64 = BT_IS_KERNEL(place->addr) ? true :
-		    place->elf ? place->elf->is64 : space->is64;
+	bool is64 = bt_space_is64(space, place);
 	size_t n = bt_space_read(space, place->addr, bytes, sizeof(bytes));
 
 	bt_decode(bytes, n, place->addr, is64, &place->insn);

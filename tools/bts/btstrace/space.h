@@ -112,6 +112,7 @@ size_t bt_space_nr_places(const struct bt_space *space);
 void bt_space_add_jit(struct bt_space *space, const char *text, size_t len);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);
+bool bt_space_is64(const struct bt_space *space, const struct bt_place *place);
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place);
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place);
 const char *bt_place_text(struct bt_place *place);

@@ -213,7 +213,7 @@ static void test_roundtrip(void)
 	static const struct bt_output *const all[] = {
 		&bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_calls, &bt_out_folded,
 		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary, &bt_out_crash, &bt_out_flow,
-		&bt_out_lcov, &bt_out_profile, &bt_out_lines, &bt_out_loops,
+		&bt_out_lcov, &bt_out_insn, &bt_out_profile, &bt_out_lines, &bt_out_loops,
 	};
 	size_t i, len, a_len, b_len;
 	u8 *file = record(&len);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collapse.h"
 #include "tap.h"
 #include "tree.h"
 
@@ -62,16 +63,16 @@ static struct bt_place *place_of(const char *s, size_t len)
 	return place;
 }
 
-static void one_word(struct bt_calls *c, const char *word, size_t len)
+/* A word as a branch of the record @rec */
+static struct bt_branch branch_of(const char *word, size_t len, struct x86_bts_record *rec)
 {
-	struct x86_bts_record rec = { .type = X86_BTS_BRANCH };
-	struct bt_branch b = { .rec = &rec };
+	struct bt_branch b = { .rec = rec };
 	const char *colon = memchr(word, ':', len), *arrow, *end = word + len;
 
+	*rec = (struct x86_bts_record){ .type = X86_BTS_BRANCH };
 	if (!colon) {
-		rec.type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
-		bt_tree_branch(c, &b);
-		return;
+		rec->type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
+		return b;
 	}
 	bt_kind_parse(word, colon - word, &b.kind);
 	arrow = memchr(word, '>', len);
@@ -80,11 +81,19 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 	if (arrow + 1 < end)
 		b.to = place_of(arrow + 1, end - arrow - 1);
 	if (!b.from)
-		rec.type = X86_BTS_LEAVE;
+		rec->type = X86_BTS_LEAVE;
 	else if (!b.to)
-		rec.type = X86_BTS_ENTER;
-	rec.branch.from = b.from ? b.from->addr : 0;
-	rec.branch.to = b.to ? b.to->addr : 0;
+		rec->type = X86_BTS_ENTER;
+	rec->branch.from = b.from ? b.from->addr : 0;
+	rec->branch.to = b.to ? b.to->addr : 0;
+	return b;
+}
+
+static void one_word(struct bt_calls *c, const char *word, size_t len)
+{
+	struct x86_bts_record rec;
+	struct bt_branch b = branch_of(word, len, &rec);
+
 	bt_tree_branch(c, &b);
 }
 
@@ -222,6 +231,79 @@ static void run(const struct script *s)
 	bt_tree_free(root);
 }
 
+struct way {
+	const char *what;
+	const char *words;
+	const char *items;	/* an open function: name(; one that returned: name and branches */
+};
+
+static const struct way ways[] = {
+	{ "what has returned is one item",
+	  "call:main+0>a call:a+1>b ret:b+3>a+6 ret:a+9>main+5 call:main+8>c call:c+2>d",
+	  "main( a4 c( d(" },
+	{ "branches in what has not",
+	  "jmp:main+1>main+4 call:main+8>a jcc:a+2>a+20", "main( main+4 a( a+20" },
+	{ "rounds of a loop but the last",
+	  "call:main+0>a jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 "
+	  "jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 jcc:a+9>a+2 call:a+3>f",
+	  "main( a( 3x9 a+2 f(" },
+	{ "rounds that are not alike",
+	  "call:main+0>a jmp:a+9>a+2 jcc:a+3>a+7 jmp:a+9>a+2 jcc:a+4>a+8 jmp:a+9>a+2 jcc:a+3>a+7",
+	  "main( a( 2x4 a+2 a+7" },
+	{ "a loop in a loop",
+	  "jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+9>a+1 jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+9>a+1 "
+	  "jmp:a+3>a+2 jmp:a+3>a+2", "a( 2x2 a+2 1x3 a+1 1x1 a+2" },
+	{ "what began before", "jcc:b+1>b+4 ret:b+9>a+7 call:a+9>c", "b2 a( c(" },
+	{ "longjmp ends what it leaves",
+	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
+	  "main( a4 c(" },
+	{ "a gap", "call:main+0>a lost call:a+9>b", "main( a( gap b(" },
+	{ "a function by the name that it was called by",
+	  "call:main+0>copy@plt jmp:copy@plt+0>copy_fast jcc:copy_fast+3>copy_fast+9",
+	  "main( copy( copy_fast+9" },
+};
+
+static void print_items(char *out, const struct bt_items *items)
+{
+	const struct bt_item *item;
+
+	*out = '\0';
+	for (item = items->item; item < items->item + items->nr; item++, out += strlen(out)) {
+		if (item->type == BT_ITEM_GAP)
+			strcpy(out, "gap ");
+		else if (item->type == BT_ITEM_LOOP)
+			sprintf(out, "%dx%zu ", (int)item->times, item->end - item->first);
+		else if (item->type == BT_ITEM_JUMP)
+			sprintf(out, "%s+%d ", item->to->fn->name, (int)item->to->offset);
+		else if (item->open)
+			sprintf(out, "%s( ", item->name);
+		else
+			sprintf(out, "%s%zu ", item->name, item->end - item->first);
+	}
+}
+
+static void test_way(const struct way *way)
+{
+	struct x86_bts_record rec[32];
+	struct bt_branch b[32];
+	struct bt_items items;
+	const char *word;
+	size_t len, n = 0;
+	char got[512];
+
+	for (word = way->words; *word; word += len + (word[len] == ' '), n++) {
+		len = strcspn(word, " ");
+		b[n] = branch_of(word, len, &rec[n]);
+	}
+	bt_collapse(&items, b, 0, n);
+	print_items(got, &items);
+	if (*got)
+		got[strlen(got) - 1] = '\0';
+	if (!ok(!strcmp(got, way->items), "the way: %s", way->what))
+		printf("# %s\n", got);
+	free(items.item);
+}
+
 /* Deeper than anybody keeps count of */
 static void test_depth(void)
 {
@@ -294,6 +376,8 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(scripts); i++)
 		run(&scripts[i]);
+	for (i = 0; i < ARRAY_SIZE(ways); i++)
+		test_way(&ways[i]);
 	test_sum();
 	test_depth();
 	test_many();

@@ -74,6 +74,8 @@ group_tool() {
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
 		"$REPO/man-pages/man1/btstrace.1"
+	check insn -- "$B/tool/insn.sh" "$BTSTRACE" "$BENCH_BIN/shapes" sorts 1
+	check insn-fault -- "$B/tool/insn.sh" "$BTSTRACE" "$PROGRAMS/out/guest/walk" fault 0
 	check manual -- "$B/tool/manual.sh" "$BTSTRACE" "$BENCH_BIN/shapes" \
 		"$REPO/man-pages/man1/btstrace.1"
 	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"

@@ -20,12 +20,12 @@ make -C "$2" OUTPUT="$scratch/none" CC='gcc -nostdinc' >"$scratch/out" 2>&1
 result $? "what is missing is named"
 [ ! -e "$scratch/none" ]
 result $? "and nothing is built"
-make -C "$2" OUTPUT="$1" CFLAGS='-O2 -g -Werror' DESTDIR="$scratch/root" install >/dev/null &&
-	[ -x "$scratch/root/usr/local/bin/btstrace" ] &&
-	[ "$(find "$scratch/root" -type f | wc -l)" -eq 3 ]
+make -C "$2" OUTPUT="$1" CFLAGS='-O2 -g -Werror' prefix=/usr DESTDIR="$scratch/there" install >/dev/null &&
+	[ -x "$scratch/there/usr/bin/btstrace" ] &&
+	[ "$(find "$scratch/there" -type f | wc -l)" -eq 3 ]
 result $? "install: three files"
-make -C "$2" OUTPUT="$1" DESTDIR="$scratch/root" uninstall >/dev/null &&
-	[ "$(find "$scratch/root" -type f | wc -l)" -eq 0 ]
+make -C "$2" OUTPUT="$1" prefix=/usr DESTDIR="$scratch/there" uninstall >/dev/null &&
+	[ "$(find "$scratch/there" -type f | wc -l)" -eq 0 ]
 result $? "uninstall: none is left"
 echo "1..$tests"
 exit $failed

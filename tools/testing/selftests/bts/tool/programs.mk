@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 TOOLS := tool/toolmodes tool/toolfollow tool/toolhostile tool/toolerrors tool/toolcost \
-	tool/toolshapes tool/toolcrash
+	tool/toolshapes tool/toolcrash tool/toolread
 GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
+toolread_SRCS += measure/peer.c
 
 # With libraries: they come along into the guest as the tools of this system do.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx

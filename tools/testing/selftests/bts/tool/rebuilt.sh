@@ -19,9 +19,11 @@ result() {
 # build NAME [OPTION...]: a program whose function is called that
 build() {
 	printf 'int zero;\nstatic inline int half(int x) { return x / 2; }\n' >p.c
-	printf '__attribute__((noinline)) int %s(int x)\n{\n\tint i;\n\n' "$1" >>p.c
-	printf '\tfor (i = 0; i < 9; i++)\n\t\tx += half(x) + zero;\n\treturn x;\n}\n' >>p.c
-	printf 'int main(int n) { return %s(n) & zero; }\n' "$1" >>p.c
+	{
+		printf '__attribute__((noinline)) int %s(int x)\n{\n\tint i;\n\n' "$1"
+		printf '\tfor (i = 0; i < 9; i++)\n\t\tx += half(x) + zero;\n\treturn x;\n}\n'
+		printf 'int main(int n) { return %s(n) & zero; }\n' "$1"
+	} >>p.c
 	gcc -g -O1 -o p p.c "${@:2}"
 }
 

@@ -11,7 +11,7 @@
 
 static const char *const modes[] = {
 	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c", "--flow",
-	"--lcov", "--profile", "--lines", "--loops", "--crash",
+	"--lcov", "--profile", "--lines", "--loops", "--crash", "--insn",
 };
 
 static void show_difference(const char *a, const char *b)

@@ -39,6 +39,10 @@ figure() {
 	# What only the kernel can ask for is asked through a module.
 	case ${options[0]} in
 	lab) need_lab "$B/layer/lab" bts_lab patched "$CONFIG" ;;
+	tool)
+		need_btstrace plain tests
+		LAB="$BTSTRACE/btstrace $BTSTRACE/test/record"
+		;;
 	crash) need_lab "$B/ring0/lab" bts_crash patched "$CONFIG" ;;
 	esac
 	if [[ ${options[0]} != *=* ]]; then
