@@ -5,6 +5,7 @@ GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
 toolread_SRCS += measure/peer.c
+toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 
 # With libraries: they come along into the guest as the tools of this system do.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx
