@@ -307,8 +307,10 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	size_t at;
 
 	add_items(lines, items->item, items->nr);
-	if (end && bt_place_is_own(end))
+	if (end && bt_place_is_own(end)) {
 		add(lines, (struct crash_line){ .at = end, .what = bt_copy("ends") });
+		lines->own = true;
+	}
 	if (lines->nr > max)
 		drop(lines, 0, lines->nr - max);
 	for (at = lines->nr; at--; )

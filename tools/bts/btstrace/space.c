@@ -37,7 +37,7 @@ struct bt_space {
 	u32		batch;
 };
 
-#define FIRST_BITS	10
+#define FIRST_BITS	6
 /* What is known of a place, with its words, takes about this much. */
 #define PLACE_BYTES	512
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -553,6 +554,65 @@ static void test_strangers(void)
 	bt_modules_free();
 }
 
+/*
+ * Very many processes of one thread each, all at the same time, each with a name and a
+ * library at an address of its own: that is no square of anything.
+ */
+static void test_many_threads(void)
+{
+	struct bt_session s = { .out = &bt_out_calls };
+	clock_t begin = clock();
+	char text[128], comm[32];
+	int i, n = 100000;
+	double seconds;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	for (i = 1; i <= n; i++) {
+		struct x86_bts_record rec = {
+			.type = X86_BTS_BRANCH,
+			.branch = { i * 0x10000ull + 5, i * 0x10000ull + 9 },
+		};
+
+		snprintf(comm, sizeof(comm), "thread%d", i);
+		bt_session_thread(&s, i, i, true, comm);
+		snprintf(text, sizeof(text), "%llx-%llx r-xp 0 8:1 5 /nowhere/library\n",
+			 i * 0x10000ull, i * 0x10000ull + 0x1000);
+		bt_session_maps(&s, i, text, strlen(text));
+		bt_session_records(&s, i, &rec, 1);
+	}
+	bt_session_end(&s);
+	seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	ok(s.counts.branches == (u64)n && seconds < 20, "%d threads: %.1f s", n, seconds);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
+/* One chunk of a recorded trace may hold records of more places than there is memory. */
+static void test_many_places(void)
+{
+	struct bt_session s = { .out = &bt_out_summary };
+	size_t i, n = 400000, most;
+	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
+
+	bt_space_memory(16 * 1024 * 1024);
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	for (i = 0; i < n; i++)
+		rec[i] = (struct x86_bts_record){
+			.type = X86_BTS_BRANCH, .branch = { i * 32 + 4096, i * 32 + 4100 },
+		};
+	bt_session_records(&s, PID, rec, n);
+	most = bt_space_nr_places(bt_session_find(&s, PID)->process->space);
+	ok(most < 60000 && s.counts.branches == n, "%zu branches, each elsewhere: %zu places", n,
+	   most);
+	bt_session_end(&s);
+	bt_space_memory(256 * 1024 * 1024);
+	free(s.text.buf);
+	free(rec);
+}
+
 int main(void)
 {
 	bt_proc_read(&maps, getpid(), "maps");
@@ -567,5 +627,7 @@ int main(void)
 	test_last();
 	test_strangers();
 	free(maps.bytes);
+	test_many_threads();
+	test_many_places();
 	return finish();
 }

@@ -29,7 +29,7 @@ static void check(const char *program, const char *file, const char *what, const
 		explain(&r);
 	ok(threads || count(r.out, "\n") <= SCREEN, "%s: %zu lines", what, count(r.out, "\n"));
 	/* Of two threads the one that did not crash shows its calls only. */
-	if (!ok(count(r.out, "calls that have not returned") == 1 + threads &&
+	if (!ok(count(r.out, "calls that have not returned") == (threads ? 2 : 1) &&
 		count(r.out, "The way there, ") == 1 && !strstr(r.out, "None of the last"),
 		"%s: calls and a way", what))
 		explain(&r);
