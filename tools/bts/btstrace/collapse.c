@@ -107,8 +107,9 @@ static void jump(struct collapse *c, size_t begin)
 			items->nr = i + 1;
 		}
 	}
-	add(c, (struct bt_item){ .type = BT_ITEM_JUMP, .from = b->from, .to = b->to,
-				 .first = c->at });
+	add(c, (struct bt_item){
+		.type = BT_ITEM_JUMP, .from = b->from, .to = b->to, .first = c->at,
+	});
 }
 
 /* Did a branch begin or end functions, or is it one between two lines of one? */

@@ -97,8 +97,9 @@ static void end_names(struct names *n, struct crash_lines *lines)
 	if (n->end > n->first)
 		text_print(&n->text, "%s%zu branches", n->nr ? ", " : "", n->end - n->first);
 	text_char(&n->text, '\0');
-	add(lines, (struct crash_line){ .what = n->text.buf, .key = n->module,
-					.type = LINE_LIBRARY });
+	add(lines, (struct crash_line){
+		.what = n->text.buf, .key = n->module, .type = LINE_LIBRARY,
+	});
 	n->module = NULL;
 }
 
@@ -213,8 +214,9 @@ static void add_own(struct crash_lines *lines, const struct bt_item *item, u64 t
 
 static void add_gap(struct crash_lines *lines)
 {
-	add(lines, (struct crash_line){ .what = bt_copy("--- records lost ---"),
-					.type = LINE_WORDS });
+	add(lines, (struct crash_line){
+		.what = bt_copy("--- records lost ---"), .type = LINE_WORDS,
+	});
 }
 
 /* The lines of some items, from the oldest to the newest */

@@ -240,15 +240,17 @@ static bool add_filter(struct options *o)
 
 static bool set_color(struct options *o)
 {
+	bool bad = false;
+
 	if (!optarg || !strcmp(optarg, "always"))
 		o->color = BT_ALWAYS;
 	else if (!strcmp(optarg, "never"))
 		o->color = BT_NEVER;
-	else if (strcmp(optarg, "auto")) {
+	else if (strcmp(optarg, "auto"))
+		bad = true;
+	if (bad)
 		bt_complain("--color=%s: give always, never or auto", optarg);
-		return false;
-	}
-	return true;
+	return !bad;
 }
 
 /* Options that are set, and nothing more. False if @c is none of them. */

@@ -68,23 +68,40 @@ static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_
 	text_char(&s->text, '\n');
 }
 
+/* The instruction in words, which are kept: most are executed many times. */
+static void put_words(struct bt_text *out, struct bt_space *space, struct bt_place *place)
+{
+	char words[256];
+	u8 bytes[BT_INSN_MAX];
+	struct bt_text t;
+	size_t n, len;
+
+	if (place->words && !place->changeable) {
+		text_put(out, place->words, place->words_len);
+		return;
+	}
+	n = bt_space_read(space, place->addr, bytes, sizeof(bytes));
+	len = bt_format(bytes, n, place->addr, bt_space_is64(space, place), words, sizeof(words));
+	text_open(&t, -1);
+	text_print(&t, "  0x%" PRIx64 "  %s\n", place->addr, len ? words : "(cannot be read)");
+	free(place->words);
+	place->words = t.buf;
+	place->words_len = t.used;
+	text_put(out, place->words, place->words_len);
+}
+
 /* One instruction. Returns its length, or 0. */
 static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr)
 {
 	struct bt_space *space = t->process->space;
 	struct bt_place *place = bt_space_place(space, addr);
-	char words[256];
-	u8 bytes[BT_INSN_MAX];
-	size_t n, len;
 
-	n = bt_space_read(space, addr, bytes, sizeof(bytes));
-	len = bt_format(bytes, n, addr, bt_space_is64(space, place), words, sizeof(words));
-	if (!bt_filter_function(s->filter, place->fn, place->module))
-		return len;
-	put_line(s, t, place);
-	put_thread(s, t);
-	text_print(&s->text, "  0x%" PRIx64 "  %s\n", addr, len ? words : "(cannot be read)");
-	return len;
+	if (bt_filter_function(s->filter, place->fn, place->module)) {
+		put_line(s, t, place);
+		put_thread(s, t);
+		put_words(&s->text, space, place);
+	}
+	return bt_space_insn(space, place)->length;
 }
 
 /* All from where the thread was to the instruction at @end, with that if it is a branch */

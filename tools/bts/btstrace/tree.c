@@ -181,12 +181,11 @@ void bt_tree_free(struct bt_node *root)
 		if (parent)
 			parent->child = node->next;
 		free(node->table);
-		nr_nodes -= node->fn != NULL;
+		nr_nodes -= !!node->fn;
 		free(node);
 		node = parent;
 	}
 }
-
 
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
