@@ -472,7 +472,6 @@ void bt_session_end(struct bt_session *s)
 			bt_session_exit(s, s->threads[i]->tid, NULL);
 	if (s->out->end)
 		s->out->end(s);
-	text_flush(&s->text);
 }
 
 /* Returns errno of the first write that failed, to any of its files, or 0. */
