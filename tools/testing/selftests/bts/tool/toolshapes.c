@@ -30,10 +30,14 @@ static char *show_twice(const char *mode, const char *program, const char *what)
 {
 	struct run live, again;
 	char line[256], *out;
+	const char *cut;
 
 	snprintf(line, sizeof(line), "$b %s -o " OUT " -w /tmp/trace %s %s", mode, program, what);
 	live = run(line);
-	snprintf(line, sizeof(line), "$b %s -o " OUT " -r /tmp/trace", mode);
+	/* -s is for live threads only. */
+	cut = strstr(mode, " -s ");
+	snprintf(line, sizeof(line), "$b %.*s -o " OUT " -r /tmp/trace",
+		 (int)(cut ? cut - mode : (long)strlen(mode)), mode);
 	again = run(line);
 	if (!ok(exited(&live, 0) && exited(&again, 0) && *live.out &&
 		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode)) {
