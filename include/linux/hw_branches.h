@@ -26,6 +26,27 @@ struct hw_branch {
 };
 
 /**
+ * enum hw_branch_kind - what made a branch, as the instruction at its source tells
+ * @HW_BRANCH_OTHER:	a conditional jump, or what nobody knows
+ * @HW_BRANCH_JUMP:	a jump without a condition
+ * @HW_BRANCH_CALL:	a call
+ * @HW_BRANCH_RETURN:	the return from a call
+ * @HW_BRANCH_ENTRY:	an exception or an interrupt of the kernel
+ * @HW_BRANCH_EXIT:	the return from one
+ * @HW_BRANCH_BREAK:	the stack before it was another: from user mode, to another task,
+ *			or missing records
+ */
+enum hw_branch_kind {
+	HW_BRANCH_OTHER,
+	HW_BRANCH_JUMP,
+	HW_BRANCH_CALL,
+	HW_BRANCH_RETURN,
+	HW_BRANCH_ENTRY,
+	HW_BRANCH_EXIT,
+	HW_BRANCH_BREAK,
+};
+
+/**
  * struct hw_branches_place - where a reader of a CPU's last branches has got to
  * @newer:	behind so many branches
  * @at:		where that is, for the architecture
@@ -46,36 +67,36 @@ struct cpumask;
 
 extern bool hw_branches_on;
 
-void hw_branches_crash_freeze(void);
+void hw_branches_crash_freeze(unsigned long ip);
+void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug);
+void hw_branches_report_print(void);
+void hw_branches_sys_info(void);
 
 /*
- * This CPU has crashed: stop recording before anything else is done, here and
- * then elsewhere. Any context.
+ * This CPU has crashed, or is about to report what counts as a crash: stop recording
+ * before anything else is done, here and then elsewhere. Any context.
  */
 static __always_inline void hw_branches_crash(void)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_crash_freeze();
+		hw_branches_crash_freeze(0);
 }
 
-/* find_bug(), unrecorded; what is found and no warning freezes all CPUs. */
-struct bug_entry *hw_branches_find_bug(unsigned long bugaddr);
-
-void hw_branches_crash_survived(void);
-void hw_branches_crash_over(void);
-
-/* The task that crashed dies now, and the kernel goes on. */
-static inline void hw_branches_survived(void)
+/*
+ * hw_branches_crash() at the trap of a BUG(), or of a WARN() that will panic. @bug is
+ * its entry, NULL if it has to be looked up. Interrupts are off.
+ */
+static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_crash_survived();
+		hw_branches_bug_freeze(ip, bug);
 }
 
-/* The crash of current is none: somebody has told it to go on. */
-static inline void hw_branches_undone(void)
+/* A crash has been printed up to its stack: print the last branches of this CPU. */
+static inline void hw_branches_report(void)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_crash_over();
+		hw_branches_report_print();
 }
 
 /*
@@ -98,14 +119,25 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 void arch_hw_branches_freeze(void);
 /* How often was that done? */
 u32 arch_hw_branches_freezes(void);
-/* Has a CPU stopped? */
+/* Has a CPU stopped, and not been offline when recording went on? */
 bool arch_hw_branches_frozen(int cpu);
+/* When, by ktime_get_mono_fast_ns()? */
+u64 arch_hw_branches_frozen_at(int cpu);
 /* Stop this CPU for a moment, with interrupts off. */
 bool arch_hw_branches_hold(void);
 /* The end of the moment; takes what the former returned. */
 void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);
+/*
+ * Of what kind is a branch, and where does the call return to, or what was interrupted?
+ * Reads the instruction, which may have changed since, and cannot fault.
+ */
+enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
+/* Is this in the code through which returns and indirect calls go? */
+bool arch_hw_branches_is_thunk(u64 address);
+/* Is this what returns go through? */
+bool arch_hw_branches_is_return(u64 address);
 /*
  * The same as copy, behind so many newer ones, of a CPU frozen or held. What is
  * far from where the reader was the last time takes longer.
@@ -116,30 +148,22 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 #else
 
 static __always_inline void hw_branches_crash(void) { }
-static inline void hw_branches_survived(void) { }
-static inline void hw_branches_undone(void) { }
-#define hw_branches_find_bug(bugaddr)	find_bug(bugaddr)
+static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug) { }
+static inline void hw_branches_report(void) { }
+static inline void hw_branches_sys_info(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */
 
-#if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB_KDB)
+#if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB)
 
-/*
- * The kernel stops for its debugger, and goes on: as if the exception that brought
- * it there had not been, or not. Interrupts are off.
- */
+/* The kernel stops for its debugger, and goes on. Interrupts are off. */
 void hw_branches_debugger_enter(void);
-void hw_branches_debugger_leave(bool undone);
+void hw_branches_debugger_leave(void);
 
 #else
 
 static __always_inline void hw_branches_debugger_enter(void) { }
+static __always_inline void hw_branches_debugger_leave(void) { }
 
-static inline void hw_branches_debugger_leave(bool undone)
-{
-	if (undone)
-		hw_branches_undone();
-}
-
-#endif /* CONFIG_HW_BRANCH_RECORDER && CONFIG_KGDB_KDB */
+#endif /* CONFIG_HW_BRANCH_RECORDER && CONFIG_KGDB */
 #endif /* _LINUX_HW_BRANCHES_H */

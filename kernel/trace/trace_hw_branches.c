@@ -7,16 +7,16 @@
  * something has gone wrong it holds the way that led there: not what is left of
  * it on the stack, but each jump, call and return of the last microseconds.
  *
- * A few thousand branches are made in no time. So whoever has found out that
- * something is wrong first freezes the recorder, on this CPU at once and on the
- * others through NMIs, and only then begins to think. It thaws when nobody needs
- * the evidence any more: when all tasks that crashed are on their way to exit, the
- * kernel has not died of it, and nobody has asked to keep it.
+ * A few thousand branches are made in no time. So whatever finds that something is
+ * wrong first freezes the recorder, on this CPU at once and on the others through
+ * NMIs, and prints later. The first crash freezes it until somebody thaws it by
+ * hand, or until hw_branches_thaw_after seconds have passed.
  *
  * The hardware is the architecture's business: see <linux/hw_branches.h>.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
+#include <linux/atomic.h>
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -24,11 +24,15 @@
 #include <linux/init.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/panic.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/sprintf.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 #include "trace_hw_branches.h"
@@ -43,47 +47,63 @@ static cpumask_t hw_branches_recording;
 /* How many branches of a CPU are printed where not all are. */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* Somebody looks at what was frozen, and will say when he is done. */
+/* How many lines a crash prints of a CPU, and whether it prints all CPUs. */
+u64 hw_branches_crash_nr __read_mostly = 32;
+bool hw_branches_crash_all __read_mostly;
+
+/* After so many seconds the recorder thaws what a crash has frozen; never if 0. */
+u64 hw_branches_thaw_after __read_mostly;
+
+/* Root or a trigger wants what is frozen kept. */
 static bool hw_branches_keeping;
 
-/* Who has frozen for a short look, and not had it yet. */
-static unsigned long hw_branches_looking;
+/* So many want it for the moment: sysrq, a trigger, a watchpoint, the debugger. */
+static atomic_t hw_branches_lookers;
 
-/* So often has this CPU entered the debugger and not left it yet. */
-static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
+/* The first crash since the last thaw, if @cpu is not -1: it is kept, too. */
+static struct hw_branches_crash hw_branches_first = { .cpu = -1, };
 
-/* Counts thaws: what was printed since the last one has not changed. */
-static unsigned long hw_branches_thaws;
+/* The branches of this CPU have been printed in a crash since the last thaw. */
+static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
-/* So often has this CPU crashed and not yet printed why. */
-static DEFINE_PER_CPU(unsigned int, hw_branches_crashed);
+/* Print a line for each record. */
+bool hw_branches_plain __read_mostly;
 
-/* Who has found a BUG() on this CPU and is on the way to his oops, if anybody. */
-static DEFINE_PER_CPU(struct task_struct *, hw_branches_doomed);
-
-/* Who has printed his crash, which may be the kernel's end yet: in no order. */
-static DEFINE_PER_CPU(struct task_struct *, hw_branches_dying);
+/* Deeper ones are printed as deep as this. */
+#define HW_BRANCHES_INDENT	16
 
 /**
- * hw_branches_print - print a branch on a line, behind a space
+ * hw_branches_print - print a line of branches
  * @print: how
  * @m: its first argument
- * @branch: the branch
+ * @cpu: whose they are
+ * @depth: how deep the code was called, at most HW_BRANCHES_INDENT is shown
+ * @line: the line
  *
  * Any context: addresses are looked up, never followed.
  */
-void hw_branches_print(hw_branches_printf print, struct seq_file *m,
-		       const struct hw_branch *branch)
+void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
+		       const struct hw_branches_line *line)
 {
-	void *from = (void *)(unsigned long)branch->from;
-	void *to = (void *)(unsigned long)branch->to;
+	void *from = (void *)(unsigned long)line->branch.from;
+	void *to = (void *)(unsigned long)line->branch.to;
+	int indent = clamp(depth, 0, HW_BRANCHES_INDENT);
+	char inside[24] = "", times[48] = "";
+
+	if (line->inside)
+		snprintf(inside, sizeof(inside), ", %u branches", line->inside);
+	if (line->times > 1 && line->lines > 1)
+		snprintf(times, sizeof(times), ", these %u lines %u times", line->lines,
+			 line->times);
+	else if (line->times > 1)
+		snprintf(times, sizeof(times), ", %u times", line->times);
 
 	if (!from && !to)
-		print(m, " -- some are missing here --\n");
-	else if (branch->from == HW_BRANCH_USER)
-		print(m, " %pS <- user mode\n", to);
+		print(m, " %3d -- some are missing here --\n", cpu);
+	else if (line->branch.from == HW_BRANCH_USER)
+		print(m, " %3d %*s%pS <- user mode%s\n", cpu, indent, "", to, times);
 	else
-		print(m, " %pS <- %pS\n", to, from);
+		print(m, " %3d %*s%pS <- %pS%s%s\n", cpu, indent, "", to, from, inside, times);
 }
 
 /*
@@ -98,110 +118,73 @@ static __always_inline void hw_branches_freeze_all(void)
 	arch_hw_branches_freeze();
 }
 
-static notrace bool hw_branches_is_dying(const struct task_struct *task)
+static void hw_branches_thaw_late_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(hw_branches_late_work, hw_branches_thaw_late_work);
+
+static void hw_branches_late_irq(struct irq_work *work)
 {
-	int cpu;
+	u64 seconds = READ_ONCE(hw_branches_thaw_after);
 
-	for_each_possible_cpu(cpu) {
-		if (READ_ONCE(per_cpu(hw_branches_dying, cpu)) == task)
-			return true;
-	}
-
-	return false;
+	if (seconds)
+		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, seconds * HZ);
 }
 
-NOKPROBE_SYMBOL(hw_branches_is_dying);
+/* Hard: on PREEMPT_RT the thread of the others may be what crashed. */
+static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
 /**
  * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
+ * @ip: the instruction that crashed, 0 if nobody knows
+ *
+ * A later crash finds this CPU frozen, unless the NMI has not got through; if the
+ * freeze itself has crashed, it is not tried again.
  */
-void notrace hw_branches_crash_freeze(void)
+void notrace hw_branches_crash_freeze(unsigned long ip)
 {
+	int cpu = raw_smp_processor_id();
 	unsigned long flags;
-	bool freeze = false;
 
 	raw_local_irq_save(flags);
-	/* Has it crashed before, the freeze itself may be to blame. */
-	if (!arch_hw_branches_frozen(raw_smp_processor_id()) ||
-	    (!this_cpu_read(hw_branches_crashed) && !hw_branches_is_dying(current)))
-		freeze = true;
-	this_cpu_inc(hw_branches_crashed);
-	if (freeze)
+	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) == -1) {
+		hw_branches_first.task = current;
+		hw_branches_first.ip = ip;
 		hw_branches_freeze_all();
+		hw_branches_first.at = ktime_get_mono_fast_ns();
+		irq_work_queue(&hw_branches_late);
+	} else if (!arch_hw_branches_frozen(cpu)) {
+		hw_branches_freeze_all();
+	}
 	raw_local_irq_restore(flags);
 }
 
 NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 
 /**
- * hw_branches_crashing - tell how often a CPU has crashed and not printed why
- * @cpu: which
+ * hw_branches_first_crash - tell what froze the recorder
  *
- * Return: the number.
+ * Return: the first crash since the last thaw.
  */
-unsigned int hw_branches_crashing(int cpu)
+const struct hw_branches_crash *hw_branches_first_crash(void)
 {
-	return READ_ONCE(per_cpu(hw_branches_crashed, cpu));
-}
-
-/* Is some crash not over yet? */
-static bool hw_branches_any_crash(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (READ_ONCE(per_cpu(hw_branches_doomed, cpu)) || hw_branches_crashing(cpu))
-			return true;
-	}
-
-	/* Pairs with hw_branches_keep_dying(). */
-	smp_rmb();
-	for_each_possible_cpu(cpu) {
-		if (READ_ONCE(per_cpu(hw_branches_dying, cpu)))
-			return true;
-	}
-
-	return false;
-}
-
-static bool hw_branches_any_debugged(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (READ_ONCE(per_cpu(hw_branches_debugged, cpu)))
-			return true;
-	}
-
-	return false;
+	return &hw_branches_first;
 }
 
 /**
- * hw_branches_thawed - tell how often recording went on after a freeze
+ * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
+ * @cpu: which
  *
- * Return: the number.
+ * Any context. Each CPU is printed once. If the printing crashes, that crash does
+ * not print it again.
+ *
+ * Return: true if the caller is to print them.
  */
-unsigned long hw_branches_thawed(void)
+bool hw_branches_claim_print(int cpu)
 {
-	return READ_ONCE(hw_branches_thaws);
-}
-
-static void hw_branches_do_thaw(u32 freezes)
-{
-	lockdep_assert_held(&hw_branches_mutex);
-
-	WRITE_ONCE(hw_branches_thaws, hw_branches_thaws + 1);
-	arch_hw_branches_thaw(freezes);
+	return !xchg(per_cpu_ptr(&hw_branches_printed, cpu), 1);
 }
 
 static void hw_branches_thaw_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(hw_branches_work, hw_branches_thaw_work);
-
-/* Not by the workers of a CPU: who crashed may be one, and counts as at work. */
-static void hw_branches_queue_thaw(unsigned long delay)
-{
-	queue_delayed_work(system_dfl_wq, &hw_branches_work, delay);
-}
+static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
 
 /* Also when the recorder is off: a freeze may come too late to see it go off. */
 static void hw_branches_thaw_work(struct work_struct *work)
@@ -212,30 +195,17 @@ static void hw_branches_thaw_work(struct work_struct *work)
 
 	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
 	smp_rmb();
-	/* A CPU in hw_branches_debug_over() queues this before it counts down. */
-	if (hw_branches_any_debugged())
-		hw_branches_queue_thaw(1);
-	else if (!hw_branches_kept() && !hw_branches_any_crash() &&
-		 !READ_ONCE(hw_branches_looking) && !panic_in_progress())
-		hw_branches_do_thaw(freezes);
+	if (!hw_branches_kept() && !atomic_read(&hw_branches_lookers))
+		arch_hw_branches_thaw(freezes);
 }
 
+/* Not by the workers of a CPU: what crashed may be one, and counts as at work. */
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
-	hw_branches_queue_thaw(0);
+	queue_work(system_dfl_wq, &hw_branches_work);
 }
 
-/* Hard: on PREEMPT_RT it may be the thread of the others that crashed. */
 static struct irq_work hw_branches_irq_work = IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
-
-/*
- * What was frozen has been looked at. Any context. Recording goes on unless
- * somebody else is not done yet.
- */
-static void hw_branches_thaw_soon(void)
-{
-	irq_work_queue(&hw_branches_irq_work);
-}
 
 static bool hw_branches_all_frozen(void)
 {
@@ -251,148 +221,53 @@ static bool hw_branches_all_frozen(void)
 
 /**
  * hw_branches_look - freeze for a look
- * @who: looks, and will call hw_branches_show() or hw_branches_looked()
  *
- * Any context.
+ * Any context. The caller calls hw_branches_show() or hw_branches_looked() later.
  */
-void hw_branches_look(enum hw_branches_looker who)
+void notrace hw_branches_look(void)
 {
-	set_bit(who, &hw_branches_looking);
+	atomic_inc(&hw_branches_lookers);
 	hw_branches_freeze_all();
 }
 
+NOKPROBE_SYMBOL(hw_branches_look);
+
 /**
- * hw_branches_looked - go on recording after a look
- * @who: looked
+ * hw_branches_looked - go on recording after a look, unless somebody else looks
  *
  * Any context.
  */
-void hw_branches_looked(enum hw_branches_looker who)
+void notrace hw_branches_looked(void)
 {
-	clear_bit(who, &hw_branches_looking);
-	hw_branches_thaw_soon();
+	atomic_dec(&hw_branches_lookers);
+	irq_work_queue(&hw_branches_irq_work);
 }
 
-/**
- * hw_branches_debug - freeze until this CPU has left the debugger
- *
- * Called with interrupts off. A breakpoint in what is called here enters it again.
- */
-void notrace hw_branches_debug(void)
-{
-	if (this_cpu_inc_return(hw_branches_debugged) == 1 && READ_ONCE(hw_branches_on))
-		hw_branches_freeze_all();
-}
-
-NOKPROBE_SYMBOL(hw_branches_debug);
-
-/**
- * hw_branches_debug_over - this CPU has left the debugger
- *
- * Called as hw_branches_debug(), as often.
- */
-void notrace hw_branches_debug_over(void)
-{
-	/* The irq_work of this runs when interrupts are on, after the count. */
-	if (this_cpu_read(hw_branches_debugged) == 1 && READ_ONCE(hw_branches_on))
-		hw_branches_thaw_soon();
-	this_cpu_dec(hw_branches_debugged);
-}
-
-NOKPROBE_SYMBOL(hw_branches_debug_over);
+NOKPROBE_SYMBOL(hw_branches_looked);
 
 /**
  * hw_branches_show - show all CPUs after hw_branches_look()
- * @who: looked
  * @show: is called when they have stopped, unless the recorder is off now
  *
  * May sleep. Gives up on CPUs that have not stopped within 100 ms.
  */
-void hw_branches_show(enum hw_branches_looker who, void (*show)(void))
+void hw_branches_show(void (*show)(void))
 {
 	int tries = 100;
 
 	while (!hw_branches_all_frozen() && tries--)
 		usleep_range(1000, 2000);
 
-	/* Nobody is to switch it off meanwhile. */
+	/* The recorder stays on meanwhile. */
 	scoped_guard(mutex, &hw_branches_mutex) {
 		if (hw_branches_on)
 			show();
 	}
-	hw_branches_looked(who);
+	hw_branches_looked();
 }
 
 /**
- * hw_branches_bug - this CPU has come to a BUG(), which will be its oops
- *
- * Called with interrupts off, or in an NMI.
- */
-void hw_branches_bug(void)
-{
-	/* A task that has met a BUG() on this CPU before stays there: its end thaws. */
-	this_cpu_cmpxchg(hw_branches_doomed, NULL, current);
-	hw_branches_freeze_all();
-}
-
-/**
- * hw_branches_keep_dying - this CPU, which crashed, has printed why
- *
- * Called with interrupts off. It may be the kernel's end yet: until current says
- * that it is not, by hw_branches_crash_over(), the evidence is kept. If more crash
- * at once than there are CPUs, it is kept as long as the first of them need it.
- */
-void hw_branches_keep_dying(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (!cmpxchg(per_cpu_ptr(&hw_branches_dying, cpu), NULL, current))
-			break;
-	}
-	/* Pairs with hw_branches_any_crash(). */
-	smp_wmb();
-	this_cpu_write(hw_branches_crashed, 0);
-}
-
-/**
- * hw_branches_doomed_cpu - tell on which CPU current came to a BUG()
- *
- * Since then it may have moved.
- *
- * Return: the CPU, or -1.
- */
-int hw_branches_doomed_cpu(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (READ_ONCE(per_cpu(hw_branches_doomed, cpu)) == current)
-			return cpu;
-	}
-
-	return -1;
-}
-
-/**
- * hw_branches_crash_over - the crash of current has not been the end
- *
- * What others have to print stays.
- */
-void hw_branches_crash_over(void)
-{
-	int cpu;
-
-	/* Not what somebody else has come to there meanwhile. */
-	for_each_possible_cpu(cpu) {
-		cmpxchg(per_cpu_ptr(&hw_branches_doomed, cpu), current, NULL);
-		cmpxchg(per_cpu_ptr(&hw_branches_dying, cpu), current, NULL);
-	}
-	hw_branches_thaw_soon();
-}
-
-/**
- * hw_branches_keep - freeze until root says otherwise
+ * hw_branches_keep - freeze until root thaws it
  *
  * Any context.
  */
@@ -403,30 +278,71 @@ void hw_branches_keep(void)
 }
 
 /**
- * hw_branches_kept - tell whether hw_branches_keep() is in force
+ * hw_branches_kept - tell whether the recorder stays frozen until it is thawed
  *
  * Return: true if so.
  */
 bool hw_branches_kept(void)
 {
-	return READ_ONCE(hw_branches_keeping);
+	return READ_ONCE(hw_branches_keeping) || READ_ONCE(hw_branches_first.cpu) >= 0;
 }
 
-/* Root says: whoever else might have wanted to print has had his time. */
-static void hw_branches_let_go(void)
+static void hw_branches_thaw(void)
 {
+	u32 freezes = arch_hw_branches_freezes();
 	int cpu;
 
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
-	for_each_possible_cpu(cpu) {
-		WRITE_ONCE(per_cpu(hw_branches_crashed, cpu), 0);
-		WRITE_ONCE(per_cpu(hw_branches_doomed, cpu), NULL);
-		WRITE_ONCE(per_cpu(hw_branches_dying, cpu), NULL);
-	}
-	hw_branches_do_thaw(arch_hw_branches_freezes());
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(hw_branches_printed, cpu), 0);
+	/* The next crash is the first, and freezes once more than is thawed here. */
+	smp_store_release(&hw_branches_first.cpu, -1);
+	if (!atomic_read(&hw_branches_lookers))
+		arch_hw_branches_thaw(freezes);
 }
+
+static void hw_branches_thaw_late_work(struct work_struct *work)
+{
+	guard(mutex)(&hw_branches_mutex);
+
+	if (hw_branches_on && !panic_in_progress())
+		hw_branches_thaw();
+}
+
+#ifdef CONFIG_KGDB
+/* So often has this CPU entered the debugger and not left it yet. */
+static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
+
+/**
+ * hw_branches_debugger_enter - freeze while the kernel is looked at
+ *
+ * Called with interrupts off, on the CPU that stops the others. A breakpoint in what
+ * this function calls enters the debugger again.
+ */
+void notrace hw_branches_debugger_enter(void)
+{
+	if (this_cpu_inc_return(hw_branches_debugged) == 1)
+		hw_branches_look();
+}
+
+NOKPROBE_SYMBOL(hw_branches_debugger_enter);
+
+/**
+ * hw_branches_debugger_leave - go on recording, unless somebody keeps what is frozen
+ *
+ * Called as hw_branches_debugger_enter(), as often.
+ */
+void notrace hw_branches_debugger_leave(void)
+{
+	if (this_cpu_read(hw_branches_debugged) == 1)
+		hw_branches_looked();
+	this_cpu_dec(hw_branches_debugged);
+}
+
+NOKPROBE_SYMBOL(hw_branches_debugger_leave);
+#endif
 
 /*
  * On and off
@@ -491,10 +407,11 @@ int hw_branches_enable(bool on)
 			WRITE_ONCE(hw_branches_on, true);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
-		/* Who still saw it on may be about to keep. */
+		/* A concurrent hw_branches_crash() may have read hw_branches_on as true. */
 		synchronize_rcu();
-		/* What is frozen could not be wiped. */
-		hw_branches_let_go();
+		/* A frozen buffer could not be wiped. */
+		cancel_delayed_work(&hw_branches_late_work);
+		hw_branches_thaw();
 		hw_branches_stop(&hw_branches_recording);
 	}
 
@@ -547,10 +464,12 @@ int hw_branches_freeze(bool freeze)
 	if (!hw_branches_on)
 		return -ENXIO;
 
+	/* What root decides does not time out. */
+	cancel_delayed_work(&hw_branches_late_work);
 	if (freeze)
 		hw_branches_keep();
 	else
-		hw_branches_let_go();
+		hw_branches_thaw();
 
 	return 0;
 }

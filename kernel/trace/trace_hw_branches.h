@@ -4,18 +4,43 @@
 
 #include <linux/hw_branches.h>
 
+#include "trace_hw_branches_fold.h"
+
 struct cpumask;
 struct dentry;
 struct seq_file;
+struct task_struct;
 
 /* seq_printf(), or what prints elsewhere and ignores its first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
 extern u64 hw_branches_nr;
+extern u64 hw_branches_crash_nr;
+extern bool hw_branches_crash_all;
+extern u64 hw_branches_thaw_after;
 extern struct dentry *hw_branches_dir;
 
-void hw_branches_print(hw_branches_printf print, struct seq_file *m,
-		       const struct hw_branch *branch);
+extern bool hw_branches_plain;
+
+/* For a struct hw_branches_reader of the kernel's own branches */
+static inline enum hw_branch_kind
+hw_branches_kind_of_branch(void *unused, const struct hw_branch *branch, u64 *back)
+{
+	return arch_hw_branches_kind(branch, back);
+}
+
+static inline bool hw_branches_thunk(void *unused, u64 address)
+{
+	return arch_hw_branches_is_thunk(address);
+}
+
+static inline bool hw_branches_return(void *unused, u64 address)
+{
+	return arch_hw_branches_is_return(address);
+}
+
+void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
+		       const struct hw_branches_line *line);
 
 int hw_branches_enable(bool on);
 int hw_branches_set_cpus(const struct cpumask *cpus);
@@ -26,24 +51,26 @@ int hw_branches_freeze(bool freeze);
 void hw_branches_keep(void);
 bool hw_branches_kept(void);
 
-void hw_branches_bug(void);
-void hw_branches_keep_dying(void);
-int hw_branches_doomed_cpu(void);
-unsigned int hw_branches_crashing(int cpu);
-unsigned long hw_branches_thawed(void);
-
-enum hw_branches_looker {
-	HW_BRANCHES_SYSRQ,
-	HW_BRANCHES_TRIGGER,
-	HW_BRANCHES_WATCH,
+/**
+ * struct hw_branches_crash - what has frozen the recorder
+ * @cpu:	where; -1 if there was no crash since the last thaw
+ * @task:	what ran there
+ * @ip:		the instruction that crashed; 0 if nobody knows
+ * @at:		when, by ktime_get_mono_fast_ns()
+ */
+struct hw_branches_crash {
+	int			cpu;
+	struct task_struct	*task;
+	unsigned long		ip;
+	u64			at;
 };
 
-void hw_branches_look(enum hw_branches_looker who);
-void hw_branches_looked(enum hw_branches_looker who);
-void hw_branches_show(enum hw_branches_looker who, void (*show)(void));
+const struct hw_branches_crash *hw_branches_first_crash(void);
+bool hw_branches_claim_print(int cpu);
 
-void hw_branches_debug(void);
-void hw_branches_debug_over(void);
+void hw_branches_look(void);
+void hw_branches_looked(void);
+void hw_branches_show(void (*show)(void));
 
 /* How many branches are on the stack at a time. */
 #define HW_BRANCHES_CHUNK	8
@@ -62,6 +89,8 @@ struct hw_branches_top {
 
 int hw_branches_since(int cpu, struct hw_branches_top top);
 int hw_branches_since_stop(int cpu);
-void hw_branches_dump(int cpu, int since);
+void hw_branches_dump(hw_branches_printf print, int cpu, int since);
+void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr);
+void hw_branches_log(struct seq_file *unused, const char *fmt, ...) __printf(2, 3);
 
 #endif /* _TRACE_HW_BRANCHES_H */

@@ -10,6 +10,7 @@
 #define pr_fmt(fmt) "hw_branches: " fmt
 
 #include <linux/bug.h>
+#include <linux/context_tracking.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/init.h>
@@ -17,16 +18,18 @@
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
+#include <linux/math64.h>
 #include <linux/nmi.h>
 #include <linux/notifier.h>
-#include <linux/panic_notifier.h>
+#include <linux/panic.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
-#include <linux/ratelimit.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/smp.h>
+#include <linux/sprintf.h>
 #include <linux/sysrq.h>
+
+#include <trace/events/error_report.h>
 
 #include "trace_hw_branches.h"
 
@@ -35,12 +38,6 @@
 
 /* A call may arrive in what stands before a function, to count its depth. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
-
-/* The thaw count when the last crash was printed. */
-static unsigned long hw_branches_printed = -1UL;
-
-static DEFINE_RATELIMIT_STATE(hw_branches_ratelimit, DEFAULT_RATELIMIT_INTERVAL,
-			      DEFAULT_RATELIMIT_BURST);
 
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
 {
@@ -86,26 +83,81 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 	return -1;
 }
 
-/* Print what @cpu did until @since branches before it stopped. */
-static void hw_branches_print_cpu(hw_branches_printf print, int cpu, int since)
+/* The head of what is printed of @cpu. The time is relative to the first crash. */
+static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
-	u32 newer = max(since, 0), todo = READ_ONCE(hw_branches_nr), i, n;
-	struct hw_branch branch[HW_BRANCHES_CHUNK];
-	struct hw_branches_place place = { };
-	bool first = true;
+	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	s64 late = arch_hw_branches_frozen_at(cpu) - READ_ONCE(crash->at);
+	char when[48] = "";
 
-	do {
-		n = arch_hw_branches_last(cpu, &place, newer, branch,
-					  min(todo, ARRAY_SIZE(branch)));
-		if (n && first)
-			print(NULL, "Last branches of CPU %d, newest first, %u more since then:\n",
-			      cpu, newer);
-		first = false;
-		for (i = 0; i < n; i++)
-			hw_branches_print(print, NULL, &branch[i]);
-		newer += n;
-		todo -= n;
-	} while (n && todo);
+	if (READ_ONCE(crash->cpu) >= 0 && crash->cpu != cpu)
+		snprintf(when, sizeof(when), ", frozen %lld us after the crash",
+			 div_s64(late, NSEC_PER_USEC));
+	print(NULL, "Last branches of CPU %d, newest first, %u more since then, %u follow%s:\n", cpu,
+	      newer, records, when);
+}
+
+/**
+ * struct hw_branches_look - where a CPU's branches are read
+ * @cpu:	which
+ * @place:	where, for the lines, and to find calls farther back
+ */
+struct hw_branches_look {
+	int				cpu;
+	struct hw_branches_place	place[2];
+};
+
+static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	struct hw_branches_look *look = data;
+	u32 ahead = nr - look->place[0].newer;
+
+	/* The one that has not far to go. */
+	return nr < arch_hw_branches_depth() &&
+	       arch_hw_branches_last(look->cpu, &look->place[ahead > 2], nr, branch, 1);
+}
+
+static const struct hw_branches_reader hw_branches_reader = {
+	.get		= hw_branches_get,
+	.kind		= hw_branches_kind_of_branch,
+	.is_thunk	= hw_branches_thunk,
+	.is_return	= hw_branches_return,
+};
+
+/* A walk of a CPU that prints, and one more for what comes while it does. */
+static DEFINE_PER_CPU(struct hw_branches_fold, hw_branches_fold[2]);
+static DEFINE_PER_CPU(unsigned int, hw_branches_folding);
+
+/**
+ * hw_branches_dump_cpu - print the last branches of a CPU
+ * @print: how
+ * @cpu: which, frozen
+ * @since: but not its newest, so many
+ * @nr: so many lines
+ */
+void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
+{
+	struct hw_branches_look look = { .cpu = cpu, };
+	u32 newer = max(since, 0), lines = nr, records;
+	struct hw_branches_fold *fold;
+	struct hw_branches_line line;
+	struct hw_branch branch;
+	int base;
+
+	guard(preempt)();
+	if (this_cpu_inc_return(hw_branches_folding) <= ARRAY_SIZE(hw_branches_fold) &&
+	    hw_branches_get(&look, newer, &branch)) {
+		fold = this_cpu_ptr(&hw_branches_fold[this_cpu_read(hw_branches_folding) - 1]);
+		hw_branches_fold_begin(fold, newer, READ_ONCE(hw_branches_plain),
+				       &hw_branches_reader, &look);
+		base = hw_branches_fold_base(fold, nr, &records);
+		hw_branches_print_head(print, cpu, newer, records);
+		while (lines-- && hw_branches_fold_next(fold, &line)) {
+			hw_branches_print(print, NULL, cpu, line.depth - base, &line);
+			touch_nmi_watchdog();
+		}
+	}
+	this_cpu_dec(hw_branches_folding);
 }
 
 /* Find the call of panic(), or of one of the two that do without it. */
@@ -128,16 +180,14 @@ static int hw_branches_since_panic(int cpu)
  * hw_branches_since_stop - find what a CPU did when it was stopped
  * @cpu: which, frozen
  *
+ * A CPU that called panic() itself was not stopped by an NMI.
+ *
  * Return: as hw_branches_since().
  */
 int hw_branches_since_stop(int cpu)
 {
 	const struct hw_branches_top any = { .any = true };
-	int since = -1;
-
-	/* No NMI did it, then. */
-	if (hw_branches_crashing(cpu))
-		since = hw_branches_since_panic(cpu);
+	int since = hw_branches_since_panic(cpu);
 
 	return since < 0 ? hw_branches_since(cpu, any) : since;
 }
@@ -148,26 +198,38 @@ int hw_branches_since_stop(int cpu)
  */
 #define HW_BRANCHES_PATIENCE	1000	/* us, for all CPUs */
 
-static void hw_branches_print_others(hw_branches_printf print, int self)
+/* May the branches of this CPU be printed? If not, say why. */
+static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
+{
+	bool records = cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus());
+
+	while (records && !arch_hw_branches_frozen(cpu) && (*left)-- > 0)
+		udelay(1);
+	if (arch_hw_branches_frozen(cpu))
+		return true;
+	if (records)
+		print(NULL, "CPU %d did not stop recording branches\n", cpu);
+
+	return false;
+}
+
+/* A crash prints each CPU once. */
+static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
 {
 	int cpu, left = HW_BRANCHES_PATIENCE;
-	bool records;
 
 	for_each_possible_cpu(cpu) {
-		if (cpu == self)
-			continue;
-		records = cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus());
-		while (records && !arch_hw_branches_frozen(cpu) && left-- > 0)
-			udelay(1);
-		if (arch_hw_branches_frozen(cpu))
-			hw_branches_print_cpu(print, cpu, hw_branches_since_stop(cpu));
-		else if (records)
-			print(NULL, "CPU %d did not stop recording branches\n", cpu);
-		touch_nmi_watchdog();
+		if (cpu != self && hw_branches_await(print, cpu, &left) &&
+		    (!crash || hw_branches_claim_print(cpu)))
+			hw_branches_dump_cpu(print, cpu, hw_branches_since_stop(cpu), nr);
 	}
 }
 
-static __printf(2, 3)
+/**
+ * hw_branches_log - print to the log
+ * @unused: for functions that print elsewhere
+ * @fmt: as for printk()
+ */
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 {
 	va_list args;
@@ -177,111 +239,112 @@ void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Is what the other CPUs have done known from the last crash? */
-static bool hw_branches_print_again(void)
-{
-	unsigned long thawed = hw_branches_thawed();
-
-	return xchg(&hw_branches_printed, thawed) != thawed;
-}
-
 /**
  * hw_branches_dump - print the last branches of all CPUs that stopped
+ * @print: how
  * @cpu: this one's first
  * @since: but not its newest, so many
  */
-void hw_branches_dump(int cpu, int since)
+void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 {
-	hw_branches_print_cpu(hw_branches_log, cpu, since);
-	hw_branches_print_others(hw_branches_log, cpu);
+	u32 nr = READ_ONCE(hw_branches_nr);
+
+	hw_branches_dump_cpu(print, cpu, since, nr);
+	hw_branches_print_others(print, cpu, false, nr);
 }
 
 /*
  * The last words
  */
 
+/* @cpu has been claimed by hw_branches_claim_print(). */
+static void hw_branches_print_crash(int cpu, int since)
+{
+	u32 nr = READ_ONCE(hw_branches_crash_nr);
+
+	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
+	if (READ_ONCE(hw_branches_crash_all))
+		hw_branches_print_others(hw_branches_log, cpu, true, nr);
+}
+
+/* On which CPU did current crash? Since the freeze it may have moved. */
+static int hw_branches_crashed_on(void)
+{
+	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	int cpu = READ_ONCE(crash->cpu);
+
+	return cpu >= 0 && crash->task == current ? cpu : smp_processor_id();
+}
+
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
-	int self = smp_processor_id(), cpu = hw_branches_doomed_cpu(), since;
+	int cpu = hw_branches_crashed_on(), since;
 
-	if (!__ratelimit(&hw_branches_ratelimit))
+	if (!hw_branches_claim_print(cpu)) {
+		pr_info("frozen since an earlier crash: no branches of this one\n");
 		return;
+	}
 
-	if (cpu < 0)
-		cpu = self;
 	since = hw_branches_since(cpu, fault);
-	if (since < 0 && (hw_branches_crashing(self) > 1 || user_mode(regs))) {
-		/* It crashed again, and the first time was recorded; or in user mode. */
+	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
+		/* The first crash of two is the one recorded; or user mode crashed. */
 		fault.any = true;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
 	}
-	hw_branches_print_cpu(hw_branches_log, cpu, since);
-	if (hw_branches_print_again())
-		hw_branches_print_others(hw_branches_log, cpu);
+	hw_branches_print_crash(cpu, since);
 }
 
 #ifdef CONFIG_GENERIC_BUG
-/**
- * hw_branches_find_bug - find out what a trap is about, and leave no trace of that
- * @bugaddr: where it happened
- *
- * The search alone may make more branches than there is room for, and where the
- * BUG() is gets printed before oops_begin(). So this holds the recording during the
- * search, and freezes here if it is a BUG(). Any context. Lockdep is off meanwhile:
- * a warning of its own would come here again.
- *
- * Return: as find_bug().
- */
-struct bug_entry *hw_branches_find_bug(unsigned long bugaddr)
+/* Will this be a crash? What is in no table is the trap of a checker. */
+static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
-	struct bug_entry *bug;
-	unsigned long flags;
-	bool held;
+	if (!bug)
+		bug = find_bug(ip);
+	if (!bug || !(bug->flags & BUGFLAG_WARNING))
+		return true;
 
-	if (!READ_ONCE(hw_branches_on))
-		return find_bug(bugaddr);
+	return panic_on_warn && (bug->flags & (BUGFLAG_ONCE | BUGFLAG_DONE)) !=
+				(BUGFLAG_ONCE | BUGFLAG_DONE);
+}
 
-	raw_local_irq_save(flags);
+/**
+ * hw_branches_bug_freeze - hw_branches_bug(), when the recorder is on
+ * @ip: the trap
+ * @bug: its entry, or NULL
+ *
+ * The search alone may make more branches than there is room for, and the trap is
+ * printed before oops_enter(). So this holds the recording during the search, and
+ * freezes here if it is a crash. Lockdep is off meanwhile: a warning of its own
+ * would come here again.
+ */
+void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
+{
+	bool held = arch_hw_branches_hold(), rcu;
+
 	lockdep_off();
-	held = arch_hw_branches_hold();
-	bug = find_bug(bugaddr);
-	/* Still: whoever switches it off waits for those with interrupts off. */
-	if (bug && !(bug->flags & BUGFLAG_WARNING) && READ_ONCE(hw_branches_on))
-		hw_branches_bug();
-	arch_hw_branches_release(held);
+	rcu = warn_rcu_enter();
+	if (hw_branches_bug_crashes(ip, bug))
+		hw_branches_crash_freeze(ip);
+	warn_rcu_exit(rcu);
 	lockdep_on();
-	raw_local_irq_restore(flags);
-
-	return bug;
+	arch_hw_branches_release(held);
+}
+#else
+void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
+{
 }
 #endif
-
-/**
- * hw_branches_crash_survived - hw_branches_survived(), when the recorder is on
- */
-void hw_branches_crash_survived(void)
-{
-	/* With init's last thread the kernel dies, too, unless it was about to exit. */
-	if (is_global_init(current) && !(current->flags & PF_EXITING) &&
-	    atomic_read(&current->signal->live) == 1)
-		return;
-
-	hw_branches_crash_over();
-}
 
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
-	if (event != DIE_OOPS || !hw_branches_crashing(smp_processor_id()))
-		return NOTIFY_DONE;
-
-	hw_branches_print_oops(args->regs);
-	hw_branches_keep_dying();
+	if (event == DIE_OOPS && READ_ONCE(hw_branches_on))
+		hw_branches_print_oops(args->regs);
 
 	return NOTIFY_DONE;
 }
@@ -294,24 +357,52 @@ static int hw_branches_panic_cpu(void)
 	return cpu == PANIC_CPU_INVALID ? smp_processor_id() : cpu;
 }
 
-static int hw_branches_panic(struct notifier_block *self, unsigned long event, void *data)
+/**
+ * hw_branches_report_print - hw_branches_report(), when the recorder is on
+ *
+ * Before a crash kernel is started and before the other CPUs are shut down. An oops
+ * that leads to panic() has printed the branches.
+ */
+void hw_branches_report_print(void)
 {
-	int cpu = hw_branches_panic_cpu();
+	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	int cpu = hw_branches_panic_cpu(), since = -1;
 
-	if (hw_branches_crashing(cpu) && hw_branches_print_again())
-		hw_branches_dump(cpu, hw_branches_since_panic(cpu));
+	if (!hw_branches_claim_print(cpu))
+		return;
 
-	return NOTIFY_DONE;
+	if (READ_ONCE(crash->cpu) == cpu && crash->ip)
+		since = hw_branches_since(cpu, (struct hw_branches_top){ .from = crash->ip });
+	hw_branches_print_crash(cpu, since < 0 ? hw_branches_since_stop(cpu) : since);
+}
+
+/**
+ * hw_branches_sys_info - print the last branches of all CPUs that a crash has frozen
+ *
+ * For sys_info(): those that have not been printed.
+ */
+void hw_branches_sys_info(void)
+{
+	if (READ_ONCE(hw_branches_on) && hw_branches_first_crash()->cpu >= 0)
+		hw_branches_print_others(hw_branches_log, -1, true,
+					 READ_ONCE(hw_branches_crash_nr));
+}
+
+/* A report of KASAN or KFENCE froze the recorder, and has been printed. */
+static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
+{
+	int cpu = raw_smp_processor_id();
+
+	if (detector == ERROR_DETECTOR_WARN || !READ_ONCE(hw_branches_on))
+		return;
+
+	if (hw_branches_first_crash()->cpu == cpu && hw_branches_claim_print(cpu))
+		hw_branches_print_crash(cpu, -1);
 }
 
 /* Before anybody who stops the others from being told. */
 static struct notifier_block hw_branches_die_notifier = {
 	.notifier_call	= hw_branches_die,
-	.priority	= INT_MAX,
-};
-
-static struct notifier_block hw_branches_panic_notifier = {
-	.notifier_call	= hw_branches_panic,
 	.priority	= INT_MAX,
 };
 
@@ -329,17 +420,17 @@ static void hw_branches_sysrq(u8 key)
 		return;
 	}
 
-	/* The first to be done would have the other's go on recording. */
+	/* Two at once would print their lines in between. */
 	if (test_and_set_bit_lock(0, &busy)) {
 		pr_info("somebody else has them shown just now\n");
 		return;
 	}
 
 	cpu = get_cpu();
-	hw_branches_look(HW_BRANCHES_SYSRQ);
+	hw_branches_look();
 	put_cpu();
-	hw_branches_dump(cpu, 0);
-	hw_branches_looked(HW_BRANCHES_SYSRQ);
+	hw_branches_dump(hw_branches_log, cpu, 0);
+	hw_branches_looked();
 	clear_bit_unlock(0, &busy);
 }
 
@@ -354,10 +445,8 @@ static int __init hw_branches_dump_init(void)
 {
 	int err;
 
-	err = register_die_notifier(&hw_branches_die_notifier);
-	if (!err)
-		err = atomic_notifier_chain_register(&panic_notifier_list,
-						     &hw_branches_panic_notifier);
+	err = register_die_notifier(&hw_branches_die_notifier) ?:
+	      register_trace_error_report_end(hw_branches_reported, NULL);
 	if (!err && IS_ENABLED(CONFIG_MAGIC_SYSRQ))
 		err = register_sysrq_key('B', &hw_branches_sysrq_op);
 	if (err)

@@ -7,7 +7,9 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -41,6 +43,40 @@ static const struct hw_branches_switch hw_branches_enable_switch = {
 static const struct hw_branches_switch hw_branches_freeze_switch = {
 	.get	= hw_branches_kept,
 	.set	= hw_branches_freeze,
+};
+
+static bool hw_branches_prints_all(void)
+{
+	return READ_ONCE(hw_branches_crash_all);
+}
+
+static int hw_branches_print_all(bool on)
+{
+	WRITE_ONCE(hw_branches_crash_all, on);
+
+	return 0;
+}
+
+static const struct hw_branches_switch hw_branches_crash_all_switch = {
+	.get	= hw_branches_prints_all,
+	.set	= hw_branches_print_all,
+};
+
+static bool hw_branches_folds(void)
+{
+	return !READ_ONCE(hw_branches_plain);
+}
+
+static int hw_branches_fold_lines(bool on)
+{
+	WRITE_ONCE(hw_branches_plain, !on);
+
+	return 0;
+}
+
+static const struct hw_branches_switch hw_branches_fold_switch = {
+	.get	= hw_branches_folds,
+	.set	= hw_branches_fold_lines,
 };
 
 static ssize_t hw_branches_switch_read(struct file *file, char __user *buf, size_t size,
@@ -119,6 +155,22 @@ static struct trace_min_max_param hw_branches_nr_param = {
 	.max	= &hw_branches_nr_max,
 };
 
+static struct trace_min_max_param hw_branches_crash_nr_param = {
+	.val	= &hw_branches_crash_nr,
+	.min	= &hw_branches_nr_min,
+	.max	= &hw_branches_nr_max,
+};
+
+/* A week is as good as never, and does not overflow in jiffies. */
+static u64 hw_branches_thaw_after_min;
+static u64 hw_branches_thaw_after_max = 7 * 24 * 60 * 60;
+
+static struct trace_min_max_param hw_branches_thaw_after_param = {
+	.val	= &hw_branches_thaw_after,
+	.min	= &hw_branches_thaw_after_min,
+	.max	= &hw_branches_thaw_after_max,
+};
+
 /*
  * The trace: of one CPU after the other, as it is when the reader gets there.
  * Freeze it first for a look at all at the same time.
@@ -128,16 +180,42 @@ static struct trace_min_max_param hw_branches_nr_param = {
  * struct hw_branches_view - a reader of the trace
  * @cpu:	whose branches @branch holds
  * @only:	no other CPU's are wanted, unless -1
- * @before:	how many lines came before those of @cpu
- * @nr:		how many there are of @cpu
+ * @pos:	the line that is at hand
+ * @plain:	each record is one
+ * @base:	the outermost depth of this CPU's lines
+ * @fold:	the walk behind it
+ * @line:	the line
+ * @nr:		how many branches there are of @cpu
  * @branch:	they, the newest first
  */
 struct hw_branches_view {
 	int			cpu;
 	int			only;
-	loff_t			before;
-	int			nr;
+	loff_t			pos;
+	bool			plain;
+	int			base;
+	struct hw_branches_fold	fold;
+	struct hw_branches_line	line;
+	u32			nr;
 	struct hw_branch	branch[];
+};
+
+static bool hw_branches_view_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	struct hw_branches_view *view = data;
+
+	if (nr >= view->nr)
+		return false;
+	*branch = view->branch[nr];
+
+	return true;
+}
+
+static const struct hw_branches_reader hw_branches_view_reader = {
+	.get		= hw_branches_view_get,
+	.kind		= hw_branches_kind_of_branch,
+	.is_thunk	= hw_branches_thunk,
+	.is_return	= hw_branches_return,
 };
 
 static int hw_branches_next_cpu(const struct hw_branches_view *view)
@@ -152,23 +230,46 @@ static int hw_branches_next_cpu(const struct hw_branches_view *view)
 	return cpu;
 }
 
-/* Does line @pos exist? If so, have it at hand. */
+/* Copy the branches of the next CPU. */
+static bool hw_branches_view_next_cpu(struct hw_branches_view *view)
+{
+	int cpu = hw_branches_next_cpu(view);
+	u32 records;
+
+	if (cpu >= nr_cpu_ids)
+		return false;
+	view->cpu = cpu;
+	view->nr = hw_branches_copy(cpu, view->branch, arch_hw_branches_depth());
+	hw_branches_fold_begin(&view->fold, 0, view->plain, &hw_branches_view_reader, view);
+	view->base = hw_branches_fold_base(&view->fold, U32_MAX, &records);
+
+	return true;
+}
+
+static bool hw_branches_view_next(struct hw_branches_view *view)
+{
+	while (view->cpu < 0 || !hw_branches_fold_next(&view->fold, &view->line)) {
+		if (!hw_branches_view_next_cpu(view))
+			return false;
+	}
+	view->pos++;
+
+	return true;
+}
+
+/* Does line @pos exist? If so, have it at hand. Line 0 is the headline. */
 static bool hw_branches_seek(struct hw_branches_view *view, loff_t pos)
 {
-	if (!pos || pos < view->before) {
+	if (!pos || pos < view->pos) {
 		view->cpu = -1;
-		view->before = 0;
-		view->nr = 1;	/* the headline */
+		view->pos = 0;
+		view->plain = READ_ONCE(hw_branches_plain);
 	}
 
-	while (pos >= view->before + view->nr) {
-		int cpu = hw_branches_next_cpu(view);
-
-		if (cpu >= nr_cpu_ids)
+	while (view->pos < pos) {
+		if (!hw_branches_view_next(view))
 			return false;
-		view->before += view->nr;
-		view->cpu = cpu;
-		view->nr = hw_branches_copy(cpu, view->branch, arch_hw_branches_depth());
+		cond_resched();
 	}
 
 	return true;
@@ -195,13 +296,11 @@ static int hw_branches_seq_show(struct seq_file *m, void *v)
 	struct hw_branches_view *view = m->private;
 	loff_t *pos = v;
 
-	if (!*pos) {
-		seq_puts(m, "# CPU  TO <- FROM, newest last\n");
-		return 0;
-	}
-
-	seq_printf(m, "%5d ", view->cpu);
-	hw_branches_print(seq_printf, m, &view->branch[view->nr - 1 - (*pos - view->before)]);
+	if (!*pos)
+		seq_puts(m, "# CPU  TO <- FROM, newest first\n");
+	else
+		hw_branches_print(seq_printf, m, view->cpu, view->line.depth - view->base,
+				  &view->line);
 
 	return 0;
 }
@@ -227,6 +326,7 @@ static int hw_branches_trace_open(struct inode *inode, struct file *file)
 	if (!view)
 		return -ENOMEM;
 	view->only = (long)inode->i_private - 1;
+	view->cpu = -1;
 
 	err = seq_open(file, &hw_branches_seq_ops);
 	if (err)
@@ -286,6 +386,14 @@ static int __init hw_branches_create_files(void)
 			  &hw_branches_switch_fops);
 	trace_create_file("cpumask", TRACE_MODE_WRITE, dir, NULL, &hw_branches_cpumask_fops);
 	trace_create_file("nr", TRACE_MODE_WRITE, dir, &hw_branches_nr_param,
+			  &trace_min_max_fops);
+	trace_create_file("crash_nr", TRACE_MODE_WRITE, dir, &hw_branches_crash_nr_param,
+			  &trace_min_max_fops);
+	trace_create_file("crash_all", TRACE_MODE_WRITE, dir,
+			  (void *)&hw_branches_crash_all_switch, &hw_branches_switch_fops);
+	trace_create_file("fold", TRACE_MODE_WRITE, dir, (void *)&hw_branches_fold_switch,
+			  &hw_branches_switch_fops);
+	trace_create_file("thaw_after", TRACE_MODE_WRITE, dir, &hw_branches_thaw_after_param,
 			  &trace_min_max_fops);
 	trace_create_file("trace", TRACE_MODE_READ, dir, NULL, &hw_branches_trace_fops);
 

@@ -2,59 +2,51 @@
 /*
  * The branch flight recorder in kdb: the command 'branches'
  *
- * Whoever waits for a key makes branches, and so do the CPUs that wait for him.
+ * The CPU that waits for a key makes branches, and so do the CPUs that wait for it.
  * So all are frozen from when an exception enters the debugger until it is left.
  */
 
+#include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/kdb.h>
-#include <linux/kprobes.h>
+#include <linux/kstrtox.h>
 #include <linux/smp.h>
 
 #include "trace_hw_branches.h"
 
-/**
- * hw_branches_debugger_enter - freeze while the kernel is looked at
- *
- * Called with interrupts off, on the CPU that stops the others.
- */
-void notrace hw_branches_debugger_enter(void)
+/* The user who answers the pager with q has seen enough. */
+static __printf(2, 3)
+void hw_branches_kdb_line(struct seq_file *unused, const char *fmt, ...)
 {
-	hw_branches_debug();
+	va_list args;
+
+	if (KDB_FLAG(CMD_INTERRUPT))
+		return;
+	va_start(args, fmt);
+	vkdb_printf(KDB_MSGSRC_INTERNAL, fmt, args);
+	va_end(args);
 }
-
-NOKPROBE_SYMBOL(hw_branches_debugger_enter);
-
-/**
- * hw_branches_debugger_leave - go on recording, unless somebody else does not want it
- * @undone: it was entered by an exception that the kernel is not to see now
- *
- * Called as hw_branches_debugger_enter().
- */
-void notrace hw_branches_debugger_leave(bool undone)
-{
-	if (undone)
-		hw_branches_undone();
-	hw_branches_debug_over();
-}
-
-NOKPROBE_SYMBOL(hw_branches_debugger_leave);
 
 static int hw_branches_kdb(int argc, const char **argv)
 {
-	int cpu = raw_smp_processor_id();
+	u32 cpu = raw_smp_processor_id(), nr = READ_ONCE(hw_branches_nr);
 
-	if (argc)
+	if (argc > 2)
 		return KDB_ARGCOUNT;
+	if ((argc > 0 && kstrtou32(argv[1], 0, &cpu)) || (argc > 1 && kstrtou32(argv[2], 0, &nr)))
+		return KDB_BADINT;
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return KDB_BADCPUNUM;
 
 	if (!READ_ONCE(hw_branches_on)) {
 		kdb_printf("The branch recorder is off\n");
 		return 0;
 	}
 
-	kdb_trap_printk++;
-	hw_branches_dump(cpu, hw_branches_since_stop(cpu));
-	kdb_trap_printk--;
+	if (argc)
+		hw_branches_dump_cpu(hw_branches_kdb_line, cpu, hw_branches_since_stop(cpu), nr);
+	else
+		hw_branches_dump(hw_branches_kdb_line, cpu, hw_branches_since_stop(cpu));
 
 	return 0;
 }
@@ -62,8 +54,8 @@ static int hw_branches_kdb(int argc, const char **argv)
 static kdbtab_t hw_branches_kdb_cmd = {
 	.name	= "branches",
 	.func	= hw_branches_kdb,
-	.usage	= "",
-	.help	= "Show the last branches of all CPUs",
+	.usage	= "[<cpu> [<nr>]]",
+	.help	= "Show the last branches of all CPUs, or of one",
 	.flags	= KDB_ENABLE_INSPECT,
 };
 

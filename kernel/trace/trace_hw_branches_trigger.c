@@ -4,9 +4,9 @@
  *
  *   branches[:COUNT][:all][:freeze][ if FILTER]
  *
- * writes the last branches that led to a trace event into the trace, as events
- * hw_branch; of all CPUs with 'all'; and with 'freeze' leaves the recorder frozen
- * then, for a look at the rest of it.
+ * writes the last branches that led to a trace event into the trace of its instance,
+ * as events hw_branch, the newest first; of all CPUs with 'all'; and with 'freeze'
+ * leaves the recorder frozen then, for a look at the rest of it.
  *
  * An event can be anywhere. Without 'all' and 'freeze' this CPU is only held while
  * its branches are read. With one of them all CPUs are frozen. That takes the others
@@ -28,32 +28,63 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/hw_branch.h>
 
-/* In event_trigger_data::flags, where the low ones are taken. */
-#define HW_BRANCHES_ALL		BIT(16)
-#define HW_BRANCHES_FREEZE	BIT(17)
+/**
+ * struct hw_branches_mark - a trigger
+ * @file:	the event where it is
+ * @own:	hw_branch, in the same instance
+ * @all:	of all CPUs
+ * @freeze:	and the recorder stays frozen
+ */
+struct hw_branches_mark {
+	struct trace_event_file	*file;
+	struct trace_event_file	*own;
+	bool			all;
+	bool			freeze;
+};
 
 /* What is below writes MSRs and sends IPIs: these are events, too. */
 static DEFINE_PER_CPU(bool, hw_branches_marking);
 
-/* The last @hw_branches_nr, but not the @newer newest, the oldest first. */
-static void hw_branches_trace_cpu(int cpu, u32 newer)
+static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
+			      const struct hw_branch *branch)
+{
+	struct trace_event_raw_hw_branch *entry;
+	struct trace_event_buffer buffer;
+
+	entry = trace_event_buffer_reserve(&buffer, own, sizeof(*entry));
+	if (!entry)
+		return;
+
+	entry->to = branch->to;
+	entry->from = branch->from == HW_BRANCH_USER ? 0 : branch->from;
+	entry->cpu = cpu;
+	entry->age = age;
+	trace_event_buffer_commit(&buffer);
+}
+
+/* The last @hw_branches_nr, but not the @newer newest. */
+static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 newer)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
-	u32 todo = READ_ONCE(hw_branches_nr), n, got;
+	u32 todo = READ_ONCE(hw_branches_nr), i, n;
 	struct hw_branches_place place = { };
 
-	for (; todo; todo -= n) {
-		n = min(todo, ARRAY_SIZE(branch));
-		got = arch_hw_branches_last(cpu, &place, newer + todo - n, branch, n);
-		while (got--)
-			trace_hw_branch(cpu, newer + todo - n + got, &branch[got]);
-	}
+	do {
+		n = arch_hw_branches_last(cpu, &place, newer, branch,
+					  min(todo, ARRAY_SIZE(branch)));
+		for (i = 0; i < n; i++)
+			hw_branches_trace(own, cpu, newer + i, &branch[i]);
+		newer += n;
+		todo -= n;
+	} while (n && todo);
 }
 
 /*
  * The others
  */
 
+/* Whose trigger has them shown, and the CPU that is shown already */
+static struct trace_event_file *hw_branches_marked;
 static int hw_branches_marked_cpu;
 
 static void hw_branches_trace_others(void)
@@ -62,14 +93,16 @@ static void hw_branches_trace_others(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (cpu != READ_ONCE(hw_branches_marked_cpu) && arch_hw_branches_frozen(cpu))
-			hw_branches_trace_cpu(cpu, max(hw_branches_since(cpu, any), 0));
+		if (cpu != hw_branches_marked_cpu && arch_hw_branches_frozen(cpu))
+			hw_branches_trace_cpu(hw_branches_marked, cpu,
+					      max(hw_branches_since(cpu, any), 0));
 	}
 }
 
 static void hw_branches_do_others(struct work_struct *work)
 {
-	hw_branches_show(HW_BRANCHES_TRIGGER, hw_branches_trace_others);
+	hw_branches_show(hw_branches_trace_others);
+	smp_store_release(&hw_branches_marked, NULL);
 }
 
 static DECLARE_WORK(hw_branches_others_work, hw_branches_do_others);
@@ -85,32 +118,39 @@ static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_other
  * The mark
  */
 
-static void hw_branches_mark(int flags, unsigned long probe)
+/* The others are shown for one trigger at a time: a second one shows its own CPU. */
+static bool hw_branches_mark_others(const struct hw_branches_mark *mark, int cpu)
 {
-	const struct hw_branches_top top = { .to = probe };
-	int cpu = smp_processor_id(), since;
-	bool held = false;
+	if (!mark->all || cmpxchg(&hw_branches_marked, NULL, mark->own))
+		return false;
+	hw_branches_marked_cpu = cpu;
 
-	if (flags & HW_BRANCHES_FREEZE)
-		hw_branches_keep();
-	else if (flags & HW_BRANCHES_ALL)
-		hw_branches_look(HW_BRANCHES_TRIGGER);
-	else
-		held = arch_hw_branches_hold();
-
-	/* Not all events have a probe that can be told. */
-	since = probe ? hw_branches_since(cpu, top) : 0;
-	hw_branches_trace_cpu(cpu, max(since, 0));
-
-	if (flags & HW_BRANCHES_ALL) {
-		WRITE_ONCE(hw_branches_marked_cpu, cpu);
-		irq_work_queue(&hw_branches_others);
-	} else if (!(flags & HW_BRANCHES_FREEZE)) {
-		arch_hw_branches_release(held);
-	}
+	return true;
 }
 
-/* Frozen by an earlier mark, or whatever else: what is there is not its way. */
+static void hw_branches_mark(const struct hw_branches_mark *mark)
+{
+	const struct hw_branches_top top = {
+		.to = (unsigned long)mark->file->event_call->class->probe,
+	};
+	int cpu = smp_processor_id();
+	bool all = hw_branches_mark_others(mark, cpu), held;
+
+	held = arch_hw_branches_hold();
+	if (mark->freeze)
+		hw_branches_keep();
+	if (all)
+		hw_branches_look();
+
+	/* Not all events have a probe that can be told. */
+	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
+
+	arch_hw_branches_release(held);
+	if (all)
+		irq_work_queue(&hw_branches_others);
+}
+
+/* Where this CPU was frozen before, what is there does not lead to the mark. */
 static bool hw_branches_can_mark(void)
 {
 	return READ_ONCE(hw_branches_on) && !this_cpu_read(hw_branches_marking) &&
@@ -120,15 +160,13 @@ static bool hw_branches_can_mark(void)
 static void hw_branches_trigger(struct event_trigger_data *data, struct trace_buffer *buffer,
 				void *rec, struct ring_buffer_event *event)
 {
-	struct trace_event_file *file = data->private_data;
-
 	guard(irqsave)();
 
 	if (!hw_branches_can_mark())
 		return;
 
 	this_cpu_write(hw_branches_marking, true);
-	hw_branches_mark(data->flags, (unsigned long)file->event_call->class->probe);
+	hw_branches_mark(data->private_data);
 	this_cpu_write(hw_branches_marking, false);
 }
 
@@ -136,7 +174,7 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* Who moves before the trigger looks again has counted for nothing. */
+	/* Migrating between the check and the trigger would consume a count. */
 	guard(preempt_notrace)();
 
 	return hw_branches_can_mark() && event_trigger_count(data, buffer, rec, event);
@@ -144,14 +182,16 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 
 static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_data *data)
 {
+	const struct hw_branches_mark *mark = data->private_data;
+
 	seq_puts(m, "branches");
 	if (data->count == -1)
 		seq_puts(m, ":unlimited");
 	else
 		seq_printf(m, ":count=%ld", data->count);
-	if (data->flags & HW_BRANCHES_ALL)
+	if (mark->all)
 		seq_puts(m, ":all");
-	if (data->flags & HW_BRANCHES_FREEZE)
+	if (mark->freeze)
 		seq_puts(m, ":freeze");
 	if (data->filter_str)
 		seq_printf(m, " if %s", data->filter_str);
@@ -160,57 +200,77 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
-/* Called when no trigger runs any more. The call is freed with its module. */
-static void hw_branches_trigger_put(struct event_trigger_data *data)
-{
-	struct trace_event_file *file = data->private_data;
-	struct trace_event_call *call = file->event_call;
-
-	event_file_put(file);
-	trace_event_put_ref(call);
-}
-
 /*
- * The events that a trigger makes are of no use where they are not recorded. And
- * a module must not go while its event has a trigger.
+ * Nothing is enabled: the trigger writes its events itself. The module that has the
+ * event must not go before its trigger.
  */
 static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
 {
-	struct trace_event_file *own = find_event_file(file->tr, "hw_branch", "hw_branch");
-	const unsigned long on = EVENT_FILE_FL_ENABLED, off = EVENT_FILE_FL_SOFT_DISABLED;
-	bool enabled;
 	int err;
-
-	if (!own || own == file)
-		return -EINVAL;
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
-	event_file_get(file);
-	enabled = (own->flags & (on | off)) == on;
-	err = tracing_update_buffers(file->tr);
-	if (!err)
-		err = trace_event_enable_disable(own, 1, 0);
-	if (!err)
-		err = register_trigger(glob, data, file);
+	tracing_start_cmdline_record();
+	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
-		if (!enabled)
-			trace_event_enable_disable(own, 0, 0);
-		hw_branches_trigger_put(data);
-		return err;
+		/* It may have been there for a moment. */
+		tracepoint_synchronize_unregister();
+		tracing_stop_cmdline_record();
+		trace_event_put_ref(file->event_call);
 	}
-	data->private_data_free = hw_branches_trigger_put;
 
-	return 0;
+	return err;
 }
 
-static int hw_branches_parse_option(struct event_trigger_data *data, char *option)
+/* The trigger is not in the list of its event any more. */
+static void hw_branches_trigger_free(struct event_trigger_data *data)
 {
+	struct hw_branches_mark *mark = data->private_data;
+	struct trace_event_call *call = mark->file->event_call;
+	bool last = data->ref == 1;
+
+	if (last) {
+		/* No CPU runs it, and none shows the others in its instance. */
+		tracepoint_synchronize_unregister();
+		irq_work_sync(&hw_branches_others);
+		flush_work(&hw_branches_others_work);
+	}
+	event_trigger_free(data);
+	if (last) {
+		tracing_stop_cmdline_record();
+		trace_event_put_ref(call);
+		kfree(mark);
+	}
+}
+
+enum {
+	HW_BRANCHES_NO_OPTION,
+	HW_BRANCHES_OWN_EVENT,
+};
+
+static const char *const hw_branches_errors[] = {
+	[HW_BRANCHES_NO_OPTION]	= "Neither a count nor 'all' nor 'freeze'",
+	[HW_BRANCHES_OWN_EVENT]	= "Not at the event that the trigger makes",
+};
+
+static int hw_branches_refuse(struct trace_event_file *file, const char *params, u8 error,
+			      u16 at)
+{
+	tracing_log_err(file->tr, "event trigger: branches", params ?: "", (void *)hw_branches_errors,
+			error, at);
+
+	return -EINVAL;
+}
+
+static int hw_branches_parse_option(struct event_trigger_data *data, const char *option)
+{
+	struct hw_branches_mark *mark = data->private_data;
+
 	if (!strcmp(option, "all")) {
-		data->flags |= HW_BRANCHES_ALL;
+		mark->all = true;
 	} else if (!strcmp(option, "freeze")) {
-		data->flags |= HW_BRANCHES_FREEZE;
+		mark->freeze = true;
 	} else {
 		data->flags |= EVENT_TRIGGER_FL_COUNT;
 		return kstrtoul(option, 0, &data->count);
@@ -219,15 +279,17 @@ static int hw_branches_parse_option(struct event_trigger_data *data, char *optio
 	return 0;
 }
 
-static int hw_branches_parse(struct event_trigger_data *data, char *params)
+static int hw_branches_parse(struct event_trigger_data *data, struct trace_event_file *file,
+			     const char *params)
 {
-	char *option;
-	int err;
+	char *all __free(kfree) = kstrdup(params ?: "", GFP_KERNEL), *option, *rest = all;
 
-	while ((option = strsep(&params, ":"))) {
-		err = hw_branches_parse_option(data, option);
-		if (err)
-			return err;
+	if (!all)
+		return -ENOMEM;
+	while (params && (option = strsep(&rest, ":"))) {
+		if (hw_branches_parse_option(data, option))
+			return hw_branches_refuse(file, params, HW_BRANCHES_NO_OPTION,
+						  option - all);
 	}
 
 	return 0;
@@ -237,9 +299,14 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 				   struct trace_event_file *file, char *glob, char *params,
 				   char *filter)
 {
+	struct hw_branches_mark *mark = data->private_data;
 	int err;
 
-	err = hw_branches_parse(data, params);
+	mark->own = find_event_file(file->tr, "hw_branch", "hw_branch");
+	if (!mark->own || mark->own == file)
+		return hw_branches_refuse(file, params, HW_BRANCHES_OWN_EVENT, 0);
+
+	err = hw_branches_parse(data, file, params);
 	if (!err)
 		err = event_trigger_set_filter(data->cmd_ops, file, filter, data);
 	if (err)
@@ -260,6 +327,7 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 {
 	char *params = NULL, *filter = param_and_filter;
 	struct event_trigger_data *data;
+	struct hw_branches_mark *mark;
 	int err = 0;
 
 	if (filter && !str_has_prefix(filter, "if ") && !str_has_prefix(filter, "if\t"))
@@ -267,9 +335,15 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 	if (filter)
 		filter = skip_spaces(filter);
 
-	data = trigger_data_alloc(cmd_ops, cmd, NULL, file);
-	if (!data)
+	mark = kzalloc_obj(*mark);
+	if (!mark)
 		return -ENOMEM;
+	mark->file = file;
+	data = trigger_data_alloc(cmd_ops, cmd, NULL, mark);
+	if (!data) {
+		kfree(mark);
+		return -ENOMEM;
+	}
 
 	if (event_trigger_check_remove(glob))
 		event_trigger_unregister(cmd_ops, file, glob + 1, data);
@@ -279,6 +353,7 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 	if (event_trigger_check_remove(glob) || err) {
 		event_trigger_reset_filter(cmd_ops, data);
 		trigger_data_free(data);
+		kfree(mark);
 	}
 
 	return err;
@@ -296,7 +371,7 @@ static struct event_command hw_branches_trigger_cmd = {
 	.count_func	= hw_branches_trigger_count,
 	.print		= hw_branches_trigger_print,
 	.init		= event_trigger_init,
-	.free		= event_trigger_free,
+	.free		= hw_branches_trigger_free,
 };
 
 static int __init hw_branches_trigger_init(void)

@@ -2,7 +2,7 @@
 /*
  * Who wrote this, and how did we get there: hw_branches/watch
  *
- *   echo 'SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
+ *   echo '[MODULE:]SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
  *   echo > watch
  *
  * A hardware breakpoint on kernel memory freezes the branch flight recorder, and
@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "hw_branches: " fmt
 
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/ctype.h>
 #include <linux/hw_breakpoint.h>
@@ -20,7 +21,9 @@
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
@@ -38,7 +41,8 @@
 /**
  * struct hw_branches_watch - what is watched
  * @attr:	the breakpoint
- * @events:	one on each CPU
+ * @events:	one on each CPU that is online
+ * @module:	what the address belongs to, if that is no part of the kernel
  * @freeze:	stay frozen when it was hit
  * @limit:	of what is printed, without @freeze
  * @text:	as root has put it
@@ -46,6 +50,7 @@
 struct hw_branches_watch {
 	struct perf_event_attr	attr;
 	struct perf_event * __percpu *events;
+	struct module		*module;
 	bool			freeze;
 	struct ratelimit_state	limit;
 	char			text[KSYM_NAME_LEN];
@@ -69,12 +74,12 @@ static void hw_branches_show_hit(void)
 	int cpu = hw_branches_hit_cpu;
 
 	pr_info("watch hit on CPU %d, by the instruction before %pS\n", cpu, (void *)top.from);
-	hw_branches_dump(cpu, hw_branches_since(cpu, top));
+	hw_branches_dump(hw_branches_log, cpu, hw_branches_since(cpu, top));
 }
 
 static void hw_branches_hit_work(struct work_struct *work)
 {
-	hw_branches_show(HW_BRANCHES_WATCH, hw_branches_show_hit);
+	hw_branches_show(hw_branches_show_hit);
 	atomic_set_release(&hw_branches_hit_taken, 0);
 }
 
@@ -105,8 +110,8 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 
 	if (watch->freeze)
 		hw_branches_keep();
-	else
-		hw_branches_look(HW_BRANCHES_WATCH);
+	/* Until it has been printed */
+	hw_branches_look();
 	hw_branches_hit_cpu = cpu;
 	hw_branches_hit_ip = instruction_pointer(regs);
 	irq_work_queue(&hw_branches_hit_irq_work);
@@ -116,16 +121,57 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
  * Armed
  */
 
-static int hw_branches_arm(struct hw_branches_watch *watch)
+static int hw_branches_arm_cpu(struct hw_branches_watch *watch, int cpu)
 {
-	struct perf_event * __percpu *events;
+	struct perf_event *event;
 
-	events = register_wide_hw_breakpoint(&watch->attr, hw_branches_hit_handler, watch);
-	if (IS_ERR((void __force *)events))
-		return PTR_ERR((void __force *)events);
-	watch->events = events;
+	event = perf_event_create_kernel_counter(&watch->attr, cpu, NULL,
+						 hw_branches_hit_handler, watch);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	*per_cpu_ptr(watch->events, cpu) = event;
 
 	return 0;
+}
+
+static void hw_branches_disarm_cpu(struct hw_branches_watch *watch, int cpu)
+{
+	struct perf_event **event = per_cpu_ptr(watch->events, cpu);
+
+	if (*event)
+		perf_event_release_kernel(*event);
+	*event = NULL;
+}
+
+static void hw_branches_free_watch(struct hw_branches_watch *watch)
+{
+	int cpu;
+
+	if (watch->events) {
+		for_each_possible_cpu(cpu)
+			hw_branches_disarm_cpu(watch, cpu);
+		free_percpu(watch->events);
+	}
+	module_put(watch->module);
+	kfree(watch);
+}
+
+static int hw_branches_arm(struct hw_branches_watch *watch)
+{
+	int cpu, err = 0;
+
+	lockdep_assert_cpus_held();
+
+	watch->events = alloc_percpu(struct perf_event *);
+	if (!watch->events)
+		return -ENOMEM;
+	for_each_online_cpu(cpu) {
+		err = hw_branches_arm_cpu(watch, cpu);
+		if (err)
+			break;
+	}
+
+	return err;
 }
 
 static void hw_branches_end_watch(void)
@@ -135,41 +181,41 @@ static void hw_branches_end_watch(void)
 	if (!hw_branches_watching)
 		return;
 
-	if (hw_branches_watching->events)
-		unregister_wide_hw_breakpoint(hw_branches_watching->events);
-	kfree(hw_branches_watching);
+	hw_branches_free_watch(hw_branches_watching);
 	hw_branches_watching = NULL;
+}
 
-	/* Its last hit is not to cost the next watchpoint one. */
+/*
+ * The last hit of a watchpoint that is gone is not to cost the next one its first.
+ * Called without locks: to print it takes hw_branches_mutex.
+ */
+static void hw_branches_flush_hits(void)
+{
 	irq_work_sync(&hw_branches_hit_irq_work);
 	flush_work(&hw_branches_hit);
 }
 
-/* Breakpoints are set up on the CPUs that are there at that time. */
-static void hw_branches_rearm_work(struct work_struct *work)
+/* The breakpoints of the other CPUs stay as they are. */
+static int hw_branches_cpu_online(unsigned int cpu)
 {
 	struct hw_branches_watch *watch;
 
 	guard(mutex)(&hw_branches_watch_mutex);
 
 	watch = hw_branches_watching;
-	if (!watch)
-		return;
+	if (watch && hw_branches_arm_cpu(watch, cpu))
+		pr_warn("%s is not watched on CPU %u: no breakpoint left there\n", watch->text,
+			cpu);
 
-	unregister_wide_hw_breakpoint(watch->events);
-	watch->events = NULL;
-	if (hw_branches_arm(watch)) {
-		pr_warn("%s is not watched any more: no breakpoint left on a new CPU\n",
-			watch->text);
-		hw_branches_end_watch();
-	}
+	return 0;
 }
 
-static DECLARE_WORK(hw_branches_rearm, hw_branches_rearm_work);
-
-static int hw_branches_cpu_online(unsigned int cpu)
+static int hw_branches_cpu_offline(unsigned int cpu)
 {
-	schedule_work(&hw_branches_rearm);
+	guard(mutex)(&hw_branches_watch_mutex);
+
+	if (hw_branches_watching)
+		hw_branches_disarm_cpu(hw_branches_watching, cpu);
 
 	return 0;
 }
@@ -178,26 +224,84 @@ static int hw_branches_cpu_online(unsigned int cpu)
  * The file
  */
 
-static int hw_branches_parse_place(struct perf_event_attr *attr, char *place)
+static int hw_branches_count_symbol(void *data, unsigned long address)
 {
-	unsigned long address, offset = 0;
-	char *plus = strchr(place, '+');
+	unsigned int *n = data;
+
+	return ++*n > 1;
+}
+
+/* A name that several variables of the kernel have says nothing. */
+static int hw_branches_look_up(const char *name, unsigned long *address)
+{
+	unsigned int n = 0;
+
+	*address = kallsyms_lookup_name(name);
+	if (!*address)
+		return -ENOENT;
+	kallsyms_on_each_match_symbol(hw_branches_count_symbol, name, &n);
+
+	return n > 1 ? -EADDRNOTAVAIL : 0;
+}
+
+/* [MODULE:]SYMBOL[+OFFSET]: takes it from @text, where other words may follow. */
+static int hw_branches_parse_symbol(char **text, unsigned long *address)
+{
+	char *name = *text, *end = name + strcspn(name, ":"), *plus;
+	unsigned long offset = 0;
+	char sep = *end;
 	int err;
 
-	if (isdigit(*place)) {
-		err = kstrtoul(place, 0, &address);
-	} else {
-		if (plus)
-			*plus++ = '\0';
-		err = plus ? kstrtoul(plus, 0, &offset) : 0;
-		address = kallsyms_lookup_name(place);
-		if (!err && !address)
-			err = -ENOENT;
+	*end = '\0';
+	if (sep && !kallsyms_lookup_name(name) && !strchr(name, '+')) {
+		*end = sep;
+		end += 1 + strcspn(end + 1, ":");
+		sep = *end;
+		*end = '\0';
 	}
+	*text = sep ? end + 1 : NULL;
+
+	plus = strchr(name, '+');
+	if (plus)
+		*plus++ = '\0';
+	err = plus ? kstrtoul(plus, 0, &offset) : 0;
+	if (!err)
+		err = hw_branches_look_up(name, address);
+	*address += offset;
+
+	return err;
+}
+
+/* What is watched must not be unloaded, and something else be there. */
+static int hw_branches_hold_module(struct hw_branches_watch *watch)
+{
+	struct module *module;
+
+	guard(rcu)();
+	guard(preempt)();
+	module = __module_address(watch->attr.bp_addr);
+	if (!module)
+		return 0;
+	if (!try_module_get(module))
+		return -ENOENT;
+	watch->module = module;
+
+	return 0;
+}
+
+static int hw_branches_parse_place(struct perf_event_attr *attr, char **text)
+{
+	unsigned long address;
+	int err;
+
+	if (isdigit(**text))
+		err = kstrtoul(strsep(text, ":"), 0, &address);
+	else
+		err = hw_branches_parse_symbol(text, &address);
 	if (err)
 		return err;
 
-	attr->bp_addr = address + offset;
+	attr->bp_addr = address;
 	/* Of user space, there is one for each process. */
 	return attr->bp_addr < TASK_SIZE_MAX ? -EFAULT : 0;
 }
@@ -231,7 +335,7 @@ static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 	watch->attr.bp_type = HW_BREAKPOINT_W;
 	watch->attr.bp_len = sizeof(long);
 
-	err = hw_branches_parse_place(&watch->attr, strsep(&text, ":"));
+	err = hw_branches_parse_place(&watch->attr, &text);
 	while (!err && (how = strsep(&text, ":")))
 		err = hw_branches_parse_how(watch, how);
 
@@ -240,7 +344,7 @@ static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 
 static int hw_branches_set_watch(char *text)
 {
-	struct hw_branches_watch *watch __free(kfree) = NULL;
+	struct hw_branches_watch *watch;
 	int err;
 
 	watch = kzalloc_obj(*watch);
@@ -249,17 +353,18 @@ static int hw_branches_set_watch(char *text)
 
 	ratelimit_state_init(&watch->limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	strscpy(watch->text, text);
-	err = hw_branches_parse_watch(watch, text);
-	if (err)
-		return err;
 
+	guard(cpus_read_lock)();
 	guard(mutex)(&hw_branches_watch_mutex);
 	/* Refused, it leaves the former in force. */
-	err = hw_branches_arm(watch);
-	if (err)
+	err = hw_branches_parse_watch(watch, text) ?: hw_branches_hold_module(watch) ?:
+	      hw_branches_arm(watch);
+	if (err) {
+		hw_branches_free_watch(watch);
 		return err;
+	}
 	hw_branches_end_watch();
-	hw_branches_watching = no_free_ptr(watch);
+	hw_branches_watching = watch;
 
 	return 0;
 }
@@ -283,6 +388,7 @@ static ssize_t hw_branches_watch_write(struct file *file, const char __user *buf
 		guard(mutex)(&hw_branches_watch_mutex);
 		hw_branches_end_watch();
 	}
+	hw_branches_flush_hits();
 
 	return err ?: size;
 }
@@ -317,7 +423,7 @@ static int __init hw_branches_watch_init(void)
 		return 0;
 
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "trace/hw_branches:online",
-					hw_branches_cpu_online, NULL);
+					hw_branches_cpu_online, hw_branches_cpu_offline);
 	if (ret < 0)
 		return ret;
 	trace_create_file("watch", TRACE_MODE_WRITE, hw_branches_dir, NULL,

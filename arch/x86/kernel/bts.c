@@ -7,6 +7,9 @@
  * contexts of its current task and its own contexts want; what comes in is
  * sorted out when it is handed up.
  *
+ * Beside the source of hardware there may be one of software, which makes each record
+ * in the task that branched. Tasks keep the contexts of the two apart.
+ *
  * Who may touch what, and why there are so few locks:
  *
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
@@ -45,13 +48,12 @@
 
 struct bts_task bts_nobody = {
 	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
+	.stepped = LIST_HEAD_INIT(bts_nobody.stepped),
 };
 
 DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
 	.owner = &bts_nobody,
 };
-
-const struct bts_source *bts_source __ro_after_init;
 
 /* How many contexts need it. Changes under bts_mutex. */
 unsigned int bts_users;
@@ -70,77 +72,18 @@ bool bts_cpl_skewed;
 static atomic_t bts_frozen_last;
 static atomic_t bts_thawed_last;
 
-/**
- * bts_register_source - make it known where records come from
- * @source: the source
- *
- * Called once at boot, by the best source that the machine has.
- */
-void __init bts_register_source(const struct bts_source *source)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		INIT_LIST_HEAD(&per_cpu(bts_cpu, cpu).contexts);
-	bts_source = source;
-}
-
 static bool bts_widens(u32 flags)
 {
 	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
 }
 
-/**
- * bts_records_kernel - is the kernel recorded for the sake of a trace?
- * @flags: what the trace wants
- *
- * What its filter then drops has been in the buffers of the source.
- *
- * Return: false if the source can leave it out.
- */
-bool bts_records_kernel(u32 flags)
+/* Is the kernel recorded by the hardware, for the sake of a trace? */
+bool bts_takes_kernel(u32 flags)
 {
 	if (flags & (BTS_KERNEL | BTS_ENTRY))
 		return true;
 
 	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
-}
-
-/**
- * bts_has_source - can there be any traces?
- * @id: BTS_SOURCE_*, or 0 for any source
- *
- * Return: 0; -EOPNOTSUPP if this machine has no source of records at all; -ENODEV if
- * it has not this one.
- */
-int bts_has_source(u32 id)
-{
-	if (!bts_source)
-		return -EOPNOTSUPP;
-
-	return !id || id == bts_source->id ? 0 : -ENODEV;
-}
-
-/**
- * bts_source_id - which source of records this machine has
- *
- * Return: BTS_SOURCE_*; only after bts_has_source().
- */
-u32 bts_source_id(void)
-{
-	return bts_source->id;
-}
-
-/**
- * bts_record_flags - what records may tell beside addresses
- *
- * Return: X86_BTS_F_*; only after bts_has_source().
- */
-u32 bts_record_flags(void)
-{
-	const struct bts_told *told = bts_source->told;
-
-	return told->flags | (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
 }
 
 /*
@@ -153,7 +96,11 @@ static void bts_note_full(struct bts_context *ctx)
 		return;
 
 	ctx->full = true;
-	irq_work_queue(&ctx->work);
+	/* The next record comes before an interrupt may, without an APIC many of them. */
+	if (ctx->source->software)
+		ctx->attr.overflow(ctx, ctx->attr.data);
+	else
+		irq_work_queue(&ctx->work);
 }
 
 static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
@@ -184,7 +131,7 @@ static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 }
 
 /**
- * bts_deliver - take records from the source
+ * bts_deliver - take records from the source of hardware
  * @rec: the records, oldest first
  * @n: how many
  *
@@ -211,11 +158,11 @@ static void bts_put_gaps(bool user)
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
-		if (user || bts_records_kernel(ctx->attr.flags))
+		if (user || bts_takes_kernel(ctx->attr.flags))
 			bts_put_gap(ctx);
 	}
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if ((user || bts_records_kernel(ctx->attr.flags)) && bts_awake(cpu, ctx))
+		if ((user || bts_takes_kernel(ctx->attr.flags)) && bts_awake(cpu, ctx))
 			bts_put_gap(ctx);
 	}
 }
@@ -238,6 +185,46 @@ void bts_deliver_gap(void)
 void bts_deliver_kernel_gap(void)
 {
 	bts_put_gaps(false);
+}
+
+/**
+ * bts_wanted_steps - tell the source of software what to record of current
+ *
+ * Called with interrupts off.
+ *
+ * Return: BTS_USER and BTS_ENTRY, the union of what its contexts want.
+ */
+u32 bts_wanted_steps(void)
+{
+	return this_cpu_read(bts_cpu.owner)->step_flags;
+}
+
+/**
+ * bts_deliver_steps - take records from the source of software
+ * @rec: the records, oldest first
+ * @n: how many
+ *
+ * Called with interrupts off; current has made them.
+ */
+void bts_deliver_steps(const struct bts_raw *rec, u32 n)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &this_cpu_read(bts_cpu.owner)->stepped, node)
+		bts_put(ctx, rec, n);
+}
+
+/**
+ * bts_deliver_steps_gap - the source of software may have missed a branch
+ *
+ * Called like bts_deliver_steps().
+ */
+void bts_deliver_steps_gap(void)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &this_cpu_read(bts_cpu.owner)->stepped, node)
+		bts_put_gap(ctx);
 }
 
 /*
@@ -343,14 +330,44 @@ void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task)
 	bts_put_event(ctx, &rec);
 }
 
+/* The source of software is paused and resumed for the tasks that have its contexts. */
+static void bts_pause_steps(const struct bts_task *owner)
+{
+	if (owner->flags & BTS_STEPS)
+		bts_software->pause();
+}
+
+static void bts_resume_steps(const struct bts_task *owner)
+{
+	if (owner->flags & BTS_STEPS)
+		bts_software->resume();
+}
+
+static void bts_mark_list(struct list_head *contexts, u16 type, struct task_struct *task)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, contexts, node) {
+		if (ctx->attr.flags & BTS_SCHED)
+			bts_mark(ctx, type, task);
+	}
+}
+
+static void bts_mark_steps(struct bts_task *owner, u16 type, struct task_struct *task)
+{
+	if (type == X86_BTS_TASK_DEPARTS)
+		bts_pause_steps(owner);
+	bts_mark_list(&owner->stepped, type, task);
+	if (type == X86_BTS_TASK_ARRIVES)
+		bts_resume_steps(owner);
+}
+
 static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task)
 {
 	struct bts_context *ctx;
 
-	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
-		if (ctx->attr.flags & BTS_SCHED)
-			bts_mark(ctx, type, task);
-	}
+	bts_mark_steps(cpu->owner, type, task);
+	bts_mark_list(&cpu->owner->contexts, type, task);
 	list_for_each_entry(ctx, &cpu->contexts, node) {
 		if (ctx->attr.flags & BTS_SCHED && bts_awake(cpu, ctx))
 			bts_mark(ctx, type, task);
@@ -360,7 +377,7 @@ static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task
 static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 					    struct task_struct *task)
 {
-	if (unlikely((cpu->owner->flags | cpu->flags) & BTS_SCHED))
+	if (unlikely((cpu->owner->flags | cpu->flags) & (BTS_SCHED | BTS_STEPS)))
 		bts_mark_all(cpu, type, task);
 }
 
@@ -373,8 +390,8 @@ static void bts_resume(void)
 }
 
 /*
- * Frozen: what the source keeps is evidence, and no longer the trace of the task
- * that runs here.
+ * Frozen: what the source of hardware keeps is evidence, and no longer the trace of the
+ * task that runs here.
  */
 void bts_disown(void)
 {
@@ -421,6 +438,16 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 	cpu->idle = is_idle_task(next);
 }
 
+/* While the source of hardware is frozen, only that of software records. */
+static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *prev,
+				       struct task_struct *next)
+{
+	bts_disown();
+	bts_mark_steps(cpu->owner, X86_BTS_TASK_DEPARTS, prev);
+	bts_arrive(cpu, prev, next);
+	bts_mark_steps(cpu->owner, X86_BTS_TASK_ARRIVES, next);
+}
+
 /**
  * bts_switch_to - one task leaves this CPU and another comes
  * @prev: who leaves
@@ -433,8 +460,7 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 
 	if (unlikely(!bts_source->pause())) {
-		bts_disown();
-		bts_arrive(cpu, prev, next);
+		bts_switch_frozen(cpu, prev, next);
 		return;
 	}
 
@@ -457,10 +483,10 @@ void bts_debug_exception(void)
 {
 	u64 msr;
 
-	if (likely(!(debugctl_get() & DEBUGCTL_BTS)))
+	if (likely(!(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))))
 		return;
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, msr);
-	if (unlikely(debugctl_get() & DEBUGCTL_BTS & ~msr))
+	if (unlikely(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS) & ~msr))
 		bts_source->restart();
 }
 
@@ -471,7 +497,10 @@ void bts_call_here(void *info)
 
 	guard(irqsave)();
 	call->paused = bts_source->pause();
+	bts_pause_steps(this_cpu_read(bts_cpu.owner));
 	call->func(call);
+	/* Of another owner, perhaps */
+	bts_resume_steps(this_cpu_read(bts_cpu.owner));
 	if (call->paused)
 		bts_resume();
 }
@@ -494,13 +523,13 @@ static void bts_lose(struct bts_call *call)
  * May sleep.
  *
  * Return: 0; -ENXIO if it is not online; -EOPNOTSUPP if this machine has no source
- * of records.
+ * of records that can trace CPUs.
  */
 int bts_flush_cpu(int cpu)
 {
 	struct bts_call call = { .func = bts_nothing };
 
-	if (!bts_source)
+	if (!bts_source->id)
 		return -EOPNOTSUPP;
 
 	return smp_call_function_single(cpu, bts_call_here, &call, 1);
@@ -629,6 +658,18 @@ static void bts_unfreeze_here(void *unused)
 	}
 }
 
+/* What CPUs that are offline keep is from before the thaw, unless they freeze again. */
+static void bts_outdate(void)
+{
+	int cpu;
+
+	guard(cpus_read_lock)();
+	for_each_possible_cpu(cpu) {
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
+	}
+}
+
 /**
  * bts_unfreeze_all - go on recording on all CPUs
  * @freezes: what bts_freezes() told when it was decided
@@ -640,13 +681,14 @@ static void bts_unfreeze_here(void *unused)
  */
 void bts_unfreeze_all(u32 freezes)
 {
-	if (!bts_source)
+	if (!bts_source->id)
 		return;
 
 	bts_count_thaw(freezes);
 	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
+	bts_outdate();
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
@@ -677,6 +719,7 @@ static int bts_cpu_up(unsigned int cpu)
 
 	this_cpu_write(bts_cpu.parked, false);
 	bts_catch_up();
+	this_cpu_write(bts_cpu.outdated, false);
 	bts_call_here(&call);
 
 	return 0;
@@ -727,14 +770,14 @@ static int __init bts_init(void)
 {
 	int ret;
 
-	if (!bts_source)
+	if (!bts_source->id)
 		return 0;
 
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/bts:online", bts_cpu_up,
 				bts_cpu_down);
 	if (ret < 0) {
 		pr_err("no CPU hotplug state left, branch tracing is off\n");
-		bts_source = NULL;
+		bts_source = &bts_no_source;
 		return ret;
 	}
 	register_syscore(&bts_syscore);

@@ -95,8 +95,12 @@ int bts_source_claim(void)
  */
 int bts_source_get(struct bts_context *ctx)
 {
-	int err = bts_source_claim();
+	int err;
 
+	/* Nobody else needs a source of software. */
+	if (ctx->source->software)
+		return 0;
+	err = bts_source_claim();
 	if (err)
 		return err;
 	WRITE_ONCE(bts_users, bts_users + 1);
@@ -117,6 +121,8 @@ void bts_source_put(struct bts_context *ctx)
 
 	lockdep_assert_held(&bts_mutex);
 
+	if (ctx->source->software)
+		return;
 	list_del(&ctx->holder);
 	for (i = 0; i < ARRAY_SIZE(bts_obstacles); i++) {
 		if (bts_obstacles[i] == ctx)
@@ -271,7 +277,7 @@ DEFINE_SHOW_ATTRIBUTE(bts_holders);
 
 static int __init bts_claim_init(void)
 {
-	if (bts_source)
+	if (bts_source->id)
 		debugfs_create_file("bts", 0400, arch_debugfs_dir, NULL, &bts_holders_fops);
 
 	return 0;

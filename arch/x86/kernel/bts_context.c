@@ -124,7 +124,8 @@ static void bts_free(struct bts_context *ctx)
 	kfree(ctx);
 }
 
-static struct bts_context *bts_alloc(const struct bts_attr *attr)
+static struct bts_context *bts_alloc(const struct bts_attr *attr,
+				     const struct bts_source *source)
 {
 	struct bts_context *ctx;
 	int err;
@@ -133,7 +134,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 
-	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags, bts_source->told);
+	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags, source->told);
 	if (err) {
 		kfree(ctx);
 		return ERR_PTR(err);
@@ -141,6 +142,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr)
 
 	INIT_LIST_HEAD(&ctx->node);
 	ctx->attr = *attr;
+	ctx->source = source;
 	ctx->cpu = -1;
 	ctx->ns = get_pid_ns(attr->ns ?: task_active_pid_ns(current));
 	ctx->work = IRQ_WORK_INIT_HARD(bts_overflow);
@@ -163,14 +165,29 @@ static bool bts_attr_valid(const struct bts_attr *attr, u32 allowed)
 	return !(flags & BTS_FLIGHT) || flags & BTS_KERNEL;
 }
 
+static u32 bts_union(const struct list_head *contexts)
+{
+	const struct bts_context *ctx;
+	u32 flags = 0;
+
+	list_for_each_entry(ctx, contexts, node)
+		flags |= ctx->attr.flags;
+
+	return flags;
+}
+
 /* What the contexts of a task want together. */
 static void bts_task_update(struct bts_task *owner)
 {
-	struct bts_context *ctx;
+	owner->flags = bts_union(&owner->contexts);
+	owner->step_flags = bts_union(&owner->stepped);
+	if (!list_empty(&owner->stepped))
+		owner->flags |= BTS_STEPS | (owner->step_flags & BTS_SCHED);
+}
 
-	owner->flags = 0;
-	list_for_each_entry(ctx, &owner->contexts, node)
-		owner->flags |= ctx->attr.flags;
+static bool bts_task_empty(const struct bts_task *owner)
+{
+	return list_empty(&owner->contexts) && list_empty(&owner->stepped);
 }
 
 /*
@@ -190,7 +207,8 @@ static void bts_task_link(struct bts_call *call)
 		return;
 	}
 
-	list_add_tail(&call->ctx->node, &owner->contexts);
+	list_add_tail(&call->ctx->node,
+		      call->ctx->source->software ? &owner->stepped : &owner->contexts);
 	bts_task_update(owner);
 	task->thread.bts = owner;
 	set_tsk_thread_flag(task, TIF_BTS);
@@ -220,7 +238,7 @@ static void bts_task_unlink(struct bts_call *call)
 
 	list_del_init(&call->ctx->node);
 	bts_task_update(owner);
-	if (list_empty(&owner->contexts))
+	if (bts_task_empty(owner))
 		bts_task_disown(task);
 	/* From here on it may be read without regard to the task. */
 	smp_store_release(&call->ctx->task, NULL);
@@ -230,8 +248,10 @@ static struct bts_task *bts_task_alloc(void)
 {
 	struct bts_task *owner = kzalloc_obj(*owner, GFP_KERNEL_ACCOUNT);
 
-	if (owner)
-		INIT_LIST_HEAD(&owner->contexts);
+	if (!owner)
+		return NULL;
+	INIT_LIST_HEAD(&owner->contexts);
+	INIT_LIST_HEAD(&owner->stepped);
 
 	return owner;
 }
@@ -259,21 +279,25 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  *
  * Return: 0; -EINVAL for flags or a size that make no sense, or an idle task; -ESRCH if @task is
  * about to end; -EBUSY if somebody else has the hardware; -EOPNOTSUPP if there is
- * none; -ENOMEM.
+ * no source, or it cannot do what is wanted; -ENODEV if there is not the source that is
+ * wanted; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp)
 {
+	const struct bts_source *source = bts_find_source(attr->source);
 	struct bts_context *ctx;
 	struct bts_task *owner;
 	int err;
 
-	if (!bts_source)
-		return -EOPNOTSUPP;
+	if (IS_ERR(source))
+		return PTR_ERR(source);
 	if (!bts_attr_valid(attr, BTS_TASK_FLAGS) || !task->pid)
 		return -EINVAL;
+	if (attr->flags & ~bts_possible_flags(source))
+		return -EOPNOTSUPP;
 
-	ctx = bts_alloc(attr);
+	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	/* Whoever is charged for memory may have to wait: not with everybody's locks. */
@@ -349,22 +373,26 @@ static void bts_cpu_unlink(struct bts_call *call)
  * @attr: what is wanted; with BTS_FLIGHT, BTS_IDLE goes without saying
  * @ctxp: where the new context goes
  *
- * Return: like bts_create_task(), and -ENXIO if there can be no such CPU.
+ * Return: like bts_create_task(), and -ENXIO if there can be no such CPU. A source of
+ * software cannot trace CPUs: -EOPNOTSUPP.
  */
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp)
 {
+	const struct bts_source *source = bts_find_source(attr->source);
 	struct bts_call call = { .func = bts_cpu_link };
 	struct bts_context *ctx;
 	int err;
 
-	if (!bts_source)
+	if (IS_ERR(source))
+		return PTR_ERR(source);
+	if (source->software)
 		return -EOPNOTSUPP;
 	if (!bts_attr_valid(attr, BTS_CPU_FLAGS))
 		return -EINVAL;
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -ENXIO;
 
-	ctx = bts_alloc(attr);
+	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 
@@ -406,8 +434,9 @@ static void bts_do_change(struct bts_call *call)
  * @attr: what is wanted now; its flags may be none at all, BTS_STOP, BTS_MONOTONIC
  *	and BTS_YIELDS must be as they were; @attr->overflow counts, and what else it says does not
  *
- * Return: 0; -EINVAL for flags that make no sense, or a CPU's context. If the hardware
- * was taken away and is wanted, as bts_create_task().
+ * Return: 0; -EINVAL for flags that make no sense, or a CPU's context; -EOPNOTSUPP for
+ * those that the source cannot do. If the hardware was taken away and is wanted, as
+ * bts_create_task().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
@@ -421,8 +450,11 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 		return -EINVAL;
 	if ((attr->flags ^ ctx->attr.flags) & fixed)
 		return -EINVAL;
+	if (attr->flags & ~bts_possible_flags(ctx->source))
+		return -EOPNOTSUPP;
 
-	if (attr->flags & (BTS_USER | BTS_KERNEL) && READ_ONCE(bts_revoked)) {
+	if (attr->flags & (BTS_USER | BTS_KERNEL) && !ctx->source->software &&
+	    READ_ONCE(bts_revoked)) {
 		guard(cpus_read_lock)();
 		guard(mutex)(&bts_mutex);
 		err = bts_source_claim();
@@ -462,7 +494,7 @@ static void bts_unlink_task(struct bts_context *ctx)
 	struct bts_task *owner = ctx->task->thread.bts;
 
 	bts_call_locked(ctx, &call);
-	if (list_empty(&owner->contexts))
+	if (bts_task_empty(owner))
 		kfree(owner);
 }
 
@@ -522,6 +554,18 @@ static void bts_exit_unlink(struct bts_call *call)
 	bts_task_disown(current);
 }
 
+static void bts_exit_list(struct list_head *contexts)
+{
+	struct bts_context *ctx, *tmp;
+
+	list_for_each_entry_safe(ctx, tmp, contexts, node) {
+		list_del_init(&ctx->node);
+		/* From here on it may be read. */
+		smp_store_release(&ctx->task, NULL);
+		bts_source_put(ctx);
+	}
+}
+
 /**
  * bts_exit - a task ends
  * @task: current, or a task that has never run
@@ -531,7 +575,6 @@ static void bts_exit_unlink(struct bts_call *call)
 void bts_exit(struct task_struct *task)
 {
 	struct bts_call call = { .func = bts_exit_unlink };
-	struct bts_context *ctx, *tmp;
 	struct bts_task *owner;
 
 	if (likely(!READ_ONCE(task->thread.bts)))
@@ -547,23 +590,22 @@ void bts_exit(struct task_struct *task)
 	else
 		bts_task_disown(task);
 
-	list_for_each_entry_safe(ctx, tmp, &owner->contexts, node) {
-		list_del_init(&ctx->node);
-		/* From here on it may be read. */
-		smp_store_release(&ctx->task, NULL);
-		bts_source_put(ctx);
-	}
+	bts_exit_list(&owner->contexts);
+	bts_exit_list(&owner->stepped);
 	kfree(owner);
 }
 
 static void bts_exec_mark(struct bts_call *call)
 {
+	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
 	/* What is frozen is the old program's, and would come behind the mark. */
 	if (!call->paused)
 		bts_disown();
-	list_for_each_entry(ctx, &this_cpu_ptr(&bts_cpu)->owner->contexts, node)
+	list_for_each_entry(ctx, &owner->contexts, node)
+		bts_mark(ctx, X86_BTS_EXEC, current);
+	list_for_each_entry(ctx, &owner->stepped, node)
 		bts_mark(ctx, X86_BTS_EXEC, current);
 }
 
@@ -584,17 +626,25 @@ static u64 bts_user_address(unsigned long addr)
 	return addr < TASK_SIZE_MAX ? addr : 0;
 }
 
-static void bts_moved_mark(struct bts_call *call)
+static void bts_put_moved(struct list_head *contexts, const struct x86_bts_record *event)
 {
 	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, contexts, node) {
+		if (ctx->attr.flags & BTS_USER)
+			bts_put_event(ctx, event);
+	}
+}
+
+static void bts_moved_mark(struct bts_call *call)
+{
+	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 
 	/* What is frozen is from before the mark, and would come behind it. */
 	if (!call->paused)
 		bts_disown();
-	list_for_each_entry(ctx, &this_cpu_ptr(&bts_cpu)->owner->contexts, node) {
-		if (ctx->attr.flags & BTS_USER)
-			bts_put_event(ctx, call->event);
-	}
+	bts_put_moved(&owner->contexts, call->event);
+	bts_put_moved(&owner->stepped, call->event);
 }
 
 /**

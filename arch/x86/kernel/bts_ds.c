@@ -28,6 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include <asm/apic.h>
 #include <asm/bts.h>
@@ -35,69 +36,19 @@
 #include <asm/debugctl.h>
 #include <asm/ds.h>
 #include <asm/intel_ds.h>
-#include <asm/nmi.h>
 #include <asm/ptrace.h>
 
-enum bts_ds_state {
-	BTS_DS_OFF,
-	BTS_DS_ON,
-	BTS_DS_BUSY,
-};
+#include "bts_ds.h"
+#include "bts_ds_peek.h"
 
-/**
- * struct bts_ds - what the Debug Store of a CPU is doing
- * @store:	its positions
- * @state:	see above
- * @frozen:	nothing is recorded and nothing handed up
- * @freeze:	another CPU asks for @frozen and has sent an NMI
- * @awaited:	that NMI may still come
- * @circular:	the buffer wraps
- * @pmi_seen:	the PMI of the records in the buffer has come
- * @slack:	so many PMIs of records that are gone already may still come
- * @patience:	how many records the PMI waits for at least if @kernel
- * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_ways has come to BTS_DS_LONG_WAYS: no branch of the kernel is
- *		recorded until the next pause
- * @halted:	not recording while the handlers of an NMI run
- * @bits:	what is in DEBUGCTL if @state is ON and not @halted
- * @interrupted: an NMI handed records up since the last pause: its way out is recorded
- * @pmi_user:	that NMI interrupted user mode
- * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
- * @asked:	when @freeze was last set, in jiffies, if @awaited
- * @drained:	when @slack last grew, in jiffies
- * @pmi_ip:	what it interrupted, if @interrupted
- */
-struct bts_ds {
-	struct debug_store	*store;
-	enum bts_ds_state	state;
-	bool			frozen;
-	bool			freeze;
-	bool			awaited;
-	bool			circular;
-	bool			pmi_seen;
-	bool			kernel;
-	bool			stuck;
-	bool			halted;
-	bool			interrupted;
-	bool			pmi_user;
-	u8			long_ways;
-	u32			patience;
-	u32			slack;
-	u64			bits;
-	unsigned long		asked;
-	unsigned long		drained;
-	unsigned long		pmi_ip;
-};
+DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
-static DEFINE_PER_CPU(struct bts_ds, bts_ds);
-
-static struct bts_told bts_ds_told;
+struct bts_told bts_ds_told;
 
 /* There is a CPL filter that can be used. */
 static bool bts_ds_filters __ro_after_init;
 
-/* The store is ours, and not another claimant's, whose NMIs we leave alone. */
-static bool bts_ds_claimed;
+bool bts_ds_claimed;
 
 /*
  * Room for the records that come in between the threshold and the NMI handler. If
@@ -105,45 +56,8 @@ static bool bts_ds_claimed;
  */
 #define BTS_DS_RESERVE	170
 
-/*
- * If the kernel is recorded, so is the way out of the NMI. With too low a threshold
- * that alone would raise the next PMI, and the interrupted code would not get on.
- * How many records the way out makes depends on handlers of the NMI that were registered
- * later and on who traces it. So each NMI measures the way out of the last one, and the next
- * threshold is that many and BTS_DS_PROGRESS for the interrupted code; the first
- * is BTS_DS_PROGRESS alone. If the way out took more than BTS_DS_WAY_OUT, which
- * leaves less than a fifth to the interrupted code, BTS_DS_LONG_WAYS times in a row,
- * the kernel is not recorded until the next pause. A single long way may come from
- * a message of nmi.c.
- */
-#define BTS_DS_PROGRESS	256
-#define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
-#define BTS_DS_LONG_WAYS	8
-
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
 	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
-
-static void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
-{
-	return (void *)(unsigned long)ds_read(d->store, DS_BTS, field);
-}
-
-/* One of the three words of the record at @at. */
-static u64 bts_ds_word(const void *at, unsigned int nr)
-{
-	return ds_word(at, nr, ds_field_size());
-}
-
-static u32 bts_ds_records(const void *from, const void *to)
-{
-	return to > from ? (unsigned long)(to - from) / ds_record_size() : 0;
-}
-
-/* Has the hardware asked for an interrupt, or would it if it could? */
-static bool bts_ds_past_threshold(const struct bts_ds *d)
-{
-	return bts_ds_pos(d, DS_INDEX) >= bts_ds_pos(d, DS_THRESHOLD);
-}
 
 /* Hand up @n records at @at, which have fields of 32 bits. */
 static void bts_ds_deliver_narrow(const void *at, u32 n)
@@ -161,16 +75,6 @@ static void bts_ds_deliver_narrow(const void *at, u32 n)
 		bts_deliver(chunk, i);
 		n -= i;
 	}
-}
-
-/*
- * Only some models tell whether a branch was predicted right; on the others the bit
- * is never set. One record of each full buffer is enough to find out.
- */
-static void bts_ds_learn(const void *at)
-{
-	if (!READ_ONCE(bts_ds_told.predicted) && bts_ds_word(at, 2) & BTS_RAW_PREDICTED)
-		WRITE_ONCE(bts_ds_told.predicted, true);
 }
 
 static void bts_ds_deliver(const void *from, const void *to)
@@ -227,11 +131,12 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
  * must be set before. If it came in between, it said so. One that was not asked for
  * is not ours.
  */
-static void bts_ds_drain(struct bts_ds *d)
+void bts_ds_drain(struct bts_ds *d)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = bts_ds_pos(d, DS_INDEX);
 	bool asked = bts_ds_past_threshold(d);
+	u32 slack;
 
 	if (d->circular) {
 		bts_ds_drain_circular(d);
@@ -244,18 +149,24 @@ static void bts_ds_drain(struct bts_ds *d)
 			memset(base, 0, min(index, max) - base);
 	}
 
-	if (!asked) {
+	/* No PMI is on its way, or it has been here. In this order: it may just come. */
+	if (!asked || READ_ONCE(d->pmi_seen)) {
 		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
+		barrier();
+		WRITE_ONCE(d->pmi_seen, false);
 		return;
 	}
 	WRITE_ONCE(d->drained, jiffies);
-	WRITE_ONCE(d->slack, d->slack + 1);
+	this_cpu_inc(bts_ds.slack);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
-		WRITE_ONCE(d->slack, d->slack - 1);
 		WRITE_ONCE(d->pmi_seen, false);
+		/* Or a stranger's NMI has taken it. */
+		slack = READ_ONCE(d->slack);
+		if (slack)
+			this_cpu_cmpxchg(bts_ds.slack, slack, slack - 1);
 	}
 }
 
@@ -320,7 +231,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	ds_write(d->store, DS_BTS, DS_THRESHOLD,
 		 ds_read(d->store, DS_BTS, DS_BASE) + (u64)first * ds_record_size());
 
-	return bits;
+	return debugctl_bts_bits(bits);
 }
 
 /* Switch on what @d->bits says; the state is ON. */
@@ -334,7 +245,7 @@ static void bts_ds_record(struct bts_ds *d)
 		ds_bts_write(0);
 }
 
-static bool bts_ds_resume(void)
+bool bts_ds_resume(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	struct bts_want want;
@@ -383,14 +294,18 @@ static void bts_ds_restart(void)
  * it has not paused looks at the claim first. ds_unclaim_bts() interrupts all CPUs,
  * so it waits for a function that saw the claim.
  */
-static void notrace bts_ds_freeze(void)
+void notrace bts_ds_freeze(void)
 {
+	bool again = this_cpu_read(bts_ds.frozen);
+
 	if (!READ_ONCE(bts_ds_claimed))
 		return;
 
 	this_cpu_write(bts_ds.frozen, true);
 	barrier();
 	ds_bts_write(0);
+	if (!again)
+		this_cpu_write(bts_ds.frozen_at, ktime_get_mono_fast_ns());
 }
 
 static bool bts_ds_unfreeze(void)
@@ -441,6 +356,11 @@ static bool bts_ds_frozen(int cpu)
 	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
 }
 
+static u64 bts_ds_frozen_at(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_ds.frozen_at, cpu));
+}
+
 static bool bts_ds_draining(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_ds.state, cpu)) == BTS_DS_BUSY;
@@ -448,31 +368,7 @@ static bool bts_ds_draining(int cpu)
 
 static bool bts_ds_peek(int cpu, u32 newer, struct bts_raw *rec)
 {
-	const struct bts_ds *d = per_cpu_ptr(&bts_ds, cpu);
-	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
-	void *index = min(bts_ds_pos(d, DS_INDEX), max), *end = index;
-	u32 nr = bts_ds_records(base, index);
-
-	if (newer >= nr) {
-		if (max == base || !READ_ONCE(d->circular) || !bts_ds_wrapped(d))
-			return false;
-		newer -= nr;
-		nr = bts_ds_records(index, max);
-		end = max;
-		if (newer == nr) {
-			*rec = (struct bts_raw) { };
-			return true;
-		}
-	}
-	if (newer >= nr)
-		return false;
-
-	end -= (newer + 1) * ds_record_size();
-	rec->from = bts_ds_word(end, 0);
-	rec->to = bts_ds_word(end, 1);
-	rec->flags = bts_ds_word(end, 2);
-
-	return true;
+	return ds_bts_peek(cpu, READ_ONCE(per_cpu(bts_ds.circular, cpu)), newer, rec);
 }
 
 static void bts_ds_scrub(int cpu)
@@ -485,159 +381,6 @@ static void bts_ds_scrub(int cpu)
 		       bts_ds_pos(d, DS_MAXIMUM) - bts_ds_pos(d, DS_BASE));
 }
 
-/*
- * Is this the return from the NMI of the last PMI? Nothing before it goes from the
- * entry text to where that came from. In user mode that need not be the address
- * here, which is a linear one, and nothing before it goes there at all.
- */
-static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
-{
-	u64 to = bts_ds_word(at, 1);
-
-	return bts_is_entry(bts_ds_word(at, 0)) &&
-	       (d->pmi_user ? to < TASK_SIZE_MAX : to == d->pmi_ip);
-}
-
-/*
- * How many records the way out of the last PMI has made; all, if the end of it is
- * not there and nothing tells that the code that was interrupted got on.
- */
-static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
-{
-	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
-	void *index = min(bts_ds_pos(d, DS_INDEX), max), *at;
-
-	if (!d->interrupted)
-		return 0;
-	for (at = base; at < index; at += ds_record_size()) {
-		if (bts_ds_goes_back(d, at))
-			return bts_ds_records(base, at) + 1;
-	}
-
-	return index < max && ip != d->pmi_ip ? 0 : bts_ds_records(base, index);
-}
-
-/*
- * The next PMI has to wait until the code that it interrupts has got on. There is
- * no room to wait that long if somebody else's handler of the NMI, or who traces
- * the functions on the way, makes too many branches. Then the kernel is not
- * recorded until the CPU is paused, or it would never do anything else again.
- */
-static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
-{
-	u32 out;
-
-	if (!d->kernel)
-		return;
-
-	out = bts_ds_way_out(d, ip);
-	d->patience = out + BTS_DS_PROGRESS;
-	d->long_ways = out > BTS_DS_WAY_OUT ? d->long_ways + 1 : 0;
-	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
-}
-
-static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
-{
-	WRITE_ONCE(d->state, BTS_DS_BUSY);
-	ds_bts_write(0);
-	bts_ds_learn(bts_ds_pos(d, DS_BASE));
-	bts_ds_measure(d, regs->ip);
-	bts_ds_drain(d);
-	d->interrupted = true;
-	d->pmi_ip = regs->ip;
-	d->pmi_user = user_mode(regs);
-	if (d->stuck)
-		bts_deliver_kernel_gap();
-	if (!bts_ds_resume())
-		bts_deliver_gap();
-}
-
-/*
- * An NMI that nobody else claims, nor the ports of the chipset explain: it may be the
- * late PMI of records that are gone already.
- *
- * Two CPUs may freeze a third at once, another NMI may come first, or a thaw: which
- * NMI was sent for which freeze cannot be told. So for one second after a freeze this
- * claims each NMI that no other handler claims.
- */
-static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
-{
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-
-	/* A PMI that was asked for twice: nothing has run since the first. */
-	if (d->interrupted && regs->ip == d->pmi_ip)
-		return NMI_HANDLED;
-	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
-		d->slack--;
-		return NMI_HANDLED;
-	}
-	/* Later than that, they do not come. */
-	d->slack = 0;
-	if (!READ_ONCE(d->awaited))
-		return NMI_DONE;
-	if (jiffies - READ_ONCE(d->asked) < HZ)
-		return NMI_HANDLED;
-
-	/* Or it were time again whenever jiffies wraps. */
-	WRITE_ONCE(d->awaited, false);
-	return NMI_DONE;
-}
-
-/*
- * Called first of all handlers, so that as little as possible of the others is
- * recorded.
- */
-static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
-{
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	int handled = NMI_DONE;
-
-	if (unlikely(READ_ONCE(d->freeze))) {
-		WRITE_ONCE(d->freeze, false);
-		bts_ds_freeze();
-		handled = NMI_HANDLED;
-	}
-
-	/* Without PMI, an oops of another handler is worth more. */
-	if (READ_ONCE(bts_ds_claimed) && d->state == BTS_DS_ON && d->kernel && !d->circular) {
-		d->halted = true;
-		ds_bts_write(0);
-	}
-
-	return handled;
-}
-
-/*
- * If the interrupted code is about to stop the recording, or the CPU is frozen, this
- * stops BTS and no more: the way out of this NMI would bring the next one, and so on
- * until the buffer is full.
- *
- * Called after perf's handler, which unmasks the local vector at the latest when its
- * model wants that; ds_claim_bts() has seen to it.
- */
-static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
-{
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	bool halted = d->halted, ours;
-
-	d->halted = false;
-	if (!READ_ONCE(bts_ds_claimed))
-		return NMI_DONE;
-	/* Frozen, the positions stay, so they tell of one PMI only. */
-	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
-	if (ours)
-		WRITE_ONCE(d->pmi_seen, true);
-	else if (!halted)
-		return NMI_DONE;
-	/* The way out of any NMI may need all the room. */
-	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
-		bts_ds_pmi(d, regs);
-	else
-		ds_bts_write(0);
-
-	return ours ? NMI_HANDLED : NMI_DONE;
-}
-
 static void bts_ds_reset(struct bts_ds *d)
 {
 	/* The slack stays: an NMI may still be on its way. */
@@ -645,41 +388,12 @@ static void bts_ds_reset(struct bts_ds *d)
 	WRITE_ONCE(d->freeze, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->pmi_seen, false);
+	d->again = false;
 }
 
 static void bts_ds_reset_here(void *unused)
 {
 	bts_ds_reset(this_cpu_ptr(&bts_ds));
-}
-
-/* From the first claim on: before that, no NMI is to take longer for it. */
-static int bts_ds_watch_nmis(void)
-{
-	static bool watching;
-	int err;
-
-	if (watching)
-		return 0;
-
-	err = register_nmi_handler(NMI_LOCAL, bts_ds_first_nmi, NMI_FLAG_FIRST, "x86/bts first");
-	if (err)
-		return err;
-	err = register_nmi_handler(NMI_LOCAL, bts_ds_last_nmi, 0, "x86/bts");
-	if (err)
-		goto no_last;
-	err = register_nmi_handler(NMI_UNKNOWN, bts_ds_unknown_nmi, 0, "x86/bts");
-	if (err)
-		goto no_unknown;
-	watching = true;
-
-	return 0;
-
-no_unknown:
-	unregister_nmi_handler(NMI_LOCAL, "x86/bts");
-no_last:
-	unregister_nmi_handler(NMI_LOCAL, "x86/bts first");
-
-	return err;
 }
 
 static int bts_ds_get(bool (*give_way)(bool privileged))
@@ -727,6 +441,7 @@ static struct bts_source bts_ds_source __ro_after_init = {
 	.freeze_others	= bts_ds_freeze_others,
 	.unfreeze	= bts_ds_unfreeze,
 	.frozen		= bts_ds_frozen,
+	.frozen_at	= bts_ds_frozen_at,
 	.hold		= ds_bts_hold,
 	.release	= ds_bts_release,
 	.peek		= bts_ds_peek,

@@ -13,6 +13,7 @@
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
 #include <linux/smp.h>
+#include <linux/uaccess.h>
 
 #include <asm/processor.h>
 
@@ -23,13 +24,26 @@
  * @cpu: which
  *
  * Any context. After bts_freeze_all(), a CPU has stopped, or is about to write
- * the register that stops it, when this says so.
+ * the register that stops it, when this says so. A CPU that was frozen, went offline
+ * and missed a thaw is not frozen any more.
  *
  * Return: true if so.
  */
 bool bts_frozen(int cpu)
 {
-	return bts_source && bts_source->frozen(cpu);
+	return bts_source->id && bts_source->frozen(cpu) &&
+	       !READ_ONCE(per_cpu(bts_cpu.outdated, cpu));
+}
+
+/**
+ * bts_frozen_at - tell when a CPU was frozen
+ * @cpu: which, for which bts_frozen() is true
+ *
+ * Return: the time, by ktime_get_mono_fast_ns().
+ */
+u64 bts_frozen_at(int cpu)
+{
+	return bts_source->frozen_at(cpu);
 }
 
 /**
@@ -43,7 +57,7 @@ bool bts_frozen(int cpu)
 bool bts_hold(void)
 {
 	/* Asserted below it, by the flag: lockdep may not know yet, in a BUG(). */
-	return bts_source && bts_source->hold();
+	return bts_source->id && bts_source->hold();
 }
 
 /**
@@ -52,7 +66,7 @@ bool bts_hold(void)
  */
 void bts_release(bool held)
 {
-	if (bts_source && !held)
+	if (bts_source->id && !held)
 		bts_source->release();
 }
 
@@ -111,10 +125,11 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 /* False where there is none. What is no branch becomes the remark. */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {
+	const struct x86_bts_record *at = bts_ring_at(ring, index);
 	struct x86_bts_record rec;
 
 	*raw = (struct bts_raw) { };
-	if (bts_ring_get(ring, index, &rec))
+	if (!at || copy_from_kernel_nofault(&rec, at, sizeof(rec)))
 		return false;
 	if (rec.type == X86_BTS_BRANCH) {
 		raw->from = rec.branch.from;
@@ -139,17 +154,17 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 }
 
 /* The buffer, and behind it the @ring. */
-static u32 bts_flight_both(struct bts_context *ctx, const struct bts_ring *ring,
+static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 			   struct hw_branches_place *place, u32 newer,
 			   struct hw_branch *out, u32 n)
 {
 	struct bts_raw raw;
 	u32 got = 0;
 
-	if (!ctx->late)
-		got = bts_flight_buffer(ctx->cpu, place, newer, out, n);
+	if (!late)
+		got = bts_flight_buffer(cpu, place, newer, out, n);
 	/* Of what was being handed up, some is in the ring as well. */
-	if (bts_source->draining(ctx->cpu) && bts_source->peek(ctx->cpu, 0, &raw))
+	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
 	newer += got;
@@ -160,19 +175,23 @@ static u32 bts_flight_both(struct bts_context *ctx, const struct bts_ring *ring,
 /**
  * bts_flight_last - copy the last records of a flight recorder and leave them
  * @ctx: a context with BTS_FLIGHT
+ * @cpu: its CPU
  * @place: where the reader was the last time; all 0 if that was nowhere
  * @newer: so many of the newest are left out
  * @out: where they go, the newest first
  * @n: how many
  *
- * Any context and any CPU, while the CPU of @ctx is frozen or held.
+ * Any context and any CPU, while @cpu is frozen or held. What has crashed may have
+ * overwritten the context or its ring: a bad pointer in there is not followed into a
+ * fault, and the records of the buffer are read without the context.
  *
  * Return: how many there were.
  */
-u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n)
 {
-	bool again = false;
+	bool again = false, late;
+	struct bts_ring ring;
 	u64 head;
 	u32 got;
 
@@ -183,17 +202,17 @@ u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u3
 	 * CPU has not come to rest.
 	 */
 	do {
-		struct bts_ring ring;
-
-		head = READ_ONCE(ctx->ring.head);
+		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||
+		    get_kernel_nofault(late, &ctx->late)) {
+			ring = (struct bts_ring) { };
+			late = false;
+		}
 		barrier();
-		ring = ctx->ring;
+		if (place->moved != ring.head)
+			*place = (struct hw_branches_place) { .moved = ring.head, };
+		got = bts_flight_both(cpu, late, &ring, place, newer, out, n);
 		barrier();
-		if (place->moved != head)
-			*place = (struct hw_branches_place) { .moved = head, };
-		got = bts_flight_both(ctx, &ring, place, newer, out, n);
-		barrier();
-		again = !again && READ_ONCE(ctx->ring.head) != head;
+		again = !again && !get_kernel_nofault(head, &ctx->ring.head) && head != ring.head;
 	} while (again);
 
 	return got;
@@ -214,7 +233,7 @@ static void bts_flight_copy_here(void *info)
 
 	guard(irqsave)();
 	held = bts_hold();
-	call->ret = bts_flight_last(call->ctx, &place, 0, call->out, call->n);
+	call->ret = bts_flight_last(call->ctx, call->ctx->cpu, &place, 0, call->out, call->n);
 	bts_release(held);
 }
 
@@ -236,7 +255,7 @@ int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 	guard(cpus_read_lock)();
 	/* An error here says that the CPU is offline, and nothing comes in. */
 	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
-		return bts_flight_last(ctx, &place, 0, out, n);
+		return bts_flight_last(ctx, ctx->cpu, &place, 0, out, n);
 
 	return call.ret;
 }

@@ -11,11 +11,22 @@
 
 #include "bts_ring.h"
 
-/* The owner of the records of a task; thread.bts points to it. */
+/**
+ * struct bts_task - the owner of the records of a task; thread.bts points to it
+ * @contexts:	those whose records come from bts_source
+ * @flags:	the union of what they want; BTS_STEPS if @stepped are not empty, BTS_SCHED
+ *		if any of both wants that
+ * @stepped:	those whose records come from bts_software
+ * @step_flags:	the union of what they want
+ */
 struct bts_task {
 	struct list_head	contexts;
 	u32			flags;
+	struct list_head	stepped;
+	u32			step_flags;
 };
+
+#define BTS_STEPS	BIT(31)
 
 /**
  * struct bts_context - one trace
@@ -23,6 +34,7 @@ struct bts_task {
  * @holder:	in the list of those that hold the source
  * @ring:	its records
  * @attr:	as it was created or last changed
+ * @source:	where its records come from
  * @task:	whose it is; NULL for a CPU's or after the task is gone
  * @cpu:	or which CPU's; -1 for a task's
  * @late:	its CPU was frozen before it was there, and is
@@ -35,6 +47,7 @@ struct bts_context {
 	struct list_head	holder;
 	struct bts_ring		ring;
 	struct bts_attr		attr;
+	const struct bts_source	*source;
 	struct task_struct	*task;
 	int			cpu;
 	bool			late;
@@ -53,6 +66,7 @@ struct bts_context {
  * @followed:	the task that runs there has TIF_BTS; the next switch finds out whether
  *		that is still wanted
  * @stale:	the source is frozen and keeps records from before @owner came
+ * @outdated:	the CPU is offline, and the source keeps what was frozen before a thaw
  * @owner:	whose task is running, bts_nobody if it is not traced
  */
 struct bts_cpu {
@@ -63,6 +77,7 @@ struct bts_cpu {
 	bool			parked;
 	bool			followed;
 	bool			stale;
+	bool			outdated;
 	struct bts_task		*owner;
 };
 
@@ -71,10 +86,17 @@ DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
 extern struct bts_task bts_nobody;
 
 extern struct mutex bts_mutex;
+extern const struct bts_source bts_no_source;
 extern const struct bts_source *bts_source;
+extern const struct bts_source *bts_software;
 extern unsigned int bts_users;
 extern bool bts_revoked;
 extern bool bts_cpl_skewed;
+
+bool bts_takes_kernel(u32 flags);
+const struct bts_source *bts_find_source(u32 id);
+u32 bts_record_flags(const struct bts_source *source);
+u32 bts_possible_flags(const struct bts_source *source);
 
 int bts_source_claim(void);
 int bts_source_get(struct bts_context *ctx);

@@ -25,10 +25,10 @@ static void bts_do_status(struct bts_call *call)
 		.lost		= ring->lost,
 		.overwritten	= ring->overwritten + ring->head - ring->tail -
 				  bts_ring_held(ring),
-		.source		= bts_source->id,
-		.record_flags	= bts_record_flags(),
+		.source		= call->ctx->source->id,
+		.record_flags	= bts_record_flags(call->ctx->source),
 		.next		= ring->head,
-		.revoked	= READ_ONCE(bts_revoked),
+		.revoked	= !call->ctx->source->software && READ_ONCE(bts_revoked),
 	};
 }
 

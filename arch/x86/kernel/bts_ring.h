@@ -73,6 +73,7 @@ void bts_ring_put_gap(struct bts_ring *ring);
 void bts_ring_settle(struct bts_ring *ring);
 
 u32 bts_ring_held(const struct bts_ring *ring);
+const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index);
 int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *rec);
 u32 bts_ring_peek(struct bts_ring *ring, u64 *seq, const struct x86_bts_record **rec);
 u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n);

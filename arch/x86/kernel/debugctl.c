@@ -6,6 +6,7 @@
 #include <linux/bug.h>
 #include <linux/cpufeature.h>
 #include <linux/export.h>
+#include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/spinlock.h>
 
@@ -13,6 +14,9 @@
 
 DEFINE_PER_CPU(unsigned long, debugctl_copy);
 EXPORT_PER_CPU_SYMBOL_GPL(debugctl_copy);
+
+u8 debugctl_bts_shift __ro_after_init;
+unsigned long debugctl_not_bts __ro_after_init = ~DEBUGCTL_BTS;
 
 static const unsigned long debugctl_fields[] = {
 	DEBUGCTL_STEP,
@@ -166,6 +170,18 @@ void debugctl_emergency_stop_bts(void)
 	if (!boot_cpu_has(X86_FEATURE_BTS))
 		return;
 
-	debugctl_cleared(DEBUGCTL_BTS);
+	debugctl_cleared(debugctl_bts_bits(DEBUGCTL_BTS));
 	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
 }
+
+/* Before ds.c, which is linked later, writes the field. */
+static int __init debugctl_init(void)
+{
+	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {
+		debugctl_bts_shift = 4;
+		debugctl_not_bts = ~debugctl_bts_bits(DEBUGCTL_BTS);
+	}
+
+	return 0;
+}
+early_initcall(debugctl_init);

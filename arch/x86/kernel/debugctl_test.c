@@ -103,6 +103,20 @@ static void debugctl_test_owners(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_BTS | BIT(5)));
 }
 
+/* Where this model has BTS, it has nothing else that somebody owns. */
+static void debugctl_test_bts(struct kunit *test)
+{
+	bool netburst = boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15;
+	unsigned long field = debugctl_bts_bits(DEBUGCTL_BTS);
+
+	KUNIT_EXPECT_EQ(test, field, netburst ? 0x7cUL : 0x7c0UL);
+	KUNIT_EXPECT_EQ(test, debugctl_bts_bits(DEBUGCTLMSR_BTS_OFF_USR), netburst ? 0x40UL : 0x400UL);
+	KUNIT_EXPECT_EQ(test, debugctl_not_bts, ~field);
+	KUNIT_EXPECT_EQ(test, field & (DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_SMM), 0UL);
+	if (field & DEBUGCTL_BUSLOCK)
+		KUNIT_EXPECT_FALSE(test, boot_cpu_has(X86_FEATURE_BUS_LOCK_DETECT));
+}
+
 static void debugctl_test_bad_claims(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, debugctl_claim(0), -EINVAL);
@@ -247,8 +261,9 @@ static void debugctl_test_cpu_init(struct kunit *test)
 /* BTINT alone is harmless: nothing is stored without TR and BTS. */
 static void debugctl_test_emergency(struct kunit *test)
 {
+	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
 	struct debugctl_state state;
-	unsigned long copy, msr;
+	unsigned long written, copy, msr;
 
 	need_register(test);
 	if (!boot_cpu_has(X86_FEATURE_BTS))
@@ -256,13 +271,15 @@ static void debugctl_test_emergency(struct kunit *test)
 	claim(test, DEBUGCTL_BTS);
 	start_alone(&state);
 	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
-	debugctl_write_field(DEBUGCTL_BTS, DEBUGCTLMSR_BTINT);
+	debugctl_write_bts(btint);
+	written = peek();
 	debugctl_emergency_stop_bts();
 	copy = debugctl_get();
 	msr = peek();
 	end_alone(&state);
 
-	KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_BTS) | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, written & debugctl_bts_bits(DEBUGCTL_BTS), btint);
+	KUNIT_EXPECT_EQ(test, copy, (state.copy & debugctl_not_bts) | DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 
@@ -350,6 +367,7 @@ static void debugctl_test_nmi(struct kunit *test)
 
 static struct kunit_case debugctl_test_cases[] = {
 	KUNIT_CASE(debugctl_test_owners),
+	KUNIT_CASE(debugctl_test_bts),
 	KUNIT_CASE(debugctl_test_bad_claims),
 	KUNIT_CASE(debugctl_test_claims),
 	KUNIT_CASE(debugctl_test_write_field),

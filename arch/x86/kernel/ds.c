@@ -115,9 +115,8 @@ bool ds_has(enum ds_part part)
 {
 	if (!ds_layout.field)
 		return false;
-	/* Netburst has the BTS field at other bits of DEBUGCTL. */
 	if (part == DS_BTS)
-		return boot_cpu_has(X86_FEATURE_BTS) && boot_cpu_data.x86 != 15;
+		return boot_cpu_has(X86_FEATURE_BTS);
 
 	/* Who parses PEBS records knows their 64-bit forms only. */
 	return ds_layout.field == sizeof(u64) && boot_cpu_has(X86_FEATURE_PEBS);
@@ -161,13 +160,13 @@ static void notrace ds_bts_apply(void)
 
 	do {
 		bits = ds_bts_wanted();
-		debugctl_write_field(DEBUGCTL_BTS, bits);
+		debugctl_write_bts(bits);
 	} while (unlikely(bits != ds_bts_wanted()));
 }
 
 /**
  * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
- * @bits:	bits within DEBUGCTL_BTS, 0 to stop
+ * @bits:	of debugctl_bts_bits(), 0 to stop
  *
  * Called with interrupts off, or in an NMI. Takes effect at the release if BTS
  * is held off.
@@ -261,6 +260,19 @@ static void ds_map(void *buffer, size_t size, void *pages)
 		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
 			    pages ? PAGE_KERNEL : PAGE_NONE);
 	preempt_enable();
+}
+
+/**
+ * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
+ * @cpu:	the CPU
+ *
+ * Any context. What the store says may have been overwritten.
+ *
+ * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
+ */
+void *ds_bts_buffer(unsigned int cpu)
+{
+	return ds_buffer(DS_BTS, cpu);
 }
 
 /* Empty half of a store, its buffer being @size bytes or not there. */
@@ -572,7 +584,7 @@ static int ds_cpu_starting(unsigned int cpu)
 	/* A CPU that is brought up on the way to another kernel records nothing. */
 	this_cpu_write(ds_cpu.held, kexec_in_progress);
 	/* Another kernel may have left it on, for its own buffer. */
-	if (debugctl_get() & DEBUGCTL_BTS)
+	if (debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))
 		ds_bts_apply();
 	ds_sync_cpu(NULL);
 

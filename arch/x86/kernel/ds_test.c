@@ -20,7 +20,8 @@
 #include <kunit/resource.h>
 #include <kunit/test.h>
 
-#define CIRCULAR	(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS)
+#define BTS_FIELD	debugctl_bts_bits(DEBUGCTL_BTS)
+#define CIRCULAR	debugctl_bts_bits(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS)
 
 static char *bts_buffer(unsigned int cpu)
 {
@@ -340,7 +341,7 @@ static void test_record(struct kunit *test)
 	on_each_cpu(record_cpu, NULL, 1);
 
 	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS,
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & BTS_FIELD,
 				CIRCULAR);
 		KUNIT_EXPECT_NE(test, ds_word(bts_buffer(cpu), 0, ds_layout.field), 0);
 	}
@@ -348,7 +349,7 @@ static void test_record(struct kunit *test)
 	ds_unclaim_bts();
 	expect_default(test);
 	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS, 0);
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & BTS_FIELD, 0);
 		KUNIT_EXPECT_NULL(test, memchr_inv(bts_buffer(cpu), 0, BTS_BUFFER_SIZE));
 	}
 	put(test, DS_BTS);
@@ -360,7 +361,7 @@ static u64 local_bts(void)
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, val);
 
-	return val & DEBUGCTL_BTS;
+	return val & BTS_FIELD;
 }
 
 static void test_hold(struct kunit *test)
@@ -416,7 +417,7 @@ static void test_beside_perf(struct kunit *test)
 
 	expect_area(test, true);
 	for_each_online_cpu(cpu) {
-		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & DEBUGCTL_BTS,
+		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & BTS_FIELD,
 				CIRCULAR);
 		KUNIT_EXPECT_EQ(test, ds_read(ds_store(cpu), DS_BTS, DS_BASE),
 				(unsigned long)bts_buffer(cpu));

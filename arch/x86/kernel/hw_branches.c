@@ -6,17 +6,29 @@
 
 #include <linux/cpumask.h>
 #include <linux/hw_branches.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/uaccess.h>
 
 #include <asm/bts.h>
 #include <asm/intel_ds.h>
+#include <asm/nospec-branch.h>
+#include <asm/sections.h>
+#include <asm/switch_to.h>
+#include <asm/text-patching.h>
+
+#include "hw_branches_kind.h"
 
 /*
  * What the ring of a context keeps, when the hardware's buffer had to be emptied
  * as a traced task came, is as much as that buffer holds of 64-bit records.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
+
+/* A call may arrive in what stands before a function, to count its depth. */
+#define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
 /* What readers see of a CPU's, and what was created there. */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
@@ -89,6 +101,11 @@ bool arch_hw_branches_frozen(int cpu)
 	return bts_frozen(cpu);
 }
 
+u64 arch_hw_branches_frozen_at(int cpu)
+{
+	return bts_frozen_at(cpu);
+}
+
 bool arch_hw_branches_hold(void)
 {
 	return bts_hold();
@@ -104,11 +121,110 @@ bool arch_hw_branches_is_entry(u64 to)
 	return bts_is_entry(to);
 }
 
+/* User code can write any address into a record: what is no place of code is not read. */
+static bool hw_branches_is_code(u64 address)
+{
+#ifdef CONFIG_MODULES
+	if (address >= MODULES_VADDR && address < MODULES_END)
+		return true;
+#endif
+	if (system_state < SYSTEM_FREEING_INITMEM && address >= (unsigned long)_sinittext &&
+	    address < (unsigned long)_einittext)
+		return true;
+
+	return address >= (unsigned long)_stext && address < (unsigned long)_etext;
+}
+
+static u32 hw_branches_read_code(u64 address, u8 *buf, u32 n)
+{
+	const void *at = (const void *)(unsigned long)address;
+
+	if (!hw_branches_is_code(address))
+		return 0;
+	if (!copy_from_kernel_nofault(buf, at, n))
+		return n;
+	/* What follows may be the end of a module. */
+	n = min_t(u32, n, PAGE_SIZE - offset_in_page(at));
+
+	return copy_from_kernel_nofault(buf, at, n) ? 0 : n;
+}
+
+/* Is there a call in front of @to? Those in the code of entries have no memory operand. */
+static bool hw_branches_after_call(u64 to)
+{
+	u8 code[5];
+
+	return hw_branches_read_code(to - sizeof(code), code, sizeof(code)) == sizeof(code) &&
+	       (code[0] == CALL_INSN_OPCODE || (code[3] == 0xff && (code[4] & 0xf8) == 0xd0));
+}
+
+enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back)
+{
+	struct hw_branches_insn insn = {
+		.from	= branch->from,
+		.to	= branch->to,
+		.wide	= IS_ENABLED(CONFIG_X86_64),
+	};
+
+	*back = 0;
+	/* A call arrives in front of the function where it counts depth. */
+	if (branch->from == HW_BRANCH_USER ||
+	    (unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
+		return HW_BRANCH_BREAK;
+
+	insn.entry = bts_is_entry(insn.to);
+	insn.after_call = insn.entry && hw_branches_after_call(insn.to);
+	insn.n = hw_branches_read_code(insn.from, insn.byte, sizeof(insn.byte));
+
+	return hw_branches_kind_of(&insn, back);
+}
+
+/* Against ITS, modules jump through thunks in pages of their own: JMP *reg; INT3. */
+static bool hw_branches_is_module_thunk(u64 address)
+{
+#if defined(CONFIG_MODULES) && defined(CONFIG_MITIGATION_ITS)
+	u8 code[4], *jmp = code;
+
+	if (address < MODULES_VADDR || address >= MODULES_END ||
+	    hw_branches_read_code(address, code, sizeof(code)) != sizeof(code))
+		return false;
+	jmp += *jmp == 0x41;
+
+	return jmp[0] == 0xff && (jmp[1] & 0xf8) == 0xe0 && jmp[2] == INT3_INSN_OPCODE;
+#else
+	return false;
+#endif
+}
+
+bool arch_hw_branches_is_thunk(u64 address)
+{
+#ifdef CONFIG_MITIGATION_RETPOLINE
+	if (hw_branches_is_module_thunk(address))
+		return true;
+
+	/* From the first thunk to the last, which has one instruction. */
+	return address >= (unsigned long)__x86_indirect_thunk_array &&
+	       address < (unsigned long)__x86_return_thunk + 32;
+#else
+	return false;
+#endif
+}
+
+bool arch_hw_branches_is_return(u64 address)
+{
+#ifdef CONFIG_MITIGATION_RETHUNK
+	return address == (unsigned long)x86_return_thunk ||
+	       address == (unsigned long)__x86_return_thunk;
+#else
+	return false;
+#endif
+}
+
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n)
 {
 	/* Pairs with arch_hw_branches_start(). */
 	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_seen, cpu));
 
-	return ctx ? bts_flight_last(ctx, place, newer, out, n) : 0;
+	return ctx ? bts_flight_last(ctx, cpu, place, newer, out, n) : 0;
 }

@@ -298,7 +298,7 @@ void ptrace_bts_exit_to_user_mode(void)
 		ptrace_bts_stop(signal);
 }
 
-/* In hard interrupt context, where the trace became full. */
+/* With interrupts off, on the CPU where the trace became full */
 static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
 {
 	struct ptrace_bts *pb = data;
@@ -350,6 +350,7 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 	struct bts_attr attr = {
 		.flags	= ptrace_bts_wants(config->flags),
 		.nr	= pb->nr,
+		.source	= pb->config.source,
 		.ns	= pb->ns,
 		.data	= pb,
 	};

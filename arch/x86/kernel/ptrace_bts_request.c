@@ -22,6 +22,7 @@
 				 PTRACE_BTS_F_END)
 
 static_assert(BTS_SOURCE_DS == PTRACE_BTS_SOURCE_DS);
+static_assert(BTS_SOURCE_STEP == PTRACE_BTS_SOURCE_STEP);
 
 /* May current see what @child does? As in ptrace_access_vm(). */
 static int ptrace_bts_permitted(struct task_struct *child)
@@ -48,13 +49,13 @@ static int ptrace_bts_permitted_kernel(void)
  * always has to, into memory that is mapped, though not accessible, while user mode
  * runs. Where such memory is no secret that takes the right as well; and where the
  * filter is found to lose the ways back to user mode, they stay lost for those
- * without, see BTS_WIDE.
+ * without, see BTS_WIDE. A source of software never records the kernel.
  */
-static bool ptrace_bts_records_kernel(u32 flags)
+static bool ptrace_bts_records_kernel(u32 source, u32 flags)
 {
-	return flags & (PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_ENTRY) ||
-	       (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN) &&
-		bts_records_kernel(ptrace_bts_wants(flags)));
+	return bts_records_kernel(source, ptrace_bts_wants(flags)) &&
+	       (flags & (PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_ENTRY) ||
+		boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN));
 }
 
 /*
@@ -185,10 +186,26 @@ static int ptrace_bts_do_end(struct task_struct *child)
 	return 0;
 }
 
+/* Can records of @source tell what is wanted, and may current see that? */
+static int ptrace_bts_check_source(u32 source, u32 flags)
+{
+	struct bts_source_info info;
+	int err = bts_source_info(source, &info);
+
+	if (err)
+		return err;
+	if (ptrace_bts_wants(flags) & ~info.flags)
+		return -EOPNOTSUPP;
+
+	return ptrace_bts_records_kernel(source, flags) ? ptrace_bts_permitted_kernel() : 0;
+}
+
 static int ptrace_bts_do_config(struct task_struct *child,
 				const struct ptrace_bts_config *config)
 {
+	bool alloc = config->flags & PTRACE_BTS_F_ALLOC;
 	struct ptrace_bts *pb;
+	u32 source;
 	int err;
 
 	/* To end a trace takes no right: what it holds goes unseen. */
@@ -199,14 +216,12 @@ static int ptrace_bts_do_config(struct task_struct *child,
 	if (err)
 		return err;
 
-	if (ptrace_bts_records_kernel(config->flags)) {
-		err = ptrace_bts_permitted_kernel();
-		if (err)
-			return err;
-	}
-
 	pb = ptrace_bts_find(child);
-	if (config->flags & PTRACE_BTS_F_ALLOC)
+	source = alloc || IS_ERR(pb) ? config->source : pb->config.source;
+	err = ptrace_bts_check_source(source, config->flags);
+	if (err)
+		return err;
+	if (alloc)
 		return ptrace_bts_replace(child, config);
 
 	return IS_ERR(pb) ? PTR_ERR(pb) : ptrace_bts_change(pb, config);
@@ -216,6 +231,7 @@ static int ptrace_bts_config(struct task_struct *child, void __user *addr,
 			     unsigned long size)
 {
 	struct ptrace_bts_config config;
+	struct bts_source_info info;
 	int err;
 
 	if (size < sizeof(config.size))
@@ -231,7 +247,7 @@ static int ptrace_bts_config(struct task_struct *child, void __user *addr,
 	if (err)
 		return err;
 
-	err = bts_has_source(config.source);
+	err = bts_source_info(config.source, &info);
 	if (err)
 		return err;
 
@@ -383,11 +399,12 @@ static int ptrace_bts_clear(struct ptrace_bts *pb)
  * ptrace_bts_info - tell what this machine can do
  * @addr: where current's struct ptrace_bts_info is
  *
- * Return: 0; -EFAULT; -EINVAL or -E2BIG for its size; or as bts_has_source().
+ * Return: 0; -EFAULT; -EINVAL or -E2BIG for its size; or as bts_source_info().
  */
 long ptrace_bts_info(struct ptrace_bts_info __user *addr)
 {
 	struct ptrace_bts_info info = {};
+	struct bts_source_info source;
 	u32 size;
 	int err;
 
@@ -398,15 +415,17 @@ long ptrace_bts_info(struct ptrace_bts_info __user *addr)
 	if (size > PAGE_SIZE)
 		return -E2BIG;
 
-	err = bts_has_source(info.source);
+	err = bts_source_info(info.source, &source);
 	if (err)
 		return err;
 
 	info.size = sizeof(info);
-	info.source = bts_source_id();
-	info.sources = BIT(bts_source_id());
+	info.source = source.id;
+	info.sources = source.sources;
 	info.flags = PTRACE_BTS_FLAGS;
-	info.record_flags = bts_record_flags();
+	if (!(source.flags & BTS_KERNEL))
+		info.flags &= ~PTRACE_BTS_F_KERNEL;
+	info.record_flags = source.record_flags;
 	info.bts_size = sizeof(struct x86_bts_record);
 	info.max_records = BTS_MAX_RECORDS;
 	info.clocks = BIT(PTRACE_BTS_CLOCK_SCHED) | BIT(PTRACE_BTS_CLOCK_MONOTONIC);

@@ -22,7 +22,7 @@ _btstrace_position() {
 	while [ "$at" -lt "$COMP_CWORD" ]; do
 		word=${COMP_WORDS[at]}
 		case $word in
-		--filter | --last | --output | --attach | --size | --read | --write)
+		--filter | --last | --output | --attach | --size | --read | --write | --memory | --root | --depth)
 			[ "${COMP_WORDS[at + 1]}" != = ] || at=$((at + 1))
 			at=$((at + 1))
 			;;
@@ -31,6 +31,19 @@ _btstrace_position() {
 		esac
 		at=$((at + 1))
 	done
+}
+
+# A filter: of a list of kinds the last one, and what is in front of it stays.
+_btstrace_filter() {
+	local before='' words='call ret jmp jcc syscall interrupt'
+
+	[[ $cur != !* ]] || before=!
+	case $cur in
+	*=*) return ;;
+	*,*) before=${cur%,*}, ;;
+	*) words+=' func= from= to= module=' ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "${cur#"$before"}")
 }
 
 _btstrace() {
@@ -64,16 +77,16 @@ _btstrace() {
 		return
 		;;
 	--filter | -e)
-		mapfile -t COMPREPLY < <(compgen -W 'call ret jmp jcc syscall interrupt
-			func= from= to= module=' -- "$cur")
+		_btstrace_filter
 		return
 		;;
-	--last | --size | -[ns]) return ;;
+	--last | --size | --memory | --root | --depth | -[ns]) return ;;
 	esac
 	case $cur in
-	-*) mapfile -t COMPREPLY < <(compgen -W '--full --raw --json --calls --folded --perfetto
-			--drcov --summary --follow --kernel --entries --times --filter --last
-			--output --attach --size --read --write --quiet --help --version' -- "$cur") ;;
+	-*) mapfile -t COMPREPLY < <(compgen -W '--crash --plain --full --insn --raw --json --calls --folded --perfetto
+			--drcov --lcov --profile --lines --loops --summary --flow --root --depth --follow --kernel --entries --times --filter --last
+			--output --attach --size --read --write --quiet --help --version
+			--by-thread --color --no-pager --force --no-demangle --memory' -- "$cur") ;;
 	*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
 	esac
 }

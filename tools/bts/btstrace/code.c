@@ -6,7 +6,7 @@
 #include "code.h"
 
 #define PAGE	4096
-#define BITS	8
+#define BITS	6
 
 /* What is known of a page: @bytes from @first to @end */
 struct page {

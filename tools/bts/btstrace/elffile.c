@@ -9,6 +9,7 @@
 
 #include "debuginfo.h"
 #include "elffile.h"
+#include "elfparts.h"
 
 #define NAME_LENGTH	4096
 
@@ -38,99 +39,9 @@ static bool guarded(void (*what)(struct bt_elf *elf, void *arg), struct bt_elf *
 	return whole;
 }
 
-/* Takes its name, which was allocated. */
-void elf_add(struct bt_elf *elf, struct bt_function fn)
-{
-	fn.named = true;
-	if (fn.end < fn.start)
-		fn.end = fn.start;
-	elf->fn = bt_grow(elf->fn, &elf->room_fn, elf->nr_fn + 1, sizeof(fn));
-	elf->fn[elf->nr_fn++] = fn;
-}
-
-static int underscores(const char *s)
-{
-	return strspn(s, "_");
-}
-
-/* By address; of several names for one the one that says most comes first. */
-static int compare_functions(const void *va, const void *vb)
-{
-	const struct bt_function *a = va, *b = vb;
-	bool a_sized = a->end > a->start, b_sized = b->end > b->start;
-	int diff;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a_sized != b_sized)
-		return a_sized ? -1 : 1;
-	diff = underscores(a->name) - underscores(b->name);
-	return diff ? diff : strcmp(a->name, b->name);
-}
-
-/* What has no size ends where @next begins, or earlier. */
-static void end_before(struct bt_function *fn, u64 next)
-{
-	if (fn->end == fn->start)
-		fn->end = fn->limit > fn->start && fn->limit < next ? fn->limit : next;
-}
-
-/*
- * Put functions in order: one for each address, no labels within functions.
- * Returns how many are left.
- */
-size_t bt_function_tidy(struct bt_function *fn, size_t n)
-{
-	size_t in, out = 0;
-	u64 covered = 0;
-
-	if (n)
-		qsort(fn, n, sizeof(*fn), compare_functions);
-	for (in = 0; in < n; in++) {
-		bool sized = fn[in].end > fn[in].start;
-
-		if ((out && fn[out - 1].start == fn[in].start) ||
-		    (!sized && fn[in].start < covered)) {
-			free((void *)fn[in].name);
-			continue;
-		}
-		if (sized && fn[in].end > covered)
-			covered = fn[in].end;
-		if (out)
-			end_before(&fn[out - 1], fn[in].start);
-		fn[out++] = fn[in];
-	}
-	if (out && fn[out - 1].limit)
-		end_before(&fn[out - 1], UINT64_MAX);
-	/* Where the last one ends nobody knows: it is no more than its name. */
-	if (out && fn[out - 1].end == fn[out - 1].start)
-		free((void *)fn[--out].name);
-	return out;
-}
-
-/* The innermost of the functions @fn that @addr is in. */
-const struct bt_function *bt_function_at(const struct bt_function *fn, size_t n, u64 addr)
-{
-	size_t low = 0, high = n, middle;
-	int back;
-
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (fn[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* Functions within functions are rare, and few. */
-	for (back = 0; low && back < 16; back++)
-		if (addr < fn[--low].end)
-			return &fn[low];
-	return NULL;
-}
-
 const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr)
 {
-	return bt_function_at(elf->fn, elf->nr_fn, addr);
+	return bt_functions_at(&elf->functions, addr);
 }
 
 /* Is it in code? Sets @limit to where that ends. */
@@ -162,24 +73,43 @@ static int name_length(const char *name)
 	return n;
 }
 
+/* How far a symbol is seen */
+static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const char *name)
+{
+	static const u8 ranks[] = {
+		[STB_LOCAL] = BT_RANK_LOCAL, [STB_GLOBAL] = BT_RANK_GLOBAL,
+		[STB_WEAK] = BT_RANK_WEAK,
+	};
+	u8 bind = GELF_ST_BIND(sym->st_info);
+	const char *version = strchr(name + 1, '@');
+
+	/* name@VERSION, not @@: for programs that were linked long ago */
+	if ((version && version[1] != '@') || elf_hidden_has(hidden, sym->st_value, name))
+		return BT_RANK_OLD;
+	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;
+}
+
 static void read_symbols(struct bt_elf *elf, Elf *e)
 {
 	int i, n = dwfl_module_getsymtab(elf->mod);
 	const char *name;
 	GElf_Addr addr;
 	GElf_Sym sym;
+	struct elf_hidden *hidden = elf_hidden_read(e);
 	u64 limit;
 
 	for (i = 1; i < n; i++) {
 		name = dwfl_module_getsym_info(elf->mod, i, &sym, &addr, NULL, NULL, NULL);
 		if (!name || !*name || !names_code(&sym, e, &limit))
 			continue;
-		elf_add(elf, (struct bt_function){
-			.name = bt_print("%.*s", name_length(name), name),
+		bt_functions_add(&elf->functions, (struct bt_function){
+			.name = bt_print("%.*s", name_length(name), name), .named = true,
 			.start = addr, .end = addr + sym.st_size, .limit = limit,
+			.rank = rank_of(hidden, &sym, name),
 		});
 	}
-	elf->nr_fn = bt_function_tidy(elf->fn, elf->nr_fn);
+	elf_hidden_free(hidden);
+	bt_functions_tidy(&elf->functions);
 }
 
 static void read_segments(struct bt_elf *elf, Elf *e)
@@ -234,7 +164,8 @@ static void read_file(struct bt_elf *elf, void *path)
 	elf->is64 = header.e_machine != EM_386;
 	read_segments(elf, e);
 	read_symbols(elf, e);
-	elf_add_plt(elf, e);
+	elf_add_plt(&elf->functions, e, elf->is64);
+	elf_add_frames(&elf->functions, e, path);
 }
 
 /*
@@ -254,7 +185,7 @@ struct bt_elf *bt_elf_open(int fd, const char *path)
 		bt_elf_close(elf);
 		return NULL;
 	}
-	elf->nr_fn = bt_function_tidy(elf->fn, elf->nr_fn);
+	bt_functions_tidy(&elf->functions);
 	return elf;
 }
 
@@ -267,14 +198,10 @@ static void end_dwfl(struct bt_elf *elf, void *unused)
 
 void bt_elf_close(struct bt_elf *elf)
 {
-	size_t i;
-
 	if (!elf)
 		return;
 	guarded(end_dwfl, elf, NULL);
-	for (i = 0; i < elf->nr_fn; i++)
-		free((void *)elf->fn[i].name);
-	free(elf->fn);
+	bt_functions_free(&elf->functions);
 	free(elf->segment);
 	free(elf->range);
 	close(elf->fd);
@@ -318,6 +245,84 @@ bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line)
 	*file = q.file;
 	*line = q.line;
 	return true;
+}
+
+struct view_query {
+	u64 addr;
+	struct bt_view *view;
+};
+
+static void find_view(struct bt_elf *elf, void *arg)
+{
+	struct view_query *q = arg;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
+	Dwarf_Die unit;
+
+	if (dwarf && !elf->no_lines && elf_find_unit(elf, dwarf, q->addr - bias, &unit))
+		elf_find_view(&unit, q->addr - bias, q->view);
+}
+
+/* How people see @addr. @view stays valid as long as @elf does. */
+bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
+{
+	struct view_query q = { .addr = addr, .view = view };
+
+	*view = (struct bt_view){};
+	if (!bt_elf_line(elf, addr, &view->file, &view->line))
+		return false;
+	if (!guarded(find_view, elf, &q))
+		elf->mod = NULL;
+	return true;
+}
+
+struct lines_query {
+	bt_take_line *take;
+	void *arg;
+};
+
+static void find_all_lines(struct bt_elf *elf, void *arg)
+{
+	struct lines_query *q = arg;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
+
+	/* Nothing is relocated: see read_file(). */
+	if (dwarf && !elf->no_lines)
+		elf_find_lines(dwarf, q->take, q->arg);
+}
+
+/* Tell of all lines that there is code for, with its address. */
+void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg)
+{
+	struct lines_query q = { take, arg };
+
+	if (elf->mod && !guarded(find_all_lines, elf, &q))
+		elf->mod = NULL;
+}
+
+static void find_lines(struct bt_elf *elf, void *arg)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
+	Dwarf_Off next;
+	size_t head;
+
+	*(bool *)arg = dwarf && !elf->no_lines &&
+		       !dwarf_nextcu(dwarf, 0, &next, &head, NULL, NULL, NULL);
+}
+
+/* Is there debug information at all? */
+bool bt_elf_has_lines(struct bt_elf *elf)
+{
+	bool found = false;
+
+	if (!elf->has_lines && elf->mod) {
+		if (!guarded(find_lines, elf, &found))
+			elf->mod = NULL;
+		elf->has_lines = found ? 1 : 2;
+	}
+	return elf->has_lines == 1;
 }
 
 /* To which address a byte of the file is linked. */

@@ -7,27 +7,7 @@
 #ifndef BTSTRACE_ELFFILE_H
 #define BTSTRACE_ELFFILE_H
 
-#include "bt.h"
-
-struct Elf;
-
-/*
- * struct bt_function - a function, or what stands for all that has no name
- * @name:	never NULL
- * @start:	its first address
- * @end:	the first one behind it
- * @named:	false for a stand-in: @name is that of the module
- * @plt:	a stub that goes on to a function of another module
- * @limit:	if its size is not known, it ends here at the latest
- */
-struct bt_function {
-	const char	*name;
-	u64		start;
-	u64		end;
-	bool		named;
-	bool		plt;
-	u64		limit;
-};
+#include "function.h"
 
 struct bt_segment {
 	u64	addr;
@@ -53,11 +33,9 @@ struct bt_range {
 struct bt_elf {
 	bool			is64;
 	u64			base;
-	struct bt_function	*fn;
-	size_t			nr_fn;
+	struct bt_functions	functions;
 	bool			no_lines;
 	/* private */
-	size_t			room_fn;
 	struct bt_segment	*segment;
 	size_t			nr_segments;
 	size_t			room_segments;
@@ -65,22 +43,35 @@ struct bt_elf {
 	size_t			nr_ranges;
 	size_t			room_ranges;
 	bool			ranges_read;
+	u8			has_lines;	/* 1 or 2 once that is known */
 	int			fd;
 	struct Dwfl		*dwfl;
 	struct Dwfl_Module	*mod;
+};
+
+/*
+ * struct bt_view - how people see an address
+ * @file:	source file
+ * @line:	its line; if that is in a header of the system, the one in the user's own
+ *		file that led there
+ * @inlined:	the function that this line is part of, if it was inlined; or NULL
+ */
+struct bt_view {
+	const char	*file;
+	int		line;
+	const char	*inlined;
 };
 
 struct bt_elf *bt_elf_open(int fd, const char *path);
 void bt_elf_close(struct bt_elf *elf);
 const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr);
 bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line);
+bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view);
+typedef void bt_take_line(void *arg, u64 addr, const char *file, int line);
+void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg);
+bool bt_is_system_source(const char *file);
+bool bt_elf_has_lines(struct bt_elf *elf);
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr);
 size_t bt_elf_read(const struct bt_elf *elf, u64 offset, void *buf, size_t n);
-
-/* for elffile.c's own parts */
-void elf_add(struct bt_elf *elf, struct bt_function fn);
-void elf_add_plt(struct bt_elf *elf, struct Elf *e);
-const struct bt_function *bt_function_at(const struct bt_function *fn, size_t n, u64 addr);
-size_t bt_function_tidy(struct bt_function *fn, size_t n);
 
 #endif

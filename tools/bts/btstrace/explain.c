@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Why something does not work, and what to do about it */
+#include <cpuid.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 
 #include "explain.h"
 #include "text.h"
+
+/* CPUID.1:EDX: there is a Debug Store */
+#define CPUID_DS	0x200000
 
 void bt_complain(const char *fmt, ...)
 {
@@ -69,20 +73,38 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-static int explain_no_source(void)
+/* No kernel has the requests without the patches; without the hardware they are no use. */
+static int explain_old_kernel(void)
+{
+	unsigned int eax, ebx, ecx, edx = 0;
+	bool there = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && edx & CPUID_DS;
+
+	bt_complain("%s, and this kernel has no PTRACE_BTS requests: %s",
+		    there ? "the processor has a Debug Store" :
+		    "this processor has no Branch Trace Store",
+		    there ? "boot one with the series x86/bts and CONFIG_X86_PTRACE_BTS" :
+		    "boot one with the series x86/bts and CONFIG_X86_BTS_STEP");
+	return BT_EXIT_OLD_KERNEL;
+}
+
+/* There is none, or none for what was wanted, by @how. */
+static int explain_no_source(const char *how)
 {
 	char flags[8192] = "", vendor[128] = "";
 
 	find_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
 	find_line("/proc/cpuinfo", "vendor_id", vendor, sizeof(vendor));
 	if (has_word(flags, "dts"))
-		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log");
+		bt_complain("the processor has a Debug Store, but the kernel cannot use it: see 'bts' and 'Performance Events' in its log%s",
+			    how);
 	else if (has_word(flags, "hypervisor"))
-		bt_complain("virtual machines have no Branch Trace Store: run it on the host");
+		bt_complain("virtual machines have no Branch Trace Store: run it on the host%s", how);
 	else if (!strstr(vendor, "GenuineIntel"))
-		bt_complain("only Intel's processors have a Branch Trace Store: use another machine");
+		bt_complain("only Intel's processors have a Branch Trace Store: use another machine%s",
+			    how);
 	else
-		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine");
+		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine%s",
+			    how);
 	return BT_EXIT_NO_SOURCE;
 }
 
@@ -177,7 +199,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 {
 	switch (error) {
 	case EOPNOTSUPP:
-		return explain_no_source();
+		return explain_no_source(kernel ? ", or leave out -k" : "");
 	case EBUSY:
 		return explain_busy();
 	case EACCES:
@@ -192,8 +214,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	case EPERM:
 		return explain_permission(tid);
 	case EIO:
-		bt_complain("this kernel has no PTRACE_BTS requests: boot one with CONFIG_X86_PTRACE_BTS");
-		return BT_EXIT_OLD_KERNEL;
+		return explain_old_kernel();
 	case ESRCH:
 		bt_complain("process %d is gone", tid);
 		return BT_EXIT_NO_PROCESS;

@@ -2,13 +2,24 @@
 /* Recorded traces */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 
 #define VDSO_MAX	(256 * 1024)
 
+#define FILE_BITS	8
+
+/* A file of which was written which it is */
+struct known {
+	u64		dev;
+	u64		ino;
+	struct known	*next;
+};
+
 struct bt_writer {
 	struct bt_text text;
+	struct known *known[1 << FILE_BITS];
 };
 
 static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
@@ -35,6 +46,7 @@ struct bt_writer *bt_writer_open(int fd)
 	struct bt_writer *w = bt_alloc(1, sizeof(*w));
 
 	text_open(&w->text, fd);
+	w->text.old = true;
 	text_str(&w->text, BT_FILE_MAGIC);
 	write_kernel(w);
 	return w;
@@ -46,13 +58,28 @@ int bt_writer_error(const struct bt_writer *w)
 	return w->text.error;
 }
 
+/* There is no trace: the file stays as it was. */
+void bt_writer_drop(struct bt_writer *w)
+{
+	text_drop(&w->text);
+}
+
 /* The same */
 int bt_writer_close(struct bt_writer *w)
 {
 	int error;
 
+	struct known *k;
+	size_t i;
+
 	text_close(&w->text);
 	error = w->text.error;
+	for (i = 0; i < ARRAY_SIZE(w->known); i++) {
+		while ((k = w->known[i])) {
+			w->known[i] = k->next;
+			free(k);
+		}
+	}
 	free(w);
 	return error;
 }
@@ -62,6 +89,37 @@ void bt_write_thread(struct bt_writer *w, pid_t tid, pid_t tgid, bool is64, cons
 	struct bt_chunk_task task = { .id = tgid, .is64 = is64 };
 
 	write_chunk(w, BT_CHUNK_THREAD, tid, &task, sizeof(task), comm, strlen(comm));
+}
+
+static bool is_known(struct bt_writer *w, const struct bt_map *map)
+{
+	struct known **slot = &w->known[bt_hash(map->dev ^ map->ino << 20, FILE_BITS)], *k;
+
+	for (k = *slot; k; k = k->next)
+		if (k->dev == map->dev && k->ino == map->ino)
+			return true;
+	k = bt_alloc(1, sizeof(*k));
+	*k = (struct known){ map->dev, map->ino, *slot };
+	*slot = k;
+	return false;
+}
+
+/* Which file that is, by what is in it: later there may be another by its name. */
+static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *map, pid_t pid)
+{
+	struct bt_ident id;
+	int fd;
+
+	if (!map->ino || !map->executable || is_known(w, map))
+		return;
+	fd = bt_module_open(map, pid);
+	if (fd < 0)
+		return;
+	bt_ident_read(fd, &id);
+	close(fd);
+	if (id.kind != BT_IDENT_NONE)
+		write_chunk(w, BT_CHUNK_FILE, tid, &id, sizeof(id), map->path,
+			    bt_module_path_len(map->path));
 }
 
 /* The maps, and the kernel's page of code, which is needed whole for its symbols. */
@@ -74,6 +132,7 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 
 	write_chunk(w, BT_CHUNK_MAPS, tid, "", 0, text, len);
 	for (; n; n--, map++) {
+		write_file_of(w, tid, map, bt_space_pid(space));
 		if (strcmp(map->path, "[vdso]") || map->end - map->start > VDSO_MAX)
 			continue;
 		bytes = bt_alloc(map->end - map->start, 1);
@@ -112,6 +171,11 @@ void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_recor
 		write_code(w, tid, space, addr + BT_INSN_MAX - 1);
 	}
 	write_chunk(w, BT_CHUNK_RECORDS, tid, "", 0, rec, n * sizeof(*rec));
+}
+
+void bt_write_jit(struct bt_writer *w, pid_t tid, const char *text, size_t len)
+{
+	write_chunk(w, BT_CHUNK_JIT, tid, "", 0, text, len);
 }
 
 void bt_write_exec(struct bt_writer *w, pid_t tid, pid_t old, bool is64, const char *comm)
@@ -202,6 +266,9 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 	case BT_CHUNK_MAPS:
 		bt_session_maps(s, chunk->tid, (const char *)bytes, chunk->len);
 		return true;
+	case BT_CHUNK_JIT:
+		bt_session_jit(s, chunk->tid, (const char *)bytes, chunk->len);
+		return true;
 	case BT_CHUNK_CODE:
 	case BT_CHUNK_ENDED_AT:
 		if (chunk->len < sizeof(addr))
@@ -226,6 +293,59 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 	}
 	/* Something that a later version writes. */
 	return true;
+}
+
+/* Is the file that a chunk tells of still the same? */
+static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
+{
+	struct bt_ident then, now = {};
+	bool same;
+	char *path;
+	int fd;
+
+	if (chunk->len < sizeof(then))
+		return true;
+	memcpy(&then, bytes, sizeof(then));
+	if (then.len > BT_IDENT_MAX)
+		return true;
+	path = copy_text(bytes + sizeof(then), chunk->len - sizeof(then));
+	fd = bt_module_open_path(path);
+	if (fd >= 0) {
+		bt_ident_read(fd, &now);
+		close(fd);
+	}
+	same = fd < 0 || bt_ident_same(&then, &now);
+	if (fd < 0 || !same)
+		tell(path, &then, fd < 0 ? NULL : &now);
+	free(path);
+	return same;
+}
+
+/*
+ * bt_file_check - are the programs and libraries still those that were traced?
+ * @bytes: the file
+ * @len: its length
+ * @tell: called for each that is not
+ *
+ * Returns how many are others now.
+ */
+size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
+{
+	size_t at = strlen(BT_FILE_MAGIC), misfits = 0;
+	struct bt_chunk chunk;
+
+	if (len < at || memcmp(bytes, BT_FILE_MAGIC, at))
+		return 0;
+	while (len - at >= sizeof(chunk)) {
+		memcpy(&chunk, bytes + at, sizeof(chunk));
+		at += sizeof(chunk);
+		if (chunk.len > len - at)
+			break;
+		if (chunk.type == BT_CHUNK_FILE)
+			misfits += !fits(&chunk, bytes + at, tell);
+		at += chunk.len;
+	}
+	return misfits;
 }
 
 /*
@@ -257,5 +377,5 @@ const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 		if (s->text.error)
 			return NULL;
 	}
-	return NULL;
+	return s->nr_threads ? NULL : "it holds the trace of no thread";
 }

@@ -98,13 +98,13 @@ struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, cons
 
 static bool matches(const struct bt_filter *f, const struct bt_place *place)
 {
-	const char *pattern, *name;
+	const char *pattern;
 
 	if (!place)
 		return false;
-	name = f->what == FILTER_MODULE ? place->module->name : place->fn->name;
 	for (pattern = f->patterns; *pattern; pattern += strlen(pattern) + 1)
-		if (!fnmatch(pattern, name, 0))
+		if (f->what == FILTER_MODULE ? !fnmatch(pattern, place->module->name, 0) :
+		    bt_function_matches(place->fn, pattern))
 			return true;
 	return false;
 }
@@ -129,6 +129,26 @@ bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b)
 		if (holds(filter, b) == filter->not)
 			return false;
 	return true;
+}
+
+/* For what shows functions: is one of this name, or of this module, wanted? */
+bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
+			const struct bt_module *module)
+{
+	struct bt_place place = { .fn = fn, .module = (struct bt_module *)module };
+
+	for (; filter; filter = filter->next)
+		if (filter->what != FILTER_KIND && matches(filter, &place) == filter->not)
+			return false;
+	return true;
+}
+
+bool bt_filter_has_kinds(const struct bt_filter *filter)
+{
+	for (; filter; filter = filter->next)
+		if (filter->what == FILTER_KIND)
+			return true;
+	return false;
 }
 
 void bt_filter_free(struct bt_filter *filter)

@@ -57,6 +57,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->s = s;
 	f->how = *how;
 	f->shown = now_ms();
+	f->jit = bt_jit_reader_new();
 	f->rec = bt_alloc(how->bytes, 1);
 	/* Who ignores its children is not told of them. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
@@ -80,6 +81,7 @@ void bt_follow_free(struct bt_follow *f)
 			tracee_forget(f, f->slot[i]->tid);
 	close(f->signals);
 	free(f->maps.bytes);
+	bt_jit_reader_free(f->jit);
 	free(f->rec);
 	free(f);
 }
@@ -97,7 +99,7 @@ static int seize(struct bt_follow *f, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, 0, options(f)))
 		return errno;
-	tracee_add(f, tid);
+	tracee_add(f, tid)->announced = true;
 	return 0;
 }
 
@@ -248,6 +250,53 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 	go_on(t, 0);
 }
 
+/*
+ * What led to a new thread is told before what it does: its first stop may come
+ * before that of its parent, and ends behind it.
+ */
+static bool hold(struct bt_follow *f, struct tracee *t)
+{
+	if (t->announced || f->ending || !f->how.full)
+		return false;
+	f->nr_held += !t->held;
+	t->held = true;
+	return true;
+}
+
+static void release(struct bt_follow *f, struct tracee *t)
+{
+	t->announced = true;
+	if (!t->held)
+		return;
+	t->held = false;
+	f->nr_held--;
+	go_on(t, 0);
+}
+
+/* Whoever made them is dead, maybe, and tells of nobody. */
+static void release_all(struct bt_follow *f)
+{
+	struct tracee *t;
+	size_t i;
+
+	for (i = 0; f->nr_held && i < ARRAY_SIZE(f->slot); i++)
+		for (t = f->slot[i]; t; t = t->next)
+			if (t->held)
+				release(f, t);
+}
+
+static void on_child(struct bt_follow *f, struct tracee *t)
+{
+	unsigned long child = 0;
+
+	if (f->how.full)
+		tracee_drain(f, t);
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child);
+	/* It may have been killed, and its end been told, before. */
+	if (child && (tracee_find(f, child) || bt_proc_tracer(child) == getpid()))
+		release(f, tracee_add(f, child));
+}
+
 /* The first stop of a thread, a group stop, or an interruption. */
 static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 {
@@ -256,6 +305,8 @@ static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 		tracee_configure(f, t);
 	if (f->how.full)
 		tracee_drain(f, t);
+	if (hold(f, t))
+		return;
 	if (f->ending)
 		let_go(f, t, 0);
 	else if (sig != SIGTRAP)
@@ -288,7 +339,9 @@ static void on_end(struct bt_follow *f, struct tracee *t, int status)
 	if (!t->done)
 		bt_session_exit(f->s, t->tid, how);
 	free(how);
+	f->nr_held -= t->held;
 	tracee_forget(f, t->tid);
+	release_all(f);
 }
 
 static void on_stop(struct bt_follow *f, const struct stop *stop)
@@ -313,9 +366,11 @@ static void on_stop(struct bt_follow *f, const struct stop *stop)
 	case 0:
 		on_signal(f, t, WSTOPSIG(stop->status));
 		break;
-	default:	/* its trace is full; or a clone, which stops itself */
+	default:	/* its trace is full; or it made another, which stops itself */
 		if (event == PTRACE_EVENT_BTS)
 			tracee_drain(f, t);
+		else
+			on_child(f, t);
 		if (f->ending)
 			let_go(f, t, 0);
 		else
@@ -379,7 +434,13 @@ static void end(struct bt_follow *f, int sig)
 	for (i = 0; i < ARRAY_SIZE(f->slot); i++) {
 		for (t = f->slot[i]; t; t = next) {
 			next = t->next;
-			interrupt(f, t);
+			if (!t->held) {
+				interrupt(f, t);
+				continue;
+			}
+			t->held = false;
+			f->nr_held--;
+			let_go(f, t, 0);
 		}
 	}
 }

@@ -10,6 +10,7 @@
  * struct bt_how - what is wanted of live threads
  * @bytes:	of each thread's trace
  * @fixed:	no less will do
+ * @shrink:	the more threads, the less for each: what is there will do
  * @full:	nothing may be lost: read whenever a trace is full
  * @children:	follow threads and processes that are made
  * @kernel:	the kernel's branches too
@@ -20,6 +21,7 @@
 struct bt_how {
 	u32	bytes;
 	bool	fixed;
+	bool	shrink;
 	bool	full;
 	bool	children;
 	bool	kernel;

@@ -10,8 +10,7 @@
 
 #include "space.h"
 
-static struct bt_function *functions;
-static size_t nr, room;
+static struct bt_functions functions;
 static bool looked;
 /* What is looked at ran under this kernel. */
 static bool same_kernel = true;
@@ -92,13 +91,12 @@ static void read_kallsyms(void)
 	while (fscanf(f, "%llx %c %511s%*[^\n]", &addr, &type, name) == 3) {
 		if (!addr || tolower(type) != 't')
 			continue;
-		functions = bt_grow(functions, &room, nr + 1, sizeof(*functions));
-		functions[nr++] = (struct bt_function){
+		bt_functions_add(&functions, (struct bt_function){
 			.name = bt_copy(name), .start = addr, .end = addr, .named = true,
-		};
+		});
 	}
 	fclose(f);
-	nr = bt_function_tidy(functions, nr);
+	bt_functions_tidy(&functions);
 }
 
 const struct bt_function *bt_kernel_function(u64 addr)
@@ -108,16 +106,12 @@ const struct bt_function *bt_kernel_function(u64 addr)
 	if (!looked)
 		read_kallsyms();
 	looked = true;
-	return bt_function_at(functions, nr, addr);
+	return bt_functions_at(&functions, addr);
 }
 
 void bt_kernel_free(void)
 {
-	while (nr)
-		free((void *)functions[--nr].name);
-	free(functions);
-	functions = NULL;
-	room = 0;
+	bt_functions_free(&functions);
 	looked = false;
 	free(segments);
 	segments = NULL;

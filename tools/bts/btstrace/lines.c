@@ -57,17 +57,57 @@ static const struct bt_range *find_range(const struct bt_elf *elf, u64 addr)
 	return low && addr < elf->range[low - 1].end ? &elf->range[low - 1] : NULL;
 }
 
-/* Sets *@file to NULL if there is none. */
-void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+/* The unit that @addr is in */
+bool elf_find_unit(struct bt_elf *elf, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
 {
 	const struct bt_range *range;
-	Dwarf_Line *found;
-	Dwarf_Die unit;
 
 	if (!elf->ranges_read)
 		read_ranges(elf, dwarf);
 	range = find_range(elf, addr);
-	found = range && dwarf_offdie(dwarf, range->unit, &unit) ?
-		dwarf_getsrc_die(&unit, addr) : NULL;
+	return range && dwarf_offdie(dwarf, range->unit, unit);
+}
+
+/* Sets *@file to NULL if there is none. */
+void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+{
+	Dwarf_Line *found;
+	Dwarf_Die unit;
+
+	found = elf_find_unit(elf, dwarf, addr, &unit) ? dwarf_getsrc_die(&unit, addr) : NULL;
 	*file = found && !dwarf_lineno(found, line) ? dwarf_linesrc(found, NULL, NULL) : NULL;
+}
+
+static void take_unit(Dwarf_Die *unit, bt_take_line *take, void *arg)
+{
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	Dwarf_Addr addr;
+	size_t i, n;
+	bool statement, end;
+	const char *file;
+	int number;
+
+	if (dwarf_getsrclines(unit, &lines, &n))
+		return;
+	for (i = 0; i < n; i++) {
+		line = dwarf_onesrcline(lines, i);
+		file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+		if (file && !dwarf_lineaddr(line, &addr) && !dwarf_lineno(line, &number) &&
+		    !dwarf_linebeginstatement(line, &statement) && statement &&
+		    !dwarf_lineendsequence(line, &end) && !end && number > 0)
+			take(arg, addr, file, number);
+	}
+}
+
+/* All lines that there is code for */
+void elf_find_lines(Dwarf *dwarf, bt_take_line *take, void *arg)
+{
+	Dwarf_Off at = 0, next;
+	Dwarf_Die unit;
+	size_t head;
+
+	for (; !dwarf_nextcu(dwarf, at, &next, &head, NULL, NULL, NULL); at = next)
+		if (dwarf_offdie(dwarf, at + head, &unit))
+			take_unit(&unit, take, arg);
 }

@@ -14,8 +14,10 @@
 
 #include "explain.h"
 #include "file.h"
+#include "jit.h"
 #include "options.h"
 #include "output.h"
+#include "pager.h"
 
 static int open_file(const char *path, int flags)
 {
@@ -44,7 +46,7 @@ static int open_output(const struct options *o)
 	int fd;
 
 	if (o->output)
-		return open_file(o->output, O_WRONLY | O_CREAT | O_TRUNC);
+		return open_file(o->output, O_WRONLY | O_CREAT);
 	fd = o->read ? STDOUT_FILENO : STDERR_FILENO;
 	if (fcntl(fd, F_GETFD) & FD_CLOEXEC) {
 		bt_complain("there is nowhere to write to: give -o FILE");
@@ -62,7 +64,20 @@ static void on_cut(int sig)
 	_exit(write(STDERR_FILENO, say, strlen(say)) < 0 ? BT_EXIT_USAGE : BT_EXIT_FILE);
 }
 
-static int replay(struct bt_session *s, const char *path)
+static void tell_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now)
+{
+	char *was = bt_ident_text(then), *is = now ? bt_ident_text(now) : NULL;
+
+	if (now)
+		bt_complain("%s is not what was traced: %s, then it was %s", path, is, was);
+	else
+		bt_complain("%s is not there any more: its functions have no names (%s)", path,
+			    was);
+	free(was);
+	free(is);
+}
+
+static int replay(struct bt_session *s, const char *path, bool force)
 {
 	int fd = open_file(path, O_RDONLY), status = 0;
 	const char *wrong;
@@ -84,6 +99,13 @@ static int replay(struct bt_session *s, const char *path)
 		return BT_EXIT_FILE;
 	}
 	signal(SIGBUS, on_cut);
+	/* Addresses alone are right whatever bears the names now. */
+	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
+	    !force) {
+		bt_complain("put back what was traced, or show names that may be wrong: --force");
+		munmap(bytes, st.st_size);
+		return BT_EXIT_FILE;
+	}
 	wrong = bt_file_replay(s, bytes, st.st_size);
 	if (wrong) {
 		bt_complain("%s: %s", path, wrong);
@@ -116,10 +138,35 @@ static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
 
-	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s\n",
+	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s%s\n",
 		(unsigned long long)c->branches, (unsigned long long)c->lost,
 		(unsigned long long)c->gaps, c->gaps == 1 ? "" : "s",
-		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
+		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds,
+		s->stepped ? ", stepped: no Branch Trace Store here" : "");
+}
+
+/* Which files were there before */
+struct files {
+	bool output;
+	bool write;
+};
+
+static bool is_there(const char *path)
+{
+	return path && !access(path, F_OK);
+}
+
+/* Nothing was traced. */
+static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
+{
+	text_drop(&s->text);
+	if (o->output && !had->output)
+		unlink(o->output);
+	if (!s->record)
+		return;
+	bt_writer_drop(s->record);
+	if (!had->write)
+		unlink(o->write);
 }
 
 static int close_files(struct bt_session *s, const struct options *o, int status)
@@ -131,6 +178,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		status = BT_EXIT_FILE;
 	}
 	text_close(&s->text);
+	close(s->text.fd);
+	bt_pager_end();
 	/* Who reads only the beginning has what they want. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
@@ -161,14 +210,20 @@ static int work(struct options *o)
 {
 	struct bt_session session = {};
 	struct timespec begin, end;
+	struct files had = { is_there(o->output), is_there(o->write) };
 	int status, fd;
 
 	fd = open_output(o);
 	if (fd < 0)
 		return BT_EXIT_FILE;
+	session.width = bt_columns(fd);
+	session.color = bt_wants_color(fd, o->color);
+	if (o->read && !o->no_pager && !(o->out->flags & BT_OUT_BINARY))
+		fd = bt_pager_start(fd);
 	text_open(&session.text, fd);
+	session.text.old = o->output;
 	if (o->write) {
-		int record = open_file(o->write, O_WRONLY | O_CREAT | O_TRUNC);
+		int record = open_file(o->write, O_WRONLY | O_CREAT);
 
 		if (record < 0)
 			return BT_EXIT_FILE;
@@ -178,18 +233,30 @@ static int work(struct options *o)
 		signal(SIGPIPE, SIG_IGN);
 	session.out = o->out;
 	session.filter = o->filter;
+	session.select = &o->select;
 	session.last = o->last;
+	session.times = o->times;
+	if (o->memory) {
+		bt_space_memory(o->memory / 2);
+		bt_tree_memory(o->memory / 2);
+	}
+	session.by_thread = o->by_thread;
+	session.lines = o->lines;
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);
-	status = o->read ? replay(&session, o->read) : trace(&session, o);
+	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
+	/* Behind an error a table of nothing would only confuse; and files stay as they were. */
+	if (status && !session.nr_threads)
+		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	status = close_files(&session, o, status);
 	if (!o->quiet && o->how.full && !o->read && session.nr_threads)
 		say_closing(&session, end.tv_sec - begin.tv_sec +
 			    (end.tv_nsec - begin.tv_nsec) / 1e9);
 	bt_modules_free();
+	bt_jit_free();
 	bt_kernel_free();
 	return status;
 }

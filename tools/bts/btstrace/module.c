@@ -14,8 +14,17 @@
 #define VDSO		"[vdso]"
 #define VDSO_MAX	(64 * 1024)
 
+#define BITS		12
+
 static struct bt_module *modules, **last = &modules;
+/* The same, by where they are, and by which file they are */
+static struct bt_module *by_base[1 << BITS], *by_file[1 << BITS];
 static u32 next_id;
+
+static struct bt_module **slot_of(struct bt_module **table, u64 dev, u64 ino, u64 base)
+{
+	return &table[bt_hash(dev ^ ino << 20 ^ base >> 12, BITS)];
+}
 
 const struct bt_module *bt_modules(void)
 {
@@ -63,6 +72,26 @@ static int open_live(const struct bt_map *map, pid_t pid)
 	return fd;
 }
 
+/* The file that is mapped, or -1; @pid is 0 if the process is not there any more. */
+int bt_module_open(const struct bt_map *map, pid_t pid)
+{
+	return pid ? open_live(map, pid) : open_same(map->path, 0);
+}
+
+/* What bears that name today, if it is a file */
+int bt_module_open_path(const char *path)
+{
+	return open_same(path, 0);
+}
+
+/* How much of what the kernel told is the name of the file */
+size_t bt_module_path_len(const char *path)
+{
+	size_t len = strlen(path), cut = strlen(DELETED);
+
+	return len > cut && !strcmp(path + len - cut, DELETED) ? len - cut : len;
+}
+
 /* The kernel's page of code exists in memory only. */
 static int open_vdso(struct bt_space *space, const struct bt_map *map, u64 *sum)
 {
@@ -101,7 +130,7 @@ static char *module_name(const char *path)
 
 static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base)
 {
-	struct bt_module *m = bt_alloc(1, sizeof(*m));
+	struct bt_module *m = bt_alloc(1, sizeof(*m)), **slot;
 
 	m->path = bt_copy(path);
 	m->name = module_name(path);
@@ -112,6 +141,9 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	m->all.end = UINT64_MAX;
 	*last = m;
 	last = &m->next;
+	slot = slot_of(by_base, dev, ino, base);
+	m->same_base = *slot;
+	*slot = m;
 	return m;
 }
 
@@ -158,28 +190,29 @@ static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *
 	*end = maps[i].end;
 }
 
-static void open_elf(struct bt_module *m, const struct bt_map *map,
-		     pid_t pid, int fd)
+static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, int fd)
 {
+	struct bt_module **slot = slot_of(by_file, m->dev, m->ino, 0);
 	const struct bt_module *other;
 
-	m->id = UINT32_MAX;
-	for (other = modules; other != m; other = other->next) {
-		if (other->ino == m->ino && other->dev == m->dev &&
-		    !strcmp(other->path, m->path)) {
-			m->elf = other->elf;
-			m->id = other->id;
-		}
-	}
-	if (m->id == UINT32_MAX) {
-		m->id = next_id++;
-		if (fd < 0 && *m->path == '/')
-			fd = pid ? open_live(map, pid) : open_same(m->path, 0);
+	for (other = *slot; other; other = other->same_file)
+		if (other->ino == m->ino && other->dev == m->dev && !strcmp(other->path, m->path))
+			break;
+	m->same_file = *slot;
+	*slot = m;
+	if (other) {
+		m->elf = other->elf;
+		m->id = other->id;
 		if (fd >= 0)
-			m->elf = bt_elf_open(fd, m->path);
-	} else if (fd >= 0) {
-		close(fd);
+			close(fd);
+		return;
 	}
+	m->id = next_id++;
+	if (fd < 0 && *m->path == '/')
+		fd = pid ? open_live(map, pid) : open_same(m->path, 0);
+	if (fd >= 0)
+		m->elf = bt_elf_open(fd, m->path);
+	m->opened = m->elf;
 }
 
 /*
@@ -194,7 +227,6 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 			       size_t first, pid_t pid)
 {
 	const struct bt_map *map = &maps[first];
-	size_t len = strlen(map->path), cut = strlen(DELETED);
 	u64 base = 0, end = UINT64_MAX, ino = map->ino;
 	struct bt_module *m;
 	char *path;
@@ -205,9 +237,8 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 	if (!strcmp(map->path, VDSO))
 		fd = open_vdso(space, map, &ino);
 	path = bt_copy(map->path);
-	if (len > cut && !strcmp(path + len - cut, DELETED))
-		path[len - cut] = '\0';
-	for (m = modules; m; m = m->next)
+	path[bt_module_path_len(path)] = '\0';
+	for (m = *slot_of(by_base, map->dev, ino, base); m; m = m->same_base)
 		if (m->base == base && m->ino == ino && m->dev == map->dev &&
 		    !strcmp(m->path, path))
 			break;
@@ -225,15 +256,12 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 
 void bt_modules_free(void)
 {
-	struct bt_module *m, *next, *other;
+	struct bt_module *m, *next;
 
 	for (m = modules; m; m = next) {
 		next = m->next;
-		/* The first one of a file closes it. */
-		for (other = next; m->elf && other; other = other->next)
-			if (other->elf == m->elf)
-				other->elf = NULL;
-		bt_elf_close(m->elf);
+		/* Others of the same file have it, too. */
+		bt_elf_close(m->opened);
 		free(m->path);
 		free(m->name);
 		free(m);
@@ -241,4 +269,6 @@ void bt_modules_free(void)
 	modules = NULL;
 	last = &modules;
 	next_id = 0;
+	memset(by_base, 0, sizeof(by_base));
+	memset(by_file, 0, sizeof(by_file));
 }

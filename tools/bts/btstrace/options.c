@@ -13,26 +13,43 @@
 
 #define DEFAULT_LAST	32
 #define FULL_BYTES	(1024 * 1024)
+#define MEMORY_MIN	(16ull * 1024 * 1024)
 
 enum {
-	OPT_FULL = 256, OPT_RAW, OPT_CALLS, OPT_FOLDED, OPT_PERFETTO, OPT_DRCOV, OPT_JSON,
-	OPT_ENTRIES,
+	OPT_MODE = 256, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
+	OPT_DEPTH, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
 	{ "full",	no_argument,		NULL, OPT_FULL },
-	{ "raw",	no_argument,		NULL, OPT_RAW },
-	{ "calls",	no_argument,		NULL, OPT_CALLS },
-	{ "folded",	no_argument,		NULL, OPT_FOLDED },
-	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
-	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
-	{ "json",	no_argument,		NULL, OPT_JSON },
+	{ "crash",	no_argument,		NULL, OPT_MODE },
+	{ "plain",	no_argument,		NULL, OPT_MODE },
+	{ "raw",	no_argument,		NULL, OPT_MODE },
+	{ "calls",	no_argument,		NULL, OPT_MODE },
+	{ "flow",	no_argument,		NULL, OPT_MODE },
+	{ "root",	required_argument,	NULL, OPT_ROOT },
+	{ "depth",	required_argument,	NULL, OPT_DEPTH },
+	{ "folded",	no_argument,		NULL, OPT_MODE },
+	{ "perfetto",	no_argument,		NULL, OPT_MODE },
+	{ "drcov",	no_argument,		NULL, OPT_MODE },
+	{ "lcov",	no_argument,		NULL, OPT_MODE },
+	{ "profile",	no_argument,		NULL, OPT_MODE },
+	{ "lines",	no_argument,		NULL, OPT_MODE },
+	{ "loops",	no_argument,		NULL, OPT_MODE },
+	{ "insn",	no_argument,		NULL, OPT_MODE },
+	{ "json",	no_argument,		NULL, OPT_MODE },
 	{ "summary",	no_argument,		NULL, 'c' },
 	{ "follow",	no_argument,		NULL, 'f' },
 	{ "kernel",	no_argument,		NULL, 'k' },
 	{ "entries",	no_argument,		NULL, OPT_ENTRIES },
 	{ "times",	no_argument,		NULL, 't' },
 	{ "filter",	required_argument,	NULL, 'e' },
+	{ "by-thread",	no_argument,		NULL, OPT_BY_THREAD },
+	{ "no-demangle", no_argument,		NULL, OPT_NO_DEMANGLE },
+	{ "color",	optional_argument,	NULL, OPT_COLOR },
+	{ "no-pager",	no_argument,		NULL, OPT_NO_PAGER },
+	{ "force",	no_argument,		NULL, OPT_FORCE },
+	{ "memory",	required_argument,	NULL, OPT_MEMORY },
 	{ "last",	required_argument,	NULL, 'n' },
 	{ "output",	required_argument,	NULL, 'o' },
 	{ "attach",	required_argument,	NULL, 'p' },
@@ -50,36 +67,58 @@ static void print_help(void)
 	fputs("usage: btstrace [-cfkqt] [-o FILE] [-n N] [-e FILTER] [-s SIZE] [-w FILE] [MODE]\n"
 	      "                { -p PID... | COMMAND [ARG...] }\n"
 	      "       btstrace -r FILE [-o FILE] [-n N] [-e FILTER] [MODE]\n"
-	      "Show the branches that programs take.\n"
+	      "Show the branches that programs take; without a mode, how they got to their end.\n"
 	      "\n"
 	      "Modes:\n"
-	      "  (none)             the last branches before the end, with function and line\n"
+	      "  --crash            calls that have not returned, and the way there [the default]\n"
+	      "  --plain            the last branches before the end, with function and line\n"
 	      "  --full             all branches, none lost\n"
+	      "  --insn             the instructions between branches, with their source text\n"
 	      "  --raw              records as they are, without names\n"
 	      "  --json             an object for each record\n"
 	      "  --calls            who called whom, how often\n"
-	      "  --folded           the same for flamegraph.pl\n"
-	      "  --perfetto         the same on a time axis, for ui.perfetto.dev\n"
+	      "  --flow             the calls in their order\n"
+	      "  --folded           stacks for flamegraph.pl\n"
+	      "  --perfetto         calls on a time axis, for ui.perfetto.dev\n"
+	      "  --profile, --lines, --loops  the branches of each function, line, and loop\n"
 	      "  --drcov            which code was executed, for Lighthouse and fuzzers\n"
+	      "  --lcov             which lines were, for genhtml\n"
 	      "  -c, --summary      how many branches of which kind\n"
-	      "\n"
-	      "  -f, --follow       threads and processes that are made, too\n"
+	      "\n", stdout);
+	fputs("  -f, --follow       threads and processes that are made, too\n"
 	      "  -p, --attach PID   a process that runs, with all its threads; ^C lets it go on\n"
-	      "  -n, --last N       only the last N branches of each thread [32 without a mode]\n"
+	      "  -n, --last N       only the last N branches of each thread [32 with --plain];\n"
+	      "                     with --crash so many lines\n"
 	      "  -e, --filter SPEC  only some branches: [!]KIND,... with KIND call, ret, jmp, jcc,\n"
 	      "                     syscall or interrupt; [!]func=GLOB,... or from=, to=, module=\n"
+	      "      --root GLOB    of --calls, --flow and --folded, only what such functions call\n"
+	      "      --depth N      and no more than N of them below each other\n"
+	      "      --by-thread    and each thread by itself\n"
 	      "  -k, --kernel       branches of the kernel, too\n"
 	      "      --entries      where user mode is left, too (slow)\n"
 	      "  -t, --times        when threads are scheduled in and out, too\n"
 	      "  -s, --size SIZE    bytes for each thread's trace, with K or M\n"
+	      "      --memory SIZE  for what is known of addresses and calls [256M]\n"
 	      "  -o, --output FILE  to FILE, not standard error (-r: standard output)\n"
 	      "  -w, --write FILE   record all that is needed to show it again, in any mode\n"
 	      "  -r, --read FILE    show what was recorded\n"
+	      "      --force        even if programs are not those that were traced\n"
+	      "      --no-demangle  names as they are in the file\n"
+	      "      --color[=always|never|auto], --no-pager  on a terminal\n"
 	      "  -q, --quiet        no closing line\n"
 	      "  -h, --help; -V, --version\n"
 	      "\n"
 	      "The exit status is the command's; 110 to 118 and 125 to 127 are btstrace's own:\n"
 	      "see btstrace(1).\n", stdout);
+}
+
+/* Options that are about live threads mean nothing to a recorded trace. */
+static const char *live_only(const struct options *o)
+{
+	return o->how.children ? "-f: with -r all threads that were recorded are shown" :
+	       o->how.kernel ? "-k: with -r what was recorded is shown, with or without the kernel" :
+	       o->how.entries ? "--entries: with -r what was recorded is shown" :
+	       o->how.fixed ? "-s: with -r no trace is made" : NULL;
 }
 
 /* A number from 1 to @max, and nothing behind it; or, if @end, there is what comes next. */
@@ -165,6 +204,20 @@ static bool parse_number(struct options *o, int c)
 		}
 		bt_complain("-s %s: give a size from 24 to 256M", optarg);
 		return false;
+	case OPT_DEPTH:
+		if (number(optarg, 1000, &v, NULL)) {
+			o->select.depth = v;
+			return true;
+		}
+		bt_complain("--depth %s: give a number from 1 to 1000", optarg);
+		return false;
+	case OPT_MEMORY:
+		if (size(optarg, 1ull << 40, &v) && v >= MEMORY_MIN) {
+			o->memory = v;
+			return true;
+		}
+		bt_complain("--memory %s: give a size from 16M", optarg);
+		return false;
 	}
 	if (add_pids(o, optarg))
 		return true;
@@ -185,37 +238,56 @@ static bool add_filter(struct options *o)
 	return true;
 }
 
-static bool parse_one(struct options *o, int c)
+static bool set_color(struct options *o)
 {
-	switch (c) {
-	case OPT_FULL:
-		o->how.full = true;
+	bool bad = false;
+
+	if (!optarg || !strcmp(optarg, "always"))
+		o->color = BT_ALWAYS;
+	else if (!strcmp(optarg, "never"))
+		o->color = BT_NEVER;
+	else if (strcmp(optarg, "auto"))
+		bad = true;
+	if (bad)
+		bt_complain("--color=%s: give always, never or auto", optarg);
+	return !bad;
+}
+
+/* Options that are set, and nothing more. False if @c is none of them. */
+static bool parse_flag(struct options *o, int c)
+{
+	bool *flag = c == OPT_FULL ? &o->how.full :
+		     c == 'f' ? &o->how.children :
+		     c == 'k' ? &o->how.kernel :
+		     c == OPT_ENTRIES ? &o->how.entries :
+		     c == 't' ? &o->times :
+		     c == 'q' ? &o->quiet :
+		     c == OPT_BY_THREAD ? &o->by_thread :
+		     c == OPT_NO_PAGER ? &o->no_pager :
+		     c == OPT_FORCE ? &o->force : NULL;
+
+	if (flag)
+		*flag = true;
+	return flag;
+}
+
+/* @mode is the name of the option, if it is one of a mode. */
+static bool parse_one(struct options *o, int c, const char *mode)
+{
+	if (parse_flag(o, c))
 		return true;
-	case OPT_RAW:
-		return set_mode(o, "raw");
-	case OPT_CALLS:
-		return set_mode(o, "calls");
-	case OPT_FOLDED:
-		return set_mode(o, "folded");
-	case OPT_PERFETTO:
-		return set_mode(o, "perfetto");
-	case OPT_DRCOV:
-		return set_mode(o, "drcov");
-	case OPT_JSON:
-		return set_mode(o, "json");
+	switch (c) {
+	case OPT_MODE:
+		return set_mode(o, mode);
 	case 'c':
 		return set_mode(o, "summary");
-	case 'f':
-		o->how.children = true;
+	case OPT_ROOT:
+		o->select.root = optarg;
 		return true;
-	case 'k':
-		o->how.kernel = true;
-		return true;
-	case OPT_ENTRIES:
-		o->how.entries = true;
-		return true;
-	case 't':
-		o->how.sched = true;
+	case OPT_COLOR:
+		return set_color(o);
+	case OPT_NO_DEMANGLE:
+		bt_demangle_not();
 		return true;
 	case 'e':
 		return add_filter(o);
@@ -228,12 +300,11 @@ static bool parse_one(struct options *o, int c)
 	case 'r':
 		o->read = optarg;
 		return true;
-	case 'q':
-		o->quiet = true;
-		return true;
 	case 'n':
 	case 's':
 	case 'p':
+	case OPT_MEMORY:
+	case OPT_DEPTH:
 		return parse_number(o, c);
 	}
 	bt_complain("see btstrace --help");
@@ -261,10 +332,18 @@ static const char *contradiction(const struct options *o)
 		return "give one of a command, -p PID, and -r FILE";
 	if (o->read && o->write)
 		return "-r and -w: what is recorded is recorded";
+	if (o->read && live_only(o))
+		return live_only(o);
+	if (o->by_thread && !(o->out->flags & BT_OUT_CALLS))
+		return "--by-thread: only --calls, --folded and --flow show functions";
 	if (same_file(o->output, o->read) || same_file(o->output, o->write))
 		return "-o: that file is for the recorded trace";
-	if (o->filter && !(o->out->flags & BT_OUT_FILTER))
+	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_FUNCTIONS)))
 		return "-e: this mode needs all branches";
+	if (o->out->flags & BT_OUT_FUNCTIONS && bt_filter_has_kinds(o->filter))
+		return "-e: functions are of no kind: give func= or module=";
+	if ((o->select.root || o->select.depth) && !(o->out->flags & BT_OUT_CALLS))
+		return "--root and --depth: only --calls, --folded and --flow show functions";
 	return NULL;
 }
 
@@ -273,18 +352,24 @@ static void complete(struct options *o)
 {
 	size_t need;
 
-	if (!o->out) {
-		o->out = &bt_out_plain;
-		if (!o->last && !o->how.full) {
-			o->last = DEFAULT_LAST;
-			/* What is to be shown later, in any mode: all of it */
-			o->how.full = o->write;
-		}
+	/* Whoever asks for some of the branches wants to see branches. */
+	if (!o->out)
+		o->out = o->last || o->how.full || o->filter || o->times ?
+			 &bt_out_plain : &bt_out_crash;
+	if (o->out == &bt_out_crash) {
+		o->lines = o->last ? o->last : BT_LINES;
+		o->last = BT_LAST_CRASH;
+		o->how.shrink = !o->how.fixed;
 	}
+	if (o->out == &bt_out_plain && !o->last && !o->how.full)
+		o->last = DEFAULT_LAST;
+	/* What is to be shown later, in any mode: all of it */
+	if (o->write && (o->out == &bt_out_crash || o->last == DEFAULT_LAST))
+		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
-	if (o->out->flags & BT_OUT_CLOCK)
-		o->how.sched = true;
+	/* What is to be shown later, in any mode, has clocks. */
+	o->how.sched = o->times || o->write || o->out->flags & BT_OUT_CLOCK;
 	if (o->how.bytes)
 		return;
 	need = o->last > BT_LAST_POOL ? o->last : BT_LAST_POOL;
@@ -301,12 +386,12 @@ static int said(void)
 }
 
 /* A list of processes may be several words, as pidof prints them; options may follow. */
-static int next_option(struct options *o, int argc, char **argv)
+static int next_option(struct options *o, int argc, char **argv, int *which)
 {
 	int c;
 
 	for (;; optind++) {
-		c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, NULL);
+		c = getopt_long(argc, argv, "+cfkqte:n:o:p:r:s:w:hV", long_options, which);
 		if (c != -1 || !o->nr_pids || optind >= argc || !add_pids(o, argv[optind]))
 			return c;
 	}
@@ -315,9 +400,9 @@ static int next_option(struct options *o, int argc, char **argv)
 int options_parse(struct options *o, int argc, char **argv)
 {
 	const char *wrong;
-	int c;
+	int c, which = 0;
 
-	while ((c = next_option(o, argc, argv)) != -1) {
+	while ((c = next_option(o, argc, argv, &which)) != -1) {
 		if (c == 'h') {
 			print_help();
 			return said();
@@ -326,7 +411,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			puts("btstrace " VERSION);
 			return said();
 		}
-		if (!parse_one(o, c))
+		if (!parse_one(o, c, long_options[which].name))
 			return BT_EXIT_USAGE;
 	}
 	o->command = argv + optind;

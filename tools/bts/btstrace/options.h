@@ -3,6 +3,8 @@
 #define BTSTRACE_OPTIONS_H
 
 #include "follow.h"
+#include "pager.h"
+#include "select.h"
 
 #define VERSION	"1.0"
 
@@ -11,7 +13,15 @@
  * @out:	the format
  * @how:	what to trace
  * @filter:	which branches to show
+ * @select:	which functions, for what shows calls
  * @last:	how many; 0 for all
+ * @lines:	that the crash view has
+ * @times:	show when threads are scheduled
+ * @by_thread:	a call tree for each
+ * @force:	replay even if files are not those that were traced
+ * @no_pager:	none before a terminal
+ * @color:	when to use some
+ * @memory:	that what is remembered of the trace may take, in bytes
  * @output:	a file, or NULL
  * @write:	where to record, or NULL
  * @read:	what to replay, or NULL
@@ -24,7 +34,15 @@ struct options {
 	const struct bt_output	*out;
 	struct bt_how		how;
 	struct bt_filter	*filter;
+	struct bt_select	select;
 	u32			last;
+	size_t			lines;
+	bool			times;
+	bool			by_thread;
+	bool			force;
+	bool			no_pager;
+	enum bt_when		color;
+	u64			memory;
 	const char		*output;
 	const char		*write;
 	const char		*read;

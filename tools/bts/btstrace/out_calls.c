@@ -7,22 +7,27 @@
 
 #include "output.h"
 
-/* Threads of the same name share a tree. */
+#define GROVE_BITS	12
+
+/* Threads of the same name share a tree, unless each is to have its own. */
 struct grove {
-	char comm[32];
-	struct bt_node *root;
+	char name[48];
+	struct bt_grower grower;
 	struct grove *next;
+	struct grove *next_in_slot;
 };
 
 /*
  * struct forest - all trees, and what those did that made them grow
  * @first:	the trees
+ * @slot:	the same, by name
  * @sum:	of all threads that are gone
  * @open:	frames that they were in
  * @unbalanced:	how many had calls and returns that do not fit
  */
 struct forest {
-	struct grove *first;
+	struct grove *first, **last;
+	struct grove *slot[1 << GROVE_BITS];
 	struct bt_calls sum;
 	u64 open;
 	u64 unbalanced;
@@ -30,21 +35,44 @@ struct forest {
 
 static void calls_begin(struct bt_session *s)
 {
-	s->data = bt_alloc(1, sizeof(struct forest));
+	struct forest *f = bt_alloc(1, sizeof(*f));
+
+	f->last = &f->first;
+	s->data = f;
 }
 
-static struct bt_node *root_for(struct forest *f, const char *comm)
+static u64 key_of(const char *name)
 {
-	struct grove **at = &f->first;
+	u64 key = 0;
 
-	while (*at && strcmp((*at)->comm, comm))
-		at = &(*at)->next;
-	if (!*at) {
-		*at = bt_alloc(1, sizeof(**at));
-		snprintf((*at)->comm, sizeof((*at)->comm), "%s", comm);
-		(*at)->root = bt_tree_new();
+	while (*name)
+		key = key * 31 + (u8)*name++;
+	return key;
+}
+
+static struct bt_grower *grower_for(const struct bt_session *s, const struct bt_thread *t)
+{
+	struct forest *f = s->data;
+	struct grove *g, **slot;
+	char name[48];
+
+	if (s->by_thread)
+		snprintf(name, sizeof(name), "%s [%d]", t->comm, t->tid);
+	else
+		snprintf(name, sizeof(name), "%s", t->comm);
+	slot = &f->slot[bt_hash(key_of(name), GROVE_BITS)];
+	for (g = *slot; g && strcmp(g->name, name); )
+		g = g->next_in_slot;
+	if (!g) {
+		g = bt_alloc(1, sizeof(*g));
+		strcpy(g->name, name);
+		g->grower = (struct bt_grower){ s, bt_tree_new() };
+		g->next_in_slot = *slot;
+		*slot = g;
+		*f->last = g;
+		f->last = &g->next;
 	}
-	return (*at)->root;
+	return &g->grower;
 }
 
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
@@ -74,13 +102,13 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->calls = bt_calls_new(root_for(s->data, t->comm));
+	t->calls = bt_tree_grow(grower_for(s, t));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	(void)s;
-	bt_calls_branch(b->thread->calls, b);
+	bt_tree_branch(b->thread->calls, b);
 }
 
 static void free_forest(struct forest *f)
@@ -89,7 +117,7 @@ static void free_forest(struct forest *f)
 
 	while ((g = f->first)) {
 		f->first = g->next;
-		bt_tree_free(g->root);
+		bt_tree_free(g->grower.root);
 		free(g);
 	}
 	free(f);
@@ -103,7 +131,7 @@ static void print_node(struct bt_text *t, const struct bt_node *node)
 		   node->branches, node->total);
 	for (i = 1; i < node->depth; i++)
 		text_str(t, "  ");
-	text_safe(t, node->fn->name);
+	text_safe(t, node->name);
 	if (node->fn->named) {
 		text_str(t, " (");
 		text_safe(t, node->module->name);
@@ -121,10 +149,10 @@ static void calls_end(struct bt_session *s)
 	struct grove *g;
 
 	for (g = f->first; g; g = g->next) {
-		bt_tree_sum(g->root);
-		text_safe(t, g->comm);
+		bt_tree_sum(g->grower.root);
+		text_safe(t, g->name);
 		text_str(t, ":\n     calls     branches        total  function\n");
-		for (node = g->root->child; node; node = bt_tree_next(node))
+		for (node = g->grower.root->child; node; node = bt_tree_next(node))
 			print_node(t, node);
 	}
 	text_print(t, "%" PRIu64 " calls, %" PRIu64 " returns, %" PRIu64 " open at the end; %"
@@ -137,7 +165,7 @@ static void calls_end(struct bt_session *s)
 
 const struct bt_output bt_out_calls = {
 	.name = "calls",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,
@@ -163,13 +191,13 @@ static void fold(struct bt_session *s, const struct grove *g)
 	struct bt_text path;
 
 	text_open(&path, -1);
-	put_name(&path, g->comm);
+	put_name(&path, g->name);
 	end[0] = path.used;
-	for (node = g->root->child; node; node = bt_tree_next(node)) {
+	for (node = g->grower.root->child; node; node = bt_tree_next(node)) {
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
 		path.used = end[node->depth - 1];
 		text_char(&path, ';');
-		put_name(&path, node->fn->name);
+		put_name(&path, node->name);
 		end[node->depth] = path.used;
 		if (!node->branches)
 			continue;
@@ -194,7 +222,7 @@ static void folded_end(struct bt_session *s)
 
 const struct bt_output bt_out_folded = {
 	.name = "folded",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,

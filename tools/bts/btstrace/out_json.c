@@ -37,7 +37,7 @@ static void put_place(struct bt_text *t, const char *key, struct bt_place *place
 	put_address(t, "address", place->addr);
 	if (place->fn->named) {
 		text_str(t, ",\"function\":");
-		text_json(t, place->fn->name);
+		text_json(t, bt_function_name(place->fn));
 		put_number(t, "offset", place->offset);
 	}
 	text_str(t, ",\"module\":");
@@ -107,6 +107,30 @@ static void json_event(struct bt_session *s, const struct bt_branch *b)
 	text_str(t, "}\n");
 }
 
+static void put_branch(struct bt_text *t, const struct bt_branch *b)
+{
+	text_str(t, ",\"kind\":\"");
+	text_str(t, bt_kind_name(b->kind));
+	text_char(t, '"');
+	put_place(t, "from", b->from);
+	put_place(t, "to", b->to);
+}
+
+/* What was said of a branch is kept until it goes elsewhere. */
+static void put_again(struct bt_text *t, const struct bt_branch *b)
+{
+	struct bt_place *from = b->from;
+	struct bt_text words;
+
+	if (!from->words) {
+		text_open(&words, -1);
+		put_branch(&words, b);
+		from->words = words.buf;
+		from->words_len = words.used;
+	}
+	text_put(t, from->words, from->words_len);
+}
+
 static void json_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct bt_text *t = &s->text;
@@ -116,11 +140,10 @@ static void json_branch(struct bt_session *s, const struct bt_branch *b)
 		return;
 	}
 	put_head(s, b->thread, "branch");
-	text_str(t, ",\"kind\":\"");
-	text_str(t, bt_kind_name(b->kind));
-	text_char(t, '"');
-	put_place(t, "from", b->from);
-	put_place(t, "to", b->to);
+	if (b->from && b->to && b->from->went_to == b->to)
+		put_again(t, b);
+	else
+		put_branch(t, b);
 	put_flag(t, "mispredicted", b->rec->flags & X86_BTS_F_MISPREDICTED);
 	put_flag(t, "unreliable", b->rec->flags & X86_BTS_F_UNRELIABLE);
 	text_str(t, "}\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls on a time axis, in the JSON that Perfetto and chrome://tracing open.
+ * Calls on a time axis, as ui.perfetto.dev opens them: packets of protobuf.
  *
  * Branches have no time. What is known is when a thread was scheduled in and
  * out: what it did in between is spread over that time evenly. Without such
@@ -10,17 +10,62 @@
 #include <stdlib.h>
 
 #include "output.h"
+#include "proto.h"
+
+/* Fields, of protos/perfetto/trace/ */
+enum {
+	TRACE_PACKET = 1,
+
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_TRACK = 60,
+
+	TRACK_UUID = 1,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+
+	EVENT_CATEGORY_IID = 3,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+
+	INTERNED_CATEGORIES = 1,
+	INTERNED_NAMES = 2,
+
+	INTERNED_IID = 1,
+	INTERNED_NAME = 2,
+};
+
+enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
+
+/* The only sequence. Its first packet clears what was interned, others build on it. */
+#define SEQUENCE	1
+#define FLAG_CLEARED	1
+#define FLAG_NEEDED	2
+
+#define FIRST_BITS	10
 
 struct event {
-	const struct bt_node *node;
+	const char *name;	/* NULL where it ends */
+	const struct bt_module *module;
 	u64 at;		/* how many branches since the slice began */
-	bool begins;
 };
 
 /*
  * struct track - a thread's
- * @pid:	its process, when the track began: exec by a thread changes both
- * @tid:	its ID
+ * @uuid:	what the file calls it
  * @event:	since the last mark of time
  * @nr:		how many
  * @branches:	likewise
@@ -28,8 +73,7 @@ struct event {
  * @marked:	@clock comes from a mark
  */
 struct track {
-	pid_t		pid;
-	pid_t		tid;
+	u64		uuid;
 	struct event	*event;
 	size_t		nr;
 	size_t		room;
@@ -38,16 +82,129 @@ struct track {
 	bool		marked;
 };
 
-static void put_event(struct bt_session *s, const struct bt_thread *t, const char *phase, u64 ns)
-{
-	const struct track *track = t->data;
-	struct bt_text *text = &s->text;
+/*
+ * struct perfetto - the file
+ * @name: what names are called by in it, a hash table of 2^bits
+ * @nr: how many there are
+ * @tracks: likewise
+ * @packet: room for one
+ * @part: likewise, for what is in it
+ */
+struct perfetto {
+	const char	**name;
+	u64		*iid;
+	int		bits;
+	u64		nr;
+	u64		tracks;
+	struct bt_text	packet;
+	struct bt_text	part;
+};
 
-	if (s->data)
-		text_str(text, ",\n");
-	s->data = s;	/* not the first any more */
-	text_print(text, "{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03" PRIu64,
-		   phase, track->pid, track->tid, ns / 1000, ns % 1000);
+/* End a packet, and begin the next one. */
+static void put_packet(struct bt_session *s)
+{
+	struct perfetto *p = s->data;
+
+	proto_bytes(&s->text, TRACE_PACKET, p->packet.buf, p->packet.used);
+	p->packet.used = 0;
+}
+
+static size_t find_name(const struct perfetto *p, const char *name)
+{
+	size_t at = bt_hash((uintptr_t)name, p->bits);
+
+	while (p->name[at] && p->name[at] != name)
+		at = (at + 1) & (((size_t)1 << p->bits) - 1);
+	return at;
+}
+
+static void more_names(struct perfetto *p)
+{
+	size_t i, at, n = (size_t)1 << p->bits;
+	const char **name = p->name;
+	u64 *iid = p->iid;
+
+	p->bits++;
+	p->name = bt_alloc(n * 2, sizeof(*p->name));
+	p->iid = bt_alloc(n * 2, sizeof(*p->iid));
+	for (i = 0; i < n; i++) {
+		if (!name[i])
+			continue;
+		at = find_name(p, name[i]);
+		p->name[at] = name[i];
+		p->iid[at] = iid[i];
+	}
+	free(name);
+	free(iid);
+}
+
+/* What @name is called by: told before it is used first. Names stay where they are. */
+static u64 intern(struct bt_session *s, const char *name, u32 field)
+{
+	struct perfetto *p = s->data;
+	size_t at = find_name(p, name);
+	struct bt_text entry;
+	u64 iid;
+
+	if (p->name[at])
+		return p->iid[at];
+	iid = ++p->nr;
+	p->name[at] = name;
+	p->iid[at] = iid;
+	text_open(&entry, -1);
+	proto_number(&entry, INTERNED_IID, iid);
+	proto_name(&entry, INTERNED_NAME, name);
+	proto_bytes(&p->part, field, entry.buf, entry.used);
+	text_close(&entry);
+	proto_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&p->packet, PACKET_FLAGS, FLAG_NEEDED);
+	proto_bytes(&p->packet, PACKET_INTERNED, p->part.buf, p->part.used);
+	p->part.used = 0;
+	put_packet(s);
+	if (p->nr > (u64)1 << (p->bits - 1))
+		more_names(p);
+	return iid;
+}
+
+/* @p->part is an event: it was at @ns. */
+static void put_event(struct bt_session *s, u64 ns)
+{
+	struct perfetto *p = s->data;
+
+	proto_number(&p->packet, PACKET_TIMESTAMP, ns);
+	proto_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&p->packet, PACKET_FLAGS, FLAG_NEEDED);
+	proto_bytes(&p->packet, PACKET_TRACK_EVENT, p->part.buf, p->part.used);
+	p->part.used = 0;
+	put_packet(s);
+}
+
+static void put_call(struct bt_session *s, const struct track *track, const struct event *e, u64 ns)
+{
+	struct perfetto *p = s->data;
+	u64 name = 0, category = 0;
+
+	if (e->name) {
+		name = intern(s, e->name, INTERNED_NAMES);
+		category = intern(s, e->module->name, INTERNED_CATEGORIES);
+	}
+	proto_number(&p->part, EVENT_TYPE, e->name ? TYPE_BEGIN : TYPE_END);
+	proto_number(&p->part, EVENT_TRACK, track->uuid);
+	if (e->name) {
+		proto_number(&p->part, EVENT_NAME_IID, name);
+		proto_number(&p->part, EVENT_CATEGORY_IID, category);
+	}
+	put_event(s, ns);
+}
+
+static void put_instant(struct bt_session *s, const struct track *track, const char *what)
+{
+	struct perfetto *p = s->data;
+
+	proto_number(&p->part, EVENT_TYPE, TYPE_INSTANT);
+	proto_number(&p->part, EVENT_TRACK, track->uuid);
+	proto_name(&p->part, EVENT_NAME, what);
+	put_event(s, track->clock);
 }
 
 static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
@@ -60,42 +217,45 @@ static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
 		const struct event *e = &track->event[i];
 		double part = track->branches ? (double)e->at / track->branches : 0;
 
-		put_event(s, t, e->begins ? "B" : "E", track->clock + (u64)(part * length));
-		if (e->begins) {
-			text_str(&s->text, ",\"name\":");
-			text_json(&s->text, e->node->fn->name);
-			text_str(&s->text, ",\"cat\":");
-			text_json(&s->text, e->node->module->name);
-		}
-		text_char(&s->text, '}');
+		put_call(s, track, e, track->clock + (u64)(part * length));
 	}
 	track->nr = 0;
 	track->branches = 0;
 	track->clock += length;
 }
 
-static void add_event(struct bt_calls *c, const struct bt_node *node, bool begins)
+static void add_event(struct bt_calls *c, const struct bt_frame *frame, const char *name)
 {
 	struct bt_thread *t = c->arg;
 	struct track *track = t->data;
 
 	track->event = bt_grow(track->event, &track->room, track->nr + 1, sizeof(*track->event));
-	track->event[track->nr++] = (struct event){ node, track->branches, begins };
+	track->event[track->nr++] = (struct event){ name, frame->module, track->branches };
 }
 
-static void frame_begins(struct bt_calls *c, const struct bt_node *node)
+static void frame_begins(struct bt_calls *c, struct bt_frame *frame)
 {
-	add_event(c, node, true);
+	add_event(c, frame, bt_frame_name(frame));
 }
 
-static void frame_ends(struct bt_calls *c, const struct bt_node *node)
+static void frame_ends(struct bt_calls *c, struct bt_frame *frame)
 {
-	add_event(c, node, false);
+	add_event(c, frame, NULL);
 }
 
 static void perfetto_begin(struct bt_session *s)
 {
-	text_str(&s->text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	struct perfetto *p = bt_alloc(1, sizeof(*p));
+
+	s->data = p;
+	p->bits = FIRST_BITS;
+	p->name = bt_alloc((size_t)1 << p->bits, sizeof(*p->name));
+	p->iid = bt_alloc((size_t)1 << p->bits, sizeof(*p->iid));
+	text_open(&p->packet, -1);
+	text_open(&p->part, -1);
+	proto_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	proto_number(&p->packet, PACKET_FLAGS, FLAG_CLEARED);
+	put_packet(s);
 }
 
 /* All that a thread did since the last mark, if no other mark will come. */
@@ -107,19 +267,55 @@ static u64 end_of(const struct track *track)
 static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = t->data;
-	struct bt_node *root;
 
 	if (!track)
 		return;
 	bt_calls_end(t->calls);
 	flush_slice(s, t, end_of(track));
-	root = t->calls->root;
 	bt_calls_free(t->calls);
-	bt_tree_free(root);
 	t->calls = NULL;
 	free(track->event);
 	free(track);
 	t->data = NULL;
+}
+
+/* @p->part is the track of a process or of a thread, but for its ID and its parent. */
+static void put_track(struct bt_session *s, u64 uuid, u64 parent)
+{
+	struct perfetto *p = s->data;
+
+	proto_number(&p->part, TRACK_UUID, uuid);
+	if (parent)
+		proto_number(&p->part, TRACK_PARENT, parent);
+	proto_bytes(&p->packet, PACKET_TRACK, p->part.buf, p->part.used);
+	p->part.used = 0;
+	put_packet(s);
+}
+
+/* Each process and each thread has a track; a program that replaces another, new ones. */
+static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)
+{
+	struct perfetto *p = s->data;
+	struct bt_text one;
+	u64 uuid, process = 0;
+
+	text_open(&one, -1);
+	if (t->process->tgid == t->tid) {
+		process = ++p->tracks;
+		proto_number(&one, PROCESS_PID, t->tid);
+		proto_name(&one, PROCESS_NAME, t->comm);
+		proto_bytes(&p->part, TRACK_PROCESS, one.buf, one.used);
+		put_track(s, process, 0);
+		one.used = 0;
+	}
+	uuid = ++p->tracks;
+	proto_number(&one, THREAD_PID, t->process->tgid);
+	proto_number(&one, THREAD_TID, t->tid);
+	proto_name(&one, THREAD_NAME, t->comm);
+	proto_bytes(&p->part, TRACK_THREAD, one.buf, one.used);
+	put_track(s, uuid, process);
+	text_close(&one);
+	return uuid;
 }
 
 static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
@@ -132,27 +328,23 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 		track->marked = before->marked;
 	}
 	perfetto_exit(s, t);
-	track->pid = t->process->tgid;
-	track->tid = t->tid;
+	track->uuid = put_tracks(s, t);
 	t->data = track;
-	t->calls = bt_calls_new(bt_tree_new());
+	t->calls = bt_calls_new();
 	t->calls->enter = frame_begins;
 	t->calls->leave = frame_ends;
 	t->calls->arg = t;
-	put_event(s, t, "M", track->clock);
-	text_str(&s->text, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-	text_json(&s->text, t->comm);
-	text_str(&s->text, "}}");
 }
 
 static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 {
 	struct track *track = b->thread->data;
+	char *what;
 
 	flush_slice(s, b->thread, end_of(track));
-	put_event(s, b->thread, "i", track->clock);
-	text_print(&s->text, ",\"s\":\"t\",\"name\":\"%" PRIu64 " records lost\"}",
-		   (u64)b->rec->lost.count);
+	what = bt_print("%" PRIu64 " records lost", (u64)b->rec->lost.count);
+	put_instant(s, track, what);
+	free(what);
 }
 
 /* Without marks the slices have to end somewhere, or all would be kept. */
@@ -200,20 +392,23 @@ static void perfetto_note(struct bt_session *s, struct bt_thread *t, const char 
 	struct track *track = t->data;
 
 	flush_slice(s, t, end_of(track));
-	put_event(s, t, "i", track->clock);
-	text_str(&s->text, ",\"s\":\"t\",\"name\":");
-	text_json(&s->text, what);
-	text_char(&s->text, '}');
+	put_instant(s, track, what);
 }
 
 static void perfetto_end(struct bt_session *s)
 {
-	text_str(&s->text, "\n]}\n");
+	struct perfetto *p = s->data;
+
+	text_close(&p->packet);
+	text_close(&p->part);
+	free(p->name);
+	free(p->iid);
+	free(p);
 }
 
 const struct bt_output bt_out_perfetto = {
 	.name = "perfetto",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CLOCK,
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CLOCK | BT_OUT_BINARY,
 	.begin = perfetto_begin,
 	.thread = perfetto_thread,
 	.branch = perfetto_branch,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elffile.h"
+#include "elfparts.h"
 
 #define STUB	16	/* the usual size; .plt.got's are 8, two for one look */
 
@@ -21,7 +21,7 @@ struct slots {
 	struct slot *slot;
 	size_t nr;
 	size_t room;
-	size_t functions; /* how many had names of their own */
+	struct bt_functions own; /* those that had names of their own, in order */
 	u64 got;	/* what %ebx holds in a 32-bit PIC stub */
 };
 
@@ -96,7 +96,7 @@ static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n
 }
 
 /* The function that a slot leads to. */
-static const char *slot_name(const struct bt_elf *elf, const struct slots *s, u64 addr)
+static const char *slot_name(const struct slots *s, u64 addr)
 {
 	struct slot key = { .addr = addr }, *slot;
 	const struct bt_function *fn;
@@ -104,41 +104,49 @@ static const char *slot_name(const struct bt_elf *elf, const struct slots *s, u6
 	slot = s->nr ? bsearch(&key, s->slot, s->nr, sizeof(key), compare_slots) : NULL;
 	if (slot && slot->name && *slot->name)
 		return slot->name;
-	/* Stubs that were added since are not in order. */
-	fn = slot && !slot->name ? bt_function_at(elf->fn, s->functions, slot->resolver) : NULL;
-	return fn ? fn->name : "[plt]";
+	fn = slot && !slot->name ? bt_functions_at(&s->own, slot->resolver) : NULL;
+	return fn ? fn->name : NULL;
 }
 
-static void name_stubs(struct bt_elf *elf, const struct slots *s, Elf_Scn *scn,
-		       const GElf_Shdr *header, size_t size)
+/* A stub without a function is the first of all, which goes to the dynamic linker. */
+static void add_stub(struct bt_functions *functions, const char *name, u64 addr, size_t n)
+{
+	struct bt_function stub = { .start = addr, .end = addr + n, .named = true, .plt = true };
+
+	stub.name = bt_print("%.4096s@plt", name ? name : "[plt]");
+	if (name)
+		bt_function_alias(&stub, name);
+	bt_functions_add(functions, stub);
+}
+
+static void name_stubs(struct bt_functions *functions, bool is64, const struct slots *s,
+		       Elf_Scn *scn, const GElf_Shdr *header, size_t size)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t at, n;
 	u64 addr, slot;
-	char *name;
 
 	if (!data || !data->d_buf)
 		return;
 	for (at = 0; at < data->d_size; at += size) {
 		n = data->d_size - at < size ? data->d_size - at : size;
 		addr = header->sh_addr + at;
-		if (!stub_slot(s, elf->is64, (u8 *)data->d_buf + at, n, addr, &slot))
-			continue;
-		name = bt_print("%.4096s@plt", slot_name(elf, s, slot));
-		elf_add(elf, (struct bt_function){
-			.name = name, .start = addr, .end = addr + n, .plt = true,
-		});
+		if (stub_slot(s, is64, (u8 *)data->d_buf + at, n, addr, &slot))
+			add_stub(functions, slot_name(s, slot), addr, n);
 	}
 }
 
-void elf_add_plt(struct bt_elf *elf, Elf *e)
+/* Add the stubs of @e; @functions are in order, and are not afterwards. */
+void elf_add_plt(struct bt_functions *functions, Elf *e, bool is64)
 {
-	struct slots s = { .functions = elf->nr_fn };
+	struct slots s = {};
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
 	const char *name;
-	size_t strings;
+	struct bt_functions stubs = {};
+	size_t strings, i;
 
+	s.own = *functions;
 	if (elf_getshdrstrndx(e, &strings))
 		return;
 	while ((scn = elf_nextscn(e, scn))) {
@@ -157,8 +165,11 @@ void elf_add_plt(struct bt_elf *elf, Elf *e)
 			continue;
 		name = elf_strptr(e, strings, header.sh_name);
 		if (name && (!strncmp(name, ".plt", 4) || !strcmp(name, ".iplt")))
-			name_stubs(elf, &s, scn, &header,
+			name_stubs(&stubs, is64, &s, scn, &header,
 				   strcmp(name, ".plt.got") ? STUB : STUB / 2);
 	}
 	free(s.slot);
+	for (i = 0; i < stubs.nr; i++)
+		bt_functions_add(functions, stubs.fn[i]);
+	free(stubs.fn);
 }

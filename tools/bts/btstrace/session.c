@@ -7,6 +7,9 @@
 #include "file.h"
 #include "session.h"
 
+/* So many records bring few places. */
+#define LIMIT_EVERY	4096
+
 static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)
 {
 	struct bt_thread **at = &s->threads[bt_hash(tid, BT_THREAD_BITS)];
@@ -23,36 +26,46 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid)
 
 void bt_session_begin(struct bt_session *s)
 {
+	if (s->out->flags & BT_OUT_LAST && !s->last)
+		s->last = BT_LAST_CRASH;
+	if (!s->lines)
+		s->lines = BT_LINES;
 	if (s->out->begin)
 		s->out->begin(s);
 }
 
 static struct bt_process *get_process(struct bt_session *s, pid_t tgid, bool is64)
 {
-	struct bt_process *p;
+	struct bt_process **slot = &s->processes[bt_hash(tgid, BT_THREAD_BITS)], *p = *slot;
 
-	for (p = s->processes; p && p->tgid != tgid; )
+	while (p && p->tgid != tgid)
 		p = p->next;
 	if (!p) {
 		p = bt_alloc(1, sizeof(*p));
 		p->tgid = tgid;
 		p->space = bt_space_new(is64);
-		p->next = s->processes;
-		s->processes = p;
+		p->next = *slot;
+		*slot = p;
 	}
 	p->threads++;
 	return p;
 }
 
-static void put_process(struct bt_session *s, struct bt_process *p)
+static void leave_process(struct bt_session *s, struct bt_process *p)
 {
-	struct bt_process **at = &s->processes;
+	struct bt_process **at = &s->processes[bt_hash(p->tgid, BT_THREAD_BITS)];
 
-	if (--p->threads)
-		return;
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+}
+
+static void put_process(struct bt_session *s, struct bt_process *p)
+{
+	if (--p->threads)
+		return;
+	if (!p->replaced)
+		leave_process(s, p);
 	bt_space_free(p->space);
 	free(p);
 }
@@ -102,6 +115,18 @@ void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t l
 		return;
 	if (bt_space_update(t->process->space, text, len) && s->record)
 		bt_write_maps(s->record, tid, text, len, t->process->space);
+}
+
+/* More lines of the map that a just-in-time compiler writes */
+void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len)
+{
+	struct bt_thread *t = bt_session_find(s, tid);
+
+	if (!t)
+		return;
+	if (s->record)
+		bt_write_jit(s->record, tid, text, len);
+	bt_space_add_jit(t->process->space, text, len);
 }
 
 void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len)
@@ -245,7 +270,14 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
-	return !s->filter || !bt_is_branch(rec) || bt_filter_passes(s->filter, b);
+	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) || bt_filter_passes(s->filter, b);
+}
+
+/* Does it only tell of the scheduler, and nobody asked? */
+static bool is_unwanted(const struct bt_session *s, const struct x86_bts_record *rec)
+{
+	return (rec->type == X86_BTS_TASK_ARRIVES || rec->type == X86_BTS_TASK_DEPARTS) &&
+	       !s->times && !(s->out->flags & BT_OUT_CLOCK);
 }
 
 /* Records of which the last are to be shown, once it is clear which these are. */
@@ -277,10 +309,13 @@ static void show(struct bt_session *s, struct bt_thread *t, const struct x86_bts
 	bool passes;
 
 	for (; n; n--, rec++) {
+		/* Who shows the last of them may hold on to places. */
+		if (!s->last && n % LIMIT_EVERY == 0)
+			bt_space_limit(t->process->space);
 		passes = understand(s, t, rec, &b);
 		count(&t->counts, rec, b.kind);
 		count(&s->counts, rec, b.kind);
-		if (passes && s->out->branch)
+		if (passes && s->out->branch && !is_unwanted(s, rec))
 			s->out->branch(s, &b);
 	}
 }
@@ -349,7 +384,9 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 	t->note = NULL;
 	set_comm(t, comm);
 	/* Its other threads are dead, but that may not have been told yet. */
-	t->process->tgid = 0;
+	if (!t->process->replaced)
+		leave_process(s, t->process);
+	t->process->replaced = true;
 	put_process(s, t->process);
 	t->process = get_process(s, tid, is64);
 	if (s->out->thread)
@@ -435,7 +472,6 @@ void bt_session_end(struct bt_session *s)
 			bt_session_exit(s, s->threads[i]->tid, NULL);
 	if (s->out->end)
 		s->out->end(s);
-	text_flush(&s->text);
 }
 
 /* Returns errno of the first write that failed, to any of its files, or 0. */

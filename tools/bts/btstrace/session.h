@@ -12,6 +12,7 @@
 
 struct bt_calls;
 struct bt_filter;
+struct bt_select;
 struct bt_session;
 struct bt_writer;
 
@@ -34,6 +35,7 @@ struct bt_counts {
  */
 struct bt_process {
 	pid_t			tgid;
+	bool			replaced;	/* by another program: it cannot be found any more */
 	int			threads;
 	struct bt_space		*space;
 	struct bt_process	*next;
@@ -92,6 +94,10 @@ struct bt_branch {
 #define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
 #define BT_OUT_CLOCK	0x8	/* has a use for times */
+#define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
+#define BT_OUT_BINARY	0x40	/* is not for people to read */
+#define BT_OUT_FUNCTIONS 0x10	/* filters are about functions, not about branches */
+#define BT_OUT_CALLS	0x80	/* shows who calls whom */
 
 /*
  * struct bt_output - a format
@@ -117,13 +123,14 @@ struct bt_output {
 	void	(*end)(struct bt_session *s);
 };
 
-#define BT_THREAD_BITS	10
+#define BT_THREAD_BITS	14
 
 /*
  * struct bt_session - all of it
  * @out:	the format
  * @text:	where it goes
  * @filter:	which branches, or NULL for all
+ * @select:	which functions, for outputs that show calls, or NULL for all
  * @last:	how many of each thread, at its end; 0 for all, at once
  * @kinds:	find out kinds, even if @out does not care
  * @many:	there may be more than one thread: say whose a line is
@@ -131,12 +138,19 @@ struct bt_output {
  * @counts:	of all threads, what was shown
  * @told:	what was told of, shown or not
  * @nr_threads:	that there were
+ * @stepped:	traced without the hardware, which takes longer
+ * @times:	when threads are scheduled, if @out does not want to know anyway
+ * @by_thread:	for outputs that sum up, one sum for each thread
+ * @lines:	that a screen has, for the crash view
+ * @width:	columns that it has, or 0
+ * @color:	for a terminal that has some
  * @data:	for the output
  */
 struct bt_session {
 	const struct bt_output	*out;
 	struct bt_text		text;
 	struct bt_filter	*filter;
+	const struct bt_select	*select;
 	u32			last;
 	bool			kinds;
 	bool			many;
@@ -144,16 +158,23 @@ struct bt_session {
 	struct bt_counts	counts;
 	struct bt_counts	told;
 	u64			nr_threads;
+	bool			stepped;
+	bool			times;
+	bool			by_thread;
+	size_t			lines;
+	size_t			width;
+	bool			color;
 	void			*data;
 	/* private */
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];
-	struct bt_process	*processes;
+	struct bt_process	*processes[1 << BT_THREAD_BITS];
 };
 
 void bt_session_begin(struct bt_session *s);
 void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm);
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live);
 void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t len);
+void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len);
 void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *bytes, size_t len);
 void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_record *rec,
 			size_t n);
@@ -183,10 +204,17 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_POOL	2730
 /* The most that are */
 #define BT_LAST_MAX	1000000
+/* What the crash view looks at: of an uncaught exception 40,000 branches and more */
+#define BT_LAST_CRASH	87381
+/* The lines that it has */
+#define BT_LINES	32
 
 /* filter.c */
 struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error);
 bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b);
+bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
+			const struct bt_module *module);
+bool bt_filter_has_kinds(const struct bt_filter *filter);
 void bt_filter_free(struct bt_filter *filter);
 
 #endif

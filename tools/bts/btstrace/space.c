@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "code.h"
+#include "jit.h"
 #include "space.h"
 #include "text.h"
 
@@ -17,6 +18,7 @@
  * @maps: what is where now
  * @old: what was before the last change: a record may be older than that
  * @code: what is in memory only: from a recorded trace, or in the one that is written
+ * @jit: functions of a just-in-time compiler
  * @places: what was asked for so far, a hash table of 2^bits
  * @batch: counts bt_space_update()
  */
@@ -28,14 +30,24 @@ struct bt_space {
 	struct bt_map	*maps, *old;
 	size_t		nr_maps, nr_old;
 	struct bt_code	*code;
+	struct bt_jit	*jit;
 	struct bt_place	**places;
 	int		bits;
 	size_t		nr_places;
 	u32		batch;
 };
 
-#define FIRST_BITS	10
-#define PLACES_MAX	1000000
+#define FIRST_BITS	6
+/* What is known of a place, with its words, takes about this much. */
+#define PLACE_BYTES	512
+
+static size_t places_max = 500000;
+
+/* Use no more than about @bytes for places. */
+void bt_space_memory(u64 bytes)
+{
+	places_max = bytes / PLACE_BYTES;
+}
 
 struct bt_space *bt_space_new(bool is64)
 {
@@ -111,8 +123,14 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 /* Forget places if a program goes to more of them than any would. None is held. */
 void bt_space_limit(struct bt_space *space)
 {
-	if (space->nr_places > PLACES_MAX)
+	if (space->nr_places > places_max)
 		forget_places(space);
+}
+
+/* Whose memory can be read now, or 0 */
+pid_t bt_space_pid(const struct bt_space *space)
+{
+	return space->pid;
 }
 
 size_t bt_space_nr_places(const struct bt_space *space)
@@ -131,6 +149,13 @@ void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size
 {
 	bt_code_put(space->code, addr, bytes, len);
 	space->batch++;
+}
+
+/* Functions of a just-in-time compiler: lines of /tmp/perf-PID.map */
+void bt_space_add_jit(struct bt_space *space, const char *text, size_t len)
+{
+	bt_jit_add(&space->jit, text, len);
+	forget_places(space);
 }
 
 static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
@@ -211,6 +236,17 @@ static void look_up_kernel(struct bt_place *place)
 	place->module_offset = place->addr;
 }
 
+static bool look_up_jit(const struct bt_space *space, struct bt_place *place)
+{
+	const struct bt_function *fn = bt_jit_function(space->jit, place->addr);
+
+	if (!fn)
+		return false;
+	place->fn = fn;
+	place->offset = place->addr - fn->start;
+	return true;
+}
+
 static void look_up(struct bt_space *space, struct bt_place *place)
 {
 	const struct bt_map *map;
@@ -231,6 +267,8 @@ static void look_up(struct bt_space *space, struct bt_place *place)
 	place->module_offset = place->addr - place->module->base;
 	place->offset = place->module_offset;
 	place->changeable = !map || map->writable || !map->ino;
+	if (map && !map->ino && look_up_jit(space, place))
+		return;
 	if (!map || !place->module->elf)
 		return;
 	place->file_offset = place->addr - map->start + map->offset;
@@ -287,11 +325,18 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	return place;
 }
 
+/* Is it 64-bit code? */
+bool bt_space_is64(const struct bt_space *space, const struct bt_place *place)
+{
+	if (BT_IS_KERNEL(place->addr))
+		return true;
+	return place->elf ? place->elf->is64 : space->is64;
+}
+
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place)
 {
 	u8 bytes[BT_INSN_MAX];
-	bool is64 = BT_IS_KERNEL(place->addr) ? true :
-		    place->elf ? place->elf->is64 : space->is64;
+	bool is64 = bt_space_is64(space, place);
 	size_t n = bt_space_read(space, place->addr, bytes, sizeof(bytes));
 
 	bt_decode(bytes, n, place->addr, is64, &place->insn);
@@ -333,8 +378,9 @@ const char *bt_place_text(struct bt_place *place)
 	if (place->text)
 		return place->text;
 	text_open(&t, -1);
-	text_safe(&t, place->fn->name);
-	text_print(&t, "+0x%llx", (unsigned long long)place->offset);
+	text_safe(&t, place->fn->named ? bt_function_name(place->fn) : place->module->name);
+	text_print(&t, "+0x%llx", (unsigned long long)
+		   (place->fn->named ? place->offset : place->module_offset));
 	if (place->file) {
 		put_line(&t, place);
 	} else if (place->fn->named) {
@@ -356,4 +402,13 @@ void bt_place_line(struct bt_place *place)
 	place->looked = true;
 	if (place->elf && !bt_elf_line(place->elf, place->elf_addr, &place->file, &place->line))
 		place->file = NULL;
+}
+
+/* The place as people see it; its file is NULL if there are no lines. */
+const struct bt_view *bt_place_view(struct bt_place *place)
+{
+	if (!place->viewed && place->elf && !bt_elf_view(place->elf, place->elf_addr, &place->view))
+		place->view = (struct bt_view){};
+	place->viewed = true;
+	return &place->view;
 }

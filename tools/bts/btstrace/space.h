@@ -28,6 +28,9 @@ struct bt_module {
 	u64			dev;
 	u64			ino;
 	struct bt_module	*next;
+	struct bt_module	*same_base;
+	struct bt_module	*same_file;
+	struct bt_elf		*opened;	/* to be closed with this one */
 };
 
 /*
@@ -83,6 +86,9 @@ struct bt_place {
 	u8			went_as;
 	char			*words;
 	u32			words_len;
+	u8			owner;	/* for own.c */
+	bool			viewed;
+	struct bt_view		view;
 	/* private */
 	u32			batch;
 	bool			looked;
@@ -100,13 +106,18 @@ void bt_space_free(struct bt_space *space);
 void bt_space_attach(struct bt_space *space, pid_t pid);
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len);
 void bt_space_limit(struct bt_space *space);
+void bt_space_memory(u64 bytes);
+pid_t bt_space_pid(const struct bt_space *space);
 size_t bt_space_nr_places(const struct bt_space *space);
+void bt_space_add_jit(struct bt_space *space, const char *text, size_t len);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);
+bool bt_space_is64(const struct bt_space *space, const struct bt_place *place);
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place);
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place);
 const char *bt_place_text(struct bt_place *place);
 void bt_place_line(struct bt_place *place);
+const struct bt_view *bt_place_view(struct bt_place *place);
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n);
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf);
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n);
@@ -122,6 +133,9 @@ const struct bt_map *bt_maps_find(const struct bt_map *maps, size_t n, u64 addr)
 /* module.c */
 struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps, size_t n,
 			       size_t first, pid_t pid);
+int bt_module_open(const struct bt_map *map, pid_t pid);
+int bt_module_open_path(const char *path);
+size_t bt_module_path_len(const char *path);
 struct bt_module *bt_module_none(void);
 struct bt_module *bt_module_kernel(void);
 

@@ -66,6 +66,13 @@ void text_open(struct bt_text *t, int fd)
 	*t = (struct bt_text){ .fd = fd };
 }
 
+/* Forget what was not written yet; the file stays as it is. */
+void text_drop(struct bt_text *t)
+{
+	t->used = 0;
+	t->old = false;
+}
+
 void text_close(struct bt_text *t)
 {
 	text_flush(t);
@@ -82,6 +89,10 @@ void text_flush(struct bt_text *t)
 
 	if (t->fd < 0)
 		return;
+	/* Pipes and devices hold nothing. */
+	if (t->old && ftruncate(t->fd, 0) && errno != EINVAL)
+		t->error = errno;
+	t->old = false;
 	while (done < t->used && !t->error) {
 		n = write(t->fd, t->buf + done, t->used - done);
 		if (n >= 0)
@@ -194,6 +205,20 @@ void text_safe(struct bt_text *t, const char *s)
 			text_char(t, '?');
 		else
 			text_put(t, c, n);
+	}
+}
+
+/* @n bytes with marks of colours in it, which become what a terminal knows, or nothing. */
+void text_color(struct bt_text *t, const char *s, size_t n, bool color)
+{
+	static const char *const escapes[] = { "", "\33[m", "\33[1m", "\33[2m", "\33[1;31m" };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if ((u8)s[i] >= ARRAY_SIZE(escapes) || !s[i])
+			text_char(t, s[i]);
+		else if (color)
+			text_str(t, escapes[(u8)s[i]]);
 	}
 }
 

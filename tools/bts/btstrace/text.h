@@ -10,6 +10,7 @@
 /*
  * struct bt_text - text on its way to a file
  * @fd:		where it goes; -1 keeps it all in memory
+ * @old:	the file may hold something, which goes when the first text is written
  * @error:	errno of the first write that failed; nothing is written after it
  * @used:	how much waits in @buf
  * @room:	size of @buf
@@ -17,6 +18,7 @@
  */
 struct bt_text {
 	int	fd;
+	bool	old;
 	int	error;
 	size_t	used;
 	size_t	room;
@@ -26,10 +28,12 @@ struct bt_text {
 void text_open(struct bt_text *t, int fd);
 void text_close(struct bt_text *t);
 void text_flush(struct bt_text *t);
+void text_drop(struct bt_text *t);
 char *text_reserve(struct bt_text *t, size_t n);
 BT_PRINTF(2, 3) void text_print(struct bt_text *t, const char *fmt, ...);
 void text_dec(struct bt_text *t, u64 v);
 void text_hex(struct bt_text *t, u64 v);
+void text_color(struct bt_text *t, const char *s, size_t n, bool color);
 void text_safe(struct bt_text *t, const char *s);
 void text_json(struct bt_text *t, const char *s);
 
@@ -49,5 +53,14 @@ static inline void text_char(struct bt_text *t, char c)
 	*text_reserve(t, 1) = c;
 	t->used++;
 }
+
+/*
+ * Bytes that begin a part in another colour, in text that text_color() writes; what
+ * text_safe() writes has none of them.
+ */
+#define TEXT_NORMAL	"\1"
+#define TEXT_BOLD	"\2"
+#define TEXT_DIM	"\3"
+#define TEXT_RED	"\4"
 
 #endif

@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "explain.h"
 #include "read.h"
 #include "tracee.h"
 
 #define SMALLEST	4096
+/* A share of all memory is not less. */
+#define SHARE_MIN	(16 * 1024)
 
 static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
 {
@@ -101,6 +105,23 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	f->end_signal = SIGKILL;
 }
 
+/* What its just-in-time compiler, if it has one, has told since the last time */
+static void tell_jit(struct bt_follow *f, struct tracee *t)
+{
+	struct bt_thread *thread = bt_session_find(f->s, t->tid);
+	const struct bt_map *maps;
+	size_t n, len;
+	char *text;
+
+	if (!thread)
+		return;
+	maps = bt_space_maps(thread->process->space, &n);
+	text = bt_jit_read(f->jit, thread->process->tgid, maps, n, &len);
+	if (text)
+		bt_session_jit(f->s, t->tid, text, len);
+	free(text);
+}
+
 /*
  * What is mapped now. To be read early, too: of a program that another one
  * replaces it cannot be read any more.
@@ -110,23 +131,52 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 	bt_session_attach(f->s, t->tid, true);
 	if (bt_proc_read(&f->maps, t->tid, "maps") && f->maps.len)
 		bt_session_maps(f->s, t->tid, f->maps.bytes, f->maps.len);
+	tell_jit(f, t);
 }
 
 /* The last branches are those that the trace has room for. */
 static void tell_short(struct bt_follow *f, u32 room)
 {
-	if (f->how.full || room >= f->s->last || f->short_told)
+	if (f->how.full || f->how.shrink || room >= f->s->last || f->short_told)
 		return;
 	f->short_told = true;
 	bt_complain("a trace has room for %u branches only, not %u: ulimit -l, or more (-s)", room,
 		    f->s->last);
 }
 
+/* Say once that the hardware is not there: the program gets slow. */
+static void tell_stepped(struct bt_follow *f, pid_t tid)
+{
+	struct ptrace_bts_status status;
+
+	if (f->s->stepped || bt_status(tid, &status))
+		return;
+	f->s->stepped = status.source == PTRACE_BTS_SOURCE_STEP;
+}
+
+/*
+ * How much to ask for, for one more thread. The first has room for all that an abort
+ * does; what RLIMIT_MEMLOCK allows is enough for a hundred others.
+ */
+static u32 bytes_for(const struct bt_follow *f)
+{
+	struct rlimit limit;
+	u64 share;
+
+	if (!f->how.shrink || !geteuid() || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return f->how.bytes;
+	share = limit.rlim_cur / 6 / (f->nr ? f->nr : 1);
+	if (share < SHARE_MIN)
+		share = SHARE_MIN;
+	return share < f->how.bytes ? share : f->how.bytes;
+}
+
 /* Begin the trace of a thread that has just stopped for the first time. */
 void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = {
-		.size = f->how.bytes, .flags = config_flags(&f->how),
+		.size = bytes_for(f), .flags = config_flags(&f->how),
 		.bts_size = sizeof(struct x86_bts_record),
 	};
 	char comm[32];
@@ -144,6 +194,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	}
 	t->traced = true;
 	f->one_traced = true;
+	tell_stepped(f, t->tid);
 	tell_short(f, config.size / sizeof(struct x86_bts_record));
 	bt_proc_comm(t->tid, comm, sizeof(comm));
 	bt_session_thread(f->s, t->tid, bt_proc_tgid(t->tid), bt_proc_is64(t->tid), comm);

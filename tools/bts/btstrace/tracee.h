@@ -6,8 +6,9 @@
 #include <signal.h>
 
 #include "follow.h"
+#include "jit.h"
 
-#define TRACEE_BITS	10
+#define TRACEE_BITS	14
 
 /*
  * struct tracee - a thread that is attached
@@ -15,6 +16,8 @@
  * @traced:	it has a trace
  * @refused:	it cannot have one; it runs without
  * @done:	it was taken leave of, and is about to end
+ * @announced:	it was attached to, or its parent told of it
+ * @held:	it stays in its first stop until its parent tells of it
  * @lost:	how many records its trace said were missing
  * @next:	in the same slot
  */
@@ -23,6 +26,8 @@ struct tracee {
 	bool		traced;
 	bool		refused;
 	bool		done;
+	bool		announced;
+	bool		held;
 	u64		lost;
 	struct tracee	*next;
 };
@@ -43,10 +48,12 @@ struct tracee {
  * @error:	an exit status, if tracing failed
  * @one_traced:	at least one thread had a trace
  * @refused:	how many could not have one
+ * @nr_held:	how many are held in their first stop
  * @short_told:	it was said that there is less memory than wanted
  * @revoked_told: it was said that somebody else has the hardware
  * @rec:	room for what is read
  * @maps:	likewise
+ * @jit:	what was read of what compilers told
  * @shown:	when progress was told, in milliseconds
  * @on_screen:	progress is
  */
@@ -69,10 +76,12 @@ struct bt_follow {
 	int			error;
 	bool			one_traced;
 	u64			refused;
+	size_t			nr_held;
 	bool			short_told;
 	bool			revoked_told;
 	struct x86_bts_record	*rec;
 	struct bt_buffer	maps;
+	struct bt_jit_reader	*jit;
 	u64			shown;
 	bool			on_screen;
 };

@@ -2,12 +2,16 @@
 /*
  * hw-branches - print the last branches of a kernel that crashed, from its dump
  *
- *   hw-branches [-n NR] [-m MAP] DUMP
+ *   hw-branches [-n NR] [-m MAP] [-p] DUMP
  *
  * DUMP is /proc/vmcore of the crash kernel, or a copy of it that is still ELF.
  * What is needed to find the buffers stands in the dump's VMCOREINFO, so no debug
  * information is. MAP, the crashed kernel's System.map or a copy of its
  * /proc/kallsyms, gives the addresses names.
+ *
+ * The lines are those that the kernel itself prints, by the same code: calls that
+ * have returned and loops are folded. Without MAP less is known, and less is folded.
+ * What is damaged in the dump is told, and the rest is printed.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -24,8 +28,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace_hw_branches_fold.h"
+#include "hw_branches_kind.h"
+
 /* The fields of the branch half of the Debug Store. */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
+
+/* What the kernel has for each CPU: 64 KiB of records of 24 bytes */
+#define BUFFER_SIZE	65536
+#define RECORD_SIZE	24
+#define MOST_RECORDS	(BUFFER_SIZE / RECORD_SIZE)
+
+/* As in <linux/hw_branches.h>: where a branch from user mode came from */
+#define FROM_USER	(1ull << 63)
+
+/* No kernel has more CPUs. */
+#define MOST_CPUS	8192
+
+#define MOST_INDENT	16
 
 struct symbol {
 	uint64_t at;
@@ -37,6 +57,7 @@ static int dump;
 static Elf64_Phdr *segments;
 static unsigned int nr_segments;
 static char *info;		/* VMCOREINFO */
+static bool damaged;		/* Something could not be read. */
 
 static struct symbol *symbols;
 static size_t nr_symbols;
@@ -60,6 +81,8 @@ static void read_header(const char *path)
 	if (dump < 0)
 		err(1, "%s", path);
 	read_at(0, &header, sizeof(header));
+	if (!memcmp(&header, "KDUMP   ", 8) || !memcmp(&header, "makedumpfile", 12))
+		errx(1, "%s is compressed: write it with makedumpfile -E, or use crash or drgn", path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_phentsize != sizeof(*segments))
 		errx(1, "%s is no ELF dump of a 64-bit kernel: give /proc/vmcore or a copy", path);
@@ -130,29 +153,20 @@ static uint64_t value_of(const char *key, int base)
 	return value;
 }
 
-/* Memory of the dead kernel, at an address of its own. */
-static void read_kernel(uint64_t at, void *buf, size_t size)
+/* Memory of the dead kernel, at an address of its own; false if it is not there. */
+static bool read_kernel(uint64_t at, void *buf, size_t size)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr_segments; i++) {
 		const Elf64_Phdr *s = &segments[i];
 
-		if (s->p_type == PT_LOAD && at >= s->p_vaddr &&
-		    at + size <= s->p_vaddr + s->p_filesz) {
-			read_at(s->p_offset + (at - s->p_vaddr), buf, size);
-			return;
-		}
+		if (s->p_type == PT_LOAD && at >= s->p_vaddr && size <= s->p_filesz &&
+		    at - s->p_vaddr <= s->p_filesz - size)
+			return pread(dump, buf, size, s->p_offset + (at - s->p_vaddr)) ==
+			       (ssize_t)size;
 	}
-	errx(1, "no %zu bytes at %#" PRIx64 " in the dump", size, at);
-}
-
-static uint64_t read_word(uint64_t at)
-{
-	uint64_t word;
-
-	read_kernel(at, &word, sizeof(word));
-	return word;
+	return false;
 }
 
 /*
@@ -231,84 +245,237 @@ static void print_address(uint64_t at)
 		printf("%#" PRIx64, at);
 }
 
+/* 0 if the map has no such name, or there is none */
+static uint64_t address_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nr_symbols; i++) {
+		if (!strcmp(symbols[i].name, name))
+			return symbols[i].at;
+	}
+	return 0;
+}
+
+/*
+ * What branches are, as the kernel tells it: arch/x86/kernel/hw_branches.c
+ */
+
+static uint64_t entries, entries_end, thunks, thunks_end, switch_to;
+
+static void find_places(void)
+{
+	entries = address_of("__entry_text_start");
+	entries_end = address_of("__entry_text_end");
+	thunks = address_of("__x86_indirect_thunk_array");
+	thunks_end = address_of("__x86_return_thunk");
+	if (thunks_end)
+		thunks_end += 32;
+	switch_to = address_of("__switch_to_asm");
+}
+
+/* Is there a call in front of @to? */
+static bool is_after_call(uint64_t to)
+{
+	uint8_t code[5];
+
+	return read_kernel(to - sizeof(code), code, sizeof(code)) &&
+	       (code[0] == 0xe8 || (code[3] == 0xff && (code[4] & 0xf8) == 0xd0));
+}
+
+static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u64 *back)
+{
+	struct hw_branches_insn insn = { .from = branch->from, .to = branch->to, .wide = true };
+
+	(void)unused;
+	*back = 0;
+	/* A call may arrive up to 64 bytes in front of a function, to count its depth. */
+	if (branch->from == FROM_USER || (switch_to && switch_to - branch->to <= 64))
+		return HW_BRANCH_BREAK;
+	insn.entry = insn.to >= entries && insn.to < entries_end;
+	insn.after_call = insn.entry && is_after_call(insn.to);
+	if (!is_user(insn.from) && read_kernel(insn.from, insn.byte, sizeof(insn.byte)))
+		insn.n = sizeof(insn.byte);
+	return hw_branches_kind_of(&insn, back);
+}
+
+static bool is_thunk(void *unused, u64 address)
+{
+	(void)unused;
+	return address >= thunks && address < thunks_end;
+}
+
+static bool is_return(void *unused, u64 address)
+{
+	static const char *const names[] = {
+		"__x86_return_thunk", "its_return_thunk", "retbleed_return_thunk",
+		"call_depth_return_thunk", "srso_return_thunk",
+	};
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (address == address_of(names[i]))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Branches
  */
 
-/* The kernel may have jumped there itself, as @older tells: through a bad pointer. */
-static void print_branch(const uint64_t *record, const uint64_t *older)
-{
-	bool astray = older[1] == record[0] && !is_user(older[0]);
+struct branches {
+	struct hw_branch branch[MOST_RECORDS];
+	u32 nr;
+};
 
-	printf(" ");
-	print_address(record[1]);
+static bool get(void *data, u32 nr, struct hw_branch *branch)
+{
+	const struct branches *all = data;
+
+	if (nr >= all->nr)
+		return false;
+	*branch = all->branch[nr];
+	return true;
+}
+
+static const struct hw_branches_reader reader = {
+	.get = get,
+	.kind = kind,
+	.is_thunk = is_thunk,
+	.is_return = is_return,
+};
+
+static void print_line(unsigned int cpu, int depth, const struct hw_branches_line *line)
+{
+	printf(" %3u %*s", cpu, depth < MOST_INDENT ? depth : MOST_INDENT, "");
+	print_address(line->branch.to);
 	printf(" <- ");
-	if (is_user(record[0]) && !astray)
+	if (line->branch.from == FROM_USER)
 		printf("user mode");
 	else
-		print_address(record[0]);
+		print_address(line->branch.from);
+	if (line->inside)
+		printf(", %u branches", line->inside);
+	if (line->times > 1 && line->lines > 1)
+		printf(", these %u lines %u times", line->lines, line->times);
+	else if (line->times > 1)
+		printf(", %u times", line->times);
 	printf("\n");
 }
 
-/* The hardware has come round if there is something at the very end. */
-static bool has_wrapped(const uint64_t *record, size_t size)
+static void print_lines(unsigned int cpu, struct branches *all, unsigned long nr, bool plain)
 {
-	return record[3 * (size - 1)] || record[3 * (size - 1) + 1];
+	struct hw_branches_fold fold;
+	struct hw_branches_line line;
+	u32 records;
+	int base;
+
+	hw_branches_fold_begin(&fold, 0, plain, &reader, all);
+	base = hw_branches_fold_base(&fold, nr, &records);
+	printf("Last branches of CPU %u, newest first, %u follow:\n", cpu, records);
+	while (nr-- && hw_branches_fold_next(&fold, &line))
+		print_line(cpu, line.depth - base, &line);
 }
 
-/* The newest first, out of a buffer that is filled over and over again. */
-static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr)
+/* The newest first. The kernel may have jumped there itself, through a bad pointer. */
+static void take_branch(struct branches *all, const uint64_t *record, const uint64_t *older)
 {
-	uint64_t store[NR_FIELDS], *record, *last, *older, buffer, todo;
-	uint64_t pages = value_of("SYMBOL(ds_cpu)", 16) + value_of("OFFSET(ds_cpu.pages)", 10);
-	size_t size, at, i;
+	bool astray = older && older[1] == record[0] && !is_user(older[0]);
 
-	read_kernel(offset + value_of("SYMBOL(cpu_debug_store)", 16), store, sizeof(store));
-	buffer = read_word(offset + pages);
-	size = (store[MAXIMUM] - store[BASE]) / 24;
-	if (!buffer || !size || store[INDEX] < store[BASE] || store[INDEX] > store[MAXIMUM])
+	if (is_user(record[0]) && is_user(record[1]))
 		return;
-
-	record = calloc(size, 24);
-	if (!record)
-		err(1, "%zu records", size);
-	read_kernel(buffer, record, size * 24);
-	at = (store[INDEX] - store[BASE]) / 24;
-
-	printf("Last branches of CPU %u, newest first:\n", cpu);
-	for (i = 0, todo = nr; i < size && todo; i++) {
-		if (!at && !has_wrapped(record, size))
-			break;
-		at = at ? at - 1 : size - 1;
-		last = record + 3 * at;
-		older = record + 3 * (at ? at - 1 : size - 1);
-		if (is_user(last[0]) && is_user(last[1]))
-			continue;
-		print_branch(last, older);
-		todo--;
-	}
-	free(record);
+	all->branch[all->nr++] = (struct hw_branch){
+		is_user(record[0]) && !astray ? FROM_USER : record[0], record[1],
+	};
 }
 
-static void print_all(unsigned long nr)
+/* The hardware has come round if there is something at the very end. */
+static bool has_wrapped(const uint64_t *record)
 {
-	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets;
+	return record[3 * (MOST_RECORDS - 1)] || record[3 * (MOST_RECORDS - 1) + 1];
+}
+
+/* Out of a buffer that is filled over and over again; @at is behind the newest. */
+static void take_branches(struct branches *all, const uint64_t *record, size_t at)
+{
+	size_t nr = has_wrapped(record) ? MOST_RECORDS : at, i;
+
+	for (i = 0; i < nr; i++) {
+		size_t this = (at + MOST_RECORDS - 1 - i) % MOST_RECORDS;
+		size_t older = (this + MOST_RECORDS - 1) % MOST_RECORDS;
+
+		take_branch(all, record + 3 * this, i + 1 < nr ? record + 3 * older : NULL);
+	}
+}
+
+static void say_damaged(unsigned int cpu, const char *what)
+{
+	warnx("CPU %u: %s", cpu, what);
+	damaged = true;
+}
+
+static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
+{
+	static uint64_t record[3 * MOST_RECORDS];
+	uint64_t store[NR_FIELDS], buffer, at;
+	static struct branches all;
+	uint64_t pages = value_of("SYMBOL(ds_cpu)", 16) + value_of("OFFSET(ds_cpu.pages)", 10);
+
+	all.nr = 0;
+	if (!read_kernel(offset + value_of("SYMBOL(cpu_debug_store)", 16), store,
+			 sizeof(store)) || !read_kernel(offset + pages, &buffer, sizeof(buffer))) {
+		say_damaged(cpu, "where its branches are is not in the dump");
+		return;
+	}
+	if (!buffer || !store[BASE])
+		return;
+	at = (store[INDEX] - store[BASE]) / RECORD_SIZE;
+	if (store[INDEX] < store[BASE] || at > MOST_RECORDS) {
+		say_damaged(cpu, "its Debug Store was overwritten");
+		return;
+	}
+	if (!read_kernel(buffer, record, MOST_RECORDS * RECORD_SIZE)) {
+		say_damaged(cpu, "its branches are not in the dump");
+		return;
+	}
+	take_branches(&all, record, at);
+	if (all.nr)
+		print_lines(cpu, &all, nr, plain);
+}
+
+static void print_all(unsigned long nr, bool plain)
+{
+	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets, offset = 0;
 	/* Not where one CPU is all that the kernel was made for. */
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	if (value_of("NUMBER(ds_field)", 10) != sizeof(uint64_t))
 		errx(1, "that kernel's processor has no 64-bit Debug Store");
-	for (cpu = 0; cpu < cpus; cpu++)
-		print_cpu(cpu, many ? read_word(offsets + 8 * cpu) : 0, nr);
+	if (cpus > MOST_CPUS) {
+		warnx("%" PRIu64 " CPUs cannot be: %u are looked for", cpus, MOST_CPUS);
+		damaged = true;
+		cpus = MOST_CPUS;
+	}
+	for (cpu = 0; cpu < cpus; cpu++) {
+		if (many && !read_kernel(offsets + 8 * cpu, &offset, sizeof(offset)))
+			say_damaged(cpu, "where its memory is is not in the dump");
+		else
+			print_cpu(cpu, offset, nr, plain);
+	}
 }
 
 static void say_usage(FILE *out)
 {
 	fprintf(out,
-		"usage: hw-branches [-n NR] [-m MAP] DUMP\n\n"
-		"  -n NR   branches of each CPU [32]\n"
+		"usage: hw-branches [-n NR] [-m MAP] [-p] DUMP\n\n"
+		"  -n NR   lines of each CPU [32]\n"
 		"  -m MAP  System.map, or a copy of /proc/kallsyms, of the kernel that crashed\n"
-		"  DUMP    /proc/vmcore, or a copy of it in ELF\n");
+		"  -p      a line for each branch: nothing is folded\n"
+		"  DUMP    /proc/vmcore, or a copy of it in ELF\n\n"
+		"Exit status: 0; 1 if something in the dump is damaged or missing, the rest is\n"
+		"printed; 2 for a bad option.\n");
 }
 
 static unsigned long parse_nr(const char *text)
@@ -319,7 +486,7 @@ static unsigned long parse_nr(const char *text)
 	errno = 0;
 	nr = strtoul(text, &end, 0);
 	if (errno || *end || !nr || *text == '-')
-		errx(2, "-n %s: give a number of branches, 1 or more", text);
+		errx(2, "-n %s: give a number of lines, 1 or more", text);
 	return nr;
 }
 
@@ -327,15 +494,19 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { } };
 	unsigned long nr = 32;
+	bool plain = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "n:m:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "n:m:ph", options, NULL)) != -1) {
 		switch (option) {
 		case 'n':
 			nr = parse_nr(optarg);
 			break;
 		case 'm':
 			read_map(optarg);
+			break;
+		case 'p':
+			plain = true;
 			break;
 		case 'h':
 			say_usage(stdout);
@@ -352,6 +523,7 @@ int main(int argc, char **argv)
 	read_header(argv[optind]);
 	find_info();
 	place_symbols();
-	print_all(nr);
-	return 0;
+	find_places();
+	print_all(nr, plain);
+	return damaged;
 }

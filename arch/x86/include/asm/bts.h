@@ -64,9 +64,11 @@ struct bts_told {
  * struct bts_attr - what a new context is to be
  * @flags:	BTS_USER to BTS_YIELDS
  * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
+ * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		where the pids in its records are to be understood; NULL for current's
- * @overflow:	if not NULL, called when it is full, in hard interrupt context on
- *		the CPU where that happened, once until something was read
+ * @overflow:	if not NULL, called when it is full, on the CPU where that happened, once
+ *		until something was read: in hard interrupt context or, by a source of
+ *		software, with interrupts off in a switch or on the way to user mode
  * @data:	for @overflow
  *
  * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are
@@ -76,6 +78,7 @@ struct bts_told {
 struct bts_attr {
 	u32	flags;
 	u32	nr;
+	u32	source;
 	struct pid_namespace *ns;
 	void	(*overflow)(struct bts_context *ctx, void *data);
 	void	*data;
@@ -109,6 +112,21 @@ struct bts_status {
 };
 
 #define BTS_SOURCE_DS		1
+#define BTS_SOURCE_STEP		2
+
+/**
+ * struct bts_source_info - what a source can do
+ * @id:		BTS_SOURCE_*
+ * @sources:	a bit 1 << BTS_SOURCE_* for each source that this machine has
+ * @flags:	BTS_USER to BTS_YIELDS that a trace of a task may want of it
+ * @record_flags: X86_BTS_F_* that its records may have
+ */
+struct bts_source_info {
+	u32	id;
+	u32	sources;
+	u32	flags;
+	u32	record_flags;
+};
 
 /**
  * struct bts_want - what is to be recorded on one CPU
@@ -125,15 +143,19 @@ struct bts_want {
  * struct bts_source - where records come from
  * @id:		BTS_SOURCE_*
  * @told:	what its records tell
+ * @software:	it makes each record in the task that branched, and only of user mode; it
+ *		needs no claim, keeps nothing back, has @pause and @resume only, and those
+ *		are called only for tasks that have a trace of it
  * @filters:	it can leave the kernel's branches, or user mode's, unrecorded
  * @get:	claim what it needs, in process context; fails with -EOPNOTSUPP where
  *		the machine has none, -EBUSY where somebody else has it, or -ENOMEM.
  *		@give_way is called when somebody else needs it, see ds_claim_bts().
  * @put:	give that back
  * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
- *		there through bts_deliver(); false if it is frozen and stays so
- * @resume:	record what bts_want() says on this CPU again; false if that is not
- *		possible now. Where nothing is wanted it may be left out.
+ *		there through bts_deliver(), or bts_deliver_steps() if it is of software;
+ *		false if it is frozen and stays so
+ * @resume:	record what bts_want(), or bts_wanted_steps(), says on this CPU again; false
+ *		if that is not possible now. Where nothing is wanted it may be left out.
  * @restart:	record again on this CPU, where the processor has stopped that
  * @scrub:	overwrite what is left in the buffers of this, paused, CPU, or of one
  *		that is offline
@@ -142,6 +164,7 @@ struct bts_want {
  * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	has a CPU been frozen, in any context
+ * @frozen_at:	when, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU for a look, with interrupts off or in an NMI,
  *		and change nothing else; true if it was held already
  * @release:	the contrary
@@ -153,6 +176,7 @@ struct bts_want {
 struct bts_source {
 	u32	id;
 	const struct bts_told *told;
+	bool	software;
 	bool	filters;
 	int	(*get)(bool (*give_way)(bool privileged));
 	void	(*put)(void);
@@ -164,6 +188,7 @@ struct bts_source {
 	void	(*freeze_others)(void);
 	bool	(*unfreeze)(void);
 	bool	(*frozen)(int cpu);
+	u64	(*frozen_at)(int cpu);
 	bool	(*hold)(void);
 	void	(*release)(void);
 	bool	(*peek)(int cpu, u32 newer, struct bts_raw *rec);
@@ -179,10 +204,8 @@ int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr);
 void bts_detach(struct bts_context *ctx);
 void bts_destroy(struct bts_context *ctx);
 unsigned long bts_pages(u32 nr, u32 flags);
-int bts_has_source(u32 id);
-u32 bts_source_id(void);
-u32 bts_record_flags(void);
-bool bts_records_kernel(u32 flags);
+int bts_source_info(u32 id, struct bts_source_info *info);
+bool bts_records_kernel(u32 id, u32 flags);
 void bts_status(struct bts_context *ctx, struct bts_status *status);
 int bts_read(struct bts_context *ctx, struct x86_bts_record *rec, u32 n);
 int bts_peek(struct bts_context *ctx, u64 *seq, const struct x86_bts_record **rec);
@@ -197,9 +220,10 @@ void bts_unfreeze_all(u32 freezes);
 /* flight recorders, read where they are */
 bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
+u64 bts_frozen_at(int cpu);
 bool bts_hold(void);
 void bts_release(bool held);
-u32 bts_flight_last(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 
@@ -209,6 +233,9 @@ void bts_deliver(const struct bts_raw *rec, u32 n);
 void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
 struct bts_want bts_want(void);
+u32 bts_wanted_steps(void);
+void bts_deliver_steps(const struct bts_raw *rec, u32 n);
+void bts_deliver_steps_gap(void);
 
 /* from the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);

@@ -33,6 +33,25 @@
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
 /* The other bits are nobody's: the copy keeps them as the firmware left them. */
 
+/* So many bits further down this model has the field DEBUGCTL_BTS, and the rest of it. */
+extern u8 debugctl_bts_shift;
+extern unsigned long debugctl_not_bts;
+
+/**
+ * debugctl_bts_bits - Find where this model has bits of the BTS field
+ * @bits: bits within DEBUGCTL_BTS
+ *
+ * Netburst has the same bits in the same order, but at 2 to 6 (volume 3 of Intel's
+ * manual, MSR_DEBUGCTLA). It has no bus lock detection, which owns bit 2 on other
+ * models. A claim names the field DEBUGCTL_BTS on all of them.
+ *
+ * Return: the bits for debugctl_write_bts(), or to look for in debugctl_get().
+ */
+static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
+{
+	return bits >> debugctl_bts_shift;
+}
+
 /* For constants only: is there one owner who has all of these bits? */
 static __always_inline bool debugctl_one_owner(unsigned long mask)
 {
@@ -142,6 +161,28 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
 		return;
 
 	__debugctl_change(mask, val);
+	debugctl_sync();
+}
+
+/**
+ * debugctl_write_bts - Change the BTS field of DEBUGCTL on this CPU
+ * @val: its new value, of debugctl_bts_bits()
+ *
+ * Like debugctl_write_field(), wherever this model has the field.
+ */
+static __always_inline void debugctl_write_bts(unsigned long val)
+{
+	unsigned long old;
+
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ON_ONCE(!raw_irqs_disabled());
+
+	if (!debugctl_exists())
+		return;
+
+	old = this_cpu_read(debugctl_copy);
+	while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, (old & debugctl_not_bts) | val)))
+		;
 	debugctl_sync();
 }
 

@@ -52,6 +52,7 @@ int ds_get_pebs(size_t size, size_t record);
 void ds_put(enum ds_part part);
 
 struct debug_store *ds_store(unsigned int cpu);
+void *ds_bts_buffer(unsigned int cpu);
 unsigned long ds_area(void);
 
 void ds_bts_write(u64 bits);

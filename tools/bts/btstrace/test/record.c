@@ -19,6 +19,7 @@
 
 #include "decode.h"
 #include "file.h"
+#include "jit.h"
 #include "proc.h"
 
 #define BATCH	1000
@@ -30,6 +31,7 @@ static struct x86_bts_record rec[BATCH];
 static size_t nr;
 static FILE *steps;
 static struct bt_buffer maps;
+static struct bt_jit_reader *jit;
 
 static void fail(const char *what)
 {
@@ -37,11 +39,28 @@ static void fail(const char *what)
 	exit(1);
 }
 
+static void tell_jit(pid_t pid)
+{
+	struct bt_thread *t = bt_session_find(&session, pid);
+	const struct bt_map *map;
+	size_t n, len;
+	char *text;
+
+	if (!t)
+		return;
+	map = bt_space_maps(t->process->space, &n);
+	text = bt_jit_read(jit, pid, map, n, &len);
+	if (text)
+		bt_session_jit(&session, pid, text, len);
+	free(text);
+}
+
 static void flush(pid_t pid)
 {
 	bt_session_attach(&session, pid, true);
 	if (bt_proc_read(&maps, pid, "maps") && maps.len)
 		bt_session_maps(&session, pid, maps.bytes, maps.len);
+	tell_jit(pid);
 	bt_session_records(&session, pid, rec, nr);
 	nr = 0;
 }
@@ -177,6 +196,7 @@ int main(int argc, char **argv)
 		fail(argv[2]);
 	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL);
 	session.record = bt_writer_open(fd);
+	jit = bt_jit_reader_new();
 	bt_session_begin(&session);
 	status = step_through(pid);
 	bt_session_exit(&session, pid, WIFSIGNALED(status) ? "+++ killed +++" : "+++ exited +++");

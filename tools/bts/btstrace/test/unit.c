@@ -108,36 +108,86 @@ static void test_maps(void)
 
 static struct bt_function function(const char *name, u64 start, u64 end, u64 limit)
 {
-	return (struct bt_function){ bt_copy(name), start, end, true, false, limit };
+	return (struct bt_function){
+		.name = bt_copy(name), .start = start, .end = end, .named = true, .limit = limit,
+	};
+}
+
+static const char *name_at(const struct bt_functions *list, u64 addr)
+{
+	const struct bt_function *fn = bt_functions_at(list, addr);
+
+	return fn ? fn->name : "";
 }
 
 static void test_functions(void)
 {
-	struct bt_function fn[] = {
-		function("label_in_big", 0x120, 0x120, 0x1000),
-		function("_start", 0x300, 0x300, 0x1000),
-		function("next", 0x340, 0x350, 0),
-		function("big", 0x100, 0x200, 0),
-		function("__big", 0x100, 0x200, 0),
-		function("inner", 0x180, 0x190, 0),
-		function("last", 0x400, 0x400, 0x480),
-		function("nothing", 0x500, 0x500, 0),
-	};
-	size_t i, n = bt_function_tidy(fn, ARRAY_SIZE(fn));
+	struct bt_functions list = {}, none = {};
+	struct bt_function old = function("cfree", 0x600, 0x610, 0);
+	struct bt_function weak = function("_Exit", 0x620, 0x630, 0);
+	struct bt_function whole = { .name = bt_copy("file+0x180"), .start = 0x188, .end = 0x18c };
 
-	ok(n == 5, "functions: one for each address, no labels within: %zu", n);
-	ok(!strcmp(bt_function_at(fn, n, 0x100)->name, "big"), "functions: the plainer name");
-	ok(!strcmp(bt_function_at(fn, n, 0x185)->name, "inner"), "functions: within another");
-	ok(!strcmp(bt_function_at(fn, n, 0x195)->name, "big"), "functions: around another");
-	ok(!bt_function_at(fn, n, 0xff) && !bt_function_at(fn, n, 0x200) &&
-	   !bt_function_at(fn, n, 0x360), "functions: between them");
-	ok(bt_function_at(fn, n, 0x33f) && !strcmp(bt_function_at(fn, n, 0x33f)->name, "_start"),
-	   "functions: without a size, to the next");
-	ok(bt_function_at(fn, n, 0x47f) && !bt_function_at(fn, n, 0x480),
+	bt_functions_add(&list, function("label_in_big", 0x120, 0x120, 0x1000));
+	bt_functions_add(&list, function("_start", 0x300, 0x300, 0x1000));
+	bt_functions_add(&list, function("next", 0x340, 0x350, 0));
+	bt_functions_add(&list, function("big", 0x100, 0x200, 0));
+	bt_functions_add(&list, function("__big", 0x100, 0x200, 0));
+	bt_functions_add(&list, function("inner", 0x180, 0x190, 0));
+	bt_functions_add(&list, function("last", 0x400, 0x400, 0x480));
+	bt_functions_add(&list, function("nothing", 0x700, 0x700, 0));
+	bt_functions_add(&list, function("free", 0x600, 0x610, 0));
+	bt_functions_add(&list, function("_exit", 0x620, 0x630, 0));
+	old.rank = BT_RANK_OLD;
+	bt_functions_add(&list, old);
+	weak.rank = BT_RANK_WEAK;
+	bt_functions_add(&list, weak);
+	whole.whole = true;
+	bt_functions_add(&list, whole);
+	bt_functions_tidy(&list);
+	ok(list.nr == 7, "functions: one for each address, no labels within: %zu", list.nr);
+	ok(!strcmp(name_at(&list, 0x100), "big"), "functions: the plainer name");
+	ok(!strcmp(name_at(&list, 0x185), "inner"), "functions: within another");
+	ok(!strcmp(name_at(&list, 0x189), "inner"), "functions: no stand-in for one with a name");
+	ok(!strcmp(name_at(&list, 0x195), "big"), "functions: around another");
+	ok(!*name_at(&list, 0xff) && !*name_at(&list, 0x200) && !*name_at(&list, 0x360),
+	   "functions: between them");
+	ok(!strcmp(name_at(&list, 0x33f), "_start"), "functions: without a size, to the next");
+	ok(!strcmp(name_at(&list, 0x47f), "last") && !*name_at(&list, 0x480),
 	   "functions: without a size, to the end of the section");
-	ok(!bt_function_at(fn, 0, 5), "functions: none");
-	for (i = 0; i < n; i++)
-		free((void *)fn[i].name);
+	ok(!strcmp(name_at(&list, 0x600), "free") && !strcmp(name_at(&list, 0x620), "_exit"),
+	   "functions: the name that is linked to today");
+	ok(bt_function_matches(bt_functions_at(&list, 0x600), "cfree") &&
+	   bt_function_matches(bt_functions_at(&list, 0x600), "f*e") &&
+	   !bt_function_matches(bt_functions_at(&list, 0x600), "_exit"),
+	   "functions: any of the names matches");
+	ok(!*name_at(&none, 5), "functions: none");
+	bt_functions_free(&list);
+}
+
+static void test_names(void)
+{
+	static char endless[2000] = "_Z1f";
+	struct bt_function fn = {
+		.name = "_ZN4shop6basket2atERKSt6vectorIiSaIiEEm", .named = true,
+	};
+	char *shown;
+	size_t i;
+
+	ok(!strcmp(bt_function_name(&fn), "shop::basket::at"), "names: of C++: %s",
+	   bt_function_name(&fn));
+	free(fn.shown);
+	ok(bt_function_matches(&fn, "shop::*::at") && bt_function_matches(&fn, "_ZN4shop*"),
+	   "names: both match");
+	ok(!bt_demangle("main") && !bt_demangle("_Zwrong"), "names: of C");
+	shown = bt_demangle("_RNvC6_123foo3bar");
+	ok(shown && strstr(shown, "foo::bar"), "names: of Rust: %s", shown ? shown : "none");
+	free(shown);
+	/* Each pair is twice as long as the one before. */
+	for (i = 4; i + 20 < 400; i += 6)
+		strcat(endless, i == 4 ? "St4pairIiiE" : "S_IS0_S0_E");
+	shown = bt_demangle(endless);
+	ok(!shown || strlen(shown) <= 4096, "names: without end");
+	free(shown);
 }
 
 static struct bt_module module_a = { .name = "liba.so" }, module_b = { .name = "libb.so" };
@@ -230,6 +280,7 @@ int main(void)
 	test_decode();
 	test_maps();
 	test_functions();
+	test_names();
 	test_filters();
 	test_text();
 	return finish();

@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file.h"
 #include "output.h"
+#include "perfetto.h"
 #include "proc.h"
 #include "tap.h"
 
@@ -96,7 +98,7 @@ static void tell(struct bt_session *s, bool live)
 static char *output_of(const struct bt_output *out, const u8 *file, size_t len, u32 last,
 		       size_t *used)
 {
-	struct bt_session s = { .out = out, .last = last };
+	struct bt_session s = { .out = out, .last = last, .times = true };
 
 	text_open(&s.text, -1);
 	bt_session_begin(&s);
@@ -147,10 +149,20 @@ static const char *replay_of(const u8 *bytes, size_t len)
 	return wrong;
 }
 
+static size_t chunks_of(const u8 *file, size_t len)
+{
+	size_t at = strlen(BT_FILE_MAGIC), n = 0;
+	struct bt_chunk chunk;
+
+	for (; at < len; at += sizeof(chunk) + chunk.len, n++)
+		memcpy(&chunk, file + at, sizeof(chunk));
+	return n;
+}
+
 /* Cut anywhere: in memory of just that size, where reading on is noticed. */
 static void test_cut(const u8 *file, size_t len)
 {
-	size_t i, whole = 0, cut = 0;
+	size_t i, whole = 0, cut = 0, none = 0;
 	const char *wrong;
 	u8 *part;
 
@@ -160,9 +172,10 @@ static void test_cut(const u8 *file, size_t len)
 		wrong = replay_of(part, i);
 		whole += !wrong;
 		cut += wrong && !strcmp(wrong, "it is cut short");
+		none += wrong && !strcmp(wrong, "it holds the trace of no thread");
 		free(part);
 	}
-	ok(whole == 21 && whole + cut == len - strlen(BT_FILE_MAGIC),
+	ok(whole + none == chunks_of(file, len) && none == 2 && whole + none + cut == len - strlen(BT_FILE_MAGIC),
 	   "a file cut short anywhere: between two of its parts %zu times", whole);
 }
 
@@ -200,7 +213,8 @@ static void test_roundtrip(void)
 {
 	static const struct bt_output *const all[] = {
 		&bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_calls, &bt_out_folded,
-		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary,
+		&bt_out_perfetto, &bt_out_drcov, &bt_out_summary, &bt_out_crash, &bt_out_flow,
+		&bt_out_lcov, &bt_out_insn, &bt_out_profile, &bt_out_lines, &bt_out_loops,
 	};
 	size_t i, len, a_len, b_len;
 	u8 *file = record(&len);
@@ -245,8 +259,13 @@ static const char folded_want[] =
 static void expect(const char *what, const struct bt_output *out, u32 last, const char *want)
 {
 	size_t used;
-	char *got = output_of(out, NULL, 0, last, &used);
+	char *got = output_of(out, NULL, 0, last, &used), *text;
 
+	if (out == &bt_out_perfetto) {
+		text = perfetto_text(got, used);
+		free(got);
+		got = text;
+	}
 	if (!ok(strstr(got, want), "%s", what))
 		printf("# got:\n%s\n# want:\n%s\n", got, want);
 	free(got);
@@ -264,9 +283,10 @@ static void test_words(void)
 	expect("summary", &bt_out_summary, 0, "9 total, 3 lost, 1 gap, 1 thread\n");
 	expect("calls", &bt_out_calls, 0, "1 calls, 1 returns, ");
 	expect("perfetto: its first call", &bt_out_perfetto, 0,
-	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1001.142,\"name\":\"walk_main\"");
+	       "B 77 77 1001.142 walk_main\n");
 	expect("perfetto: spread over the time", &bt_out_perfetto, 0,
-	       "{\"ph\":\"B\",\"pid\":77,\"tid\":77,\"ts\":1002.285,\"name\":\"walk_leaf\"");
+	       "B 77 77 1002.285 walk_leaf\n");
+	expect("perfetto: its process", &bt_out_perfetto, 0, "process 77 0 wa\"lk;er\n");
 	expect("drcov", &bt_out_drcov, 0, "BB Table: 5 bbs\n");
 }
 
@@ -282,11 +302,12 @@ static size_t count(const char *s, const char *what)
 static void test_shapes(void)
 {
 	size_t used, i, wrong = 0;
-	char *got = output_of(&bt_out_perfetto, NULL, 0, 0, &used);
+	char *got = output_of(&bt_out_perfetto, NULL, 0, 0, &used), *text;
 
-	ok(count(got, "\"ph\":\"B\"") == count(got, "\"ph\":\"E\""),
-	   "perfetto: all that begins ends");
-	ok(count(got, "{") == count(got, "}"), "perfetto: braces");
+	text = perfetto_text(got, used);
+	ok(count(text, "\nB ") == count(text, "\nE "), "perfetto: all that begins ends");
+	ok(!strstr(text, "broken\n"), "perfetto: well-formed");
+	free(text);
 	free(got);
 	got = output_of(&bt_out_json, NULL, 0, 0, &used);
 	for (i = 0; got[i]; i += strcspn(got + i, "\n") + 1)
@@ -339,9 +360,11 @@ static bool tracks_in_order(const char *text, int nr, int *slices)
 	char phase;
 
 	*slices = 0;
-	for (line = strstr(text, "{\"ph\""); line; line = strstr(line + 1, "{\"ph\"")) {
-		if (sscanf(line, "{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%lf", &phase, &pid,
-			   &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
+	for (line = text; *line; line = strchr(line, '\n') + 1) {
+		/* What a process or a thread is called */
+		if (line[1] != ' ')
+			continue;
+		if (sscanf(line, "%c %d %d %lf", &phase, &pid, &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
 			return false;
 		tid -= PID;
 		depth[tid] += (phase == 'B') - (phase == 'E');
@@ -377,6 +400,7 @@ static void test_tracks(void)
 	struct bt_session s = { .out = &bt_out_perfetto };
 	bool in_order;
 	int slices;
+	char *text;
 
 	text_open(&s.text, -1);
 	bt_session_begin(&s);
@@ -392,8 +416,9 @@ static void test_tracks(void)
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
 	go(&s, PID, 22000, X86_BTS_TASK_DEPARTS);
 	bt_session_end(&s);
-	text_char(&s.text, '\0');
-	in_order = tracks_in_order(s.text.buf, 2, &slices);
+	text = perfetto_text(s.text.buf, s.text.used);
+	in_order = tracks_in_order(text, 2, &slices);
+	free(text);
 	ok(in_order && slices > 8,
 	   "perfetto: %d slices in the order of time, each on one track", slices);
 	free(s.text.buf);
@@ -529,6 +554,65 @@ static void test_strangers(void)
 	bt_modules_free();
 }
 
+/*
+ * Very many processes of one thread each, all at the same time, each with a name and a
+ * library at an address of its own: that is no square of anything.
+ */
+static void test_many_threads(void)
+{
+	struct bt_session s = { .out = &bt_out_calls };
+	clock_t begin = clock();
+	char text[128], comm[32];
+	int i, n = 100000;
+	double seconds;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	for (i = 1; i <= n; i++) {
+		struct x86_bts_record rec = {
+			.type = X86_BTS_BRANCH,
+			.branch = { i * 0x10000ull + 5, i * 0x10000ull + 9 },
+		};
+
+		snprintf(comm, sizeof(comm), "thread%d", i);
+		bt_session_thread(&s, i, i, true, comm);
+		snprintf(text, sizeof(text), "%llx-%llx r-xp 0 8:1 5 /nowhere/library\n",
+			 i * 0x10000ull, i * 0x10000ull + 0x1000);
+		bt_session_maps(&s, i, text, strlen(text));
+		bt_session_records(&s, i, &rec, 1);
+	}
+	bt_session_end(&s);
+	seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	ok(s.counts.branches == (u64)n && seconds < 20, "%d threads: %.1f s", n, seconds);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
+/* One chunk of a recorded trace may hold records of more places than there is memory. */
+static void test_many_places(void)
+{
+	struct bt_session s = { .out = &bt_out_summary };
+	size_t i, n = 400000, most;
+	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
+
+	bt_space_memory(16 * 1024 * 1024);
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	for (i = 0; i < n; i++)
+		rec[i] = (struct x86_bts_record){
+			.type = X86_BTS_BRANCH, .branch = { i * 32 + 4096, i * 32 + 4100 },
+		};
+	bt_session_records(&s, PID, rec, n);
+	most = bt_space_nr_places(bt_session_find(&s, PID)->process->space);
+	ok(most < 60000 && s.counts.branches == n, "%zu branches, each elsewhere: %zu places", n,
+	   most);
+	bt_session_end(&s);
+	bt_space_memory(256 * 1024 * 1024);
+	free(s.text.buf);
+	free(rec);
+}
+
 int main(void)
 {
 	bt_proc_read(&maps, getpid(), "maps");
@@ -543,5 +627,7 @@ int main(void)
 	test_last();
 	test_strangers();
 	free(maps.bytes);
+	test_many_threads();
+	test_many_places();
 	return finish();
 }

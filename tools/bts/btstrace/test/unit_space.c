@@ -195,14 +195,14 @@ static void test_cut_short(void)
 	map = mapped_copy("./unit-short", &fd);
 	(void)map;
 	elf = bt_elf_open(fd, "./unit-short");
-	ok(elf && elf->nr_fn > 100, "a program has functions");
+	ok(elf && elf->functions.nr > 100, "a program has functions");
 	if (truncate("./unit-short", 4096))
 		exit(2);
-	ok(!bt_elf_line(elf, elf->fn[0].start, &file, &line), "a file that was cut short");
-	ok(!bt_elf_line(elf, elf->fn[0].start, &file, &line), "and once more");
+	ok(!bt_elf_line(elf, elf->functions.fn[0].start, &file, &line), "a file that was cut short");
+	ok(!bt_elf_line(elf, elf->functions.fn[0].start, &file, &line), "and once more");
 	bt_elf_close(elf);
 	elf = bt_elf_open(open("./unit-short", O_RDONLY), "./unit-short");
-	ok(!elf || !elf->nr_fn, "only its beginning is left");
+	ok(!elf || !elf->functions.nr, "only its beginning is left");
 	bt_elf_close(elf);
 	unlink("./unit-short");
 }

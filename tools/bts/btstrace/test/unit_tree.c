@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "collapse.h"
 #include "tap.h"
 #include "tree.h"
 
@@ -14,6 +16,9 @@
 
 static struct bt_function functions[FUNCTIONS];
 static struct bt_module module = { .name = "test" };
+/* Where names begin with L */
+static struct bt_module linker = { .name = "ld-linux.so.2" };
+static const struct bt_session session;
 static struct bt_place places[64];
 static size_t nr_places;
 
@@ -28,9 +33,14 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->name = strndup(name, len);
 	fn->start = (fn - functions + 1) * FUNCTION_SIZE;
 	fn->end = fn->start + FUNCTION_SIZE;
-	/* a name in brackets: code that has none */
-	fn->named = *name != '[';
+	/* a name in brackets: code that has none; in braces: none, but it is one function */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
+	fn->named = fn->plt || (*name != '[' && *name != '{');
+	fn->whole = *name == '{';
+	if (fn->plt && *name != '[') {
+		bt_function_alias(fn, fn->name);
+		*strchr(fn->alias->name, '@') = '\0';
+	}
 	if (*name == 'K')
 		fn->start |= 1ull << 63;
 	return fn;
@@ -44,7 +54,7 @@ static struct bt_place *place_of(const char *s, size_t len)
 
 	memset(place, 0, sizeof(*place));
 	place->fn = function_of(s, at ? (size_t)(at - s) : len);
-	place->module = &module;
+	place->module = *s == 'L' ? &linker : &module;
 	place->offset = at ? strtoul(at + 1, NULL, 0) : 0;
 	place->addr = place->fn->start + place->offset;
 	place->insn.length = 5;
@@ -53,16 +63,16 @@ static struct bt_place *place_of(const char *s, size_t len)
 	return place;
 }
 
-static void one_word(struct bt_calls *c, const char *word, size_t len)
+/* A word as a branch of the record @rec */
+static struct bt_branch branch_of(const char *word, size_t len, struct x86_bts_record *rec)
 {
-	struct x86_bts_record rec = { .type = X86_BTS_BRANCH };
-	struct bt_branch b = { .rec = &rec };
+	struct bt_branch b = { .rec = rec };
 	const char *colon = memchr(word, ':', len), *arrow, *end = word + len;
 
+	*rec = (struct x86_bts_record){ .type = X86_BTS_BRANCH };
 	if (!colon) {
-		rec.type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
-		bt_calls_branch(c, &b);
-		return;
+		rec->type = *word == 'l' ? X86_BTS_LOST : X86_BTS_EXEC;
+		return b;
 	}
 	bt_kind_parse(word, colon - word, &b.kind);
 	arrow = memchr(word, '>', len);
@@ -71,12 +81,20 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 	if (arrow + 1 < end)
 		b.to = place_of(arrow + 1, end - arrow - 1);
 	if (!b.from)
-		rec.type = X86_BTS_LEAVE;
+		rec->type = X86_BTS_LEAVE;
 	else if (!b.to)
-		rec.type = X86_BTS_ENTER;
-	rec.branch.from = b.from ? b.from->addr : 0;
-	rec.branch.to = b.to ? b.to->addr : 0;
-	bt_calls_branch(c, &b);
+		rec->type = X86_BTS_ENTER;
+	rec->branch.from = b.from ? b.from->addr : 0;
+	rec->branch.to = b.to ? b.to->addr : 0;
+	return b;
+}
+
+static void one_word(struct bt_calls *c, const char *word, size_t len)
+{
+	struct x86_bts_record rec;
+	struct bt_branch b = branch_of(word, len, &rec);
+
+	bt_tree_branch(c, &b);
 }
 
 struct script {
@@ -102,7 +120,17 @@ static const struct script scripts[] = {
 	  "main=1 main/a=1 main/a/b=2", 1, 1, 1, 0, 0 },
 	{ "through the linkage table",
 	  "call:main+0>puts@plt jmp:puts@plt+0>puts ret:puts+9>main+5",
-	  "main=1 main/puts=1 main/puts@plt=1", 1, 1, 1, 0, 0 },
+	  "main=1 main/puts=1", 1, 1, 1, 0, 0 },
+	{ "through the linkage table, for the first time",
+	  "call:main+0>puts@plt jmp:puts@plt+0>[plt]@plt jmp:[plt]@plt+0>Lresolve "
+	  "call:Lresolve+3>Lfixup ret:Lfixup+9>Lresolve+8 jmp:Lresolve+20>puts ret:puts+9>main+5",
+	  "main=1 main/puts=1 main/puts/[dynamic linker]=1", 2, 2, 1, 0, 0 },
+	{ "through the linkage table, to where it is called something else",
+	  "call:main+0>copy@plt jmp:copy@plt+0>copy_fast ret:copy_fast+9>main+5",
+	  "main=1 main/copy=1", 1, 1, 1, 0, 0 },
+	{ "a tail call in a program without symbols",
+	  "call:main+0>{a call:{a+0>{b jmp:{b+3>{c ret:{c+9>{a+5 ret:{a+9>main+5",
+	  "main=1 main/{a=1 main/{a/{b=1 main/{a/{b/{c=1", 2, 2, 1, 0, 0 },
 	{ "longjmp",
 	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
 	  "main=1 main/c=1 main/a=1 main/a/b=1 main/a/b/longjmp=1", 4, 0, 2, 3, 0 },
@@ -167,7 +195,7 @@ static void print_tree(char *out, const struct bt_node *root)
 	*out = '\0';
 	for (node = root->child; node; node = bt_tree_next(node)) {
 		for (n = 0, up = node; up->parent; up = up->parent)
-			path[n++] = up->fn->name;
+			path[n++] = up->name;
 		while (n) {
 			strcat(out, path[--n]);
 			if (n)
@@ -182,7 +210,8 @@ static void print_tree(char *out, const struct bt_node *root)
 static void run(const struct script *s)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	const char *word;
 	char tree[1024];
 	size_t len;
@@ -202,11 +231,85 @@ static void run(const struct script *s)
 	bt_tree_free(root);
 }
 
+struct way {
+	const char *what;
+	const char *words;
+	const char *items;	/* an open function: name(; one that returned: name and branches */
+};
+
+static const struct way ways[] = {
+	{ "what has returned is one item",
+	  "call:main+0>a call:a+1>b ret:b+3>a+6 ret:a+9>main+5 call:main+8>c call:c+2>d",
+	  "main( a4 c( d(" },
+	{ "branches in what has not",
+	  "jmp:main+1>main+4 call:main+8>a jcc:a+2>a+20", "main( main+4 a( a+20" },
+	{ "rounds of a loop but the last",
+	  "call:main+0>a jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 "
+	  "jcc:a+9>a+2 call:a+3>f ret:f+9>a+8 jcc:a+9>a+2 call:a+3>f",
+	  "main( a( 3x9 a+2 f(" },
+	{ "rounds that are not alike",
+	  "call:main+0>a jmp:a+9>a+2 jcc:a+3>a+7 jmp:a+9>a+2 jcc:a+4>a+8 jmp:a+9>a+2 jcc:a+3>a+7",
+	  "main( a( 2x4 a+2 a+7" },
+	{ "a loop in a loop",
+	  "jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+9>a+1 jmp:a+3>a+2 jmp:a+3>a+2 jmp:a+9>a+1 "
+	  "jmp:a+3>a+2 jmp:a+3>a+2", "a( 2x2 a+2 1x3 a+1 1x1 a+2" },
+	{ "what began before", "jcc:b+1>b+4 ret:b+9>a+7 call:a+9>c", "b2 a( c(" },
+	{ "longjmp ends what it leaves",
+	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
+	  "main( a4 c(" },
+	{ "a gap", "call:main+0>a lost call:a+9>b", "main( a( gap b(" },
+	{ "a function by the name that it was called by",
+	  "call:main+0>copy@plt jmp:copy@plt+0>copy_fast jcc:copy_fast+3>copy_fast+9",
+	  "main( copy( copy_fast+9" },
+};
+
+static void print_items(char *out, const struct bt_items *items)
+{
+	const struct bt_item *item;
+
+	*out = '\0';
+	for (item = items->item; item < items->item + items->nr; item++, out += strlen(out)) {
+		if (item->type == BT_ITEM_GAP)
+			strcpy(out, "gap ");
+		else if (item->type == BT_ITEM_LOOP)
+			sprintf(out, "%dx%zu ", (int)item->times, item->end - item->first);
+		else if (item->type == BT_ITEM_JUMP)
+			sprintf(out, "%s+%d ", item->to->fn->name, (int)item->to->offset);
+		else if (item->open)
+			sprintf(out, "%s( ", item->name);
+		else
+			sprintf(out, "%s%zu ", item->name, item->end - item->first);
+	}
+}
+
+static void test_way(const struct way *way)
+{
+	struct x86_bts_record rec[32];
+	struct bt_branch b[32];
+	struct bt_items items;
+	const char *word;
+	size_t len, n = 0;
+	char got[512];
+
+	for (word = way->words; *word; word += len + (word[len] == ' '), n++) {
+		len = strcspn(word, " ");
+		b[n] = branch_of(word, len, &rec[n]);
+	}
+	bt_collapse(&items, b, 0, n);
+	print_items(got, &items);
+	if (*got)
+		got[strlen(got) - 1] = '\0';
+	if (!ok(!strcmp(got, way->items), "the way: %s", way->what))
+		printf("# %s\n", got);
+	free(items.item);
+}
+
 /* Deeper than anybody keeps count of */
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	int i, n = 1100000;
 
 	for (i = 0; i < n; i++)
@@ -225,7 +328,8 @@ static void test_depth(void)
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_calls *c = bt_calls_new(root);
+	struct bt_grower g = { &session, root };
+	struct bt_calls *c = bt_tree_grow(&g);
 	static const char *const names[] = { "a", "b", "c", "d", "e" };
 	char word[64];
 	size_t i, j;
@@ -247,15 +351,42 @@ static void test_sum(void)
 	bt_tree_free(root);
 }
 
+/* A function that calls a million others, each twice: that is no square of anything. */
+static void test_many(void)
+{
+	size_t n = 1000000, i;
+	struct bt_function *fn = bt_alloc(n, sizeof(*fn));
+	struct bt_node *root = bt_tree_new(), *node;
+	clock_t begin = clock();
+
+	for (i = 0; i < 2 * n; i++) {
+		node = bt_tree_child(root, &fn[i % n], &module, "f");
+		node->branches += i / n + 1;
+	}
+	bt_tree_sum(root);
+	ok(root->total == 3 * n && root->children == n && clock() - begin < 20 * CLOCKS_PER_SEC,
+	   "%zu children: %.1f s", n, (double)(clock() - begin) / CLOCKS_PER_SEC);
+	bt_tree_free(root);
+	free(fn);
+}
+
 int main(void)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(scripts); i++)
 		run(&scripts[i]);
+	for (i = 0; i < ARRAY_SIZE(ways); i++)
+		test_way(&ways[i]);
 	test_sum();
 	test_depth();
-	for (i = 0; i < FUNCTIONS; i++)
+	test_many();
+	for (i = 0; i < FUNCTIONS; i++) {
 		free((void *)functions[i].name);
+		if (functions[i].alias) {
+			free((void *)functions[i].alias->name);
+			free(functions[i].alias);
+		}
+	}
 	return finish();
 }

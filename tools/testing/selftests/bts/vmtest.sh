@@ -38,7 +38,8 @@ usage() {
 	usage: vmtest.sh [COMMAND] [OPTION...]
 
 	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
-	  demo              a crash, and the branches that led to it
+	  demo [--plain]    a crash, and the branches that led to it; --plain: a program's,
+	                    in a virtual machine as everybody has it: no emulator is built
 	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed
 	  matrix [ROW...]   test on each kernel of the matrix: a table
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
@@ -71,7 +72,8 @@ usage() {
 
 	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
 	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
-	that is built), CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
+	that is built), STRACE_SRC (strace source tree, 6.1 or 7.2, instead of Debian's),
+	CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
 	END
 }
 
@@ -103,7 +105,7 @@ take_options() {
 
 	case $1 in
 	test) use="$booted $stress --stock --smp --built --slow" ;;
-	demo) use='--base --cpu --cpl-rule --silicon --kernel' ;;
+	demo) use='--base --cpu --cpl-rule --silicon --kernel --plain' ;;
 	measure) use="$booted --tsv" ;;
 	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
 	coverage) use="$booted $stress --smp" ;;
@@ -261,7 +263,7 @@ cmd_clean() {
 	open_cache
 	set_traps
 	for name in apt apt-newest build checkpatch fixed fragments initrd lab linux log patched programs \
-		qemu qemu-source results upstream holder; do
+		qemu qemu-source results strace strace-source upstream holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	rm -f "$CACHE"/linux-source-*.tar.xz
@@ -292,6 +294,7 @@ parse_options() {
 		--requests) STRESS_REQUESTS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--rounds) STRESS_ROUNDS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--fast) FAST=--fast ;;
+		--plain) MACHINE=plain ;;
 		--tsv) TSV=1 ;;
 		-h | --help) GIVEN=() ARGUMENTS=(help) ; break ;;
 		-*) die "no option $1: see vmtest.sh help" ;;
@@ -309,7 +312,7 @@ main() {
 	local name
 
 	ARGUMENTS=() GIVEN=()
-	FAST='' TSV=''
+	FAST='' TSV='' MACHINE=bts
 	parse_options "$@"
 	name=${ARGUMENTS[0]:-test}
 	ARGUMENTS=("${ARGUMENTS[@]:1}")

@@ -36,6 +36,7 @@
 /* Where records come from */
 #define PTRACE_BTS_SOURCE_ANY	0	/* the best that there is */
 #define PTRACE_BTS_SOURCE_DS	1	/* Intel's Debug Store */
+#define PTRACE_BTS_SOURCE_STEP	2	/* any processor's trap flag: user mode only */
 
 /* What the times in records are, in nanoseconds */
 #define PTRACE_BTS_CLOCK_SCHED	0	/* the scheduler's, as perf's, ftrace's, printk's */

@@ -4,12 +4,14 @@
  * the records by code of their own, and gdb follows the program along them:
  * where a record is missing or wrong, it finds a gap.
  *
- *   stock
+ *   stock [lbr N]	lbr: perf record -b, with stacks of N branches
  */
+#include <stdint.h>
 #include <sys/wait.h>
 
 #include "victim.h"
 #include "../guest/guest.h"
+#include "../guest/system.h"
 
 #define BRANCHES	(VICTIM_ROUNDS * VICTIM_BRANCHES + 1)
 #define TEXT_SIZE	(1 << 20)
@@ -131,8 +133,149 @@ static bool gdb_record(void)
 	return because(!gaps && insns == VICTIM_ROUNDS * VICTIM_INSNS + 1, "gdb");
 }
 
-int main(void)
+struct pair {
+	uint64_t from;
+	uint64_t to;
+};
+
+/* What the victim did, by BTS, and by one sample's LBRs with the oldest first */
+static struct pair all[BRANCHES], stack[64];
+static int nr_all;
+
+static bool read_all(void)
 {
+	unsigned long long from, to;
+	const char *line;
+
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%llx => %llx", &from, &to) == 2 && !((from | to) >> 63) &&
+		    nr_all < BRANCHES)
+			all[nr_all++] = (struct pair){ from, to };
+	}
+	return nr_all == BRANCHES;
+}
+
+/* One line of `perf script -F brstack`: 0xFROM/0xTO/..., the newest first */
+static int read_stack(const char *line)
+{
+	struct pair newest_first[64];
+	unsigned long long from, to;
+	int n = 0, i;
+
+	while (n < 64 && (line = strstr(line, "0x")) &&
+	       sscanf(line, "0x%llx/0x%llx", &from, &to) == 2) {
+		newest_first[n++] = (struct pair){ from, to };
+		line += strcspn(line, "\n ");
+		if (*line != ' ')
+			break;
+	}
+	for (i = 0; i < n; i++)
+		stack[i] = newest_first[n - 1 - i];
+	return n;
+}
+
+/* The part of @n entries that is all user mode's: is it a piece of what was done? */
+static bool is_piece(int n)
+{
+	int at, i, from = 0;
+
+	for (i = 0; i < n; i++)
+		if ((stack[i].from | stack[i].to) >> 63)
+			from = i + 1;
+	for (at = 0; at + n - from <= nr_all; at++)
+		if (!memcmp(&all[at], &stack[from], (n - from) * sizeof(*stack)))
+			return true;
+	return false;
+}
+
+static bool perf_lbr(int depth)
+{
+	static const char * const record[] = {
+		"perf", "record", "-e", "branches:u", "-c", "37", "-j", "any,u",
+		"-o", "/tmp/lbr", "/bt/victim", NULL,
+	};
+	static const char * const script[] = {
+		"perf", "script", "-i", "/tmp/lbr", "-F", "brstack", NULL,
+	};
+	int samples = 0, full = 0, wrong = 0;
+	char *line, *save = NULL;
+
+	if (!because(run(record), "perf record -b") || !because(run(script), "perf script"))
+		return false;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		int n = read_stack(line);
+
+		if (!n)
+			continue;
+		samples++;
+		full += n == depth;
+		if (n > depth || !is_piece(n)) {
+			if (!wrong++)
+				printf("# %.900s\n", line);
+		}
+	}
+	printf("# %d samples, %d with %d branches, %d wrong\n", samples, full, depth, wrong);
+	/* A branch that is not taken counts as well; a switch empties the stack. */
+	return samples >= BRANCHES / 37 && full > samples / 2 && !wrong;
+}
+
+static bool perf_lbr_kernel(void)
+{
+	static const char * const record[] = {
+		"perf", "record", "-b", "-e", "cycles", "-c", "20000",
+		"-o", "/tmp/lbr", "/bt/victim", NULL,
+	};
+	static const char * const script[] = {
+		"perf", "script", "-i", "/tmp/lbr", "-F", "brstack", NULL,
+	};
+
+	return because(run(record), "perf record -b -e cycles") &&
+	       because(run(script), "perf script") &&
+	       because(strstr(text, "0xffffffff"), "no branch of the kernel");
+}
+
+/* leaf() is called by work(), which _start calls. */
+static bool perf_callgraph(void)
+{
+	static const char * const record[] = {
+		"perf", "record", "-e", "branches:u", "-c", "37", "--call-graph", "lbr",
+		"-o", "/tmp/lbr", "/bt/victim", NULL,
+	};
+	static const char * const script[] = {
+		"perf", "script", "-i", "/tmp/lbr", "-F", "ip,sym", NULL,
+	};
+	const char *leaf;
+
+	if (!because(run(record), "perf record --call-graph lbr") ||
+	    !because(run(script), "perf script"))
+		return false;
+	for (leaf = strstr(text, "leaf"); leaf; leaf = strstr(leaf + 4, "leaf")) {
+		char work[32], start[32];
+
+		if (sscanf(leaf, "leaf %*x %31s %*x %31s", work, start) == 2 &&
+		    !strcmp(work, "work") && !strcmp(start, "_start"))
+			return true;
+	}
+	return because(false, "no call of leaf() by work() by _start");
+}
+
+static int lbr(int depth)
+{
+	plan(depth == 32 ? 4 : 3);
+	allow_many_samples();
+	ok(perf_period1() && read_all(), "what the victim does");
+	ok(perf_lbr(depth), "perf record -b, %d entries", depth);
+	ok(perf_lbr_kernel(), "perf record -b, user and kernel");
+	if (depth == 32)
+		ok(perf_callgraph(), "perf record --call-graph lbr");
+	return finish();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "lbr"))
+		return lbr(atoi(argv[2]));
 	plan(3);
 	ok(perf_period1(), "perf record -e branches:u -c 1");
 	ok(perf_aux(), "perf record -e intel_bts//u");

@@ -78,7 +78,7 @@ static bool trace_user(int fd)
 
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < USER_ROUNDS; i++)
-		good &= workload_faults(true);
+		good &= workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	return good;
 }
@@ -99,7 +99,7 @@ static bool trace_kernel(int fd, u64 records)
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	/* the head moves on when the driver takes up another piece */
 	while (good && *head < records * 24)
-		good = workload_faults(true) && workload_kernel();
+		good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER) && workload_kernel();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	return good;
 }
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		return finish();
 	}
 	workload_prepare();
-	ok(workload_faults(true), "workload untraced");
+	ok(workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER), "workload untraced");
 	hmp("singlestep on", NULL, 0);
 	log_on(flags ? "exec,nochain,int,cpu" : "exec,nochain,int");
 	good = kernel ? trace_kernel(fd, records) :

@@ -7,12 +7,15 @@
 /* Signal handlers and memory; before anything is traced. */
 void workload_prepare(void);
 
+#define WORKLOAD_FORK	1
+#define WORKLOAD_TIMER	2	/* what depends on the time, such as how often a branch comes */
+
 /*
  * One round of signals, faults, traps, far transfers, system calls of three
- * kinds and, if asked for, a fork. Returns false if something of it did not
- * come about.
+ * kinds and what is asked for. Returns false if something of it did not come
+ * about.
  */
-bool workload_faults(bool with_fork);
+bool workload_faults(int with);
 
 /* One round of work for the kernel: switches, sleep, memory, files. */
 bool workload_kernel(void);

@@ -102,7 +102,7 @@ static bool all_record(bool on)
 	int cpu, cpus = get_nprocs();
 
 	for (cpu = 0; cpu < cpus; cpu++) {
-		if (!(read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS) == on)
+		if (!(read_debugctl(cpu) & DEBUGCTL_BTS_BITS) == on)
 			return false;
 	}
 	return true;

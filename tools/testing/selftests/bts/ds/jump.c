@@ -116,7 +116,7 @@ static int jump(bool crash, const char *how)
 	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
 		give_up("panic_on_oops");
 	err = start_bts(how);
-	if (err || !(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS)) {
+	if (err || !(read_debugctl(0) & DEBUGCTL_BTS_BITS)) {
 		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
 		return 1;
 	}
@@ -137,7 +137,7 @@ static int arrived(void)
 	int i;
 
 	ok(records > 0, "BTS had been recording");
-	ok(!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS), "BTS is off");
+	ok(!(read_debugctl(0) & DEBUGCTL_BTS_BITS), "BTS is off");
 	for (i = 0; i < 1000; i++)
 		getppid();
 	ok(bts_counter("records") == records, "no new record");
@@ -154,12 +154,24 @@ static FILE *start_reader(const char *nr, const char *map)
 		give_up("pipe");
 	if (!fork()) {
 		dup2(ends[1], 1);
-		execlp("hw-branches", "hw-branches", "-n", nr, "-m", map, "/proc/vmcore",
+		execlp("hw-branches", "hw-branches", "-p", "-n", nr, "-m", map, "/proc/vmcore",
 		       NULL);
 		_exit(127);
 	}
 	close(ends[1]);
 	return fdopen(ends[0], "r");
+}
+
+/* A line of branches, without its CPU */
+static char *next_branch(char *line, int size, FILE *out)
+{
+	int cpu, at = 0;
+
+	if (!fgets(line, size, out))
+		return NULL;
+	if (sscanf(line, "%d %n", &cpu, &at) == 1 && at)
+		memmove(line, line + at, strlen(line + at) + 1);
+	return line;
 }
 
 /* Does a branch begin in panic(), or in vpanic(), which newer kernels have behind it? */
@@ -180,7 +192,7 @@ static void read_all(int cpus)
 	char line[512], newer[512] = "";
 	int nr[2] = { }, cpu = 0;
 
-	while (fgets(line, sizeof(line), out)) {
+	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1 || cpu > 1)
 			continue;
 		/* To see what was there instead, if the call is not. */
@@ -188,16 +200,16 @@ static void read_all(int cpus)
 			printf("# %s", line);
 		nr[cpu]++;
 		if (!cpu && !called)
-			frozen |= !strncmp(line, " hw_branches_crash_freeze+0 ", 28) &&
+			frozen |= !strncmp(line, "hw_branches_crash_freeze+0 ", 27) &&
 				  in_panic(line);
-		if (!cpu && !strncmp(line, " panic+0 <- sysrq_handle_crash+", 31)) {
+		if (!cpu && !strncmp(line, "panic+0 <- sysrq_handle_crash+", 30)) {
 			called = true;
 			first = in_panic(newer) &&
-				(!strncmp(newer, " hw_branches_crash_freeze+0 ", 28) ||
-				 !strncmp(newer, " asm_sysvec_", 12));
+				(!strncmp(newer, "hw_branches_crash_freeze+0 ", 27) ||
+				 !strncmp(newer, "asm_sysvec_", 11));
 		}
-		misplaced |= cpu && !strncmp(line, " panic+0 ", 9);
-		if (strncmp(line, " panic+", 7) && strncmp(line, " vpanic+", 8))
+		misplaced |= cpu && !strncmp(line, "panic+0 ", 8);
+		if (strncmp(line, "panic+", 6) && strncmp(line, "vpanic+", 7))
 			memcpy(newer, line, sizeof(line));
 	}
 	wait(NULL);
@@ -255,9 +267,9 @@ static int read_astray(void)
 	bool faulted = false, jumped = false;
 	char line[512];
 
-	while (fgets(line, sizeof(line), out)) {
-		jumped |= faulted && !strncmp(line, " 0xb75 <- 0xffffffff", 20);
-		faulted = !strncmp(line, " asm_exc_page_fault+0 <- 0xb75\n", 32);
+	while (next_branch(line, sizeof(line), out)) {
+		jumped |= faulted && !strncmp(line, "0xb75 <- 0xffffffff", 19);
+		faulted = !strncmp(line, "asm_exc_page_fault+0 <- 0xb75\n", 31);
 		if (faulted || jumped)
 			printf("# %s", line);
 		if (jumped)
@@ -277,7 +289,7 @@ static int read_dump(int cpus)
 	int nr = 0, cpu = -1, status;
 	char line[512];
 
-	while (fgets(line, sizeof(line), out)) {
+	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1) {
 			first |= !cpu;
 			others |= cpu > 0;

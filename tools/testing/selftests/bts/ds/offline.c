@@ -21,7 +21,7 @@ static void switch_last(bool on)
 
 static bool bts_on(int cpu)
 {
-	return read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+	return read_debugctl(cpu) & DEBUGCTL_BTS_BITS;
 }
 
 static void off_and_on(int rounds, bool *loaded)

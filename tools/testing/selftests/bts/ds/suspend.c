@@ -63,7 +63,7 @@ static bool go_to_sleep(const char *state)
 
 static uint64_t bts_bits(int cpu)
 {
-	return read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+	return read_debugctl(cpu) & DEBUGCTL_BTS_BITS;
 }
 
 static void check_after(const uint64_t *area, int cpus)

@@ -47,7 +47,13 @@ tracers() {
 
 # Debian's own tools.
 stock_tools() {
+	local depth
+
 	stock perf-gdb pti=off tools="perf gdb" with=victim -- stock
+	for depth in 16 32; do
+		stock "perf-lbr$depth" "$(lbr_cpu "$depth")" tools=perf with=victim -- \
+			stock lbr "$depth"
+	done
 }
 
 # A CPU that writes a line for each instruction is too slow for a clock that

@@ -23,6 +23,16 @@ races() {
 	lab_boot races-bts-stock kernel=stock config=base pti=off -- races lost bts
 }
 
+# perf's last branch records: a #DB switches them off, and a PMI freezes them.
+last_branches() {
+	local depth
+
+	for depth in 16 32; do
+		boot "lbr$depth" kernel=patched config="$CONFIG" "$(lbr_cpu "$depth")" -- lbr kept
+		boot "lbr$depth-stock" kernel=stock config=base "$(lbr_cpu "$depth")" -- lbr lost
+	done
+}
+
 # Suspend to RAM; the processor comes back with DEBUGCTL reset. A kernel with KCSAN
 # does not: restore_processor_state() has its checks before %gs is there for them.
 resume() {
@@ -46,6 +56,7 @@ group_debugctl() {
 	boot stock kernel=stock config=base -- hello 1 on
 	boot kunit kernel=patched config="$CONFIG" append=kunit.enable=1 -- kunit debugctl
 	races
+	last_branches
 	stepping
 	storms
 	resume

@@ -15,9 +15,9 @@ flight() {
 }
 
 ring0_files() {
-	flight files smp=1 -- files all
-	flight files-2 smp=2 pti=off -- files all
-	flight files-no-cpl smp=2 cpu="$CPU,-ds-cpl" -- files all
+	flight files smp=1 timeout=300 -- files all
+	flight files-2 smp=2 pti=off timeout=300 -- files all
+	flight files-no-cpl smp=2 timeout=300 cpu="$CPU,-ds-cpl" -- files all
 	flight missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
 	console_says missing "cannot record: error -95"
 	flight booted smp=2 append=hw_branches -- files booted 01
@@ -120,11 +120,89 @@ ring0_kdb() {
 	came_to_end kdb-stop
 	kdb kdb-panic expect=splat -- kdb panic
 	nothing_else kdb-panic "$CRASH"
-	judge_trace kdb-panic bts_crash_panic 2
+	judge_trace kdb-panic bts_crash_panic 4
 	# Who has looked at a panic and goes on gets its trace, too.
 	kdb kdb-go expect=splat -- kdb go
 	nothing_else kdb-go "$CRASH"
 	judge_trace kdb-go bts_crash_panic 2
+}
+
+# The last words with the defaults: of the crashing CPU only, the fault on top, and the
+# way from the system call within the lines.
+folded() {
+	local wrong
+
+	crashing "$1" smp=2 "${@:4}" -- crash end "$2"
+	wrong=$(awk -v function_name="$3" -f "$B/ring0/folded.awk" "$CASE_DIR/console")
+	if [ -z "$wrong" ]; then
+		pass "$1.trace"
+	else
+		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
+	fi
+}
+
+# whole CASE: an oops and its branches fit into the 10 KiB that pstore keeps by default.
+whole() {
+	local size
+
+	size=$(tr -d '\r' <"$CASE_DIR/console" | sed -n '/BUG: /,/end trace/p' | wc -c)
+	if [ "$size" -gt 1000 ] && [ "$size" -lt 10240 ]; then
+		pass "$1.whole"
+	else
+		fail "$1.whole" "$size bytes (see $CASE_DIR/console)"
+	fi
+}
+
+# overwritten CASE KIND: what the recorder stands on was overwritten. One report, no more.
+overwritten() {
+	local oopses
+
+	crashing "$1" smp=2 append="sysctl.kernel.panic_on_oops=1" -- crash end "$2"
+	oopses=$(grep -c 'Oops: ' "$CASE_DIR/console")
+	if [ "$oopses" = 1 ] && grep -q 'not syncing: Fatal exception' "$CASE_DIR/console"; then
+		pass "$1.once"
+	else
+		fail "$1.once" "$oopses oopses, one was wanted, and its panic (see $CASE_DIR/console)"
+	fi
+}
+
+# walked CASE KEY=VALUE...: the folded lines of a crash are what the disassembly says.
+walked() {
+	local wrong
+
+	survived "$1" smp=2 "${@:2}" -- crash walk 1
+	wrong=$(objdump -d --no-show-raw-insn "$KERNEL_BUILD/vmlinux" "$LAB" |
+		awk -f "$B/ring0/walk.awk" "$CASE_DIR/ktap" -)
+	grep '^#' <<<"$wrong" >"$CASE_DIR/walk"
+	wrong=$(grep -v '^#' <<<"$wrong" | head -n 1)
+	if [ -z "$wrong" ]; then
+		pass "$1.walk"
+	else
+		fail "$1.walk" "$wrong (see $CASE_DIR/ktap)"
+	fi
+}
+
+ring0_robust() {
+	walked walk icount=1
+	overwritten overwritten-ring badring
+	overwritten overwritten-context badcontext
+	overwritten overwritten-store badstore
+	# A CPU panics while another one prints: its own branches are printed.
+	crashing cut smp=2 -- crash end cut
+	console_says cut 'Last branches of CPU 1'
+	folded panic-folded panic bts_crash_panic
+	folded fault-folded task bts_crash_fault append="sysctl.kernel.panic_on_oops=1"
+	whole fault-folded
+	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
+		folded warn-folded warn bts_crash_warn append="panic_on_warn=1"
+	folded bug-folded bug bts_crash_bug append="sysctl.kernel.panic_on_oops=1"
+}
+
+ring0_units() {
+	check damaged -- "$B/ring0/damaged.sh" "$REPO"
+	need_kernel patched "$CONFIG"
+	check decode -- "$B/ring0/decode.sh" "$PATCHED/scripts/decode_stacktrace.sh"
+	boot units kernel=patched config="$CONFIG" append=kunit.enable=1 -- kunit hw_branches_fold
 }
 
 ring0_crashes() {
@@ -148,20 +226,20 @@ ring0_crashes() {
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1
 	survived meet smp=2 -- crash meet 1
-	survived overtaken smp=2 timeout=120 "${clock[@]}" -- crash overtaken 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
 	# by a clock that a busy host does not move
 	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
-	survived often smp=2 icount=1 timeout=300 stall=200 -- crash often 14
+	survived again smp=2 -- crash again 4
+	survived late smp=2 -- crash late 1
+	survived alone smp=2 -- crash alone 1
+	survived folded smp=2 "${clock[@]}" -- crash folded 1
+	survived offline smp=2 -- crash offline 1
 	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
-	crashing thread smp=2 append=rdinit=/bt/crash -- crash thread 1
-	console_says thread 'recording goes on'
-	# Nobody goes on recording between the oops and its panic().
 	fatal limit task bts_crash_fault 2 append=sysctl.kernel.oops_limit=1
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
@@ -175,8 +253,6 @@ ring0_crashes() {
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
 	fi
-	crashing linger smp=2 -- crash die linger
-	console_says linger 'it stays frozen'
 	crashing panics smp=2 -- crash die panics
 	judge_trace panics bts_crash_panic 2 1
 }
@@ -185,7 +261,7 @@ ring0_crashes() {
 # differs anyway: numbers, and what earlier calls left on the stack.
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
-		/^Last branches of CPU|^ [^<]* <- |^ -- some are missing/d
+		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d
 		/ \? /d; / took too long/d
 		s/[0-9]+\.[0-9]+/N/g; s/[0-9]+us /N/g; s/PID: [0-9]+/PID: N/; s/-[0-9]+ /-N /g
 		s/-N +[0-9][^ ]* +N:/-N N:/; s/\[[0-9]+\]/[N]/g; s/\b[0-9a-f]{6,16}\b/N/g' |
@@ -259,6 +335,8 @@ ring0_kdump() {
 	local words=(expect=splat)
 
 	recorder_dump
+	# Before the crash kernel takes over, by the kernel that crashed
+	console_says kdump 'Last branches of CPU 0'
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	# There a thread is to print them, and the jump comes before it.
 	! has_option PREEMPT_RT || words=()
@@ -268,9 +346,11 @@ ring0_kdump() {
 }
 
 group_ring0() {
+	ring0_units
 	ring0_files
 	scrubbed scrub
 	ring0_crashes
+	ring0_robust
 	ring0_words
 	ring0_marks
 	ring0_kdb

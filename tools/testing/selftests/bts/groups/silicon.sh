@@ -9,21 +9,37 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# core RULE: a trace of each kind on such a machine, the store and the recorder.
+# core NAME KEY=VALUE...: a trace of each kind on such a machine, the store and the recorder.
 core() {
-	local rule=$1
+	local name=$1
+	shift
 
-	traced "itself-$rule" silicon="$rule" smp=2 icount=slow -- itself
-	traced "itself-out-$rule" silicon="$rule" smp=2 icount=slow -- itself 0 out 0
-	traced "forge-$rule" silicon="$rule" cpu="$CPU,-smap" smp=2 pti=on -- forge
-	traced "beside-$rule" silicon="$rule" pti=off -- beside
-	asked "requests-$rule" silicon="$rule" -- requests kernel
-	asked "lossless-$rule" silicon="$rule" smp=2 -- lossless 60000 4096
-	asked "lossless-small-$rule" silicon="$rule" pti=on -- lossless 60000 240
-	ours "claims-$rule" silicon="$rule" smp=2 pti=off abort=1 -- claims recording
-	ours "offline-$rule" silicon="$rule" smp=2 abort=1 -- offline claim 5
-	flight "files-$rule" silicon="$rule" smp=2 -- files all
-	survived "crash-$rule" silicon="$rule" smp=2 -- crash task 2
+	traced "itself-$name" smp=2 icount=slow "$@" -- itself
+	traced "itself-out-$name" smp=2 icount=slow "$@" -- itself 0 out 0
+	traced "forge-$name" cpu="$CPU,-smap" smp=2 pti=on "$@" -- forge
+	asked "requests-$name" "$@" -- requests kernel
+	asked "lossless-$name" smp=2 "$@" -- lossless 60000 4096
+	asked "lossless-small-$name" pti=on "$@" -- lossless 60000 240
+	ours "claims-$name" smp=2 pti=off abort=1 "$@" -- claims recording
+	ours "offline-$name" smp=2 abort=1 "$@" -- offline claim 5
+	flight "files-$name" smp=2 "$@" -- files all
+	survived "crash-$name" smp=2 "$@" -- crash task 2
+}
+
+# The kind with 64 bits; group small has the others, and kernels of 32 bits.
+pentium4() {
+	core pentium4 cpu="$PENTIUM4"
+	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
+	asked requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
+	asked requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
+	traced itself-pentium4-no-cpl cpu="$PENTIUM4,-ds-cpl" -- itself
+	asked flags-pentium4 cpu="$PENTIUM4" -- recordflags predicts
+	asked flags-pentium4-32 cpu="$PENTIUM4" -- recordflags_32 predicts
+	asked steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- wide_steps
+	asked steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
+	asked late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
+	boot unit-pentium4 kernel=patched config="$CONFIG" smp=2 cpu="$PENTIUM4" \
+		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
 # Each record past the threshold asks, the first of them long before.
@@ -53,25 +69,40 @@ sampled() {
 		asked "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
 			silicon sampled
 	done
-	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 -- lossless 100000 4096 0 sampled
+	asked together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 append=nmi_watchdog=1 -- \
+		silicon together
+	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+		lossless 100000 4096 0 sampled 20011
+}
+
+# An NMI of nobody's while the kernel is traced: 'Uhhuh' it must be.
+strangers() {
+	asked stray smp=2 expect=splat -- silicon stray
 }
 
 # Records that are wrong or lost say so, on the models where that happens.
 damaged() {
 	asked smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
 	asked stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all
+	asked smi-known cpu=Nehalem,x-bts-smi=997 smp=2 -- silicon damaged
+	asked stpclk-known cpu=Nehalem,x-bts-damage=97 smp=2 -- silicon damaged
+	asked both-known cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-pmi=equal smp=2 -- \
+		silicon damaged
 }
 
 group_silicon() {
 	local rule
 
 	for rule in "${!SILICON[@]}"; do
-		core "$rule"
+		core "$rule" silicon="$rule"
+		traced "beside-$rule" silicon="$rule" pti=off -- beside
 	done
+	pentium4
 	late_twice
 	sampled
 	too_late
 	debug_exceptions
+	strangers
 	damaged
 	traced itself-wrong-from cpu=Penryn,x-bts-wrong-from=on smp=2 icount=slow -- itself
 	asked requests-wrong-from cpu=Penryn,x-bts-wrong-from=on -- requests kernel

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-# siliconlong (slow): perf samples at 1 kHz beside long traces, and the oracle judges
+# siliconlong (slow): perf samples at 1 kHz beside long traces; the oracle judges, a Pentium 4, too
 # shellcheck shell=bash
 
 # shellcheck source=silicon.sh
 . "$B/groups/silicon.sh"
 # shellcheck source=btslong.sh
 . "$B/groups/btslong.sh"
+
+# By what the emulator executed, which names DEBUGCTL as that machine has it
+judged_pentium4() {
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \
+		timeout=400 stall=300 -- printed 200
+	judge printed-pentium4 "branches=200,jcc,call,ret,ve" "200 records equal" --netburst
+}
 
 group_siliconlong() {
 	local rule
@@ -15,4 +23,5 @@ group_siliconlong() {
 			timeout=1800 stall=600 -- lossless 10000000 65536 0 sampled
 	done
 	judged_long user-sampled 200000 loop,jcc,jmp,call,ret,indirect --user-addresses
+	judged_pentium4
 }

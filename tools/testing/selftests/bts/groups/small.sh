@@ -2,11 +2,32 @@
 # small (slow): kernels for one processor, for 32 bits with either layout, and with FRED
 # shellcheck shell=bash
 
+# shellcheck source=../vm/lab.sh
+. "$B/vm/lab.sh"
+
 # small_unit CASE CONFIGURATION KEY=VALUE...: the unit tests of the series
 small_unit() {
 	boot "$1-debugctl" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit debugctl
 	boot "$1-ds" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit x86_ds
 	boot "$1-bts" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit bts_ring bts_context
+}
+
+# small_traces CASE KEY=VALUE...: what debuggers and the recorder see on a 32-bit kernel
+small_traces() {
+	local bits=(kernel=patched config="$CONFIG,32" abort=1)
+
+	boot "$1-requests" "${bits[@]}" "${@:2}" -- requests kernel
+	boot "$1-ring" "${bits[@]}" "${@:2}" -- wide_ring
+	boot "$1-steps" "${bits[@]}" icount=slow "${@:2}" -- wide_steps
+	boot "$1-files" "${bits[@]}" "${@:2}" -- files all
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG,32"
+	boot "$1-crash" "${bits[@]}" before="$LAB" expect=splat "${@:2}" -- crash task 2
+}
+
+# small CASE KEY=VALUE...: all of it
+small() {
+	small_unit "$1" "$CONFIG,32" smp=2 "${@:2}"
+	small_traces "$1" smp=2 "${@:2}"
 }
 
 # What the kernel takes for FRED's entry points holds nothing else: nothing begins in
@@ -37,8 +58,12 @@ fred_symbols() {
 
 group_small() {
 	small_unit up "$CONFIG,up" smp=1
-	small_unit wide "$CONFIG,32" smp=2
-	small_unit narrow "$CONFIG,32" smp=2 cpu="$CPU,-dtes64"
+	small wide
+	small narrow cpu="$CPU,-dtes64"
+	small pentium4-wide cpu="$PENTIUM4"
+	small pentium4-early cpu="$PENTIUM4_EARLY"
+	boot pentium4-early-flags kernel=patched config="$CONFIG,32" cpu="$PENTIUM4_EARLY" -- \
+		recordflags predicts
 	small_unit fred "$CONFIG,fred" smp=2
 	fred_symbols
 }

@@ -1,8 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0
-# step (slow): a kernel boots, and passes the unit tests it has; see series/check --boot
+# step: branch traces by the trap flag, on Debian's own emulator and beside the Debug Store
 # shellcheck shell=bash
+#
+# STEP_PARTS names some of its parts.
+
+# plain CASE [KEY=VALUE...] -- PROG [ARG...]: on a machine without a Debug Store
+plain() {
+	boot "$1" machine=plain kernel=patched config="$CONFIG" icount=slow "${@:2}"
+}
+
+# What QEMU 7.2 runs in user mode as if it were the kernel, SMAP refuses: IRET, far RET.
+step_invisible() {
+	local abi
+
+	for abi in '' _32 _x32; do
+		plain "invisible-qemu64$abi" cpu=qemu64 -- "invisible$abi"
+		plain "invisible-epyc$abi" cpu=EPYC,-smap smp=2 -- "invisible$abi"
+	done
+	plain invisible-smap cpu=EPYC smp=4 -- invisible smap
+	plain invisible-skylake cpu=Skylake-Client,-smap smp=4 pti=on -- invisible
+	plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
+}
+
+# The group ptrace, but for what needs the hardware: somebody who takes it (giveway,
+# holders), and what its records tell beside addresses (recordflags).
+step_requests() {
+	plain requests-qemu64 cpu=qemu64 -- requests kernel
+	plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel
+	plain requests-skylake_x32 cpu=Skylake-Client smp=4 pti=on -- requests_x32 kernel
+	plain lossless cpu=qemu64 smp=2 -- lossless 300000 65536
+	plain lossless-small cpu=EPYC -- lossless 60000 240
+	plain lossless-trap cpu=Skylake-Client pti=on -- lossless 60000 4096 5
+	plain lossless-stop cpu=qemu64 smp=4 -- lossless 60000 4096 19
+	plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
+	plain orphans cpu=EPYC smp=2 -- orphans
+	plain ends cpu=qemu64 smp=2 -- ends 1000
+	plain inherit cpu=Skylake-Client smp=2 -- inherit
+}
+
+# The same as the Debug Store records, task by task
+twice() {
+	boot "twice-$1" kernel=patched config="$CONFIG" abort=1 icount=slow cpu="$CPU,-smap" \
+		mem=512 with="walk walk_32 unusual hello" "${@:2}"
+}
+
+step_sources() {
+	local busybox
+
+	busybox=$(readlink -f "$(command -v busybox)")
+	twice loop -- twice branches /bt/walk loop 1000
+	twice mixed -- twice branches /bt/walk mixed 3
+	twice mixed_32 pti=on -- twice branches /bt/walk_32 mixed 3
+	twice entry -- twice entry /bt/walk mixed 3
+	twice crash -- twice branches /bt/walk crash
+	twice fault smp=2 -- twice branches /bt/walk fault
+	twice tasks smp=2 -- twice branches /bt/unusual 1 6
+	twice forks smp=2 -- twice branches /bt/walk forks 4
+	twice execs -- twice branches /bt/walk execs 3
+	twice unusual pti=off -- twice branches /bt/unusual 3
+	twice unusual-entry pti=on -- twice entry /bt/unusual 2
+	twice busybox tools=busybox -- twice branches "$busybox" sh -c \
+		"for i in 1 2 3; do $busybox true; test -n x && echo y; done"
+}
 
 group_step() {
-	boot hello smp=2 pti=on -- hello 2 on
-	boot units smp=2 abort=1 append=kunit.enable=1 -- kunit
+	local part
+
+	for part in ${STEP_PARTS:-invisible requests sources}; do
+		part=$(one_of STEP_PARTS "$part" invisible requests sources) || exit
+		"step_$part"
+	done
 }

@@ -47,6 +47,20 @@ against_steps() {
 	check drcov-libraries_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes_32" sorts 2
 }
 
+# Print what the programs that crash do, each with the line that is wrong.
+causes() {
+	grep -no '/\* cause [a-z-]*' "$1" | sed 's/\(.*\):.* \(.*\)/\2=\1/'
+}
+
+# The line that caused a crash is on the screen.
+crashes() {
+	local names
+
+	mapfile -t names < <(causes "$B/tool/crashes.c" && echo xx && causes "$B/tool/crashesxx.cc")
+	used crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crashes \
+		$BENCH_BIN/crashesxx" -- toolcrash "${names[@]}" "$@"
+}
+
 group_tool() {
 	local less=
 
@@ -60,11 +74,19 @@ group_tool() {
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
 		"$REPO/man-pages/man1/btstrace.1"
+	check insn -- "$B/tool/insn.sh" "$BTSTRACE" "$BENCH_BIN/shapes" sorts 1
+	check insn-fault -- "$B/tool/insn.sh" "$BTSTRACE" "$PROGRAMS/out/guest/walk" fault 0
+	check manual -- "$B/tool/manual.sh" "$BTSTRACE" "$BENCH_BIN/shapes" \
+		"$REPO/man-pages/man1/btstrace.1"
+	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"
+	check terminal -- "$B/tool/terminal.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes $less
 	used follow smp=2 pti=off -- toolfollow $less
 	used hostile smp=2 -- toolhostile $less
 	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
 		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
+	crashes $less
 	used demo pti=on with="badjump example" -- demo
 	used errors -- toolerrors here $less
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source

@@ -21,7 +21,7 @@ seeds() {
 		{ printf '\x80' && cat "$from/clang$bits.so"; } >"$to/clang$bits"
 	done
 	"$from/test/record" "$from/seed.bts" "$PROGRAMS/out/guest/walk" exit 0
-	for format in 0 1 2 3 4 5 6 7 8; do
+	for format in 0 1 2 3 4 5 6 7 8 9 a b c d e; do
 		{ printf '%b' "\\x0$format" && head -c 20000 "$from/seed.bts"; } >"$to/trace$format"
 	done
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What tests ask of the system that they run on */
+#include <cpuid.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -32,6 +33,19 @@ uint64_t read_msr(int cpu, off_t nr)
 	return val;
 }
 
+uint64_t plain_debugctl(uint64_t val)
+{
+	uint32_t a, b, c, d;
+	bool netburst = __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 15 && !(a >> 20 & 0xff);
+
+	return netburst ? (val & 0x3) | (val & 0x7c) << 4 : val;
+}
+
+uint64_t read_debugctl(int cpu)
+{
+	return plain_debugctl(read_msr(cpu, MSR_DEBUGCTL));
+}
+
 bool store_goes(int cpu)
 {
 	int i;
@@ -42,7 +56,8 @@ bool store_goes(int cpu)
 	return i < 200;
 }
 
-long long bts_counter(const char *name)
+/* -1 if it is not there */
+static long long find_counter(const char *name)
 {
 	char text[4096], key[64], *line, *at;
 
@@ -51,9 +66,23 @@ long long bts_counter(const char *name)
 	line = strstr(text, "total ");
 	snprintf(key, sizeof(key), " %s=", name);
 	at = line ? strstr(line, key) : NULL;
-	if (!at)
-		give_up("no figure %s in '%s'", name, text);
-	return strtoll(at + strlen(key), NULL, 10);
+	return at ? strtoll(at + strlen(key), NULL, 10) : -1;
+}
+
+long long bts_counter(const char *name)
+{
+	long long n = find_counter(name);
+
+	if (n < 0)
+		give_up("the monitor's figure %s", name);
+	return n;
+}
+
+long long bts_counter_or_0(const char *name)
+{
+	long long n = find_counter(name);
+
+	return n < 0 ? 0 : n;
 }
 
 void load_module(const char *path, const char *options)
@@ -131,20 +160,52 @@ void find_symbols(const char *const *names, struct range *at, size_t nr)
 	fclose(f);
 }
 
-void sample_all(uint64_t ns)
+void allow_many_samples(void)
+{
+	static bool lifted;
+
+	/* Without the second limit the first cannot be written. */
+	if (lifted)
+		return;
+	lifted = true;
+	if (try_text("/proc/sys/kernel/perf_event_max_sample_rate", "100000000") ||
+	    try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "0"))
+		give_up("the limits of perf");
+}
+
+void sample_all(uint64_t event, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.size		= sizeof(attr),
 		.type		= PERF_TYPE_HARDWARE,
-		.config		= PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period	= ns,
+		.config		= event,
+		.sample_period	= period,
 	};
 	int cpu;
 
+	allow_many_samples();
 	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
 		if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC) < 0)
 			give_up("perf_event_open on CPU %d", cpu);
 	}
+}
+
+int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel)
+{
+	struct perf_event_attr attr = {
+		.size			= sizeof(attr),
+		.type			= PERF_TYPE_HARDWARE,
+		.config			= PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.sample_period		= period,
+		.sample_type		= PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type	= PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER |
+					  (kernel ? PERF_SAMPLE_BRANCH_KERNEL : 0),
+		.exclude_kernel		= !kernel,
+		.pinned			= 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
 }
 
 long nmis(void)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
+#include "../guest/system.h"
 #include "common.h"
 
 #define LAB_DEVICE	"/dev/bts_lab"
@@ -92,7 +93,7 @@ static struct lab_cpu read_cpu(void)
 
 u64 lab_debugctl(void)
 {
-	return read_cpu().debugctl;
+	return plain_debugctl(read_cpu().debugctl);
 }
 
 u32 kernel_records(u32 nr)

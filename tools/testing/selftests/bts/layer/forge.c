@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 		lab_must(own, LAB_START, NULL);
 		forge();
 		good &= vsyscall_time() > 0;
-		good &= workload_faults(true);
+		good &= workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER);
 		good &= workload_kernel();
 		lab_must(own, LAB_END, NULL);
 		got.nr = 0;

@@ -9,6 +9,7 @@
  *
  * The line `# oracle ...` holds the oracle's arguments.
  */
+#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -51,7 +52,7 @@ static bool work(int fd, u64 records, bool kernel)
 	bool good;
 
 	lab_must(fd, LAB_START, NULL);
-	good = workload_faults(true);
+	good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER);
 	while (good && lab_status(fd).held < records)
 		good = kernel ? workload_kernel() : sort_numbers();
 	return good;
@@ -113,13 +114,13 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	if (argc > 4 && !strcmp(argv[4], "sampled"))
-		sample_all(64000000);
+		sample_all(PERF_COUNT_HW_CPU_CYCLES, 1000000);
 	fd = lab_open(LAB_SELF, 0, LAB_USER | (kernel ? LAB_KERNEL : 0),
 		      records + records / 2 + kernel_records(200000));
 	if (!kernel)
 		trace_cpu();
 	workload_prepare();
-	ok(workload_faults(true), "workload untraced");
+	ok(workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER), "workload untraced");
 	ok(run_logged(fd, records, kernel), "workload traced");
 	status = lab_status(fd);
 	lab_must(fd, LAB_END, NULL);

@@ -11,7 +11,7 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 export O=${O:-$tmp} here qemu tmp
 
-make -s -C "$here" O="$O" || { echo "metal/all.sh: the test does not build" >&2; exit 2; }
+make -s -C "$here" O="$O" && make -s -C "$here" O="$O/netburst" NETBURST=1 || { echo "metal/all.sh: the test does not build" >&2; exit 2; }
 
 matrix() {
 	for layout in 64 32; do
@@ -24,10 +24,20 @@ matrix() {
 			echo "--layout $layout --pmi crossed$mode"
 			echo "--layout $layout --pmi equal$mode"
 		done
+		for mode in "" " --icount"; do
+			echo "--layout $layout --lbr 16 --counts$mode"
+			echo "--layout $layout --lbr 32 --counts$mode"
+		done
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"
 		echo "--layout $layout --plain"
 		echo "--layout $layout --abort"
+		for rule in after before either; do
+			echo "--layout $layout --netburst --rule $rule"
+		done
+		echo "--layout $layout --netburst --plain"
+		echo "--layout $layout --netburst --pmi crossed --late"
+		echo "--layout $layout --netburst --db-clears"
 	done
 	echo "--off"
 }

@@ -8,17 +8,27 @@
 #define CPUID_DTES64		(1 << 2)
 #define CPUID_DS_CPL		(1 << 4)
 
+#define CPUID_PDCM		(1 << 15)
+
 #define MSR_PMC0		0xc1
 #define MSR_SYSENTER_CS		0x174
 #define MSR_SYSENTER_ESP	0x175
 #define MSR_SYSENTER_EIP	0x176
+#define MSR_EVNTSEL0		0x186
 #define MSR_MISC_ENABLE		0x1a0
+#define MSR_LBR_SELECT		0x1c8
+#define MSR_LBR_TOS		0x1c9
 #define MSR_DEBUGCTL		0x1d9
 #define MSR_FIXED_CTR0		0x309
+#define MSR_PERF_CAPABILITIES	0x345
+#define MSR_FIXED_CTRL		0x38d
 #define MSR_GLOBAL_STATUS	0x38e
 #define MSR_GLOBAL_CTRL		0x38f
 #define MSR_GLOBAL_OVF_CTRL	0x390
 #define MSR_DS_AREA		0x600
+#define MSR_LBR_FROM		0x680
+#define MSR_LBR_TO		0x6c0
+#define MSR_LBR_INFO		0xdc0
 #define MSR_EFER		0xc0000080
 #define MSR_STAR		0xc0000081
 #define MSR_LSTAR		0xc0000082
@@ -26,13 +36,37 @@
 
 #define DBG_LBR			0x1
 #define DBG_BTF			0x2
+#ifdef NETBURST
+#define DBG_TR			0x4
+#define DBG_BTS			0x8
+#define DBG_BTINT		0x10
+#define DBG_OFF_OS		0x20
+#define DBG_OFF_USR		0x40
+#define DBG_ON			0xc
+#else
+#define NETBURST		0
 #define DBG_TR			0x40
 #define DBG_BTS			0x80
 #define DBG_BTINT		0x100
 #define DBG_OFF_OS		0x200
 #define DBG_OFF_USR		0x400
 #define DBG_ON			0xc0
+#endif
+#define DBG_FREEZE_LBRS		0x800
+#define DBG_FREEZE_PERFMON	0x1000
 #define DBG_STEP		0x3	/* LBR and BTF beside */
+
+/* Bits of LBR_SELECT, by number */
+#define LBR_NO_OS		0
+#define LBR_NO_USR		1
+#define LBR_JCC			2
+#define LBR_CALL_REL		3
+#define LBR_CALL_IND		4
+#define LBR_RET			5
+#define LBR_JMP_IND		6
+#define LBR_JMP_REL		7
+#define LBR_FAR			8
+#define LBR_CALLSTACK		9
 
 #define FL_TF			0x100
 #define FL_IF			0x200

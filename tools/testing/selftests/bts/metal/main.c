@@ -122,6 +122,14 @@ static void read_words(const char *at)
 			machine.delay = 2;
 		else if (word_is(at, "wrong-from"))
 			machine.wrong_from = true;
+		else if (word_is(at, "counts"))
+			machine.counts = true;
+		else if (word_is(at, "icount"))
+			machine.icount = true;
+		else if (word_is(at, "lbr=16"))
+			machine.lbr = 16;
+		else if (word_is(at, "lbr=32"))
+			machine.lbr = 32;
 	}
 }
 

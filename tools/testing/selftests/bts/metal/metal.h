@@ -65,7 +65,10 @@ struct machine {
 	enum { PMI_EACH, PMI_CROSSED, PMI_EQUAL } pmi;
 	bool kept;
 	bool wrong_from;
+	bool counts;
+	bool icount;
 	u32 delay;
+	u32 lbr;
 };
 
 /* What the machine must have counted by the end. */
@@ -158,6 +161,7 @@ extern u8 syscall_entry[], sysenter_entry[], sysenter_entry_compat[];
 extern u8 task_end[], task_iret[], v86_code[], v86_code_end[], break_here[];
 extern u8 spare_stack_top[], btf_step_to[], smm_code[], smm_code_end[];
 extern u8 ap_code[], ap_code_end[], ap_first[], ap_first_to[], ap_second[], ap_second_to[];
+extern u8 lbr_types[], lbr_vector[], lbr_nest[], user_branches[];
 extern u8 task_other[], task_other_jmp[], task_other_end[];
 
 static inline u64 rdmsr(u32 msr)

@@ -60,7 +60,7 @@ TEST(misc_enable, "MISC_ENABLE: BTS there, PEBS not, both read-only")
 
 	expect(!(was & MISC_NO_BTS), "BTS marked unavailable");
 	expect(was & MISC_NO_PEBS, "PEBS not marked unavailable");
-	expect(!machine.pmu || was & MISC_PMU, "PMU not marked available");
+	expect(!(machine.pmu || NETBURST) || was & MISC_PMU, "PMU not marked available");
 	wrmsr_fault(MSR_MISC_ENABLE, was ^ fixed);
 	expect_rdmsr(MSR_MISC_ENABLE, was);
 }
@@ -153,6 +153,31 @@ TEST(pmu_registers, "PMU registers store what is written")
 	}
 }
 
+TEST(netburst_registers, "Netburst's PMU registers store what is written, counters 40 bits")
+{
+	static const struct {
+		u32 msr;
+		u64 value;
+		u64 kept;
+	} regs[] = {
+		{ 0x300, 0x123456789abc, 0x3456789abc },
+		{ 0x311, 0xffffffffff, 0xffffffffff },
+		{ 0x360, 0x4003b000, 0x4003b000 },
+		{ 0x371, 0x30000, 0x30000 },
+		{ 0x3a0, 0x7fffffff, 0x7fffffff },
+		{ 0x3e1, 0x200, 0x200 },
+		{ 0x3f2, 0x1, 0x1 },
+	};
+	u32 i;
+
+	for (i = 0; NETBURST && i < ARRAY_SIZE(regs); i++)
+		expect_wrmsr(regs[i].msr, regs[i].value, true);
+	for (i = 0; NETBURST && i < ARRAY_SIZE(regs); i++) {
+		expect_rdmsr(regs[i].msr, regs[i].kept);
+		wrmsr(regs[i].msr, 0);
+	}
+}
+
 TEST(pmc_sign, "PMC writes are extended from 32 to 48 bits")
 {
 	if (!machine.pmu)
@@ -192,4 +217,22 @@ TEST(rdpmc_reads, "RDPMC reads the counters, #GP for others")
 	       (u64)vector, value);
 	vector = rdpmc_fault(0x1000, &value);
 	expect(vector == VEC_GP, "counter 0x1000: vector %u", (u64)vector);
+}
+
+TEST(netburst_rdpmc, "RDPMC reads Netburst's counters, or half of one, #GP for others")
+{
+	u64 value = 0;
+	u32 vector;
+
+	if (!NETBURST)
+		return;
+	wrmsr(0x311, 0xfedcba9876);
+	vector = rdpmc_fault(17, &value);
+	expect(!vector && value == 0xfedcba9876, "counter 17: vector %u, 0x%x", (u64)vector,
+	       value);
+	vector = rdpmc_fault(1u << 31 | 17, &value);
+	expect(!vector && value == 0xdcba9876, "half of it: vector %u, 0x%x", (u64)vector, value);
+	vector = rdpmc_fault(18, &value);
+	expect(vector == VEC_GP, "counter 18: vector %u", (u64)vector);
+	wrmsr(0x311, 0);
 }

@@ -11,8 +11,11 @@ usage() {
 	  --kept                     an interrupt that finds its vector masked comes later
 	  --late                     the interrupt comes two branches late (not with each)
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
+	  --lbr 16|32                with a stack of last branch records
+	  --counts                   counters count
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
+	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
 	  --plain                    without DS-CPL and without a PMU
 	  --off                      a machine without a Debug Store: it must offer none
 	  --abort                    the machine must exit with 3 at the first lost store
@@ -23,10 +26,11 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' counts='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
+netburst=''
 shift
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -37,8 +41,11 @@ while [ $# -gt 0 ]; do
 	--late) late=1 ;;
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
+	--lbr) lbr=${2:-}; shift ;;
+	--counts) counts=1 ;;
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
+	--netburst) netburst=1 ;;
 	--plain) plain=1 ;;
 	--off) off=1 ;;
 	--abort) abort=1 ;;
@@ -50,26 +57,28 @@ done
 [[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
 
 [[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
+[[ $lbr =~ ^(|16|32)$ ]] || die "--lbr takes 16 or 32"
 [ "$pmi" != each ] || [ -z "$late$kept" ] || die "--late and --kept need --pmi crossed or equal"
 
 tmp=$(mktemp -d) || die "no temporary directory"
 trap 'rm -rf "$tmp"' EXIT
-O=${O:-$tmp}
-make -s -C "$here" O="$O" || die "the test does not build"
+O=${O:-$tmp}${netburst:+/netburst}
+make -s -C "$here" O="$O" NETBURST=$netburst || die "the test does not build"
 
 words="layout=$layout rule=$rule"
 cpu="max,vendor=GenuineIntel,+ds"
 [ "$layout" = 64 ] && cpu+=",+dtes64"
-if [ "$plain" ]; then
-	words+=" cpl=0 pmu=0"
-else
-	cpu+=",+ds-cpl,x-pmu2=on"
-fi
+[ "$netburst" ] && cpu+=",family=15,model=4,x-netburst=on"
+[ "$plain" ] && words+=" cpl=0" || cpu+=",+ds-cpl"
+[ "$plain$netburst" ] && words+=" pmu=0" || cpu+=",x-pmu2=on"
 cpu+=",x-bts-cpl-rule=$rule,x-bts-pmi=$pmi"
 words+=" pmi=$pmi"
 [ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }
 [ "$late" ] && { words+=" delay=2"; cpu+=",x-bts-pmi-delay=2"; }
 [ "$wrong" ] && { words+=" wrong-from"; cpu+=",x-bts-wrong-from=on"; }
+[ "$lbr" ] && { words+=" lbr=$lbr"; cpu+=",x-lbr=$lbr"; }
+[ "$counts" ] && { words+=" counts"; cpu+=",x-pmu-counts=on"; }
+[[ ${extra[*]} = *icount* ]] && words+=" icount"
 [ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }
 [ "$off" ] && { words=off; cpu=max,vendor=GenuineIntel; }
 [ "$abort" ] && { words+=" abort"; cpu+=",x-bts-abort=on"; }

@@ -257,7 +257,7 @@ static void take_wrmsr(struct walk *w, const struct event *ev)
 	if (ev->msr != MSR_DEBUGCTL)
 		return;
 	w->msr_waits = true;
-	w->new_debugctl = ev->value;
+	w->new_debugctl = w->opt->netburst ? ev->value << 4 : ev->value;
 	w->tot->switches++;
 }
 

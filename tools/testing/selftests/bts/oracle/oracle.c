@@ -23,6 +23,7 @@ static const char usage[] =
 "  --rule after|before|either  which CPL the filter looks at (after)\n"
 "  --cpl msr|user|kernel|both  what is recorded: as DEBUGCTL said, or fixed (msr)\n"
 "  --debugctl HEX        DEBUGCTL at the start of the log (0)\n"
+"  --netburst            the log, not HEX, has the bits of BTS where a Pentium 4 has them\n"
 "  --user-addresses      leave out what has a kernel address on either side\n"
 "  --until-off           the log ends where DEBUGCTL switches off what was on\n"
 "  --last N              the records are the last branches, but for the N newest;\n"
@@ -64,7 +65,7 @@ static const char * const layout_names[] = { "64", "32", NULL };
 
 enum {
 	OPT_LOG, OPT_RECORDS, OPT_MEM, OPT_ELF, OPT_LAYOUT, OPT_RULE, OPT_CPL,
-	OPT_DEBUGCTL, OPT_USER, OPT_UNTIL_OFF, OPT_LAST, OPT_NEED, OPT_LIST,
+	OPT_DEBUGCTL, OPT_NETBURST, OPT_USER, OPT_UNTIL_OFF, OPT_LAST, OPT_NEED, OPT_LIST,
 	OPT_SELFTEST, OPT_HELP
 };
 
@@ -77,6 +78,7 @@ static const struct option long_options[] = {
 	{ "rule", required_argument, NULL, OPT_RULE },
 	{ "cpl", required_argument, NULL, OPT_CPL },
 	{ "debugctl", required_argument, NULL, OPT_DEBUGCTL },
+	{ "netburst", no_argument, NULL, OPT_NETBURST },
 	{ "user-addresses", no_argument, NULL, OPT_USER },
 	{ "until-off", no_argument, NULL, OPT_UNTIL_OFF },
 	{ "last", required_argument, NULL, OPT_LAST },
@@ -117,6 +119,9 @@ static void parse(int argc, char **argv, struct options *opt, struct image *img,
 			break;
 		case OPT_DEBUGCTL:
 			opt->debugctl = strtoull(optarg, NULL, 16);
+			break;
+		case OPT_NETBURST:
+			opt->netburst = true;
 			break;
 		case OPT_USER:
 			opt->user_addresses = true;

@@ -151,6 +151,7 @@ struct options {
 	enum cpl_rule rule;
 	enum cpl_want want;
 	u64 debugctl;
+	bool netburst;
 	bool user_addresses;
 	bool until_off;
 	bool last;

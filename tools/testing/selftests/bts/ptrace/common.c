@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common.h"
@@ -51,6 +52,20 @@ int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal)
 int bts_end(pid_t pid)
 {
 	return bts_config(pid, PTRACE_BTS_F_END, 0, 0);
+}
+
+struct ptrace_bts_info bts_info(void)
+{
+	struct ptrace_bts_info info = { .size = sizeof(info) };
+
+	if (syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS, &info))
+		give_up("ARCH_GET_PTRACE_BTS");
+	return info;
+}
+
+bool bts_hardware(void)
+{
+	return bts_info().source == PTRACE_BTS_SOURCE_DS;
 }
 
 struct ptrace_bts_status bts_status(pid_t pid)

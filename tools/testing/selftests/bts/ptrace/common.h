@@ -22,6 +22,10 @@
 #define INHERIT		PTRACE_BTS_F_INHERIT
 #define ENTRY		PTRACE_BTS_F_ENTRY
 
+#ifndef ARCH_GET_PTRACE_BTS
+#define ARCH_GET_PTRACE_BTS	0x1031
+#endif
+
 /* Below it ends what user mode may have, in each ABI. */
 #define USER_END	0x7ffffffff000ull
 
@@ -41,6 +45,10 @@ int bts(int request, pid_t pid, void *addr, unsigned long data);
 int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
 int bts_end(pid_t pid);
 struct ptrace_bts_status bts_status(pid_t pid);
+/* Of the source that a trace gets if it names none */
+struct ptrace_bts_info bts_info(void);
+/* Is it the Debug Store? */
+bool bts_hardware(void);
 
 /* Appends all that there is, in pieces of at most @piece records. */
 void trace_drain(pid_t pid, struct trace *out, size_t piece);

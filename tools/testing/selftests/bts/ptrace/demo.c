@@ -49,19 +49,22 @@ static bool perf_refuses(void)
 	return errno;
 }
 
-/* Show a command and what it says. Did it end as the program that crashes? */
+/* Show a command and what it says, with so many branches if @number is one. Did it end as the program that crashes? */
 static bool crashes(const char *path, const char *number)
 {
 	const char *name = strrchr(path, '/') + 1;
 	int status = -1;
 	pid_t pid;
 
-	printf("$ %s -n %s badjump\n", name, number);
+	printf("$ %s %s%s%sbadjump\n", name, number ? "-n " : "", number ? number : "",
+	       number ? " " : "");
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		dup2(STDOUT_FILENO, STDERR_FILENO);
-		execl(path, name, "-n", number, "/bt/badjump", NULL);
+		if (number)
+			execl(path, name, "-n", number, "/bt/badjump", NULL);
+		execl(path, name, "/bt/badjump", NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
@@ -76,7 +79,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		give_up("give the path of btstrace");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	good = crashes(argv[1], "20");
+	good = crashes(argv[1], NULL);
 
 	puts("\nThe same where perf refuses, by the example of ptrace_bts(2):");
 	put("/proc/sys/kernel/perf_event_paranoid", "4");

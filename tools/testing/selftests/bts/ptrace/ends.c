@@ -148,8 +148,10 @@ int main(int argc, char **argv)
 	ok(!as_nobody(end_when_detached, &rounds),
 	   "%u tracees are let go, killed and reaped at once", rounds * NR);
 	ok(all_given_back(), "given back");
-	records = bts_counter("records");
-	usleep(100000);
-	ok(records > 0 && bts_counter("records") == records, "hardware is off");
+	if (bts_hardware()) {
+		records = bts_counter("records");
+		usleep(100000);
+		ok(records > 0 && bts_counter("records") == records, "hardware is off");
+	}
 	return finish();
 }

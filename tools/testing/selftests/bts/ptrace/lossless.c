@@ -3,10 +3,12 @@
  * A complete trace through a small ring: the tracee is stopped whenever it is
  * full, and emptied. What comes of it is what a generator says, record for record.
  *
- *   lossless RECORDS BYTES [SIGNAL [sampled]]	without signal or with 0, by
- *						PTRACE_EVENT_BTS; sampled: while perf
- *						samples all CPUs at 1 kHz
+ *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES]]]
+ *
+ * Without signal or with 0, by PTRACE_EVENT_BTS; sampled: while perf samples all CPUs,
+ * each millisecond of the emulated machine's clock if not after so many CYCLES.
  */
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -88,7 +90,8 @@ int main(int argc, char **argv)
 	long before;
 
 	if (sampled)
-		sample_all(1000000);
+		sample_all(PERF_COUNT_HW_CPU_CYCLES,
+			   argc > 5 ? strtoull(argv[5], NULL, 0) : 1000000);
 	before = nmis();
 	known_program(SEED, BLOCKS);
 	t = tracee_new();

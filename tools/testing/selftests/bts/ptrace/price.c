@@ -8,9 +8,14 @@
  *   price first	for the switch-on, one branch, and the way of it to the tracer
  *   price drain N	for a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N threads are traced that sleep
+ *   price step N		for each branch of N instructions, by the trap flag
+ *   price sequential	for each instruction that does not branch, likewise
+ *   price singlestep N	for each branch of N instructions, by PTRACE_SINGLESTEP
  */
 #include <signal.h>
+#include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 #include "../measure/measure.h"
@@ -131,6 +136,82 @@ static double drain(unsigned int nr)
 	return median(values, ROUNDS);
 }
 
+/*
+ * By the trap flag, and by PTRACE_SINGLESTEP: loops of two and eight instructions, one
+ * of them a branch.
+ */
+
+#define STEPS	2000u
+
+static void loop2(unsigned long count)
+{
+	asm volatile("1: dec %0; jnz 1b" : "+r" (count) : : "cc");
+}
+
+static void loop8(unsigned long count)
+{
+	asm volatile("1: nop; nop; nop; nop; nop; nop; dec %0; jnz 1b"
+		     : "+r" (count) : : "cc");
+}
+
+/* More for each branch of a loop of @length instructions */
+static double stepped(unsigned int length)
+{
+	struct ptrace_bts_config config = {
+		.size = RECORDS(ROOM),
+		.flags = TRACE | ALLOC,
+		.source = PTRACE_BTS_SOURCE_STEP,
+	};
+	void (*loop)(unsigned long) = length == 2 ? loop2 : loop8;
+	struct tracee t = tracee_new();
+	double values[ROUNDS];
+	uint64_t plain, begin;
+	int i, got;
+
+	if (bts(PTRACE_BTS_CONFIG, t.pid, &config, sizeof(config)))
+		fail("PTRACE_BTS_SOURCE_STEP");
+	for (i = -1; i < ROUNDS; i++) {
+		must_config(t.pid, 0, 0);
+		begin = instructions();
+		tracee_do(&t, loop, STEPS);
+		plain = instructions() - begin;
+		must_config(t.pid, TRACE, 0);
+		begin = instructions();
+		tracee_do(&t, loop, STEPS);
+		got = collect_drain(&t);
+		values[i < 0 ? 0 : i] = ((double)(instructions() - begin) - plain) / STEPS;
+		if (got < (int)STEPS)
+			fail("%d of %u branches", got, STEPS);
+	}
+	tracee_end(&t);
+	return median(values, ROUNDS);
+}
+
+/* For as many instructions, a tracer that asks for the place of each one */
+static double singlestepped(unsigned int length)
+{
+	static double values[STEPS];
+	struct tracee t = tracee_new();
+	uint64_t begin;
+	int i, status;
+
+	tracee_begin(&t, length == 2 ? loop2 : loop8, BRANCHES);
+	for (i = -1000; i < (int)STEPS; i++) {
+		begin = instructions();
+		if (ptrace(PTRACE_SINGLESTEP, t.pid, 0, 0) || waitpid(t.pid, &status, 0) != t.pid ||
+		    !WIFSTOPPED(status))
+			fail("PTRACE_SINGLESTEP");
+		errno = 0;
+		ptrace(PTRACE_PEEKUSER, t.pid, offsetof(struct user_regs_struct, rip), 0);
+		if (errno)
+			fail("PTRACE_PEEKUSER");
+		if (i >= 0)
+			values[i] = instructions() - begin;
+	}
+	tracee_end(&t);
+	return length * median(values, STEPS);
+}
+
 static double trip(const int *pipes)
 {
 	static double trips[TRIPS];
@@ -215,7 +296,13 @@ int main(int argc, char **argv)
 		report(drain(nr));
 	else if (!strcmp(what, "threads") && nr)
 		report(threads(nr));
+	else if (!strcmp(what, "step") && (nr == 2 || nr == 8))
+		report(stepped(nr));
+	else if (!strcmp(what, "sequential"))
+		report((stepped(8) - stepped(2)) / 6);
+	else if (!strcmp(what, "singlestep") && (nr == 2 || nr == 8))
+		report(singlestepped(nr));
 	else
-		fail("usage: price capture|read|switch|first|drain N|threads N");
+		fail("usage: price capture|read|switch|first|sequential, or drain|threads|step|singlestep N");
 	return 0;
 }

@@ -19,6 +19,9 @@ GUEST_PROGS += ptrace/giveway
 giveway_SRCS := ptrace/giveway.c ptrace/intelbts.c ptrace/nobody.c ptrace/common.c $(SYSTEM) \
 	bench/source.c
 giveway_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += ptrace/exclude
+exclude_SRCS := ptrace/exclude.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
+exclude_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/holders
 holders_SRCS := ptrace/holders.c ptrace/intelbts.c ptrace/nobody.c ptrace/common.c $(SYSTEM) \
 	bench/source.c
@@ -75,3 +78,16 @@ GUEST_PROGS += ptrace/silicon
 silicon_SRCS := ptrace/silicon.c ptrace/common.c debugctl/common.c $(SYSTEM) debugctl/walk.c \
 	debugctl/walk.S
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)
+
+# Of group step
+GUEST_PROGS += ptrace/invisible
+GUEST_PROGS_32 += ptrace/invisible
+GUEST_PROGS_X32 += ptrace/invisible
+invisible_SRCS := ptrace/invisible.c ptrace/invisible_ways.S ptrace/common.c
+invisible_CFLAGS = $(PTRACE_BTS_UAPI) -no-pie
+GUEST_PROGS += ptrace/twice
+twice_SRCS := ptrace/twice.c ptrace/common.c
+twice_CFLAGS = $(PTRACE_BTS_UAPI)
+# Something to trace for it
+GUEST_PROGS += ptrace/unusual
+unusual_SRCS := ptrace/unusual.c bench/workload.c bench/sequence.S bench/faults.S

@@ -43,7 +43,7 @@ static void check_status(const struct tracee *t)
 	   status.bts_size == sizeof(struct x86_bts_record), "STATUS: as configured");
 	ok(!status.held && !status.lost && !status.overwritten && !status.gaps &&
 	   !status.not_inherited && !status.state, "STATUS: nothing yet");
-	ok(status.source == PTRACE_BTS_SOURCE_DS && status.clock == PTRACE_BTS_CLOCK_SCHED,
+	ok(status.source == bts_info().source && status.clock == PTRACE_BTS_CLOCK_SCHED,
 	   "STATUS: source %u, clock %u", status.source, status.clock);
 	ok(bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == 0, "SIZE: nothing yet");
 }

@@ -5,10 +5,16 @@
  *   silicon late	the interrupt comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB stops the recording
  *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
+ *   silicon together	and by two counters each, beside the watchdog of NMIs
+ *   silicon damaged	SMIs, or changes of the power state, make records wrong or lost
+ *   silicon stray	an NMI that is nobody's stays that, while the kernel is traced
  */
+#include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +24,17 @@
 
 #define BRANCHES	100000
 #define ROOM		200000
+#define DEBUGCTL_TR_BIT	0x40
+#define DEBUGCTL_FILTERED	0x2c0	/* TR, BTS, BTS_OFF_OS */
+
+#define READ_ALL	3	/* of klogctl() */
+
+static bool log_has(const char *text)
+{
+	static char log[1 << 18];
+
+	return klogctl(READ_ALL, log, sizeof(log) - 1) > 0 && strstr(log, text);
+}
 
 static size_t known_branches(const struct trace *t)
 {
@@ -90,26 +107,166 @@ static void many_calls(unsigned long n)
 }
 
 /* The PMI of a counter masks the vector, and its handler is the kernel's. */
-static void check_sampled(void)
+static void check_beside_counters(void)
 {
 	struct ptrace_bts_status status;
 	struct tracee t = tracee_new();
 	struct trace got = { };
 	long before;
 
-	sample_all(1000000);
 	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(20 * ROOM), 0))
 		give_up("no trace");
 	before = nmis();
 	tracee_do(&t, many_calls, BRANCHES / 5);
 	status = bts_status(t.pid);
-	ok(status.held > BRANCHES && !status.overwritten, "%u records", status.held);
-	ok(nmis() - before > status.held / 2730 + 20, "%ld NMIs", nmis() - before);
+	ok(status.held > BRANCHES && !status.overwritten, "%llu records",
+	   (unsigned long long)status.held);
+	ok(nmis() - before > (long)status.held / 2730 + 20, "%ld NMIs", nmis() - before);
 	trace_drain(t.pid, &got, ROOM);
 	ok(!status.gaps && !status.lost && !trace_count(&got, X86_BTS_LOST), "%u gaps",
 	   status.gaps);
 	trace_free(&got);
 	tracee_end(&t);
+}
+
+static void check_sampled(void)
+{
+	sample_all(PERF_COUNT_HW_CPU_CYCLES, 1000000);
+	check_beside_counters();
+}
+
+static bool watchdog_is_on(void)
+{
+	int fd = open("/proc/sys/kernel/nmi_watchdog", O_RDONLY | O_CLOEXEC);
+	char on = '0';
+
+	if (fd < 0 || read(fd, &on, 1) != 1)
+		give_up("nmi_watchdog");
+	close(fd);
+	return on == '1';
+}
+
+/* It counts cycles, and is on from the boot on. */
+static void check_together(void)
+{
+	ok(watchdog_is_on(), "the watchdog is on");
+	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 1000000);
+	sample_all(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 300007);
+	check_beside_counters();
+	ok(!log_has("NMI received") && !log_has("hard LOCKUP"), "each NMI was somebody's");
+}
+
+/* Records of a known loop, through a ring that is drained whenever it is full */
+struct damage {
+	size_t known;
+	size_t unmarked;
+	size_t leaks;
+	size_t lost;
+	size_t stops;
+};
+
+static void add_damage(const struct trace *got, struct damage *d)
+{
+	size_t i;
+
+	d->known += known_branches(got);
+	d->lost += trace_count(got, X86_BTS_LOST);
+	d->leaks += trace_leak(got) >= 0;
+	for (i = 0; i < got->nr; i++)
+		d->unmarked += got->rec[i].type == X86_BTS_BRANCH &&
+			       !(got->rec[i].flags & X86_BTS_F_UNRELIABLE);
+}
+
+static long long damaged_records(void)
+{
+	return bts_counter_or_0("garbled") + bts_counter_or_0("dropped");
+}
+
+static struct damage run_damaged(const struct tracee *t, unsigned int room)
+{
+	struct damage d = { };
+	bool full;
+
+	if (bts_config(t->pid, TRACE | ALLOC | STOP_FULL | SIGNAL, RECORDS(room), 0))
+		give_up("no trace");
+	tracee_begin(t, known_work, BRANCHES);
+	do {
+		struct trace got = { };
+
+		full = stopped_by(tracee_continue(t->pid, 0), SIGTRAP | PTRACE_EVENT_BTS << 8);
+		d.stops += full;
+		trace_drain(t->pid, &got, room);
+		add_damage(&got, &d);
+		trace_free(&got);
+	} while (full);
+	return d;
+}
+
+static void forever(unsigned long unused)
+{
+	for (;;)
+		known_work(1000 + unused);
+}
+
+/* What is wrong or missing is what the machine has damaged, and no more. */
+static void check_damaged(void)
+{
+	const unsigned int room = 1000;
+	long long before = damaged_records(), damaged;
+	struct tracee t;
+	struct damage d;
+	uint64_t msr;
+
+	pin_to(0);
+	t = tracee_new();
+	d = run_damaged(&t, room);
+	damaged = damaged_records() - before;
+	ok(damaged > 50 && d.known < BRANCHES - 1 && d.known + damaged >= BRANCHES - 1,
+	   "%zu of %d branches, %lld records damaged", d.known, BRANCHES - 1, damaged);
+	ok(!d.unmarked, "%zu records are not marked", d.unmarked);
+	ok(!d.leaks, "%zu drains with an address of the kernel", d.leaks);
+	ok(d.stops >= d.known / (room + 320), "%zu stops", d.stops);
+	/* Not one that stops when it is full */
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(room), 0))
+		give_up("no trace");
+	tracee_begin(&t, forever, 0);
+	ptrace(PTRACE_CONT, t.pid, 0, 0);
+	pin_to(1);
+	usleep(100000);
+	msr = read_msr(0, MSR_DEBUGCTL);
+	ok((msr & DEBUGCTL_FILTERED) == DEBUGCTL_FILTERED, "the filter is still used: DEBUGCTL is %#llx",
+	   (unsigned long long)msr);
+	kill(t.pid, SIGKILL);
+}
+
+/*
+ * Each NMI hands records up there, and its own address is the last one that did. The
+ * monitor's NMI comes by LINT1, which leads to the boot CPU only.
+ */
+static void check_stray(void)
+{
+	struct tracee t;
+	bool told;
+	int i;
+
+	pin_to(0);
+	t = tracee_new();
+	pin_to(1);
+	if (bts_config(t.pid, TRACE | KERNEL | ALLOC, RECORDS(20 * ROOM), 0))
+		give_up("no trace");
+	tracee_begin(&t, many_calls, 1000000000);
+	ptrace(PTRACE_CONT, t.pid, 0, 0);
+	/* A busy host lets it begin late, and the NMI be told late. */
+	while (!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_TR_BIT))
+		usleep(10000);
+	told = log_has("NMI received");
+	if (hmp("nmi", NULL, 0))
+		give_up("the monitor's nmi");
+	for (i = 0; i < 100 && !log_has("NMI received"); i++)
+		usleep(100000);
+	ok(!told && log_has("NMI received for unknown reason"),
+	   "an NMI that is nobody's is told");
+	kill(t.pid, SIGKILL);
 }
 
 int main(int argc, char **argv)
@@ -125,8 +282,14 @@ int main(int argc, char **argv)
 		check_cleared("block-step, KERNEL", PTRACE_SINGLEBLOCK, TRACE | KERNEL);
 	} else if (argc == 2 && !strcmp(argv[1], "sampled")) {
 		check_sampled();
+	} else if (argc == 2 && !strcmp(argv[1], "together")) {
+		check_together();
+	} else if (argc == 2 && !strcmp(argv[1], "damaged")) {
+		check_damaged();
+	} else if (argc == 2 && !strcmp(argv[1], "stray")) {
+		check_stray();
 	} else {
-		give_up("silicon late|cleared|sampled");
+		give_up("silicon late|cleared|sampled|together|damaged|stray");
 	}
 	return finish();
 }

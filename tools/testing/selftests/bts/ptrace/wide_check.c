@@ -18,10 +18,6 @@
 #define PASSES	2
 #define MAX	(1u << 24)
 
-#ifndef ARCH_GET_PTRACE_BTS
-#define ARCH_GET_PTRACE_BTS	0x1031
-#endif
-
 FIXTURE(check)
 {
 	pid_t pid;
@@ -113,16 +109,26 @@ TEST(info)
 
 	ASSERT_EQ(0, info_of(&info));
 	EXPECT_EQ(sizeof(info), info.size);
-	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, info.source);
-	EXPECT_EQ(1 << PTRACE_BTS_SOURCE_DS, info.sources);
-	EXPECT_EQ(TRACE | SCHED | SIGNAL | ALLOC | KERNEL | STOP_FULL | INHERIT | ENTRY |
-		  PTRACE_BTS_F_END, info.flags);
+	/* The hardware if it is there; the trap flag always is. */
+	EXPECT_EQ(info.sources & 1 << PTRACE_BTS_SOURCE_DS ? PTRACE_BTS_SOURCE_DS :
+							      PTRACE_BTS_SOURCE_STEP,
+		  info.source);
+	EXPECT_EQ(1 << PTRACE_BTS_SOURCE_STEP, info.sources & ~(1 << PTRACE_BTS_SOURCE_DS));
+	EXPECT_EQ(TRACE | SCHED | SIGNAL | ALLOC | STOP_FULL | INHERIT | ENTRY |
+		  PTRACE_BTS_F_END | (info.source == PTRACE_BTS_SOURCE_DS ? KERNEL : 0),
+		  info.flags);
 	EXPECT_EQ(RECORDS(1), info.bts_size);
 	EXPECT_EQ(MAX, info.max_records);
 	EXPECT_EQ(1 << PTRACE_BTS_CLOCK_SCHED | 1 << PTRACE_BTS_CLOCK_MONOTONIC, info.clocks);
 	/* By name */
-	info.source = PTRACE_BTS_SOURCE_DS;
 	EXPECT_EQ(0, info_of(&info));
+	info.source = PTRACE_BTS_SOURCE_STEP;
+	EXPECT_EQ(0, info_of(&info));
+	EXPECT_EQ(PTRACE_BTS_SOURCE_STEP, info.source);
+	EXPECT_FALSE(info.flags & KERNEL);
+	EXPECT_EQ(0, info.record_flags);
+	info.source = PTRACE_BTS_SOURCE_DS;
+	EXPECT_EQ(bts_info().source == PTRACE_BTS_SOURCE_DS ? 0 : -ENODEV, info_of(&info));
 }
 
 TEST(info_is_refused)
@@ -143,7 +149,7 @@ TEST(info_is_refused)
 	info->size = 4097;
 	EXPECT_EQ(-E2BIG, info_of(info));
 	info->size = sizeof(*info);
-	info->source = PTRACE_BTS_SOURCE_DS + 1;
+	info->source = PTRACE_BTS_SOURCE_STEP + 1;
 	EXPECT_EQ(-ENODEV, info_of(info));
 	EXPECT_EQ(-EFAULT, info_of(NULL));
 	/* As much as there is room for, and no more */
@@ -153,7 +159,7 @@ TEST(info_is_refused)
 	info->source = PTRACE_BTS_SOURCE_ANY;
 	EXPECT_EQ(0, info_of(info));
 	EXPECT_EQ(sizeof(*info), info->size);
-	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, info->source);
+	EXPECT_EQ(bts_info().source, info->source);
 	info->size = 12;
 	EXPECT_EQ(-EFAULT, info_of(info));
 	munmap(start, 2 * page);
@@ -232,14 +238,14 @@ TEST_F(check, end_with_more)
 TEST_F(check, sources)
 {
 	struct ptrace_bts_config config = { .size = RECORDS(ROOM), .flags = TRACE | ALLOC, };
-	static const uint32_t bad[] = { PTRACE_BTS_SOURCE_DS + 1, 1u << 31, UINT_MAX, };
+	static const uint32_t bad[] = { PTRACE_BTS_SOURCE_STEP + 1, 1u << 31, UINT_MAX, };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		config.source = bad[i];
 		EXPECT_EQ(-ENODEV, config_of(self->pid, config)) TH_LOG("source %u", bad[i]);
 	}
-	config.source = PTRACE_BTS_SOURCE_DS;
+	config.source = PTRACE_BTS_SOURCE_STEP;
 	config.size = 0;
 	config.flags = TRACE;
 	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
@@ -247,10 +253,31 @@ TEST_F(check, sources)
 	config.size = RECORDS(ROOM);
 	config.flags = TRACE | ALLOC;
 	EXPECT_EQ(0, config_of(self->pid, config));
-	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, bts_status(self->pid).source);
+	EXPECT_EQ(PTRACE_BTS_SOURCE_STEP, bts_status(self->pid).source);
 	config.source = PTRACE_BTS_SOURCE_ANY;
 	EXPECT_EQ(0, config_of(self->pid, config));
-	EXPECT_EQ(PTRACE_BTS_SOURCE_DS, bts_status(self->pid).source);
+	EXPECT_EQ(bts_info().source, bts_status(self->pid).source);
+	config.source = bts_info().source;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(config.source, bts_status(self->pid).source);
+}
+
+/* The trap flag does not show the kernel, neither in a new trace nor in an old one. */
+TEST_F(check, kernel_by_steps)
+{
+	struct ptrace_bts_config config = {
+		.size = RECORDS(ROOM),
+		.flags = TRACE | KERNEL | ALLOC,
+		.source = PTRACE_BTS_SOURCE_STEP,
+	};
+
+	EXPECT_EQ(-EOPNOTSUPP, config_of(self->pid, config));
+	EXPECT_UNCHANGED();
+	config.flags = TRACE | ENTRY | ALLOC;
+	EXPECT_EQ(0, config_of(self->pid, config));
+	EXPECT_EQ(-EOPNOTSUPP, bts_config(self->pid, TRACE | KERNEL, 0, 0));
+	EXPECT_EQ(TRACE | ENTRY, bts_status(self->pid).flags);
+	EXPECT_EQ(0, bts_config(self->pid, TRACE, 0, 0));
 }
 
 TEST_F(check, clocks)

@@ -62,7 +62,7 @@ int cpus(void)
 
 bool recording(int cpu)
 {
-	uint64_t bits = read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS;
+	uint64_t bits = read_debugctl(cpu) & DEBUGCTL_BTS_BITS;
 
 	return (bits & ~DEBUGCTL_OFF_USR) == DEBUGCTL_RECORDER;
 }

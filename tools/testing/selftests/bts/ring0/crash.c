@@ -3,15 +3,15 @@
  * Crashes that are survived, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, often, work, quiet, off, sysrq, jump, null, error
+ *				seen, again, late, work, quiet, off, sysrq, jump, null,
+ *				error, alone, folded, offline, walk
  *   crash MODULE die KIND	one that is not: the host reads the console;
  *				as PID 1, it is init that dies
- *   crash MODULE thread 1	a thread of init
+ *   crash MODULE end KIND	the same, printed as it is by default
  *   crash MODULE words on|off|none	one oops, for the host to compare what is said;
  *				none: on a kernel without the recorder
  */
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -33,26 +33,29 @@ static bool good(const struct dump *d, int cpu, int traces)
 	return all;
 }
 
-/* The first that an oops does: what it freezes goes to the ring, and stays there. */
+/*
+ * The first that an oops does: what it freezes goes to the ring, and stays there. The
+ * trace is read from the newest branch to the oldest.
+ */
 static void test_order(const char *kind)
 {
 	char *trace = get("per_cpu/cpu0/trace");
+	bool freezes = false, begun = false;
 	const char *at = trace;
 	struct line line;
-	bool faulted = false, begun = false, first = false;
 
-	while (next_line(&at, &line) && !(faulted && !line.to[0])) {
-		if (begun && !within(line.to, "oops_begin")) {
-			first = within(line.to, "hw_branches_crash_freeze");
-			begun = false;
-		}
-		if (within(line.from, "bts_crash_fault")) {
-			faulted = true;
-			first = false;
-		}
-		begun |= faulted && !strncmp(line.to, "oops_begin+0x0/", 15);
+	/* Nothing but oops_enter() itself between its begin and the freeze */
+	while (!begun && next_line(&at, &line)) {
+		if (within(line.to, "hw_branches_crash_freeze"))
+			freezes = within(line.from, "oops_enter");
+		else if (!strncmp(line.to, "oops_enter+0x0/", 15))
+			begun = freezes;
+		else if (!within(line.from, "oops_enter"))
+			freezes = false;
 	}
-	ok(first, "%s: the freeze comes first", kind);
+	while (next_line(&at, &line) && !within(line.from, "bts_crash_fault"))
+		;
+	ok(begun && within(line.from, "bts_crash_fault"), "%s: the freeze comes first", kind);
 	free(trace);
 }
 
@@ -68,21 +71,19 @@ static void test_task(const char *kind, int times)
 		survived += crash_once(kind, cpu);
 		d = read_dump();
 		found += good(&d, cpu, cpus());
-		on += goes_on();
+		on += thaws();
 		since = d.since > since ? d.since : since;
 		least = d.since < least ? d.since : least;
-		/* messages are limited to 10 in 5 seconds */
-		usleep(510000);
 	}
 	ok(survived == times, "%s: %d oopses", kind, times);
 	ok(found == times, "%s: each with its trace, the fault on top", kind);
-	ok(on == times, "%s: recording went on", kind);
+	ok(on == times, "%s: frozen until it is thawed", kind);
 	/* how many branches from the fault to the freeze, at most */
 	printf("# measure %d\n", since);
 	/* A tick may come in between, but not each time. */
 	ok(least > 0 && least < 300 && since < 600, "%s: soon frozen", kind);
 	crash_once("task", 0);
-	goes_on();
+	thaws();
 	test_order(kind);
 }
 
@@ -90,14 +91,14 @@ static void test_task(const char *kind, int times)
 static bool kept(const char *target)
 {
 	char *trace = get("per_cpu/cpu1/trace");
-	bool jumped = false, found = false;
+	bool faulted = false, found = false;
 	const char *at = trace;
 	struct line line;
 
 	while (next_line(&at, &line)) {
-		found |= jumped && within(line.to, "asm_exc_page_fault") &&
-			 !strcmp(line.from, target);
-		jumped = within(line.from, "bts_crash_jump") && !strcmp(line.to, target);
+		found |= faulted && within(line.from, "bts_crash_jump") &&
+			 !strcmp(line.to, target);
+		faulted = within(line.to, "asm_exc_page_fault") && !strcmp(line.from, target);
 	}
 	free(trace);
 	return found;
@@ -120,7 +121,7 @@ static void test_jump(const char *kind, const char *target)
 	   !strcmp(strstr(d.top, fault), fault), "%s: the fault: %s", kind, d.top);
 	ok(!strncmp(d.next, jump, strlen(jump)) && (d.work >= 5 || d.interrupted),
 	   "%s: and who jumped: %s", kind, d.next);
-	ok(goes_on(), "%s: recording went on", kind);
+	ok(thaws(), "%s: frozen until it is thawed", kind);
 	ok(kept(target), "%s: and both are there still", kind);
 }
 
@@ -166,10 +167,10 @@ static void test_meet(void)
 	}
 	ok(oopses == 2 && tops[0] + tops[1] >= 1 && tops[0] + tops[1] + early >= 2,
 	   "two CPUs at once: %d with the fault, %d stopped before", tops[0] + tops[1], early);
-	ok(goes_on(), "two CPUs at once: recording went on");
+	ok(thaws(), "two CPUs at once: frozen until it is thawed");
 }
 
-/* Whoever has the recorder thaw, it is not a worker who waits for the dead one. */
+/* A worker that has crashed keeps the workers of its CPU waiting: others thaw. */
 static void test_work(void)
 {
 	char line[1024], *trace;
@@ -181,9 +182,9 @@ static void test_work(void)
 	usleep(500000);
 	d = read_dump();
 	ok(good(&d, 0, cpus()), "work: its trace");
-	ok(goes_on(), "work: recording went on");
-	ok(crash_once("task", 1) && goes_on(), "work: and after the next crash");
-	/* Nor is it one who prints what a mark has frozen. */
+	ok(thaws(), "work: frozen until it is thawed");
+	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
+	/* Others print what a mark has frozen. */
 	pin_to(0);
 	/* Which an oops switches off */
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
@@ -216,29 +217,6 @@ static bool other_waits(void)
 		free(text);
 	}
 	return waits;
-}
-
-/* Another CPU's crash begins and ends between a BUG() and its oops. */
-static void test_overtaken(void)
-{
-	struct dump d;
-	pid_t pid;
-
-	/* On PREEMPT_RT nobody who slept on the other CPU would wake while that waits. */
-	pin_to(0);
-	await_clock();
-	pid = start_crash("overtaken", 1);
-	ok(other_waits() && crash_once("task", 0), "overtaken: a crash in a BUG()");
-	/* Whoever thaws has the time to. */
-	usleep(300000);
-	skip_log();
-	try_text(DEVICE, "pass");
-	waitpid(pid, NULL, 0);
-	d = read_dump();
-	ok(d.first == 1 && d.fault >= 0 && d.fault < NR && !d.bad,
-	   "overtaken: the BUG() is among the last %d branches of CPU %d, place %d", NR, d.first,
-	   d.fault);
-	ok(goes_on(), "overtaken: recording went on");
 }
 
 /* A BUG() is looked up the same way when nothing is recorded. */
@@ -296,32 +274,158 @@ static void test_seen(int times)
 			stopped++;
 			most = ns > most ? ns : most;
 		}
-		goes_on();
-		/* messages are limited to 10 in 5 seconds */
-		usleep(510000);
+		thaws();
 	}
 	ok(stopped == times, "seen from another CPU, which stops: %d times", stopped);
 	printf("# measure %llu\n", most);
 	ok(most < 1000000, "within a millisecond");
 }
 
-/* The clock is that of instructions: all this takes less than five seconds. */
-static void test_often(int times)
+/* The first crash is printed, the next ones find it frozen; after a thaw it is new. */
+static void test_again(int times)
 {
 	struct dump d;
 	int i;
 
-	/* The log is to hold it. */
-	must_set("nr", "4");
 	skip_log();
-	for (i = 0; i < times; i++) {
+	for (i = 0; i < times; i++)
 		crash_once("task", 0);
-		if (!goes_on())
-			break;
-	}
 	d = read_dump();
-	ok(i == times, "often: %d crashes, and recording goes on after each", i);
-	ok(d.traces == 10 * cpus(), "often: ten are printed, %d traces", d.traces);
+	ok(d.traces == cpus() && d.oopses == times && d.again == times - 1,
+	   "again: one of %d is printed: %d traces, %d say that they were frozen", d.oopses,
+	   d.traces, d.again);
+	try_text("/proc/sysrq-trigger", "B");
+	ok(thaws(), "again: a look does not thaw it");
+	skip_log();
+	ok(crash_once("task", 1), "again: a crash after the thaw");
+	d = read_dump();
+	ok(good(&d, 1, cpus()), "again: is the first");
+	must_set("thaw_after", "2");
+	ok(stays_frozen(), "again: a time that is set later does not thaw it");
+	must_set("freeze", "0");
+}
+
+/* It thaws by itself when the time has passed that was set. */
+static void test_late(void)
+{
+	int tries = 100;
+
+	must_set("thaw_after", "3");
+	ok(crash_once("task", 0) && stays_frozen(), "late: frozen");
+	while (!is("freeze", "0") && --tries)
+		usleep(100000);
+	ok(tries && goes_on(), "late: thawed after a time");
+	ok(crash_once("task", 0) && stays_frozen(), "late: frozen again");
+	must_set("freeze", "1");
+	sleep(5);
+	ok(stays_frozen(), "late: root keeps it");
+	must_set("freeze", "0");
+	ok(set("thaw_after", "604801") == -EINVAL && !set("thaw_after", "0"), "late: a week at most");
+}
+
+/* As it is by default. */
+static void test_alone(void)
+{
+	struct dump d;
+
+	skip_log();
+	ok(crash_once("task", 0), "alone: survived");
+	d = read_dump();
+	ok(d.traces == 1 && d.first == 0 && d.fault == 0 && d.nr > 5 && d.nr <= NR && !d.bad,
+	   "alone: the crashing CPU only, %d lines, the fault on top: %s", d.nr, d.top);
+	ok(thaws(), "alone: frozen until it is thawed");
+	must_set("nr", "1000");
+	must_set("crash_nr", "8");
+	skip_log();
+	crash_once("task", 0);
+	d = read_dump();
+	ok(d.nr == 8, "alone: as many lines as crash_nr says: %d", d.nr);
+	must_set("freeze", "0");
+}
+
+/* The way to the crash, with what it called and has come back from in a line each. */
+static void test_folded(void)
+{
+	int fault = -1, write = -1, work = -1, path = -1, at = 0, indent = 99, wrong = 0;
+	char line[1024];
+
+	skip_log();
+	ok(crash_once("task", 0), "folded: survived");
+	while (read_log(line, sizeof(line))) {
+		const char *text = behind_cpu(line), *arrow = strstr(line, " <- ");
+		int deep = text - line;
+
+		if (line[0] != ' ' || !arrow)
+			continue;
+		if (within(arrow + 4, "bts_crash_fault") && fault < 0) {
+			fault = at;
+			indent = deep;
+		}
+		if (within(text, "bts_crash_work") && strstr(arrow, " branches"))
+			work = at;
+		if (within(text, "bts_crash_path") && within(arrow + 4, "crash_write"))
+			path = at;
+		if (within(arrow + 4, "do_syscall_64") || strstr(arrow, "user mode"))
+			write = at;
+		/* What leads there is called from farther out. */
+		wrong += fault >= 0 && deep > indent + 1;
+		at++;
+	}
+	ok(fault == 0 && work > fault && path > work && write > path,
+	   "folded: fault %d, what had returned %d, the caller %d, the system call %d", fault, work,
+	   path, write);
+	ok(!wrong, "folded: indented by depth, %d are deeper than the fault", wrong);
+	must_set("freeze", "0");
+}
+
+static void print_trace(const char *head)
+{
+	char *trace = get("per_cpu/cpu0/trace"), *line, *at = trace;
+
+	while ((line = strsep(&at, "\n"))) {
+		if (*line == ' ')
+			printf("# %s %s\n", head, line);
+	}
+	free(trace);
+}
+
+/* All of a crash, as recorded and as folded, for the host to compare. */
+static void test_walk(void)
+{
+	ok(crash_once("recurse", 0), "walk: survived");
+	must_set("fold", "0");
+	print_trace("raw");
+	must_set("fold", "1");
+	print_trace("fold");
+	must_set("freeze", "0");
+}
+
+/* What a CPU did before it was offline is old when others are thawed. */
+static void test_offline(void)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+	struct dump d;
+
+	must_set("freeze", "1");
+	usleep(50000);
+	if (try_text(online, "0"))
+		give_up("%s", online);
+	must_set("freeze", "0");
+	usleep(200000);
+	skip_log();
+	ok(crash_once("task", 0), "offline: survived");
+	d = read_dump();
+	ok(d.traces == 1 && d.first == 0, "offline: nothing of the CPU that was away: %d traces",
+	   d.traces);
+	must_set("freeze", "0");
+	if (try_text(online, "1"))
+		give_up("%s", online);
+	usleep(200000);
+	skip_log();
+	crash_once("task", 0);
+	d = read_dump();
+	ok(d.traces == 2, "offline: when it is back, it is printed: %d traces", d.traces);
+	must_set("freeze", "0");
 }
 
 /* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */
@@ -396,7 +500,7 @@ static void test_recursive(void)
 	d = read_dump();
 	ok(d.first == 0 && !d.fault && d.nr == NR && d.traces >= cpus(),
 	   "recursive: the first fault");
-	ok(goes_on(), "recursive: recording went on");
+	ok(thaws(), "recursive: frozen until it is thawed");
 }
 
 /* The freeze of a crash crashes three times if it can. */
@@ -411,61 +515,35 @@ static void test_freezing(void)
 	ok(left == 2, "freezing: it is not tried again, %llu left", left);
 	d = read_dump();
 	ok(!d.first && !d.fault && d.nr == NR && d.work >= 5, "freezing: the first fault");
-	ok(goes_on(), "freezing: recording went on");
+	/* The NMIs to the others had not been sent. */
+	ok(is("freeze", "1") && !recording(0) && !set("freeze", "0") && goes_on(),
+	   "freezing: this CPU is frozen until it is thawed");
 }
 
-/* Who is interrupted between freeze and trace may go on elsewhere, and print none. */
+/* Between freeze and trace interrupts come, and the task may move. */
 static void test_interrupted(void)
 {
 	struct dump d;
 
 	skip_log();
 	ok(crash_once("interrupted", 0), "interrupted: survived");
-	ok(!parameter("early"), "interrupted: after the trace only");
 	d = read_dump();
 	ok(!d.first && d.nr == NR && strstr(d.top, "<- bts_crash_divide+"), "interrupted: %s",
 	   d.top);
-	ok(goes_on(), "interrupted: recording went on");
-}
-
-/*
- * Another CPU's crash is not over: who has looked meanwhile does not thaw. The
- * console tells, as that CPU takes no interrupts of other ports.
- */
-static int linger(void)
-{
-	/* Or it may be caught there. */
-	pin_to(1);
-	/* To free what a module leaves when it is loaded takes all CPUs. */
-	usleep(1000000);
-	/*
-	 * A child goes on, whose memory was never in use on CPU 0: to copy a page of
-	 * this process waits for all CPUs that it has run on.
-	 */
-	if (fork()) {
-		sleep(60);
-		return 1;
-	}
-	start_crash("linger", 0);
-	usleep(1500000);
-	try_text("/proc/sysrq-trigger", "B");
-	usleep(500000);
-	try_text("/dev/kmsg", recording(1) ? "it records again" : "it stays frozen");
-	try_text(DEVICE, "leave");
-	sleep(10);
-	printf("Bail out! still here\n");
-	return 1;
+	ok(thaws(), "interrupted: frozen until it is thawed");
 }
 
 static int die(const char *kind)
 {
 	pin_to(0);
-	if (!strcmp(kind, "panics")) {
+	if (!strcmp(kind, "panics") || !strcmp(kind, "cut")) {
+		bool cut = !strcmp(kind, "cut");
+
 		await_clock();
-		start_crash("panictoo", 1);
+		start_crash(cut ? "cut" : "panictoo", 1);
 		if (!other_waits())
 			give_up("the other CPU does not come");
-		kind = "panic";
+		kind = cut ? "task" : "panic";
 	}
 	printf("# die\n");
 	fflush(stdout);
@@ -473,24 +551,6 @@ static int die(const char *kind)
 	sleep(5);
 	printf("Bail out! still here\n");
 	return 1;
-}
-
-static void *crash_here(void *unused)
-{
-	try_text(DEVICE, "task");
-	return unused;
-}
-
-/* Of init, which outlives its thread: the console tells. */
-static int crash_thread(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, crash_here, NULL) || pthread_join(thread, NULL))
-		give_up("thread");
-	/* What a program writes to the console is lost in the panic to come. */
-	try_text("/dev/kmsg", goes_on() ? "recording goes on" : "recording has ended");
-	return 0;
 }
 
 /* What is on the console with the recorder on, and off. */
@@ -515,6 +575,50 @@ static void mount_as_init(void)
 		give_up("mount");
 }
 
+static const struct {
+	const char *kind;
+	void (*test)(void);
+} tests[] = {
+	{ "meet", test_meet },
+	{ "off", test_off },
+	{ "alone", test_alone },
+	{ "folded", test_folded },
+	{ "walk", test_walk },
+	{ "offline", test_offline },
+	{ "late", test_late },
+	{ "work", test_work },
+	{ "recursive", test_recursive },
+	{ "sysrq", test_sysrq },
+	{ "freezing", test_freezing },
+	{ "interrupted", test_interrupted },
+};
+
+static void run(const char *kind, int times)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++) {
+		if (!strcmp(kind, tests[i].kind)) {
+			tests[i].test();
+			return;
+		}
+	}
+	if (!strcmp(kind, "quiet"))
+		test_quiet(times);
+	else if (!strcmp(kind, "jump"))
+		test_jump("jump", "0xb75");
+	else if (!strcmp(kind, "null"))
+		test_jump("null", "0x0");
+	else if (!strcmp(kind, "error"))
+		test_jump("error", "0xffffffffffffffff");
+	else if (!strcmp(kind, "again"))
+		test_again(times);
+	else if (!strcmp(kind, "seen"))
+		test_seen(times);
+	else
+		test_task(kind, times);
+}
+
 int main(int argc, char **argv)
 {
 	if (getpid() == 1) {
@@ -525,7 +629,7 @@ int main(int argc, char **argv)
 	}
 	if (argc != 4) {
 		fprintf(stderr,
-			"usage: %s MODULE KIND|thread TIMES | MODULE die KIND | MODULE words on|off|none\n",
+			"usage: %s MODULE KIND TIMES | MODULE die|end KIND | MODULE words on|off|none\n",
 			argv[0]);
 		return 2;
 	}
@@ -534,41 +638,16 @@ int main(int argc, char **argv)
 		return words(argv[3]);
 	must_set("enable", "1");
 	usleep(20000);
+	if (!strcmp(argv[2], "end"))
+		return die(argv[3]);
+	if (strcmp(argv[2], "alone") && strcmp(argv[2], "folded")) {
+		must_set("fold", "0");
+		must_set("crash_all", "1");
+	}
 	if (!strcmp(argv[2], "die"))
-		return strcmp(argv[3], "linger") ? die(argv[3]) : linger();
-	if (!strcmp(argv[2], "thread"))
-		return crash_thread();
+		return die(argv[3]);
 	open_log();
-	if (!strcmp(argv[2], "meet"))
-		test_meet();
-	else if (!strcmp(argv[2], "off"))
-		test_off();
-	else if (!strcmp(argv[2], "quiet"))
-		test_quiet(atoi(argv[3]));
-	else if (!strcmp(argv[2], "overtaken"))
-		test_overtaken();
-	else if (!strcmp(argv[2], "work"))
-		test_work();
-	else if (!strcmp(argv[2], "recursive"))
-		test_recursive();
-	else if (!strcmp(argv[2], "sysrq"))
-		test_sysrq();
-	else if (!strcmp(argv[2], "jump"))
-		test_jump("jump", "0xb75");
-	else if (!strcmp(argv[2], "null"))
-		test_jump("null", "0x0");
-	else if (!strcmp(argv[2], "error"))
-		test_jump("error", "0xffffffffffffffff");
-	else if (!strcmp(argv[2], "freezing"))
-		test_freezing();
-	else if (!strcmp(argv[2], "interrupted"))
-		test_interrupted();
-	else if (!strcmp(argv[2], "often"))
-		test_often(atoi(argv[3]));
-	else if (!strcmp(argv[2], "seen"))
-		test_seen(atoi(argv[3]));
-	else
-		test_task(argv[2], atoi(argv[3]));
+	run(argv[2], atoi(argv[3]));
 	if (!strcmp(argv[2], "console"))
 		try_text(DEVICE, "unlock");
 	return finish();

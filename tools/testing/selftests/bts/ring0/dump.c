@@ -17,6 +17,13 @@ static bool is_bad(const char *line)
 	       (strstr(line, "BUG:") && !strstr(line, address));
 }
 
+const char *behind_cpu(const char *line)
+{
+	line += strspn(line, " ");
+	line += strspn(line, "0123456789");
+	return line + strspn(line, " ");
+}
+
 static void take_branch(struct dump *d, const char *line)
 {
 	char *arrow = strstr(line, " <- ");
@@ -26,9 +33,9 @@ static void take_branch(struct dump *d, const char *line)
 		return;
 	}
 	if (!d->nr)
-		snprintf(d->top, sizeof(d->top), "%s", line + 1);
+		snprintf(d->top, sizeof(d->top), "%s", behind_cpu(line));
 	if (d->nr == 1)
-		snprintf(d->next, sizeof(d->next), "%s", line + 1);
+		snprintf(d->next, sizeof(d->next), "%s", behind_cpu(line));
 	if ((within(arrow + 4, "bts_crash_fault") || within(arrow + 4, "bts_crash_bug")) &&
 	    d->fault < 0)
 		d->fault = d->nr;
@@ -51,6 +58,8 @@ void take_line(struct dump *d, const char *line)
 		take_branch(d, line);
 	}
 	d->running += !!strstr(line, "did not stop");
+	d->again += !!strstr(line, "frozen since an earlier crash");
+	d->oopses += !!strstr(line, "Oops:");
 	if (is_bad(line)) {
 		printf("# %s\n", line);
 		d->bad = true;
@@ -84,6 +93,26 @@ bool crash_once(const char *kind, int cpu)
 
 	waitpid(start_crash(kind, cpu), &status, 0);
 	return WIFSIGNALED(status);
+}
+
+bool stays_frozen(void)
+{
+	int cpu;
+
+	usleep(100000);
+	for (cpu = 0; cpu < cpus(); cpu++) {
+		if (recording(cpu))
+			return false;
+	}
+	return is("freeze", "1");
+}
+
+bool thaws(void)
+{
+	bool frozen = stays_frozen();
+
+	must_set("freeze", "0");
+	return frozen && goes_on();
 }
 
 bool goes_on(void)

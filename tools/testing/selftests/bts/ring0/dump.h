@@ -21,6 +21,8 @@ struct dump {
 	bool interrupted;	/* are they, so that the rest may be farther back? */
 	int others;		/* how many were printed of other CPUs */
 	int running;		/* CPUs that had not stopped */
+	int again;		/* crashes of which nothing was recorded */
+	int oopses;
 	bool bad;		/* a message that has no business there */
 };
 
@@ -39,5 +41,10 @@ pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);
 /* Does the recorder go on? Work may have to do it. */
 bool goes_on(void);
+/* Has a crash frozen it, until somebody thaws it? And does it go on then? */
+bool stays_frozen(void);
+bool thaws(void);
+/* A line without its CPU and indentation. */
+const char *behind_cpu(const char *line);
 
 #endif

@@ -17,6 +17,10 @@ static const struct {
 	{ "freeze", 0640 },
 	{ "cpumask", 0640 },
 	{ "nr", 0640 },
+	{ "crash_nr", 0640 },
+	{ "crash_all", 0640 },
+	{ "thaw_after", 0640 },
+	{ "fold", 0640 },
 	{ "trace", 0440 },
 	{ "per_cpu/cpu0/trace", 0440 },
 };
@@ -54,6 +58,8 @@ static void test_defaults(void)
 
 	ok(is("enable", "0"), "off at boot");
 	ok(is("freeze", "0") && is("nr", "32"), "not frozen, 32 to be printed");
+	ok(is("crash_nr", "32") && is("crash_all", "0"), "in a crash 32 of that CPU");
+	ok(is("thaw_after", "0") && is("fold", "1"), "no thaw after a time, lines are folded");
 	ok(!strchr(get("cpumask"), '0'), "all CPUs wanted");
 	ok(!count_lines(get("trace"), -1, NULL), "nothing in the trace");
 	readme = get("../README");
@@ -86,7 +92,10 @@ static bool all_recording(void)
 	return true;
 }
 
-/* Code runs forward from where a branch arrived to where the next one starts. */
+/*
+ * Code runs forward from where a branch arrived to where the next one starts. The
+ * newest branch is first.
+ */
 static bool in_one_piece(const char *trace, int cpu, size_t least)
 {
 	struct line last = { .cpu = -1 }, line;
@@ -94,16 +103,16 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 	unsigned int to, from;
 
 	while (next_line(&trace, &line)) {
-		size_t len = strcspn(line.from, "+");
+		size_t len = strcspn(line.to, "+");
 
 		if (line.cpu != cpu)
 			continue;
-		if (last.cpu == cpu && line.from[len] &&
-		    !strncmp(last.to, line.from, len + 1) &&
-		    sscanf(last.to + len, "+0x%x", &to) == 1 &&
-		    sscanf(line.from + len, "+0x%x", &from) == 1) {
+		if (last.cpu == cpu && line.to[len] &&
+		    !strncmp(line.to, last.from, len + 1) &&
+		    sscanf(line.to + len, "+0x%x", &to) == 1 &&
+		    sscanf(last.from + len, "+0x%x", &from) == 1) {
 			if (from < to) {
-				printf("# from %s, after arriving at %s\n", line.from, last.to);
+				printf("# from %s, after arriving at %s\n", last.from, line.to);
 				return false;
 			}
 			followed++;
@@ -116,7 +125,7 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 
 static void test_trace(void)
 {
-	size_t n, least = read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_OFF_USR ? 2500 : 500;
+	size_t n, least = read_debugctl(0) & DEBUGCTL_OFF_USR ? 2500 : 500;
 	char *trace, name[64];
 	int cpu;
 
@@ -140,6 +149,28 @@ static void test_trace(void)
 
 /* What it takes to get here, from the system call on, is more where checks are made. */
 #define LAST_WORDS	"arch_hw_branches_freeze"
+
+/* Fewer lines than branches, and among them calls that have returned. */
+static void test_fold(void)
+{
+	size_t plain, folded;
+	char *trace;
+
+	must_set("freeze", "1");
+	usleep(20000);
+	trace = get("per_cpu/cpu0/trace");
+	plain = count_lines(trace, 0, NULL);
+	free(trace);
+	must_set("fold", "1");
+	trace = get("per_cpu/cpu0/trace");
+	folded = count_lines(trace, 0, NULL);
+	ok(folded && folded < plain / 2 && strstr(trace, " branches\n"),
+	   "folded: %zu lines of %zu branches", folded, plain);
+	free(trace);
+	must_set("fold", "0");
+	must_set("freeze", "0");
+	usleep(20000);
+}
 
 static void test_freeze(void)
 {
@@ -199,7 +230,7 @@ static void test_off(void)
 	must_set("freeze", "1");
 	must_set("enable", "0");
 	for (cpu = 0; cpu < cpus(); cpu++)
-		on += !!(read_msr(cpu, MSR_DEBUGCTL) & DEBUGCTL_BTS_BITS);
+		on += !!(read_debugctl(cpu) & DEBUGCTL_BTS_BITS);
 	ok(!on && store_goes(0) && is("freeze", "0"), "off: the hardware, too");
 	ok(!count_lines(get("trace"), -1, NULL), "off: nothing left");
 	must_set("enable", "1");
@@ -216,7 +247,9 @@ static int all(void)
 	must_set("enable", "1");
 	ok(is("enable", "1") && all_recording(), "on: the hardware records on all CPUs");
 	usleep(50000);
+	must_set("fold", "0");
 	test_trace();
+	test_fold();
 	test_freeze();
 	test_cpumask();
 	test_off();

@@ -70,7 +70,11 @@ static void test_break(void)
 	   "break: %s", d.top);
 	ok(goes_on(), "break: recording goes on");
 	d = at_break("branches 1\n");
-	ok(!d.traces, "no argument is taken");
+	ok(d.traces == 1 && d.first == 1 && d.nr == NR, "a CPU: %d traces, CPU %d", d.traces, d.first);
+	d = at_break("branches 0 7\n");
+	ok(d.traces == 1 && !d.first && d.nr == 7, "a CPU and a number: %d", d.nr);
+	d = at_break("branches 99\n");
+	ok(!d.traces, "no such CPU");
 	must_set("freeze", "1");
 	d = at_break("branches\n");
 	usleep(100000);
@@ -94,7 +98,7 @@ static void test_oops(void)
 	ok(crash_once("task", 0), "oops: survived");
 	d = shown();
 	ok(complete(&d) && !d.fault && (d.work >= 5 || d.interrupted), "oops: %s", d.top);
-	ok(goes_on(), "oops: recording goes on");
+	ok(thaws(), "oops: frozen until it is thawed");
 }
 
 /* A breakpoint on the way to what is printed: who looks there has undone nothing. */
@@ -110,7 +114,7 @@ static void test_stop(void)
 	d = read_dump();
 	ok(d.traces == cpus() && d.fault >= 0 && !d.bad, "stop: %d traces, %s", d.traces, d.top);
 	at_break("bc *\n");
-	ok(goes_on(), "stop: recording goes on");
+	ok(thaws(), "stop: frozen until it is thawed");
 }
 
 /* The host reads the console. */
@@ -133,6 +137,8 @@ int main(int argc, char **argv)
 	}
 	load_module(argv[1], "");
 	load_module(argv[2], "");
+	must_set("fold", "0");
+	must_set("crash_all", "1");
 	must_set("enable", "1");
 	pin_to(0);
 	/* Nobody is there to turn pages. */

@@ -24,16 +24,16 @@ static int nr = NR;
 struct seen {
 	int branches[8];	/* of each CPU */
 	int runs;		/* of so many branches of one CPU */
-	bool ordered;		/* the oldest of each run first */
-	char to[128];		/* the newest of CPU 0's */
+	bool ordered;		/* the newest of each run first */
+	char to[128];		/* the newest of CPU 0's last run */
 	char from[128];
 	int work;		/* that left the function called before the mark */
 	int since;		/* and so many that are newer */
 };
 
-static struct seen look(void)
+static struct seen look_at(const char *file)
 {
-	char *trace = get("../trace"), *at = trace;
+	char *trace = get(file), *at = trace;
 	struct seen seen = { .ordered = true };
 	int cpu, age, last[8] = { };
 
@@ -44,23 +44,26 @@ static struct seen look(void)
 			give_up("cannot read the trace");
 		snprintf(from, sizeof(from), "%.*s", (int)strcspn(strstr(at, "<- ") + 3, "\n"),
 			 strstr(at, "<- ") + 3);
-		if (seen.branches[cpu]++ % nr == 0)
-			seen.runs++;
-		else if (age != last[cpu] - 1)
-			seen.ordered = false;
-		last[cpu] = age;
-		if (within(from, "bts_crash_work")) {
-			seen.work++;
-			seen.since = age;
-		}
-		if (!cpu) {
+		if (!cpu && seen.branches[cpu] % nr == 0) {
 			memcpy(seen.to, to, sizeof(to));
 			memcpy(seen.from, from, sizeof(from));
 		}
+		if (seen.branches[cpu]++ % nr == 0)
+			seen.runs++;
+		else if (age != last[cpu] + 1)
+			seen.ordered = false;
+		last[cpu] = age;
+		if (within(from, "bts_crash_work") && !seen.work++)
+			seen.since = age;
 		at++;
 	}
 	free(trace);
 	return seen;
+}
+
+static struct seen look(void)
+{
+	return look_at("../trace");
 }
 
 static void clear(void)
@@ -219,6 +222,10 @@ static void test_refusals(void)
 	ok(try_text(MARK, "branches:x") == -EINVAL && try_text(MARK, "branches:all:") == -EINVAL &&
 	   try_text(MARK, "branches:1:alles") == -EINVAL &&
 	   try_text(MARK, "branches if nothing == 1") == -EINVAL, "no such option, no such field");
+	text = get("../error_log");
+	ok(strstr(text, "Neither a count nor 'all' nor 'freeze'") && strstr(text, "1:alles"),
+	   "the error log says why");
+	free(text);
 	ok(try_text(OWN, "branches") == -EINVAL, "not at its own event");
 	must(MARK, "branches:7:all:freeze if n == 3");
 	ok(try_text(MARK, "branches") == -EEXIST, "one at each event");
@@ -271,13 +278,44 @@ static void test_removal(const char *module)
 }
 
 #define FOO	TRACEFS "/instances/foo"
+#define FOOS	FOO "/events/bts_crash/bts_crash_mark/trigger"
+
+/* Each instance gets its own trigger's, whatever is enabled, and nothing else's. */
+static void test_instances(void)
+{
+	static const char own[] = "../instances/foo/events/hw_branch/hw_branch/enable";
+	struct seen foo, top;
+
+	if (mkdir(FOO, 0700))
+		give_up(FOO);
+	clear();
+	must(FOOS, "branches:1");
+	must(TRACEFS "/events/enable", "0");
+	must(FOO "/events/enable", "0");
+	must(DEVICE, "mark");
+	foo = look_at("../instances/foo/trace");
+	top = look();
+	ok(led_to_mark(&foo, 1) && !top.runs, "an instance: its own branches, %d of others",
+	   top.runs);
+	ok(is(own, "0"), "an instance: nothing is enabled");
+	must(MARK, "branches:all:1");
+	must(DEVICE, "mark");
+	usleep(100000);
+	foo = look_at("../instances/foo/trace");
+	top = look();
+	ok(foo.runs == 1 && top.branches[0] == NR && top.branches[1] == NR,
+	   "an instance: nothing of the other's: %d runs", foo.runs);
+	must(MARK, "!branches");
+	must(FOOS, "!branches");
+	ok(is(own, "0") && !rmdir(FOO), "an instance: goes");
+}
 
 /* So it does while an instance of the tracer has a trigger there. */
 static void test_instance(const char *module)
 {
 	if (mkdir(FOO, 0700))
 		give_up(FOO);
-	must(FOO "/events/bts_crash/bts_crash_mark/trigger", "branches");
+	must(FOOS, "branches");
 	ok(syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0, "a trigger of an instance");
 	ok(!rmdir(FOO) && !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK),
 	   "goes with the instance");
@@ -294,6 +332,7 @@ static int all(const char *module)
 	test_itself();
 	test_refusals();
 	test_off();
+	test_instances();
 	test_removal(module);
 	test_instance(module);
 	return finish();
@@ -395,36 +434,10 @@ static bool is_newer_than_6(void)
 	return atoi(kernel.release) > 6;
 }
 
-static long users_of_module(void)
-{
-	long users = -1;
-	FILE *refcnt = fopen("/sys/module/bts_crash/refcnt", "re");
-
-	if (!refcnt || fscanf(refcnt, "%ld", &users) != 1)
-		give_up("/sys/module/bts_crash/refcnt");
-	fclose(refcnt);
-	return users;
-}
-
-/* How many users the module has at once, and in the end, when its trigger is gone. */
-static void remove_trigger(long *at_once, long *at_last)
-{
-	int tries = 5000;
-
-	must(MARK, "!branches");
-	*at_once = users_of_module();
-	while ((*at_last = users_of_module()) && tries--)
-		usleep(1000);
-}
-
-/*
- * A module goes while its event is hit. The trigger keeps it; since Linux 7.0 beyond
- * its removal, until no trigger runs any more.
- */
+/* A module goes while its event is hit. The trigger keeps it, until none runs any more. */
 static int unload(const char *module)
 {
-	long at_once, at_last;
-	int round, kept = 0, gone = 0;
+	int round, gone = 0;
 
 	for (round = 0; round < 20; round++) {
 		load_module(module, "");
@@ -433,14 +446,10 @@ static int unload(const char *module)
 		usleep(2000);
 		if (!syscall(SYS_delete_module, "bts_crash", O_NONBLOCK))
 			give_up("the module went with its trigger");
-		remove_trigger(&at_once, &at_last);
-		kept += at_once > 0;
-		gone += !at_last && !syscall(SYS_delete_module, "bts_crash", O_NONBLOCK);
+		must(MARK, "!branches");
+		gone += module_goes();
 	}
-	printf("# kept %d times, gone %d times\n", kept, gone);
-	ok(gone == round, "a module goes when its trigger is gone");
-	if (is_newer_than_6())
-		ok(kept, "and not before the last trigger has ended");
+	ok(gone == round, "a module goes when its trigger is gone: %d times", gone);
 	ok(goes_on(), "and the recorder goes on");
 	return finish();
 }
@@ -502,9 +511,26 @@ static void test_probe(void)
 	must(PROBED "trigger", "!branches");
 }
 
+/* A report of a checker is a crash: it freezes, and is printed behind it. */
+static int test_crash(const char *word)
+{
+	struct dump d;
+
+	must_set("fold", "0");
+	skip_log();
+	must(DEVICE, word);
+	d = read_dump();
+	ok(d.traces == 1 && !d.first && d.work >= 5, "%s: the report prints the way there: %d",
+	   word, d.work);
+	ok(thaws(), "%s: frozen until it is thawed", word);
+	return finish();
+}
+
 /* @word makes one, and its event calls him who reports @name. */
 static int report(const char *word, const char *name)
 {
+	if (strcmp(word, "warn"))
+		return test_crash(word);
 	/* All there is. */
 	must_set("nr", "10000");
 	nr = 10000;
@@ -523,6 +549,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	load_module(argv[1], "");
+	open_log();
+	must_set("crash_nr", "10000");
 	must_set("enable", "1");
 	pin_to(0);
 	usleep(20000);

@@ -108,7 +108,7 @@ static int read_printed(struct raw *raw, int nr, int *since)
 			break;
 		*arrow = '\0';
 		got++;
-		raw[nr - got] = (struct raw){ address(arrow + 4), address(line + 1), 0 };
+		raw[nr - got] = (struct raw){ address(arrow + 4), address(behind_cpu(line)), 0 };
 	}
 	return got;
 }
@@ -131,7 +131,8 @@ int main(int argc, char **argv)
 	load_module(argv[1], "");
 	must_set("enable", "1");
 	snprintf(option, sizeof(option), "%d", nr);
-	must_set("nr", option);
+	must_set("crash_nr", option);
+	must_set("fold", "0");
 	/* The console would take longer than all the rest. */
 	if (try_text("/proc/sys/kernel/printk", "0"))
 		give_up("printk");
@@ -139,9 +140,9 @@ int main(int argc, char **argv)
 	raw = mmap(NULL, nr * sizeof(*raw), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	crash_once("task", 0);
-	ok(goes_on(), "a first crash");
+	ok(thaws(), "a first crash");
 	snprintf(option, sizeof(option), " --debugctl %llx --until-off",
-		 (unsigned long long)read_msr(0, MSR_DEBUGCTL));
+		 (unsigned long long)read_debugctl(0));
 	hand_over_option(option);
 	open_log();
 	skip_log();

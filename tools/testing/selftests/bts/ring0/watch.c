@@ -92,6 +92,9 @@ static void test_hits(void)
 	ok(shows(hits_of("writeobject", true), "bts_crash_write"),
 	   "an object of the slab is written");
 	ok(!hits_of("write", false).hits, "the global is not watched any more");
+	must_set("watch", "bts_crash:bts_crash_global:4:w");
+	ok(shows(hits_of("write", true), "bts_crash_write"), "a symbol of a module by name");
+	ok(syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0, "which stays while it is watched");
 	must_set("watch", "bts_crash_global:4:freeze");
 	ok(shows(hits_of("write", true), "bts_crash_write") && is("freeze", "1") && !recording(0),
 	   "freeze: it stays frozen");
@@ -161,7 +164,10 @@ static void test_refusals(void)
 	static int slot[4], i;
 
 	must_set("watch", "bts_crash_global:4");
-	ok(set("watch", "no_such_symbol") == -ENOENT, "no such symbol");
+	ok(set("watch", "no_such_symbol") == -ENOENT &&
+	   set("watch", "bts_crash:no_such_symbol") == -ENOENT &&
+	   set("watch", "no_such_module:bts_crash_global") == -ENOENT, "no such symbol");
+	ok(set("watch", "__func__.0:4") == -EADDRNOTAVAIL, "two of that name");
 	ok(set("watch", "0x1000:4") == -EFAULT, "an address of user space");
 	ok(set("watch", "bts_crash_global:3") == -EINVAL &&
 	   set("watch", "bts_crash_global:16") == -EINVAL &&
@@ -276,6 +282,7 @@ static void test_hotplug(void)
 	pin_to(1);
 	ok(shows(hits_of("write", true), "bts_crash_write"), "on a CPU that has come back");
 	pin_to(0);
+	ok(shows(hits_of("write", true), "bts_crash_write"), "and on the one that was there");
 }
 
 int main(int argc, char **argv)
@@ -286,6 +293,7 @@ int main(int argc, char **argv)
 	}
 	load_module(argv[1], "");
 	open_log();
+	must_set("fold", "0");
 	must_set("enable", "1");
 	pin_to(0);
 	usleep(20000);

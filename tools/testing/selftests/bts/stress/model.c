@@ -61,6 +61,18 @@ static int check_structure(const struct request *r, unsigned long size)
 	return 0;
 }
 
+uint32_t model_source(uint32_t source)
+{
+	static uint32_t sources;
+
+	if (!sources)
+		sources = bts_info().sources;
+	if (!source)
+		source = sources & 1 << PTRACE_BTS_SOURCE_DS ? PTRACE_BTS_SOURCE_DS :
+							       PTRACE_BTS_SOURCE_STEP;
+	return source < 32 && sources & 1u << source ? source : 0;
+}
+
 #define ANY	(TRACE | KERNEL | SCHED)
 
 /* The mark of its arrival would fill it. */
@@ -116,16 +128,21 @@ static int expect_config(const struct model *m, const struct who *who, const str
 			 const struct request *r)
 {
 	struct ptrace_bts_config c = config_of(r);
+	uint32_t source = model_source(c.source);
 	unsigned long pages;
 	int err;
 
 	err = check_structure(r, sizeof(c.size)) ?: check_config(&c);
 	if (!err && c.flags & END)
 		return m->there ? 0 : -ENXIO;
-	if (!err && c.source > PTRACE_BTS_SOURCE_DS)
+	if (!err && !source)
 		err = -ENODEV;
 	err = err ?: check_may(m, who, v);
-	if (!err && c.flags & (KERNEL | ENTRY))
+	if (!(c.flags & ALLOC) && m->there)
+		source = m->source;
+	if (!err && c.flags & KERNEL && source != PTRACE_BTS_SOURCE_DS)
+		err = -EOPNOTSUPP;
+	if (!err && c.flags & (KERNEL | ENTRY) && source == PTRACE_BTS_SOURCE_DS)
 		err = check_kernel(who, v);
 	if (err)
 		return err;
@@ -137,12 +154,12 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	pages = model_pages(c.size / RECORD, c.flags);
 	if (pages > who->limit || v->used > who->limit - pages)
 		return -ENOMEM;
-	return v->perf ? -EBUSY : 0;
+	return v->perf && source == PTRACE_BTS_SOURCE_DS ? -EBUSY : 0;
 }
 
 bool model_yields(const struct model *m)
 {
-	return m->there && !m->capable;
+	return m->there && !m->capable && m->source == PTRACE_BTS_SOURCE_DS;
 }
 
 /* Without ALLOC, it asks for hardware that may have been taken away. */
@@ -319,8 +336,10 @@ static void apply_config(struct model *m, const struct who *who, const struct re
 		};
 	}
 	m->flags = c.flags & ~(ALLOC | END);
-	if (c.flags & ALLOC)
+	if (c.flags & ALLOC) {
 		m->clock = c.clock;
+		m->source = model_source(c.source);
+	}
 	m->signal = c.signal;
 	m->ever |= m->flags;
 }
@@ -378,6 +397,7 @@ bool model_inherit(const struct model *parent, const struct view *v, struct mode
 	m->ever = parent->flags;
 	m->signal = parent->signal;
 	m->clock = parent->clock;
+	m->source = parent->source;
 	m->limit = parent->limit;
 	m->capable = parent->capable;
 	return true;

@@ -27,6 +27,7 @@ struct who {
  * @flags:	in force
  * @signal:	likewise
  * @clock:	likewise
+ * @source:	likewise
  * @ever:	all flags that were in force
  * @secret:	it may hold what was not dumpable
  * @limit:	for children
@@ -47,6 +48,7 @@ struct model {
 	uint32_t flags;
 	uint32_t signal;
 	uint32_t clock;
+	uint32_t source;
 	uint32_t ever;
 	bool secret;
 	unsigned long limit;
@@ -101,6 +103,8 @@ struct answer {
 	long first, last;
 };
 
+/* PTRACE_BTS_SOURCE_* that a trace gets which asks for @source; 0 if it is refused */
+uint32_t model_source(uint32_t source);
 unsigned long model_pages(uint32_t nr, uint32_t flags);
 unsigned long model_room(const struct model *m);
 /* The running number of the first record that READ gets from @first on */
@@ -113,7 +117,7 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 /* ... and what it changes */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
-/* Does it lose the hardware to somebody who may watch performance? */
+/* May it lose the hardware to somebody who may watch performance? */
 bool model_yields(const struct model *m);
 /* What a child of @parent gets, @m; true if it has a trace */
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);

@@ -140,7 +140,7 @@ static void valid_config(struct tracer *me, struct child *t, struct request *r, 
 		r->config.signal = signals[rng(ARRAY_SIZE(signals))];
 	r->config.bts_size = chance(2) ? RECORD : 0;
 	if (new && chance(3)) {
-		r->config.source = rng(2);
+		r->config.source = rng(3);
 		r->config.clock = rng(2);
 	}
 }
@@ -436,7 +436,7 @@ static void compare_status(struct tracer *me, struct child *t, const struct requ
 	want.lost = m->lost;
 	want.overwritten = m->overwritten;
 	want.gaps = m->gaps;
-	want.source = PTRACE_BTS_SOURCE_DS;
+	want.source = m->source;
 	want.clock = m->clock;
 	want.next = m->next;
 	want.not_inherited = m->not_inherited;

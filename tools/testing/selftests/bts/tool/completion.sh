@@ -57,6 +57,10 @@ completes bash btstrace -n5 -e call bas
 completes bash btstrace -fe call bas
 completes command3 btstrace -n 5 ls -
 completes syscall btstrace -e sys
+completes call,syscall btstrace -e call,sys
+completes '!ret' btstrace -e '!r'
+completes '!call,jmp' btstrace -e '!call,jm'
+completes '!module=' btstrace -e '!mod'
 completes func= btstrace --filter fu
 completes $$ btstrace -p $$
 completes $$ btstrace --attach = $$
@@ -65,7 +69,7 @@ completes '' btstrace --size ''
 completes file btstrace -r fil
 
 # Each option that is in the help can be completed, and is in the manual page.
-for option in $("$dir/btstrace" --help | grep -o -e '--[a-z]*' | sort -u); do
+for option in $("$dir/btstrace" --help | grep -o -e '--[a-z-]*' | sort -u); do
 	completes "$option" btstrace "$option"
 	sed 's/\\-/-/g' "$page" | grep -qwe "$option"
 	result $? "$option: in the manual page"

@@ -16,7 +16,7 @@ cp "$2" "$scratch/$name" &&
 	echo "not ok 1 - the program runs"
 	exit 1
 }
-for mode in full raw json calls folded perfetto drcov summary; do
+for mode in full raw json calls folded perfetto drcov summary crash flow lcov profile lines loops; do
 	"$dir/btstrace" -r "$scratch/trace" "--$mode" >"$scratch/$mode"
 done
 
@@ -44,7 +44,8 @@ def valid(parse, text):
         print("#", error)
         return None
 
-for mode in "full", "raw", "json", "calls", "folded", "perfetto", "drcov", "summary":
+for mode in ("full", "raw", "json", "calls", "folded", "drcov", "summary", "crash", "flow", "lcov",
+             "profile", "lines", "loops"):
     text = read(mode).split(b"\nBB Table: ")[0]
     text = valid(lambda t: t.decode(), text)
     ok(text and not re.search("[\0-\x09\x0b-\x1f\x7f-\x9f]", text), mode + ": no controls")
@@ -53,8 +54,33 @@ shown = name.decode(errors="replace")
 lines = read("json").splitlines()
 modules = {valid(json.loads, line)["from"]["module"] for line in lines if b'"from"' in line}
 ok(shown in modules, "json: %d lines, the name among the modules" % len(lines))
-events = valid(json.loads, read("perfetto"))["traceEvents"]
-ok(shown in {e.get("cat") for e in events}, "perfetto: %d events, the name among them" % len(events))
+
+def fields(message):
+    """The fields of a message of protobuf: numbers, and bytes."""
+    at = 0
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+    while at < len(message):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = message[at:at + value], at + value
+        yield key >> 3, value
+
+packets = [dict(fields(packet)) for number, packet in fields(read("perfetto"))]
+interned = [dict(fields(part)) for p in packets if 12 in p for n, part in fields(p[12])]
+types = [dict(fields(p[11]))[9] for p in packets if 11 in p]
+safe = re.sub("[\0-\x1f\x7f-\x9f\ufffd]", "?", shown)
+ok(safe in {i[2].decode() for i in interned}, "perfetto: %d packets, the name among them" % len(packets))
+ok(types.count(1) == types.count(2) > 50, "perfetto: %d calls, and all end" % types.count(1))
 folded = read("folded").decode().splitlines()
 split = [re.fullmatch("([^;]+(?:;[^;]+)*) ([0-9]+)", line) for line in folded]
 ok(len(folded) > 50 and all(split), "folded: %d stacks with a number each" % len(folded))

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 TOOLS := tool/toolmodes tool/toolfollow tool/toolhostile tool/toolerrors tool/toolcost \
-	tool/toolshapes
+	tool/toolshapes tool/toolcrash tool/toolread
 GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
+toolread_SRCS += measure/peer.c
+toolread_CFLAGS = $(PTRACE_BTS_UAPI)
+
+GUEST_PROGS += tool/straced
 
 # With libraries: they come along into the guest as the tools of this system do.
-HOST_PROGS += tool/shapes tool/stripped
+HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s
+# What is wrong with them is meant to be.
+crashes_CFLAGS := -O1 -fstack-protector-all -Wno-array-bounds
+crashesxx_CFLAGS := -O1
+crashesxx_LDLIBS := -lstdc++

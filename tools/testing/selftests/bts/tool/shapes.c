@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NOINLINE	__attribute__((noinline, noclone))
 
@@ -78,11 +79,90 @@ static int writes(long n)
 	return 0;
 }
 
+static const uint8_t returns[] = { 0xb8, 7, 0, 0, 0, 0xc3 };
+
+/* Code at two places, of which @tell tells */
+static int compiles(long n, int (*tell)(const void *first, const void *second))
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		return 1;
+	memcpy(code, returns, sizeof(returns));
+	memcpy(code + 64, returns, sizeof(returns));
+	if (tell(code, code + 64))
+		return 1;
+	while (n--)
+		if (((int (*)(void))code)() + ((int (*)(void))(code + 64))() != 14)
+			return 1;
+	/* A system call, after which what was told is read */
+	getppid();
+	return 0;
+}
+
+static int tell_map(const void *first, const void *second)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	f = fopen(path, "w");
+	if (!f)
+		return 1;
+	fprintf(f, "%lx %zx compiled one\n%lx %zx _ZN4jits3twoEv\n", (long)first,
+		sizeof(returns), (long)second, sizeof(returns));
+	return fclose(f);
+}
+
+static int maps(long n)
+{
+	return compiles(n, tell_map);
+}
+
+static void put_load(FILE *f, const void *code, const char *name)
+{
+	uint32_t record[] = { 0, 16 + 40 + strlen(name) + 1 + sizeof(returns), 0, 0 };
+	uint32_t ids[] = { getpid(), getpid() };
+	uint64_t load[] = { (long)code, (long)code, sizeof(returns), 0 };
+
+	fwrite(record, sizeof(record), 1, f);
+	fwrite(ids, sizeof(ids), 1, f);
+	fwrite(load, sizeof(load), 1, f);
+	fwrite(name, strlen(name) + 1, 1, f);
+	fwrite(code, sizeof(returns), 1, f);
+}
+
+static int tell_dump(const void *first, const void *second)
+{
+	uint32_t head[] = { 0x4a695444, 1, 40, 62, 0, getpid(), 0, 0, 0, 0 };
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", getpid());
+	f = fopen(path, "w+");
+	if (!f)
+		return 1;
+	fwrite(head, sizeof(head), 1, f);
+	put_load(f, first, "dumped one");
+	put_load(f, second, "_ZN4jits3twoEv");
+	if (fflush(f))
+		return 1;
+	/* That is how perf learns where it is. */
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED;
+}
+
+static int dumps(long n)
+{
+	return compiles(n, tell_dump);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(long n);
 } list[] = {
 	{ "sorts", sorts }, { "opens", opens }, { "times", times }, { "writes", writes },
+	{ "maps", maps }, { "dumps", dumps },
 };
 
 int main(int argc, char **argv)

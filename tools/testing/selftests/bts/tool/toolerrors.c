@@ -31,13 +31,22 @@ static void refused(const char *line, uid_t uid, long memlock, int status, const
 	run_free(&r);
 }
 
+static bool holds(const char *path, const char *what)
+{
+	char *text = read_file(path);
+	bool same = text && !strcmp(text, what);
+
+	free(text);
+	return same;
+}
+
 static void check_usage(void)
 {
 	refused("$b", 0, -1, 125, "give a command");
 	refused("$b --raw --json /bt/walk exit 0", 0, -1, 125, "choose one");
 	refused("$b -n 0 /bt/walk exit 0", 0, -1, 125, "from 1 to");
 	refused("$b -e nonsense /bt/walk exit 0", 0, -1, 125, "kinds are");
-	refused("$b -e call --calls /bt/walk exit 0", 0, -1, 125, "needs all branches");
+	refused("$b -e call --calls /bt/walk exit 0", 0, -1, 125, "of no kind");
 	refused("$b -p 0 ", 0, -1, 125, "the number of a process");
 	refused("$b -p 1 -r /tmp/x", 0, -1, 125, "give one of");
 	refused("$b -s 7 /bt/walk exit 0", 0, -1, 125, "from 24 to");
@@ -54,6 +63,21 @@ static void check_usage(void)
 	refused("$b -r /tmp/trace -o /tmp/trace", 0, -1, 125, "for the recorded trace");
 	refused("$b -w /tmp/trace -o /tmp/../tmp/trace /bt/walk killer", 0, -1, 125,
 		"for the recorded trace");
+	/* What cannot start has no trace and no table, and takes no other one away. */
+	refused("$b -w /tmp/trace -o /tmp/other /nowhere/command", 0, -1, 127, "no such command");
+	ok(holds("/tmp/trace", "not to be lost"), "-w: the file is as it was");
+	ok(access("/tmp/other", F_OK), "-o: nor is there one that was not");
+	refused("$b -c /nowhere/command", 0, -1, 127, "no such command");
+	refused("$b --calls /nowhere/command", 0, -1, 127, "no such command");
+	write_file("/tmp/empty", "btstrace 1\n");
+	refused("$b -r /tmp/empty", 0, -1, 118, "the trace of no thread");
+	refused("$b -f -r /tmp/empty", 0, -1, 125, "-f: with -r");
+	refused("$b -k -r /tmp/empty", 0, -1, 125, "-k: with -r");
+	refused("$b -s 1M -r /tmp/empty", 0, -1, 125, "-s: with -r");
+	refused("$b --depth 0 --calls /bt/walk exit 0", 0, -1, 125, "from 1 to 1000");
+	refused("$b --root main --raw /bt/walk exit 0", 0, -1, 125, "only --calls");
+	refused("$b --by-thread -c /bt/walk exit 0", 0, -1, 125, "only --calls");
+	refused("$b --memory 1M -c /bt/walk exit 0", 0, -1, 125, "from 16M");
 	refused("$b -p 2", 0, -1, 115, "not even by root");
 	refused("$b -p 1K", 0, -1, 125, "the number of a process");
 	refused("$b -n 1K /bt/walk exit 0", 0, -1, 125, "from 1 to");
@@ -195,6 +219,18 @@ static void check_little_memory(void)
 	run_free(&r);
 }
 
+/* User mode is traced without the hardware, and that is told. */
+static void check_stepped(void)
+{
+	struct run r = run("$b --full -o " OUT " /bt/walk loop 1000");
+
+	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps") &&
+		strstr(r.err, ", stepped: no Branch Trace Store here") &&
+		count(r.out, " -> ") > 1000, "user mode is stepped, and that is told"))
+		explain(&r);
+	run_free(&r);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -202,9 +238,11 @@ int main(int argc, char **argv)
 	run_init(argc, argv);
 	chmod("/tmp", 0777);
 	if (!strcmp(argv[3], "no-source")) {
-		refused("$b /bt/walk killer", 0, -1, 110, "run it on the host");
+		refused("$b -k /bt/walk killer", 0, -1, 110, "run it on the host, or leave out -k");
+		check_stepped();
 	} else if (!strcmp(argv[3], "old-kernel")) {
-		refused("$b /bt/walk killer", 0, -1, 116, "no PTRACE_BTS requests");
+		refused("$b /bt/walk killer", 0, -1, 116,
+			"has a Debug Store, and this kernel has no PTRACE_BTS requests");
 	} else {
 		check_usage();
 		check_full_disk();

@@ -84,6 +84,39 @@ static void check_inherited(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* Lines of the first process that tell of fork(), up to @at */
+static size_t forks_before(const char *text, const char *at)
+{
+	size_t n = 0;
+
+	while ((text = strstr(text, "call      forks+0x")) && text < at) {
+		n += !strncmp(strstr(text, " -> "), " -> fork+0x0", 12);
+		text++;
+	}
+	return n;
+}
+
+/* Does the first line of the n-th child come behind the n-th fork? */
+static bool forks_come_first(const char *text, size_t children)
+{
+	const char *line = text, *seen[64];
+	size_t nr = 0, i;
+
+	for (; *line && nr < ARRAY_SIZE(seen); line = strchrnul(line, '\n') + 1) {
+		if (strncmp(line, "[pid ", 5))
+			continue;
+		for (i = 0; i < nr && atoi(seen[i] + 5) != atoi(line + 5); i++)
+			;
+		if (i < nr)
+			continue;
+		seen[nr++] = line;
+		/* The first process is one, too. */
+		if (nr > 1 && forks_before(text, line) < nr - 1)
+			return false;
+	}
+	return nr == children + 1;
+}
+
 static void check_children(void)
 {
 	struct run r = run("$b -f -n 500 -o " OUT " /bt/walk threads 10");
@@ -97,6 +130,16 @@ static void check_children(void)
 	r = run("$b -f --full -o " OUT " /bt/walk forks 10");
 	ok(exited(&r, 0) && count(r.out, "+++ exited with 0 +++") == 11 &&
 	   strstr(r.err, ", 0 lost, 0 gaps, 11 threads"), "-f: 10 processes");
+	if (!ok(forks_come_first(r.out, 10), "-f: each fork is told of before what it led to"))
+		explain(&r);
+	run_free(&r);
+	r = run("$b -f --calls --by-thread -o " OUT " /bt/walk threads 3");
+	ok(exited(&r, 0) && count(r.out, "]:\n     calls     branches") == 4,
+	   "--by-thread: %zu trees", count(r.out, "]:\n     calls     branches"));
+	run_free(&r);
+	r = run("$b -f --flow --root fib -o " OUT " /bt/walk threads 3");
+	ok(exited(&r, 0) && count(r.out, " fib") > 20 && !strstr(r.out, " main"),
+	   "--flow --root: %zu of fib", count(r.out, " fib"));
 	run_free(&r);
 	r = run("$b -f --calls -o " OUT " /bt/walk forks 10");
 	ok(exited(&r, 0) && strstr(r.out, "; balanced\n"), "-f --calls: 10 processes, balanced");

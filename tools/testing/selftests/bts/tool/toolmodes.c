@@ -6,6 +6,7 @@
  *   toolmodes BTSTRACE RECORD
  */
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
@@ -104,7 +105,7 @@ static void check_crash(const char *program, const char *where)
 	struct run r;
 
 	snprintf(line, sizeof(line), "%s crash %s", program, where);
-	r = shown("", line);
+	r = shown("--plain", line);
 	ok(killed(&r, SIGSEGV), "%s: killed as without a tracer", line);
 	snprintf(want, sizeof(want), " -> [unknown]+%s\n", where);
 	if (!ok(strstr(last_line(r.out, "call "), want) &&
@@ -151,8 +152,8 @@ static void check_recorded(void)
 	struct run r = shown("-w /tmp/recorded", "/bt/walk loop 5000");
 	const char *line = last_line(r.err, " branches, "), *total;
 
-	if (!ok(exited(&r, 0) && count(r.out, " -> ") == 32 && *line &&
-		atol(line + strlen("btstrace: ")) > 15000, "-w without a mode: the last 32"))
+	if (!ok(exited(&r, 0) && strstr(r.out, "The way there") && *line &&
+		atol(line + strlen("btstrace: ")) > 15000, "-w without a mode: the end"))
 		explain(&r);
 	run_free(&r);
 	r = run("$b -c -o " OUT " -r /tmp/recorded");
@@ -207,6 +208,7 @@ static long closing_branches(const struct run *r)
 
 static void check_formats(void)
 {
+	struct stat st;
 	struct run r = shown("--folded", "/bt/walk mixed 20");
 
 	if (!ok(sum_folded(r.out) == closing_branches(&r) && strstr(r.out, "walk;"),
@@ -223,9 +225,8 @@ static void check_formats(void)
 	   "--raw: as many lines");
 	run_free(&r);
 	r = shown("--perfetto", "/bt/walk mixed 20");
-	ok(count(r.out, "\"ph\":\"B\"") > 100 &&
-	   count(r.out, "\"ph\":\"B\"") == count(r.out, "\"ph\":\"E\"") &&
-	   strstr(r.out, "\"name\":\"deep\""), "--perfetto: what begins ends");
+	ok(exited(&r, 0) && !stat(OUT, &st) && st.st_size > 2000, "--perfetto: %ld bytes",
+	   (long)st.st_size);
 	run_free(&r);
 	r = shown("--drcov", "/bt/walk mixed 20");
 	ok(!strncmp(r.out, "DRCOV VERSION: 2\n", 17) && strstr(r.out, ", /bt/walk\n") &&
@@ -329,6 +330,19 @@ static void check_sched(void)
 	ok(count(r.out, " -> [kernel]\n") && count(r.out, "syscall   raise+0x") +
 	   count(r.out, "syscall   ") > count(r.out, "syscall   [kernel]"),
 	   "--entries: where it left");
+	run_free(&r);
+	/* What is recorded can be shown in any mode: it has clocks, asked for or not. */
+	r = shown("--full -w /tmp/clocks.bts", "/bt/walk mixed 5");
+	ok(!strstr(r.out, "--- on CPU "), "-w: clocks are not shown");
+	run_free(&r);
+	r = run("$b -r /tmp/clocks.bts --full -t -o " OUT);
+	ok(count(r.out, "--- on CPU "), "-r -t: but they are there");
+	run_free(&r);
+	/* The kernel's branches on the way to the end are one line. */
+	r = shown("-k", "/bt/walk fault 0");
+	if (!ok(strstr(r.out, " walk.c:") && strstr(r.out, "  [kernel]: ") &&
+		count(r.out, "\n") <= 32, "-k: the program's own code, and the kernel"))
+		explain(&r);
 	run_free(&r);
 	check_kernel("/bt/walk mixed");
 	check_kernel("/bt/walk_32 mixed");

@@ -10,22 +10,41 @@
 #include "run.h"
 
 static const char *const modes[] = {
-	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c",
+	"--raw", "--json", "--calls", "--folded", "--perfetto", "--drcov", "-c", "--flow",
+	"--lcov", "--profile", "--lines", "--loops", "--crash", "--insn",
 };
+
+static void show_difference(const char *a, const char *b)
+{
+	size_t i, begin = 0;
+
+	for (i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '\n')
+			begin = i + 1;
+	printf("# live:  %.*s\n# again: %.*s\n", (int)strcspn(a + begin, "\n"), a + begin,
+	       (int)strcspn(b + begin, "\n"), b + begin);
+}
 
 /* Live, and from a file. Returns what was shown, to be freed. */
 static char *show_twice(const char *mode, const char *program, const char *what)
 {
 	struct run live, again;
 	char line[256], *out;
+	const char *cut;
 
 	snprintf(line, sizeof(line), "$b %s -o " OUT " -w /tmp/trace %s %s", mode, program, what);
 	live = run(line);
-	snprintf(line, sizeof(line), "$b %s -o " OUT " -r /tmp/trace", mode);
+	/* -s is for live threads only. */
+	cut = strstr(mode, " -s ");
+	snprintf(line, sizeof(line), "$b %.*s -o " OUT " -r /tmp/trace",
+		 (int)(cut ? cut - mode : (long)strlen(mode)), mode);
 	again = run(line);
 	if (!ok(exited(&live, 0) && exited(&again, 0) && *live.out &&
-		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode))
+		!strcmp(live.out, again.out), "%s %s %s: the same again", program, what, mode)) {
 		explain(&live);
+		explain(&again);
+		show_difference(live.out, again.out);
+	}
 	run_free(&again);
 	out = strdup(live.out);
 	run_free(&live);
@@ -55,7 +74,7 @@ static void check_modes(const char *program, const char *what)
 int main(int argc, char **argv)
 {
 	const char *shapes, *stripped, *shapes32;
-	char what[32];
+	char what[32], *out;
 
 	if (argc < 6)
 		return 99;
@@ -65,10 +84,24 @@ int main(int argc, char **argv)
 	shapes32 = argv[5];
 	check_modes(shapes, "sorts 3");
 	check(shapes, "sorts 3", "-> compare+0x0 (shapes.c:");
+	/* Through the linkage table, by any of its names; and that is no function of its own */
+	out = show_twice("--full -e call -e to=qsort", shapes, "sorts 3");
+	ok(count(out, " -> ") == 3, "-e to=qsort: %zu calls", count(out, " -> "));
+	free(out);
+	out = show_twice("--calls", shapes, "sorts 3");
+	ok(!strstr(out, "@plt") && !strstr(out, "_dl_runtime_resolve"), "--calls: no stubs");
+	free(out);
+	out = show_twice("--calls", stripped, "sorts 3");
+	ok(strstr(out, "; balanced\n"), "--calls: balanced, without symbols, too");
+	free(out);
 	check(stripped, "sorts 3", "call      libc.so.6+0x");
 	check(shapes32, "sorts 3", "-> compare+0x0 (shapes.c:");
 	check(shapes, "times 20", "clock_gettime+0x0 ([vdso])");
 	check(shapes, "opens 1", "zlibVersion+0x0 (libz.so.1");
+	check(shapes, "maps 3", " -> compiled one+0x0 ([anon])");
+	check(shapes, "maps 3", " -> jits::two+0x0 ([anon])");
+	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
+	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
 	/* Read many times, while the code is another each time */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));

@@ -63,6 +63,14 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
+# A key of boot: a processor with a stack of so many last branch records.
+lbr_cpu() {
+	case $1 in
+	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
+	32) echo "cpu=Skylake-Client,x-lbr=32,x-pmu-counts=on" ;;
+	esac
+}
+
 # An argument of PID 1 on the kernel command line.
 quote() {
 	case $1 in
@@ -82,7 +90,7 @@ boot_options() {
 		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
 		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
 		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]="" [slice]=""
-		[with]="" [before]="" [tools]="" [silicon]=$SILICON_RULE
+		[with]="" [before]="" [tools]="" [silicon]=$SILICON_RULE [machine]=bts
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
@@ -119,12 +127,35 @@ need_tsc_khz() {
 	TSC_KHZ=$HOST_KHZ
 }
 
+# A machine as others have it: the -cpu argument for MODEL[,OPTION...].
+plain_cpu_argument() {
+	local model=${1%%,*} more=
+
+	[ "$model" = "$1" ] || more=,${1#*,}
+	printf '%s%s%s' "$model" "${WITHOUT[$model]:+,${WITHOUT[$model]}}" "$more"
+}
+
+# need_machine: the emulator that the key machine asks for.
+need_machine() {
+	case ${OPT[machine]} in
+	bts) need_emulator ;;
+	plain) need_plain_emulator ;;
+	*) die "boot: no machine ${OPT[machine]}: there are bts and plain" ;;
+	esac
+}
+
 # Fills in COMMAND with the emulator's command line.
 emulator_command() {
 	# On a busy host the checks of timer interrupt and TSC misfire.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
-	local arg
+	local arg machine
 
+	if [ "${OPT[machine]}" = plain ]; then
+		machine=("$PLAIN_QEMU" -cpu "$(plain_cpu_argument "${OPT[cpu]}")")
+	else
+		machine=("$QEMU" "${QEMU_L[@]}"
+			-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}" "${OPT[silicon]}")")
+	fi
 	need_tsc_khz
 	append+=" tsc_early_khz=$TSC_KHZ"
 
@@ -132,6 +163,8 @@ emulator_command() {
 	on) append+=" pti=on" ;;
 	off) append+=" pti=off" ;;
 	esac
+	# EPYC warns that it has not the microcode for this.
+	[ "${OPT[machine]}" != plain ] || append+=" spec_rstack_overflow=off"
 	append+=" $GUEST_WORDS ${OPT[append]} --"
 	for arg in "${ARGS[@]}"; do
 		append+=$(quote "$arg") || exit 2
@@ -140,10 +173,9 @@ emulator_command() {
 	# patching, and keep what was there for a moment: QEMU 7.2 does not notice,
 	# and one boot in twelve died of a breakpoint of the kernel's own. In turn,
 	# they take no longer; with a slice, turns end at random within it.
-	COMMAND=("$QEMU" "${QEMU_L[@]}" -no-user-config -nodefaults -display none
+	COMMAND=("${machine[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"
-		-cpu "$(cpu_argument "${OPT[cpu]}" "${OPT[cpl]}" "${OPT[abort]}" "${OPT[silicon]}")"
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$append")
 	[ -z "${OPT[icount]}" ] || COMMAND+=(-icount shift=0,sleep=off)
 	[ -z "${OPT[singlestep]}" ] || COMMAND+=(-singlestep)
@@ -216,7 +248,7 @@ boot() {
 	shift
 
 	boot_options "$@"
-	need_emulator
+	need_machine
 	need_kernel "${OPT[kernel]}" "${OPT[config]}"
 	need_programs
 	read -ra own <<<"${OPT[with]}"

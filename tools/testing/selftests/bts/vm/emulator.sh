@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The emulator with a Debug Store, out of Debian's source and qemu/. QEMU_BTS
-# names one that is built already.
+# names one that is built already. And Debian's own, as it is.
 
 QEMU=
 QEMU_L=()
 QEMU_TREE=
 QEMU_DATA="/usr/share/qemu /usr/share/seabios"
+PLAIN_QEMU=
 
 # Fills in where the BIOS is; Debian's source package carries none.
 set_qemu_l() {
@@ -44,6 +45,13 @@ need_emulator() {
 	set_qemu_l
 	build_emulator
 	check_emulator
+}
+
+# need_plain_emulator: sets PLAIN_QEMU.
+need_plain_emulator() {
+	[ -z "$PLAIN_QEMU" ] || return 0
+	need_packages plain
+	PLAIN_QEMU=$(command -v qemu-system-x86_64) || die "no qemu-system-x86_64: install qemu-system-x86"
 }
 
 build_emulator() {

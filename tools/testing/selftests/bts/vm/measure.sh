@@ -39,6 +39,10 @@ figure() {
 	# What only the kernel can ask for is asked through a module.
 	case ${options[0]} in
 	lab) need_lab "$B/layer/lab" bts_lab patched "$CONFIG" ;;
+	tool)
+		need_btstrace plain tests
+		LAB="$BTSTRACE/btstrace $BTSTRACE/test/record"
+		;;
 	crash) need_lab "$B/ring0/lab" bts_crash patched "$CONFIG" ;;
 	esac
 	if [[ ${options[0]} != *=* ]]; then
@@ -48,9 +52,38 @@ figure() {
 	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
 }
 
+# What recorder.reach crashes by
+REACH=(task jump bug lock irq work nmi recurse longjmp panic)
+
+# reach_of CASE KIND: how many recorded branches the lines of the crash stand for, over 32
+reach_of() {
+	boot "$1-$2" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" kernel=patched \
+		config="$CONFIG,mitigations" before="$LAB" expect=splat \
+		append="sysctl.kernel.panic_on_oops=1" -- crash end "$2" >&2
+	tr -d '\r' <"$CASE_DIR/console" | awk '
+		/Last branches of CPU 0, .* follow/ && !n { n = $(NF - 1) }
+		END { print n / 32 }'
+}
+
+# figure_reach CASE: sets FIGURE to the median.
+figure_reach() {
+	local kind values
+
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG,mitigations"
+	values=$(for kind in "${REACH[@]}"; do
+		echo "$(reach_of "$1" "$kind") $kind"
+	done | sort -n)
+	awk '{ print "       " $0 }' <<<"$values" >&2
+	FIGURE=$(awk '{ v[NR] = $1 } END { print NR ? (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 : "" }' <<<"$values")
+}
+
 run_row() {
 	wanted "$1" || return 0
-	figure "$1" "$5" "$6"
+	if [ "$6" = reach ]; then
+		figure_reach "$1"
+	else
+		figure "$1" "$5" "$6"
+	fi
 	VALUE[$1]=$FIGURE
 }
 
@@ -69,6 +102,8 @@ compare_row() {
 			met = ours <= peer + n ? "met" : "missed"
 		else if (goal ~ /^</)
 			met = ours <= n ? "met" : "missed"
+		else if (goal ~ /^>/)
+			met = ours >= n ? "met" : "missed"
 		print (peer == "" ? "-" : peer), ratio, met
 	}'
 }

@@ -5,6 +5,11 @@
 
 SILICON_RULE=
 
+# The Pentium 4, which has BTS at other bits of DEBUGCTL, and counters of its own: the
+# kind with 64 bits, and an early one with neither that nor a filter by CPL.
+PENTIUM4=kvm64,x-netburst=on,x-pmu2=off,x-bts-predicts=on
+PENTIUM4_EARLY=kvm32,model=2,-dtes64,-ds-cpl,x-netburst=on,x-pmu2=off,x-bts-predicts=on
+
 declare -A SILICON=(
 	[once]=x-bts-pmi=crossed
 	[equal]=x-bts-pmi=equal

@@ -36,7 +36,7 @@ extern struct lab_look_symbols {
 	const struct bts_source **source;
 	bool (*hold)(void);
 	void (*release)(bool held);
-	u32 (*last)(struct bts_context *ctx, struct hw_branches_place *place, u32 newer,
+	u32 (*last)(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n);
 } lab_look_symbols;
 

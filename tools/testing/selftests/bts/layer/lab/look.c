@@ -35,11 +35,11 @@ int lab_look(struct lab_file *lab)
 		return -ENXIO;
 	local_irq_save(flags);
 	held = s->hold();
-	n = s->last(lab->ctx, &place, 0, all, LOOKED);
+	n = s->last(lab->ctx, smp_processor_id(), &place, 0, all, LOOKED);
 	place = (struct hw_branches_place) { };
-	got = s->last(lab->ctx, &place, 0, parts, FIRST);
+	got = s->last(lab->ctx, smp_processor_id(), &place, 0, parts, FIRST);
 	if (move_records())
-		got += s->last(lab->ctx, &place, got, parts + got, LOOKED - got);
+		got += s->last(lab->ctx, smp_processor_id(), &place, got, parts + got, LOOKED - got);
 	s->release(held);
 	local_irq_restore(flags);
 

@@ -36,7 +36,7 @@
 
 #define OBJECT_SIZE	256
 
-static bool again, linger;
+static bool again;
 
 /* What the next NMI does. */
 static void (*nmi_wanted)(void);
@@ -134,10 +134,11 @@ static DECLARE_WORK(work_crash, crash_in_work);
 
 static bool records(void)
 {
-	u64 debugctl;
+	/* Netburst has it elsewhere. */
+	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
-	return debugctl & DEBUGCTLMSR_BTS;
+	return debugctl & bts;
 }
 
 /* The CPU that looks when its recording stops. */
@@ -161,30 +162,19 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* An interrupt that comes in the freeze: before the trace has been printed? */
-static bool told;
-static int early = -1;
-module_param(early, int, 0400);
-
+/* An interrupt that comes in the freeze */
 static void come(struct irq_work *work)
 {
-	early = !told;
 }
 
 static struct irq_work comes = IRQ_WORK_INIT_HARD(come);
 
 static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
 {
-	int ms;
-
-	told |= event == DIE_OOPS;
 	if (event == DIE_OOPS && again) {
 		again = false;
 		bts_crash_fault();
 	}
-
-	for (ms = 0; event == DIE_OOPS && READ_ONCE(linger) && ms < 20000; ms++)
-		mdelay(1);
 	return NOTIFY_DONE;
 }
 
@@ -233,16 +223,22 @@ static void do_recursive(void)
  */
 static struct task_struct *freezer;
 static bool interrupt;
+static void (*overwrite)(void);
 static int freezes;
 module_param(freezes, int, 0400);
 
 static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 {
+	void (*what)(void);
+
 	/* In an interrupt the thaw writes it, while the task that crashed still exits. */
 	if (current != freezer || !in_task() || msr != MSR_IA32_DEBUGCTLMSR)
 		return;
 	if (xchg(&interrupt, false))
 		irq_work_queue(&comes);
+	what = xchg(&overwrite, NULL);
+	if (what)
+		what();
 	if (freezes-- > 0)
 		bts_crash_fault();
 }
@@ -271,21 +267,8 @@ static noinline void bts_crash_divide(void)
 
 static void do_interrupted(void)
 {
-	told = false;
 	interrupt = true;
 	crash_watched(bts_crash_divide);
-}
-
-/* From the oops to the panic it takes some time. */
-static void do_linger(void)
-{
-	linger = true;
-	do_irq();
-}
-
-static void do_leave(void)
-{
-	WRITE_ONCE(linger, false);
 }
 
 static void do_console(void)
@@ -388,43 +371,40 @@ static void do_panic_too(void)
 	send_nmi(panic_too);
 }
 
+/* While another CPU prints its branches, which it has to leave at that. */
+static bool cut_now;
+
+static void watch_lines(struct console *con, const char *text, unsigned int size)
+{
+	if (strnstr(text, "Last branches of CPU 0", size))
+		WRITE_ONCE(cut_now, true);
+}
+
+static struct console lines = {
+	.name	= "lines",
+	.write	= watch_lines,
+	.flags	= CON_ENABLED,
+	.index	= -1,
+};
+
+static void panic_in_between(void)
+{
+	WRITE_ONCE(waiting, true);
+	while (!READ_ONCE(cut_now))
+		cpu_relax();
+	bts_crash_panic();
+}
+
+static void do_cut(void)
+{
+	register_console(&lines);
+	send_nmi(panic_in_between);
+}
+
 static noinline void bts_crash_bug(void)
 {
 	bts_crash_work(5);
 	BUG();
-}
-
-/* Waits between the BUG() and its oops, until another CPU has crashed. */
-static bool passed;
-
-static int wait_in_bug(struct kretprobe_instance *instance, struct pt_regs *regs)
-{
-	int ms;
-
-	WRITE_ONCE(waiting, true);
-	for (ms = 0; !READ_ONCE(passed) && ms < 20000; ms++)
-		mdelay(1);
-	return 0;
-}
-
-static struct kretprobe in_bug = {
-	.handler	= wait_in_bug,
-	.kp.symbol_name	= "hw_branches_find_bug",
-};
-
-static bool in_bug_there;
-
-static void do_overtaken(void)
-{
-	if (in_bug_there || register_kretprobe(&in_bug))
-		return;
-	in_bug_there = true;
-	bts_crash_bug();
-}
-
-static void do_pass(void)
-{
-	WRITE_ONCE(passed, true);
 }
 
 static noinline void bts_crash_warn(void)
@@ -546,6 +526,136 @@ static void do_read(void)
 	READ_ONCE(bts_crash_global);
 }
 
+/*
+ * What the recorder stands on is overwritten while it freezes, when the hardware is
+ * off: the ring, the context, and the positions in the Debug Store, of this CPU.
+ */
+#define NO_MEMORY	0xffffc8ffdead0000ul
+
+static unsigned long __percpu *seen;
+
+static void bad_ring(void)
+{
+	unsigned long *context = (void *)*raw_cpu_ptr(seen);
+
+	/* Two lists, then the ring, which begins with a pointer. */
+	context[4] = NO_MEMORY;
+}
+
+static void bad_context(void)
+{
+	*raw_cpu_ptr(seen) = NO_MEMORY;
+}
+
+static void bad_store(void)
+{
+	unsigned long *store;
+	u64 area;
+	int i;
+
+	rdmsrq(MSR_IA32_DS_AREA, area);
+	store = (void *)(unsigned long)area;
+	for (i = 0; i < 4; i++)
+		store[i] = NO_MEMORY + PAGE_SIZE * i;
+}
+
+static void crash_overwritten(void (*what)(void))
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	unsigned long (*look_up)(const char *name);
+
+	if (register_kprobe(&probe))
+		return;
+	look_up = (void *)probe.addr;
+	unregister_kprobe(&probe);
+	seen = (unsigned long __percpu *)look_up("hw_branches_seen");
+	overwrite = what;
+	crash_watched(bts_crash_path);
+}
+
+static void do_bad_ring(void)
+{
+	crash_overwritten(bad_ring);
+}
+
+static void do_bad_context(void)
+{
+	crash_overwritten(bad_context);
+}
+
+static void do_bad_store(void)
+{
+	crash_overwritten(bad_store);
+}
+
+/*
+ * Ways to crash that leave other branches: a lock that is none, a recursion, and a way
+ * out of several calls at once.
+ */
+static noinline void bts_crash_lock(void)
+{
+	bts_crash_work(5);
+	raw_spin_lock((raw_spinlock_t *)BAD_ADDRESS);
+}
+
+static noinline int bts_crash_recurse(int n)
+{
+	int sum;
+
+	OPTIMIZER_HIDE_VAR(n);
+	if (!n) {
+		bts_crash_fault();
+		return 0;
+	}
+	sum = bts_crash_work(2);
+	sum += bts_crash_recurse(n - 1);
+	barrier();
+	return sum;
+}
+
+static void do_recurse(void)
+{
+	bts_crash_recurse(30);
+}
+
+/* As longjmp() does */
+static noinline void bts_crash_unwind(unsigned long *frame)
+{
+	bts_crash_work(5);
+	asm volatile("mov (%0), %%rsp\n\t"
+		     "mov 8(%0), %%rbp\n\t"
+		     "mov 16(%0), %%rax\n\t"
+		     ANNOTATE_RETPOLINE_SAFE
+		     "\n\tjmp *%%rax" : : "r" (frame) : "memory");
+}
+
+STACK_FRAME_NON_STANDARD(bts_crash_unwind);
+
+static noinline __used void bts_crash_deeper(unsigned long *frame)
+{
+	bts_crash_work(3);
+	bts_crash_unwind(frame);
+	barrier();
+}
+
+static noinline void bts_crash_longjmp(void)
+{
+	unsigned long frame[3];
+
+	asm volatile("mov %%rsp, (%0)\n\t"
+		     "mov %%rbp, 8(%0)\n\t"
+		     "leaq 1f(%%rip), %%rax\n\t"
+		     "mov %%rax, 16(%0)\n\t"
+		     "mov %0, %%rdi\n\t"
+		     "call bts_crash_deeper\n"
+		     "1:" : : "r" (frame)
+		     : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx",
+		       "r12", "r13", "r14", "r15");
+	bts_crash_path();
+}
+
+STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
+
 static const struct {
 	const char *word;
 	void (*crash)(void);
@@ -561,8 +671,6 @@ static const struct {
 	{ "recursive", do_recursive },
 	{ "freezing", do_freezing },
 	{ "interrupted", do_interrupted },
-	{ "linger", do_linger },
-	{ "leave", do_leave },
 	{ "console", do_console },
 	{ "unlock", do_unlock },
 	{ "meet", do_meet },
@@ -578,11 +686,16 @@ static const struct {
 	{ "read", do_read },
 	{ "panic", bts_crash_panic },
 	{ "panictoo", do_panic_too },
+	{ "cut", do_cut },
 	{ "nmipanic", do_nmi_panic },
 	{ "bug", bts_crash_bug },
-	{ "overtaken", do_overtaken },
-	{ "pass", do_pass },
 	{ "warn", bts_crash_warn },
+	{ "lock", bts_crash_lock },
+	{ "recurse", do_recurse },
+	{ "longjmp", bts_crash_longjmp },
+	{ "badring", do_bad_ring },
+	{ "badcontext", do_bad_context },
+	{ "badstore", do_bad_store },
 	{ "kasan", do_kasan },
 	{ "kfence", do_kfence },
 };
@@ -637,8 +750,6 @@ static void __exit crash_exit(void)
 	misc_deregister(&crash_device);
 	if (ticker)
 		kthread_stop(ticker);
-	if (in_bug_there)
-		unregister_kretprobe(&in_bug);
 	if (freezer)
 		unregister_trace_write_msr(crash_in_freeze, NULL);
 	tracepoint_synchronize_unregister();

@@ -19,6 +19,14 @@
 #define DEBUGCTL_FREEZE_PERFMON_ON_PMI  (1U << 12)
 #define DEBUGCTL_FREEZE_IN_SMM          (1U << 14)
 
+#define MSR_LBR_SELECT                  0x1c8
+#define MSR_LBR_TOS                     0x1c9
+#define MSR_LBR_FROM                    0x680
+#define MSR_LBR_TO                      0x6c0
+#define MSR_LBR_INFO                    0xdc0
+
+#define LBR_MAX_DEPTH                   32
+
 #define MISC_ENABLE_PERFMON             (1U << 7)
 #define MISC_ENABLE_BTS_UNAVAIL         (1U << 11)
 #define MISC_ENABLE_PEBS_UNAVAIL        (1U << 12)
@@ -27,6 +35,9 @@
 #define PMU_FIXED_COUNTERS              3
 #define PMU_WIDTH                       48
 #define PMU_EVENTS                      7
+
+#define NETBURST_PMU_FIRST              0x300
+#define NETBURST_PMU_LAST               0x3f2
 
 /* Which CPL decides whether a branch that changes CPL is recorded. */
 typedef enum X86BTSRule {
@@ -42,6 +53,29 @@ typedef enum X86BTSPmi {
     X86_BTS_PMI_EQUAL,      /* once, if the index equals it */
 } X86BTSPmi;
 
+/* What transfers control; those that LBR_SELECT filters have its bits' numbers. */
+typedef enum X86Branch {
+    X86_BRANCH_JCC = 2,
+    X86_BRANCH_CALL_REL,
+    X86_BRANCH_CALL_IND,
+    X86_BRANCH_RET,
+    X86_BRANCH_JMP_IND,
+    X86_BRANCH_JMP_REL,
+    X86_BRANCH_FAR,
+    X86_BRANCH_EVENT,       /* interrupt or exception */
+    X86_BRANCH_UNTAKEN,     /* control is not transferred */
+} X86Branch;
+
+/* The stack of last branch records. */
+typedef struct X86LBR {
+    uint64_t from[LBR_MAX_DEPTH];
+    uint64_t to[LBR_MAX_DEPTH];
+    uint64_t info[LBR_MAX_DEPTH];
+    uint64_t select;
+    uint32_t tos;           /* the newest */
+    uint64_t since;         /* when it was recorded, in instructions */
+} X86LBR;
+
 /* Written by the vCPU's own thread only, and not cleared by a reset. */
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
@@ -50,6 +84,8 @@ typedef struct X86BTSCounters {
     uint64_t masked;    /* PMIs that found LVTPC masked */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost, the store being inaccessible */
+    uint64_t garbled;   /* records stored with a wrong from, by property */
+    uint64_t dropped;   /* records lost, by property */
 } X86BTSCounters;
 
 typedef struct X86DSConfig {
@@ -70,12 +106,15 @@ typedef struct X86DSConfig {
     bool damage_loses;  /* the next damage loses a record */
     bool db_clears_bts; /* #DB clears TR and BTS, too */
     bool freeze_clears_tr; /* a PMI does, with FREEZE_LBRS_ON_PMI */
+    bool netburst;      /* registers are those of a Pentium 4 */
+    uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool abort_on_fault;
     bool freeze_smm;
     bool predicts;      /* records tell of the static prediction */
     bool pmu2;
     bool pmu_counts;    /* and it is no mere storage */
-    int64_t pmu_since;  /* up to when its counters have counted */
+    uint64_t pmu_since; /* up to when its counters have counted */
+    uint32_t lbr;       /* entries of the LBR stack, 0: there is none */
     struct QEMUTimer *pmu_timer;
     bool warned;
     X86BTSCounters count;

@@ -34,7 +34,10 @@ bool x86_pmi_deliver(X86CPU *cpu)
     }
     if (delivered && ctl & DEBUGCTL_FREEZE_PERFMON_ON_PMI &&
         cpu->ds.pmu_counts) {
-        cpu->env.msr_global_ctrl = 0;
+        x86_pmu_freeze(cpu);
+    }
+    if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI && cpu->ds.lbr) {
+        cpu->env.msr_debugctl &= ~(uint64_t)DEBUGCTL_LBR;
     }
     if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI &&
         cpu->ds.freeze_clears_tr) {

@@ -145,9 +145,14 @@ static void bts_print(GString *out, const char *prefix, const char *name,
 {
     g_string_append_printf(out, "%s%s records=%" PRIu64 " wraps=%" PRIu64
                            " pmis=%" PRIu64 " masked=%" PRIu64
-                           " full=%" PRIu64 " faults=%" PRIu64 "\n",
+                           " full=%" PRIu64 " faults=%" PRIu64,
                            prefix, name, c->records, c->wraps, c->pmis,
                            c->masked, c->full, c->faults);
+    if (c->garbled || c->dropped) {
+        g_string_append_printf(out, " garbled=%" PRIu64 " dropped=%" PRIu64,
+                               c->garbled, c->dropped);
+    }
+    g_string_append_c(out, '\n');
 }
 
 static GString *bts_summary(const char *prefix)
@@ -167,6 +172,8 @@ static GString *bts_summary(const char *prefix)
         total.masked += c->masked;
         total.full += c->full;
         total.faults += c->faults;
+        total.garbled += c->garbled;
+        total.dropped += c->dropped;
     }
     bts_print(out, prefix, "total", &total);
     return out;
@@ -215,17 +222,20 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
     X86DSConfig *ds = &cpu->ds;
+    bool garbled = ds->after_smi;
 
-    if (ds->after_smi) {
-        ds->after_smi = false;
-        *from = BTS_GARBAGE;
-    }
+    ds->after_smi = false;
     if (ds->damage_every && !ds->to_damage--) {
         ds->to_damage = ds->damage_every;
         ds->damage_loses = !ds->damage_loses;
         if (ds->damage_loses) {
+            ds->count.dropped++;
             return false;
         }
+        garbled = true;
+    }
+    if (garbled) {
+        ds->count.garbled++;
         *from = BTS_GARBAGE;
     }
     return true;
@@ -376,18 +386,46 @@ bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
     return late;
 }
 
-void helper_bts_branch(CPUX86State *env, uint32_t before)
+/* LBRs and counters see a branch, whether it is recorded or not. */
+bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
+                target_ulong from)
+{
+    if ((before | env->hflags) & HF_SMM_MASK) {
+        return false;
+    }
+    x86_lbr_record(env, type, from);
+    return x86_pmu_branch(env, before, type);
+}
+
+void x86_branch_update_hflags(CPUX86State *env)
+{
+    env->hflags &= ~HF_BRANCH_MASK;
+    if ((env->msr_debugctl & DEBUGCTL_LBR && env_archcpu(env)->ds.lbr) ||
+        x86_pmu_hooked(env)) {
+        env->hflags |= HF_BRANCH_MASK;
+    }
+}
+
+void helper_branch_untaken(CPUX86State *env, uint32_t before)
+{
+    x86_pmu_branch(env, before, X86_BRANCH_UNTAKEN);
+}
+
+void helper_bts_branch(CPUX86State *env, uint32_t before, uint32_t type)
 {
     target_ulong from = env->bts_from;
+    bool pmi;
 
     if (!(before & HF_CS64_MASK)) {
         from = (uint32_t)from;
     }
+    pmi = x86_branch(env, before, type, from);
     /*
      * The PMI comes before the next instruction is fetched, for fetching it may
      * fault; but after the trap of the branch itself, which follows this call.
      */
-    if (x86_bts_record(env, before, from) && !(env->eflags & TF_MASK)) {
+    pmi |= x86_bts_record(env, before, from);
+    if (pmi && !(env->eflags & TF_MASK)) {
         cpu_loop_exit_noexc(env_cpu(env));
     }
 }
@@ -396,6 +434,7 @@ static void bts_update_hflags(CPUX86State *env)
 {
     uint64_t ctl = env->msr_debugctl;
 
+    x86_branch_update_hflags(env);
     env->hflags &= ~(HF_BTS_OS_MASK | HF_BTS_USR_MASK);
     if (!(ctl & DEBUGCTL_TR) || !(ctl & DEBUGCTL_BTS)) {
         return;
@@ -417,7 +456,7 @@ void x86_ds_event(CPUX86State *env, bool db)
     if (db && env_archcpu(env)->ds.db_clears_bts) {
         env->msr_debugctl &= ~(uint64_t)(DEBUGCTL_TR | DEBUGCTL_BTS);
     }
-    if (env->hflags & (HF_BTS_OS_MASK | HF_BTS_USR_MASK)) {
+    if (env->hflags & (HF_BTS_OS_MASK | HF_BTS_USR_MASK | HF_BRANCH_MASK)) {
         bts_update_hflags(env);
     }
 }
@@ -441,7 +480,7 @@ static uint64_t debugctl_valid(CPUX86State *env)
     return valid;
 }
 
-static bool is_canonical(CPUX86State *env, uint64_t addr)
+bool x86_is_canonical(CPUX86State *env, uint64_t addr)
 {
     bool la57 = env->cr[4] & CR4_LA57_MASK;
     int64_t top = (int64_t)addr >> (la57 ? 56 : 47);
@@ -456,7 +495,7 @@ static uint64_t misc_enable(CPUX86State *env)
 
     val &= ~(uint64_t)(MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAIL);
     val |= MISC_ENABLE_PEBS_UNAVAIL;
-    if (env_archcpu(env)->ds.pmu2) {
+    if (env_archcpu(env)->ds.pmu2 || env_archcpu(env)->ds.netburst) {
         val |= MISC_ENABLE_PERFMON;
     }
     if (!has_ds(env)) {
@@ -472,9 +511,14 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     if (!ds && !env_archcpu(env)->ds.pmu2) {
         return X86_MSR_UNKNOWN;
     }
+    if (x86_lbr_rdmsr(env, msr, val) == X86_MSR_DONE) {
+        return X86_MSR_DONE;
+    }
     switch (msr) {
     case MSR_IA32_DEBUGCTL:
-        *val = env->msr_debugctl;
+        *val = env_archcpu(env)->ds.netburst
+               ? x86_netburst_show_debugctl(env->msr_debugctl)
+               : env->msr_debugctl;
         return X86_MSR_DONE;
     case MSR_IA32_MISC_ENABLE:
         *val = misc_enable(env);
@@ -483,18 +527,28 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
         *val = env->msr_ds_area;
         return ds ? X86_MSR_DONE : X86_MSR_UNKNOWN;
     }
-    return x86_pmu2_rdmsr(env, msr, val);
+    return env_archcpu(env)->ds.netburst ? x86_netburst_rdmsr(env, msr, val)
+                                         : x86_pmu2_rdmsr(env, msr, val);
 }
 
 X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 {
     bool ds = has_ds(env);
+    X86MSRResult lbr;
 
     if (!ds && !env_archcpu(env)->ds.pmu2) {
         return X86_MSR_UNKNOWN;
     }
+    lbr = x86_lbr_wrmsr(env, msr, val);
+    if (lbr != X86_MSR_UNKNOWN) {
+        return lbr;
+    }
     switch (msr) {
     case MSR_IA32_DEBUGCTL:
+        if (env_archcpu(env)->ds.netburst &&
+            !x86_netburst_take_debugctl(&val)) {
+            return X86_MSR_GP;
+        }
         if (val & ~debugctl_valid(env)) {
             return X86_MSR_GP;
         }
@@ -508,13 +562,14 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
         if (!ds) {
             return X86_MSR_UNKNOWN;
         }
-        if (!is_canonical(env, val)) {
+        if (!x86_is_canonical(env, val)) {
             return X86_MSR_GP;
         }
         env->msr_ds_area = val;
         return X86_MSR_DONE;
     }
-    return x86_pmu2_wrmsr(env, msr, val);
+    return env_archcpu(env)->ds.netburst ? x86_netburst_wrmsr(env, msr, val)
+                                         : x86_pmu2_wrmsr(env, msr, val);
 }
 
 bool x86_ds_realize(X86CPU *cpu, Error **errp)
@@ -531,7 +586,7 @@ bool x86_ds_realize(X86CPU *cpu, Error **errp)
 
     if (!x86_bts_choose("x-bts-cpl-rule", cpu->ds.cpl_rule_name, rules,
                         ARRAY_SIZE(rules) - 1, &chosen, errp) ||
-        !x86_bts_pmi_realize(cpu, errp)) {
+        !x86_bts_pmi_realize(cpu, errp) || !x86_lbr_realize(cpu, errp)) {
         return false;
     }
     x86_pmu2_realize(cpu);
@@ -542,6 +597,11 @@ bool x86_ds_realize(X86CPU *cpu, Error **errp)
     if (!has_ds(env) && (env->features[FEAT_1_ECX] &
                          (CPUID_EXT_DTES64 | CPUID_EXT_DSCPL))) {
         error_setg(errp, "dtes64 and ds-cpl need the feature ds: add +ds");
+        return false;
+    }
+    if (cpu->ds.netburst && (!has_ds(env) || cpu->ds.pmu2)) {
+        error_setg(errp, "x-netburst needs the feature ds, and no x-pmu2: "
+                   "add +ds,x-pmu2=off");
         return false;
     }
     if (has_ds(env) && !exit_notifier.node.le_prev) {

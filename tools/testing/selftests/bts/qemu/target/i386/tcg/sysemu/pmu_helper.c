@@ -4,13 +4,19 @@
  * was written. That is what a guest wants to see before it believes in the rest
  * of the performance monitoring unit.
  *
- * With the property x-pmu-counts the counters count, too: nanoseconds of the
- * virtual clock, whatever the event and the mode. With -icount shift=0 these are
- * instructions.
+ * With the property x-pmu-counts the counters count, too, at the privilege
+ * levels that they are set to:
+ *
+ *  - Instructions and cycles, at one cycle each, are exact with -icount, and
+ *    count what this CPU has executed. Without it both are nanoseconds of the
+ *    virtual clock.
+ *  - Branch instructions, whether taken or not, are exact.
+ *  - Of any other event there is none.
  */
 
 #include "qemu/osdep.h"
 #include "qemu/timer.h"
+#include "sysemu/cpu-timers.h"
 #include "cpu.h"
 #include "exec/helper-proto.h"
 #include "exec/exec-all.h"
@@ -54,64 +60,160 @@ static uint64_t *pmu2_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 }
 
 #define PMU_COUNTERS        (PMU_GP_COUNTERS + PMU_FIXED_COUNTERS)
+#define EVTSEL_EVENT        0xffff
+#define EVTSEL_USR          (1U << 16)
+#define EVTSEL_OS           (1U << 17)
 #define EVTSEL_INT          (1U << 20)
 #define EVTSEL_EN           (1U << 22)
-#define FIXED_EN            3
+/* Inverted, or only from so many a cycle on: nothing is. */
+#define EVTSEL_INV_CMASK    0xff800000
+#define FIXED_OS            1
+#define FIXED_USR           2
 #define FIXED_PMI           8
+
+typedef enum PMUEvent {
+    PMU_NOTHING,
+    PMU_TIME,           /* instructions, and cycles */
+    PMU_BRANCHES,
+} PMUEvent;
 
 /* All counters in one row, the general ones first. */
 typedef struct PMUCounter {
     uint64_t *value;
     uint64_t status;    /* its bit of GLOBAL_STATUS, and of GLOBAL_CTRL */
-    bool on;
+    PMUEvent event;     /* PMU_NOTHING if it is off */
+    bool usr;
+    bool os;
     bool interrupts;
 } PMUCounter;
+
+static PMUEvent pmu_event(uint64_t select)
+{
+    if (!(select & EVTSEL_EN) || select & EVTSEL_INV_CMASK) {
+        return PMU_NOTHING;
+    }
+    switch (select & EVTSEL_EVENT) {
+    case 0x003c: /* cycles */
+    case 0x013c: /* reference cycles */
+    case 0x00c0: /* instructions */
+        return PMU_TIME;
+    case 0x00c4: /* branch instructions */
+        return PMU_BRANCHES;
+    default:
+        return PMU_NOTHING;
+    }
+}
 
 static PMUCounter pmu_counter(CPUX86State *env, unsigned i)
 {
     uint64_t ctrl;
+    PMUCounter c;
 
     if (i < PMU_GP_COUNTERS) {
         ctrl = env->msr_gp_evtsel[i];
-        return (PMUCounter) { &env->msr_gp_counters[i], 1ULL << i,
-                              ctrl & EVTSEL_EN && env->msr_global_ctrl >> i & 1,
-                              ctrl & EVTSEL_INT };
+        c = (PMUCounter) {
+            .value = &env->msr_gp_counters[i],
+            .status = 1ULL << i,
+            .event = pmu_event(ctrl),
+            .usr = ctrl & EVTSEL_USR,
+            .os = ctrl & EVTSEL_OS,
+            .interrupts = ctrl & EVTSEL_INT,
+        };
+    } else {
+        i -= PMU_GP_COUNTERS;
+        ctrl = env->msr_fixed_ctr_ctrl >> (4 * i);
+        c = (PMUCounter) {
+            .value = &env->msr_fixed_counters[i],
+            .status = 1ULL << (32 + i),
+            .event = PMU_TIME,
+            .usr = ctrl & FIXED_USR,
+            .os = ctrl & FIXED_OS,
+            .interrupts = ctrl & FIXED_PMI,
+        };
     }
-    i -= PMU_GP_COUNTERS;
-    ctrl = env->msr_fixed_ctr_ctrl >> (4 * i);
-    return (PMUCounter) { &env->msr_fixed_counters[i], 1ULL << (32 + i),
-                          ctrl & FIXED_EN &&
-                          env->msr_global_ctrl >> (32 + i) & 1,
-                          ctrl & FIXED_PMI };
+    if (!(env->msr_global_ctrl & c.status)) {
+        c.event = PMU_NOTHING;
+    }
+    return c;
+}
+
+/* Has a counter to be told of branches, or of changes of the privilege level? */
+bool x86_pmu_hooked(CPUX86State *env)
+{
+    unsigned i;
+
+    for (i = 0; i < PMU_COUNTERS && env_archcpu(env)->ds.pmu_counts; i++) {
+        PMUCounter c = pmu_counter(env, i);
+
+        if (c.event == PMU_BRANCHES ||
+            (c.event == PMU_TIME && c.usr != c.os)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What has passed on this CPU, in instructions or in nanoseconds. */
+uint64_t x86_pmu_clock(X86CPU *cpu)
+{
+    if (!icount_enabled()) {
+        return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    }
+    /* Brings the CPU's own count up to date, too. */
+    icount_get_raw();
+    return CPU(cpu)->icount_executed;
+}
+
+/*
+ * @n times @event happened at the privilege level of @hflags. Returns true if a
+ * counter that interrupts has overflowed.
+ */
+static bool pmu_add(CPUX86State *env, PMUEvent event, uint64_t n,
+                    uint32_t hflags)
+{
+    bool pmi = false;
+    unsigned i;
+
+    for (i = 0; i < PMU_COUNTERS; i++) {
+        PMUCounter c = pmu_counter(env, i);
+
+        if (c.event != event || !(hflags & HF_CPL_MASK ? c.usr : c.os)) {
+            continue;
+        }
+        if (n > PMU_WIDTH_MASK - *c.value) {
+            env->msr_global_status |= c.status;
+            pmi |= c.interrupts;
+        }
+        *c.value = (*c.value + n) & PMU_WIDTH_MASK;
+    }
+    return pmi;
+}
+
+/* Time has passed at the privilege level of @hflags. */
+static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
+{
+    uint64_t now = x86_pmu_clock(cpu), passed = now - cpu->ds.pmu_since;
+
+    cpu->ds.pmu_since = now;
+    return pmu_add(&cpu->env, PMU_TIME, passed, hflags);
 }
 
 /* Let all counters have counted up to now, and tell of those that overflow. */
 static void pmu_count(X86CPU *cpu)
 {
-    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    uint64_t passed = now - cpu->ds.pmu_since;
-    bool pmi = false;
-    unsigned i;
-
-    cpu->ds.pmu_since = now;
-    for (i = 0; i < PMU_COUNTERS; i++) {
-        PMUCounter c = pmu_counter(&cpu->env, i);
-
-        if (!c.on) {
-            continue;
-        }
-        if (passed > PMU_WIDTH_MASK - *c.value) {
-            cpu->env.msr_global_status |= c.status;
-            pmi |= c.interrupts;
-        }
-        *c.value = (*c.value + passed) & PMU_WIDTH_MASK;
-    }
-    if (pmi) {
+    if (pmu_pass(cpu, cpu->env.hflags)) {
         x86_pmi_deliver(cpu);
     }
 }
 
-/* Wake up when the first counter overflows. */
+/* A PMI stops all counters; that they overflow with it tells nobody. */
+void x86_pmu_freeze(X86CPU *cpu)
+{
+    pmu_pass(cpu, cpu->env.hflags);
+    cpu->env.msr_global_ctrl = 0;
+}
+
+/* Wake up when the first counter may overflow: other CPUs' time passes, too. */
 static void pmu_arm(X86CPU *cpu)
 {
     uint64_t left = INT64_MAX / 2;
@@ -120,15 +222,39 @@ static void pmu_arm(X86CPU *cpu)
     for (i = 0; i < PMU_COUNTERS; i++) {
         PMUCounter c = pmu_counter(&cpu->env, i);
 
-        if (c.on) {
+        if (c.event == PMU_TIME) {
             left = MIN(left, PMU_WIDTH_MASK + 1 - *c.value);
         }
     }
     if (left == INT64_MAX / 2) {
         timer_del(cpu->ds.pmu_timer);
-    } else {
-        timer_mod(cpu->ds.pmu_timer, cpu->ds.pmu_since + left);
+        return;
     }
+    if (icount_enabled()) {
+        left = icount_to_ns(left);
+    }
+    timer_mod(cpu->ds.pmu_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + left);
+}
+
+/*
+ * A branch, or an event, behind which the privilege level may be another one;
+ * before it, hflags was @before. Returns true if a PMI was delivered.
+ */
+bool x86_pmu_branch(CPUX86State *env, uint32_t before, X86Branch type)
+{
+    X86CPU *cpu = env_archcpu(env);
+    bool pmi = false;
+
+    if (!cpu->ds.pmu_counts) {
+        return false;
+    }
+    if ((before ^ env->hflags) & HF_CPL_MASK) {
+        pmi = pmu_pass(cpu, before);
+    }
+    if (type != X86_BRANCH_EVENT) {
+        pmi |= pmu_add(env, PMU_BRANCHES, 1, before);
+    }
+    return pmi && x86_pmi_deliver(cpu);
 }
 
 static void pmu_overflow(CPUState *cs, run_on_cpu_data unused)
@@ -188,6 +314,7 @@ X86MSRResult x86_pmu2_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     }
     if (env_archcpu(env)->ds.pmu_counts) {
         pmu_arm(env_archcpu(env));
+        x86_branch_update_hflags(env);
     }
     return X86_MSR_DONE;
 }
@@ -202,6 +329,14 @@ void helper_rdpmc(CPUX86State *env)
     }
     cpu_svm_check_intercept_param(env, SVM_EXIT_RDPMC, 0, GETPC());
 
+    if (env_archcpu(env)->ds.netburst) {
+        if (!x86_netburst_rdpmc(env, index, &val)) {
+            raise_exception_err_ra(env, EXCP0D_GPF, 0, GETPC());
+        }
+        env->regs[R_EAX] = (uint32_t)val;
+        env->regs[R_EDX] = val >> 32;
+        return;
+    }
     if (!env_archcpu(env)->ds.pmu2) {
         raise_exception_ra(env, EXCP06_ILLOP, GETPC());
     }

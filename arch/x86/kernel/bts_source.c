@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch traces: which sources of records there are, and what each of them can do
+ */
+
+#include <linux/bits.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/init.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+
+#include "bts_internal.h"
+
+static bool bts_no_pause(void)
+{
+	return true;
+}
+
+/* Each switch of a traced task comes here, and need not ask. */
+const struct bts_source bts_no_source = {
+	.pause	= bts_no_pause,
+	.resume	= bts_no_pause,
+};
+
+/* The source of hardware, whose id is 0 where there is none */
+const struct bts_source *bts_source __ro_after_init = &bts_no_source;
+
+/* The source of software, or NULL */
+const struct bts_source *bts_software __ro_after_init;
+
+/**
+ * bts_register_source - make it known where records come from
+ * @source: the source
+ *
+ * Called at boot, once by the best source of hardware that the machine has, and once by
+ * the source of software.
+ */
+void __init bts_register_source(const struct bts_source *source)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		INIT_LIST_HEAD(&per_cpu(bts_cpu, cpu).contexts);
+	if (source->software)
+		bts_software = source;
+	else
+		bts_source = source;
+}
+
+/**
+ * bts_find_source - choose where the records of a context come from
+ * @id: BTS_SOURCE_*, or 0 for the best source
+ *
+ * Return: the source; -EOPNOTSUPP if this machine has none at all; -ENODEV if it has
+ * not this one.
+ */
+const struct bts_source *bts_find_source(u32 id)
+{
+	if (bts_source->id && (!id || id == bts_source->id))
+		return bts_source;
+	if (bts_software && (!id || id == bts_software->id))
+		return bts_software;
+
+	return ERR_PTR(bts_source->id || bts_software ? -ENODEV : -EOPNOTSUPP);
+}
+
+/**
+ * bts_records_kernel - is the kernel recorded for the sake of a trace?
+ * @id: where its records come from, like that of bts_source_info()
+ * @flags: what the trace wants
+ *
+ * What its filter then drops has been in the buffers of the source.
+ *
+ * Return: false if the source can leave it out.
+ */
+bool bts_records_kernel(u32 id, u32 flags)
+{
+	return bts_find_source(id) == bts_source && bts_takes_kernel(flags);
+}
+
+/* What the contexts of tasks may want of a source */
+u32 bts_possible_flags(const struct bts_source *source)
+{
+	return source->software ? BTS_TASK_FLAGS & ~BTS_KERNEL : BTS_TASK_FLAGS;
+}
+
+/* X86_BTS_F_* that its records may have */
+u32 bts_record_flags(const struct bts_source *source)
+{
+	const struct bts_told *told = source->told;
+
+	return told->flags | (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
+}
+
+/**
+ * bts_source_info - can there be any traces, and which?
+ * @id: BTS_SOURCE_*, or 0 for the best source
+ * @info: filled in
+ *
+ * Return: 0; -EOPNOTSUPP if this machine has no source of records at all; -ENODEV if
+ * it has not this one.
+ */
+int bts_source_info(u32 id, struct bts_source_info *info)
+{
+	const struct bts_source *source = bts_find_source(id);
+
+	if (IS_ERR(source))
+		return PTR_ERR(source);
+
+	*info = (struct bts_source_info) {
+		.id		= source->id,
+		.sources	= (bts_source->id ? BIT(bts_source->id) : 0) |
+				  (bts_software ? BIT(bts_software->id) : 0),
+		.flags		= bts_possible_flags(source),
+		.record_flags	= bts_record_flags(source),
+	};
+
+	return 0;
+}

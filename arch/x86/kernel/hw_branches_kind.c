@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What kind of branch an instruction makes
+ *
+ * The kernel and tools/tracing/hw-branches build the same code.
+ */
+
+#include "hw_branches_kind.h"
+
+#define MODRM_MOD(modrm)	((modrm) >> 6)
+#define MODRM_REG(modrm)	((modrm) >> 3 & 7)
+#define MODRM_RM(modrm)		((modrm) & 7)
+
+/* Is this a prefix that a branch may have? */
+static bool hw_branches_is_prefix(u8 byte, bool wide)
+{
+	switch (byte) {
+	case 0x2e:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x66:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return wide && (byte & 0xf0) == 0x40;
+	}
+}
+
+/* The bytes of a ModRM byte and what belongs to it. */
+static u32 hw_branches_modrm_len(const u8 *at, u32 n)
+{
+	u8 mod = MODRM_MOD(at[0]), rm = MODRM_RM(at[0]);
+	u32 len = 1;
+
+	if (mod == 3)
+		return len;
+	if (rm == 4) {
+		len++;
+		if (!mod && n > 1 && MODRM_RM(at[1]) == 5)
+			len += 4;
+	} else if (!mod && rm == 5) {
+		len += 4;
+	}
+	if (mod == 1)
+		len++;
+	else if (mod == 2)
+		len += 4;
+
+	return len;
+}
+
+static s32 hw_branches_rel32(const u8 *at)
+{
+	return (s32)(at[0] | at[1] << 8 | at[2] << 16 | (u32)at[3] << 24);
+}
+
+/* A direct branch goes where it says, or it was interrupted, or has changed since. */
+static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 size)
+{
+	s32 rel;
+
+	if (at + size > insn->n)
+		return false;
+	rel = size == 1 ? (signed char)insn->byte[at] : hw_branches_rel32(insn->byte + at);
+
+	return insn->from + at + size + rel == insn->to;
+}
+
+/* What is no branch that goes to @to: interrupted there, or not known. */
+static enum hw_branch_kind hw_branches_other(const struct hw_branches_insn *insn, u64 *back)
+{
+	if (!insn->entry || insn->after_call)
+		return HW_BRANCH_OTHER;
+	*back = insn->from;
+
+	return HW_BRANCH_ENTRY;
+}
+
+static enum hw_branch_kind hw_branches_direct(const struct hw_branches_insn *insn, u32 at,
+					      u32 size, enum hw_branch_kind kind, u64 *back)
+{
+	u64 next = insn->from + at + size;
+
+	if (!hw_branches_goes(insn, at, size))
+		return hw_branches_other(insn, back);
+	/* A call to right behind it fills the return stack buffer. */
+	if (kind == HW_BRANCH_CALL && insn->to - next < 16)
+		return HW_BRANCH_OTHER;
+	if (kind == HW_BRANCH_CALL)
+		*back = next;
+
+	return kind;
+}
+
+static enum hw_branch_kind hw_branches_indirect(const struct hw_branches_insn *insn, u32 at,
+						u64 *back)
+{
+	u8 reg;
+
+	if (at >= insn->n || insn->entry)
+		return hw_branches_other(insn, back);
+	reg = MODRM_REG(insn->byte[at]);
+	if (reg == 4)
+		return HW_BRANCH_JUMP;
+	if (reg != 2)
+		return HW_BRANCH_OTHER;
+	*back = insn->from + at + hw_branches_modrm_len(insn->byte + at, insn->n - at);
+
+	return HW_BRANCH_CALL;
+}
+
+static enum hw_branch_kind hw_branches_two_bytes(const struct hw_branches_insn *insn, u32 at,
+						 u64 *back)
+{
+	if (at >= insn->n)
+		return hw_branches_other(insn, back);
+	if ((insn->byte[at] & 0xf0) == 0x80)
+		return hw_branches_direct(insn, at + 1, 4, HW_BRANCH_OTHER, back);
+	/* ERETS */
+	if (insn->byte[at] == 0x01 && at + 1 < insn->n && insn->byte[at + 1] == 0xca &&
+	    insn->byte[0] == 0xf2)
+		return HW_BRANCH_EXIT;
+
+	return hw_branches_other(insn, back);
+}
+
+/**
+ * hw_branches_kind_of - tell what kind of branch an instruction has made
+ * @insn: the instruction and the branch
+ * @back: where a call returns to; what an exception interrupted
+ *
+ * Any context: nothing is read but @insn.
+ *
+ * Return: the kind; never HW_BRANCH_BREAK.
+ */
+enum hw_branch_kind hw_branches_kind_of(const struct hw_branches_insn *insn, u64 *back)
+{
+	u32 at = 0;
+
+	*back = 0;
+	while (at < insn->n && hw_branches_is_prefix(insn->byte[at], insn->wide))
+		at++;
+	if (at >= insn->n)
+		return hw_branches_other(insn, back);
+
+	switch (insn->byte[at]) {
+	case 0x0f:
+		return hw_branches_two_bytes(insn, at + 1, back);
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3:
+		return hw_branches_direct(insn, at + 1, 1, HW_BRANCH_OTHER, back);
+	case 0xeb:
+		return hw_branches_direct(insn, at + 1, 1, HW_BRANCH_JUMP, back);
+	case 0xe9:
+		return hw_branches_direct(insn, at + 1, 4, HW_BRANCH_JUMP, back);
+	case 0xe8:
+		return hw_branches_direct(insn, at + 1, 4, HW_BRANCH_CALL, back);
+	case 0xc2:
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+		return insn->entry && !insn->after_call ? hw_branches_other(insn, back) :
+							  HW_BRANCH_RETURN;
+	case 0xcf:
+		return HW_BRANCH_EXIT;
+	case 0xff:
+		return hw_branches_indirect(insn, at + 1, back);
+	default:
+		return hw_branches_other(insn, back);
+	}
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fold last branches into lines that a reader can follow
+ *
+ * The walk goes from the newest branch to the oldest:
+ *
+ *  - A branch through a thunk is one branch, from where the thunk was entered to where
+ *    it went.
+ *  - A call that has returned is one line, with the number of branches that it took.
+ *    Going back, each return and each way out of an exception opens one level, each
+ *    call and each exception closes one. The one that closes the first level must be
+ *    the one that the return belongs to: the code after the call is where the return
+ *    arrived. If it is not, because the call is older than what was recorded or
+ *    because a return address was changed, the return is a line of its own, and so are
+ *    the branches before it.
+ *  - Equal lines in a row are one line with their number; so are up to
+ *    HW_BRANCHES_LOOP lines that repeat.
+ *
+ * A switch to another task, a way in from user mode, and missing records end all
+ * levels. What is no instruction that calls or returns counts as a jump.
+ *
+ * There is no lock and no allocation here, and nothing but the reader touches memory
+ * other than the caller's: any context.
+ */
+
+#include "trace_hw_branches_fold.h"
+
+/* A walk reads so many records at most to find calls that have returned. */
+#define HW_BRANCHES_SEARCH	20000
+
+/* An exception may go back behind the instruction that it interrupted. */
+#define HW_BRANCHES_INSN	15
+
+struct hw_branches_joined {
+	struct hw_branch	branch;
+	enum hw_branch_kind	kind;
+	u64			back;
+	u32			next;
+};
+
+static enum hw_branch_kind hw_branches_kind(const struct hw_branches_fold *fold,
+					    const struct hw_branch *branch, u64 *back)
+{
+	*back = 0;
+	if (!branch->from && !branch->to)
+		return HW_BRANCH_BREAK;
+
+	return fold->reader->kind(fold->data, branch, back);
+}
+
+static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 address)
+{
+	return fold->reader->is_thunk(fold->data, address);
+}
+
+/* Does @older, which is of @kind, belong to the branch that leaves a thunk at @from? */
+static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
+			      const struct hw_branch *older, enum hw_branch_kind kind)
+{
+	if (kind == HW_BRANCH_BREAK || kind == HW_BRANCH_ENTRY || kind == HW_BRANCH_EXIT)
+		return false;
+
+	return hw_branches_is_thunk(fold, from) && hw_branches_is_thunk(fold, older->to);
+}
+
+/* Read the branch at @at, or the thunk's that ends there. */
+static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
+			     struct hw_branches_joined *joined)
+{
+	struct hw_branches_joined first;
+	struct hw_branch older;
+	enum hw_branch_kind kind;
+	u64 back;
+
+	if (!fold->reader->get(fold->data, at, &joined->branch))
+		return false;
+
+	joined->kind = hw_branches_kind(fold, &joined->branch, &joined->back);
+	joined->next = at + 1;
+	first = *joined;
+	if (joined->kind == HW_BRANCH_BREAK || joined->kind == HW_BRANCH_ENTRY)
+		return true;
+
+	while (fold->reader->get(fold->data, joined->next, &older)) {
+		kind = hw_branches_kind(fold, &older, &back);
+		if (!hw_branches_joins(fold, joined->branch.from, &older, kind))
+			break;
+		joined->branch.from = older.from;
+		joined->next++;
+		if (hw_branches_is_thunk(fold, older.from))
+			continue;
+		if (kind != HW_BRANCH_CALL)
+			kind = fold->reader->is_return(fold->data, older.to) ?
+			       HW_BRANCH_RETURN : HW_BRANCH_JUMP;
+		joined->kind = kind;
+		joined->back = back;
+		break;
+	}
+	/* Interrupted in the thunk, or it begins before what is recorded. */
+	if (hw_branches_is_thunk(fold, joined->branch.from))
+		*joined = first;
+
+	return true;
+}
+
+static bool hw_branches_returns(const struct hw_branches_joined *ret,
+				const struct hw_branches_joined *call)
+{
+	u64 to = ret->branch.to;
+
+	if (ret->kind == HW_BRANCH_RETURN)
+		return call->kind == HW_BRANCH_CALL && call->back == to;
+
+	return call->kind == HW_BRANCH_ENTRY && to - call->back <= HW_BRANCHES_INSN;
+}
+
+/* Find what @ret is the return from. */
+static bool hw_branches_find_call(struct hw_branches_fold *fold,
+				  const struct hw_branches_joined *ret,
+				  struct hw_branches_joined *call)
+{
+	u32 at = ret->next, level = 1;
+
+	while (fold->left && hw_branches_join(fold, at, call)) {
+		fold->left--;
+		at = call->next;
+		switch (call->kind) {
+		case HW_BRANCH_BREAK:
+			return false;
+		case HW_BRANCH_RETURN:
+		case HW_BRANCH_EXIT:
+			level++;
+			break;
+		case HW_BRANCH_CALL:
+		case HW_BRANCH_ENTRY:
+			if (!--level)
+				return hw_branches_returns(ret, call);
+			break;
+		default:
+			break;
+		}
+	}
+
+	return false;
+}
+
+/* How much deeper is the code before a line than the code behind it? */
+static int hw_branches_deeper(const struct hw_branches_line *line)
+{
+	if (line->inside)
+		return 0;
+
+	switch (line->kind) {
+	case HW_BRANCH_CALL:
+	case HW_BRANCH_ENTRY:
+		return -1;
+	case HW_BRANCH_RETURN:
+	case HW_BRANCH_EXIT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* The next line, before equal ones are folded. At the end @at may be past it. */
+static bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_line *line)
+{
+	struct hw_branches_joined joined, call;
+	u32 at = fold->at;
+
+	*line = (struct hw_branches_line) { .lines = 1, .times = 1, };
+	if (fold->plain) {
+		line->records = 1;
+		return fold->reader->get(fold->data, fold->at++, &line->branch);
+	}
+
+	if (!hw_branches_join(fold, at, &joined))
+		return false;
+
+	if ((joined.kind == HW_BRANCH_RETURN || joined.kind == HW_BRANCH_EXIT) &&
+	    hw_branches_find_call(fold, &joined, &call)) {
+		joined = call;
+		line->inside = call.next - at;
+	}
+	line->branch = joined.branch;
+	line->kind = joined.kind;
+	line->records = joined.next - at;
+	fold->at = joined.next;
+	fold->depth += hw_branches_deeper(line);
+	line->depth = fold->depth;
+
+	return true;
+}
+
+static bool hw_branches_same(const struct hw_branches_line *a, const struct hw_branches_line *b)
+{
+	return a->branch.from == b->branch.from && a->branch.to == b->branch.to &&
+	       a->kind == b->kind && !a->inside == !b->inside && a->kind != HW_BRANCH_BREAK;
+}
+
+static void hw_branches_fill(struct hw_branches_fold *fold)
+{
+	while (fold->nr < 2 * HW_BRANCHES_LOOP &&
+	       hw_branches_take(fold, &fold->ahead[fold->nr]))
+		fold->nr++;
+}
+
+static void hw_branches_drop(struct hw_branches_fold *fold, u32 n)
+{
+	u32 i;
+
+	fold->nr -= n;
+	for (i = 0; i < fold->nr; i++)
+		fold->ahead[i] = fold->ahead[i + n];
+}
+
+/* Do the next @n lines come again right behind them? */
+static bool hw_branches_repeats(const struct hw_branches_fold *fold, u32 n)
+{
+	u32 i;
+
+	if (fold->nr < 2 * n)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (!hw_branches_same(&fold->ahead[i], &fold->ahead[i + n]))
+			return false;
+	}
+
+	return true;
+}
+
+/* Take a loop of @n lines into the body, each as often as it comes. */
+static void hw_branches_take_loop(struct hw_branches_fold *fold, u32 n)
+{
+	struct hw_branches_line *last = &fold->body[n - 1];
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		fold->body[i] = fold->ahead[i];
+	hw_branches_drop(fold, n);
+	last->lines = n;
+	while (fold->nr >= n) {
+		for (i = 0; i < n; i++) {
+			if (!hw_branches_same(&fold->body[i], &fold->ahead[i]))
+				break;
+		}
+		if (i < n)
+			break;
+		for (i = 0; i < n; i++) {
+			fold->body[i].inside += fold->ahead[i].inside;
+			last->records += fold->ahead[i].records;
+		}
+		last->times++;
+		hw_branches_drop(fold, n);
+		hw_branches_fill(fold);
+	}
+	fold->nr_body = n;
+	fold->shown = 0;
+}
+
+/**
+ * hw_branches_fold_begin - begin a walk
+ * @fold: the walk
+ * @at: so many of the newest branches are left out
+ * @plain: nothing is folded
+ * @reader: where branches come from
+ * @data: for @reader
+ */
+void hw_branches_fold_begin(struct hw_branches_fold *fold, u32 at, bool plain,
+			    const struct hw_branches_reader *reader, void *data)
+{
+	fold->reader = reader;
+	fold->data = data;
+	fold->at = at;
+	fold->plain = plain;
+	fold->left = HW_BRANCHES_SEARCH;
+	fold->depth = 0;
+	fold->nr = 0;
+	fold->nr_body = 0;
+	fold->shown = 0;
+}
+
+/**
+ * hw_branches_fold_next - make the next line
+ * @fold: the walk
+ * @line: the line
+ *
+ * Return: false if there is none.
+ */
+bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_line *line)
+{
+	u32 n;
+
+	if (fold->shown < fold->nr_body) {
+		*line = fold->body[fold->shown++];
+		return true;
+	}
+
+	hw_branches_fill(fold);
+	if (!fold->nr)
+		return false;
+
+	for (n = 1; n <= HW_BRANCHES_LOOP && !fold->plain; n++) {
+		if (hw_branches_repeats(fold, n)) {
+			hw_branches_take_loop(fold, n);
+			*line = fold->body[fold->shown++];
+			return true;
+		}
+	}
+	*line = fold->ahead[0];
+	hw_branches_drop(fold, 1);
+
+	return true;
+}
+
+/**
+ * hw_branches_fold_base - find the outermost depth of the next lines
+ * @fold: a walk that has just begun, and is begun again for the lines
+ * @lines: so many of them
+ * @records: so many recorded branches these stand for
+ *
+ * Return: the least @depth of these lines, 0 at most.
+ */
+int hw_branches_fold_base(struct hw_branches_fold *fold, u32 lines, u32 *records)
+{
+	struct hw_branches_line line;
+	u32 at = fold->at;
+	int base = 0;
+
+	*records = 0;
+	while (lines-- && hw_branches_fold_next(fold, &line)) {
+		*records += line.records;
+		if (line.depth < base)
+			base = line.depth;
+	}
+	hw_branches_fold_begin(fold, at, fold->plain, fold->reader, fold->data);
+
+	return base;
+}

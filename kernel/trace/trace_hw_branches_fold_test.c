@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of folded branches
+ *
+ * A branch of the tests says itself of what kind it is. Functions are 0x100 bytes
+ * apart, calls are 5 bytes long, and what is above 0xf000 are thunks.
+ */
+
+#include <kunit/test.h>
+
+#include "trace_hw_branches_fold.h"
+
+#define THUNKS	0xf000
+#define RETURNS	0xf800
+
+struct fake {
+	struct hw_branch	branch;
+	enum hw_branch_kind	kind;
+};
+
+struct fakes {
+	const struct fake	*fake;
+	u32			nr;
+};
+
+/* The oldest is first in the tests, as it is done. */
+static bool fake_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	const struct fakes *fakes = data;
+
+	if (nr >= fakes->nr)
+		return false;
+	*branch = fakes->fake[fakes->nr - 1 - nr].branch;
+
+	return true;
+}
+
+static enum hw_branch_kind fake_kind(void *data, const struct hw_branch *branch, u64 *back)
+{
+	const struct fakes *fakes = data;
+	u32 i;
+
+	for (i = 0; i < fakes->nr; i++) {
+		const struct fake *fake = &fakes->fake[i];
+
+		if (fake->branch.from == branch->from && fake->branch.to == branch->to) {
+			if (fake->kind == HW_BRANCH_CALL)
+				*back = branch->from + 5;
+			else if (fake->kind == HW_BRANCH_ENTRY)
+				*back = branch->from;
+			return fake->kind;
+		}
+	}
+
+	return HW_BRANCH_OTHER;
+}
+
+static bool fake_is_thunk(void *data, u64 address)
+{
+	return address >= THUNKS;
+}
+
+static bool fake_is_return(void *data, u64 address)
+{
+	return address >= RETURNS;
+}
+
+static const struct hw_branches_reader fake_reader = {
+	.get		= fake_get,
+	.kind		= fake_kind,
+	.is_thunk	= fake_is_thunk,
+	.is_return	= fake_is_return,
+};
+
+/* What a line is expected to say */
+struct expected {
+	u64	from;
+	u64	to;
+	u32	inside;
+	int	depth;
+	u32	lines;
+	u32	times;
+};
+
+static void expect(struct kunit *test, const struct fake *fake, u32 nr,
+		   const struct expected *expected, u32 lines)
+{
+	struct fakes fakes = { .fake = fake, .nr = nr, };
+	struct hw_branches_fold *fold;
+	struct hw_branches_line line;
+	u32 i, records = 0;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	hw_branches_fold_begin(fold, 0, false, &fake_reader, &fakes);
+	for (i = 0; i < lines; i++) {
+		KUNIT_ASSERT_TRUE_MSG(test, hw_branches_fold_next(fold, &line), "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.branch.from, expected[i].from, "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.branch.to, expected[i].to, "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.inside, expected[i].inside, "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.depth, expected[i].depth, "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.lines, expected[i].lines ?: 1, "line %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, line.times, expected[i].times ?: 1, "line %u", i);
+		records += line.records;
+	}
+	KUNIT_EXPECT_FALSE(test, hw_branches_fold_next(fold, &line));
+	KUNIT_EXPECT_EQ(test, records, nr);
+}
+
+#define EXPECT(test, fake, ...) do {						\
+	static const struct expected expected[] = { __VA_ARGS__ };		\
+	expect(test, fake, ARRAY_SIZE(fake), expected, ARRAY_SIZE(expected));	\
+} while (0)
+
+#define CALL(a, b)	{ { (a), (b) }, HW_BRANCH_CALL }
+#define RETURN(a, b)	{ { (a), (b) }, HW_BRANCH_RETURN }
+#define JUMP(a, b)	{ { (a), (b) }, HW_BRANCH_JUMP }
+#define COND(a, b)	{ { (a), (b) }, HW_BRANCH_OTHER }
+#define ENTRY(a, b)	{ { (a), (b) }, HW_BRANCH_ENTRY }
+#define EXIT(a, b)	{ { (a), (b) }, HW_BRANCH_EXIT }
+#define SWITCH(a, b)	{ { (a), (b) }, HW_BRANCH_BREAK }
+#define GAP		{ { 0, 0 }, HW_BRANCH_BREAK }
+
+static void a_returned_call_is_one_line(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), COND(0x210, 0x220), RETURN(0x230, 0x115), CALL(0x120, 0x300),
+	};
+
+	EXPECT(test, fake, { 0x120, 0x300, 0, -1 }, { 0x110, 0x200, 3, -1 });
+}
+
+static void calls_inside_one_another(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), CALL(0x210, 0x300), RETURN(0x330, 0x215),
+		CALL(0x220, 0x300), RETURN(0x330, 0x225), RETURN(0x230, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x110, 0x200, 6, 0 });
+}
+
+/* g() calls h() by a jump, which returns for it. */
+static void a_tail_call(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), JUMP(0x210, 0x300), RETURN(0x330, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x110, 0x200, 3, 0 });
+}
+
+static void a_return_without_its_call(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x210, 0x300), RETURN(0x330, 0x215), RETURN(0x230, 0x115), COND(0x120, 0x130),
+	};
+
+	EXPECT(test, fake, { 0x120, 0x130, 0, 0 }, { 0x230, 0x115, 0, 1 },
+	       { 0x210, 0x300, 2, 1 });
+}
+
+/* The return address was changed: neither claims to be over. */
+static void a_return_to_elsewhere(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), RETURN(0x230, 0x140), COND(0x150, 0x160),
+	};
+
+	EXPECT(test, fake, { 0x150, 0x160, 0, 0 }, { 0x230, 0x140, 0, 1 }, { 0x110, 0x200, 0, 0 });
+}
+
+/* What is found on the way to the call of another level is not taken. */
+static void a_jump_out_of_two_levels(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), CALL(0x210, 0x300), RETURN(0x330, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x330, 0x115, 0, 1 }, { 0x210, 0x300, 0, 0 },
+	       { 0x110, 0x200, 0, -1 });
+}
+
+static void a_switch_of_tasks(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), SWITCH(0x210, 0x900), RETURN(0x930, 0x215),
+		RETURN(0x230, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x230, 0x115, 0, 1 }, { 0x930, 0x215, 0, 2 },
+	       { 0x210, 0x900, 0, 2 }, { 0x110, 0x200, 0, 1 });
+}
+
+static void a_gap(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), GAP, RETURN(0x230, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x230, 0x115, 0, 1 }, { 0, 0, 0, 1 }, { 0x110, 0x200, 0, 0 });
+}
+
+static void an_interrupt(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		ENTRY(0x117, 0xe00), CALL(0xe10, 0x200), RETURN(0x230, 0xe15), EXIT(0xe40, 0x117),
+	};
+
+	EXPECT(test, fake, { 0x117, 0xe00, 4, 0 });
+}
+
+static void a_trap_goes_back_behind_it(struct kunit *test)
+{
+	static const struct fake fake[] = { ENTRY(0x117, 0xe00), EXIT(0xe40, 0x119), };
+
+	EXPECT(test, fake, { 0x117, 0xe00, 2, 0 });
+}
+
+static void a_fault_that_is_fixed_up(struct kunit *test)
+{
+	static const struct fake fake[] = { ENTRY(0x117, 0xe00), EXIT(0xe40, 0x180), };
+
+	EXPECT(test, fake, { 0xe40, 0x180, 0, 1 }, { 0x117, 0xe00, 0, 0 });
+}
+
+/* A call and an interrupt do not close each other. */
+static void a_return_from_an_interrupt(struct kunit *test)
+{
+	static const struct fake fake[] = { ENTRY(0x117, 0xe00), RETURN(0xe40, 0x117), };
+
+	EXPECT(test, fake, { 0xe40, 0x117, 0, 1 }, { 0x117, 0xe00, 0, 0 });
+}
+
+static void calls_and_returns_through_thunks(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		/* a retpoline */
+		CALL(0x110, 0xf100), CALL(0xf100, 0xf10c), RETURN(0xf110, 0x200),
+		COND(0x210, 0x220),
+		/* a return thunk that calls, too */
+		JUMP(0x230, 0xf800), CALL(0xf800, 0xf820), RETURN(0xf824, 0x115),
+		/* and one that does not */
+		CALL(0x120, 0x300), JUMP(0x330, 0xf900), RETURN(0xf900, 0x125),
+	};
+
+	EXPECT(test, fake, { 0x120, 0x300, 3, 0 }, { 0x110, 0x200, 7, 0 });
+}
+
+static void a_jump_through_a_thunk(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), JUMP(0x210, 0xf100), CALL(0xf100, 0xf10c),
+		RETURN(0xf110, 0x300), RETURN(0x330, 0x115), JUMP(0x130, 0xf100),
+		JUMP(0xf100, 0x400),
+	};
+
+	EXPECT(test, fake, { 0x130, 0x400, 0, 0 }, { 0x110, 0x200, 5, 0 });
+}
+
+static void a_thunk_that_is_interrupted(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), JUMP(0x230, 0xf900), ENTRY(0xf900, 0xe00), EXIT(0xe40, 0xf900),
+		RETURN(0xf900, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x110, 0x200, 5, 0 });
+}
+
+/* A function that is nothing but a jump is no thunk. */
+static void a_function_that_jumps(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x800), JUMP(0x800, 0x200), RETURN(0x230, 0x115), CALL(0x120, 0x800),
+		JUMP(0x800, 0x200),
+	};
+
+	EXPECT(test, fake, { 0x800, 0x200, 0, 0 }, { 0x120, 0x800, 0, -1 },
+	       { 0x110, 0x800, 3, -1 });
+}
+
+static void a_loop_of_one_branch(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), COND(0x220, 0x210), COND(0x220, 0x210), COND(0x220, 0x210),
+	};
+
+	EXPECT(test, fake, { 0x220, 0x210, 0, 0, 1, 3 }, { 0x110, 0x200, 0, -1 });
+}
+
+static void a_loop_of_several(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		COND(0x100, 0x110),
+		CALL(0x118, 0x200), RETURN(0x230, 0x11d), COND(0x120, 0x110),
+		CALL(0x118, 0x200), COND(0x210, 0x220), RETURN(0x230, 0x11d), COND(0x120, 0x110),
+		CALL(0x118, 0x200), RETURN(0x230, 0x11d), COND(0x120, 0x110),
+	};
+
+	EXPECT(test, fake, { 0x120, 0x110, 0, 0 }, { 0x118, 0x200, 7, 0, 2, 3 },
+	       { 0x100, 0x110, 0, 0 });
+}
+
+static void deep_recursion(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), CALL(0x210, 0x200), CALL(0x210, 0x200), CALL(0x210, 0x200),
+	};
+
+	EXPECT(test, fake, { 0x210, 0x200, 0, -1, 1, 3 }, { 0x110, 0x200, 0, -4 });
+}
+
+static void recursion_that_returns(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x210, 0x200), CALL(0x210, 0x200), RETURN(0x230, 0x215),
+		RETURN(0x230, 0x215), COND(0x220, 0x228),
+	};
+
+	EXPECT(test, fake, { 0x220, 0x228, 0, 0 }, { 0x210, 0x200, 4, 0 });
+}
+
+/* A branch back to behind a call is no return. */
+static void a_loop_behind_a_call(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), RETURN(0x230, 0x115), COND(0x120, 0x115), COND(0x120, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x120, 0x115, 0, 0, 1, 2 }, { 0x110, 0x200, 2, 0 });
+}
+
+static void plain_lines(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), COND(0x220, 0x210), COND(0x220, 0x210), RETURN(0x230, 0x115),
+	};
+	struct fakes fakes = { .fake = fake, .nr = ARRAY_SIZE(fake), };
+	struct hw_branches_fold *fold;
+	struct hw_branches_line line;
+	u32 n = 0;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	hw_branches_fold_begin(fold, 0, true, &fake_reader, &fakes);
+	while (hw_branches_fold_next(fold, &line)) {
+		n++;
+		KUNIT_EXPECT_EQ(test, line.branch.from, fake[fakes.nr - n].branch.from);
+		KUNIT_EXPECT_EQ(test, line.times, 1);
+		KUNIT_EXPECT_EQ(test, line.inside, 0);
+	}
+	KUNIT_EXPECT_EQ(test, n, fakes.nr);
+}
+
+static void the_outermost_depth(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), CALL(0x210, 0x300), RETURN(0x330, 0x215), CALL(0x220, 0x400),
+	};
+	struct fakes fakes = { .fake = fake, .nr = ARRAY_SIZE(fake), };
+	struct hw_branches_fold *fold;
+	u32 records;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	hw_branches_fold_begin(fold, 0, false, &fake_reader, &fakes);
+	KUNIT_EXPECT_EQ(test, hw_branches_fold_base(fold, 32, &records), -2);
+	KUNIT_EXPECT_EQ(test, records, 4);
+	KUNIT_EXPECT_EQ(test, hw_branches_fold_base(fold, 2, &records), -1);
+	KUNIT_EXPECT_EQ(test, records, 3);
+}
+
+static struct kunit_case hw_branches_fold_cases[] = {
+	KUNIT_CASE(a_returned_call_is_one_line),
+	KUNIT_CASE(calls_inside_one_another),
+	KUNIT_CASE(a_tail_call),
+	KUNIT_CASE(a_return_without_its_call),
+	KUNIT_CASE(a_return_to_elsewhere),
+	KUNIT_CASE(a_jump_out_of_two_levels),
+	KUNIT_CASE(a_switch_of_tasks),
+	KUNIT_CASE(a_gap),
+	KUNIT_CASE(an_interrupt),
+	KUNIT_CASE(a_trap_goes_back_behind_it),
+	KUNIT_CASE(a_fault_that_is_fixed_up),
+	KUNIT_CASE(a_return_from_an_interrupt),
+	KUNIT_CASE(calls_and_returns_through_thunks),
+	KUNIT_CASE(a_jump_through_a_thunk),
+	KUNIT_CASE(a_thunk_that_is_interrupted),
+	KUNIT_CASE(a_function_that_jumps),
+	KUNIT_CASE(a_loop_of_one_branch),
+	KUNIT_CASE(a_loop_of_several),
+	KUNIT_CASE(deep_recursion),
+	KUNIT_CASE(recursion_that_returns),
+	KUNIT_CASE(a_loop_behind_a_call),
+	KUNIT_CASE(plain_lines),
+	KUNIT_CASE(the_outermost_depth),
+	{ },
+};
+
+static struct kunit_suite hw_branches_fold_suite = {
+	.name		= "hw_branches_fold",
+	.test_cases	= hw_branches_fold_cases,
+};
+
+kunit_test_suite(hw_branches_fold_suite);
+
+MODULE_DESCRIPTION("KUnit tests of folded branches");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,2 @@
+#define XLAT_VERBOSE 1
+#include "ptrace_bts-event.c"

@@ -1,0 +1,1 @@
+#include "ptrace_bts-success.c"

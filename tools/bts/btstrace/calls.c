@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls from branches. The stack of frames is a guess that each branch confirms
+ * or corrects: where its instruction is not in the innermost frame's function,
+ * something was missed (a gap, a signal, code that runs on from one symbol into
+ * the next), and the frames are brought in line with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+/* Deeper calls are counted, not kept: a recursion without end is a fine bug. */
+#define FRAMES_MAX	(1024 * 1024)
+
+struct bt_calls *bt_calls_new(void)
+{
+	return bt_alloc(1, sizeof(struct bt_calls));
+}
+
+/* foo.cold is where the compiler put what foo seldom does. */
+static bool same_function(const struct bt_function *a, const struct bt_function *b)
+{
+	size_t len_a, len_b;
+
+	if (a == b)
+		return true;
+	if (!a->named || !b->named)
+		return false;
+	len_a = strcspn(a->name, ".");
+	len_b = strcspn(b->name, ".");
+	return (a->name[len_a] || b->name[len_b]) && len_a && len_a == len_b &&
+	       !memcmp(a->name, b->name, len_a) &&
+	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
+}
+
+/*
+ * The first call of a function goes from its stub to the first of all stubs, and
+ * from there to the dynamic linker, which looks for the function and jumps to it.
+ */
+static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
+{
+	return frame->fn->plt && !frame->fn->alias &&
+	       (!strncmp(to->module->name, "ld-", 3) || !strncmp(to->module->name, "ld.so", 5));
+}
+
+static struct bt_frame *top_of(struct bt_calls *c)
+{
+	return c->nr ? &c->frame[c->nr - 1] : NULL;
+}
+
+/* Tell of a frame that begins. A hop stands for the function that it leads to. */
+static void tell(struct bt_calls *c, struct bt_frame *frame)
+{
+	if (c->enter)
+		c->enter(c, frame);
+}
+
+static void push(struct bt_calls *c, const struct bt_place *place, struct bt_frame frame)
+{
+	const struct bt_frame *below = top_of(c);
+
+	if (c->nr == FRAMES_MAX) {
+		c->beyond++;
+		return;
+	}
+	frame.fn = place->fn;
+	frame.module = place->module;
+	frame.begin = c->records;
+	frame.quiet = below && (below->hop || below->quiet);
+	frame.hop = frame.hop || place->fn->plt;
+	c->frame = bt_grow(c->frame, &c->room, c->nr + 1, sizeof(frame));
+	c->frame[c->nr++] = frame;
+	if (c->nr > c->deepest)
+		c->deepest = c->nr;
+	if (!frame.quiet && !frame.hop)
+		tell(c, top_of(c));
+}
+
+static void pop(struct bt_calls *c)
+{
+	struct bt_frame *top;
+
+	if (c->beyond) {
+		c->beyond--;
+		return;
+	}
+	top = top_of(c);
+	/* It led nowhere: it is what it is. */
+	if (top->hop && !top->quiet)
+		tell(c, top);
+	if (c->leave && !top->quiet)
+		c->leave(c, top);
+	c->nr--;
+}
+
+/* A hop arrives at the function that was meant. */
+static void arrive(struct bt_calls *c, const struct bt_place *to)
+{
+	struct bt_frame *top = top_of(c);
+	struct bt_alias *called = top->called;
+	u64 hidden = c->hidden;
+
+	if (!called && top->fn->plt && top->fn->alias)
+		called = top->fn->alias;
+	if (to->fn->plt || is_linker(top, to)) {
+		top->called = called;
+		top->fn = to->fn;
+		top->module = to->module;
+		return;
+	}
+	*top = (struct bt_frame){
+		.fn = to->fn, .module = to->module, .back = top->back, .tail = top->tail,
+		.begin = top->begin,
+		.called = called, .quiet = top->quiet,
+	};
+	if (top->quiet)
+		return;
+	tell(c, top);
+	/* The first is the call itself. */
+	if (c->resolved && hidden > 1) {
+		c->hidden = 0;
+		c->resolved(c, top, hidden);
+	}
+}
+
+/* A function ends: so do all that it took the place of. */
+static void pop_whole(struct bt_calls *c)
+{
+	bool tail;
+
+	do {
+		tail = !c->beyond && top_of(c)->tail;
+		pop(c);
+	} while (tail && c->nr);
+}
+
+static void unwind_to(struct bt_calls *c, size_t nr)
+{
+	c->beyond = 0;
+	while (c->nr > nr) {
+		c->unwound += !top_of(c)->tail && !top_of(c)->signal;
+		pop(c);
+	}
+}
+
+/* How many frames are left if all within the one of @fn end; 0 if there is none. */
+static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
+{
+	size_t nr;
+
+	for (nr = c->nr; nr; nr--)
+		if (same_function(c->frame[nr - 1].fn, fn))
+			break;
+	return nr;
+}
+
+/* One function turns into another, which returns to where it would have. */
+static void shift(struct bt_calls *c, const struct bt_place *place)
+{
+	struct bt_frame frame = *top_of(c);
+
+	pop(c);
+	frame.hop = false;
+	frame.called = NULL;
+	push(c, place, frame);
+}
+
+/* The thread is at @place: what it can be in? */
+static void settle(struct bt_calls *c, const struct bt_place *place)
+{
+	size_t nr;
+
+	if (c->nr && same_function(top_of(c)->fn, place->fn)) {
+		c->lost = false;
+		return;
+	}
+	nr = find_function(c, place->fn);
+	if (nr) {
+		unwind_to(c, nr);
+	} else if (c->lost || !c->nr) {
+		unwind_to(c, 0);
+		push(c, place, (struct bt_frame){});
+	} else {
+		c->shifts++;
+		shift(c, place);
+	}
+	c->lost = false;
+}
+
+static void call(struct bt_calls *c, const struct bt_branch *b)
+{
+	u64 back = b->from->addr + b->from->insn.length;
+
+	/* How position independent code learns where it is. */
+	if (b->to->addr == back)
+		return;
+	c->calls++;
+	push(c, b->to, (struct bt_frame){ .back = back });
+}
+
+/* A function that ends by a jump to another, which returns for both. */
+static void replace_by(struct bt_calls *c, const struct bt_place *to)
+{
+	struct bt_frame *top = top_of(c);
+	size_t nr;
+
+	c->tails++;
+	if (top->hop) {
+		arrive(c, to);
+		return;
+	}
+	/* Functions that end by jumping to each other, in turn */
+	for (nr = c->nr; nr > 1 && c->frame[nr - 1].tail; nr--) {
+		if (c->frame[nr - 2].fn == to->fn) {
+			unwind_to(c, nr - 1);
+			return;
+		}
+	}
+	push(c, to, (struct bt_frame){ .back = top->back, .tail = true });
+}
+
+/* Code without names may begin anywhere but where a call returns to. */
+static bool begins_function(const struct bt_place *place)
+{
+	return place->fn->named || place->fn->whole ? !place->offset : !place->follows_call;
+}
+
+static void jump(struct bt_calls *c, const struct bt_branch *b)
+{
+	if (same_function(top_of(c)->fn, b->to->fn))
+		return;
+	if (begins_function(b->to))
+		replace_by(c, b->to);
+	else
+		settle(c, b->to);
+}
+
+static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
+{
+	struct bt_frame *top = top_of(c);
+	size_t nr = c->nr;
+
+	while (nr > 1 && c->frame[nr - 1].tail)
+		nr--;
+	if (c->frame[nr - 1].signal) {
+		/* Into the code that ends a handler */
+		unwind_to(c, nr);
+		shift(c, b->to);
+		return;
+	}
+	/* A jump in another form: to a function, whose address was put there. */
+	if (b->to->fn->named && !b->to->offset) {
+		replace_by(c, b->to);
+		return;
+	}
+	/* The first of all returns to what was there before. */
+	c->unmatched += c->nr > 1 || top->back;
+	pop_whole(c);
+	settle(c, b->to);
+}
+
+static void ret(struct bt_calls *c, const struct bt_branch *b)
+{
+	u64 to = b->to->addr;
+	size_t nr;
+
+	if (c->beyond) {
+		c->returns++;
+		pop(c);
+		return;
+	}
+	if (top_of(c)->back == to) {
+		c->returns++;
+		pop_whole(c);
+		return;
+	}
+	for (nr = c->nr; nr; nr--)
+		if (c->frame[nr - 1].back == to && !c->frame[nr - 1].tail)
+			break;
+	if (!nr) {
+		unmatched_return(c, b);
+		return;
+	}
+	c->returns++;
+	unwind_to(c, nr);
+	pop(c);
+}
+
+/* The kernel goes to user mode: back, or into a handler. */
+static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
+{
+	size_t nr;
+
+	for (nr = c->nr; nr && !c->frame[nr - 1].kernel; )
+		nr--;
+	while (nr && c->nr >= nr)
+		pop(c);
+	if (c->nr && !c->lost && !same_function(top_of(c)->fn, to->fn)) {
+		if (begins_function(to) && !to->follows_syscall) {
+			push(c, to, (struct bt_frame){ .signal = true });
+			return;
+		}
+		/* The end of a handler */
+		if (top_of(c)->signal)
+			pop(c);
+	}
+	settle(c, to);
+}
+
+/* In the kernel there is no code to look at: its symbols have to do. */
+static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
+{
+	if (!BT_IS_KERNEL(b->from->addr)) {
+		push(c, b->to, (struct bt_frame){ .kernel = true });
+		return;
+	}
+	settle(c, b->from);
+	if (same_function(b->from->fn, b->to->fn))
+		return;
+	if (b->to->offset)
+		settle(c, b->to);
+	else
+		push(c, b->to, (struct bt_frame){});
+}
+
+static void branch(struct bt_calls *c, const struct bt_branch *b)
+{
+	if (BT_IS_KERNEL(b->to->addr)) {
+		kernel_branch(c, b);
+		return;
+	}
+	if (BT_IS_KERNEL(b->from->addr)) {
+		leave_kernel(c, b->to);
+		return;
+	}
+	if (!c->beyond)
+		settle(c, b->from);
+	switch (b->kind) {
+	case BT_CALL:
+		call(c, b);
+		break;
+	case BT_RET:
+		ret(c, b);
+		break;
+	default:
+		if (!c->beyond)
+			jump(c, b);
+	}
+}
+
+static void take(struct bt_calls *c, const struct bt_branch *b)
+{
+	switch (b->rec->type) {
+	case X86_BTS_LOST:
+		c->gaps++;
+		c->lost = true;
+		return;
+	case X86_BTS_EXEC:
+		bt_calls_end(c);
+		return;
+	case X86_BTS_LEAVE:
+		leave_kernel(c, b->to);
+		break;
+	case X86_BTS_ENTER:
+		settle(c, b->from);
+		break;
+	case X86_BTS_BRANCH:
+		branch(c, b);
+		break;
+	default:
+		return;
+	}
+}
+
+/* What a record makes of the calls. */
+void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
+{
+	c->branches += bt_is_branch(b->rec);
+	take(c, b);
+	c->records++;
+}
+
+/*
+ * bt_calls_branched - who made a branch
+ * @c: after bt_calls_branch()
+ * @branches: set to how many there are to count: none, while it is not known whose
+ *	they are, and more than one when it is
+ *
+ * Returns the frame, or NULL.
+ */
+struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
+{
+	struct bt_frame *top = top_of(c);
+
+	if (top && (top->hop || top->quiet)) {
+		c->hidden++;
+		*branches = 0;
+		return NULL;
+	}
+	*branches = c->hidden + 1;
+	c->hidden = 0;
+	return top;
+}
+
+/* The name that the program called it by; without that, its own */
+const char *bt_frame_name(const struct bt_frame *frame)
+{
+	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
+}
+
+struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame)
+{
+	while (frame-- > c->frame)
+		if (!frame->hop && !frame->quiet)
+			return frame;
+	return NULL;
+}
+
+/* No more of them: all frames end. */
+void bt_calls_end(struct bt_calls *c)
+{
+	c->beyond = 0;
+	while (c->nr)
+		pop(c);
+}
+
+void bt_calls_free(struct bt_calls *c)
+{
+	if (!c)
+		return;
+	free(c->frame);
+	free(c);
+}
+
+/* Did every return lead to where a call came from, and nothing else end a function? */
+bool bt_calls_balanced(const struct bt_calls *c)
+{
+	return !c->unwound && !c->unmatched && !c->gaps;
+}

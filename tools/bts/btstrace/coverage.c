@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which code was executed. Between where a branch went and the next branch all
+ * instructions were: that is a block.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage.h"
+
+#define FIRST_BITS	12
+#define SIZE_MAX_16	0xffff
+/* Longer code without a branch is none. */
+#define STRAIGHT_MAX	0x10000
+
+/* Where a branch went */
+struct point {
+	bool known;
+	u64 addr;
+	u64 offset;
+	u32 module;
+};
+
+/*
+ * struct coverage_thread - a thread
+ * @last:	where its last branch went
+ * @before:	likewise, before the kernel put in a signal's handler
+ */
+struct coverage_thread {
+	struct point last;
+	struct point before;
+};
+
+struct coverage *coverage_new(void)
+{
+	struct coverage *c = bt_alloc(1, sizeof(*c));
+
+	c->bits = FIRST_BITS;
+	c->block = bt_alloc((size_t)1 << c->bits, sizeof(*c->block));
+	return c;
+}
+
+void coverage_free(struct coverage *c)
+{
+	free(c->block);
+	free(c);
+}
+
+/* A block has a size, or the slot is free. */
+static struct bt_block *find_block(struct coverage *c, const struct bt_block *b)
+{
+	size_t at = bt_hash((u64)b->start << 32 | (u32)b->size << 16 | b->module, c->bits);
+
+	while (c->block[at].size && (c->block[at].start != b->start ||
+				     c->block[at].size != b->size ||
+				     c->block[at].module != b->module))
+		at = (at + 1) & (((size_t)1 << c->bits) - 1);
+	return &c->block[at];
+}
+
+static void add_block(struct coverage *c, const struct bt_block *b)
+{
+	struct bt_block *at = find_block(c, b), *old = c->block;
+	size_t i, n = (size_t)1 << c->bits;
+
+	if (at->size) {
+		at->times++;
+		return;
+	}
+	*at = *b;
+	at->times = 1;
+	if (++c->nr <= n / 2)
+		return;
+	c->bits++;
+	c->block = bt_alloc(n * 2, sizeof(*b));
+	for (i = 0; i < n; i++)
+		if (old[i].size)
+			*find_block(c, &old[i]) = old[i];
+	free(old);
+}
+
+/* From @first to @length bytes behind @last. */
+static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
+		  u32 length)
+{
+	u64 start = first->offset, end = last->module_offset + length;
+	struct bt_block b = { .module = first->module };
+
+	if (!first->known || first->module != last->module->id || first->module >= UINT16_MAX ||
+	    end <= start || end > UINT32_MAX)
+		return;
+	for (; start < end; start += b.size) {
+		b.start = start;
+		b.size = end - start < SIZE_MAX_16 ? end - start : SIZE_MAX_16;
+		add_block(c, &b);
+	}
+}
+
+/*
+ * Where the code at @p leads to without a branch that is always taken: to @limit,
+ * or behind a system call before it; or nowhere, 0.
+ */
+static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
+{
+	const struct bt_insn *insn;
+	u64 at = p->addr;
+
+	if (!p->known || limit < at || limit - at > STRAIGHT_MAX)
+		return 0;
+	for (; at < limit; at += insn->length) {
+		insn = bt_space_insn(space, bt_space_place(space, at));
+		if (insn->kind == BT_SYSCALL || insn->kind == BT_INTERRUPT)
+			return at + insn->length;
+		if (!insn->length || (insn->kind != BT_UNKNOWN && insn->kind != BT_JCC))
+			return 0;
+	}
+	return at == limit ? at : 0;
+}
+
+/* Cover what was executed from @p on, if the kernel was entered there and returns to @to. */
+static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
+{
+	u64 end = leads_to(space, p, to);
+	const struct bt_insn *next;
+
+	if (!end)
+		return false;
+	/* After SYSENTER the kernel returns behind the INT 0x80 that follows it. */
+	next = bt_space_insn(space, bt_space_place(space, end));
+	if (end != to && (next->kind != BT_SYSCALL || end + next->length != to))
+		return false;
+	cover(c, p, bt_space_place(space, end), 0);
+	return true;
+}
+
+/* Cover what was executed from @p to the system call that the thread has made then. */
+static void cover_to_call(struct coverage *c, struct bt_space *space, const struct point *p)
+{
+	u64 end = leads_to(space, p, p->addr + STRAIGHT_MAX);
+
+	if (end)
+		cover(c, p, bt_space_place(space, end), 0);
+}
+
+/*
+ * The kernel returns to where it was entered, if it does not go to a signal's
+ * handler, or comes from its end: a system call, too.
+ */
+static void end_in_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
+{
+	struct bt_space *space = b->thread->process->space;
+
+	if (cover_entry(c, space, &d->last, b->to->addr))
+		return;
+	if (!cover_entry(c, space, &d->before, b->to->addr)) {
+		d->before = d->last;
+		return;
+	}
+	d->before.known = false;
+	cover_to_call(c, space, &d->last);
+}
+
+void coverage_branch(struct coverage *c, const struct bt_branch *b)
+{
+	struct coverage_thread *d = b->thread->data;
+
+	if (!d) {
+		d = bt_alloc(1, sizeof(*d));
+		b->thread->data = d;
+	}
+	if (bt_is_signal(b->rec)) {
+		if (b->from)
+			cover(c, &d->last, b->from, 0);
+	} else if (b->from && b->from->insn.length) {
+		cover(c, &d->last, b->from, b->from->insn.length);
+	} else if (b->rec->type == X86_BTS_LEAVE) {
+		end_in_kernel(c, d, b);
+	}
+	switch (b->rec->type) {
+	case X86_BTS_BRANCH:
+	case X86_BTS_LEAVE:
+		d->last = (struct point){
+			.known = b->to->module->id != UINT32_MAX, .addr = b->to->addr,
+			.offset = b->to->module_offset, .module = b->to->module->id,
+		};
+		break;
+	case X86_BTS_TASK_ARRIVES:
+	case X86_BTS_TASK_DEPARTS:
+		break;
+	default:
+		if (b->rec->type == X86_BTS_EXEC)
+			cover_to_call(c, b->thread->process->space, &d->last);
+		memset(d, 0, sizeof(*d));
+	}
+}
+
+/* A thread that ends has executed all before @addr. */
+void coverage_last(struct coverage *c, struct bt_thread *t, u64 addr)
+{
+	struct coverage_thread *d = t->data;
+
+	if (d)
+		cover_entry(c, t->process->space, &d->last, addr);
+}
+
+void coverage_exit(struct bt_thread *t)
+{
+	free(t->data);
+	t->data = NULL;
+}
+
+/*
+ * The modules that blocks name by their IDs, each once: the same file may have been
+ * mapped at several places, and the first will do. To be freed.
+ */
+const struct bt_module **coverage_modules(u32 *n)
+{
+	const struct bt_module **by_id = NULL, *m;
+	size_t room = 0;
+
+	*n = 0;
+	/* IDs were given in this order. */
+	for (m = bt_modules(); m; m = m->next) {
+		if (m->id != *n)
+			continue;
+		by_id = bt_grow(by_id, &room, *n + 1, sizeof(*by_id));
+		by_id[(*n)++] = m;
+	}
+	return by_id;
+}

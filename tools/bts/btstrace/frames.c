@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where functions begin in a file that was stripped: .eh_frame_hdr has a table of
+ * them, for exceptions.
+ */
+#include <string.h>
+
+#include "elfparts.h"
+
+/* DW_EH_PE_*: four bytes each, signed; @table is relative to the section */
+#define FDE_COUNT_UDATA4	0x03
+#define TABLE_DATAREL_SDATA4	0x3b
+#define HEAD			12
+
+static const u8 *find_table(Elf *e, u64 *addr, size_t *n)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = NULL;
+	Elf_Data *data;
+	const char *name;
+	size_t strings;
+	const u8 *bytes;
+	u32 count;
+
+	if (elf_getshdrstrndx(e, &strings))
+		return NULL;
+	while ((scn = elf_nextscn(e, scn))) {
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = elf_strptr(e, strings, header.sh_name);
+		if (name && !strcmp(name, ".eh_frame_hdr"))
+			break;
+	}
+	data = scn ? elf_rawdata(scn, NULL) : NULL;
+	bytes = data ? data->d_buf : NULL;
+	if (!bytes || data->d_size < HEAD || bytes[2] != FDE_COUNT_UDATA4 ||
+	    bytes[3] != TABLE_DATAREL_SDATA4)
+		return NULL;
+	memcpy(&count, bytes + 8, sizeof(count));
+	*n = (data->d_size - HEAD) / 8 < count ? (data->d_size - HEAD) / 8 : count;
+	*addr = header.sh_addr;
+	return bytes + HEAD;
+}
+
+/* The section that @addr is in; a function ends with it at the latest. */
+static u64 end_of_section(Elf *e, u64 addr)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	while ((scn = elf_nextscn(e, scn)))
+		if (gelf_getshdr(scn, &header) && header.sh_flags & SHF_EXECINSTR &&
+		    addr >= header.sh_addr && addr - header.sh_addr < header.sh_size)
+			return header.sh_addr + header.sh_size;
+	return 0;
+}
+
+/* Add stand-ins for what has no symbol; see bt_functions_tidy(). */
+void elf_add_frames(struct bt_functions *functions, Elf *e, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	u64 base, start, next, end = 0;
+	const u8 *table;
+	size_t i, n;
+	int distance;
+
+	table = find_table(e, &base, &n);
+	for (i = 0; table && i < n; i++, table += 8) {
+		memcpy(&distance, table, sizeof(distance));
+		start = base + distance;
+		if (start >= end)
+			end = end_of_section(e, start);
+		if (!end)
+			continue;
+		next = end;
+		if (i + 1 < n) {
+			memcpy(&distance, table + 8, sizeof(distance));
+			next = base + distance;
+		}
+		bt_functions_add(functions, (struct bt_function){
+			.name = bt_print("%.255s+0x%llx", slash ? slash + 1 : path,
+					 (unsigned long long)start),
+			.start = start, .end = next < end ? next : end, .whole = true,
+		});
+	}
+}

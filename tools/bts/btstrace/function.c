@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lists of functions, in order of their addresses */
+#include <stdlib.h>
+#include <string.h>
+
+#include "function.h"
+
+/* Takes its name, which was allocated. */
+void bt_functions_add(struct bt_functions *list, struct bt_function fn)
+{
+	if (fn.end < fn.start)
+		fn.end = fn.start;
+	list->fn = bt_grow(list->fn, &list->room, list->nr + 1, sizeof(fn));
+	list->fn[list->nr++] = fn;
+}
+
+/* A copy of @name is one more name of @fn. */
+void bt_function_alias(struct bt_function *fn, const char *name)
+{
+	struct bt_alias *alias = bt_alloc(1, sizeof(*alias));
+
+	alias->name = bt_copy(name);
+	alias->next = fn->alias;
+	fn->alias = alias;
+}
+
+static int underscores(const char *s)
+{
+	return strspn(s, "_");
+}
+
+/* By address; of several names for one address, that which people use comes first. */
+static int compare_functions(const void *va, const void *vb)
+{
+	const struct bt_function *a = va, *b = vb;
+	bool a_old = a->rank == BT_RANK_OLD, b_old = b->rank == BT_RANK_OLD;
+	bool a_sized = a->end > a->start, b_sized = b->end > b->start;
+	int diff;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a_sized != b_sized)
+		return a_sized ? -1 : 1;
+	if (a->named != b->named)
+		return a->named ? -1 : 1;
+	if (a_old != b_old)
+		return a_old ? 1 : -1;
+	diff = underscores(a->name) - underscores(b->name);
+	if (!diff)
+		diff = a->rank - b->rank;
+	if (!diff)
+		diff = (int)strlen(a->name) - (int)strlen(b->name);
+	return diff ? diff : strcmp(a->name, b->name);
+}
+
+/* What has no size ends where @next begins, or earlier. */
+static void end_before(struct bt_function *fn, u64 next)
+{
+	if (fn->end == fn->start)
+		fn->end = fn->limit > fn->start && fn->limit < next ? fn->limit : next;
+}
+
+static void free_function(struct bt_function *fn)
+{
+	struct bt_alias *alias;
+
+	while ((alias = fn->alias)) {
+		fn->alias = alias->next;
+		free((void *)alias->name);
+		free(alias->shown);
+		free(alias);
+	}
+	free((void *)fn->name);
+	free(fn->shown);
+}
+
+/* @fn is another name for @first: keep it, as one. */
+static void merge(struct bt_function *first, struct bt_function *fn)
+{
+	if (fn->named && strcmp(first->name, fn->name))
+		bt_function_alias(first, fn->name);
+	free_function(fn);
+}
+
+/* Put functions in order: one for each address, no labels within functions. */
+void bt_functions_tidy(struct bt_functions *list)
+{
+	struct bt_function *fn = list->fn;
+	size_t in, out = 0;
+	u64 covered = 0;
+
+	if (list->nr)
+		qsort(fn, list->nr, sizeof(*fn), compare_functions);
+	for (in = 0; in < list->nr; in++) {
+		bool sized = fn[in].end > fn[in].start;
+
+		if (out && fn[out - 1].start == fn[in].start) {
+			merge(&fn[out - 1], &fn[in]);
+			continue;
+		}
+		if ((!sized || !fn[in].named) && fn[in].start < covered) {
+			free_function(&fn[in]);
+			continue;
+		}
+		if (sized && fn[in].end > covered)
+			covered = fn[in].end;
+		if (out)
+			end_before(&fn[out - 1], fn[in].start);
+		fn[out++] = fn[in];
+	}
+	if (out && fn[out - 1].limit)
+		end_before(&fn[out - 1], UINT64_MAX);
+	/* Where the last one ends nobody knows: it is no more than its name. */
+	if (out && fn[out - 1].end == fn[out - 1].start)
+		free_function(&fn[--out]);
+	list->nr = out;
+}
+
+void bt_functions_free(struct bt_functions *list)
+{
+	while (list->nr)
+		free_function(&list->fn[--list->nr]);
+	free(list->fn);
+	*list = (struct bt_functions){};
+}
+
+/* The innermost of the functions that @addr is in. */
+const struct bt_function *bt_functions_at(const struct bt_functions *list, u64 addr)
+{
+	const struct bt_function *fn = list->fn;
+	size_t low = 0, high = list->nr, middle;
+	int back;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (fn[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Functions within functions are rare, and few. */
+	for (back = 0; low && back < 16; back++)
+		if (addr < fn[--low].end)
+			return &fn[low];
+	return NULL;
+}

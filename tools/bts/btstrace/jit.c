@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Functions that a just-in-time compiler tells of: what is known of them */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit.h"
+
+#define NAME_LENGTH	1024
+
+/*
+ * struct bt_jit - what was told at one time
+ * @functions: in order
+ * @older: what was told before, of the same process
+ * @next: of any process. Names may be in use until the end.
+ */
+struct bt_jit {
+	struct bt_functions	functions;
+	struct bt_jit		*older;
+	struct bt_jit		*next;
+};
+
+static struct bt_jit *all;
+
+static bool hex(const char **s, const char *end, u64 *v)
+{
+	const char *begin = *s;
+	int digit;
+
+	if (end - *s > 2 && !memcmp(*s, "0x", 2))
+		*s = begin += 2;
+	for (*v = 0; *s < end && *s - begin < 16; (*s)++) {
+		digit = **s >= '0' && **s <= '9' ? **s - '0' :
+			(**s | 0x20) >= 'a' && (**s | 0x20) <= 'f' ? (**s | 0x20) - 'a' + 10 : -1;
+		if (digit < 0)
+			break;
+		*v = *v << 4 | digit;
+	}
+	return *s > begin && *s < end && *(*s)++ == ' ';
+}
+
+/* START SIZE NAME, the numbers in hexadecimal; there may be blanks in a name. */
+static void add_line(struct bt_functions *list, const char *s, const char *end)
+{
+	u64 start, size;
+
+	if (!hex(&s, end, &start) || !hex(&s, end, &size) || s == end || !size ||
+	    start + size < start)
+		return;
+	bt_functions_add(list, (struct bt_function){
+		.name = bt_print("%.*s", (int)(end - s < NAME_LENGTH ? end - s : NAME_LENGTH), s),
+		.start = start, .end = start + size, .named = true,
+	});
+}
+
+/* More lines of a map of a process. */
+void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
+{
+	const char *end = text + len, *eol;
+	struct bt_jit *more = bt_alloc(1, sizeof(*more));
+
+	for (; text < end; text = eol + 1) {
+		eol = memchr(text, '\n', end - text);
+		if (!eol)
+			eol = end;
+		add_line(&more->functions, text, eol);
+	}
+	bt_functions_tidy(&more->functions);
+	more->older = *jit;
+	*jit = more;
+	more->next = all;
+	all = more;
+}
+
+/* The newest function that was at @addr */
+const struct bt_function *bt_jit_function(const struct bt_jit *jit, u64 addr)
+{
+	const struct bt_function *fn = NULL;
+
+	for (; jit && !fn; jit = jit->older)
+		fn = bt_functions_at(&jit->functions, addr);
+	return fn;
+}
+
+void bt_jit_free(void)
+{
+	struct bt_jit *jit;
+
+	while ((jit = all)) {
+		all = jit->next;
+		bt_functions_free(&jit->functions);
+		free(jit);
+	}
+}

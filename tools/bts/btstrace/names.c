@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The names of functions, as people know them */
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+/* Its own is another. */
+#undef ARRAY_SIZE
+
+#include "function.h"
+#include "text.h"
+
+/* Nobody reads more; and what a hostile name stands for may have no end. */
+#define NAME_MAX_IN	2048
+#define NAME_MAX_OUT	4096
+
+static bool raw_names;
+
+/* Show names as the linker sees them. */
+void bt_demangle_not(void)
+{
+	raw_names = true;
+}
+
+struct demangling {
+	struct bt_text text;
+	jmp_buf enough;
+};
+
+static void take(const char *s, size_t n, void *opaque)
+{
+	struct demangling *d = opaque;
+
+	if (n > NAME_MAX_OUT - d->text.used)
+		longjmp(d->enough, 1);
+	text_put(&d->text, s, n);
+}
+
+/* What @name means in the language that it comes from, allocated; or NULL. */
+char *bt_demangle(const char *name)
+{
+	struct demangling d;
+	bool rust = !strncmp(name, "_R", 2), found = false;
+
+	if ((!rust && strncmp(name, "_Z", 2)) || strlen(name) > NAME_MAX_IN)
+		return NULL;
+	text_open(&d.text, -1);
+	/* It keeps nothing but its stack. */
+	if (!setjmp(d.enough))
+		found = rust ? rust_demangle_callback(name, 0, take, &d) :
+			cplus_demangle_v3_callback(name, DMGL_ANSI, take, &d);
+	if (found)
+		text_char(&d.text, '\0');
+	else
+		text_close(&d.text);
+	return d.text.buf;
+}
+
+/* The name to show; *@shown keeps it. */
+static const char *shown_name(const char *name, char **shown)
+{
+	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return name;
+	if (!*shown)
+		*shown = bt_demangle(name);
+	if (!*shown)
+		*shown = bt_copy(name);
+	return *shown;
+}
+
+const char *bt_function_name(const struct bt_function *fn)
+{
+	/* The list that it is in can be written to. */
+	return shown_name(fn->name, &((struct bt_function *)fn)->shown);
+}
+
+const char *bt_alias_name(struct bt_alias *alias)
+{
+	return shown_name(alias->name, &alias->shown);
+}
+
+static bool name_matches(const char *name, const char *pattern)
+{
+	char *meaning;
+	bool found = !fnmatch(pattern, name, 0);
+
+	if (found)
+		return true;
+	meaning = bt_demangle(name);
+	found = meaning && !fnmatch(pattern, meaning, 0);
+	free(meaning);
+	return found;
+}
+
+/* Is one of its names like this? */
+bool bt_function_matches(const struct bt_function *fn, const char *pattern)
+{
+	const struct bt_alias *alias;
+
+	if (name_matches(fn->name, pattern))
+		return true;
+	for (alias = fn->alias; alias; alias = alias->next)
+		if (name_matches(alias->name, pattern))
+			return true;
+	return false;
+}

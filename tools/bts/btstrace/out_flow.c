@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls in the order in which they were made, each below its caller. With several
+ * threads, what each did between two switches of the scheduler stays together, and
+ * these pieces are put in the order of their clocks; or each thread is shown alone.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "output.h"
+#include "select.h"
+
+/* Deeper calls are not further to the right. */
+#define INDENT_MAX	40
+
+/* What a thread did until it was scheduled out */
+struct piece {
+	u64	clock;
+	u64	thread;
+	u64	number;
+	size_t	begin;
+	size_t	len;
+};
+
+/*
+ * struct flow - of all threads
+ * @text: what has to wait for others, in pieces
+ * @nr_threads: that were seen
+ */
+struct flow {
+	struct bt_text	text;
+	struct piece	*piece;
+	size_t		nr;
+	size_t		room;
+	u64		nr_threads;
+};
+
+/*
+ * struct flow_thread - of one
+ * @s: the session
+ * @text: lines that belong to the piece that is not at its end
+ * @number: which thread it is
+ * @clock: when it was scheduled in
+ * @begun: a function that has called nobody so far; its name was not written yet
+ */
+struct flow_thread {
+	struct bt_session	*s;
+	struct bt_thread	*thread;
+	struct bt_text		text;
+	u64			number;
+	u64			clock;
+	bool			begun;
+};
+
+static void flow_begin(struct bt_session *s)
+{
+	struct flow *f = bt_alloc(1, sizeof(*f));
+
+	text_open(&f->text, -1);
+	s->data = f;
+	text_str(&s->text, "  branches  function\n");
+}
+
+/* One thread alone does not have to wait. */
+static void end_piece(struct bt_session *s, struct flow_thread *ft)
+{
+	struct flow *f = s->data;
+
+	if (!ft->text.used)
+		return;
+	if (f->nr_threads == 1) {
+		text_put(&s->text, ft->text.buf, ft->text.used);
+		ft->text.used = 0;
+		return;
+	}
+	f->piece = bt_grow(f->piece, &f->room, f->nr + 1, sizeof(*f->piece));
+	f->piece[f->nr] = (struct piece){
+		.clock = ft->clock, .thread = ft->number, .number = f->nr,
+		.begin = f->text.used, .len = ft->text.used,
+	};
+	f->nr++;
+	text_put(&f->text, ft->text.buf, ft->text.used);
+	ft->text.used = 0;
+}
+
+static void put_head(struct flow_thread *ft, const struct bt_frame *frame, u64 branches)
+{
+	u32 i;
+
+	if (ft->s->many)
+		text_print(&ft->text, "[pid %d] ", ft->thread->tid);
+	if (branches)
+		text_print(&ft->text, "%10" PRIu64 "  ", branches);
+	else
+		text_str(&ft->text, "            ");
+	for (i = 1; i < frame->level && i < INDENT_MAX; i++)
+		text_str(&ft->text, "  ");
+}
+
+static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
+{
+	text_safe(&ft->text, bt_frame_name(frame));
+	if (frame->fn->named && (frame->level == 1 || frame[-1].module != frame->module)) {
+		text_str(&ft->text, " (");
+		text_safe(&ft->text, frame->module->name);
+		text_char(&ft->text, ')');
+	}
+}
+
+/* The one that called turns out to be no leaf. */
+static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
+{
+	if (!ft->begun)
+		return;
+	put_head(ft, frame, 0);
+	put_function(ft, frame);
+	text_str(&ft->text, " {\n");
+	ft->begun = false;
+}
+
+static void enter(struct bt_calls *c, struct bt_frame *frame)
+{
+	struct flow_thread *ft = c->arg;
+	struct bt_frame *below = bt_frame_below(c, frame);
+
+	bt_select_frame(ft->s, c, frame);
+	frame->mark = c->branches - 1;
+	while (below && !below->shown)
+		below = bt_frame_below(c, below);
+	if (!frame->shown)
+		return;
+	if (below)
+		open_last(ft, below);
+	ft->begun = true;
+}
+
+static void leave(struct bt_calls *c, struct bt_frame *frame)
+{
+	struct flow_thread *ft = c->arg;
+
+	if (!frame->shown)
+		return;
+	put_head(ft, frame, c->branches - frame->mark);
+	if (ft->begun)
+		put_function(ft, frame);
+	else
+		text_char(&ft->text, '}');
+	text_char(&ft->text, '\n');
+	ft->begun = false;
+}
+
+static void flow_exit(struct bt_session *s, struct bt_thread *t)
+{
+	struct flow_thread *ft = t->data;
+	struct bt_frame *top;
+
+	if (!ft)
+		return;
+	/* What has not returned has no end. */
+	top = t->calls->nr ? &t->calls->frame[t->calls->nr] : NULL;
+	top = top ? bt_frame_below(t->calls, top) : NULL;
+	while (top && !top->shown)
+		top = bt_frame_below(t->calls, top);
+	if (top)
+		open_last(ft, top);
+	end_piece(s, ft);
+	bt_calls_free(t->calls);
+	t->calls = NULL;
+	text_close(&ft->text);
+	free(ft);
+	t->data = NULL;
+}
+
+static void flow_thread(struct bt_session *s, struct bt_thread *t)
+{
+	struct flow_thread *ft = bt_alloc(1, sizeof(*ft)), *before = t->data;
+	struct flow *f = s->data;
+
+	ft->clock = before ? before->clock : t->clock;
+	flow_exit(s, t);
+	ft->s = s;
+	ft->thread = t;
+	ft->number = f->nr_threads++;
+	text_open(&ft->text, -1);
+	t->data = ft;
+	t->calls = bt_calls_new();
+	t->calls->enter = enter;
+	t->calls->leave = leave;
+	t->calls->arg = ft;
+}
+
+static void flow_branch(struct bt_session *s, const struct bt_branch *b)
+{
+	struct flow_thread *ft = b->thread->data;
+
+	switch (b->rec->type) {
+	case X86_BTS_TASK_ARRIVES:
+		ft->clock = b->rec->event.clock;
+		return;
+	case X86_BTS_TASK_DEPARTS:
+		end_piece(s, ft);
+		return;
+	case X86_BTS_LOST:
+		text_print(&ft->text, "--- %" PRIu64 " records lost ---\n", (u64)b->rec->lost.count);
+		break;
+	}
+	bt_calls_branch(b->thread->calls, b);
+	if (ft->text.used > 65536 && ((struct flow *)s->data)->nr_threads == 1)
+		end_piece(s, ft);
+}
+
+static void flow_note(struct bt_session *s, struct bt_thread *t, const char *what)
+{
+	struct flow_thread *ft = t->data;
+
+	(void)s;
+	if (ft->s->many)
+		text_print(&ft->text, "[pid %d] ", t->tid);
+	text_safe(&ft->text, what);
+	text_char(&ft->text, '\n');
+}
+
+static int by_clock(const void *va, const void *vb)
+{
+	const struct piece *a = va, *b = vb;
+
+	if (a->clock != b->clock)
+		return a->clock < b->clock ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+static int by_thread(const void *va, const void *vb)
+{
+	const struct piece *a = va, *b = vb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+static void flow_end(struct bt_session *s)
+{
+	struct flow *f = s->data;
+	size_t i;
+
+	if (f->nr)
+		qsort(f->piece, f->nr, sizeof(*f->piece), s->by_thread ? by_thread : by_clock);
+	for (i = 0; i < f->nr; i++)
+		text_put(&s->text, f->text.buf + f->piece[i].begin, f->piece[i].len);
+	text_close(&f->text);
+	free(f->piece);
+	free(f);
+}
+
+const struct bt_output bt_out_flow = {
+	.name = "flow",
+	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CLOCK | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
+	.begin = flow_begin,
+	.thread = flow_thread,
+	.branch = flow_branch,
+	.note = flow_note,
+	.exit = flow_exit,
+	.end = flow_end,
+};

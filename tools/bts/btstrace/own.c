@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which code is the user's own */
+#include <string.h>
+
+#include "own.h"
+
+static bool begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* A library where the system has its own. The program may be there, too: it is no library. */
+static bool is_system(const struct bt_module *m)
+{
+	static const char *const dirs[] = {
+		"/lib/", "/lib32/", "/lib64/", "/libx32/", "/usr/lib/", "/usr/lib32/",
+		"/usr/lib64/", "/usr/libx32/", "/usr/libexec/",
+	};
+	size_t i;
+
+	if (!strcmp(m->name, "[kernel]") || !strcmp(m->name, "[vdso]"))
+		return true;
+	if (!strstr(m->name, ".so"))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (begins(m->path, dirs[i]))
+			return true;
+	return false;
+}
+
+bool bt_module_is_own(const struct bt_module *m)
+{
+	return !is_system(m);
+}
+
+/*
+ * In a program that was linked statically, what the user wrote is what has lines;
+ * templates of the compiler's library have some, too.
+ */
+static bool is_own(struct bt_place *place)
+{
+	const char *file;
+	int line;
+
+	if (is_system(place->module) || place->fn->plt)
+		return false;
+	if (!place->elf || !place->fn->named || !bt_elf_has_lines(place->elf))
+		return true;
+	return bt_elf_line(place->elf, place->fn->start, &file, &line) &&
+	       !bt_is_system_source(file);
+}
+
+bool bt_place_is_own(struct bt_place *place)
+{
+	if (!place->owner)
+		place->owner = is_own(place) ? 1 : 2;
+	return place->owner == 1;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which code is the user's own, and which belongs to the system. */
+#ifndef BTSTRACE_OWN_H
+#define BTSTRACE_OWN_H
+
+#include "space.h"
+
+bool bt_module_is_own(const struct bt_module *m);
+bool bt_place_is_own(struct bt_place *place);
+
+#endif

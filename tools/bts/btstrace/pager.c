@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Terminals, as git and less treat them */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pager.h"
+
+static pid_t pager;
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+/* NO_COLOR is what https://no-color.org asks programs to obey. */
+bool bt_wants_color(int fd, enum bt_when when)
+{
+	const char *term = getenv("TERM");
+
+	if (when != BT_AUTO)
+		return when == BT_ALWAYS;
+	return isatty(fd) && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
+}
+
+/* Columns of a terminal; 0 if it is none */
+size_t bt_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+static const char *command(void)
+{
+	const char *name = getenv("BTSTRACE_PAGER");
+
+	if (!name)
+		name = getenv("PAGER");
+	return name ? name : "less";
+}
+
+/*
+ * Put a pager before the terminal @fd. Returns what to write to: that, if there is no
+ * terminal or no pager is wanted.
+ */
+int bt_pager_start(int fd)
+{
+	const char *name = command();
+	int ends[2];
+
+	if (!isatty(fd) || !*name || !strcmp(name, "cat") || pipe2(ends, O_CLOEXEC))
+		return fd;
+	pager = fork();
+	if (pager < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return fd;
+	}
+	if (!pager) {
+		dup2(ends[0], STDIN_FILENO);
+		dup2(fd, STDOUT_FILENO);
+		/* Ends at once if all fits, keeps colours, leaves the screen as it is. */
+		setenv("LESS", "FRX", 0);
+		execlp("sh", "sh", "-c", name, NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	close(fd);
+	/* ^C is for the pager: whoever leaves it ends this, too. */
+	signal(SIGINT, SIG_IGN);
+	return ends[1];
+}
+
+/* What is to be shown was written and closed: wait until it was read. */
+void bt_pager_end(void)
+{
+	while (pager > 0 && waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+		;
+	pager = 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Lines of source files. */
+#ifndef BTSTRACE_SOURCE_H
+#define BTSTRACE_SOURCE_H
+
+#include "bt.h"
+
+const char *bt_source_line(const char *path, int line);
+void bt_source_free(void);
+
+#endif

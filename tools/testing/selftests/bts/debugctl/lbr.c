@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The last branch records beside what clears DEBUGCTL.LBR: a #DB. perf's event has
+ * them, on one CPU, and nothing else makes perf look at the register again.
+ *
+ *   lbr kept|lost	'kept' is what a kernel should do, 'lost' what the stock one does
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <ucontext.h>
+
+#include "common.h"
+#include "walk.h"
+
+#define CPU		0
+#define PERIOD		997
+#define ROUNDS		300
+#define FLAG_TF		0x100
+#define RING_PAGES	64
+#define MSR_TOS		0x1c9
+#define MSR_FROM	0x680
+#define NEVER		(1ULL << 40)
+
+static bool kept;
+
+/* Fewer branches than PERIOD: of a round there is one sample at most. */
+extern const char loop_begin[], loop_back[], loop_end[];
+
+__attribute__((noinline))
+static void loop_branches(void)
+{
+	asm volatile("	mov	$700, %%ecx\n"
+		     "	.globl	loop_begin, loop_back, loop_end\n"
+		     "loop_begin:\n"
+		     "	dec	%%ecx\n"
+		     "loop_back:\n"
+		     "	jnz	loop_begin\n"
+		     "loop_end:\n"
+		     : : : "ecx", "cc");
+}
+
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)signal;
+	(void)info;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~FLAG_TF;
+}
+
+/* One #DB of user mode, without a switch of tasks */
+static void trap_once(void)
+{
+	asm volatile("pushfq\n\t"
+		     "orl	%0, (%%rsp)\n\t"
+		     "popfq\n\t"
+		     "nop" : : "i"(FLAG_TF) : "memory", "cc");
+}
+
+struct lbr_sample {
+	struct perf_event_header header;
+	uint64_t ip;
+	uint64_t nr;
+	struct perf_branch_entry branch[];
+};
+
+struct counts {
+	unsigned int samples;	/* in the loop */
+	unsigned int fresh;	/* whose newest branch is the loop's */
+	unsigned int frozen;	/* of user mode, and the newest branch leads to it */
+	unsigned int user;
+};
+
+static bool in_loop(uint64_t ip)
+{
+	return ip >= (uintptr_t)loop_begin && ip < (uintptr_t)loop_end;
+}
+
+static void count_sample(const struct lbr_sample *s, struct counts *c)
+{
+	const struct perf_branch_entry *newest = &s->branch[0];
+	bool user = !(s->ip >> 63);
+
+	c->user += user;
+	c->frozen += user && s->nr && !(newest->to >> 63);
+	if (!in_loop(s->ip))
+		return;
+	c->samples++;
+	c->fresh += s->nr && newest->from == (uintptr_t)loop_back &&
+		    newest->to == (uintptr_t)loop_begin;
+}
+
+/* All samples of the ring, which is large enough for none to wrap. */
+static void count_samples(struct perf_event_mmap_page *page, struct counts *c)
+{
+	char *ring = (char *)page + sysconf(_SC_PAGESIZE);
+	size_t size = RING_PAGES * sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = page->data_tail;
+	static char copy[1 << 16];
+
+	while (tail < head) {
+		struct perf_event_header *header = (void *)(ring + tail % size);
+		size_t i;
+
+		for (i = 0; i < header->size; i++)
+			copy[i] = ring[(tail + i) % size];
+		if (header->type == PERF_RECORD_SAMPLE)
+			count_sample((void *)copy, c);
+		tail += header->size;
+	}
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static int must_open_lbr(uint64_t period, bool kernel)
+{
+	int fd = open_lbr(-1, CPU, period, kernel);
+
+	if (fd < 0)
+		give_up("perf's event with LBRs: %d", fd);
+	return fd;
+}
+
+static struct counts run_sampled(bool trap, bool kernel)
+{
+	int fd = must_open_lbr(PERIOD, kernel), i;
+	struct perf_event_mmap_page *page;
+	struct counts c = { };
+
+	page = mmap(NULL, (1 + RING_PAGES) * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		give_up("mmap of the event");
+	for (i = 0; i < ROUNDS; i++) {
+		if (trap)
+			trap_once();
+		loop_branches();
+		count_samples(page, &c);
+	}
+	munmap(page, (1 + RING_PAGES) * sysconf(_SC_PAGESIZE));
+	close(fd);
+	return c;
+}
+
+static void check_samples(void)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct counts c = run_sampled(false, false);
+
+	sigaction(SIGTRAP, &action, NULL);
+	ok(c.samples > 50 && c.fresh == c.samples,
+	   "without a #DB: %u samples of the loop, %u with its branches", c.samples, c.fresh);
+	c = run_sampled(true, false);
+	if (kept)
+		ok(c.samples > 50 && c.fresh == c.samples,
+		   "behind a #DB: %u samples of the loop, %u with its branches", c.samples,
+		   c.fresh);
+	else
+		ok(c.samples > 50 && c.fresh < c.samples / 2,
+		   "behind a #DB: %u samples of the loop, only %u with its branches",
+		   c.samples, c.fresh);
+	c = run_sampled(false, true);
+	ok(c.user > 50 && c.frozen == c.user,
+	   "the PMI's own way is not there: %u samples of user mode, %u frozen", c.user,
+	   c.frozen);
+}
+
+/* A tracee is block-stepped, as the last to run but its tracer. */
+static void check_block_step(void)
+{
+	int fd = must_open_lbr(NEVER, false);
+	pid_t pid = start_walk();
+	struct stops stops;
+	uint64_t msr, from;
+
+	step_through(pid, PTRACE_SINGLEBLOCK, &stops);
+	msr = read_msr(CPU, MSR_DEBUGCTL);
+	from = read_msr(CPU, MSR_FROM + read_msr(CPU, MSR_TOS));
+	ok(only_branch_targets(&stops, 0), "block-step beside LBRs: %u stops", stops.n);
+	ok(!!(msr & DEBUGCTL_LBR_BIT) == kept, "LBR is %s behind them (MSR %#llx)",
+	   kept ? "on" : "off", (unsigned long long)msr);
+	ok((from < (uintptr_t)walk_begin || from > (uintptr_t)walk_end) == kept,
+	   "the newest branch is %s the tracee's: from %#llx", kept ? "not" : "still",
+	   (unsigned long long)from);
+	finish_walk(pid);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || (strcmp(argv[1], "kept") && strcmp(argv[1], "lost"))) {
+		fprintf(stderr, "usage: %s kept|lost\n", argv[0]);
+		return 2;
+	}
+	kept = !strcmp(argv[1], "kept");
+	plan(6);
+	pin_to(CPU);
+	allow_many_samples();
+	check_samples();
+	check_block_step();
+	return finish();
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+# steplong (slow): ptracewide, btstrace, fuzzer, races and faults without a Debug Store
+# shellcheck shell=bash
+
+# shellcheck source=step.sh
+. "$B/groups/step.sh"
+# shellcheck source=tool.sh
+. "$B/groups/tool.sh"
+# shellcheck source=stress.sh
+. "$B/groups/stress.sh"
+
+# The group ptracewide, whole: the kselftests of PTRACE_BTS_* among it
+without_ptracewide() {
+	local abi
+
+	for abi in '' _32 _x32; do
+		plain "check$abi" cpu=qemu64 mem=400 -- "wide_check$abi"
+	done
+	for abi in '' _32; do
+		plain "ring$abi" cpu=qemu64 -- "wide_ring$abi"
+		plain "life$abi" cpu=EPYC smp=2 with="wide_life wide_life_32" -- "wide_life$abi"
+		plain "perm$abi" cpu=qemu64 with=hello -- "wide_perm$abi"
+		plain "steps$abi" cpu=Skylake-Client smp=2 -- "wide_steps$abi"
+		plain "signal$abi" cpu=qemu64 smp=2 -- "wide_signal$abi"
+		plain "threads$abi" cpu=EPYC smp=2 -- "wide_threads$abi"
+	done
+	plain threads-4 cpu=qemu64 smp=4 -- wide_threads
+}
+
+# The group tool in guests, but for what only the hardware has: the parts of toolmodes and
+# toolerrors about the kernel's branches, and about perf, which takes the hardware.
+without_tool() {
+	local less=
+
+	[ "$CONFIG" = base ] || less=less=10
+	need_btstrace plain tests
+	need_programs
+	used no-source machine=plain cpu=EPYC -- toolerrors no-source
+	used follow machine=plain cpu=qemu64 smp=2 -- toolfollow $less
+	used hostile machine=plain cpu=EPYC smp=2 -- toolhostile $less
+	used shapes machine=plain cpu=Skylake-Client smp=2 \
+		before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
+		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
+	used demo machine=plain cpu=qemu64 with="badjump example" -- demo
+}
+
+# The group stress, a little of each
+without_stress() {
+	local part=$((STRESS_SECONDS / 10)) names=$CONFIG kind
+
+	stressed alone "$part" machine=plain cpu=qemu64 -- fuzz -t "$part" -s "$STRESS_SEED" -n 1
+	stressed many "$part" machine=plain cpu=EPYC smp=4 mem=512 -- \
+		fuzz -t "$part" -s "$STRESS_SEED" -n 8 -x sprh
+	stressed many_32 "$part" machine=plain cpu=qemu64 smp=2 mem=512 -- \
+		fuzz_32 -t "$part" -s "$STRESS_SEED" -n 4
+	for kind in exit detach exec fork; do
+		stressed "race-$kind" "$part" machine=plain cpu=qemu64 smp=4 mem=512 -- \
+			collide "$kind" "$STRESS_SEED" "$STRESS_ROUNDS" "$part"
+	done
+	need_kernel patched "$CONFIG"
+	has_option FAULT_INJECTION_USERCOPY || names+=,deny
+	boot faults machine=plain cpu=qemu64 kernel=patched config="$names" smp=2 "$OWNERS" -- faults
+}
+
+# A 32-bit kernel, and one for one processor
+without_others() {
+	local CONFIG=$CONFIG,32
+
+	plain invisible-kernel32 cpu=qemu64 smp=2 -- invisible
+	plain requests-kernel32 cpu=qemu64 -- requests kernel
+	plain lossless-kernel32 cpu=qemu64 -- wide_ring
+}
+
+group_steplong() {
+	without_ptracewide
+	without_tool
+	without_stress
+	without_others
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+# strace (slow): strace with the patch of strace/ decodes the requests and their records
+# shellcheck shell=bash
+
+# No compiler says of the patched source what it does not say of the other.
+strace_warnings() {
+	local new
+
+	new=$(comm -13 "$1/warnings" "$2/warnings")
+	if [ -z "$new" ]; then
+		pass warnings
+	else
+		fail warnings "$(head -n 1 <<<"$new")"
+	fi
+}
+
+# Real traces, of tracers of each ABI: by the tests that no other machine can run.
+strace_live() {
+	local tree=$1 dir test live=()
+
+	for dir in tests tests-m32 tests-mx32; do
+		for test in $STRACE_LIVE; do
+			live+=("$tree/$dir/live/$test")
+		done
+	done
+	boot live kernel=patched config="$CONFIG" smp=2 mem=1024 with=example \
+		before="$tree/src/strace $BENCH_BIN/stripped ${live[*]}" -- straced
+}
+
+group_strace() {
+	local stock
+
+	need_programs
+	need_strace stock
+	stock=$STRACE_TREE
+	need_strace patched
+	strace_warnings "$stock" "$STRACE_TREE"
+	check suite -- "$B/tool/stracesuite.sh" "$stock" "$STRACE_TREE"
+	say "$(grep -E '^# (before|after): ' "$CASE_DIR/ktap" | sed 's/^#/      /')"
+	strace_live "$STRACE_TREE"
+}

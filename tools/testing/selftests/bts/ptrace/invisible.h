@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Ways to see the trap flag: see invisible_ways.S. */
+#ifndef BTS_PTRACE_INVISIBLE_H
+#define BTS_PTRACE_INVISIBLE_H
+
+/* Each returns flags as it got to see them; others return all of them, one by one. */
+unsigned long invisible_pushf(void);
+unsigned long invisible_pushfw(void);
+unsigned long invisible_mov_ss(void);
+unsigned long invisible_mov_ss_twice(void);
+unsigned long invisible_pop_ss(void);
+unsigned long invisible_popf_again(void);
+unsigned long invisible_steps(void);
+unsigned long invisible_steps_far(void);
+unsigned long invisible_steps_call(void);
+unsigned long invisible_iret(void);
+unsigned long invisible_iret_tf(void);
+unsigned long invisible_lret(void);
+unsigned long invisible_int80(void);
+unsigned long invisible_rep(void);
+unsigned long invisible_fault(void);
+unsigned long invisible_undefined(void);
+unsigned long invisible_divide(void);
+unsigned long invisible_breakpoint(void);
+unsigned long invisible_getppid(void);
+#ifdef __x86_64__
+unsigned long invisible_syscall(void);
+unsigned long invisible_syscall_none(void);
+unsigned long invisible_forged(void);
+unsigned long invisible_vsyscall(void);
+unsigned long invisible_compat(void);
+#else
+unsigned long invisible_sysenter(void);
+#endif
+
+/* One step only: the handler of SIGTRAP clears TF. */
+extern int invisible_once;
+/* Where to go on after a fault */
+extern unsigned long invisible_resume;
+extern const char invisible_text[];
+#ifndef __x86_64__
+/* The kernel's way in for system calls, of the auxiliary vector */
+extern unsigned long invisible_vdso;
+#endif
+
+#endif

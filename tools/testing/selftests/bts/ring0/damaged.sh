@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# hw-branches on a dump that is damaged: what is left is printed, and the rest told.
+#
+#   damaged.sh REPOSITORY
+
+here=$(dirname "$0")
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+kernel=$1/kernel/trace arch=$1/arch/x86/kernel
+cc -I"$kernel" -I"$arch" -o "$work/hw-branches" "$1/tools/tracing/hw-branches/hw-branches.c" \
+	"$kernel/trace_hw_branches_fold.c" "$arch/hw_branches_kind.c" &&
+	cc -o "$work/damaged" "$here/damaged.c" && "$work/damaged" "$work/dump" || exit 2
+
+# expect NAME CONDITION...
+nr=0
+expect() {
+	nr=$((nr + 1))
+	if "${@:2}"; then
+		echo "ok $nr $1"
+	else
+		echo "not ok $nr $1"
+	fi
+}
+
+says() { grep -q "$1" "$work/out"; }
+
+echo "TAP version 13"
+"$work/hw-branches" -p "$work/dump" >"$work/out" 2>&1
+status=$?
+sed 's/^/# /' "$work/out"
+expect "a Debug Store that was overwritten" says "CPU 0: its Debug Store was overwritten"
+expect "a buffer that is not there" says "CPU 1: its branches are not in the dump"
+expect "the CPU that is all right" says "2 *0xffffffff81000200 <- 0xffffffff81000110"
+expect "a CPU whose memory is not found" says "CPU 3: where its memory is is not in the dump"
+expect "status 1" [ "$status" = 1 ]
+printf 'KDUMP   ' >"$work/kdump"
+head -c 100 /dev/zero >>"$work/kdump"
+"$work/hw-branches" "$work/kdump" >"$work/out" 2>&1
+expect "a compressed dump: what to do" says "makedumpfile -E"
+echo "1..$nr"

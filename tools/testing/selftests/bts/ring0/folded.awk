@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+# What is wrong with the folded branches on the console of a guest that died: a line, or
+# nothing. Set function_name to where it crashed.
+
+{
+	sub(/\r$/, "")
+	sub(/^\[[ 0-9.]*\] /, "")
+}
+/^Last branches of CPU/ {
+	traces++
+	records = $(NF - 1) + 0
+	next
+}
+traces && /^ .* <- / {
+	lines++
+	if (index($0, " <- " function_name "+") && !found)
+		found = lines
+	if (/ branches(,|$)/)
+		returned++
+	if (/ <- user mode|do_syscall_64/)
+		entered = lines
+}
+END {
+	if (traces != 1)
+		print traces + 0 " traces, not one"
+	else if (lines > 32 || lines < 5)
+		print lines + 0 " lines"
+	else if (found != 1)
+		print function_name " is number " found + 0 ", not on top"
+	else if (!returned)
+		print "no call that has returned"
+	else if (!entered)
+		print "the way from the system call is not there"
+}

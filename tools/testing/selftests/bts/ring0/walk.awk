@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0
+# Are folded branches what the disassembly says? A line for each that is not, and how
+# many lines were walked.
+#
+#   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
+#
+# TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the
+# lines that they were folded into. Here calls and returns are told by their mnemonics,
+# and matched on a stack from the oldest record to the newest.
+
+BEGIN {
+	nr_raw = nr_fold = nr_insn = wrong = 0
+	split("", l)
+	split("", m)
+}
+
+function place(text) {
+	sub(/ \[[^]]*\]$/, "", text)
+	return text
+}
+
+function split_line(text, into,    arrow, part) {
+	sub(/^ *[0-9]+ +/, "", text)
+	into["inside"] = 0
+	into["times"] = 1
+	into["lines"] = 1
+	if (match(text, /, these [0-9]+ lines [0-9]+ times$/)) {
+		split(substr(text, RSTART), part, " ")
+		into["lines"] = part[3] + 0
+		into["times"] = part[5] + 0
+		text = substr(text, 1, RSTART - 1)
+	} else if (match(text, /, [0-9]+ times$/)) {
+		into["times"] = substr(text, RSTART + 2) + 0
+		text = substr(text, 1, RSTART - 1)
+	}
+	if (match(text, /, [0-9]+ branches$/)) {
+		into["inside"] = substr(text, RSTART + 2) + 0
+		text = substr(text, 1, RSTART - 1)
+	}
+	arrow = index(text, " <- ")
+	into["to"] = arrow ? place(substr(text, 1, arrow - 1)) : text
+	into["from"] = arrow ? place(substr(text, arrow + 4)) : ""
+}
+
+FILENAME != "-" && /^# raw / {
+	split_line(substr($0, 7), l)
+	to[nr_raw] = l["to"]
+	from[nr_raw] = l["from"]
+	need[l["from"]] = 1
+	symbol_needed[substr(l["from"], 1, index(l["from"], "+") - 1)] = 1
+	nr_raw++
+	next
+}
+
+FILENAME != "-" && /^# fold / {
+	fold[nr_fold++] = substr($0, 8)
+	next
+}
+
+FILENAME != "-" {
+	next
+}
+
+# The disassembly: a symbol is known when the next one begins.
+function hex(text,    i, n) {
+	n = 0
+	text = tolower(text)
+	for (i = 1; i <= length(text); i++)
+		n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+	return n
+}
+
+# Differences of addresses are small, and awk's numbers are not exact that far up.
+function low(text) {
+	return hex(substr(text, length(text) - 8 > 0 ? length(text) - 8 : 1))
+}
+
+function end_symbol(end,    i, key) {
+	for (i = 0; i < nr_insn; i++) {
+		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)
+		if (key in need) {
+			what[key] = insn_what[i]
+			after[key] = sprintf("%s+0x%x/0x%x", symbol,
+					     insn_at[i + 1] - start, end - start)
+		}
+	}
+	nr_insn = 0
+}
+
+/^[0-9a-f]+ <.*>:$/ {
+	insn_at[nr_insn] = low($1)
+	end_symbol(low($1))
+	symbol = substr($2, 2, length($2) - 3)
+	start = low($1)
+	wanted = symbol in symbol_needed
+	next
+}
+
+!wanted {
+	next
+}
+
+/^ *[0-9a-f]+:\t/ {
+	split($0, part, "\t")
+	if (part[2] == "")
+		next
+	sub(/:.*/, "", part[1])
+	gsub(/ /, "", part[1])
+	insn_at[nr_insn] = low(part[1])
+	sub(/^((bnd|notrack|cs|ds|rep|repz|repne|data16) )+/, "", part[2])
+	split(part[2], word, " ")
+	insn_what[nr_insn++] = word[1]
+}
+
+function is_thunk(text) {
+	return text ~ /^(__x86_indirect|__x86_return|its_return|retbleed_return|call_depth_return|srso_)/
+}
+
+function kind(i,    w) {
+	if (from[i] == "" || from[i] == "user mode" || to[i] ~ /^__switch_to_asm\+0x0/)
+		return "break"
+	w = what[from[i]]
+	if (to[i] ~ /^asm_(exc|sysvec|int)[a-z0-9_]*\+0x0\//)
+		return "entry"
+	if (w ~ /^call/)
+		return "call"
+	if (w ~ /^ret/)
+		return "return"
+	if (w ~ /^iret/)
+		return "exit"
+	# No branch in the file: a call of 5 bytes that was patched in as the kernel booted
+	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\//) {
+		after[from[i]] = later(from[i], 5)
+		return "call"
+	}
+	return w == "" ? "unknown" : "jump"
+}
+
+# So many bytes behind a place
+function later(text, bytes,    part) {
+	split(text, part, /\+0x|\/0x/)
+	return sprintf("%s+0x%x/0x%s", part[1], hex(part[2]) + bytes, part[3])
+}
+
+# From the oldest: which call does each return belong to?
+function match_all(    i, k, top) {
+	for (i = nr_raw - 1; i >= 0; i--) {
+		k = kind(i)
+		if (is_thunk(from[i]) && k != "entry" && k != "break")
+			continue
+		if (k == "jump" && is_thunk(to[i])) {
+			# Where the thunk goes: the record before it is left
+			k = to[i] ~ /return/ ? "return" : "jump"
+			last = i
+			while (last > 0 && is_thunk(from[last - 1]))
+				last--
+			arrives = to[last]
+		} else {
+			last = i
+			arrives = to[i]
+		}
+		if (k == "break") {
+			top = 0
+		} else if (k == "call" || k == "entry") {
+			level[++top] = i
+			back[top] = k == "call" ? after[from[i]] : from[i]
+			type[top] = k
+		} else if (k == "return" || k == "exit") {
+			if (top && (back[top] == arrives || type[top] == "entry" && k == "exit"))
+				belongs[last] = level[top--]
+			else
+				top = 0
+		}
+	}
+}
+
+function bad(text) {
+	print text
+	wrong++
+}
+
+# The record at @p is the newest of the line: step over it, and return how far.
+function step(p, l,    first, last) {
+	if (l["inside"]) {
+		if (!(p in belongs)) {
+			bad("no return: " l["to"] " <- " l["from"] ", but " to[p] " <- " from[p] " (" what[from[p]] ")")
+			return 0
+		}
+		first = belongs[p]
+		last = first
+	} else {
+		last = p
+		while (is_thunk(from[last]) && last + 1 < nr_raw)
+			last++
+		first = last
+	}
+	if (from[first] != l["from"])
+		bad("from " l["from"] ", but " from[first])
+	return (l["inside"] ? first : last) + 1 - p
+}
+
+END {
+	insn_at[nr_insn] = 0
+	end_symbol(insn_at[nr_insn - 1] + 16)
+	match_all()
+	p = 0
+	for (i = 0; i < nr_fold && !wrong; i++) {
+		split_line(fold[i], l)
+		# A loop of several lines tells so in its last one
+		n = 1
+		for (j = i + 1; j < i + 8 && j < nr_fold; j++) {
+			split_line(fold[j], m)
+			if (m["lines"] == j - i + 1) {
+				n = m["lines"]
+				l["times"] = m["times"]
+			}
+		}
+		times = l["times"]
+		for (j = 0; j < n; j++)
+			sum[j] = 0
+		for (t = 0; t < times && !wrong; t++) {
+			for (j = 0; j < n && !wrong; j++) {
+				split_line(fold[i + j], m)
+				s = step(p, m)
+				sum[j] += s
+				p += s
+			}
+		}
+		for (j = 0; j < n && !wrong; j++) {
+			split_line(fold[i + j], m)
+			if (m["inside"] && m["inside"] != sum[j])
+				bad(m["inside"] " branches of " m["to"] ", but " sum[j])
+			returned += !!m["inside"]
+		}
+		i += n - 1
+	}
+	if (!wrong && p != nr_raw)
+		bad(p " of " nr_raw " records are in the lines")
+	for (i = 0; i < nr_raw; i++)
+		known += what[from[i]] != ""
+	print "# " nr_fold + 0 " lines of " nr_raw + 0 " records, " returned + 0 " calls have returned, " \
+		known + 0 " instructions known"
+	if (!wrong && (nr_raw < 500 || !returned || known < nr_raw * 3 / 4))
+		print "too little to tell"
+}

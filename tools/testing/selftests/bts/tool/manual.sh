@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# manual.sh DIR PROGRAM PAGE: each example of the manual page that shows a recorded
+# trace works when it is typed, with btstrace (in DIR) and a trace of PROGRAM.
+
+dir=$1 tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+page=$(realpath "$3") program=$(realpath "$2")
+cd "$scratch" || exit 2
+PATH=$dir:$PATH
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+"$dir/test/record" trace "$program" sorts 2
+result $? "the program runs"
+# As troff shows it
+mapfile -t examples < <(sed -n 's/^\$ \\fB\(btstrace -*.*\)\\fP$/\1/p' "$page" | sed 's/\\-/-/g' |
+	grep -e ' -r trace')
+for example in "${examples[@]}"; do
+	bash -c "$example" >out 2>err && [ ! -s err ]
+	result $? "$example"
+	for file in out stacks timeline.pftrace coverage.drcov coverage.info; do
+		[ ! -s "$file" ] || break
+	done
+	[ -s "$file" ]
+	result $? "$example: says something"
+	rm -f out stacks timeline.pftrace coverage.drcov coverage.info
+done
+[ ${#examples[@]} -ge 16 ]
+result $? "${#examples[@]} examples"
+# One for each mode that --help tells of
+for mode in $("$dir/btstrace" --help | sed -n '/^Modes/,/^$/p' | grep -o -e '--[a-z]*' | sort -u); do
+	case $mode in
+	--crash) mode='trace$' ;;
+	--summary) mode='-c$' ;;
+	esac
+	printf '%s\n' "${examples[@]}" | grep -qe "$mode"
+	result $? "$mode: an example"
+done
+echo "1..$tests"
+exit $failed

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# rebuilt.sh DIR: a recorded trace is shown with the program that was traced, and
+# with no other: btstrace is in DIR.
+
+dir=$1 tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# build NAME [OPTION...]: a program whose function is called that
+build() {
+	printf 'int zero;\nstatic inline int half(int x) { return x / 2; }\n' >p.c
+	{
+		printf '__attribute__((noinline)) int %s(int x)\n{\n\tint i;\n\n' "$1"
+		printf '\tfor (i = 0; i < 9; i++)\n\t\tx += half(x) + zero;\n\treturn x;\n}\n'
+		printf 'int main(int n) { return %s(n) & zero; }\n' "$1"
+	} >>p.c
+	gcc -g -O1 -o p p.c "${@:2}"
+}
+
+# shows STATUS WORDS OPTION...: what comes of it, and what is said
+shows() {
+	local status
+	"$dir/btstrace" -r trace "${@:3}" >out 2>err
+	status=$?
+	[ "$status" -eq "$1" ] && grep -q "$2" out err
+	result $? "${*:3}: $status, $2"
+}
+
+both() {
+	build first "$@" && "$dir/test/record" trace ./p
+	result $? "the program runs ${*:-with a build ID}"
+	shows 0 ' calls first, ' --crash
+	[ ! -s err ]
+	result $? "and nothing else is said"
+	build second "$@"
+	shows 118 '/p is not what was traced: ' --crash
+	[ ! -s out ] && grep -q -e '--force' err
+	result $? "nothing is shown, and what could be done is said"
+	shows 0 second --crash --force
+	shows 0 ' branch 0x' --raw
+	rm p
+	shows 0 '/p is not there any more: its functions have no names' --calls
+	build first "$@"
+	shows 0 ' calls first, ' --crash
+}
+
+both
+both -Wl,--build-id=none
+shows 0 ' 8 first .*/p.c:7$' --lines
+[ "$("$dir/btstrace" -r trace --lcov | grep '^DA:' | tr '\n' ' ')" = \
+	"DA:2,9 DA:4,1 DA:5,1 DA:7,9 DA:8,9 DA:9,1 DA:11,1 " ]
+result $? "--lcov: each line, as often as it ran"
+"$dir/btstrace" -r trace --loops | grep -q '^ *8 first+.*(p.c:7) -> first+.*(p.c:2)'
+result $? "--loops: eight rounds back"
+"$dir/btstrace" -r trace --crash | grep -q 'half (inlined) p.c:2 .*| static inline'
+result $? "--crash: an inlined function, with its text"
+echo "1..$tests"
+exit $failed

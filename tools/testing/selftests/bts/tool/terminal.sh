@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# terminal.sh DIR PROGRAM: colours, columns and a pager on a terminal, and nowhere
+# else: with btstrace (in DIR) and a trace of PROGRAM.
+
+dir=$1 program=$(realpath "$2") tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+escape=$'\033['
+export TERM=xterm PAGER='' LC_ALL=C.UTF-8
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# on_terminal COMMAND: what a terminal gets from it
+on_terminal() {
+	script -qec "$1" /dev/null </dev/null
+}
+
+"$dir/test/record" trace "$program" sorts 2 || exit 1
+show="$dir/btstrace -r trace"
+on_terminal "$show" | grep -qF "$escape"
+result $? "colours on a terminal"
+! $show | grep -qF "$escape"
+result $? "none in a pipe"
+! on_terminal "NO_COLOR=1 $show" | grep -qF "$escape"
+result $? "none with NO_COLOR"
+! on_terminal "TERM=dumb $show" | grep -qF "$escape"
+result $? "none on a dumb terminal"
+! on_terminal "$show --color=never" | grep -qF "$escape"
+result $? "none with --color=never"
+$show --color | grep -qF "$escape"
+result $? "some with --color, in a pipe too"
+! on_terminal "$show -o file" | grep -q . && ! grep -qF "$escape" file
+result $? "none in a file"
+[ "$(on_terminal "stty -F /dev/tty cols 72; $show --color=never" | tr -d '\r' | wc -L)" -le 72 ]
+result $? "no line is longer than the terminal is wide"
+[ "$($show --crash | sed 's/\o33\[[0-9;]*m//g')" = "$($show --crash --color | sed 's/\o33\[[0-9;]*m//g')" ]
+result $? "colours change nothing else"
+on_terminal "PAGER='sed s/^/paged:/' $show" | grep -q '^paged:'
+result $? "a pager on a terminal"
+on_terminal "BTSTRACE_PAGER='sed s/^/mine:/' PAGER=false $show" | grep -q '^mine:'
+result $? "BTSTRACE_PAGER comes first"
+! on_terminal "PAGER='sed s/^/paged:/' $show --no-pager" | grep -q '^paged:'
+result $? "none with --no-pager"
+! PAGER='sed s/^/paged:/' $show | grep -q '^paged:'
+result $? "none before a pipe"
+on_terminal "PAGER='head -n 1' $show --full" >out
+result $? "a pager that ends early"
+echo "1..$tests"
+exit $failed
