@@ -116,7 +116,7 @@ static void print_help(void)
 static const char *live_only(const struct options *o)
 {
 	return o->how.children ? "-f: with -r all threads that were recorded are shown" :
-	       o->how.kernel ? "-k: with -r what was recorded is shown, with or without the kernel" :
+	       o->how.kernel ? "-k: with -r what was recorded of the kernel is shown" :
 	       o->how.entries ? "--entries: with -r what was recorded is shown" :
 	       o->how.fixed ? "-s: with -r no trace is made" : NULL;
 }

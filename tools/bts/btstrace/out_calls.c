@@ -65,7 +65,7 @@ static struct bt_grower *grower_for(const struct bt_session *s, const struct bt_
 		g = g->next_in_slot;
 	if (!g) {
 		g = bt_alloc(1, sizeof(*g));
-		strcpy(g->name, name);
+		snprintf(g->name, sizeof(g->name), "%s", name);
 		g->grower = (struct bt_grower){ s, bt_tree_new() };
 		g->next_in_slot = *slot;
 		*slot = g;

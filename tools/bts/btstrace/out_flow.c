@@ -201,7 +201,8 @@ static void flow_branch(struct bt_session *s, const struct bt_branch *b)
 		end_piece(s, ft);
 		return;
 	case X86_BTS_LOST:
-		text_print(&ft->text, "--- %" PRIu64 " records lost ---\n", (u64)b->rec->lost.count);
+		text_print(&ft->text, "--- %" PRIu64 " records lost ---\n",
+			   (u64)b->rec->lost.count);
 		break;
 	}
 	bt_calls_branch(b->thread->calls, b);

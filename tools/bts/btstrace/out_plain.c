@@ -212,9 +212,9 @@ const struct bt_output bt_out_summary = {
 const struct bt_output *bt_output_find(const char *name)
 {
 	static const struct bt_output *const all[] = {
-		&bt_out_crash, &bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_insn, &bt_out_calls, &bt_out_folded, &bt_out_flow,
-		&bt_out_perfetto, &bt_out_drcov, &bt_out_lcov,
-		&bt_out_profile, &bt_out_lines, &bt_out_loops, &bt_out_summary,
+		&bt_out_crash, &bt_out_plain, &bt_out_raw, &bt_out_json, &bt_out_insn,
+		&bt_out_calls, &bt_out_folded, &bt_out_flow, &bt_out_perfetto, &bt_out_drcov,
+		&bt_out_lcov, &bt_out_profile, &bt_out_lines, &bt_out_loops, &bt_out_summary,
 	};
 	size_t i;
 

@@ -270,7 +270,8 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
-	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) || bt_filter_passes(s->filter, b);
+	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) ||
+	       bt_filter_passes(s->filter, b);
 }
 
 /* Does it only tell of the scheduler, and nobody asked? */

@@ -35,7 +35,7 @@ struct bt_counts {
  */
 struct bt_process {
 	pid_t			tgid;
-	bool			replaced;	/* by another program: it cannot be found any more */
+	bool			replaced;	/* by another program: not to be found */
 	int			threads;
 	struct bt_space		*space;
 	struct bt_process	*next;

@@ -131,7 +131,7 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 		else if (f.number == 11)
 			track = f.value % PERFETTO_IDS;
 		else if (f.number == 10)
-			strcpy(name, names->name[f.value % PERFETTO_IDS]);
+			memcpy(name, names->name[f.value % PERFETTO_IDS], sizeof(name));
 		else if (f.number == 23)
 			copy_name(name, &f);
 	}

@@ -175,7 +175,8 @@ static void test_cut(const u8 *file, size_t len)
 		none += wrong && !strcmp(wrong, "it holds the trace of no thread");
 		free(part);
 	}
-	ok(whole + none == chunks_of(file, len) && none == 2 && whole + none + cut == len - strlen(BT_FILE_MAGIC),
+	ok(whole + none == chunks_of(file, len) && none == 2 &&
+	   whole + none + cut == len - strlen(BT_FILE_MAGIC),
 	   "a file cut short anywhere: between two of its parts %zu times", whole);
 }
 
@@ -364,7 +365,8 @@ static bool tracks_in_order(const char *text, int nr, int *slices)
 		/* What a process or a thread is called */
 		if (line[1] != ' ')
 			continue;
-		if (sscanf(line, "%c %d %d %lf", &phase, &pid, &tid, &ts) != 4 || tid < PID || tid >= PID + nr)
+		if (sscanf(line, "%c %d %d %lf", &phase, &pid, &tid, &ts) != 4 ||
+		    tid < PID || tid >= PID + nr)
 			return false;
 		tid -= PID;
 		depth[tid] += (phase == 'B') - (phase == 'E');

@@ -198,7 +198,8 @@ static void test_cut_short(void)
 	ok(elf && elf->functions.nr > 100, "a program has functions");
 	if (truncate("./unit-short", 4096))
 		exit(2);
-	ok(!bt_elf_line(elf, elf->functions.fn[0].start, &file, &line), "a file that was cut short");
+	ok(!bt_elf_line(elf, elf->functions.fn[0].start, &file, &line),
+	   "a file that was cut short");
 	ok(!bt_elf_line(elf, elf->functions.fn[0].start, &file, &line), "and once more");
 	bt_elf_close(elf);
 	elf = bt_elf_open(open("./unit-short", O_RDONLY), "./unit-short");

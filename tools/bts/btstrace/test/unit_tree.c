@@ -270,7 +270,7 @@ static void print_items(char *out, const struct bt_items *items)
 	*out = '\0';
 	for (item = items->item; item < items->item + items->nr; item++, out += strlen(out)) {
 		if (item->type == BT_ITEM_GAP)
-			strcpy(out, "gap ");
+			sprintf(out, "gap ");
 		else if (item->type == BT_ITEM_LOOP)
 			sprintf(out, "%dx%zu ", (int)item->times, item->end - item->first);
 		else if (item->type == BT_ITEM_JUMP)

@@ -49,7 +49,10 @@ static bool perf_refuses(void)
 	return errno;
 }
 
-/* Show a command and what it says, with so many branches if @number is one. Did it end as the program that crashes? */
+/*
+ * Show a command and what it says, with @number branches, if it is one. Did it end as
+ * the program that crashes?
+ */
 static bool crashes(const char *path, const char *number)
 {
 	const char *name = strrchr(path, '/') + 1;

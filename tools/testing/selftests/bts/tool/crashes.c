@@ -64,7 +64,7 @@ NOINLINE static void frees_twice(void)
 {
 	char *p = malloc(100);
 
-	strcpy(p, "text");
+	memcpy(p, "text", 5);
 	release(p);
 	printf("%d\n", work(20));
 	release(p);
@@ -223,7 +223,8 @@ static const struct {
 	{ "segv", walks_list }, { "smash", smashes }, { "divide", divides },
 	{ "call-null", calls_null }, { "memcpy", copies }, { "callback", sorts },
 	{ "longjmp", crashes_after_longjmp }, { "thread", threads }, { "endless", loops },
-	{ "free-inside", frees_wrong }, { "heap", overflows_heap }, { "read-only", writes_constant },
+	{ "free-inside", frees_wrong }, { "heap", overflows_heap },
+	{ "read-only", writes_constant },
 };
 
 int main(int argc, char **argv)

@@ -97,7 +97,8 @@ int main(int argc, char **argv)
 	if (branches < 200000)
 		fail("%lu branches only", branches);
 	if (!strcmp(argv[3], "live") && argc > 4) {
-		snprintf(line, sizeof(line), "$b -q %s -o /dev/null /bt/walk loop " ROUNDS, argv[4]);
+		snprintf(line, sizeof(line), "$b -q %s -o /dev/null /bt/walk loop " ROUNDS,
+			 argv[4]);
 		cost = cost_of(line);
 	} else if (strcmp(argv[3], "loop")) {
 		snprintf(line, sizeof(line), "$b %s -o /dev/null -r " TRACE, argv[3]);
