@@ -11,6 +11,7 @@ cmd_demo() {
 	boot demo kernel=patched config=base pti=on before="$BTSTRACE/btstrace" \
 		with="badjump example" -- demo >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
+	demo_gdb
 	demo_oops
 	[ "$FAILED" -eq 0 ]
 }

@@ -10,7 +10,8 @@ declare -A KERNELS=()	# those made up to date in this run
 series_files() {
 	(
 		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
-			-o -path ./tools -o -path ./Documentation -o -path ./man-pages \) -prune -o \
+			-o -path ./tools -o -path ./Documentation -o -path ./man-pages \
+			-o -path ./gdb \) -prune -o \
 			-type f ! -path './README' ! -path './COPYING' \
 			! -path './.gitignore' ! -path './MAINTAINERS*.patch' -print
 	)
