@@ -7,10 +7,11 @@ SUITE_TOOLS="busybox runtest expect /usr/bin/gcc /usr/bin/g++"
 
 # suite CASE USER BOARD [FILE...]: the files of the suite in a guest, with $GDB.
 suite() {
-	local case=$1 user=$2 board=$3
+	local case=$1 user=$2 board=$3 net=
 	shift 3
 
-	boot "$case" kernel=patched config="$CONFIG,net" mem=2048 stall=900 timeout=14400 \
+	[ "$board" = unix ] || net=,net
+	boot "$case" kernel=patched config="$CONFIG$net" mem=2048 stall=900 timeout=14400 \
 		tools="$SUITE_TOOLS $GDB/bin/gdb $GDB/bin/gdbserver $GDB/testsuite" \
 		before="$B/guest/gdbsuite.sh" -- sh "$GDB" "$user" "$board" "$@"
 }

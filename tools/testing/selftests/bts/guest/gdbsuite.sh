@@ -49,7 +49,7 @@ tell() {
 			bad ? " # " first : ""
 		printf "# counts %s %d %d %d %d\n", file, pass, fail, unsupported, other
 	}
-	/^Running / {
+	/^Running .*\.exp/ {
 		close_file()
 		file = $2
 		sub(/.*\//, "", file)
@@ -80,7 +80,7 @@ open_path "$gdb"
 chmod a+rx / /root 2>/dev/null
 chmod a+rw /dev/null /dev/zero /dev/tty /dev/ptmx
 mount -t devpts -o mode=620,ptmxmode=666,remount devpts /dev/pts
-ifconfig lo 127.0.0.1 up
+ifconfig lo 127.0.0.1 up 2>/dev/null
 mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"
@@ -90,6 +90,8 @@ if [ "$user" != root ]; then
 	chown -R "$user" "$work"
 fi
 
+few=
+[ $# -eq 0 ] || [ $# -gt 3 ] || few=1
 set -- $(for file; do echo "gdb.btrace/$file.exp"; done)
 [ $# -gt 0 ] || set -- $(cd "$gdb/testsuite" && echo gdb.btrace/*.exp)
 echo "KTAP version 1"
@@ -106,6 +108,7 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-if [ -n "$GDBSUITE_LOG" ]; then
+# Of a few files, the whole session is told.
+if [ "$few" ]; then
 	sed 's/^/# log: /' "$work/gdb.log"
 fi

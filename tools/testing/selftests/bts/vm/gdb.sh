@@ -131,12 +131,13 @@ compiler_files() {
 	for part in cc1 cc1plus collect2 lto-wrapper as ld; do
 		with_libraries "$(readlink -f "$(command -v "$(/usr/bin/gcc -print-prog-name=$part)")")"
 	done
+	readlink -f "$(/usr/bin/gcc -print-file-name=liblto_plugin.so)"
+	/usr/bin/gcc -print-file-name=liblto_plugin.so
 	dpkg -L libc6-dev linux-libc-dev libcrypt-dev libgcc-12-dev libstdc++-12-dev |
 		grep -Ev '/share/|san\.a$|san_preinit|\.py$' | while read -r part; do
 		[ ! -f "$part" ] || echo "$part"
 	done
-	find -L /usr/lib/x86_64-linux-gnu -maxdepth 1 \
-		\( -name 'libstdc++.so.6' -o -name 'libgcc_s.so.1' \)
+	dpkg -L libc6 libgcc-s1 libstdc++6 | grep -E '/lib[^/]*\.so[.0-9]*$'
 }
 
 # Link names that a compiler and a shell script expect.

@@ -121,7 +121,7 @@ add_tools() {
 		else
 			stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
 		fi
-	done | cat - <(declare -f tool_files) | key_of)
+	done | cat - <(declare -f tool_files with_libraries compiler_files) | key_of)
 	tools=$CACHE/initrd/tools-$key.cpio
 	if [ ! -f "$tools" ]; then
 		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||
