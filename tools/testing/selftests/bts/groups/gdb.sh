@@ -11,7 +11,7 @@ suite() {
 	shift 3
 
 	[ "$board" = unix ] || net=,net
-	boot "$case" kernel=patched config="$CONFIG$net" mem=2048 stall=900 timeout=14400 \
+	boot "$case" kernel=patched config="$CONFIG$net" mem=2048 icount=1 stall=1800 timeout=14400 \
 		tools="$SUITE_TOOLS $GDB/bin/gdb $GDB/bin/gdbserver $GDB/testsuite" \
 		before="$B/guest/gdbsuite.sh" -- sh "$GDB" "$user" "$board" "$@"
 }

@@ -91,13 +91,16 @@ if [ "$user" != root ]; then
 fi
 
 few=
-[ $# -eq 0 ] || [ $# -gt 3 ] || few=1
-set -- $(for file; do echo "gdb.btrace/$file.exp"; done)
-[ $# -gt 0 ] || set -- $(cd "$gdb/testsuite" && echo gdb.btrace/*.exp)
+[ $# -eq 0 ] || [ $# -gt 6 ] || few=1
+files=
+for file; do
+	files="$files gdb.btrace/$file.exp"
+done
+[ -n "$files" ] || files=$(cd "$gdb/testsuite" && echo gdb.btrace/*.exp)
 echo "KTAP version 1"
 cd "$work" || exit
 cat >"$work/run" <<END
-cd $work && exec runtest --status --tool gdb --target_board $board $*
+cd $work && exec runtest --status --tool gdb --target_board $board $files
 END
 su -s /bin/sh "$user" -c "sh $work/run" </dev/null 2>&1 | tee "$work/output" |
 	awk '/^(Running|FAIL|ERROR|WARNING|UNRESOLVED|XPASS|KPASS|UNSUPPORTED|UNTESTED)/ {

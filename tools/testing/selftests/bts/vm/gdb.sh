@@ -89,7 +89,7 @@ make_gdb() {
 collect_gdb() {
 	local dir
 
-	rm -rf "$1/bin" "$1/testsuite"
+	rm -rf "${1:?}/bin" "$1/testsuite"
 	mkdir -p "$1/bin" "$1/testsuite" &&
 		strip -o "$1/bin/gdb" "$1/build/gdb/gdb" &&
 		strip -o "$1/bin/gdbserver" "$1/build/gdbserver/gdbserver" || return
