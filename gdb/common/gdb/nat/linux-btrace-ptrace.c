@@ -71,6 +71,9 @@ struct bts_record
   uint64_t from, to;
 };
 
+/* The largest power of two that the kernel takes for the size of a trace.  */
+static const uint32_t MAX_SIZE = 1 << 28;
+
 /* How many records are read by one request.  */
 static const size_t READ_CHUNK = 16384;
 
@@ -184,16 +187,15 @@ bts_get_records (ptid_t ptid, uint64_t first, uint32_t flags,
     }
 }
 
-/* The size in bytes that perf_event would give for SIZE: a power of two
-   pages.  */
+/* The size in bytes that perf_event would give for SIZE: pages, to the power of
+   two.  */
 
 static uint32_t
 bts_round_size (unsigned int size)
 {
-  const uint64_t page = sysconf (_SC_PAGESIZE);
-  uint64_t rounded = page;
+  uint32_t rounded = sysconf (_SC_PAGESIZE);
 
-  while (rounded < size && rounded <= UINT_MAX / 2)
+  while (rounded < size && rounded < MAX_SIZE)
     rounded *= 2;
   return rounded;
 }

@@ -2,6 +2,7 @@
 
    This testcase is part of GDB, the GNU debugger.  */
 
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
