@@ -69,7 +69,6 @@ proc recorded_places { first count } {
 	    exp_continue
 	}
 	-re "^$::gdb_prompt $" {
-	    pass $gdb_test_name
 	}
     }
     return $places

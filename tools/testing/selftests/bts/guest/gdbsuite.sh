@@ -112,6 +112,4 @@ if ! tell; then
 	echo "1..1"
 fi
 # Of a few files, the whole session is told.
-if [ "$few" ]; then
-	sed 's/^/# log: /' "$work/gdb.log"
-fi
+[ -z "$few" ] || sed 's/^/# log: /' "$work/gdb.log"
