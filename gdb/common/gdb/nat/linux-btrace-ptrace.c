@@ -5,7 +5,10 @@
 
    This file is part of GDB.  */
 
-#include "gdbsupport/common-defs.h"
+/* Newer versions of GDB have the compiler include it.  */
+#ifndef GDBSUPPORT_COMMON_DEFS_H
+# include "gdbsupport/common-defs.h"
+#endif
 #include "nat/linux-btrace-ptrace.h"
 #include "nat/linux-nat.h"
 #include "nat/gdb_ptrace.h"
@@ -265,18 +268,6 @@ bts_start (linux_ptrace_bts *trace)
   return true;
 }
 
-/* Find the LWP of PTID if it runs.  */
-
-static lwp_info *
-find_running_lwp (ptid_t ptid)
-{
-  return iterate_over_lwps (ptid_t (ptid.pid (), lwp_of (ptid)),
-			    [] (lwp_info *lwp)
-			    {
-			      return lwp_is_stopped (lwp) ? 0 : 1;
-			    });
-}
-
 /* Forget that the trace of the thread LWP is to end.  Return true if it was.  */
 
 static bool
@@ -304,7 +295,7 @@ linux_ptrace_bts_enable (ptid_t ptid, btrace_config_bts *conf, bool use_ds)
 
   if (!bts_start (trace.get ()))
     {
-      lwp_info *lwp = errno == ESRCH ? find_running_lwp (ptid) : nullptr;
+      lwp_info *lwp = errno == ESRCH ? linux_find_running_lwp (ptid) : nullptr;
 
       if (lwp == nullptr)
 	return nullptr;
@@ -373,7 +364,7 @@ linux_ptrace_bts_disable (linux_ptrace_bts *trace)
   if (bts_configure (ptid, BTS_F_END, 0) || errno != ESRCH)
     return;
 
-  lwp_info *lwp = find_running_lwp (ptid);
+  lwp_info *lwp = linux_find_running_lwp (ptid);
   if (lwp == nullptr)
     return;
   cancel_ending (lwp_of (ptid));

@@ -45,6 +45,10 @@ extern enum btrace_error linux_ptrace_bts_read
   (linux_ptrace_bts *trace, std::vector<btrace_block> **blocks,
    enum btrace_read_type type);
 
+/* Return the LWP of PTID if it is not stopped.  This is in x86-linux.c.  */
+
+extern lwp_info *linux_find_running_lwp (ptid_t ptid);
+
 /* LWP is stopped and about to be resumed: do what had to wait for that.  */
 
 extern void linux_ptrace_bts_prepare_to_resume (lwp_info *lwp);
