@@ -1,7 +1,7 @@
-/* Branch tracing by the PTRACE_BTS requests of Linux on x86, for GDB and
-   GDBserver.
+/* SPDX-License-Identifier: GPL-3.0-or-later
 
-   SPDX-License-Identifier: GPL-3.0-or-later
+   Branch tracing by the PTRACE_BTS requests of Linux on x86, for GDB and
+   GDBserver.
 
    This file is part of GDB.  */
 
@@ -488,82 +488,27 @@ public:
 
   /* Add the record that is next older.  Return false if the trace is
      interrupted there.  */
-  bool
-  add (const bts_record &rec)
-  {
-    switch (rec.type)
-      {
-      case BTS_BRANCH:
-	settle_resumption (rec.to);
-	push (rec.to, rec.from, BTRACE_BLOCK_BRANCH);
-	break;
-
-      case BTS_LEAVE:
-	settle_resumption (rec.to);
-	m_resumed = rec.to;
-	m_resumed_p = true;
-	break;
-
-      case BTS_SIGNAL:
-      case BTS_SIGRETURN:
-	m_resumed_p = false;
-	push (rec.to, rec.from, (rec.type == BTS_SIGNAL
-				 ? BTRACE_BLOCK_SIGNAL
-				 : BTRACE_BLOCK_SIGRETURN));
-	/* 0 stands for an address of the kernel, as of a vsyscall.  */
-	return rec.from != 0;
-
-      case BTS_LOST:
-      case BTS_EXEC:
-	return false;
-      }
-
-    return true;
-  }
+  bool add (const bts_record &rec);
 
   /* There is no older record, and the thread was at PC before these.  The
      beginning of the oldest block is left to btrace_fetch.  */
-  void
-  finish_delta (CORE_ADDR pc)
-  {
-    settle_resumption (pc);
-    push (0, 0, BTRACE_BLOCK_BRANCH);
-  }
+  void finish_delta (CORE_ADDR pc);
 
   /* There is no older record that is connected with these.  The oldest block is
      only good if the kernel has resumed the thread in it.  If the trace is
      INTERRUPTED, give the current instruction at least, so that btrace_fetch does
      not go on with what it has.  */
-  void
-  finish (bool interrupted)
-  {
-    if (m_resumed_p && m_resumed <= m_end)
-      push (m_resumed, 0, BTRACE_BLOCK_BRANCH);
-    else if (interrupted && m_blocks->empty ())
-      push (m_end, 0, BTRACE_BLOCK_BRANCH);
-  }
+  void finish (bool interrupted);
 
 private:
   /* The next older record leads to TARGET.  If the thread cannot have run from
      there to the end of the block by way of where the kernel has resumed it, it
      was made to go on elsewhere, and all that is known of the block before is
      where it begins.  */
-  void
-  settle_resumption (CORE_ADDR target)
-  {
-    if (m_resumed_p && (m_resumed < target || m_end < m_resumed))
-      push (std::min (m_resumed, m_end), target, BTRACE_BLOCK_BRANCH);
-    m_resumed_p = false;
-  }
+  void settle_resumption (CORE_ADDR target);
 
-  /* Complete a block by its BEGIN.  The one before ends at END.  */
-  void
-  push (CORE_ADDR begin, CORE_ADDR end, enum btrace_block_exit exit)
-  {
-    m_blocks->emplace_back (begin, m_end, m_exit);
-    m_end = end;
-    m_exit = exit;
-  }
+  /* Complete a block by its BEGIN.  The one before ends at END, by EXIT.  */
+  void push (CORE_ADDR begin, CORE_ADDR end, enum btrace_block_exit exit);
 
   std::vector<btrace_block> *m_blocks;
 
@@ -576,6 +521,113 @@ private:
   bool m_resumed_p = false;
 };
 
+void
+block_builder::push (CORE_ADDR begin, CORE_ADDR end, enum btrace_block_exit exit)
+{
+  m_blocks->emplace_back (begin, m_end, m_exit);
+  m_end = end;
+  m_exit = exit;
+}
+
+void
+block_builder::settle_resumption (CORE_ADDR target)
+{
+  if (m_resumed_p && (m_resumed < target || m_end < m_resumed))
+    push (std::min (m_resumed, m_end), target, BTRACE_BLOCK_BRANCH);
+  m_resumed_p = false;
+}
+
+bool
+block_builder::add (const bts_record &rec)
+{
+  switch (rec.type)
+    {
+    case BTS_BRANCH:
+      settle_resumption (rec.to);
+      push (rec.to, rec.from, BTRACE_BLOCK_BRANCH);
+      break;
+
+    case BTS_LEAVE:
+      settle_resumption (rec.to);
+      m_resumed = rec.to;
+      m_resumed_p = true;
+      break;
+
+    case BTS_SIGNAL:
+    case BTS_SIGRETURN:
+      m_resumed_p = false;
+      push (rec.to, rec.from, (rec.type == BTS_SIGNAL
+			       ? BTRACE_BLOCK_SIGNAL
+			       : BTRACE_BLOCK_SIGRETURN));
+      /* 0 stands for an address of the kernel, as of a vsyscall.  */
+      return rec.from != 0;
+
+    case BTS_LOST:
+    case BTS_EXEC:
+      return false;
+    }
+
+  return true;
+}
+
+void
+block_builder::finish_delta (CORE_ADDR pc)
+{
+  settle_resumption (pc);
+  push (0, 0, BTRACE_BLOCK_BRANCH);
+}
+
+void
+block_builder::finish (bool interrupted)
+{
+  if (m_resumed_p && m_resumed <= m_end)
+    push (m_resumed, 0, BTRACE_BLOCK_BRANCH);
+  else if (interrupted && m_blocks->empty ())
+    push (m_end, 0, BTRACE_BLOCK_BRANCH);
+}
+
+/* Make blocks of RECORDS from the number WANTED on, when the first one has the
+   number FIRST and TRACE's thread is at PC.  If DELTA, they follow what was read
+   last; then return nullptr if they do not.  */
+
+static std::vector<btrace_block> *
+make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &records,
+	     uint64_t first, uint64_t wanted, CORE_ADDR pc, bool delta)
+{
+  std::unique_ptr<std::vector<btrace_block>> blocks
+    (new std::vector<btrace_block>);
+  block_builder builder (blocks.get (), pc);
+  bool connected = true;
+
+  for (size_t i = records.size (); connected && first + i > wanted; --i)
+    connected = builder.add (records[i - 1]);
+
+  if (!delta)
+    builder.finish (!connected);
+  else if (connected)
+    builder.finish_delta (trace->last_pc);
+  else
+    return nullptr;
+
+  return blocks.release ();
+}
+
+/* Get the STATUS of TRACE, all 0 if it is not on yet.  Return false if it
+   cannot be read.  */
+
+static bool
+trace_status (const linux_ptrace_bts *trace, bts_status *status)
+{
+  if (trace->state == TRACE_FAILED)
+    return false;
+  if (trace->state == TRACE_ON && !bts_get_status (trace->ptid, status))
+    return false;
+
+  if ((status->state & BTS_STATE_REVOKED) != 0)
+    handle_revoked (trace);
+  return true;
+}
+
 /* See linux-btrace-ptrace.h.  */
 
 enum btrace_error
@@ -586,13 +638,8 @@ linux_ptrace_bts_read (linux_ptrace_bts *trace,
   bts_status status {};
 
   *blocks = nullptr;
-  if (trace->state == TRACE_FAILED)
+  if (!trace_status (trace, &status))
     return BTRACE_ERR_UNKNOWN;
-  if (trace->state == TRACE_ON && !bts_get_status (trace->ptid, &status))
-    return BTRACE_ERR_UNKNOWN;
-
-  if ((status.state & BTS_STATE_REVOKED) != 0)
-    handle_revoked (trace);
 
   if (type == BTRACE_READ_NEW && status.next == trace->last_next)
     return BTRACE_ERR_NONE;
@@ -627,23 +674,11 @@ linux_ptrace_bts_read (linux_ptrace_bts *trace,
 
   const CORE_ADDR pc
     = regcache_read_pc (get_thread_regcache_for_ptid (trace->ptid));
-  std::unique_ptr<std::vector<btrace_block>> result
-    (new std::vector<btrace_block>);
-  block_builder builder (result.get (), pc);
-  bool connected = true;
-
-  for (size_t i = records->size (); connected && first + i > wanted; --i)
-    connected = builder.add ((*records)[i - 1]);
-
-  if (delta && !connected)
+  *blocks = make_blocks (trace, *records, first, wanted, pc, delta);
+  if (*blocks == nullptr)
     return BTRACE_ERR_OVERFLOW;
-  if (delta)
-    builder.finish_delta (trace->last_pc);
-  else
-    builder.finish (!connected);
 
   trace->last_next = status.next;
   trace->last_pc = pc;
-  *blocks = result.release ();
   return BTRACE_ERR_NONE;
 }

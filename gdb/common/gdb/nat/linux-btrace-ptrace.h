@@ -1,7 +1,7 @@
-/* Branch tracing by the PTRACE_BTS requests of Linux on x86, for GDB and
-   GDBserver.
+/* SPDX-License-Identifier: GPL-3.0-or-later
 
-   SPDX-License-Identifier: GPL-3.0-or-later
+   Branch tracing by the PTRACE_BTS requests of Linux on x86, for GDB and
+   GDBserver.
 
    This file is part of GDB.  */
 
