@@ -15,7 +15,7 @@ newest=$(sed -n 's/^kernel //p' "$top/series/series" 2>/dev/null)
 overlay=
 
 # Not part of the kernel tree: everything else must be in exactly one patch.
-outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|man-pages/.*|strace/.*|\.git/.*)$'
+outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|man-pages/.*|gdb/.*|strace/.*|\.git/.*)$'
 
 export LC_ALL=C
 

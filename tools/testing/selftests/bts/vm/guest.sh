@@ -61,6 +61,10 @@ tool_files() {
 	shift
 
 	for tool; do
+		if [ -d "$tool" ]; then
+			find "$tool" -type f
+			continue
+		fi
 		path=$(command -v "$tool") || die "no program $tool on this system: install it"
 		with_libraries "$(readlink -f "$path")"
 		mkdir -p "$root/$(dirname "$path")"
@@ -76,6 +80,16 @@ tool_files() {
 		*/btstrace)
 			mkdir -p "$root/bin"
 			ln -sf "$path" "$root/bin/btstrace"
+			;;
+		runtest)
+			find /usr/share/dejagnu /etc/dejagnu -type f
+			;;
+		expect)
+			find -L /usr/share/tcltk/tcl8.6 -type f
+			;;
+		/usr/bin/gcc)
+			compiler_files
+			compiler_links "$root"
 			;;
 		busybox)
 			mkdir -p "$root/bin"
@@ -102,8 +116,12 @@ add_tools() {
 
 	[ $# -gt 0 ] || return 0
 	key=$(for tool; do
-		stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
-	done | cat - <(declare -f tool_files) | key_of)
+		if [ -d "$tool" ]; then
+			find "$tool" -type f -printf '%p %s %T@\n'
+		else
+			stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
+		fi
+	done | cat - <(declare -f tool_files with_libraries compiler_files) | key_of)
 	tools=$CACHE/initrd/tools-$key.cpio
 	if [ ! -f "$tools" ]; then
 		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||

@@ -103,7 +103,7 @@ lint_screen() {
 }
 
 lint_spelling() {
-	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,reenable,struc)
+	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,pevent,reenable,struc)
 }
 
 # What exists on one machine only.

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The part of vmtest.sh demo in gdb: the bad jump again, without a right.
+
+demo_gdb() {
+	echo
+	echo "In gdb, with the patch in gdb/, by a user whom perf refuses:"
+	need_gdb 13.1 patched
+	boot demo-gdb kernel=patched config=base pti=on with=badjump tools=busybox \
+		before="$B/guest/gdbdemo.sh $GDB/bin/gdb" -- sh >&2
+	grep -v '^# init:' "$CASE_DIR/ktap"
+}
