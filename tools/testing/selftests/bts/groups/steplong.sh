@@ -46,7 +46,7 @@ without_tool() {
 
 # The group stress, a little of each
 without_stress() {
-	local part=$((STRESS_SECONDS / 10)) names=$CONFIG kind
+	local part=$((STRESS_SECONDS / 10)) options=$CONFIG kind
 
 	stressed alone "$part" machine=plain cpu=qemu64 -- fuzz -t "$part" -s "$STRESS_SEED" -n 1
 	stressed many "$part" machine=plain cpu=EPYC smp=4 mem=512 -- \
@@ -58,8 +58,8 @@ without_stress() {
 			collide "$kind" "$STRESS_SEED" "$STRESS_ROUNDS" "$part"
 	done
 	need_kernel patched "$CONFIG"
-	has_option FAULT_INJECTION_USERCOPY || names+=,deny
-	boot faults machine=plain cpu=qemu64 kernel=patched config="$names" smp=2 "$OWNERS" -- faults
+	has_option FAULT_INJECTION_USERCOPY || options+=,deny
+	boot faults machine=plain cpu=qemu64 kernel=patched config="$options" smp=2 "$OWNERS" -- faults
 }
 
 # A 32-bit kernel, and one for one processor

@@ -160,7 +160,8 @@ static void test_meet(void)
 		if (sscanf(line, "Last branches of CPU %d,", &cpu) == 1)
 			continue;
 		oopses += !!strstr(line, "Oops:");
-		early += !!strstr(line, "has not recorded its crash");
+		early += strstr(line, "has not recorded its crash") ||
+			 strstr(line, "frozen since an earlier crash: no branches of this one");
 		if (line[0] == ' ' && strstr(line, "asm_exc_page_fault+0x0") &&
 		    strstr(line, "<- bts_crash_fault+"))
 			tops[cpu]++;
