@@ -93,8 +93,8 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 	if (READ_ONCE(crash->cpu) >= 0 && crash->cpu != cpu)
 		snprintf(when, sizeof(when), ", frozen %lld us after the crash",
 			 div_s64(late, NSEC_PER_USEC));
-	print(NULL, "Last branches of CPU %d, newest first, %u more since then, %u follow%s:\n", cpu,
-	      newer, records, when);
+	print(NULL, "Last branches of CPU %d, newest first, %u more since then, %u follow%s:\n",
+	      cpu, newer, records, when);
 }
 
 /**

@@ -102,6 +102,7 @@ static void hw_branches_trace_others(void)
 static void hw_branches_do_others(struct work_struct *work)
 {
 	hw_branches_show(hw_branches_trace_others);
+	/* Pairs with the cmpxchg() of the next mark, which changes what was read above. */
 	smp_store_release(&hw_branches_marked, NULL);
 }
 
@@ -257,8 +258,8 @@ static const char *const hw_branches_errors[] = {
 static int hw_branches_refuse(struct trace_event_file *file, const char *params, u8 error,
 			      u16 at)
 {
-	tracing_log_err(file->tr, "event trigger: branches", params ?: "", (void *)hw_branches_errors,
-			error, at);
+	tracing_log_err(file->tr, "event trigger: branches", params ?: "",
+			(void *)hw_branches_errors, error, at);
 
 	return -EINVAL;
 }

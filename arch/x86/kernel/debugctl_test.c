@@ -110,7 +110,8 @@ static void debugctl_test_bts(struct kunit *test)
 	unsigned long field = debugctl_bts_bits(DEBUGCTL_BTS);
 
 	KUNIT_EXPECT_EQ(test, field, netburst ? 0x7cUL : 0x7c0UL);
-	KUNIT_EXPECT_EQ(test, debugctl_bts_bits(DEBUGCTLMSR_BTS_OFF_USR), netburst ? 0x40UL : 0x400UL);
+	KUNIT_EXPECT_EQ(test, debugctl_bts_bits(DEBUGCTLMSR_BTS_OFF_USR),
+			netburst ? 0x40UL : 0x400UL);
 	KUNIT_EXPECT_EQ(test, debugctl_not_bts, ~field);
 	KUNIT_EXPECT_EQ(test, field & (DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_SMM), 0UL);
 	if (field & DEBUGCTL_BUSLOCK)

@@ -82,7 +82,8 @@ static void read_header(const char *path)
 		err(1, "%s", path);
 	read_at(0, &header, sizeof(header));
 	if (!memcmp(&header, "KDUMP   ", 8) || !memcmp(&header, "makedumpfile", 12))
-		errx(1, "%s is compressed: write it with makedumpfile -E, or use crash or drgn", path);
+		errx(1, "%s is compressed: write it with makedumpfile -E, or use crash or drgn",
+		     path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_phentsize != sizeof(*segments))
 		errx(1, "%s is no ELF dump of a 64-bit kernel: give /proc/vmcore or a copy", path);
@@ -460,7 +461,7 @@ static void print_all(unsigned long nr, bool plain)
 	}
 	for (cpu = 0; cpu < cpus; cpu++) {
 		if (many && !read_kernel(offsets + 8 * cpu, &offset, sizeof(offset)))
-			say_damaged(cpu, "where its memory is is not in the dump");
+			say_damaged(cpu, "the place of its memory is not in the dump");
 		else
 			print_cpu(cpu, offset, nr, plain);
 	}

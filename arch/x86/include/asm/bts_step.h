@@ -3,9 +3,8 @@
 #define _ASM_X86_BTS_STEP_H
 
 #include <linux/compiler_types.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
-
-#include <asm/percpu.h>
 
 struct pt_regs;
 

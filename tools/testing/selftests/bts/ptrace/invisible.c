@@ -175,7 +175,8 @@ static int run_thread(void *unused)
 static unsigned long in_thread(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	pid_t pid = clone(run_thread, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
+	int flags = CLONE_VM | CLONE_FILES | SIGCHLD;
+	pid_t pid = clone(run_thread, stack + sizeof(stack), flags, NULL);
 
 	waitpid(pid, NULL, 0);
 	return invisible_pushf();

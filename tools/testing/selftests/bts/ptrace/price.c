@@ -303,6 +303,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "singlestep") && (nr == 2 || nr == 8))
 		report(singlestepped(nr));
 	else
-		fail("usage: price capture|read|switch|first|sequential, or drain|threads|step|singlestep N");
+		fail("usage: price capture|read|switch|first|sequential\n"
+		     "       price drain|threads|step|singlestep N");
 	return 0;
 }

@@ -234,8 +234,8 @@ static void check_damaged(void)
 	pin_to(1);
 	usleep(100000);
 	msr = read_msr(0, MSR_DEBUGCTL);
-	ok((msr & DEBUGCTL_FILTERED) == DEBUGCTL_FILTERED, "the filter is still used: DEBUGCTL is %#llx",
-	   (unsigned long long)msr);
+	ok((msr & DEBUGCTL_FILTERED) == DEBUGCTL_FILTERED,
+	   "the filter is still used: DEBUGCTL is %#llx", (unsigned long long)msr);
 	kill(t.pid, SIGKILL);
 }
 

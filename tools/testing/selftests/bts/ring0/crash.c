@@ -321,7 +321,8 @@ static void test_late(void)
 	sleep(5);
 	ok(stays_frozen(), "late: root keeps it");
 	must_set("freeze", "0");
-	ok(set("thaw_after", "604801") == -EINVAL && !set("thaw_after", "0"), "late: a week at most");
+	ok(set("thaw_after", "604801") == -EINVAL && !set("thaw_after", "0"),
+	   "late: a week at most");
 }
 
 /* As it is by default. */

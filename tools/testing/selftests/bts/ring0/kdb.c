@@ -70,7 +70,8 @@ static void test_break(void)
 	   "break: %s", d.top);
 	ok(goes_on(), "break: recording goes on");
 	d = at_break("branches 1\n");
-	ok(d.traces == 1 && d.first == 1 && d.nr == NR, "a CPU: %d traces, CPU %d", d.traces, d.first);
+	ok(d.traces == 1 && d.first == 1 && d.nr == NR, "a CPU: %d traces, CPU %d", d.traces,
+	   d.first);
 	d = at_break("branches 0 7\n");
 	ok(d.traces == 1 && !d.first && d.nr == 7, "a CPU and a number: %d", d.nr);
 	d = at_break("branches 99\n");

@@ -94,7 +94,8 @@ static void test_hits(void)
 	ok(!hits_of("write", false).hits, "the global is not watched any more");
 	must_set("watch", "bts_crash:bts_crash_global:4:w");
 	ok(shows(hits_of("write", true), "bts_crash_write"), "a symbol of a module by name");
-	ok(syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0, "which stays while it is watched");
+	ok(syscall(SYS_delete_module, "bts_crash", O_NONBLOCK) < 0,
+	   "which stays while it is watched");
 	must_set("watch", "bts_crash_global:4:freeze");
 	ok(shows(hits_of("write", true), "bts_crash_write") && is("freeze", "1") && !recording(0),
 	   "freeze: it stays frozen");

@@ -39,7 +39,8 @@ int lab_look(struct lab_file *lab)
 	place = (struct hw_branches_place) { };
 	got = s->last(lab->ctx, smp_processor_id(), &place, 0, parts, FIRST);
 	if (move_records())
-		got += s->last(lab->ctx, smp_processor_id(), &place, got, parts + got, LOOKED - got);
+		got += s->last(lab->ctx, smp_processor_id(), &place, got, parts + got,
+			       LOOKED - got);
 	s->release(held);
 	local_irq_restore(flags);
 
