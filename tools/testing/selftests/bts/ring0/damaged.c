@@ -42,7 +42,8 @@ static void put_info(void)
 	} note = { .head = { .n_namesz = 11, .n_type = 0 }, .name = "VMCOREINFO" };
 
 	snprintf(note.text, sizeof(note.text),
-		 "NUMBER(nr_cpu_ids)=4\nNUMBER(ds_field)=8\n"
+		 "NUMBER(nr_cpu_ids)=4\n"
+		 "NUMBER(ds_field)=8\n"
 		 "SYMBOL(__per_cpu_offset)=%" PRIx64 "\n"
 		 "SYMBOL(cpu_debug_store)=%" PRIx64 "\n"
 		 "SYMBOL(ds_cpu)=%" PRIx64 "\n"
