@@ -80,7 +80,8 @@ open_path "$gdb"
 chmod a+rx / /root 2>/dev/null
 chmod a+rw /dev/null /dev/zero /dev/tty /dev/ptmx
 mount -t devpts -o mode=620,ptmxmode=666,remount devpts /dev/pts
-ifconfig lo 127.0.0.1 up 2>/dev/null
+ifconfig lo 127.0.0.1 up
+echo "127.0.0.1 localhost" >/etc/hosts
 mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"
