@@ -29,6 +29,7 @@ write_site() {
 	done
 	echo "set tool gdb"
 	echo "set srcdir $gdb/testsuite"
+	echo "lappend boards_dir $gdb/testsuite/boards"
 	echo "set objdir $work"
 	echo "set GDB $gdb/bin/gdb"
 	echo "set GDBSERVER $gdb/bin/gdbserver"
