@@ -7,11 +7,10 @@ SUITE_TOOLS="busybox runtest expect /usr/bin/gcc /usr/bin/g++"
 
 # suite CASE USER BOARD [FILE...]: the files of the suite in a guest, with $GDB.
 suite() {
-	local case=$1 user=$2 board=$3 net=
+	local case=$1 user=$2 board=$3
 	shift 3
 
-	[ "$board" = unix ] || net=,net
-	boot "$case" kernel=patched config="$CONFIG$net" mem=2048 icount=1 stall=1800 timeout=14400 \
+	boot "$case" kernel=patched config="$CONFIG,net" mem=2048 icount=1 stall=1800 timeout=14400 \
 		tools="$SUITE_TOOLS $GDB/bin/gdb $GDB/bin/gdbserver $GDB/testsuite" \
 		before="$B/guest/gdbsuite.sh" -- sh "$GDB" "$user" "$board" "$@"
 }

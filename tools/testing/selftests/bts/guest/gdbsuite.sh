@@ -29,6 +29,7 @@ write_site() {
 	done
 	echo "set tool gdb"
 	echo "set srcdir $gdb/testsuite"
+	echo "lappend boards_dir $gdb/testsuite/boards"
 	echo "set objdir $work"
 	echo "set GDB $gdb/bin/gdb"
 	echo "set GDBSERVER $gdb/bin/gdbserver"
@@ -80,7 +81,8 @@ open_path "$gdb"
 chmod a+rx / /root 2>/dev/null
 chmod a+rw /dev/null /dev/zero /dev/tty /dev/ptmx
 mount -t devpts -o mode=620,ptmxmode=666,remount devpts /dev/pts
-ifconfig lo 127.0.0.1 up 2>/dev/null
+ifconfig lo 127.0.0.1 up
+echo "127.0.0.1 localhost" >/etc/hosts
 mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"

@@ -93,7 +93,7 @@ collect_gdb() {
 	mkdir -p "$1/bin" "$1/testsuite" &&
 		strip -o "$1/bin/gdb" "$1/build/gdb/gdb" &&
 		strip -o "$1/bin/gdbserver" "$1/build/gdbserver/gdbserver" || return
-	for dir in boards config gdb.btrace lib; do
+	for dir in boards config gdb.btrace gdb.xml lib; do
 		cp -a "$1/src/gdb/testsuite/$dir" "$1/testsuite" || return
 	done
 	# Without it the suite looks for a table of what each test may be killed by.
