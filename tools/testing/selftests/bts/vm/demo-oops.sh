@@ -11,7 +11,7 @@ show_oops() {
 	/^Last branches of CPU/ {
 		traces++
 	}
-	traces == 1 && (/^Last branches/ || / <- /) && n++ < 20 {
+	traces == 1 && (/^Last branches/ || / <- /) && n++ < 18 {
 		print "  " $0
 	}'
 }
@@ -21,6 +21,6 @@ demo_oops() {
 	echo "In a module of the kernel. Registers and stack are known; and how it got there:"
 	need_lab "$B/ring0/lab" bts_crash patched base
 	boot demo-oops kernel=patched config=base pti=on before="$LAB" expect=splat -- \
-		crash task 1 >&2
+		crash folded 1 >&2
 	show_oops "$CASE_DIR/console"
 }
