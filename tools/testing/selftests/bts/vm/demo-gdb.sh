@@ -7,6 +7,6 @@ demo_gdb() {
 	echo "In gdb, with the patch in gdb/, by a user whom perf refuses:"
 	need_gdb 13.1 patched
 	boot demo-gdb kernel=patched config=base pti=on with=badjump tools=busybox \
-		before="$B/guest/gdbdemo.sh $GDB/bin/gdb $B/ptrace/badjump.c" -- sh >&2
+		before="$B/guest/gdbdemo.sh $GDB/bin/gdb" -- sh >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
 }
