@@ -141,10 +141,11 @@ static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_ir
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
-	int cpu = raw_smp_processor_id();
 	unsigned long flags;
+	int cpu;
 
 	raw_local_irq_save(flags);
+	cpu = raw_smp_processor_id();
 	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) == -1) {
 		hw_branches_first.task = current;
 		hw_branches_first.ip = ip;

@@ -368,6 +368,10 @@ void hw_branches_report_print(void)
 	const struct hw_branches_crash *crash = hw_branches_first_crash();
 	int cpu = hw_branches_panic_cpu(), since = -1;
 
+	/* A task that calls panic() may have migrated since it froze the recorder. */
+	if (READ_ONCE(crash->cpu) >= 0 && crash->task == current)
+		cpu = crash->cpu;
+
 	if (!hw_branches_claim_print(cpu))
 		return;
 
