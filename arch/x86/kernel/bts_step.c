@@ -449,18 +449,22 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 	return n;
 }
 
+/* How many instructions that set SS are looked at, each behind the one before */
+#define BTS_STEP_SS_MOST	4
+
 /*
  * Find the instruction that ended with this #DB: the one at @at, or what follows it if
- * that has set SS. Its address is returned.
+ * that has set SS. Its address is returned. The program may have overwritten it since,
+ * so that it cannot be found.
  */
 static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_insn *insn,
 				   unsigned long at)
 {
 	u8 bytes[BTS_STEP_LONGEST + 1] __aligned(sizeof(u64));
 	bool wide = user_64bit_mode((struct pt_regs *)regs);
-	int n, length;
+	int i, n, length;
 
-	for (;;) {
+	for (i = 0; i < BTS_STEP_SS_MOST; i++) {
 		n = bts_step_read(insn, at, bytes, wide);
 		if (likely(insn->kind != BTS_STEP_SS))
 			return at;
@@ -472,6 +476,9 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 		}
 		at += length;
 	}
+	insn->kind = BTS_STEP_UNKNOWN;
+
+	return at;
 }
 
 /*

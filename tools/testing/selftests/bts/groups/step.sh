@@ -34,6 +34,7 @@ step_requests() {
 	plain lossless-stop cpu=qemu64 smp=4 -- lossless 60000 4096 19
 	plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
 	plain orphans cpu=EPYC smp=2 -- orphans
+	plain rewrites cpu=qemu64 -- rewrites
 	plain ends cpu=qemu64 smp=2 -- ends 1000
 	plain inherit cpu=Skylake-Client smp=2 -- inherit
 }

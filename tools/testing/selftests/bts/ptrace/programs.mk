@@ -80,6 +80,9 @@ silicon_SRCS := ptrace/silicon.c ptrace/common.c debugctl/common.c $(SYSTEM) deb
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)
 
 # Of group step
+GUEST_PROGS += ptrace/rewrites
+rewrites_SRCS := ptrace/rewrites.c ptrace/common.c
+rewrites_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/invisible
 GUEST_PROGS_32 += ptrace/invisible
 GUEST_PROGS_X32 += ptrace/invisible
