@@ -2,7 +2,7 @@
 /*
  * Tracees that end while their tracer does, or lets them go, and while another
  * thread of it reaps them: whoever comes first gives the trace back, nobody
- * else does. Each round may lock just what its traces take, so one that is not
+ * else does. Each round may lock just what its traces take, so one that is never
  * given back, or given back twice, fails the next.
  *
  *   ends [TRACEES]		how many for each of the two
@@ -34,6 +34,18 @@ static int tracee(void *nr)
 	return 0;
 }
 
+/* A worker may still give back what the round before has locked. */
+static long configure(pid_t pid)
+{
+	int tries = 200;
+	long err;
+
+	while ((err = bts_config(pid, TRACE | ALLOC, RECORDS(100), 0)) == -ENOMEM && tries--)
+		usleep(10000);
+
+	return err;
+}
+
 static void start_tracee(unsigned long nr)
 {
 	int status;
@@ -41,7 +53,7 @@ static void start_tracee(unsigned long nr)
 
 	if (pid < 0 || waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGSTOP))
 		give_up("round %u: no tracee", round_nr);
-	errno = -bts_config(pid, TRACE | ALLOC, RECORDS(100), 0);
+	errno = -configure(pid);
 	if (errno)
 		give_up("round %u: PTRACE_BTS_CONFIG of trace %lu", round_nr, nr);
 	tracees[nr] = pid;

@@ -105,8 +105,9 @@ pack_tools() {
 
 	rm -rf "$root"
 	mkdir -p "$root"
-	tool_files "$root" "$@" | sort -u |
-		xargs -d '\n' cp -L --parents -t "$root" || return
+	# A pipe would hide that it was ended early, and half of the list be packed.
+	tool_files "$root" "$@" >"$SCRATCH/tool_files"
+	sort -u "$SCRATCH/tool_files" | xargs -d '\n' cp -L --parents -t "$root" || return
 	pack "$root" "$SCRATCH/tools.cpio"
 }
 
@@ -121,7 +122,7 @@ add_tools() {
 		else
 			stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
 		fi
-	done | cat - <(declare -f tool_files with_libraries compiler_files) | key_of)
+	done | cat - <(declare -f pack_tools tool_files with_libraries compiler_files) | key_of)
 	tools=$CACHE/initrd/tools-$key.cpio
 	if [ ! -f "$tools" ]; then
 		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||
