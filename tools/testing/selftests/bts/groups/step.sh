@@ -64,11 +64,22 @@ step_sources() {
 		"for i in 1 2 3; do $busybox true; test -n x && echo y; done"
 }
 
+# Beside the recorder, also where #DB takes TR: it is put back behind each step.
+step_recorder() {
+	local rule=(kernel=patched config="$CONFIG" icount=slow)
+
+	boot recorded "${rule[@]}" pti=on -- stepped
+	boot recorded-db "${rule[@]}" silicon=db -- stepped
+	boot recorded-pentium4 "${rule[@]}" cpu="$PENTIUM4" -- stepped
+	boot recorded-pentium4-db "${rule[@]}" cpu="$PENTIUM4" silicon=db -- stepped
+	boot recorded-pentium4-db-all "${rule[@]}" cpu="$PENTIUM4,-ds-cpl" silicon=db -- stepped
+}
+
 group_step() {
 	local part
 
-	for part in ${STEP_PARTS:-invisible requests sources}; do
-		part=$(one_of STEP_PARTS "$part" invisible requests sources) || exit
+	for part in ${STEP_PARTS:-invisible requests sources recorder}; do
+		part=$(one_of STEP_PARTS "$part" invisible requests sources recorder) || exit
 		"step_$part"
 	done
 }
