@@ -68,7 +68,7 @@ void arch_hw_branches_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_seen, cpu), NULL);
-	/* Who reads it in an oops or an NMI has interrupts off. */
+	/* arch_hw_branches_last() runs with preemption off: wait for its readers. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
