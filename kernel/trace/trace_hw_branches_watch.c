@@ -272,7 +272,7 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	return err;
 }
 
-/* What is watched must not be unloaded, and something else be there. */
+/* A module that is watched must not be unloaded. */
 static int hw_branches_hold_module(struct hw_branches_watch *watch)
 {
 	struct module *module;
@@ -289,21 +289,33 @@ static int hw_branches_hold_module(struct hw_branches_watch *watch)
 	return 0;
 }
 
-static int hw_branches_parse_place(struct perf_event_attr *attr, char **text)
+static int hw_branches_parse_place(char **text, unsigned long *address)
 {
-	unsigned long address;
 	int err;
 
 	if (isdigit(**text))
-		err = kstrtoul(strsep(text, ":"), 0, &address);
+		err = kstrtoul(strsep(text, ":"), 0, address);
 	else
-		err = hw_branches_parse_symbol(text, &address);
+		err = hw_branches_parse_symbol(text, address);
 	if (err)
 		return err;
 
-	attr->bp_addr = address;
-	/* Of user space, there is one for each process. */
-	return attr->bp_addr < TASK_SIZE_MAX ? -EFAULT : 0;
+	/* An address of user space is another place in each process. */
+	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
+}
+
+/* The module of a symbol may have been unloaded before hw_branches_hold_module(). */
+static int hw_branches_check_place(const struct hw_branches_watch *watch)
+{
+	char *all __free(kfree) = kstrdup(watch->text, GFP_KERNEL), *text = all;
+	unsigned long address;
+	int err;
+
+	if (!all)
+		return -ENOMEM;
+	err = hw_branches_parse_place(&text, &address);
+
+	return err ?: address == watch->attr.bp_addr ? 0 : -ENOENT;
 }
 
 static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *how)
@@ -328,6 +340,7 @@ static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *ho
 /* Tears @text to pieces. */
 static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 {
+	unsigned long address;
 	char *how;
 	int err;
 
@@ -335,7 +348,9 @@ static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 	watch->attr.bp_type = HW_BREAKPOINT_W;
 	watch->attr.bp_len = sizeof(long);
 
-	err = hw_branches_parse_place(&watch->attr, &text);
+	err = hw_branches_parse_place(&text, &address);
+	if (!err)
+		watch->attr.bp_addr = address;
 	while (!err && (how = strsep(&text, ":")))
 		err = hw_branches_parse_how(watch, how);
 
@@ -358,7 +373,7 @@ static int hw_branches_set_watch(char *text)
 	guard(mutex)(&hw_branches_watch_mutex);
 	/* Refused, it leaves the former in force. */
 	err = hw_branches_parse_watch(watch, text) ?: hw_branches_hold_module(watch) ?:
-	      hw_branches_arm(watch);
+	      hw_branches_check_place(watch) ?: hw_branches_arm(watch);
 	if (err) {
 		hw_branches_free_watch(watch);
 		return err;
