@@ -201,6 +201,14 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
+/* Wait until no CPU runs a trigger that was removed, and none shows the others for it. */
+static void hw_branches_finish_marks(void)
+{
+	tracepoint_synchronize_unregister();
+	irq_work_sync(&hw_branches_others);
+	flush_work(&hw_branches_others_work);
+}
+
 /*
  * Nothing is enabled: the trigger writes its events itself. The module that has the
  * event must not go before its trigger.
@@ -216,7 +224,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
 		/* It may have been there for a moment. */
-		tracepoint_synchronize_unregister();
+		hw_branches_finish_marks();
 		tracing_stop_cmdline_record();
 		trace_event_put_ref(file->event_call);
 	}
@@ -231,12 +239,8 @@ static void hw_branches_trigger_free(struct event_trigger_data *data)
 	struct trace_event_call *call = mark->file->event_call;
 	bool last = data->ref == 1;
 
-	if (last) {
-		/* No CPU runs it, and none shows the others in its instance. */
-		tracepoint_synchronize_unregister();
-		irq_work_sync(&hw_branches_others);
-		flush_work(&hw_branches_others_work);
-	}
+	if (last)
+		hw_branches_finish_marks();
 	event_trigger_free(data);
 	if (last) {
 		tracing_stop_cmdline_record();
