@@ -345,7 +345,7 @@ races() {
 ring0_races() {
 	local kind
 
-	for kind in report late mutex; do
+	for kind in report late mutex trigger; do
 		races "$kind-race" -- overlap "$kind"
 	done
 	for kind in break thaw; do

@@ -3,7 +3,8 @@
  * Races of the branch flight recorder. A module makes what two CPUs do at the same time
  * happen at a certain place.
  *
- *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|migrate
+ *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
+ *						migrate
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
@@ -14,6 +15,8 @@
 #include "dump.h"
 
 #define RACES	"/dev/bts_races"
+/* Where the event of a mark is switched on */
+#define ENABLE	TRACEFS "/events/bts_crash/bts_crash_mark/enable"
 
 static void act(const char *word)
 {
@@ -224,6 +227,39 @@ static void test_watched(const char *module)
 	ok(!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK), "watched: and no longer");
 }
 
+/*
+ * A trigger that cannot be registered is hit meanwhile: the work that shows the other CPUs
+ * for it waits for a mutex, and whoever wrote the trigger for the work.
+ */
+static void test_trigger(void)
+{
+	pid_t holder, marker;
+	int err;
+
+	if (try_text(ENABLE, "1"))
+		give_up(ENABLE);
+	act("refuse");
+	holder = start_act("mutex", 0);
+	marker = fork();
+	if (!marker) {
+		pin_to(1);
+		usleep(500000);
+		try_text(DEVICE, "mark");
+		usleep(200000);
+		_exit(!parameter_is("marked", "Y"));
+	}
+	err = try_text(MARK, "branches:all");
+	ok(err == -ENOMEM && parameter_is("marked", "N"), "trigger: refused, and not at work: %d",
+	   err);
+	waitpid(marker, &err, 0);
+	ok(!err, "trigger: it was hit");
+	await(holder);
+	act("allow");
+	ok(!try_text(MARK, "branches:all") && !try_text(MARK, "!branches:all") && goes_on(),
+	   "trigger: another one is not refused");
+	try_text(ENABLE, "0");
+}
+
 /* The host reads the console. */
 static int migrate(void)
 {
@@ -260,6 +296,7 @@ static const struct {
 	{ "sysinfo", test_sys_info },
 	{ "break", test_break },
 	{ "thaw", test_thaw },
+	{ "trigger", test_trigger },
 };
 
 int main(int argc, char **argv)

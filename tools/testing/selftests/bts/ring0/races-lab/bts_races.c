@@ -266,6 +266,54 @@ static void do_quick(void)
 }
 
 /*
+ * The event of a trigger cannot be enabled. That takes a second, in which the trigger is in
+ * the list of its event.
+ */
+static int enable_nothing(struct trace_event_file *file, int enable, int soft)
+{
+	msleep(1000);
+
+	return -ENOMEM;
+}
+
+static int enables(struct kprobe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)enable_nothing);
+
+	return 1;
+}
+
+static struct kprobe enable_probe = {
+	.symbol_name = "trace_event_enable_disable",
+	.pre_handler = enables,
+};
+
+static bool refusing;
+
+static void do_refuse(void)
+{
+	refusing = !register_kprobe(&enable_probe);
+}
+
+static void do_allow(void)
+{
+	if (refusing)
+		unregister_kprobe(&enable_probe);
+	refusing = false;
+}
+
+/* Are the other CPUs still to be shown for a trigger? */
+static int get_marked(char *buf, const struct kernel_param *kp)
+{
+	void **marked = (void **)look_up("hw_branches_marked");
+
+	return sprintf(buf, "%c\n", READ_ONCE(*marked) ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops marked_ops = { .get = get_marked };
+module_param_cb(marked, &marked_ops, NULL, 0400);
+
+/*
  * A task that calls panic() migrates behind the freeze: an interrupt comes there, and
  * lasts until another CPU has asked for the migration.
  */
@@ -320,6 +368,8 @@ static const struct {
 	{ "unwatch", unwatch },
 	{ "slow", do_slow },
 	{ "quick", do_quick },
+	{ "refuse", do_refuse },
+	{ "allow", do_allow },
 	{ "migrate", do_migrate },
 };
 
@@ -362,6 +412,7 @@ static void __exit races_exit(void)
 	misc_deregister(&races_device);
 	unwatch();
 	do_quick();
+	do_allow();
 }
 
 module_init(races_init);
