@@ -191,11 +191,27 @@ static void test_thaw_at(const char *word)
 	free(hit);
 }
 
+/* What a crash freezes is not left frozen for nobody, if a thaw overtakes the crash. */
+static void test_thaw_in_crash(void)
+{
+	int tries = 1000;
+	pid_t crash;
+
+	crash = start_act("crashthawed", 0);
+	pin_to(1);
+	while (!parameter_is("waiting", "Y") && --tries)
+		usleep(1000);
+	must_set("freeze", "0");
+	await(crash);
+	ok(tries && thaws(), "crashthawed: the crash is kept, and thawed");
+}
+
 static void test_thaw(void)
 {
 	test_thaw_at("thawkeeping");
 	test_thaw_at("thawprinted");
 	test_thaw_at("thawfirst");
+	test_thaw_in_crash();
 }
 
 /* The module goes after its symbol has been looked up. */

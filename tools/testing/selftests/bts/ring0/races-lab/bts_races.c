@@ -162,20 +162,39 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
-/*
- * Another crash at the moment when a thaw writes a variable: it is frozen, and claims to
- * be printed.
- */
+/* Something happens at the moment when a variable of the recorder is written. */
 static struct perf_event * __percpu *watch;
+static void (*at_write)(void);
 static bool armed;
 
-static void thaw_writes(struct perf_event *event, struct perf_sample_data *data,
-			struct pt_regs *regs)
+/* Another crash, which freezes and claims to be printed */
+static void crash_too(void)
 {
-	if (!xchg(&armed, false))
-		return;
 	crash_freeze(0);
 	claim_print(raw_smp_processor_id());
+}
+
+/* Something waits for another CPU. */
+static bool waiting;
+module_param(waiting, bool, 0400);
+
+/* A thaw of another CPU, up to where that waits for this one */
+static void await_thaw(void)
+{
+	int *first = (int *)look_up("hw_branches_first");
+	int left = 5000;
+
+	WRITE_ONCE(waiting, true);
+	while (READ_ONCE(*first) >= 0 && left--)
+		mdelay(1);
+	mdelay(20);
+}
+
+static void variable_written(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	if (xchg(&armed, false))
+		at_write();
 }
 
 static void unwatch(void)
@@ -185,7 +204,7 @@ static void unwatch(void)
 	watch = NULL;
 }
 
-static void watch_variable(unsigned long address, unsigned int len)
+static void watch_variable(unsigned long address, unsigned int len, void (*what)(void))
 {
 	struct perf_event_attr attr;
 
@@ -194,15 +213,16 @@ static void watch_variable(unsigned long address, unsigned int len)
 	attr.bp_addr = address;
 	attr.bp_len = len;
 	attr.bp_type = HW_BREAKPOINT_W;
-	watch = register_wide_hw_breakpoint(&attr, thaw_writes, NULL);
+	watch = register_wide_hw_breakpoint(&attr, variable_written, NULL);
 	if (IS_ERR((void __force *)watch))
 		watch = NULL;
+	at_write = what;
 	armed = true;
 }
 
 static void do_thaw_keeping(void)
 {
-	watch_variable(look_up("hw_branches_keeping"), HW_BREAKPOINT_LEN_1);
+	watch_variable(look_up("hw_branches_keeping"), HW_BREAKPOINT_LEN_1, crash_too);
 }
 
 static void do_thaw_printed(void)
@@ -210,12 +230,21 @@ static void do_thaw_printed(void)
 	unsigned int __percpu *printed;
 
 	printed = (unsigned int __percpu *)look_up("hw_branches_printed");
-	watch_variable((unsigned long)per_cpu_ptr(printed, 1), HW_BREAKPOINT_LEN_4);
+	watch_variable((unsigned long)per_cpu_ptr(printed, 1), HW_BREAKPOINT_LEN_4, crash_too);
 }
 
 static void do_thaw_first(void)
 {
-	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4);
+	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
+}
+
+/* The thaw comes when a crash says that it is the first, and has not frozen yet. */
+static void do_crash_thawed(void)
+{
+	waiting = false;
+	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, await_thaw);
+	crash_freeze(0);
+	unwatch();
 }
 
 /* Was there a second crash? */
@@ -317,9 +346,6 @@ module_param_cb(marked, &marked_ops, NULL, 0400);
  * A task that calls panic() migrates behind the freeze: an interrupt comes there, and
  * lasts until another CPU has asked for the migration.
  */
-static bool waiting;
-module_param(waiting, bool, 0400);
-
 static struct task_struct *migrant;
 
 static void await_migration(struct irq_work *work)
@@ -365,6 +391,7 @@ static const struct {
 	{ "thawkeeping", do_thaw_keeping },
 	{ "thawprinted", do_thaw_printed },
 	{ "thawfirst", do_thaw_first },
+	{ "crashthawed", do_crash_thawed },
 	{ "unwatch", unwatch },
 	{ "slow", do_slow },
 	{ "quick", do_quick },
