@@ -100,8 +100,8 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * What an architecture with HAVE_HW_BRANCHES brings. The first four and
- * arch_hw_branches_copy() are for process context, the others for any.
+ * An architecture with HAVE_HW_BRANCHES defines these functions. The first four and
+ * arch_hw_branches_copy() are called in process context, the others in any.
  */
 
 /* How many branches of a CPU a reader gets at most. */
@@ -113,7 +113,7 @@ int arch_hw_branches_start(int cpu);
  * readers that run with preemption off.
  */
 void arch_hw_branches_stop(const struct cpumask *cpus);
-/* Have all CPUs go on, unless they were frozen more often than that. */
+/* All CPUs record again, unless they were frozen more than @freezes times. */
 void arch_hw_branches_thaw(u32 freezes);
 /* The last branches of a CPU, recording or not, the newest first: how many? */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
@@ -133,8 +133,8 @@ void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Of what kind is a branch, and where does the call return to, or what was interrupted?
- * Reads the instruction, which may have changed since, and cannot fault.
+ * Tell the kind of a branch. @back is where a call returns to, or what an exception
+ * interrupted. This reads the instruction, which may have changed since, and cannot fault.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /* Is this in the code through which returns and indirect calls go? */

@@ -3,9 +3,9 @@
  * The branch flight recorder, printed: when the kernel dies, or when somebody
  * at the keyboard asks
  *
- * In a crash nothing can be relied upon. So there is no lock here, no memory is
- * allocated, and the other CPUs are waited for no longer than HW_BRANCHES_PATIENCE,
- * all together. Of a CPU that has not stopped by then only that is printed.
+ * In a crash nothing can be relied upon. So these functions take no lock and allocate no
+ * memory, and wait for the other CPUs no longer than HW_BRANCHES_PATIENCE, all together.
+ * For a CPU that has not stopped by then, one line says so.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -350,7 +350,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 }
 
 #ifdef CONFIG_GENERIC_BUG
-/* Will this be a crash? What is in no table is the trap of a checker. */
+/* Will this be a crash? A trap without an entry belongs to a checker. */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
 	if (!bug)
@@ -460,7 +460,7 @@ static void hw_branches_reported(void *unused, enum error_detector detector, uns
 		hw_branches_print_crash(cpu, -1);
 }
 
-/* Before anybody who stops the others from being told. */
+/* This notifier runs before any that returns NOTIFY_STOP. */
 static struct notifier_block hw_branches_die_notifier = {
 	.notifier_call	= hw_branches_die,
 	.priority	= INT_MAX,

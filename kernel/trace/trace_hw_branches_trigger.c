@@ -42,7 +42,7 @@ struct hw_branches_mark {
 	bool			freeze;
 };
 
-/* What is below writes MSRs and sends IPIs: these are events, too. */
+/* A trigger writes MSRs and sends IPIs, which are events with triggers, too. */
 static DEFINE_PER_CPU(bool, hw_branches_marking);
 
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
@@ -83,7 +83,7 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
  * The others
  */
 
-/* Whose trigger has them shown, and the CPU that is shown already */
+/* The hw_branch event of the trigger that shows the others, and the CPU of its event */
 static struct trace_event_file *hw_branches_marked;
 static int hw_branches_marked_cpu;
 
@@ -143,7 +143,7 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 	if (all)
 		hw_branches_look();
 
-	/* Not all events have a probe that can be told. */
+	/* The probe of some events is not known. */
 	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
 	arch_hw_branches_release(held);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who wrote this, and how did we get there: hw_branches/watch
+ * Watchpoints that show the branches before an access: hw_branches/watch
  *
  *   echo '[MODULE:]SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
  *   echo > watch
@@ -92,7 +92,7 @@ static void hw_branches_hit_irq(struct irq_work *work)
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
-/* Like in an NMI: somebody else does the printing. */
+/* This runs like an NMI handler, so a work prints the hit. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
@@ -186,8 +186,8 @@ static void hw_branches_end_watch(void)
 }
 
 /*
- * The last hit of a watchpoint that is gone is not to cost the next one its first.
- * Called without locks: to print it takes hw_branches_mutex.
+ * Print the last hit of a watchpoint that was removed, or the next one would lose its
+ * first. Called without locks, as hw_branches_show() takes hw_branches_mutex.
  */
 static void hw_branches_flush_hits(void)
 {

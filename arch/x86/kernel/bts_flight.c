@@ -2,10 +2,10 @@
 /*
  * Reading flight recorders where they are
  *
- * Whoever looks at the last branches after a crash has no time to have them
- * handed up, can take no lock, and must not disturb what he looks at. So the
- * buffer of the source is read in place, newest record first, and behind it the
- * ring of the context, where the records are that had to be handed up.
+ * After a crash the records cannot be handed up to the contexts: a reader can take no
+ * lock, and must not change what it reads. So these functions read the buffer of the
+ * source in place, the newest record first, and then the ring of the context, where the
+ * records are that had to be handed up before.
  */
 
 #include <linux/cleanup.h>
@@ -107,7 +107,7 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 		place->newer -= bts_flight_wants(&raw);
 }
 
-/* What the buffer of the source holds. Too few, and @place is behind all of it. */
+/* Read the buffer of the source. If it holds less than @n, @place is behind all of it. */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
@@ -167,7 +167,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* Of what was being handed up, some is in the ring as well. */
+	/* Some of the records that were being handed up are in the ring as well. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
