@@ -346,6 +346,7 @@ static void hw_branches_thaw(void)
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
+	/* Before the number of freezes is read: pairs with hw_branches_crash_freeze(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	hw_branches_thaw_unkept();
 }

@@ -320,7 +320,8 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s CRASH_MODULE RACES_MODULE KIND|WATCHED_MODULE\n", argv[0]);
+		fprintf(stderr, "usage: %s CRASH_MODULE RACES_MODULE KIND|WATCHED_MODULE\n",
+			argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");

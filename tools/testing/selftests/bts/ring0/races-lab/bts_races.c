@@ -228,9 +228,11 @@ static void do_thaw_keeping(void)
 static void do_thaw_printed(void)
 {
 	unsigned int __percpu *printed;
+	unsigned long address;
 
 	printed = (unsigned int __percpu *)look_up("hw_branches_printed");
-	watch_variable((unsigned long)per_cpu_ptr(printed, 1), HW_BREAKPOINT_LEN_4, crash_too);
+	address = (unsigned long)per_cpu_ptr(printed, 1);
+	watch_variable(address, HW_BREAKPOINT_LEN_4, crash_too);
 }
 
 static void do_thaw_first(void)
