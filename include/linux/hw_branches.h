@@ -100,17 +100,20 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * What an architecture with HAVE_HW_BRANCHES brings. The first four and
- * arch_hw_branches_copy() are for process context, the others for any.
+ * An architecture with HAVE_HW_BRANCHES defines these functions. The first four and
+ * arch_hw_branches_copy() are called in process context, the others in any.
  */
 
 /* How many branches of a CPU a reader gets at most. */
 u32 arch_hw_branches_depth(void);
 /* Record on a CPU from now on, or from when it comes online. */
 int arch_hw_branches_start(int cpu);
-/* No more on these CPUs, and leave nothing behind. */
+/*
+ * Stop recording on these CPUs, which are not frozen, and erase their branches. Waits for
+ * readers that run with preemption off.
+ */
 void arch_hw_branches_stop(const struct cpumask *cpus);
-/* Have all CPUs go on, unless they were frozen more often than that. */
+/* All CPUs record again, unless they were frozen more than @freezes times. */
 void arch_hw_branches_thaw(u32 freezes);
 /* The last branches of a CPU, recording or not, the newest first: how many? */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
@@ -119,9 +122,9 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 void arch_hw_branches_freeze(void);
 /* How often was that done? */
 u32 arch_hw_branches_freezes(void);
-/* Has a CPU stopped, and not been offline when recording went on? */
+/* Has a CPU stopped? */
 bool arch_hw_branches_frozen(int cpu);
-/* When, by ktime_get_mono_fast_ns()? */
+/* When, by ktime_get_mono_fast_ns()? 0 if that is not known yet. */
 u64 arch_hw_branches_frozen_at(int cpu);
 /* Stop this CPU for a moment, with interrupts off. */
 bool arch_hw_branches_hold(void);
@@ -130,8 +133,8 @@ void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Of what kind is a branch, and where does the call return to, or what was interrupted?
- * Reads the instruction, which may have changed since, and cannot fault.
+ * Tell the kind of a branch. @back is where a call returns to, or what an exception
+ * interrupted. This reads the instruction, which may have changed since, and cannot fault.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /* Is this in the code through which returns and indirect calls go? */
@@ -139,8 +142,9 @@ bool arch_hw_branches_is_thunk(u64 address);
 /* Is this what returns go through? */
 bool arch_hw_branches_is_return(u64 address);
 /*
- * The same as copy, behind so many newer ones, of a CPU frozen or held. What is
- * far from where the reader was the last time takes longer.
+ * The last branches of a CPU that is frozen or held, the newest first, without the @newer
+ * newest: how many? None if the CPU was frozen and offline when the others were thawed.
+ * Called with preemption off. Branches that are far from @place take longer.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n);

@@ -23,6 +23,7 @@
 #include <linux/gfp.h>
 #include <linux/init.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -32,7 +33,6 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
-#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 #include "trace_hw_branches.h"
@@ -63,7 +63,10 @@ static atomic_t hw_branches_lookers;
 /* The first crash since the last thaw, if @cpu is not -1: it is kept, too. */
 static struct hw_branches_crash hw_branches_first = { .cpu = -1, };
 
-/* The branches of this CPU have been printed in a crash since the last thaw. */
+/* How many crashes were the first after a thaw */
+static atomic_t hw_branches_crashes;
+
+/* The last of these, by number, for which the branches of this CPU were printed */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
 /* Print a line for each record. */
@@ -113,7 +116,11 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, in
 /* Inlined, so that the call is not recorded. */
 static __always_inline void hw_branches_freeze_all(void)
 {
-	/* Pairs with hw_branches_thaw_work(): why has been said before. */
+	/*
+	 * The caller has stored the reason: hw_branches_first, hw_branches_keeping or
+	 * hw_branches_lookers. hw_branches_thaw_unkept() must see the reason if it sees the
+	 * number of this freeze. Pairs with the barrier there.
+	 */
 	smp_wmb();
 	arch_hw_branches_freeze();
 }
@@ -132,6 +139,23 @@ static void hw_branches_late_irq(struct irq_work *work)
 /* Hard: on PREEMPT_RT the thread of the others may be what crashed. */
 static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
+/* Is this crash the first since the last thaw? Inlined, as hw_branches_freeze_all(). */
+static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
+{
+	unsigned long after;
+
+	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) != -1)
+		return false;
+
+	hw_branches_first.task = current;
+	hw_branches_first.ip = ip;
+	after = READ_ONCE(hw_branches_thaw_after) * HZ;
+	WRITE_ONCE(hw_branches_first.thaw_at, after ? (jiffies + after) ?: 1 : 0);
+	atomic_inc(&hw_branches_crashes);
+
+	return true;
+}
+
 /**
  * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
  * @ip: the instruction that crashed, 0 if nobody knows
@@ -141,20 +165,29 @@ static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_ir
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
+	bool claimed, first = false;
 	unsigned long flags;
-	int cpu;
+	int cpu, tries = 2;
 
 	raw_local_irq_save(flags);
 	cpu = raw_smp_processor_id();
-	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) == -1) {
-		hw_branches_first.task = current;
-		hw_branches_first.ip = ip;
-		hw_branches_freeze_all();
-		hw_branches_first.at = ktime_get_mono_fast_ns();
-		irq_work_queue(&hw_branches_late);
-	} else if (!arch_hw_branches_frozen(cpu)) {
-		hw_branches_freeze_all();
+	/* With interrupts off, hw_branches_enable(false) waits for this. */
+	while (tries-- && READ_ONCE(hw_branches_on)) {
+		claimed = hw_branches_claim_first(cpu, ip);
+		first |= claimed;
+		if (claimed || !arch_hw_branches_frozen(cpu))
+			hw_branches_freeze_all();
+		/*
+		 * A concurrent hw_branches_thaw() either sees the number of this freeze
+		 * and undoes it, or has stored -1, so that this crash is the first. Pairs
+		 * with smp_store_mb() there.
+		 */
+		smp_mb();
+		if (READ_ONCE(hw_branches_first.cpu) >= 0)
+			break;
 	}
+	if (first)
+		irq_work_queue(&hw_branches_late);
 	raw_local_irq_restore(flags);
 }
 
@@ -175,32 +208,48 @@ const struct hw_branches_crash *hw_branches_first_crash(void)
  * @cpu: which
  *
  * Any context. Each CPU is printed once. If the printing crashes, that crash does
- * not print it again.
+ * not print it again. A thaw resets nothing here: a crash that races with the thaw marks
+ * the CPU for the crash before, and the next first crash has another number.
  *
  * Return: true if the caller is to print them.
  */
 bool hw_branches_claim_print(int cpu)
 {
-	return !xchg(per_cpu_ptr(&hw_branches_printed, cpu), 1);
+	unsigned int crash = atomic_read(&hw_branches_crashes);
+
+	return xchg(per_cpu_ptr(&hw_branches_printed, cpu), crash) != crash;
 }
 
 static void hw_branches_thaw_work(struct work_struct *work);
 static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
 
-/* Also when the recorder is off: a freeze may come too late to see it go off. */
-static void hw_branches_thaw_work(struct work_struct *work)
+/* Thaw all freezes until now, unless somebody keeps what is frozen. */
+static void hw_branches_thaw_unkept(void)
 {
 	u32 freezes = arch_hw_branches_freezes();
 
-	guard(mutex)(&hw_branches_mutex);
+	lockdep_assert_held(&hw_branches_mutex);
 
-	/* Pairs with hw_branches_freeze_all(): what is counted has said why. */
+	/* Pairs with the barrier in hw_branches_freeze_all(), which explains it. */
 	smp_rmb();
 	if (!hw_branches_kept() && !atomic_read(&hw_branches_lookers))
 		arch_hw_branches_thaw(freezes);
 }
 
-/* Not by the workers of a CPU: what crashed may be one, and counts as at work. */
+/*
+ * This work thaws even if the recorder is off: hw_branches_look() may have frozen the CPUs
+ * after hw_branches_enable() thawed them.
+ */
+static void hw_branches_thaw_work(struct work_struct *work)
+{
+	guard(mutex)(&hw_branches_mutex);
+	hw_branches_thaw_unkept();
+}
+
+/*
+ * The work is not bound to a CPU: a worker that has crashed counts as running, and the
+ * others of its CPU would wait for it.
+ */
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
 	queue_work(system_dfl_wq, &hw_branches_work);
@@ -288,27 +337,38 @@ bool hw_branches_kept(void)
 	return READ_ONCE(hw_branches_keeping) || READ_ONCE(hw_branches_first.cpu) >= 0;
 }
 
+/*
+ * The next crash is the first, and stays frozen: either it finds -1 below, or it has frozen
+ * the CPUs before and looks again, see hw_branches_crash_freeze().
+ */
 static void hw_branches_thaw(void)
 {
-	u32 freezes = arch_hw_branches_freezes();
-	int cpu;
-
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(hw_branches_printed, cpu), 0);
-	/* The next crash is the first, and freezes once more than is thawed here. */
-	smp_store_release(&hw_branches_first.cpu, -1);
-	if (!atomic_read(&hw_branches_lookers))
-		arch_hw_branches_thaw(freezes);
+	/* Before the number of freezes is read: pairs with hw_branches_crash_freeze(). */
+	smp_store_mb(hw_branches_first.cpu, -1);
+	hw_branches_thaw_unkept();
 }
 
+/* Has the time passed after which the first crash is thawed? */
+static bool hw_branches_is_due(void)
+{
+	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
+
+	return READ_ONCE(hw_branches_first.cpu) >= 0 && at && time_after_eq(jiffies, at);
+}
+
+/*
+ * This may wait for the mutex while root or a trigger keeps the recorder frozen, or while
+ * root thaws it and the next crash follows.
+ */
 static void hw_branches_thaw_late_work(struct work_struct *work)
 {
 	guard(mutex)(&hw_branches_mutex);
 
-	if (hw_branches_on && !panic_in_progress())
+	if (hw_branches_on && !READ_ONCE(hw_branches_keeping) && hw_branches_is_due() &&
+	    !panic_in_progress())
 		hw_branches_thaw();
 }
 
@@ -408,9 +468,9 @@ int hw_branches_enable(bool on)
 			WRITE_ONCE(hw_branches_on, true);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
-		/* A concurrent hw_branches_crash() may have read hw_branches_on as true. */
+		/* hw_branches_crash_freeze() may have read hw_branches_on as true. */
 		synchronize_rcu();
-		/* A frozen buffer could not be wiped. */
+		/* hw_branches_stop() cannot erase a buffer that is frozen. */
 		cancel_delayed_work(&hw_branches_late_work);
 		hw_branches_thaw();
 		hw_branches_stop(&hw_branches_recording);
@@ -465,7 +525,7 @@ int hw_branches_freeze(bool freeze)
 	if (!hw_branches_on)
 		return -ENXIO;
 
-	/* What root decides does not time out. */
+	/* A freeze or a thaw by root cancels the thaw after a time. */
 	cancel_delayed_work(&hw_branches_late_work);
 	if (freeze)
 		hw_branches_keep();

@@ -56,13 +56,13 @@ bool hw_branches_kept(void);
  * @cpu:	where; -1 if there was no crash since the last thaw
  * @task:	what ran there
  * @ip:		the instruction that crashed; 0 if nobody knows
- * @at:		when, by ktime_get_mono_fast_ns()
+ * @thaw_at:	when the recorder thaws by itself, in jiffies; 0 for never
  */
 struct hw_branches_crash {
 	int			cpu;
 	struct task_struct	*task;
 	unsigned long		ip;
-	u64			at;
+	unsigned long		thaw_at;
 };
 
 const struct hw_branches_crash *hw_branches_first_crash(void);

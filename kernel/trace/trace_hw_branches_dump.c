@@ -3,9 +3,9 @@
  * The branch flight recorder, printed: when the kernel dies, or when somebody
  * at the keyboard asks
  *
- * In a crash nothing can be relied upon. So there is no lock here, no memory is
- * allocated, and the other CPUs are waited for no longer than HW_BRANCHES_PATIENCE,
- * all together. Of a CPU that has not stopped by then only that is printed.
+ * In a crash nothing can be relied upon. So these functions take no lock and allocate no
+ * memory, and wait for the other CPUs no longer than HW_BRANCHES_PATIENCE, all together.
+ * For a CPU that has not stopped by then, one line says so.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -83,16 +83,23 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 	return -1;
 }
 
-/* The head of what is printed of @cpu. The time is relative to the first crash. */
+/*
+ * The head of what is printed of @cpu. The time is relative to the CPU that crashed first,
+ * which freezes before it sends the NMIs.
+ */
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
-	const struct hw_branches_crash *crash = hw_branches_first_crash();
-	s64 late = arch_hw_branches_frozen_at(cpu) - READ_ONCE(crash->at);
+	int first = READ_ONCE(hw_branches_first_crash()->cpu);
+	u64 at = arch_hw_branches_frozen_at(cpu);
 	char when[48] = "";
+	u64 first_at;
 
-	if (READ_ONCE(crash->cpu) >= 0 && crash->cpu != cpu)
-		snprintf(when, sizeof(when), ", frozen %lld us after the crash",
-			 div_s64(late, NSEC_PER_USEC));
+	if (first >= 0 && first != cpu && at) {
+		first_at = arch_hw_branches_frozen_at(first);
+		if (first_at)
+			snprintf(when, sizeof(when), ", frozen %lld us after CPU %d",
+				 div_s64(at - first_at, NSEC_PER_USEC), first);
+	}
 	print(NULL, "Last branches of CPU %d, newest first, %u more since then, %u follow%s:\n",
 	      cpu, newer, records, when);
 }
@@ -117,16 +124,57 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 	       arch_hw_branches_last(look->cpu, &look->place[ahead > 2], nr, branch, 1);
 }
 
+/* To find the depth of 10000 lines takes long, and interrupts may be off. */
+static void hw_branches_still_here(void *unused)
+{
+	touch_nmi_watchdog();
+}
+
 static const struct hw_branches_reader hw_branches_reader = {
 	.get		= hw_branches_get,
 	.kind		= hw_branches_kind_of_branch,
 	.is_thunk	= hw_branches_thunk,
 	.is_return	= hw_branches_return,
+	.progress	= hw_branches_still_here,
 };
 
-/* A walk of a CPU that prints, and one more for what comes while it does. */
-static DEFINE_PER_CPU(struct hw_branches_fold, hw_branches_fold[2]);
-static DEFINE_PER_CPU(unsigned int, hw_branches_folding);
+/**
+ * struct hw_branches_folds - the walks of a CPU that prints
+ * @task:	the task that prints, or that is interrupted by what prints
+ * @start:	when it was started: another task may have been allocated in its place
+ * @used:	how many of @fold are in use
+ * @fold:	one to print, and one for a crash or an interrupt meanwhile
+ */
+struct hw_branches_folds {
+	struct task_struct	*task;
+	u64			start;
+	unsigned int		used;
+	struct hw_branches_fold	fold[2];
+};
+
+static DEFINE_PER_CPU(struct hw_branches_folds, hw_branches_folds);
+
+/* Called with preemption off, which stays off until hw_branches_put_fold(). */
+static struct hw_branches_fold *hw_branches_get_fold(void)
+{
+	struct hw_branches_folds *folds = this_cpu_ptr(&hw_branches_folds);
+	unsigned int used;
+
+	/* A task that was killed while it printed did not call hw_branches_put_fold(). */
+	if (folds->task != current || folds->start != current->start_boottime) {
+		folds->task = current;
+		folds->start = current->start_boottime;
+		folds->used = 0;
+	}
+	used = folds->used++;
+
+	return used < ARRAY_SIZE(folds->fold) ? &folds->fold[used] : NULL;
+}
+
+static void hw_branches_put_fold(void)
+{
+	this_cpu_ptr(&hw_branches_folds)->used--;
+}
 
 /**
  * hw_branches_dump_cpu - print the last branches of a CPU
@@ -145,9 +193,8 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 	int base;
 
 	guard(preempt)();
-	if (this_cpu_inc_return(hw_branches_folding) <= ARRAY_SIZE(hw_branches_fold) &&
-	    hw_branches_get(&look, newer, &branch)) {
-		fold = this_cpu_ptr(&hw_branches_fold[this_cpu_read(hw_branches_folding) - 1]);
+	fold = hw_branches_get_fold();
+	if (fold && hw_branches_get(&look, newer, &branch)) {
 		hw_branches_fold_begin(fold, newer, READ_ONCE(hw_branches_plain),
 				       &hw_branches_reader, &look);
 		base = hw_branches_fold_base(fold, nr, &records);
@@ -157,7 +204,7 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 			touch_nmi_watchdog();
 		}
 	}
-	this_cpu_dec(hw_branches_folding);
+	hw_branches_put_fold();
 }
 
 /* Find the call of panic(), or of one of the two that do without it. */
@@ -213,12 +260,16 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 	return false;
 }
 
-/* A crash prints each CPU once. */
+/*
+ * A crash prints each CPU once. The caller may be preemptible, as sys_info() is in the
+ * thread that looks for hung tasks: with preemption off, arch_hw_branches_stop() waits.
+ */
 static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
 {
 	int cpu, left = HW_BRANCHES_PATIENCE;
 
 	for_each_possible_cpu(cpu) {
+		guard(preempt)();
 		if (cpu != self && hw_branches_await(print, cpu, &left) &&
 		    (!crash || hw_branches_claim_print(cpu)))
 			hw_branches_dump_cpu(print, cpu, hw_branches_since_stop(cpu), nr);
@@ -299,7 +350,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 }
 
 #ifdef CONFIG_GENERIC_BUG
-/* Will this be a crash? What is in no table is the trap of a checker. */
+/* Will this be a crash? A trap without an entry belongs to a checker. */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
 	if (!bug)
@@ -392,19 +443,24 @@ void hw_branches_sys_info(void)
 					 READ_ONCE(hw_branches_crash_nr));
 }
 
-/* A report of KASAN or KFENCE froze the recorder, and has been printed. */
+/*
+ * KASAN or KFENCE has printed a report. If that froze the recorder, current is the task of
+ * the first crash; the task may have migrated since.
+ */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {
-	int cpu = raw_smp_processor_id();
+	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	int cpu = READ_ONCE(crash->cpu);
 
 	if (detector == ERROR_DETECTOR_WARN || !READ_ONCE(hw_branches_on))
 		return;
 
-	if (hw_branches_first_crash()->cpu == cpu && hw_branches_claim_print(cpu))
+	guard(preempt)();
+	if (cpu >= 0 && crash->task == current && hw_branches_claim_print(cpu))
 		hw_branches_print_crash(cpu, -1);
 }
 
-/* Before anybody who stops the others from being told. */
+/* This notifier runs before any that returns NOTIFY_STOP. */
 static struct notifier_block hw_branches_die_notifier = {
 	.notifier_call	= hw_branches_die,
 	.priority	= INT_MAX,

@@ -211,11 +211,17 @@ static bool hw_branches_view_get(void *data, u32 nr, struct hw_branch *branch)
 	return true;
 }
 
+static void hw_branches_view_progress(void *unused)
+{
+	cond_resched();
+}
+
 static const struct hw_branches_reader hw_branches_view_reader = {
 	.get		= hw_branches_view_get,
 	.kind		= hw_branches_kind_of_branch,
 	.is_thunk	= hw_branches_thunk,
 	.is_return	= hw_branches_return,
+	.progress	= hw_branches_view_progress,
 };
 
 static int hw_branches_next_cpu(const struct hw_branches_view *view)

@@ -28,6 +28,9 @@
 /* A walk reads so many records at most to find calls that have returned. */
 #define HW_BRANCHES_SEARCH	20000
 
+/* The code of thunks makes no more branches than that. */
+#define HW_BRANCHES_HOPS	8
+
 /* An exception may go back behind the instruction that it interrupted. */
 #define HW_BRANCHES_INSN	15
 
@@ -70,6 +73,7 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 	struct hw_branches_joined first;
 	struct hw_branch older;
 	enum hw_branch_kind kind;
+	u32 hops = HW_BRANCHES_HOPS;
 	u64 back;
 
 	if (!fold->reader->get(fold->data, at, &joined->branch))
@@ -81,7 +85,7 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 	if (joined->kind == HW_BRANCH_BREAK || joined->kind == HW_BRANCH_ENTRY)
 		return true;
 
-	while (fold->reader->get(fold->data, joined->next, &older)) {
+	while (hops-- && fold->reader->get(fold->data, joined->next, &older)) {
 		kind = hw_branches_kind(fold, &older, &back);
 		if (!hw_branches_joins(fold, joined->branch.from, &older, kind))
 			break;
@@ -96,7 +100,7 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 		joined->back = back;
 		break;
 	}
-	/* Interrupted in the thunk, or it begins before what is recorded. */
+	/* Interrupted in the thunk, begun before what is recorded, or of too many hops. */
 	if (hw_branches_is_thunk(fold, joined->branch.from))
 		*joined = first;
 
@@ -332,6 +336,8 @@ int hw_branches_fold_base(struct hw_branches_fold *fold, u32 lines, u32 *records
 		*records += line.records;
 		if (line.depth < base)
 			base = line.depth;
+		if (fold->reader->progress)
+			fold->reader->progress(fold->data);
 	}
 	hw_branches_fold_begin(fold, at, fold->plain, fold->reader, fold->data);
 

@@ -41,12 +41,14 @@ enum hw_branch_kind {
  *		to, where it is an exception or interrupt, what that interrupted
  * @is_thunk:	is this in the code through which returns and indirect calls go?
  * @is_return:	is it what returns go through?
+ * @progress:	is called for each line that is looked at in advance; may be NULL
  */
 struct hw_branches_reader {
 	bool			(*get)(void *data, u32 nr, struct hw_branch *branch);
 	enum hw_branch_kind	(*kind)(void *data, const struct hw_branch *branch, u64 *back);
 	bool			(*is_thunk)(void *data, u64 address);
 	bool			(*is_return)(void *data, u64 address);
+	void			(*progress)(void *data);
 };
 
 /**

@@ -371,6 +371,74 @@ static void the_outermost_depth(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, records, 3);
 }
 
+/**
+ * struct endless - branches from thunk to thunk without an end
+ * @read:	how many were read
+ * @lines:	how many lines the walk has told of
+ */
+struct endless {
+	u32	read;
+	u32	lines;
+};
+
+static bool endless_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	struct endless *endless = data;
+
+	endless->read++;
+	branch->from = THUNKS + nr * 0x10;
+	branch->to = THUNKS + (nr + 1) * 0x10;
+
+	return nr < 1000;
+}
+
+static enum hw_branch_kind endless_kind(void *data, const struct hw_branch *branch, u64 *back)
+{
+	return HW_BRANCH_JUMP;
+}
+
+static void endless_progress(void *data)
+{
+	struct endless *endless = data;
+
+	endless->lines++;
+}
+
+static const struct hw_branches_reader endless_reader = {
+	.get		= endless_get,
+	.kind		= endless_kind,
+	.is_thunk	= fake_is_thunk,
+	.is_return	= fake_is_return,
+	.progress	= endless_progress,
+};
+
+static void a_chain_of_thunks_has_an_end(struct kunit *test)
+{
+	struct endless endless = { };
+	struct hw_branches_fold *fold;
+	u32 records;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	hw_branches_fold_begin(fold, 0, false, &endless_reader, &endless);
+	hw_branches_fold_base(fold, 100, &records);
+	KUNIT_EXPECT_EQ(test, records, 100);
+	/* Each line reads its own branch and 8 more; so do those that are read ahead. */
+	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 9);
+	KUNIT_EXPECT_EQ(test, endless.lines, 100);
+}
+
+static void eight_hops_are_one_line(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		JUMP(0x110, 0xf000), JUMP(0xf001, 0xf010), JUMP(0xf011, 0xf020),
+		JUMP(0xf021, 0xf030), JUMP(0xf031, 0xf040), JUMP(0xf041, 0xf050),
+		JUMP(0xf051, 0xf060), JUMP(0xf061, 0xf070), JUMP(0xf071, 0x200),
+	};
+
+	EXPECT(test, fake, { 0x110, 0x200, 0, 0 });
+}
+
 static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(a_returned_call_is_one_line),
 	KUNIT_CASE(calls_inside_one_another),
@@ -395,6 +463,8 @@ static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(a_loop_behind_a_call),
 	KUNIT_CASE(plain_lines),
 	KUNIT_CASE(the_outermost_depth),
+	KUNIT_CASE(a_chain_of_thunks_has_an_end),
+	KUNIT_CASE(eight_hops_are_one_line),
 	{ },
 };
 

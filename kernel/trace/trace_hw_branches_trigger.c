@@ -42,7 +42,7 @@ struct hw_branches_mark {
 	bool			freeze;
 };
 
-/* What is below writes MSRs and sends IPIs: these are events, too. */
+/* A trigger writes MSRs and sends IPIs, which are events with triggers, too. */
 static DEFINE_PER_CPU(bool, hw_branches_marking);
 
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
@@ -83,7 +83,7 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
  * The others
  */
 
-/* Whose trigger has them shown, and the CPU that is shown already */
+/* The hw_branch event of the trigger that shows the others, and the CPU of its event */
 static struct trace_event_file *hw_branches_marked;
 static int hw_branches_marked_cpu;
 
@@ -143,7 +143,7 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 	if (all)
 		hw_branches_look();
 
-	/* Not all events have a probe that can be told. */
+	/* The probe of some events is not known. */
 	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
 	arch_hw_branches_release(held);
@@ -201,6 +201,14 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
+/* Wait until no CPU runs a trigger that was removed, and none shows the others for it. */
+static void hw_branches_finish_marks(void)
+{
+	tracepoint_synchronize_unregister();
+	irq_work_sync(&hw_branches_others);
+	flush_work(&hw_branches_others_work);
+}
+
 /*
  * Nothing is enabled: the trigger writes its events itself. The module that has the
  * event must not go before its trigger.
@@ -216,7 +224,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
 		/* It may have been there for a moment. */
-		tracepoint_synchronize_unregister();
+		hw_branches_finish_marks();
 		tracing_stop_cmdline_record();
 		trace_event_put_ref(file->event_call);
 	}
@@ -231,12 +239,8 @@ static void hw_branches_trigger_free(struct event_trigger_data *data)
 	struct trace_event_call *call = mark->file->event_call;
 	bool last = data->ref == 1;
 
-	if (last) {
-		/* No CPU runs it, and none shows the others in its instance. */
-		tracepoint_synchronize_unregister();
-		irq_work_sync(&hw_branches_others);
-		flush_work(&hw_branches_others_work);
-	}
+	if (last)
+		hw_branches_finish_marks();
 	event_trigger_free(data);
 	if (last) {
 		tracing_stop_cmdline_record();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who wrote this, and how did we get there: hw_branches/watch
+ * Watchpoints that show the branches before an access: hw_branches/watch
  *
  *   echo '[MODULE:]SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
  *   echo > watch
@@ -92,7 +92,7 @@ static void hw_branches_hit_irq(struct irq_work *work)
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
-/* Like in an NMI: somebody else does the printing. */
+/* This runs like an NMI handler, so a work prints the hit. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
@@ -186,8 +186,8 @@ static void hw_branches_end_watch(void)
 }
 
 /*
- * The last hit of a watchpoint that is gone is not to cost the next one its first.
- * Called without locks: to print it takes hw_branches_mutex.
+ * Print the last hit of a watchpoint that was removed, or the next one would lose its
+ * first. Called without locks, as hw_branches_show() takes hw_branches_mutex.
  */
 static void hw_branches_flush_hits(void)
 {
@@ -272,7 +272,7 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	return err;
 }
 
-/* What is watched must not be unloaded, and something else be there. */
+/* A module that is watched must not be unloaded. */
 static int hw_branches_hold_module(struct hw_branches_watch *watch)
 {
 	struct module *module;
@@ -289,21 +289,33 @@ static int hw_branches_hold_module(struct hw_branches_watch *watch)
 	return 0;
 }
 
-static int hw_branches_parse_place(struct perf_event_attr *attr, char **text)
+static int hw_branches_parse_place(char **text, unsigned long *address)
 {
-	unsigned long address;
 	int err;
 
 	if (isdigit(**text))
-		err = kstrtoul(strsep(text, ":"), 0, &address);
+		err = kstrtoul(strsep(text, ":"), 0, address);
 	else
-		err = hw_branches_parse_symbol(text, &address);
+		err = hw_branches_parse_symbol(text, address);
 	if (err)
 		return err;
 
-	attr->bp_addr = address;
-	/* Of user space, there is one for each process. */
-	return attr->bp_addr < TASK_SIZE_MAX ? -EFAULT : 0;
+	/* An address of user space is another place in each process. */
+	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
+}
+
+/* The module of a symbol may have been unloaded before hw_branches_hold_module(). */
+static int hw_branches_check_place(const struct hw_branches_watch *watch)
+{
+	char *all __free(kfree) = kstrdup(watch->text, GFP_KERNEL), *text = all;
+	unsigned long address;
+	int err;
+
+	if (!all)
+		return -ENOMEM;
+	err = hw_branches_parse_place(&text, &address);
+
+	return err ?: address == watch->attr.bp_addr ? 0 : -ENOENT;
 }
 
 static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *how)
@@ -328,6 +340,7 @@ static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *ho
 /* Tears @text to pieces. */
 static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 {
+	unsigned long address;
 	char *how;
 	int err;
 
@@ -335,7 +348,9 @@ static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 	watch->attr.bp_type = HW_BREAKPOINT_W;
 	watch->attr.bp_len = sizeof(long);
 
-	err = hw_branches_parse_place(&watch->attr, &text);
+	err = hw_branches_parse_place(&text, &address);
+	if (!err)
+		watch->attr.bp_addr = address;
 	while (!err && (how = strsep(&text, ":")))
 		err = hw_branches_parse_how(watch, how);
 
@@ -358,7 +373,7 @@ static int hw_branches_set_watch(char *text)
 	guard(mutex)(&hw_branches_watch_mutex);
 	/* Refused, it leaves the former in force. */
 	err = hw_branches_parse_watch(watch, text) ?: hw_branches_hold_module(watch) ?:
-	      hw_branches_arm(watch);
+	      hw_branches_check_place(watch) ?: hw_branches_arm(watch);
 	if (err) {
 		hw_branches_free_watch(watch);
 		return err;

@@ -612,8 +612,10 @@ void bts_forget_freezes(void)
 	int cpu;
 
 	bts_count_thaw(bts_freezes());
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		per_cpu(bts_cpu.stale, cpu) = false;
+		WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), false);
+	}
 }
 
 /* After ->unfreeze(), when what was kept has been handed up. */
@@ -630,9 +632,9 @@ static void bts_unfrozen(void)
 }
 
 /*
- * Who freezes counts first and sends NMIs then. An NMI that comes before the last
- * look at the number is undone here and done again; a later one finds the source
- * as it is to be, and ->pause() fails.
+ * bts_freeze_all() increments bts_frozen_last before it sends the NMIs. An NMI that
+ * arrives before the second bts_refrozen() is undone by ->unfreeze(), and this function
+ * freezes the CPU again. A later NMI freezes the source, and ->pause() fails.
  */
 static void bts_unfreeze_here(void *unused)
 {
@@ -644,21 +646,28 @@ static void bts_unfreeze_here(void *unused)
 
 	thawed = bts_source->unfreeze();
 	/*
-	 * What that stores must not arrive after the request of who froze meanwhile.
-	 * Pairs with bts_freeze_all().
+	 * The stores of ->unfreeze() must not overwrite the request of a concurrent
+	 * bts_freeze_all(), with which this barrier pairs.
 	 */
 	smp_mb();
 	if (bts_refrozen()) {
 		bts_source->freeze();
-	} else if (thawed && bts_source->pause()) {
+		return;
+	}
+	/* A CPU that was frozen again keeps the same records, and stays outdated. */
+	if (thawed && !bts_source->pause())
+		return;
+
+	this_cpu_write(bts_cpu.outdated, false);
+	if (thawed) {
 		bts_unfrozen();
-		/* Whose trace ended while it was frozen could not. */
+		/* A context that was destroyed while this CPU was frozen did not scrub. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
 }
 
-/* What CPUs that are offline keep is from before the thaw, unless they freeze again. */
+/* CPUs that are offline keep records from before the thaw. */
 static void bts_outdate(void)
 {
 	int cpu;
@@ -696,7 +705,7 @@ EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
  * CPUs come and go
  */
 
-/* Be frozen, or not, as the others have been while this one was away. */
+/* Freeze or thaw this CPU as the others were while it was offline. */
 static void bts_catch_up(void)
 {
 	guard(irqsave)();
@@ -719,7 +728,6 @@ static int bts_cpu_up(unsigned int cpu)
 
 	this_cpu_write(bts_cpu.parked, false);
 	bts_catch_up();
-	this_cpu_write(bts_cpu.outdated, false);
 	bts_call_here(&call);
 
 	return 0;

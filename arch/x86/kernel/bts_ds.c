@@ -318,6 +318,8 @@ static bool bts_ds_unfreeze(void)
 
 	WRITE_ONCE(d->freeze, false);
 	WRITE_ONCE(d->frozen, false);
+	/* The next freeze sets it after @frozen: until then a reader sees no time. */
+	WRITE_ONCE(d->frozen_at, 0);
 
 	return frozen;
 }

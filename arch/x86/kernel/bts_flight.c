@@ -2,10 +2,10 @@
 /*
  * Reading flight recorders where they are
  *
- * Whoever looks at the last branches after a crash has no time to have them
- * handed up, can take no lock, and must not disturb what he looks at. So the
- * buffer of the source is read in place, newest record first, and behind it the
- * ring of the context, where the records are that had to be handed up.
+ * After a crash the records cannot be handed up to the contexts: a reader can take no
+ * lock, and must not change what it reads. So these functions read the buffer of the
+ * source in place, the newest record first, and then the ring of the context, where the
+ * records are that had to be handed up before.
  */
 
 #include <linux/cleanup.h>
@@ -24,22 +24,26 @@
  * @cpu: which
  *
  * Any context. After bts_freeze_all(), a CPU has stopped, or is about to write
- * the register that stops it, when this says so. A CPU that was frozen, went offline
- * and missed a thaw is not frozen any more.
+ * the register that stops it, when this says so.
  *
  * Return: true if so.
  */
 bool bts_frozen(int cpu)
 {
-	return bts_source->id && bts_source->frozen(cpu) &&
-	       !READ_ONCE(per_cpu(bts_cpu.outdated, cpu));
+	return bts_source->id && bts_source->frozen(cpu);
+}
+
+/* Are the frozen records of a CPU from before a thaw that it missed? */
+static bool bts_outdated(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_cpu.outdated, cpu)) && bts_source->frozen(cpu);
 }
 
 /**
  * bts_frozen_at - tell when a CPU was frozen
  * @cpu: which, for which bts_frozen() is true
  *
- * Return: the time, by ktime_get_mono_fast_ns().
+ * Return: the time, by ktime_get_mono_fast_ns(); 0 if the CPU is about to tell it.
  */
 u64 bts_frozen_at(int cpu)
 {
@@ -103,7 +107,7 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 		place->newer -= bts_flight_wants(&raw);
 }
 
-/* What the buffer of the source holds. Too few, and @place is behind all of it. */
+/* Read the buffer of the source. If it holds less than @n, @place is behind all of it. */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
@@ -163,7 +167,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* Of what was being handed up, some is in the ring as well. */
+	/* Some of the records that were being handed up are in the ring as well. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -183,7 +187,8 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  *
  * Any context and any CPU, while @cpu is frozen or held. What has crashed may have
  * overwritten the context or its ring: a bad pointer in there is not followed into a
- * fault, and the records of the buffer are read without the context.
+ * fault, and the records of the buffer are read without the context. A CPU that was
+ * frozen and missed a thaw has none until it is thawed.
  *
  * Return: how many there were.
  */
@@ -194,6 +199,9 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *
 	struct bts_ring ring;
 	u64 head;
 	u32 got;
+
+	if (bts_outdated(cpu))
+		return 0;
 
 	/*
 	 * The PMI of a CPU that is held may still come, and move the records from the

@@ -66,7 +66,7 @@ struct bts_context {
  * @followed:	the task that runs there has TIF_BTS; the next switch finds out whether
  *		that is still wanted
  * @stale:	the source is frozen and keeps records from before @owner came
- * @outdated:	the CPU is offline, and the source keeps what was frozen before a thaw
+ * @outdated:	the CPU was offline in a thaw: what the source keeps frozen is from before
  * @owner:	whose task is running, bts_nobody if it is not traced
  */
 struct bts_cpu {

@@ -22,15 +22,15 @@
 #include "hw_branches_kind.h"
 
 /*
- * What the ring of a context keeps, when the hardware's buffer had to be emptied
- * as a traced task came, is as much as that buffer holds of 64-bit records.
+ * The ring of a context keeps the records when the hardware's buffer has to be emptied for
+ * a traced task. It has room for as many as that buffer holds of 64-bit records.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
 /* A call may arrive in what stands before a function, to count its depth. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* What readers see of a CPU's, and what was created there. */
+/* The context of a CPU as readers see it, and the one that was created. */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
@@ -68,7 +68,7 @@ void arch_hw_branches_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_seen, cpu), NULL);
-	/* Who reads it in an oops or an NMI has interrupts off. */
+	/* arch_hw_branches_last() runs with preemption off: wait for its readers. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
@@ -143,7 +143,7 @@ static u32 hw_branches_read_code(u64 address, u8 *buf, u32 n)
 		return 0;
 	if (!copy_from_kernel_nofault(buf, at, n))
 		return n;
-	/* What follows may be the end of a module. */
+	/* The next page may be behind the end of a module. */
 	n = min_t(u32, n, PAGE_SIZE - offset_in_page(at));
 
 	return copy_from_kernel_nofault(buf, at, n) ? 0 : n;

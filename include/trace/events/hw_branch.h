@@ -14,8 +14,8 @@
  * @age: so many were newer when it was looked at
  * @branch: the branch
  *
- * Those of one CPU come in order, the newest last. A source of 0 was in user mode,
- * or where the kernel had called NULL: the one before tells.
+ * The events of one CPU come in order, the newest branch first. A source of 0 is in user
+ * mode, or the kernel had called NULL: then the next event, an older branch, goes to 0.
  */
 TRACE_EVENT(hw_branch,
 

@@ -331,6 +331,38 @@ ring0_marks() {
 	flight pages smp=2 pti=off timeout=300 -- pages 60
 }
 
+# races CASE KEY=VALUE... -- overlap [KIND]: two CPUs at a certain place of the recorder's code.
+races() {
+	local crash
+
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	crash=$LAB
+	need_lab "$B/ring0/races-lab" bts_races patched "$CONFIG"
+	flight "$1" smp=2 timeout=300 before="$crash $LAB${WATCHED:+ $WATCHED}" "${@:2}"
+	nothing_else "$1" "$CRASH"
+}
+
+ring0_races() {
+	local kind
+
+	for kind in report late mutex trigger; do
+		races "$kind-race" -- overlap "$kind"
+	done
+	for kind in break thaw; do
+		races "$kind-race" expect=splat -- overlap "$kind"
+		came_to_end "$kind-race"
+	done
+	# A kernel that is preempted only where it sleeps does not preempt the printing.
+	if has_option PREEMPTION; then
+		races sysinfo-race -- overlap sysinfo
+		# The CPU where panic() was called comes first, with the call on top.
+		races migrate-race expect=splat -- overlap migrate
+		judge_trace migrate-race bts_races_panic 2
+	fi
+	chmod +x "${LAB%/*}/bts_watched.ko"
+	WATCHED=${LAB%/*}/bts_watched.ko races unload-race -- overlap
+}
+
 ring0_kdump() {
 	local words=(expect=splat)
 
@@ -354,5 +386,6 @@ group_ring0() {
 	ring0_words
 	ring0_marks
 	ring0_kdb
+	ring0_races
 	ring0_kdump
 }

@@ -321,6 +321,11 @@ static void test_late(void)
 	sleep(5);
 	ok(stays_frozen(), "late: root keeps it");
 	must_set("freeze", "0");
+	must_set("freeze", "1");
+	crash_once("task", 0);
+	sleep(5);
+	ok(stays_frozen(), "late: and keeps it if there is a crash meanwhile");
+	must_set("freeze", "0");
 	ok(set("thaw_after", "604801") == -EINVAL && !set("thaw_after", "0"),
 	   "late: a week at most");
 }
@@ -402,6 +407,39 @@ static void test_walk(void)
 	must_set("freeze", "0");
 }
 
+/* It comes back to a second freeze, and shows nothing of the first. */
+static void test_second_freeze(const char *online)
+{
+	struct dump d;
+
+	goes_on();
+	must_set("freeze", "1");
+	usleep(50000);
+	if (try_text(online, "0"))
+		give_up("%s", online);
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	if (try_text(online, "1"))
+		give_up("%s", online);
+	usleep(200000);
+	skip_log();
+	crash_once("task", 0);
+	d = read_dump();
+	ok(d.traces == 1 && !d.first && !d.running,
+	   "offline: nothing old in a second freeze: %d traces, %d run", d.traces, d.running);
+	try_text("/proc/sysrq-trigger", "B");
+	d = read_dump();
+	ok(d.traces == 1, "offline: nor by sysrq: %d traces", d.traces);
+	must_set("freeze", "0");
+	goes_on();
+	skip_log();
+	crash_once("task", 1);
+	d = read_dump();
+	ok(d.traces == 2 && d.first == 1, "offline: after the thaw all are printed: %d traces",
+	   d.traces);
+	must_set("freeze", "0");
+}
+
 /* What a CPU did before it was offline is old when others are thawed. */
 static void test_offline(void)
 {
@@ -428,6 +466,7 @@ static void test_offline(void)
 	d = read_dump();
 	ok(d.traces == 2, "offline: when it is back, it is printed: %d traces", d.traces);
 	must_set("freeze", "0");
+	test_second_freeze(online);
 }
 
 /* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */

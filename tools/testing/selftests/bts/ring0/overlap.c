@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Races of the branch flight recorder. A module makes what two CPUs do at the same time
+ * happen at a certain place.
+ *
+ *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
+ *						migrate
+ *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
+ */
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "common.h"
+#include "dump.h"
+
+#define RACES	"/dev/bts_races"
+/* Where the event of a mark is switched on */
+#define ENABLE	TRACEFS "/events/bts_crash/bts_crash_mark/enable"
+
+static void act(const char *word)
+{
+	errno = -try_text(RACES, word);
+	if (errno)
+		give_up("%s: %s", RACES, word);
+}
+
+static pid_t start_act(const char *word, int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	pin_to(cpu);
+	try_text(RACES, word);
+	_exit(0);
+}
+
+static void await(pid_t pid)
+{
+	waitpid(pid, NULL, 0);
+}
+
+static bool parameter_is(const char *name, const char *text)
+{
+	char path[64], *val;
+	bool same;
+
+	snprintf(path, sizeof(path), "../../../module/bts_races/parameters/%s", name);
+	val = get(path);
+	same = !strncmp(val, text, strlen(text));
+	if (!same)
+		printf("# %s: %s", name, val);
+	free(val);
+	return same;
+}
+
+/* Who reports an error prints the branches if the error has frozen them. */
+static void test_report(void)
+{
+	struct dump d;
+
+	await(start_act("freeze", 0));
+	skip_log();
+	pin_to(0);
+	act("report");
+	d = read_dump();
+	ok(!d.traces, "report: another task's crash on this CPU is not printed");
+	must_set("freeze", "0");
+	skip_log();
+	act("freeze");
+	pin_to(1);
+	act("report");
+	d = read_dump();
+	ok(d.traces && !d.first, "report: after a migration the CPU of the crash is printed: %d",
+	   d.first);
+	must_set("freeze", "0");
+}
+
+/* However long the freeze takes on the CPU that crashed, the others follow it. */
+static void test_late(void)
+{
+	long long us, least = 1000000, most = -1000000;
+	char line[1024], *at;
+
+	await(start_act("late", 0));
+	skip_log();
+	must_set("crash_all", "1");
+	act("sysinfo");
+	while (read_log(line, sizeof(line))) {
+		at = strstr(line, ", frozen ");
+		if (!at || sscanf(at, ", frozen %lld us after", &us) != 1)
+			continue;
+		least = us < least ? us : least;
+		most = us > most ? us : most;
+	}
+	ok(least >= 0 && least <= most, "late: the others froze %lld to %lld us after the crash",
+	   least, most);
+	must_set("freeze", "0");
+}
+
+/* The thaw of a crash that is due waits for a mutex, and so does root, who is first. */
+static void test_mutex(void)
+{
+	pid_t holder, root;
+
+	must_set("thaw_after", "1");
+	act("freeze");
+	holder = start_act("mutex", 0);
+	usleep(300000);
+	root = fork();
+	if (!root) {
+		set("freeze", "1");
+		_exit(0);
+	}
+	await(holder);
+	await(root);
+	usleep(500000);
+	ok(stays_frozen(), "mutex: what root has frozen stays");
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	act("freeze");
+	sleep(3);
+	ok(stays_frozen(), "mutex: so it does if there is a crash behind that");
+	must_set("freeze", "0");
+	act("freeze");
+	sleep(3);
+	ok(is("freeze", "0") && goes_on(), "mutex: a crash is thawed after its time");
+	must_set("thaw_after", "0");
+}
+
+/* Read by a task that can be preempted, they could go meanwhile. */
+static void test_sys_info(void)
+{
+	struct dump d;
+
+	act("freeze");
+	usleep(50000);
+	skip_log();
+	act("sysinfo");
+	d = read_dump();
+	ok(d.traces && parameter_is("preemptible_reads", "0\n"),
+	   "sysinfo: branches are read with preemption off, %d traces", d.traces);
+	must_set("freeze", "0");
+}
+
+/* Who dies in the printing takes nothing from who prints next. */
+static void test_break(void)
+{
+	struct dump d;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		must_set("freeze", "1");
+		usleep(50000);
+		await(start_act("break", 0));
+		must_set("freeze", "0");
+		goes_on();
+	}
+	skip_log();
+	ok(crash_once("task", 0), "break: survived");
+	d = read_dump();
+	ok(d.traces && !d.first && d.nr == NR && !d.fault, "break: %d traces, the fault is %d",
+	   d.traces, d.fault);
+	must_set("freeze", "0");
+}
+
+/* A second crash comes at some point of a thaw: one that comes later is the first. */
+static void test_thaw_at(const char *word)
+{
+	struct dump d;
+	char *hit;
+
+	crash_once("task", 1);
+	usleep(50000);
+	pin_to(0);
+	act(word);
+	must_set("freeze", "0");
+	hit = get("../../../module/bts_races/parameters/hit");
+	act("unwatch");
+	if (is("freeze", "1"))
+		must_set("freeze", "0");
+	goes_on();
+	skip_log();
+	crash_once("task", 0);
+	d = read_dump();
+	ok(d.traces && !d.first && d.nr == NR && !d.fault && !d.again,
+	   "%s: the next crash is printed, hit: %.1s", word, hit);
+	ok(strcmp(word, "thawprinted") ? *hit == 'Y' : true, "%s: hit", word);
+	ok(thaws(), "%s: frozen until it is thawed", word);
+	free(hit);
+}
+
+/* What a crash freezes is not left frozen for nobody, if a thaw overtakes the crash. */
+static void test_thaw_in_crash(void)
+{
+	int tries = 1000;
+	pid_t crash;
+
+	crash = start_act("crashthawed", 0);
+	pin_to(1);
+	while (!parameter_is("waiting", "Y") && --tries)
+		usleep(1000);
+	must_set("freeze", "0");
+	await(crash);
+	ok(tries && thaws(), "crashthawed: the crash is kept, and thawed");
+}
+
+static void test_thaw(void)
+{
+	test_thaw_at("thawkeeping");
+	test_thaw_at("thawprinted");
+	test_thaw_at("thawfirst");
+	test_thaw_in_crash();
+}
+
+/* The module goes after its symbol has been looked up. */
+static void test_watched(const char *module)
+{
+	pid_t remover;
+	int err;
+
+	load_module(module, "");
+	act("slow");
+	remover = fork();
+	if (!remover) {
+		pin_to(1);
+		usleep(200000);
+		_exit(!!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK));
+	}
+	pin_to(0);
+	err = set("watch", "bts_watched_variable:4");
+	await(remover);
+	act("quick");
+	ok(err == -ENOENT, "watched: the module is gone: %d", err);
+	ok(is("watch", ""), "watched: nothing is");
+	must_set("watch", "\n");
+	load_module(module, "");
+	ok(!set("watch", "bts_watched_variable:4") &&
+	   syscall(SYS_delete_module, "bts_watched", O_NONBLOCK) && errno == EWOULDBLOCK,
+	   "watched: it stays as long as it is");
+	must_set("watch", "\n");
+	ok(!syscall(SYS_delete_module, "bts_watched", O_NONBLOCK), "watched: and no longer");
+}
+
+/*
+ * A trigger that cannot be registered is hit meanwhile: the work that shows the other CPUs
+ * for it waits for a mutex, and whoever wrote the trigger for the work.
+ */
+static void test_trigger(void)
+{
+	pid_t holder, marker;
+	int err;
+
+	if (try_text(ENABLE, "1"))
+		give_up(ENABLE);
+	act("refuse");
+	holder = start_act("mutex", 0);
+	marker = fork();
+	if (!marker) {
+		pin_to(1);
+		usleep(500000);
+		try_text(DEVICE, "mark");
+		usleep(200000);
+		_exit(!parameter_is("marked", "Y"));
+	}
+	err = try_text(MARK, "branches:all");
+	ok(err == -ENOMEM && parameter_is("marked", "N"), "trigger: refused, and not at work: %d",
+	   err);
+	waitpid(marker, &err, 0);
+	ok(!err, "trigger: it was hit");
+	await(holder);
+	act("allow");
+	ok(!try_text(MARK, "branches:all") && !try_text(MARK, "!branches:all") && goes_on(),
+	   "trigger: another one is not refused");
+	try_text(ENABLE, "0");
+}
+
+/* The host reads the console. */
+static int migrate(void)
+{
+	pid_t self = getpid();
+	cpu_set_t other;
+	int tries;
+
+	pin_to(0);
+	if (!fork()) {
+		pin_to(1);
+		for (tries = 0; tries < 1000 && !parameter_is("waiting", "Y"); tries++)
+			usleep(5000);
+		CPU_ZERO(&other);
+		CPU_SET(1, &other);
+		sched_setaffinity(self, sizeof(other), &other);
+		_exit(0);
+	}
+	usleep(100000);
+	printf("# die\n");
+	fflush(stdout);
+	try_text(RACES, "migrate");
+	sleep(5);
+	printf("Bail out! still here\n");
+	return 1;
+}
+
+static const struct {
+	const char *kind;
+	void (*test)(void);
+} tests[] = {
+	{ "report", test_report },
+	{ "late", test_late },
+	{ "mutex", test_mutex },
+	{ "sysinfo", test_sys_info },
+	{ "break", test_break },
+	{ "thaw", test_thaw },
+	{ "trigger", test_trigger },
+};
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: %s CRASH_MODULE RACES_MODULE KIND|WATCHED_MODULE\n",
+			argv[0]);
+		return 2;
+	}
+	load_module(argv[1], "");
+	load_module(argv[2], "");
+	must_set("enable", "1");
+	usleep(20000);
+	must_set("fold", "0");
+	must_set("crash_all", "1");
+	if (!strcmp(argv[3], "migrate"))
+		return migrate();
+	open_log();
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (!strcmp(argv[3], tests[i].kind)) {
+			tests[i].test();
+			return finish();
+		}
+	}
+	test_watched(argv[3]);
+	return finish();
+}

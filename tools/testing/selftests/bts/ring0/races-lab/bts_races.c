@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Races of the branch flight recorder, one for each word that is written to
+ * /dev/bts_races: what two CPUs do at the same time is done here at a certain place.
+ */
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/hw_branches.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+#include <asm/msr.h>
+#include <asm/msr-trace.h>
+
+#include <trace/events/error_report.h>
+
+/* Nothing is mapped there. */
+#define BAD_ADDRESS	0xb75ul
+
+typedef void (*print_func)(struct seq_file *m, const char *fmt, ...);
+
+static unsigned long (*look_up)(const char *name);
+
+static void (*crash_freeze)(unsigned long ip);
+static bool (*claim_print)(int cpu);
+static void (*sys_info_branches)(void);
+static void (*dump_cpu)(print_func print, int cpu, int since, u32 nr);
+static u32 (*last_branches)(int cpu, struct hw_branches_place *place, u32 newer,
+			    struct hw_branch *out, u32 n);
+
+static int find_functions(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	int err;
+
+	err = register_kprobe(&probe);
+	if (err)
+		return err;
+	look_up = (void *)probe.addr;
+	unregister_kprobe(&probe);
+
+	crash_freeze = (void *)look_up("hw_branches_crash_freeze");
+	claim_print = (void *)look_up("hw_branches_claim_print");
+	sys_info_branches = (void *)look_up("hw_branches_sys_info");
+	dump_cpu = (void *)look_up("hw_branches_dump_cpu");
+	last_branches = (void *)look_up("arch_hw_branches_last");
+
+	return crash_freeze && claim_print && sys_info_branches && dump_cpu && last_branches ?
+	       0 : -ENOENT;
+}
+
+/* A crash that has not been printed yet, and a report of KASAN. */
+static void do_freeze(void)
+{
+	crash_freeze(0);
+}
+
+static void do_report(void)
+{
+	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
+}
+
+/* Writers and works of the recorder wait for this. */
+static void do_mutex(void)
+{
+	struct mutex *mutex = (struct mutex *)look_up("hw_branches_mutex");
+
+	mutex_lock(mutex);
+	msleep(2500);
+	mutex_unlock(mutex);
+}
+
+/* How often were branches read by a task that can be preempted? */
+static int preemptible_reads;
+module_param(preemptible_reads, int, 0400);
+
+static struct task_struct *reader;
+static int least, most;
+
+static int read_begins(struct kprobe *probe, struct pt_regs *regs)
+{
+	int count = preempt_count() & PREEMPT_MASK;
+
+	if (current != reader)
+		return 0;
+	least = min(least, count);
+	most = max(most, count);
+	preemptible_reads += count == least;
+
+	return 0;
+}
+
+/* With this one the probe does not become a jump, which would count otherwise. */
+static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void do_sys_info(void)
+{
+	struct kprobe probe = {
+		.symbol_name = "arch_hw_branches_last",
+		.pre_handler = read_begins,
+		.post_handler = read_began,
+	};
+	struct hw_branches_place place = { };
+	struct hw_branch branch;
+
+	least = INT_MAX;
+	most = 0;
+	reader = current;
+	if (register_kprobe(&probe))
+		return;
+	/* This one can, and tells how much it counts in the probe. */
+	last_branches(raw_smp_processor_id(), &place, 0, &branch, 1);
+	preemptible_reads = 0;
+	sys_info_branches();
+	unregister_kprobe(&probe);
+	/* Nothing was printed. */
+	if (most == least && !preemptible_reads)
+		preemptible_reads = -1;
+}
+
+/* From the NMIs of a freeze to the end of it time passes. */
+static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	mdelay(20);
+
+	return 0;
+}
+
+static void do_late(void)
+{
+	struct kretprobe probe = {
+		.kp.symbol_name = "bts_freeze_all",
+		.handler = freeze_ends,
+		.maxactive = 4,
+	};
+
+	if (register_kretprobe(&probe))
+		return;
+	crash_freeze(0);
+	unregister_kretprobe(&probe);
+}
+
+/* The printing of branches crashes. */
+static void print_faults(struct seq_file *m, const char *fmt, ...)
+{
+	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
+}
+
+static void do_break(void)
+{
+	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
+}
+
+/* Something happens at the moment when a variable of the recorder is written. */
+static struct perf_event * __percpu *watch;
+static void (*at_write)(void);
+static bool armed;
+
+/* Another crash, which freezes and claims to be printed */
+static void crash_too(void)
+{
+	crash_freeze(0);
+	claim_print(raw_smp_processor_id());
+}
+
+/* Something waits for another CPU. */
+static bool waiting;
+module_param(waiting, bool, 0400);
+
+/* A thaw of another CPU, up to where that waits for this one */
+static void await_thaw(void)
+{
+	int *first = (int *)look_up("hw_branches_first");
+	int left = 5000;
+
+	WRITE_ONCE(waiting, true);
+	while (READ_ONCE(*first) >= 0 && left--)
+		mdelay(1);
+	mdelay(20);
+}
+
+static void variable_written(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	if (xchg(&armed, false))
+		at_write();
+}
+
+static void unwatch(void)
+{
+	if (watch)
+		unregister_wide_hw_breakpoint(watch);
+	watch = NULL;
+}
+
+static void watch_variable(unsigned long address, unsigned int len, void (*what)(void))
+{
+	struct perf_event_attr attr;
+
+	unwatch();
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = address;
+	attr.bp_len = len;
+	attr.bp_type = HW_BREAKPOINT_W;
+	watch = register_wide_hw_breakpoint(&attr, variable_written, NULL);
+	if (IS_ERR((void __force *)watch))
+		watch = NULL;
+	at_write = what;
+	armed = true;
+}
+
+static void do_thaw_keeping(void)
+{
+	watch_variable(look_up("hw_branches_keeping"), HW_BREAKPOINT_LEN_1, crash_too);
+}
+
+static void do_thaw_printed(void)
+{
+	unsigned int __percpu *printed;
+	unsigned long address;
+
+	printed = (unsigned int __percpu *)look_up("hw_branches_printed");
+	address = (unsigned long)per_cpu_ptr(printed, 1);
+	watch_variable(address, HW_BREAKPOINT_LEN_4, crash_too);
+}
+
+static void do_thaw_first(void)
+{
+	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
+}
+
+/* The thaw comes when a crash says that it is the first, and has not frozen yet. */
+static void do_crash_thawed(void)
+{
+	waiting = false;
+	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, await_thaw);
+	crash_freeze(0);
+	unwatch();
+}
+
+/* Was there a second crash? */
+static int get_hit(char *buf, const struct kernel_param *kp)
+{
+	return sprintf(buf, "%c\n", armed ? 'N' : 'Y');
+}
+
+static const struct kernel_param_ops hit_ops = { .get = get_hit };
+module_param_cb(hit, &hit_ops, NULL, 0400);
+
+/*
+ * A symbol has been looked up, and its address is not used yet: what looks for others of
+ * its name becomes a function that sleeps and finds none.
+ */
+static int find_no_other(int (*fn)(void *data, unsigned long address), const char *name,
+			 void *data)
+{
+	msleep(1000);
+
+	return 0;
+}
+
+static int looked_up(struct kprobe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)find_no_other);
+
+	return 1;
+}
+
+static struct kprobe look_up_probe = {
+	.symbol_name = "kallsyms_on_each_match_symbol",
+	.pre_handler = looked_up,
+};
+
+static bool slow;
+
+static void do_slow(void)
+{
+	slow = !register_kprobe(&look_up_probe);
+}
+
+static void do_quick(void)
+{
+	if (slow)
+		unregister_kprobe(&look_up_probe);
+	slow = false;
+}
+
+/*
+ * The event of a trigger cannot be enabled. That takes a second, in which the trigger is in
+ * the list of its event.
+ */
+static int enable_nothing(struct trace_event_file *file, int enable, int soft)
+{
+	msleep(1000);
+
+	return -ENOMEM;
+}
+
+static int enables(struct kprobe *probe, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)enable_nothing);
+
+	return 1;
+}
+
+static struct kprobe enable_probe = {
+	.symbol_name = "trace_event_enable_disable",
+	.pre_handler = enables,
+};
+
+static bool refusing;
+
+static void do_refuse(void)
+{
+	refusing = !register_kprobe(&enable_probe);
+}
+
+static void do_allow(void)
+{
+	if (refusing)
+		unregister_kprobe(&enable_probe);
+	refusing = false;
+}
+
+/* Are the other CPUs still to be shown for a trigger? */
+static int get_marked(char *buf, const struct kernel_param *kp)
+{
+	void **marked = (void **)look_up("hw_branches_marked");
+
+	return sprintf(buf, "%c\n", READ_ONCE(*marked) ? 'Y' : 'N');
+}
+
+static const struct kernel_param_ops marked_ops = { .get = get_marked };
+module_param_cb(marked, &marked_ops, NULL, 0400);
+
+/*
+ * A task that calls panic() migrates behind the freeze: an interrupt comes there, and
+ * lasts until another CPU has asked for the migration.
+ */
+static struct task_struct *migrant;
+
+static void await_migration(struct irq_work *work)
+{
+	int left = 5000;
+
+	WRITE_ONCE(waiting, true);
+	while (!need_resched() && left--)
+		mdelay(1);
+}
+
+static struct irq_work migration = IRQ_WORK_INIT_HARD(await_migration);
+
+static void migrant_freezes(void *data, unsigned int msr, u64 val, int failed)
+{
+	if (msr == MSR_IA32_DEBUGCTLMSR && cmpxchg(&migrant, current, NULL) == current)
+		irq_work_queue(&migration);
+}
+
+static noinline void bts_races_panic(void)
+{
+	panic("as asked for by a test");
+}
+
+static void do_migrate(void)
+{
+	if (register_trace_write_msr(migrant_freezes, NULL))
+		return;
+	migrant = current;
+	bts_races_panic();
+}
+
+static const struct {
+	const char *word;
+	void (*act)(void);
+} kinds[] = {
+	{ "freeze", do_freeze },
+	{ "report", do_report },
+	{ "mutex", do_mutex },
+	{ "sysinfo", do_sys_info },
+	{ "late", do_late },
+	{ "break", do_break },
+	{ "thawkeeping", do_thaw_keeping },
+	{ "thawprinted", do_thaw_printed },
+	{ "thawfirst", do_thaw_first },
+	{ "crashthawed", do_crash_thawed },
+	{ "unwatch", unwatch },
+	{ "slow", do_slow },
+	{ "quick", do_quick },
+	{ "refuse", do_refuse },
+	{ "allow", do_allow },
+	{ "migrate", do_migrate },
+};
+
+static ssize_t races_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)
+{
+	char word[16] = "";
+	int i;
+
+	if (size >= sizeof(word) || copy_from_user(word, buf, size))
+		return -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!strcmp(word, kinds[i].word)) {
+			kinds[i].act();
+			return size;
+		}
+	}
+	return -EINVAL;
+}
+
+static const struct file_operations races_fops = {
+	.owner	= THIS_MODULE,
+	.write	= races_write,
+};
+
+static struct miscdevice races_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "bts_races",
+	.mode	= 0600,
+	.fops	= &races_fops,
+};
+
+static int __init races_init(void)
+{
+	return find_functions() ?: misc_register(&races_device);
+}
+
+static void __exit races_exit(void)
+{
+	misc_deregister(&races_device);
+	unwatch();
+	do_quick();
+	do_allow();
+}
+
+module_init(races_init);
+module_exit(races_exit);
+
+MODULE_DESCRIPTION("Races of the branch flight recorder for the test bench");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A module with nothing but a variable, which is soon unloaded. */
+#include <linux/module.h>
+
+int bts_watched_variable;
+
+static int __init watched_init(void)
+{
+	return 0;
+}
+
+static void __exit watched_exit(void)
+{
+}
+
+module_init(watched_init);
+module_exit(watched_exit);
+
+MODULE_DESCRIPTION("A variable for the test bench to watch");
+MODULE_LICENSE("GPL");
