@@ -28,7 +28,6 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
-#include <linux/linkage.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -46,37 +45,10 @@
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 
-/* The longest instruction */
-#define BTS_STEP_LONGEST	15
-
 /* Stands for any address of the kernel. */
 #define BTS_STEP_KERNEL		((u64)~0UL)
 
-/**
- * struct bts_step - what this CPU last let user mode do
- * @plain:	@tf is clear, @cs is flat, and nothing below is out of the ordinary
- * @blind:	a step that the program asked for ends before @ip is executed
- * @tf:		the program's own TF
- * @raw:	the flags as user mode left them
- * @ip:		the instruction that is executed next
- * @base:	where its segment begins
- * @cs:		that segment
- * @r11:	what R11 was if a system call seems to have shown TF there, otherwise 0
- *
- * All of this is changed with interrupts off.
- */
-struct bts_step {
-	bool		plain;
-	bool		blind;
-	unsigned long	tf;
-	unsigned long	raw;
-	unsigned long	ip;
-	unsigned long	base;
-	unsigned long	cs;
-	unsigned long	r11;
-};
-
-static DEFINE_PER_CPU(struct bts_step, bts_step);
+DEFINE_PER_CPU(struct bts_step, bts_step);
 DEFINE_PER_CPU(u8, bts_step_state);
 
 static const struct bts_told bts_step_told;
@@ -513,32 +485,6 @@ static bool bts_step_resume(void)
 		this_cpu_write(bts_step_state, BTS_STEP_AWAY);
 
 	return true;
-}
-
-/**
- * bts_step_enter - give the program its own flags back
- * @regs: of user mode, where it was left
- */
-noinstr void bts_step_enter(struct pt_regs *regs)
-{
-	unsigned long own = raw_cpu_read(bts_step.tf);
-
-	raw_cpu_write(bts_step_state, BTS_STEP_LEFT);
-	raw_cpu_write(bts_step.raw, regs->flags);
-#ifdef CONFIG_X86_64
-	/*
-	 * SYSCALL, which is two bytes long, has put the flags into R11. Something else
-	 * seldom looks like that; if it was a step, bts_step_debug() undoes it.
-	 */
-	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
-		     (regs->cs != __USER_CS ||
-		      (regs->cx == regs->ip && regs->ip == raw_cpu_read(bts_step.ip) + 2)))) {
-		raw_cpu_write(bts_step.r11, regs->r11);
-		raw_cpu_write(bts_step.plain, false);
-		regs->r11 = (regs->r11 & ~X86_EFLAGS_TF) | own;
-	}
-#endif
-	regs->flags = (regs->flags & ~X86_EFLAGS_TF) | own;
 }
 
 /* After something else than a step */
