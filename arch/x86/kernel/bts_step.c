@@ -29,6 +29,7 @@
 #include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -71,13 +72,14 @@ static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
 
 		if (!ldt || nr >= ldt->nr_entries)
 			return false;
-		*desc = ldt->entries[nr];
+		*desc = ldt->entries[array_index_nospec(nr, ldt->nr_entries)];
 		return true;
 	}
 #endif
-	if (nr < GDT_ENTRY_TLS_MIN || nr > GDT_ENTRY_TLS_MAX)
+	nr -= GDT_ENTRY_TLS_MIN;
+	if (nr >= GDT_ENTRY_TLS_ENTRIES)
 		return false;
-	*desc = current->thread.tls_array[nr - GDT_ENTRY_TLS_MIN];
+	*desc = current->thread.tls_array[array_index_nospec(nr, GDT_ENTRY_TLS_ENTRIES)];
 
 	return true;
 }
