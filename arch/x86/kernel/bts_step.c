@@ -112,13 +112,19 @@ static bool bts_step_is_flat(const struct pt_regs *regs)
 	return !(regs->cs & SEGMENT_TI_MASK) && !v8086_mode((struct pt_regs *)regs);
 }
 
-/* Where user mode is, as an address without a segment */
+/* An address without a segment. Only 64-bit code, whose @base is 0, has more than 32 bits. */
+static unsigned long bts_step_add(unsigned long base, unsigned long offset)
+{
+	return base ? (u32)(base + offset) : offset;
+}
+
+/* Where user mode is, likewise */
 static unsigned long bts_step_linear(const struct pt_regs *regs)
 {
 	if (likely(bts_step_is_flat(regs)))
 		return regs->ip;
 
-	return bts_step_base(regs, regs->cs) + regs->ip;
+	return bts_step_add(bts_step_base(regs, regs->cs), regs->ip);
 }
 
 /*
@@ -180,15 +186,14 @@ fault:
 /* Take TF out of what PUSHF has stored. */
 static void bts_step_clear_pushed(const struct pt_regs *regs)
 {
-	unsigned long at = regs->sp;
+	unsigned long at = regs->sp + 1;
 	u8 byte;
 
 	if (!user_64bit_mode((struct pt_regs *)regs)) {
 		if (bts_step_bits(regs, regs->ss) == 16)
 			at &= U16_MAX;
-		at += bts_step_base(regs, regs->ss);
+		at = (u32)(bts_step_base(regs, regs->ss) + at);
 	}
-	at++;
 	if (likely(bts_step_clear_bit(at)))
 		return;
 	if (bts_step_access(at, &byte, 1, 0) != 1)
@@ -470,7 +475,7 @@ static void bts_step_deliver(u64 from, u64 to)
 static void bts_step_record_leave(const struct bts_step *s)
 {
 	if (this_cpu_read(bts_step_state) == BTS_STEP_LEFT && bts_wanted_steps() & BTS_ENTRY)
-		bts_step_deliver(s->base + s->ip, BTS_STEP_KERNEL);
+		bts_step_deliver(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
 }
 
 static bool bts_step_pause(void)
@@ -559,7 +564,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	struct bts_step_insn insn;
 	bool near, branch;
 
-	at = bts_step_find(regs, &insn, step->base + step->ip);
+	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
 	branch = !near || bts_step_taken(regs, &insn);
