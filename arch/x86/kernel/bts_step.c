@@ -151,11 +151,11 @@ fault:
 	return done;
 }
 
-/* This may sleep. It also reads what can only be executed. */
+/* This may sleep. With FOLL_FORCE it also reads what can only be executed. */
 static int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
 {
 	local_irq_enable();
-	n = access_process_vm(current, at, buf, n, FOLL_FORCE | flags);
+	n = access_process_vm(current, at, buf, n, flags);
 	local_irq_disable();
 
 	return n;
@@ -422,7 +422,7 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 		if (likely(insn->kind != BTS_STEP_UNKNOWN && insn->kind != BTS_STEP_SS))
 			return n;
 	}
-	n = bts_step_access(at, bytes, BTS_STEP_LONGEST, 0);
+	n = bts_step_access(at, bytes, BTS_STEP_LONGEST, FOLL_FORCE);
 	bts_step_decode(insn, bytes, n, wide);
 
 	return n;
