@@ -218,6 +218,7 @@ enum bts_step_kind {
 	BTS_STEP_SS,		/* no #DB comes behind it, but behind the next one */
 	BTS_STEP_PREFIX,
 	BTS_STEP_REX,		/* a prefix in 64-bit code */
+	BTS_STEP_REX2,		/* the same, of two bytes */
 	BTS_STEP_0F,		/* two bytes */
 	BTS_STEP_SREG,		/* ModRM tells which segment */
 	BTS_STEP_FF,		/* ModRM tells what it is */
@@ -241,6 +242,7 @@ static const u8 bts_step_kinds[256] = {
 	[0xc2 ... 0xc3]	= BTS_STEP_JUMP,	/* RET */
 	[0xca ... 0xcb]	= BTS_STEP_FAR,		/* RET far */
 	[0xcf]		= BTS_STEP_IRET,
+	[0xd5]		= BTS_STEP_REX2,
 	[0xe0 ... 0xe3]	= BTS_STEP_LOOP,
 	[0xe8 ... 0xe9]	= BTS_STEP_JUMP,	/* CALL, JMP */
 	[0xea]		= BTS_STEP_FAR,		/* JMP far */
@@ -251,6 +253,10 @@ static const u8 bts_step_kinds[256] = {
 };
 
 #define BTS_STEP_ADDRESS_SIZE	0x67
+
+/* REX2: a bit of its second byte stands for 0F, and one instruction is another one. */
+#define BTS_STEP_REX2_0F	0x80
+#define BTS_STEP_JMPABS		0xa1
 
 /**
  * struct bts_step_insn - an instruction
@@ -289,6 +295,7 @@ static enum bts_step_kind bts_step_long(struct bts_step_insn *insn, const u8 *ne
 static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, bool wide)
 {
 	enum bts_step_kind kind;
+	bool rex2 = false;
 	int i;
 
 	insn->kind = BTS_STEP_UNKNOWN;
@@ -296,12 +303,16 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 	for (i = 0; i < n; i++) {
 		kind = bts_step_kinds[bytes[i]];
 		insn->op = bytes[i];
+		if (!wide && (kind == BTS_STEP_REX || kind == BTS_STEP_REX2))
+			kind = BTS_STEP_OTHER;
+		if (kind == BTS_STEP_REX2 && ++i < n && bytes[i] & BTS_STEP_REX2_0F)
+			kind = BTS_STEP_0F;
 		switch (kind) {
 		case BTS_STEP_REX:
-			if (wide)
-				continue;
-			insn->kind = BTS_STEP_OTHER;
-			return;
+			continue;
+		case BTS_STEP_REX2:
+			rex2 = true;
+			continue;
 		case BTS_STEP_PREFIX:
 			insn->resized |= bytes[i] == BTS_STEP_ADDRESS_SIZE;
 			continue;
@@ -312,7 +323,7 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 				insn->kind = bts_step_long(insn, bytes + i + 1, kind);
 			return;
 		default:
-			insn->kind = kind;
+			insn->kind = rex2 && insn->op == BTS_STEP_JMPABS ? BTS_STEP_JUMP : kind;
 			return;
 		}
 	}
