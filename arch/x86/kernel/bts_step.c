@@ -459,8 +459,8 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 		if (likely(insn->kind != BTS_STEP_SS))
 			return at;
 		length = bts_step_length(regs, bytes, n);
-		/* The last of them, or the #DB has come at once. */
-		if (!length || at + length == bts_step_linear(regs)) {
+		/* Of several in a row, only the first one is sure to put the #DB off. */
+		if (!length || (i && at + length == bts_step_linear(regs))) {
 			insn->kind = BTS_STEP_OTHER;
 			return at;
 		}
