@@ -493,6 +493,9 @@ static bool bts_step_pause(void)
 {
 	bts_step_record_leave(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
+	/* bts_step_arrive() may have cleared it, and may not come again. */
+	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
+		debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
 	return true;
 }
