@@ -606,6 +606,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 {
 	struct bts_step step = *this_cpu_ptr(&bts_step), *s;
 	bool branch = false;
+	u8 state;
 
 	/* Before interrupts are on: a switch changes it. */
 	this_cpu_write(bts_step_state, BTS_STEP_FOLLOWS);
@@ -617,18 +618,22 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		branch = bts_step_account(regs, &step);
 	if (!bts_step_is_wanted(&step, branch))
 		*dr6 &= ~DR_STEP;
-	if (likely(!*dr6))
+	state = this_cpu_read(bts_step_state);
+	if (likely(!*dr6 && state == BTS_STEP_FOLLOWS))
 		return true;
 
-	/* It goes on like any other #DB, from behind the instruction. */
-	if (this_cpu_read(bts_step_state) != BTS_STEP_OFF) {
+	/*
+	 * The #DB is somebody else's as well, or there was a switch meanwhile. Either way
+	 * the task has left user mode behind the instruction.
+	 */
+	if (state != BTS_STEP_OFF) {
 		s = this_cpu_ptr(&bts_step);
 		s->ip = regs->ip;
 		s->base = bts_step_base(regs, regs->cs);
 		this_cpu_write(bts_step_state, BTS_STEP_LEFT);
 	}
 
-	return false;
+	return !*dr6;
 }
 
 /* A branch of which one byte tells enough. Returns false if not. */
