@@ -19,7 +19,8 @@
  * instructions may be misread, but only where the next instruction starts at most 15
  * bytes behind it: anywhere else, there was a branch whatever the bytes say.
  *
- * NMIs leave TF alone, as they go back to user mode directly.
+ * NMIs leave TF alone, as they go back to user mode directly. So the registers of user
+ * mode that perf samples in an NMI show TF set, although the program does not have it.
  */
 
 #include <linux/cache.h>
