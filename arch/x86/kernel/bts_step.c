@@ -738,3 +738,7 @@ static int __init bts_step_init(void)
 	return 0;
 }
 arch_initcall(bts_step_init);
+
+#ifdef CONFIG_X86_BTS_KUNIT_TEST
+#include "bts_step_test.c"
+#endif
