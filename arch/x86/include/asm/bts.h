@@ -71,7 +71,7 @@ struct bts_told {
  *		software, with interrupts off in a switch or on the way to user mode. The
  *		switch holds the lock of the run queue, so @overflow must not sleep, wake
  *		a task, take a lock under which one is woken (siglock is one), or print;
- *		it may set bits and flags of the task, and queue an irq_work for the rest
+ *		it may set bits and flags of the task, kick it, and queue an irq_work
  * @data:	for @overflow
  *
  * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are
