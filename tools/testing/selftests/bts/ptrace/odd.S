@@ -81,4 +81,20 @@ way odd_block
 odd_block_end:
 	return
 
+#ifndef __x86_64__
+	/* odd_segment(far pointer to odd_segment_in): into another segment of code, and back */
+	.globl	odd_segment_in, odd_segment_end
+way odd_segment
+	mov	4(SP), %eax
+	lcall	*(%eax)
+	ret
+odd_segment_in:
+	jmp	1f
+	nop
+1:	mov	$3, CX
+2:	loop	2b
+	lret
+odd_segment_end:
+#endif
+
 	.section .note.GNU-stack, "", @progbits

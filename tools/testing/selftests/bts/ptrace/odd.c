@@ -5,6 +5,7 @@
  *   odd		on any machine
  *   odd block		where block-step is by branches
  */
+#include <asm/ldt.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -91,6 +92,64 @@ static void check_mov_ss(void)
 	trace_free(&got);
 	tracee_end(&t);
 }
+
+#ifndef __x86_64__
+#define SEGMENT	0x10000
+
+void odd_segment(const void *where);
+extern const char odd_segment_in[], odd_segment_end[];
+
+static void into_segment(unsigned long unused)
+{
+	struct user_desc desc = {
+		.base_addr		= SEGMENT,
+		.limit			= 0xfffff,
+		.seg_32bit		= 1,
+		.contents		= MODIFY_LDT_CONTENTS_CODE,
+		.limit_in_pages		= 1,
+	};
+	const struct {
+		uint32_t offset;
+		uint16_t selector;
+	} where = { (uintptr_t)odd_segment_in - SEGMENT, 7, };
+
+	(void)unused;
+	if (syscall(SYS_modify_ldt, 1, &desc, sizeof(desc)))
+		give_up("modify_ldt");
+	odd_segment(&where);
+}
+
+/*
+ * Addresses are those without a segment. QEMU 7.2 does not fetch code where one goes past
+ * 4 GiB in a 64-bit kernel: the unit tests of the kernel add such.
+ */
+static void check_segment(void)
+{
+	/* CALL, JMP, LOOP twice, RET, by where they go */
+	static const long in = 7, to[] = { 7, 10, 15, 15, 6 };
+	struct tracee t = tracee_new();
+	struct trace got = { };
+	size_t i, n = 0, right = 0;
+
+	begin_trace(t.pid, 0);
+	tracee_do(&t, into_segment, 0);
+	trace_drain(t.pid, &got, ROOM);
+	for (i = 0; i < got.nr; i++) {
+		unsigned long base = (uintptr_t)odd_segment_in - in;
+
+		if (got.rec[i].type != X86_BTS_BRANCH || got.rec[i].branch.from < base ||
+		    got.rec[i].branch.from >= (uintptr_t)odd_segment_end ||
+		    got.rec[i].branch.from == base + 6)
+			continue;
+		right += n < ARRAY_SIZE(to) && got.rec[i].branch.to == base + to[n];
+		n++;
+	}
+	ok(n == ARRAY_SIZE(to) && right == n && !trace_count(&got, X86_BTS_LOST),
+	   "branches in a segment of code: %zu, %zu of %zu right", n, right, ARRAY_SIZE(to));
+	trace_free(&got);
+	tracee_end(&t);
+}
+#endif
 
 /* Another task of the same memory, that does not return. */
 static pid_t share_memory(int (*run)(void *), void *arg)
@@ -332,6 +391,9 @@ int main(int argc, char **argv)
 		return finish();
 	}
 	check_mov_ss();
+#ifndef __x86_64__
+	check_segment();
+#endif
 	check_sleep();
 	check_read_only();
 	return finish();
