@@ -486,7 +486,11 @@ static void bts_step_deliver(u64 from, u64 to)
 /* Record that user mode was left, if that is wanted and not done. */
 static void bts_step_record_leave(const struct bts_step *s)
 {
-	if (this_cpu_read(bts_step_state) == BTS_STEP_LEFT && bts_wanted_steps() & BTS_ENTRY)
+	u8 state = this_cpu_read(bts_step_state);
+
+	if (state != BTS_STEP_LEFT && state != BTS_STEP_FOLLOWS)
+		return;
+	if (bts_wanted_steps() & BTS_ENTRY)
 		bts_step_deliver(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
 }
 
@@ -610,7 +614,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	u8 state;
 
 	/* Before interrupts are on: a switch changes it. */
-	this_cpu_write(bts_step_state, BTS_STEP_FOLLOWS);
+	this_cpu_write(bts_step_state, BTS_STEP_READS);
 #ifdef CONFIG_X86_64
 	if (step.r11)
 		regs->r11 = step.r11;
@@ -620,18 +624,13 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	if (!bts_step_is_wanted(&step, branch))
 		*dr6 &= ~DR_STEP;
 	state = this_cpu_read(bts_step_state);
-	if (likely(!*dr6 && state == BTS_STEP_FOLLOWS))
-		return true;
-
-	/*
-	 * The #DB is somebody else's as well, or there was a switch meanwhile. Either way
-	 * the task has left user mode behind the instruction.
-	 */
 	if (state != BTS_STEP_OFF) {
 		s = this_cpu_ptr(&bts_step);
 		s->ip = regs->ip;
 		s->base = bts_step_base(regs, regs->cs);
-		this_cpu_write(bts_step_state, BTS_STEP_LEFT);
+		/* A switch, or a #DB that is somebody else's as well, has a record of its own. */
+		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
+		this_cpu_write(bts_step_state, state);
 	}
 
 	return !*dr6;
@@ -696,6 +695,7 @@ bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 		return false;
 
 	if (likely(*dr6 == DR_STEP && bts_step_is_simple(regs))) {
+		this_cpu_write(bts_step.ip, regs->ip);
 		this_cpu_write(bts_step_state, BTS_STEP_FOLLOWS);
 		return true;
 	}

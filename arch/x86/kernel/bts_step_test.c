@@ -33,7 +33,7 @@ static const struct {
 	{ "rex2 0f jz", { 0xd5, 0x80, 0x84, }, 3, BTS_STEP_JCC, BTS_STEP_OTHER, },
 	{ "rex2 0f pushf", { 0xd5, 0x80, 0x9c, }, 3, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 	{ "rex2 0f nothing", { 0xd5, 0x80, }, 2, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
-	{ "rex2 with a second byte like jmp", { 0xd5, 0x6b, 0x89, }, 3, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "rex2 like jo", { 0xd5, 0x70, 0x89, }, 3, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 	{ "jmpabs", { 0xd5, 0x00, 0xa1, }, 3, BTS_STEP_JUMP, BTS_STEP_OTHER, },
 	{ "mov, but for rex2 jmpabs", { 0xa1, }, 1, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 };

@@ -19,13 +19,15 @@
  * @BTS_STEP_AWAY:	in the kernel, for whatever it is
  * @BTS_STEP_RUNS:	in user mode, with TF set for the trace
  * @BTS_STEP_LEFT:	it has left that, and no record tells of it yet
- * @BTS_STEP_FOLLOWS:	it goes back, as it came for no more than the #DB of its step
+ * @BTS_STEP_READS:	it came for the #DB of its step, and no record tells of that yet
+ * @BTS_STEP_FOLLOWS:	it goes back, as it came for no more than that
  */
 enum bts_step_state {
 	BTS_STEP_OFF,
 	BTS_STEP_AWAY,
 	BTS_STEP_RUNS,
 	BTS_STEP_LEFT,
+	BTS_STEP_READS,
 	BTS_STEP_FOLLOWS,
 };
 
