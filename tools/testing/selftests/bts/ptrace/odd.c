@@ -276,7 +276,8 @@ static void set_breakpoint(pid_t pid)
 	const size_t reg = sizeof(((struct user *)0)->u_debugreg[0]);
 	size_t dr = offsetof(struct user, u_debugreg);
 
-	if (ptrace(PTRACE_POKEUSER, pid, dr, give_up) || ptrace(PTRACE_POKEUSER, pid, dr + 7 * reg, 1))
+	if (ptrace(PTRACE_POKEUSER, pid, dr, give_up) ||
+	    ptrace(PTRACE_POKEUSER, pid, dr + 7 * reg, 1))
 		give_up("breakpoint");
 }
 
