@@ -304,19 +304,21 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 	for (i = 0; i < n; i++) {
 		kind = bts_step_kinds[bytes[i]];
 		insn->op = bytes[i];
-		if (!wide && (kind == BTS_STEP_REX || kind == BTS_STEP_REX2))
-			kind = BTS_STEP_OTHER;
-		if (kind == BTS_STEP_REX2 && ++i < n && bytes[i] & BTS_STEP_REX2_0F)
-			kind = BTS_STEP_0F;
 		switch (kind) {
-		case BTS_STEP_REX:
-			continue;
-		case BTS_STEP_REX2:
-			rex2 = true;
-			continue;
 		case BTS_STEP_PREFIX:
 			insn->resized |= bytes[i] == BTS_STEP_ADDRESS_SIZE;
 			continue;
+		case BTS_STEP_REX:
+		case BTS_STEP_REX2:
+			if (!wide) {
+				insn->kind = BTS_STEP_OTHER;
+				return;
+			}
+			rex2 = kind == BTS_STEP_REX2;
+			if (!rex2 || ++i == n || !(bytes[i] & BTS_STEP_REX2_0F))
+				continue;
+			kind = BTS_STEP_0F;
+			fallthrough;
 		case BTS_STEP_0F:
 		case BTS_STEP_SREG:
 		case BTS_STEP_FF:
@@ -627,7 +629,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	if (state != BTS_STEP_OFF) {
 		s = this_cpu_ptr(&bts_step);
 		s->ip = regs->ip;
-		s->base = bts_step_base(regs, regs->cs);
+		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
 		/* A switch, or a #DB that is somebody else's as well, has a record of its own. */
 		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
 		this_cpu_write(bts_step_state, state);
