@@ -19,7 +19,8 @@
  * instructions may be misread, but only where the next instruction starts at most 15
  * bytes behind it: anywhere else, there was a branch whatever the bytes say.
  *
- * NMIs leave TF alone, as they go back to user mode directly.
+ * NMIs leave TF alone, as they go back to user mode directly. So the registers of user
+ * mode that perf samples in an NMI show TF set, although the program does not have it.
  */
 
 #include <linux/cache.h>
@@ -28,8 +29,8 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
-#include <linux/linkage.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -46,37 +47,10 @@
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 
-/* The longest instruction */
-#define BTS_STEP_LONGEST	15
-
 /* Stands for any address of the kernel. */
 #define BTS_STEP_KERNEL		((u64)~0UL)
 
-/**
- * struct bts_step - what this CPU last let user mode do
- * @plain:	@tf is clear, @cs is flat, and nothing below is out of the ordinary
- * @blind:	a step that the program asked for ends before @ip is executed
- * @tf:		the program's own TF
- * @raw:	the flags as user mode left them
- * @ip:		the instruction that is executed next
- * @base:	where its segment begins
- * @cs:		that segment
- * @r11:	what R11 was if a system call seems to have shown TF there, otherwise 0
- *
- * All of this is changed with interrupts off.
- */
-struct bts_step {
-	bool		plain;
-	bool		blind;
-	unsigned long	tf;
-	unsigned long	raw;
-	unsigned long	ip;
-	unsigned long	base;
-	unsigned long	cs;
-	unsigned long	r11;
-};
-
-static DEFINE_PER_CPU(struct bts_step, bts_step);
+DEFINE_PER_CPU(struct bts_step, bts_step);
 DEFINE_PER_CPU(u8, bts_step_state);
 
 static const struct bts_told bts_step_told;
@@ -99,13 +73,14 @@ static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
 
 		if (!ldt || nr >= ldt->nr_entries)
 			return false;
-		*desc = ldt->entries[nr];
+		*desc = ldt->entries[array_index_nospec(nr, ldt->nr_entries)];
 		return true;
 	}
 #endif
-	if (nr < GDT_ENTRY_TLS_MIN || nr > GDT_ENTRY_TLS_MAX)
+	nr -= GDT_ENTRY_TLS_MIN;
+	if (nr >= GDT_ENTRY_TLS_ENTRIES)
 		return false;
-	*desc = current->thread.tls_array[nr - GDT_ENTRY_TLS_MIN];
+	*desc = current->thread.tls_array[array_index_nospec(nr, GDT_ENTRY_TLS_ENTRIES)];
 
 	return true;
 }
@@ -138,13 +113,19 @@ static bool bts_step_is_flat(const struct pt_regs *regs)
 	return !(regs->cs & SEGMENT_TI_MASK) && !v8086_mode((struct pt_regs *)regs);
 }
 
-/* Where user mode is, as an address without a segment */
+/* An address without a segment. Only 64-bit code, whose @base is 0, has more than 32 bits. */
+static unsigned long bts_step_add(unsigned long base, unsigned long offset)
+{
+	return base ? (u32)(base + offset) : offset;
+}
+
+/* Where user mode is, likewise */
 static unsigned long bts_step_linear(const struct pt_regs *regs)
 {
 	if (likely(bts_step_is_flat(regs)))
 		return regs->ip;
 
-	return bts_step_base(regs, regs->cs) + regs->ip;
+	return bts_step_add(bts_step_base(regs, regs->cs), regs->ip);
 }
 
 /*
@@ -171,11 +152,11 @@ fault:
 	return done;
 }
 
-/* This may sleep. It also reads what can only be executed. */
+/* This may sleep. With FOLL_FORCE it also reads what can only be executed. */
 static int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
 {
 	local_irq_enable();
-	n = access_process_vm(current, at, buf, n, FOLL_FORCE | flags);
+	n = access_process_vm(current, at, buf, n, flags);
 	local_irq_disable();
 
 	return n;
@@ -206,15 +187,14 @@ fault:
 /* Take TF out of what PUSHF has stored. */
 static void bts_step_clear_pushed(const struct pt_regs *regs)
 {
-	unsigned long at = regs->sp;
+	unsigned long at = regs->sp + 1;
 	u8 byte;
 
 	if (!user_64bit_mode((struct pt_regs *)regs)) {
 		if (bts_step_bits(regs, regs->ss) == 16)
 			at &= U16_MAX;
-		at += bts_step_base(regs, regs->ss);
+		at = (u32)(bts_step_base(regs, regs->ss) + at);
 	}
-	at++;
 	if (likely(bts_step_clear_bit(at)))
 		return;
 	if (bts_step_access(at, &byte, 1, 0) != 1)
@@ -239,6 +219,7 @@ enum bts_step_kind {
 	BTS_STEP_SS,		/* no #DB comes behind it, but behind the next one */
 	BTS_STEP_PREFIX,
 	BTS_STEP_REX,		/* a prefix in 64-bit code */
+	BTS_STEP_REX2,		/* the same, of two bytes */
 	BTS_STEP_0F,		/* two bytes */
 	BTS_STEP_SREG,		/* ModRM tells which segment */
 	BTS_STEP_FF,		/* ModRM tells what it is */
@@ -262,6 +243,7 @@ static const u8 bts_step_kinds[256] = {
 	[0xc2 ... 0xc3]	= BTS_STEP_JUMP,	/* RET */
 	[0xca ... 0xcb]	= BTS_STEP_FAR,		/* RET far */
 	[0xcf]		= BTS_STEP_IRET,
+	[0xd5]		= BTS_STEP_REX2,
 	[0xe0 ... 0xe3]	= BTS_STEP_LOOP,
 	[0xe8 ... 0xe9]	= BTS_STEP_JUMP,	/* CALL, JMP */
 	[0xea]		= BTS_STEP_FAR,		/* JMP far */
@@ -272,6 +254,10 @@ static const u8 bts_step_kinds[256] = {
 };
 
 #define BTS_STEP_ADDRESS_SIZE	0x67
+
+/* REX2: a bit of its second byte stands for 0F, and one instruction is another one. */
+#define BTS_STEP_REX2_0F	0x80
+#define BTS_STEP_JMPABS		0xa1
 
 /**
  * struct bts_step_insn - an instruction
@@ -310,6 +296,7 @@ static enum bts_step_kind bts_step_long(struct bts_step_insn *insn, const u8 *ne
 static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, bool wide)
 {
 	enum bts_step_kind kind;
+	bool rex2 = false;
 	int i;
 
 	insn->kind = BTS_STEP_UNKNOWN;
@@ -318,14 +305,20 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 		kind = bts_step_kinds[bytes[i]];
 		insn->op = bytes[i];
 		switch (kind) {
-		case BTS_STEP_REX:
-			if (wide)
-				continue;
-			insn->kind = BTS_STEP_OTHER;
-			return;
 		case BTS_STEP_PREFIX:
 			insn->resized |= bytes[i] == BTS_STEP_ADDRESS_SIZE;
 			continue;
+		case BTS_STEP_REX:
+		case BTS_STEP_REX2:
+			if (!wide) {
+				insn->kind = BTS_STEP_OTHER;
+				return;
+			}
+			rex2 = kind == BTS_STEP_REX2;
+			if (!rex2 || ++i == n || !(bytes[i] & BTS_STEP_REX2_0F))
+				continue;
+			kind = BTS_STEP_0F;
+			fallthrough;
 		case BTS_STEP_0F:
 		case BTS_STEP_SREG:
 		case BTS_STEP_FF:
@@ -333,7 +326,7 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 				insn->kind = bts_step_long(insn, bytes + i + 1, kind);
 			return;
 		default:
-			insn->kind = kind;
+			insn->kind = rex2 && insn->op == BTS_STEP_JMPABS ? BTS_STEP_JUMP : kind;
 			return;
 		}
 	}
@@ -443,7 +436,7 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 		if (likely(insn->kind != BTS_STEP_UNKNOWN && insn->kind != BTS_STEP_SS))
 			return n;
 	}
-	n = bts_step_access(at, bytes, BTS_STEP_LONGEST, 0);
+	n = bts_step_access(at, bytes, BTS_STEP_LONGEST, FOLL_FORCE);
 	bts_step_decode(insn, bytes, n, wide);
 
 	return n;
@@ -469,8 +462,8 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 		if (likely(insn->kind != BTS_STEP_SS))
 			return at;
 		length = bts_step_length(regs, bytes, n);
-		/* The last of them, or the #DB has come at once. */
-		if (!length || at + length == bts_step_linear(regs)) {
+		/* Of several in a row, only the first one is sure to put the #DB off. */
+		if (!length || (i && at + length == bts_step_linear(regs))) {
 			insn->kind = BTS_STEP_OTHER;
 			return at;
 		}
@@ -495,14 +488,21 @@ static void bts_step_deliver(u64 from, u64 to)
 /* Record that user mode was left, if that is wanted and not done. */
 static void bts_step_record_leave(const struct bts_step *s)
 {
-	if (this_cpu_read(bts_step_state) == BTS_STEP_LEFT && bts_wanted_steps() & BTS_ENTRY)
-		bts_step_deliver(s->base + s->ip, BTS_STEP_KERNEL);
+	u8 state = this_cpu_read(bts_step_state);
+
+	if (state != BTS_STEP_LEFT && state != BTS_STEP_FOLLOWS)
+		return;
+	if (bts_wanted_steps() & BTS_ENTRY)
+		bts_step_deliver(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
 }
 
 static bool bts_step_pause(void)
 {
 	bts_step_record_leave(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
+	/* bts_step_arrive() may have cleared it, and may not come again. */
+	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
+		debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
 	return true;
 }
@@ -513,32 +513,6 @@ static bool bts_step_resume(void)
 		this_cpu_write(bts_step_state, BTS_STEP_AWAY);
 
 	return true;
-}
-
-/**
- * bts_step_enter - give the program its own flags back
- * @regs: of user mode, where it was left
- */
-noinstr void bts_step_enter(struct pt_regs *regs)
-{
-	unsigned long own = raw_cpu_read(bts_step.tf);
-
-	raw_cpu_write(bts_step_state, BTS_STEP_LEFT);
-	raw_cpu_write(bts_step.raw, regs->flags);
-#ifdef CONFIG_X86_64
-	/*
-	 * SYSCALL, which is two bytes long, has put the flags into R11. Something else
-	 * seldom looks like that; if it was a step, bts_step_debug() undoes it.
-	 */
-	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
-		     (regs->cs != __USER_CS ||
-		      (regs->cx == regs->ip && regs->ip == raw_cpu_read(bts_step.ip) + 2)))) {
-		raw_cpu_write(bts_step.r11, regs->r11);
-		raw_cpu_write(bts_step.plain, false);
-		regs->r11 = (regs->r11 & ~X86_EFLAGS_TF) | own;
-	}
-#endif
-	regs->flags = (regs->flags & ~X86_EFLAGS_TF) | own;
 }
 
 /* After something else than a step */
@@ -611,7 +585,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	struct bts_step_insn insn;
 	bool near, branch;
 
-	at = bts_step_find(regs, &insn, step->base + step->ip);
+	at = bts_step_find(regs, &insn, bts_step_add(step->base, step->ip));
 	to = bts_step_linear(regs);
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
 	branch = !near || bts_step_taken(regs, &insn);
@@ -639,9 +613,10 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 {
 	struct bts_step step = *this_cpu_ptr(&bts_step), *s;
 	bool branch = false;
+	u8 state;
 
 	/* Before interrupts are on: a switch changes it. */
-	this_cpu_write(bts_step_state, BTS_STEP_FOLLOWS);
+	this_cpu_write(bts_step_state, BTS_STEP_READS);
 #ifdef CONFIG_X86_64
 	if (step.r11)
 		regs->r11 = step.r11;
@@ -650,18 +625,17 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		branch = bts_step_account(regs, &step);
 	if (!bts_step_is_wanted(&step, branch))
 		*dr6 &= ~DR_STEP;
-	if (likely(!*dr6))
-		return true;
-
-	/* It goes on like any other #DB, from behind the instruction. */
-	if (this_cpu_read(bts_step_state) != BTS_STEP_OFF) {
+	state = this_cpu_read(bts_step_state);
+	if (state != BTS_STEP_OFF) {
 		s = this_cpu_ptr(&bts_step);
 		s->ip = regs->ip;
-		s->base = bts_step_base(regs, regs->cs);
-		this_cpu_write(bts_step_state, BTS_STEP_LEFT);
+		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
+		/* A switch, or a #DB that is somebody else's as well, has a record of its own. */
+		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
+		this_cpu_write(bts_step_state, state);
 	}
 
-	return false;
+	return !*dr6;
 }
 
 /* A branch of which one byte tells enough. Returns false if not. */
@@ -723,6 +697,7 @@ bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 		return false;
 
 	if (likely(*dr6 == DR_STEP && bts_step_is_simple(regs))) {
+		this_cpu_write(bts_step.ip, regs->ip);
 		this_cpu_write(bts_step_state, BTS_STEP_FOLLOWS);
 		return true;
 	}
@@ -765,3 +740,7 @@ static int __init bts_step_init(void)
 	return 0;
 }
 arch_initcall(bts_step_init);
+
+#ifdef CONFIG_X86_BTS_KUNIT_TEST
+#include "bts_step_test.c"
+#endif

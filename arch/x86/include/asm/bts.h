@@ -68,7 +68,10 @@ struct bts_told {
  * @ns:		where the pids in its records are to be understood; NULL for current's
  * @overflow:	if not NULL, called when it is full, on the CPU where that happened, once
  *		until something was read: in hard interrupt context or, by a source of
- *		software, with interrupts off in a switch or on the way to user mode
+ *		software, with interrupts off in a switch or on the way to user mode. The
+ *		switch holds the lock of the run queue, so @overflow must not sleep, wake
+ *		a task, take a lock under which one is woken (siglock is one), or print;
+ *		it may set bits and flags of the task, kick it, and queue an irq_work
  * @data:	for @overflow
  *
  * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are

@@ -35,6 +35,9 @@ step_requests() {
 	plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
 	plain orphans cpu=EPYC smp=2 -- orphans
 	plain rewrites cpu=qemu64 -- rewrites
+	plain units cpu=qemu64 append=kunit.enable=1 -- kunit bts_step
+	plain odd cpu=qemu64 smp=2 -- odd
+	plain odd_32 cpu=qemu64 smp=2 -- odd_32
 	plain ends cpu=qemu64 smp=2 -- ends 1000
 	plain inherit cpu=Skylake-Client smp=2 -- inherit
 }
@@ -47,6 +50,11 @@ twice() {
 
 step_sources() {
 	local busybox
+
+	boot odd-block kernel=patched config="$CONFIG" icount=slow smp=2 append=isolcpus=1 \
+		-- odd block
+	boot odd-block_32 kernel=patched config="$CONFIG" icount=slow smp=2 append=isolcpus=1 \
+		-- odd_32 block
 
 	busybox=$(readlink -f "$(command -v busybox)")
 	twice loop -- twice branches /bt/walk loop 1000

@@ -67,6 +67,7 @@ without_others() {
 	local CONFIG=$CONFIG,32
 
 	plain invisible-kernel32 cpu=qemu64 smp=2 -- invisible
+	plain odd-kernel32 cpu=qemu64 smp=2 -- odd
 	plain requests-kernel32 cpu=qemu64 -- requests kernel
 	plain lossless-kernel32 cpu=qemu64 -- wide_ring
 }

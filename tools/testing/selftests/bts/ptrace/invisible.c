@@ -6,6 +6,7 @@
  *
  *   invisible [smap]	smap: without what this emulator cannot do then, IRET in user mode
  */
+#include <asm/ldt.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -62,12 +63,16 @@ static const struct {
 	{ "getppid", invisible_getppid, false },
 #ifdef __x86_64__
 	{ "syscall", invisible_syscall, false },
+	{ "syscall with rex", invisible_syscall_rex, false },
+	{ "syscall with a prefix", invisible_syscall_66, false },
+	{ "syscall behind mov ss", invisible_syscall_ss, false },
 	{ "syscall of no number", invisible_syscall_none, false },
 	{ "forged registers", invisible_forged, false },
 	{ "vsyscall", invisible_vsyscall, false },
 	{ "compat", invisible_compat, true },
 #else
 	{ "sysenter", invisible_sysenter, false },
+	{ "pushf into a segment", invisible_pushf_segment, false },
 #endif
 };
 
@@ -302,6 +307,22 @@ static bool same(const struct transcript *a, const struct transcript *b)
 	return false;
 }
 
+#ifndef __x86_64__
+/* Offsets into it go past the end of 4 GiB, and begin again. */
+static void need_segment(void)
+{
+	struct user_desc desc = {
+		.base_addr		= INVISIBLE_SEGMENT,
+		.limit			= 0xfffff,
+		.seg_32bit		= 1,
+		.limit_in_pages		= 1,
+	};
+
+	if (syscall(SYS_modify_ldt, 1, &desc, sizeof(desc)))
+		give_up("modify_ldt");
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	struct transcript *program[3], *stops[3];
@@ -309,6 +330,7 @@ int main(int argc, char **argv)
 
 #ifndef __x86_64__
 	invisible_vdso = getauxval(AT_SYSINFO);
+	need_segment();
 #endif
 	smap = argc > 1 && !strcmp(argv[1], "smap");
 	for (i = 0; i < 3; i++) {

@@ -3,6 +3,11 @@
 #ifndef BTS_PTRACE_INVISIBLE_H
 #define BTS_PTRACE_INVISIBLE_H
 
+/* Where a segment begins, the first one in the LDT of 32-bit programs */
+#define INVISIBLE_SEGMENT	0xfffffff0
+#define INVISIBLE_SELECTOR	7
+
+#ifndef __ASSEMBLER__
 /* Each returns flags as it got to see them; others return all of them, one by one. */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
@@ -25,12 +30,16 @@ unsigned long invisible_breakpoint(void);
 unsigned long invisible_getppid(void);
 #ifdef __x86_64__
 unsigned long invisible_syscall(void);
+unsigned long invisible_syscall_rex(void);
+unsigned long invisible_syscall_66(void);
+unsigned long invisible_syscall_ss(void);
 unsigned long invisible_syscall_none(void);
 unsigned long invisible_forged(void);
 unsigned long invisible_vsyscall(void);
 unsigned long invisible_compat(void);
 #else
 unsigned long invisible_sysenter(void);
+unsigned long invisible_pushf_segment(void);
 #endif
 
 /* One step only: the handler of SIGTRAP clears TF. */
@@ -43,4 +52,5 @@ extern const char invisible_text[];
 extern unsigned long invisible_vdso;
 #endif
 
+#endif /* __ASSEMBLER__ */
 #endif

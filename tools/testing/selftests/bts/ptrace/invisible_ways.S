@@ -2,6 +2,8 @@
 /* Ways to see the trap flag, and ways to use it: each leaves flags in the result. */
 #include <asm/unistd.h>
 
+#include "invisible.h"
+
 #define TF		0x100
 #define USER_CS		0x33
 #define USER32_CS	0x23
@@ -333,6 +335,29 @@ way invisible_syscall
 	mov	%r11, %rax
 	ret
 
+	/* Three bytes long, and executed in one step with another instruction */
+way invisible_syscall_rex
+	mov	$__NR_getpid, %eax
+	.byte	0x48
+	syscall
+	mov	%r11, %rax
+	ret
+
+way invisible_syscall_66
+	mov	$__NR_getpid, %eax
+	.byte	0x66
+	syscall
+	mov	%r11, %rax
+	ret
+
+way invisible_syscall_ss
+	mov	%ss, %edx
+	mov	$__NR_getpid, %eax
+	mov	%edx, %ss
+	syscall
+	mov	%r11, %rax
+	ret
+
 	/* No system call of that number, and the kernel's mark of an interrupt */
 way invisible_syscall_none
 	mov	$-1, %rax
@@ -394,6 +419,18 @@ compat_stack:
 	.skip	16
 	.text
 #else
+	/* The stack stays where it is, but the segment begins elsewhere. */
+way invisible_pushf_segment
+	mov	$INVISIBLE_SELECTOR, %ecx
+	mov	%ss, %edx
+	mov	%ecx, %ss
+	sub	$INVISIBLE_SEGMENT, %esp
+	pushfl
+	pop	%eax
+	mov	%edx, %ss
+	add	$INVISIBLE_SEGMENT, %esp
+	ret
+
 	/* The system call that the kernel's own page makes */
 way invisible_sysenter
 	mov	$20, %eax

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of what bts_step.c, which includes this file, reads of instructions: also of
+ * those that no processor of the bench has
+ */
+
+#include <kunit/test.h>
+
+static const struct {
+	const char		*name;
+	u8			bytes[8];
+	int			n;
+	enum bts_step_kind	wide;
+	enum bts_step_kind	narrow;
+} bts_step_insns[] = {
+	{ "nop", { 0x90, }, 1, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "jmp", { 0xeb, 0x01, }, 2, BTS_STEP_JUMP, BTS_STEP_JUMP, },
+	{ "rep ret", { 0xf3, 0xc3, }, 2, BTS_STEP_JUMP, BTS_STEP_JUMP, },
+	{ "jz", { 0x0f, 0x84, }, 2, BTS_STEP_JCC, BTS_STEP_JCC, },
+	{ "half of jz", { 0x0f, }, 1, BTS_STEP_UNKNOWN, BTS_STEP_UNKNOWN, },
+	{ "mov ss", { 0x8e, 0xd0, }, 2, BTS_STEP_SS, BTS_STEP_SS, },
+	{ "jmp *reg", { 0xff, 0xe0, }, 2, BTS_STEP_JUMP, BTS_STEP_JUMP, },
+	{ "push *reg", { 0xff, 0xf0, }, 2, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "rex jmp *reg", { 0x41, 0xff, 0xe0, }, 3, BTS_STEP_JUMP, BTS_STEP_OTHER, },
+	/* 0xd5 is AAD in other than 64-bit code. */
+	{ "rex2", { 0xd5, }, 1, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
+	{ "rex2 nothing", { 0xd5, 0x11, }, 2, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
+	{ "rex2 mov", { 0xd5, 0x11, 0x89, 0xc0, }, 4, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "rex2 jmp *r16", { 0xd5, 0x10, 0xff, 0xe0, }, 4, BTS_STEP_JUMP, BTS_STEP_OTHER, },
+	{ "rex2 push r16", { 0xd5, 0x10, 0xff, 0xf0, }, 4, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "rex2 pushf", { 0xd5, 0x08, 0x9c, }, 3, BTS_STEP_PUSHF, BTS_STEP_OTHER, },
+	{ "66 rex2 popf", { 0x66, 0xd5, 0x00, 0x9d, }, 4, BTS_STEP_POPF, BTS_STEP_OTHER, },
+	{ "rex2 0f jz", { 0xd5, 0x80, 0x84, }, 3, BTS_STEP_JCC, BTS_STEP_OTHER, },
+	{ "rex2 0f pushf", { 0xd5, 0x80, 0x9c, }, 3, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "rex2 0f nothing", { 0xd5, 0x80, }, 2, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
+	{ "rex2 like jo", { 0xd5, 0x70, 0x89, }, 3, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+	{ "jmpabs", { 0xd5, 0x00, 0xa1, }, 3, BTS_STEP_JUMP, BTS_STEP_OTHER, },
+	{ "mov, but for rex2 jmpabs", { 0xa1, }, 1, BTS_STEP_OTHER, BTS_STEP_OTHER, },
+};
+
+static void bts_step_decodes(struct kunit *test)
+{
+	struct bts_step_insn insn;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bts_step_insns); i++) {
+		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, true);
+		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].wide, insn.kind,
+				    "%s in 64-bit code", bts_step_insns[i].name);
+		bts_step_decode(&insn, bts_step_insns[i].bytes, bts_step_insns[i].n, false);
+		KUNIT_EXPECT_EQ_MSG(test, bts_step_insns[i].narrow, insn.kind,
+				    "%s in 32-bit code", bts_step_insns[i].name);
+	}
+}
+
+/* Such a segment of code ends at 4 GiB, and the emulator does not let it wrap there. */
+static void bts_step_wraps(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0x1000UL, bts_step_add(0, 0x1000));
+	KUNIT_EXPECT_EQ(test, 0x3000UL, bts_step_add(0x2000, 0x1000));
+	KUNIT_EXPECT_EQ(test, 0x1000UL, bts_step_add(0xfffff000, 0x2000));
+}
+
+static struct kunit_case bts_step_cases[] = {
+	KUNIT_CASE(bts_step_decodes),
+	KUNIT_CASE(bts_step_wraps),
+	{ }
+};
+
+static struct kunit_suite bts_step_suite = {
+	.name		= "bts_step",
+	.test_cases	= bts_step_cases,
+};
+
+kunit_test_suite(bts_step_suite);
