@@ -37,19 +37,22 @@ usage() {
 	cat <<-'END'
 	usage: vmtest.sh [COMMAND] [OPTION...]
 
-	  test [GROUP...]   boot and test: the named groups, or all but the slow ones
-	  demo [--plain]    a crash, and the branches that led to it; --plain: a program's,
-	                    in a virtual machine as everybody has it: no emulator is built
-	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed
+	  test [GROUP...]   boot and test: the named groups, or all but the slow ones; the
+	                    command if none is given
+	  demo [--plain]    the branches that led to a program's crash, and to an oops; then
+	                    in gdb. --plain: the program's only, in Debian's emulator, which
+	                    has no Debug Store: no emulator and no gdb is built
+	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed;
+	                    --tsv: in columns behind tabs
 	  matrix [ROW...]   test on each kernel of the matrix: a table
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
 	  shell             an interactive guest
 	  build             kernel, emulator and programs, without a test
 	  source            fetch the kernel's source, and print its directory
-	  lint [--fast]     check the sources
-	  list              groups, configurations
+	  lint [--fast]     check the sources; --fast: without the checks that compile
+	  list              the groups, and the kernel configurations
 	  clean             remove the cache
-	  help              this
+	  help              this text
 
 	  --stock           the unpatched kernel
 	  --config NAME     kernel configuration: base, debug, ... (see list)
@@ -73,7 +76,8 @@ usage() {
 	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
 	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
 	that is built), STRACE_SRC (strace source tree, 6.1 or 7.2, instead of Debian's),
-	CC. Exit status: 0 passed, 1 a test failed, 2 could not run.
+	STEP_PARTS, STRESS_PARTS (some parts of these groups: see groups/), CC.
+	Exit status: 0 passed, 1 a test failed, 2 could not run.
 	END
 }
 

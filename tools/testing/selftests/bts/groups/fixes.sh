@@ -26,9 +26,9 @@ fixed_pause() {
 }
 
 # Where the group ds or debugctl has the case with the stock kernel, it is not repeated.
-# Not here, as the emulated machine has no branch stack, no PEBS, no counter that
-# overflows and no VMX: LBR after a #DB, the NMI that intel_bts claims, its position
-# after a reset of the PMU, and KVM's restore.
+# Not here: KVM's restore, as the emulated machine has no VMX; the NMI that intel_bts
+# claims, its position after a reset of the PMU, and intel_bts on a Pentium 4, for which
+# there is no test. The group debugctl has LBR after a #DB.
 group_fixes() {
 	local way
 
