@@ -130,10 +130,11 @@ static DECLARE_DELAYED_WORK(hw_branches_late_work, hw_branches_thaw_late_work);
 
 static void hw_branches_late_irq(struct irq_work *work)
 {
-	u64 seconds = READ_ONCE(hw_branches_thaw_after);
+	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
+	long left = at - jiffies;
 
-	if (seconds)
-		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, seconds * HZ);
+	if (at)
+		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, max(left, 0L));
 }
 
 /* Hard: on PREEMPT_RT the thread of the others may be what crashed. */

@@ -191,7 +191,7 @@ static void await_thaw(void)
 }
 
 static void variable_written(struct perf_event *event, struct perf_sample_data *data,
-			struct pt_regs *regs)
+			     struct pt_regs *regs)
 {
 	if (xchg(&armed, false))
 		at_write();
