@@ -15,6 +15,7 @@
 #include <asm/bts.h>
 #include <asm/intel_ds.h>
 #include <asm/nospec-branch.h>
+#include <asm/pgtable_areas.h>
 #include <asm/sections.h>
 #include <asm/switch_to.h>
 #include <asm/text-patching.h>
