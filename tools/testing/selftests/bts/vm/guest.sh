@@ -55,13 +55,14 @@ with_libraries() {
 	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
 }
 
-# Print the files that the tools need. $1 is the directory to make links in.
+# Print the files that the tools need. $1 is the directory to make links in. A name
+# without a slash is a command, also where the working directory has one like it.
 tool_files() {
 	local root=$1 tool path dir
 	shift
 
 	for tool; do
-		if [ -d "$tool" ]; then
+		if [[ $tool = /* && -d $tool ]]; then
 			find "$tool" -type f
 			continue
 		fi
@@ -117,7 +118,7 @@ add_tools() {
 
 	[ $# -gt 0 ] || return 0
 	key=$(for tool; do
-		if [ -d "$tool" ]; then
+		if [[ $tool = /* && -d $tool ]]; then
 			find "$tool" -type f -printf '%p %s %T@\n'
 		else
 			stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
