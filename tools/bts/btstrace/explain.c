@@ -199,7 +199,8 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 {
 	switch (error) {
 	case EOPNOTSUPP:
-		return explain_no_source(kernel ? ", or leave out -k" : "");
+		return explain_no_source(kernel ? ", or leave out -k" :
+					 ", or boot a kernel with CONFIG_X86_BTS_STEP");
 	case EBUSY:
 		return explain_busy();
 	case EACCES:

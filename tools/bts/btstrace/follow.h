@@ -16,6 +16,7 @@
  * @kernel:	the kernel's branches too
  * @entries:	where user mode is left
  * @sched:	when threads are scheduled in and out
+ * @quiet:	do not tell on standard error that the hardware is not there
  * @progress:	tell on standard error how far it is
  */
 struct bt_how {
@@ -27,6 +28,7 @@ struct bt_how {
 	bool	kernel;
 	bool	entries;
 	bool	sched;
+	bool	quiet;
 	bool	progress;
 };
 

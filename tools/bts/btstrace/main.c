@@ -138,11 +138,10 @@ static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
 
-	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s%s\n",
+	fprintf(stderr, "btstrace: %llu branches, %llu lost, %llu gap%s, %llu thread%s, %.1f s\n",
 		(unsigned long long)c->branches, (unsigned long long)c->lost,
 		(unsigned long long)c->gaps, c->gaps == 1 ? "" : "s",
-		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds,
-		s->stepped ? ", stepped: no Branch Trace Store here" : "");
+		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
 }
 
 /* Which files were there before */
@@ -242,6 +241,7 @@ static int work(struct options *o)
 	}
 	session.by_thread = o->by_thread;
 	session.lines = o->lines;
+	o->how.quiet = o->quiet;
 	o->how.progress = o->how.full && !o->quiet && isatty(STDERR_FILENO) && !isatty(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	bt_session_begin(&session);

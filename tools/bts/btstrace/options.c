@@ -105,7 +105,7 @@ static void print_help(void)
 	      "      --force        even if programs are not those that were traced\n"
 	      "      --no-demangle  names as they are in the file\n"
 	      "      --color[=always|never|auto], --no-pager  on a terminal\n"
-	      "  -q, --quiet        no closing line\n"
+	      "  -q, --quiet        no closing line, no word of a missing Branch Trace Store\n"
 	      "  -h, --help; -V, --version\n"
 	      "\n"
 	      "The exit status is the command's; 110 to 118 and 125 to 127 are btstrace's own:\n"

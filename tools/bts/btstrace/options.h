@@ -27,7 +27,7 @@
  * @read:	what to replay, or NULL
  * @pids:	whom to attach to
  * @nr_pids:	how many
- * @quiet:	no closing line
+ * @quiet:	no closing line, and no word of a missing Branch Trace Store
  * @command:	what to start
  */
 struct options {

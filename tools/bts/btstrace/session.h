@@ -138,7 +138,6 @@ struct bt_output {
  * @counts:	of all threads, what was shown
  * @told:	what was told of, shown or not
  * @nr_threads:	that there were
- * @stepped:	traced without the hardware, which takes longer
  * @times:	when threads are scheduled, if @out does not want to know anyway
  * @by_thread:	for outputs that sum up, one sum for each thread
  * @lines:	that a screen has, for the crash view
@@ -158,7 +157,6 @@ struct bt_session {
 	struct bt_counts	counts;
 	struct bt_counts	told;
 	u64			nr_threads;
-	bool			stepped;
 	bool			times;
 	bool			by_thread;
 	size_t			lines;

@@ -144,14 +144,16 @@ static void tell_short(struct bt_follow *f, u32 room)
 		    f->s->last);
 }
 
-/* Say once that the hardware is not there: the program gets slow. */
+/* Say once that the hardware is not there. */
 static void tell_stepped(struct bt_follow *f, pid_t tid)
 {
 	struct ptrace_bts_status status;
 
-	if (f->s->stepped || bt_status(tid, &status))
+	if (f->how.quiet || f->stepped_told || bt_status(tid, &status) ||
+	    status.source != PTRACE_BTS_SOURCE_STEP)
 		return;
-	f->s->stepped = status.source == PTRACE_BTS_SOURCE_STEP;
+	f->stepped_told = true;
+	bt_complain("no Branch Trace Store here: the kernel steps the program, which is much slower");
 }
 
 /*

@@ -50,6 +50,7 @@ struct tracee {
  * @refused:	how many could not have one
  * @nr_held:	how many are held in their first stop
  * @short_told:	it was said that there is less memory than wanted
+ * @stepped_told:	it was said that the hardware is not there
  * @revoked_told: it was said that somebody else has the hardware
  * @rec:	room for what is read
  * @maps:	likewise
@@ -78,6 +79,7 @@ struct bt_follow {
 	u64			refused;
 	size_t			nr_held;
 	bool			short_told;
+	bool			stepped_told;
 	bool			revoked_told;
 	struct x86_bts_record	*rec;
 	struct bt_buffer	maps;

@@ -36,6 +36,7 @@ without_tool() {
 	need_btstrace plain tests
 	need_programs
 	used no-source machine=plain cpu=EPYC -- toolerrors no-source
+	used no-step machine=plain cpu=EPYC config="$CONFIG,nostep" -- toolerrors no-step
 	used follow machine=plain cpu=qemu64 smp=2 -- toolfollow $less
 	used hostile machine=plain cpu=EPYC smp=2 -- toolhostile $less
 	used shapes machine=plain cpu=Skylake-Client smp=2 \

@@ -3,7 +3,7 @@
  * What btstrace says when it cannot: a line that tells what to do, a status of
  * its own, and nothing left behind.
  *
- *   toolerrors BTSTRACE RECORD here|no-source|old-kernel
+ *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -219,15 +219,23 @@ static void check_little_memory(void)
 	run_free(&r);
 }
 
-/* User mode is traced without the hardware, and that is told. */
+/* User mode is traced without the hardware, and one line tells that, in each mode. */
 static void check_stepped(void)
 {
-	struct run r = run("$b --full -o " OUT " /bt/walk loop 1000");
+	static const char told[] = "btstrace: no Branch Trace Store here: ";
+	struct run r = run("$b -o " OUT " /bt/walk loop 1000");
 
-	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps") &&
-		strstr(r.err, ", stepped: no Branch Trace Store here") &&
-		count(r.out, " -> ") > 1000, "user mode is stepped, and that is told"))
+	if (!ok(exited(&r, 0) && !strncmp(r.err, told, sizeof(told) - 1) &&
+		count(r.err, "\n") == 1, "user mode is stepped, and that is told"))
 		explain(&r);
+	run_free(&r);
+	r = run("$b --full -f -o " OUT " /bt/walk forks 2");
+	if (!ok(exited(&r, 0) && strstr(r.err, ", 0 lost, 0 gaps") && count(r.err, told) == 1 &&
+		count(r.out, " -> ") > 1000, "once for all processes"))
+		explain(&r);
+	run_free(&r);
+	r = run("$b -q -o " OUT " /bt/walk loop 1000");
+	ok(exited(&r, 0) && !*r.err, "-q: nothing");
 	run_free(&r);
 }
 
@@ -240,6 +248,8 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[3], "no-source")) {
 		refused("$b -k /bt/walk killer", 0, -1, 110, "run it on the host, or leave out -k");
 		check_stepped();
+	} else if (!strcmp(argv[3], "no-step")) {
+		refused("$b /bt/walk killer", 0, -1, 110, "boot a kernel with CONFIG_X86_BTS_STEP");
 	} else if (!strcmp(argv[3], "old-kernel")) {
 		refused("$b /bt/walk killer", 0, -1, 116,
 			"has a Debug Store, and this kernel has no PTRACE_BTS requests");
