@@ -153,7 +153,7 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 	    status.source != PTRACE_BTS_SOURCE_STEP)
 		return;
 	f->stepped_told = true;
-	bt_complain("no Branch Trace Store here: the kernel steps the program, which is much slower");
+	bt_complain("no Branch Trace Store here: the program is stepped, much slower");
 }
 
 /*
