@@ -52,9 +52,11 @@ bool bts_ds_claimed;
 
 /*
  * Room for the records that come in between the threshold and the NMI handler. If
- * there are more of them, they are lost, and a gap is marked.
+ * there are more of them, they are lost, and a gap is marked. KASAN and lockdep make
+ * the way to the handler several times as long.
  */
-#define BTS_DS_RESERVE	170
+#define BTS_DS_RESERVE \
+	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
 	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);

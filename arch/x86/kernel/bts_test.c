@@ -151,7 +151,7 @@ static void nonsense_is_refused(struct kunit *test)
 	struct bts_context *ctx;
 	u32 i;
 
-	destroy(test, new_context(test, false, BTS_USER));
+	destroy(test, new_context(test, true, BTS_KERNEL));
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bts_attr attr = { .flags = cases[i].flags, .nr = cases[i].nr, };
 		int err;

@@ -640,16 +640,15 @@ static noinline __used void bts_crash_deeper(unsigned long *frame)
 
 static noinline void bts_crash_longjmp(void)
 {
-	unsigned long frame[3];
+	unsigned long frame[3], *at = frame;
 
 	asm volatile("mov %%rsp, (%0)\n\t"
 		     "mov %%rbp, 8(%0)\n\t"
 		     "leaq 1f(%%rip), %%rax\n\t"
 		     "mov %%rax, 16(%0)\n\t"
-		     "mov %0, %%rdi\n\t"
 		     "call bts_crash_deeper\n"
-		     "1:" : : "r" (frame)
-		     : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "rbx",
+		     "1:" : "+D" (at) :
+		     : "memory", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "rbx",
 		       "r12", "r13", "r14", "r15");
 	bts_crash_path();
 }
