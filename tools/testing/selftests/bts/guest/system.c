@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What tests ask of the system that they run on */
 #include <cpuid.h>
+#include <glob.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -107,6 +108,20 @@ int try_text(const char *path, const char *text)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+void shrink_slabs(void)
+{
+	glob_t all;
+	size_t i;
+
+	if (glob("/sys/kernel/slab/*/shrink", 0, NULL, &all))
+		return;
+	for (i = 0; i < all.gl_pathc; i++) {
+		if (try_text(all.gl_pathv[i], "1"))
+			give_up("%s", all.gl_pathv[i]);
+	}
+	globfree(&all);
 }
 
 void wake_later(void)

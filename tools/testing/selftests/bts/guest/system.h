@@ -25,6 +25,8 @@ long long bts_counter_or_0(const char *name);
 void load_module(const char *path, const char *options);
 /* Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
+/* KASAN keeps freed objects in quarantine until their cache is shrunk. */
+void shrink_slabs(void);
 /* Eight bytes of the kernel's memory, which the processor that the monitor is at maps. */
 uint64_t peek(uint64_t addr);
 

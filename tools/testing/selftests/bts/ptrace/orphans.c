@@ -6,7 +6,6 @@
  *   orphans [ROUNDS]
  */
 #include <linux/userfaultfd.h>
-#include <glob.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "../bench/traced.h"
+#include "../guest/system.h"
 #include "nobody.h"
 
 #define PAGES	4
@@ -250,19 +250,6 @@ static void *trace_and_die(void *arg)
 	return NULL;
 }
 
-/* KASAN keeps what was freed in quarantine, and lets it go when a cache is shrunk. */
-static void end_quarantine(void)
-{
-	glob_t found;
-	size_t i;
-
-	if (glob("/sys/kernel/slab/kmalloc-*/shrink", 0, NULL, &found))
-		return;
-	for (i = 0; i < found.gl_pathc; i++)
-		write_file(found.gl_pathv[i], "1");
-	globfree(&found);
-}
-
 /* How many objects there are in all of the caches of kmalloc(). */
 static long kmalloc_objects(void)
 {
@@ -307,10 +294,10 @@ static void check_pile(void)
 			raise(SIGSTOP);
 	}
 	waitpid(pid, NULL, WUNTRACED);
-	end_quarantine();
+	shrink_slabs();
 	before = kmalloc_objects();
 	as_nobody(trace_often, &pid);
-	end_quarantine();
+	shrink_slabs();
 	more = kmalloc_objects() - before;
 	printf("# %ld objects more\n", more);
 	ok(more < PILE / 2, "%d tracers of a stopped task leave nothing there", PILE);

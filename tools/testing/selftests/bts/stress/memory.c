@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "memory.h"
+#include "../guest/system.h"
 
 #define PAGE	4096u
 #define PAGES	8
@@ -160,19 +161,6 @@ int memory_owned(bool tell)
 	}
 	globfree(&all);
 	return files ? found : -1;
-}
-
-/* KASAN keeps what is freed, until a cache is shrunk. */
-static void shrink_slabs(void)
-{
-	glob_t all;
-	size_t i;
-
-	if (glob("/sys/kernel/slab/*/shrink", 0, NULL, &all))
-		return;
-	for (i = 0; i < all.gl_pathc; i++)
-		write_file(all.gl_pathv[i], "1");
-	globfree(&all);
 }
 
 void memory_settle(void)

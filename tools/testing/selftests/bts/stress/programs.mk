@@ -9,7 +9,8 @@ GUEST_PROGS += stress/again
 again_CFLAGS := -nostdlib
 GUEST_PROGS += stress/collide
 GUEST_PROGS_32 += stress/collide
-collide_SRCS := $(addprefix stress/,collide.c rng.c memory.c say.c) ptrace/common.c
+collide_SRCS := $(addprefix stress/,collide.c rng.c memory.c say.c) ptrace/common.c \
+	$(SYSTEM)
 collide_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += stress/faults
 faults_SRCS := $(addprefix stress/,faults.c memory.c) ptrace/nth.c ptrace/nobody.c ptrace/common.c \
