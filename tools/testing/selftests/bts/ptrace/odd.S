@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What few programs do: see odd.c. */
+/* Instructions that few programs use: see odd.c. */
 
 #ifdef __x86_64__
 #define CX	%rcx

@@ -21,7 +21,7 @@
 
 static uint8_t *code;
 
-/* What is behind the store is no code: this ends by a signal. */
+/* The bytes behind the store are no code: this ends by a signal. */
 static void rewrite(unsigned long unused)
 {
 	uint64_t many;

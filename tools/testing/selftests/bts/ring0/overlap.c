@@ -55,7 +55,7 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* Who reports an error prints the branches if the error has frozen them. */
+/* The task that reports an error prints the branches if the error has frozen them. */
 static void test_report(void)
 {
 	struct dump d;
@@ -144,7 +144,7 @@ static void test_sys_info(void)
 	must_set("freeze", "0");
 }
 
-/* Who dies in the printing takes nothing from who prints next. */
+/* A task that dies while it prints takes nothing from the next one that prints. */
 static void test_break(void)
 {
 	struct dump d;
@@ -191,7 +191,7 @@ static void test_thaw_at(const char *word)
 	free(hit);
 }
 
-/* What a crash freezes is not left frozen for nobody, if a thaw overtakes the crash. */
+/* A crash that a thaw overtakes does not leave the CPUs frozen without being the first. */
 static void test_thaw_in_crash(void)
 {
 	int tries = 1000;
