@@ -118,7 +118,7 @@ bool ds_has(enum ds_part part)
 	if (part == DS_BTS)
 		return boot_cpu_has(X86_FEATURE_BTS);
 
-	/* Who parses PEBS records knows their 64-bit forms only. */
+	/* perf parses PEBS records in their 64-bit forms only. */
 	return ds_layout.field == sizeof(u64) && boot_cpu_has(X86_FEATURE_PEBS);
 }
 
@@ -592,7 +592,7 @@ static int ds_cpu_starting(unsigned int cpu)
 }
 
 /*
- * Who loaded or cleared DS_AREA on all CPUs missed the one that was past
+ * A change of DS_AREA on all online CPUs missed this CPU if it was past
  * ds_cpu_starting() and not yet online.
  */
 static int ds_cpu_online(unsigned int cpu)

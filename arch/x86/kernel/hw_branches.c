@@ -199,10 +199,10 @@ static bool hw_branches_is_module_thunk(u64 address)
 
 bool arch_hw_branches_is_thunk(u64 address)
 {
-#ifdef CONFIG_MITIGATION_RETPOLINE
 	if (hw_branches_is_module_thunk(address))
 		return true;
 
+#ifdef CONFIG_MITIGATION_RETPOLINE
 	/* From the first thunk to the last, which has one instruction. */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;

@@ -10,7 +10,7 @@
  *
  * The MSR is not read back but when a CPU starts or resumes. The processor
  * clears bits in it on its own: LBR and BTF with each #DB, everything at a VM
- * exit on Intel; whoever notices that writes the copy again. If a PMI has
+ * exit on Intel; the code that runs after it writes the copy again. If a PMI has
  * frozen the LBRs by clearing LBR, the copy follows, and perf sets it again.
  * What somebody pokes into /dev/cpu/N/msr lasts until the next write from here.
  */
@@ -24,14 +24,17 @@
 #include <asm/msr.h>
 #include <asm/processor.h>
 
-/* Who owns which bits of DEBUGCTL: nobody writes a bit of another owner. */
+/* The owners of DEBUGCTL's bits: no owner writes a bit of another owner. */
 #define DEBUGCTL_STEP		DEBUGCTLMSR_BTF
 #define DEBUGCTL_LBR		(DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
 #define DEBUGCTL_BTS		(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
 				 DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
 #define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
-/* The other bits are nobody's: the copy keeps them as the firmware left them. */
+/*
+ * The other bits are nobody's: the copy keeps them as the firmware left them, but
+ * debugctl_cpu_init() clears DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI.
+ */
 
 /* So many bits further down this model has the field DEBUGCTL_BTS, and the rest of it. */
 extern u8 debugctl_bts_shift;

@@ -5,6 +5,7 @@
  *
  * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
  * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
+ * aux MODULE absent right|wrong	a Pentium 4, whose BTS intel_bts cannot drive
  */
 #include <sys/ioctl.h>
 
@@ -87,10 +88,15 @@ static void memory(void)
 	trace_start(&trace);
 }
 
+static void absent(void)
+{
+	ok(kind_exists(AUX) != right, "intel_bts is %s", right ? "not there" : "there");
+}
+
 int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
-		fprintf(stderr, "usage: %s MODULE snapshot|memory right|wrong\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE snapshot|memory|absent right|wrong\n", argv[0]);
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -101,6 +107,8 @@ int main(int argc, char *argv[])
 		check_disturbed("NMIs", some_nmis);
 	else if (!strcmp(argv[2], "memory"))
 		memory();
+	else if (!strcmp(argv[2], "absent"))
+		absent();
 	else
 		give_up("no part %s", argv[2]);
 	return finish();

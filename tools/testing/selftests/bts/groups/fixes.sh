@@ -13,6 +13,24 @@ fixed_aux() {
 	came_to_end aux-memory-fixed
 }
 
+# On a Pentium 4, 6.12 does not register intel_bts.
+fixed_absent() {
+	local stock=wrong
+
+	[ "$LINUX_VERSION" != 6.12 ] || stock=right
+	lab_boot aux-absent-stock kernel=stock config=base pti=off cpu="$PENTIUM4" -- aux absent $stock
+	lab_boot aux-absent-fixed kernel=fixed config=base pti=off cpu="$PENTIUM4" -- aux absent right
+}
+
+# What the fix does is another patch's work in the end: it is run here alone.
+fixed_branches() {
+	local depth
+
+	for depth in 16 32; do
+		boot "lbr$depth-fixed" kernel=fixed config=base "$(lbr_cpu "$depth")" -- lbr kept
+	done
+}
+
 # With pause_on_oops on PREEMPT_RT, oops_enter() is no place for a lock that sleeps.
 fixed_pause() {
 	local sleeps='sleeping function called from invalid context at kernel/locking/spinlock_rt.c'
@@ -27,13 +45,14 @@ fixed_pause() {
 
 # Where the group ds or debugctl has the case with the stock kernel, it is not repeated.
 # Not here: KVM's restore, as the emulated machine has no VMX; the NMI that intel_bts
-# claims, its position after a reset of the PMU, and intel_bts on a Pentium 4, for which
-# there is no test. The group debugctl has LBR after a #DB.
+# claims, and its position after a reset of the PMU, for which there is no test.
 group_fixes() {
 	local way
 
 	boot area-fixed kernel=fixed config=base smp=2 pti=off -- area cleared
 	fixed_aux
+	fixed_absent
+	fixed_branches
 	lab_boot resume-fixed kernel=fixed config=base smp=2 cpu="$CPU,x-freeze-smm=on" -- resume kept
 	for way in kexec crash; do
 		jump_boot fixed base "$way-fixed" -- jump $way aux
