@@ -348,7 +348,7 @@ static void bts_mark_list(struct list_head *contexts, u16 type, struct task_stru
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, contexts, node) {
-		if (ctx->attr.flags & BTS_SCHED)
+		if (ctx->attr.flags & BTS_SCHED && !bts_is_revoked(ctx))
 			bts_mark(ctx, type, task);
 	}
 }

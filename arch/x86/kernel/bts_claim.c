@@ -33,7 +33,10 @@ static LIST_HEAD(bts_holders);
 static bool bts_claimed;
 #define BTS_LINGER	(5 * HZ)
 
-/* The context that the log named last, for those without [0] and with [1] privilege */
+/*
+ * The context that keeps the source from those without [0] and with [1] privilege, while
+ * that is known. The log has named it.
+ */
 static const struct bts_context *bts_obstacles[2];
 
 static bool bts_give_way(bool privileged);
@@ -199,15 +202,10 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
  * watch performance if he is @privileged. Contexts keep their records. The gap is
  * marked in those of running tasks now, and in those of others when they run.
  */
-static bool bts_give_way(bool privileged)
+static bool bts_take_back(bool privileged)
 {
 	const struct bts_context *obstacle;
 
-	/* Guests may come here often. */
-	if (READ_ONCE(bts_obstacles[privileged]))
-		return false;
-
-	guard(cpus_read_lock)();
 	guard(mutex)(&bts_mutex);
 
 	obstacle = bts_obstacle(privileged);
@@ -223,6 +221,26 @@ static bool bts_give_way(bool privileged)
 	bts_source_end();
 
 	return true;
+}
+
+static bool bts_give_way(bool privileged)
+{
+	bool given;
+
+	/* Guests may come here often. */
+	if (READ_ONCE(bts_obstacles[privileged]))
+		return false;
+
+	/*
+	 * For an event that joins a group, perf holds the mutex of the group's context.
+	 * A CPU that goes offline takes that mutex behind cpus_write_lock().
+	 */
+	if (!cpus_read_trylock())
+		return false;
+	given = bts_take_back(privileged);
+	cpus_read_unlock();
+
+	return given;
 }
 
 /*

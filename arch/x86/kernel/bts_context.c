@@ -631,7 +631,7 @@ static void bts_put_moved(struct list_head *contexts, const struct x86_bts_recor
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, contexts, node) {
-		if (ctx->attr.flags & BTS_USER)
+		if (ctx->attr.flags & BTS_USER && !bts_is_revoked(ctx))
 			bts_put_event(ctx, event);
 	}
 }

@@ -93,6 +93,12 @@ extern unsigned int bts_users;
 extern bool bts_revoked;
 extern bool bts_cpl_skewed;
 
+/* The hardware was taken away: nothing is recorded for it, and nothing marked but exec. */
+static inline bool bts_is_revoked(const struct bts_context *ctx)
+{
+	return !ctx->source->software && READ_ONCE(bts_revoked);
+}
+
 bool bts_takes_kernel(u32 flags);
 const struct bts_source *bts_find_source(u32 id);
 u32 bts_record_flags(const struct bts_source *source);

@@ -28,7 +28,7 @@ static void bts_do_status(struct bts_call *call)
 		.source		= call->ctx->source->id,
 		.record_flags	= bts_record_flags(call->ctx->source),
 		.next		= ring->head,
-		.revoked	= !call->ctx->source->software && READ_ONCE(bts_revoked),
+		.revoked	= bts_is_revoked(call->ctx),
 	};
 }
 

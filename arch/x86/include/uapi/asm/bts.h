@@ -32,7 +32,8 @@
  * @info:	X86_BTS_SIGNAL: the number of the signal; otherwise 0
  * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: from which instruction to
  *		which; X86_BTS_SIGNAL, X86_BTS_SIGRETURN: up to where the thread had come,
- *		and where it goes on; 0 instead of an address of the kernel
+ *		and where it goes on; an address of the kernel is 0, but in
+ *		X86_BTS_BRANCH
  * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: when, which
  *		thread, and on which CPU
  * @lost:	X86_BTS_LOST: when that was noticed, and how many records are missing at

@@ -5,6 +5,8 @@
  *
  * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
  * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
+ * aux MODULE foreign right		an NMI of nobody's, with memory for PEBS and none
+ *					for BTS: the console tells if perf takes it
  * aux MODULE absent right|wrong	a Pentium 4, whose BTS intel_bts cannot drive
  */
 #include <sys/ioctl.h>
@@ -88,6 +90,21 @@ static void memory(void)
 	trace_start(&trace);
 }
 
+static void foreign(void)
+{
+	unsigned int order = BUFFER_ORDER, none = 0;
+	int fd;
+
+	lab(LAB_REFUSE, &order);
+	fd = event_open(CYCLES, 0, -1);
+	lab(LAB_REFUSE, &none);
+	ok(fd >= 0, "an event");
+	ok(areas_are(true), "there is a Debug Store for PEBS");
+	ok(event_open(PERIOD1, 0, -1) == -EOPNOTSUPP, "and none for BTS");
+	ok(!hmp("nmi", NULL, 0), "an NMI that is nobody's");
+	close(fd);
+}
+
 static void absent(void)
 {
 	ok(kind_exists(AUX) != right, "intel_bts is %s", right ? "not there" : "there");
@@ -96,7 +113,7 @@ static void absent(void)
 int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
-		fprintf(stderr, "usage: %s MODULE snapshot|memory|absent right|wrong\n", argv[0]);
+		fprintf(stderr, "usage: %s MODULE snapshot|memory|foreign|absent right|wrong\n", argv[0]);
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -107,6 +124,8 @@ int main(int argc, char *argv[])
 		check_disturbed("NMIs", some_nmis);
 	else if (!strcmp(argv[2], "memory"))
 		memory();
+	else if (!strcmp(argv[2], "foreign"))
+		foreign();
 	else if (!strcmp(argv[2], "absent"))
 		absent();
 	else

@@ -48,6 +48,7 @@ lifetime() {
 	[ "$CONFIG" = base ] || few=500
 	asked orphans smp=2 -- orphans
 	asked giveway smp=2 pti=off -- giveway
+	! has_option SMP || asked sibling smp=2 -- sibling
 	asked exclude smp=2 "$(lbr_cpu 32)" -- exclude
 	asked holders smp=2 pti=off -- holders "$few"
 	asked ends smp=2 -- ends 1000

@@ -19,6 +19,9 @@ GUEST_PROGS += ptrace/giveway
 giveway_SRCS := ptrace/giveway.c ptrace/intelbts.c ptrace/nobody.c ptrace/common.c $(SYSTEM) \
 	bench/source.c
 giveway_CFLAGS = $(PTRACE_BTS_UAPI)
+GUEST_PROGS += ptrace/sibling
+sibling_SRCS := ptrace/sibling.c ptrace/common.c $(SYSTEM) bench/source.c
+sibling_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/exclude
 exclude_SRCS := ptrace/exclude.c ptrace/nobody.c ptrace/common.c $(SYSTEM) bench/source.c
 exclude_CFLAGS = $(PTRACE_BTS_UAPI)

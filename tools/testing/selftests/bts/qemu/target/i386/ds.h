@@ -110,6 +110,7 @@ typedef struct X86DSConfig {
     uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool abort_on_fault;
     bool freeze_smm;
+    bool pebs;          /* IA32_MISC_ENABLE says that there is PEBS; there is none */
     bool predicts;      /* records tell of the static prediction */
     bool pmu2;
     bool pmu_counts;    /* and it is no mere storage */

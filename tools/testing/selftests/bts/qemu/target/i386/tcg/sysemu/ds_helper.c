@@ -493,8 +493,11 @@ static uint64_t misc_enable(CPUX86State *env)
 {
     uint64_t val = env->msr_ia32_misc_enable;
 
-    val &= ~(uint64_t)(MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAIL);
-    val |= MISC_ENABLE_PEBS_UNAVAIL;
+    val &= ~(uint64_t)(MISC_ENABLE_PERFMON | MISC_ENABLE_BTS_UNAVAIL |
+                       MISC_ENABLE_PEBS_UNAVAIL);
+    if (!env_archcpu(env)->ds.pebs) {
+        val |= MISC_ENABLE_PEBS_UNAVAIL;
+    }
     if (env_archcpu(env)->ds.pmu2 || env_archcpu(env)->ds.netburst) {
         val |= MISC_ENABLE_PERFMON;
     }
