@@ -228,8 +228,8 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * What is left until somebody who must not lose records has to act. The way back
- * from that is a record as well: with room for one only, there would be no end.
+ * The records that @ctx has room for until its task stops. The way back from the stop
+ * is a record as well: with room for one only, the task would stop again and again.
  */
 static u32 bts_room(const struct bts_context *ctx)
 {

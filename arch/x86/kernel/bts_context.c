@@ -300,7 +300,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	/* Whoever is charged for memory may have to wait: not with everybody's locks. */
+	/* A memory cgroup may let its task wait for memory: not with these locks held. */
 	owner = bts_task_alloc();
 	if (!owner) {
 		bts_free(ctx);

@@ -172,7 +172,7 @@ void bts_ds_drain(struct bts_ds *d)
 	}
 }
 
-/* Whoever comes by here got on. Only a PMI changes these. */
+/* The code that calls this made progress. Only a PMI changes these. */
 static void bts_ds_calm(struct bts_ds *d)
 {
 	if (likely(!d->interrupted))

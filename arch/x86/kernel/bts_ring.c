@@ -265,7 +265,7 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 							struct x86_bts_record *out, u64 to)
 {
 	ring->skews = 0;
-	bts_branch(out, bts_head(X86_BTS_LEAVE, 0), 0, to);
+	bts_branch(out, bts_head(X86_BTS_LEAVE, ring->told->flags), 0, to);
 
 	return out + 1;
 }

@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 /*
- * What a record tells. A reader skips records of a type that it does not know.
+ * The types of records. A reader skips records of a type that it does not know.
  */
 #define X86_BTS_INVALID		0	/* nothing */
 #define X86_BTS_BRANCH		1	/* a taken branch, both sides told */
@@ -19,8 +19,7 @@
 #define X86_BTS_SIGRETURN	9	/* a signal handler has returned */
 
 /*
- * What else a record of a branch tells. A reader ignores flags that it does not
- * know.
+ * The flags of a record of a branch. A reader ignores flags that it does not know.
  */
 #define X86_BTS_F_MISPREDICTED	0x1	/* the processor had expected another way */
 #define X86_BTS_F_UNRELIABLE	0x2	/* may be wrong, by an erratum */
