@@ -13,14 +13,20 @@ fixed_aux() {
 	came_to_end aux-memory-fixed
 }
 
-# An NMI that nobody asked for, where only PEBS got memory: the stock kernel's perf takes
-# it for the one of BTS, and says nothing.
-fixed_foreign() {
-	local pebs=cpu=$CPU,x-pebs=on
+# foreign CASE FLAVOUR ALLOWED: an NMI that nobody asked for, where only PEBS got memory.
+# perf warns of the memory that it did not get.
+foreign() {
+	lab_boot "$1" kernel="$2" config=base pti=off cpu="$CPU,x-pebs=on" expect=splat -- aux foreign right
+	nothing_else "$1" "$3"
+	came_to_end "$1"
+}
 
-	lab_boot foreign-stock kernel=stock config=base pti=off "$pebs" -- aux foreign right
-	lab_boot foreign-fixed kernel=fixed config=base pti=off "$pebs" expect=splat -- aux foreign right
-	nothing_else foreign-fixed 'Uhhuh. NMI received'
+# The stock kernel's perf takes it for the one of BTS, and says nothing.
+fixed_foreign() {
+	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)' foreign='Uhhuh. NMI received|Dazed and confused'
+
+	foreign foreign-stock stock "$memory"
+	foreign foreign-fixed fixed "$memory|$foreign"
 	console_says foreign-fixed 'Uhhuh. NMI received'
 }
 
