@@ -39,7 +39,7 @@ fixed_absent() {
 	lab_boot aux-absent-fixed kernel=fixed config=base pti=off cpu="$PENTIUM4" -- aux absent right
 }
 
-# What the fix does is another patch's work in the end: it is run here alone.
+# A later patch of the series replaces this fix, so no other group runs its code.
 fixed_branches() {
 	local depth
 

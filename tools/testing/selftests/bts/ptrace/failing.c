@@ -63,7 +63,7 @@ static int failing_configs(void *unused)
 			break;
 		if (!err)
 			continue;
-		/* What fails may be the copy of the structure, too. */
+		/* The copy of the structure may be what fails. */
 		if ((err != -ENOMEM && err != -EFAULT) || last || !unchanged(&t, &before))
 			return 2;
 		trace_drain(t.pid, &got, 100);

@@ -31,7 +31,7 @@ static int event_open(uint64_t config, uint64_t period, int group)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The kernel's own trace keeps the hardware for some seconds after its end. */
+/* A trace that has ended keeps the hardware for some seconds: the sibling takes it. */
 static int take_back(struct tracee *t)
 {
 	int leader, sibling;
