@@ -5,29 +5,29 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-fixed_aux() {
-	lab_boot aux-snapshot-fixed kernel=fixed config=base pti=off -- aux snapshot right
-	# perf still warns of the memory that it did not get.
-	lab_boot aux-memory-fixed kernel=fixed config=base pti=off expect=splat -- aux memory right
-	nothing_else aux-memory-fixed 'WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)'
-	came_to_end aux-memory-fixed
-}
+# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: perf warns of the
+# memory that it does not get. Of other splats, REGEX are wanted.
+without_memory() {
+	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)'
 
-# foreign CASE FLAVOUR ALLOWED: an NMI that nobody asked for, where only PEBS got memory.
-# perf warns of the memory that it did not get.
-foreign() {
-	lab_boot "$1" kernel="$2" config=base pti=off cpu="$CPU,x-pebs=on" expect=splat -- aux foreign right
-	nothing_else "$1" "$3"
+	lab_boot "$1" kernel="$2" config=base pti=off expect=splat "${@:4}"
+	nothing_else "$1" "$memory${3:+|$3}"
 	came_to_end "$1"
 }
 
-# The stock kernel's perf takes it for the one of BTS, and says nothing.
-fixed_foreign() {
-	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)' foreign='Uhhuh. NMI received|Dazed and confused'
+fixed_aux() {
+	lab_boot aux-snapshot-fixed kernel=fixed config=base pti=off -- aux snapshot right
+	without_memory aux-memory-fixed fixed "" -- aux memory right
+}
 
-	foreign foreign-stock stock "$memory"
-	foreign foreign-fixed fixed "$memory|$foreign"
-	console_says foreign-fixed 'Uhhuh. NMI received'
+# An NMI that nobody asked for, where only PEBS got memory: the stock kernel's perf takes
+# it for the one of BTS, and says nothing.
+fixed_foreign() {
+	local pebs=cpu=$CPU,x-pebs=on uhhuh='Uhhuh. NMI received'
+
+	without_memory foreign-stock stock "" "$pebs" -- aux foreign right
+	without_memory foreign-fixed fixed "$uhhuh|Dazed and confused" "$pebs" -- aux foreign right
+	console_says foreign-fixed "$uhhuh"
 }
 
 # On a Pentium 4, 6.12 does not register intel_bts.
