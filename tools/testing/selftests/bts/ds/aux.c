@@ -4,6 +4,7 @@
  * stock kernel does.
  *
  * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
+ * aux MODULE reset right|wrong	a reset of the PMU, while intel_bts stops
  * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
  * aux MODULE foreign right		an NMI of nobody's, with memory for PEBS and none
  *					for BTS: the console tells if perf takes it
@@ -67,6 +68,26 @@ static void some_nmis(void)
 		give_up("no NMI came");
 }
 
+/* The state is STOPPED there, and the newest records are not counted. */
+static void reset_in_stop(void)
+{
+	struct lab_window window = {
+		.function = "intel_pmu_disable_bts",
+		.action = LAB_RESETS_PMU,
+	};
+
+	lab(LAB_OPEN_WINDOW, &window);
+}
+
+static void reset(void)
+{
+	unsigned int hits;
+
+	check_disturbed("a reset of the PMU", reset_in_stop);
+	lab(LAB_WINDOW_HITS, &hits);
+	ok(hits == 1, "intel_bts was about to stop");
+}
+
 static void do_nothing(void)
 {
 }
@@ -113,7 +134,7 @@ static void absent(void)
 int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
-		fprintf(stderr, "usage: %s MODULE snapshot|memory|foreign|absent right|wrong\n",
+		fprintf(stderr, "usage: %s MODULE snapshot|reset|memory|foreign|absent right|wrong\n",
 			argv[0]);
 		return 2;
 	}
@@ -123,6 +144,8 @@ int main(int argc, char *argv[])
 	keep_perf_on();
 	if (!strcmp(argv[2], "snapshot"))
 		check_disturbed("NMIs", some_nmis);
+	else if (!strcmp(argv[2], "reset"))
+		reset();
 	else if (!strcmp(argv[2], "memory"))
 		memory();
 	else if (!strcmp(argv[2], "foreign"))

@@ -43,11 +43,20 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# intel_bts keeps its position over an NMI, and is refused without a Debug Store.
+# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: perf warns of it, and resets it.
+stuck_pmu() {
+	lab_boot "$1" "$2" "$3" pti=off cpu="$CPU,x-pmu-stuck=on" expect=splat "${@:4}"
+	nothing_else "$1" 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
+	came_to_end "$1"
+}
+
+# intel_bts keeps its position over an NMI and a reset of the PMU, and is refused without a Debug Store.
 ds_aux() {
 	perfs_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
 	lab_boot aux-snapshot kernel=patched config="$CONFIG" pti=off -- aux snapshot right
+	stuck_pmu aux-reset-stock kernel=stock config=base -- aux reset wrong
+	stuck_pmu aux-reset kernel=patched config="$CONFIG" -- aux reset right
 	lab_boot aux-memory-stock kernel=stock config=base pti=off expect=splat append=oops=panic -- \
 		aux memory wrong
 	console_says aux-memory-stock 'RIP: 0010:bts_event_start'
@@ -106,7 +115,7 @@ ds_suspend() {
 	suspended disk-claim disk claim "${DISK_KEYS[@]}"
 	perfs_too || return 0
 	suspended disk disk aux pti=off "${DISK_KEYS[@]}"
-	stock disk-stock smp=2 abort=1 pti=off expect=emulator "${DISK_KEYS[@]}" -- suspend disk aux
+	stock disk-stock smp=2 abort=1 pti=off expect=abort "${DISK_KEYS[@]}" -- suspend disk aux
 }
 
 # jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: the kernel and the initramfs
@@ -126,7 +135,7 @@ ds_jump() {
 	for way in kexec crash; do
 		jump_boot patched "$CONFIG" "$way-claim" -- jump $way claim
 		perfs_too || continue
-		jump_boot stock base "$way-stock" expect=emulator -- jump $way aux
+		jump_boot stock base "$way-stock" expect=abort -- jump $way aux
 		for how in aux period1; do
 			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how
 		done

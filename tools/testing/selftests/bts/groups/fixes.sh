@@ -17,6 +17,7 @@ without_memory() {
 
 fixed_aux() {
 	lab_boot aux-snapshot-fixed kernel=fixed config=base pti=off -- aux snapshot right
+	stuck_pmu aux-reset-fixed kernel=fixed config=base -- aux reset right
 	without_memory aux-memory-fixed fixed "" -- aux memory right
 }
 
@@ -61,8 +62,7 @@ fixed_pause() {
 }
 
 # Where the group ds or debugctl has the case with the stock kernel, it is not repeated.
-# Not here: KVM's restore, as the emulated machine has no VMX, and the position of
-# intel_bts after a reset of the PMU, for which there is no test.
+# Not here: KVM's restore, as the emulated machine has no VMX.
 group_fixes() {
 	local way
 

@@ -35,19 +35,6 @@ scrubbed() {
 CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
-# nothing_else CASE REGEX: of the splats on the console, all are wanted.
-nothing_else() {
-	local other
-
-	other=$(tr -d '\r' <"$CASE_DIR/console" | grep -Ef <(sed '/^[#!]/d; /^$/d' "$B/splats") |
-		grep -Ev -m 1 "$2")
-	if [ -z "$other" ]; then
-		pass "$1.nothing-else"
-	else
-		fail "$1.nothing-else" "$other (see $CASE_DIR/console)"
-	fi
-}
-
 # crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
 crashing() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
@@ -58,15 +45,6 @@ crashing() {
 # called_by SPLAT FUNCTION: is that function of the kernel in its stack trace?
 called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
-}
-
-# came_to_end CASE: after a splat that is wanted, too.
-came_to_end() {
-	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
-		pass "$1.end"
-	else
-		fail "$1.end" "no word of it (see $CASE_DIR/console)"
-	fi
 }
 
 # survived CASE KEY=VALUE... -- crash KIND TIMES

@@ -51,6 +51,7 @@ faulty_guests() {
 	must_fail quit 'lost: no word of PID 1' -- misbehave quit
 	must_fail no-program 'exit status 127' -- no-such-program
 	must_fail no-machine 'emulator: exit status 1' qemu="-device no-such-device" -- misbehave exit
+	must_fail no-abort 'it ended: emulator exit' expect=abort qemu="-device no-such-device" -- misbehave exit
 	must_fail not-expected 'it ended: ok' expect=splat -- hello 1 on
 }
 

@@ -76,6 +76,11 @@ struct dump read_dump(void)
 	return d;
 }
 
+bool shows_way(const struct dump *d)
+{
+	return d->work >= 5 || d->interrupted;
+}
+
 pid_t start_crash(const char *kind, int cpu)
 {
 	pid_t pid = fork();

@@ -18,7 +18,7 @@ struct dump {
 	char next[256];		/* and the one before */
 	int fault;		/* which of them left the faulting function, -1 for none */
 	int work;		/* how many were in the function that was called before */
-	bool interrupted;	/* are they, so that the rest may be farther back? */
+	bool interrupted;	/* an interrupt came: it may have pushed them out */
 	int others;		/* how many were printed of other CPUs */
 	int running;		/* CPUs that had not stopped */
 	int again;		/* crashes of which nothing was recorded */
@@ -35,6 +35,9 @@ extern unsigned long long bad_address;
 void take_line(struct dump *d, const char *line);
 /* All there is in the kernel's log. */
 struct dump read_dump(void);
+
+/* Does it show the way to the fault, as far as an interrupt leaves it? */
+bool shows_way(const struct dump *d);
 
 /* A child that crashes on that CPU; was it killed? */
 pid_t start_crash(const char *kind, int cpu);

@@ -51,6 +51,28 @@ console_says() {
 	fi
 }
 
+# nothing_else CASE REGEX: of the splats on the console, all are wanted.
+nothing_else() {
+	local other
+
+	other=$(tr -d '\r' <"$CASE_DIR/console" | grep -Ef <(sed '/^[#!]/d; /^$/d' "$B/splats") |
+		grep -Ev -m 1 "$2")
+	if [ -z "$other" ]; then
+		pass "$1.nothing-else"
+	else
+		fail "$1.nothing-else" "$other (see $CASE_DIR/console)"
+	fi
+}
+
+# came_to_end CASE: after a splat that is wanted, too.
+came_to_end() {
+	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
+		pass "$1.end"
+	else
+		fail "$1.end" "no word of it (see $CASE_DIR/console)"
+	fi
+}
+
 # The complete -cpu argument for MODEL[,OPTION...], CPL rule, abort, and rule of SILICON.
 cpu_argument() {
 	local model=${1%%,*} more=

@@ -23,6 +23,7 @@
 
 /* The bits of the kernel's taint that mean a fault: B, D, W, L. */
 #define FAULT_TAINT	((1ul << 5) | (1ul << 7) | (1ul << 9) | (1ul << 14))
+#define STATUS_ABORT	3	/* the emulated machine's, with x-bts-abort */
 #define GRACE_MS	2000
 
 enum port_nr {
@@ -414,6 +415,8 @@ static bool verdict(FILE *f)
 		fprintf(f, "%s\n", run.hang);
 	else if (WIFSIGNALED(status))
 		fprintf(f, "emulator killed by signal %d\n", WTERMSIG(status));
+	else if (WEXITSTATUS(status) == STATUS_ABORT)
+		fprintf(f, "abort a store without a buffer, see qemu.err\n");
 	else if (WEXITSTATUS(status))
 		fprintf(f, "emulator exit status %d, see qemu.err\n",
 			WEXITSTATUS(status));

@@ -23,6 +23,7 @@ struct lab_state {
 enum lab_action {
 	LAB_NMI_SETS_LBR,	/* an NMI arrives, its handler sets LBR */
 	LAB_BRANCHES,		/* branches, until perf's PMI has stopped BTS */
+	LAB_RESETS_PMU,		/* an NMI arrives, and perf resets its PMU: it is stuck */
 };
 
 /* A place in a kernel function where, on this CPU, the action happens once. */

@@ -26,7 +26,8 @@ bool lab_window_nmi(void)
 {
 	if (smp_processor_id() != READ_ONCE(armed_cpu) || !READ_ONCE(expected))
 		return false;
-	lab_write_lbr(true);
+	if (window.action == LAB_NMI_SETS_LBR)
+		lab_write_lbr(true);
 	WRITE_ONCE(expected, false);
 	return true;
 }
@@ -39,6 +40,13 @@ static void wait_for_nmi(void)
 	lab_send_nmi(smp_processor_id());
 	for (i = 0; i < BRANCHES && READ_ONCE(expected); i++)
 		cpu_relax();
+}
+
+/* perf's handler of the NMI resets the PMU when acks of an overflow change nothing. */
+static void reset_pmu(void)
+{
+	if (!wrmsrq_safe(MSR_CORE_PERF_GLOBAL_STATUS, 1))
+		wait_for_nmi();
 }
 
 static void branch_until_stopped(void)
@@ -58,10 +66,17 @@ static int hit(struct kprobe *p, struct pt_regs *regs)
 	if (passed++ < window.skip)
 		return 0;
 	hits++;
-	if (window.action == LAB_NMI_SETS_LBR)
+	switch (window.action) {
+	case LAB_NMI_SETS_LBR:
 		wait_for_nmi();
-	else
+		break;
+	case LAB_BRANCHES:
 		branch_until_stopped();
+		break;
+	case LAB_RESETS_PMU:
+		reset_pmu();
+		break;
+	}
 	return 0;
 }
 

@@ -114,6 +114,7 @@ typedef struct X86DSConfig {
     bool predicts;      /* records tell of the static prediction */
     bool pmu2;
     bool pmu_counts;    /* and it is no mere storage */
+    bool pmu_stuck;     /* GLOBAL_STATUS can be written, and an ack changes nothing */
     uint64_t pmu_since; /* up to when its counters have counted */
     uint32_t lbr;       /* entries of the LBR stack, 0: there is none */
     struct QEMUTimer *pmu_timer;

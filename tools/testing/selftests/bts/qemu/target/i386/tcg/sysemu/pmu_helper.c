@@ -290,10 +290,26 @@ X86MSRResult x86_pmu2_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     return X86_MSR_DONE;
 }
 
+/* Does a PMU that is stuck take the write for itself? */
+static bool pmu2_stuck(CPUX86State *env, uint32_t msr, uint64_t val)
+{
+    if (!env_archcpu(env)->ds.pmu_stuck) {
+        return false;
+    }
+    if (msr == MSR_CORE_PERF_GLOBAL_STATUS) {
+        env->msr_global_status = val;
+        return true;
+    }
+    return msr == MSR_CORE_PERF_GLOBAL_OVF_CTRL;
+}
+
 X86MSRResult x86_pmu2_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 {
     uint64_t valid, *reg = pmu2_msr(env, msr, &valid);
 
+    if (pmu2_stuck(env, msr, val)) {
+        return X86_MSR_DONE;
+    }
     if (!env_archcpu(env)->ds.pmu2 || !reg) {
         return X86_MSR_UNKNOWN;
     }
