@@ -200,24 +200,27 @@ u32 bts_wanted_steps(void)
 }
 
 /**
- * bts_deliver_steps - take records from the source of software
- * @rec: the records, oldest first
- * @n: how many
+ * bts_deliver_step - take a record from the source of software
+ * @from: where the branch was
+ * @to: where it went
  *
- * Called with interrupts off; current has made them.
+ * Called with interrupts off; current has branched.
  */
-void bts_deliver_steps(const struct bts_raw *rec, u32 n)
+void bts_deliver_step(u64 from, u64 to)
 {
+	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
-	list_for_each_entry(ctx, &this_cpu_read(bts_cpu.owner)->stepped, node)
-		bts_put(ctx, rec, n);
+	list_for_each_entry(ctx, &owner->stepped, node) {
+		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, from, to))
+			bts_note_full(ctx);
+	}
 }
 
 /**
  * bts_deliver_steps_gap - the source of software may have missed a branch
  *
- * Called like bts_deliver_steps().
+ * Called like bts_deliver_step().
  */
 void bts_deliver_steps_gap(void)
 {

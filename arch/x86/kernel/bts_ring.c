@@ -458,6 +458,33 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 	return ring->head - ring->tail >= ring->nr;
 }
 
+static noinline bool bts_ring_put_odd(struct bts_ring *ring, u64 from, u64 to)
+{
+	const struct bts_raw raw = { .from = from, .to = to };
+
+	return bts_ring_put(ring, &raw, 1);
+}
+
+/**
+ * bts_ring_put_one - bts_ring_put() of one branch, nobody knows whether it was predicted
+ * @ring: the ring
+ * @from: where the branch was
+ * @to: where it went
+ *
+ * Return: likewise.
+ */
+bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to)
+{
+	if (unlikely((from | to) >= bts_fast_limit(ring->flags) || ring->away || ring->gap ||
+		     ring->unmarked || !bts_ring_room(ring)))
+		return bts_ring_put_odd(ring, from, to);
+
+	bts_branch(ring->rec + ring->pos, ring->branch, from, to);
+	bts_ring_advance(ring, 1);
+
+	return ring->head - ring->tail >= ring->nr;
+}
+
 /**
  * bts_ring_settle - tell in the ring of what was lost before now
  * @ring: the ring

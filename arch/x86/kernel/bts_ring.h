@@ -68,6 +68,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags);
 void bts_ring_free(struct bts_ring *ring);
 
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n);
+bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to);
 void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event);
 void bts_ring_put_gap(struct bts_ring *ring);
 void bts_ring_settle(struct bts_ring *ring);

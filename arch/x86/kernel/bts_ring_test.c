@@ -224,6 +224,86 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
 }
 
+/* What a branch finds in a ring: nothing odd, or one of the reasons for a closer look */
+static void disturb(struct bts_ring *ring, int how)
+{
+	switch (how % 5) {
+	case 1:
+		bts_ring_put_gap(ring);
+		break;
+	case 2:
+		ring->away = true;
+		break;
+	case 3:
+		ring->lost++;
+		ring->unmarked++;
+		break;
+	case 4:
+		bts_ring_change(ring, ring->flags);
+		break;
+	}
+}
+
+static void put_both(struct kunit *test, struct bts_ring *one, struct bts_ring *many, int i)
+{
+	struct bts_raw raw = { .from = USER_ADDR(i), .to = USER_ADDR(2 * i) };
+
+	if (i % 7 == 3)
+		raw.from = KERNEL_ADDR(i);
+	if (i % 11 == 5)
+		raw.to = KERNEL_ADDR(0);
+	KUNIT_EXPECT_EQ(test, bts_ring_put(many, &raw, 1),
+			bts_ring_put_one(one, raw.from, raw.to));
+}
+
+static void compare_rings(struct kunit *test, const struct bts_ring *one,
+			  const struct bts_ring *many)
+{
+	struct x86_bts_record a, b;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, many->head, one->head);
+	KUNIT_EXPECT_EQ(test, many->pos, one->pos);
+	KUNIT_EXPECT_EQ(test, many->lost, one->lost);
+	KUNIT_EXPECT_EQ(test, many->unmarked, one->unmarked);
+	KUNIT_EXPECT_EQ(test, many->gaps, one->gaps);
+	for (i = 0; i < bts_ring_held(one); i++) {
+		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(one, i, &a));
+		KUNIT_ASSERT_EQ(test, 0, bts_ring_get(many, i, &b));
+		KUNIT_ASSERT_EQ(test, b.type, a.type);
+		if (a.type == X86_BTS_LOST)
+			KUNIT_EXPECT_EQ(test, b.lost.count, a.lost.count);
+		else
+			KUNIT_EXPECT_MEMEQ(test, &b, &a, sizeof(a));
+	}
+}
+
+/* bts_ring_put_one() does what bts_ring_put() does. */
+static void ring_one_is_as_many(struct kunit *test)
+{
+	const u32 flags[] = {
+		BTS_USER, BTS_USER | BTS_ENTRY, BTS_USER | BTS_STOP,
+		BTS_USER | BTS_ENTRY | BTS_STOP,
+	};
+	struct bts_ring *one, *many;
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		one = make_ring(test, 40, flags[i]);
+		many = make_ring(test, 40, flags[i]);
+		for (j = 0; j < 1000; j++) {
+			disturb(one, j / 3);
+			disturb(many, j / 3);
+			put_both(test, one, many, j);
+			if (j % 500 == 499) {
+				compare_rings(test, one, many);
+				bts_ring_clear(one);
+				bts_ring_clear(many);
+			}
+		}
+	}
+}
+
 static void ring_get_newest_first(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
@@ -515,6 +595,7 @@ static struct kunit_case bts_ring_cases[] = {
 	KUNIT_CASE(ring_counts_only_its_own),
 	KUNIT_CASE(ring_counts_a_lost_mark),
 	KUNIT_CASE(ring_marks_gaps),
+	KUNIT_CASE(ring_one_is_as_many),
 	KUNIT_CASE(ring_get_newest_first),
 	KUNIT_CASE(ring_tells_what_was_spoilt),
 	KUNIT_CASE_PARAM(filter_record, filter_gen_params),

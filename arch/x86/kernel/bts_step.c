@@ -133,23 +133,26 @@ static unsigned long bts_step_linear(const struct pt_regs *regs)
  * debugger would see that.
  */
 
-static bool bts_step_peek(unsigned long at, u8 *bytes)
+static __always_inline bool bts_step_peek(unsigned long at, u64 *bytes)
 {
-	bool done = false;
-
 	if (unlikely(hw_breakpoint_active()))
 		return false;
 
 	pagefault_disable();
-	if (user_access_begin((void __user *)at, sizeof(u64))) {
-		unsafe_get_user(*(u64 *)bytes, (u64 __user *)at, fault);
-		done = true;
-fault:
-		user_access_end();
-	}
+	if (unlikely(!user_access_begin((void __user *)at, sizeof(*bytes))))
+		goto refused;
+	unsafe_get_user(*bytes, (u64 __user *)at, fault);
+	user_access_end();
 	pagefault_enable();
 
-	return done;
+	return true;
+
+fault:
+	user_access_end();
+refused:
+	pagefault_enable();
+
+	return false;
 }
 
 /* This may sleep. With FOLL_FORCE it also reads what can only be executed. */
@@ -271,24 +274,23 @@ struct bts_step_insn {
 	bool			resized;
 };
 
-static enum bts_step_kind bts_step_ff(u8 modrm)
+static __always_inline enum bts_step_kind bts_step_ff(u8 modrm)
 {
 	/* CALL, CALL far, JMP, JMP far */
-	return X86_MODRM_REG(modrm) >= 2 && X86_MODRM_REG(modrm) <= 5 ? BTS_STEP_JUMP :
-									 BTS_STEP_OTHER;
+	return (unsigned int)X86_MODRM_REG(modrm) - 2 < 4 ? BTS_STEP_JUMP : BTS_STEP_OTHER;
 }
 
-static enum bts_step_kind bts_step_long(struct bts_step_insn *insn, const u8 *next,
-					enum bts_step_kind kind)
+static __always_inline enum bts_step_kind bts_step_long(struct bts_step_insn *insn, u8 next,
+							enum bts_step_kind kind)
 {
 	switch (kind) {
 	case BTS_STEP_0F:
-		insn->op = *next;
-		return (*next & 0xf0) == 0x80 ? BTS_STEP_JCC : BTS_STEP_OTHER;
+		insn->op = next;
+		return (next & 0xf0) == 0x80 ? BTS_STEP_JCC : BTS_STEP_OTHER;
 	case BTS_STEP_SREG:
-		return X86_MODRM_REG(*next) == 2 ? BTS_STEP_SS : BTS_STEP_OTHER;
+		return X86_MODRM_REG(next) == 2 ? BTS_STEP_SS : BTS_STEP_OTHER;
 	default:
-		return bts_step_ff(*next);
+		return bts_step_ff(next);
 	}
 }
 
@@ -323,7 +325,7 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 		case BTS_STEP_SREG:
 		case BTS_STEP_FF:
 			if (i + 1 < n)
-				insn->kind = bts_step_long(insn, bytes + i + 1, kind);
+				insn->kind = bts_step_long(insn, bytes[i + 1], kind);
 			return;
 		default:
 			insn->kind = rex2 && insn->op == BTS_STEP_JMPABS ? BTS_STEP_JUMP : kind;
@@ -347,36 +349,18 @@ static int bts_step_length(const struct pt_regs *regs, const u8 *bytes, int n)
 }
 
 /* Was the condition of Jcc true? No Jcc changes flags. */
-static bool bts_step_condition(unsigned long flags, u8 op)
+static __always_inline bool bts_step_condition(unsigned long flags, u8 op)
 {
-	bool less = !(flags & X86_EFLAGS_SF) != !(flags & X86_EFLAGS_OF), met = false;
+	/* L and LE, the last two, are also met if SF is not OF. */
+	static const u16 any_of[8] = {
+		X86_EFLAGS_OF, X86_EFLAGS_CF, X86_EFLAGS_ZF, X86_EFLAGS_CF | X86_EFLAGS_ZF,
+		X86_EFLAGS_SF, X86_EFLAGS_PF, 0, X86_EFLAGS_ZF,
+	};
+	unsigned int nr = op >> 1 & 7;
+	bool met = flags & any_of[nr];
 
-	switch (op & 0xe) {
-	case 0x0:
-		met = flags & X86_EFLAGS_OF;
-		break;
-	case 0x2:
-		met = flags & X86_EFLAGS_CF;
-		break;
-	case 0x4:
-		met = flags & X86_EFLAGS_ZF;
-		break;
-	case 0x6:
-		met = flags & (X86_EFLAGS_CF | X86_EFLAGS_ZF);
-		break;
-	case 0x8:
-		met = flags & X86_EFLAGS_SF;
-		break;
-	case 0xa:
-		met = flags & X86_EFLAGS_PF;
-		break;
-	case 0xc:
-		met = less;
-		break;
-	case 0xe:
-		met = less || flags & X86_EFLAGS_ZF;
-		break;
-	}
+	if (nr >= 6)
+		met |= !(flags & X86_EFLAGS_SF) != !(flags & X86_EFLAGS_OF);
 
 	return met != (op & 1);
 }
@@ -430,7 +414,7 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 {
 	int n = 0;
 
-	if (likely(bts_step_peek(at, bytes))) {
+	if (likely(bts_step_peek(at, (u64 *)bytes))) {
 		n = sizeof(u64);
 		bts_step_decode(insn, bytes, n, wide);
 		if (likely(insn->kind != BTS_STEP_UNKNOWN && insn->kind != BTS_STEP_SS))
@@ -478,13 +462,6 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
  * User mode and the kernel
  */
 
-static void bts_step_deliver(u64 from, u64 to)
-{
-	struct bts_raw raw = { .from = from, .to = to };
-
-	bts_deliver_steps(&raw, 1);
-}
-
 /* Record that user mode was left, if that is wanted and not done. */
 static void bts_step_record_leave(const struct bts_step *s)
 {
@@ -493,7 +470,7 @@ static void bts_step_record_leave(const struct bts_step *s)
 	if (state != BTS_STEP_LEFT && state != BTS_STEP_FOLLOWS)
 		return;
 	if (bts_wanted_steps() & BTS_ENTRY)
-		bts_step_deliver(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
+		bts_deliver_step(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
 }
 
 static bool bts_step_pause(void)
@@ -519,7 +496,7 @@ static bool bts_step_resume(void)
 static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs)
 {
 	bts_step_record_leave(s);
-	bts_step_deliver(BTS_STEP_KERNEL, bts_step_linear(regs));
+	bts_deliver_step(BTS_STEP_KERNEL, bts_step_linear(regs));
 	/* The task may be block-stepped, and each instruction has to end with a #DB. */
 	if (debugctl_get() & DEBUGCTLMSR_BTF)
 		debugctl_write_field(DEBUGCTL_STEP, 0);
@@ -541,6 +518,13 @@ static void bts_step_exit_fred(struct bts_step *s, struct pt_regs *regs)
 #endif
 }
 
+static __always_inline void bts_step_run(struct pt_regs *regs)
+{
+	this_cpu_write(bts_step.ip, regs->ip);
+	regs->flags |= X86_EFLAGS_TF;
+	this_cpu_write(bts_step_state, BTS_STEP_RUNS);
+}
+
 /* Everything but a step of a program without a TF of its own, in a flat segment */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {
@@ -556,6 +540,7 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
 		.cs	= regs->cs,
 	};
 	bts_step_exit_fred(s, regs);
+	bts_step_run(regs);
 }
 
 /**
@@ -568,11 +553,11 @@ void bts_step_exit(struct pt_regs *regs)
 {
 	if (unlikely(this_cpu_read(bts_step_state) != BTS_STEP_FOLLOWS ||
 		     !this_cpu_read(bts_step.plain) ||
-		     this_cpu_read(bts_step.cs) != regs->cs || regs->flags & X86_EFLAGS_TF))
+		     this_cpu_read(bts_step.cs) != regs->cs || regs->flags & X86_EFLAGS_TF)) {
 		bts_step_exit_odd(regs);
-	this_cpu_write(bts_step.ip, regs->ip);
-	regs->flags |= X86_EFLAGS_TF;
-	this_cpu_write(bts_step_state, BTS_STEP_RUNS);
+		return;
+	}
+	bts_step_run(regs);
 }
 
 /*
@@ -590,7 +575,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	near = step->cs == regs->cs && to - at <= BTS_STEP_LONGEST;
 	branch = !near || bts_step_taken(regs, &insn);
 	if (branch)
-		bts_step_deliver(at, to);
+		bts_deliver_step(at, to);
 	else if (insn.kind == BTS_STEP_UNKNOWN)
 		bts_deliver_steps_gap();
 
@@ -638,47 +623,35 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	return !*dr6;
 }
 
-/* A branch of which one byte tells enough. Returns false if not. */
-static noinline bool bts_step_short(const struct pt_regs *regs, unsigned long ip, u8 op)
-{
-	enum bts_step_kind kind = bts_step_kinds[op];
-
-	if (kind == BTS_STEP_JCC) {
-		if (!bts_step_condition(regs->flags, op))
-			return regs->ip - ip <= BTS_STEP_LONGEST;
-	} else if (kind != BTS_STEP_JUMP) {
-		return false;
-	}
-	bts_step_deliver(ip, regs->ip);
-
-	return true;
-}
-
-/* Of most instructions one byte tells what they do. Returns false if not. */
+/* The first bytes of most instructions tell what they do. Returns false if not. */
 static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 {
 	unsigned long ip = this_cpu_read(bts_step.ip);
-	bool read = false;
-	u8 op;
+	struct bts_step_insn insn;
+	u64 bytes;
 
-	if (!this_cpu_read(bts_step.plain) || unlikely(hw_breakpoint_active()))
+	if (!this_cpu_read(bts_step.plain) || !bts_step_peek(ip, &bytes))
 		return false;
 
-	pagefault_disable();
-	if (likely(user_access_begin((void __user *)ip, 1))) {
-		unsafe_get_user(op, (u8 __user *)ip, fault);
-		read = true;
-fault:
-		user_access_end();
+	insn.kind = bts_step_kinds[(u8)bytes];
+	if (insn.kind == BTS_STEP_REX && user_64bit_mode((struct pt_regs *)regs)) {
+		bytes >>= 8;
+		insn.kind = bts_step_kinds[(u8)bytes];
 	}
-	pagefault_enable();
-	if (unlikely(!read))
-		return false;
-
-	if (bts_step_kinds[op] == BTS_STEP_OTHER)
+	if (likely(insn.kind == BTS_STEP_OTHER))
 		return regs->ip - ip <= BTS_STEP_LONGEST;
 
-	return bts_step_short(regs, ip, op);
+	insn.op = bytes;
+	if (insn.kind == BTS_STEP_0F || insn.kind == BTS_STEP_FF)
+		insn.kind = bts_step_long(&insn, bytes >> 8, insn.kind);
+	if (insn.kind == BTS_STEP_OTHER ||
+	    (insn.kind == BTS_STEP_JCC && !bts_step_condition(regs->flags, insn.op)))
+		return regs->ip - ip <= BTS_STEP_LONGEST;
+	if (insn.kind != BTS_STEP_JUMP && insn.kind != BTS_STEP_JCC)
+		return false;
+	bts_deliver_step(ip, regs->ip);
+
+	return true;
 }
 
 /**

@@ -179,7 +179,7 @@ static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {
 		debugctl_bts_shift = 4;
-		debugctl_not_bts = ~debugctl_bts_bits(DEBUGCTL_BTS);
+		debugctl_not_bts = ~(DEBUGCTL_BTS >> debugctl_bts_shift);
 	}
 
 	return 0;

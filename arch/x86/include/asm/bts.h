@@ -155,7 +155,7 @@ struct bts_want {
  *		@give_way is called when somebody else needs it, see ds_claim_bts().
  * @put:	give that back
  * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
- *		there through bts_deliver(), or bts_deliver_steps() if it is of software;
+ *		there through bts_deliver(), or bts_deliver_step() if it is of software;
  *		false if it is frozen and stays so
  * @resume:	record what bts_want(), or bts_wanted_steps(), says on this CPU again; false
  *		if that is not possible now. Where nothing is wanted it may be left out.
@@ -237,7 +237,7 @@ void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
 struct bts_want bts_want(void);
 u32 bts_wanted_steps(void);
-void bts_deliver_steps(const struct bts_raw *rec, u32 n);
+void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);
 
 /* from the rest of the kernel */

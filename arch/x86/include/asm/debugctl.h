@@ -52,6 +52,9 @@ extern unsigned long debugctl_not_bts;
  */
 static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 {
+	if (__builtin_constant_p(bits) && bits == DEBUGCTL_BTS)
+		return ~debugctl_not_bts;
+
 	return bits >> debugctl_bts_shift;
 }
 
