@@ -276,8 +276,13 @@ struct bts_step_insn {
 
 static __always_inline enum bts_step_kind bts_step_ff(u8 modrm)
 {
+	unsigned int reg = X86_MODRM_REG(modrm);
+
 	/* CALL, CALL far, JMP, JMP far */
-	return (unsigned int)X86_MODRM_REG(modrm) - 2 < 4 ? BTS_STEP_JUMP : BTS_STEP_OTHER;
+	if (reg - 2 >= 4)
+		return BTS_STEP_OTHER;
+
+	return reg & 1 ? BTS_STEP_FAR : BTS_STEP_JUMP;
 }
 
 static __always_inline enum bts_step_kind bts_step_long(struct bts_step_insn *insn, u8 next,

@@ -20,6 +20,8 @@ static const struct {
 	{ "half of jz", { 0x0f, }, 1, BTS_STEP_UNKNOWN, BTS_STEP_UNKNOWN, },
 	{ "mov ss", { 0x8e, 0xd0, }, 2, BTS_STEP_SS, BTS_STEP_SS, },
 	{ "jmp *reg", { 0xff, 0xe0, }, 2, BTS_STEP_JUMP, BTS_STEP_JUMP, },
+	{ "call far *mem", { 0xff, 0x18, }, 2, BTS_STEP_FAR, BTS_STEP_FAR, },
+	{ "jmp far *mem", { 0xff, 0x28, }, 2, BTS_STEP_FAR, BTS_STEP_FAR, },
 	{ "push *reg", { 0xff, 0xf0, }, 2, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 	{ "rex jmp *reg", { 0x41, 0xff, 0xe0, }, 3, BTS_STEP_JUMP, BTS_STEP_OTHER, },
 	/* 0xd5 is AAD in other than 64-bit code. */
