@@ -431,8 +431,11 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 	return n;
 }
 
-/* How many instructions that set SS are looked at, each behind the one before */
-#define BTS_STEP_SS_MOST	4
+/*
+ * How many instructions that set SS are looked at, each behind the one before. An emulator
+ * may put the #DB off behind all of them.
+ */
+#define BTS_STEP_SS_MOST	32
 
 /*
  * Find the instruction that ended with this #DB: the one at @at, or what follows it if

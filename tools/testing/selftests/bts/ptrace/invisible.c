@@ -46,6 +46,7 @@ static const struct {
 	{ "pushfw", invisible_pushfw, false },
 	{ "mov ss", invisible_mov_ss, false },
 	{ "mov ss twice", invisible_mov_ss_twice, false },
+	{ "mov ss often", invisible_mov_ss_often, false },
 	{ "pop ss", invisible_pop_ss, false },
 	{ "popf again", invisible_popf_again, false },
 	{ "steps", invisible_steps, false },
@@ -83,6 +84,8 @@ struct transcript {
 };
 
 static struct transcript *seen;
+/* What the kernel looks at for each system call when these are sent back by SIGSYS */
+static volatile char dispatch = SYSCALL_DISPATCH_FILTER_ALLOW;
 static const char *what = "";
 static bool smap;
 
@@ -106,6 +109,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	greg_t *regs = uc->uc_mcontext.gregs;
 
+	dispatch = SYSCALL_DISPATCH_FILTER_ALLOW;
 	see("%s: signal %d code %d at %+ld, trap flag %d\n", what, sig, info->si_code,
 	    (long)(regs[REG_IP] - (greg_t)(uintptr_t)invisible_text), !!(regs[REG_EFL] & TF));
 #ifdef __x86_64__
@@ -187,8 +191,21 @@ static unsigned long in_thread(void)
 	return invisible_pushf();
 }
 
-/* seccomp turns a system call into SIGSYS, whose frame shows registers */
-static unsigned long trapped_call(void)
+/* The kernel sends a system call back by SIGSYS, whose frame shows registers. */
+static unsigned long dispatched_call(void)
+{
+	unsigned long flags;
+
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &dispatch))
+		give_up("PR_SET_SYSCALL_USER_DISPATCH");
+	dispatch = SYSCALL_DISPATCH_FILTER_BLOCK;
+	flags = invisible_getppid();
+	prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+	return flags;
+}
+
+/* seccomp does that as well, on a kernel with CONFIG_NET. */
+static unsigned long filtered_call(void)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -199,7 +216,8 @@ static unsigned long trapped_call(void)
 	struct sock_fprog prog = { ARRAY_SIZE(filter), filter };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		see("%s: %s\n", what, strerror(errno));
 	return invisible_getppid();
 }
 
@@ -226,7 +244,8 @@ static void all(void)
 	one("vfork", in_vfork);
 	one("fork", in_fork);
 	one("thread", in_thread);
-	one("seccomp", trapped_call);
+	one("dispatch", dispatched_call);
+	one("seccomp", filtered_call);
 }
 
 enum how { ALONE, TRACED, STEPPED };

@@ -13,6 +13,7 @@ unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
 unsigned long invisible_mov_ss(void);
 unsigned long invisible_mov_ss_twice(void);
+unsigned long invisible_mov_ss_often(void);
 unsigned long invisible_pop_ss(void);
 unsigned long invisible_popf_again(void);
 unsigned long invisible_steps(void);

@@ -109,6 +109,15 @@ way invisible_mov_ss_twice
 	pop	AX
 	ret
 
+way invisible_mov_ss_often
+	mov	%ss, %eax
+	.rept	30
+	mov	%eax, %ss
+	.endr
+	PUSHF
+	pop	AX
+	ret
+
 way invisible_pop_ss
 #ifndef __x86_64__
 	push	%ss
