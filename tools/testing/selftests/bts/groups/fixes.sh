@@ -51,7 +51,7 @@ fixed_branches() {
 
 # With pause_on_oops on PREEMPT_RT, oops_enter() is no place for a lock that sleeps.
 fixed_pause() {
-	local sleeps='sleeping function called from invalid context at kernel/locking/spinlock_rt.c'
+	local sleeps='sleeping function called from invalid context at .*kernel/locking/spinlock_rt.c'
 
 	need_lab "$B/ring0/lab" bts_crash stock rt
 	boot pause-stock kernel=stock config=rt smp=2 before="$LAB" expect=splat append=pause_on_oops=1 -- crash words none
