@@ -188,31 +188,20 @@ void bts_deliver_kernel_gap(void)
 }
 
 /**
- * bts_wanted_steps - tell the source of software what to record of current
- *
- * Called with interrupts off.
- *
- * Return: BTS_USER and BTS_ENTRY, the union of what its contexts want.
- */
-u32 bts_wanted_steps(void)
-{
-	return this_cpu_read(bts_cpu.owner)->step_flags;
-}
-
-/**
  * bts_deliver_step - take a record from the source of software
  * @from: where the branch was
  * @to: where it went
  *
  * Called with interrupts off; current has branched.
  */
-void bts_deliver_step(u64 from, u64 to)
+void notrace bts_deliver_step(u64 from, u64 to)
 {
+	const struct bts_raw raw = { .from = from, .to = to };
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &owner->stepped, node) {
-		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, from, to))
+		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, &raw))
 			bts_note_full(ctx);
 	}
 }

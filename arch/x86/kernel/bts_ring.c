@@ -90,6 +90,14 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_tol
 	return ring->rec ? 0 : -ENOMEM;
 }
 
+static u64 bts_fast_limit(u32 flags)
+{
+	if (!(flags & BTS_USER))
+		return 0;
+
+	return flags & BTS_KERNEL ? U64_MAX : TASK_SIZE_MAX;
+}
+
 /**
  * bts_ring_change - sort by other flags from here on
  * @ring: the ring
@@ -98,6 +106,7 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_tol
 void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
+	ring->limit = bts_fast_limit(flags);
 	/* The task whose trace is set up is in the kernel now. */
 	ring->away = !(flags & BTS_KERNEL);
 }
@@ -110,25 +119,6 @@ void bts_ring_free(struct bts_ring *ring)
 {
 	vfree(ring->rec);
 	ring->rec = NULL;
-}
-
-/* How many records fit in behind ring->pos without a turn or an overwrite. */
-static u32 bts_ring_room(const struct bts_ring *ring)
-{
-	u32 room = ring->size - ring->pos;
-
-	if (ring->flags & BTS_STOP)
-		room = min_t(u64, room, ring->size - (ring->head - ring->tail));
-
-	return room;
-}
-
-static void bts_ring_advance(struct bts_ring *ring, u32 n)
-{
-	ring->head += n;
-	ring->pos += n;
-	if (ring->pos == ring->size)
-		ring->pos = 0;
 }
 
 /**
@@ -232,13 +222,6 @@ static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
 	return true;
 }
 
-static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64 from, u64 to)
-{
-	*(u64 *)rec = head;
-	rec->branch.from = from;
-	rec->branch.to = to;
-}
-
 /* The head of a record that shows both sides of @in; @head if that was predicted */
 static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, bool predicted)
 {
@@ -311,15 +294,6 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 	return bts_sort_way_out(ring, out, in, more);
 }
 
-/* Below it, an address needs no closer look. */
-static u64 bts_fast_limit(u32 flags)
-{
-	if (!(flags & BTS_USER))
-		return 0;
-
-	return flags & BTS_KERNEL ? U64_MAX : TASK_SIZE_MAX;
-}
-
 static __always_inline u64 bts_either(const struct bts_raw *in)
 {
 	return in->from | in->to;
@@ -351,7 +325,7 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	const u64 head = ring->branch;
 	struct x86_bts_record *start = ring->rec + ring->pos, *out = start;
 	const struct bts_raw *end = in + n, *last = end - 1;
-	const u64 limit = bts_fast_limit(ring->flags);
+	const u64 limit = ring->limit;
 	/* Before it there are four. */
 	const struct bts_raw *few = n < 4 ? in : end - 3;
 	/* A user's ring: what arrives below it came back from the kernel. */
@@ -454,33 +428,6 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 		in += chunk;
 		n -= chunk;
 	}
-
-	return ring->head - ring->tail >= ring->nr;
-}
-
-static noinline bool bts_ring_put_odd(struct bts_ring *ring, u64 from, u64 to)
-{
-	const struct bts_raw raw = { .from = from, .to = to };
-
-	return bts_ring_put(ring, &raw, 1);
-}
-
-/**
- * bts_ring_put_one - bts_ring_put() of one branch, nobody knows whether it was predicted
- * @ring: the ring
- * @from: where the branch was
- * @to: where it went
- *
- * Return: likewise.
- */
-bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to)
-{
-	if (unlikely((from | to) >= bts_fast_limit(ring->flags) || ring->away || ring->gap ||
-		     ring->unmarked || !bts_ring_room(ring)))
-		return bts_ring_put_odd(ring, from, to);
-
-	bts_branch(ring->rec + ring->pos, ring->branch, from, to);
-	bts_ring_advance(ring, 1);
 
 	return ring->head - ring->tail >= ring->nr;
 }

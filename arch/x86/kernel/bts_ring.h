@@ -2,11 +2,11 @@
 #ifndef _ARCH_X86_KERNEL_BTS_RING_H
 #define _ARCH_X86_KERNEL_BTS_RING_H
 
+#include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
-#include <uapi/asm/bts.h>
 
-struct bts_raw;
-struct bts_told;
+#include <asm/bts.h>
 
 /*
  * A ring that stops has room for this many records beyond the size that was
@@ -27,6 +27,7 @@ struct bts_told;
  * @pos:	where the next one goes: @head modulo @size
  * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT, BTS_MONOTONIC of
  *		<asm/bts.h>
+ * @limit:	a branch whose addresses are below it needs no closer look
  * @told:	what the records of the source tell
  * @branch:	the first eight bytes of a branch that shows both sides
  * @head:	how many were ever put in
@@ -50,6 +51,7 @@ struct bts_ring {
 	u32			size;
 	u32			pos;
 	u32			flags;
+	u64			limit;
 	const struct bts_told	*told;
 	u64			branch;
 	u64			head;
@@ -68,7 +70,6 @@ void bts_ring_change(struct bts_ring *ring, u32 flags);
 void bts_ring_free(struct bts_ring *ring);
 
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n);
-bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to);
 void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event);
 void bts_ring_put_gap(struct bts_ring *ring);
 void bts_ring_settle(struct bts_ring *ring);
@@ -86,5 +87,50 @@ void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 
 bool bts_strays(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
+
+/* How many records fit in behind ring->pos without a turn or an overwrite. */
+static __always_inline u32 bts_ring_room(const struct bts_ring *ring)
+{
+	u32 room = ring->size - ring->pos;
+
+	if (ring->flags & BTS_STOP)
+		room = min_t(u64, room, ring->size - (ring->head - ring->tail));
+
+	return room;
+}
+
+static __always_inline void bts_ring_advance(struct bts_ring *ring, u32 n)
+{
+	ring->head += n;
+	ring->pos += n;
+	if (ring->pos == ring->size)
+		ring->pos = 0;
+}
+
+static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64 from, u64 to)
+{
+	*(u64 *)rec = head;
+	rec->branch.from = from;
+	rec->branch.to = to;
+}
+
+/**
+ * bts_ring_put_one - bts_ring_put() of one branch, nobody knows whether it was predicted
+ * @ring: the ring
+ * @raw: the branch
+ *
+ * Return: likewise.
+ */
+static __always_inline bool bts_ring_put_one(struct bts_ring *ring, const struct bts_raw *raw)
+{
+	if (unlikely((raw->from | raw->to) >= ring->limit || ring->away || ring->gap ||
+		     ring->unmarked || !bts_ring_room(ring)))
+		return bts_ring_put(ring, raw, 1);
+
+	bts_branch(ring->rec + ring->pos, ring->branch, raw->from, raw->to);
+	bts_ring_advance(ring, 1);
+
+	return ring->head - ring->tail >= ring->nr;
+}
 
 #endif /* _ARCH_X86_KERNEL_BTS_RING_H */

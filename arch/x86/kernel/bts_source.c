@@ -118,3 +118,15 @@ int bts_source_info(u32 id, struct bts_source_info *info)
 
 	return 0;
 }
+
+/**
+ * bts_wanted_steps - tell the source of software what to record of current
+ *
+ * Called with interrupts off.
+ *
+ * Return: BTS_USER and BTS_ENTRY, the union of what its contexts want.
+ */
+u32 bts_wanted_steps(void)
+{
+	return this_cpu_read(bts_cpu.owner)->step_flags;
+}

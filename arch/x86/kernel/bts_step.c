@@ -542,11 +542,12 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
 		bts_step_arrive(s, regs);
 
 	*s = (struct bts_step) {
-		.plain	= !(regs->flags & X86_EFLAGS_TF) && bts_step_is_flat(regs),
 		.tf	= regs->flags & X86_EFLAGS_TF,
 		.base	= bts_step_base(regs, regs->cs),
 		.cs	= regs->cs,
 	};
+	if (!s->tf && bts_step_is_flat(regs))
+		s->plain_cs = regs->cs;
 	bts_step_exit_fred(s, regs);
 	bts_step_run(regs);
 }
@@ -557,11 +558,11 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
  *
  * Called with interrupts off when nothing else is left to be done.
  */
-void bts_step_exit(struct pt_regs *regs)
+void notrace bts_step_exit(struct pt_regs *regs)
 {
 	if (unlikely(this_cpu_read(bts_step_state) != BTS_STEP_FOLLOWS ||
-		     !this_cpu_read(bts_step.plain) ||
-		     this_cpu_read(bts_step.cs) != regs->cs || regs->flags & X86_EFLAGS_TF)) {
+		     this_cpu_read(bts_step.plain_cs) != regs->cs ||
+		     regs->flags & X86_EFLAGS_TF)) {
 		bts_step_exit_odd(regs);
 		return;
 	}
@@ -631,35 +632,48 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	return !*dr6;
 }
 
-/* The first bytes of most instructions tell what they do. Returns false if not. */
-static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
+/* Is the next instruction the one behind @ip, as far as anybody can tell? */
+static __always_inline bool bts_step_goes_on(const struct pt_regs *regs, unsigned long ip)
 {
-	unsigned long ip = this_cpu_read(bts_step.ip);
-	struct bts_step_insn insn;
-	u64 bytes;
+	return regs->ip - ip <= BTS_STEP_LONGEST;
+}
 
-	if (!this_cpu_read(bts_step.plain) || !bts_step_peek(ip, &bytes))
-		return false;
+/* An instruction whose first byte does not say that it is no branch */
+static __always_inline bool bts_step_is_short(const struct pt_regs *regs, unsigned long ip,
+					      u64 bytes)
+{
+	struct bts_step_insn insn = { .kind = bts_step_kinds[(u8)bytes] };
 
-	insn.kind = bts_step_kinds[(u8)bytes];
 	if (insn.kind == BTS_STEP_REX && user_64bit_mode((struct pt_regs *)regs)) {
 		bytes >>= 8;
 		insn.kind = bts_step_kinds[(u8)bytes];
 	}
-	if (likely(insn.kind == BTS_STEP_OTHER))
-		return regs->ip - ip <= BTS_STEP_LONGEST;
-
 	insn.op = bytes;
 	if (insn.kind == BTS_STEP_0F || insn.kind == BTS_STEP_FF)
 		insn.kind = bts_step_long(&insn, bytes >> 8, insn.kind);
+
 	if (insn.kind == BTS_STEP_OTHER ||
 	    (insn.kind == BTS_STEP_JCC && !bts_step_condition(regs->flags, insn.op)))
-		return regs->ip - ip <= BTS_STEP_LONGEST;
+		return bts_step_goes_on(regs, ip);
 	if (insn.kind != BTS_STEP_JUMP && insn.kind != BTS_STEP_JCC)
 		return false;
 	bts_deliver_step(ip, regs->ip);
 
 	return true;
+}
+
+/* The first bytes of most instructions tell what they do. Returns false if not. */
+static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
+{
+	unsigned long ip = this_cpu_read(bts_step.ip);
+	u64 bytes;
+
+	if (!this_cpu_read(bts_step.plain_cs) || !bts_step_peek(ip, &bytes))
+		return false;
+	if (likely(bts_step_kinds[(u8)bytes] == BTS_STEP_OTHER))
+		return bts_step_goes_on(regs, ip);
+
+	return bts_step_is_short(regs, ip, bytes);
 }
 
 /**
@@ -671,10 +685,10 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
  *
  * Return: whether nothing is left to be done.
  */
-bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
+bool notrace bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 {
 	/* Only a #DB from user mode that ran under our TF can be ours. */
-	if (!(*dr6 & DR_STEP) || this_cpu_read(bts_step_state) != BTS_STEP_LEFT)
+	if (this_cpu_read(bts_step_state) != BTS_STEP_LEFT)
 		return false;
 
 	if (likely(*dr6 == DR_STEP && bts_step_is_simple(regs))) {
@@ -683,7 +697,7 @@ bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 		return true;
 	}
 
-	return bts_step_debug_odd(regs, dr6);
+	return *dr6 & DR_STEP && bts_step_debug_odd(regs, dr6);
 }
 
 static const struct bts_source bts_step_source = {

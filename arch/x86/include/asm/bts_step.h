@@ -36,7 +36,8 @@ enum bts_step_state {
 
 /**
  * struct bts_step - what this CPU last let user mode do
- * @plain:	@tf is clear, @cs is flat, and nothing below is out of the ordinary
+ * @plain_cs:	@cs if @tf is clear, @cs is flat, and nothing below is out of the ordinary;
+ *		otherwise 0
  * @blind:	a step that the program asked for ends before @ip is executed
  * @tf:		the program's own TF
  * @raw:	the flags as user mode left them
@@ -48,7 +49,7 @@ enum bts_step_state {
  * All of this is changed with interrupts off.
  */
 struct bts_step {
-	bool		plain;
+	unsigned long	plain_cs;
 	bool		blind;
 	unsigned long	tf;
 	unsigned long	raw;
@@ -87,7 +88,7 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 		      (regs->cx == regs->ip && regs->ip - raw_cpu_read(bts_step.ip) - 2 <=
 					       2 * BTS_STEP_LONGEST - 2)))) {
 		raw_cpu_write(bts_step.r11, regs->r11);
-		raw_cpu_write(bts_step.plain, false);
+		raw_cpu_write(bts_step.plain_cs, 0);
 		regs->r11 = (regs->r11 & ~X86_EFLAGS_TF) | own;
 	}
 #endif
