@@ -196,12 +196,11 @@ void bts_deliver_kernel_gap(void)
  */
 void notrace bts_deliver_step(u64 from, u64 to)
 {
-	const struct bts_raw raw = { .from = from, .to = to };
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
 	list_for_each_entry(ctx, &owner->stepped, node) {
-		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, &raw))
+		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, from, to))
 			bts_note_full(ctx);
 	}
 }

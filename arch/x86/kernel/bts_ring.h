@@ -117,17 +117,21 @@ static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64
 /**
  * bts_ring_put_one - bts_ring_put() of one branch, nobody knows whether it was predicted
  * @ring: the ring
- * @raw: the branch
+ * @from: where it was
+ * @to: where it went
  *
  * Return: likewise.
  */
-static __always_inline bool bts_ring_put_one(struct bts_ring *ring, const struct bts_raw *raw)
+static __always_inline bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to)
 {
-	if (unlikely((raw->from | raw->to) >= ring->limit || ring->away || ring->gap ||
-		     ring->unmarked || !bts_ring_room(ring)))
-		return bts_ring_put(ring, raw, 1);
+	if (unlikely((from | to) >= ring->limit || ring->away || ring->gap || ring->unmarked ||
+		     (ring->flags & BTS_STOP && !bts_ring_room(ring)))) {
+		const struct bts_raw raw = { .from = from, .to = to };
 
-	bts_branch(ring->rec + ring->pos, ring->branch, raw->from, raw->to);
+		return bts_ring_put(ring, &raw, 1);
+	}
+
+	bts_branch(ring->rec + ring->pos, ring->branch, from, to);
 	bts_ring_advance(ring, 1);
 
 	return ring->head - ring->tail >= ring->nr;

@@ -253,7 +253,7 @@ static void put_both(struct kunit *test, struct bts_ring *one, struct bts_ring *
 	if (i % 11 == 5)
 		raw.to = KERNEL_ADDR(0);
 	KUNIT_EXPECT_EQ(test, bts_ring_put(many, &raw, 1),
-			bts_ring_put_one(one, &raw));
+			bts_ring_put_one(one, raw.from, raw.to));
 }
 
 static void compare_rings(struct kunit *test, const struct bts_ring *one,
