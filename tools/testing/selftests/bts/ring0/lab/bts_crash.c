@@ -61,6 +61,18 @@ static noinline void bts_crash_fault(void)
 	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
 }
 
+/* No address can be that: a general protection fault */
+static noinline void bts_crash_protection(void)
+{
+	asm volatile("movl $1, (%0)" : : "r" (BIT_ULL(62)) : "memory");
+}
+
+/* An address of the kernel that is not mapped */
+static noinline void bts_crash_kernel(void)
+{
+	asm volatile("movl $1, (%0)" : : "r" (BAD_STACK) : "memory");
+}
+
 static noinline void bts_crash_double_fault(void)
 {
 	asm volatile("mov %0, %%rsp\n\t"
@@ -115,6 +127,30 @@ static void do_error(void)
 {
 	bts_crash_work(5);
 	bts_crash_jump(-EPERM);
+}
+
+static void do_protection(void)
+{
+	bts_crash_work(5);
+	bts_crash_protection();
+}
+
+static void do_kernel(void)
+{
+	bts_crash_work(5);
+	bts_crash_kernel();
+}
+
+/* The kernel may read that with a fixup, and does not crash. */
+static void do_fixup(void)
+{
+	u32 val;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		if (!copy_from_kernel_nofault(&val, (void *)BAD_STACK, sizeof(val)) ||
+		    !copy_from_kernel_nofault(&val, (void *)BIT_ULL(62), sizeof(val)))
+			WARN_ON(1);
 }
 
 static void crash_in_irq(struct irq_work *work)
@@ -663,6 +699,9 @@ static const struct {
 	{ "jump", do_jump },
 	{ "null", do_null },
 	{ "error", do_error },
+	{ "protection", do_protection },
+	{ "kernel", do_kernel },
+	{ "fixup", do_fixup },
 	{ "irq", do_irq },
 	{ "work", do_work },
 	{ "nmi", do_nmi },
