@@ -136,7 +136,12 @@ bool arch_hw_branches_frozen(int cpu);
 u64 arch_hw_branches_frozen_at(int cpu);
 /* Stop this CPU for a moment, with interrupts off. */
 bool arch_hw_branches_hold(void);
-/* The end of the moment; takes what the former returned. */
+/*
+ * The same before a freeze that is a few branches away, if the hardware keeps so few that
+ * this matters. A crash in here would be endless.
+ */
+bool arch_hw_branches_hold_early(void);
+/* The end of the moment; takes what one of these two has returned. */
 void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);

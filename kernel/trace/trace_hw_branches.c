@@ -172,8 +172,7 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 	int cpu, tries = 2;
 
 	raw_local_irq_save(flags);
-	/* What follows makes more branches than some hardware keeps. */
-	held = arch_hw_branches_hold();
+	held = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
 	/* With interrupts off, hw_branches_enable() waits for this. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {

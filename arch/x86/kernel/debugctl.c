@@ -78,7 +78,7 @@ int debugctl_claim(unsigned long mask)
 	had = debugctl_yielder_has();
 	debugctl_claimed |= mask;
 	if (had && !debugctl_yielder_has())
-		debugctl_yielder->yield();
+		debugctl_yielder->give_up();
 	return 0;
 }
 
@@ -130,13 +130,13 @@ int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
 /**
  * debugctl_release_yielding - End debugctl_claim_yielding()
  *
- * Calls ->yield() if the fields are not given up. May sleep.
+ * Calls ->give_up() if the fields are not given up. May sleep.
  */
 void debugctl_release_yielding(void)
 {
 	guard(mutex)(&debugctl_mutex);
 	if (debugctl_yielder_has())
-		debugctl_yielder->yield();
+		debugctl_yielder->give_up();
 	debugctl_yielder = NULL;
 }
 

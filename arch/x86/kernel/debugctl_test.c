@@ -161,7 +161,7 @@ static void debugctl_test_yield(void)
 static const struct debugctl_yielder debugctl_test_yielder = {
 	.mask	= DEBUGCTL_LBR,
 	.take	= debugctl_test_take,
-	.yield	= debugctl_test_yield,
+	.give_up = debugctl_test_yield,
 };
 
 /* The yielding owner has its field while nobody else claims it. */

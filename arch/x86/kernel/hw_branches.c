@@ -200,6 +200,11 @@ bool notrace arch_hw_branches_hold(void)
 	return bts_hold();
 }
 
+bool notrace arch_hw_branches_hold_early(void)
+{
+	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_hold();
+}
+
 void notrace arch_hw_branches_release(bool held)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))

@@ -13,7 +13,7 @@
  *
  * What is to be is in hw_branches_lbr_has and hw_branches_lbr_cpus. Whoever changes them
  * has hw_branches_lbr_follow() run on the CPUs that are online; others run it when they
- * come online. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true there, but
+ * come online, and once more when they go. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true there, but
  * while it is frozen or held.
  */
 
@@ -53,6 +53,9 @@ static bool hw_branches_lbr_has;
 
 /* The CPUs that are to record */
 static cpumask_t hw_branches_lbr_cpus;
+
+/* This CPU has come online, and is not about to go. */
+static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
 DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 
@@ -100,7 +103,8 @@ static void hw_branches_lbr_follow(void *unused)
 
 	lockdep_assert_irqs_disabled();
 
-	want = READ_ONCE(hw_branches_lbr_has) && cpumask_test_cpu(cpu, &hw_branches_lbr_cpus);
+	want = READ_ONCE(hw_branches_lbr_has) && cpumask_test_cpu(cpu, &hw_branches_lbr_cpus) &&
+	       this_cpu_read(hw_branches_lbr_online);
 	if (want == this_cpu_read(hw_branches_lbr_records))
 		return;
 
@@ -143,7 +147,7 @@ static void hw_branches_lbr_take(void)
 
 static const struct debugctl_yielder hw_branches_lbr_yielder = {
 	.mask	= DEBUGCTL_LBR,
-	.yield	= hw_branches_lbr_yield,
+	.give_up = hw_branches_lbr_yield,
 	.take	= hw_branches_lbr_take,
 };
 
@@ -227,21 +231,18 @@ static int hw_branches_lbr_up(unsigned int cpu)
 {
 	guard(irqsave)();
 	hw_branches_lbr_catch_up();
+	this_cpu_write(hw_branches_lbr_online, true);
 	hw_branches_lbr_follow(NULL);
 
 	return 0;
 }
 
+/* Interrupts may still come before the CPU is offline. */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
 	guard(irqsave)();
-	if (!this_cpu_read(hw_branches_lbr_records))
-		return 0;
-	this_cpu_write(hw_branches_lbr_records, false);
-	barrier();
-	debugctl_write_field(DEBUGCTL_LBR, 0);
-	hw_branches_lbr_wipe();
-	hw_branches_lbr_select(0);
+	this_cpu_write(hw_branches_lbr_online, false);
+	hw_branches_lbr_follow(NULL);
 
 	return 0;
 }
@@ -351,7 +352,8 @@ static int __init hw_branches_lbr_init(void)
 	struct x86_lbr_stack stack;
 	int ret;
 
-	if (!x86_perf_get_lbr_stack(&stack) || stack.nr > HW_BRANCHES_LBR_MAX)
+	if (!x86_perf_get_lbr_stack(&stack) || stack.nr > HW_BRANCHES_LBR_MAX ||
+	    boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
 
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",

@@ -237,7 +237,7 @@ static __always_inline void debugctl_write_lbr(bool on)
 /**
  * struct debugctl_yielder - an owner of fields who gives them up to any other
  * @mask:	the fields
- * @yield:	stop using them, on all CPUs; the other owner has them on return
+ * @give_up:	stop using them, on all CPUs; the other owner has them on return
  * @take:	use them
  *
  * Both functions are called in process context, one at a time, and must not call
@@ -245,7 +245,7 @@ static __always_inline void debugctl_write_lbr(bool on)
  */
 struct debugctl_yielder {
 	unsigned long	mask;
-	void		(*yield)(void);
+	void		(*give_up)(void);
 	void		(*take)(void);
 };
 
