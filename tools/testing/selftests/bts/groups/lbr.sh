@@ -11,6 +11,7 @@ lbr_machine() {
 	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
 	16-no-smap) lbr_cpu 16 ;;
 	32) lbr_cpu 32 ;;
+	*) echo "$1" ;;
 	esac
 }
 
@@ -39,6 +40,9 @@ lbr_files() {
 lbr_perf() {
 	lasts perf-32 32 -- lastbranch perf
 	lasts perf-16 16 -- lastbranch perf
+	lasts reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset
+	nothing_else reset 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
+	came_to_end reset
 	lasts perf-kept-32 32 append=hw_branches=lbr -- lbr kept
 	lasts perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
@@ -75,11 +79,11 @@ lbr_crashes() {
 
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	left 32 task bts_crash_fault 20
-	left 32 kernel bts_crash_kernel 20
+	left 32 kernel bts_crash_at 20
 	left 32 null 0x0 20
 	left 32 jump 0xb75 20
 	left 32 error 0xffffffffffffffff 20
-	left 32 protection bts_crash_protection 20
+	left 32 protection bts_crash_at 20
 	left 32 interrupted bts_crash_divide 20
 	left 32 bug bts_crash_bug 20
 	last_words 32 double bts_crash_double_fault 20 1
@@ -91,7 +95,7 @@ lbr_crashes() {
 	for machine in 16 16-no-smap; do
 		left $machine task bts_crash_fault 4
 		left $machine null 0x0 4
-		left $machine protection bts_crash_protection 4
+		left $machine protection bts_crash_at 4
 	done
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	for machine in 32 16-no-smap; do

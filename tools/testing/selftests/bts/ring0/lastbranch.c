@@ -8,10 +8,12 @@
  *   lastbranch perf			perf's events go first
  *   lastbranch offline		CPUs go and come
  *   lastbranch suspend		to RAM and back
+ *   lastbranch reset		perf resets the PMU
  *   lastbranch MODULE crash KIND FUNCTION LEAST	one that is survived: FUNCTION is on top
  *   lastbranch MODULE die KIND	one that is not
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
+#include <linux/perf_event.h>
 #include <sys/wait.h>
 
 #include "common.h"
@@ -242,6 +244,17 @@ static int asleep(void)
 	return finish();
 }
 
+/* Of the PMU, which is stuck: perf does so in the first NMI of a counter. */
+static int reset(void)
+{
+	must_set("enable", "lbr");
+	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 100000);
+	usleep(500000);
+	ok(nmis() && recording_cpus() == cpus(), "%ld NMIs, %d CPUs record", nmis(),
+	   recording_cpus());
+	return finish();
+}
+
 static bool source_is_said(char *source, size_t size, struct dump *d)
 {
 	char line[1024], *at;
@@ -331,6 +344,8 @@ int main(int argc, char **argv)
 		return offline();
 	if (argc == 2 && !strcmp(argv[1], "suspend"))
 		return asleep();
+	if (argc == 2 && !strcmp(argv[1], "reset"))
+		return reset();
 	if (argc < 3) {
 		fprintf(stderr, "usage: %s COMMAND [ARG...]\n", argv[0]);
 		return 2;
