@@ -244,7 +244,10 @@ static int asleep(void)
 	return finish();
 }
 
-/* Of the PMU, which is stuck: perf does so in the first NMI of a counter. */
+/*
+ * Of the PMU, which is stuck: perf does so in the first NMI of a counter. That clears LBR,
+ * but the end of the NMI sets it again.
+ */
 static int reset(void)
 {
 	must_set("enable", "lbr");
