@@ -11,10 +11,10 @@
  * perf's first event with branch stacks is there, hw_branches_lbr_yield() stops recording
  * on all CPUs, and hw_branches_lbr_take() starts it again after the last one.
  *
- * What is to be is in hw_branches_lbr_has and hw_branches_lbr_cpus. Whoever changes them
- * has hw_branches_lbr_follow() run on the CPUs that are online; others run it when they
- * come online, and once more when they go. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true there, but
- * while it is frozen or held.
+ * What is to be is in hw_branches_lbr_has, hw_branches_lbr_cpus and, of each CPU,
+ * hw_branches_lbr_online. After a change of one of these, hw_branches_lbr_follow() runs on
+ * the CPUs that are online. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true
+ * there, but while it is frozen or held.
  */
 
 #include <linux/cleanup.h>

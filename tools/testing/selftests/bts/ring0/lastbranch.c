@@ -203,7 +203,7 @@ static int beside_perf(void)
 	return finish();
 }
 
-static int offline(void)
+static int hotplugged(void)
 {
 	must_set("fold", "0");
 	must_set("enable", "lbr");
@@ -344,7 +344,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "perf"))
 		return beside_perf();
 	if (argc == 2 && !strcmp(argv[1], "offline"))
-		return offline();
+		return hotplugged();
 	if (argc == 2 && !strcmp(argv[1], "suspend"))
 		return asleep();
 	if (argc == 2 && !strcmp(argv[1], "reset"))
