@@ -100,11 +100,19 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * An architecture with HAVE_HW_BRANCHES defines these functions. The first four and
+ * An architecture with HAVE_HW_BRANCHES defines these functions. Those down to
  * arch_hw_branches_copy() are called in process context, the others in any.
  */
 
-/* How many branches of a CPU a reader gets at most. */
+/* The name of a source of records: 0 is the best one. NULL if there are no more. */
+const char *arch_hw_branches_name(unsigned int source);
+/* Have this source record, from the next start on. Nothing records now. */
+void arch_hw_branches_choose(unsigned int source);
+/* The name of the source that was chosen last */
+const char *arch_hw_branches_source(void);
+/* Does it not record, since somebody else uses the hardware who goes first? */
+bool arch_hw_branches_given_up(void);
+/* How many branches of a CPU a reader gets at most. This depends on the source. */
 u32 arch_hw_branches_depth(void);
 /* Record on a CPU from now on, or from when it comes online. */
 int arch_hw_branches_start(int cpu);
@@ -128,7 +136,12 @@ bool arch_hw_branches_frozen(int cpu);
 u64 arch_hw_branches_frozen_at(int cpu);
 /* Stop this CPU for a moment, with interrupts off. */
 bool arch_hw_branches_hold(void);
-/* The end of the moment; takes what the former returned. */
+/*
+ * The same before a freeze that is a few branches away, if the hardware keeps so few that
+ * this matters. A crash in here would be endless.
+ */
+bool arch_hw_branches_hold_early(void);
+/* The end of the moment; takes what one of these two has returned. */
 void arch_hw_branches_release(bool held);
 /* Is this where an exception or an interrupt begins? */
 bool arch_hw_branches_is_entry(u64 to);

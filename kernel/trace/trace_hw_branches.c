@@ -33,6 +33,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "trace_hw_branches.h"
@@ -166,13 +167,14 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
-	bool claimed, first = false;
+	bool claimed, held, first = false;
 	unsigned long flags;
 	int cpu, tries = 2;
 
 	raw_local_irq_save(flags);
+	held = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
-	/* With interrupts off, hw_branches_enable(false) waits for this. */
+	/* With interrupts off, hw_branches_enable() waits for this. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
 		claimed = hw_branches_claim_first(cpu, ip);
 		first |= claimed;
@@ -187,6 +189,7 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
 			break;
 	}
+	arch_hw_branches_release(held);
 	if (first)
 		irq_work_queue(&hw_branches_late);
 	raw_local_irq_restore(flags);
@@ -446,25 +449,85 @@ static int hw_branches_record(const struct cpumask *want)
 }
 
 /**
+ * hw_branches_parse_source - understand what is to record
+ * @word: 0, 1, auto, or the name of a source
+ * @source: what it means, for hw_branches_enable()
+ *
+ * Return: 0, or -EINVAL.
+ */
+int hw_branches_parse_source(const char *word, int *source)
+{
+	const char *name;
+	int i;
+
+	if (!strcmp(word, "0")) {
+		*source = HW_BRANCHES_OFF;
+		return 0;
+	}
+	if (!strcmp(word, "1") || !strcmp(word, "auto")) {
+		*source = HW_BRANCHES_AUTO;
+		return 0;
+	}
+	for (i = 0; (name = arch_hw_branches_name(i)); i++) {
+		if (!strcmp(word, name)) {
+			*source = i;
+			return 0;
+		}
+	}
+
+	return -EINVAL;
+}
+
+/* Have a source record. For HW_BRANCHES_AUTO, the first one that can. */
+static int hw_branches_start(int source)
+{
+	int err, first, i;
+
+	if (source >= 0) {
+		arch_hw_branches_choose(source);
+		return hw_branches_record(&hw_branches_mask);
+	}
+
+	first = hw_branches_start(0);
+	err = first;
+	for (i = 1; err && arch_hw_branches_name(i); i++)
+		err = hw_branches_start(i);
+	if (!err)
+		return 0;
+	arch_hw_branches_choose(0);
+
+	return first;
+}
+
+/* Is this what is on? */
+static bool hw_branches_is_source(int source)
+{
+	if (!hw_branches_on || source < 0)
+		return hw_branches_on == (source != HW_BRANCHES_OFF);
+
+	return !strcmp(arch_hw_branches_name(source), arch_hw_branches_source());
+}
+
+/**
  * hw_branches_enable - switch the recorder on or off
- * @on: which
+ * @source: what is to record: as hw_branches_parse_source() tells
  *
  * Off, nothing is left of what was recorded.
  *
  * Return: 0; the architecture's error: -EOPNOTSUPP without the hardware, -EBUSY
- * where somebody else has it; -ENOMEM.
+ * where somebody else has it, or if another source is on; -ENOMEM.
  */
-int hw_branches_enable(bool on)
+int hw_branches_enable(int source)
 {
 	int err = 0;
 
 	guard(mutex)(&hw_branches_mutex);
 
-	if (on == hw_branches_on)
+	if (hw_branches_is_source(source))
 		return 0;
 
-	if (on) {
-		err = hw_branches_record(&hw_branches_mask);
+	if (source != HW_BRANCHES_OFF) {
+		err = hw_branches_on ? -EBUSY : hw_branches_start(source);
 		if (!err)
 			WRITE_ONCE(hw_branches_on, true);
 	} else {
@@ -557,27 +620,43 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
  * From early on
  */
 
-static bool hw_branches_early __initdata;
+static int hw_branches_early __initdata = HW_BRANCHES_OFF;
 
-static int __init hw_branches_setup(char *str)
+static bool __init hw_branches_setup_cpus(const char *list)
 {
 	cpumask_var_t cpus;
+	bool good;
+
+	alloc_bootmem_cpumask_var(&cpus);
+	good = !cpulist_parse(list, cpus) && !cpumask_empty(cpus);
+	if (good)
+		cpumask_copy(&hw_branches_mask, cpus);
+	free_bootmem_cpumask_var(cpus);
+
+	return good;
+}
+
+/* hw_branches[=[SOURCE][,][CPUS]]: no list of CPUs begins like the name of a source. */
+static int __init hw_branches_setup(char *str)
+{
+	int source = HW_BRANCHES_AUTO;
+	char word[8];
+	size_t len;
 
 	if (*str && *str++ != '=')
 		return 0;
 
-	hw_branches_early = true;
-	if (!*str)
-		return 1;
-
-	alloc_bootmem_cpumask_var(&cpus);
-	if (cpulist_parse(str, cpus) || cpumask_empty(cpus)) {
-		pr_warn("%s is no list of CPUs, recording is off\n", str);
-		hw_branches_early = false;
-	} else {
-		cpumask_copy(&hw_branches_mask, cpus);
+	len = strcspn(str, ",");
+	if (*str >= 'a' && len < sizeof(word)) {
+		memcpy(word, str, len);
+		word[len] = '\0';
+		if (!hw_branches_parse_source(word, &source))
+			str += len + (str[len] == ',');
 	}
-	free_bootmem_cpumask_var(cpus);
+	if (*str && !hw_branches_setup_cpus(str))
+		pr_warn("%s is no source and no list of CPUs, recording is off\n", str);
+	else
+		hw_branches_early = source;
 
 	return 1;
 }
@@ -588,10 +667,10 @@ static int __init hw_branches_boot(void)
 {
 	int err;
 
-	if (!hw_branches_early)
+	if (hw_branches_early == HW_BRANCHES_OFF)
 		return 0;
 
-	err = hw_branches_enable(true);
+	err = hw_branches_enable(hw_branches_early);
 	if (err)
 		pr_warn("cannot record: error %d\n", err);
 

@@ -42,7 +42,12 @@ static inline bool hw_branches_return(void *unused, u64 address)
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line);
 
-int hw_branches_enable(bool on);
+/* What hw_branches_enable() takes beside the number of a source */
+#define HW_BRANCHES_OFF		(-1)
+#define HW_BRANCHES_AUTO	(-2)
+
+int hw_branches_parse_source(const char *word, int *source);
+int hw_branches_enable(int source);
 int hw_branches_set_cpus(const struct cpumask *cpus);
 const struct cpumask *hw_branches_cpus(void);
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n);

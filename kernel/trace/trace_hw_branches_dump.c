@@ -100,8 +100,9 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 			snprintf(when, sizeof(when), ", frozen %lld us after CPU %d",
 				 div_s64(at - first_at, NSEC_PER_USEC), first);
 	}
-	print(NULL, "Last branches of CPU %d, newest first, %u more since then, %u follow%s:\n",
-	      cpu, newer, records, when);
+	print(NULL,
+	      "Last branches of CPU %d, newest first, %u more since then, %u follow, source %s%s:\n",
+	      cpu, newer, records, arch_hw_branches_source(), when);
 }
 
 /**

@@ -30,16 +30,6 @@ struct hw_branches_switch {
 	int	(*set)(bool on);
 };
 
-static bool hw_branches_is_on(void)
-{
-	return READ_ONCE(hw_branches_on);
-}
-
-static const struct hw_branches_switch hw_branches_enable_switch = {
-	.get	= hw_branches_is_on,
-	.set	= hw_branches_enable,
-};
-
 static const struct hw_branches_switch hw_branches_freeze_switch = {
 	.get	= hw_branches_kept,
 	.set	= hw_branches_freeze,
@@ -103,6 +93,49 @@ static const struct file_operations hw_branches_switch_fops = {
 	.open	= tracing_open_generic,
 	.read	= hw_branches_switch_read,
 	.write	= hw_branches_switch_write,
+	.llseek	= generic_file_llseek,
+};
+
+/*
+ * What records: 0 if nothing does
+ */
+
+static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
+				       loff_t *pos)
+{
+	char text[48];
+	int len;
+
+	if (!READ_ONCE(hw_branches_on))
+		len = scnprintf(text, sizeof(text), "0\n");
+	else
+		len = scnprintf(text, sizeof(text), "%s%s\n", arch_hw_branches_source(),
+				arch_hw_branches_given_up() ? " (given up to perf)" : "");
+
+	return simple_read_from_buffer(buf, size, pos, text, len);
+}
+
+static ssize_t hw_branches_enable_write(struct file *file, const char __user *buf, size_t size,
+					loff_t *pos)
+{
+	char text[16];
+	int source, err;
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, buf, size))
+		return -EFAULT;
+	text[size] = '\0';
+
+	err = hw_branches_parse_source(strim(text), &source) ?: hw_branches_enable(source);
+
+	return err ?: size;
+}
+
+static const struct file_operations hw_branches_enable_fops = {
+	.open	= tracing_open_generic,
+	.read	= hw_branches_enable_read,
+	.write	= hw_branches_enable_write,
 	.llseek	= generic_file_llseek,
 };
 
@@ -185,6 +218,7 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
  * @base:	the outermost depth of this CPU's lines
  * @fold:	the walk behind it
  * @line:	the line
+ * @room:	how many branches @branch has room for
  * @nr:		how many branches there are of @cpu
  * @branch:	they, the newest first
  */
@@ -196,6 +230,7 @@ struct hw_branches_view {
 	int			base;
 	struct hw_branches_fold	fold;
 	struct hw_branches_line	line;
+	u32			room;
 	u32			nr;
 	struct hw_branch	branch[];
 };
@@ -245,7 +280,7 @@ static bool hw_branches_view_next_cpu(struct hw_branches_view *view)
 	if (cpu >= nr_cpu_ids)
 		return false;
 	view->cpu = cpu;
-	view->nr = hw_branches_copy(cpu, view->branch, arch_hw_branches_depth());
+	view->nr = hw_branches_copy(cpu, view->branch, view->room);
 	hw_branches_fold_begin(&view->fold, 0, view->plain, &hw_branches_view_reader, view);
 	view->base = hw_branches_fold_base(&view->fold, U32_MAX, &records);
 
@@ -321,6 +356,8 @@ static const struct seq_operations hw_branches_seq_ops = {
 /* Files of one CPU carry its number plus 1. */
 static int hw_branches_trace_open(struct inode *inode, struct file *file)
 {
+	/* Another source may be chosen before this is read, which has more. */
+	u32 room = arch_hw_branches_depth();
 	struct hw_branches_view *view;
 	int err;
 
@@ -328,9 +365,10 @@ static int hw_branches_trace_open(struct inode *inode, struct file *file)
 	if (err)
 		return err;
 
-	view = kvzalloc(struct_size(view, branch, arch_hw_branches_depth()), GFP_KERNEL);
+	view = kvzalloc(struct_size(view, branch, room), GFP_KERNEL);
 	if (!view)
 		return -ENOMEM;
+	view->room = room;
 	view->only = (long)inode->i_private - 1;
 	view->cpu = -1;
 
@@ -386,8 +424,7 @@ static int __init hw_branches_create_files(void)
 	if (!dir)
 		return -ENOMEM;
 
-	trace_create_file("enable", TRACE_MODE_WRITE, dir, (void *)&hw_branches_enable_switch,
-			  &hw_branches_switch_fops);
+	trace_create_file("enable", TRACE_MODE_WRITE, dir, NULL, &hw_branches_enable_fops);
 	trace_create_file("freeze", TRACE_MODE_WRITE, dir, (void *)&hw_branches_freeze_switch,
 			  &hw_branches_switch_fops);
 	trace_create_file("cpumask", TRACE_MODE_WRITE, dir, NULL, &hw_branches_cpumask_fops);

@@ -326,13 +326,19 @@ static bool bts_ds_unfreeze(void)
 	return frozen;
 }
 
-static void bts_ds_freeze_others(void)
+/**
+ * bts_ds_send_nmis - send an NMI to each other CPU that is online
+ * @ask: is called before, to tell the NMI handler what it is for
+ *
+ * Any context, with interrupts off.
+ */
+void bts_ds_send_nmis(void (*ask)(unsigned int cpu))
 {
 #ifdef CONFIG_SMP
 	unsigned int cpu, self = raw_smp_processor_id();
 	u32 target = 0;
 
-	if (!boot_cpu_has(X86_FEATURE_APIC) || !READ_ONCE(bts_ds_claimed))
+	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
 
 	/* In an NMI: whoever was interrupted may be about to send an IPI. */
@@ -342,9 +348,7 @@ static void bts_ds_freeze_others(void)
 	for_each_online_cpu(cpu) {
 		if (cpu == self)
 			continue;
-		WRITE_ONCE(per_cpu(bts_ds.asked, cpu), jiffies);
-		WRITE_ONCE(per_cpu(bts_ds.awaited, cpu), true);
-		WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
+		ask(cpu);
 		__apic_send_IPI(cpu, NMI_VECTOR);
 	}
 
@@ -353,6 +357,19 @@ static void bts_ds_freeze_others(void)
 		apic_write(APIC_ICR2, target);
 	}
 #endif
+}
+
+static void bts_ds_ask(unsigned int cpu)
+{
+	WRITE_ONCE(per_cpu(bts_ds.asked, cpu), jiffies);
+	WRITE_ONCE(per_cpu(bts_ds.awaited, cpu), true);
+	WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
+}
+
+static void bts_ds_freeze_others(void)
+{
+	if (READ_ONCE(bts_ds_claimed))
+		bts_ds_send_nmis(bts_ds_ask);
 }
 
 static bool bts_ds_frozen(int cpu)

@@ -111,5 +111,6 @@ bool bts_ds_resume(void);
 void bts_ds_freeze(void);
 
 int bts_ds_watch_nmis(void);
+void bts_ds_send_nmis(void (*ask)(unsigned int cpu));
 
 #endif /* _X86_KERNEL_BTS_DS_H */

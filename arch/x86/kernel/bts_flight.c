@@ -74,20 +74,32 @@ void bts_release(bool held)
 		bts_source->release();
 }
 
-/* The kernel's, or the remark that some are missing. */
-static bool bts_flight_wants(const struct bts_raw *raw)
+/**
+ * bts_flight_wants - tell whether a flight recorder shows a record
+ * @raw: the record
+ *
+ * Any context.
+ *
+ * Return: true if it is a branch of the kernel, or the remark that some are missing.
+ */
+bool bts_flight_wants(const struct bts_raw *raw)
 {
 	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to) ||
 	       bts_strays(raw);
 }
 
-/*
+/**
+ * bts_flight_branch - turn a record into what a flight recorder shows
+ * @raw: the record
+ * @older: the record before it; all 0 if there is none
+ *
  * A branch from below TASK_SIZE_MAX is one from user mode, unless the branch before
  * it was a jump of the kernel to there. (Should an NMI come exactly in between, the
- * branch before is its way back, and the jump is not seen.)
+ * branch before is its way back, and the jump is not seen.) Any context.
+ *
+ * Return: the branch.
  */
-static struct hw_branch bts_flight_branch(const struct bts_raw *raw,
-					  const struct bts_raw *older)
+struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_raw *older)
 {
 	struct hw_branch branch = { .from = raw->from, .to = raw->to, };
 

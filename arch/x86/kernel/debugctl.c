@@ -4,11 +4,12 @@
  */
 
 #include <linux/bug.h>
+#include <linux/cleanup.h>
 #include <linux/cpufeature.h>
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
-#include <linux/spinlock.h>
+#include <linux/mutex.h>
 
 #include <asm/debugctl.h>
 
@@ -26,7 +27,10 @@ static const unsigned long debugctl_fields[] = {
 	DEBUGCTL_BUSLOCK,
 };
 
-static DEFINE_SPINLOCK(debugctl_lock);
+static DEFINE_MUTEX(debugctl_mutex);
+
+/* The one who gives up its fields when somebody else claims them, and takes them back. */
+static const struct debugctl_yielder *debugctl_yielder;
 
 /* Block-step, freeze-in-SMM and bus lock detection never give up theirs. */
 static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
@@ -44,29 +48,38 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
+/* The yielding owner has its fields while nobody claims one of them. */
+static bool debugctl_yielder_has(void)
+{
+	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);
+}
+
 /**
  * debugctl_claim - Ask for fields of DEBUGCTL, on all CPUs
  * @mask: one or more of the owners' masks
  *
- * For fields that more than one user can want: LBR and BTS.
+ * For fields that more than one user can want: LBR and BTS. May sleep. If the
+ * yielding owner has one of them, it has given it up on all CPUs on return.
  *
  * Return: 0; -EBUSY if any of them is taken, and then none is claimed;
  * -EINVAL if @mask is not made of whole fields.
  */
 int debugctl_claim(unsigned long mask)
 {
-	int err = 0;
+	bool had;
 
 	if (!mask || !debugctl_whole_fields(mask))
 		return -EINVAL;
 
-	spin_lock(&debugctl_lock);
+	guard(mutex)(&debugctl_mutex);
 	if (debugctl_claimed & mask)
-		err = -EBUSY;
-	else
-		debugctl_claimed |= mask;
-	spin_unlock(&debugctl_lock);
-	return err;
+		return -EBUSY;
+
+	had = debugctl_yielder_has();
+	debugctl_claimed |= mask;
+	if (had && !debugctl_yielder_has())
+		debugctl_yielder->give_up();
+	return 0;
 }
 
 /**
@@ -74,14 +87,57 @@ int debugctl_claim(unsigned long mask)
  * @mask: the same mask
  *
  * The caller needs the bits on no CPU any more, and has cleared them there, but for
- * FREEZE_LBRS_ON_PMI with architectural LBRs: perf leaves it as it was last.
+ * FREEZE_LBRS_ON_PMI with architectural LBRs: perf leaves it as it was last. May
+ * sleep. The yielding owner takes its field back before this returns.
  */
 void debugctl_release(unsigned long mask)
 {
-	spin_lock(&debugctl_lock);
+	bool had;
+
+	guard(mutex)(&debugctl_mutex);
 	WARN_ON_ONCE((debugctl_claimed & mask) != mask);
+	had = debugctl_yielder_has();
 	debugctl_claimed &= ~mask;
-	spin_unlock(&debugctl_lock);
+	if (!had && debugctl_yielder_has())
+		debugctl_yielder->take();
+}
+
+/**
+ * debugctl_claim_yielding - Have fields of DEBUGCTL while nobody else claims them
+ * @yielder: the fields, and what to do
+ *
+ * ->take() is called at once if the fields are free, and otherwise when they are. May
+ * sleep.
+ *
+ * Return: 0; -EBUSY if there is such an owner already; -EINVAL if the mask is not
+ * made of whole fields.
+ */
+int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
+{
+	if (!yielder->mask || !debugctl_whole_fields(yielder->mask))
+		return -EINVAL;
+
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_yielder)
+		return -EBUSY;
+
+	debugctl_yielder = yielder;
+	if (debugctl_yielder_has())
+		yielder->take();
+	return 0;
+}
+
+/**
+ * debugctl_release_yielding - End debugctl_claim_yielding()
+ *
+ * Calls ->give_up() if the fields are not given up. May sleep.
+ */
+void debugctl_release_yielding(void)
+{
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_yielder_has())
+		debugctl_yielder->give_up();
+	debugctl_yielder = NULL;
 }
 
 /**
@@ -125,19 +181,20 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * Called when the CPU is identified, at boot and at each online, before
  * anybody writes DEBUGCTL there. The CPU may not even have the register.
  *
- * Only a freeze that the firmware left on is taken out. With the one of the LBRs,
- * a PMI clears TR on an Atom, and a trace would end there.
+ * Only a freeze that the firmware left on is taken out, and the LBRs that the kernel
+ * before a kexec left on. With the freeze of the LBRs, a PMI clears TR on an Atom, and a
+ * trace would end there.
  */
 void debugctl_cpu_init(void)
 {
-	const u64 freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
-			    DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
+	const u64 unwanted = DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+			     DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI;
 	u64 val;
 
 	if (!debugctl_exists() || rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &val))
 		val = 0;
-	if (val & freezes && !wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, val & ~freezes))
-		val &= ~freezes;
+	if (val & unwanted && !wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, val & ~unwanted))
+		val &= ~unwanted;
 
 	this_cpu_write(debugctl_copy, val);
 }

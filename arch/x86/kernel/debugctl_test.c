@@ -146,6 +146,61 @@ static void debugctl_test_claims(struct kunit *test)
 	debugctl_release(DEBUGCTL_LBR);
 }
 
+static int debugctl_taken, debugctl_yielded;
+
+static void debugctl_test_take(void)
+{
+	debugctl_taken++;
+}
+
+static void debugctl_test_yield(void)
+{
+	debugctl_yielded++;
+}
+
+static const struct debugctl_yielder debugctl_test_yielder = {
+	.mask	= DEBUGCTL_LBR,
+	.take	= debugctl_test_take,
+	.give_up = debugctl_test_yield,
+};
+
+/* The yielding owner has its field while nobody else claims it. */
+static void debugctl_test_yields(struct kunit *test)
+{
+	static const struct debugctl_yielder bad = { .mask = DEBUGCTLMSR_LBR };
+
+	debugctl_taken = 0;
+	debugctl_yielded = 0;
+	claim(test, DEBUGCTL_BTS);
+	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&bad), -EINVAL);
+	if (debugctl_claim_yielding(&debugctl_test_yielder))
+		kunit_skip(test, "the flight recorder yields LBR");
+	KUNIT_EXPECT_EQ(test, debugctl_taken, 1);
+	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), -EBUSY);
+
+	/* A claim that fails takes nothing away. */
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 0);
+
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 1);
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), -EBUSY);
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 1);
+	debugctl_release(DEBUGCTL_LBR);
+	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
+	debugctl_release_yielding();
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
+
+	/* It may come second, and go while another has its field. */
+	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
+	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), 0);
+	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
+	debugctl_release_yielding();
+	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
+	debugctl_release(DEBUGCTL_LBR);
+	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
+}
+
 static void debugctl_test_write_field(struct kunit *test)
 {
 	struct debugctl_state state;
@@ -371,6 +426,7 @@ static struct kunit_case debugctl_test_cases[] = {
 	KUNIT_CASE(debugctl_test_bts),
 	KUNIT_CASE(debugctl_test_bad_claims),
 	KUNIT_CASE(debugctl_test_claims),
+	KUNIT_CASE(debugctl_test_yields),
 	KUNIT_CASE(debugctl_test_write_field),
 	KUNIT_CASE(debugctl_test_try_field),
 	KUNIT_CASE(debugctl_test_sync),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder's hardware: contexts of branch traces that nobody
- * takes records from
+ * The branch flight recorder's hardware. It has two sources: the Branch Trace Store,
+ * which is used through contexts of branch traces that nobody takes records from, and
+ * last branch records, see hw_branches_lbr.c.
  */
 
 #include <linux/cpumask.h>
+#include <linux/errno.h>
 #include <linux/hw_branches.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -13,6 +15,7 @@
 #include <linux/uaccess.h>
 
 #include <asm/bts.h>
+#include <asm/hw_branches.h>
 #include <asm/intel_ds.h>
 #include <asm/nospec-branch.h>
 #include <asm/pgtable_areas.h>
@@ -21,6 +24,7 @@
 #include <asm/text-patching.h>
 
 #include "hw_branches_kind.h"
+#include "hw_branches_source.h"
 
 /*
  * The ring of a context keeps the records when the hardware's buffer has to be emptied for
@@ -35,12 +39,12 @@
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
-u32 arch_hw_branches_depth(void)
+static u32 hw_branches_bts_depth(void)
 {
 	return 2 * HW_BRANCHES_DEPTH + 1;
 }
 
-int arch_hw_branches_start(int cpu)
+static int hw_branches_bts_start(int cpu)
 {
 	static const struct bts_attr attr = {
 		.flags	= BTS_KERNEL | BTS_FLIGHT,
@@ -54,13 +58,13 @@ int arch_hw_branches_start(int cpu)
 		return err;
 
 	per_cpu(hw_branches_context, cpu) = ctx;
-	/* Pairs with arch_hw_branches_last(). */
+	/* Pairs with hw_branches_bts_last(). */
 	smp_store_release(per_cpu_ptr(&hw_branches_seen, cpu), ctx);
 
 	return 0;
 }
 
-void arch_hw_branches_stop(const struct cpumask *cpus)
+static void hw_branches_bts_stop(const struct cpumask *cpus)
 {
 	int cpu;
 
@@ -69,52 +73,144 @@ void arch_hw_branches_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_seen, cpu), NULL);
-	/* arch_hw_branches_last() runs with preemption off: wait for its readers. */
+	/* hw_branches_bts_last() runs with preemption off: wait for its readers. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
 }
 
-u32 arch_hw_branches_freezes(void)
-{
-	return bts_freezes();
-}
-
-void arch_hw_branches_thaw(u32 freezes)
-{
-	bts_unfreeze_all(freezes);
-}
-
-int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
+static int hw_branches_bts_copy(int cpu, struct hw_branch *out, u32 n)
 {
 	struct bts_context *ctx = per_cpu(hw_branches_seen, cpu);
 
 	return ctx ? bts_flight_copy(ctx, out, n) : 0;
 }
 
+static u32 hw_branches_bts_last(int cpu, struct hw_branches_place *place, u32 newer,
+				struct hw_branch *out, u32 n)
+{
+	/* Pairs with hw_branches_bts_start(). */
+	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_seen, cpu));
+
+	return ctx ? bts_flight_last(ctx, cpu, place, newer, out, n) : 0;
+}
+
+static const struct hw_branches_source hw_branches_bts = {
+	.name		= "bts",
+	.depth		= hw_branches_bts_depth,
+	.start		= hw_branches_bts_start,
+	.stop		= hw_branches_bts_stop,
+	.thaw		= bts_unfreeze_all,
+	.copy		= hw_branches_bts_copy,
+	.freeze		= bts_freeze_all,
+	.freezes	= bts_freezes,
+	.frozen		= bts_frozen,
+	.frozen_at	= bts_frozen_at,
+	.last		= hw_branches_bts_last,
+};
+
+/* The best first */
+static const struct hw_branches_source *const hw_branches_sources[] = {
+	&hw_branches_bts,
+	&hw_branches_lbr,
+};
+
+/* Changes while nothing records. */
+static const struct hw_branches_source *hw_branches_source __read_mostly = &hw_branches_bts;
+
+const char *arch_hw_branches_name(unsigned int source)
+{
+	return source < ARRAY_SIZE(hw_branches_sources) ? hw_branches_sources[source]->name : NULL;
+}
+
+void arch_hw_branches_choose(unsigned int source)
+{
+	WRITE_ONCE(hw_branches_source, hw_branches_sources[source]);
+}
+
+const char *arch_hw_branches_source(void)
+{
+	return READ_ONCE(hw_branches_source)->name;
+}
+
+bool arch_hw_branches_given_up(void)
+{
+	const struct hw_branches_source *source = READ_ONCE(hw_branches_source);
+
+	return source->given_up && source->given_up();
+}
+
+u32 arch_hw_branches_depth(void)
+{
+	return READ_ONCE(hw_branches_source)->depth();
+}
+
+int arch_hw_branches_start(int cpu)
+{
+	return hw_branches_source->start(cpu);
+}
+
+void arch_hw_branches_stop(const struct cpumask *cpus)
+{
+	hw_branches_source->stop(cpus);
+}
+
+u32 arch_hw_branches_freezes(void)
+{
+	return hw_branches_source->freezes();
+}
+
+void arch_hw_branches_thaw(u32 freezes)
+{
+	hw_branches_source->thaw(freezes);
+}
+
+int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
+{
+	return hw_branches_source->copy(cpu, out, n);
+}
+
 void notrace arch_hw_branches_freeze(void)
 {
-	bts_freeze_all();
+	READ_ONCE(hw_branches_source)->freeze();
 }
 
 bool arch_hw_branches_frozen(int cpu)
 {
-	return bts_frozen(cpu);
+	return READ_ONCE(hw_branches_source)->frozen(cpu);
 }
 
 u64 arch_hw_branches_frozen_at(int cpu)
 {
-	return bts_frozen_at(cpu);
+	return READ_ONCE(hw_branches_source)->frozen_at(cpu);
 }
 
-bool arch_hw_branches_hold(void)
+u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
+			  struct hw_branch *out, u32 n)
 {
+	return READ_ONCE(hw_branches_source)->last(cpu, place, newer, out, n);
+}
+
+/* The static key tells the source: see struct hw_branches_source. */
+bool notrace arch_hw_branches_hold(void)
+{
+	if (static_branch_unlikely(&hw_branches_lbr_used))
+		return hw_branches_lbr_hold();
+
 	return bts_hold();
 }
 
-void arch_hw_branches_release(bool held)
+bool notrace arch_hw_branches_hold_early(void)
 {
-	bts_release(held);
+	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_hold();
+}
+
+void notrace arch_hw_branches_release(bool held)
+{
+	if (static_branch_unlikely(&hw_branches_lbr_used))
+		hw_branches_lbr_release(held);
+	else
+		bts_release(held);
 }
 
 bool arch_hw_branches_is_entry(u64 to)
@@ -219,13 +315,4 @@ bool arch_hw_branches_is_return(u64 address)
 #else
 	return false;
 #endif
-}
-
-u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
-			  struct hw_branch *out, u32 n)
-{
-	/* Pairs with arch_hw_branches_start(). */
-	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_seen, cpu));
-
-	return ctx ? bts_flight_last(ctx, cpu, place, newer, out, n) : 0;
 }

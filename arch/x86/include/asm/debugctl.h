@@ -216,6 +216,44 @@ static __always_inline void debugctl_load_guest(unsigned long val)
 	wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 }
 
+/**
+ * debugctl_write_lbr - Set or clear LBR on this CPU
+ * @on: which
+ *
+ * debugctl_write_field() for noinstr code. The LBRs keep what they hold.
+ */
+static __always_inline void debugctl_write_lbr(bool on)
+{
+	unsigned long val;
+
+	if (on)
+		this_cpu_or(debugctl_copy, DEBUGCTLMSR_LBR);
+	else
+		debugctl_cleared(DEBUGCTLMSR_LBR);
+
+	do {
+		val = debugctl_get();
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != debugctl_get()));
+}
+
+/**
+ * struct debugctl_yielder - an owner of fields who gives them up to any other
+ * @mask:	the fields
+ * @give_up:	stop using them, on all CPUs; the other owner has them on return
+ * @take:	use them
+ *
+ * Both functions are called in process context, one at a time, and must not call
+ * debugctl_claim() or the like.
+ */
+struct debugctl_yielder {
+	unsigned long	mask;
+	void		(*give_up)(void);
+	void		(*take)(void);
+};
+
+int debugctl_claim_yielding(const struct debugctl_yielder *yielder);
+void debugctl_release_yielding(void);
 int debugctl_try_field(unsigned long mask, unsigned long val);
 int debugctl_claim(unsigned long mask);
 void debugctl_release(unsigned long mask);

@@ -208,7 +208,7 @@ static void test_cpumask(void)
 	must_set("cpumask", "1");
 	for (cpu = 1; cpu < cpus(); cpu++)
 		others |= recording(cpu);
-	ok(recording(0) && !others && is("enable", "1"), "cpumask: CPU 0 only");
+	ok(recording(0) && !others && is("enable", "bts"), "cpumask: CPU 0 only");
 	ok(cpus() == 1 || !count_lines(get("per_cpu/cpu1/trace"), -1, NULL),
 	   "no trace of others");
 	snprintf(hex, sizeof(hex), "%x", (1 << cpus()) - 1);
@@ -245,7 +245,7 @@ static int all(void)
 	test_defaults();
 	test_refusals();
 	must_set("enable", "1");
-	ok(is("enable", "1") && all_recording(), "on: the hardware records on all CPUs");
+	ok(is("enable", "bts") && all_recording(), "on: the hardware records on all CPUs");
 	usleep(50000);
 	must_set("fold", "0");
 	test_trace();
@@ -258,7 +258,8 @@ static int all(void)
 
 static int missing(void)
 {
-	ok(set("enable", "1") == -EOPNOTSUPP && is("enable", "0"), "no hardware");
+	ok(set("enable", "1") == -EOPNOTSUPP && set("enable", "bts") == -EOPNOTSUPP &&
+	   set("enable", "lbr") == -EOPNOTSUPP && is("enable", "0"), "no hardware");
 	ok(set("freeze", "1") == -ENXIO, "nothing to freeze");
 	ok(!count_lines(get("trace"), -1, NULL), "nothing in the trace");
 	return finish();
@@ -269,7 +270,7 @@ static int booted(const char *list)
 {
 	int cpu;
 
-	ok(is("enable", *list == '-' ? "0" : "1"), "on since boot");
+	ok(is("enable", *list == '-' ? "0" : "bts"), "on since boot");
 	for (cpu = 0; cpu < cpus(); cpu++)
 		ok(recording(cpu) == !!strchr(list, '0' + cpu), "CPU %d", cpu);
 	return finish();

@@ -8,7 +8,6 @@
 }
 /^Last branches of CPU/ {
 	traces++
-	records = $(NF - 1) + 0
 	next
 }
 traces && /^ .* <- / {

@@ -61,7 +61,7 @@ reach_of() {
 		config="$CONFIG,mitigations" before="$LAB" expect=splat \
 		append="sysctl.kernel.panic_on_oops=1" -- crash end "$2" >&2
 	tr -d '\r' <"$CASE_DIR/console" | awk '
-		/Last branches of CPU 0, .* follow/ && !n { n = $(NF - 1) }
+		/Last branches of CPU 0, .* follow/ && !n { sub(/ follow.*/, ""); n = $NF }
 		END { print n / 32 }'
 }
 

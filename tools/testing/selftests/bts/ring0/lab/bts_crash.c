@@ -61,6 +61,11 @@ static noinline void bts_crash_fault(void)
 	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
 }
 
+static noinline void bts_crash_at(unsigned long address)
+{
+	asm volatile("movl $1, (%0)" : : "r" (address) : "memory");
+}
+
 static noinline void bts_crash_double_fault(void)
 {
 	asm volatile("mov %0, %%rsp\n\t"
@@ -115,6 +120,26 @@ static void do_error(void)
 {
 	bts_crash_work(5);
 	bts_crash_jump(-EPERM);
+}
+
+static void do_protection(void)
+{
+	bts_crash_work(5);
+	bts_crash_at(BIT_ULL(62));
+}
+
+static void do_kernel(void)
+{
+	bts_crash_work(5);
+	bts_crash_at(BAD_STACK);
+}
+
+/* The kernel may read that with a fixup, and does not crash. */
+static void do_fixup(void)
+{
+	int val;
+
+	WARN_ON(!copy_from_kernel_nofault(&val, (void *)BAD_STACK, sizeof(val)));
 }
 
 static void crash_in_irq(struct irq_work *work)
@@ -663,6 +688,9 @@ static const struct {
 	{ "jump", do_jump },
 	{ "null", do_null },
 	{ "error", do_error },
+	{ "protection", do_protection },
+	{ "kernel", do_kernel },
+	{ "fixup", do_fixup },
 	{ "irq", do_irq },
 	{ "work", do_work },
 	{ "nmi", do_nmi },

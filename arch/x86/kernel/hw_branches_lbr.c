@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Last branch records (LBR) as a source of the branch flight recorder
+ *
+ * The processor keeps the newest 8 to 32 branches in registers, at no cost. That is less
+ * than the code makes that finds out that a crash is one. So asm/hw_branches.h stops the
+ * recording where an exception begins, and hw_branches_lbr_freeze.c saves the stack of
+ * registers if the exception may be fatal.
+ *
+ * perf goes first. The recorder is the yielding owner of DEBUGCTL's LBR field: before
+ * perf's first event with branch stacks is there, hw_branches_lbr_yield() stops recording
+ * on all CPUs, and hw_branches_lbr_take() starts it again after the last one.
+ *
+ * What is to be is in hw_branches_lbr_has, hw_branches_lbr_cpus and, of each CPU,
+ * hw_branches_lbr_online. After a change of one of these, hw_branches_lbr_follow() runs on
+ * the CPUs that are online. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true
+ * there, but while it is frozen or held.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/hw_branches.h>
+#include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/syscore_ops.h>
+
+#include <asm/hw_branches.h>
+#include <asm/msr.h>
+#include <asm/perf_event.h>
+
+#include "bts_internal.h"
+#include "hw_branches_lbr.h"
+#include "hw_branches_source.h"
+
+/* LBR_SELECT: no branches that arrive in user mode */
+#define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
+
+DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
+DEFINE_PER_CPU(bool, hw_branches_lbr_records);
+
+struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
+
+/* DEBUGCTL's LBR field is the recorder's: perf has not asked for it. */
+static bool hw_branches_lbr_has;
+
+/* The CPUs that are to record */
+static cpumask_t hw_branches_lbr_cpus;
+
+/* This CPU has come online, and is not about to go. */
+static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
+
+DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
+
+/*
+ * The registers. Tracepoints of MSR accesses are left out, as this is for NMIs and crashes.
+ */
+
+void hw_branches_lbr_wipe(void)
+{
+	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
+	u32 i;
+
+	for (i = 0; i < stack->nr; i++) {
+		native_wrmsrq(stack->from + i, 0);
+		native_wrmsrq(stack->to + i, 0);
+	}
+}
+
+static void hw_branches_lbr_select(u64 filter)
+{
+	if (hw_branches_lbr_stack.select)
+		native_wrmsrq(hw_branches_lbr_stack.select, filter);
+}
+
+/**
+ * hw_branches_lbr_resume - go on recording on this CPU, unless it is frozen
+ *
+ * The end of hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
+ */
+noinstr void hw_branches_lbr_resume(void)
+{
+	if (this_cpu_read(hw_branches_lbr_cpu.frozen))
+		return;
+
+	debugctl_write_lbr(true);
+	if (unlikely(this_cpu_read(hw_branches_lbr_cpu.frozen)))
+		debugctl_write_lbr(false);
+}
+
+/* Have this CPU record, or not, as is wanted now. */
+static void hw_branches_lbr_follow(void *unused)
+{
+	int cpu = smp_processor_id();
+	bool want;
+
+	lockdep_assert_irqs_disabled();
+
+	want = READ_ONCE(hw_branches_lbr_has) && cpumask_test_cpu(cpu, &hw_branches_lbr_cpus) &&
+	       this_cpu_read(hw_branches_lbr_online);
+	if (want == this_cpu_read(hw_branches_lbr_records))
+		return;
+
+	if (want) {
+		/* Clears FREEZE_LBRS_ON_PMI, too: the PMIs are not the recorder's. */
+		debugctl_write_field(DEBUGCTL_LBR, 0);
+		hw_branches_lbr_wipe();
+		hw_branches_lbr_select(HW_BRANCHES_LBR_NO_USER);
+		this_cpu_write(hw_branches_lbr_records, true);
+		barrier();
+		hw_branches_lbr_resume();
+	} else {
+		/* No NMI must read or set anything any more. */
+		this_cpu_write(hw_branches_lbr_records, false);
+		barrier();
+		debugctl_write_field(DEBUGCTL_LBR, 0);
+		hw_branches_lbr_wipe();
+		hw_branches_lbr_select(0);
+	}
+}
+
+static void hw_branches_lbr_follow_all(void)
+{
+	/* Pairs with a CPU that sets itself online before hw_branches_lbr_up(). */
+	smp_mb();
+	on_each_cpu(hw_branches_lbr_follow, NULL, 1);
+}
+
+static void hw_branches_lbr_yield(void)
+{
+	WRITE_ONCE(hw_branches_lbr_has, false);
+	hw_branches_lbr_follow_all();
+}
+
+static void hw_branches_lbr_take(void)
+{
+	WRITE_ONCE(hw_branches_lbr_has, true);
+	hw_branches_lbr_follow_all();
+}
+
+static const struct debugctl_yielder hw_branches_lbr_yielder = {
+	.mask	= DEBUGCTL_LBR,
+	.give_up = hw_branches_lbr_yield,
+	.take	= hw_branches_lbr_take,
+};
+
+static bool hw_branches_lbr_given_up(void)
+{
+	return !READ_ONCE(hw_branches_lbr_has);
+}
+
+/*
+ * On and off
+ */
+
+/* Nothing is left of what was recorded. */
+static void hw_branches_lbr_reset(int cpu)
+{
+	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
+
+	WRITE_ONCE(c->suspect, NULL);
+	memset(&c->kept, 0, sizeof(c->kept));
+	memset(&c->suspected, 0, sizeof(c->suspected));
+	memset(&c->looked, 0, sizeof(c->looked));
+}
+
+static void hw_branches_lbr_forget(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hw_branches_lbr_reset(cpu);
+	hw_branches_lbr_forget_freezes();
+}
+
+static u32 hw_branches_lbr_depth(void)
+{
+	return hw_branches_lbr_stack.nr;
+}
+
+static int hw_branches_lbr_start(int cpu)
+{
+	int err;
+
+	if (!hw_branches_lbr_stack.nr)
+		return -EOPNOTSUPP;
+
+	if (cpumask_empty(&hw_branches_lbr_cpus)) {
+		hw_branches_lbr_forget();
+		err = hw_branches_lbr_watch_nmis() ?:
+		      debugctl_claim_yielding(&hw_branches_lbr_yielder);
+		if (err)
+			return err;
+		static_branch_enable(&hw_branches_lbr_used);
+	}
+	cpumask_set_cpu(cpu, &hw_branches_lbr_cpus);
+	hw_branches_lbr_follow_all();
+
+	return 0;
+}
+
+static void hw_branches_lbr_stop(const struct cpumask *cpus)
+{
+	int cpu;
+
+	if (cpumask_empty(cpus))
+		return;
+
+	cpumask_andnot(&hw_branches_lbr_cpus, &hw_branches_lbr_cpus, cpus);
+	hw_branches_lbr_follow_all();
+	if (cpumask_empty(&hw_branches_lbr_cpus)) {
+		static_branch_disable(&hw_branches_lbr_used);
+		debugctl_release_yielding();
+	}
+	/* hw_branches_lbr_last() runs with preemption off: wait for its readers. */
+	synchronize_rcu();
+	for_each_cpu(cpu, cpus)
+		hw_branches_lbr_reset(cpu);
+	if (cpumask_empty(&hw_branches_lbr_cpus))
+		hw_branches_lbr_forget();
+}
+
+static int hw_branches_lbr_up(unsigned int cpu)
+{
+	guard(irqsave)();
+	hw_branches_lbr_catch_up();
+	this_cpu_write(hw_branches_lbr_online, true);
+	hw_branches_lbr_follow(NULL);
+
+	return 0;
+}
+
+/* Interrupts may still come before the CPU is offline. */
+static int hw_branches_lbr_down(unsigned int cpu)
+{
+	guard(irqsave)();
+	this_cpu_write(hw_branches_lbr_online, false);
+	hw_branches_lbr_follow(NULL);
+
+	return 0;
+}
+
+/* LBR_SELECT and the stack are lost in a suspend of the CPU that sleeps last. */
+static int hw_branches_lbr_suspend(void *unused)
+{
+	return hw_branches_lbr_down(smp_processor_id());
+}
+
+static void hw_branches_lbr_wake(void *unused)
+{
+	hw_branches_lbr_up(smp_processor_id());
+}
+
+static const struct syscore_ops hw_branches_lbr_syscore_ops = {
+	.suspend	= hw_branches_lbr_suspend,
+	.resume		= hw_branches_lbr_wake,
+};
+
+static struct syscore hw_branches_lbr_syscore = {
+	.ops = &hw_branches_lbr_syscore_ops,
+};
+
+/*
+ * Reading
+ */
+
+static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 newer,
+				struct hw_branch *out, u32 n)
+{
+	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
+	const struct hw_branches_lbr_saved *saved = &c->kept;
+	static const struct bts_raw none;
+	u32 at, seen = 0, got = 0;
+
+	if (!hw_branches_lbr_frozen(cpu)) {
+		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
+			return 0;
+		saved = &c->looked;
+		/* Once for each reader */
+		if (!place->moved)
+			hw_branches_lbr_save(&c->looked);
+		place->moved = 1;
+	} else if (READ_ONCE(c->outdated)) {
+		return 0;
+	}
+
+	for (at = 0; got < n && at < min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX); at++) {
+		const struct bts_raw *raw = &saved->raw[at];
+
+		if (!bts_flight_wants(raw) || seen++ < newer)
+			continue;
+		out[got++] = bts_flight_branch(raw, at + 1 < saved->nr ? raw + 1 : &none);
+	}
+
+	return got;
+}
+
+struct hw_branches_lbr_call {
+	struct hw_branch	*out;
+	u32			n;
+	int			ret;
+};
+
+static void hw_branches_lbr_copy_here(void *info)
+{
+	struct hw_branches_lbr_call *call = info;
+	struct hw_branches_place place = { };
+	bool held = hw_branches_lbr_hold();
+
+	call->ret = hw_branches_lbr_last(smp_processor_id(), &place, 0, call->out, call->n);
+	hw_branches_lbr_release(held);
+}
+
+static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
+{
+	struct hw_branches_lbr_call call = { .out = out, .n = n };
+	struct hw_branches_place place = { };
+
+	/* An error here says that the CPU is offline. */
+	if (smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1)) {
+		guard(preempt)();
+		return hw_branches_lbr_last(cpu, &place, 0, out, n);
+	}
+
+	return call.ret;
+}
+
+const struct hw_branches_source hw_branches_lbr = {
+	.name		= "lbr",
+	.given_up	= hw_branches_lbr_given_up,
+	.depth		= hw_branches_lbr_depth,
+	.start		= hw_branches_lbr_start,
+	.stop		= hw_branches_lbr_stop,
+	.thaw		= hw_branches_lbr_thaw,
+	.copy		= hw_branches_lbr_copy,
+	.freeze		= hw_branches_lbr_freeze,
+	.freezes	= hw_branches_lbr_freezes,
+	.frozen		= hw_branches_lbr_frozen,
+	.frozen_at	= hw_branches_lbr_frozen_at,
+	.last		= hw_branches_lbr_last,
+};
+
+static int __init hw_branches_lbr_init(void)
+{
+	struct x86_lbr_stack stack;
+	int ret;
+
+	if (!x86_perf_get_lbr_stack(&stack) || stack.nr > HW_BRANCHES_LBR_MAX ||
+	    boot_cpu_has(X86_FEATURE_XENPV))
+		return 0;
+
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",
+				hw_branches_lbr_up, hw_branches_lbr_down);
+	if (ret < 0) {
+		pr_err("hw_branches: no CPU hotplug state left, there is no LBR\n");
+		return ret;
+	}
+	register_syscore(&hw_branches_lbr_syscore);
+	hw_branches_lbr_stack = stack;
+
+	return 0;
+}
+
+/* perf has found the LBRs, and the boot parameter is looked at later. */
+arch_initcall(hw_branches_lbr_init);

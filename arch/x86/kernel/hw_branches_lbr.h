@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Last branch records as a source: what hw_branches_lbr.c shares with its other half. */
+#ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
+#define _X86_KERNEL_HW_BRANCHES_LBR_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include <asm/bts.h>
+#include <asm/perf_event.h>
+
+struct pt_regs;
+struct task_struct;
+
+#define HW_BRANCHES_LBR_MAX	32
+
+/**
+ * struct hw_branches_lbr_saved - the stack of registers in memory
+ * @nr:		how many branches
+ * @raw:	they, the newest first
+ */
+struct hw_branches_lbr_saved {
+	u32		nr;
+	struct bts_raw	raw[HW_BRANCHES_LBR_MAX];
+};
+
+/**
+ * struct hw_branches_lbr_cpu - the recorder on a CPU
+ * @frozen:	it does not record, and @kept are its last branches
+ * @freeze:	another CPU asks for @frozen and has sent an NMI
+ * @awaited:	that NMI may still come
+ * @outdated:	@kept is from before a thaw that the CPU missed, as it was offline
+ * @asked:	when @freeze was last set, in jiffies, if @awaited
+ * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
+ * @suspect:	the registers of the exception that @suspected is from, or NULL
+ * @task:	the task that it has interrupted
+ * @kept:	of the freeze
+ * @suspected:	where an exception began for which no fixup was found
+ * @looked:	while the CPU is held: for readers
+ */
+struct hw_branches_lbr_cpu {
+	bool				frozen;
+	bool				freeze;
+	bool				awaited;
+	bool				outdated;
+	unsigned long			asked;
+	u64				frozen_at;
+	struct pt_regs			*suspect;
+	struct task_struct		*task;
+	struct hw_branches_lbr_saved	kept;
+	struct hw_branches_lbr_saved	suspected;
+	struct hw_branches_lbr_saved	looked;
+};
+
+DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
+
+extern struct x86_lbr_stack hw_branches_lbr_stack;
+
+void hw_branches_lbr_wipe(void);
+
+/* In hw_branches_lbr_freeze.c: */
+void hw_branches_lbr_save(struct hw_branches_lbr_saved *out);
+void hw_branches_lbr_freeze(void);
+u32 hw_branches_lbr_freezes(void);
+bool hw_branches_lbr_frozen(int cpu);
+u64 hw_branches_lbr_frozen_at(int cpu);
+void hw_branches_lbr_thaw(u32 freezes);
+void hw_branches_lbr_catch_up(void);
+void hw_branches_lbr_forget_freezes(void);
+int hw_branches_lbr_watch_nmis(void);
+
+#endif /* _X86_KERNEL_HW_BRANCHES_LBR_H */

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Last branch records as a source of the branch flight recorder: freeze and thaw
+ *
+ * Each CPU has its stack of registers saved in memory when it is frozen, by itself. If a
+ * crash is an exception, what is kept is from where that began: see asm/hw_branches.h.
+ */
+
+#include <linux/atomic.h>
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/extable.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+#include <asm/hw_branches.h>
+#include <asm/msr.h>
+#include <asm/nmi.h>
+#include <asm/ptrace.h>
+
+#include "bts_ds.h"
+#include "hw_branches_lbr.h"
+
+/* How often somebody froze, and which of these times hw_branches_lbr_thaw() undid */
+static atomic_t hw_branches_lbr_frozen_last;
+static atomic_t hw_branches_lbr_thawed_last;
+
+static u64 hw_branches_lbr_extend(u64 val, u8 flags)
+{
+	return (s64)(val << flags) >> flags;
+}
+
+/* Called while the CPU does not record. No tracepoints: this is for NMIs and crashes. */
+void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
+{
+	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
+	u32 tos = __rdmsr(stack->tos), i;
+
+	for (i = 0; i < stack->nr; i++) {
+		u32 at = (tos - i) & (stack->nr - 1);
+		u64 from = __rdmsr(stack->from + at);
+		u64 to = __rdmsr(stack->to + at);
+
+		if (!from && !to)
+			break;
+		out->raw[i].from = hw_branches_lbr_extend(from, stack->from_flags);
+		out->raw[i].to = hw_branches_lbr_extend(to, stack->to_flags);
+	}
+	out->nr = i;
+}
+
+/*
+ * Exceptions that may be fatal
+ */
+
+/**
+ * hw_branches_lbr_suspect - save the last branches before an exception that may be fatal
+ * @regs: what it has interrupted
+ *
+ * Called while the CPU is held by the exception, and ends that.
+ */
+void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+
+	c->suspect = NULL;
+	barrier();
+	hw_branches_lbr_save(&c->suspected);
+	c->task = current;
+	barrier();
+	c->suspect = regs;
+	hw_branches_lbr_resume();
+}
+
+/**
+ * hw_branches_lbr_judge - hw_branches_lbr_suspect() unless there is a fixup
+ * @regs: as there
+ */
+void notrace hw_branches_lbr_judge(struct pt_regs *regs)
+{
+	if (search_exception_tables(regs->ip))
+		hw_branches_lbr_resume();
+	else
+		hw_branches_lbr_suspect(regs);
+}
+
+/**
+ * hw_branches_lbr_acquit - the exception was not fatal
+ * @regs: what it has interrupted
+ *
+ * If the task has migrated since, the saved branches stay until the next exception on
+ * that CPU: they are used only by a crash of the same task there.
+ */
+void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
+{
+	if (this_cpu_read(hw_branches_lbr_cpu.suspect) == regs)
+		this_cpu_write(hw_branches_lbr_cpu.suspect, NULL);
+}
+
+/*
+ * Freeze and thaw
+ */
+
+static bool hw_branches_lbr_refrozen(void)
+{
+	return atomic_read(&hw_branches_lbr_frozen_last) !=
+	       atomic_read(&hw_branches_lbr_thawed_last);
+}
+
+/* Any context. If this was frozen before, what was kept then stays. */
+static __always_inline void hw_branches_lbr_freeze_here(void)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+
+	if (c->frozen)
+		return;
+
+	c->frozen = true;
+	barrier();
+	c->kept.nr = 0;
+	if (this_cpu_read(hw_branches_lbr_records)) {
+		debugctl_write_lbr(false);
+		if (c->suspect && c->task == current)
+			c->kept = c->suspected;
+		else
+			hw_branches_lbr_save(&c->kept);
+	}
+	c->suspect = NULL;
+	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
+}
+
+static void hw_branches_lbr_ask(unsigned int cpu)
+{
+	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.asked, cpu), jiffies);
+	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.awaited, cpu), true);
+	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.freeze, cpu), true);
+}
+
+void notrace hw_branches_lbr_freeze(void)
+{
+	guard(irqsave)();
+
+	if (!static_branch_unlikely(&hw_branches_lbr_used))
+		return;
+
+	atomic_inc(&hw_branches_lbr_frozen_last);
+	/* Before any CPU stops: pairs with hw_branches_lbr_thaw_here(). */
+	smp_mb__after_atomic();
+	hw_branches_lbr_freeze_here();
+	bts_ds_send_nmis(hw_branches_lbr_ask);
+}
+
+u32 hw_branches_lbr_freezes(void)
+{
+	return atomic_read(&hw_branches_lbr_frozen_last);
+}
+
+bool hw_branches_lbr_frozen(int cpu)
+{
+	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen, cpu));
+}
+
+u64 hw_branches_lbr_frozen_at(int cpu)
+{
+	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu));
+}
+
+static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+
+	if (likely(!READ_ONCE(c->freeze)))
+		return NMI_DONE;
+
+	WRITE_ONCE(c->freeze, false);
+	if (static_branch_unlikely(&hw_branches_lbr_used))
+		hw_branches_lbr_freeze_here();
+
+	return NMI_HANDLED;
+}
+
+/* Of two freezes at once, the second NMI finds nothing to do: see bts_ds_unknown_nmi(). */
+static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+
+	if (!READ_ONCE(c->awaited))
+		return NMI_DONE;
+	if (jiffies - READ_ONCE(c->asked) < HZ)
+		return NMI_HANDLED;
+
+	WRITE_ONCE(c->awaited, false);
+
+	return NMI_DONE;
+}
+
+/*
+ * hw_branches_lbr_freeze() increments hw_branches_lbr_frozen_last before it sends the NMIs.
+ * An NMI that arrives before the second hw_branches_lbr_refrozen() may be undone here, and
+ * then this function freezes the CPU again. What it kept stays.
+ */
+static void hw_branches_lbr_thaw_here(void *unused)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+	bool frozen = c->frozen;
+
+	lockdep_assert_irqs_disabled();
+
+	if (hw_branches_lbr_refrozen())
+		return;
+
+	c->suspect = NULL;
+	WRITE_ONCE(c->freeze, false);
+	WRITE_ONCE(c->frozen_at, 0);
+	WRITE_ONCE(c->frozen, false);
+	/* Pairs with hw_branches_lbr_freeze(). */
+	smp_mb();
+	if (hw_branches_lbr_refrozen()) {
+		if (frozen)
+			WRITE_ONCE(c->frozen, true);
+		else
+			hw_branches_lbr_freeze_here();
+		return;
+	}
+	WRITE_ONCE(c->outdated, false);
+	if (frozen && this_cpu_read(hw_branches_lbr_records)) {
+		hw_branches_lbr_wipe();
+		hw_branches_lbr_resume();
+	}
+}
+
+static void hw_branches_lbr_count_thaw(u32 freezes)
+{
+	int last = atomic_read(&hw_branches_lbr_thawed_last);
+
+	do {
+		if ((s32)(freezes - last) <= 0)
+			return;
+	} while (!atomic_try_cmpxchg(&hw_branches_lbr_thawed_last, &last, freezes));
+}
+
+void hw_branches_lbr_thaw(u32 freezes)
+{
+	int cpu;
+
+	hw_branches_lbr_count_thaw(freezes);
+	/* Pairs with a CPU that sets itself online before hw_branches_lbr_up(). */
+	smp_mb();
+	on_each_cpu(hw_branches_lbr_thaw_here, NULL, 1);
+
+	guard(cpus_read_lock)();
+	for_each_possible_cpu(cpu) {
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.outdated, cpu), true);
+	}
+}
+
+/**
+ * hw_branches_lbr_catch_up - freeze or thaw this CPU as others were while it was offline
+ *
+ * Called with interrupts off.
+ */
+void hw_branches_lbr_catch_up(void)
+{
+	if (!hw_branches_lbr_refrozen())
+		hw_branches_lbr_thaw_here(NULL);
+	else if (static_branch_unlikely(&hw_branches_lbr_used))
+		hw_branches_lbr_freeze_here();
+}
+
+/**
+ * hw_branches_lbr_forget_freezes - nothing records, and nothing is frozen
+ */
+void hw_branches_lbr_forget_freezes(void)
+{
+	int cpu;
+
+	hw_branches_lbr_count_thaw(hw_branches_lbr_freezes());
+	for_each_possible_cpu(cpu) {
+		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
+
+		WRITE_ONCE(c->freeze, false);
+		WRITE_ONCE(c->frozen, false);
+		WRITE_ONCE(c->outdated, false);
+	}
+}
+
+/**
+ * hw_branches_lbr_watch_nmis - have the NMIs of freezes handled
+ *
+ * From the first start on: before that, no NMI is to take longer for it.
+ *
+ * Return: 0 or an error.
+ */
+int hw_branches_lbr_watch_nmis(void)
+{
+	static bool watching;
+	int err;
+
+	if (watching)
+		return 0;
+
+	err = register_nmi_handler(NMI_LOCAL, hw_branches_lbr_nmi, NMI_FLAG_FIRST,
+				   "x86/hw_branches");
+	if (err)
+		return err;
+	err = register_nmi_handler(NMI_UNKNOWN, hw_branches_lbr_unknown_nmi, 0,
+				   "x86/hw_branches");
+	if (err)
+		unregister_nmi_handler(NMI_LOCAL, "x86/hw_branches");
+	watching = !err;
+
+	return err;
+}

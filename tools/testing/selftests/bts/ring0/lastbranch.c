@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The flight recorder by last branch records.
+ *
+ *   lastbranch files DEPTH		what enable takes, and what the registers are set to
+ *   lastbranch refused		without LBRs that it can use
+ *   lastbranch booted		since the boot parameter
+ *   lastbranch perf			perf's events go first
+ *   lastbranch offline		CPUs go and come
+ *   lastbranch suspend		to RAM and back
+ *   lastbranch reset		perf resets the PMU
+ *   lastbranch MODULE crash KIND FUNCTION LEAST	one that is survived: FUNCTION is on top
+ *   lastbranch MODULE die KIND	one that is not
+ *   lastbranch MODULE fixup		exceptions that are not fatal
+ */
+#include <linux/perf_event.h>
+#include <sys/wait.h>
+
+#include "common.h"
+#include "dump.h"
+
+#define MSR_LBR_SELECT	0x1c8
+#define MSR_LBR_TOS	0x1c9
+#define MSR_LBR_FROM	0x680
+#define MSR_LBR_TO	0x6c0
+#define LBR_BIT		1ul
+#define NO_USER		2ul
+#define GIVEN_UP	"lbr (given up to perf)"
+#define NEVER		(1ULL << 40)
+
+static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+static bool records(int cpu)
+{
+	return read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT && read_msr(cpu, MSR_LBR_SELECT) == NO_USER;
+}
+
+static int recording_cpus(void)
+{
+	int cpu, n = 0;
+
+	for (cpu = 0; cpu < cpus(); cpu++)
+		n += records(cpu);
+	return n;
+}
+
+static int lit_cpus(void)
+{
+	int cpu, n = 0;
+
+	for (cpu = 0; cpu < cpus(); cpu++)
+		n += read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT;
+	return n;
+}
+
+static int wiped(int cpu, int depth)
+{
+	int i, left = 0;
+
+	for (i = 0; i < depth; i++)
+		left += read_msr(cpu, MSR_LBR_FROM + i) || read_msr(cpu, MSR_LBR_TO + i);
+	return !left;
+}
+
+static size_t branches(int cpu)
+{
+	char name[64], *trace;
+	size_t n;
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
+	trace = get(name);
+	n = count_lines(trace, cpu, NULL);
+	free(trace);
+	return n;
+}
+
+static size_t user_addresses(void)
+{
+	char *trace = get("trace");
+	const char *at = trace;
+	struct line line;
+	size_t n = 0;
+
+	/* Symbols, or user mode without its address */
+	while (next_line(&at, &line))
+		n += !strncmp(line.from, "0x", 2) || !strncmp(line.to, "0x", 2);
+	free(trace);
+	return n;
+}
+
+static void must_write(const char *path, const char *text)
+{
+	if (try_text(path, text))
+		give_up("%s to %s", text, path);
+}
+
+static void test_words(void)
+{
+	static const char *const bad[] = { "2", "", "x", "lb", "lbrs", "LBR", "lbr bts", "on",
+					   "auto1", "nothing", "averyveryverylongword" };
+	size_t i, wrong = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		wrong += set("enable", bad[i]) != -EINVAL;
+	ok(!wrong && is("enable", "0"), "enable: %zu unknown words taken", wrong);
+	must_set("enable", "bts");
+	ok(is("enable", "bts") && set("enable", "lbr") == -EBUSY && is("enable", "bts"),
+	   "one source at a time");
+	ok(!set("enable", "auto") && !set("enable", "1") && !set("enable", "bts"),
+	   "what is on stays on");
+	must_set("enable", "0");
+	must_set("enable", "auto");
+	ok(is("enable", "bts"), "auto: bts where it can");
+	must_set("enable", "0");
+}
+
+static int files(int depth)
+{
+	int fd;
+
+	must_set("fold", "0");
+	test_words();
+	must_set("enable", "lbr");
+	ok(is("enable", "lbr") && recording_cpus() == cpus(), "on: %d CPUs record",
+	   recording_cpus());
+	usleep(20000);
+	ok(branches(0) <= (size_t)depth && branches(0) + 4 > (size_t)depth,
+	   "%zu branches of CPU 0", branches(0));
+	ok(!user_addresses(), "no address of user mode");
+	must_set("freeze", "1");
+	usleep(20000);
+	ok(!lit_cpus() && is("freeze", "1") && branches(0), "frozen: nothing is recorded");
+	must_set("freeze", "0");
+	ok(recording_cpus() == cpus(), "thawed");
+	must_set("cpumask", "1");
+	ok(lit_cpus() == 1 && records(0) && !read_msr(1, MSR_LBR_SELECT) && wiped(1, depth),
+	   "cpumask: CPU 0 only");
+	must_set("cpumask", "3");
+	ok(recording_cpus() == cpus(), "cpumask: all");
+	must_set("freeze", "1");
+	must_set("enable", "0");
+	ok(!lit_cpus() && !read_msr(0, MSR_LBR_SELECT) && wiped(0, depth) && wiped(1, depth) &&
+	   !branches(0) && is("freeze", "0"), "off: nothing left");
+	/* BTS is somebody else's then, and auto takes what there is. */
+	fd = open_lbr(0, -1, NEVER, false);
+	ok(fd >= 0 && set("enable", "bts") == -EBUSY && !set("enable", "auto") &&
+	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
+	close(fd);
+	ok(is("enable", "lbr") && recording_cpus() == cpus(), "which begins when perf is done");
+	must_set("enable", "0");
+	return finish();
+}
+
+static int refused(void)
+{
+	ok(set("enable", "lbr") == -EOPNOTSUPP && is("enable", "0"), "no LBRs");
+	return finish();
+}
+
+static int booted(void)
+{
+	ok(is("enable", "lbr") && recording_cpus() == cpus(), "on since boot");
+	return finish();
+}
+
+static int beside_perf(void)
+{
+	int one, two, cpu;
+
+	pin_to(0);
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	ok(recording_cpus() == cpus(), "before: all record");
+	one = open_lbr(0, -1, NEVER, false);
+	if (one < 0)
+		give_up("perf's event: %d", one);
+	ok(is("enable", GIVEN_UP), "perf has them");
+	for (cpu = 1; cpu < cpus(); cpu++)
+		ok(!(read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT) && !read_msr(cpu, MSR_LBR_SELECT) &&
+		   wiped(cpu, 32), "CPU %d: nothing of the recorder's is left", cpu);
+	ok(!branches(0), "nothing in the trace");
+	two = open_lbr(0, -1, NEVER, false);
+	close(one);
+	ok(two >= 0 && is("enable", GIVEN_UP), "another event still has them");
+	must_write(online, "0");
+	must_write(online, "1");
+	ok(!(read_msr(1, MSR_DEBUGCTL) & LBR_BIT), "a CPU comes online, and does not record");
+	must_set("freeze", "1");
+	must_set("freeze", "0");
+	ok(!(read_msr(1, MSR_DEBUGCTL) & LBR_BIT), "thawed meanwhile, nothing records");
+	must_set("enable", "0");
+	must_set("enable", "lbr");
+	ok(is("enable", GIVEN_UP), "off and on meanwhile");
+	close(two);
+	ok(is("enable", "lbr") && recording_cpus() == cpus(), "after: taken back, %d CPUs record",
+	   recording_cpus());
+	usleep(20000);
+	ok(branches(0) > 10, "after: %zu branches", branches(0));
+	two = open_lbr(0, -1, NEVER, false);
+	must_set("enable", "0");
+	close(two);
+	ok(!lit_cpus() && is("enable", "0"), "off meanwhile, it stays off");
+	return finish();
+}
+
+static int hotplugged(void)
+{
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	must_write(online, "0");
+	ok(records(0) && !branches(1), "a CPU is offline: nothing of it");
+	must_write(online, "1");
+	ok(recording_cpus() == cpus(), "online, it records");
+	must_set("freeze", "1");
+	usleep(20000);
+	must_write(online, "0");
+	must_write(online, "1");
+	ok(!lit_cpus(), "not while it is frozen");
+	must_set("freeze", "0");
+	ok(recording_cpus() == cpus(), "thawed");
+	must_set("freeze", "1");
+	usleep(20000);
+	must_write(online, "0");
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	ok(!branches(1), "nothing from before a thaw that it missed");
+	must_write(online, "1");
+	must_set("freeze", "0");
+	ok(recording_cpus() == cpus(), "and goes on");
+	must_write(online, "0");
+	must_set("enable", "0");
+	must_write(online, "1");
+	ok(!lit_cpus(), "switched off meanwhile, it is off");
+	return finish();
+}
+
+static int asleep(void)
+{
+	must_set("enable", "lbr");
+	pin_to(0);
+	wake_later();
+	ok(!try_text("/sys/power/state", "mem"), "suspend to RAM and back");
+	ok(recording_cpus() == cpus() && branches(0), "%d CPUs record", recording_cpus());
+	return finish();
+}
+
+/*
+ * Of the PMU, which is stuck: perf does so in the first NMI of a counter. That clears LBR,
+ * but the end of the NMI sets it again.
+ */
+static int reset(void)
+{
+	must_set("enable", "lbr");
+	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 100000);
+	usleep(500000);
+	ok(nmis() && recording_cpus() == cpus(), "%ld NMIs, %d CPUs record", nmis(),
+	   recording_cpus());
+	return finish();
+}
+
+static bool source_is_said(char *source, size_t size, struct dump *d)
+{
+	char line[1024], *at;
+
+	while (read_log(line, sizeof(line))) {
+		take_line(d, line);
+		at = strstr(line, "source ");
+		if (!strncmp(line, "Last branches", 13) && at && d->traces == 1)
+			snprintf(source, size, "%s", at + 7);
+	}
+	return !strncmp(source, "lbr", 3);
+}
+
+/* A function, or an address that is in none */
+static bool is_from(const char *at, const char *function)
+{
+	return within(at, function) || !strcmp(at, function);
+}
+
+/* The fault on top, and how many of the branches before it are left. */
+static int crash(const char *kind, const char *function, int least)
+{
+	char source[64] = "", *arrow;
+	struct dump d = NO_DUMP;
+
+	if (!strcmp(kind, "null"))
+		bad_address = 0;
+	else if (!strcmp(kind, "error"))
+		bad_address = -1;
+	else if (!strcmp(kind, "kernel"))
+		bad_address = 0xffffe90000001000;
+	must_set("fold", "0");
+	must_set("crash_all", "1");
+	must_set("enable", "lbr");
+	usleep(20000);
+	open_log();
+	skip_log();
+	ok(crash_once(kind, 0), "%s: survived", kind);
+	ok(source_is_said(source, sizeof(source), &d), "%s: source %s", kind, source);
+	arrow = strstr(d.top, " <- ");
+	ok(d.first == 0 && arrow && is_from(arrow + 4, function), "%s: on top: %s", kind, d.top);
+	printf("# %s: %d branches, %d more since then\n", kind, d.nr, d.since);
+	ok(d.nr >= least, "%s: %d branches are left, at least %d", kind, d.nr, least);
+	ok(d.traces == cpus() && d.others > 5, "%s: %d branches of others", kind, d.others);
+	ok(stays_frozen() && !lit_cpus(), "%s: frozen", kind);
+	must_set("freeze", "0");
+	ok(recording_cpus() == cpus(), "%s: thawed", kind);
+	return finish();
+}
+
+static int die(const char *kind)
+{
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	usleep(20000);
+	pin_to(0);
+	printf("# die\n");
+	fflush(stdout);
+	try_text(DEVICE, kind);
+	sleep(5);
+	printf("Bail out! still here\n");
+	return 1;
+}
+
+/* An exception that is not fatal changes nothing. */
+static int fixup(void)
+{
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	pin_to(0);
+	must_write(DEVICE, "fixup");
+	ok(recording_cpus() == cpus() && is("freeze", "0"), "recording goes on");
+	return finish();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "files"))
+		return files(atoi(argv[2]));
+	if (argc == 2 && !strcmp(argv[1], "refused"))
+		return refused();
+	if (argc == 2 && !strcmp(argv[1], "booted"))
+		return booted();
+	if (argc == 2 && !strcmp(argv[1], "perf"))
+		return beside_perf();
+	if (argc == 2 && !strcmp(argv[1], "offline"))
+		return hotplugged();
+	if (argc == 2 && !strcmp(argv[1], "suspend"))
+		return asleep();
+	if (argc == 2 && !strcmp(argv[1], "reset"))
+		return reset();
+	if (argc < 3) {
+		fprintf(stderr, "usage: %s COMMAND [ARG...]\n", argv[0]);
+		return 2;
+	}
+	/* The bench puts the module first. */
+	load_module(argv[1], "");
+	if (argc == 6 && !strcmp(argv[2], "crash"))
+		return crash(argv[3], argv[4], atoi(argv[5]));
+	if (argc == 4 && !strcmp(argv[2], "die"))
+		return die(argv[3]);
+	return fixup();
+}
