@@ -9,14 +9,17 @@
 #define READ_ALL	3	/* of klogctl() */
 
 static const char *const complaints[] = {
-	"WARNING:", "BUG:", "Oops:", "Kernel panic", "general protection", "Uhhuh",
+	"BUG:", "Oops:", "Kernel panic", "general protection", "Uhhuh",
 	"soft lockup", "hard LOCKUP", "blocked for more than", "rcu: INFO", "RIP: 0010:",
 };
 
+/* A warning of the code names the CPU; others are about mitigations. */
 static bool is_complaint(const char *line)
 {
 	size_t i;
 
+	if (strstr(line, "WARNING: ") && strstr(line, "CPU"))
+		return true;
 	for (i = 0; i < ARRAY_SIZE(complaints); i++) {
 		if (strstr(line, complaints[i]))
 			return true;

@@ -22,6 +22,8 @@
 #define MISC_BTS_UNAVAIL	(1ull << 11)
 #define MISC_PEBS_UNAVAIL	(1ull << 12)
 #define MSR_PERF_CAPABILITIES	0x345
+#define CPUID_DS		(1u << 21)	/* in EDX */
+#define CPUID_PDCM		(1u << 15)	/* in ECX */
 #define ARCH_GET_PTRACE_BTS_NR	0x1031
 
 struct machine machine;
@@ -124,7 +126,7 @@ static void tell_model(void)
 
 static void tell_features(void)
 {
-	unsigned int a, b, c = 0, d = 0, i;
+	unsigned int a, b, c = 0, d = 0, c7, d7, i;
 	uint64_t val;
 	char text[256] = "";
 	size_t n = 0;
@@ -136,14 +138,14 @@ static void tell_features(void)
 		n += snprintf(text + n, sizeof(text) - n, " %s%s", has ? "" : "no-",
 			      features[i].name);
 	}
-	if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
+	if (__get_cpuid_count(7, 0, &a, &b, &c7, &d7))
 		n += snprintf(text + n, sizeof(text) - n, " %sPT", b >> 25 & 1 ? "" : "no-");
 	tell("features   %s\n", text);
-	if (read_msr(MSR_MISC_ENABLE, &val))
+	if (d & CPUID_DS && read_msr(MSR_MISC_ENABLE, &val))
 		tell("            MISC_ENABLE: BTS %s, PEBS %s\n",
 		     val & MISC_BTS_UNAVAIL ? "unavailable" : "available",
 		     val & MISC_PEBS_UNAVAIL ? "unavailable" : "available");
-	if (read_msr(MSR_PERF_CAPABILITIES, &val))
+	if (c & CPUID_PDCM && read_msr(MSR_PERF_CAPABILITIES, &val))
 		tell("            last branch records of format %u\n", (unsigned int)val & 0x3f);
 }
 

@@ -76,7 +76,7 @@ void print_page(void)
 	     "This machine has no Debug Store that the kernel can use.");
 	tell("What the Debug Store does here:\n");
 	print_answers();
-	tell("Steps: %d passed, %d failed, %d crashed, %d took too long, %d not for this machine\n",
+	tell("Steps: %d passed, %d failed, %d crashed, %d took too long, %d left out\n",
 	     count[PASSED], count[FAILED], count[CRASHED], count[TIMED_OUT],
 	     count[NO_HARDWARE]);
 	print_bad_steps();
