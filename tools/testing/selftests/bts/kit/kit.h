@@ -47,7 +47,7 @@ void machine_tell(void);
 
 /* stick.c: the partition that this system was booted from */
 /* Mounts the FAT partition whose serial number is @id; waits until it is there. */
-bool stick_mount(const char *id);
+void stick_mount(const char *id);
 void stick_unmount(void);
 /* Whole files, on the partition; without one these do nothing, and fail. */
 bool stick_read(const char *name, char *text, size_t size);
@@ -68,7 +68,7 @@ enum outcome {
 struct step {
 	const char *name;
 	const char *what;
-	const char *argv[8];
+	const char *argv[8];	/* empty: the program questions, asked @name */
 	unsigned int seconds;	/* that it takes, about */
 	bool store;		/* needs the Debug Store */
 	bool output;		/* what it prints is wanted, not only its results */

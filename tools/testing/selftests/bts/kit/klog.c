@@ -30,10 +30,9 @@ static bool is_complaint(const char *line)
 /* The time stamp of a line is its place in the log: the log itself may have moved on. */
 static double time_of(const char *line)
 {
-	double at = 0;
+	double at;
 
-	sscanf(line, "<%*d>[%lf]", &at);
-	return at;
+	return sscanf(line, "<%*d>[%lf]", &at) == 1 ? at : 0;
 }
 
 int klog_complaints(void)

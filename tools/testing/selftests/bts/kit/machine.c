@@ -160,7 +160,7 @@ static void tell_sources(void)
 	tell("sources    %s%s\n", machine.store ? " the Debug Store" : " no Debug Store",
 	     info.sources >> PTRACE_BTS_SOURCE_STEP & 1 ? ", the trap flag" : "");
 	if (machine.store && ask_kernel(PTRACE_BTS_SOURCE_DS, &info))
-		tell("            its records may have the flags %#x, %u of them fit into a trace\n",
+		tell("            its records have the flags %#x at most, a trace has %u at most\n",
 		     info.record_flags, info.max_records);
 }
 

@@ -60,7 +60,7 @@ static const char *word(const char *key)
 
 	close(fd);
 	line[n > 0 ? n : 0] = '\0';
-	for (at = strtok(line, " \n"); at; at = strtok(NULL, " \n")) {
+	for (at = strtok(line, "\n "); at; at = strtok(NULL, "\n ")) {
 		if (!strncmp(at, key, len) && at[len] == '=')
 			return at + len + 1;
 	}
@@ -76,9 +76,9 @@ static void load_module(void)
 	close(fd);
 }
 
-static void keep(void)
+static bool keep(void)
 {
-	stick_write(REPORT, report_text());
+	return stick_write(REPORT, report_text());
 }
 
 static void begin(void)
@@ -105,7 +105,7 @@ static void go_on(void)
 	screen_clear();
 	tell("The machine was started again before all steps were done.\n");
 	if (state_crashed)
-		tell("Step %s (%s) did not come to its end: the machine crashed, or was switched off.\n",
+		tell("Step %s (%s) did not come to its end: the machine crashed, or lost power.\n",
 		     state_crashed->name, state_crashed->what);
 }
 
@@ -129,15 +129,14 @@ static void run_steps(void)
 	}
 }
 
-static void end(bool on_stick)
+static void end(void)
 {
 	const char *how = word("kit.end");
 
 	print_page();
-	if (on_stick) {
-		keep();
+	if (keep()) {
 		state_save(true);
-		show("The report is on the stick, in " REPORT ". It is plain text: read it first.\n");
+		show("The report is on the stick: " REPORT ", plain text. Read it before you send it.\n");
 	} else {
 		show("The report could not be kept: take a picture of this page.\n");
 	}
@@ -157,7 +156,6 @@ static void end(bool on_stick)
 int main(int argc, char *argv[])
 {
 	const char *id;
-	bool on_stick;
 
 	(void)argc;
 	if (getpid() != 1) {
@@ -175,7 +173,8 @@ int main(int argc, char *argv[])
 	screen_open();
 	machine_find();
 	id = word("kit.volume");
-	on_stick = id && stick_mount(id);
+	if (id)
+		stick_mount(id);
 	switch (state_load()) {
 	case STATE_GOES_ON:
 		go_on();
@@ -193,5 +192,5 @@ int main(int argc, char *argv[])
 	load_module();
 	steps_choose(word("kit.steps"));
 	run_steps();
-	end(on_stick);
+	end();
 }

@@ -234,7 +234,11 @@ static void ask_db(void)
 
 static void ask_freeze(void)
 {
-	struct kit_run r = { .branches = MANY, .threshold = FIRST, .flags = KIT_BTINT | KIT_FREEZE, };
+	struct kit_run r = {
+		.branches = MANY,
+		.threshold = FIRST,
+		.flags = KIT_BTINT | KIT_FREEZE,
+	};
 	int err = ask(KIT_LAB_RUN, &r);
 
 	if (err == -EOPNOTSUPP) {

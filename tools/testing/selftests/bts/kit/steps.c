@@ -20,9 +20,8 @@
 #define MAX_OUTPUT	60
 
 /* A question is asked before others use the store: they keep it for some seconds. */
-#define QUESTION(q, w, s) \
-	{ .name = q, .what = w, .argv = { "questions", q, }, .seconds = s, .store = true, \
-	  .output = true, }
+#define QUESTION(n, w, s) \
+	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define PROGRAM(n, w, s, ...) \
 	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
 
@@ -106,14 +105,17 @@ unsigned int steps_seconds_left(void)
 
 static void run_child(const struct step *step, int out)
 {
+	const char *const question[] = { "questions", step->name, NULL, };
+	const char *const *argv = step->argv[0] ? step->argv : question;
+
 	setsid();
 	dup2(open("/dev/null", O_RDONLY), 0);
 	dup2(out, 1);
 	dup2(out, 2);
 	/* What the kit itself ignores, a program does not. */
 	signal(SIGPIPE, SIG_DFL);
-	execvp(step->argv[0], (char **)step->argv);
-	printf("Bail out! cannot run %s: %s\n", step->argv[0], strerror(errno));
+	execvp(argv[0], (char **)argv);
+	printf("Bail out! cannot run %s: %s\n", argv[0], strerror(errno));
 	fflush(stdout);
 	_exit(127);
 }

@@ -74,7 +74,7 @@ static bool find_stick(uint32_t id, char *device, size_t size)
 	return found;
 }
 
-bool stick_mount(const char *id)
+void stick_mount(const char *id)
 {
 	uint32_t serial = strtoul(id, NULL, 16);
 	char device[64];
@@ -88,15 +88,14 @@ bool stick_mount(const char *id)
 	}
 	if (i == WAIT_SECONDS) {
 		show("The stick was not found: nothing is kept.\n");
-		return false;
+		return;
 	}
 	mkdir(STICK, 0700);
 	if (mount(device, STICK, "vfat", MS_SYNCHRONOUS | MS_NOATIME | MS_NOEXEC, NULL)) {
 		show("The stick cannot be written: %s. Nothing is kept.\n", strerror(errno));
-		return false;
+		return;
 	}
 	mounted = true;
-	return true;
 }
 
 void stick_unmount(void)

@@ -68,14 +68,14 @@ image_bios() {
 }
 
 image_files() {
-	local img=$1 volume=$2 kernel=$3 initrd=$4 platform fat=$1@@$((IMAGE_START * 512))
+	local img=$1 volume=$2 bzimage=$3 initrd=$4 platform fat=$1@@$((IMAGE_START * 512))
 
 	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
 	# First what must not be in pieces when it is overwritten.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
 		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg &&
-		mcopy -i "$fat" "$kernel" ::/kernel &&
+		mcopy -i "$fat" "$bzimage" ::/kernel &&
 		mcopy -i "$fat" "$initrd" ::/initrd &&
 		mmd -i "$fat" ::/EFI ::/EFI/BOOT || return
 	for platform in "${!GRUB_NAME[@]}"; do
@@ -85,12 +85,12 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME KERNEL: room for the reports is left on it.
+# make_image FILE VOLUME BZIMAGE: room for the reports is left on it.
 make_image() {
-	local img=$1 volume=$2 kernel=$3 initrd=$SCRATCH/initrd sectors
+	local img=$1 volume=$2 bzimage=$3 initrd=$SCRATCH/initrd sectors
 
 	image_root "$initrd" || return
-	sectors=$((($(stat -c %s "$kernel") + $(stat -c %s "$initrd")) / 512 + 16384))
+	sectors=$((($(stat -c %s "$bzimage") + $(stat -c %s "$initrd")) / 512 + 16384))
 	rm -f "$img"
 	truncate -s $(((IMAGE_START + sectors) * 512)) "$img" &&
 		/usr/sbin/sfdisk -q "$img" <<<"label: dos
@@ -99,7 +99,7 @@ make_image() {
 		/usr/sbin/mkfs.vfat -F 16 -n BTS-CHECK -i "$volume" -h "$IMAGE_START" --offset "$IMAGE_START" \
 			"$img" $((sectors / 2)) &&
 		image_bios "$img" "$volume" &&
-		image_files "$img" "$volume" "$kernel" "$initrd"
+		image_files "$img" "$volume" "$bzimage" "$initrd"
 }
 
 # need_image: sets IMAGE to the file in the cache.

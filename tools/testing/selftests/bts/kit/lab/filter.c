@@ -5,13 +5,13 @@
  * lab_filter_look(). Page-table isolation does not matter, as the buffer is mapped in
  * both sets of page tables.
  */
+#include <linux/cpufeature.h>
 #include <linux/errno.h>
 #include <linux/irqflags.h>
+#include <linux/processor.h>
 #include <linux/smp.h>
 
-#include <asm/cpufeature.h>
 #include <asm/intel_ds.h>
-#include <asm/processor.h>
 
 #include "internal.h"
 

@@ -4,20 +4,10 @@
  * machine at boot would do so at each boot, and the kit could never go on behind it.
  */
 #include <linux/errno.h>
-#include <linux/version.h>
 
 #include <kunit/test.h>
 
 #include "internal.h"
-
-static void init_suites(struct kunit_suite * const *suites, int n)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
-	__kunit_test_suites_init(suites, n);
-#else
-	__kunit_test_suites_init(suites, n, true);
-#endif
-}
 
 int lab_units(void)
 {
@@ -32,6 +22,6 @@ int lab_units(void)
 		return 0;
 	done = true;
 	*enable = true;
-	init_suites(begin, end - begin);
+	__kunit_test_suites_init(begin, end - begin, true);
 	return 0;
 }
