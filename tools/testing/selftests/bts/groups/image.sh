@@ -43,6 +43,25 @@ kit_store() {
 		-drive "if=ide,format=raw,file=$CASE_DIR/stick.img")
 }
 
+# A disk of the machine: it must stay as it is.
+kit_disk() {
+	local disk=$CASE_DIR/disk.img
+
+	truncate -s 34M "$disk" && /usr/sbin/mkfs.vfat -F 16 -n BTS-CHECK "$disk" >/dev/null ||
+		die "cannot write $disk: free some space"
+	cp --sparse=always "$disk" "$disk.before"
+	KIT+=(-drive "if=ide,format=raw,file=$disk")
+}
+
+kit_disk_kept() {
+	if cmp -s "$CASE_DIR/disk.img" "$CASE_DIR/disk.img.before"; then
+		pass "$1.disk"
+	else
+		fail "$1.disk" "the disk of the machine was written (see $CASE_DIR)"
+	fi
+	rm -f "$CASE_DIR"/disk.img*
+}
+
 kit_start() {
 	: >"$CASE_DIR/console"
 	rm -f "$CASE_DIR"/monitor.*
@@ -133,6 +152,7 @@ kit_whole() {
 
 	kit_stick "$firmware" ""
 	kit_plain "$firmware" "$2"
+	kit_disk
 	kit_start
 	if kit_says "Press Enter"; then
 		kit_monitor "screendump $CASE_DIR/screen.ppm"
@@ -141,6 +161,7 @@ kit_whole() {
 	fi
 	kit_ends "$firmware"
 	kit_good "$firmware"
+	kit_disk_kept "$firmware"
 	kit_reports "$firmware" store "no Debug Store"
 	kit_reports "$firmware" firmware "started by ${firmware^^}"
 	kit_done "$firmware"
