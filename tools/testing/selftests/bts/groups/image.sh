@@ -4,7 +4,7 @@
 #
 # IMAGE_PARTS names some of its parts.
 
-KIT_SECONDS=900		# that a boot may take
+KIT_STALL=120		# seconds without a word that a boot may take
 
 kit_fat() {
 	echo "$CASE_DIR/stick.img@@$((IMAGE_START * 512))"
@@ -76,23 +76,28 @@ kit_start() {
 }
 
 kit_monitor() {
-	kill -0 "$SHELL_PID" 2>/dev/null || return
+	[ -n "$SHELL_PID" ] && kill -0 "$SHELL_PID" 2>/dev/null || return
 	echo "$1" >"$CASE_DIR/monitor.in"
 }
 
-# kit_says TEXT: waits until the kit says so, or ends. Returns 1 if it did not.
+# kit_says TEXT: waits until the kit says so, ends, or is silent for long. Returns 1 if it
+# did not say so.
 kit_says() {
-	local i
+	local i size was=0
 
-	for ((i = 0; i < 10 * KIT_SECONDS; i++)); do
+	for ((i = 0; i < 10 * KIT_STALL; i++)); do
 		! grep -qF -- "$1" "$CASE_DIR/console" || return 0
-		kill -0 "$SHELL_PID" 2>/dev/null || break
+		[ -n "$SHELL_PID" ] && kill -0 "$SHELL_PID" 2>/dev/null || break
+		size=$(stat -c %s "$CASE_DIR/console")
+		[ "$size" -eq "$was" ] || i=0
+		was=$size
 		sleep 0.1
 	done
 	grep -qF -- "$1" "$CASE_DIR/console"
 }
 
 kit_kill() {
+	[ -n "$SHELL_PID" ] || return
 	kill -KILL "$SHELL_PID" 2>/dev/null
 	wait "$SHELL_PID" 2>/dev/null
 	SHELL_PID=
@@ -158,6 +163,8 @@ kit_whole() {
 		kit_monitor "screendump $CASE_DIR/screen.ppm"
 		sleep 2
 		kit_monitor "sendkey ret"
+	else
+		kit_kill
 	fi
 	kit_ends "$firmware"
 	kit_good "$firmware"
