@@ -27,6 +27,7 @@ STRESS_SEED=$((RANDOM + 1))
 STRESS_REQUESTS=0
 STRESS_ROUNDS=0
 JOBS=$(nproc)
+OUTPUT_FILE=bts-check.img
 
 for part in "$B"/vm/*.sh; do
 	# shellcheck source=/dev/null
@@ -47,6 +48,8 @@ usage() {
 	  matrix [ROW...]   test on each kernel of the matrix: a table
 	  coverage [GROUP...]  which lines of the series' kernel files the groups run
 	  shell             an interactive guest
+	  image             bts-check.img, for a USB stick: finds out on any PC, from a Debug Store
+	                    or without one, how it records branches
 	  build             kernel, emulator and programs, without a test
 	  source            fetch the kernel's source, and print its directory
 	  lint [--fast]     check the sources; --fast: without the checks that compile
@@ -70,6 +73,7 @@ usage() {
 	  --seed N          where its random numbers begin [each time elsewhere]
 	  --requests N      so many requests of its fuzzer must come, in that time
 	  --rounds N        so often each of its races must happen, in that time
+	  -o FILE           where the image goes [bts-check.img]
 	  -j N              jobs of a build [number of processors]
 	  -v                every result, and the guest's console as it comes
 
@@ -114,6 +118,7 @@ take_options() {
 	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
 	coverage) use="$booted $stress --smp" ;;
 	shell) use="$booted --stock --smp --built" ;;
+	image) use='--base --kernel -o' ;;
 	build) use='--base --stock --config --kernel' ;;
 	source) use='--base --kernel' ;;
 	lint) use='--base --fast --kernel' ;;
@@ -267,7 +272,7 @@ cmd_clean() {
 	open_cache
 	set_traps
 	for name in apt apt-newest build checkpatch fixed fragments gdb initrd lab linux log patched programs \
-		qemu qemu-source results strace strace-source upstream holder; do
+		qemu qemu-source results strace strace-source upstream image holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	rm -f "$CACHE"/linux-source-*.tar.xz
@@ -289,6 +294,7 @@ parse_options() {
 		--base) BASE=$(one_of "$1" "$2" 6.12 newest) || exit ; shift ;;
 		--kernel) KERNEL_DIR=$(value_of "$@") || exit ; shift ;;
 		--built) BUILT_KERNEL=$(value_of "$@") || exit ; shift ;;
+		-o) OUTPUT_FILE=$(value_of "$@") || exit ; GIVEN+=(-o) ; shift ;;
 		-j) JOBS=$(number_of "$1" "$2" 1024) || exit ; shift ;;
 		-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
 		-v) VERBOSE=1 ;;
@@ -329,6 +335,7 @@ main() {
 	coverage) cmd_coverage "${ARGUMENTS[@]}" ;;
 	lint) cmd_lint $FAST "${ARGUMENTS[@]}" ;;
 	shell) plain shell && cmd_shell ;;
+	image) plain image && cmd_image "$OUTPUT_FILE" ;;
 	build) plain build && cmd_build ;;
 	source) plain source && cmd_source ;;
 	list) plain list && cmd_list ;;

@@ -305,6 +305,11 @@ TEST_F(check, entry_without_trace)
 	EXPECT_UNCHANGED();
 }
 
+static uint64_t memory_size(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
 /* No allocation of a size that the user chose goes wrong (bug 18). */
 TEST_F(check, size_of_the_trace)
 {
@@ -316,8 +321,9 @@ TEST_F(check, size_of_the_trace)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, bad[i], 0))
 			TH_LOG("size %u", bad[i]);
-	/* The largest: more than this machine has */
-	EXPECT_EQ(-ENOMEM, bts_config(self->pid, TRACE | ALLOC, RECORDS(MAX), 0));
+	/* The largest, where it is more than this machine has */
+	if (memory_size() < RECORDS(MAX))
+		EXPECT_EQ(-ENOMEM, bts_config(self->pid, TRACE | ALLOC, RECORDS(MAX), 0));
 	EXPECT_UNCHANGED();
 }
 

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0
+# image (slow): the image of vmtest.sh image boots by BIOS and UEFI, and finds each rule of SILICON
+# shellcheck shell=bash
+#
+# IMAGE_PARTS names some of its parts.
+
+KIT_STALL=120		# seconds without a word that a boot may take
+
+kit_fat() {
+	echo "$CASE_DIR/stick.img@@$((IMAGE_START * 512))"
+}
+
+# kit_stick CASE [WORDS]: a fresh stick, whose kernel gets more words.
+kit_stick() {
+	local words="no_timer_check tsc=reliable $2"
+
+	new_case "$1"
+	need_image
+	cp --sparse=always "$IMAGE" "$CASE_DIR/stick.img" || die "cannot write $CASE_DIR: free some space"
+	echo "set more=\"$words\"" >"$CASE_DIR/more.cfg"
+	mcopy -o -i "$(kit_fat)" "$CASE_DIR/more.cfg" ::/more.cfg
+}
+
+# kit_plain FIRMWARE CPU: fills in KIT with Debian's emulator, the stick on USB.
+kit_plain() {
+	need_plain_emulator
+	KIT=("$PLAIN_QEMU" -cpu "$(plain_cpu_argument "$2")" -vga std
+		-device qemu-xhci -device usb-kbd
+		-drive "if=none,id=stick,format=raw,file=$CASE_DIR/stick.img"
+		-device usb-storage,drive=stick,bootindex=0)
+	[ "$1" = bios ] || {
+		need_packages uefi
+		cp /usr/share/OVMF/OVMF_VARS_4M.fd "$CASE_DIR/vars.fd"
+		KIT+=(-drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd
+			-drive "if=pflash,format=raw,file=$CASE_DIR/vars.fd")
+	}
+}
+
+# kit_store CPU CPL-RULE SILICON: the emulated machine, the stick as a disk.
+kit_store() {
+	need_emulator
+	KIT=("$QEMU" "${QEMU_L[@]}" -cpu "$(cpu_argument "$1" "$2" on "$3")"
+		-drive "if=ide,format=raw,file=$CASE_DIR/stick.img")
+}
+
+# A disk of the machine: it must stay as it is.
+kit_disk() {
+	local disk=$CASE_DIR/disk.img
+
+	truncate -s 34M "$disk" && /usr/sbin/mkfs.vfat -F 16 -n BTS-CHECK "$disk" >/dev/null ||
+		die "cannot write $disk: free some space"
+	cp --sparse=always "$disk" "$disk.before"
+	KIT+=(-drive "if=ide,format=raw,file=$disk")
+}
+
+kit_disk_kept() {
+	if cmp -s "$CASE_DIR/disk.img" "$CASE_DIR/disk.img.before"; then
+		pass "$1.disk"
+	else
+		fail "$1.disk" "the disk of the machine was written (see $CASE_DIR)"
+	fi
+	rm -f "$CASE_DIR"/disk.img*
+}
+
+kit_start() {
+	: >"$CASE_DIR/console"
+	rm -f "$CASE_DIR"/monitor.*
+	mkfifo "$CASE_DIR/monitor.in" "$CASE_DIR/monitor.out"
+	"${KIT[@]}" -no-user-config -nodefaults -display none -machine pc \
+		-accel tcg,thread=single -m 512 -smp 2 -serial "file:$CASE_DIR/console" \
+		-chardev "pipe,id=monitor,path=$CASE_DIR/monitor" -mon chardev=monitor,mode=readline \
+		</dev/null >"$CASE_DIR/emulator" 2>&1 9>&- &
+	SHELL_PID=$!
+	# Nobody reads what the monitor prints, but the emulator waits for a reader.
+	cat "$CASE_DIR/monitor.out" >/dev/null 9>&- &
+}
+
+kit_monitor() {
+	[ -n "$SHELL_PID" ] && kill -0 "$SHELL_PID" 2>/dev/null || return
+	echo "$1" >"$CASE_DIR/monitor.in"
+}
+
+# kit_says TEXT: waits until the kit says so, ends, or is silent for long. Returns 1 if it
+# did not say so.
+kit_says() {
+	local i size was=0
+
+	for ((i = 0; i < 10 * KIT_STALL; i++)); do
+		! grep -qF -- "$1" "$CASE_DIR/console" || return 0
+		[ -n "$SHELL_PID" ] && kill -0 "$SHELL_PID" 2>/dev/null || break
+		size=$(stat -c %s "$CASE_DIR/console")
+		[ "$size" -eq "$was" ] || i=0
+		was=$size
+		sleep 0.1
+	done
+	grep -qF -- "$1" "$CASE_DIR/console"
+}
+
+kit_kill() {
+	[ -n "$SHELL_PID" ] || return
+	kill -KILL "$SHELL_PID" 2>/dev/null
+	wait "$SHELL_PID" 2>/dev/null
+	SHELL_PID=
+}
+
+# kit_ends CASE: waits for the end, and takes the report off the stick.
+kit_ends() {
+	if kit_says "bts-check ends"; then
+		pass "$1.end"
+	else
+		fail "$1.end" "the kit did not end (see $CASE_DIR/console)"
+	fi
+	sleep 2
+	kit_kill
+	if mcopy -n -o -i "$(kit_fat)" ::/REPORT.TXT "$CASE_DIR/report" 2>/dev/null; then
+		pass "$1.report"
+	else
+		fail "$1.report" "no REPORT.TXT on the stick"
+		: >"$CASE_DIR/report"
+	fi
+}
+
+# kit_done CASE: the stick is not needed any more.
+kit_done() {
+	rm -f "$CASE_DIR/stick.img" "$CASE_DIR"/monitor.* "$CASE_DIR/vars.fd"
+	say "  done $GROUP.$1"
+}
+
+# kit_reports CASE NAME TEXT
+kit_reports() {
+	if grep -qF -- "$3" "$CASE_DIR/report"; then
+		pass "$1.$2"
+	else
+		fail "$1.$2" "the report does not say '$3' (see $CASE_DIR/report)"
+	fi
+}
+
+# kit_good CASE: nothing failed, and no part of the report is missing.
+kit_good() {
+	local bad
+
+	bad=$(grep -E -m1 '^ +(not ok|Bail out|kernel: |killed by|exit status)|: (failed|crashed|too-long)' \
+		"$CASE_DIR/report")
+	if [ -z "$bad" ]; then
+		pass "$1.good"
+	else
+		fail "$1.good" "$bad (see $CASE_DIR/report)"
+	fi
+	kit_reports "$1" page "Results: "
+	kit_reports "$1" crash "Segmentation fault"
+}
+
+# kit_whole FIRMWARE CPU: all steps on a machine without a Debug Store; the last page
+# is on its screen.
+kit_whole() {
+	local firmware=$1
+
+	kit_stick "$firmware" ""
+	kit_plain "$firmware" "$2"
+	kit_disk
+	kit_start
+	if kit_says "Press Enter"; then
+		kit_monitor "screendump $CASE_DIR/screen.ppm"
+		sleep 2
+		kit_monitor "sendkey ret"
+	else
+		kit_kill
+	fi
+	kit_ends "$firmware"
+	kit_good "$firmware"
+	kit_disk_kept "$firmware"
+	kit_reports "$firmware" store "no Debug Store"
+	kit_reports "$firmware" firmware "started by ${firmware^^}"
+	kit_done "$firmware"
+}
+
+QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost
+
+# kit_found CASE CPL-RULE SILICON CPU ANSWER...: the questions find what the machine is.
+kit_found() {
+	local case=$1 cpl=$2 silicon=$3 cpu=$4 answer
+	shift 4
+
+	kit_stick "$case" "kit.end=off kit.steps=$QUESTIONS"
+	kit_store "$cpu" "$cpl" "$silicon"
+	kit_start
+	kit_ends "$case"
+	for answer; do
+		kit_reports "$case" "${answer%%:*}" "answer $answer"
+	done
+	kit_done "$case"
+}
+
+# The last step that the console names
+kit_last_step() {
+	sed -n 's/^\[[ 0-9]*\/[0-9]*\] \([a-z_0-9]*\) .*/\1/p' "$CASE_DIR/console" | tail -n 1
+}
+
+# kit_went_on CASE: one step did not come to its end, those behind it ran.
+kit_went_on() {
+	kit_ends "$1"
+	kit_reports "$1" told "did not come to its end"
+	kit_reports "$1" counted "3 passed, 0 failed, 1 crashed"
+	if [ "$(grep -c '\] units ' "$CASE_DIR/report")" -eq 1 ]; then
+		pass "$1.once"
+	else
+		fail "$1.once" "units did not run once (see $CASE_DIR/report)"
+	fi
+}
+
+# A stick that was done begins anew, and keeps the report before.
+kit_again() {
+	mv "$CASE_DIR/report" "$CASE_DIR/report.first"
+	kit_start
+	kit_ends power-again
+	kit_reports power-again anew "4 passed, 0 failed, 0 crashed"
+	if mtype -i "$(kit_fat)" ::/PREVIOUS.TXT | cmp -s - "$CASE_DIR/report.first"; then
+		pass power-again.previous
+	else
+		fail power-again.previous "PREVIOUS.TXT is not the report before (see $CASE_DIR)"
+	fi
+}
+
+# The power goes in the midst.
+kit_interrupted() {
+	local step
+
+	kit_stick power "kit.end=off kit.steps=units,lossless,inherit,check"
+	kit_plain bios qemu64
+	kit_start
+	kit_says "] lossless"
+	kit_kill
+	step=$(kit_last_step)
+	mv "$CASE_DIR/console" "$CASE_DIR/console.first"
+	kit_start
+	kit_went_on power
+	kit_reports power named "Step $step ("
+	kit_again
+	kit_done power
+}
+
+# An NMI of nobody's makes the kernel crash, which starts the machine again.
+kit_crashed() {
+	kit_stick panic "kit.end=off kit.steps=units,lossless,inherit,check unknown_nmi_panic=1 panic=1"
+	kit_plain bios qemu64
+	kit_start
+	! kit_says "] lossless" || kit_monitor nmi
+	kit_went_on panic
+	kit_done panic
+}
+
+# Each rule of the emulated machine is found out.
+kit_rules() {
+	local predicts=$CPU,x-bts-predicts=on wrong=Penryn,x-bts-wrong-from=on
+
+	kit_found by-after after "" "$CPU" "layout: 24" "exact: yes" "flags: none" "filter: after" \
+		"pmi: each" "delay: 0 " "kept: no" "db: keeps" "freeze: keeps"
+	kit_found by-before before once "$CPU" "filter: before" "pmi: crossed"
+	kit_found by-either either equal "$CPU" "filter: either" "pmi: equal"
+	kit_found kept after kept "$CPU" "pmi: crossed" "kept: yes"
+	kit_found late after late "$CPU" "pmi: crossed" "delay: 100 "
+	kit_found db after db "$CPU" "db: clears" "freeze: clears"
+	kit_found worst after worst "$CPU" "pmi: equal" "delay: 100 " "db: clears" "freeze: clears"
+	kit_found predicts after "" "$predicts" "flags: 0x10 at times"
+	kit_found wrong-from after "" "$wrong" "filter: wrong-from"
+	kit_found smi after "" Nehalem,x-bts-smi=997 "exact: no"
+	kit_found damage after "" Nehalem,x-bts-damage=97 "exact: no"
+	kit_found no-filter after "" "$CPU,-ds-cpl" "filter: none"
+	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
+}
+
+# All steps where there is a Debug Store
+kit_store_whole() {
+	kit_stick store "kit.end=off"
+	kit_store "$CPU,-smap" after ""
+	kit_start
+	kit_ends store
+	kit_good store
+	kit_reports store found "This machine has a Debug Store."
+	kit_done "store"
+}
+
+group_image() {
+	local part
+
+	need_packages image
+	for part in ${IMAGE_PARTS:-bios uefi interrupted crashed store rules}; do
+		part=$(one_of IMAGE_PARTS "$part" bios uefi interrupted crashed store rules) || exit
+		case $part in
+		bios) kit_whole bios qemu64 ;;
+		uefi) kit_whole uefi EPYC,-smap ;;
+		store) kit_store_whole ;;
+		*) "kit_$part" ;;
+		esac
+	done
+}

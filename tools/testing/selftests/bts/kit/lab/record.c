@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One experiment: a loop of known branches runs with interrupts off, and is recorded.
+ * Then the buffer shows what the processor made of it. The interrupt of the Debug Store
+ * is an NMI, which the handler here takes.
+ */
+#include <linux/compiler.h>
+#include <linux/delay.h>
+#include <linux/irqflags.h>
+#include <linux/kdebug.h>
+#include <linux/nmi.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/timex.h>
+
+#include <asm/apic.h>
+#include <asm/intel_ds.h>
+#include <asm/msr.h>
+
+#include "internal.h"
+
+/* The interrupt is late by this much at most, or does not come. */
+#define LATE_US		500
+
+static DEFINE_PER_CPU(bool, armed);
+static DEFINE_PER_CPU(u32, nmis);
+
+extern const char lab_loop_site[], lab_loop_top[];
+
+static noinline void make_branches(unsigned long n)
+{
+	asm volatile(".globl lab_loop_top, lab_loop_site\n"
+		     "lab_loop_top:	dec %0\n"
+		     "lab_loop_site:	jnz lab_loop_top\n"
+		     : "+r" (n) : : "cc");
+}
+
+static void write_lvtpc(u32 val)
+{
+	lab_kernel.apic->write(APIC_LVTPC, val);
+}
+
+/* Recording stops first: the handler's own branches are not wanted. */
+static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	if (!__this_cpu_read(armed))
+		return NMI_DONE;
+	lab_kernel.write(0);
+	__this_cpu_inc(nmis);
+	/* Delivering the interrupt has masked the vector. */
+	write_lvtpc(APIC_DM_NMI);
+	return NMI_HANDLED;
+}
+
+static int lab_debug(struct notifier_block *nb, unsigned long reason, void *data)
+{
+	struct die_args *args = data;
+
+	if (reason != DIE_DEBUG || !__this_cpu_read(armed))
+		return NOTIFY_DONE;
+	args->regs->flags &= ~X86_EFLAGS_TF;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block lab_debug_block = {
+	.notifier_call	= lab_debug,
+	.priority	= INT_MAX,
+};
+
+static noinline void single_step(void)
+{
+	asm volatile("pushf\n"
+		     "orl $0x100, (%%rsp)\n"
+		     "popf\n"
+		     "nop\n"
+		     "nop\n" : : : "cc", "memory");
+}
+
+static int start(u32 flags)
+{
+	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
+
+	if (flags & KIT_OFF)
+		return 0;
+	if (flags & KIT_BTINT)
+		bits |= DEBUGCTLMSR_BTINT;
+	bits = lab_bts_bits(bits);
+	if (flags & KIT_FREEZE)
+		return wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, bits | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI) ?
+		       -EOPNOTSUPP : 0;
+	lab_kernel.write(bits);
+	return 0;
+}
+
+/* Interrupts are off. */
+static int record(struct kit_run *run)
+{
+	u64 begin = rdtsc_ordered();
+	int err = start(run->flags);
+
+	if (err)
+		return err;
+	make_branches(run->branches);
+	if (run->flags & KIT_STEP)
+		single_step();
+	lab_kernel.write(0);
+	run->ticks = rdtsc_ordered() - begin;
+	udelay(LATE_US);
+	run->nmis = __this_cpu_read(nmis);
+	if (run->flags & KIT_MASKED) {
+		__this_cpu_write(nmis, 0);
+		write_lvtpc(APIC_DM_NMI);
+		udelay(LATE_US);
+		run->nmis_unmasked = __this_cpu_read(nmis);
+	}
+	return 0;
+}
+
+static bool is_known(u32 i)
+{
+	return lab_word(i, 0) == (unsigned long)lab_loop_site &&
+	       lab_word(i, 1) == (unsigned long)lab_loop_top;
+}
+
+/* The records between the first and the last known one are the loop's. */
+static void analyse(struct kit_run *run, u32 first)
+{
+	u32 end = run->bytes / lab_record_size(), i, last = first;
+	bool began = false;
+
+	run->flags_and = ~0ull;
+	for (i = first; i < end; i++) {
+		run->flags_or |= lab_word(i, 2);
+		run->flags_and &= lab_word(i, 2);
+		if (lab_word(i, 1) == lab_kernel.nmi_entry && !run->nmi_at)
+			run->nmi_at = i + 1;
+		if (lab_word(i, 1) == lab_kernel.debug_entry && !run->step_at)
+			run->step_at = i + 1;
+		if (!is_known(i))
+			continue;
+		run->known++;
+		if (began)
+			run->strange += i - last - 1;
+		began = true;
+		last = i;
+	}
+}
+
+int lab_run(struct kit_run *run)
+{
+	u32 size = lab_record_size(), room = BTS_BUFFER_SIZE / size;
+	u32 threshold = run->threshold * size, first = 0, lvtpc;
+	unsigned long flags;
+	int err;
+
+	if (run->threshold >= room)
+		return -EINVAL;
+	if (run->flags & KIT_HALF)
+		threshold += size / 2;
+	if (run->flags & KIT_PAST)
+		first = run->threshold + 1;
+	*run = (struct kit_run) {
+		.branches	= run->branches,
+		.threshold	= run->threshold,
+		.flags		= run->flags,
+		.record_size	= size,
+	};
+	local_irq_save(flags);
+	lvtpc = lab_kernel.apic->read(APIC_LVTPC);
+	write_lvtpc(APIC_DM_NMI | (run->flags & KIT_MASKED ? APIC_LVT_MASKED : 0));
+	lab_reset_store(room, threshold, first * size);
+	__this_cpu_write(nmis, 0);
+	__this_cpu_write(armed, true);
+	err = record(run);
+	run->bytes = lab_bytes();
+	analyse(run, first);
+	write_lvtpc(lvtpc);
+	__this_cpu_write(armed, false);
+	local_irq_restore(flags);
+	return err;
+}
+
+int lab_record_init(void)
+{
+	int err = register_nmi_handler(NMI_LOCAL, lab_nmi, NMI_FLAG_FIRST, "kit_lab");
+
+	if (err)
+		return err;
+	err = register_die_notifier(&lab_debug_block);
+	if (err)
+		unregister_nmi_handler(NMI_LOCAL, "kit_lab");
+	return err;
+}
+
+void lab_record_exit(void)
+{
+	unregister_die_notifier(&lab_debug_block);
+	unregister_nmi_handler(NMI_LOCAL, "kit_lab");
+}

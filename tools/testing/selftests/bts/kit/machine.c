@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the processor and the kernel say of the machine. No serial number, and no name
+ * that its owner gave it, is asked for.
+ */
+#include <cpuid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <asm/ptrace_bts.h>
+
+#include "kit.h"
+
+#define MSR_MISC_ENABLE		0x1a0
+#define MISC_BTS_UNAVAIL	(1ull << 11)
+#define MISC_PEBS_UNAVAIL	(1ull << 12)
+#define MSR_PERF_CAPABILITIES	0x345
+#define CPUID_DS		(1u << 21)	/* in EDX */
+#define CPUID_PDCM		(1u << 15)	/* in ECX */
+#define ARCH_GET_PTRACE_BTS_NR	0x1031
+
+struct machine machine;
+
+static const struct {
+	char reg;
+	unsigned int bit;
+	const char *name;
+} features[] = {
+	{ 'd', 21, "DS", },
+	{ 'c', 2, "DTES64", },
+	{ 'c', 4, "DS-CPL", },
+	{ 'c', 15, "PDCM", },
+	{ 'c', 31, "hypervisor", },
+};
+
+/* All of this system's CPUs are asked as CPU 0 is. */
+static bool read_msr(unsigned int nr, uint64_t *val)
+{
+	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
+	bool good;
+
+	if (fd < 0)
+		return false;
+	good = pread(fd, val, sizeof(*val), nr) == sizeof(*val);
+	close(fd);
+	return good;
+}
+
+static void find_model(void)
+{
+	unsigned int regs[12] = { }, i, a, b, c, d;
+	char *name = (char *)regs;
+
+	if (__get_cpuid(1, &a, &b, &c, &d))
+		machine.signature = a;
+	for (i = 0; i < 3; i++)
+		__get_cpuid(0x80000002 + i, &regs[4 * i], &regs[4 * i + 1], &regs[4 * i + 2],
+			    &regs[4 * i + 3]);
+	name[sizeof(regs) - 1] = '\0';
+	snprintf(machine.model, sizeof(machine.model), "%s", name + strspn(name, " "));
+	if (!machine.model[0])
+		snprintf(machine.model, sizeof(machine.model), "a processor without a name");
+}
+
+/* Of @source, or of the best one: returns false if the kernel has none. */
+static bool ask_kernel(unsigned int source, struct ptrace_bts_info *info)
+{
+	*info = (struct ptrace_bts_info) { .size = sizeof(*info), .source = source, };
+	return !syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS_NR, info);
+}
+
+void machine_find(void)
+{
+	struct ptrace_bts_info info;
+
+	find_model();
+	machine.store = ask_kernel(PTRACE_BTS_SOURCE_DS, &info);
+}
+
+/* The value behind the first @key of a file like /proc/cpuinfo */
+static bool value_of(const char *path, const char *key, char *val, size_t size)
+{
+	char line[1024];
+	FILE *f = fopen(path, "re");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, key, strlen(key)) || !colon)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(val, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+		found = true;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void tell_model(void)
+{
+	unsigned int s = machine.signature, family = s >> 8 & 0xf, model = s >> 4 & 0xf;
+	char microcode[32] = "not told";
+	struct utsname uts;
+
+	if (family == 15 || family == 6)
+		model += s >> 12 & 0xf0;
+	if (family == 15)
+		family += s >> 20 & 0xff;
+	value_of("/proc/cpuinfo", "microcode", microcode, sizeof(microcode));
+	tell("processor   %s\n", machine.model);
+	tell("            family %u, model %u, stepping %u, microcode %s, %ld CPUs\n", family,
+	     model, s & 0xf, microcode, sysconf(_SC_NPROCESSORS_ONLN));
+	if (!uname(&uts))
+		tell("kernel      Linux %s, started by %s\n", uts.release,
+		     access("/sys/firmware/efi", F_OK) ? "BIOS" : "UEFI");
+}
+
+static void tell_features(void)
+{
+	unsigned int a, b, c = 0, d = 0, c7, d7, i;
+	uint64_t val;
+	char text[256] = "";
+	size_t n = 0;
+
+	__get_cpuid(1, &a, &b, &c, &d);
+	for (i = 0; i < ARRAY_SIZE(features); i++) {
+		bool has = (features[i].reg == 'c' ? c : d) >> features[i].bit & 1;
+
+		n += snprintf(text + n, sizeof(text) - n, " %s%s", has ? "" : "no-",
+			      features[i].name);
+	}
+	if (__get_cpuid_count(7, 0, &a, &b, &c7, &d7))
+		n += snprintf(text + n, sizeof(text) - n, " %sPT", b >> 25 & 1 ? "" : "no-");
+	tell("features   %s\n", text);
+	if (d & CPUID_DS && read_msr(MSR_MISC_ENABLE, &val))
+		tell("            MISC_ENABLE: BTS %s, PEBS %s\n",
+		     val & MISC_BTS_UNAVAIL ? "unavailable" : "available",
+		     val & MISC_PEBS_UNAVAIL ? "unavailable" : "available");
+	if (c & CPUID_PDCM && read_msr(MSR_PERF_CAPABILITIES, &val))
+		tell("            last branch records of format %u\n", (unsigned int)val & 0x3f);
+}
+
+static void tell_sources(void)
+{
+	struct ptrace_bts_info info;
+
+	if (!ask_kernel(PTRACE_BTS_SOURCE_ANY, &info)) {
+		tell("sources     the kernel has none for branch traces: %s\n", strerror(errno));
+		return;
+	}
+	tell("sources    %s%s\n", machine.store ? " the Debug Store" : " no Debug Store",
+	     info.sources >> PTRACE_BTS_SOURCE_STEP & 1 ? ", the trap flag" : "");
+	if (machine.store && ask_kernel(PTRACE_BTS_SOURCE_DS, &info))
+		tell("            its records have the flags %#x at most, a trace has %u at most\n",
+		     info.record_flags, info.max_records);
+}
+
+static void tell_mitigations(void)
+{
+	static const char dir[] = "/sys/devices/system/cpu/vulnerabilities/";
+	glob_t all = { };
+	char text[200];
+	size_t i;
+
+	if (glob("/sys/devices/system/cpu/vulnerabilities/*", 0, NULL, &all))
+		return;
+	for (i = 0; i < all.gl_pathc; i++) {
+		FILE *f = fopen(all.gl_pathv[i], "re");
+
+		if (f && fgets(text, sizeof(text), f)) {
+			text[strcspn(text, "\n")] = '\0';
+			if (strcmp(text, "Not affected"))
+				note("            %s: %s\n", all.gl_pathv[i] + strlen(dir), text);
+		}
+		if (f)
+			fclose(f);
+	}
+	show("mitigations %zu kinds: see the report\n", all.gl_pathc);
+	globfree(&all);
+}
+
+void machine_tell(void)
+{
+	tell_model();
+	tell_features();
+	tell_sources();
+	note("mitigations, where there is anything to mitigate:\n");
+	tell_mitigations();
+}

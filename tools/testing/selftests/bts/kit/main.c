@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PID 1 of the image that vmtest.sh image makes: says what the machine is, runs the
+ * steps, and keeps the report on the stick that it was booted from. Nothing else is
+ * mounted, and nothing is installed.
+ *
+ * Words of the kernel's command line: kit.volume=ID, the stick; kit.steps=NAME,...,
+ * these steps only; kit.end=off, power off without waiting for somebody.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+#define REPORT		"REPORT.TXT"
+#define PREVIOUS	"PREVIOUS.TXT"
+#define MODULE		WORK_DIR "/kit_lab.ko"
+
+static const struct {
+	const char *type;
+	const char *dir;
+} mounts[] = {
+	{ "devtmpfs", "/dev", },
+	{ "proc", "/proc", },
+	{ "sysfs", "/sys", },
+	{ "tmpfs", "/dev/shm", },
+	{ "tracefs", "/sys/kernel/tracing", },
+	{ "debugfs", "/sys/kernel/debug", },
+};
+
+static void mount_all(void)
+{
+	size_t i;
+
+	mkdir("/tmp", 0755);
+	chmod("/tmp", 01777);
+	for (i = 0; i < ARRAY_SIZE(mounts); i++) {
+		mkdir(mounts[i].dir, 0755);
+		mount(mounts[i].type, mounts[i].dir, mounts[i].type, 0, NULL);
+	}
+}
+
+/* The value of a word @key=... of the command line, or NULL; valid until the next call */
+static const char *word(const char *key)
+{
+	static char line[4096];
+	size_t len = strlen(key);
+	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	char *at;
+
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	for (at = strtok(line, "\n "); at; at = strtok(NULL, "\n ")) {
+		if (!strncmp(at, key, len) && at[len] == '=')
+			return at + len + 1;
+	}
+	return NULL;
+}
+
+static void load_module(void)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		tell("The module of the experiments cannot be loaded: %s\n", strerror(errno));
+	close(fd);
+}
+
+static bool keep(void)
+{
+	return stick_write(REPORT, report_text());
+}
+
+static void begin(void)
+{
+	static const char contents[] =
+		"This report says what processor it is, what the kernel does about its flaws, which\n"
+		"tests passed, and how the hardware behaved. It has no serial number, no name and no\n"
+		"address of a person or a network, and nothing of the machine's disks.\n\n";
+
+	screen_clear();
+	tell("bts-check: how this machine records branches\n\n");
+	tell("%s", contents);
+	machine_tell();
+	tell("\n");
+}
+
+/* After a crash the report goes on where it ended. */
+static void go_on(void)
+{
+	static char old[1 << 17];
+
+	stick_read(REPORT, old, sizeof(old));
+	report_set(old);
+	screen_clear();
+	tell("The machine was started again before all steps were done.\n");
+	if (state_crashed)
+		tell("Step %s (%s) did not come to its end: the machine crashed, or lost power.\n",
+		     state_crashed->name, state_crashed->what);
+}
+
+static void run_steps(void)
+{
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++) {
+		struct step *s = &steps[i];
+
+		if (s->outcome != NOT_RUN)
+			continue;
+		s->outcome = RUNNING;
+		state_save(false);
+		tell("[%2zu/%zu] %-12s %s\n", i + 1, nr_steps, s->name, s->what);
+		step_run(s);
+		tell("        %s: %d passed, %d failed, %d skipped\n", outcome_names[s->outcome],
+		     s->passed, s->failed, s->skipped);
+		keep();
+		state_save(false);
+	}
+}
+
+static void end(void)
+{
+	const char *how = word("kit.end");
+
+	print_page();
+	if (keep()) {
+		state_save(true);
+		show("The report is on the stick: " REPORT ", plain text. Read it before you send it.\n");
+	} else {
+		show("The report could not be kept: take a picture of this page.\n");
+	}
+	stick_unmount();
+	if (!how || strcmp(how, "off")) {
+		show("Press Enter to switch the machine off.\n");
+		wait_for_enter();
+	}
+	show("bts-check ends\n");
+	sync();
+	reboot(RB_POWER_OFF);
+	reboot(RB_AUTOBOOT);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char *argv[])
+{
+	const char *id;
+
+	(void)argc;
+	if (getpid() != 1) {
+		fprintf(stderr, "%s: this is PID 1 of the image\n", argv[0]);
+		return 2;
+	}
+	mount_all();
+	putenv("PATH=" WORK_DIR ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+	putenv("HOME=/tmp");
+	putenv("TERM=linux");
+	putenv("LC_ALL=C");
+	if (chdir(WORK_DIR))
+		fprintf(stderr, "kit: no " WORK_DIR "\n");
+	signal(SIGPIPE, SIG_IGN);
+	screen_open();
+	machine_find();
+	id = word("kit.volume");
+	if (id)
+		stick_mount(id);
+	switch (state_load()) {
+	case STATE_GOES_ON:
+		go_on();
+		break;
+	case STATE_DONE:
+		stick_rename(REPORT, PREVIOUS);
+		begin();
+		break;
+	case STATE_NEW:
+		begin();
+		break;
+	}
+	keep();
+	klog_complaints();
+	load_module();
+	steps_choose(word("kit.steps"));
+	run_steps();
+	end();
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Questions that manuals leave open, or that models answer differently. Each is
+ * answered by an experiment with the Debug Store of this machine.
+ *
+ *   questions QUESTION
+ *
+ * prints a line "answer QUESTION: WORD, and what it means". An answer is no failure; an
+ * experiment that shows what cannot be is one.
+ */
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "../guest/guest.h"
+#include "lab/lab.h"
+
+#define MSR_SMI_COUNT	0x34
+#define FEW		200
+#define MOST		180	/* of them are recorded, even where some are damaged */
+#define MANY		1200	/* branches: as late an interrupt may be */
+#define FIRST		4	/* records until the interrupt */
+#define CALLS		20
+#define MOST_CALLS	12	/* the same of system calls */
+#define BUSY_TRIES	300
+
+static int lab;
+
+/* Somebody else may keep the store for some seconds after his last use. */
+static int ask(unsigned long request, void *arg)
+{
+	int i;
+
+	for (i = 0; i < BUSY_TRIES; i++) {
+		if (!ioctl(lab, request, arg))
+			return 0;
+		if (errno != EBUSY)
+			return -errno;
+		poll(NULL, 0, 100);
+	}
+	return -EBUSY;
+}
+
+static struct kit_run run(__u32 flags, __u32 branches)
+{
+	struct kit_run r = { .branches = branches, .threshold = FIRST, .flags = flags, };
+	int err = ask(KIT_LAB_RUN, &r);
+
+	if (err) {
+		errno = -err;
+		give_up("the experiment cannot be made");
+	}
+	return r;
+}
+
+__attribute__((format(printf, 1, 2)))
+static void answer(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("answer ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void ask_layout(void)
+{
+	struct kit_run r = run(0, FEW);
+
+	ok(r.known >= MOST, "%u of %u branches are recorded", r.known, FEW - 1);
+	ok(r.bytes && !(r.bytes % r.record_size), "%u bytes for records of %u", r.bytes,
+	   r.record_size);
+	answer("layout: %u bytes a record", r.record_size);
+}
+
+/* How many SMIs there were so far, where the processor counts them */
+static uint64_t smis(void)
+{
+	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
+	uint64_t n = 0;
+
+	if (fd >= 0 && pread(fd, &n, sizeof(n), MSR_SMI_COUNT) != sizeof(n))
+		n = 0;
+	close(fd);
+	return (uint32_t)n;
+}
+
+/* Damage is rare: it shows in many records only. */
+static void ask_exact(void)
+{
+	unsigned int rounds = 100, i, strange = 0;
+	uint64_t before = smis();
+	int missing = 0;
+
+	for (i = 0; i < rounds; i++) {
+		struct kit_run r = run(0, MANY);
+
+		strange += r.strange;
+		missing += (int)(MANY - 1 - r.known - r.strange);
+	}
+	ok(missing >= 0, "no record is there twice");
+	if (!strange && !missing)
+		answer("exact: yes, all of %u records", rounds * (MANY - 1));
+	else
+		answer("exact: no, of %u records %u are wrong, %d are missing; %u SMIs came",
+		       rounds * (MANY - 1), strange, missing, (unsigned int)(smis() - before));
+}
+
+static void ask_flags(void)
+{
+	struct kit_run r = run(0, MANY);
+
+	ok(r.known, "%u known branches are recorded", r.known);
+	if (!r.flags_or)
+		answer("flags: none are ever set");
+	else
+		answer("flags: %#llx at times, %#llx always", (unsigned long long)r.flags_or,
+		       (unsigned long long)r.flags_and);
+}
+
+static int look_once(__u32 off, struct kit_filter *found)
+{
+	int i, err = ask(KIT_LAB_FILTER, &off);
+
+	if (err)
+		return err;
+	for (i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	return ask(KIT_LAB_LOOK, found);
+}
+
+/* Interrupts may fill the buffer before the system calls do: then try again. */
+static int look(__u32 off, struct kit_filter *found)
+{
+	int i, err = 0;
+
+	for (i = 0; i < 10; i++) {
+		err = look_once(off, found);
+		if (err || found->user >= CALLS)
+			break;
+	}
+	return err;
+}
+
+/* A filter that leaves out the kernel: what of the branches that cross the border? */
+static const char *filter_rule(const struct kit_filter *f)
+{
+	bool enters = f->enters >= MOST_CALLS, leaves = f->leaves >= MOST_CALLS;
+
+	if (enters && leaves)
+		return "either, the level before or after a branch";
+	if (leaves)
+		return "after, the level that a branch leads to";
+	if (enters)
+		return "before, the level that a branch comes from";
+	if (f->same >= MOST_CALLS)
+		return "wrong-from, the source of a branch is wrong where the level changes";
+	return "neither, no branch that changes the level is recorded";
+}
+
+static void ask_filter(void)
+{
+	struct kit_filter all = { }, some = { };
+	int err;
+
+	err = look(0, &all);
+	ok(!err && all.enters >= MOST_CALLS && all.leaves >= MOST_CALLS,
+	   "without a filter, %u ways in and %u ways out are recorded", all.enters, all.leaves);
+	err = look(1, &some);
+	if (err == -EOPNOTSUPP) {
+		answer("filter: none, this processor has no filter by privilege level");
+		return;
+	}
+	ok(!err && !some.kernel && some.user, "with it, %u branches of user mode, %u of the kernel",
+	   some.user, some.kernel);
+	answer("filter: %s", filter_rule(&some));
+}
+
+/* Behind the threshold only some ask again; and not all notice that it was passed over. */
+static void ask_pmi(void)
+{
+	struct kit_run first = run(KIT_BTINT, MANY);
+	struct kit_run past, half;
+
+	if (!first.nmis) {
+		answer("pmi: never, the interrupt does not come");
+		return;
+	}
+	ok(first.bytes >= FIRST * first.record_size, "it comes at the threshold, not before");
+	past = run(KIT_BTINT | KIT_PAST, MANY);
+	half = run(KIT_BTINT | KIT_HALF, MANY);
+	if (past.nmis)
+		answer("pmi: each, every record behind the threshold asks for it");
+	else if (half.nmis)
+		answer("pmi: crossed, the record that crosses the threshold asks for it");
+	else
+		answer("pmi: equal, the record that ends at the threshold asks for it");
+}
+
+static void ask_delay(void)
+{
+	struct kit_run r = run(KIT_BTINT, MANY);
+
+	if (!ok(r.nmis, "the interrupt comes"))
+		answer("delay: the interrupt does not come");
+	else if (!r.nmi_at)
+		answer("delay: more than %u branches", MANY);
+	else
+		answer("delay: %d branches", (int)r.nmi_at - 1 - FIRST);
+}
+
+static void ask_kept(void)
+{
+	struct kit_run r = run(KIT_BTINT | KIT_MASKED, MANY);
+
+	ok(!r.nmis, "no interrupt comes while its vector is masked");
+	answer("kept: %s", r.nmis_unmasked ? "yes, it comes when the vector is unmasked" :
+	       "no, an interrupt is lost while its vector is masked");
+}
+
+static void ask_db(void)
+{
+	struct kit_run r = run(KIT_STEP, FEW);
+
+	ok(r.known >= MOST, "%u of %u branches before it are recorded", r.known, FEW - 1);
+	answer("db: %s", r.step_at ? "keeps, a debug exception is recorded, and recording goes on" :
+	       "clears, a debug exception stops recording");
+}
+
+static void ask_freeze(void)
+{
+	struct kit_run r = {
+		.branches = MANY,
+		.threshold = FIRST,
+		.flags = KIT_BTINT | KIT_FREEZE,
+	};
+	int err = ask(KIT_LAB_RUN, &r);
+
+	if (err == -EOPNOTSUPP) {
+		skip("freeze", "this processor cannot freeze its LBRs");
+		answer("freeze: none, this processor cannot freeze its LBRs");
+		return;
+	}
+	ok(!err, "the experiment was made");
+	if (!r.nmis)
+		answer("freeze: the interrupt does not come");
+	else
+		answer("freeze: %s", r.nmi_at ? "keeps, the interrupt is recorded" :
+		       "clears, the interrupt stops recording");
+}
+
+static void ask_cost(void)
+{
+	unsigned int n = 2000, i;
+	double off = 0, on = 0;
+
+	for (i = 0; i < 20; i++) {
+		off += run(KIT_OFF, n).ticks;
+		on += run(0, n).ticks;
+	}
+	ok(on > 0 && off > 0, "the clock moves");
+	answer("cost: %.1f ticks of the TSC a branch, %.1f without recording", on / n / i,
+	       off / n / i);
+}
+
+static const struct {
+	const char *name;
+	void (*ask)(void);
+} questions[] = {
+	{ "layout", ask_layout, },
+	{ "exact", ask_exact, },
+	{ "flags", ask_flags, },
+	{ "filter", ask_filter, },
+	{ "pmi", ask_pmi, },
+	{ "delay", ask_delay, },
+	{ "kept", ask_kept, },
+	{ "db", ask_db, },
+	{ "freeze", ask_freeze, },
+	{ "cost", ask_cost, },
+};
+
+int main(int argc, char *argv[])
+{
+	cpu_set_t first;
+	size_t i;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	sched_setaffinity(0, sizeof(first), &first);
+	lab = open(KIT_LAB_DEVICE, O_RDWR | O_CLOEXEC);
+	if (lab < 0)
+		give_up("%s", KIT_LAB_DEVICE);
+	for (i = 0; i < ARRAY_SIZE(questions); i++) {
+		if (argc == 2 && !strcmp(questions[i].name, argv[1])) {
+			questions[i].ask();
+			return finish();
+		}
+	}
+	fprintf(stderr, "usage: questions QUESTION\n");
+	return 2;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How far the steps are. The state goes to the stick before each step, so a step that
+ * was running when the machine crashed or lost its power is known at the next boot. The
+ * signature of the processor is there, too: on another machine the steps begin anew.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+#define STATE_FILE	"STATE.TXT"
+/* The file has this size from the beginning, so that its place never changes. */
+#define STATE_SIZE	4096
+
+const struct step *state_crashed;
+
+static struct step *step_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++) {
+		if (!strcmp(steps[i].name, name))
+			return &steps[i];
+	}
+	return NULL;
+}
+
+static enum outcome outcome_named(const char *name)
+{
+	int i;
+
+	for (i = NOT_RUN; i <= NO_HARDWARE; i++) {
+		if (!strcmp(outcome_names[i], name))
+			return i;
+	}
+	return NOT_RUN;
+}
+
+static void load_step(const char *line)
+{
+	char name[32], outcome[32];
+	struct step *s;
+	int p, f, k;
+
+	if (sscanf(line, "step %31s %31s %d %d %d", name, outcome, &p, &f, &k) != 5)
+		return;
+	s = step_named(name);
+	if (!s)
+		return;
+	s->outcome = outcome_named(outcome);
+	if (s->outcome == RUNNING) {
+		s->outcome = CRASHED;
+		state_crashed = s;
+	}
+	s->passed = p;
+	s->failed = f;
+	s->skipped = k;
+}
+
+enum state state_load(void)
+{
+	static char text[STATE_SIZE + 1];
+	unsigned int signature;
+	char end[8] = "";
+	char *line;
+
+	if (!stick_read(STATE_FILE, text, sizeof(text)) ||
+	    sscanf(text, "processor %x %7s", &signature, end) != 2 ||
+	    signature != machine.signature)
+		return STATE_NEW;
+	if (!strcmp(end, "done"))
+		return STATE_DONE;
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		load_step(line);
+	return STATE_GOES_ON;
+}
+
+void state_save(bool done)
+{
+	static char text[STATE_SIZE + 1];
+	size_t i, n;
+
+	n = snprintf(text, sizeof(text), "processor %x %s\n", machine.signature,
+		     done ? "done" : "open");
+	for (i = 0; i < nr_steps && n < STATE_SIZE; i++)
+		n += snprintf(text + n, sizeof(text) - n, "step %s %s %d %d %d\n",
+			      steps[i].name, outcome_names[steps[i].outcome],
+			      steps[i].passed, steps[i].failed, steps[i].skipped);
+	if (n < STATE_SIZE)
+		memset(text + n, '\n', STATE_SIZE - n);
+	text[STATE_SIZE] = '\0';
+	stick_write(STATE_FILE, text);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The steps: programs of the bench, one after another, each with its time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+/* A slow machine may take this much longer than a step does as a rule. */
+#define PATIENCE	20
+#define LEAST_PATIENCE	120
+#define MAX_LINES	12	/* of a step without output of its own */
+#define MAX_OUTPUT	60
+
+/* A question is asked before others use the store: they keep it for some seconds. */
+#define QUESTION(n, w, s) \
+	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
+#define PROGRAM(n, w, s, ...) \
+	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
+
+struct step steps[] = {
+	QUESTION("layout", "how large a record is", 1),
+	QUESTION("exact", "whether each branch is recorded as it was", 2),
+	QUESTION("flags", "what the flags of a record say", 1),
+	QUESTION("filter", "which branches pass the filter", 1),
+	QUESTION("pmi", "when the interrupt comes", 1),
+	QUESTION("delay", "how late the interrupt is", 1),
+	QUESTION("kept", "whether a masked interrupt is kept", 1),
+	QUESTION("db", "what a debug exception does to BTS", 1),
+	QUESTION("freeze", "what freezing the LBRs does to BTS", 1),
+	QUESTION("cost", "what recording costs", 1),
+	PROGRAM("units", "unit tests of the kernel", 5, "units"),
+	PROGRAM("requests", "requests of a debugger", 3, "requests", "kernel"),
+	PROGRAM("requests_32", "the same by a 32-bit one", 3, "requests_32", "kernel"),
+	PROGRAM("lossless", "no branch is lost", 3, "lossless", "60000", "4096"),
+	PROGRAM("inherit", "traces of children", 2, "inherit"),
+	PROGRAM("check", "what is refused", 2, "wide_check"),
+	PROGRAM("ring", "how a trace is read", 2, "wide_ring"),
+	PROGRAM("life", "how a trace lives and ends", 3, "wide_life"),
+	PROGRAM("signal", "signals and traces", 2, "wide_signal"),
+	PROGRAM("stepping", "steps of a debugger", 3, "wide_steps"),
+	PROGRAM("threads", "traces of threads", 3, "wide_threads"),
+	PROGRAM("odd", "odd instructions", 2, "odd"),
+	{ .name = "crash", .what = "how a program came to its crash",
+	  .argv = { "example", "-n", "12", "badjump", }, .seconds = 1, .output = true,
+	  .crashes = true, },
+	{ .name = "btstrace", .what = "the same by btstrace",
+	  .argv = { "btstrace", "badjump", }, .seconds = 2, .output = true,
+	  .crashes = true, },
+};
+
+const size_t nr_steps = ARRAY_SIZE(steps);
+
+const char *const outcome_names[] = {
+	[NOT_RUN]	= "to-do",
+	[RUNNING]	= "running",
+	[PASSED]	= "passed",
+	[FAILED]	= "failed",
+	[CRASHED]	= "crashed",
+	[TIMED_OUT]	= "too-long",
+	[NO_HARDWARE]	= "not-here",
+};
+
+static bool is_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = list;
+
+	for (; (at = strstr(at, name)); at += len) {
+		if ((at == list || at[-1] == ',') && (!at[len] || at[len] == ','))
+			return true;
+	}
+	return false;
+}
+
+void steps_choose(const char *only)
+{
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++) {
+		if ((only && !is_listed(only, steps[i].name)) ||
+		    (steps[i].store && !machine.store))
+			steps[i].outcome = NO_HARDWARE;
+	}
+}
+
+unsigned int steps_seconds_left(void)
+{
+	unsigned int left = 0;
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++) {
+		if (steps[i].outcome == NOT_RUN || steps[i].outcome == RUNNING)
+			left += steps[i].seconds;
+	}
+	return left;
+}
+
+static void run_child(const struct step *step, int out)
+{
+	const char *const question[] = { "questions", step->name, NULL, };
+	const char *const *argv = step->argv[0] ? step->argv : question;
+
+	setsid();
+	dup2(open("/dev/null", O_RDONLY), 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	/* What the kit itself ignores, a program does not. */
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], (char **)argv);
+	printf("Bail out! cannot run %s: %s\n", argv[0], strerror(errno));
+	fflush(stdout);
+	_exit(127);
+}
+
+/* A line of a program's output: what counts, and what is told of it. */
+static void take_line(struct step *step, const char *line, int *told)
+{
+	bool bad = !strncmp(line, "not ok", 6) || !strncmp(line, "Bail out!", 9);
+	int most = step->output ? MAX_OUTPUT : MAX_LINES;
+
+	if (bad)
+		step->failed++;
+	else if (!strncmp(line, "ok ", 3) && strstr(line, "# SKIP"))
+		step->skipped++;
+	else if (!strncmp(line, "ok ", 3))
+		step->passed++;
+	if (bad || (step->output && strncmp(line, "ok ", 3) && strncmp(line, "1..", 3))) {
+		if ((*told)++ < most)
+			tell("      %.200s\n", line);
+	}
+}
+
+struct reader {
+	char buf[1024];
+	size_t len;
+	int told;
+};
+
+/* Returns false at the end of the output. */
+static bool read_lines(struct step *step, int fd, struct reader *r)
+{
+	ssize_t n = read(fd, r->buf + r->len, sizeof(r->buf) - 1 - r->len);
+	char *line = r->buf, *end;
+
+	if (n <= 0)
+		return n < 0 && errno == EAGAIN;
+	r->len += n;
+	r->buf[r->len] = '\0';
+	while ((end = strchr(line, '\n'))) {
+		*end = '\0';
+		take_line(step, line, &r->told);
+		line = end + 1;
+	}
+	r->len -= line - r->buf;
+	memmove(r->buf, line, r->len);
+	if (r->len == sizeof(r->buf) - 1)
+		r->len = 0;
+	return true;
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+static void show_time(const struct step *step, time_t since)
+{
+	unsigned int left = steps_seconds_left(), spent = now() - since;
+
+	/* Of this step its share is left, but what it takes longer is not known. */
+	left -= spent < step->seconds ? spent : step->seconds;
+	show_progress("  %s: %u s; about %u s left in all", step->name, spent, left);
+}
+
+/* A process that does not even die of SIGKILL is left behind. */
+static bool reap(pid_t child, int *status)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (waitpid(child, status, WNOHANG) == child)
+			return true;
+		poll(NULL, 0, 100);
+	}
+	return false;
+}
+
+/* What a program leaves running may keep its output open. */
+static bool has_ended(pid_t child)
+{
+	siginfo_t info = { };
+
+	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
+}
+
+/* Returns false if the step takes too long. */
+static bool watch(struct step *step, pid_t child, int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };
+	time_t since = now(), most = step->seconds * PATIENCE;
+	struct reader reader = { };
+
+	if (most < LEAST_PATIENCE)
+		most = LEAST_PATIENCE;
+	while (now() - since < most) {
+		if (poll(&poll_fd, 1, 1000)) {
+			if (!read_lines(step, fd, &reader))
+				return true;
+		} else if (has_ended(child)) {
+			return true;
+		}
+		show_time(step, since);
+	}
+	return false;
+}
+
+static void end_leftovers(void)
+{
+	kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static enum outcome judge(const struct step *step, bool in_time, bool dead, int status)
+{
+	if (!in_time || !dead)
+		return TIMED_OUT;
+	/* A debugger of a program that crashes ends as that program does. */
+	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
+			      WEXITSTATUS(status) == 128 + SIGSEGV))
+		return PASSED;
+	if (WIFSIGNALED(status)) {
+		tell("      killed by signal %d\n", WTERMSIG(status));
+		return FAILED;
+	}
+	if (WEXITSTATUS(status) && !step->failed)
+		tell("      exit status %d\n", WEXITSTATUS(status));
+	return step->failed || WEXITSTATUS(status) ? FAILED : PASSED;
+}
+
+void step_run(struct step *step)
+{
+	int out[2], status = 0;
+	bool in_time, dead;
+	pid_t child;
+
+	if (pipe2(out, O_CLOEXEC)) {
+		step->outcome = FAILED;
+		return;
+	}
+	child = fork();
+	if (!child)
+		run_child(step, out[1]);
+	close(out[1]);
+	in_time = watch(step, child, out[0]);
+	close(out[0]);
+	if (!in_time)
+		kill(child, SIGKILL);
+	dead = reap(child, &status);
+	end_leftovers();
+	step->outcome = judge(step, in_time, dead, status);
+	if (klog_complaints())
+		step->outcome = FAILED;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The partition that this system was booted from. It is found by its serial number,
+ * which vmtest.sh image wrote into it and onto the kernel's command line. No other file
+ * system is mounted; of other partitions only the boot sector is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+#define STICK		"/stick"
+#define WAIT_SECONDS	30
+
+static bool mounted;
+
+/* The serial number of a FAT of 16 bits, or of 32 */
+static bool has_id(const uint8_t *sector, uint32_t id)
+{
+	static const struct {
+		const char *type;
+		int type_at, id_at;
+	} kinds[] = {
+		{ "FAT16", 54, 39, },
+		{ "FAT32", 82, 67, },
+	};
+	uint32_t found;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		memcpy(&found, sector + kinds[i].id_at, sizeof(found));
+		if (found == id &&
+		    !memcmp(sector + kinds[i].type_at, kinds[i].type, strlen(kinds[i].type)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_stick(const char *device, uint32_t id)
+{
+	uint8_t sector[512];
+	int fd = open(device, O_RDONLY | O_CLOEXEC);
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = read(fd, sector, sizeof(sector)) == sizeof(sector) && has_id(sector, id);
+	close(fd);
+	return is;
+}
+
+static bool find_stick(uint32_t id, char *device, size_t size)
+{
+	glob_t all = { };
+	bool found = false;
+	size_t i;
+
+	if (glob("/sys/class/block/*", 0, NULL, &all))
+		return false;
+	for (i = 0; i < all.gl_pathc && !found; i++) {
+		snprintf(device, size, "/dev/%s", strrchr(all.gl_pathv[i], '/') + 1);
+		found = is_stick(device, id);
+	}
+	globfree(&all);
+	return found;
+}
+
+void stick_mount(const char *id)
+{
+	uint32_t serial = strtoul(id, NULL, 16);
+	char device[64];
+	int i;
+
+	for (i = 0; i < WAIT_SECONDS; i++) {
+		if (find_stick(serial, device, sizeof(device)))
+			break;
+		show_progress("waiting for the stick, %d s", i);
+		poll(NULL, 0, 1000);
+	}
+	if (i == WAIT_SECONDS) {
+		show("The stick was not found: nothing is kept.\n");
+		return;
+	}
+	mkdir(STICK, 0700);
+	if (mount(device, STICK, "vfat", MS_SYNCHRONOUS | MS_NOATIME | MS_NOEXEC, NULL)) {
+		show("The stick cannot be written: %s. Nothing is kept.\n", strerror(errno));
+		return;
+	}
+	mounted = true;
+}
+
+void stick_unmount(void)
+{
+	if (mounted)
+		umount(STICK);
+	mounted = false;
+}
+
+static void path_of(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, STICK "/%s", name);
+}
+
+bool stick_read(const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	path_of(path, sizeof(path), name);
+	fd = mounted ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n >= 0;
+}
+
+/* The old contents stay until the new ones are written: the file never shrinks before. */
+bool stick_write(const char *name, const char *text)
+{
+	size_t len = strlen(text);
+	char path[64];
+	bool good;
+	int fd;
+
+	path_of(path, sizeof(path), name);
+	fd = mounted ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+	if (fd < 0)
+		return false;
+	good = write(fd, text, len) == (ssize_t)len && !ftruncate(fd, len) && !fsync(fd);
+	close(fd);
+	return good;
+}
+
+void stick_rename(const char *from, const char *to)
+{
+	char old[64], new[64];
+
+	path_of(old, sizeof(old), from);
+	path_of(new, sizeof(new), to);
+	if (mounted)
+		rename(old, new);
+}

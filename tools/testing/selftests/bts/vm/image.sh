@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtest.sh image: the kit, one file for a USB stick, which boots by BIOS and by UEFI.
+# The file has one partition, of the type FAT16: the kernel, the initramfs and the state
+# of the steps. GRUB is in front of it for BIOS, and in it for UEFI. No file system is
+# mounted to make it, and nothing needs root.
+
+IMAGE=
+IMAGE_LIMIT=64		# MiB: more is not wanted
+IMAGE_CONFIG=mitigations,image
+IMAGE_START=2048	# sector of the partition
+
+# What the steps of kit/steps.c run, beside btstrace
+IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit wide_check wide_ring
+	wide_life wide_life_32 wide_signal wide_steps wide_threads odd example badjump hello)
+
+# What GRUB has built in, by its platforms
+GRUB_MODULES=(normal configfile part_msdos fat linux search_fs_uuid test echo boot all_video)
+declare -A GRUB_MORE=([i386-pc]=biosdisk [i386-efi]="" [x86_64-efi]="")
+declare -A GRUB_NAME=([i386-efi]=BOOTIA32.EFI [x86_64-efi]=BOOTX64.EFI)
+
+# badjump keeps its names and lines, which btstrace shows.
+image_root() {
+	local root=$SCRATCH/image-root name from=$PROGRAMS/out/guest
+
+	rm -rf "$root"
+	mkdir -p "$root/bt" "$root/etc" || return
+	strip -o "$root/init" "$from/kit" || return
+	for name in "${IMAGE_PROGRAMS[@]}"; do
+		if [ "$name" = badjump ]; then
+			cp "$from/$name" "$root/bt/$name"
+		else
+			strip -o "$root/bt/$name" "$from/$name"
+		fi || return
+	done
+	strip -g -o "$root/bt/kit_lab.ko" "$LAB" || return
+	cp "$BTSTRACE/btstrace" "$root/bt/btstrace" || return
+	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
+	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"
+	with_libraries "$BTSTRACE/btstrace" | grep -v "^$BTSTRACE/" | sort -u |
+		xargs -d '\n' cp -L --parents -t "$root" || return
+	pack "$root" "$SCRATCH/image.cpio" && gzip -9n <"$SCRATCH/image.cpio" >"$1"
+}
+
+# grub_image PLATFORM VOLUME FILE: one that goes on with the file grub.cfg of the volume.
+grub_image() {
+	local platform=$1 volume=$2 more
+
+	read -ra more <<<"${GRUB_MORE[$platform]}"
+	cat >"$SCRATCH/early.cfg" <<-END
+		search.fs_uuid ${volume:0:4}-${volume:4} root
+		set prefix=(\$root)
+		normal (\$root)/grub.cfg
+	END
+	grub-mkimage -O "$platform" -o "$3" -p / -c "$SCRATCH/early.cfg" \
+		"${GRUB_MODULES[@]}" "${more[@]}"
+}
+
+# The boot sector looks for the rest in sector 1, the rest expects itself there, too: so
+# both are only written to their places. The table of partitions stays.
+image_bios() {
+	local img=$1 core=$SCRATCH/core.img
+
+	grub_image i386-pc "$2" "$core" || return
+	[ "$(stat -c %s "$core")" -le $(((IMAGE_START - 1) * 512)) ] || return
+	dd if=/usr/lib/grub/i386-pc/boot.img of="$img" bs=440 count=1 conv=notrunc status=none &&
+		dd if="$core" of="$img" bs=512 seek=1 conv=notrunc status=none
+}
+
+image_files() {
+	local img=$1 volume=$2 bzimage=$3 initrd=$4 platform fat=$1@@$((IMAGE_START * 512))
+
+	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
+	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
+	# First what must not be in pieces when it is overwritten.
+	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
+		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg &&
+		mcopy -i "$fat" "$bzimage" ::/kernel &&
+		mcopy -i "$fat" "$initrd" ::/initrd &&
+		mmd -i "$fat" ::/EFI ::/EFI/BOOT || return
+	for platform in "${!GRUB_NAME[@]}"; do
+		grub_image "$platform" "$volume" "$SCRATCH/grub.efi" &&
+			mcopy -i "$fat" "$SCRATCH/grub.efi" "::/EFI/BOOT/${GRUB_NAME[$platform]}" ||
+			return
+	done
+}
+
+# make_image FILE VOLUME BZIMAGE: room for the reports is left on it.
+make_image() {
+	local img=$1 volume=$2 bzimage=$3 initrd=$SCRATCH/initrd sectors
+
+	image_root "$initrd" || return
+	sectors=$((($(stat -c %s "$bzimage") + $(stat -c %s "$initrd")) / 512 + 16384))
+	rm -f "$img"
+	truncate -s $(((IMAGE_START + sectors) * 512)) "$img" &&
+		/usr/sbin/sfdisk -q "$img" <<<"label: dos
+			label-id: 0x$volume
+			start=$IMAGE_START, type=e, bootable" &&
+		/usr/sbin/mkfs.vfat -F 16 -n BTS-CHECK -i "$volume" -h "$IMAGE_START" --offset "$IMAGE_START" \
+			"$img" $((sectors / 2)) &&
+		image_bios "$img" "$volume" &&
+		image_files "$img" "$volume" "$bzimage" "$initrd"
+}
+
+# need_image: sets IMAGE to the file in the cache.
+need_image() {
+	local key log=$CACHE/log/image
+
+	need_packages image
+	need_programs
+	need_btstrace
+	need_lab "$B/kit/lab" kit_lab patched "$IMAGE_CONFIG"
+	key=$({
+		contents "$B/kit" "$B/vm/image.sh" "$LAB" "$KERNEL" "$BTSTRACE/btstrace"
+		for name in kit "${IMAGE_PROGRAMS[@]}"; do
+			contents "$PROGRAMS/out/guest/$name"
+		done
+	} | key_of)
+	IMAGE=$CACHE/image/bts-check-$key.img
+	[ ! -f "$IMAGE" ] || return 0
+	mkdir -p "$CACHE/image"
+	logged "make the image" "$log" make_image "$SCRATCH/bts-check.img" "${key:0:8}" "$KERNEL" ||
+		die "cannot make the image: $(reason_in "$log"), see $log"
+	keep_newest "$CACHE/image" 2
+	mv "$SCRATCH/bts-check.img" "$IMAGE"
+}
+
+cmd_image() {
+	local out=$1 size
+
+	[ -d "$(dirname "$out")" ] || die "no directory $(dirname "$out"): make it, or name another file"
+	prepare build
+	need_image
+	cp --sparse=always "$IMAGE" "$out" || die "cannot write $out: free some space"
+	size=$((($(stat -c %s "$out") + 1048575) / 1048576))
+	[ "$size" -le "$IMAGE_LIMIT" ] || die "$out has $size MiB, $IMAGE_LIMIT is the limit: take something out of it"
+	cat <<-END
+		$out  $size MiB
+
+		Write it to a USB stick, which loses what is on it. Find the stick's name first:
+		    lsblk -d -o NAME,SIZE,MODEL,TRAN
+		    sudo dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
+		Boot the machine from the stick, with Secure Boot off. The machine's own disks are
+		not mounted. The report is REPORT.TXT on the stick, for any system to read.
+	END
+}
