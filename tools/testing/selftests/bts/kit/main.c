@@ -136,7 +136,7 @@ static void end(void)
 	print_page();
 	if (keep()) {
 		state_save(true);
-		show("The report is on the stick: " REPORT ", plain text. Read it before you send it.\n");
+		show("The report is on the stick: " REPORT ". Read it before you send it.\n");
 	} else {
 		show("The report could not be kept: take a picture of this page.\n");
 	}
