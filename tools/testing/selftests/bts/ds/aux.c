@@ -134,8 +134,8 @@ static void absent(void)
 int main(int argc, char *argv[])
 {
 	if (argc != 4 || (strcmp(argv[3], "right") && strcmp(argv[3], "wrong"))) {
-		fprintf(stderr, "usage: %s MODULE snapshot|reset|memory|foreign|absent right|wrong\n",
-			argv[0]);
+		fprintf(stderr, "usage: %s MODULE %s right|wrong\n", argv[0],
+			"snapshot|reset|memory|foreign|absent");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
