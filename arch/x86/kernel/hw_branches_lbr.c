@@ -11,10 +11,10 @@
  * perf's first event with branch stacks is there, hw_branches_lbr_yield() stops recording
  * on all CPUs, and hw_branches_lbr_take() starts it again after the last one.
  *
- * What is to be is in hw_branches_lbr_has, hw_branches_lbr_cpus and, of each CPU,
- * hw_branches_lbr_online. After a change of one of these, hw_branches_lbr_follow() runs on
- * the CPUs that are online. DEBUGCTL.LBR of a CPU is set if hw_branches_lbr_records is true
- * there, but while it is frozen or held.
+ * hw_branches_lbr_has and hw_branches_lbr_cpus say what is wanted. The code that changes
+ * one of them calls hw_branches_lbr_follow() on all CPUs that are online. A CPU that comes
+ * online calls it, and calls it again before it goes. If hw_branches_lbr_records is true,
+ * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held.
  */
 
 #include <linux/cleanup.h>
