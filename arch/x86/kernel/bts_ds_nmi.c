@@ -141,9 +141,10 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* A PMI that was asked for twice. */
-	if (d->again) {
+	/* A PMI that was asked for twice, perhaps with each record past the threshold. */
+	if (d->again || (d->more && jiffies - READ_ONCE(d->drained) < HZ)) {
 		d->again = false;
+		d->more = false;
 		return NMI_HANDLED;
 	}
 	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
@@ -205,10 +206,13 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	/* Frozen, the positions stay, so they tell of one PMI only. */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
 	d->again = !ours && bts_ds_again(d, regs->ip);
-	if (ours)
+	if (ours) {
 		WRITE_ONCE(d->pmi_seen, true);
-	else if (!halted)
+		WRITE_ONCE(d->drained, jiffies);
+		d->more = true;
+	} else if (!halted) {
 		return NMI_DONE;
+	}
 	/* The way out of any NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
