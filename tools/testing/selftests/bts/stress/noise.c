@@ -118,6 +118,17 @@ static int open_event(bool aux, int type)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* While a CPU goes or comes, the hardware that a trace left behind is not given back. */
+static int open_event_beside_hotplug(bool aux, int type, bool again)
+{
+	int fd, tries = 200;
+
+	do {
+		fd = open_event(aux, type);
+	} while (fd < 0 && errno == EBUSY && again && tries-- && !usleep(5000));
+	return fd;
+}
+
 static void perf_comes_and_goes(bool recorder)
 {
 	uint32_t version = __atomic_load_n(&shared->version, __ATOMIC_SEQ_CST);
@@ -125,7 +136,7 @@ static void perf_comes_and_goes(bool recorder)
 	int type = intel_bts_type(), fd, err;
 
 	change();
-	fd = open_event(type >= 0 && chance(2), type);
+	fd = open_event_beside_hotplug(type >= 0 && chance(2), type, !perhaps);
 	err = fd < 0 ? errno : 0;
 	shared->globals.perf = fd >= 0;
 	change();
