@@ -32,11 +32,11 @@ enum bts_ds_state {
  * @bits:	what is in DEBUGCTL if @state is ON and not @halted
  * @interrupted: an NMI handed records up since the last pause: its way out is recorded
  * @again:	nothing has run between that NMI and this one
- * @more:	the hardware may have asked for the last PMI once more
+ * @late:	up to how many records later the last PMI may come once more
  * @pmi_user:	that NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @asked:	when @freeze was last set, in jiffies, if @awaited
- * @drained:	when @slack last grew, or @more was set, in jiffies
+ * @drained:	when @slack last grew, in jiffies
  * @pmi_ip:	what it interrupted, if @interrupted
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  */
@@ -53,11 +53,11 @@ struct bts_ds {
 	bool			halted;
 	bool			interrupted;
 	bool			again;
-	bool			more;
 	bool			pmi_user;
 	u8			long_ways;
 	u32			patience;
 	u32			slack;
+	u32			late;
 	u64			bits;
 	unsigned long		asked;
 	unsigned long		drained;

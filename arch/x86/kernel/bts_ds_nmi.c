@@ -8,6 +8,7 @@
 
 #include <linux/init.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 
@@ -70,9 +71,10 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * Has nothing run between the last PMI and this NMI? It has interrupted the same
- * instruction, and a record of another branch than the return from that PMI and
- * the way into this NMI is not there.
+ * May this NMI be the last PMI, asked for once more? If each record past the threshold
+ * asks, those that came before a late PMI have asked for others, as late. Or nothing has
+ * run between that PMI and this NMI: it has interrupted the same instruction, and a record
+ * of another branch than the return from that PMI and the way into this NMI is not there.
  */
 static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 {
@@ -80,7 +82,11 @@ static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
 	const void *at;
 
-	if (likely(!d->interrupted || ip != d->pmi_ip))
+	if (likely(!d->interrupted))
+		return false;
+	if (bts_ds_records(base, index) < d->late)
+		return true;
+	if (ip != d->pmi_ip)
 		return false;
 	/* The filter may drop the return. */
 	if (index == base)
@@ -113,9 +119,19 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
 }
 
+/* How many of the records to come may be made before a PMI that was asked for comes? */
+static u32 bts_ds_late(const struct bts_ds *d)
+{
+	u32 held = bts_ds_records(bts_ds_pos(d, DS_BASE), bts_ds_pos(d, DS_INDEX));
+	u32 past = bts_ds_records(bts_ds_pos(d, DS_THRESHOLD), bts_ds_pos(d, DS_INDEX));
+
+	return max(past, d->interrupted && d->late > held ? d->late - held : 0);
+}
+
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
+	d->late = bts_ds_late(d);
 	ds_bts_write(0);
 	bts_ds_learn(bts_ds_pos(d, DS_BASE));
 	bts_ds_measure(d, regs->ip);
@@ -141,10 +157,9 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* A PMI that was asked for twice, perhaps with each record past the threshold. */
-	if (d->again || (d->more && jiffies - READ_ONCE(d->drained) < HZ)) {
+	/* A PMI that was asked for twice. */
+	if (d->again) {
 		d->again = false;
-		d->more = false;
 		return NMI_HANDLED;
 	}
 	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
@@ -206,13 +221,10 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	/* Frozen, the positions stay, so they tell of one PMI only. */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
 	d->again = !ours && bts_ds_again(d, regs->ip);
-	if (ours) {
+	if (ours)
 		WRITE_ONCE(d->pmi_seen, true);
-		WRITE_ONCE(d->drained, jiffies);
-		d->more = true;
-	} else if (!halted) {
+	else if (!halted)
 		return NMI_DONE;
-	}
 	/* The way out of any NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
