@@ -42,7 +42,7 @@ static inline bool hw_branches_return(void *unused, u64 address)
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line);
 
-/* What hw_branches_enable() takes beside the number of a source */
+/* hw_branches_enable() takes these, or the number of a source. */
 #define HW_BRANCHES_OFF		(-1)
 #define HW_BRANCHES_AUTO	(-2)
 

@@ -97,7 +97,7 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
- * What records: 0 if nothing does
+ * The source that records, or 0
  */
 
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,

@@ -153,7 +153,7 @@ struct bts_call {
 void bts_call_here(void *info);
 int bts_call(struct bts_context *ctx, struct bts_call *call);
 
-/* What hw_branches_lbr.c shares with bts_flight.c: */
+/* hw_branches_lbr.c calls these functions of bts_flight.c: */
 bool bts_flight_wants(const struct bts_raw *raw);
 struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_raw *older);
 

@@ -224,7 +224,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
 }
 
-/* What a branch finds in a ring: nothing odd, or one of the reasons for a closer look */
+/* The ring is as usual, or has one of the reasons for a closer look at a branch. */
 static void disturb(struct bts_ring *ring, int how)
 {
 	switch (how % 5) {
