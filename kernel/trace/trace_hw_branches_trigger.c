@@ -77,6 +77,10 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
 		newer += n;
 		todo -= n;
 	} while (n && todo);
+
+	/* The trace shows the name of the task. */
+	scoped_guard(preempt_notrace)
+		tracing_record_cmdline(current);
 }
 
 /*
@@ -220,12 +224,10 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 
 	if (!trace_event_try_get_ref(file->event_call))
 		return -EBUSY;
-	tracing_start_cmdline_record();
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
 		/* It may have been there for a moment. */
 		hw_branches_finish_marks();
-		tracing_stop_cmdline_record();
 		trace_event_put_ref(file->event_call);
 	}
 
@@ -243,7 +245,6 @@ static void hw_branches_trigger_free(struct event_trigger_data *data)
 		hw_branches_finish_marks();
 	event_trigger_free(data);
 	if (last) {
-		tracing_stop_cmdline_record();
 		trace_event_put_ref(call);
 		kfree(mark);
 	}

@@ -29,12 +29,20 @@ struct seen {
 	char from[128];
 	int work;		/* that left the function called before the mark */
 	int since;		/* and so many that are newer */
+	bool named;		/* each line begins with the name of a task */
 };
+
+static bool is_named(const char *trace, const char *at)
+{
+	while (at > trace && at[-1] != '\n')
+		at--;
+	return strncmp(at + strspn(at, " "), "<...>", 5);
+}
 
 static struct seen look_at(const char *file)
 {
 	char *trace = get(file), *at = trace;
-	struct seen seen = { .ordered = true };
+	struct seen seen = { .ordered = true, .named = true };
 	int cpu, age, last[8] = { };
 
 	while ((at = strstr(at, "hw_branch: cpu="))) {
@@ -44,6 +52,7 @@ static struct seen look_at(const char *file)
 			give_up("cannot read the trace");
 		snprintf(from, sizeof(from), "%.*s", (int)strcspn(strstr(at, "<- ") + 3, "\n"),
 			 strstr(at, "<- ") + 3);
+		seen.named &= is_named(trace, at);
 		if (!cpu && seen.branches[cpu] % nr == 0) {
 			memcpy(seen.to, to, sizeof(to));
 			memcpy(seen.from, from, sizeof(from));
@@ -100,10 +109,10 @@ static struct seen with(const char *trigger, const char *word, int times)
 static bool led_to_mark(const struct seen *seen, int marks)
 {
 	if (seen->branches[0] == marks * NR && seen->runs == marks && seen->ordered &&
-	    seen->work == marks * 5 && strstr(seen->to, "trace_event_raw_event_bts_crash_mark+0x0"))
+	    seen->named && seen->work == marks * 5 && strstr(seen->to, "trace_event_raw_event_bts_crash_mark+0x0"))
 		return true;
-	printf("# %d branches, %d runs, ordered %d, work %d, %s <- %s\n", seen->branches[0],
-	       seen->runs, seen->ordered, seen->work, seen->to, seen->from);
+	printf("# %d branches, %d runs, ordered %d, named %d, work %d, %s <- %s\n",
+	       seen->branches[0], seen->runs, seen->ordered, seen->named, seen->work, seen->to, seen->from);
 	return false;
 }
 
