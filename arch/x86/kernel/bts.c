@@ -44,6 +44,7 @@
 
 #include <asm/debugctl.h>
 
+#include "branch_freeze.h"
 #include "bts_internal.h"
 
 struct bts_task bts_nobody = {
@@ -68,9 +69,7 @@ bool bts_revoked;
  */
 bool bts_cpl_skewed;
 
-/* How often somebody froze, and which of these times bts_unfreeze_all() undid. */
-static atomic_t bts_frozen_last;
-static atomic_t bts_thawed_last;
+static struct branch_freezes bts_freezing;
 
 static bool bts_widens(u32 flags)
 {
@@ -539,7 +538,7 @@ void bts_freeze(void)
 	if (!READ_ONCE(bts_users))
 		return;
 
-	atomic_inc(&bts_frozen_last);
+	atomic_inc(&bts_freezing.last);
 	bts_source->freeze();
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freeze);
@@ -556,7 +555,7 @@ void notrace bts_freeze_all(void)
 	if (!READ_ONCE(bts_users))
 		return;
 
-	atomic_inc(&bts_frozen_last);
+	atomic_inc(&bts_freezing.last);
 	/* Before any CPU stops: pairs with bts_unfreeze_here(). */
 	smp_mb__after_atomic();
 	bts_source->freeze();
@@ -573,24 +572,13 @@ EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
  */
 u32 bts_freezes(void)
 {
-	return atomic_read(&bts_frozen_last);
+	return atomic_read(&bts_freezing.last);
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
 
 bool bts_refrozen(void)
 {
-	return atomic_read(&bts_frozen_last) != atomic_read(&bts_thawed_last);
-}
-
-/* Who decided to thaw before somebody else did changes nothing. */
-static void bts_count_thaw(u32 freezes)
-{
-	int last = atomic_read(&bts_thawed_last);
-
-	do {
-		if ((s32)(freezes - last) <= 0)
-			return;
-	} while (!atomic_try_cmpxchg(&bts_thawed_last, &last, freezes));
+	return branch_refrozen(&bts_freezing);
 }
 
 /**
@@ -602,7 +590,7 @@ void bts_forget_freezes(void)
 {
 	int cpu;
 
-	bts_count_thaw(bts_freezes());
+	branch_count_thaw(&bts_freezing, bts_freezes());
 	for_each_possible_cpu(cpu) {
 		per_cpu(bts_cpu.stale, cpu) = false;
 		WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), false);
@@ -623,7 +611,7 @@ static void bts_unfrozen(void)
 }
 
 /*
- * bts_freeze_all() increments bts_frozen_last before it sends the NMIs. An NMI that
+ * bts_freeze_all() increments bts_freezing.last before it sends the NMIs. An NMI that
  * arrives before the second bts_refrozen() is undone by ->unfreeze(), and this function
  * freezes the CPU again. A later NMI freezes the source, and ->pause() fails.
  */
@@ -684,7 +672,7 @@ void bts_unfreeze_all(u32 freezes)
 	if (!bts_source->id)
 		return;
 
-	bts_count_thaw(freezes);
+	branch_count_thaw(&bts_freezing, freezes);
 	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);

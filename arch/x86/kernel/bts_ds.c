@@ -30,7 +30,6 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 
-#include <asm/apic.h>
 #include <asm/bts.h>
 #include <asm/cpu_device_id.h>
 #include <asm/debugctl.h>
@@ -318,7 +317,7 @@ static bool bts_ds_unfreeze(void)
 	if (!READ_ONCE(bts_ds_claimed))
 		return false;
 
-	WRITE_ONCE(d->freeze, false);
+	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
 	/* The next freeze sets it after @frozen: until then a reader sees no time. */
 	WRITE_ONCE(d->frozen_at, 0);
@@ -326,50 +325,10 @@ static bool bts_ds_unfreeze(void)
 	return frozen;
 }
 
-/**
- * bts_ds_send_nmis - send an NMI to each other CPU that is online
- * @ask: is called before, to tell the NMI handler what it is for
- *
- * Any context, with interrupts off.
- */
-void bts_ds_send_nmis(void (*ask)(unsigned int cpu))
-{
-#ifdef CONFIG_SMP
-	unsigned int cpu, self = raw_smp_processor_id();
-	u32 target = 0;
-
-	if (!boot_cpu_has(X86_FEATURE_APIC))
-		return;
-
-	/* In an NMI: whoever was interrupted may be about to send an IPI. */
-	if (in_nmi() && !x2apic_enabled())
-		target = apic_read(APIC_ICR2);
-
-	for_each_online_cpu(cpu) {
-		if (cpu == self)
-			continue;
-		ask(cpu);
-		__apic_send_IPI(cpu, NMI_VECTOR);
-	}
-
-	if (in_nmi() && !x2apic_enabled()) {
-		safe_apic_wait_icr_idle();
-		apic_write(APIC_ICR2, target);
-	}
-#endif
-}
-
-static void bts_ds_ask(unsigned int cpu)
-{
-	WRITE_ONCE(per_cpu(bts_ds.asked, cpu), jiffies);
-	WRITE_ONCE(per_cpu(bts_ds.awaited, cpu), true);
-	WRITE_ONCE(per_cpu(bts_ds.freeze, cpu), true);
-}
-
 static void bts_ds_freeze_others(void)
 {
 	if (READ_ONCE(bts_ds_claimed))
-		bts_ds_send_nmis(bts_ds_ask);
+		branch_freeze_send(&bts_ds.freeze);
 }
 
 static bool bts_ds_frozen(int cpu)
@@ -406,7 +365,7 @@ static void bts_ds_reset(struct bts_ds *d)
 {
 	/* The slack stays: an NMI may still be on its way. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
-	WRITE_ONCE(d->freeze, false);
+	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->pmi_seen, false);
 	d->again = false;

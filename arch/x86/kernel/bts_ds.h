@@ -8,6 +8,8 @@
 
 #include <asm/ds.h>
 
+#include "branch_freeze.h"
+
 enum bts_ds_state {
 	BTS_DS_OFF,
 	BTS_DS_ON,
@@ -19,8 +21,7 @@ enum bts_ds_state {
  * @store:	its positions
  * @state:	see above
  * @frozen:	nothing is recorded and nothing handed up
- * @freeze:	another CPU asks for @frozen and has sent an NMI
- * @awaited:	that NMI may still come
+ * @freeze:	the NMI with which another CPU asks for @frozen
  * @circular:	the buffer wraps
  * @pmi_seen:	the PMI of the records in the buffer has come
  * @slack:	so many PMIs of records that are gone already may still come
@@ -35,7 +36,6 @@ enum bts_ds_state {
  * @late:	up to how many records later the last PMI may come once more
  * @pmi_user:	that NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
- * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @drained:	when @slack last grew, in jiffies
  * @pmi_ip:	what it interrupted, if @interrupted
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
@@ -44,8 +44,6 @@ struct bts_ds {
 	struct debug_store	*store;
 	enum bts_ds_state	state;
 	bool			frozen;
-	bool			freeze;
-	bool			awaited;
 	bool			circular;
 	bool			pmi_seen;
 	bool			kernel;
@@ -59,7 +57,7 @@ struct bts_ds {
 	u32			slack;
 	u32			late;
 	u64			bits;
-	unsigned long		asked;
+	struct branch_freeze_nmi freeze;
 	unsigned long		drained;
 	unsigned long		pmi_ip;
 	u64			frozen_at;
@@ -113,6 +111,5 @@ bool bts_ds_resume(void);
 void bts_ds_freeze(void);
 
 int bts_ds_watch_nmis(void);
-void bts_ds_send_nmis(void (*ask)(unsigned int cpu));
 
 #endif /* _X86_KERNEL_BTS_DS_H */

@@ -119,13 +119,19 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
 }
 
-/* How many of the records to come may be made before a PMI that was asked for comes? */
+/*
+ * How many of the records to come may be made before a PMI that was asked for comes? If
+ * NMIs were blocked for long, many are past the threshold, and tell nothing of that.
+ */
 static u32 bts_ds_late(const struct bts_ds *d)
 {
 	u32 held = bts_ds_records(bts_ds_pos(d, DS_BASE), bts_ds_pos(d, DS_INDEX));
 	u32 past = bts_ds_records(bts_ds_pos(d, DS_THRESHOLD), bts_ds_pos(d, DS_INDEX));
 
-	return max(past, d->interrupted && d->late > held ? d->late - held : 0);
+	if (d->interrupted && d->late > held)
+		past = max(past, d->late - held);
+
+	return min(past, BTS_DS_PROGRESS);
 }
 
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
@@ -148,10 +154,6 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 /*
  * An NMI that nobody else claims, nor the ports of the chipset explain: it may be the
  * late PMI of records that are gone already.
- *
- * Two CPUs may freeze a third at once, another NMI may come first, or a thaw: which
- * NMI was sent for which freeze cannot be told. So for one second after a freeze this
- * claims each NMI that no other handler claims.
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -168,14 +170,8 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 	}
 	/* Later than that, they do not come. */
 	d->slack = 0;
-	if (!READ_ONCE(d->awaited))
-		return NMI_DONE;
-	if (jiffies - READ_ONCE(d->asked) < HZ)
-		return NMI_HANDLED;
 
-	/* Or it were time again whenever jiffies wraps. */
-	WRITE_ONCE(d->awaited, false);
-	return NMI_DONE;
+	return branch_freeze_claims(&d->freeze) ? NMI_HANDLED : NMI_DONE;
 }
 
 /*
@@ -187,8 +183,7 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	int handled = NMI_DONE;
 
-	if (unlikely(READ_ONCE(d->freeze))) {
-		WRITE_ONCE(d->freeze, false);
+	if (branch_freeze_asked(&d->freeze)) {
 		bts_ds_freeze();
 		handled = NMI_HANDLED;
 	}

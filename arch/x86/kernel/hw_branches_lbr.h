@@ -9,6 +9,8 @@
 #include <asm/bts.h>
 #include <asm/perf_event.h>
 
+#include "branch_freeze.h"
+
 struct pt_regs;
 struct task_struct;
 
@@ -27,10 +29,8 @@ struct hw_branches_lbr_saved {
 /**
  * struct hw_branches_lbr_cpu - the recorder on a CPU
  * @frozen:	it does not record, and @kept are its last branches
- * @freeze:	another CPU asks for @frozen and has sent an NMI
- * @awaited:	that NMI may still come
+ * @freeze:	the NMI with which another CPU asks for @frozen
  * @outdated:	@kept is from before a thaw that the CPU missed, as it was offline
- * @asked:	when @freeze was last set, in jiffies, if @awaited
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  * @suspect:	the registers of the exception that @suspected is from, or NULL
  * @task:	the task that it has interrupted
@@ -40,10 +40,8 @@ struct hw_branches_lbr_saved {
  */
 struct hw_branches_lbr_cpu {
 	bool				frozen;
-	bool				freeze;
-	bool				awaited;
 	bool				outdated;
-	unsigned long			asked;
+	struct branch_freeze_nmi	freeze;
 	u64				frozen_at;
 	struct pt_regs			*suspect;
 	struct task_struct		*task;

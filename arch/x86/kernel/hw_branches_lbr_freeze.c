@@ -12,7 +12,6 @@
 #include <linux/cpumask.h>
 #include <linux/extable.h>
 #include <linux/irqflags.h>
-#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -24,12 +23,9 @@
 #include <asm/nmi.h>
 #include <asm/ptrace.h>
 
-#include "bts_ds.h"
 #include "hw_branches_lbr.h"
 
-/* How often somebody froze, and which of these times hw_branches_lbr_thaw() undid */
-static atomic_t hw_branches_lbr_frozen_last;
-static atomic_t hw_branches_lbr_thawed_last;
+static struct branch_freezes hw_branches_lbr_freezing;
 
 static u64 hw_branches_lbr_extend(u64 val, u8 flags)
 {
@@ -107,12 +103,6 @@ void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
  * Freeze and thaw
  */
 
-static bool hw_branches_lbr_refrozen(void)
-{
-	return atomic_read(&hw_branches_lbr_frozen_last) !=
-	       atomic_read(&hw_branches_lbr_thawed_last);
-}
-
 /* Any context. If this was frozen before, what was kept then stays. */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {
@@ -135,13 +125,6 @@ static __always_inline void hw_branches_lbr_freeze_here(void)
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
 }
 
-static void hw_branches_lbr_ask(unsigned int cpu)
-{
-	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.asked, cpu), jiffies);
-	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.awaited, cpu), true);
-	WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.freeze, cpu), true);
-}
-
 void notrace hw_branches_lbr_freeze(void)
 {
 	guard(irqsave)();
@@ -149,16 +132,16 @@ void notrace hw_branches_lbr_freeze(void)
 	if (!static_branch_unlikely(&hw_branches_lbr_used))
 		return;
 
-	atomic_inc(&hw_branches_lbr_frozen_last);
+	atomic_inc(&hw_branches_lbr_freezing.last);
 	/* Before any CPU stops: pairs with hw_branches_lbr_thaw_here(). */
 	smp_mb__after_atomic();
 	hw_branches_lbr_freeze_here();
-	bts_ds_send_nmis(hw_branches_lbr_ask);
+	branch_freeze_send(&hw_branches_lbr_cpu.freeze);
 }
 
 u32 hw_branches_lbr_freezes(void)
 {
-	return atomic_read(&hw_branches_lbr_frozen_last);
+	return atomic_read(&hw_branches_lbr_freezing.last);
 }
 
 bool hw_branches_lbr_frozen(int cpu)
@@ -175,34 +158,24 @@ static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	if (likely(!READ_ONCE(c->freeze)))
+	if (!branch_freeze_asked(&c->freeze))
 		return NMI_DONE;
 
-	WRITE_ONCE(c->freeze, false);
 	if (static_branch_unlikely(&hw_branches_lbr_used))
 		hw_branches_lbr_freeze_here();
 
 	return NMI_HANDLED;
 }
 
-/* Of two freezes at once, the second NMI finds nothing to do: see bts_ds_unknown_nmi(). */
 static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
-
-	if (!READ_ONCE(c->awaited))
-		return NMI_DONE;
-	if (jiffies - READ_ONCE(c->asked) < HZ)
-		return NMI_HANDLED;
-
-	WRITE_ONCE(c->awaited, false);
-
-	return NMI_DONE;
+	return branch_freeze_claims(this_cpu_ptr(&hw_branches_lbr_cpu.freeze)) ?
+	       NMI_HANDLED : NMI_DONE;
 }
 
 /*
- * hw_branches_lbr_freeze() increments hw_branches_lbr_frozen_last before it sends the NMIs.
- * An NMI that arrives before the second hw_branches_lbr_refrozen() may be undone here, and
+ * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the NMIs.
+ * An NMI that arrives before the second branch_refrozen(&hw_branches_lbr_freezing) may be undone here, and
  * then this function freezes the CPU again. What it kept stays.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
@@ -212,16 +185,16 @@ static void hw_branches_lbr_thaw_here(void *unused)
 
 	lockdep_assert_irqs_disabled();
 
-	if (hw_branches_lbr_refrozen())
+	if (branch_refrozen(&hw_branches_lbr_freezing))
 		return;
 
 	c->suspect = NULL;
-	WRITE_ONCE(c->freeze, false);
+	WRITE_ONCE(c->freeze.asked, false);
 	WRITE_ONCE(c->frozen_at, 0);
 	WRITE_ONCE(c->frozen, false);
 	/* Pairs with hw_branches_lbr_freeze(). */
 	smp_mb();
-	if (hw_branches_lbr_refrozen()) {
+	if (branch_refrozen(&hw_branches_lbr_freezing)) {
 		if (frozen)
 			WRITE_ONCE(c->frozen, true);
 		else
@@ -235,21 +208,11 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	}
 }
 
-static void hw_branches_lbr_count_thaw(u32 freezes)
-{
-	int last = atomic_read(&hw_branches_lbr_thawed_last);
-
-	do {
-		if ((s32)(freezes - last) <= 0)
-			return;
-	} while (!atomic_try_cmpxchg(&hw_branches_lbr_thawed_last, &last, freezes));
-}
-
 void hw_branches_lbr_thaw(u32 freezes)
 {
 	int cpu;
 
-	hw_branches_lbr_count_thaw(freezes);
+	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	/* Pairs with a CPU that sets itself online before hw_branches_lbr_up(). */
 	smp_mb();
 	on_each_cpu(hw_branches_lbr_thaw_here, NULL, 1);
@@ -268,7 +231,7 @@ void hw_branches_lbr_thaw(u32 freezes)
  */
 void hw_branches_lbr_catch_up(void)
 {
-	if (!hw_branches_lbr_refrozen())
+	if (!branch_refrozen(&hw_branches_lbr_freezing))
 		hw_branches_lbr_thaw_here(NULL);
 	else if (static_branch_unlikely(&hw_branches_lbr_used))
 		hw_branches_lbr_freeze_here();
@@ -281,11 +244,11 @@ void hw_branches_lbr_forget_freezes(void)
 {
 	int cpu;
 
-	hw_branches_lbr_count_thaw(hw_branches_lbr_freezes());
+	branch_count_thaw(&hw_branches_lbr_freezing, hw_branches_lbr_freezes());
 	for_each_possible_cpu(cpu) {
 		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 
-		WRITE_ONCE(c->freeze, false);
+		WRITE_ONCE(c->freeze.asked, false);
 		WRITE_ONCE(c->frozen, false);
 		WRITE_ONCE(c->outdated, false);
 	}
