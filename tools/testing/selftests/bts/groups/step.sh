@@ -83,11 +83,44 @@ step_recorder() {
 	boot recorded-pentium4-db-all "${rule[@]}" cpu="$PENTIUM4,-ds-cpl" silicon=db -- stepped
 }
 
+install_kselftest() {
+	local out=$1
+
+	make -C "$PATCHED" O="$out" ARCH=x86_64 -j "$JOBS" headers &&
+		make -C "$PATCHED/tools/testing/selftests" O="$out" ARCH=x86_64 -j "$JOBS" \
+			TARGETS=bts ${CC:+"CC=$CC"} INSTALL_PATH="$out/install" install
+}
+
+# Sets KSELFTEST to the directory that the kernel's own `make install` fills.
+need_kselftest() {
+	local log=$CACHE/log/kselftest out
+
+	need_patched_tree
+	out=$CACHE/kselftest/$LINUX_KEY
+	mkdir -p "$out"
+	logged "install the kselftest" "$log" install_kselftest "$out" ||
+		die "the kselftest does not build: $(reason_in "$log"), see $log"
+	KSELFTEST=$out/install
+}
+
+# As a user of the kernel runs them: run_kselftest.sh. None of them may be skipped.
+step_kselftest() {
+	need_kselftest
+	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \
+		before="$KSELFTEST/run_kselftest.sh" -- sh
+	if grep -q '# SKIP' "$CASE_DIR/ktap"; then
+		fail kselftest.whole "$(grep -m 1 '# SKIP' "$CASE_DIR/ktap") (see $CASE_DIR/ktap)"
+	else
+		pass kselftest.whole
+	fi
+}
+
 group_step() {
 	local part
 
-	for part in ${STEP_PARTS:-invisible requests sources recorder}; do
-		part=$(one_of STEP_PARTS "$part" invisible requests sources recorder) || exit
+	for part in ${STEP_PARTS:-invisible requests sources recorder kselftest}; do
+		part=$(one_of STEP_PARTS "$part" invisible requests sources recorder kselftest) ||
+			exit
 		"step_$part"
 	done
 }
