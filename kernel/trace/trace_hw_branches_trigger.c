@@ -77,10 +77,6 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
 		newer += n;
 		todo -= n;
 	} while (n && todo);
-
-	/* The trace shows the name of the task. */
-	scoped_guard(preempt_notrace)
-		tracing_record_cmdline(current);
 }
 
 /*

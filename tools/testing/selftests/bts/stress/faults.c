@@ -17,6 +17,7 @@
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
 #define WATCHED		"jiffies_64"	/* by a breakpoint */
 #define TRIGGER		"/sys/kernel/tracing/events/signal/signal_deliver/trigger"
+#define OTHER_EVENT	"/sys/kernel/tracing/events/signal/signal_generate/enable"
 #define PAGES		8
 /* Two of them fit under the limit, and not one record more. */
 #define ROOM		(PAGES / 2 * PAGE / RECORDS(1))
@@ -386,7 +387,14 @@ int main(void)
 	walk_recorder("freezing it", RECORDER "freeze", "1", "0");
 	walk_recorder("a watch", RECORDER "watch", WATCHED, "\n");
 	write_file(RECORDER "enable", "0");
+	/*
+	 * Any trigger has the names of tasks recorded. tracing_start_cmdline_record() does not
+	 * tell that it failed, and tracing_stop_cmdline_record() warns then. With this event
+	 * enabled both only count.
+	 */
+	write_file(OTHER_EVENT, "1");
 	walk_recorder("a trigger", TRIGGER, "branches:3", "!branches:3");
+	write_file(OTHER_EVENT, "0");
 	memory_end(slabs, users, ARRAY_SIZE(users));
 	return finish();
 }
