@@ -4,8 +4,9 @@
  * way is tried alone, with perf's BTS on the same task, and with BTS and an NMI
  * storm, each NMI of which runs perf's handler.
  *
- * steps [MODULE]: the storm needs the laboratory's module. Without it, on any
- * machine, the rest is tried if the machine has BTS.
+ * steps [MODULE]: the storm needs the laboratory's module. Without the module the rest
+ * is tried, on any machine. Where perf has no BTS, that is single steps alone: an emulator
+ * without it may not know the block-step either.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -189,6 +190,20 @@ static void step_all_ways(void)
 	step_oneself();
 }
 
+static int step_without_bts(void)
+{
+	unsigned int i, singles = 0;
+
+	for (i = 0; i < NR_WAYS; i++)
+		singles += ways[i].request == PTRACE_SINGLESTEP;
+	plan(singles + 1);
+	for (i = 0; i < NR_WAYS; i++)
+		if (ways[i].request == PTRACE_SINGLESTEP)
+			step_one_way(&ways[i]);
+	step_oneself();
+	return finish();
+}
+
 static bool machine_has_bts(void)
 {
 	struct branch_event event;
@@ -205,10 +220,9 @@ int main(int argc, char *argv[])
 	const int tests = NR_WAYS + 1;
 	struct lab_report report;
 
-	if (argc == 1 && !machine_has_bts()) {
-		puts("TAP version 13\n1..0 # SKIP no BTS, or no permission for it");
-		return 4;
-	}
+	if (argc == 1 && !machine_has_bts())
+		return step_without_bts();
+
 	plan(argc > 1 ? 5 * tests + 2 : 3 * tests);
 	for (company = ALONE; company <= WITH_BTS; company++)
 		step_all_ways();
