@@ -117,7 +117,9 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 /* ... and what it changes */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
-/* May it lose the hardware to somebody who may watch performance? */
+/* perf is refused while this trace has the hardware. */
+bool model_holds(const struct model *m);
+/* This trace loses the hardware to perf. */
 bool model_yields(const struct model *m);
 /* What a child of @parent gets, @m; true if it has a trace */
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);

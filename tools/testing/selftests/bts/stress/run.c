@@ -46,7 +46,7 @@ void charge(struct child *t)
 {
 	const struct model *m = &t->model;
 
-	__atomic_store_n(&t->shared->firm, m->there && m->capable, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->shared->firm, model_holds(m), __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->shared->pages, m->there ? model_pages(m->nr, m->flags) : 0,
 			 __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->shared->pending, 0, __ATOMIC_SEQ_CST);
