@@ -14,7 +14,8 @@
  * hw_branches_lbr_has and hw_branches_lbr_cpus say what is wanted. The code that changes
  * one of them calls hw_branches_lbr_follow() on all CPUs that are online. A CPU that comes
  * online calls it, and calls it again before it goes. If hw_branches_lbr_records is true,
- * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held.
+ * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held. perf's
+ * intel_pmu_reset() clears it whoever owns it, but in an NMI, whose end sets it again.
  */
 
 #include <linux/cleanup.h>

@@ -28,18 +28,22 @@ struct hw_branches_lbr_saved {
 
 /**
  * struct hw_branches_lbr_cpu - the recorder on a CPU
- * @frozen:	it does not record, and @kept are its last branches
+ * @frozen:	it does not record
+ * @saved:	@kept and @frozen_at can be read
+ * @thawing:	@frozen has just been cleared: should a freeze come now, @kept stays
  * @freeze:	the NMI with which another CPU asks for @frozen
  * @outdated:	@kept is from before a thaw that the CPU missed, as it was offline
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  * @suspect:	the registers of the exception that @suspected is from, or NULL
  * @task:	the task that it has interrupted
- * @kept:	of the freeze
+ * @kept:	the last branches before the freeze
  * @suspected:	where an exception began for which no fixup was found
  * @looked:	while the CPU is held: for readers
  */
 struct hw_branches_lbr_cpu {
 	bool				frozen;
+	bool				saved;
+	bool				thawing;
 	bool				outdated;
 	struct branch_freeze_nmi	freeze;
 	u64				frozen_at;

@@ -91,7 +91,7 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
  * @regs: what it has interrupted
  *
  * If the task has migrated since, the saved branches stay until the next exception on
- * that CPU: they are used only by a crash of the same task there.
+ * that CPU. Until then a freeze that finds the same task there takes them for the newest.
  */
 void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 {
@@ -103,16 +103,8 @@ void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
  * Freeze and thaw
  */
 
-/* Any context. If this was frozen before, what was kept then stays. */
-static __always_inline void hw_branches_lbr_freeze_here(void)
+static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
-	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
-
-	if (c->frozen)
-		return;
-
-	c->frozen = true;
-	barrier();
 	c->kept.nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		debugctl_write_lbr(false);
@@ -123,6 +115,22 @@ static __always_inline void hw_branches_lbr_freeze_here(void)
 	}
 	c->suspect = NULL;
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
+}
+
+/* Any context. If the CPU is frozen, or was until this moment, what was kept then stays. */
+static __always_inline void hw_branches_lbr_freeze_here(void)
+{
+	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
+
+	if (c->frozen)
+		return;
+
+	c->frozen = true;
+	barrier();
+	if (!c->thawing)
+		hw_branches_lbr_keep(c);
+	/* Pairs with hw_branches_lbr_frozen(). */
+	smp_store_release(&c->saved, true);
 }
 
 void notrace hw_branches_lbr_freeze(void)
@@ -144,9 +152,10 @@ u32 hw_branches_lbr_freezes(void)
 	return atomic_read(&hw_branches_lbr_freezing.last);
 }
 
+/* From here on what was kept can be read. */
 bool hw_branches_lbr_frozen(int cpu)
 {
-	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen, cpu));
+	return smp_load_acquire(per_cpu_ptr(&hw_branches_lbr_cpu.saved, cpu));
 }
 
 u64 hw_branches_lbr_frozen_at(int cpu)
@@ -174,14 +183,14 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the NMIs.
- * An NMI that arrives before the second branch_refrozen(&hw_branches_lbr_freezing) may be undone here, and
- * then this function freezes the CPU again. What it kept stays.
+ * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the
+ * NMIs. If its NMI arrives before the second branch_refrozen(), this function may undo it,
+ * and freezes the CPU again then.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
-	bool frozen = c->frozen;
+	bool again, frozen = c->frozen;
 
 	lockdep_assert_irqs_disabled();
 
@@ -190,22 +199,26 @@ static void hw_branches_lbr_thaw_here(void *unused)
 
 	c->suspect = NULL;
 	WRITE_ONCE(c->freeze.asked, false);
-	WRITE_ONCE(c->frozen_at, 0);
+	/* While the CPU is frozen: the next freeze must not find branches of this one. */
+	if (frozen && this_cpu_read(hw_branches_lbr_records))
+		hw_branches_lbr_wipe();
+	c->thawing = frozen;
+	barrier();
+	WRITE_ONCE(c->saved, false);
 	WRITE_ONCE(c->frozen, false);
 	/* Pairs with hw_branches_lbr_freeze(). */
 	smp_mb();
-	if (branch_refrozen(&hw_branches_lbr_freezing)) {
-		if (frozen)
-			WRITE_ONCE(c->frozen, true);
-		else
-			hw_branches_lbr_freeze_here();
+	again = branch_refrozen(&hw_branches_lbr_freezing);
+	if (again)
+		hw_branches_lbr_freeze_here();
+	barrier();
+	c->thawing = false;
+	if (again)
 		return;
-	}
+
 	WRITE_ONCE(c->outdated, false);
-	if (frozen && this_cpu_read(hw_branches_lbr_records)) {
-		hw_branches_lbr_wipe();
+	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_resume();
-	}
 }
 
 void hw_branches_lbr_thaw(u32 freezes)
@@ -249,6 +262,7 @@ void hw_branches_lbr_forget_freezes(void)
 		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 
 		WRITE_ONCE(c->freeze.asked, false);
+		WRITE_ONCE(c->saved, false);
 		WRITE_ONCE(c->frozen, false);
 		WRITE_ONCE(c->outdated, false);
 	}
