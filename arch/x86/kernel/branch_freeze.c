@@ -47,30 +47,30 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 	if (jiffies - READ_ONCE(nmi->when) < HZ)
 		return true;
 
-	/* Or it were time again whenever jiffies wraps. */
+	/* When jiffies has wrapped, it would be less than a second again. */
 	WRITE_ONCE(nmi->awaited, false);
 
 	return false;
 }
 
+#ifdef CONFIG_SMP
 /**
  * branch_freeze_send - send an NMI to each other CPU that is online
  * @nmi: theirs, for branch_freeze_asked() in their handlers
  *
- * Any context, with interrupts off.
+ * Any context, with interrupts off. Without x2APIC all of them are addressed at once: with
+ * one write for each CPU the second would find the first still in delivery, and wait 100 us.
+ * With x2APIC there is nothing to wait for, but the functions that send to many CPUs use a
+ * mask that an NMI may find in use.
  */
-void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
+void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
-#ifdef CONFIG_SMP
+	bool x2apic = x2apic_enabled();
 	unsigned int cpu, self = raw_smp_processor_id();
 	u32 target = 0;
 
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
-
-	/* In an NMI: whoever was interrupted may be about to send an IPI. */
-	if (in_nmi() && !x2apic_enabled())
-		target = apic_read(APIC_ICR2);
 
 	for_each_online_cpu(cpu) {
 		struct branch_freeze_nmi *its = per_cpu_ptr(nmi, cpu);
@@ -80,12 +80,19 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 		WRITE_ONCE(its->when, jiffies);
 		WRITE_ONCE(its->awaited, true);
 		WRITE_ONCE(its->asked, true);
-		__apic_send_IPI(cpu, NMI_VECTOR);
+		if (x2apic)
+			__apic_send_IPI(cpu, NMI_VECTOR);
 	}
+	if (x2apic)
+		return;
 
-	if (in_nmi() && !x2apic_enabled()) {
+	/* In an NMI: whoever was interrupted may be about to send an IPI. */
+	if (in_nmi())
+		target = apic_read(APIC_ICR2);
+	apic_send_IPI_allbutself(NMI_VECTOR);
+	if (in_nmi()) {
 		safe_apic_wait_icr_idle();
 		apic_write(APIC_ICR2, target);
 	}
-#endif
 }
+#endif

@@ -50,6 +50,13 @@ static inline bool branch_freeze_asked(struct branch_freeze_nmi *nmi)
 }
 
 bool branch_freeze_claims(struct branch_freeze_nmi *nmi);
+
+#ifdef CONFIG_SMP
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi);
+#else
+static inline void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
+{
+}
+#endif
 
 #endif /* _X86_KERNEL_BRANCH_FREEZE_H */

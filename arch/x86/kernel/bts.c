@@ -527,23 +527,6 @@ int bts_flush_cpu(int cpu)
 EXPORT_SYMBOL_IF_KUNIT(bts_flush_cpu);
 
 /**
- * bts_freeze - stop recording on this CPU and keep all there is
- *
- * Any context, at any time.
- */
-void bts_freeze(void)
-{
-	guard(irqsave)();
-
-	if (!READ_ONCE(bts_users))
-		return;
-
-	atomic_inc(&bts_freezing.last);
-	bts_source->freeze();
-}
-EXPORT_SYMBOL_IF_KUNIT(bts_freeze);
-
-/**
  * bts_freeze_all - stop recording on all CPUs and keep all there is
  *
  * Any context, at any time. The other CPUs follow when an NMI gets through.

@@ -124,6 +124,14 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 	bts_ds_clear_last(d);
 }
 
+/* A PMI may come of which nothing else tells. No more than two: the second is latched. */
+static void bts_ds_expect(struct bts_ds *d)
+{
+	WRITE_ONCE(d->drained, jiffies);
+	if (READ_ONCE(d->slack) < 2)
+		this_cpu_inc(bts_ds.slack);
+}
+
 /*
  * Hand up what is there; the state is BUSY and the hardware off.
  *
@@ -157,8 +165,7 @@ void bts_ds_drain(struct bts_ds *d)
 		WRITE_ONCE(d->pmi_seen, false);
 		return;
 	}
-	WRITE_ONCE(d->drained, jiffies);
-	this_cpu_inc(bts_ds.slack);
+	bts_ds_expect(d);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
@@ -193,6 +200,9 @@ static bool bts_ds_pause(void)
 		WRITE_ONCE(d->state, BTS_DS_BUSY);
 		barrier();
 		ds_bts_write(0);
+		/* Behind the pause bts_ds_again() cannot tell that it is the last PMI once more. */
+		if (d->interrupted && bts_ds_held(d) < d->late)
+			bts_ds_expect(d);
 		bts_ds_drain(d);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 	}
@@ -235,12 +245,16 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	return debugctl_bts_bits(bits);
 }
 
-/* Switch on what @d->bits says; the state is ON. */
+/* Switch on what @d->bits says; the state is ON. An NMI may change both at any time. */
 static void bts_ds_record(struct bts_ds *d)
 {
-	barrier();
-	ds_bts_write(d->bits);
-	barrier();
+	u64 bits;
+
+	do {
+		bits = READ_ONCE(d->bits);
+		ds_bts_write(bits);
+		barrier();
+	} while (unlikely(bits != READ_ONCE(d->bits)));
 	/* Somebody froze this CPU when there was nothing to stop yet. */
 	if (READ_ONCE(d->frozen))
 		ds_bts_write(0);
@@ -258,11 +272,12 @@ bool bts_ds_resume(void)
 	if (unlikely(d->stuck))
 		want.flags &= bts_ds_filters ? ~BTS_KERNEL : 0;
 	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
+		WRITE_ONCE(d->bits, 0);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 		return true;
 	}
 
-	d->bits = bts_ds_program(d, &want);
+	WRITE_ONCE(d->bits, bts_ds_program(d, &want));
 	WRITE_ONCE(d->state, BTS_DS_ON);
 	bts_ds_record(d);
 
@@ -367,8 +382,10 @@ static void bts_ds_reset(struct bts_ds *d)
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
+	WRITE_ONCE(d->frozen_at, 0);
 	WRITE_ONCE(d->pmi_seen, false);
 	d->again = false;
+	bts_ds_calm(d);
 }
 
 static void bts_ds_reset_here(void *unused)

@@ -19,7 +19,7 @@ enum bts_ds_state {
 /**
  * struct bts_ds - what the Debug Store of a CPU is doing
  * @store:	its positions
- * @state:	see above
+ * @state:	OFF: paused; ON: recording; BUSY: records are being handed up
  * @frozen:	nothing is recorded and nothing handed up
  * @freeze:	the NMI with which another CPU asks for @frozen
  * @circular:	the buffer wraps
@@ -32,12 +32,13 @@ enum bts_ds_state {
  * @halted:	not recording while the handlers of an NMI run
  * @bits:	what is in DEBUGCTL if @state is ON and not @halted
  * @interrupted: an NMI handed records up since the last pause: its way out is recorded
- * @again:	nothing has run between that NMI and this one
+ * @again:	this NMI may be the last PMI once more, see bts_ds_again()
  * @late:	up to how many records later the last PMI may come once more
  * @pmi_user:	that NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
  * @drained:	when @slack last grew, in jiffies
  * @pmi_ip:	what it interrupted, if @interrupted
+ * @pmi_when:	when it came, in jiffies, if @interrupted
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  */
 struct bts_ds {
@@ -60,6 +61,7 @@ struct bts_ds {
 	struct branch_freeze_nmi freeze;
 	unsigned long		drained;
 	unsigned long		pmi_ip;
+	unsigned long		pmi_when;
 	u64			frozen_at;
 };
 
@@ -98,6 +100,12 @@ static inline u64 bts_ds_word(const void *at, unsigned int nr)
 static inline u32 bts_ds_records(const void *from, const void *to)
 {
 	return to > from ? (unsigned long)(to - from) / ds_record_size() : 0;
+}
+
+/* How many records are in the buffer, if it does not wrap? */
+static inline u32 bts_ds_held(const struct bts_ds *d)
+{
+	return bts_ds_records(bts_ds_pos(d, DS_BASE), bts_ds_pos(d, DS_INDEX));
 }
 
 /* Has the hardware asked for an interrupt, or would it if it could? */

@@ -82,9 +82,10 @@ static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
 	const void *at;
 
-	if (likely(!d->interrupted))
+	/* So soon that it cannot be the NMI button, pressed because the CPU hangs. */
+	if (likely(!d->interrupted) || jiffies - d->pmi_when > HZ / 10)
 		return false;
-	if (bts_ds_records(base, index) < d->late)
+	if (bts_ds_held(d) < d->late)
 		return true;
 	if (ip != d->pmi_ip)
 		return false;
@@ -125,7 +126,7 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
  */
 static u32 bts_ds_late(const struct bts_ds *d)
 {
-	u32 held = bts_ds_records(bts_ds_pos(d, DS_BASE), bts_ds_pos(d, DS_INDEX));
+	u32 held = bts_ds_held(d);
 	u32 past = bts_ds_records(bts_ds_pos(d, DS_THRESHOLD), bts_ds_pos(d, DS_INDEX));
 
 	if (d->interrupted && d->late > held)
@@ -144,6 +145,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 	bts_ds_drain(d);
 	d->interrupted = true;
 	d->pmi_ip = regs->ip;
+	d->pmi_when = jiffies;
 	d->pmi_user = user_mode(regs);
 	if (d->stuck)
 		bts_deliver_kernel_gap();
@@ -159,9 +161,10 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* A PMI that was asked for twice. */
+	/* A PMI that was asked for twice. A third does not come. */
 	if (d->again) {
 		d->again = false;
+		d->late = 0;
 		return NMI_HANDLED;
 	}
 	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
@@ -175,8 +178,8 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * Called first of all handlers, so that as little as possible of the others is
- * recorded.
+ * Called before all handlers that were registered earlier, so that as little as possible
+ * of them is recorded.
  */
 static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 {

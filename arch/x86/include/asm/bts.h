@@ -215,7 +215,6 @@ int bts_peek(struct bts_context *ctx, u64 *seq, const struct x86_bts_record **re
 int bts_consume(struct bts_context *ctx, u64 first, u32 n);
 void bts_clear(struct bts_context *ctx);
 int bts_flush_cpu(int cpu);
-void bts_freeze(void);
 void bts_freeze_all(void);
 u32 bts_freezes(void);
 void bts_unfreeze_all(u32 freezes);

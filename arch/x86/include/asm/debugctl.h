@@ -103,6 +103,21 @@ static __always_inline void debugctl_sync(void)
 }
 
 /**
+ * debugctl_sync_native - debugctl_sync() for crashes and noinstr code
+ *
+ * The tracepoint of wrmsrq() must not run there. Xen PV has neither BTS nor LBR.
+ */
+static __always_inline void debugctl_sync_native(void)
+{
+	unsigned long val;
+
+	do {
+		val = debugctl_get();
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != debugctl_get()));
+}
+
+/**
  * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
  * @preserved: bits that the exit leaves as they are
  *
@@ -189,7 +204,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 	old = this_cpu_read(debugctl_copy);
 	while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, (old & debugctl_not_bts) | val)))
 		;
-	debugctl_sync();
+	debugctl_sync_native();
 }
 
 /**
@@ -224,17 +239,12 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {
-	unsigned long val;
-
 	if (on)
 		this_cpu_or(debugctl_copy, DEBUGCTLMSR_LBR);
 	else
 		debugctl_cleared(DEBUGCTLMSR_LBR);
 
-	do {
-		val = debugctl_get();
-		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
-	} while (unlikely(val != debugctl_get()));
+	debugctl_sync_native();
 }
 
 /**

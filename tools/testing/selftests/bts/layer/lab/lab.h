@@ -104,7 +104,7 @@ struct lab_cpu {
 #define LAB_GET		_IOWR('B', 3, struct lab_get)
 #define LAB_CLEAR	_IO('B', 4)
 #define LAB_FLUSH	_IO('B', 5)	/* of the CPU in the argument */
-#define LAB_FREEZE	_IO('B', 6)	/* this CPU, or all if the argument is not 0 */
+#define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* or one that is overtaken */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 #define LAB_STAY	_IO('B', 9)	/* sleep here until the CPU goes down, and while it does */

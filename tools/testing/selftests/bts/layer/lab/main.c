@@ -209,7 +209,7 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 	case LAB_FLUSH:
 		return bts_flush_cpu(arg);
 	case LAB_FREEZE:
-		arg ? bts_freeze_all() : bts_freeze();
+		bts_freeze_all();
 		return 0;
 	case LAB_UNFREEZE:
 		freezes = bts_freezes();
