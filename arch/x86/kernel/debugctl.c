@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DEBUGCTL, shared bit by bit: the rarely used half. See asm/debugctl.h.
+ * Sharing the bits of DEBUGCTL: functions that are rarely called. See asm/debugctl.h.
  */
 
 #include <linux/bug.h>
@@ -29,10 +29,10 @@ static const unsigned long debugctl_fields[] = {
 
 static DEFINE_MUTEX(debugctl_mutex);
 
-/* The one who gives up its fields when somebody else claims them, and takes them back. */
+/* The owner that gives its fields up when they are claimed, and takes them back later. */
 static const struct debugctl_yielder *debugctl_yielder;
 
-/* Block-step, freeze-in-SMM and bus lock detection never give up theirs. */
+/* The owners block-step, freeze-in-SMM and bus lock detection always have their fields. */
 static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
 
 static bool debugctl_whole_fields(unsigned long mask)
@@ -48,18 +48,18 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
-/* The yielding owner has its fields while nobody claims one of them. */
+/* Tell whether the yielding owner has its fields: none of them is claimed. */
 static bool debugctl_yielder_has(void)
 {
 	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);
 }
 
 /**
- * debugctl_claim - Ask for fields of DEBUGCTL, on all CPUs
+ * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
  * @mask: one or more of the owners' masks
  *
- * For fields that more than one user can want: LBR and BTS. May sleep. If the
- * yielding owner has one of them, it has given it up on all CPUs on return.
+ * For fields that may have several users: LBR and BTS. May sleep. If the yielding
+ * owner has one of them, it gives them up on all CPUs before this returns.
  *
  * Return: 0; -EBUSY if any of them is taken, and then none is claimed;
  * -EINVAL if @mask is not made of whole fields.
@@ -83,12 +83,12 @@ int debugctl_claim(unsigned long mask)
 }
 
 /**
- * debugctl_release - Give back what debugctl_claim() has granted
- * @mask: the same mask
+ * debugctl_release - Release fields that debugctl_claim() has granted
+ * @mask: a mask that was claimed, or some of its fields
  *
- * The caller needs the bits on no CPU any more, and has cleared them there, but for
- * FREEZE_LBRS_ON_PMI with architectural LBRs: perf leaves it as it was last. May
- * sleep. The yielding owner takes its field back before this returns.
+ * The caller has cleared the bits on all CPUs, except for FREEZE_LBRS_ON_PMI with
+ * architectural LBRs, which perf does not clear. May sleep. The yielding owner takes
+ * its fields back before this returns.
  */
 void debugctl_release(unsigned long mask)
 {
@@ -103,13 +103,13 @@ void debugctl_release(unsigned long mask)
 }
 
 /**
- * debugctl_claim_yielding - Have fields of DEBUGCTL while nobody else claims them
- * @yielder: the fields, and what to do
+ * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
+ * @yielder: the fields, and its callbacks
  *
- * ->take() is called at once if the fields are free, and otherwise when they are. May
- * sleep.
+ * If the fields are free, ->take() is called at once, otherwise when they are released.
+ * May sleep.
  *
- * Return: 0; -EBUSY if there is such an owner already; -EINVAL if the mask is not
+ * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is not
  * made of whole fields.
  */
 int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
@@ -128,7 +128,7 @@ int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
 }
 
 /**
- * debugctl_release_yielding - End debugctl_claim_yielding()
+ * debugctl_release_yielding - Undo debugctl_claim_yielding()
  *
  * Calls ->give_up() if the fields are not given up. May sleep.
  */
@@ -141,25 +141,25 @@ void debugctl_release_yielding(void)
 }
 
 /**
- * debugctl_try_field - Change bits that the CPU may not have
+ * debugctl_try_field - Change bits that the CPU may not support
  * @mask: the bits to change, inside one of the owners' masks
  * @val: their new value
  *
- * Like debugctl_write_field(), but also with interrupts on, never from NMI,
- * and only for bits that none but the caller changes: the MSR is not written
- * if they are as wanted. An unsupported bit must not get into the copy, every
- * later write of it would fault. So the MSR is tried first; should an NMI
- * change the copy meanwhile, the sync that follows makes up for the stale
+ * Like debugctl_write_field(), with these differences: it may be called with
+ * interrupts on, and must not be called from NMI. Only the caller changes these bits:
+ * the MSR is not written if they have the value already. If an unsupported bit got
+ * into the copy, every later write of the copy would fault. So the MSR is written
+ * first. If an NMI changes the copy meanwhile, debugctl_sync() overwrites the stale
  * value.
  *
- * Return: 0, or the error of a write that faulted; nothing has changed then.
+ * Return: 0, or the error of the write if it faulted; then nothing has changed.
  */
 int debugctl_try_field(unsigned long mask, unsigned long val)
 {
 	unsigned long old;
 	int err;
 
-	/* perf's callback for a CPU that starts has them on, on the boot CPU. */
+	/* On the boot CPU, perf's callback for a starting CPU runs with interrupts on. */
 	guard(irqsave)();
 
 	old = debugctl_get();
@@ -176,14 +176,14 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 }
 
 /**
- * debugctl_cpu_init - Start the copy of this CPU from what its MSR holds
+ * debugctl_cpu_init - Initialize the copy of this CPU from its MSR
  *
- * Called when the CPU is identified, at boot and at each online, before
- * anybody writes DEBUGCTL there. The CPU may not even have the register.
+ * Called when the CPU is identified, at boot and whenever it comes online, before any
+ * owner writes DEBUGCTL there. The CPU may not have the register.
  *
- * Only a freeze that the firmware left on is taken out, and the LBRs that the kernel
- * before a kexec left on. With the freeze of the LBRs, a PMI clears TR on an Atom, and a
- * trace would end there.
+ * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
+ * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on
+ * Atom models, and a trace would end there.
  */
 void debugctl_cpu_init(void)
 {
@@ -200,10 +200,10 @@ void debugctl_cpu_init(void)
 }
 
 /**
- * debugctl_resume - Restore DEBUGCTL of the CPU that comes out of suspend
+ * debugctl_resume - Restore DEBUGCTL of the CPU that resumes first from suspend
  *
- * The other CPUs come through debugctl_cpu_init() and their owners' hotplug
- * callbacks, this one does not. What DS_AREA points to must be back already.
+ * For the other CPUs, debugctl_cpu_init() and the hotplug callbacks of the owners are
+ * called, but not for this one. Call this after DS_AREA has been restored.
  */
 void debugctl_resume(void)
 {
@@ -217,10 +217,10 @@ void debugctl_resume(void)
 }
 
 /**
- * debugctl_emergency_stop_bts - Stop BTS on this CPU, whoever uses it
+ * debugctl_emergency_stop_bts - Stop BTS on this CPU, whatever code uses it
  *
- * For cpu_emergency_stop_bts(), in any context: no lock, no tracepoint. Nothing here
- * keeps others from setting it again.
+ * For cpu_emergency_stop_bts(), in any context: no lock, no tracepoint. This does not
+ * prevent other code from setting BTS again.
  */
 void debugctl_emergency_stop_bts(void)
 {
@@ -231,7 +231,7 @@ void debugctl_emergency_stop_bts(void)
 	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
 }
 
-/* Before ds.c, which is linked later, writes the field. */
+/* Called before the early_initcall() of ds.c, which is linked later and writes the field. */
 static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {

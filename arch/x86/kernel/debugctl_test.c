@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the arbiter of DEBUGCTL. They write the register of the CPU
- * they run on, with interrupts off, and put back what it was.
+ * KUnit tests of the arbitration of DEBUGCTL. They write the register of the CPU
+ * they run on, with interrupts off, and restore its value.
  */
 
 #include <kunit/resource.h>
@@ -19,7 +19,7 @@
 #define NR_NMIS		1000
 #define NMI_PATIENCE	1000000
 
-/* What the tests read and write around the arbiter. */
+/* Read and write the MSR without the functions under test. */
 static unsigned long peek(void)
 {
 	u64 val;
@@ -33,7 +33,7 @@ static void poke(unsigned long val)
 	wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
 }
 
-/* One test's own time with the register. */
+/* The state to be restored after a test has changed the register */
 struct debugctl_state {
 	unsigned long flags;
 	unsigned long copy;
@@ -45,7 +45,7 @@ static void start_alone(struct debugctl_state *state)
 	state->copy = debugctl_get();
 }
 
-/* Whoever claims the other fields may have changed them meanwhile, from an NMI. */
+/* Restore the fields that the tests change: an NMI may have changed the others meanwhile. */
 static void end_alone(struct debugctl_state *state)
 {
 	__debugctl_change(DEBUGCTL_STEP | DEBUGCTL_SMM, state->copy);
@@ -58,7 +58,7 @@ static void release(void *mask)
 	debugctl_release((unsigned long)mask);
 }
 
-/* Until the test ends. */
+/* Claim fields until the test ends. */
 static void claim(struct kunit *test, unsigned long mask)
 {
 	if (debugctl_claim(mask))
@@ -66,7 +66,7 @@ static void claim(struct kunit *test, unsigned long mask)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release, (void *)mask));
 }
 
-/* Virtual machines accept BTF and forget it. */
+/* Skip the test where DEBUGCTL is not usable: some hypervisors ignore writes of BTF. */
 static void need_register(struct kunit *test)
 {
 	struct debugctl_state state;
@@ -103,7 +103,7 @@ static void debugctl_test_owners(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_BTS | BIT(5)));
 }
 
-/* Where this model has BTS, it has nothing else that somebody owns. */
+/* The BTS field of this model does not overlap with fields of other owners. */
 static void debugctl_test_bts(struct kunit *test)
 {
 	bool netburst = boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15;
@@ -136,7 +136,7 @@ static void debugctl_test_claims(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS), -EBUSY);
 
-	/* What is refused in part is refused as a whole. */
+	/* If one field is not free, the whole claim is refused. */
 	debugctl_release(DEBUGCTL_BTS);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS), 0);
@@ -164,7 +164,7 @@ static const struct debugctl_yielder debugctl_test_yielder = {
 	.give_up = debugctl_test_yield,
 };
 
-/* The yielding owner has its field while nobody else claims it. */
+/* The yielding owner has its field while it is not claimed. */
 static void debugctl_test_yields(struct kunit *test)
 {
 	static const struct debugctl_yielder bad = { .mask = DEBUGCTLMSR_LBR };
@@ -178,7 +178,7 @@ static void debugctl_test_yields(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, debugctl_taken, 1);
 	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), -EBUSY);
 
-	/* A claim that fails takes nothing away. */
+	/* If a claim fails, the yielding owner keeps its field. */
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 0);
 
@@ -191,7 +191,7 @@ static void debugctl_test_yields(struct kunit *test)
 	debugctl_release_yielding();
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
 
-	/* It may come second, and go while another has its field. */
+	/* It may register and unregister while its field is claimed. */
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
@@ -216,7 +216,7 @@ static void debugctl_test_write_field(struct kunit *test)
 	msr_off = peek();
 	end_alone(&state);
 
-	/* No value reaches beyond its mask. */
+	/* Bits of the value outside of the mask are ignored. */
 	KUNIT_EXPECT_EQ(test, on, state.copy | DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, off, state.copy & ~DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, msr_on, on);
@@ -242,10 +242,10 @@ static void debugctl_test_try_field(struct kunit *test)
 	msr = peek();
 	end_alone(&state);
 
-	/* As wanted already: not written. */
+	/* The MSR is not written if the copy has the value already. */
 	KUNIT_EXPECT_EQ(test, same, 0);
 	KUNIT_EXPECT_EQ(test, same_msr, state.copy ^ DEBUGCTLMSR_BTF);
-	/* Not every processor has the bit: it is in both, or in neither. */
+	/* Not every processor has the bit. It is set in both copy and MSR, or in neither. */
 	if (!err)
 		KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_SMM) | want);
 	else
@@ -262,17 +262,17 @@ static void debugctl_test_sync(struct kunit *test)
 	start_alone(&state);
 	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
-	/* As a #DB does. */
+	/* A #DB clears BTF in the MSR. */
 	poke(debugctl_get() & ~DEBUGCTLMSR_BTF);
 	debugctl_sync();
 	synced = peek();
 
-	/* As S3 does. */
+	/* S3 clears the MSR. */
 	poke(0);
 	debugctl_resume();
 	resumed = peek();
 
-	/* As a VM exit does. */
+	/* A VM exit clears the MSR. */
 	poke(0);
 	debugctl_vm_exit(DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF | state.copy);
 	kept = peek();
@@ -290,7 +290,7 @@ static void debugctl_test_sync(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cleared, state.copy & ~DEBUGCTLMSR_BTF);
 }
 
-/* The freezes that the firmware left on go, and the rest stays. */
+/* FREEZE_*_ON_PMI, which the firmware may have left set, is cleared, and BTF is kept. */
 static void debugctl_test_cpu_init(struct kunit *test)
 {
 	const unsigned long freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
@@ -299,7 +299,7 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	unsigned long copy, msr;
 
 	need_register(test);
-	/* It is for a CPU where nobody changes the copy yet, from an NMI. */
+	/* debugctl_cpu_init() expects that no NMI changes the copy: claim LBR and BTS. */
 	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
 	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, state.copy | DEBUGCTLMSR_BTF | freezes))
@@ -314,7 +314,7 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 
-/* BTINT alone is harmless: nothing is stored without TR and BTS. */
+/* BTINT alone has no effect: nothing is stored without TR and BTS. */
 static void debugctl_test_emergency(struct kunit *test)
 {
 	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
@@ -355,7 +355,7 @@ static int nmi_flips_bit(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* A bit of the LBRs' field that the register keeps. LBR reads 0 with architectural LBRs. */
+/* Find a bit of DEBUGCTL_LBR that the MSR keeps. LBR reads 0 with architectural LBRs. */
 static unsigned long kept_bit(void)
 {
 	static const unsigned long bits[] = { DEBUGCTLMSR_LBR, DEBUGCTLMSR_FREEZE_LBRS_ON_PMI };
@@ -373,7 +373,7 @@ static unsigned long kept_bit(void)
 	return kept;
 }
 
-/* Write another field until the NMI, which may hit anywhere, has come. */
+/* Send NMIs, and write another field until each of them has arrived, at any instruction. */
 static unsigned int race_nmis(unsigned long *differed)
 {
 	unsigned int i, spins, writes = 0;
@@ -382,7 +382,7 @@ static unsigned int race_nmis(unsigned long *differed)
 		__apic_send_IPI(nmi_cpu, NMI_VECTOR);
 		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
 			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
-		/* Interrupts are off: do not wait so long for each of them. */
+		/* Interrupts are off: give up after the first NMI that does not arrive. */
 		if (READ_ONCE(nmi_count) == i)
 			break;
 		if (peek() != debugctl_get() || nmi_on != !!(peek() & nmi_bit))

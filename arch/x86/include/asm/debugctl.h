@@ -3,16 +3,16 @@
 #define _ASM_X86_DEBUGCTL_H
 
 /*
- * DEBUGCTL belongs to several owners, bit by bit, and every one of them
- * changes it from NMI or from where an NMI may hit. So the truth is a copy in
- * memory, one per CPU: an owner changes its own bits of the copy atomically as
- * seen from this CPU, then writes the copy to the MSR until both agree.
+ * The bits of DEBUGCTL belong to several owners. Each owner changes its bits in an
+ * NMI, or where an NMI may interrupt it. So each CPU has a copy of its DEBUGCTL in
+ * memory. An owner changes its own bits of the copy by instructions that are atomic
+ * on this CPU, and then writes the copy to the MSR until both agree.
  *
- * The MSR is not read back but when a CPU starts or resumes. The processor
- * clears bits in it on its own: LBR and BTF with each #DB, everything at a VM
- * exit on Intel; the code that runs after it writes the copy again. If a PMI has
- * frozen the LBRs by clearing LBR, the copy follows, and perf sets it again.
- * What somebody pokes into /dev/cpu/N/msr lasts until the next write from here.
+ * The MSR is read only when a CPU starts or resumes. The processor itself clears
+ * bits in it: LBR and BTF at each #DB, everything at a VM exit on Intel. The code
+ * that handles these events writes the copy to the MSR again. If a PMI has frozen
+ * the LBRs by clearing LBR, it is cleared in the copy as well, and perf sets it again.
+ * A value written to /dev/cpu/N/msr lasts until the next write from here.
  */
 
 #include <linux/bug.h>
@@ -32,23 +32,26 @@
 #define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
 /*
- * The other bits are nobody's: the copy keeps them as the firmware left them, but
- * debugctl_cpu_init() clears DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI.
+ * The other bits have no owner: the copy keeps them as the firmware left them, except
+ * that debugctl_cpu_init() clears DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI.
  */
 
-/* So many bits further down this model has the field DEBUGCTL_BTS, and the rest of it. */
+/*
+ * This model has the field DEBUGCTL_BTS shifted right by debugctl_bts_shift bits, and
+ * debugctl_not_bts is the mask of all bits outside of it.
+ */
 extern u8 debugctl_bts_shift;
 extern unsigned long debugctl_not_bts;
 
 /**
- * debugctl_bts_bits - Find where this model has bits of the BTS field
+ * debugctl_bts_bits - Translate bits of the BTS field to those of this model
  * @bits: bits within DEBUGCTL_BTS
  *
  * Netburst has the same bits in the same order, but at 2 to 6 (volume 3 of Intel's
  * manual, MSR_DEBUGCTLA). It has no bus lock detection, which owns bit 2 on other
- * models. A claim names the field DEBUGCTL_BTS on all of them.
+ * models. debugctl_claim() takes DEBUGCTL_BTS on all models.
  *
- * Return: the bits for debugctl_write_bts(), or to look for in debugctl_get().
+ * Return: the bits for debugctl_write_bts(), or to test in debugctl_get().
  */
 static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 {
@@ -58,7 +61,7 @@ static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 	return bits >> debugctl_bts_shift;
 }
 
-/* For constants only: is there one owner who has all of these bits? */
+/* Tell whether all bits of @mask, a constant, belong to one owner. */
 static __always_inline bool debugctl_one_owner(unsigned long mask)
 {
 	return !(mask & ~DEBUGCTL_STEP) || !(mask & ~DEBUGCTL_LBR) ||
@@ -75,9 +78,9 @@ static __always_inline bool debugctl_exists(void)
 }
 
 /**
- * debugctl_get - What DEBUGCTL of this CPU is set to
+ * debugctl_get - Get the value that DEBUGCTL of this CPU is set to
  *
- * Return: the copy; the MSR itself may lack what the processor just cleared.
+ * Return: the copy; in the MSR, the processor may have cleared bits.
  */
 static __always_inline unsigned long debugctl_get(void)
 {
@@ -87,10 +90,10 @@ static __always_inline unsigned long debugctl_get(void)
 /**
  * debugctl_sync - Write the copy to the MSR of this CPU
  *
- * Call it with interrupts off or from NMI, where the processor has changed
+ * Call it with interrupts off or from NMI, after the processor has changed
  * the MSR by itself. An NMI or #DB between the read and the write may change
- * the copy and write the MSR; the second read sees that, and the stale value
- * is overwritten before anything else runs here.
+ * the copy and write the MSR. The second read sees that, and the loop overwrites
+ * the stale value at once.
  */
 static __always_inline void debugctl_sync(void)
 {
@@ -121,10 +124,10 @@ static __always_inline void debugctl_sync_native(void)
  * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
  * @preserved: bits that the exit leaves as they are
  *
- * For noinstr code on VMX, before the NMI is handled that was the reason of the
- * exit: its branches are recorded like those of others. All but LBR: if that NMI
- * is a PMI, the LBRs must not run before it has read them. If LBR is set in the
- * copy, debugctl_sync() has to follow after the NMI.
+ * For noinstr code on VMX. If an NMI caused the exit, call this before the NMI is
+ * handled, so that its branches are recorded like those of any other NMI. LBR is not
+ * set: if that NMI is a PMI, the LBRs must not record before its handler has read them.
+ * If LBR is set in the copy, call debugctl_sync() after the NMI.
  */
 static __always_inline void debugctl_vm_exit(unsigned long preserved)
 {
@@ -140,8 +143,8 @@ static __always_inline void debugctl_vm_exit(unsigned long preserved)
 }
 
 /*
- * One bit is changed by one instruction. More bits take a compare, which fails
- * if an NMI or #DB came in between.
+ * A single bit is changed by one instruction. Several bits need a cmpxchg loop, which
+ * tries again if an NMI or #DB has changed the copy in between.
  */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
@@ -167,14 +170,14 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
  * @val: their new value
  *
  * Call it with interrupts off or from NMI. It writes the MSR even if the copy
- * stays as it is: the level that an NMI interrupted may not have come to its
- * own write yet. Inlined and straight-line, because perf stops the LBRs with
- * it and wants to keep what they hold.
+ * does not change: an NMI may have interrupted code that has changed the copy and
+ * not written the MSR yet. Inlined and straight-line, because perf stops the LBRs by
+ * it, and each taken branch would overwrite one that the LBRs hold.
  */
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {
 	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_one_owner(mask));
-	/* Not lockdep's idea of it: a crash stops BTS before lockdep is told. */
+	/* Do not ask lockdep: a crash stops BTS before lockdep knows that interrupts are off. */
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!raw_irqs_disabled());
 
@@ -187,9 +190,9 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
 
 /**
  * debugctl_write_bts - Change the BTS field of DEBUGCTL on this CPU
- * @val: its new value, of debugctl_bts_bits()
+ * @val: its new value, from debugctl_bts_bits()
  *
- * Like debugctl_write_field(), wherever this model has the field.
+ * Like debugctl_write_field(), for the field at its position in this model.
  */
 static __always_inline void debugctl_write_bts(unsigned long val)
 {
@@ -208,11 +211,11 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 }
 
 /**
- * debugctl_cleared - Tell that the processor has cleared bits of DEBUGCTL
+ * debugctl_cleared - Clear bits in the copy that the processor has cleared in DEBUGCTL
  * @mask: the bits
  *
- * For a PMI that froze the LBRs: whoever writes DEBUGCTL before perf is done
- * with them must not start them again.
+ * For a PMI that froze the LBRs: code that writes DEBUGCTL before perf has read the
+ * LBRs must not start them again.
  */
 static __always_inline void debugctl_cleared(unsigned long mask)
 {
@@ -220,10 +223,10 @@ static __always_inline void debugctl_cleared(unsigned long mask)
 }
 
 /**
- * debugctl_load_guest - Run a guest with its own DEBUGCTL
+ * debugctl_load_guest - Load DEBUGCTL of a guest before it runs
  * @val: the guest's value
  *
- * Only for SVM, between CLGI and STGI: no NMI comes between this and the
+ * Only for SVM, between CLGI and STGI: no NMI arrives between this and the
  * debugctl_sync() after the exit.
  */
 static __always_inline void debugctl_load_guest(unsigned long val)
@@ -233,9 +236,9 @@ static __always_inline void debugctl_load_guest(unsigned long val)
 
 /**
  * debugctl_write_lbr - Set or clear LBR on this CPU
- * @on: which
+ * @on: whether to set it
  *
- * debugctl_write_field() for noinstr code. The LBRs keep what they hold.
+ * Like debugctl_write_field(), for noinstr code. The LBRs keep their branches.
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {
@@ -248,13 +251,13 @@ static __always_inline void debugctl_write_lbr(bool on)
 }
 
 /**
- * struct debugctl_yielder - an owner of fields who gives them up to any other
+ * struct debugctl_yielder - an owner that gives its fields up to any other owner
  * @mask:	the fields
- * @give_up:	stop using them, on all CPUs; the other owner has them on return
- * @take:	use them
+ * @give_up:	stop using the fields on all CPUs; when it returns, another owner uses them
+ * @take:	start using the fields
  *
- * Both functions are called in process context, one at a time, and must not call
- * debugctl_claim() or the like.
+ * Both functions are called in process context under debugctl_mutex, and must not call
+ * debugctl_claim(), debugctl_release(), or the functions for yielders.
  */
 struct debugctl_yielder {
 	unsigned long	mask;
