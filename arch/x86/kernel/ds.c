@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The owner of the Debug Store.
+ * Allocation and arbitration of the Debug Store
  *
  * Intel's Debug Store is a page of buffer positions to which DS_AREA points,
  * and one buffer each for branches (BTS) and for event samples (PEBS). The
- * hardware writes there with any page table that happens to be loaded, and a
- * store that faults is fatal. Hence the rules of this file:
+ * hardware writes there with any page table that is loaded, and a write that
+ * faults is fatal. Hence the rules of this file:
  *
  *  - Page and buffers are in the CPU entry area, which page-table isolation
- *    leaves in every page table. Their addresses never change.
- *  - Each half is reference counted, for all possible CPUs at once. The first
- *    user of any half has DS_AREA loaded on every CPU, the last one has it
+ *    maps in every page table. Their addresses never change.
+ *  - Each half is reference counted, for all possible CPUs at once. For the first
+ *    user of any half, DS_AREA is loaded on every CPU. After the last put, it is
  *    cleared on every CPU before a buffer is unmapped.
- *  - What a user wants in the BTS field of DEBUGCTL goes through
- *    ds_bts_write(), so that BTS can be held off where the buffer is about to
- *    go out of reach.
+ *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that BTS can be
+ *    held off before the CPU runs with page tables that do not map the buffer.
  *
- * perf is the user of PEBS, and of BTS unless somebody else claimed it.
+ * perf is the user of PEBS, and of BTS unless ds_claim_bts() has taken it.
  *
  * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
- * ds_mutex. Positions and ds_cpu belong to their CPU with interrupts off, or to an
- * NMI on it.
+ * ds_mutex. Positions and ds_cpu are accessed on their CPU with interrupts off, or
+ * by an NMI on it.
  */
 #define pr_fmt(fmt) "x86/ds: " fmt
 
@@ -48,14 +47,14 @@
 #include <asm/perf_event.h>
 #include <asm/tlbflush.h>
 
-/* A full page each, so that it can be mapped into the entry area. */
+/* Each store is a full page, so that it can be mapped into the entry area. */
 DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
 
 /**
- * struct ds_cpu - what a CPU's Debug Store is set to
- * @pages:	what the entry area maps, for each half
- * @bts:	what the owner wants in the BTS field of DEBUGCTL
- * @held:	@bts must not be in force now: the buffer may be out of reach
+ * struct ds_cpu - the state of a CPU's Debug Store
+ * @pages:	the buffer of each half, which the entry area maps
+ * @bts:	the value that the user of BTS wants in the BTS field of DEBUGCTL
+ * @held:	the BTS field must be 0 now: the buffer may not be mapped
  */
 struct ds_cpu {
 	void	*pages[DS_NR_PARTS];
@@ -67,21 +66,21 @@ static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
 
 struct ds_layout ds_layout __ro_after_init;
 
-/* For the next three, and the mappings. */
+/* This protects the next three variables, and the mappings. */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
 static size_t ds_size[DS_NR_PARTS];
-/* DS_AREA is to hold the store's address. */
+/* DS_AREA of each CPU has to hold the address of its store. */
 static bool ds_loaded;
 
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
 static bool (*ds_claimant)(bool privileged);
-/* How many are between ds_give_way() and ds_given_way(). */
+/* The number of callers between ds_give_way() and ds_given_way() */
 static atomic_t ds_takers;
 
 /**
- * ds_choose_layout - find how the hardware writes its Debug Store
+ * ds_choose_layout - find the sizes that the hardware uses in its Debug Store
  * @ds:		CPUID says that there is one
  * @dtes64:	CPUID says that its fields have 64 bits in any mode
  * @kernel64:	the kernel runs in 64-bit mode
@@ -134,11 +133,11 @@ struct debug_store *ds_store(unsigned int cpu)
 }
 
 /**
- * ds_area - tell what DS_AREA of this CPU holds when the host runs
+ * ds_area - tell the value of DS_AREA of this CPU while the host runs
  *
  * Called with preemption off.
  *
- * Return: the address of the store, or 0 while nobody uses it.
+ * Return: the address of the store, or 0 while it has no user.
  */
 unsigned long ds_area(void)
 {
@@ -153,7 +152,7 @@ static u64 ds_bts_wanted(void)
 	return this_cpu_read(ds_cpu.held) ? 0 : this_cpu_read(ds_cpu.bts);
 }
 
-/* An NMI may change what is wanted after it was read: look again. */
+/* An NMI may change ds_cpu.bts or ds_cpu.held after they were read: read them again. */
 static void notrace ds_bts_apply(void)
 {
 	u64 bits;
@@ -166,10 +165,10 @@ static void notrace ds_bts_apply(void)
 
 /**
  * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
- * @bits:	of debugctl_bts_bits(), 0 to stop
+ * @bits:	from debugctl_bts_bits(), 0 to stop
  *
- * Called with interrupts off, or in an NMI. Takes effect at the release if BTS
- * is held off.
+ * Called with interrupts off, or in an NMI. If BTS is held off, this takes effect
+ * in ds_bts_release().
  */
 void notrace ds_bts_write(u64 bits)
 {
@@ -190,12 +189,11 @@ bool ds_bts_active(void)
 }
 
 /**
- * ds_bts_hold - keep BTS off on this CPU, whoever wants it
+ * ds_bts_hold - keep BTS off on this CPU, whatever ds_bts_write() sets
  *
  * Called with interrupts off, or in an NMI.
  *
- * Return: whether it was held off before; then it is not for this caller to
- * release.
+ * Return: true if BTS was held off before; then this caller must not release it.
  */
 bool ds_bts_hold(void)
 {
@@ -208,7 +206,7 @@ bool ds_bts_hold(void)
 }
 
 /**
- * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that crashed or is shot down
+ * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that crashed or is stopped by a crash
  *
  * Called with interrupts off, in any context. Takes no lock.
  */
@@ -219,7 +217,7 @@ void cpu_emergency_stop_bts(void)
 }
 
 /**
- * ds_bts_release - end ds_bts_hold(): what is wanted is set again
+ * ds_bts_release - undo ds_bts_hold(): set BTS again as ds_bts_write() wants it
  *
  * Called with interrupts off, or in an NMI.
  */
@@ -229,7 +227,7 @@ void ds_bts_release(void)
 	ds_bts_apply();
 }
 
-/* Bring this CPU in line with who uses the Debug Store. Interrupts are off. */
+/* Set up this CPU for the current users of the Debug Store. Called with interrupts off. */
 static void ds_sync_cpu(void *unused)
 {
 	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_cpu.bts))
@@ -247,14 +245,14 @@ static void *ds_buffer(enum ds_part part, unsigned int cpu)
 }
 
 /*
- * Map @pages into the entry area at @buffer, or nothing if NULL. What was mapped
- * there may be in TLBs until the caller flushes them; what was not cannot be.
+ * Map @pages into the entry area at @buffer, or unmap it if NULL. A mapping that is removed
+ * may be in TLBs until the caller flushes them. A new mapping needs no flush.
  */
 static void ds_map(void *buffer, size_t size, void *pages)
 {
 	size_t at;
 
-	/* Setting a PTE flushes the TLB of this CPU, and must not move. */
+	/* cea_set_pte() flushes the TLB of this CPU, and must not be migrated. */
 	preempt_disable();
 	for (at = 0; at < size; at += PAGE_SIZE)
 		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
@@ -266,7 +264,7 @@ static void ds_map(void *buffer, size_t size, void *pages)
  * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
  * @cpu:	the CPU
  *
- * Any context. What the store says may have been overwritten.
+ * Any context. After a crash, this is right even if the store was overwritten.
  *
  * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
  */
@@ -275,7 +273,7 @@ void *ds_bts_buffer(unsigned int cpu)
 	return ds_buffer(DS_BTS, cpu);
 }
 
-/* Empty half of a store, its buffer being @size bytes or not there. */
+/* Reset one half of a store. Its buffer has @size bytes; there is none if @size is 0. */
 static void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
 		     size_t record)
 {
@@ -286,7 +284,7 @@ static void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
 	ds_write(ds, part, DS_BASE, base);
 	ds_write(ds, part, DS_INDEX, base);
 	ds_write(ds, part, DS_MAXIMUM, base + nr * record);
-	/* Leave room for what is recorded until the interrupt gets through. */
+	/* Leave room for the records that are made until the PMI is handled. */
 	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
 
 	if (part == DS_PEBS) {
@@ -306,7 +304,7 @@ static void ds_free(enum ds_part part)
 		ds_reset(part, cpu, 0, 0);
 		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
 	}
-	/* Once for all: the entry areas are far apart. */
+	/* Flush everything once: the entry areas of the CPUs are far apart. */
 	flush_tlb_all();
 
 	for_each_possible_cpu(cpu) {
@@ -357,7 +355,7 @@ static int ds_get(enum ds_part part, size_t size, size_t record)
 	}
 	WRITE_ONCE(ds_users[part], ds_users[part] + 1);
 
-	/* A CPU that is not online yet sees the flag when it comes up. */
+	/* A CPU that is not online yet reads ds_loaded when it comes online. */
 	if (!ds_loaded) {
 		WRITE_ONCE(ds_loaded, true);
 		on_each_cpu(ds_sync_cpu, NULL, 1);
@@ -384,8 +382,7 @@ int ds_get_bts(void)
  * @size:	bytes of the buffer, at most PEBS_BUFFER_SIZE
  * @record:	bytes of a record
  *
- * As ds_get_bts(). All users together have the geometry that the first one
- * asked for.
+ * Like ds_get_bts(). All users share the buffer, with the sizes of the first one.
  *
  * Return: 0, -EINVAL, -EOPNOTSUPP if the machine has no PEBS, or -ENOMEM.
  */
@@ -398,10 +395,10 @@ int ds_get_pebs(size_t size, size_t record)
 }
 
 /**
- * ds_put - end the use of half of the Debug Store
+ * ds_put - end the use of one half of the Debug Store
  * @part:	the half that was taken by ds_get_bts() or ds_get_pebs()
  *
- * The caller's hardware is off. May sleep.
+ * The caller has stopped the hardware that writes to this half. May sleep.
  */
 void ds_put(enum ds_part part)
 {
@@ -422,7 +419,7 @@ void ds_put(enum ds_part part)
 }
 
 /**
- * ds_bts_claimed - tell whether the BTS half belongs to ds_claim_bts()'s caller
+ * ds_bts_claimed - tell whether the BTS half belongs to the caller of ds_claim_bts()
  *
  * perf must then neither read nor write the positions of BTS. Any context.
  *
@@ -434,13 +431,13 @@ bool ds_bts_claimed(void)
 }
 
 /**
- * ds_give_way - ask whoever has claimed BTS to give it back
- * @privileged: whether it is for somebody who may watch performance
+ * ds_give_way - ask the claimant of BTS to give it back
+ * @privileged: the user for whom it is needed may monitor performance
  *
  * May sleep.
  *
- * Return: true if nobody has claimed it now. Then nobody can, until ds_given_way()
- * ends that.
+ * Return: true if BTS is not claimed now. Then it cannot be claimed until the caller
+ * calls ds_given_way().
  */
 bool ds_give_way(bool privileged)
 {
@@ -448,7 +445,7 @@ bool ds_give_way(bool privileged)
 	bool claimed;
 
 	atomic_inc(&ds_takers);
-	/* A claim that is under way comes first, and so does the end of one. */
+	/* Wait for a ds_claim_bts() or ds_unclaim_bts() that is in progress. */
 	scoped_guard(mutex, &ds_claim_mutex) {
 		claimed = ds_claimed;
 		give_way = ds_claimant;
@@ -472,15 +469,15 @@ EXPORT_SYMBOL_FOR_KVM(ds_given_way);
 
 /**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
- * @give_way: called where somebody else wants what excludes BTS: may call
- *	ds_unclaim_bts(), and returns true if nothing is claimed any more; NULL
- *	to keep BTS
+ * @give_way: called when perf or KVM needs hardware that BTS excludes. It may call
+ *	ds_unclaim_bts(), and returns true if BTS is not claimed any more. If NULL,
+ *	BTS is never given back.
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
- * Return: 0, -EOPNOTSUPP if the machine has no BTS, -EBUSY if it is claimed, if
- * perf has an event that excludes it or is about to, or -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the machine has no BTS; -EBUSY if it is claimed, or if
+ * perf or KVM uses hardware that excludes it or is about to; or -ENOMEM.
  */
 int ds_claim_bts(bool (*give_way)(bool privileged))
 {
@@ -505,12 +502,12 @@ int ds_claim_bts(bool (*give_way)(bool privileged))
 		return ret;
 	}
 
-	/* Whatever perf has left there */
+	/* perf may have left other values there. */
 	for_each_possible_cpu(cpu)
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
 	WRITE_ONCE(ds_claimant, give_way);
 	WRITE_ONCE(ds_claimed, true);
-	/* An NMI handler of perf that saw it unclaimed has now finished. */
+	/* Wait for an NMI handler of perf that has seen BTS unclaimed. */
 	kick_all_cpus_sync();
 
 	return 0;
@@ -524,8 +521,8 @@ static void ds_stop_cpu(void *unused)
 /**
  * ds_unclaim_bts - give BTS back to perf
  *
- * Stops BTS on all CPUs and wipes the buffers where a user may be able to read
- * them under page-table isolation. May sleep.
+ * Stops BTS on all CPUs. Clears the buffers if the CPU has the Meltdown bug, as user space
+ * may be able to read the entry area. May sleep.
  */
 void ds_unclaim_bts(void)
 {
@@ -560,7 +557,7 @@ void notrace ds_resume(void)
 
 #ifdef CONFIG_VMCORE_INFO
 /**
- * ds_save_vmcoreinfo - tell in a crash dump where the stores and buffers are
+ * ds_save_vmcoreinfo - store the addresses of stores and buffers in a crash dump
  */
 void ds_save_vmcoreinfo(void)
 {
@@ -577,13 +574,13 @@ void ds_save_vmcoreinfo(void)
 
 static int ds_cpu_starting(unsigned int cpu)
 {
-	/* The boot CPU comes here with interrupts on. */
+	/* On the boot CPU, this is called with interrupts on. */
 	guard(irqsave)();
 
 	this_cpu_write(ds_cpu.bts, 0);
-	/* A CPU that is brought up on the way to another kernel records nothing. */
+	/* A CPU that is brought up during a kexec must not record. */
 	this_cpu_write(ds_cpu.held, kexec_in_progress);
-	/* Another kernel may have left it on, for its own buffer. */
+	/* The kernel before a kexec may have left BTS on, with its own buffer. */
 	if (debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))
 		ds_bts_apply();
 	ds_sync_cpu(NULL);
@@ -592,8 +589,8 @@ static int ds_cpu_starting(unsigned int cpu)
 }
 
 /*
- * A change of DS_AREA on all online CPUs missed this CPU if it was past
- * ds_cpu_starting() and not yet online.
+ * If DS_AREA was changed on all online CPUs after ds_cpu_starting() on this CPU, but before
+ * it was online, this CPU has missed the change.
  */
 static int ds_cpu_online(unsigned int cpu)
 {
@@ -622,7 +619,7 @@ static int __init ds_init(void)
 	if (!ds_has(DS_BTS) && !ds_has(DS_PEBS))
 		return 0;
 
-	/* A hypervisor may show the features and not have the register. */
+	/* A hypervisor may report the features, but not have the register. */
 	if (rdmsrq_safe(MSR_IA32_DS_AREA, &val)) {
 		ds_layout = (struct ds_layout){};
 		return 0;

@@ -3,19 +3,22 @@
  * Hold BTS off while the system suspends.
  *
  * Suspend to RAM and hibernation run for a while on page tables that do not map
- * the CPU entry area. The next branch record is a triple fault there. Users of
- * BTS do not have to know: the last CPU holds BTS off in the syscore suspend, so
- * that no NMI turns it on again. ds.c stops it on CPUs that go offline, and
- * cpu_emergency_stop_bts() on CPUs that go down for a kexec or a crash.
+ * the CPU entry area. A branch record would cause a triple fault there. Users of
+ * BTS do not have to handle that: the last CPU holds BTS off in its syscore suspend
+ * callback, and no NMI can enable it again. ds.c stops BTS on CPUs that go offline,
+ * cpu_emergency_stop_bts() on CPUs that are stopped for a kexec or a crash.
  *
- * Suspend to idle keeps the page tables, and BTS.
+ * Suspend to idle keeps the page tables, and does not stop BTS.
  */
 #include <linux/init.h>
 #include <linux/syscore_ops.h>
 
 #include <asm/ds.h>
 
-/* The other CPUs are offline. Also for hibernation and a kexec that returns. */
+/*
+ * Called on the last CPU, when the others are offline, for suspend, hibernation, and a kexec
+ * that returns.
+ */
 static int ds_syscore_suspend(void *unused)
 {
 	ds_bts_hold();
@@ -39,7 +42,7 @@ static struct syscore ds_syscore = {
 
 static int __init ds_stop_init(void)
 {
-	/* After the local APIC, to be resumed after it: the PMI is needed. */
+	/* Registered after the local APIC, and so resumed after it: the PMI is needed. */
 	if (ds_has(DS_BTS))
 		register_syscore(&ds_syscore);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit test of the Debug Store's owner. Beside it a knob for tests in user
- * space, /sys/module/ds_test/parameters/claim: write 1 to hold a claim and mark
- * the store, 2 to hold it and record, 0 to give it back.
+ * KUnit tests of ds.c, and a module parameter for tests in user space,
+ * /sys/module/ds_test/parameters/claim: write 1 to claim BTS and mark the stores, 2 to
+ * claim it and record, 0 to give it back.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -28,7 +28,7 @@ static char *bts_buffer(unsigned int cpu)
 	return get_cpu_entry_area(cpu)->cpu_debug_buffers.bts_buffer;
 }
 
-/* Make a store unlike what anybody but its owner would write there. */
+/* Write values into a store that no other code would write there. */
 static void mark_cpu(unsigned int cpu)
 {
 	struct debug_store *ds = ds_store(cpu);
@@ -40,7 +40,7 @@ static void mark_cpu(unsigned int cpu)
 	ds_write(ds, DS_BTS, DS_THRESHOLD, base + 7 * ds_layout.record);
 }
 
-/* Record all of this CPU's branches round and round, with no interrupt. */
+/* Record all branches of this CPU in a circular buffer, without PMI. */
 static void record_cpu(void *unused)
 {
 	struct debug_store *ds = ds_store(smp_processor_id());
@@ -89,7 +89,7 @@ static void test_layout_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ds_choose_layout(true, false, true).record, 0);
 }
 
-/* perf knows the 64-bit store as a structure: both must mean the same. */
+/* perf accesses the 64-bit store as a structure. The offsets must be the same. */
 static void test_fields_64(struct kunit *test)
 {
 	static const struct {
@@ -128,7 +128,7 @@ static void test_words(struct kunit *test)
 }
 
 /*
- * Reference counts and claims, on the machine's own store
+ * Reference counts and claims, with the store of this machine
  */
 
 static void need_bts(struct kunit *test)
@@ -163,12 +163,12 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
-/* ds_test_exit() ends it if the test does not. */
+/* Claim BTS. If the test does not give it back, ds_test_exit() does. */
 static void claim(struct kunit *test)
 {
 	int err;
 
-	/* Of the last trace it may be left. */
+	/* BTS may still be claimed for the last trace. */
 	if (ds_give_way(false))
 		ds_given_way();
 	err = ds_claim_bts(NULL);
@@ -234,8 +234,9 @@ static void forget_pebs(void *unused)
 }
 
 /*
- * The event half is memory that nothing writes to before perf enables PEBS, so
- * it can be had without PEBS. Returns false where its layout is not supported.
+ * Set X86_FEATURE_PEBS for the test. Nothing writes to the memory of the PEBS half before
+ * perf enables PEBS, so the half can be tested without PEBS. Return false if its layout is
+ * not supported.
  */
 static bool have_pebs(struct kunit *test)
 {
@@ -330,7 +331,7 @@ static void test_claim(struct kunit *test)
 	ds_unclaim_bts();
 }
 
-/* The hardware writes where ds.c says, and nothing is left behind. */
+/* The hardware writes to the buffers of ds.c, and ds_unclaim_bts() clears them. */
 static void test_record(struct kunit *test)
 {
 	unsigned int cpu;
@@ -393,7 +394,7 @@ static void test_hold(struct kunit *test)
 	ds_unclaim_bts();
 }
 
-/* perf comes and goes, and may be the first and the last user of the rest. */
+/* Creating and releasing an event of perf, which may use PEBS, does not disturb BTS. */
 static void test_beside_perf(struct kunit *test)
 {
 	struct perf_event_attr attr = {
@@ -441,7 +442,7 @@ static struct kunit_case ds_cases[] = {
 	{},
 };
 
-/* Whatever failed, the next test and the machine start clean. */
+/* Give BTS back if the test has failed to do so. */
 static void ds_test_exit(struct kunit *test)
 {
 	bool leaked = ds_bts_claimed();
@@ -460,7 +461,7 @@ static struct kunit_suite ds_suite = {
 kunit_test_suite(ds_suite);
 
 /*
- * The knob. Module parameters are written one at a time.
+ * The module parameter. The kernel serializes writes to it.
  */
 
 static int claim_set(const char *val, const struct kernel_param *kp)
@@ -493,7 +494,7 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-/* For each CPU its store: a change of anything changes its line. */
+/* Show a line for each CPU, which changes with any change of its store or buffer. */
 static int claim_get(char *buf, const struct kernel_param *kp)
 {
 	unsigned int cpu, field;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The Debug Store: one owner for DS_AREA and for the buffers behind it.
+ * The Debug Store: allocation and arbitration of DS_AREA and of its buffers
  */
 #ifndef _ASM_X86_DS_H
 #define _ASM_X86_DS_H
@@ -19,7 +19,7 @@ enum ds_part {
 	DS_NR_PARTS,
 };
 
-/* The fields of either half, in the hardware's order. */
+/* The fields of each half, in the order in which the hardware has them. */
 enum ds_field {
 	DS_BASE,
 	DS_INDEX,
@@ -29,11 +29,11 @@ enum ds_field {
 };
 
 /**
- * struct ds_layout - how wide the hardware writes
+ * struct ds_layout - the sizes that the hardware uses
  * @field:	bytes of a field of the store, and of a field of a BTS record
  * @record:	bytes of a BTS record: from, to and flags
  *
- * Both are 0 where there is no Debug Store that this kernel can use.
+ * Both are 0 if there is no Debug Store that this kernel can use.
  */
 struct ds_layout {
 	u8	field;
@@ -69,7 +69,7 @@ bool ds_bts_claimed(void);
 void ds_resume(void);
 void ds_save_vmcoreinfo(void);
 
-/* A 64-bit kernel knows only stores with fields of 64 bits: so no need to look. */
+/* A 64-bit kernel uses only stores with fields of 64 bits, see ds_choose_layout(). */
 static inline unsigned int ds_field_size(void)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? sizeof(u64) : ds_layout.field;
@@ -80,7 +80,7 @@ static inline unsigned int ds_record_size(void)
 	return 3 * ds_field_size();
 }
 
-/* Word @nr of a store or of a record, @width being a layout's @field. */
+/* Read word @nr of a store or of a record. @width is the @field of its struct ds_layout. */
 static inline u64 ds_word(const void *p, unsigned int nr, unsigned int width)
 {
 	if (width == sizeof(u64))
