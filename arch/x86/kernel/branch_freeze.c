@@ -15,10 +15,10 @@
 #include "branch_freeze.h"
 
 /**
- * branch_count_thaw - count a thaw
- * @f:		of what
- * @freezes:	how many freezes there were when it was decided; if somebody has undone
- *		all of them since, nothing changes
+ * branch_count_thaw - note that a thaw undoes freezes
+ * @f:		the freezes of one source
+ * @freezes:	the number of freezes when the thaw was decided; if they have all been
+ *		undone since, nothing changes
  */
 void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 {
@@ -32,11 +32,12 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 
 /**
  * branch_freeze_claims - tell whether an NMI that no other handler claims was for a freeze
- * @nmi: this CPU's
+ * @nmi: the state of this CPU
  *
- * Two CPUs may freeze a third at once, another NMI may come first, or a thaw: which
- * NMI was sent for which freeze cannot be told. So for one second after a freeze this
- * claims each NMI that no other handler claims.
+ * Two CPUs may freeze a third one at the same time, and another NMI or a thaw may come
+ * before the NMI of a freeze. So it is not known which NMI was sent for which freeze.
+ * Therefore each NMI that no other handler claims is claimed here for one second after
+ * a freeze.
  *
  * Return: true if so.
  */
@@ -47,7 +48,7 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 	if (jiffies - READ_ONCE(nmi->when) < HZ)
 		return true;
 
-	/* When jiffies has wrapped, it would be less than a second again. */
+	/* Otherwise the condition above would be true again after jiffies wraps. */
 	WRITE_ONCE(nmi->awaited, false);
 
 	return false;
@@ -56,12 +57,12 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 #ifdef CONFIG_SMP
 /**
  * branch_freeze_send - send an NMI to each other CPU that is online
- * @nmi: theirs, for branch_freeze_asked() in their handlers
+ * @nmi: the state of each CPU, for branch_freeze_asked() in their NMI handlers
  *
- * Any context, with interrupts off. Without x2APIC all of them are addressed at once: with
- * one write for each CPU the second would find the first still in delivery, and wait 100 us.
- * With x2APIC there is nothing to wait for, but the functions that send to many CPUs use a
- * mask that an NMI may find in use.
+ * Any context, with interrupts off. Without x2APIC, one write of the ICR sends to all CPUs:
+ * with one write for each CPU, the second write would have to wait for the delivery of the
+ * first, up to 100 us. With x2APIC no write waits, but the functions that send to many CPUs
+ * use a mask that may be in use by the code that an NMI has interrupted.
  */
 void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
@@ -86,7 +87,7 @@ void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 	if (x2apic)
 		return;
 
-	/* In an NMI: whoever was interrupted may be about to send an IPI. */
+	/* An NMI may have interrupted code that has set APIC_ICR2 to send an IPI: restore it. */
 	if (in_nmi())
 		target = apic_read(APIC_ICR2);
 	apic_send_IPI_allbutself(NMI_VECTOR);

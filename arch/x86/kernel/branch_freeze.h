@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A freeze of all CPUs: the part that is the same for each hardware that records branches. */
+/* Freezing all CPUs: code shared by the Debug Store and by last branch records */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H
 #define _X86_KERNEL_BRANCH_FREEZE_H
 
@@ -9,16 +9,16 @@
 #include <linux/types.h>
 
 /**
- * struct branch_freezes - how often somebody froze and thawed
+ * struct branch_freezes - counts of freezes and thaws
  * @last:	the number of freezes
- * @thawed:	which of them was the last that a thaw undid
+ * @thawed:	the number of the last freeze that a thaw has undone
  */
 struct branch_freezes {
 	atomic_t	last;
 	atomic_t	thawed;
 };
 
-/* A freeze that no thaw has undone: another CPU may be about to follow it. */
+/* Tell whether there is a freeze that no thaw has undone. Some CPUs may not be frozen yet. */
 static inline bool branch_refrozen(const struct branch_freezes *f)
 {
 	return atomic_read(&f->last) != atomic_read(&f->thawed);
@@ -28,9 +28,9 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
- * @asked:	another CPU has sent it
- * @awaited:	it may still come
- * @when:	it was last sent, in jiffies, if @awaited
+ * @asked:	another CPU has sent the NMI, and this CPU has not frozen itself yet
+ * @awaited:	the NMI may still arrive
+ * @when:	when the NMI was last sent, in jiffies; valid if @awaited
  */
 struct branch_freeze_nmi {
 	bool		asked;
@@ -38,7 +38,7 @@ struct branch_freeze_nmi {
 	unsigned long	when;
 };
 
-/* Called in each NMI, with what is this CPU's: is it to freeze? */
+/* Called in each NMI with the state of this CPU: tell whether it has to freeze itself. */
 static inline bool branch_freeze_asked(struct branch_freeze_nmi *nmi)
 {
 	if (likely(!READ_ONCE(nmi->asked)))

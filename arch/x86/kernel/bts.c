@@ -2,30 +2,30 @@
 /*
  * Branch traces: any number of contexts, one source of records
  *
- * A context is one task's or one cpu's trace, with what it wants of it and a
- * ring of its own. On every CPU the source records the union of what the
- * contexts of its current task and its own contexts want; what comes in is
- * sorted out when it is handed up.
+ * A context is the trace of one task or of one CPU: flags that say which branches are
+ * wanted, and a ring for their records. On each CPU, the source records the union of what
+ * the contexts of the current task and the contexts of the CPU want. When the source
+ * delivers its records, each ring filters them for its own context.
  *
- * Beside the source of hardware there may be one of software, which makes each record
- * in the task that branched. Tasks keep the contexts of the two apart.
+ * Besides the source of hardware there may be one of software, which makes each record
+ * in the task that branched. A task has one list of contexts for each of the two.
  *
- * Who may touch what, and why there are so few locks:
+ * Locking rules:
  *
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    It comes after cpus_read_lock().
- *  - A CPU's list of contexts, its owner, and all rings in reach of them are
- *    touched only on that CPU with interrupts off: while the source is paused or
- *    frozen, or, while it records, by its NMI handler. A source that is paused or
- *    frozen hands nothing up from an NMI. While the CPU is offline, they are touched
- *    under cpus_read_lock() and bts_mutex.
- *  - A task's list is reachable for a CPU from when the task is switched in
- *    until it is switched out. Everybody but the task itself therefore touches a
- *    context of it either on that CPU, or while the locks of the scheduler keep the
- *    task off all CPUs: see bts_call_task().
+ *  - A CPU's list of contexts, its bts_cpu.owner, and the rings of all contexts on the
+ *    lists of both are accessed only on that CPU with interrupts off: by the NMI handler
+ *    of the source while it records, and by other code while it is paused or frozen. A
+ *    source that is paused or frozen delivers nothing from an NMI. While the CPU is
+ *    offline, they are accessed under cpus_read_lock() and bts_mutex.
+ *  - A CPU accesses the lists of a task from when the task is switched in until it is
+ *    switched out. Other tasks therefore access a context of this task either on the CPU
+ *    where it runs, or while the locks of the scheduler keep it off all CPUs: see
+ *    bts_call_task().
  *
- * So there is never a need to wait for readers: when a context has been taken
- * off its list nobody can see it.
+ * So no code has to wait for readers: a context that was taken off its list cannot be
+ * reached any more.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -56,16 +56,16 @@ DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
 	.owner = &bts_nobody,
 };
 
-/* How many contexts need it. Changes under bts_mutex. */
+/* The number of contexts that need the source of hardware. Changes under bts_mutex. */
 unsigned int bts_users;
 
-/* The source was taken from all contexts. Changes under bts_mutex. */
+/* The source of hardware was taken from all contexts. Changes under bts_mutex. */
 bool bts_revoked;
 
 /*
  * A ring has noticed that the CPL filter of the source drops records that are wanted,
- * see bts_ring.c. The filter is not used where bts_widens() says so, until the source
- * is given back.
+ * see bts_ring.c. Until the source is given back, the filter is not used for contexts
+ * for which bts_widens() returns true.
  */
 bool bts_cpl_skewed;
 
@@ -76,7 +76,7 @@ static bool bts_widens(u32 flags)
 	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
 }
 
-/* Is the kernel recorded by the hardware, for the sake of a trace? */
+/* Tell whether the hardware has to record the kernel for a context with @flags. */
 bool bts_takes_kernel(u32 flags)
 {
 	if (flags & (BTS_KERNEL | BTS_ENTRY))
@@ -86,7 +86,7 @@ bool bts_takes_kernel(u32 flags)
 }
 
 /*
- * Delivery: on the CPU where the records were made, with the source at rest
+ * Delivery: on the CPU where the records were made, while the source does not record
  */
 
 static void bts_note_full(struct bts_context *ctx)
@@ -95,7 +95,10 @@ static void bts_note_full(struct bts_context *ctx)
 		return;
 
 	ctx->full = true;
-	/* The next record comes before an interrupt may, without an APIC many of them. */
+	/*
+	 * The source of software makes its next record before an irq_work can run, and
+	 * without an APIC many records: call @overflow now.
+	 */
 	if (ctx->source->software)
 		ctx->attr.overflow(ctx, ctx->attr.data);
 	else
@@ -121,8 +124,9 @@ static void bts_put_gap(struct bts_context *ctx)
 }
 
 /*
- * Does a CPU's context record now? One that was created while the CPU was frozen
- * does not yet, and without BTS_IDLE none does in the idle task.
+ * Tell whether a context of a CPU records now. A context that was created while the CPU
+ * was frozen does not record until the thaw, and a context without BTS_IDLE does not
+ * record the idle task.
  */
 static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
@@ -132,7 +136,7 @@ static bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
 /**
  * bts_deliver - take records from the source of hardware
  * @rec: the records, oldest first
- * @n: how many
+ * @n: the number of records
  *
  * Called with interrupts off or from an NMI, while the source is not recording.
  */
@@ -167,7 +171,7 @@ static void bts_put_gaps(bool user)
 }
 
 /**
- * bts_deliver_gap - the source has lost records after those it delivered last
+ * bts_deliver_gap - mark that the source lost records after those it delivered last
  *
  * Called like bts_deliver().
  */
@@ -177,7 +181,7 @@ void bts_deliver_gap(void)
 }
 
 /**
- * bts_deliver_kernel_gap - the same, but it has recorded all of user mode
+ * bts_deliver_kernel_gap - mark that the source lost records, but none of user mode
  *
  * Called like bts_deliver().
  */
@@ -188,10 +192,10 @@ void bts_deliver_kernel_gap(void)
 
 /**
  * bts_deliver_step - take a record from the source of software
- * @from: where the branch was
- * @to: where it went
+ * @from: the address of the branch
+ * @to: its target
  *
- * Called with interrupts off; current has branched.
+ * Called with interrupts off, in the task that branched.
  */
 void notrace bts_deliver_step(u64 from, u64 to)
 {
@@ -205,7 +209,7 @@ void notrace bts_deliver_step(u64 from, u64 to)
 }
 
 /**
- * bts_deliver_steps_gap - the source of software may have missed a branch
+ * bts_deliver_steps_gap - mark that the source of software may have missed a branch
  *
  * Called like bts_deliver_step().
  */
@@ -218,8 +222,9 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * The records that @ctx has room for until its task stops. The way back from the stop
- * is a record as well: with room for one only, the task would stop again and again.
+ * Count the records that @ctx has room for until its task has to stop. The return from
+ * that stop to user mode is recorded, too. With room for one record only, the task would
+ * stop again at once, so the count is 2 at least.
  */
 static u32 bts_room(const struct bts_context *ctx)
 {
@@ -228,7 +233,7 @@ static u32 bts_room(const struct bts_context *ctx)
 
 	if (!(ctx->attr.flags & BTS_STOP) || !ctx->attr.overflow || ctx->full)
 		return U32_MAX;
-	/* Branches do not fill it. */
+	/* The context records no branches: the source cannot fill it. */
 	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
 		return U32_MAX;
 
@@ -237,7 +242,7 @@ static u32 bts_room(const struct bts_context *ctx)
 	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
 }
 
-/* Not inlined, as every switch comes by and few need it. */
+/* Out of line: bts_want() is called on each switch of traced tasks, and few need this. */
 static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 {
 	const struct bts_context *ctx;
@@ -254,8 +259,9 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 }
 
 /*
- * The task here goes on unrecorded: wherever it goes, if the hardware was taken away;
- * in the kernel only, on a CPU that goes down, as it leaves that before it returns to
+ * Mark a gap in the contexts of the current task, which runs without being recorded. If
+ * the hardware was taken away, all branches are missing. On a CPU that goes offline, only
+ * branches of the kernel are missing, as the task leaves that CPU before it returns to
  * user mode.
  */
 static noinline void bts_miss(const struct bts_cpu *cpu)
@@ -274,7 +280,7 @@ static noinline void bts_miss(const struct bts_cpu *cpu)
  *
  * Called like bts_deliver().
  *
- * Return: that.
+ * Return: what to record.
  */
 struct bts_want bts_want(void)
 {
@@ -320,7 +326,7 @@ void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task)
 	bts_put_event(ctx, &rec);
 }
 
-/* The source of software is paused and resumed for the tasks that have its contexts. */
+/* The source of software is paused and resumed only for tasks that have contexts of it. */
 static void bts_pause_steps(const struct bts_task *owner)
 {
 	if (owner->flags & BTS_STEPS)
@@ -371,17 +377,17 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 		bts_mark_all(cpu, type, task);
 }
 
-/* After a ->pause() that came true. */
+/* Called after ->pause() has returned true. */
 static void bts_resume(void)
 {
-	/* Frozen meanwhile: it is as if recording stopped here. */
+	/* An NMI has frozen the source since ->pause(): the traces have a gap from here on. */
 	if (!bts_source->resume())
 		bts_deliver_gap();
 }
 
 /*
- * Frozen: what the source of hardware keeps is evidence, and no longer the trace of the
- * task that runs here.
+ * Called while the source of hardware is frozen. The records that it keeps are not
+ * delivered to the contexts of the current task any more: mark a gap there.
  */
 void bts_disown(void)
 {
@@ -394,11 +400,11 @@ void bts_disown(void)
 }
 
 /**
- * bts_follow - see to it that the switch away from a task comes by here
- * @task: who runs on this CPU, or is about to
+ * bts_follow - have the switch away from a task call bts_switch_to(), if a context needs it
+ * @task: the task that runs on this CPU, or is about to run
  *
- * A flight recorder needs no more than its CPU. For any other context of a CPU,
- * TIF_BTS goes from task to task. Called with interrupts off.
+ * A CPU with flight recorders only does not need to see switches. For other contexts of a
+ * CPU, each switch hands TIF_BTS on to the next task. Called with interrupts off.
  */
 void bts_follow(struct task_struct *task)
 {
@@ -428,7 +434,7 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 	cpu->idle = is_idle_task(next);
 }
 
-/* While the source of hardware is frozen, only that of software records. */
+/* While the source of hardware is frozen, only the source of software records. */
 static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *prev,
 				       struct task_struct *next)
 {
@@ -439,9 +445,9 @@ static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *
 }
 
 /**
- * bts_switch_to - one task leaves this CPU and another comes
- * @prev: who leaves
- * @next: who comes
+ * bts_switch_to - stop recording one task and start recording another
+ * @prev: the task that is switched out
+ * @next: the task that is switched in
  *
  * Called with interrupts off, if @prev or @next has TIF_BTS.
  */
@@ -456,7 +462,7 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 
 	bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
 	bts_arrive(cpu, prev, next);
-	/* Nobody here who wants anything: leave the source at rest. */
+	/* No context is live on this CPU now: leave the source paused. */
 	if (cpu->owner == &bts_nobody && list_empty(&cpu->contexts))
 		return;
 
@@ -465,9 +471,9 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 }
 
 /**
- * bts_debug_exception - go on recording where a #DB has stopped it
+ * bts_debug_exception - resume recording if a #DB has stopped it
  *
- * Called on the way out of it, with interrupts off, before anybody else writes DEBUGCTL.
+ * Called on return from #DB, with interrupts off, before other code writes DEBUGCTL.
  */
 void bts_debug_exception(void)
 {
@@ -480,7 +486,7 @@ void bts_debug_exception(void)
 		bts_source->restart();
 }
 
-/* Run @info, a bts_call, on this CPU, with its source at rest. */
+/* Call the function of @info, a struct bts_call, on this CPU while its source is paused. */
 void bts_call_here(void *info)
 {
 	struct bts_call *call = info;
@@ -489,7 +495,7 @@ void bts_call_here(void *info)
 	call->paused = bts_source->pause();
 	bts_pause_steps(this_cpu_read(bts_cpu.owner));
 	call->func(call);
-	/* Of another owner, perhaps */
+	/* call->func() may have changed the owner. */
 	bts_resume_steps(this_cpu_read(bts_cpu.owner));
 	if (call->paused)
 		bts_resume();
@@ -499,7 +505,10 @@ static void bts_nothing(struct bts_call *call)
 {
 }
 
-/* Frozen, nothing is lost, and the mark would stand before what is kept. */
+/*
+ * If the source is frozen, it loses nothing, and the mark of a gap would precede the
+ * records that the source keeps.
+ */
 static void bts_lose(struct bts_call *call)
 {
 	if (call->paused)
@@ -507,12 +516,12 @@ static void bts_lose(struct bts_call *call)
 }
 
 /**
- * bts_flush_cpu - make the contexts that are live on a CPU up to date
+ * bts_flush_cpu - bring the contexts that are live on a CPU up to date
  * @cpu: the CPU
  *
  * May sleep.
  *
- * Return: 0; -ENXIO if it is not online; -EOPNOTSUPP if this machine has no source
+ * Return: 0; -ENXIO if @cpu is not online; -EOPNOTSUPP if this machine has no source
  * of records that can trace CPUs.
  */
 int bts_flush_cpu(int cpu)
@@ -527,9 +536,9 @@ int bts_flush_cpu(int cpu)
 EXPORT_SYMBOL_IF_KUNIT(bts_flush_cpu);
 
 /**
- * bts_freeze_all - stop recording on all CPUs and keep all there is
+ * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
  *
- * Any context, at any time. The other CPUs follow when an NMI gets through.
+ * Any context, at any time. Each other CPU stops when an NMI reaches it.
  */
 void notrace bts_freeze_all(void)
 {
@@ -539,7 +548,7 @@ void notrace bts_freeze_all(void)
 		return;
 
 	atomic_inc(&bts_freezing.last);
-	/* Before any CPU stops: pairs with bts_unfreeze_here(). */
+	/* Increment before any CPU is frozen: pairs with bts_unfreeze_here(). */
 	smp_mb__after_atomic();
 	bts_source->freeze();
 	bts_source->freeze_others();
@@ -547,7 +556,7 @@ void notrace bts_freeze_all(void)
 EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
 
 /**
- * bts_freezes - tell how often somebody froze
+ * bts_freezes - tell how often bts_freeze() and bts_freeze_all() have frozen
  *
  * Any context.
  *
@@ -565,9 +574,9 @@ bool bts_refrozen(void)
 }
 
 /**
- * bts_forget_freezes - the source has forgotten what was frozen
+ * bts_forget_freezes - reset the state of freezes after the source has dropped its records
  *
- * Called under bts_mutex, when nothing is recorded.
+ * Called under bts_mutex, while no CPU records.
  */
 void bts_forget_freezes(void)
 {
@@ -580,7 +589,7 @@ void bts_forget_freezes(void)
 	}
 }
 
-/* After ->unfreeze(), when what was kept has been handed up. */
+/* Called after ->unfreeze(), when the records that were frozen have been delivered. */
 static void bts_unfrozen(void)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
@@ -588,7 +597,7 @@ static void bts_unfrozen(void)
 
 	cpu->stale = false;
 	bts_deliver_gap();
-	/* Theirs begins here. */
+	/* Contexts that were created while this CPU was frozen begin here. */
 	list_for_each_entry(ctx, &cpu->contexts, node)
 		ctx->late = false;
 }
@@ -629,7 +638,7 @@ static void bts_unfreeze_here(void *unused)
 	}
 }
 
-/* CPUs that are offline keep records from before the thaw. */
+/* Note that the frozen records of offline CPUs are from before this thaw. */
 static void bts_outdate(void)
 {
 	int cpu;
@@ -642,13 +651,13 @@ static void bts_outdate(void)
 }
 
 /**
- * bts_unfreeze_all - go on recording on all CPUs
- * @freezes: what bts_freezes() told when it was decided
+ * bts_unfreeze_all - resume recording on all CPUs
+ * @freezes: what bts_freezes() returned when the caller decided to thaw
  *
- * Called with interrupts on, by one at a time. A freeze since then stays in force.
- * What was kept goes to the contexts, but not to those of a task that has been
- * switched out since, nor to those of the CPU that were created since. A CPU that
- * is offline does it when it comes up.
+ * Called with interrupts on; calls are serialized by the caller. Freezes after @freezes
+ * stay in force. The records that were kept are delivered to the contexts, but not to
+ * those of a task that has been switched out since the freeze, nor to those of the CPU
+ * that were created since. A CPU that is offline thaws when it comes online.
  */
 void bts_unfreeze_all(u32 freezes)
 {
@@ -664,10 +673,10 @@ void bts_unfreeze_all(u32 freezes)
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
 /*
- * CPUs come and go
+ * CPU hotplug and suspend
  */
 
-/* Freeze or thaw this CPU as the others were while it was offline. */
+/* Freeze or thaw this CPU, as the others were frozen or thawed while it was offline. */
 static void bts_catch_up(void)
 {
 	guard(irqsave)();
@@ -680,7 +689,7 @@ static void bts_catch_up(void)
 
 static void bts_come_up(struct bts_call *call)
 {
-	/* Its contexts may have been created while it was offline. */
+	/* The CPU's contexts may have been created while it was offline. */
 	bts_follow(current);
 }
 
@@ -698,11 +707,11 @@ static int bts_cpu_up(unsigned int cpu)
 static void bts_park(struct bts_call *call)
 {
 	bts_lose(call);
-	/* Nobody comes by again to wipe it. */
+	/* Overwrite the buffer now: while the CPU is offline, nothing else does. */
 	bts_source->scrub(smp_processor_id());
 }
 
-/* Only what cannot leave the CPU yet still runs there, and is not recorded. */
+/* From here on only code that cannot leave this CPU yet runs on it, and is not recorded. */
 static int bts_cpu_down(unsigned int cpu)
 {
 	struct bts_call call = { .func = bts_park };
@@ -714,8 +723,9 @@ static int bts_cpu_down(unsigned int cpu)
 }
 
 /*
- * The last CPU sleeps, too. Not ds_stop.c's hold alone: once that ends, there are
- * new records behind the old ones, and no place between them for the mark.
+ * The last CPU is parked, too. That ds_stop.c holds BTS off is not enough: after the
+ * release, new records would directly follow the old ones, and the gap between them could
+ * not be marked.
  */
 static int bts_syscore_suspend(void *unused)
 {
@@ -755,5 +765,5 @@ static int __init bts_init(void)
 	return 0;
 }
 
-/* After the source is known, and before anybody wants a trace. */
+/* Called after bts_register_source(), and before the first trace is created. */
 arch_initcall_sync(bts_init);

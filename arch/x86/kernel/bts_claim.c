@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts of branch traces: which of them hold the source, and for whom it is given up
+ * Contexts of branch traces: claiming the source of hardware, and giving it back
  *
- * The source excludes some of what perf and KVM do. The first context claims it. It
- * is given back some seconds after the last one is gone, or as soon as somebody needs
- * what it excludes. Contexts with BTS_YIELDS lose it to those who may watch
- * performance.
+ * While the source of hardware is claimed, perf and KVM cannot use some features. The first
+ * context claims it. It is given back some seconds after the last context is destroyed, or
+ * at once if perf or KVM needs it then. If all contexts have BTS_YIELDS, it is also given
+ * back to a user of perf or KVM who may monitor performance.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -26,16 +26,16 @@
 /* See bts.c. */
 DEFINE_MUTEX(bts_mutex);
 
-/* Contexts that need the source. Changes under bts_mutex. */
+/* The contexts that need the source. Changes under bts_mutex. */
 static LIST_HEAD(bts_holders);
 
-/* The source is ours; it outlives its last context for a while. */
+/* The source is claimed. It is kept for BTS_LINGER after the last context has put it. */
 static bool bts_claimed;
 #define BTS_LINGER	(5 * HZ)
 
 /*
- * The context that keeps the source from those without [0] and with [1] privilege, while
- * that is known. The log has named it.
+ * The context because of which the source was last refused to a user without privilege [0]
+ * or with privilege [1]; NULL if none was found or it is gone. It has been logged.
  */
 static const struct bts_context *bts_obstacles[2];
 
@@ -68,7 +68,7 @@ static DECLARE_DELAYED_WORK(bts_linger, bts_linger_work);
  *
  * Called under bts_mutex and cpus_read_lock().
  *
- * Return: 0, or as the ->get() of struct bts_source.
+ * Return: 0, or an error of ->get() of struct bts_source.
  */
 int bts_source_claim(void)
 {
@@ -94,13 +94,13 @@ int bts_source_claim(void)
  *
  * Called like bts_source_claim().
  *
- * Return: likewise.
+ * Return: like bts_source_claim().
  */
 int bts_source_get(struct bts_context *ctx)
 {
 	int err;
 
-	/* Nobody else needs a source of software. */
+	/* A source of software excludes nothing, and needs no claim. */
 	if (ctx->source->software)
 		return 0;
 	err = bts_source_claim();
@@ -136,14 +136,14 @@ void bts_source_put(struct bts_context *ctx)
 		return;
 
 	WRITE_ONCE(bts_revoked, false);
-	/* No context is left that could have what is frozen. */
+	/* No context is left that could get the frozen records: do not keep them. */
 	if (bts_refrozen())
 		bts_source_end();
 	else if (bts_claimed)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Frozen records go with the hardware. */
+/* Mark a gap. Records that are frozen are lost with the hardware. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)
@@ -159,7 +159,7 @@ static void bts_revoke_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* The first context that does not give way, or NULL */
+/* Find the first context that does not give the source up. Return NULL if all do. */
 static const struct bts_context *bts_obstacle(bool privileged)
 {
 	const struct bts_context *ctx;
@@ -172,7 +172,7 @@ static const struct bts_context *bts_obstacle(bool privileged)
 	return NULL;
 }
 
-/* A task's name, which the task chooses, with all that may be odd in it escaped */
+/* The size of a name in the log: a task can choose its comm, so it is escaped. */
 #define BTS_NAME	(sizeof("task -2147483648 ") + 4 * TASK_COMM_LEN)
 
 static void bts_name(const struct bts_context *ctx, char *name)
@@ -198,9 +198,9 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 }
 
 /*
- * Give the hardware back to somebody who needs it, unless a context keeps it. He may
- * watch performance if he is @privileged. Contexts keep their records. The gap is
- * marked in those of running tasks now, and in those of others when they run.
+ * Give the hardware back to perf or KVM, unless a context keeps it. @privileged says whether
+ * their user may monitor performance. Contexts keep their records. The gap is marked in the
+ * contexts of running tasks now, and in those of other tasks when they run.
  */
 static bool bts_take_back(bool privileged)
 {
@@ -227,13 +227,13 @@ static bool bts_give_way(bool privileged)
 {
 	bool given;
 
-	/* Guests may come here often. */
+	/* KVM may call this often for a guest: do not look for the context each time. */
 	if (READ_ONCE(bts_obstacles[privileged]))
 		return false;
 
 	/*
 	 * For an event that joins a group, perf holds the mutex of the group's context.
-	 * A CPU that goes offline takes that mutex behind cpus_write_lock().
+	 * CPU hotplug takes that mutex inside cpus_write_lock(), so only try the lock here.
 	 */
 	if (!cpus_read_trylock())
 		return false;

@@ -2,7 +2,7 @@
 /*
  * Contexts of branch traces: creating, changing, destroying
  *
- * See bts.c for who may touch what.
+ * See bts.c for the locking rules.
  */
 
 #include <linux/cleanup.h>
@@ -19,7 +19,7 @@
 
 #include "bts_internal.h"
 
-/* @task neither comes to a CPU nor leaves one here. */
+/* The locks of task_call_func() keep @task from being switched in or out. */
 static int bts_visit(struct task_struct *task, void *info)
 {
 	struct bts_call *call = info;
@@ -41,14 +41,17 @@ static void bts_visit_current(void *info)
 	call->done = true;
 }
 
-/* False if the task has gone to another CPU meanwhile. */
+/* Return false if the task has migrated meanwhile: the caller has to try again. */
 static bool bts_try_task(struct bts_call *call)
 {
 	struct task_struct *task;
 
-	/* It may exit, but not go away. */
+	/* The task may exit, but its task_struct is not freed. */
 	guard(rcu)();
-	/* Pairs with bts_exit() and bts_detach(): no CPU can touch the ring any more. */
+	/*
+	 * Pairs with bts_exit_list() and bts_task_unlink(): if the task is NULL, no CPU
+	 * accesses the ring any more.
+	 */
 	task = smp_load_acquire(&call->ctx->task);
 
 	if (!task)
@@ -69,7 +72,7 @@ static void bts_call_task(struct bts_call *call)
 		cond_resched();
 }
 
-/* To change lists. */
+/* Call @call->func() where it may change the list that @ctx is on. */
 static void bts_call_locked(struct bts_context *ctx, struct bts_call *call)
 {
 	lockdep_assert_cpus_held();
@@ -111,7 +114,7 @@ static void bts_overflow(struct irq_work *work)
 	struct bts_context *ctx = container_of(work, struct bts_context, work);
 	void (*overflow)(struct bts_context *ctx, void *data);
 
-	/* bts_change_task() may have taken it away. */
+	/* bts_change_task() may have set it to NULL. */
 	overflow = READ_ONCE(ctx->attr.overflow);
 	if (overflow)
 		overflow(ctx, ctx->attr.data);
@@ -176,7 +179,7 @@ static u32 bts_union(const struct list_head *contexts)
 	return flags;
 }
 
-/* What the contexts of a task want together. */
+/* Update the flags of @owner after a change of its contexts. */
 static void bts_task_update(struct bts_task *owner)
 {
 	owner->flags = bts_union(&owner->contexts);
@@ -191,9 +194,9 @@ static bool bts_task_empty(const struct bts_task *owner)
 }
 
 /*
- * A switch that comes by takes what thread.bts points to for the owner, be it
- * only because its CPU is traced. So that changes where the list does, and not
- * when the memory comes and goes.
+ * bts_switch_to() makes thread.bts the owner of the CPU, also if it is called only because
+ * the CPU is traced. So thread.bts changes together with the lists, under the same rules,
+ * and not when the struct bts_task is allocated or freed.
  */
 
 static void bts_task_link(struct bts_call *call)
@@ -201,7 +204,7 @@ static void bts_task_link(struct bts_call *call)
 	struct task_struct *task = call->ctx->task;
 	struct bts_task *owner = call->owner;
 
-	/* It may be past bts_exit(). */
+	/* The task may have called bts_exit() already. */
 	if (task->flags & PF_EXITING) {
 		call->ret = -ESRCH;
 		return;
@@ -215,7 +218,7 @@ static void bts_task_link(struct bts_call *call)
 	if (task != current)
 		return;
 
-	/* What is frozen is from before this trace began. */
+	/* Frozen records are from before this trace began. */
 	this_cpu_write(bts_cpu.owner, owner);
 	if (!call->paused)
 		bts_disown();
@@ -240,7 +243,7 @@ static void bts_task_unlink(struct bts_call *call)
 	bts_task_update(owner);
 	if (bts_task_empty(owner))
 		bts_task_disown(task);
-	/* From here on it may be read without regard to the task. */
+	/* From here on the context is read without regard to the task, see bts_try_task(). */
 	smp_store_release(&call->ctx->task, NULL);
 }
 
@@ -256,7 +259,7 @@ static struct bts_task *bts_task_alloc(void)
 	return owner;
 }
 
-/* @owner is for a task that has no other context. */
+/* @owner is used if the task has no other context. */
 static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
 			struct bts_task *owner)
 {
@@ -273,14 +276,14 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
 
 /**
  * bts_create_task - trace a task
- * @task: the task; what it runs meanwhile may be recorded or not
+ * @task: the task; what it runs before this returns may be recorded or not
  * @attr: what is wanted
- * @ctxp: where the new context goes
+ * @ctxp: where to store the new context
  *
- * Return: 0; -EINVAL for flags or a size that make no sense, or an idle task; -ESRCH if @task is
- * about to end; -EBUSY if somebody else has the hardware; -EOPNOTSUPP if there is
- * no source, or it cannot do what is wanted; -ENODEV if there is not the source that is
- * wanted; -ENOMEM.
+ * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
+ * about to exit; -EBUSY if the hardware is in use otherwise; -EOPNOTSUPP if this machine
+ * has no source, or the source cannot do what is wanted; -ENODEV if the machine lacks
+ * @attr->source; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp)
@@ -300,7 +303,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	/* A memory cgroup may let its task wait for memory: not with these locks held. */
+	/* Allocate before the locks are taken: a memory cgroup may make its task wait. */
 	owner = bts_task_alloc();
 	if (!owner) {
 		bts_free(ctx);
@@ -327,7 +330,10 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_create_task);
 
-/* What the contexts of a CPU want together; circular only if all agree. */
+/*
+ * Update the flags of @cpu after a change of its contexts. BTS_FLIGHT, a circular buffer, is
+ * set only if all contexts want it.
+ */
 static void bts_cpu_update(struct bts_cpu *cpu)
 {
 	u32 flight = list_empty(&cpu->contexts) ? 0 : BTS_FLIGHT;
@@ -349,9 +355,9 @@ static void bts_cpu_link(struct bts_call *call)
 {
 	struct bts_cpu *cpu = per_cpu_ptr(&bts_cpu, call->ctx->cpu);
 
-	/* Nobody kept it up to date while the CPU was not followed. */
+	/* cpu->idle is not up to date if the CPU was not followed. */
 	cpu->idle = cpu_online(call->ctx->cpu) && is_idle_task(current);
-	/* What is frozen is from before this trace began. */
+	/* Frozen records are from before this trace began. */
 	call->ctx->late = bts_source->frozen(call->ctx->cpu);
 	list_add_tail(&call->ctx->node, &cpu->contexts);
 	bts_cpu_update(cpu);
@@ -369,12 +375,12 @@ static void bts_cpu_unlink(struct bts_call *call)
 
 /**
  * bts_create_cpu - trace a CPU
- * @cpu: which one; if it is offline, from when it comes online
- * @attr: what is wanted; with BTS_FLIGHT, BTS_IDLE goes without saying
- * @ctxp: where the new context goes
+ * @cpu: the CPU; if it is offline, the trace begins when it comes online
+ * @attr: what is wanted; BTS_FLIGHT implies BTS_IDLE
+ * @ctxp: where to store the new context
  *
- * Return: like bts_create_task(), and -ENXIO if there can be no such CPU. A source of
- * software cannot trace CPUs: -EOPNOTSUPP.
+ * Return: like bts_create_task(); -ENXIO if @cpu is no possible CPU; -EOPNOTSUPP also
+ * for a source of software, which cannot trace CPUs.
  */
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp)
 {
@@ -429,14 +435,14 @@ static void bts_do_change(struct bts_call *call)
 }
 
 /**
- * bts_change_task - record something else of a task from here on
- * @ctx: the context, a task's
- * @attr: what is wanted now; its flags may be none at all, BTS_STOP, BTS_MONOTONIC
- *	and BTS_YIELDS must be as they were; @attr->overflow counts, and what else it says does not
+ * bts_change_task - change what is recorded of a task
+ * @ctx: the context of a task
+ * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP,
+ *	BTS_MONOTONIC and BTS_YIELDS must not change; all other flags may be 0.
  *
- * Return: 0; -EINVAL for flags that make no sense, or a CPU's context; -EOPNOTSUPP for
- * those that the source cannot do. If the hardware was taken away and is wanted, as
- * bts_create_task().
+ * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
+ * flags that the source cannot do. If the hardware was taken away and is wanted again,
+ * like bts_create_task().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
@@ -477,12 +483,12 @@ static void bts_scrub_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* What is left in a buffer that nobody drains, a flight recorder's. */
+/* Overwrite the records that a flight recorder, which is never drained, has left. */
 static void bts_scrub(int cpu)
 {
 	lockdep_assert_cpus_held();
 
-	/* Offline it may have been frozen, and nobody thaws it any more. */
+	/* A CPU that is offline may be frozen, and may never be thawed: do it from here. */
 	if (smp_call_function_single(cpu, bts_scrub_here, NULL, 1) &&
 	    list_empty(&per_cpu(bts_cpu, cpu).contexts))
 		bts_source->scrub(cpu);
@@ -507,11 +513,11 @@ static void bts_unlink_cpu(struct bts_context *ctx)
 }
 
 /**
- * bts_detach - record nothing more
+ * bts_detach - stop recording for a context
  * @ctx: the context
  *
- * May sleep. What it holds stays and can be read. When this returns no callback of
- * the context runs any more.
+ * May sleep. The records that the context holds can still be read. When this returns,
+ * @attr.overflow of the context is not running and is not called any more.
  */
 void bts_detach(struct bts_context *ctx)
 {
@@ -543,12 +549,12 @@ void bts_destroy(struct bts_context *ctx)
 EXPORT_SYMBOL_IF_KUNIT(bts_destroy);
 
 /*
- * The life of a task
+ * Exit, exec and signals of a task
  */
 
 static void bts_exit_unlink(struct bts_call *call)
 {
-	/* Its last records are frozen: they will not come any more. */
+	/* The task's last records are frozen and will not be delivered. */
 	if (!call->paused)
 		bts_disown();
 	bts_task_disown(current);
@@ -560,17 +566,17 @@ static void bts_exit_list(struct list_head *contexts)
 
 	list_for_each_entry_safe(ctx, tmp, contexts, node) {
 		list_del_init(&ctx->node);
-		/* From here on it may be read. */
+		/* From here on the context is read without the task, see bts_try_task(). */
 		smp_store_release(&ctx->task, NULL);
 		bts_source_put(ctx);
 	}
 }
 
 /**
- * bts_exit - a task ends
+ * bts_exit - detach all contexts of a task that exits
  * @task: current, or a task that has never run
  *
- * Its contexts keep their records and their memory until they are destroyed.
+ * The contexts keep their records and their memory until they are destroyed.
  */
 void bts_exit(struct task_struct *task)
 {
@@ -600,7 +606,7 @@ static void bts_exec_mark(struct bts_call *call)
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
-	/* What is frozen is the old program's, and would come behind the mark. */
+	/* Frozen records are of the old program, and would be delivered after the mark. */
 	if (!call->paused)
 		bts_disown();
 	list_for_each_entry(ctx, &owner->contexts, node)
@@ -610,7 +616,7 @@ static void bts_exec_mark(struct bts_call *call)
 }
 
 /**
- * bts_exec - current runs another program from here on
+ * bts_exec - mark that current runs another program from here on
  */
 void bts_exec(void)
 {
@@ -620,7 +626,7 @@ void bts_exec(void)
 		bts_call_here(&call);
 }
 
-/* User mode can jump to any address, but no trace of it shows one of the kernel. */
+/* User mode can jump to any address, but its trace must not show one of the kernel. */
 static u64 bts_user_address(unsigned long addr)
 {
 	return addr < TASK_SIZE_MAX ? addr : 0;
@@ -640,7 +646,7 @@ static void bts_moved_mark(struct bts_call *call)
 {
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 
-	/* What is frozen is from before the mark, and would come behind it. */
+	/* Frozen records are older than the mark, and would be delivered after it. */
 	if (!call->paused)
 		bts_disown();
 	bts_put_moved(&owner->contexts, call->event);
@@ -648,10 +654,10 @@ static void bts_moved_mark(struct bts_call *call)
 }
 
 /**
- * bts_moved - current goes on in user mode somewhere else, because of a signal
+ * bts_moved - mark that a signal makes current continue elsewhere in user mode
  * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
- * @from: up to where it had come
- * @to: where it goes on
+ * @from: the address that current would have executed next
+ * @to: the address where it continues
  * @info: the number of the signal, or 0
  */
 void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info)

@@ -4,22 +4,22 @@
  *
  * Each CPU has one buffer, in its entry area. It is used in one of two ways:
  *
- *  - With interrupt: the PMI comes when a threshold is reached; what is there
- *    is handed up then, and whenever the CPU is paused. Whatever finds the
- *    buffer full is lost.
- *  - Circular: the newest records are there when somebody asks, and nothing
- *    runs in between. Also where there is no APIC to deliver the PMI.
+ *  - With interrupt: the hardware raises a PMI when the index reaches a threshold. The
+ *    records are delivered then, and whenever the CPU is paused. If the buffer is full,
+ *    further records are lost.
+ *  - Circular: the hardware overwrites the oldest records, and raises no interrupt. This
+ *    is also used if there is no APIC to deliver the PMI.
  *
- * An NMI handler of somebody else runs with LVTPC masked if a counter has
- * overflowed. Models may drop a PMI then, and may ask for one only when the
- * threshold is crossed. So nothing of the kernel is recorded while handlers of
- * NMIs run, and the last one looks at the threshold.
+ * If a counter has overflowed, the NMI handler of perf runs with LVTPC masked. Some models
+ * drop a PMI then, and raise one only when the threshold is crossed. So if the kernel is
+ * recorded, recording is stopped while NMI handlers run, and the last handler, here,
+ * checks the threshold.
  *
- * The state says who may touch the positions and hand records up: ON, the NMI
- * handler; BUSY or OFF, the level that set it, as nothing is recorded.
- * 'frozen' is set by anybody at any time. It stops recording at once, whatever
- * the state, and keeps what is there from being handed up: the level that
- * switches recording on looks at it afterwards.
+ * bts_ds.state says which code may access the positions and deliver records. ON: the NMI
+ * handler. BUSY or OFF: the context (task, interrupt or NMI) that set the state, as
+ * the hardware does not record. 'frozen' may be set in any context at any time. Recording
+ * stops at once, in any state, and the records are kept and not delivered. Code that
+ * starts recording checks 'frozen' afterwards.
  */
 
 #include <linux/cpu.h>
@@ -44,15 +44,15 @@ DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
 struct bts_told bts_ds_told;
 
-/* There is a CPL filter that can be used. */
+/* BTS_OFF_OS and BTS_OFF_USR, the CPL filter, exist and work on this model. */
 static bool bts_ds_filters __ro_after_init;
 
 bool bts_ds_claimed;
 
 /*
- * Room for the records that come in between the threshold and the NMI handler. If
- * there are more of them, they are lost, and a gap is marked. KASAN and lockdep make
- * the way to the handler several times as long.
+ * Room for the records that are made from reaching the threshold until the NMI handler
+ * stops recording. If there are more, they are lost, and a gap is marked. With KASAN or
+ * lockdep, the code up to the handler makes several times as many.
  */
 #define BTS_DS_RESERVE \
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
@@ -60,7 +60,7 @@ bool bts_ds_claimed;
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
 	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
 
-/* Hand up @n records at @at, which have fields of 32 bits. */
+/* Deliver @n records at @at, which have fields of 32 bits. */
 static void bts_ds_deliver_narrow(const void *at, u32 n)
 {
 	struct bts_raw chunk[16];
@@ -91,8 +91,8 @@ static void bts_ds_deliver(const void *from, const void *to)
 }
 
 /*
- * A record with the address 0 on both sides cannot be: so the last one tells
- * whether the hardware has come round.
+ * The last record of a circular buffer is cleared before recording starts. No branch has
+ * the address 0 on both sides, so this record tells whether the hardware has wrapped.
  */
 static void *bts_ds_last(const struct bts_ds *d)
 {
@@ -120,11 +120,14 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
 	}
 	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
-	/* Frozen now, it would be handed up again. */
+	/* If a freeze kept a buffer that seems to have wrapped, it would be delivered again. */
 	bts_ds_clear_last(d);
 }
 
-/* A PMI may come of which nothing else tells. No more than two: the second is latched. */
+/*
+ * Expect a PMI that only d->slack will identify. There can be two at most: one that is being
+ * handled, and one that is latched.
+ */
 static void bts_ds_expect(struct bts_ds *d)
 {
 	WRITE_ONCE(d->drained, jiffies);
@@ -133,12 +136,13 @@ static void bts_ds_expect(struct bts_ds *d)
 }
 
 /*
- * Hand up what is there; the state is BUSY and the hardware off.
+ * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
  *
- * A PMI that was asked for comes now, later, or never if the vector was masked.
- * Once the positions are reset nothing else says that it is ours, so @slack
- * must be set before. If it came in between, it said so. One that was not asked for
- * is not ours.
+ * If the index has reached the threshold, the hardware has requested a PMI. It arrives
+ * now, later, or never if LVTPC was masked. Once the index is reset, bts_ds_last_nmi()
+ * cannot recognize it. So d->slack is incremented before, for bts_ds_unknown_nmi(). If the
+ * PMI arrives before the reset, bts_ds_last_nmi() sets d->pmi_seen, and d->slack is
+ * decremented again. A PMI that was not requested is not from here.
  */
 void bts_ds_drain(struct bts_ds *d)
 {
@@ -153,12 +157,15 @@ void bts_ds_drain(struct bts_ds *d)
 		bts_ds_deliver(base, min(index, max));
 		if (index >= max)
 			bts_deliver_gap();
-		/* Out of bounds for user mode, but page tables are no protection. */
+		/* With Meltdown, user mode can read the buffer: erase records of the kernel. */
 		if (d->kernel && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
 			memset(base, 0, min(index, max) - base);
 	}
 
-	/* No PMI is on its way, or it has been here. In this order: it may just come. */
+	/*
+	 * No PMI was requested, or it has been handled. Reset the index first, so that an NMI
+	 * in between does not set pmi_seen again.
+	 */
 	if (!asked || READ_ONCE(d->pmi_seen)) {
 		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 		barrier();
@@ -171,14 +178,17 @@ void bts_ds_drain(struct bts_ds *d)
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
 		WRITE_ONCE(d->pmi_seen, false);
-		/* Or a stranger's NMI has taken it. */
+		/* bts_ds_unknown_nmi() may have decremented it for another NMI. */
 		slack = READ_ONCE(d->slack);
 		if (slack)
 			this_cpu_cmpxchg(bts_ds.slack, slack, slack - 1);
 	}
 }
 
-/* The code that calls this made progress. Only a PMI changes these. */
+/*
+ * Reset the back-off, as the code that was interrupted has made progress. Without a PMI since
+ * the last call there is nothing to reset.
+ */
 static void bts_ds_calm(struct bts_ds *d)
 {
 	if (likely(!d->interrupted))
@@ -200,7 +210,7 @@ static bool bts_ds_pause(void)
 		WRITE_ONCE(d->state, BTS_DS_BUSY);
 		barrier();
 		ds_bts_write(0);
-		/* Behind the pause bts_ds_again() cannot tell that it is the last PMI once more. */
+		/* After the pause, bts_ds_again() cannot identify a second request of the last PMI. */
 		if (d->interrupted && bts_ds_held(d) < d->late)
 			bts_ds_expect(d);
 		bts_ds_drain(d);
@@ -211,7 +221,7 @@ static bool bts_ds_pause(void)
 	return true;
 }
 
-/* Set up the positions for @want and return what goes into DEBUGCTL. */
+/* Set up the positions for @want. Return the value for the BTS field of DEBUGCTL. */
 static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 {
 	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
@@ -245,7 +255,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	return debugctl_bts_bits(bits);
 }
 
-/* Switch on what @d->bits says; the state is ON. An NMI may change both at any time. */
+/* Start recording as d->bits says. Called with state ON. An NMI may change both at any time. */
 static void bts_ds_record(struct bts_ds *d)
 {
 	u64 bits;
@@ -255,7 +265,7 @@ static void bts_ds_record(struct bts_ds *d)
 		ds_bts_write(bits);
 		barrier();
 	} while (unlikely(bits != READ_ONCE(d->bits)));
-	/* Somebody froze this CPU when there was nothing to stop yet. */
+	/* An NMI may have frozen this CPU before recording started. */
 	if (READ_ONCE(d->frozen))
 		ds_bts_write(0);
 }
@@ -285,8 +295,9 @@ bool bts_ds_resume(void)
 }
 
 /*
- * A #DB is said to clear TR on some models. What was recorded up to there is here, and
- * the kernel's branches from there on are missing; it still is on its way to user mode.
+ * Resume recording after a #DB, which is documented to clear TR on some models. The buffer
+ * holds the records up to the #DB. Only branches of the kernel are missing since then, as
+ * the CPU has not returned to user mode yet.
  */
 static void bts_ds_restart(void)
 {
@@ -305,10 +316,10 @@ static void bts_ds_restart(void)
 }
 
 /*
- * A freeze, or the NMI that it sent, may come after the last trace has ended, when
- * positions and buffer are perf's again. So each function that changes a CPU which
- * it has not paused looks at the claim first. ds_unclaim_bts() interrupts all CPUs,
- * so it waits for a function that saw the claim.
+ * A freeze, or an NMI that it sent, may arrive after the last trace has ended, when perf
+ * owns positions and buffer again. So each function that changes the state of a CPU
+ * without pausing it checks bts_ds_claimed first. ds_unclaim_bts() sends an IPI to all
+ * CPUs, and so waits for functions that have seen bts_ds_claimed true.
  */
 void notrace bts_ds_freeze(void)
 {
@@ -334,7 +345,7 @@ static bool bts_ds_unfreeze(void)
 
 	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
-	/* The next freeze sets it after @frozen: until then a reader sees no time. */
+	/* A freeze sets frozen_at after frozen: in between, readers must not see an old time. */
 	WRITE_ONCE(d->frozen_at, 0);
 
 	return frozen;
@@ -378,7 +389,7 @@ static void bts_ds_scrub(int cpu)
 
 static void bts_ds_reset(struct bts_ds *d)
 {
-	/* The slack stays: an NMI may still be on its way. */
+	/* Do not reset slack: an NMI may still be pending. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
@@ -401,7 +412,7 @@ static int bts_ds_get(bool (*give_way)(bool privileged))
 	if (err)
 		return err;
 
-	/* Somebody may have frozen a CPU that bts_ds_put() was done with. */
+	/* A CPU may have been frozen after bts_ds_put() had reset it. */
 	for_each_possible_cpu(cpu)
 		bts_ds_reset(per_cpu_ptr(&bts_ds, cpu));
 	WRITE_ONCE(bts_ds_claimed, true);
@@ -409,7 +420,7 @@ static int bts_ds_get(bool (*give_way)(bool privileged))
 	return 0;
 }
 
-/* Nobody is left who could want what is frozen. */
+/* No context is left that could get frozen records: drop them. */
 static void bts_ds_put(void)
 {
 	unsigned int cpu;
@@ -446,10 +457,11 @@ static struct bts_source bts_ds_source __ro_after_init = {
 };
 
 /*
- * Models whose specification updates say that a record may be wrong, or lost: the first
- * one after SMM (BU10 and the like) or one during a change of the power state (AF36).
- * Nobody sees which, so it may be any. On others `from` is wrong where the privilege
- * level changes, but only while the CPL filter is in use (W125, AR62).
+ * BTS_DS_UNRELIABLE: the specification update of the model says that a record may be wrong
+ * or lost: the first one after SMM (BU10 and similar) or one during a change of the power
+ * state (AF36). Software cannot tell which record, so all are marked as unreliable.
+ * BTS_DS_NO_FILTER: @from is wrong in a record where the privilege level changes, but only
+ * while the CPL filter is in use (W125, AR62).
  */
 #define BTS_DS_UNRELIABLE	BIT(0)
 #define BTS_DS_NO_FILTER	BIT(1)

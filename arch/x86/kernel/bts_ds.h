@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The Debug Store as a source: what bts_ds.c and its NMI handlers share. */
+/* The Debug Store as a source: declarations shared by bts_ds.c and bts_ds_nmi.c */
 #ifndef _X86_KERNEL_BTS_DS_H
 #define _X86_KERNEL_BTS_DS_H
 
@@ -17,28 +17,30 @@ enum bts_ds_state {
 };
 
 /**
- * struct bts_ds - what the Debug Store of a CPU is doing
- * @store:	its positions
- * @state:	OFF: paused; ON: recording; BUSY: records are being handed up
- * @frozen:	nothing is recorded and nothing handed up
- * @freeze:	the NMI with which another CPU asks for @frozen
- * @circular:	the buffer wraps
- * @pmi_seen:	the PMI of the records in the buffer has come
- * @slack:	so many PMIs of records that are gone already may still come
- * @patience:	how many records the PMI waits for at least if @kernel
+ * struct bts_ds - the state of the Debug Store of a CPU
+ * @store:	the positions: base, index, maximum, threshold
+ * @state:	OFF: paused; ON: recording; BUSY: records are being delivered
+ * @frozen:	the CPU does not record, and its records are kept and not delivered
+ * @freeze:	the NMI by which another CPU requests @frozen
+ * @circular:	the hardware overwrites the oldest records when the buffer is full
+ * @pmi_seen:	the PMI for the records in the buffer has arrived
+ * @slack:	the number of PMIs that may still arrive for records delivered already
+ * @patience:	the least number of records before the next PMI, if @kernel
  * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_ways has come to BTS_DS_LONG_WAYS: no branch of the kernel is
+ * @stuck:	@long_ways has reached BTS_DS_LONG_WAYS: no branch of the kernel is
  *		recorded until the next pause
- * @halted:	not recording while the handlers of an NMI run
- * @bits:	what is in DEBUGCTL if @state is ON and not @halted
- * @interrupted: an NMI handed records up since the last pause: its way out is recorded
- * @again:	this NMI may be the last PMI once more, see bts_ds_again()
- * @late:	up to how many records later the last PMI may come once more
- * @pmi_user:	that NMI interrupted user mode
+ * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
+ * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
+ * @interrupted: bts_ds_pmi() has delivered records since the last pause, and the way
+ *		out of its NMI is recorded; the members @pmi_* are about this NMI
+ * @again:	the current NMI may be the last PMI, requested a second time
+ * @late:	the last PMI may be requested a second time by the records that were past
+ *		the threshold; it arrives before this many further records
+ * @pmi_user:	the NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
- * @drained:	when @slack last grew, in jiffies
- * @pmi_ip:	what it interrupted, if @interrupted
- * @pmi_when:	when it came, in jiffies, if @interrupted
+ * @drained:	when @slack was last incremented, in jiffies
+ * @pmi_ip:	the address that the NMI interrupted
+ * @pmi_when:	when the NMI arrived, in jiffies
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  */
 struct bts_ds {
@@ -67,20 +69,23 @@ struct bts_ds {
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
-/* The store is ours, and not another claimant's, whose NMIs we leave alone. */
+/* bts_ds.c has claimed BTS. If not, its NMI handlers must not change anything. */
 extern bool bts_ds_claimed;
 extern struct bts_told bts_ds_told;
 
 /*
- * If the kernel is recorded, so is the way out of the NMI. With too low a threshold
- * that alone would raise the next PMI, and the interrupted code would not get on.
- * How many records the way out makes depends on handlers of the NMI that were registered
- * later and on who traces it. So each NMI measures the way out of the last one, and the next
- * threshold is that many and BTS_DS_PROGRESS for the interrupted code; the first
- * is BTS_DS_PROGRESS alone. If the way out took more than BTS_DS_WAY_OUT, which
- * leaves less than a fifth to the interrupted code, BTS_DS_LONG_WAYS times in a row,
- * the kernel is not recorded until the next pause. A single long way may come from
- * a message of nmi.c.
+ * If the kernel is recorded, so is the way out of the NMI: the code from the end of
+ * bts_ds_last_nmi() to the return. With too low a threshold, these records alone would
+ * raise the next PMI, and the interrupted code would make no progress. How many records
+ * the way out makes depends on NMI handlers that were registered later and on function
+ * tracing. So each PMI measures the way out of the last one. The next threshold is this
+ * number plus BTS_DS_PROGRESS for the interrupted code; the first threshold is
+ * BTS_DS_PROGRESS.
+ *
+ * If the way out makes more than BTS_DS_WAY_OUT records, less than a fifth of them is left
+ * to the interrupted code. If that happens BTS_DS_LONG_WAYS times in a row, the kernel is
+ * not recorded until the next pause. A single long way out may come from a message that
+ * nmi.c prints.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
@@ -91,7 +96,7 @@ static inline void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 	return (void *)(unsigned long)ds_read(d->store, DS_BTS, field);
 }
 
-/* One of the three words of the record at @at. */
+/* Read one of the three words of the record at @at. */
 static inline u64 bts_ds_word(const void *at, unsigned int nr)
 {
 	return ds_word(at, nr, ds_field_size());
@@ -102,13 +107,13 @@ static inline u32 bts_ds_records(const void *from, const void *to)
 	return to > from ? (unsigned long)(to - from) / ds_record_size() : 0;
 }
 
-/* How many records are in the buffer, if it does not wrap? */
+/* Count the records in the buffer, which must not be circular. */
 static inline u32 bts_ds_held(const struct bts_ds *d)
 {
 	return bts_ds_records(bts_ds_pos(d, DS_BASE), bts_ds_pos(d, DS_INDEX));
 }
 
-/* Has the hardware asked for an interrupt, or would it if it could? */
+/* Tell whether the hardware has requested a PMI, or would have if BTINT were set. */
 static inline bool bts_ds_past_threshold(const struct bts_ds *d)
 {
 	return bts_ds_pos(d, DS_INDEX) >= bts_ds_pos(d, DS_THRESHOLD);

@@ -2,8 +2,8 @@
 /*
  * The NMIs of the Debug Store: see bts_ds.c
  *
- * One handler is called first, before those of others, and one last. A third is
- * called if nobody knows the NMI.
+ * bts_ds_first_nmi() is called before all other handlers, bts_ds_last_nmi() after perf's,
+ * and bts_ds_unknown_nmi() if no handler claims the NMI.
  */
 
 #include <linux/init.h>
@@ -19,8 +19,8 @@
 #include "bts_ds.h"
 
 /*
- * Only some models tell whether a branch was predicted right; on the others the bit
- * is never set. One record of each full buffer is enough to find out.
+ * Find out whether this model reports predictions: only some models ever set
+ * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI.
  */
 static void bts_ds_learn(const void *at)
 {
@@ -29,9 +29,10 @@ static void bts_ds_learn(const void *at)
 }
 
 /*
- * Is this the return from the NMI of the last PMI? Nothing before it goes from the
- * entry text to where that came from. In user mode that need not be the address
- * here, which is a linear one, and nothing before it goes there at all.
+ * Tell whether the record at @at is the return from the NMI of the last PMI. No earlier
+ * record goes from the entry text to the address that this NMI interrupted. If it interrupted
+ * user mode, the linear address in the record may differ from pmi_ip, but no earlier record
+ * goes to user mode at all.
  */
 static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
 {
@@ -41,7 +42,7 @@ static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
 	       (d->pmi_user ? to < TASK_SIZE_MAX : to == d->pmi_ip);
 }
 
-/* The record of that return, or @end if it is not there. */
+/* Find the record of the return from the last PMI. Return @end if there is none. */
 static const void *bts_ds_return(const struct bts_ds *d, const void *base, const void *end)
 {
 	const void *at;
@@ -52,8 +53,8 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 }
 
 /*
- * How many records the way out of the last PMI has made; all, if the end of it is
- * not there and nothing tells that the code that was interrupted got on.
+ * Count the records of the way out of the last PMI. If the return is not among the records,
+ * and nothing tells that the interrupted code has made progress, count all of them.
  */
 static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 {
@@ -71,10 +72,13 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * May this NMI be the last PMI, asked for once more? If each record past the threshold
- * asks, those that came before a late PMI have asked for others, as late. Or nothing has
- * run between that PMI and this NMI: it has interrupted the same instruction, and a record
- * of another branch than the return from that PMI and the way into this NMI is not there.
+ * Tell whether this NMI may be the last PMI, requested a second time. There are two cases:
+ *
+ *  - The hardware may request a PMI for each record past the threshold. If the last PMI
+ *    was late, the records made before it have requested others, which are equally late.
+ *  - No code has run between that PMI and this NMI: both have interrupted the same
+ *    instruction, and the buffer holds no other records than the return from that PMI
+ *    and the entry of this NMI.
  */
 static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 {
@@ -82,14 +86,14 @@ static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
 	const void *at;
 
-	/* So soon that it cannot be the NMI button, pressed because the CPU hangs. */
+	/* A later NMI may come from the NMI button, pressed because the CPU hangs. */
 	if (likely(!d->interrupted) || jiffies - d->pmi_when > HZ / 10)
 		return false;
 	if (bts_ds_held(d) < d->late)
 		return true;
 	if (ip != d->pmi_ip)
 		return false;
-	/* The filter may drop the return. */
+	/* The CPL filter may have dropped the return. */
 	if (index == base)
 		return true;
 	at = bts_ds_return(d, base, index);
@@ -102,10 +106,10 @@ static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * The next PMI has to wait until the code that it interrupts has got on. There is
- * no room to wait that long if somebody else's handler of the NMI, or who traces
- * the functions on the way, makes too many branches. Then the kernel is not
- * recorded until the CPU is paused, or it would never do anything else again.
+ * Measure the way out of the last PMI, and set the threshold for the next one so high that
+ * the interrupted code makes progress before it. The buffer is too small for that if another
+ * NMI handler or function tracing makes too many branches. Then the kernel is not recorded
+ * until the CPU is paused; otherwise the CPU would do nothing but handle PMIs.
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
@@ -121,8 +125,10 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * How many of the records to come may be made before a PMI that was asked for comes? If
- * NMIs were blocked for long, many are past the threshold, and tell nothing of that.
+ * Tell how many further records may be made before a second PMI arrives that the records
+ * past the threshold have requested: as many as were made before the first. If NMIs were
+ * blocked, many more may be past the threshold, which says nothing about the delay of PMIs,
+ * so the number is limited.
  */
 static u32 bts_ds_late(const struct bts_ds *d)
 {
@@ -154,14 +160,14 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 }
 
 /*
- * An NMI that nobody else claims, nor the ports of the chipset explain: it may be the
- * late PMI of records that are gone already.
+ * Called for an NMI that no other handler claims and for which the chipset reports no reason.
+ * It may be the late PMI of records that were delivered already.
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* A PMI that was asked for twice. A third does not come. */
+	/* The last PMI may have been requested twice, see bts_ds_again(), but not a third time. */
 	if (d->again) {
 		d->again = false;
 		d->late = 0;
@@ -171,15 +177,15 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 		d->slack--;
 		return NMI_HANDLED;
 	}
-	/* Later than that, they do not come. */
+	/* A PMI is never that late: none is expected any more. */
 	d->slack = 0;
 
 	return branch_freeze_claims(&d->freeze) ? NMI_HANDLED : NMI_DONE;
 }
 
 /*
- * Called before all handlers that were registered earlier, so that as little as possible
- * of them is recorded.
+ * Called before all handlers that were registered earlier, so that as few of their branches
+ * as possible are recorded.
  */
 static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -191,7 +197,10 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 		handled = NMI_HANDLED;
 	}
 
-	/* Without PMI, an oops of another handler is worth more. */
+	/*
+	 * Do not stop a circular buffer: it needs no PMI, and should show the branches before
+	 * an oops in another handler.
+	 */
 	if (READ_ONCE(bts_ds_claimed) && d->state == BTS_DS_ON && d->kernel && !d->circular) {
 		d->halted = true;
 		ds_bts_write(0);
@@ -201,12 +210,12 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * If the interrupted code is about to stop the recording, or the CPU is frozen, this
- * stops BTS and no more: the way out of this NMI would bring the next one, and so on
- * until the buffer is full.
+ * If the interrupted code is about to stop recording, or the CPU is frozen, this only
+ * stops BTS. Otherwise, as the records are not delivered, each way out of the NMI would
+ * raise the next PMI until the buffer is full.
  *
- * Called after perf's handler, which unmasks the local vector at the latest when its
- * model wants that; ds_claim_bts() has seen to it.
+ * Called after perf's handler, which unmasks LVTPC even if there is no event: see
+ * x86_perf_claim_bts().
  */
 static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -216,14 +225,14 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	d->halted = false;
 	if (!READ_ONCE(bts_ds_claimed))
 		return NMI_DONE;
-	/* Frozen, the positions stay, so they tell of one PMI only. */
+	/* While frozen, the index stays past the threshold, which accounts for one PMI only. */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
 	d->again = !ours && bts_ds_again(d, regs->ip);
 	if (ours)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* The way out of any NMI may need all the room. */
+	/* Drain the buffer for any NMI, as the way out of it may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else
@@ -232,7 +241,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* From the first claim on: before that, no NMI is to take longer for it. */
+/* Called for the first claim: before it, the handlers must not slow down NMIs. */
 int bts_ds_watch_nmis(void)
 {
 	static bool watching;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading the buffer of a Debug Store in place, whatever state it is in
+ * Reading the buffer of a Debug Store in place, in any state
  *
- * In a crash nothing that the kernel or the hardware writes can be relied upon: where
- * the buffer is and how long is known, and the rest is checked.
+ * In a crash, memory that the kernel or the hardware writes may be corrupt. Only the address
+ * and the size of the buffer are constant; everything else is checked before it is used.
  */
 
 #include <linux/math64.h>
@@ -28,7 +28,7 @@ static bool bts_ds_read(const void *at, struct bts_raw *rec)
 	return true;
 }
 
-/* The index of a CPU's store as a number of records, false if it is none. */
+/* Read the index of a CPU's store, as a number of records. Return false if it is invalid. */
 static bool bts_ds_index(int cpu, const void *base, u32 size, u32 *index)
 {
 	const void *at = (void *)ds_store(cpu) + DS_INDEX * ds_field_size();
@@ -45,15 +45,16 @@ static bool bts_ds_index(int cpu, const void *base, u32 size, u32 *index)
 }
 
 /**
- * ds_bts_peek - read a record and leave it
- * @cpu: whose
+ * ds_bts_peek - read a record without removing it
+ * @cpu: the CPU
  * @circular: the buffer wraps
- * @newer: so many are newer
- * @rec: where it goes; all 0 behind the last one of a buffer that has wrapped
+ * @newer: the number of newer records in the buffer
+ * @rec: where to store the record; all 0 for the one before the oldest record of a buffer
+ *	that has wrapped
  *
- * Any context, while nothing is recorded there.
+ * Any context, while @cpu does not record.
  *
- * Return: false if there is none.
+ * Return: false if there is no such record.
  */
 bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
 {
@@ -71,7 +72,7 @@ bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
 		newer -= index;
 		if (newer > size - index)
 			return false;
-		/* Behind the last one, the remark that some are missing */
+		/* Before the oldest record, say that records are missing. */
 		if (newer == size - index) {
 			*rec = (struct bts_raw) { };
 			return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading flight recorders where they are
+ * Reading flight recorders in place
  *
- * After a crash the records cannot be handed up to the contexts: a reader can take no
+ * After a crash the records cannot be delivered to the contexts: a reader can take no
  * lock, and must not change what it reads. So these functions read the buffer of the
- * source in place, the newest record first, and then the ring of the context, where the
- * records are that had to be handed up before.
+ * source in place, the newest record first, and then the ring of the context, which holds
+ * the records that were delivered before.
  */
 
 #include <linux/cleanup.h>
@@ -20,11 +20,11 @@
 #include "bts_internal.h"
 
 /**
- * bts_frozen - tell whether a CPU was frozen
- * @cpu: which
+ * bts_frozen - tell whether a CPU is frozen
+ * @cpu: the CPU
  *
- * Any context. After bts_freeze_all(), a CPU has stopped, or is about to write
- * the register that stops it, when this says so.
+ * Any context. If true after bts_freeze_all(), the CPU has stopped recording, or is about
+ * to write the register that stops it.
  *
  * Return: true if so.
  */
@@ -33,7 +33,7 @@ bool bts_frozen(int cpu)
 	return bts_source->id && bts_source->frozen(cpu);
 }
 
-/* Are the frozen records of a CPU from before a thaw that it missed? */
+/* Tell whether the frozen records of a CPU are from before a thaw that it missed. */
 static bool bts_outdated(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_cpu.outdated, cpu)) && bts_source->frozen(cpu);
@@ -41,9 +41,9 @@ static bool bts_outdated(int cpu)
 
 /**
  * bts_frozen_at - tell when a CPU was frozen
- * @cpu: which, for which bts_frozen() is true
+ * @cpu: a CPU for which bts_frozen() is true
  *
- * Return: the time, by ktime_get_mono_fast_ns(); 0 if the CPU is about to tell it.
+ * Return: the time, by ktime_get_mono_fast_ns(); 0 if the CPU has not stored it yet.
  */
 u64 bts_frozen_at(int cpu)
 {
@@ -51,22 +51,25 @@ u64 bts_frozen_at(int cpu)
 }
 
 /**
- * bts_hold - stop recording on this CPU for a look at bts_flight_last()
+ * bts_hold - stop recording on this CPU so that bts_flight_last() can read its records
  *
- * Called with interrupts off, or in an NMI, and soon followed by bts_release().
- * Unlike a freeze this leaves no trace in anybody's records.
+ * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a
+ * freeze, this marks no gap in any context.
  *
- * Return: what bts_release() needs to know.
+ * Return: the argument for bts_release().
  */
 bool bts_hold(void)
 {
-	/* Asserted below it, by the flag: lockdep may not know yet, in a BUG(). */
+	/*
+	 * That interrupts are off is asserted by debugctl_write_bts(), which tests the flag:
+	 * in a BUG(), lockdep may not know it yet.
+	 */
 	return bts_source->id && bts_source->hold();
 }
 
 /**
- * bts_release - end bts_hold()
- * @held: what that returned
+ * bts_release - undo bts_hold()
+ * @held: what bts_hold() returned
  */
 void bts_release(bool held)
 {
@@ -80,7 +83,7 @@ void bts_release(bool held)
  *
  * Any context.
  *
- * Return: true if it is a branch of the kernel, or the remark that some are missing.
+ * Return: true for a branch of the kernel, or a record that says that records are missing.
  */
 bool bts_flight_wants(const struct bts_raw *raw)
 {
@@ -94,8 +97,9 @@ bool bts_flight_wants(const struct bts_raw *raw)
  * @older: the record before it; all 0 if there is none
  *
  * A branch from below TASK_SIZE_MAX is one from user mode, unless the branch before
- * it was a jump of the kernel to there. (Should an NMI come exactly in between, the
- * branch before is its way back, and the jump is not seen.) Any context.
+ * it was a jump of the kernel to this address. (If an NMI arrives exactly between the two,
+ * the branch before is the return from the NMI, and the jump is not recognized.) Any
+ * context.
  *
  * Return: the branch.
  */
@@ -110,7 +114,7 @@ struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_r
 	return branch;
 }
 
-/* Go back, as @newer is before @place. */
+/* Move @place towards the newest record until no more than @newer branches are newer. */
 static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 {
 	struct bts_raw raw;
@@ -119,7 +123,7 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 		place->newer -= bts_flight_wants(&raw);
 }
 
-/* Read the buffer of the source. If it holds less than @n, @place is behind all of it. */
+/* Read the buffer of the source. If it has fewer than @n branches, @place is at its end. */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
@@ -138,7 +142,10 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 	return got;
 }
 
-/* False where there is none. What is no branch becomes the remark. */
+/*
+ * Read a record of the ring; return false if there is none. A record that is not a branch
+ * is read as one that says that records are missing.
+ */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {
 	const struct x86_bts_record *at = bts_ring_at(ring, index);
@@ -169,7 +176,7 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 	return got;
 }
 
-/* The buffer, and behind it the @ring. */
+/* Read the buffer, and then the @ring. */
 static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 			   struct hw_branches_place *place, u32 newer,
 			   struct hw_branch *out, u32 n)
@@ -179,7 +186,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* Some of the records that were being handed up are in the ring as well. */
+	/* While the buffer is being drained, some of its records are in the ring, too. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -189,20 +196,20 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 }
 
 /**
- * bts_flight_last - copy the last records of a flight recorder and leave them
+ * bts_flight_last - copy the last records of a flight recorder without removing them
  * @ctx: a context with BTS_FLIGHT
  * @cpu: its CPU
- * @place: where the reader was the last time; all 0 if that was nowhere
- * @newer: so many of the newest are left out
- * @out: where they go, the newest first
- * @n: how many
+ * @place: the position of the reader after the last call; all 0 for the first call
+ * @newer: the number of newest branches to skip
+ * @out: where to store the branches, the newest first
+ * @n: the number of branches to copy
  *
- * Any context and any CPU, while @cpu is frozen or held. What has crashed may have
- * overwritten the context or its ring: a bad pointer in there is not followed into a
- * fault, and the records of the buffer are read without the context. A CPU that was
- * frozen and missed a thaw has none until it is thawed.
+ * Any context and any CPU, while @cpu is frozen or held. The code that crashed may have
+ * overwritten the context or its ring: reading through a bad pointer in there does not
+ * fault, and the buffer is read without the context. A frozen CPU that has missed a thaw
+ * has no records until it is thawed.
  *
- * Return: how many there were.
+ * Return: the number of branches that were copied.
  */
 u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n)
@@ -216,10 +223,10 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *
 		return 0;
 
 	/*
-	 * The PMI of a CPU that is held may still come, and move the records from the
-	 * buffer to the ring. What was newer still is; should it add the mark of
-	 * a gap, one branch is seen twice. More often than once they only move where the
-	 * CPU has not come to rest.
+	 * A pending PMI may still be handled on a CPU that is held, and move the records from
+	 * the buffer to the ring. Then read again. The number of newer records does not change
+	 * by that, except that the PMI may add the mark of a gap, and one branch is returned
+	 * twice. Read again only once: records move more often only if the CPU still records.
 	 */
 	do {
 		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||
@@ -258,14 +265,14 @@ static void bts_flight_copy_here(void *info)
 }
 
 /**
- * bts_flight_copy - copy the last records of a flight recorder that may be running
+ * bts_flight_copy - copy the last records of a flight recorder that may be recording
  * @ctx: a context with BTS_FLIGHT
- * @out: where they go, the newest first
- * @n: how many
+ * @out: where to store the branches, the newest first
+ * @n: the number of branches to copy
  *
  * May sleep.
  *
- * Return: how many there were.
+ * Return: the number of branches that were copied.
  */
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 {
@@ -273,7 +280,7 @@ int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 	struct hw_branches_place place = { };
 
 	guard(cpus_read_lock)();
-	/* An error here says that the CPU is offline, and nothing comes in. */
+	/* An error here says that the CPU is offline, so that it does not record. */
 	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
 		return bts_flight_last(ctx, ctx->cpu, &place, 0, out, n);
 

@@ -12,12 +12,12 @@
 #include "bts_ring.h"
 
 /**
- * struct bts_task - the owner of the records of a task; thread.bts points to it
- * @contexts:	those whose records come from bts_source
- * @flags:	the union of what they want; BTS_STEPS if @stepped are not empty, BTS_SCHED
- *		if any of both wants that
- * @stepped:	those whose records come from bts_software
- * @step_flags:	the union of what they want
+ * struct bts_task - the contexts of a task; thread.bts points to it
+ * @contexts:	the contexts whose records come from bts_source
+ * @flags:	the union of the flags of @contexts; BTS_STEPS if @stepped is not empty;
+ *		BTS_SCHED also if a context in @stepped wants it
+ * @stepped:	the contexts whose records come from bts_software
+ * @step_flags:	the union of the flags of @stepped
  */
 struct bts_task {
 	struct list_head	contexts;
@@ -30,16 +30,16 @@ struct bts_task {
 
 /**
  * struct bts_context - one trace
- * @node:	in the list of its task or CPU
- * @holder:	in the list of those that hold the source
+ * @node:	entry in the list of its task or CPU
+ * @holder:	entry in the list of contexts that hold the source
  * @ring:	its records
  * @attr:	as it was created or last changed
- * @source:	where its records come from
- * @task:	whose it is; NULL for a CPU's or after the task is gone
- * @cpu:	or which CPU's; -1 for a task's
- * @late:	its CPU was frozen before it was there, and is
+ * @source:	the source of its records
+ * @task:	the task that is traced; NULL if a CPU is traced or the task has exited
+ * @cpu:	the CPU that is traced; -1 if a task is traced
+ * @late:	the context was created while its CPU was frozen, and the CPU still is
  * @full:	@attr.overflow has been or is about to be called
- * @ns:		@attr.ns, held
+ * @ns:		@attr.ns, with a reference
  * @work:	calls @attr.overflow
  */
 struct bts_context {
@@ -57,17 +57,17 @@ struct bts_context {
 };
 
 /**
- * struct bts_cpu - who traces a CPU, and which task runs there
- * @contexts:	of this CPU
- * @flags:	the union of what they want
- * @idle_flags:	likewise, of those that want the idle task too
- * @idle:	the idle task is running
- * @parked:	the CPU is about to go offline or to sleep, or has
- * @followed:	the task that runs there has TIF_BTS; the next switch finds out whether
- *		that is still wanted
- * @stale:	the source is frozen and keeps records from before @owner came
- * @outdated:	the CPU was offline in a thaw: what the source keeps frozen is from before
- * @owner:	whose task is running, bts_nobody if it is not traced
+ * struct bts_cpu - the contexts of a CPU and of the task that runs there
+ * @contexts:	the contexts of this CPU
+ * @flags:	the union of the flags of @contexts
+ * @idle_flags:	the union of the flags of those in @contexts that have BTS_IDLE
+ * @idle:	the idle task is running; up to date only while @followed
+ * @parked:	the CPU is going offline or is being suspended, or has been
+ * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
+ *		finds out whether it is still needed
+ * @stale:	the source is frozen and keeps records from before @owner was switched in
+ * @outdated:	the CPU was offline during a thaw: the frozen records are from before it
+ * @owner:	the contexts of the task that runs here; bts_nobody if it has none
  */
 struct bts_cpu {
 	struct list_head	contexts;
@@ -93,7 +93,10 @@ extern unsigned int bts_users;
 extern bool bts_revoked;
 extern bool bts_cpl_skewed;
 
-/* The hardware was taken away: nothing is recorded for it, and nothing marked but exec. */
+/*
+ * Tell whether the hardware was taken from @ctx. Then no branches, switches or signals are
+ * recorded for it, only X86_BTS_EXEC.
+ */
 static inline bool bts_is_revoked(const struct bts_context *ctx)
 {
 	return !ctx->source->software && READ_ONCE(bts_revoked);
@@ -116,22 +119,22 @@ void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event);
 void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
 
 /**
- * struct bts_call - something to do to a context where that is allowed
+ * struct bts_call - a function to be called where access to a context is allowed
  * @ctx:	the context
- * @func:	what to do; called where no switch comes in between
- * @ret:	what came of it
- * @paused:	the source is at rest; if not, it is frozen, or the context is not
+ * @func:	the function; its task cannot be switched in or out while it runs
+ * @ret:	the result of @func
+ * @paused:	the source is paused; if false, it is frozen, or the context is not
  *		live on this CPU
- * @done:	of a running task's: it is done
- * @owner:	the rest is for @func
- * @seq:	likewise
- * @end:	likewise
- * @n:		likewise
- * @run:	likewise
- * @rec:	likewise
- * @status:	likewise
- * @attr:	likewise
- * @event:	likewise
+ * @done:	set by bts_visit_current(): @func has been called
+ * @owner:	argument of @func, as all below
+ * @seq:	argument of @func
+ * @end:	argument of @func
+ * @n:		argument of @func
+ * @run:	argument of @func
+ * @rec:	argument of @func
+ * @status:	argument of @func
+ * @attr:	argument of @func
+ * @event:	argument of @func
  */
 struct bts_call {
 	struct bts_context		*ctx;
@@ -153,7 +156,7 @@ struct bts_call {
 void bts_call_here(void *info);
 int bts_call(struct bts_context *ctx, struct bts_call *call);
 
-/* hw_branches_lbr.c calls these functions of bts_flight.c: */
+/* These functions of bts_flight.c are also called by hw_branches_lbr.c. */
 bool bts_flight_wants(const struct bts_raw *raw);
 struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_raw *older);
 

@@ -2,7 +2,7 @@
 /*
  * Contexts of branch traces: reading
  *
- * See bts.c for who may touch what.
+ * See bts.c for the locking rules.
  */
 
 #include <linux/kernel.h>
@@ -33,7 +33,7 @@ static void bts_do_status(struct bts_call *call)
 }
 
 /**
- * bts_status - how a trace is doing
+ * bts_status - get the status of a context
  * @ctx: the context
  * @status: filled in
  */
@@ -54,16 +54,16 @@ static void bts_do_peek(struct bts_call *call)
 }
 
 /**
- * bts_peek - find records
+ * bts_peek - find records without removing them
  * @ctx: the context
- * @seq: the running number of the first that is wanted; that of the oldest one goes
- *	here if the wanted one is gone
- * @rec: where a pointer to it goes
+ * @seq: the sequence number of the first record that is wanted; if that record is gone,
+ *	the number of the oldest one is stored here
+ * @rec: where to store a pointer to this record
  *
- * While the context is live on a CPU, what is found may be overwritten at any
- * time; bts_consume() tells.
+ * While the context is live on a CPU, the records may be overwritten at any time.
+ * bts_consume() tells whether they were.
  *
- * Return: how many stand in a row, 0 for none.
+ * Return: the number of contiguous records there, 0 if there are none.
  */
 int bts_peek(struct bts_context *ctx, u64 *seq, const struct x86_bts_record **rec)
 {
@@ -85,13 +85,13 @@ static void bts_do_consume(struct bts_call *call)
 }
 
 /**
- * bts_consume - give up records that were read
+ * bts_consume - remove records that were read
  * @ctx: the context
- * @first: the running number of the first
- * @n: how many
+ * @first: the sequence number of the first record
+ * @n: the number of records
  *
- * Return: how many of the oldest of them were overwritten since bts_peek(), so
- * that what was copied there is garbage.
+ * Return: the number of these records, beginning with the oldest, that were overwritten
+ * since bts_peek(): the caller's copies of them are invalid.
  */
 int bts_consume(struct bts_context *ctx, u64 first, u32 n)
 {
@@ -101,12 +101,12 @@ int bts_consume(struct bts_context *ctx, u64 first, u32 n)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 
-/* How many are copied with interrupts off. */
+/* The number of records to copy at a time, with interrupts off */
 #define BTS_READ_CHUNK	256
 
 /*
- * Move some records from the ring to @call->rec. What comes next is @call->seq
- * if it has not been overwritten since the last time.
+ * Move up to BTS_READ_CHUNK records from the ring to @call->rec. The next record is
+ * @call->seq, unless it has been overwritten since the last chunk.
  */
 static void bts_do_read(struct bts_call *call)
 {
@@ -141,16 +141,16 @@ static void bts_do_read(struct bts_call *call)
 }
 
 /**
- * bts_read - read records, oldest first, and take them out
+ * bts_read - read records, oldest first, and remove them
  * @ctx: the context
- * @rec: where they go
- * @n: for how many there is room
+ * @rec: where to store the records
+ * @n: the number of records that there is room for
  *
- * Of those that come in meanwhile, and the kernel makes some by reading, none is
- * read. If some are overwritten after older ones have been read, X86_BTS_LOST tells
- * how many.
+ * Records that are added after the call began are not read: the kernel adds some by
+ * reading. If records are overwritten after older ones have been read, an X86_BTS_LOST
+ * record tells how many.
  *
- * Return: how many there were.
+ * Return: the number of records stored.
  */
 int bts_read(struct bts_context *ctx, struct x86_bts_record *rec, u32 n)
 {
@@ -179,7 +179,7 @@ static void bts_do_clear(struct bts_call *call)
 }
 
 /**
- * bts_clear - forget all records
+ * bts_clear - remove all records
  * @ctx: the context
  */
 void bts_clear(struct bts_context *ctx)

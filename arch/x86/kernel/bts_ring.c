@@ -2,22 +2,21 @@
 /*
  * Rings of branch records, and the filter in front of them
  *
- * A branch belongs to the mode that it arrives in. That is what the hardware's
- * own filter, BTS_OFF_OS and BTS_OFF_USR, does where it looks at the privilege
- * level after the branch, so that it may be used, and it keeps what a reader
- * needs to follow the control flow: where user mode was resumed, after a system
- * call, a fault, or into a signal handler. The mode is told from the address,
- * never from the hardware, so the result is the same with and without it.
+ * A branch belongs to the mode of its target. Records of branches back to user mode (after
+ * a system call, a fault, or to a signal handler) are kept that way, and a reader needs
+ * them to follow the control flow. The hardware's own CPL filter, BTS_OFF_OS and
+ * BTS_OFF_USR, gives the same result if it tests the privilege level after the branch. So
+ * it may be used. This filter tells the mode from the address, not from the hardware, so
+ * its result does not depend on the filter of the hardware.
  *
- * Hardware that looks at the level before the branch drops those that are
- * needed, where control comes back. That is noticed: after a branch that led out
- * of the modes that are wanted comes one that starts in them. Exactly one
- * record is missing in between; it is counted as lost and marked there. After some
- * of these in a row the hardware's filter is not used any more. A single one may come
- * from something else, such as an SMI.
+ * Hardware that tests the level before the branch drops the branches back to the wanted
+ * mode. A ring notices that: a branch that leaves the wanted mode is followed by one that
+ * starts in it. Exactly one record is missing in between. It is counted as lost, and a mark
+ * is put there. After BTS_RING_SKEWS of these in a row, the hardware's filter is not used
+ * any more. A single one may have another cause, such as an SMI.
  *
- * User code can forge both addresses of a record by jumping anywhere it likes.
- * They are compared and copied here, and never followed.
+ * User code can forge both addresses of a record by jumping to any address. They are
+ * compared and copied here, and never dereferenced.
  */
 
 #include <linux/errno.h>
@@ -44,9 +43,9 @@ static u32 bts_ring_size(u32 nr, u32 flags)
 }
 
 /**
- * bts_pages - how much memory the records of a context take
- * @nr: how many it holds
- * @flags: of its struct bts_attr
+ * bts_pages - calculate how much memory the records of a context take
+ * @nr: the number of records that it holds
+ * @flags: the flags of its struct bts_attr
  *
  * Return: the number of pages.
  */
@@ -55,18 +54,18 @@ unsigned long bts_pages(u32 nr, u32 flags)
 	return PFN_UP(array_size(bts_ring_size(nr, flags), sizeof(struct x86_bts_record)));
 }
 
-/* The first eight bytes of a record at once: type, flags, and no info. */
+/* Make the first eight bytes of a record: type, flags, and info, which is 0. */
 static __always_inline u64 bts_head(u16 type, u16 flags)
 {
 	return type | (u64)flags << 16;
 }
 
 /**
- * bts_ring_init - give a ring its memory
+ * bts_ring_init - initialize a ring and allocate its memory
  * @ring: the ring
- * @nr: how many records it is to hold, at least 1
- * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_MONOTONIC
- * @told: what the records of the source tell
+ * @nr: the number of records it holds, at least 1
+ * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT, BTS_MONOTONIC
+ * @told: the properties of the records of the source
  *
  * May sleep. The memory is charged to current's memory cgroup.
  *
@@ -83,7 +82,7 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_tol
 	ring->told = told;
 	ring->branch = bts_head(X86_BTS_BRANCH, told->flags);
 	bts_ring_change(ring, flags);
-	/* However large it is, it must not be at the expense of others. */
+	/* A large ring must fail rather than invoke the OOM killer. */
 	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT |
 				    __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 
@@ -99,20 +98,20 @@ static u64 bts_fast_limit(u32 flags)
 }
 
 /**
- * bts_ring_change - sort by other flags from here on
+ * bts_ring_change - filter by other flags from here on
  * @ring: the ring
- * @flags: like those of bts_ring_init(), BTS_STOP and BTS_MONOTONIC as they are
+ * @flags: like those of bts_ring_init(); BTS_STOP and BTS_MONOTONIC must not change
  */
 void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task whose trace is set up is in the kernel now. */
+	/* The task whose trace is set up or changed is in the kernel now. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 
 /**
- * bts_ring_free - give the memory of a ring back
+ * bts_ring_free - free the memory of a ring
  * @ring: a ring that no CPU can reach any more
  */
 void bts_ring_free(struct bts_ring *ring)
@@ -126,17 +125,17 @@ void bts_ring_free(struct bts_ring *ring)
  * @addr: an address
  * @fred: whether events are delivered by FRED
  *
- * An NMI that made a guest exit is none with FRED: KVM calls
- * asm_fred_entry_from_kvm() for it.
+ * With FRED, an NMI that caused a VM exit does not go through these entry points: KVM
+ * calls asm_fred_entry_from_kvm() for it.
  *
- * Return: whether exceptions and interrupts come in and go back there.
+ * Return: true if so.
  */
 bool bts_is_entry_with(u64 addr, bool fred)
 {
 #ifdef CONFIG_X86_FRED
 	/*
-	 * The entry point from the kernel is 256 bytes behind that from user mode,
-	 * and not longer than that.
+	 * The entry point from the kernel is 256 bytes after that from user mode, and its
+	 * code is not longer than 256 bytes.
 	 */
 	if (fred)
 		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
@@ -146,12 +145,12 @@ bool bts_is_entry_with(u64 addr, bool fred)
 }
 
 /**
- * bts_is_entry - is this where exceptions and interrupts come in, and go back from?
- * @addr: an address
+ * bts_is_entry - tell whether code enters exceptions and interrupts, and returns from them
+ * @addr: the address of the code
  *
  * Any context.
  *
- * Return: whether it is.
+ * Return: true if so.
  */
 bool bts_is_entry(u64 addr)
 {
@@ -159,12 +158,13 @@ bool bts_is_entry(u64 addr)
 }
 
 /**
- * bts_strays - is this a jump of the kernel through a bad pointer?
- * @raw: a branch
+ * bts_strays - tell whether a branch is a jump of the kernel through a bad pointer
+ * @raw: the branch
  *
- * The way back to user mode begins where the kernel is entered. Any context.
+ * It is if it goes from the kernel to user addresses, and not from the entry code, which
+ * also returns to user mode. Any context.
  *
- * Return: whether it is.
+ * Return: true if so.
  */
 bool bts_strays(const struct bts_raw *raw)
 {
@@ -172,14 +172,14 @@ bool bts_strays(const struct bts_raw *raw)
 	       !bts_is_entry(raw->from);
 }
 
-/* For a ring that wants one mode only. */
+/* Tell whether a branch starts in the mode that a ring wants, which is one mode only. */
 static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw *in)
 {
 	return (in->from < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
 }
 
 /**
- * bts_ring_clock - what time it is for the records of a ring
+ * bts_ring_clock - read the clock of the records of a ring
  * @ring: the ring
  *
  * Any context.
@@ -192,10 +192,10 @@ u64 bts_ring_clock(const struct bts_ring *ring)
 }
 
 /**
- * bts_lost_mark - make a record that tells of lost ones
- * @ring: of which ring
- * @rec: where
- * @count: how many; 0 if nobody knows
+ * bts_lost_mark - make a record that says that records are missing
+ * @ring: the ring that lost them
+ * @rec: where to store the record
+ * @count: the number of missing records; 0 if it is not known
  */
 void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count)
 {
@@ -205,8 +205,9 @@ void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 
 }
 
 /*
- * @in leads out of the modes that are wanted, and @more records follow it. Is
- * the way back missing? The mark goes where the way out would have been.
+ * Called for a branch @in that leaves the wanted mode; @more tells whether records follow it.
+ * If the branch back to the wanted mode is missing, store a mark of one lost record at @out,
+ * in place of a record for @in, and return true.
  */
 static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
 			     const struct bts_raw *in, bool more)
@@ -222,7 +223,7 @@ static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
 	return true;
 }
 
-/* The head of a record that shows both sides of @in; @head if that was predicted */
+/* Make the head of a record with both addresses of @in: @head, unless @in was mispredicted. */
 static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, bool predicted)
 {
 	if (predicted && !(in->flags & BTS_RAW_PREDICTED))
@@ -243,7 +244,10 @@ static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
 	bts_plain(ring->branch, ring->told->predicted, out, in);
 }
 
-/* A way back that is there: if others were missing, it was not for the filter. */
+/*
+ * Store a branch back to user mode. As it was recorded, the hardware's filter is not the
+ * reason if others were missing before.
+ */
 static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 							struct x86_bts_record *out, u64 to)
 {
@@ -254,8 +258,8 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 }
 
 /*
- * Turn @in into what the context wants of it: false if nothing. Then nothing may
- * be written either: @out is the oldest record as long as there is no newer one.
+ * Turn @in into the record that the context wants, at @out. If it wants none, return false
+ * and do not write to @out: in a full ring, that is the oldest record.
  */
 static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)
@@ -300,9 +304,9 @@ static __always_inline u64 bts_either(const struct bts_raw *in)
 }
 
 /*
- * Copy four records unless one of them needs a closer look. Addresses are all below
- * a limit if what comes of them by 'or' is; that, and four at a time, lets nearly
- * every record of a user context through in nine instructions.
+ * Copy four records, unless one of them has to go through bts_sort(). If the bitwise OR of
+ * all addresses is below the limit, each of them is. Because of that test, and as it is made
+ * for four records at a time, nearly every record of a user context takes nine instructions.
  */
 static __always_inline bool bts_copy_four(u64 head, bool predicted, struct x86_bts_record *out,
 					  const struct bts_raw *in, u64 limit)
@@ -326,15 +330,15 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	struct x86_bts_record *start = ring->rec + ring->pos, *out = start;
 	const struct bts_raw *end = in + n, *last = end - 1;
 	const u64 limit = ring->limit;
-	/* Before it there are four. */
+	/* Four records can be copied while @in is before this. */
 	const struct bts_raw *few = n < 4 ? in : end - 3;
-	/* A user's ring: what arrives below it came back from the kernel. */
+	/* In a ring for user mode only, a branch from the kernel to below this is a return. */
 	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	for (;;) {
 		for (; in < few && bts_copy_four(head, predicted, out, in, limit); in += 4)
 			out += 4;
-		/* One by one, up to the one that needs it. */
+		/* Copy single records up to the one that needs bts_sort(). */
 		for (; in != end && bts_either(in) < limit; in++)
 			bts_plain(head, predicted, out++, in);
 		if (in == end)
@@ -349,14 +353,14 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	bts_ring_advance(ring, out - start);
 }
 
-/* To look at flags takes a third more instructions a record. */
+/* Out of line: testing flags takes a third more instructions for each record. */
 static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct bts_raw *in,
 					     u32 n, bool more)
 {
 	__bts_ring_fill(ring, in, n, more, true);
 }
 
-/* Copy what the context wants of the @n records at @in; there is room for all. */
+/* Copy those of the @n records at @in that the context wants. There is room for all. */
 static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n, bool more)
 {
 	if (READ_ONCE(ring->told->predicted))
@@ -365,7 +369,7 @@ static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n
 		__bts_ring_fill(ring, in, n, more, false);
 }
 
-/* How many of the @n records at @in a context would have had. */
+/* Count those of the @n records at @in that the context wants. */
 static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 {
 	struct x86_bts_record scratch;
@@ -375,7 +379,7 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 		if (!bts_sort(ring, &scratch, in++, n))
 			continue;
 		count++;
-		/* What this would have told of is counted already. */
+		/* bts_sort() has counted the missing record in ring->lost; @count includes it. */
 		if (scratch.type == X86_BTS_LOST)
 			ring->lost--;
 	}
@@ -383,7 +387,10 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 	return count;
 }
 
-/* @in is the first record after one that led away. */
+/*
+ * Called with the first record after one that left the wanted mode. If it starts in that mode,
+ * the branch back is missing.
+ */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {
 	if (ring->flags & BTS_ENTRY || !bts_starts_inside(ring, in))
@@ -395,15 +402,15 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 }
 
 /**
- * bts_ring_put - filter records and append what is left of them
+ * bts_ring_put - filter records and append those that are wanted
  * @ring: the ring
  * @in: records as the hardware has them, oldest first
- * @n: how many
+ * @n: the number of records
  *
- * A ring with BTS_STOP keeps what it has and counts what finds no room; others
- * overwrite the oldest.
+ * A ring with BTS_STOP keeps its records, and counts those for which there is no room.
+ * Other rings overwrite their oldest records.
  *
- * Return: whether the ring is full.
+ * Return: true if the ring is full.
  */
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 {
@@ -433,10 +440,10 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 }
 
 /**
- * bts_ring_settle - tell in the ring of what was lost before now
+ * bts_ring_settle - append the mark of lost records or of a gap, if one is due
  * @ring: the ring
  *
- * Where there is no room for that record either it waits until there is.
+ * If there is no room for the mark, it stays due until there is.
  */
 void bts_ring_settle(struct bts_ring *ring)
 {
@@ -470,7 +477,7 @@ void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *even
 	bts_ring_advance(ring, 1);
 }
 
-/* Is the newest record, which nobody has taken out, the mark of a gap? */
+/* Tell whether the newest record is the mark of a gap, and has not been consumed. */
 static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
 {
 	const struct x86_bts_record *rec;
@@ -483,11 +490,11 @@ static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
 }
 
 /**
- * bts_ring_put_gap - say that the source has lost records at this point
+ * bts_ring_put_gap - note that the source has lost records at this point
  * @ring: the ring
  *
- * The record that tells of it comes with what follows it, or with the reader:
- * so any number of times in a row makes one.
+ * The mark of the gap is appended before the next record, or when the ring is read. So
+ * several calls in a row make one mark.
  */
 void bts_ring_put_gap(struct bts_ring *ring)
 {
@@ -500,7 +507,7 @@ void bts_ring_put_gap(struct bts_ring *ring)
 }
 
 /**
- * bts_ring_held - how many records a reader would find
+ * bts_ring_held - count the records that can be read
  * @ring: the ring
  *
  * Return: the number.
@@ -510,7 +517,7 @@ u32 bts_ring_held(const struct bts_ring *ring)
 	return min_t(u64, ring->head - ring->tail, ring->size);
 }
 
-/* Where the record with the running number @seq stands; it is still there. */
+/* Return the index of the record with the sequence number @seq, which is in the ring. */
 static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
 {
 	u32 back = ring->head - seq;
@@ -520,10 +527,10 @@ static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
 
 /**
  * bts_ring_at - find one record
- * @ring: the ring, or a copy that nobody vouches for
- * @index: which one, 0 is the newest
+ * @ring: the ring, or a copy that may be corrupt
+ * @index: the number of newer records, 0 for the newest record
  *
- * Return: where it is; NULL where there are not that many.
+ * Return: its address; NULL if there are not that many.
  */
 const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index)
 {
@@ -534,12 +541,12 @@ const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index)
 }
 
 /**
- * bts_ring_get - read one record and leave it
+ * bts_ring_get - read one record without removing it
  * @ring: the ring
- * @index: which one, 0 is the newest
- * @rec: where it goes
+ * @index: the number of newer records, 0 for the newest record
+ * @rec: where to store the record
  *
- * Return: 0, or -EINVAL where there are not that many.
+ * Return: 0, or -EINVAL if there are not that many.
  */
 int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *rec)
 {
@@ -554,15 +561,15 @@ int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *
 }
 
 /**
- * bts_ring_peek - find records
+ * bts_ring_peek - find records without removing them
  * @ring: the ring
- * @seq: the running number of the first that is wanted; that of the oldest one goes
- *	here if the wanted one is gone
- * @rec: where a pointer to it goes
+ * @seq: the sequence number of the first record that is wanted; if that record is gone,
+ *	the number of the oldest one is stored here
+ * @rec: where to store a pointer to this record
  *
- * Records that were overwritten unread are written off here.
+ * Records that were overwritten before they were read are added to @ring->overwritten.
  *
- * Return: how many stand in a row there; 0 if there are none.
+ * Return: the number of contiguous records there; 0 if there are none.
  */
 u32 bts_ring_peek(struct bts_ring *ring, u64 *seq, const struct x86_bts_record **rec)
 {
@@ -583,13 +590,13 @@ u32 bts_ring_peek(struct bts_ring *ring, u64 *seq, const struct x86_bts_record *
 }
 
 /**
- * bts_ring_consume - give up records that were read
+ * bts_ring_consume - remove records that were read, and all older ones
  * @ring: the ring
- * @first: the running number of the first, as of bts_ring_peek()
- * @n: how many
+ * @first: the sequence number of the first record, from bts_ring_peek()
+ * @n: the number of records
  *
- * Return: how many of them, the oldest, were overwritten since bts_ring_peek():
- * what the reader has copied of those may be anything.
+ * Return: the number of these records, beginning with the oldest, that were overwritten
+ * since bts_ring_peek(): the reader's copies of them are invalid.
  */
 u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
 {
@@ -604,10 +611,10 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
 }
 
 /**
- * bts_ring_clear - forget all records
+ * bts_ring_clear - remove all records
  * @ring: the ring
  *
- * The counts of what was lost stay, a mark that is still due goes.
+ * The counts of lost records are kept; a mark that is still due is dropped.
  */
 void bts_ring_clear(struct bts_ring *ring)
 {

@@ -9,41 +9,41 @@
 #include <asm/bts.h>
 
 /*
- * A ring that stops has room for this many records beyond the size that was
- * asked for: what a task still produces between the interrupt that says 'full'
- * and its own stop on the way to user mode. A source may be late by 256 records,
- * not counting those of its own interrupt.
+ * A ring with BTS_STOP has room for this many records beyond the size that was requested,
+ * for those that a task makes after the ring is full until it stops before it returns
+ * to user mode. A source may be late by 256 records, not counting those of its own
+ * interrupt.
  */
 #define BTS_RING_SKID	(256 + 64)
 
-/* So many in a row, and the hardware's filter is to blame. */
+/* If this many branches in a row are missing, the hardware's filter drops them. */
 #define BTS_RING_SKEWS	4
 
 /**
  * struct bts_ring - the records of one context
  * @rec:	the records, @size of them
- * @nr:		how many it may hold before it counts as full
- * @size:	how many there is room for; more than @nr with BTS_STOP
- * @pos:	where the next one goes: @head modulo @size
+ * @nr:		the number of records with which it is full
+ * @size:	the number of records that it has room for; more than @nr with BTS_STOP
+ * @pos:	the index of the next record: @head modulo @size
  * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT, BTS_MONOTONIC of
  *		<asm/bts.h>
- * @limit:	a branch whose addresses are below it needs no closer look
- * @told:	what the records of the source tell
- * @branch:	the first eight bytes of a branch that shows both sides
- * @head:	how many were ever put in
- * @tail:	how many of those the reader has done with, or will never see
- * @overwritten: how many were overwritten before they were taken out
- * @lost:	how many are missing, as far as they were counted: there was no room,
- *		or the hardware's filter has dropped them
- * @unmarked:	how many of @lost no record in the ring tells of yet
- * @gaps:	how often the source lost records, it does not know how many
- * @gap:	one of @gaps has no record in the ring yet
- * @away:	the last record led out of the modes that are wanted
+ * @limit:	a branch whose addresses are both below it is stored without bts_sort()
+ * @told:	the properties of the records of the source
+ * @branch:	the first eight bytes of an X86_BTS_BRANCH record
+ * @head:	the number of records that were ever put in
+ * @tail:	the number of those that were consumed, cleared, or counted in @overwritten
+ * @overwritten: the number of records that were overwritten before they were consumed
+ * @lost:	the number of missing records, as far as they were counted: there was no
+ *		room, or the hardware's filter has dropped them
+ * @unmarked:	the number of those in @lost that have no mark in the ring yet
+ * @gaps:	how often the source lost records without counting them
+ * @gap:	one of @gaps has no mark in the ring yet
+ * @away:	the last record left the wanted mode
  * @skews:	how often in a row the hardware dropped a record that was wanted
  *
- * A ring has no lock. All but the reading of records that bts_ring_peek()
- * pointed out happens on the CPU where the context is live, with interrupts off
- * and its source at rest, or while the context is not live anywhere.
+ * A ring has no lock. It is accessed on the CPU where the context is live, with interrupts
+ * off while its source does not record, or while the context is not live anywhere. Only
+ * the records that bts_ring_peek() has found are read elsewhere.
  */
 struct bts_ring {
 	struct x86_bts_record	*rec;
@@ -88,7 +88,7 @@ bool bts_strays(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
 
-/* How many records fit in behind ring->pos without a turn or an overwrite. */
+/* Count the records that fit in at ring->pos before the ring wraps, or BTS_STOP is full. */
 static __always_inline u32 bts_ring_room(const struct bts_ring *ring)
 {
 	u32 room = ring->size - ring->pos;
@@ -115,12 +115,12 @@ static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64
 }
 
 /**
- * bts_ring_put_one - bts_ring_put() of one branch, nobody knows whether it was predicted
+ * bts_ring_put_one - bts_ring_put() for one branch of a source without predictions
  * @ring: the ring
- * @from: where it was
- * @to: where it went
+ * @from: the address of the branch
+ * @to: its target
  *
- * Return: likewise.
+ * Return: true if the ring is full.
  */
 static __always_inline bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the rings of branch records, and of the filter in front of them.
+ * KUnit tests of the rings of branch records, and of their filter
  */
 
 #include <kunit/test.h>
@@ -20,7 +20,7 @@
 
 KUNIT_DEFINE_ACTION_WRAPPER(free_ring, bts_ring_free, struct bts_ring *);
 
-/* What the source of a test tells: nothing, unless the test says so. */
+/* The properties of the records of the tests: no flags, and no predictions */
 static struct bts_told told;
 
 static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
@@ -30,7 +30,7 @@ static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
 	KUNIT_ASSERT_NOT_NULL(test, ring);
 	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags, &told));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
-	/* as if the way into the modes that are wanted were there already */
+	/* Do not expect a branch to the wanted mode first. */
 	ring->away = false;
 
 	return ring;
@@ -43,7 +43,7 @@ static u32 peek_oldest(struct bts_ring *ring, const struct x86_bts_record **rec)
 	return bts_ring_peek(ring, &oldest, rec);
 }
 
-/* Put @n branches in, the first numbered @first. */
+/* Put @n branches into the ring, whose @from are numbered from @first on. */
 static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
 	struct bts_raw *raw = kcalloc(n, sizeof(*raw), GFP_KERNEL);
@@ -62,7 +62,7 @@ static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u
 	return full;
 }
 
-/* Take all records out; they must be branches numbered from @first. */
+/* Consume @n records. They must be branches numbered from @first on. */
 static void take_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
 	const struct x86_bts_record *rec;
@@ -111,7 +111,7 @@ static void ring_wrap_at_end(struct kunit *test)
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
 	u32 i;
 
-	/* each step ends one record further on, so all ends are met */
+	/* Each step ends at the next index, so that each one is the end of some step. */
 	for (i = 0; i < 3 * ring->size; i++) {
 		put_numbered(test, ring, 100 * i, 9);
 		KUNIT_EXPECT_EQ(test, 9, bts_ring_held(ring));
@@ -153,7 +153,7 @@ static void ring_stops_and_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, ring->lost);
 	KUNIT_EXPECT_EQ(test, room, bts_ring_held(ring));
 
-	/* the mark stands where the records are missing, and once */
+	/* There is one mark, at the position of the missing records. */
 	take_numbered(test, ring, 0, room);
 	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
 	put_numbered(test, ring, room + 8, 2);
@@ -176,7 +176,7 @@ static void ring_counts_only_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
-/* A mark that finds no room is lost as any other record is. */
+/* An event for which there is no room is lost like any other record. */
 static void ring_counts_a_lost_mark(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
@@ -215,7 +215,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 
-	/* nothing follows: the reader finds it nevertheless, once */
+	/* The reader finds a mark, once, even if no record follows it. */
 	bts_ring_consume(ring, ring->tail, 4);
 	bts_ring_put_gap(ring);
 	bts_ring_settle(ring);
@@ -224,7 +224,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
 }
 
-/* The ring is as usual, or has one of the reasons for a closer look at a branch. */
+/* Do nothing, or put the ring into a state in which bts_ring_put_one() takes its slow path. */
 static void disturb(struct bts_ring *ring, int how)
 {
 	switch (how % 5) {
@@ -345,7 +345,7 @@ static void ring_tells_what_was_spoilt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4 + 3 + 90, ring->overwritten);
 }
 
-/* What is not wanted leaves the oldest record alone, though it is next in turn. */
+/* A record that is not wanted does not overwrite the oldest one in a full ring. */
 static void ring_keeps_oldest(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
@@ -359,7 +359,7 @@ static void ring_keeps_oldest(struct kunit *test)
 	take_numbered(test, ring, 5, 10);
 }
 
-/* What a record must become in a ring of each kind; type 0: nothing */
+/* The record that each branch becomes in each kind of ring; no record if the type is 0 */
 static const struct filter_case {
 	const char	*name;
 	bool		from_user;
@@ -410,7 +410,7 @@ static void filter_record(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rec.branch.to, c->hide_to ? 0 : to);
 }
 
-/* Addresses that are no user's: none of them may reach a user's ring. */
+/* Addresses of the kernel must not appear in a ring of user mode. */
 static void filter_edges(struct kunit *test)
 {
 	static const u64 foreign[] = {
@@ -436,7 +436,7 @@ static void filter_edges(struct kunit *test)
 		bts_ring_clear(ring);
 	}
 
-	/* two user addresses whose bits together reach beyond the limit */
+	/* The bitwise OR of two user addresses may exceed the limit. */
 	raw = (struct bts_raw){ .from = TASK_SIZE_MAX - 1, .to = 0x40001000, };
 	KUNIT_ASSERT_GE(test, raw.from | raw.to, (u64)TASK_SIZE_MAX);
 	bts_ring_put(ring, &raw, 1);
@@ -446,7 +446,7 @@ static void filter_edges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rec.branch.to, raw.to);
 }
 
-/* The records of a round trip, as seen from user mode: out, in, one there */
+/* The records of a system call: user mode to kernel, kernel to user mode, user to user */
 static const struct bts_raw round_trip[] = {
 	{ .from = USER_ADDR(0), .to = KERNEL_ADDR(0), },
 	{ .from = KERNEL_ADDR(1), .to = USER_ADDR(1), },
@@ -471,19 +471,19 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
 
 	ring->away = true;
-	/* nothing dropped */
+	/* The hardware drops nothing. */
 	bts_ring_put(ring, round_trip + 1, 2);
 	bts_ring_put(ring, round_trip, 3);
 	bts_ring_put(ring, round_trip, 1);
 	bts_ring_put(ring, round_trip + 1, 2);
-	/* what arrives in the kernel dropped */
+	/* The hardware drops branches whose target is in the kernel. */
 	bts_ring_put(ring, round_trip + 2, 1);
 	bts_ring_put(ring, round_trip + 1, 2);
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
-/* The way back is missing: inside a batch, between two, at the very beginning */
+/* The branch back is missing: within a batch, between two batches, and as the first record */
 static void filter_notices_a_skew(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
@@ -515,7 +515,7 @@ static void filter_counts_a_skew_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->unmarked);
 }
 
-/* One now and then is not the filter's. */
+/* A single missing branch is not attributed to the hardware's filter. */
 static void filter_counts_skews_in_a_row(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
@@ -546,7 +546,7 @@ static void filter_skew_of_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ring->skews);
 }
 
-/* Who lost records cannot know whether it is away. */
+/* After a gap, the ring does not know whether the last branch left the wanted mode. */
 static void filter_forgives_a_gap(struct kunit *test)
 {
 	struct bts_ring *ring = make_ring(test, 16, BTS_USER);
@@ -557,7 +557,7 @@ static void filter_forgives_a_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 }
 
-/* Where the processor enters the kernel without FRED. */
+/* bts_is_entry_with() without FRED */
 static void filter_entry(struct kunit *test)
 {
 #ifdef CONFIG_X86_64
@@ -567,7 +567,7 @@ static void filter_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(USER_ADDR(0), false));
 }
 
-/* bts_is_entry_with() relies on where the two entry points of FRED are. */
+/* bts_is_entry_with() depends on the addresses of the two entry points of FRED. */
 static void filter_entry_fred(struct kunit *test)
 {
 #ifdef CONFIG_X86_FRED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: which sources of records there are, and what each of them can do
+ * Branch traces: the sources of records, and what each of them can do
  */
 
 #include <linux/bits.h>
@@ -17,23 +17,23 @@ static bool bts_no_pause(void)
 	return true;
 }
 
-/* Each switch of a traced task comes here, and need not ask. */
+/* With these two functions, bts_switch_to() need not test whether there is a source. */
 const struct bts_source bts_no_source = {
 	.pause	= bts_no_pause,
 	.resume	= bts_no_pause,
 };
 
-/* The source of hardware, whose id is 0 where there is none */
+/* The source of hardware. Its id is 0 if this machine has none. */
 const struct bts_source *bts_source __ro_after_init = &bts_no_source;
 
 /* The source of software, or NULL */
 const struct bts_source *bts_software __ro_after_init;
 
 /**
- * bts_register_source - make it known where records come from
+ * bts_register_source - register a source of records
  * @source: the source
  *
- * Called at boot, once by the best source of hardware that the machine has, and once by
+ * Called at boot, once for the best source of hardware that the machine has, and once for
  * the source of software.
  */
 void __init bts_register_source(const struct bts_source *source)
@@ -49,11 +49,11 @@ void __init bts_register_source(const struct bts_source *source)
 }
 
 /**
- * bts_find_source - choose where the records of a context come from
+ * bts_find_source - find the source for the records of a context
  * @id: BTS_SOURCE_*, or 0 for the best source
  *
- * Return: the source; -EOPNOTSUPP if this machine has none at all; -ENODEV if it has
- * not this one.
+ * Return: the source; -EOPNOTSUPP if this machine has no source; -ENODEV if it has sources,
+ * but not @id.
  */
 const struct bts_source *bts_find_source(u32 id)
 {
@@ -66,26 +66,27 @@ const struct bts_source *bts_find_source(u32 id)
 }
 
 /**
- * bts_records_kernel - is the kernel recorded for the sake of a trace?
- * @id: where its records come from, like that of bts_source_info()
- * @flags: what the trace wants
+ * bts_records_kernel - tell whether the kernel is recorded for the sake of a trace
+ * @id: the source of the trace, like @id of bts_source_info()
+ * @flags: the flags of the trace
  *
- * What its filter then drops has been in the buffers of the source.
+ * If so, branches of the kernel are in the buffer of the source even if the filter of the
+ * ring drops them.
  *
- * Return: false if the source can leave it out.
+ * Return: false if the source does not record the kernel.
  */
 bool bts_records_kernel(u32 id, u32 flags)
 {
 	return bts_find_source(id) == bts_source && bts_takes_kernel(flags);
 }
 
-/* What the contexts of tasks may want of a source */
+/* Return the flags that the contexts of tasks may have with a source. */
 u32 bts_possible_flags(const struct bts_source *source)
 {
 	return source->software ? BTS_TASK_FLAGS & ~BTS_KERNEL : BTS_TASK_FLAGS;
 }
 
-/* X86_BTS_F_* that its records may have */
+/* Return X86_BTS_F_* that the records of a source may have. */
 u32 bts_record_flags(const struct bts_source *source)
 {
 	const struct bts_told *told = source->told;
@@ -94,12 +95,12 @@ u32 bts_record_flags(const struct bts_source *source)
 }
 
 /**
- * bts_source_info - can there be any traces, and which?
+ * bts_source_info - tell what a source can do
  * @id: BTS_SOURCE_*, or 0 for the best source
  * @info: filled in
  *
- * Return: 0; -EOPNOTSUPP if this machine has no source of records at all; -ENODEV if
- * it has not this one.
+ * Return: 0; -EOPNOTSUPP if this machine has no source of records; -ENODEV if it has
+ * sources, but not @id.
  */
 int bts_source_info(u32 id, struct bts_source_info *info)
 {
@@ -124,7 +125,7 @@ int bts_source_info(u32 id, struct bts_source_info *info)
  *
  * Called with interrupts off.
  *
- * Return: BTS_USER and BTS_ENTRY, the union of what its contexts want.
+ * Return: the union of the flags of current's contexts with this source.
  */
 u32 bts_wanted_steps(void)
 {

@@ -3,24 +3,22 @@
  * The trap flag as a source of branch traces
  *
  * Any x86 processor raises #DB after each instruction of user mode if TF is set. For
- * tasks that are traced by this source, TF is set in the last step to user mode,
- * bts_step_exit(), and taken back in the first step from there, bts_step_enter(). All
- * of the kernel in between, such as signal frames, ptrace() and fork(), therefore sees
- * the flags of the program as they are without a trace. The #DB of a step ends in
- * bts_step_debug(): it tells whether the instruction has branched, makes a record if so,
- * and goes back.
+ * tasks that are traced by this source, bts_step_exit() sets TF as the last action before
+ * the return to user mode, and bts_step_enter() clears it as the first action of kernel
+ * entry. All kernel code in between, such as signal frames, ptrace() and fork(), therefore
+ * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of
+ * a step: it finds out whether the instruction has branched, and if so makes a record.
  *
- * TF that is set becomes visible to the program in what PUSHF stores and in the R11 of
- * SYSCALL, and it is taken out there. POPF and IRET are the only instructions after
- * which TF is what the program wants, and so its own. If it is set, the program or its
- * debugger is to get the #DB, too.
+ * The program could see TF in the flags that PUSHF stores, and in R11 after SYSCALL. It is
+ * cleared there. Only POPF and IRET load TF as the program wants it. So after one of them,
+ * TF is the program's own. If that is set, the program or its debugger gets the #DB, too.
  *
  * The instruction is read after it was executed. A program that changes its own
- * instructions may be misread, but only where the next instruction starts at most 15
- * bytes behind it: anywhere else, there was a branch whatever the bytes say.
+ * instructions may be misread, but only if the next instruction starts at most 15
+ * bytes after this one: otherwise there was a branch, whatever the bytes say.
  *
- * NMIs leave TF alone, as they go back to user mode directly. So the registers of user
- * mode that perf samples in an NMI show TF set, although the program does not have it.
+ * NMIs do not clear TF, as they return to user mode directly. So the user registers
+ * that perf samples in an NMI have TF set, although the program has not set it.
  */
 
 #include <linux/cache.h>
@@ -47,7 +45,7 @@
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 
-/* Stands for any address of the kernel. */
+/* This stands for any address of the kernel. */
 #define BTS_STEP_KERNEL		((u64)~0UL)
 
 DEFINE_PER_CPU(struct bts_step, bts_step);
@@ -55,12 +53,12 @@ DEFINE_PER_CPU(u8, bts_step_state);
 
 static const struct bts_told bts_step_told;
 
-/* Block-step (BTF) works here. Hypervisors drop it: there, each instruction stops. */
+/* Block-step (BTF) works. Many hypervisors ignore it: then each instruction raises #DB. */
 static bool bts_step_has_btf __ro_after_init;
 
 /*
- * Segments. Interrupts are off, and an LDT is freed after an interrupt to each CPU that
- * uses it only.
+ * Segments. With interrupts off, the LDT is not freed: before that, an IPI is sent to each
+ * CPU that uses it.
  */
 
 static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
@@ -95,7 +93,7 @@ static unsigned long bts_step_base(const struct pt_regs *regs, u16 selector)
 	return bts_step_descriptor(selector, &desc) ? get_desc_base(&desc) : 0;
 }
 
-/* How many bits an address has there */
+/* Return the size of addresses in the segment, in bits. */
 static int bts_step_bits(const struct pt_regs *regs, u16 selector)
 {
 	struct desc_struct desc;
@@ -113,13 +111,13 @@ static bool bts_step_is_flat(const struct pt_regs *regs)
 	return !(regs->cs & SEGMENT_TI_MASK) && !v8086_mode((struct pt_regs *)regs);
 }
 
-/* An address without a segment. Only 64-bit code, whose @base is 0, has more than 32 bits. */
+/* Return a linear address. Only 64-bit code, with @base 0, has more than 32 bits. */
 static unsigned long bts_step_add(unsigned long base, unsigned long offset)
 {
 	return base ? (u32)(base + offset) : offset;
 }
 
-/* Where user mode is, likewise */
+/* Return the linear address of the next instruction of user mode. */
 static unsigned long bts_step_linear(const struct pt_regs *regs)
 {
 	if (likely(bts_step_is_flat(regs)))
@@ -129,8 +127,8 @@ static unsigned long bts_step_linear(const struct pt_regs *regs)
 }
 
 /*
- * The memory of current. What the processor watches must not be touched for this, or a
- * debugger would see that.
+ * Access to the memory of current. If hardware breakpoints are active, it is not accessed
+ * through user addresses: a debugger would get a hit.
  */
 
 static __always_inline bool bts_step_peek(unsigned long at, u64 *bytes)
@@ -155,7 +153,7 @@ refused:
 	return false;
 }
 
-/* This may sleep. With FOLL_FORCE it also reads what can only be executed. */
+/* This may sleep. With FOLL_FORCE, it also reads memory that can only be executed. */
 static int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
 {
 	local_irq_enable();
@@ -187,7 +185,7 @@ fault:
 	return done;
 }
 
-/* Take TF out of what PUSHF has stored. */
+/* Clear TF in the flags that PUSHF has stored. */
 static void bts_step_clear_pushed(const struct pt_regs *regs)
 {
 	unsigned long at = regs->sp + 1;
@@ -211,21 +209,21 @@ static void bts_step_clear_pushed(const struct pt_regs *regs)
  */
 
 enum bts_step_kind {
-	BTS_STEP_OTHER,		/* goes on behind it */
-	BTS_STEP_JUMP,		/* branches */
-	BTS_STEP_FAR,		/* branches to another segment, perhaps */
-	BTS_STEP_JCC,		/* branches if flags say so */
-	BTS_STEP_LOOP,		/* branches if flags and CX say so */
+	BTS_STEP_OTHER,		/* does not branch */
+	BTS_STEP_JUMP,		/* always branches */
+	BTS_STEP_FAR,		/* always branches, perhaps to another segment */
+	BTS_STEP_JCC,		/* branches depending on flags */
+	BTS_STEP_LOOP,		/* branches depending on CX, and perhaps on ZF */
 	BTS_STEP_PUSHF,
 	BTS_STEP_POPF,
 	BTS_STEP_IRET,
-	BTS_STEP_SS,		/* no #DB comes behind it, but behind the next one */
+	BTS_STEP_SS,		/* loads SS: the #DB comes after the next instruction */
 	BTS_STEP_PREFIX,
 	BTS_STEP_REX,		/* a prefix in 64-bit code */
-	BTS_STEP_REX2,		/* the same, of two bytes */
-	BTS_STEP_0F,		/* two bytes */
-	BTS_STEP_SREG,		/* ModRM tells which segment */
-	BTS_STEP_FF,		/* ModRM tells what it is */
+	BTS_STEP_REX2,		/* a prefix of two bytes in 64-bit code */
+	BTS_STEP_0F,		/* an opcode of two bytes */
+	BTS_STEP_SREG,		/* the segment register is in ModRM */
+	BTS_STEP_FF,		/* the operation is in ModRM */
 	BTS_STEP_UNKNOWN,	/* more bytes are needed */
 };
 
@@ -258,14 +256,14 @@ static const u8 bts_step_kinds[256] = {
 
 #define BTS_STEP_ADDRESS_SIZE	0x67
 
-/* REX2: a bit of its second byte stands for 0F, and one instruction is another one. */
+/* With REX2, a bit of its second byte replaces 0F, and the opcode A1 is JMPABS. */
 #define BTS_STEP_REX2_0F	0x80
 #define BTS_STEP_JMPABS		0xa1
 
 /**
  * struct bts_step_insn - an instruction
  * @kind:	what it does
- * @op:		its last byte of opcode
+ * @op:		the last byte of its opcode
  * @resized:	it has a prefix that changes the size of addresses
  */
 struct bts_step_insn {
@@ -299,7 +297,7 @@ static __always_inline enum bts_step_kind bts_step_long(struct bts_step_insn *in
 	}
 }
 
-/* Look at the first @n bytes of an instruction. */
+/* Decode the first @n bytes of an instruction. @wide is true in 64-bit code. */
 static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, bool wide)
 {
 	enum bts_step_kind kind;
@@ -339,7 +337,7 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 	}
 }
 
-/* How long it is, or 0 if nobody can say */
+/* Return the length of the instruction, or 0 if it cannot be decoded. */
 static int bts_step_length(const struct pt_regs *regs, const u8 *bytes, int n)
 {
 	struct insn insn;
@@ -353,10 +351,10 @@ static int bts_step_length(const struct pt_regs *regs, const u8 *bytes, int n)
 	return insn_get_length(&insn) ? 0 : insn.length;
 }
 
-/* Was the condition of Jcc true? No Jcc changes flags. */
+/* Tell whether the condition of Jcc was true. No Jcc changes the flags. */
 static __always_inline bool bts_step_condition(unsigned long flags, u8 op)
 {
-	/* L and LE, the last two, are also met if SF is not OF. */
+	/* L and LE, the last two, are also true if SF differs from OF. */
 	static const u16 any_of[8] = {
 		X86_EFLAGS_OF, X86_EFLAGS_CF, X86_EFLAGS_ZF, X86_EFLAGS_CF | X86_EFLAGS_ZF,
 		X86_EFLAGS_SF, X86_EFLAGS_PF, 0, X86_EFLAGS_ZF,
@@ -370,7 +368,7 @@ static __always_inline bool bts_step_condition(unsigned long flags, u8 op)
 	return met != (op & 1);
 }
 
-/* CX as LOOP and JCXZ see it; LOOP has decremented it already. */
+/* Return CX in the size that LOOP and JCXZ use. LOOP has decremented it already. */
 static unsigned long bts_step_counter(const struct pt_regs *regs, bool resized)
 {
 	if (user_64bit_mode((struct pt_regs *)regs))
@@ -414,7 +412,7 @@ static bool bts_step_taken(const struct pt_regs *regs, const struct bts_step_ins
 	}
 }
 
-/* Read the instruction at @at. Interrupts may have been on. */
+/* Read the instruction at @at. This may enable interrupts for a while. */
 static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes, bool wide)
 {
 	int n = 0;
@@ -432,15 +430,15 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 }
 
 /*
- * How many instructions that set SS are looked at, each behind the one before. An emulator
- * may put the #DB off behind all of them.
+ * The number of consecutive instructions that set SS which are decoded. An emulator may
+ * delay the #DB until after all of them.
  */
 #define BTS_STEP_SS_MOST	32
 
 /*
- * Find the instruction that ended with this #DB: the one at @at, or what follows it if
- * that has set SS. Its address is returned. The program may have overwritten it since,
- * so that it cannot be found.
+ * Find the instruction after which this #DB was raised: the one at @at or, if that has set
+ * SS, the one after it. Return its address. If the program has overwritten it since, it
+ * cannot be found.
  */
 static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_insn *insn,
 				   unsigned long at)
@@ -454,7 +452,7 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 		if (likely(insn->kind != BTS_STEP_SS))
 			return at;
 		length = bts_step_length(regs, bytes, n);
-		/* Of several in a row, only the first one is sure to put the #DB off. */
+		/* Of several in a row, only the first one is certain to delay the #DB. */
 		if (!length || (i && at + length == bts_step_linear(regs))) {
 			insn->kind = BTS_STEP_OTHER;
 			return at;
@@ -467,10 +465,10 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 }
 
 /*
- * User mode and the kernel
+ * Transitions between user mode and the kernel
  */
 
-/* Record that user mode was left, if that is wanted and not done. */
+/* Record that user mode was left, if that is wanted and has not been recorded. */
 static void bts_step_record_leave(const struct bts_step *s)
 {
 	u8 state = this_cpu_read(bts_step_state);
@@ -485,7 +483,7 @@ static bool bts_step_pause(void)
 {
 	bts_step_record_leave(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
-	/* bts_step_arrive() may have cleared it, and may not come again. */
+	/* bts_step_arrive() may have cleared BTF, and may not be called again. */
 	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
 		debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
@@ -500,19 +498,19 @@ static bool bts_step_resume(void)
 	return true;
 }
 
-/* After something else than a step */
+/* Record the return to user mode after an event other than the #DB of a step. */
 static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs)
 {
 	bts_step_record_leave(s);
 	bts_deliver_step(BTS_STEP_KERNEL, bts_step_linear(regs));
-	/* The task may be block-stepped, and each instruction has to end with a #DB. */
+	/* Clear BTF, even if the task is block-stepped: each instruction has to raise #DB. */
 	if (debugctl_get() & DEBUGCTLMSR_BTF)
 		debugctl_write_field(DEBUGCTL_STEP, 0);
 }
 
 /*
- * With FRED, a return from SYSCALL or INT with TF raises #DB before the first
- * instruction, unless the event is said to have been none of software.
+ * With FRED, a return from SYSCALL or INT with TF set raises #DB before the first
+ * instruction, unless fred_ss.swevent is cleared.
  */
 static void bts_step_exit_fred(struct bts_step *s, struct pt_regs *regs)
 {
@@ -533,7 +531,7 @@ static __always_inline void bts_step_run(struct pt_regs *regs)
 	this_cpu_write(bts_step_state, BTS_STEP_RUNS);
 }
 
-/* Everything but a step of a program without a TF of its own, in a flat segment */
+/* The slow path: anything but the next step in a flat segment, without TF of the program. */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {
 	struct bts_step *s = this_cpu_ptr(&bts_step);
@@ -553,10 +551,10 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
 }
 
 /**
- * bts_step_exit - let user mode run for one instruction
- * @regs: of user mode, which is traced
+ * bts_step_exit - set TF, so that user mode runs for one instruction
+ * @regs: the registers of user mode, which is traced
  *
- * Called with interrupts off when nothing else is left to be done.
+ * Called with interrupts off, as the last action before the return to user mode.
  */
 void notrace bts_step_exit(struct pt_regs *regs)
 {
@@ -570,8 +568,8 @@ void notrace bts_step_exit(struct pt_regs *regs)
 }
 
 /*
- * What the step has done: a record, and the program's own TF from here on. Returns
- * whether it has branched.
+ * Record the step, if it was a branch, and find out the program's own TF. Return whether the
+ * instruction has branched.
  */
 static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_step *step)
 {
@@ -588,7 +586,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	else if (insn.kind == BTS_STEP_UNKNOWN)
 		bts_deliver_steps_gap();
 
-	/* Nothing else than POPF or IRET clears TF. */
+	/* Only POPF and IRET load TF, also if the instruction was not recognized. */
 	if (insn.kind == BTS_STEP_POPF || insn.kind == BTS_STEP_IRET || !raw)
 		regs->flags = (regs->flags & ~X86_EFLAGS_TF) | raw;
 	else if (insn.kind == BTS_STEP_PUSHF && !step->tf)
@@ -597,7 +595,7 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	return branch;
 }
 
-/* Is the program, or its debugger, to get this #DB as well? */
+/* Tell whether the program or its debugger gets this #DB as well. */
 static bool bts_step_is_wanted(const struct bts_step *step, bool branch)
 {
 	return step->tf && (branch || !test_thread_flag(TIF_BLOCKSTEP) || !bts_step_has_btf);
@@ -609,7 +607,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	bool branch = false;
 	u8 state;
 
-	/* Before interrupts are on: a switch changes it. */
+	/* Set this before interrupts may be enabled: a task switch changes it. */
 	this_cpu_write(bts_step_state, BTS_STEP_READS);
 #ifdef CONFIG_X86_64
 	if (step.r11)
@@ -624,7 +622,10 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		s = this_cpu_ptr(&bts_step);
 		s->ip = regs->ip;
 		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
-		/* A switch, or a #DB that is somebody else's as well, has a record of its own. */
+		/*
+		 * After a task switch, or if the #DB has other reasons, too, the return to user
+		 * mode is recorded.
+		 */
 		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
 		this_cpu_write(bts_step_state, state);
 	}
@@ -632,13 +633,16 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	return !*dr6;
 }
 
-/* Is the next instruction the one behind @ip, as far as anybody can tell? */
+/* Tell whether the next instruction may be the one that follows the instruction at @ip. */
 static __always_inline bool bts_step_goes_on(const struct pt_regs *regs, unsigned long ip)
 {
 	return regs->ip - ip <= BTS_STEP_LONGEST;
 }
 
-/* An instruction whose first byte does not say that it is no branch */
+/*
+ * Handle a step whose first byte does not rule out a branch. Return false if it needs
+ * bts_step_debug_odd().
+ */
 static __always_inline bool bts_step_is_short(const struct pt_regs *regs, unsigned long ip,
 					      u64 bytes)
 {
@@ -662,7 +666,7 @@ static __always_inline bool bts_step_is_short(const struct pt_regs *regs, unsign
 	return true;
 }
 
-/* The first bytes of most instructions tell what they do. Returns false if not. */
+/* Handle the step if the first bytes of the instruction suffice. Return false if not. */
 static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 {
 	unsigned long ip = this_cpu_read(bts_step.ip);
@@ -677,17 +681,17 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 }
 
 /**
- * bts_step_debug - take note of a step
- * @regs: of user mode, behind the instruction
- * @dr6: the reasons of the #DB; the step is taken out if nobody else wants it
+ * bts_step_debug - handle the #DB of a step
+ * @regs: the registers of user mode after the instruction
+ * @dr6: the reasons of the #DB; DR_STEP is cleared unless the program wants it, too
  *
- * Called with interrupts off, which may be on in between.
+ * Called with interrupts off. May enable and disable them.
  *
- * Return: whether nothing is left to be done.
+ * Return: true if the #DB has no reason that is left to be handled.
  */
 bool notrace bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 {
-	/* Only a #DB from user mode that ran under our TF can be ours. */
+	/* Only a #DB from user mode that ran with TF set by bts_step_run() is handled here. */
 	if (this_cpu_read(bts_step_state) != BTS_STEP_LEFT)
 		return false;
 
@@ -725,7 +729,7 @@ static bool __init bts_step_try_btf(void)
 
 static int __init bts_step_init(void)
 {
-	/* Not tried there */
+	/* This has not been tested on Xen PV. */
 	if (boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of what bts_step.c, which includes this file, reads of instructions: also of
- * those that no processor of the bench has
+ * KUnit tests of the decoder in bts_step.c, which includes this file: also for instructions
+ * that the processor does not have
  */
 
 #include <kunit/test.h>
@@ -24,7 +24,7 @@ static const struct {
 	{ "jmp far *mem", { 0xff, 0x28, }, 2, BTS_STEP_FAR, BTS_STEP_FAR, },
 	{ "push *reg", { 0xff, 0xf0, }, 2, BTS_STEP_OTHER, BTS_STEP_OTHER, },
 	{ "rex jmp *reg", { 0x41, 0xff, 0xe0, }, 3, BTS_STEP_JUMP, BTS_STEP_OTHER, },
-	/* 0xd5 is AAD in other than 64-bit code. */
+	/* In 16-bit and 32-bit code, 0xd5 is AAD. */
 	{ "rex2", { 0xd5, }, 1, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
 	{ "rex2 nothing", { 0xd5, 0x11, }, 2, BTS_STEP_UNKNOWN, BTS_STEP_OTHER, },
 	{ "rex2 mov", { 0xd5, 0x11, 0x89, 0xc0, }, 4, BTS_STEP_OTHER, BTS_STEP_OTHER, },
@@ -55,7 +55,7 @@ static void bts_step_decodes(struct kunit *test)
 	}
 }
 
-/* Such a segment of code ends at 4 GiB, and the emulator does not let it wrap there. */
+/* Linear addresses wrap at 4 GiB. This is tested here, as QEMU does not execute such code. */
 static void bts_step_wraps(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0x1000UL, bts_step_add(0, 0x1000));

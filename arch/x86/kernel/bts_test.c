@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of branch traces on the machine's own source: what a CPU is set to
- * for all contexts together, and whether this kernel's branches arrive. Run at
- * boot they are the self test of the hardware.
+ * KUnit tests of branch traces with the source of this machine: the union of what all
+ * contexts of a CPU want, and the records of branches of this kernel. If they run at boot,
+ * they also test the hardware.
  */
 
 #include <kunit/resource.h>
@@ -75,7 +75,7 @@ static const struct {
 
 #define NR_UNION	ARRAY_SIZE(union_contexts)
 
-/* All four contexts, taken away in the order that @nr stands for. */
+/* Create all four contexts, and destroy them in the order that @nr encodes. */
 static void union_in_one_order(struct kunit *test, u32 nr)
 {
 	struct bts_context *ctx[NR_UNION];
@@ -203,7 +203,7 @@ static void change_takes_effect(struct kunit *test)
 
 static noinline int leaf(int n)
 {
-	/* not a tail call, nor inlined */
+	/* Keep the call from being inlined or removed. */
 	barrier();
 	return n + 1;
 }
@@ -222,7 +222,7 @@ static noinline int many_calls(void)
 
 KUNIT_DEFINE_ACTION_WRAPPER(free_records, vfree, void *);
 
-/* Every call of leaf() is there, whatever else is: over buffers full of PMIs. */
+/* Each call of leaf() is recorded, also if the buffer is drained by PMIs several times. */
 static void kernel_is_traced(struct kunit *test)
 {
 	const u32 nr = 50 * NR_CALLS;
@@ -240,7 +240,7 @@ static void kernel_is_traced(struct kunit *test)
 	destroy(test, ctx);
 
 	for (i = 0; i < n; i++) {
-		/* Interrupts may return to where it begins, too. */
+		/* An interrupt may return to the address of leaf(), too: test @from. */
 		if (rec[i].type == X86_BTS_BRANCH && rec[i].branch.to == (unsigned long)leaf &&
 		    rec[i].branch.from - (unsigned long)many_calls < 256)
 			calls++;
@@ -264,7 +264,7 @@ static struct kunit_case bts_context_cases[] = {
 	{ }
 };
 
-/* Other suites want the hardware now. */
+/* Give BTS back, which other suites need, before its linger time is over. */
 static void give_back(struct kunit_suite *suite)
 {
 	if (ds_give_way(true))

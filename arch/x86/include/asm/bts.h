@@ -11,18 +11,18 @@
 /*
  * The flags of a context. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
  */
-#define BTS_USER	BIT(0)	/* branches that arrive in user mode */
-#define BTS_KERNEL	BIT(1)	/* branches that arrive in the kernel */
-#define BTS_ENTRY	BIT(2)	/* with BTS_USER: where user mode was left, too */
-#define BTS_SCHED	BIT(3)	/* records of tasks that arrive and depart */
+#define BTS_USER	BIT(0)	/* record branches whose target is in user mode */
+#define BTS_KERNEL	BIT(1)	/* record branches whose target is in the kernel */
+#define BTS_ENTRY	BIT(2)	/* with BTS_USER: record where user mode was left, too */
+#define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
 #define BTS_STOP	BIT(4)	/* keep the oldest records, not the newest */
-#define BTS_IDLE	BIT(5)	/* a cpu's: the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* a cpu's, with BTS_KERNEL: no software involved */
-#define BTS_WIDE	BIT(7)	/* with BTS_USER: record the kernel, too, and drop that,
-				 * where the hardware's filter loses what is wanted
+#define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
+#define BTS_FLIGHT	BIT(6)	/* context of a CPU, with BTS_KERNEL: circular buffer, no PMI */
+#define BTS_WIDE	BIT(7)	/* with BTS_USER: where the hardware's filter drops wanted
+				 * records, record the kernel, too, and drop that in software
 				 */
 #define BTS_MONOTONIC	BIT(8)	/* times are of CLOCK_MONOTONIC */
-#define BTS_YIELDS	BIT(9)	/* gives way to those who may watch performance */
+#define BTS_YIELDS	BIT(9)	/* give way to perf and KVM users who may monitor performance */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | \
 			 BTS_WIDE | BTS_MONOTONIC | BTS_YIELDS)
@@ -37,10 +37,10 @@ struct pid_namespace;
 struct task_struct;
 
 /**
- * struct bts_raw - a branch as a source hands it over
- * @from:	the instruction that branched
- * @to:		where it went
- * @flags:	the hardware's: BTS_RAW_PREDICTED, where that is told
+ * struct bts_raw - a branch as a source delivers it
+ * @from:	the address of the instruction that branched
+ * @to:		its target
+ * @flags:	flags of the hardware: BTS_RAW_PREDICTED, if this model reports it
  */
 struct bts_raw {
 	u64	from;
@@ -51,9 +51,9 @@ struct bts_raw {
 #define BTS_RAW_PREDICTED	BIT(4)
 
 /**
- * struct bts_told - what the records of a source tell
- * @predicted:	BTS_RAW_PREDICTED; this may become true at any time
- * @flags:	X86_BTS_F_* of all branches
+ * struct bts_told - properties of all records of a source
+ * @predicted:	BTS_RAW_PREDICTED is valid; may become true at any time
+ * @flags:	X86_BTS_F_* that all branches have
  */
 struct bts_told {
 	bool	predicted;
@@ -61,22 +61,22 @@ struct bts_told {
 };
 
 /**
- * struct bts_attr - what a new context is to be
+ * struct bts_attr - the attributes of a new context
  * @flags:	BTS_USER to BTS_YIELDS
- * @nr:		how many records it holds, 1 to BTS_MAX_RECORDS
+ * @nr:		the number of records that it holds, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
- * @ns:		where the pids in its records are to be understood; NULL for current's
- * @overflow:	if not NULL, called when it is full, on the CPU where that happened, once
- *		until something was read: in hard interrupt context or, by a source of
- *		software, with interrupts off in a switch or on the way to user mode. The
- *		switch holds the lock of the run queue, so @overflow must not sleep, wake
- *		a task, take a lock under which one is woken (siglock is one), or print;
- *		it may set bits and flags of the task, kick it, and queue an irq_work
- * @data:	for @overflow
+ * @ns:		the namespace of the pids in its records; NULL for current's
+ * @overflow:	if not NULL, called when the ring becomes full, on the CPU where that happens,
+ *		and not again before records were read: in hard interrupt context or, by a
+ *		source of software, with interrupts off in a task switch or on return to
+ *		user mode. The switch holds the run queue lock, so @overflow must not sleep,
+ *		wake a task, take a lock under which tasks are woken (such as siglock), or
+ *		print; it may set bits and flags of the task, kick it, and queue an irq_work
+ * @data:	argument of @overflow
  *
- * With BTS_STOP and @overflow, the source interrupts as soon as @nr records are
- * there; whoever then stops the task on its way to user mode loses none of its
- * branches in user mode.
+ * With BTS_STOP and @overflow, the source raises an interrupt as soon as there are @nr
+ * records. If the task is then stopped before it returns to user mode, none of its branches
+ * in user mode are lost.
  */
 struct bts_attr {
 	u32	flags;
@@ -88,17 +88,17 @@ struct bts_attr {
 };
 
 /**
- * struct bts_status - what a context has done so far
- * @flags:	as it was created or last changed
- * @nr:		likewise
- * @held:	how many records are there to be read
- * @lost:	how many are missing, as far as they were counted: there was no room,
- *		or the hardware's filter has dropped them
- * @overwritten: how many were overwritten before they were taken out
- * @gaps:	how often the source lost some
+ * struct bts_status - the status of a context
+ * @flags:	the flags as they were set at creation or last changed
+ * @nr:		the number of records that it holds, as in struct bts_attr
+ * @held:	the number of records that can be read
+ * @lost:	the number of missing records, as far as they were counted: there was no
+ *		room, or the hardware's filter has dropped them
+ * @overwritten: the number of records that were overwritten before they were consumed
+ * @gaps:	how often the source lost records without counting them
  * @source:	BTS_SOURCE_*
  * @record_flags: X86_BTS_F_* that a record may have
- * @next:	the running number of the next record
+ * @next:	the sequence number of the next record
  * @revoked:	nothing is recorded, as the hardware was taken away
  */
 struct bts_status {
@@ -121,7 +121,7 @@ struct bts_status {
  * struct bts_source_info - what a source can do
  * @id:		BTS_SOURCE_*
  * @sources:	a bit 1 << BTS_SOURCE_* for each source that this machine has
- * @flags:	BTS_USER to BTS_YIELDS that a trace of a task may want of it
+ * @flags:	the flags, BTS_USER to BTS_YIELDS, that a context of a task may have with it
  * @record_flags: X86_BTS_F_* that its records may have
  */
 struct bts_source_info {
@@ -133,9 +133,8 @@ struct bts_source_info {
 
 /**
  * struct bts_want - what is to be recorded on one CPU
- * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer that nobody is
- *		to be told of
- * @room:	after how many records somebody is to be told at the latest
+ * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer without PMI
+ * @room:	the number of records after which the source has to deliver them at the latest
  */
 struct bts_want {
 	u32	flags;
@@ -143,38 +142,38 @@ struct bts_want {
 };
 
 /**
- * struct bts_source - where records come from
+ * struct bts_source - a source of records
  * @id:		BTS_SOURCE_*
- * @told:	what its records tell
- * @software:	it makes each record in the task that branched, and only of user mode; it
- *		needs no claim, keeps nothing back, has @pause and @resume only, and those
- *		are called only for tasks that have a trace of it
- * @filters:	it can leave the kernel's branches, or user mode's, unrecorded
- * @get:	claim what it needs, in process context; fails with -EOPNOTSUPP where
- *		the machine has none, -EBUSY where somebody else has it, or -ENOMEM.
- *		@give_way is called when somebody else needs it, see ds_claim_bts().
- * @put:	give that back
- * @pause:	stop recording on this CPU, with interrupts off, and hand over what is
- *		there through bts_deliver(), or bts_deliver_step() if it is of software;
- *		false if it is frozen and stays so
- * @resume:	record what bts_want(), or bts_wanted_steps(), says on this CPU again; false
- *		if that is not possible now. Where nothing is wanted it may be left out.
- * @restart:	record again on this CPU, where the processor has stopped that
- * @scrub:	overwrite what is left in the buffers of this, paused, CPU, or of one
- *		that is offline
- * @freeze:	stop recording on this CPU and keep everything, in any context
+ * @told:	properties of its records
+ * @software:	the source makes each record in the task that branched, and records only user
+ *		mode. It needs no claim, buffers nothing, and has only @pause and @resume,
+ *		which are called only for tasks that have contexts of this source.
+ * @filters:	the source can leave out branches to the kernel, or to user mode
+ * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
+ *		has none, -EBUSY if it is in use otherwise, or -ENOMEM. @give_way is called
+ *		when perf or KVM needs it, see ds_claim_bts().
+ * @put:	undo @get
+ * @pause:	stop recording on this CPU, with interrupts off, and deliver the records in
+ *		the buffer by bts_deliver(), or bts_deliver_step() for a source of software;
+ *		false if the CPU is frozen, which it stays
+ * @resume:	start to record on this CPU what bts_want(), or bts_wanted_steps(), returns;
+ *		false if the CPU is frozen. Not called if no context is live on the CPU.
+ * @restart:	resume recording on this CPU after the processor has stopped it
+ * @scrub:	overwrite the records left in the buffer of this CPU, which is paused, or of
+ *		a CPU that is offline
+ * @freeze:	stop recording on this CPU and keep its records, in any context
  * @freeze_others: have all other CPUs do the same soon, without waiting for them
- * @unfreeze:	let this CPU be paused and resumed again, with interrupts off; false
+ * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
- * @frozen:	has a CPU been frozen, in any context
- * @frozen_at:	when, by ktime_get_mono_fast_ns()
- * @hold:	stop recording on this CPU for a look, with interrupts off or in an NMI,
- *		and change nothing else; true if it was held already
- * @release:	the contrary
- * @peek:	copy the record that has so many newer ones in the buffer of a CPU that
- *		does not record, in any context; all 0 if it was overwritten by those;
- *		false if there were not so many
- * @draining:	is a CPU just handing up what its buffer holds, in any context
+ * @frozen:	tell whether a CPU is frozen, in any context
+ * @frozen_at:	tell when it was frozen, by ktime_get_mono_fast_ns()
+ * @hold:	stop recording on this CPU so that its records can be read, with interrupts
+ *		off or in an NMI, and change nothing else; true if it was held already
+ * @release:	undo @hold
+ * @peek:	copy the record that has @newer newer ones in the buffer of a CPU that does
+ *		not record, in any context. The record is all 0 if it is the first one that
+ *		was overwritten. False if the buffer has no such record.
+ * @draining:	tell whether a CPU is delivering the records in its buffer, in any context
  */
 struct bts_source {
 	u32	id;
@@ -219,7 +218,7 @@ void bts_freeze_all(void);
 u32 bts_freezes(void);
 void bts_unfreeze_all(u32 freezes);
 
-/* flight recorders, read where they are */
+/* flight recorders, read in place */
 bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
 u64 bts_frozen_at(int cpu);
@@ -229,7 +228,7 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *
 		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 
-/* from below: the source has records, or has lost some */
+/* called by sources */
 void bts_register_source(const struct bts_source *source);
 void bts_deliver(const struct bts_raw *rec, u32 n);
 void bts_deliver_gap(void);
@@ -239,7 +238,7 @@ u32 bts_wanted_steps(void);
 void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);
 
-/* from the rest of the kernel */
+/* called by the rest of the kernel */
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_debug_exception(void);
 void bts_exec(void);

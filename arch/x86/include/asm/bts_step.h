@@ -14,13 +14,13 @@
 #ifdef CONFIG_X86_BTS_STEP
 
 /**
- * enum bts_step_state - where the current task of a CPU is, if bts_step.c traces it
- * @BTS_STEP_OFF:	it does not
- * @BTS_STEP_AWAY:	in the kernel, for whatever it is
- * @BTS_STEP_RUNS:	in user mode, with TF set for the trace
- * @BTS_STEP_LEFT:	it has left that, and no record tells of it yet
- * @BTS_STEP_READS:	it came for the #DB of its step, and no record tells of that yet
- * @BTS_STEP_FOLLOWS:	it goes back, as it came for no more than that
+ * enum bts_step_state - the state of the current task of a CPU
+ * @BTS_STEP_OFF:	bts_step.c does not trace the task
+ * @BTS_STEP_AWAY:	the task is in the kernel, and no record for this entry is due
+ * @BTS_STEP_RUNS:	the task is in user mode, with TF set for the trace
+ * @BTS_STEP_LEFT:	the task has entered the kernel, and this is not recorded yet
+ * @BTS_STEP_READS:	bts_step_debug() handles the #DB of a step, and may enable interrupts
+ * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB that was only its step
  */
 enum bts_step_state {
 	BTS_STEP_OFF,
@@ -31,22 +31,22 @@ enum bts_step_state {
 	BTS_STEP_FOLLOWS,
 };
 
-/* The longest instruction */
+/* The length of the longest instruction, in bytes */
 #define BTS_STEP_LONGEST	15
 
 /**
- * struct bts_step - what this CPU last let user mode do
- * @plain_cs:	@cs if @tf is clear, @cs is flat, and nothing below is out of the ordinary;
- *		otherwise 0
- * @blind:	a step that the program asked for ends before @ip is executed
- * @tf:		the program's own TF
- * @raw:	the flags as user mode left them
- * @ip:		the instruction that is executed next
- * @base:	where its segment begins
- * @cs:		that segment
- * @r11:	what R11 was if a system call seems to have shown TF there, otherwise 0
+ * struct bts_step - the last step of user mode on this CPU
+ * @plain_cs:	@cs if @tf and @r11 are 0 and @cs is a flat segment, which allows the fast
+ *		path; otherwise 0
+ * @blind:	with FRED and @tf: the #DB comes before the instruction at @ip is executed
+ * @tf:		TF as the program has set it itself
+ * @raw:	the flags when the kernel was entered
+ * @ip:		the address of the instruction that is executed next
+ * @base:	the base of its code segment
+ * @cs:		its code segment
+ * @r11:	R11, if the entry seems to be a system call that has stored TF there; otherwise 0
  *
- * All of this is changed with interrupts off.
+ * All members are changed with interrupts off.
  */
 struct bts_step {
 	unsigned long	plain_cs;
@@ -66,10 +66,10 @@ void bts_step_exit(struct pt_regs *regs);
 bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6);
 
 /**
- * bts_step_enter - give the program its own flags back
- * @regs: of user mode, where it was left
+ * bts_step_enter - restore the program's own flags when the kernel is entered
+ * @regs: the registers of user mode
  *
- * Inlined: around a call, each entry of an untraced task would save registers.
+ * Inlined, as a call would make each entry of an untraced task save registers.
  */
 static __always_inline void bts_step_enter(struct pt_regs *regs)
 {
@@ -79,9 +79,9 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 	raw_cpu_write(bts_step.raw, regs->flags);
 #ifdef CONFIG_X86_64
 	/*
-	 * SYSCALL has put the flags into R11. It is two bytes long, or more if it has
-	 * prefixes or follows MOV SS. Something else seldom looks like that; if it was a
-	 * step, bts_step_debug() undoes it.
+	 * SYSCALL has put the flags into R11. SYSCALL is two bytes long, or more if it has
+	 * prefixes or follows MOV SS. Other entries rarely look like that. If this one is
+	 * the #DB of a step, bts_step_debug() restores R11.
 	 */
 	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
 		     (regs->cs != __USER_CS ||

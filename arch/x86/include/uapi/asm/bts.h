@@ -8,7 +8,7 @@
  * The types of records. A reader skips records of a type that it does not know.
  */
 #define X86_BTS_INVALID		0	/* nothing */
-#define X86_BTS_BRANCH		1	/* a taken branch, both sides told */
+#define X86_BTS_BRANCH		1	/* a taken branch with both addresses */
 #define X86_BTS_TASK_ARRIVES	2	/* a task was scheduled in */
 #define X86_BTS_TASK_DEPARTS	3	/* a task was scheduled out */
 #define X86_BTS_ENTER		4	/* a branch into the kernel; to is 0 */
@@ -21,22 +21,22 @@
 /*
  * The flags of a record of a branch. A reader ignores flags that it does not know.
  */
-#define X86_BTS_F_MISPREDICTED	0x1	/* the processor had expected another way */
-#define X86_BTS_F_UNRELIABLE	0x2	/* may be wrong, by an erratum */
+#define X86_BTS_F_MISPREDICTED	0x1	/* the processor had predicted the branch wrongly */
+#define X86_BTS_F_UNRELIABLE	0x2	/* may be wrong because of an erratum */
 
 /**
  * struct x86_bts_record - one entry of a branch trace
- * @type:	which of the forms below it has: one of X86_BTS_*
+ * @type:	one of X86_BTS_*; it tells which member of the union is used
  * @flags:	X86_BTS_F_*
  * @info:	X86_BTS_SIGNAL: the number of the signal; otherwise 0
- * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: from which instruction to
- *		which; X86_BTS_SIGNAL, X86_BTS_SIGRETURN: up to where the thread had come,
- *		and where it goes on; an address of the kernel is 0, but in
- *		X86_BTS_BRANCH
- * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: when, which
- *		thread, and on which CPU
- * @lost:	X86_BTS_LOST: when that was noticed, and how many records are missing at
- *		least; @lost.count is 0 if nobody counted them
+ * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: the address of the instruction
+ *		that branched, and its target; X86_BTS_SIGNAL, X86_BTS_SIGRETURN: the address
+ *		that the thread would have executed next, and the one where it continues.
+ *		Except in X86_BTS_BRANCH, 0 stands for any address of the kernel.
+ * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time, the
+ *		thread, and the CPU
+ * @lost:	X86_BTS_LOST: the time when the loss was noticed, and the least number of
+ *		records that are missing; @lost.count is 0 if they were not counted
  */
 struct x86_bts_record {
 	__u16 type;
