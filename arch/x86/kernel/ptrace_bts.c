@@ -3,16 +3,16 @@
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
  * thread.ptrace_bts holds a reference. The task that takes the pointer out ends the
- * trace: the tracer, the tracee when it exits, or a worker when the tracer has let go.
- * So a trace gives the hardware back, whatever its tracee does. While the tracee
- * looks at its trace it holds a reference, too; the memory goes with the last one.
+ * trace: the tracer, the tracee when it exits, or a worker after the tracer has detached.
+ * So the hardware is given back whatever the tracee does. While the tracee uses its trace,
+ * it holds a reference, too. The trace is freed with the last reference.
  *
- * A child that is to inherit a trace gets it before it first enters user mode,
- * in its own context: while copy_process() runs, nobody knows who will trace it,
- * and the locks that are needed cannot be had.
+ * A child that inherits a trace creates it itself, before it first enters user mode.
+ * While copy_process() runs, it is not known yet which task will trace the child, and the
+ * locks that are needed cannot be taken.
  *
- * Memory is charged to the user that the tracer had when it asked for it, and
- * given back to the same, whatever has become of the tracer since.
+ * Memory is charged to the user of the tracer at the time of the request, and uncharged
+ * from the same user, even if the tracer has exited or changed its user since.
  */
 
 #include <linux/capability.h>
@@ -41,7 +41,7 @@ enum {
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 
 /*
- * Having, paying, and giving back
+ * Charging and references
  */
 
 static unsigned long ptrace_bts_pages(const struct ptrace_bts *pb)
@@ -67,7 +67,7 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
 	atomic_long_sub(ptrace_bts_pages(pb), &pb->user->locked_vm);
 }
 
-/* The structure goes with its last reference of any kind. */
+/* Drop a reference of any kind. The structure is freed with the last one. */
 static void ptrace_bts_drop(struct ptrace_bts *pb)
 {
 	if (refcount_dec_and_test(&pb->count))
@@ -85,7 +85,7 @@ static void ptrace_bts_drop_parent(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_put - give up a reference
+ * ptrace_bts_put - drop a reference of a user of the trace
  * @pb: the trace
  *
  * May sleep.
@@ -105,7 +105,7 @@ void ptrace_bts_put(struct ptrace_bts *pb)
 	ptrace_bts_drop(pb);
 }
 
-/* The trace of a task, whose reference the caller has to give up, or NULL */
+/* Get the trace of a task, with a reference that the caller has to put, or NULL. */
 static struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 {
 	struct ptrace_bts *pb;
@@ -116,7 +116,7 @@ static struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 	return pb && refcount_inc_not_zero(&pb->users) ? pb : NULL;
 }
 
-/* Record nothing more: the trace is not its task's any more. */
+/* Stop recording, and drop the reference of thread.ptrace_bts, which was taken out. */
 static void ptrace_bts_end(struct ptrace_bts *pb)
 {
 	/* Pairs with ptrace_bts_start_child(). */
@@ -151,7 +151,7 @@ void ptrace_bts_release_task(struct task_struct *child)
 		ptrace_bts_set(child, NULL);
 }
 
-/* May the tracer of current see what it has done until now? */
+/* Tell whether the tracer of current may read what current has done until now. */
 static bool ptrace_bts_readable(struct task_struct *task)
 {
 	const struct task_exec_state *exec;
@@ -164,9 +164,9 @@ static bool ptrace_bts_readable(struct task_struct *task)
 }
 
 /**
- * ptrace_bts_leave_mm - a task is about to get another address space, or none
+ * ptrace_bts_leave_mm - note that current is about to change its address space, or to drop it
  * @task: current
- * @mm: the one that it had
+ * @mm: its old address space
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
@@ -179,8 +179,9 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 	if (!ptrace_bts_readable(task))
 		pb->secret = true;
 	/*
-	 * A task that steps over a probed instruction and is to stop leaves that
-	 * instruction with its address space, and nothing else tells of that.
+	 * A task that has to stop does not stop while it single-steps the copy of an
+	 * instruction with a uprobe. If it drops its address space instead of finishing the
+	 * step, TIF_BTS_FULL has to be set again here.
 	 */
 	if (test_bit(PTRACE_BTS_FULL, &pb->state))
 		set_tsk_thread_flag(task, TIF_BTS_FULL);
@@ -191,7 +192,7 @@ static void ptrace_bts_untrace_work(struct work_struct *work)
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, untrace);
 	struct task_struct *child = pb->task;
 
-	/* It may have ended since, and the task have another one. */
+	/* The trace may have ended since, and the task may have a new one. */
 	if (unrcu_pointer(cmpxchg(&child->thread.ptrace_bts, RCU_INITIALIZER(pb), NULL)) == pb)
 		ptrace_bts_end(pb);
 	ptrace_bts_drop(pb);
@@ -199,7 +200,7 @@ static void ptrace_bts_untrace_work(struct work_struct *work)
 }
 
 /**
- * ptrace_bts_untrace - the tracer of a task lets go of it
+ * ptrace_bts_untrace - end the trace of a task whose tracer detaches
  * @child: the task, in any state
  *
  * Called with tasklist_lock held for writing and interrupts off.
@@ -219,7 +220,7 @@ void ptrace_bts_untrace(struct task_struct *child)
 }
 
 /*
- * The stop when it is full
+ * The stop when the trace is full
  */
 
 static void ptrace_bts_stop(int signal)
@@ -235,12 +236,12 @@ static void ptrace_bts_stop(int signal)
 	info.si_signo = signal;
 	info.si_errno = ENOBUFS;
 	info.si_code = SI_KERNEL;
-	/* Without the details where there is no room for them. */
+	/* If there is no memory for the siginfo, send the signal without it. */
 	if (send_sig_info(signal, &info, current))
 		send_sig(signal, current, 1);
 }
 
-/* In the place of an instruction with a uprobe nobody must see it stop. */
+/* The tracee must not stop while it steps an instruction with a uprobe out of line. */
 static bool ptrace_bts_in_uprobe(void)
 {
 #ifdef CONFIG_UPROBES
@@ -250,7 +251,7 @@ static bool ptrace_bts_in_uprobe(void)
 #endif
 }
 
-/* It may have been read since. */
+/* Test it again, as records may have been read since the overflow. */
 static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
@@ -263,10 +264,11 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 /**
  * ptrace_bts_exit_to_user_mode - stop current if its trace has become full
  *
- * Called on the way to user mode only, with TIF_BTS_FULL set, or when current may
- * be about to leave the place of a uprobe. A task work would not do. It would also
- * run in other ptrace stops and in execve. Its stop would then replace the result of
- * the stop in progress, or come after the tracer was told that the tracee has ended.
+ * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may
+ * have finished the step of an instruction with a uprobe. A task work cannot be used: it
+ * would also run in other ptrace stops and in execve. Its stop would then replace the
+ * result of the stop in progress, or come after the tracer was told that the tracee has
+ * ended.
  */
 void ptrace_bts_exit_to_user_mode(void)
 {
@@ -274,7 +276,7 @@ void ptrace_bts_exit_to_user_mode(void)
 	bool stop = false;
 	int signal = 0;
 
-	/* A uprobe alone brings current here often, and clearing it is not cheap. */
+	/* Test first: uprobes call this often, and clearing the flag is an atomic operation. */
 	if (test_thread_flag(TIF_BTS_FULL))
 		clear_thread_flag(TIF_BTS_FULL);
 	if (!rcu_access_pointer(current->thread.ptrace_bts) || ptrace_bts_in_uprobe())
@@ -285,36 +287,36 @@ void ptrace_bts_exit_to_user_mode(void)
 		return;
 	if (test_and_clear_bit(PTRACE_BTS_FULL, &pb->state)) {
 		/*
-		 * Another tracer must not get the stop of the last one's trace. One that
-		 * attaches from here on may, as it may get any event's.
+		 * A new tracer must not get the stop of the previous tracer's trace. A tracer
+		 * that attaches after this test may get it, as it may get that of any event.
 		 */
 		stop = pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb) &&
 		       !test_bit(PTRACE_BTS_ORPHAN, &pb->state);
 		signal = pb->config.signal;
 	}
-	/* The stop may take long, and the tracer may let go meanwhile. */
+	/* Put the trace before the stop, which may take long: the tracer may detach meanwhile. */
 	ptrace_bts_put(pb);
 	if (stop)
 		ptrace_bts_stop(signal);
 }
 
-/* With interrupts off, on the CPU where the trace became full */
+/* Called with interrupts off, on the CPU where the trace became full. */
 static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
 {
 	struct ptrace_bts *pb = data;
 
 	set_bit(PTRACE_BTS_FULL, &pb->state);
 	set_tsk_thread_flag(pb->task, TIF_BTS_FULL);
-	/* It may have gone to another CPU since. */
+	/* The task may have migrated since. */
 	kick_process(pb->task);
 }
 
 /*
- * Making one
+ * Creating a trace
  */
 
 /**
- * ptrace_bts_wants - translate flags for the layer below
+ * ptrace_bts_wants - translate flags for <asm/bts.h>
  * @flags: PTRACE_BTS_F_*
  *
  * Return: BTS_*
@@ -338,11 +340,11 @@ u32 ptrace_bts_wants(u32 flags)
 }
 
 /**
- * ptrace_bts_attr - tell the layer below what to do
+ * ptrace_bts_attr - translate the configuration of a trace for <asm/bts.h>
  * @pb: the trace
- * @config: what is wanted of it
+ * @config: its configuration
  *
- * Return: that.
+ * Return: the attributes of its context.
  */
 struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 				const struct ptrace_bts_config *config)
@@ -368,10 +370,10 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 }
 
 /**
- * ptrace_bts_create - pay for a trace and let it begin
+ * ptrace_bts_create - charge the memory of a trace and start recording
  * @pb: the trace
  *
- * Return: 0, -ENOMEM, or as bts_create_task(); nothing has changed then.
+ * Return: 0; -ENOMEM or an error of bts_create_task(), and then nothing has changed.
  */
 int ptrace_bts_create(struct ptrace_bts *pb)
 {
@@ -395,14 +397,14 @@ int ptrace_bts_create(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_new - allocate a trace that has not begun
- * @child: whose it will be
- * @config: what is wanted
- * @user: pays
- * @limit: how many pages @user may be charged altogether
- * @ns: where pids are understood
+ * ptrace_bts_new - allocate a trace that does not record yet
+ * @child: the task to be traced
+ * @config: the configuration of the trace
+ * @user: the user to be charged
+ * @limit: the total number of pages that @user may be charged
+ * @ns: the namespace of the pids in records
  *
- * Return: the trace, or NULL where there is no memory.
+ * Return: the trace, or NULL if there is no memory.
  */
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  const struct ptrace_bts_config *config,
@@ -433,10 +435,10 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
  */
 
 /**
- * ptrace_bts_fork - note what a child is to inherit
+ * ptrace_bts_fork - prepare the trace that a child inherits
  * @child: the new task, which has not run yet
  *
- * A fork never fails for the sake of this.
+ * A failure here does not make the fork fail.
  */
 void ptrace_bts_fork(struct task_struct *child)
 {
@@ -466,7 +468,10 @@ void ptrace_bts_fork(struct task_struct *child)
 	pb->perfmon = from->perfmon;
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
-	/* Pairs with ptrace_bts_untrace(): no later tracer gets what is not his. */
+	/*
+	 * Pairs with test_and_set_bit() in ptrace_bts_untrace(): a tracer that attaches later
+	 * must not get this trace.
+	 */
 	smp_rmb();
 	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
 		ptrace_bts_put(pb);
@@ -476,9 +481,9 @@ void ptrace_bts_fork(struct task_struct *child)
 }
 
 /**
- * ptrace_bts_perfmon - tell whether current may watch performance
+ * ptrace_bts_perfmon - tell whether current may monitor performance
  *
- * Nothing is refused for this alone, so nobody is told.
+ * There is no audit, as nothing is refused for the lack of the capability alone.
  *
  * Return: true if so.
  */
@@ -489,8 +494,8 @@ bool ptrace_bts_perfmon(void)
 }
 
 /**
- * ptrace_bts_allowed - tell whether the sysctl lets somebody trace
- * @perfmon: whether he may watch performance
+ * ptrace_bts_allowed - tell whether the sysctl kernel.ptrace_bts allows a tracer to trace
+ * @perfmon: the tracer may monitor performance
  *
  * Return: true if so.
  */
@@ -501,7 +506,7 @@ bool ptrace_bts_allowed(bool perfmon)
 	return needs == PTRACE_BTS_PTRACER || (needs == PTRACE_BTS_PERFMON && perfmon);
 }
 
-/* It may have been left alone, or be somebody else's already. */
+/* The tracer of current may have detached since the fork, and another one attached. */
 static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 {
 	const struct task_struct *tracer = NULL;
@@ -518,7 +523,7 @@ static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 /**
  * ptrace_bts_start_child - start the trace that current inherits
  *
- * Called before it enters user mode for the first time.
+ * Called before current enters user mode for the first time.
  */
 void ptrace_bts_start_child(void)
 {
@@ -537,7 +542,7 @@ void ptrace_bts_start_child(void)
 		ptrace_bts_set(current, NULL);
 	} else {
 		ptrace_bts_drop_parent(pb);
-		/* The worker may have come before there was something to end. */
+		/* ptrace_bts_untrace_work() may have run before pb->ctx was set. */
 		smp_mb();
 		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 			bts_detach(pb->ctx);

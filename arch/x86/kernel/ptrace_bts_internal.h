@@ -10,30 +10,31 @@
 #include <asm/bts.h>
 #include <asm/ptrace_bts.h>
 
-/* What fills it; without any of these it is at rest. */
+/* The flags that make a trace record. Without any of them it is paused. */
 #define PTRACE_BTS_ANY		(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_KERNEL |	\
 				 PTRACE_BTS_F_SCHED)
 
 /**
  * struct ptrace_bts - the trace of one tracee
- * @ctx:	the trace itself; NULL before a child that inherits has run
- * @config:	as it was asked for, without ALLOC
- * @kernel:	there are, or were, addresses of the kernel in it
- * @secret:	there may be branches in it of a program that cannot be dumped
- * @nr:		for how many records
- * @user:	who pays
- * @limit:	how many pages this user may be charged altogether, for children
- * @perfmon:	who asked for it has CAP_PERFMON
- * @ns:		where the tracer understands pids
- * @not_inherited: how many children could not be given the like
- * @task:	whose it is; held while @untrace is queued
- * @tracer:	before a child has run: who must trace it then
- * @from:	before a child has run: its parent's
+ * @ctx:	its context; NULL for a child that inherits and has not run yet
+ * @config:	the requested configuration, without PTRACE_BTS_F_ALLOC
+ * @kernel:	the trace contains, or has contained, addresses of the kernel
+ * @secret:	the trace may contain branches of a program that cannot be dumped
+ * @nr:		the number of records that it holds
+ * @user:	the user whose locked_vm is charged
+ * @limit:	the total number of pages that @user may be charged; children need it, too
+ * @perfmon:	the tracer had CAP_PERFMON, or CAP_SYS_ADMIN, when it requested the trace
+ * @ns:		the pid namespace of the tracer
+ * @not_inherited: the number of children that could not be given a trace
+ * @task:	the task that is traced; with a reference while @untrace is queued
+ * @tracer:	for a child that has not run yet: the task that must be its tracer then
+ * @from:	for a child that has not run yet: the trace of its parent
  * @state:	PTRACE_BTS_ORPHAN, PTRACE_BTS_FULL
- * @users:	thread.ptrace_bts, and the tracee while it looks
- * @count:	all @users together, @untrace when it is queued, and @from of others
- * @untrace:	takes it from @task, whose tracer is gone
- * @rcu:	of those who look
+ * @users:	references of thread.ptrace_bts, and of the tracee while it uses the trace
+ * @count:	one reference for all @users, one for @untrace while it is queued, and one for
+ *		each @from that points here
+ * @untrace:	ends the trace of @task after its tracer has detached
+ * @rcu:	delays freeing until ptrace_bts_get() and ptrace_bts_untrace() are done
  */
 struct ptrace_bts {
 	struct bts_context	*ctx;
@@ -56,8 +57,8 @@ struct ptrace_bts {
 	struct rcu_head		rcu;
 };
 
-#define PTRACE_BTS_ORPHAN	0	/* its tracer is gone, @untrace is or was queued */
-#define PTRACE_BTS_FULL		1	/* @task is to stop, see TIF_BTS_FULL */
+#define PTRACE_BTS_ORPHAN	0	/* the tracer has detached; @untrace is or was queued */
+#define PTRACE_BTS_FULL		1	/* @task has to stop, see TIF_BTS_FULL */
 
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  const struct ptrace_bts_config *config,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests PTRACE_BTS_*: the tracee is frozen, current is its tracer
+ * The requests PTRACE_BTS_*. The tracee is stopped (see ptrace_freeze_traced()), and current
+ * is its tracer.
  */
 
 #include <linux/capability.h>
@@ -24,32 +25,34 @@
 static_assert(BTS_SOURCE_DS == PTRACE_BTS_SOURCE_DS);
 static_assert(BTS_SOURCE_STEP == PTRACE_BTS_SOURCE_STEP);
 
-/* May current see what @child does? As in ptrace_access_vm(). */
+/* Check whether current may see what @child does, like ptrace_access_vm(). */
 static int ptrace_bts_permitted(struct task_struct *child)
 {
 	if (!ptrace_bts_allowed(ptrace_bts_perfmon()) || !ptracer_access_allowed(child))
 		return -EPERM;
-	/* One errno for both */
+	/* Both errors are returned as -EACCES. */
 	if (security_perf_event_open(PERF_SECURITY_OPEN) || security_locked_down(LOCKDOWN_PERF))
 		return -EACCES;
 
 	return 0;
 }
 
-/* May current see what the kernel does? */
+/* Check whether current may see what the kernel does. */
 static int ptrace_bts_permitted_kernel(void)
 {
 	return perf_allow_kernel() ? -EACCES : 0;
 }
 
 /*
- * To record where user mode is left, hardware has to write down all that the CPU
- * does in the kernel while the tracee is current: that slows down what interrupts
- * it, too, so it takes the same right as to see that. Hardware without a filter
- * always has to, into memory that is mapped, though not accessible, while user mode
- * runs. Where such memory is no secret that takes the right as well; and where the
- * filter is found to lose the ways back to user mode, they stay lost for those
- * without, see BTS_WIDE. A source of software never records the kernel.
+ * Tell whether a trace needs the same permission as seeing what the kernel does.
+ *
+ * To record where user mode is left, hardware has to record all branches of the kernel
+ * while the tracee is current. That slows down interrupts, too, so it needs this
+ * permission. Hardware without a CPL filter always records the kernel, in memory that is
+ * mapped while user mode runs, though not accessible. If the CPU has the Meltdown bug, user
+ * mode can read this memory, so that needs the permission as well. If a filter turns out to
+ * drop the branches back to user mode, only traces with CAP_PERFMON get them, by BTS_WIDE.
+ * A source of software never records the kernel.
  */
 static bool ptrace_bts_records_kernel(u32 source, u32 flags)
 {
@@ -59,8 +62,8 @@ static bool ptrace_bts_records_kernel(u32 source, u32 flags)
 }
 
 /*
- * The trace of @child that is current's; nobody but current ends it. What is left of
- * another tracer's goes now, as its memory counts.
+ * Find the trace of @child that belongs to current. Only current ends it. A trace that an
+ * earlier tracer has left is ended now, so that its memory is not charged any more.
  */
 static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 {
@@ -77,7 +80,10 @@ static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 	return pb && !orphan && pb->ctx ? pb : ERR_PTR(-ENXIO);
 }
 
-/* With room for the mark of its arrival only, a task would stop before it goes on. */
+/*
+ * With room for one record only, the record of being scheduled in would fill the trace, and the
+ * task would stop again before it returns to user mode.
+ */
 static bool ptrace_bts_has_room(u32 flags, u32 nr)
 {
 	const u32 both = PTRACE_BTS_F_SCHED | PTRACE_BTS_F_SIGNAL;
@@ -119,13 +125,13 @@ static int ptrace_bts_check_config(const struct ptrace_bts_config *config)
 	return config->size || config->source || config->clock ? -EINVAL : 0;
 }
 
-/* Change what is recorded into the trace that is there. */
+/* Change what is recorded into the existing trace. */
 static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = ptrace_bts_attr(pb, config);
 	int err;
 
-	/* The room for what comes after it is full is there from the beginning. */
+	/* STOP_FULL cannot change: room for BTS_RING_SKID more records is allocated with it. */
 	if ((pb->config.flags ^ config->flags) & PTRACE_BTS_F_STOP_FULL ||
 	    !ptrace_bts_has_room(config->flags, pb->nr))
 		return -EINVAL;
@@ -143,14 +149,14 @@ static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_conf
 
 static unsigned long ptrace_bts_limit(void)
 {
-	/* Without an audit: whoever has it not may well have room. */
+	/* There is no audit: without CAP_IPC_LOCK, the rlimit may still suffice. */
 	if (ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK))
 		return LONG_MAX;
 
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 }
 
-/* Make a new trace; the old one goes when the new one is there. */
+/* Create a new trace. The old one is ended only if that succeeds. */
 static int ptrace_bts_replace(struct task_struct *child,
 			      const struct ptrace_bts_config *config)
 {
@@ -186,7 +192,7 @@ static int ptrace_bts_do_end(struct task_struct *child)
 	return 0;
 }
 
-/* Can records of @source tell what is wanted, and may current see that? */
+/* Check whether @source can record what is wanted, and whether current may see that. */
 static int ptrace_bts_check_source(u32 source, u32 flags)
 {
 	struct bts_source_info info;
@@ -208,7 +214,7 @@ static int ptrace_bts_do_config(struct task_struct *child,
 	u32 source;
 	int err;
 
-	/* To end a trace takes no right: what it holds goes unseen. */
+	/* Ending a trace needs no permission, as its records are not shown. */
 	if (config->flags & PTRACE_BTS_F_END)
 		return ptrace_bts_do_end(child);
 
@@ -254,7 +260,7 @@ static int ptrace_bts_config(struct task_struct *child, void __user *addr,
 	return ptrace_bts_do_config(child, &config);
 }
 
-/* Like PTRACE_GET_SYSCALL_INFO: as much as there is room for, and how much there is. */
+/* Like PTRACE_GET_SYSCALL_INFO, copy as much as there is room for, and return the full size. */
 static int ptrace_bts_status(const struct ptrace_bts *pb, void __user *addr,
 			     unsigned long size)
 {
@@ -292,12 +298,12 @@ static int ptrace_bts_size(const struct ptrace_bts *pb)
 	return status.held;
 }
 
-/* How many records are copied before looking up. */
+/* The number of records that are copied before signals are checked */
 #define PTRACE_BTS_STEP		16384
 
 /*
- * Copy up to @room records from the running number @seq on. If they are consumed,
- * what was copied is gone, and nothing behind it, wherever the copying ends.
+ * Copy up to @room records, beginning with the sequence number @seq. If @consume is set,
+ * exactly the records that were copied, and all older ones, are removed, also after an error.
  */
 static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *addr,
 			   unsigned long room, bool consume)
@@ -314,7 +320,7 @@ static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *ad
 		n = min3(n, (int)room - done, PTRACE_BTS_STEP);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
-		/* This takes out all older records, too: not if nothing was copied. */
+		/* bts_consume() also removes all older records: not if nothing was copied. */
 		if (consume && copied)
 			bts_consume(pb->ctx, seq, copied);
 		done += copied;
@@ -378,7 +384,7 @@ static int ptrace_bts_read(const struct ptrace_bts *pb, void __user *addr,
 	if (read.records != (unsigned long)read.records)
 		return -EFAULT;
 
-	/* Where it begins is told before anything is taken out. */
+	/* Store the first sequence number before any record is removed. */
 	bts_peek(pb->ctx, &read.first, &run);
 	if (put_user(read.first, &uread->first))
 		return -EFAULT;
@@ -397,9 +403,9 @@ static int ptrace_bts_clear(struct ptrace_bts *pb)
 
 /**
  * ptrace_bts_info - tell what this machine can do
- * @addr: where current's struct ptrace_bts_info is
+ * @addr: the struct ptrace_bts_info of current
  *
- * Return: 0; -EFAULT; -EINVAL or -E2BIG for its size; or as bts_source_info().
+ * Return: 0; -EFAULT; -EINVAL or -E2BIG for its size; or an error of bts_source_info().
  */
 long ptrace_bts_info(struct ptrace_bts_info __user *addr)
 {
@@ -434,13 +440,13 @@ long ptrace_bts_info(struct ptrace_bts_info __user *addr)
 }
 
 /**
- * ptrace_bts_request - one of PTRACE_BTS_*
- * @child: the tracee, frozen
- * @request: which
- * @addr: a pointer of current's
+ * ptrace_bts_request - handle a request PTRACE_BTS_*
+ * @child: the tracee, which is stopped
+ * @request: PTRACE_BTS_*
+ * @addr: a user pointer of current
  * @data: a size or an index
  *
- * Return: what ptrace() is to return.
+ * Return: the return value of ptrace().
  */
 long ptrace_bts_request(struct task_struct *child, long request, unsigned long addr,
 			unsigned long data)
@@ -456,7 +462,7 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 	if (IS_ERR(pb))
 		return PTR_ERR(pb);
 
-	/* It may have executed what its tracer must not read, since. */
+	/* The tracee may have executed a program since that its tracer must not read. */
 	err = ptrace_bts_permitted(child);
 	if (!err && pb->kernel)
 		err = ptrace_bts_permitted_kernel();

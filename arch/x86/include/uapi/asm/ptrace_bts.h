@@ -11,46 +11,46 @@
  */
 #define PTRACE_BTS_CONFIG	40	/* addr: ptrace_bts_config, data: its size */
 #define PTRACE_BTS_STATUS	41	/* addr: ptrace_bts_status, data: its size */
-#define PTRACE_BTS_SIZE		42	/* returns how many records there are */
+#define PTRACE_BTS_SIZE		42	/* returns the number of records */
 #define PTRACE_BTS_GET		43	/* addr: x86_bts_record, data: index, newest is 0 */
-#define PTRACE_BTS_CLEAR	44	/* forgets all records */
+#define PTRACE_BTS_CLEAR	44	/* removes all records */
 #define PTRACE_BTS_DRAIN	45	/* addr: x86_bts_record[], data: bytes, oldest first */
 #define PTRACE_BTS_READ		46	/* addr: ptrace_bts_read, data: its size */
 
 #define PTRACE_BTS_F_TRACE	0x001	/* record branches in user mode */
-#define PTRACE_BTS_F_SCHED	0x002	/* record when it is scheduled in and out */
-#define PTRACE_BTS_F_SIGNAL	0x004	/* stop it by @signal when the trace is full */
+#define PTRACE_BTS_F_SCHED	0x002	/* record when the tracee is scheduled in and out */
+#define PTRACE_BTS_F_SIGNAL	0x004	/* stop the tracee by @signal when the trace is full */
 #define PTRACE_BTS_F_ALLOC	0x008	/* make a new, empty trace of @size bytes */
 #define PTRACE_BTS_F_KERNEL	0x010	/* record branches in the kernel */
 #define PTRACE_BTS_F_STOP_FULL	0x020	/* keep the oldest records, not the newest */
-#define PTRACE_BTS_F_INHERIT	0x040	/* its traced children start with the same */
+#define PTRACE_BTS_F_INHERIT	0x040	/* traced children start with the same trace */
 #define PTRACE_BTS_F_ENTRY	0x080	/* record where user mode was left, too */
 #define PTRACE_BTS_F_END	0x100	/* alone: end the trace */
 
 /*
- * As other PTRACE_EVENT_*: the status of waitpid() >> 8 is SIGTRAP | this << 8. Like
- * PTRACE_EVENT_STOP, it has no option.
+ * As with other PTRACE_EVENT_*, status >> 8 of waitpid() is SIGTRAP | PTRACE_EVENT_BTS << 8.
+ * Like PTRACE_EVENT_STOP, it has no PTRACE_O_* option.
  */
 #define PTRACE_EVENT_BTS	129
 
-/* Where records come from */
-#define PTRACE_BTS_SOURCE_ANY	0	/* the best that there is */
+/* The source of the records */
+#define PTRACE_BTS_SOURCE_ANY	0	/* the best that the machine has */
 #define PTRACE_BTS_SOURCE_DS	1	/* Intel's Debug Store */
-#define PTRACE_BTS_SOURCE_STEP	2	/* any processor's trap flag: user mode only */
+#define PTRACE_BTS_SOURCE_STEP	2	/* the trap flag of any processor: user mode only */
 
-/* What the times in records are, in nanoseconds */
-#define PTRACE_BTS_CLOCK_SCHED	0	/* the scheduler's, as perf's, ftrace's, printk's */
+/* The clock of the times in records, in nanoseconds */
+#define PTRACE_BTS_CLOCK_SCHED	0	/* sched_clock, like that of perf, ftrace and printk */
 #define PTRACE_BTS_CLOCK_MONOTONIC 1	/* CLOCK_MONOTONIC */
 
 /**
- * struct ptrace_bts_config - what a trace is to be
- * @size:	bytes for records, with ALLOC; 0 without
+ * struct ptrace_bts_config - the configuration of a trace
+ * @size:	with ALLOC: bytes for records; without: 0
  * @flags:	PTRACE_BTS_F_*
- * @signal:	which signal, with SIGNAL; or 0, for a stop without a signal,
+ * @signal:	with SIGNAL: the number of the signal, or 0 for a stop without a signal,
  *		PTRACE_EVENT_BTS
- * @bts_size:	0, or the size of a record that the caller counts on
- * @source:	PTRACE_BTS_SOURCE_*, with ALLOC; 0 without
- * @clock:	PTRACE_BTS_CLOCK_*, with ALLOC; 0 without
+ * @bts_size:	0, or the size of a record that the caller expects
+ * @source:	with ALLOC: PTRACE_BTS_SOURCE_*; without: 0
+ * @clock:	with ALLOC: PTRACE_BTS_CLOCK_*; without: 0
  */
 struct ptrace_bts_config {
 	__u32 size;
@@ -61,24 +61,24 @@ struct ptrace_bts_config {
 	__u32 clock;
 };
 
-/* The hardware was taken away; CONFIG, without ALLOC as well, asks for it again. */
+/* The hardware was taken away. PTRACE_BTS_CONFIG, with or without ALLOC, requests it again. */
 #define PTRACE_BTS_S_REVOKED	0x1
 
 /**
- * struct ptrace_bts_status - what a trace is, and how it is doing
- * @size:	bytes for records, what was asked for in whole records
+ * struct ptrace_bts_status - the configuration and the state of a trace
+ * @size:	bytes for records: the requested size, rounded down to whole records
  * @flags:	PTRACE_BTS_F_* in force, never ALLOC
- * @signal:	in force
- * @bts_size:	size of a record
- * @held:	how many records there are to be read
- * @lost:	how many are missing, as far as they were counted: there was no room,
- *		or the hardware's filter has dropped them
- * @overwritten: how many were overwritten before they were taken out
- * @gaps:	how often the hardware lost some, uncounted
+ * @signal:	the signal in force
+ * @bts_size:	the size of a record
+ * @held:	the number of records that can be read
+ * @lost:	the number of missing records, as far as they were counted: there was no
+ *		room, or the hardware's filter has dropped them
+ * @overwritten: the number of records that were overwritten before they were consumed
+ * @gaps:	how often the hardware lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY
  * @clock:	PTRACE_BTS_CLOCK_*
- * @not_inherited: how many children could not be given a trace
- * @next:	the running number of the next record; the first one has 0
+ * @not_inherited: the number of children that could not be given a trace
+ * @next:	the sequence number of the next record; the first record has 0
  * @record_flags: X86_BTS_F_* that records of this trace may have
  * @state:	PTRACE_BTS_S_*
  */
@@ -99,14 +99,14 @@ struct ptrace_bts_status {
 	__u32 state;
 };
 
-#define PTRACE_BTS_READ_CONSUME	0x1	/* forget what was read, and all before it */
+#define PTRACE_BTS_READ_CONSUME	0x1	/* remove the records that were read, and all older ones */
 
 /**
  * struct ptrace_bts_read - which records to read
- * @first:	the running number of the first record that is wanted; the oldest one's
- *		is stored here if that is gone already
- * @records:	a pointer to struct x86_bts_record[], where they go
- * @count:	how many there is room for
+ * @first:	the sequence number of the first record to read; if that record is gone, the
+ *		number of the oldest one is stored here
+ * @records:	a pointer to struct x86_bts_record[], where to store the records
+ * @count:	the number of records that there is room for
  * @flags:	PTRACE_BTS_READ_*
  */
 struct ptrace_bts_read {
@@ -118,13 +118,13 @@ struct ptrace_bts_read {
 
 /**
  * struct ptrace_bts_info - what this machine can do, for arch_prctl(ARCH_GET_PTRACE_BTS)
- * @size:	in: the size of this structure; out: the kernel's
- * @source:	in: PTRACE_BTS_SOURCE_*; out: never ANY
- * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that there is
- * @flags:	PTRACE_BTS_F_* that @source knows
- * @record_flags: X86_BTS_F_* that its records may have
- * @bts_size:	size of a record
- * @max_records: how many records a trace can hold
+ * @size:	in: the size of this structure for the caller; out: its size for the kernel
+ * @source:	in: PTRACE_BTS_SOURCE_*; out: the same, never ANY
+ * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that this machine has
+ * @flags:	PTRACE_BTS_F_* that @source supports
+ * @record_flags: X86_BTS_F_* that records of @source may have
+ * @bts_size:	the size of a record
+ * @max_records: the largest number of records that a trace can hold
  * @clocks:	a bit 1 << PTRACE_BTS_CLOCK_* for each clock
  */
 struct ptrace_bts_info {
