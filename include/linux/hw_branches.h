@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The branch flight recorder: hardware that writes down the last branches of
- * the kernel on each CPU, for whoever looks at them when it is too late.
+ * The branch flight recorder: hardware that records the last branches of the
+ * kernel on each CPU, so that they can be printed after a crash.
  */
 #ifndef _LINUX_HW_BRANCHES_H
 #define _LINUX_HW_BRANCHES_H
@@ -10,15 +10,15 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Where a branch came from whose source was in user mode: no address at all */
+/* The @from of a branch from user mode, whose address is not shown */
 #define HW_BRANCH_USER	BIT_ULL(63)
 
 /**
- * struct hw_branch - a branch to the kernel, or astray, where the kernel jumped to
- * @from:	the instruction that branched, or HW_BRANCH_USER
- * @to:		where it went
+ * struct hw_branch - a branch to the kernel, or of the kernel to a bad address
+ * @from:	the address of the instruction that branched, or HW_BRANCH_USER
+ * @to:		its target
  *
- * All 0 if this is no branch but tells that some are missing.
+ * Both are 0 if this is not a branch, but says that branches are missing.
  */
 struct hw_branch {
 	u64	from;
@@ -26,15 +26,15 @@ struct hw_branch {
 };
 
 /**
- * enum hw_branch_kind - what made a branch, as the instruction at its source tells
- * @HW_BRANCH_OTHER:	a conditional jump, or what nobody knows
- * @HW_BRANCH_JUMP:	a jump without a condition
+ * enum hw_branch_kind - the kind of a branch, as the instruction at its source tells
+ * @HW_BRANCH_OTHER:	a conditional jump, or an unknown kind
+ * @HW_BRANCH_JUMP:	an unconditional jump
  * @HW_BRANCH_CALL:	a call
  * @HW_BRANCH_RETURN:	the return from a call
  * @HW_BRANCH_ENTRY:	an exception or an interrupt of the kernel
- * @HW_BRANCH_EXIT:	the return from one
- * @HW_BRANCH_BREAK:	the stack before it was another: from user mode, to another task,
- *			or missing records
+ * @HW_BRANCH_EXIT:	the return from an exception or an interrupt
+ * @HW_BRANCH_BREAK:	the code before it ran on another stack: a branch from user mode, a
+ *			switch to another task, or missing records
  */
 enum hw_branch_kind {
 	HW_BRANCH_OTHER,
@@ -47,12 +47,12 @@ enum hw_branch_kind {
 };
 
 /**
- * struct hw_branches_place - where a reader of a CPU's last branches has got to
- * @newer:	behind so many branches
- * @at:		where that is, for the architecture
- * @moved:	what its place depends on, for the architecture
+ * struct hw_branches_place - the position of a reader in a CPU's last branches
+ * @newer:	the number of branches that are newer than this position
+ * @at:		the position, used by the architecture
+ * @moved:	a state on which @at depends, used by the architecture
  *
- * All 0 where it begins. Good as long as the CPU does not record.
+ * All are 0 at the newest branch. The position is valid while the CPU does not record.
  */
 struct hw_branches_place {
 	u32	newer;
@@ -73,8 +73,9 @@ void hw_branches_report_print(void);
 void hw_branches_sys_info(void);
 
 /*
- * This CPU has crashed, or is about to report what counts as a crash: stop recording
- * before anything else is done, here and then elsewhere. Any context.
+ * Stop recording as this CPU has crashed, or is about to report a bug that is treated as a
+ * crash: first here, then on the other CPUs. To be called before anything else is done, in
+ * any context.
  */
 static __always_inline void hw_branches_crash(void)
 {
@@ -83,8 +84,8 @@ static __always_inline void hw_branches_crash(void)
 }
 
 /*
- * hw_branches_crash() at the trap of a BUG(), or of a WARN() that will panic. @bug is
- * its entry, NULL if it has to be looked up. Interrupts are off.
+ * Call hw_branches_crash() at the trap of a BUG(), or of a WARN() that will panic. @bug is
+ * its struct bug_entry, NULL if it has to be looked up. Called with interrupts off.
  */
 static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug)
 {
@@ -92,7 +93,7 @@ static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_e
 		hw_branches_bug_freeze(ip, bug);
 }
 
-/* A crash has been printed up to its stack: print the last branches of this CPU. */
+/* Print the last branches of this CPU. Called when a crash has been printed with its stack. */
 static inline void hw_branches_report(void)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
@@ -100,64 +101,64 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * An architecture with HAVE_HW_BRANCHES defines these functions. Those down to
- * arch_hw_branches_copy() are called in process context, the others in any.
+ * An architecture with HAVE_HW_BRANCHES defines these functions. Those up to
+ * arch_hw_branches_copy() are called in process context, the others in any context.
  */
 
-/* The name of a source of records: 0 is the best one. NULL if there are no more. */
+/* Return the name of a source of records, NULL if there are no more. 0 is the best source. */
 const char *arch_hw_branches_name(unsigned int source);
-/* Have this source record, from the next start on. Nothing records now. */
+/* Choose the source for the next start. Called while no CPU records. */
 void arch_hw_branches_choose(unsigned int source);
-/* The name of the source that was chosen last */
+/* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
-/* Does it not record, since somebody else uses the hardware who goes first? */
+/* Tell whether the source does not record now, as a user with priority has its hardware. */
 bool arch_hw_branches_given_up(void);
-/* How many branches of a CPU a reader gets at most. This depends on the source. */
+/* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
-/* Record on a CPU from now on, or from when it comes online. */
+/* Start recording on a CPU. If it is offline, start when it comes online. */
 int arch_hw_branches_start(int cpu);
 /*
  * Stop recording on these CPUs, which are not frozen, and erase their branches. Waits for
  * readers that run with preemption off.
  */
 void arch_hw_branches_stop(const struct cpumask *cpus);
-/* All CPUs record again, unless they were frozen more than @freezes times. */
+/* Resume recording on all CPUs, unless there were more than @freezes freezes. */
 void arch_hw_branches_thaw(u32 freezes);
-/* The last branches of a CPU, recording or not, the newest first: how many? */
+/* Copy the last branches of a CPU, recording or not, newest first. Return their number. */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
-/* Stop this CPU at once and the others soon, and keep what there is. */
+/* Stop recording on this CPU at once and on the others soon, and keep the branches. */
 void arch_hw_branches_freeze(void);
-/* How often was that done? */
+/* Return the number of freezes so far. */
 u32 arch_hw_branches_freezes(void);
-/* Has a CPU stopped? */
+/* Tell whether a CPU is frozen. */
 bool arch_hw_branches_frozen(int cpu);
-/* When, by ktime_get_mono_fast_ns()? 0 if that is not known yet. */
+/* Return when it was frozen, by ktime_get_mono_fast_ns(); 0 if that is not known yet. */
 u64 arch_hw_branches_frozen_at(int cpu);
-/* Stop this CPU for a moment, with interrupts off. */
+/* Stop recording on this CPU for a short time. Called with interrupts off. */
 bool arch_hw_branches_hold(void);
 /*
- * The same before a freeze that is a few branches away, if the hardware keeps so few that
- * this matters. A crash in here would be endless.
+ * Do the same shortly before a freeze, if the hardware keeps so few branches that those up
+ * to the freeze matter. A crash in this function would recurse without an end.
  */
 bool arch_hw_branches_hold_early(void);
-/* The end of the moment; takes what one of these two has returned. */
+/* Undo one of these two functions. @held is what it returned. */
 void arch_hw_branches_release(bool held);
-/* Is this where an exception or an interrupt begins? */
+/* Tell whether @to is in the entry code of exceptions and interrupts. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Tell the kind of a branch. @back is where a call returns to, or what an exception
- * interrupted. This reads the instruction, which may have changed since, and cannot fault.
+ * Tell the kind of a branch. @back is the address that a call returns to, or that an exception
+ * has interrupted. This reads the instruction, which may have changed since, and cannot fault.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
-/* Is this in the code through which returns and indirect calls go? */
+/* Tell whether an address is in a thunk, which returns or indirect calls jump through. */
 bool arch_hw_branches_is_thunk(u64 address);
-/* Is this what returns go through? */
+/* Tell whether an address is that of a return thunk. */
 bool arch_hw_branches_is_return(u64 address);
 /*
- * The last branches of a CPU that is frozen or held, the newest first, without the @newer
- * newest: how many? None if the CPU was frozen and offline when the others were thawed.
- * Called with preemption off. Branches that are far from @place take longer.
+ * Copy the last branches of a CPU that is frozen or held, the newest first, without the @newer
+ * newest ones. Return their number: 0 if the CPU was frozen and offline when the others were
+ * thawed. Called with preemption off. This takes longer if @newer is far from @place.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n);
@@ -173,7 +174,7 @@ static inline void hw_branches_sys_info(void) { }
 
 #if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB)
 
-/* The kernel stops for its debugger, and goes on. Interrupts are off. */
+/* Called with interrupts off, when the kernel debugger stops and resumes the kernel. */
 void hw_branches_debugger_enter(void);
 void hw_branches_debugger_leave(void);
 

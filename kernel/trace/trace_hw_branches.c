@@ -2,17 +2,17 @@
 /*
  * The branch flight recorder
  *
- * On some processors the hardware can write down each branch that it takes. A
- * buffer that it fills over and over again costs no instruction, and when
- * something has gone wrong it holds the way that led there: not what is left of
- * it on the stack, but each jump, call and return of the last microseconds.
+ * On some processors the hardware can record each branch that it takes. To record in a
+ * circular buffer takes no instruction. After a crash, the buffer shows how the CPU got
+ * there: not only the calls that are still on the stack, but each jump, call and return
+ * of the last microseconds.
  *
- * A few thousand branches are made in no time. So whatever finds that something is
- * wrong first freezes the recorder, on this CPU at once and on the others through
- * NMIs, and prints later. The first crash freezes it until somebody thaws it by
- * hand, or until hw_branches_thaw_after seconds have passed.
+ * The buffer is overwritten within microseconds. So code that detects a crash first
+ * freezes the recorder, on this CPU at once and on the others by NMIs, and prints later.
+ * The first crash freezes it until root thaws it, or until hw_branches_thaw_after seconds
+ * have passed.
  *
- * The hardware is the architecture's business: see <linux/hw_branches.h>.
+ * The hardware is driven by the architecture: see <linux/hw_branches.h>.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -40,51 +40,51 @@
 
 static DEFINE_MUTEX(hw_branches_mutex);
 
-/* Changes under the mutex: */
+/* These change under the mutex. */
 bool hw_branches_on __read_mostly;
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 static cpumask_t hw_branches_recording;
 
-/* How many branches of a CPU are printed where not all are. */
+/* The number of lines that sysrq, a watchpoint or kdb prints, or a trigger traces, of a CPU */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* How many lines a crash prints of a CPU, and whether it prints all CPUs. */
+/* The number of lines that a crash prints of a CPU, and whether it prints all CPUs */
 u64 hw_branches_crash_nr __read_mostly = 32;
 bool hw_branches_crash_all __read_mostly;
 
-/* After so many seconds the recorder thaws what a crash has frozen; never if 0. */
+/* The recorder thaws this many seconds after a crash has frozen it; never if 0. */
 u64 hw_branches_thaw_after __read_mostly;
 
-/* Root or a trigger wants what is frozen kept. */
+/* Root, a trigger or a watchpoint has frozen the recorder until root thaws it. */
 static bool hw_branches_keeping;
 
-/* So many want it for the moment: sysrq, a trigger, a watchpoint, the debugger. */
+/* The number of users that have frozen it temporarily: sysrq, trigger, watchpoint, debugger */
 static atomic_t hw_branches_lookers;
 
-/* The first crash since the last thaw, if @cpu is not -1: it is kept, too. */
+/* The first crash since the last thaw, if @cpu is not -1. It keeps the recorder frozen. */
 static struct hw_branches_crash hw_branches_first = { .cpu = -1, };
 
-/* How many crashes were the first after a thaw */
+/* The number of crashes that were the first one after a thaw */
 static atomic_t hw_branches_crashes;
 
-/* The last of these, by number, for which the branches of this CPU were printed */
+/* The value of hw_branches_crashes at the last crash that printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
-/* Print a line for each record. */
+/* Print a line for each record, without folding. */
 bool hw_branches_plain __read_mostly;
 
-/* Deeper ones are printed as deep as this. */
+/* The largest indentation of a line */
 #define HW_BRANCHES_INDENT	16
 
 /**
  * hw_branches_print - print a line of branches
- * @print: how
- * @m: its first argument
- * @cpu: whose they are
- * @depth: how deep the code was called, at most HW_BRANCHES_INDENT is shown
+ * @print: the function that prints
+ * @m: the first argument of @print
+ * @cpu: the CPU of the branches
+ * @depth: the call depth, which is shown up to HW_BRANCHES_INDENT
  * @line: the line
  *
- * Any context: addresses are looked up, never followed.
+ * Any context: addresses are only looked up as symbols, never dereferenced.
  */
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line)
@@ -114,7 +114,7 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, in
  * Freeze and thaw
  */
 
-/* Inlined, so that the call is not recorded. */
+/* Inlined, as a call would be recorded. */
 static __always_inline void hw_branches_freeze_all(void)
 {
 	/*
@@ -138,10 +138,13 @@ static void hw_branches_late_irq(struct irq_work *work)
 		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, max(left, 0L));
 }
 
-/* Hard: on PREEMPT_RT the thread of the others may be what crashed. */
+/* A hard irq_work: on PREEMPT_RT, the thread of the others may be the task that crashed. */
 static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
-/* Is this crash the first since the last thaw? Inlined, as hw_branches_freeze_all(). */
+/*
+ * Note a crash, if it is the first since the last thaw. Return true if it is. Inlined like
+ * hw_branches_freeze_all().
+ */
 static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
 {
 	unsigned long after;
@@ -159,10 +162,10 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
 }
 
 /**
- * hw_branches_crash_freeze - hw_branches_crash(), when the recorder is on
- * @ip: the instruction that crashed, 0 if nobody knows
+ * hw_branches_crash_freeze - hw_branches_crash(), if the recorder is on
+ * @ip: the address of the instruction that crashed, 0 if it is not known
  *
- * A later crash finds this CPU frozen, unless the NMI has not got through; if the
+ * At a later crash, this CPU is frozen already, unless the NMI has not arrived yet. If the
  * freeze itself has crashed, it is not tried again.
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
@@ -174,7 +177,7 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 	raw_local_irq_save(flags);
 	held = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
-	/* With interrupts off, hw_branches_enable() waits for this. */
+	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
 		claimed = hw_branches_claim_first(cpu, ip);
 		first |= claimed;
@@ -198,7 +201,7 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 
 /**
- * hw_branches_first_crash - tell what froze the recorder
+ * hw_branches_first_crash - tell which crash froze the recorder
  *
  * Return: the first crash since the last thaw.
  */
@@ -209,13 +212,14 @@ const struct hw_branches_crash *hw_branches_first_crash(void)
 
 /**
  * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
- * @cpu: which
+ * @cpu: the CPU
  *
- * Any context. Each CPU is printed once. If the printing crashes, that crash does
- * not print it again. A thaw resets nothing here: a crash that races with the thaw marks
- * the CPU for the crash before, and the next first crash has another number.
+ * Any context. Each CPU is printed once for each first crash. If the printing crashes, that
+ * crash does not print the CPU again. A thaw does not reset hw_branches_printed: a crash that
+ * races with the thaw stores the number of the crash before, and the next first crash has
+ * another number.
  *
- * Return: true if the caller is to print them.
+ * Return: true if the caller has to print them.
  */
 bool hw_branches_claim_print(int cpu)
 {
@@ -227,7 +231,7 @@ bool hw_branches_claim_print(int cpu)
 static void hw_branches_thaw_work(struct work_struct *work);
 static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
 
-/* Thaw all freezes until now, unless somebody keeps what is frozen. */
+/* Undo all freezes until now, unless there is a reason to keep the recorder frozen. */
 static void hw_branches_thaw_unkept(void)
 {
 	u32 freezes = arch_hw_branches_freezes();
@@ -251,8 +255,8 @@ static void hw_branches_thaw_work(struct work_struct *work)
 }
 
 /*
- * The work is not bound to a CPU: a worker that has crashed counts as running, and the
- * others of its CPU would wait for it.
+ * The work is not bound to a CPU: a worker that has crashed counts as running, and other
+ * works of its CPU would wait for it.
  */
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
@@ -274,9 +278,9 @@ static bool hw_branches_all_frozen(void)
 }
 
 /**
- * hw_branches_look - freeze for a look
+ * hw_branches_look - freeze temporarily, to read the branches
  *
- * Any context. The caller calls hw_branches_show() or hw_branches_looked() later.
+ * Any context. The caller has to call hw_branches_show() or hw_branches_looked() later.
  */
 void notrace hw_branches_look(void)
 {
@@ -287,7 +291,7 @@ void notrace hw_branches_look(void)
 NOKPROBE_SYMBOL(hw_branches_look);
 
 /**
- * hw_branches_looked - go on recording after a look, unless somebody else looks
+ * hw_branches_looked - undo hw_branches_look()
  *
  * Any context.
  */
@@ -300,10 +304,10 @@ void notrace hw_branches_looked(void)
 NOKPROBE_SYMBOL(hw_branches_looked);
 
 /**
- * hw_branches_show - show all CPUs after hw_branches_look()
- * @show: is called when they have stopped, unless the recorder is off now
+ * hw_branches_show - show all CPUs after hw_branches_look(), and undo it
+ * @show: called when all CPUs are frozen, unless the recorder is off now
  *
- * May sleep. Gives up on CPUs that have not stopped within 100 ms.
+ * May sleep. Does not wait longer than about 100 ms for CPUs to freeze.
  */
 void hw_branches_show(void (*show)(void))
 {
@@ -312,7 +316,7 @@ void hw_branches_show(void (*show)(void))
 	while (!hw_branches_all_frozen() && tries--)
 		usleep_range(1000, 2000);
 
-	/* The recorder stays on meanwhile. */
+	/* The mutex keeps the recorder on while @show runs. */
 	scoped_guard(mutex, &hw_branches_mutex) {
 		if (hw_branches_on)
 			show();
@@ -342,20 +346,21 @@ bool hw_branches_kept(void)
 }
 
 /*
- * The next crash is the first, and stays frozen: either it finds -1 below, or it has frozen
- * the CPUs before and looks again, see hw_branches_crash_freeze().
+ * Undo all freezes, and let the next crash be the first one. A concurrent crash stays frozen:
+ * either it sees the -1 that is stored here, or it has frozen the CPUs before and tries again,
+ * see hw_branches_crash_freeze().
  */
 static void hw_branches_thaw(void)
 {
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_keeping, false);
-	/* Before the number of freezes is read: pairs with hw_branches_crash_freeze(). */
+	/* Store -1 before the number of freezes is read: see hw_branches_crash_freeze(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	hw_branches_thaw_unkept();
 }
 
-/* Has the time passed after which the first crash is thawed? */
+/* Tell whether the time has come to thaw the recorder after the first crash. */
 static bool hw_branches_is_due(void)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
@@ -364,8 +369,8 @@ static bool hw_branches_is_due(void)
 }
 
 /*
- * This may wait for the mutex while root or a trigger keeps the recorder frozen, or while
- * root thaws it and the next crash follows.
+ * While this waits for the mutex, hw_branches_keep() may have frozen the recorder, or root may
+ * have thawed it and the next crash followed. So test all conditions again.
  */
 static void hw_branches_thaw_late_work(struct work_struct *work)
 {
@@ -377,14 +382,14 @@ static void hw_branches_thaw_late_work(struct work_struct *work)
 }
 
 #ifdef CONFIG_KGDB
-/* So often has this CPU entered the debugger and not left it yet. */
+/* The nesting level of the debugger on this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 
 /**
- * hw_branches_debugger_enter - freeze while the kernel is looked at
+ * hw_branches_debugger_enter - freeze while the kernel is in its debugger
  *
- * Called with interrupts off, on the CPU that stops the others. A breakpoint in what
- * this function calls enters the debugger again.
+ * Called with interrupts off, on the CPU that stops the others. A breakpoint in a function
+ * that this calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {
@@ -395,9 +400,9 @@ void notrace hw_branches_debugger_enter(void)
 NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 
 /**
- * hw_branches_debugger_leave - go on recording, unless somebody keeps what is frozen
+ * hw_branches_debugger_leave - undo hw_branches_debugger_enter()
  *
- * Called as hw_branches_debugger_enter(), as often.
+ * Called like hw_branches_debugger_enter(), once for each call of it.
  */
 void notrace hw_branches_debugger_leave(void)
 {
@@ -419,7 +424,7 @@ static void hw_branches_stop(const struct cpumask *cpus)
 	cpumask_andnot(&hw_branches_recording, &hw_branches_recording, cpus);
 }
 
-/* Have the CPUs in @want, and no others, record. */
+/* Record on the CPUs in @want, and on no others. */
 static int hw_branches_record(const struct cpumask *want)
 {
 	cpumask_var_t cpus;
@@ -439,7 +444,7 @@ static int hw_branches_record(const struct cpumask *want)
 		cpumask_set_cpu(cpu, cpus);
 	}
 	cpumask_or(&hw_branches_recording, &hw_branches_recording, cpus);
-	/* All or nothing. */
+	/* After an error, stop the CPUs that were started above; otherwise those not in @want. */
 	if (!err)
 		cpumask_andnot(cpus, &hw_branches_recording, want);
 	hw_branches_stop(cpus);
@@ -449,9 +454,9 @@ static int hw_branches_record(const struct cpumask *want)
 }
 
 /**
- * hw_branches_parse_source - understand what is to record
+ * hw_branches_parse_source - parse the name of a source
  * @word: 0, 1, auto, or the name of a source
- * @source: what it means, for hw_branches_enable()
+ * @source: where to store the argument for hw_branches_enable()
  *
  * Return: 0, or -EINVAL.
  */
@@ -478,7 +483,7 @@ int hw_branches_parse_source(const char *word, int *source)
 	return -EINVAL;
 }
 
-/* Have a source record. For HW_BRANCHES_AUTO, the first one that can. */
+/* Start recording with a source; for HW_BRANCHES_AUTO, with the first one that can. */
 static int hw_branches_start(int source)
 {
 	int err, first, i;
@@ -499,7 +504,7 @@ static int hw_branches_start(int source)
 	return first;
 }
 
-/* Is this what is on? */
+/* Tell whether hw_branches_enable() has nothing to do for @source. */
 static bool hw_branches_is_source(int source)
 {
 	if (!hw_branches_on || source < 0)
@@ -510,12 +515,12 @@ static bool hw_branches_is_source(int source)
 
 /**
  * hw_branches_enable - switch the recorder on or off
- * @source: what is to record: as hw_branches_parse_source() tells
+ * @source: the source, from hw_branches_parse_source()
  *
- * Off, nothing is left of what was recorded.
+ * If it is switched off, the recorded branches are erased.
  *
- * Return: 0; the architecture's error: -EOPNOTSUPP without the hardware, -EBUSY
- * where somebody else has it, or if another source is on; -ENOMEM.
+ * Return: 0; -EBUSY if another source is on; -ENOMEM; or an error of the architecture:
+ * -EOPNOTSUPP without the hardware, -EBUSY if it is in use otherwise.
  */
 int hw_branches_enable(int source)
 {
@@ -545,9 +550,9 @@ int hw_branches_enable(int source)
 
 /**
  * hw_branches_set_cpus - choose the CPUs whose branches are recorded
- * @cpus: these; at least one must be possible
+ * @cpus: the CPUs; at least one must be possible
  *
- * Return: 0, -EINVAL, or as hw_branches_enable().
+ * Return: 0, -EINVAL, or an error like hw_branches_enable().
  */
 int hw_branches_set_cpus(const struct cpumask *cpus)
 {
@@ -567,7 +572,7 @@ int hw_branches_set_cpus(const struct cpumask *cpus)
 }
 
 /**
- * hw_branches_cpus - tell which CPUs were chosen
+ * hw_branches_cpus - return the mask that hw_branches_set_cpus() has set
  *
  * Return: the mask, which may change at any time.
  */
@@ -577,8 +582,8 @@ const struct cpumask *hw_branches_cpus(void)
 }
 
 /**
- * hw_branches_freeze - freeze until further notice, or go on
- * @freeze: which
+ * hw_branches_freeze - freeze the recorder until it is thawed, or thaw it
+ * @freeze: whether to freeze it
  *
  * Return: 0, or -ENXIO if the recorder is off.
  */
@@ -589,7 +594,7 @@ int hw_branches_freeze(bool freeze)
 	if (!hw_branches_on)
 		return -ENXIO;
 
-	/* A freeze or a thaw by root cancels the thaw after a time. */
+	/* A freeze or a thaw by root cancels the thaw after hw_branches_thaw_after. */
 	cancel_delayed_work(&hw_branches_late_work);
 	if (freeze)
 		hw_branches_keep();
@@ -601,13 +606,13 @@ int hw_branches_freeze(bool freeze)
 
 /**
  * hw_branches_copy - copy the last branches of a CPU, the newest first
- * @cpu: which
- * @out: where to
- * @n: how many at most
+ * @cpu: the CPU
+ * @out: where to store the branches
+ * @n: the largest number of branches to copy
  *
- * May sleep. The recorder goes on if it is not frozen.
+ * May sleep. If the CPU is not frozen, it continues to record.
  *
- * Return: how many there were.
+ * Return: the number of branches that were copied.
  */
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 {
@@ -617,7 +622,7 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 }
 
 /*
- * From early on
+ * Boot parameter
  */
 
 static int hw_branches_early __initdata = HW_BRANCHES_OFF;
@@ -636,7 +641,7 @@ static bool __init hw_branches_setup_cpus(const char *list)
 	return good;
 }
 
-/* hw_branches[=[SOURCE][,][CPUS]]: no list of CPUs begins like the name of a source. */
+/* hw_branches[=[SOURCE][,][CPUS]]: a list of CPUs never begins like the name of a source. */
 static int __init hw_branches_setup(char *str)
 {
 	int source = HW_BRANCHES_AUTO;
@@ -662,7 +667,7 @@ static int __init hw_branches_setup(char *str)
 }
 __setup("hw_branches", hw_branches_setup);
 
-/* As soon as the architecture's hardware is found. */
+/* Start recording as soon as the architecture has found its hardware. */
 static int __init hw_branches_boot(void)
 {
 	int err;

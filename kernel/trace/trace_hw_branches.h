@@ -11,7 +11,7 @@ struct dentry;
 struct seq_file;
 struct task_struct;
 
-/* seq_printf(), or what prints elsewhere and ignores its first argument */
+/* seq_printf(), or a function that prints elsewhere and ignores its first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
 extern u64 hw_branches_nr;
@@ -22,7 +22,7 @@ extern struct dentry *hw_branches_dir;
 
 extern bool hw_branches_plain;
 
-/* For a struct hw_branches_reader of the kernel's own branches */
+/* Functions for a struct hw_branches_reader of branches of this kernel */
 static inline enum hw_branch_kind
 hw_branches_kind_of_branch(void *unused, const struct hw_branch *branch, u64 *back)
 {
@@ -42,7 +42,7 @@ static inline bool hw_branches_return(void *unused, u64 address)
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line);
 
-/* hw_branches_enable() takes these, or the number of a source. */
+/* Arguments of hw_branches_enable(), besides the number of a source */
 #define HW_BRANCHES_OFF		(-1)
 #define HW_BRANCHES_AUTO	(-2)
 
@@ -57,10 +57,10 @@ void hw_branches_keep(void);
 bool hw_branches_kept(void);
 
 /**
- * struct hw_branches_crash - what has frozen the recorder
- * @cpu:	where; -1 if there was no crash since the last thaw
- * @task:	what ran there
- * @ip:		the instruction that crashed; 0 if nobody knows
+ * struct hw_branches_crash - the crash that has frozen the recorder
+ * @cpu:	the CPU that crashed; -1 if there was no crash since the last thaw
+ * @task:	the task that crashed
+ * @ip:		the address of the instruction that crashed; 0 if it is not known
  * @thaw_at:	when the recorder thaws by itself, in jiffies; 0 for never
  */
 struct hw_branches_crash {
@@ -77,14 +77,14 @@ void hw_branches_look(void);
 void hw_branches_looked(void);
 void hw_branches_show(void (*show)(void));
 
-/* How many branches are on the stack at a time. */
+/* The size of an array of branches on the stack */
 #define HW_BRANCHES_CHUNK	8
 
 /**
- * struct hw_branches_top - the newest branch that is worth printing
- * @any:	any exception or interrupt
- * @to:		or, if not 0, a branch to this address
- * @from:	or an exception at or right before this one
+ * struct hw_branches_top - which branch is to be printed first
+ * @any:	an exception or an interrupt, except of entry code
+ * @to:		if not 0: a branch to this address
+ * @from:	otherwise: an exception at this address, or at the instruction before it
  */
 struct hw_branches_top {
 	bool		any;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder, printed: when the kernel dies, or when somebody
- * at the keyboard asks
+ * The branch flight recorder: printing the branches after a crash, or on sysrq
  *
- * In a crash nothing can be relied upon. So these functions take no lock and allocate no
- * memory, and wait for the other CPUs no longer than HW_BRANCHES_PATIENCE, all together.
- * For a CPU that has not stopped by then, one line says so.
+ * After a crash, locks may be held and memory may be corrupt. So these functions take no
+ * lock and allocate no memory, and wait no longer than HW_BRANCHES_PATIENCE for all other
+ * CPUs together. For a CPU that has not frozen by then, one line says so.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -33,10 +32,10 @@
 
 #include "trace_hw_branches.h"
 
-/* No instruction is longer. */
+/* No instruction is longer than this. */
 #define HW_BRANCHES_INSTRUCTION	16
 
-/* A call may arrive in what stands before a function, to count its depth. */
+/* With call depth tracking, the target of a call is in the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
@@ -50,20 +49,20 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 	if (top.any)
 		return !arch_hw_branches_is_entry(branch->from);
 
-	/* A trap reports the next instruction, the branch may be from its own. */
+	/* A trap reports the next instruction, but the branch may be from its own. */
 	return branch->from != HW_BRANCH_USER &&
 	       top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
 }
 
 /**
- * hw_branches_since - find the newest branch that is worth printing
- * @cpu: of which CPU, frozen or held
- * @top: what that looks like
+ * hw_branches_since - find the branch that is to be printed first
+ * @cpu: the CPU, which is frozen or held
+ * @top: the branch
  *
- * From a fault to the freeze some branches are made, and some on the way to it
- * in the NMI handlers of the other CPUs.
+ * It is not the newest one: the code from a fault to the freeze has made some branches, and on
+ * the other CPUs the NMI handlers have.
  *
- * Return: how many are newer; -1 if it is not there.
+ * Return: the number of newer branches; -1 if there is no such branch.
  */
 int hw_branches_since(int cpu, struct hw_branches_top top)
 {
@@ -84,8 +83,8 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 }
 
 /*
- * The head of what is printed of @cpu. The time is relative to the CPU that crashed first,
- * which freezes before it sends the NMIs.
+ * Print the headline for @cpu. The time is relative to the CPU that crashed first, which
+ * freezes itself before it sends the NMIs.
  */
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
@@ -106,9 +105,9 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 }
 
 /**
- * struct hw_branches_look - where a CPU's branches are read
- * @cpu:	which
- * @place:	where, for the lines, and to find calls farther back
+ * struct hw_branches_look - a reader of a CPU's branches
+ * @cpu:	the CPU
+ * @place:	two positions: one for the lines, one for calls that are searched farther back
  */
 struct hw_branches_look {
 	int				cpu;
@@ -120,12 +119,12 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 	struct hw_branches_look *look = data;
 	u32 ahead = nr - look->place[0].newer;
 
-	/* The one that has not far to go. */
+	/* Use the position that is nearer. */
 	return nr < arch_hw_branches_depth() &&
 	       arch_hw_branches_last(look->cpu, &look->place[ahead > 2], nr, branch, 1);
 }
 
-/* To find the depth of 10000 lines takes long, and interrupts may be off. */
+/* Folding up to 10000 lines takes long, and interrupts may be off. */
 static void hw_branches_still_here(void *unused)
 {
 	touch_nmi_watchdog();
@@ -140,11 +139,11 @@ static const struct hw_branches_reader hw_branches_reader = {
 };
 
 /**
- * struct hw_branches_folds - the walks of a CPU that prints
- * @task:	the task that prints, or that is interrupted by what prints
- * @start:	when it was started: another task may have been allocated in its place
- * @used:	how many of @fold are in use
- * @fold:	one to print, and one for a crash or an interrupt meanwhile
+ * struct hw_branches_folds - memory of a CPU for folding, as it is too large for the stack
+ * @task:	the task that prints, or that the printing code has interrupted
+ * @start:	when @task was started: its memory may have been reused for another task
+ * @used:	the number of elements of @fold that are in use
+ * @fold:	one for printing, and one for a crash or an interrupt during that
  */
 struct hw_branches_folds {
 	struct task_struct	*task;
@@ -179,10 +178,10 @@ static void hw_branches_put_fold(void)
 
 /**
  * hw_branches_dump_cpu - print the last branches of a CPU
- * @print: how
- * @cpu: which, frozen
- * @since: but not its newest, so many
- * @nr: so many lines
+ * @print: the function that prints
+ * @cpu: the CPU, which is frozen
+ * @since: the number of newest branches to skip; none if negative
+ * @nr: the number of lines to print
  */
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 {
@@ -208,7 +207,7 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 	hw_branches_put_fold();
 }
 
-/* Find the call of panic(), or of one of the two that do without it. */
+/* Find the call of panic(), or of nmi_panic() or vpanic() by code that does not call panic(). */
 static int hw_branches_since_panic(int cpu)
 {
 	const unsigned long calls[] = {
@@ -225,12 +224,12 @@ static int hw_branches_since_panic(int cpu)
 }
 
 /**
- * hw_branches_since_stop - find what a CPU did when it was stopped
- * @cpu: which, frozen
+ * hw_branches_since_stop - find the branch at which a CPU was interrupted to freeze it
+ * @cpu: the CPU, which is frozen
  *
- * A CPU that called panic() itself was not stopped by an NMI.
+ * For a CPU that has called panic() itself, find that call.
  *
- * Return: as hw_branches_since().
+ * Return: like hw_branches_since().
  */
 int hw_branches_since_stop(int cpu)
 {
@@ -241,12 +240,13 @@ int hw_branches_since_stop(int cpu)
 }
 
 /*
- * An NMI takes its time to a CPU that sleeps deeply, or to a virtual one that has no
- * turn; and what has been printed meanwhile may have gone no further than memory.
+ * It may take some time until an NMI is handled by a CPU in a deep idle state, or by a virtual
+ * CPU that is not running. The wait is short, as messages that were printed before may not have
+ * been written to a console yet.
  */
 #define HW_BRANCHES_PATIENCE	1000	/* us, for all CPUs */
 
-/* May the branches of this CPU be printed? If not, say why. */
+/* Wait until a CPU is frozen. Return true if it is; otherwise print a line that it is not. */
 static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 {
 	bool records = cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus());
@@ -262,8 +262,8 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /*
- * A crash prints each CPU once. The caller may be preemptible, as sys_info() is in the
- * thread that looks for hung tasks: with preemption off, arch_hw_branches_stop() waits.
+ * Print the other CPUs; after a crash, each CPU only once. The caller may be preemptible, such as
+ * sys_info() in khungtaskd. Disable preemption, so that arch_hw_branches_stop() waits.
  */
 static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
 {
@@ -279,8 +279,8 @@ static void hw_branches_print_others(hw_branches_printf print, int self, bool cr
 
 /**
  * hw_branches_log - print to the log
- * @unused: for functions that print elsewhere
- * @fmt: as for printk()
+ * @unused: the argument of a hw_branches_printf that is not used here
+ * @fmt: the format, like that of printk()
  */
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 {
@@ -292,10 +292,10 @@ void hw_branches_log(struct seq_file *unused, const char *fmt, ...)
 }
 
 /**
- * hw_branches_dump - print the last branches of all CPUs that stopped
- * @print: how
- * @cpu: this one's first
- * @since: but not its newest, so many
+ * hw_branches_dump - print the last branches of all CPUs that are frozen
+ * @print: the function that prints
+ * @cpu: the CPU to print first
+ * @since: the number of newest branches of @cpu to skip; none if negative
  */
 void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 {
@@ -306,10 +306,10 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 }
 
 /*
- * The last words
+ * Crashes
  */
 
-/* @cpu has been claimed by hw_branches_claim_print(). */
+/* Print @cpu, for which hw_branches_claim_print() has returned true. */
 static void hw_branches_print_crash(int cpu, int since)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
@@ -319,7 +319,7 @@ static void hw_branches_print_crash(int cpu, int since)
 		hw_branches_print_others(hw_branches_log, cpu, true, nr);
 }
 
-/* On which CPU did current crash? Since the freeze it may have moved. */
+/* Return the CPU on which current has crashed. It may have migrated since the freeze. */
 static int hw_branches_crashed_on(void)
 {
 	const struct hw_branches_crash *crash = hw_branches_first_crash();
@@ -340,7 +340,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 
 	since = hw_branches_since(cpu, fault);
 	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
-		/* The first crash of two is the one recorded; or user mode crashed. */
+		/* The records are from the first of two crashes, or user mode has crashed. */
 		fault.any = true;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
@@ -351,7 +351,10 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 }
 
 #ifdef CONFIG_GENERIC_BUG
-/* Will this be a crash? A trap without an entry belongs to a checker. */
+/*
+ * Tell whether the trap at @ip will be a crash. A trap without a struct bug_entry comes from a
+ * sanitizer, and counts as one.
+ */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
 	if (!bug)
@@ -364,14 +367,13 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
 }
 
 /**
- * hw_branches_bug_freeze - hw_branches_bug(), when the recorder is on
- * @ip: the trap
- * @bug: its entry, or NULL
+ * hw_branches_bug_freeze - hw_branches_bug(), if the recorder is on
+ * @ip: the address of the trap
+ * @bug: its struct bug_entry, or NULL
  *
- * The search alone may make more branches than there is room for, and the trap is
- * printed before oops_enter(). So this holds the recording during the search, and
- * freezes here if it is a crash. Lockdep is off meanwhile: a warning of its own
- * would come here again.
+ * The search for @bug alone may make more branches than the hardware keeps, and the trap is
+ * printed before oops_enter(). So hold recording during the search, and freeze here if this
+ * is a crash. Lockdep is off meanwhile, as a warning of lockdep would call this again.
  */
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 {
@@ -401,7 +403,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* The CPU that called panic(): with panic_force_cpu= another one carries it out. */
+/* Return the CPU that called panic(). With panic_force_cpu=, another CPU executes it. */
 static int hw_branches_panic_cpu(void)
 {
 	int cpu = atomic_read(&panic_redirect_cpu);
@@ -410,10 +412,10 @@ static int hw_branches_panic_cpu(void)
 }
 
 /**
- * hw_branches_report_print - hw_branches_report(), when the recorder is on
+ * hw_branches_report_print - hw_branches_report(), if the recorder is on
  *
- * Before a crash kernel is started and before the other CPUs are shut down. An oops
- * that leads to panic() has printed the branches.
+ * Called before a crash kernel is started and before the other CPUs are stopped. If an oops
+ * led to panic(), it has printed the branches already.
  */
 void hw_branches_report_print(void)
 {
@@ -435,7 +437,7 @@ void hw_branches_report_print(void)
 /**
  * hw_branches_sys_info - print the last branches of all CPUs that a crash has frozen
  *
- * For sys_info(): those that have not been printed.
+ * Called by sys_info(). CPUs that the crash has printed already are not printed again.
  */
 void hw_branches_sys_info(void)
 {
@@ -445,8 +447,8 @@ void hw_branches_sys_info(void)
 }
 
 /*
- * KASAN or KFENCE has printed a report. If that froze the recorder, current is the task of
- * the first crash; the task may have migrated since.
+ * Called after KASAN or KFENCE has printed a report. If the report has frozen the recorder,
+ * current is the task of the first crash. It may have migrated since.
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {
@@ -481,7 +483,7 @@ static void hw_branches_sysrq(u8 key)
 		return;
 	}
 
-	/* Two at once would print their lines in between. */
+	/* The lines of two concurrent sysrqs would be mixed. */
 	if (test_and_set_bit_lock(0, &busy)) {
 		pr_info("somebody else has them shown just now\n");
 		return;
@@ -516,5 +518,5 @@ static int __init hw_branches_dump_init(void)
 	return err;
 }
 
-/* Before the boot parameter can switch it on. */
+/* Called before the boot parameter switches the recorder on. */
 postcore_initcall(hw_branches_dump_init);

@@ -97,7 +97,7 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
- * The source that records, or 0
+ * enable: the source that records, or 0
  */
 
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
@@ -140,7 +140,7 @@ static const struct file_operations hw_branches_enable_fops = {
 };
 
 /*
- * Which CPUs, and how much of each is printed
+ * cpumask: the CPUs that record; nr, crash_nr: the number of lines to print of each
  */
 
 static int hw_branches_cpumask_show(struct seq_file *m, void *v)
@@ -194,7 +194,7 @@ static struct trace_min_max_param hw_branches_crash_nr_param = {
 	.max	= &hw_branches_nr_max,
 };
 
-/* A week is as good as never, and does not overflow in jiffies. */
+/* The limit of a week does not overflow in jiffies. */
 static u64 hw_branches_thaw_after_min;
 static u64 hw_branches_thaw_after_max = 7 * 24 * 60 * 60;
 
@@ -205,22 +205,22 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
 };
 
 /*
- * The trace: of one CPU after the other, as it is when the reader gets there.
- * Freeze it first for a look at all at the same time.
+ * trace: the branches of one CPU after the other. Those of each CPU are copied when the reader
+ * gets there. To see all CPUs at the same time, freeze the recorder first.
  */
 
 /**
  * struct hw_branches_view - a reader of the trace
- * @cpu:	whose branches @branch holds
- * @only:	no other CPU's are wanted, unless -1
- * @pos:	the line that is at hand
- * @plain:	each record is one
- * @base:	the outermost depth of this CPU's lines
- * @fold:	the walk behind it
- * @line:	the line
- * @room:	how many branches @branch has room for
- * @nr:		how many branches there are of @cpu
- * @branch:	they, the newest first
+ * @cpu:	the CPU whose branches are in @branch
+ * @only:	the only CPU to show; -1 for all CPUs
+ * @pos:	the number of @line
+ * @plain:	each record is a line
+ * @base:	the outermost depth of the lines of @cpu
+ * @fold:	the walk that makes the lines
+ * @line:	the current line
+ * @room:	the number of branches that @branch has room for
+ * @nr:		the number of branches in @branch
+ * @branch:	the branches of @cpu, the newest first
  */
 struct hw_branches_view {
 	int			cpu;
@@ -298,7 +298,7 @@ static bool hw_branches_view_next(struct hw_branches_view *view)
 	return true;
 }
 
-/* Does line @pos exist? If so, have it at hand. Line 0 is the headline. */
+/* Make line @pos the current one. Return false if it does not exist. Line 0 is the headline. */
 static bool hw_branches_seek(struct hw_branches_view *view, loff_t pos)
 {
 	if (!pos || pos < view->pos) {
@@ -353,10 +353,10 @@ static const struct seq_operations hw_branches_seq_ops = {
 	.show	= hw_branches_seq_show,
 };
 
-/* Files of one CPU carry its number plus 1. */
+/* In the file of one CPU, i_private is the number of the CPU plus 1. */
 static int hw_branches_trace_open(struct inode *inode, struct file *file)
 {
-	/* Another source may be chosen before this is read, which has more. */
+	/* A source with more branches may be chosen before the read: view->room is the limit. */
 	u32 room = arch_hw_branches_depth();
 	struct hw_branches_view *view;
 	int err;

@@ -4,34 +4,34 @@
  *
  * The walk goes from the newest branch to the oldest:
  *
- *  - A branch through a thunk is one branch, from where the thunk was entered to where
- *    it went.
+ *  - The branches to, in and from a thunk are shown as one branch, from the code that
+ *    entered the thunk to the code that the thunk jumped to.
  *  - A call that has returned is one line, with the number of branches that it took.
- *    Going back, each return and each way out of an exception opens one level, each
- *    call and each exception closes one. The one that closes the first level must be
- *    the one that the return belongs to: the code after the call is where the return
- *    arrived. If it is not, because the call is older than what was recorded or
- *    because a return address was changed, the return is a line of its own, and so are
- *    the branches before it.
- *  - Equal lines in a row are one line with their number; so are up to
- *    HW_BRANCHES_LOOP lines that repeat.
+ *    In the order of the walk, each return from a call or an exception opens one level,
+ *    and each call and each exception closes one. The call that closes the first level must
+ *    match the return: the target of the return is the instruction after the call. If it
+ *    does not match, because the call is older than the oldest record or because a return
+ *    address was changed, the return is a line of its own, and so are the branches before
+ *    it.
+ *  - Equal consecutive lines are one line with their number. So are up to HW_BRANCHES_LOOP
+ *    lines that repeat.
  *
- * A switch to another task, a way in from user mode, and missing records end all
- * levels. What is no instruction that calls or returns counts as a jump.
+ * A switch to another task, an entry from user mode, and missing records end all
+ * levels. All instructions other than calls and returns count as jumps.
  *
- * There is no lock and no allocation here, and nothing but the reader touches memory
- * other than the caller's: any context.
+ * There is no lock and no allocation here, and only the reader's functions access memory
+ * other than the caller's: this runs in any context.
  */
 
 #include "trace_hw_branches_fold.h"
 
-/* A walk reads so many records at most to find calls that have returned. */
+/* The largest number of records that a walk reads to find calls that have returned */
 #define HW_BRANCHES_SEARCH	20000
 
-/* The code of thunks makes no more branches than that. */
+/* The largest number of branches that the code of a thunk makes */
 #define HW_BRANCHES_HOPS	8
 
-/* An exception may go back behind the instruction that it interrupted. */
+/* An exception may return to the end of the instruction that it interrupted. */
 #define HW_BRANCHES_INSN	15
 
 struct hw_branches_joined {
@@ -56,7 +56,7 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 	return fold->reader->is_thunk(fold->data, address);
 }
 
-/* Does @older, which is of @kind, belong to the branch that leaves a thunk at @from? */
+/* Tell whether @older, which is of @kind, belongs to the branch that leaves a thunk at @from. */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)
 {
@@ -66,7 +66,7 @@ static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 	return hw_branches_is_thunk(fold, from) && hw_branches_is_thunk(fold, older->to);
 }
 
-/* Read the branch at @at, or the thunk's that ends there. */
+/* Read the branch at @at. If it leaves a thunk, join it with the branches to and in the thunk. */
 static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 			     struct hw_branches_joined *joined)
 {
@@ -100,7 +100,10 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 		joined->back = back;
 		break;
 	}
-	/* Interrupted in the thunk, begun before what is recorded, or of too many hops. */
+	/*
+	 * Do not join if the thunk was interrupted, if its entry is older than the oldest
+	 * record, or if there are too many branches.
+	 */
 	if (hw_branches_is_thunk(fold, joined->branch.from))
 		*joined = first;
 
@@ -118,7 +121,7 @@ static bool hw_branches_returns(const struct hw_branches_joined *ret,
 	return call->kind == HW_BRANCH_ENTRY && to - call->back <= HW_BRANCHES_INSN;
 }
 
-/* Find what @ret is the return from. */
+/* Find the call or the exception that @ret returns from. */
 static bool hw_branches_find_call(struct hw_branches_fold *fold,
 				  const struct hw_branches_joined *ret,
 				  struct hw_branches_joined *call)
@@ -148,7 +151,7 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 	return false;
 }
 
-/* How much deeper is the code before a line than the code behind it? */
+/* Tell by how much the call depth is higher before the branch of a line than after it. */
 static int hw_branches_deeper(const struct hw_branches_line *line)
 {
 	if (line->inside)
@@ -166,7 +169,7 @@ static int hw_branches_deeper(const struct hw_branches_line *line)
 	}
 }
 
-/* The next line, before equal ones are folded. At the end @at may be past it. */
+/* Make the next line, without folding equal ones. At the end, fold->at may be past it. */
 static bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_line *line)
 {
 	struct hw_branches_joined joined, call;
@@ -218,7 +221,7 @@ static void hw_branches_drop(struct hw_branches_fold *fold, u32 n)
 		fold->ahead[i] = fold->ahead[i + n];
 }
 
-/* Do the next @n lines come again right behind them? */
+/* Tell whether the next @n lines are followed by @n equal lines. */
 static bool hw_branches_repeats(const struct hw_branches_fold *fold, u32 n)
 {
 	u32 i;
@@ -233,7 +236,7 @@ static bool hw_branches_repeats(const struct hw_branches_fold *fold, u32 n)
 	return true;
 }
 
-/* Take a loop of @n lines into the body, each as often as it comes. */
+/* Move a loop of @n lines, with all its repeats, to fold->body. */
 static void hw_branches_take_loop(struct hw_branches_fold *fold, u32 n)
 {
 	struct hw_branches_line *last = &fold->body[n - 1];
@@ -265,10 +268,10 @@ static void hw_branches_take_loop(struct hw_branches_fold *fold, u32 n)
 /**
  * hw_branches_fold_begin - begin a walk
  * @fold: the walk
- * @at: so many of the newest branches are left out
- * @plain: nothing is folded
- * @reader: where branches come from
- * @data: for @reader
+ * @at: the number of newest branches to skip
+ * @plain: do not fold
+ * @reader: the functions that read branches
+ * @data: the argument of the functions of @reader
  */
 void hw_branches_fold_begin(struct hw_branches_fold *fold, u32 at, bool plain,
 			    const struct hw_branches_reader *reader, void *data)
@@ -319,9 +322,9 @@ bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_lin
 
 /**
  * hw_branches_fold_base - find the outermost depth of the next lines
- * @fold: a walk that has just begun, and is begun again for the lines
- * @lines: so many of them
- * @records: so many recorded branches these stand for
+ * @fold: a walk that has just begun; it is begun again before this returns
+ * @lines: the number of lines
+ * @records: where to store the number of branches that these lines stand for
  *
  * Return: the least @depth of these lines, 0 at most.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Last branches as lines that a reader can follow. The kernel and
- * tools/tracing/hw-branches build the same code.
+ * Folding last branches into lines. The kernel and tools/tracing/hw-branches build the
+ * same code.
  */
 #ifndef _TRACE_HW_BRANCHES_FOLD_H
 #define _TRACE_HW_BRANCHES_FOLD_H
@@ -35,13 +35,13 @@ enum hw_branch_kind {
 #endif
 
 /**
- * struct hw_branches_reader - where branches come from
- * @get:	the branch behind @nr newer ones, false if there is none
- * @kind:	of what kind a branch is; where it is a call, @back is where that returns
- *		to, where it is an exception or interrupt, what that interrupted
- * @is_thunk:	is this in the code through which returns and indirect calls go?
- * @is_return:	is it what returns go through?
- * @progress:	is called for each line that is looked at in advance; may be NULL
+ * struct hw_branches_reader - functions that read branches and their instructions
+ * @get:	read the branch that has @nr newer ones; false if there is none
+ * @kind:	tell the kind of a branch. @back is the address that a call returns to, or
+ *		that an exception or interrupt has interrupted
+ * @is_thunk:	tell whether an address is in a thunk for returns or indirect calls
+ * @is_return:	tell whether an address is that of a return thunk
+ * @progress:	called for each line that hw_branches_fold_base() makes; may be NULL
  */
 struct hw_branches_reader {
 	bool			(*get)(void *data, u32 nr, struct hw_branch *branch);
@@ -53,14 +53,15 @@ struct hw_branches_reader {
 
 /**
  * struct hw_branches_line - one line
- * @branch:	a branch; where @inside is not 0, the call
- * @kind:	its kind
- * @inside:	so many branches the call took that has returned, its own and the return
- *		among them, in all repeats of the line
- * @records:	so many recorded branches the line stands for
- * @depth:	of the code that branched, relative to where the walk began: -1 is a caller
- * @lines:	so many lines, this the last of them, ...
- * @times:	... come so often in a row
+ * @branch:	the branch; the call if @inside is not 0
+ * @kind:	the kind of @branch
+ * @inside:	if not 0, the number of branches from the call to its return, including both,
+ *		in all repeats of the line
+ * @records:	the number of recorded branches that the line stands for
+ * @depth:	the call depth of the code that branched, relative to the start of the walk: -1
+ *		is its caller
+ * @lines:	the number of lines of a loop, of which this line is the last one
+ * @times:	the number of times that these lines are repeated
  */
 struct hw_branches_line {
 	struct hw_branch	branch;
@@ -72,22 +73,22 @@ struct hw_branches_line {
 	u32			times;
 };
 
-/* The longest loop that is found has so many lines. */
+/* The number of lines of the longest loop that is found */
 #define HW_BRANCHES_LOOP	6
 
 /**
  * struct hw_branches_fold - a walk from the newest branch to the oldest
- * @reader:	where they come from
- * @data:	for @reader
+ * @reader:	the functions that read branches
+ * @data:	the argument of the functions of @reader
  * @at:		the next record
- * @plain:	a line for each record
- * @left:	so many records may be read to find calls that have returned
- * @depth:	of the code before @at
- * @nr:		how many lines of @ahead there are
+ * @plain:	make a line for each record
+ * @left:	the number of records that may still be read to find calls that have returned
+ * @depth:	the call depth of the code before @at
+ * @nr:		the number of lines in @ahead
  * @ahead:	the next lines
  * @body:	the lines of a loop
- * @nr_body:	how many these are
- * @shown:	how many of them have been returned
+ * @nr_body:	the number of lines in @body
+ * @shown:	the number of lines in @body that have been returned
  */
 struct hw_branches_fold {
 	const struct hw_branches_reader	*reader;

@@ -2,8 +2,8 @@
 /*
  * KUnit tests of folded branches
  *
- * A branch of the tests says itself of what kind it is. Functions are 0x100 bytes
- * apart, calls are 5 bytes long, and what is above 0xf000 are thunks.
+ * Each branch of the tests contains its kind. Functions are 0x100 bytes apart, calls are
+ * 5 bytes long, and all code from THUNKS on is in thunks.
  */
 
 #include <kunit/test.h>
@@ -23,7 +23,7 @@ struct fakes {
 	u32			nr;
 };
 
-/* The oldest is first in the tests, as it is done. */
+/* In the tests, the oldest branch comes first, in the order of execution. */
 static bool fake_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	const struct fakes *fakes = data;
@@ -72,7 +72,7 @@ static const struct hw_branches_reader fake_reader = {
 	.is_return	= fake_is_return,
 };
 
-/* What a line is expected to say */
+/* The expected members of a line */
 struct expected {
 	u64	from;
 	u64	to;
@@ -140,7 +140,7 @@ static void calls_inside_one_another(struct kunit *test)
 	EXPECT(test, fake, { 0x110, 0x200, 6, 0 });
 }
 
-/* g() calls h() by a jump, which returns for it. */
+/* g() jumps to h(), which returns to the caller of g(). */
 static void a_tail_call(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -160,7 +160,7 @@ static void a_return_without_its_call(struct kunit *test)
 	       { 0x210, 0x300, 2, 1 });
 }
 
-/* The return address was changed: neither claims to be over. */
+/* The return address was changed: call and return are lines of their own. */
 static void a_return_to_elsewhere(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -170,7 +170,7 @@ static void a_return_to_elsewhere(struct kunit *test)
 	EXPECT(test, fake, { 0x150, 0x160, 0, 0 }, { 0x230, 0x140, 0, 1 }, { 0x110, 0x200, 0, 0 });
 }
 
-/* What is found on the way to the call of another level is not taken. */
+/* A return does not match the call of another level. */
 static void a_jump_out_of_two_levels(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -224,7 +224,7 @@ static void a_fault_that_is_fixed_up(struct kunit *test)
 	EXPECT(test, fake, { 0xe40, 0x180, 0, 1 }, { 0x117, 0xe00, 0, 0 });
 }
 
-/* A call and an interrupt do not close each other. */
+/* The return from a call does not match an interrupt. */
 static void a_return_from_an_interrupt(struct kunit *test)
 {
 	static const struct fake fake[] = { ENTRY(0x117, 0xe00), RETURN(0xe40, 0x117), };
@@ -268,7 +268,7 @@ static void a_thunk_that_is_interrupted(struct kunit *test)
 	EXPECT(test, fake, { 0x110, 0x200, 5, 0 });
 }
 
-/* A function that is nothing but a jump is no thunk. */
+/* A function that consists of a jump is not a thunk. */
 static void a_function_that_jumps(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -321,7 +321,7 @@ static void recursion_that_returns(struct kunit *test)
 	EXPECT(test, fake, { 0x220, 0x228, 0, 0 }, { 0x210, 0x200, 4, 0 });
 }
 
-/* A branch back to behind a call is no return. */
+/* A branch to the instruction after a call is not a return. */
 static void a_loop_behind_a_call(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -373,8 +373,8 @@ static void the_outermost_depth(struct kunit *test)
 
 /**
  * struct endless - branches from thunk to thunk without an end
- * @read:	how many were read
- * @lines:	how many lines the walk has told of
+ * @read:	the number of branches that were read
+ * @lines:	the number of lines that @progress was called for
  */
 struct endless {
 	u32	read;

@@ -2,8 +2,8 @@
 /*
  * The branch flight recorder in kdb: the command 'branches'
  *
- * The CPU that waits for a key makes branches, and so do the CPUs that wait for it.
- * So all are frozen from when an exception enters the debugger until it is left.
+ * In the debugger, the CPU that waits for a key makes branches, and so do the CPUs that wait
+ * for this CPU. So all are frozen while the kernel is in the debugger.
  */
 
 #include <linux/cpumask.h>
@@ -14,7 +14,7 @@
 
 #include "trace_hw_branches.h"
 
-/* The user who answers the pager with q has seen enough. */
+/* Print nothing more after the user has answered the pager with q. */
 static __printf(2, 3)
 void hw_branches_kdb_line(struct seq_file *unused, const char *fmt, ...)
 {

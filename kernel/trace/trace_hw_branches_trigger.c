@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder and the kernel's marks: the event trigger
+ * The branch flight recorder: the event trigger 'branches'
  *
  *   branches[:COUNT][:all][:freeze][ if FILTER]
  *
- * writes the last branches that led to a trace event into the trace of its instance,
- * as events hw_branch, the newest first; of all CPUs with 'all'; and with 'freeze'
- * leaves the recorder frozen then, for a look at the rest of it.
+ * The trigger writes the last branches that led to a trace event into the trace of its
+ * instance, as events hw_branch, the newest first. With 'all', it writes those of all CPUs.
+ * With 'freeze', the recorder stays frozen, so that the rest of it can be read.
  *
- * An event can be anywhere. Without 'all' and 'freeze' this CPU is only held while
- * its branches are read. With one of them all CPUs are frozen. That takes the others
- * a moment, so their branches follow from a work.
+ * An event can occur in any context. Without 'all' and 'freeze', only this CPU is held while
+ * its branches are read. With one of them, all CPUs are frozen. As that takes the others some
+ * time, a work writes their branches later.
  */
 
 #include <linux/cleanup.h>
@@ -30,10 +30,10 @@
 
 /**
  * struct hw_branches_mark - a trigger
- * @file:	the event where it is
- * @own:	hw_branch, in the same instance
- * @all:	of all CPUs
- * @freeze:	and the recorder stays frozen
+ * @file:	the event that has the trigger
+ * @own:	the event hw_branch in the same instance
+ * @all:	write the branches of all CPUs
+ * @freeze:	leave the recorder frozen
  */
 struct hw_branches_mark {
 	struct trace_event_file	*file;
@@ -42,7 +42,7 @@ struct hw_branches_mark {
 	bool			freeze;
 };
 
-/* A trigger writes MSRs and sends IPIs, which are events with triggers, too. */
+/* The trigger is running. It writes MSRs and sends IPIs: these events may have triggers, too. */
 static DEFINE_PER_CPU(bool, hw_branches_marking);
 
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
@@ -62,7 +62,7 @@ static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 	trace_event_buffer_commit(&buffer);
 }
 
-/* The last @hw_branches_nr, but not the @newer newest. */
+/* Write the last hw_branches_nr branches of a CPU, without the @newer newest ones. */
 static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 newer)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
@@ -80,10 +80,10 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
 }
 
 /*
- * The others
+ * The other CPUs, for 'all'
  */
 
-/* The hw_branch event of the trigger that shows the others, and the CPU of its event */
+/* The event hw_branch of the trigger that shows the other CPUs, and the CPU of the trigger */
 static struct trace_event_file *hw_branches_marked;
 static int hw_branches_marked_cpu;
 
@@ -102,7 +102,7 @@ static void hw_branches_trace_others(void)
 static void hw_branches_do_others(struct work_struct *work)
 {
 	hw_branches_show(hw_branches_trace_others);
-	/* Pairs with the cmpxchg() of the next mark, which changes what was read above. */
+	/* Pairs with the cmpxchg() of the next trigger, which changes hw_branches_marked_cpu. */
 	smp_store_release(&hw_branches_marked, NULL);
 }
 
@@ -116,10 +116,10 @@ static void hw_branches_others_irq(struct irq_work *work)
 static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_others_irq);
 
 /*
- * The mark
+ * The CPU of the trigger
  */
 
-/* The others are shown for one trigger at a time: a second one shows its own CPU. */
+/* The other CPUs are shown for one trigger at a time: a second one shows only its own CPU. */
 static bool hw_branches_mark_others(const struct hw_branches_mark *mark, int cpu)
 {
 	if (!mark->all || cmpxchg(&hw_branches_marked, NULL, mark->own))
@@ -143,7 +143,7 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 	if (all)
 		hw_branches_look();
 
-	/* The probe of some events is not known. */
+	/* Skip the branches after the call of the probe. For some events it is not known. */
 	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
 	arch_hw_branches_release(held);
@@ -151,7 +151,7 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 		irq_work_queue(&hw_branches_others);
 }
 
-/* Where this CPU was frozen before, what is there does not lead to the mark. */
+/* If this CPU was frozen before, its branches are older than the event. */
 static bool hw_branches_can_mark(void)
 {
 	return READ_ONCE(hw_branches_on) && !this_cpu_read(hw_branches_marking) &&
@@ -201,7 +201,7 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
-/* Wait until no CPU runs a trigger that was removed, and none shows the others for it. */
+/* Wait until no CPU runs a trigger that was removed, and no work shows other CPUs for it. */
 static void hw_branches_finish_marks(void)
 {
 	tracepoint_synchronize_unregister();
@@ -210,8 +210,8 @@ static void hw_branches_finish_marks(void)
 }
 
 /*
- * Nothing is enabled: the trigger writes its events itself. The module that has the
- * event must not go before its trigger.
+ * The event hw_branch need not be enabled, as the trigger writes it directly. The reference
+ * keeps the module that has the event from being unloaded before its trigger is removed.
  */
 static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
@@ -222,7 +222,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 		return -EBUSY;
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
-		/* It may have been there for a moment. */
+		/* The trigger may have been registered for a short time. */
 		hw_branches_finish_marks();
 		trace_event_put_ref(file->event_call);
 	}
@@ -230,7 +230,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	return err;
 }
 
-/* The trigger is not in the list of its event any more. */
+/* Called after the trigger was removed from the list of its event. */
 static void hw_branches_trigger_free(struct event_trigger_data *data)
 {
 	struct hw_branches_mark *mark = data->private_data;
@@ -314,7 +314,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Up its count, so that a failure to register does not free it. */
+	/* Take a reference, so that a failure to register does not free it. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)

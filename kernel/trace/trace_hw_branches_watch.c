@@ -5,9 +5,9 @@
  *   echo '[MODULE:]SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
  *   echo > watch
  *
- * A hardware breakpoint on kernel memory freezes the branch flight recorder, and
- * has the branches that led to the access printed to the log, the newest first. The
- * recorder goes on after that, or not with 'freeze'.
+ * A hardware breakpoint on kernel memory freezes the branch flight recorder, and a work
+ * prints the branches that led to the access to the log, the newest first. Then the recorder
+ * is thawed; with 'freeze', it stays frozen.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -39,13 +39,13 @@
 #include "trace_hw_branches.h"
 
 /**
- * struct hw_branches_watch - what is watched
- * @attr:	the breakpoint
- * @events:	one on each CPU that is online
- * @module:	what the address belongs to, if that is no part of the kernel
- * @freeze:	stay frozen when it was hit
- * @limit:	of what is printed, without @freeze
- * @text:	as root has put it
+ * struct hw_branches_watch - a watchpoint
+ * @attr:	the attributes of the breakpoint
+ * @events:	the breakpoint on each CPU that is online
+ * @module:	the module that the address is in, or NULL
+ * @freeze:	leave the recorder frozen after a hit
+ * @limit:	the rate limit of hits, without @freeze
+ * @text:	the text that root has written
  */
 struct hw_branches_watch {
 	struct perf_event_attr	attr;
@@ -59,13 +59,13 @@ struct hw_branches_watch {
 static DEFINE_MUTEX(hw_branches_watch_mutex);
 static struct hw_branches_watch *hw_branches_watching;
 
-/* The hit that is being printed. */
+/* The hit that is being printed, if hw_branches_hit_taken is 1 */
 static atomic_t hw_branches_hit_taken;
 static int hw_branches_hit_cpu;
 static unsigned long hw_branches_hit_ip;
 
 /*
- * Hit
+ * Hits
  */
 
 static void hw_branches_show_hit(void)
@@ -110,7 +110,7 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 
 	if (watch->freeze)
 		hw_branches_keep();
-	/* Until it has been printed */
+	/* hw_branches_hit_work() undoes this after it has printed the hit. */
 	hw_branches_look();
 	hw_branches_hit_cpu = cpu;
 	hw_branches_hit_ip = instruction_pointer(regs);
@@ -118,7 +118,7 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 }
 
 /*
- * Armed
+ * Setting and removing the breakpoints
  */
 
 static int hw_branches_arm_cpu(struct hw_branches_watch *watch, int cpu)
@@ -186,8 +186,9 @@ static void hw_branches_end_watch(void)
 }
 
 /*
- * Print the last hit of a watchpoint that was removed, or the next one would lose its
- * first. Called without locks, as hw_branches_show() takes hw_branches_mutex.
+ * Wait until the last hit of a watchpoint that was removed has been printed. Otherwise the first
+ * hit of the next watchpoint could be lost. Called without locks, as hw_branches_show() takes
+ * hw_branches_mutex.
  */
 static void hw_branches_flush_hits(void)
 {
@@ -195,7 +196,7 @@ static void hw_branches_flush_hits(void)
 	flush_work(&hw_branches_hit);
 }
 
-/* The breakpoints of the other CPUs stay as they are. */
+/* Set the breakpoint on this CPU. A failure does not change those of the other CPUs. */
 static int hw_branches_cpu_online(unsigned int cpu)
 {
 	struct hw_branches_watch *watch;
@@ -231,7 +232,7 @@ static int hw_branches_count_symbol(void *data, unsigned long address)
 	return ++*n > 1;
 }
 
-/* A name that several variables of the kernel have says nothing. */
+/* Look up the address of a symbol. A name that several symbols have is refused. */
 static int hw_branches_look_up(const char *name, unsigned long *address)
 {
 	unsigned int n = 0;
@@ -244,7 +245,7 @@ static int hw_branches_look_up(const char *name, unsigned long *address)
 	return n > 1 ? -EADDRNOTAVAIL : 0;
 }
 
-/* [MODULE:]SYMBOL[+OFFSET]: takes it from @text, where other words may follow. */
+/* Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text to what follows. */
 static int hw_branches_parse_symbol(char **text, unsigned long *address)
 {
 	char *name = *text, *end = name + strcspn(name, ":"), *plus;
@@ -272,7 +273,7 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	return err;
 }
 
-/* A module that is watched must not be unloaded. */
+/* Keep the module that is watched from being unloaded. */
 static int hw_branches_hold_module(struct hw_branches_watch *watch)
 {
 	struct module *module;
@@ -300,11 +301,11 @@ static int hw_branches_parse_place(char **text, unsigned long *address)
 	if (err)
 		return err;
 
-	/* An address of user space is another place in each process. */
+	/* An address of user space means different memory in each process. */
 	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
 }
 
-/* The module of a symbol may have been unloaded before hw_branches_hold_module(). */
+/* Check the address again: its module may have been unloaded before hw_branches_hold_module(). */
 static int hw_branches_check_place(const struct hw_branches_watch *watch)
 {
 	char *all __free(kfree) = kstrdup(watch->text, GFP_KERNEL), *text = all;
@@ -337,7 +338,7 @@ static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *ho
 	return 0;
 }
 
-/* Tears @text to pieces. */
+/* Parse @text, which is modified. */
 static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 {
 	unsigned long address;
@@ -371,7 +372,7 @@ static int hw_branches_set_watch(char *text)
 
 	guard(cpus_read_lock)();
 	guard(mutex)(&hw_branches_watch_mutex);
-	/* Refused, it leaves the former in force. */
+	/* If the new watchpoint is refused, the old one stays. */
 	err = hw_branches_parse_watch(watch, text) ?: hw_branches_hold_module(watch) ?:
 	      hw_branches_check_place(watch) ?: hw_branches_arm(watch);
 	if (err) {

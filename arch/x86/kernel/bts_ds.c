@@ -210,7 +210,7 @@ static bool bts_ds_pause(void)
 		WRITE_ONCE(d->state, BTS_DS_BUSY);
 		barrier();
 		ds_bts_write(0);
-		/* After the pause, bts_ds_again() cannot identify a second request of the last PMI. */
+		/* After the pause, bts_ds_again() does not identify a second PMI any more. */
 		if (d->interrupted && bts_ds_held(d) < d->late)
 			bts_ds_expect(d);
 		bts_ds_drain(d);

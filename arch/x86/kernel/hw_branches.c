@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder's hardware. It has two sources: the Branch Trace Store,
- * which is used through contexts of branch traces that nobody takes records from, and
- * last branch records, see hw_branches_lbr.c.
+ * The hardware of the branch flight recorder. It has two sources: the Branch Trace Store,
+ * which is used through one BTS_FLIGHT context for each CPU, and last branch records, see
+ * hw_branches_lbr.c.
  */
 
 #include <linux/cpumask.h>
@@ -27,15 +27,15 @@
 #include "hw_branches_source.h"
 
 /*
- * The ring of a context keeps the records when the hardware's buffer has to be emptied for
- * a traced task. It has room for as many as that buffer holds of 64-bit records.
+ * The ring of a context stores the records when the hardware's buffer has to be drained for
+ * a traced task. It has room for as many records as this buffer holds of 64 bits a field.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
-/* A call may arrive in what stands before a function, to count its depth. */
+/* With call depth tracking, the target of a call is in the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* The context of a CPU as readers see it, and the one that was created. */
+/* The context of a CPU: the pointer that readers use, and the one for bts_destroy() */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
@@ -109,13 +109,13 @@ static const struct hw_branches_source hw_branches_bts = {
 	.last		= hw_branches_bts_last,
 };
 
-/* The best first */
+/* The best source comes first. */
 static const struct hw_branches_source *const hw_branches_sources[] = {
 	&hw_branches_bts,
 	&hw_branches_lbr,
 };
 
-/* Changes while nothing records. */
+/* This changes only while no CPU records. */
 static const struct hw_branches_source *hw_branches_source __read_mostly = &hw_branches_bts;
 
 const char *arch_hw_branches_name(unsigned int source)
@@ -191,7 +191,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 	return READ_ONCE(hw_branches_source)->last(cpu, place, newer, out, n);
 }
 
-/* The static key tells the source: see struct hw_branches_source. */
+/* Choose the source by the static key, see struct hw_branches_source. */
 bool notrace arch_hw_branches_hold(void)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
@@ -218,7 +218,7 @@ bool arch_hw_branches_is_entry(u64 to)
 	return bts_is_entry(to);
 }
 
-/* User code can write any address into a record: what is no place of code is not read. */
+/* User code can forge addresses in records: read only those in text of kernel and modules. */
 static bool hw_branches_is_code(u64 address)
 {
 #ifdef CONFIG_MODULES
@@ -240,13 +240,13 @@ static u32 hw_branches_read_code(u64 address, u8 *buf, u32 n)
 		return 0;
 	if (!copy_from_kernel_nofault(buf, at, n))
 		return n;
-	/* The next page may be behind the end of a module. */
+	/* The next page may be after the end of a module: read up to the end of this page. */
 	n = min_t(u32, n, PAGE_SIZE - offset_in_page(at));
 
 	return copy_from_kernel_nofault(buf, at, n) ? 0 : n;
 }
 
-/* Is there a call in front of @to? Those in the code of entries have no memory operand. */
+/* Tell whether a call precedes @to. Indirect calls in entry code have no memory operand. */
 static bool hw_branches_after_call(u64 to)
 {
 	u8 code[5];
@@ -264,7 +264,7 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	};
 
 	*back = 0;
-	/* A call arrives in front of the function where it counts depth. */
+	/* With call depth tracking, the target is in the padding before the function. */
 	if (branch->from == HW_BRANCH_USER ||
 	    (unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
 		return HW_BRANCH_BREAK;
@@ -276,7 +276,7 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	return hw_branches_kind_of(&insn, back);
 }
 
-/* Against ITS, modules jump through thunks in pages of their own: JMP *reg; INT3. */
+/* As a mitigation of ITS, modules have thunks in pages of their own: JMP *reg; INT3. */
 static bool hw_branches_is_module_thunk(u64 address)
 {
 #if defined(CONFIG_MODULES) && defined(CONFIG_MITIGATION_ITS)
@@ -299,7 +299,7 @@ bool arch_hw_branches_is_thunk(u64 address)
 		return true;
 
 #ifdef CONFIG_MITIGATION_RETPOLINE
-	/* From the first thunk to the last, which has one instruction. */
+	/* The range from the first thunk to the last one, __x86_return_thunk */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;
 #else

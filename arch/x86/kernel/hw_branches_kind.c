@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kind of branch an instruction makes
+ * Find the kind of a branch from its instruction
  *
  * The kernel and tools/tracing/hw-branches build the same code.
  */
@@ -11,7 +11,7 @@
 #define MODRM_REG(modrm)	((modrm) >> 3 & 7)
 #define MODRM_RM(modrm)		((modrm) & 7)
 
-/* Is this a prefix that a branch may have? */
+/* Tell whether a byte is a prefix that a branch may have. */
 static bool hw_branches_is_prefix(u8 byte, bool wide)
 {
 	switch (byte) {
@@ -28,7 +28,7 @@ static bool hw_branches_is_prefix(u8 byte, bool wide)
 	}
 }
 
-/* The bytes of a ModRM byte and what belongs to it. */
+/* Return the length of a ModRM byte with its SIB byte and displacement. */
 static u32 hw_branches_modrm_len(const u8 *at, u32 n)
 {
 	u8 mod = MODRM_MOD(at[0]), rm = MODRM_RM(at[0]);
@@ -56,7 +56,10 @@ static s32 hw_branches_rel32(const u8 *at)
 	return (s32)(at[0] | at[1] << 8 | at[2] << 16 | (u32)at[3] << 24);
 }
 
-/* A direct branch goes where it says, or it was interrupted, or has changed since. */
+/*
+ * Tell whether a direct branch goes to insn->to. If not, it was interrupted, or has been
+ * changed since.
+ */
 static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 size)
 {
 	s32 rel;
@@ -68,7 +71,7 @@ static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 si
 	return insn->from + at + size + rel == insn->to;
 }
 
-/* What is no branch that goes to @to: interrupted there, or not known. */
+/* The instruction does not branch to insn->to: an exception interrupted it, or it is unknown. */
 static enum hw_branch_kind hw_branches_other(const struct hw_branches_insn *insn, u64 *back)
 {
 	if (!insn->entry || insn->after_call)
@@ -85,7 +88,7 @@ static enum hw_branch_kind hw_branches_direct(const struct hw_branches_insn *ins
 
 	if (!hw_branches_goes(insn, at, size))
 		return hw_branches_other(insn, back);
-	/* A call to right behind it fills the return stack buffer. */
+	/* A call to an address shortly after it fills the return stack buffer. */
 	if (kind == HW_BRANCH_CALL && insn->to - next < 16)
 		return HW_BRANCH_OTHER;
 	if (kind == HW_BRANCH_CALL)
@@ -127,11 +130,11 @@ static enum hw_branch_kind hw_branches_two_bytes(const struct hw_branches_insn *
 }
 
 /**
- * hw_branches_kind_of - tell what kind of branch an instruction has made
+ * hw_branches_kind_of - tell the kind of a branch that an instruction has made
  * @insn: the instruction and the branch
- * @back: where a call returns to; what an exception interrupted
+ * @back: the address that a call returns to, or that an exception has interrupted
  *
- * Any context: nothing is read but @insn.
+ * Any context: this reads only @insn.
  *
  * Return: the kind; never HW_BRANCH_BREAK.
  */

@@ -8,18 +8,18 @@
 #include "trace_hw_branches_fold.h"
 #endif
 
-/* No instruction is longer. */
+/* The length of the longest instruction */
 #define HW_BRANCHES_INSN_SIZE	15
 
 /**
  * struct hw_branches_insn - an instruction and the branch that it made
- * @byte:	its bytes
- * @n:		how many of them could be read
- * @from:	where it is
- * @to:		where it went
- * @entry:	@to is in the code that exceptions and interrupts enter by
- * @after_call:	and there is a call in front of @to
- * @wide:	it is code of 64 bits
+ * @byte:	the bytes of the instruction
+ * @n:		the number of bytes that could be read
+ * @from:	the address of the instruction
+ * @to:		the target of the branch
+ * @entry:	@to is in the entry code of exceptions and interrupts
+ * @after_call:	@entry, and a call precedes @to
+ * @wide:	it is 64-bit code
  */
 struct hw_branches_insn {
 	u8	byte[HW_BRANCHES_INSN_SIZE];

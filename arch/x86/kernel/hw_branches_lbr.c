@@ -2,20 +2,20 @@
 /*
  * Last branch records (LBR) as a source of the branch flight recorder
  *
- * The processor keeps the newest 8 to 32 branches in registers, at no cost. That is less
- * than the code makes that finds out that a crash is one. So asm/hw_branches.h stops the
- * recording where an exception begins, and hw_branches_lbr_freeze.c saves the stack of
- * registers if the exception may be fatal.
+ * The processor keeps the newest 8 to 32 branches in registers, without any overhead. The
+ * code that finds out that an exception is fatal makes more branches than that. So
+ * asm/hw_branches.h stops recording at the entry of an exception, and
+ * hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
  *
- * perf goes first. The recorder is the yielding owner of DEBUGCTL's LBR field: before
- * perf's first event with branch stacks is there, hw_branches_lbr_yield() stops recording
- * on all CPUs, and hw_branches_lbr_take() starts it again after the last one.
+ * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
+ * perf creates its first event with branch stacks, hw_branches_lbr_yield() stops recording
+ * on all CPUs. After the last one is gone, hw_branches_lbr_take() starts it again.
  *
- * hw_branches_lbr_has and hw_branches_lbr_cpus say what is wanted. The code that changes
- * one of them calls hw_branches_lbr_follow() on all CPUs that are online. A CPU that comes
- * online calls it, and calls it again before it goes. If hw_branches_lbr_records is true,
- * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held. perf's
- * intel_pmu_reset() clears it whoever owns it, but in an NMI, whose end sets it again.
+ * hw_branches_lbr_has and hw_branches_lbr_cpus tell which CPUs have to record. The code that
+ * changes one of them calls hw_branches_lbr_follow() on all CPUs that are online. It is also
+ * called on a CPU that comes online or goes offline. If hw_branches_lbr_records is true,
+ * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held. perf's intel_pmu_reset()
+ * also clears it, but only in an NMI, and hw_branches_nmi_release() sets it again.
  */
 
 #include <linux/cleanup.h>
@@ -41,7 +41,7 @@
 #include "hw_branches_lbr.h"
 #include "hw_branches_source.h"
 
-/* LBR_SELECT: no branches that arrive in user mode */
+/* LBR_SELECT: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
 DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
@@ -49,19 +49,19 @@ DEFINE_PER_CPU(bool, hw_branches_lbr_records);
 
 struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
 
-/* DEBUGCTL's LBR field is the recorder's: perf has not asked for it. */
+/* The recorder has DEBUGCTL's LBR field: perf has not claimed it. */
 static bool hw_branches_lbr_has;
 
-/* The CPUs that are to record */
+/* The CPUs that have to record while the recorder has the LBR field */
 static cpumask_t hw_branches_lbr_cpus;
 
-/* This CPU has come online, and is not about to go. */
+/* This CPU is online, and is not going offline. */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
 DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 
 /*
- * The registers. Tracepoints of MSR accesses are left out, as this is for NMIs and crashes.
+ * The registers. They are accessed without tracepoints, as this is for NMIs and crashes.
  */
 
 void hw_branches_lbr_wipe(void)
@@ -82,9 +82,9 @@ static void hw_branches_lbr_select(u64 filter)
 }
 
 /**
- * hw_branches_lbr_resume - go on recording on this CPU, unless it is frozen
+ * hw_branches_lbr_resume - resume recording on this CPU, unless it is frozen
  *
- * The end of hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
+ * This ends hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
  */
 noinstr void hw_branches_lbr_resume(void)
 {
@@ -96,7 +96,7 @@ noinstr void hw_branches_lbr_resume(void)
 		debugctl_write_lbr(false);
 }
 
-/* Have this CPU record, or not, as is wanted now. */
+/* Start or stop recording on this CPU, as the variables above tell. */
 static void hw_branches_lbr_follow(void *unused)
 {
 	int cpu = smp_processor_id();
@@ -110,7 +110,7 @@ static void hw_branches_lbr_follow(void *unused)
 		return;
 
 	if (want) {
-		/* Clears FREEZE_LBRS_ON_PMI, too: the PMIs are not the recorder's. */
+		/* This also clears FREEZE_LBRS_ON_PMI: a PMI must not stop the recorder. */
 		debugctl_write_field(DEBUGCTL_LBR, 0);
 		hw_branches_lbr_wipe();
 		hw_branches_lbr_select(HW_BRANCHES_LBR_NO_USER);
@@ -118,7 +118,7 @@ static void hw_branches_lbr_follow(void *unused)
 		barrier();
 		hw_branches_lbr_resume();
 	} else {
-		/* No NMI must read or set anything any more. */
+		/* From here on, an NMI does not read or set anything. */
 		this_cpu_write(hw_branches_lbr_records, false);
 		barrier();
 		debugctl_write_field(DEBUGCTL_LBR, 0);
@@ -161,7 +161,7 @@ static bool hw_branches_lbr_given_up(void)
  * On and off
  */
 
-/* Nothing is left of what was recorded. */
+/* Erase the branches that were saved in memory. */
 static void hw_branches_lbr_reset(int cpu)
 {
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
@@ -238,7 +238,7 @@ static int hw_branches_lbr_up(unsigned int cpu)
 	return 0;
 }
 
-/* Interrupts may still come before the CPU is offline. */
+/* Until the CPU is offline, an IPI may still call hw_branches_lbr_follow(): clear this first. */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
 	guard(irqsave)();
@@ -248,7 +248,7 @@ static int hw_branches_lbr_down(unsigned int cpu)
 	return 0;
 }
 
-/* LBR_SELECT and the stack are lost in a suspend of the CPU that sleeps last. */
+/* The CPU that suspends last loses LBR_SELECT and the LBR registers. */
 static int hw_branches_lbr_suspend(void *unused)
 {
 	return hw_branches_lbr_down(smp_processor_id());
@@ -284,7 +284,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
 			return 0;
 		saved = &c->looked;
-		/* Once for each reader */
+		/* Save the registers once for each reader. */
 		if (!place->moved)
 			hw_branches_lbr_save(&c->looked);
 		place->moved = 1;
@@ -369,5 +369,5 @@ static int __init hw_branches_lbr_init(void)
 	return 0;
 }
 
-/* perf has found the LBRs, and the boot parameter is looked at later. */
+/* Called after perf has found the LBRs, and before the boot parameter is evaluated. */
 arch_initcall(hw_branches_lbr_init);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Last branch records as a source: what hw_branches_lbr.c shares with its other half. */
+/* Last branch records as a source: what hw_branches_lbr.c and hw_branches_lbr_freeze.c share */
 #ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
 #define _X86_KERNEL_HW_BRANCHES_LBR_H
 
@@ -17,9 +17,9 @@ struct task_struct;
 #define HW_BRANCHES_LBR_MAX	32
 
 /**
- * struct hw_branches_lbr_saved - the stack of registers in memory
- * @nr:		how many branches
- * @raw:	they, the newest first
+ * struct hw_branches_lbr_saved - a copy of the LBR registers in memory
+ * @nr:		the number of branches
+ * @raw:	the branches, the newest first
  */
 struct hw_branches_lbr_saved {
 	u32		nr;
@@ -27,18 +27,18 @@ struct hw_branches_lbr_saved {
 };
 
 /**
- * struct hw_branches_lbr_cpu - the recorder on a CPU
- * @frozen:	it does not record
+ * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
+ * @frozen:	the CPU does not record
  * @saved:	@kept and @frozen_at can be read
- * @thawing:	@frozen has just been cleared: should a freeze come now, @kept stays
- * @freeze:	the NMI with which another CPU asks for @frozen
+ * @thawing:	@frozen has just been cleared: if a freeze comes now, it does not change @kept
+ * @freeze:	the NMI by which another CPU requests @frozen
  * @outdated:	@kept is from before a thaw that the CPU missed, as it was offline
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
- * @suspect:	the registers of the exception that @suspected is from, or NULL
- * @task:	the task that it has interrupted
+ * @suspect:	the pt_regs of the exception at which @suspected was saved, or NULL
+ * @task:	the task that this exception has interrupted
  * @kept:	the last branches before the freeze
- * @suspected:	where an exception began for which no fixup was found
- * @looked:	while the CPU is held: for readers
+ * @suspected:	the branches before the last exception without a fixup
+ * @looked:	the branches that a reader has saved while the CPU is held
  */
 struct hw_branches_lbr_cpu {
 	bool				frozen;

@@ -2,8 +2,8 @@
 /*
  * Last branch records as a source of the branch flight recorder: freeze and thaw
  *
- * Each CPU has its stack of registers saved in memory when it is frozen, by itself. If a
- * crash is an exception, what is kept is from where that began: see asm/hw_branches.h.
+ * A CPU saves its LBR registers in memory when it is frozen. If the reason is an exception of
+ * the current task, the branches before that exception are kept: see asm/hw_branches.h.
  */
 
 #include <linux/atomic.h>
@@ -32,7 +32,7 @@ static u64 hw_branches_lbr_extend(u64 val, u8 flags)
 	return (s64)(val << flags) >> flags;
 }
 
-/* Called while the CPU does not record. No tracepoints: this is for NMIs and crashes. */
+/* Save the LBR registers. Called while the CPU does not record, in an NMI or in a crash. */
 void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 {
 	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
@@ -57,9 +57,9 @@ void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 
 /**
  * hw_branches_lbr_suspect - save the last branches before an exception that may be fatal
- * @regs: what it has interrupted
+ * @regs: the registers of the interrupted code
  *
- * Called while the CPU is held by the exception, and ends that.
+ * Called while the entry code of the exception holds the CPU. Recording is resumed.
  */
 void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
 {
@@ -75,8 +75,8 @@ void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
 }
 
 /**
- * hw_branches_lbr_judge - hw_branches_lbr_suspect() unless there is a fixup
- * @regs: as there
+ * hw_branches_lbr_judge - resume recording, after hw_branches_lbr_suspect() if there is no fixup
+ * @regs: the registers of the interrupted code
  */
 void notrace hw_branches_lbr_judge(struct pt_regs *regs)
 {
@@ -87,11 +87,12 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
 }
 
 /**
- * hw_branches_lbr_acquit - the exception was not fatal
- * @regs: what it has interrupted
+ * hw_branches_lbr_acquit - drop the saved branches of an exception that was not fatal
+ * @regs: the registers of the interrupted code
  *
- * If the task has migrated since, the saved branches stay until the next exception on
- * that CPU. Until then a freeze that finds the same task there takes them for the newest.
+ * If the task has migrated since, they stay on the other CPU until the next exception there.
+ * Until then, if that CPU is frozen while the same task runs there, they are kept instead of
+ * the newest branches.
  */
 void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 {
@@ -103,6 +104,7 @@ void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
  * Freeze and thaw
  */
 
+/* Save the last branches for the freeze of this CPU. */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
 	c->kept.nr = 0;
@@ -117,7 +119,10 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
 }
 
-/* Any context. If the CPU is frozen, or was until this moment, what was kept then stays. */
+/*
+ * Freeze this CPU, in any context. If it is frozen already, or is just being thawed, the branches
+ * of the earlier freeze are kept.
+ */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
@@ -141,7 +146,7 @@ void notrace hw_branches_lbr_freeze(void)
 		return;
 
 	atomic_inc(&hw_branches_lbr_freezing.last);
-	/* Before any CPU stops: pairs with hw_branches_lbr_thaw_here(). */
+	/* Increment before any CPU is frozen: pairs with hw_branches_lbr_thaw_here(). */
 	smp_mb__after_atomic();
 	hw_branches_lbr_freeze_here();
 	branch_freeze_send(&hw_branches_lbr_cpu.freeze);
@@ -152,7 +157,7 @@ u32 hw_branches_lbr_freezes(void)
 	return atomic_read(&hw_branches_lbr_freezing.last);
 }
 
-/* From here on what was kept can be read. */
+/* Tell whether a CPU is frozen, and its branches have been saved and can be read. */
 bool hw_branches_lbr_frozen(int cpu)
 {
 	return smp_load_acquire(per_cpu_ptr(&hw_branches_lbr_cpu.saved, cpu));
@@ -183,9 +188,9 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the
- * NMIs. If its NMI arrives before the second branch_refrozen(), this function may undo it,
- * and freezes the CPU again then.
+ * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the NMIs.
+ * The freeze of an NMI that arrives before the second branch_refrozen() may be undone here.
+ * Then this function freezes the CPU again.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
 {
@@ -199,7 +204,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 
 	c->suspect = NULL;
 	WRITE_ONCE(c->freeze.asked, false);
-	/* While the CPU is frozen: the next freeze must not find branches of this one. */
+	/* Wipe while the CPU is frozen: the next freeze must not save branches of this one. */
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_wipe();
 	c->thawing = frozen;
@@ -238,7 +243,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 }
 
 /**
- * hw_branches_lbr_catch_up - freeze or thaw this CPU as others were while it was offline
+ * hw_branches_lbr_catch_up - freeze or thaw this CPU as the others while it was offline
  *
  * Called with interrupts off.
  */
@@ -251,7 +256,9 @@ void hw_branches_lbr_catch_up(void)
 }
 
 /**
- * hw_branches_lbr_forget_freezes - nothing records, and nothing is frozen
+ * hw_branches_lbr_forget_freezes - reset the state of freezes on all CPUs
+ *
+ * Called while no CPU records.
  */
 void hw_branches_lbr_forget_freezes(void)
 {
@@ -269,9 +276,9 @@ void hw_branches_lbr_forget_freezes(void)
 }
 
 /**
- * hw_branches_lbr_watch_nmis - have the NMIs of freezes handled
+ * hw_branches_lbr_watch_nmis - register the handlers for the NMIs of freezes
  *
- * From the first start on: before that, no NMI is to take longer for it.
+ * Called for the first start: before it, the handlers must not slow down NMIs.
  *
  * Return: 0 or an error.
  */

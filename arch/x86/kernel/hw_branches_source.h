@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sources of the branch flight recorder: what hw_branches.c calls. */
+/* The sources of the branch flight recorder: the functions that hw_branches.c calls */
 #ifndef _X86_KERNEL_HW_BRANCHES_SOURCE_H
 #define _X86_KERNEL_HW_BRANCHES_SOURCE_H
 
@@ -11,12 +11,21 @@ struct hw_branches_place;
 
 /**
  * struct hw_branches_source - hardware that records the last branches
- * @name:	as root writes it to hw_branches/enable
- * @given_up:	has perf the hardware? NULL for a source that perf does not get
+ * @name:	the name that root writes to hw_branches/enable
+ * @given_up:	tell whether perf has taken the hardware; NULL if perf cannot take it
+ * @depth:	see arch_hw_branches_depth()
+ * @start:	see arch_hw_branches_start()
+ * @stop:	see arch_hw_branches_stop()
+ * @thaw:	see arch_hw_branches_thaw()
+ * @copy:	see arch_hw_branches_copy()
+ * @freeze:	see arch_hw_branches_freeze()
+ * @freezes:	see arch_hw_branches_freezes()
+ * @frozen:	see arch_hw_branches_frozen()
+ * @frozen_at:	see arch_hw_branches_frozen_at()
+ * @last:	see arch_hw_branches_last()
  *
- * The other functions are those of <linux/hw_branches.h> without arch_hw_branches_.
- * hw_branches.c itself dispatches hold and release, without an indirect call: its
- * branches would take the place of those before a crash.
+ * hw_branches.c dispatches hold and release without an indirect call, as the branches
+ * of such a call could overwrite those before a crash.
  */
 struct hw_branches_source {
 	const char	*name;

@@ -10,12 +10,13 @@
 
 /**
  * hw_branch - one of the last branches of a CPU, for the trigger 'branches'
- * @cpu: of which
- * @age: so many were newer when it was looked at
+ * @cpu: the CPU
+ * @age: the number of branches that were newer when the trigger read them
  * @branch: the branch
  *
- * The events of one CPU come in order, the newest branch first. A source of 0 is in user
- * mode, or the kernel had called NULL: then the next event, an older branch, goes to 0.
+ * The events of one CPU come in order, the newest branch first. If @from is 0, the branch
+ * comes from user mode, or the kernel has jumped to NULL: then @to of the next event, an
+ * older branch, is 0.
  */
 TRACE_EVENT(hw_branch,
 

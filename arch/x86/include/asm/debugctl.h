@@ -106,9 +106,9 @@ static __always_inline void debugctl_sync(void)
 }
 
 /**
- * debugctl_sync_native - debugctl_sync() for crashes and noinstr code
+ * debugctl_sync_native - debugctl_sync() without a tracepoint
  *
- * The tracepoint of wrmsrq() must not run there. Xen PV has neither BTS nor LBR.
+ * For crashes and noinstr code. Not for Xen PV, which has neither BTS nor LBR.
  */
 static __always_inline void debugctl_sync_native(void)
 {

@@ -3,12 +3,12 @@
 #define _ASM_X86_HW_BRANCHES_H
 
 /*
- * The branch flight recorder by last branch records (LBR), where exceptions begin.
+ * The branch flight recorder by last branch records (LBR): hooks at the entry of exceptions
  *
- * The stack of LBRs holds 32 branches at most, and the way from an exception to the code
- * that knows it to be fatal may take more. So the entry of an exception of the kernel that
- * may be fatal clears DEBUGCTL.LBR by one write. If no fixup is found, what the stack holds
- * is saved for the crash that may follow. Recording goes on in both cases.
+ * The LBRs hold 32 branches at most. The code from the entry of an exception up to where it
+ * is known to be fatal may make more. So the entry code of an exception that interrupts the
+ * kernel and may be fatal clears DEBUGCTL.LBR by one write. If no fixup is found, the LBRs
+ * are saved for the crash that may follow. Recording is resumed in both cases.
  */
 
 #include <linux/compiler.h>
@@ -26,10 +26,10 @@ struct pt_regs;
 #include <asm/ptrace.h>
 #include <asm/trap_pf.h>
 
-/* The recorder is on, by LBR. */
+/* The recorder is on, and its source is LBR. */
 DECLARE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 
-/* LBR of this CPU is the recorder's: not given up, and this CPU is one that it records. */
+/* The recorder uses LBR of this CPU: it records this CPU, and perf has not claimed LBR. */
 DECLARE_PER_CPU(bool, hw_branches_lbr_records);
 
 void hw_branches_lbr_resume(void);
@@ -38,8 +38,9 @@ void hw_branches_lbr_judge(struct pt_regs *regs);
 void hw_branches_lbr_acquit(struct pt_regs *regs);
 
 /*
- * Stop this CPU, with interrupts off. Inlined, as each call would take the place of a
- * branch. Return: true if it was stopped already, and must not be started again.
+ * Stop recording on this CPU, with interrupts off. Inlined, as a call would overwrite a
+ * branch that the LBRs hold. Return true if it was stopped already; then the caller must
+ * not resume it.
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {
@@ -58,9 +59,9 @@ static __always_inline void hw_branches_lbr_release(bool held)
 }
 
 /*
- * hw_branches_exception_hold() - stop recording where an exception begins
+ * hw_branches_exception_hold() - stop recording at the entry of an exception
  *
- * Before irqentry_enter(). Return: as hw_branches_lbr_hold().
+ * Called before irqentry_enter(). Return: like hw_branches_lbr_hold().
  */
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
@@ -71,8 +72,8 @@ static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 }
 
 /*
- * The same where a page fault begins. An access to user memory that is meant to be one has
- * AC set, where there is SMAP: these faults are frequent, and not held.
+ * hw_branches_exception_hold() for page faults. With SMAP, code that accesses user memory on
+ * purpose sets AC. Its faults are frequent and not fatal, so they do not stop recording.
  */
 static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigned long error_code,
 						   unsigned long address)
@@ -86,28 +87,34 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 	return hw_branches_lbr_hold();
 }
 
-/* Then, before interrupts are switched on: recording goes on. @held: what it returned. */
+/*
+ * Called before interrupts are enabled: save the LBRs, unless there is a fixup, and resume
+ * recording. @held is what the function that stopped recording has returned.
+ */
 static __always_inline void hw_branches_exception_judge(struct pt_regs *regs, bool held)
 {
 	if (!held)
 		hw_branches_lbr_judge(regs);
 }
 
-/* hw_branches_exception_judge() of an exception that no fixup helps */
+/* hw_branches_exception_judge() for an exception that no fixup can handle */
 static __always_inline void hw_branches_exception_suspect(struct pt_regs *regs, bool held)
 {
 	if (!held)
 		hw_branches_lbr_suspect(regs);
 }
 
-/* Instead of hw_branches_exception_judge(), where hw_branches_bug() has decided */
+/*
+ * Called instead of hw_branches_exception_judge(), after hw_branches_bug() has frozen the
+ * recorder if the exception is a crash
+ */
 static __always_inline void hw_branches_exception_release(bool *held)
 {
 	hw_branches_lbr_release(*held);
 	*held = true;
 }
 
-/* The exception was not fatal. */
+/* Called when the exception has turned out not to be fatal. */
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
