@@ -556,7 +556,7 @@ void notrace bts_freeze_all(void)
 EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
 
 /**
- * bts_freezes - tell how often bts_freeze() and bts_freeze_all() have frozen
+ * bts_freezes - tell how often bts_freeze_all() has frozen the CPUs
  *
  * Any context.
  *
