@@ -10,10 +10,10 @@
  *  - Circular: the hardware overwrites the oldest records, and raises no interrupt. This
  *    is also used if there is no APIC to deliver the PMI.
  *
- * If a counter has overflowed, the NMI handler of perf runs with LVTPC masked. Some models
- * drop a PMI then, and raise one only when the threshold is crossed. So if the kernel is
- * recorded, recording is stopped while NMI handlers run, and the last handler, here,
- * checks the threshold.
+ * If a counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it. Some
+ * models drop a PMI meanwhile, and raise one only when the threshold is crossed. So if the
+ * kernel is recorded, bts_ds_first_nmi() stops recording, and bts_ds_last_nmi() checks the
+ * threshold and resumes it.
  *
  * bts_ds.state says which code may access the positions and deliver records. ON: the NMI
  * handler. BUSY or OFF: the context (task, interrupt or NMI) that set the state, as
@@ -120,7 +120,7 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
 	}
 	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
-	/* If a freeze kept a buffer that seems to have wrapped, it would be delivered again. */
+	/* After a freeze, the buffer must not seem to have wrapped, or it is drained again. */
 	bts_ds_clear_last(d);
 }
 

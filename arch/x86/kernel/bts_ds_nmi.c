@@ -2,8 +2,8 @@
 /*
  * The NMIs of the Debug Store: see bts_ds.c
  *
- * bts_ds_first_nmi() is called before all other handlers, bts_ds_last_nmi() after perf's,
- * and bts_ds_unknown_nmi() if no handler claims the NMI.
+ * bts_ds_first_nmi() is called before perf's handler, bts_ds_last_nmi() after it, and
+ * bts_ds_unknown_nmi() if no handler claims the NMI.
  */
 
 #include <linux/init.h>

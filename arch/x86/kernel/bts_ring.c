@@ -145,8 +145,8 @@ bool bts_is_entry_with(u64 addr, bool fred)
 }
 
 /**
- * bts_is_entry - tell whether code enters exceptions and interrupts, and returns from them
- * @addr: the address of the code
+ * bts_is_entry - tell whether an address is in the entry code of exceptions and interrupts
+ * @addr: the address; this code also returns from exceptions and interrupts
  *
  * Any context.
  *

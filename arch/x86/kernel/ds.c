@@ -206,7 +206,7 @@ bool ds_bts_hold(void)
 }
 
 /**
- * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that crashed or is stopped by a crash
+ * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that goes down or enters another kernel
  *
  * Called with interrupts off, in any context. Takes no lock.
  */

@@ -394,7 +394,7 @@ static void test_hold(struct kunit *test)
 	ds_unclaim_bts();
 }
 
-/* Creating and releasing an event of perf, which may use PEBS, does not disturb BTS. */
+/* Creating the first event of perf, and releasing the last one, does not disturb BTS. */
 static void test_beside_perf(struct kunit *test)
 {
 	struct perf_event_attr attr = {
