@@ -268,7 +268,8 @@ static int hw_branches_parse_symbol(char **text, unsigned long *address)
 	err = plus ? kstrtoul(plus, 0, &offset) : 0;
 	if (!err)
 		err = hw_branches_look_up(name, address);
-	*address += offset;
+	if (!err)
+		*address += offset;
 
 	return err;
 }

@@ -259,6 +259,8 @@ static const struct {
 	{ BTS_IDLE,	"idle" },
 	{ BTS_FLIGHT,	"flight" },
 	{ BTS_YIELDS,	"yields" },
+	{ BTS_WIDE,	"wide" },
+	{ BTS_MONOTONIC, "monotonic" },
 };
 
 static void bts_show_context(struct seq_file *m, const struct bts_context *ctx)
