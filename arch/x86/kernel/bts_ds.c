@@ -125,17 +125,6 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 }
 
 /*
- * Expect a PMI that only d->slack will identify. There can be two at most: one that is being
- * handled, and one that is latched.
- */
-static void bts_ds_expect(struct bts_ds *d)
-{
-	WRITE_ONCE(d->drained, jiffies);
-	if (READ_ONCE(d->slack) < 2)
-		this_cpu_inc(bts_ds.slack);
-}
-
-/*
  * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
  *
  * If the index has reached the threshold, the hardware has requested a PMI. It arrives
@@ -172,7 +161,10 @@ void bts_ds_drain(struct bts_ds *d)
 		WRITE_ONCE(d->pmi_seen, false);
 		return;
 	}
-	bts_ds_expect(d);
+	WRITE_ONCE(d->drained, jiffies);
+	/* There can be two at most: one that is being handled, and one that is latched. */
+	if (READ_ONCE(d->slack) < 2)
+		this_cpu_inc(bts_ds.slack);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
@@ -210,9 +202,6 @@ static bool bts_ds_pause(void)
 		WRITE_ONCE(d->state, BTS_DS_BUSY);
 		barrier();
 		ds_bts_write(0);
-		/* After the pause, bts_ds_again() does not identify a second PMI any more. */
-		if (d->interrupted && bts_ds_held(d) < d->late)
-			bts_ds_expect(d);
 		bts_ds_drain(d);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 	}
