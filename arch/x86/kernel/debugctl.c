@@ -17,7 +17,7 @@ DEFINE_PER_CPU(unsigned long, debugctl_copy);
 EXPORT_PER_CPU_SYMBOL_GPL(debugctl_copy);
 
 u8 debugctl_bts_shift __ro_after_init;
-unsigned long debugctl_not_bts __ro_after_init = ~DEBUGCTL_BTS;
+unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
 
 static const unsigned long debugctl_fields[] = {
 	DEBUGCTL_STEP,
@@ -236,7 +236,7 @@ static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {
 		debugctl_bts_shift = 4;
-		debugctl_not_bts = ~(DEBUGCTL_BTS >> debugctl_bts_shift);
+		debugctl_bts_mask = DEBUGCTL_BTS >> debugctl_bts_shift;
 	}
 
 	return 0;

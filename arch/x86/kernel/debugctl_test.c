@@ -112,7 +112,7 @@ static void debugctl_test_bts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, field, netburst ? 0x7cUL : 0x7c0UL);
 	KUNIT_EXPECT_EQ(test, debugctl_bts_bits(DEBUGCTLMSR_BTS_OFF_USR),
 			netburst ? 0x40UL : 0x400UL);
-	KUNIT_EXPECT_EQ(test, debugctl_not_bts, ~field);
+	KUNIT_EXPECT_EQ(test, field, DEBUGCTL_BTS >> debugctl_bts_shift);
 	KUNIT_EXPECT_EQ(test, field & (DEBUGCTL_STEP | DEBUGCTL_LBR | DEBUGCTL_SMM), 0UL);
 	if (field & DEBUGCTL_BUSLOCK)
 		KUNIT_EXPECT_FALSE(test, boot_cpu_has(X86_FEATURE_BUS_LOCK_DETECT));
@@ -335,7 +335,7 @@ static void debugctl_test_emergency(struct kunit *test)
 	end_alone(&state);
 
 	KUNIT_EXPECT_EQ(test, written & debugctl_bts_bits(DEBUGCTL_BTS), btint);
-	KUNIT_EXPECT_EQ(test, copy, (state.copy & debugctl_not_bts) | DEBUGCTLMSR_BTF);
+	KUNIT_EXPECT_EQ(test, copy, (state.copy & ~debugctl_bts_mask) | DEBUGCTLMSR_BTF);
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 

@@ -37,11 +37,11 @@
  */
 
 /*
- * This model has the field DEBUGCTL_BTS shifted right by debugctl_bts_shift bits, and
- * debugctl_not_bts is the mask of all bits outside of it.
+ * This model has the field DEBUGCTL_BTS shifted right by debugctl_bts_shift bits, at the bits
+ * of debugctl_bts_mask.
  */
 extern u8 debugctl_bts_shift;
-extern unsigned long debugctl_not_bts;
+extern unsigned long debugctl_bts_mask;
 
 /**
  * debugctl_bts_bits - Translate bits of the BTS field to those of this model
@@ -56,7 +56,7 @@ extern unsigned long debugctl_not_bts;
 static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 {
 	if (__builtin_constant_p(bits) && bits == DEBUGCTL_BTS)
-		return ~debugctl_not_bts;
+		return debugctl_bts_mask;
 
 	return bits >> debugctl_bts_shift;
 }
@@ -205,7 +205,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 		return;
 
 	old = this_cpu_read(debugctl_copy);
-	while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, (old & debugctl_not_bts) | val)))
+	while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, (old & ~debugctl_bts_mask) | val)))
 		;
 	debugctl_sync_native();
 }
