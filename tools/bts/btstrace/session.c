@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
 #include "session.h"
 
 /* So many records bring few places. */
@@ -271,7 +270,7 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
 	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) ||
-	       bt_filter_passes(s->filter, b);
+	       bt_filter_passes(s->filter, b->kind, b->from, b->to);
 }
 
 /* Does it only tell of the scheduler, and nobody asked? */

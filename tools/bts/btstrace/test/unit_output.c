@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "chunk.h"
+#include "kernel.h"
 #include "output.h"
 #include "perfetto.h"
 #include "proc.h"
+#include "replay.h"
 #include "tap.h"
 
 /* Labels of all branches in a small program */
