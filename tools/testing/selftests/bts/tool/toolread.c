@@ -18,7 +18,7 @@
 #define TRACE	"/tmp/trace"
 #define ROUNDS	"100000"
 
-/* As in btstrace's file.h */
+/* As in btstrace's chunk.h */
 struct chunk {
 	uint32_t type;
 	uint32_t tid;
