@@ -227,7 +227,8 @@ static void test_filters(void)
 	for (i = 0; i < ARRAY_SIZE(filters); i++) {
 		for (f = NULL, j = 0; filters[i].spec[j]; j++)
 			f = bt_filter_add(f, filters[i].spec[j], &error);
-		ok(bt_filter_passes(f, b.kind, b.from, b.to) == filters[i].passes, "filter %s", filters[i].spec[0]);
+		ok(bt_filter_passes(f, b.kind, b.from, b.to) == filters[i].passes, "filter %s",
+		   filters[i].spec[0]);
 		bt_filter_free(f);
 	}
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
