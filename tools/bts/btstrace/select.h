@@ -5,6 +5,7 @@
 
 #include "calls.h"
 
+bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame);
 void bt_select_frame(const struct bt_session *s, struct bt_calls *c, struct bt_frame *frame);
 
 #endif
