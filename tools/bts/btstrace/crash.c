@@ -31,6 +31,9 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
+	/* There may be no line at all, and no room for one. */
+	if (!n)
+		return;
 	for (i = first; i < first + n; i++)
 		free(lines->line[i].what);
 	memmove(&lines->line[first], &lines->line[first + n],

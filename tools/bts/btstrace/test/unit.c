@@ -264,6 +264,7 @@ static void test_text(void)
 	ok(writes("\"\\ufffd\\ufffd\"", text_json, "\xc0\xaf"), "JSON: too long UTF-8");
 	ok(writes("a?b?[31m", text_safe, "a\nb\033[31m"), "nothing for a terminal to act upon");
 	text_open(&t, -1);
+	text_put(&t, NULL, 0);
 	text_dec(&t, 0);
 	text_char(&t, ' ');
 	text_dec(&t, UINT64_MAX);

@@ -585,6 +585,27 @@ static void test_flow(bool by_thread)
 	bt_modules_free();
 }
 
+/* Of two threads of which none has crashed, each shows its calls, and no way: no line at all. */
+static void test_calm(void)
+{
+	struct bt_session s = { .out = &bt_out_crash };
+	int i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	for (i = 0; i < 2; i++) {
+		bt_session_thread(&s, PID + i, PID, true, "x");
+		bt_session_maps(&s, PID + i, maps.bytes, maps.len);
+		go(&s, PID + i, 10000, X86_BTS_TASK_DEPARTS);
+	}
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	ok(count(s.text.buf, ": calls that have not returned") == 2 &&
+	   !count(s.text.buf, "The way there"), "crash: two threads, and none has crashed");
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 /* Threads that nobody introduced, processes that change while others run */
 static void test_strangers(void)
 {
@@ -686,6 +707,7 @@ int main(void)
 	test_again();
 	test_last();
 	test_none();
+	test_calm();
 	test_flow(false);
 	test_flow(true);
 	test_strangers();
