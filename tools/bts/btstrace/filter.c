@@ -138,8 +138,11 @@ bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module)
 {
-	struct bt_place place = { .fn = fn, .module = (struct bt_module *)module };
+	struct bt_place place;
 
+	if (!filter)
+		return true;
+	place = (struct bt_place){ .fn = fn, .module = (struct bt_module *)module };
 	for (; filter; filter = filter->next)
 		if (filter->what != FILTER_KIND && matches(filter, &place) == filter->not)
 			return false;

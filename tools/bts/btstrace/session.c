@@ -248,7 +248,7 @@ static bool has_clock(const struct x86_bts_record *rec)
 }
 
 /* Of a kind that is known, or not looked at yet */
-static void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
+static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
 {
 	if (rec->type == X86_BTS_LOST) {
 		c->lost += rec->lost.count;
