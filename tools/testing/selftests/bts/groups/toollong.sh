@@ -54,5 +54,6 @@ group_toollong() {
 	need_btstrace plain tests
 	need_packages readers
 	check readers -- "$B/tool/readers.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check speed -- "$B/tool/speed.sh" "$BTSTRACE" "$BENCH_BIN/loop" "$PROGRAMS/out/guest/walk"
 	used millions icount=1 timeout=3000 stall=1500 -- toolcost
 }
