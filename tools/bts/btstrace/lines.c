@@ -42,7 +42,7 @@ static void add_unit(struct elf_units *units, Dwarf_Die *die)
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		units->range = bt_grow(units->range, &units->room, units->nr + 1,
-				     sizeof(*units->range));
+				       sizeof(*units->range));
 		units->range[units->nr++] = (struct range){
 			.start = start, .end = end, .unit = dwarf_dieoffset(die),
 		};

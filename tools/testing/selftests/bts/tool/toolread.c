@@ -17,6 +17,8 @@
 
 #define TRACE	"/tmp/trace"
 #define ROUNDS	"100000"
+#define PERF	"/usr/bin/perf"
+#define PERF_RECORD	PERF " record --per-thread -m 1M,16M"
 
 static unsigned long look(uint64_t *cost)
 {
@@ -55,13 +57,12 @@ static double cost_of_perf(void)
 	uint64_t cost;
 	struct run r;
 
-	r = run("/usr/bin/perf record --per-thread -m 1M,16M -e intel_bts//u -o /tmp/perf.data "
-		"/bt/walk loop " ROUNDS);
+	r = run(PERF_RECORD " -e intel_bts//u -o /tmp/perf.data /bt/walk loop " ROUNDS);
 	if (!exited(&r, 0))
 		fail("perf record: status %#x: %.200s", r.status, r.err);
 	run_free(&r);
 	cost = instructions();
-	r = run("/usr/bin/perf script -i /tmp/perf.data --itrace=b -F ip,addr");
+	r = run(PERF " script -i /tmp/perf.data --itrace=b -F ip,addr");
 	cost = instructions() - cost;
 	told = count(r.err, " => ");
 	if (!exited(&r, 0) || told < 200000)
