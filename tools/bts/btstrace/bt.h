@@ -5,11 +5,12 @@
  *
  *	read.h		the requests of ptrace: records of a stopped thread
  *	decode.h	which kind of branch some bytes are
- *	elffile.h, space.h	which function, line and module an address belongs to
+ *	elffile.h, module.h, space.h	which function, line and module an address belongs to
+ *	writer.h	writes a recorded trace
  *	session.h	records become branches, with all that is known of them
- *	tree.h		branches become calls
+ *	replay.h	tells a session what a recorded trace holds
+ *	calls.h, tree.h	branches become calls
  *	output.h	the formats
- *	file.h		a recorded trace, written and read
  *
  * Who is out of memory ends: see text.c.
  */

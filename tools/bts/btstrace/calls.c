@@ -19,12 +19,10 @@ struct bt_calls *bt_calls_new(void)
 }
 
 /* foo.cold is where the compiler put what foo seldom does. */
-static bool same_function(const struct bt_function *a, const struct bt_function *b)
+static bool is_cold_part(const struct bt_function *a, const struct bt_function *b)
 {
 	size_t len_a, len_b;
 
-	if (a == b)
-		return true;
 	if (!a->named || !b->named)
 		return false;
 	len_a = strcspn(a->name, ".");
@@ -32,6 +30,12 @@ static bool same_function(const struct bt_function *a, const struct bt_function 
 	return (a->name[len_a] || b->name[len_b]) && len_a && len_a == len_b &&
 	       !memcmp(a->name, b->name, len_a) &&
 	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
+}
+
+/* Inline: asked for with each branch, and nearly always it is one and the same. */
+static inline bool same_function(const struct bt_function *a, const struct bt_function *b)
+{
+	return a == b || is_cold_part(a, b);
 }
 
 /*

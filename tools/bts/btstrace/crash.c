@@ -31,6 +31,9 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
+	/* There may be no line at all, and no room for one. */
+	if (!n)
+		return;
 	for (i = first; i < first + n; i++)
 		free(lines->line[i].what);
 	memmove(&lines->line[first], &lines->line[first + n],
@@ -61,6 +64,28 @@ static void fold_repeats(struct crash_lines *lines)
 		drop(lines, first, period);
 		return;
 	}
+}
+
+/* What is between < and > in a long name of C++ is longer than it is of use. */
+void crash_name(struct bt_text *t, const char *name)
+{
+	char *brief, *out;
+	int depth = 0;
+
+	if (strlen(name) <= CRASH_WHERE_MAX || strstr(name, "operator")) {
+		text_safe(t, name);
+		return;
+	}
+	brief = bt_copy(name);
+	for (out = brief; *name; name++) {
+		depth -= *name == '>' && depth;
+		if (!depth)
+			*out++ = *name;
+		depth += *name == '<';
+	}
+	*out = '\0';
+	text_safe(t, brief);
+	free(brief);
 }
 
 /* Names of library functions, as far as they are worth the space */

@@ -4,7 +4,10 @@
 #define BTSTRACE_CRASH_H
 
 #include "collapse.h"
-#include "source.h"
+#include "text.h"
+
+/* A place that is longer than this does not move the columns of others. */
+#define CRASH_WHERE_MAX	40
 
 enum { LINE_LIBRARY = -1, LINE_WORDS = -2 };
 
@@ -45,8 +48,6 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	       const struct bt_branch *b, struct bt_place *end, size_t max);
 void crash_name(struct bt_text *t, const char *name);
 void crash_shorten(struct crash_lines *lines, size_t max);
-void crash_print(struct bt_text *t, const struct crash_lines *lines, size_t width,
-		 bool color);
 void crash_free(struct crash_lines *lines);
 
 #endif

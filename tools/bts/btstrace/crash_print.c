@@ -4,33 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash.h"
+#include "crash_print.h"
+#include "source.h"
 
-/* Longer places and deeds do not move the columns of others. */
-#define WHERE_MAX	40
+/* Longer deeds do not move the columns of others, and neither do longer places. */
 #define WHAT_MAX	36
-
-/* What is between < and > in a long name of C++ is longer than it is of use. */
-void crash_name(struct bt_text *t, const char *name)
-{
-	char *brief, *out;
-	int depth = 0;
-
-	if (strlen(name) <= WHERE_MAX || strstr(name, "operator")) {
-		text_safe(t, name);
-		return;
-	}
-	brief = bt_copy(name);
-	for (out = brief; *name; name++) {
-		depth -= *name == '>' && depth;
-		if (!depth)
-			*out++ = *name;
-		depth += *name == '<';
-	}
-	*out = '\0';
-	text_safe(t, brief);
-	free(brief);
-}
 
 /* Function and line; without lines, function and offset */
 static void put_where(struct bt_text *t, struct bt_place *at)
@@ -100,7 +78,7 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 		t.used = 0;
 		put_where(&t, lines->line[i].at);
 		n = width_of(&t);
-		if (n <= WHERE_MAX && n > *where)
+		if (n <= CRASH_WHERE_MAX && n > *where)
 			*where = n;
 		t.used = 0;
 		put_what(&t, &lines->line[i]);

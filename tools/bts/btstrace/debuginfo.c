@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "debuginfo.h"
-#include "elffile.h"
 
 static bool is_harmless(char *path)
 {
@@ -52,7 +51,7 @@ int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwar
 	free(real);
 	if (!harmless) {
 		/* It would look for some of it by itself. */
-		((struct bt_elf *)*user)->no_lines = true;
+		*(bool *)*user = true;
 		return -1;
 	}
 	return dwfl_standard_find_debuginfo(mod, user, mod_name, base, path, link, crc, found);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Debug information, through libdw: between elffile.c, debuginfo.c and lines.c */
+/* Debug information, through libdw: debuginfo.c, lines.c and inlines.c, for elffile.c */
 #ifndef BTSTRACE_DEBUGINFO_H
 #define BTSTRACE_DEBUGINFO_H
 
 #include <elfutils/libdwfl.h>
 
-#include "elffile.h"
+#include "view.h"
 
+/* Which compilation units there are, and where their code is */
+struct elf_units;
+
+/* A callback of libdw. *@user is a bool *, set if nobody may look for debug information. */
 int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwarf_Addr base,
 		       const char *path, const char *link, GElf_Word crc, char **found);
-bool elf_find_unit(struct bt_elf *elf, Dwarf *dwarf, u64 addr, Dwarf_Die *unit);
-void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line);
 
+struct elf_units *elf_units_new(void);
+void elf_units_free(struct elf_units *units);
+bool elf_find_unit(struct elf_units *units, Dwarf *dwarf, u64 addr, Dwarf_Die *unit);
+void elf_find_line(struct elf_units *units, Dwarf *dwarf, u64 addr, const char **file, int *line);
 void elf_find_lines(Dwarf *dwarf, bt_take_line *take, void *arg);
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view);
 

@@ -157,7 +157,7 @@ static void read_file(struct bt_elf *elf, void *path)
 		return;
 	}
 	dwfl_module_info(elf->mod, &user, NULL, NULL, NULL, NULL, NULL, NULL);
-	*user = elf;
+	*user = &elf->no_lines;
 	e = dwfl_module_getelf(elf->mod, &bias);
 	if (!e || !gelf_getehdr(e, &header) || bias)
 		return;
@@ -180,6 +180,7 @@ struct bt_elf *bt_elf_open(int fd, const char *path)
 	struct bt_elf *elf = bt_alloc(1, sizeof(*elf));
 
 	elf->fd = fd;
+	elf->units = elf_units_new();
 	guarded(read_file, elf, (void *)path);
 	if (!elf->mod) {
 		bt_elf_close(elf);
@@ -203,7 +204,7 @@ void bt_elf_close(struct bt_elf *elf)
 	guarded(end_dwfl, elf, NULL);
 	bt_functions_free(&elf->functions);
 	free(elf->segment);
-	free(elf->range);
+	elf_units_free(elf->units);
 	close(elf->fd);
 	free(elf);
 }
@@ -228,7 +229,7 @@ static void find_line(struct bt_elf *elf, void *arg)
 	if (line)
 		q->file = dwfl_lineinfo(line, NULL, &q->line, NULL, NULL, NULL);
 	else
-		elf_find_line(elf, dwarf, q->addr - bias, &q->file, &q->line);
+		elf_find_line(elf->units, dwarf, q->addr - bias, &q->file, &q->line);
 }
 
 /* Find file and line of @addr. @file stays as long as @elf does. */
@@ -259,7 +260,7 @@ static void find_view(struct bt_elf *elf, void *arg)
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 	Dwarf_Die unit;
 
-	if (dwarf && !elf->no_lines && elf_find_unit(elf, dwarf, q->addr - bias, &unit))
+	if (dwarf && !elf->no_lines && elf_find_unit(elf->units, dwarf, q->addr - bias, &unit))
 		elf_find_view(&unit, q->addr - bias, q->view);
 }
 

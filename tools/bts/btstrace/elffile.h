@@ -8,18 +8,12 @@
 #define BTSTRACE_ELFFILE_H
 
 #include "function.h"
+#include "view.h"
 
 struct bt_segment {
 	u64	addr;
 	u64	offset;
 	u64	size;
-};
-
-/* Addresses of a compilation unit, which is so far into the debug information */
-struct bt_range {
-	u64	start;
-	u64	end;
-	u64	unit;
 };
 
 /*
@@ -39,27 +33,11 @@ struct bt_elf {
 	struct bt_segment	*segment;
 	size_t			nr_segments;
 	size_t			room_segments;
-	struct bt_range		*range;
-	size_t			nr_ranges;
-	size_t			room_ranges;
-	bool			ranges_read;
+	struct elf_units	*units;
 	u8			has_lines;	/* 1 or 2 once that is known */
 	int			fd;
 	struct Dwfl		*dwfl;
 	struct Dwfl_Module	*mod;
-};
-
-/*
- * struct bt_view - how people see an address
- * @file:	source file
- * @line:	its line; if that is in a header of the system, the one in the user's own
- *		file that led there
- * @inlined:	the function that this line is part of, if it was inlined; or NULL
- */
-struct bt_view {
-	const char	*file;
-	int		line;
-	const char	*inlined;
 };
 
 struct bt_elf *bt_elf_open(int fd, const char *path);
@@ -67,9 +45,7 @@ void bt_elf_close(struct bt_elf *elf);
 const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr);
 bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line);
 bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view);
-typedef void bt_take_line(void *arg, u64 addr, const char *file, int line);
 void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg);
-bool bt_is_system_source(const char *file);
 bool bt_elf_has_lines(struct bt_elf *elf);
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr);
 size_t bt_elf_read(const struct bt_elf *elf, u64 offset, void *buf, size_t n);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "filter.h"
 
 enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
 
@@ -109,24 +109,27 @@ static bool matches(const struct bt_filter *f, const struct bt_place *place)
 	return false;
 }
 
-static bool holds(const struct bt_filter *f, const struct bt_branch *b)
+static bool holds(const struct bt_filter *f, enum bt_kind kind, const struct bt_place *from,
+		  const struct bt_place *to)
 {
 	switch (f->what) {
 	case FILTER_KIND:
-		return f->kinds & 1u << b->kind;
+		return f->kinds & 1u << kind;
 	case FILTER_FROM:
-		return matches(f, b->from);
+		return matches(f, from);
 	case FILTER_TO:
-		return matches(f, b->to);
+		return matches(f, to);
 	default:
-		return matches(f, b->from) || matches(f, b->to);
+		return matches(f, from) || matches(f, to);
 	}
 }
 
-bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b)
+/* Is a branch of this @kind wanted? @from and @to are NULL if they are not known. */
+bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
+		      const struct bt_place *from, const struct bt_place *to)
 {
 	for (; filter; filter = filter->next)
-		if (holds(filter, b) == filter->not)
+		if (holds(filter, kind, from, to) == filter->not)
 			return false;
 	return true;
 }
@@ -135,8 +138,11 @@ bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b)
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module)
 {
-	struct bt_place place = { .fn = fn, .module = (struct bt_module *)module };
+	struct bt_place place;
 
+	if (!filter)
+		return true;
+	place = (struct bt_place){ .fn = fn, .module = (struct bt_module *)module };
 	for (; filter; filter = filter->next)
 		if (filter->what != FILTER_KIND && matches(filter, &place) == filter->not)
 			return false;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "explain.h"
+#include "follow.h"
 #include "read.h"
 #include "tracee.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "debuginfo.h"
-#include "elffile.h"
 
 static bool begins(const char *s, const char *with)
 {

@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jit.h"
-#include "space.h"
+#include "jitread.h"
 #include "text.h"
 
 /* More is read the next time. */

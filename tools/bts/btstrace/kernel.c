@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "space.h"
+#include "kernel.h"
 
 static struct bt_functions functions;
 static bool looked;

@@ -6,17 +6,44 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
-#include "elffile.h"
 
-static void add_unit(struct bt_elf *elf, Dwarf_Die *die)
+/* Addresses of a compilation unit, which is so far into the debug information */
+struct range {
+	u64	start;
+	u64	end;
+	u64	unit;
+};
+
+/*
+ * struct elf_units - all of them, in order once they were read
+ */
+struct elf_units {
+	bool		read;
+	struct range	*range;
+	size_t		nr;
+	size_t		room;
+};
+
+struct elf_units *elf_units_new(void)
+{
+	return bt_alloc(1, sizeof(struct elf_units));
+}
+
+void elf_units_free(struct elf_units *units)
+{
+	free(units->range);
+	free(units);
+}
+
+static void add_unit(struct elf_units *units, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		elf->range = bt_grow(elf->range, &elf->room_ranges, elf->nr_ranges + 1,
-				     sizeof(*elf->range));
-		elf->range[elf->nr_ranges++] = (struct bt_range){
+		units->range = bt_grow(units->range, &units->room, units->nr + 1,
+				       sizeof(*units->range));
+		units->range[units->nr++] = (struct range){
 			.start = start, .end = end, .unit = dwarf_dieoffset(die),
 		};
 	}
@@ -24,57 +51,57 @@ static void add_unit(struct bt_elf *elf, Dwarf_Die *die)
 
 static int compare_ranges(const void *va, const void *vb)
 {
-	const struct bt_range *a = va, *b = vb;
+	const struct range *a = va, *b = vb;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void read_ranges(struct bt_elf *elf, Dwarf *dwarf)
+static void read_units(struct elf_units *units, Dwarf *dwarf)
 {
 	Dwarf_Off at = 0, next;
 	Dwarf_Die die;
 	size_t head;
 
-	elf->ranges_read = true;
+	units->read = true;
 	for (; !dwarf_nextcu(dwarf, at, &next, &head, NULL, NULL, NULL); at = next)
 		if (dwarf_offdie(dwarf, at + head, &die))
-			add_unit(elf, &die);
-	if (elf->nr_ranges)
-		qsort(elf->range, elf->nr_ranges, sizeof(*elf->range), compare_ranges);
+			add_unit(units, &die);
+	if (units->nr)
+		qsort(units->range, units->nr, sizeof(*units->range), compare_ranges);
 }
 
-static const struct bt_range *find_range(const struct bt_elf *elf, u64 addr)
+static const struct range *find_range(const struct elf_units *units, u64 addr)
 {
-	size_t low = 0, high = elf->nr_ranges, middle;
+	size_t low = 0, high = units->nr, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if (elf->range[middle].start <= addr)
+		if (units->range[middle].start <= addr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && addr < elf->range[low - 1].end ? &elf->range[low - 1] : NULL;
+	return low && addr < units->range[low - 1].end ? &units->range[low - 1] : NULL;
 }
 
 /* The unit that @addr is in */
-bool elf_find_unit(struct bt_elf *elf, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
+bool elf_find_unit(struct elf_units *units, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
 {
-	const struct bt_range *range;
+	const struct range *range;
 
-	if (!elf->ranges_read)
-		read_ranges(elf, dwarf);
-	range = find_range(elf, addr);
+	if (!units->read)
+		read_units(units, dwarf);
+	range = find_range(units, addr);
 	return range && dwarf_offdie(dwarf, range->unit, unit);
 }
 
 /* Sets *@file to NULL if there is none. */
-void elf_find_line(struct bt_elf *elf, Dwarf *dwarf, u64 addr, const char **file, int *line)
+void elf_find_line(struct elf_units *units, Dwarf *dwarf, u64 addr, const char **file, int *line)
 {
 	Dwarf_Line *found;
 	Dwarf_Die unit;
 
-	found = elf_find_unit(elf, dwarf, addr, &unit) ? dwarf_getsrc_die(&unit, addr) : NULL;
+	found = elf_find_unit(units, dwarf, addr, &unit) ? dwarf_getsrc_die(&unit, addr) : NULL;
 	*file = found && !dwarf_lineno(found, line) ? dwarf_linesrc(found, NULL, NULL) : NULL;
 }
 

@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "explain.h"
-#include "file.h"
+#include "follow.h"
 #include "jit.h"
+#include "kernel.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
+#include "replay.h"
 
 static int open_file(const char *path, int flags)
 {

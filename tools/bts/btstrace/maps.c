@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "space.h"
+#include "maps.h"
 
 /* A number of @base at *@s, which is moved behind it. */
 static bool number(const char **s, const char *end, int base, u64 *v)

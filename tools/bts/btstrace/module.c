@@ -8,11 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "space.h"
+#include "module.h"
 
 #define DELETED		" (deleted)"
-#define VDSO		"[vdso]"
-#define VDSO_MAX	(64 * 1024)
 
 #define BITS		12
 
@@ -92,30 +90,19 @@ size_t bt_module_path_len(const char *path)
 	return len > cut && !strcmp(path + len - cut, DELETED) ? len - cut : len;
 }
 
-/* The kernel's page of code exists in memory only. */
-static int open_vdso(struct bt_space *space, const struct bt_map *map, u64 *sum)
+/* A file that is no file: what is in memory only. Sets *@sum to what tells it from others. */
+static int open_image(const u8 *image, size_t len, u64 *sum)
 {
-	size_t i, n, len = map->end - map->start;
-	u8 *bytes;
-	int fd;
+	int fd = memfd_create("image", MFD_CLOEXEC);
+	size_t i;
 
-	if (len > VDSO_MAX)
-		return -1;
-	bytes = bt_alloc(len, 1);
-	for (n = 0; n < len; n += i) {
-		i = bt_space_read(space, map->start + n, bytes + n, len - n);
-		if (!i)
-			break;
-	}
-	fd = n == len ? memfd_create("vdso", MFD_CLOEXEC) : -1;
-	if (fd >= 0 && write(fd, bytes, len) != (ssize_t)len) {
+	if (fd >= 0 && write(fd, image, len) != (ssize_t)len) {
 		close(fd);
 		fd = -1;
 	}
 	/* Programs of 32 and 64 bit have another one each. */
-	for (*sum = len, i = 0; i < n; i++)
-		*sum = (*sum ^ bytes[i]) * 0x100000001b3ull;
-	free(bytes);
+	for (*sum = len, i = 0; i < len; i++)
+		*sum = (*sum ^ image[i]) * 0x100000001b3ull;
 	return fd;
 }
 
@@ -217,14 +204,15 @@ static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, i
 
 /*
  * bt_module_of - the module that a line of the maps is part of
- * @space: to read from what has no file
  * @maps: all lines
  * @n: how many
  * @first: which
  * @pid: to find the file by; 0 if the process is not there any more
+ * @image: all that is mapped there, if no file holds it; or NULL
+ * @len: its length
  */
-struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps, size_t n,
-			       size_t first, pid_t pid)
+struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,
+			       const u8 *image, size_t len)
 {
 	const struct bt_map *map = &maps[first];
 	u64 base = 0, end = UINT64_MAX, ino = map->ino;
@@ -234,8 +222,8 @@ struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps
 
 	if (*map->path)
 		find_extent(maps, n, first, &base, &end);
-	if (!strcmp(map->path, VDSO))
-		fd = open_vdso(space, map, &ino);
+	if (image)
+		fd = open_image(image, len, &ino);
 	path = bt_copy(map->path);
 	path[bt_module_path_len(path)] = '\0';
 	for (m = *slot_of(by_base, map->dev, ino, base); m; m = m->same_base)

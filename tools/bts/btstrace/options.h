@@ -2,9 +2,9 @@
 #ifndef BTSTRACE_OPTIONS_H
 #define BTSTRACE_OPTIONS_H
 
-#include "follow.h"
+#include "how.h"
 #include "pager.h"
-#include "select.h"
+#include "session.h"
 
 #define VERSION	"1.0"
 

@@ -78,7 +78,7 @@ static struct bt_grower *grower_for(const struct bt_session *s, const struct bt_
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
 {
 	struct forest *f = s->data;
-	struct bt_calls *c = t->calls;
+	struct bt_calls *c = t->data;
 
 	if (!c)
 		return;
@@ -95,20 +95,20 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 		f->sum.deepest = c->deepest;
 	bt_calls_end(c);
 	bt_calls_free(c);
-	t->calls = NULL;
+	t->data = NULL;
 }
 
 /* A new thread; or an old one with a new name, after exec. */
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->calls = bt_tree_grow(grower_for(s, t));
+	t->data = bt_tree_grow(grower_for(s, t));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	(void)s;
-	bt_tree_branch(b->thread->calls, b);
+	bt_tree_branch(b->thread->data, b);
 }
 
 static void free_forest(struct forest *f)

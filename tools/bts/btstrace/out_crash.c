@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "crash.h"
+#include "crash_print.h"
 #include "output.h"
+#include "source.h"
 
 /* Of the lines, the calls get at most so many, and this is what frames both. */
 #define CALLS_MAX	10

@@ -38,12 +38,14 @@ struct flow {
 /*
  * struct flow_thread - of one
  * @s: the session
+ * @calls: that it is in
  * @text: lines that belong to the piece that is not at its end
  * @number: which thread it is
  * @clock: when it was scheduled in
  * @begun: a function that has called nobody so far; its name was not written yet
  */
 struct flow_thread {
+	struct bt_calls		*calls;
 	struct bt_session	*s;
 	struct bt_thread	*thread;
 	struct bt_text		text;
@@ -157,15 +159,14 @@ static void flow_exit(struct bt_session *s, struct bt_thread *t)
 	if (!ft)
 		return;
 	/* What has not returned has no end. */
-	top = t->calls->nr ? &t->calls->frame[t->calls->nr] : NULL;
-	top = top ? bt_frame_below(t->calls, top) : NULL;
+	top = ft->calls->nr ? &ft->calls->frame[ft->calls->nr] : NULL;
+	top = top ? bt_frame_below(ft->calls, top) : NULL;
 	while (top && !top->shown)
-		top = bt_frame_below(t->calls, top);
+		top = bt_frame_below(ft->calls, top);
 	if (top)
 		open_last(ft, top);
 	end_piece(s, ft);
-	bt_calls_free(t->calls);
-	t->calls = NULL;
+	bt_calls_free(ft->calls);
 	text_close(&ft->text);
 	free(ft);
 	t->data = NULL;
@@ -183,10 +184,10 @@ static void flow_thread(struct bt_session *s, struct bt_thread *t)
 	ft->number = f->nr_threads++;
 	text_open(&ft->text, -1);
 	t->data = ft;
-	t->calls = bt_calls_new();
-	t->calls->enter = enter;
-	t->calls->leave = leave;
-	t->calls->arg = ft;
+	ft->calls = bt_calls_new();
+	ft->calls->enter = enter;
+	ft->calls->leave = leave;
+	ft->calls->arg = ft;
 }
 
 static void flow_branch(struct bt_session *s, const struct bt_branch *b)
@@ -205,7 +206,7 @@ static void flow_branch(struct bt_session *s, const struct bt_branch *b)
 			   (u64)b->rec->lost.count);
 		break;
 	}
-	bt_calls_branch(b->thread->calls, b);
+	bt_calls_branch(ft->calls, b);
 	if (ft->text.used > 65536 && ((struct flow *)s->data)->nr_threads == 1)
 		end_piece(s, ft);
 }

@@ -66,6 +66,7 @@ struct event {
 /*
  * struct track - a thread's
  * @uuid:	what the file calls it
+ * @calls:	that it is in
  * @event:	since the last mark of time
  * @nr:		how many
  * @branches:	likewise
@@ -74,6 +75,7 @@ struct event {
  */
 struct track {
 	u64		uuid;
+	struct bt_calls	*calls;
 	struct event	*event;
 	size_t		nr;
 	size_t		room;
@@ -270,10 +272,9 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 
 	if (!track)
 		return;
-	bt_calls_end(t->calls);
+	bt_calls_end(track->calls);
 	flush_slice(s, t, end_of(track));
-	bt_calls_free(t->calls);
-	t->calls = NULL;
+	bt_calls_free(track->calls);
 	free(track->event);
 	free(track);
 	t->data = NULL;
@@ -330,10 +331,10 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 	perfetto_exit(s, t);
 	track->uuid = put_tracks(s, t);
 	t->data = track;
-	t->calls = bt_calls_new();
-	t->calls->enter = frame_begins;
-	t->calls->leave = frame_ends;
-	t->calls->arg = t;
+	track->calls = bt_calls_new();
+	track->calls->enter = frame_begins;
+	track->calls->leave = frame_ends;
+	track->calls->arg = t;
 }
 
 static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
@@ -382,7 +383,7 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 		track->branches++;
 		break;
 	}
-	bt_calls_branch(b->thread->calls, b);
+	bt_calls_branch(track->calls, b);
 	if (track->nr > SLICE_MAX)
 		flush_slice(s, b->thread, end_of(track));
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
 #include "session.h"
 
 /* So many records bring few places. */
@@ -249,7 +248,7 @@ static bool has_clock(const struct x86_bts_record *rec)
 }
 
 /* Of a kind that is known, or not looked at yet */
-static void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
+static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
 {
 	if (rec->type == X86_BTS_LOST) {
 		c->lost += rec->lost.count;
@@ -271,7 +270,7 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
 	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) ||
-	       bt_filter_passes(s->filter, b);
+	       bt_filter_passes(s->filter, b->kind, b->from, b->to);
 }
 
 /* Does it only tell of the scheduler, and nobody asked? */
@@ -339,16 +338,31 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_re
 		show(s, t, rec, n);
 }
 
+/* What was asked for may have been done before, and is not kept any more. */
+static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
+{
+	const char *hint = s->last > BT_LAST_POOL ? "" : ": look further back, with -n 100000";
+	char *what = bt_print("--- none of the last %zu branches is one of these%s ---", branches,
+			      hint);
+
+	if (s->out->note)
+		s->out->note(s, t, what);
+	free(what);
+}
+
 /* Show the last of what was kept: as many as are wanted, of what passes. */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
-	size_t first = t->nr_pending, found = 0;
+	size_t first = t->nr_pending, found = 0, branches = 0;
 	struct bt_branch b;
 
 	while (first && found < s->last) {
 		first--;
 		found += understand(s, t, &t->pending[first], &b) && bt_is_branch(b.rec);
+		branches += bt_is_branch(&t->pending[first]);
 	}
+	if (s->filter && branches && !found)
+		say_none(s, t, branches);
 	t->left_to = 0;
 	if (t->nr_pending)
 		show(s, t, t->pending + first, t->nr_pending - first);

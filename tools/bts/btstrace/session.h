@@ -7,14 +7,13 @@
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
 
+#include "filter.h"
+#include "record.h"
 #include "space.h"
 #include "text.h"
+#include "writer.h"
 
-struct bt_calls;
-struct bt_filter;
-struct bt_select;
 struct bt_session;
-struct bt_writer;
 
 /*
  * struct bt_counts - what was seen
@@ -53,7 +52,6 @@ struct bt_process {
  * @pending:	records to choose the last from, oldest first
  * @nr_pending:	how many
  * @note:	likewise, what happened to it last
- * @calls:	for outputs that show calls
  * @data:	for the output
  */
 struct bt_thread {
@@ -68,7 +66,6 @@ struct bt_thread {
 	size_t			nr_pending;
 	size_t			room_pending;
 	char			*note;
-	struct bt_calls		*calls;
 	void			*data;
 	struct bt_thread	*next;
 };
@@ -181,19 +178,6 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what);
 char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr);
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr);
 void bt_session_exit(struct bt_session *s, pid_t tid, const char *how);
-
-static inline bool bt_is_branch(const struct x86_bts_record *rec)
-{
-	return rec->type == X86_BTS_BRANCH || rec->type == X86_BTS_ENTER ||
-	       rec->type == X86_BTS_LEAVE;
-}
-
-/* A signal moves user mode without a branch. */
-static inline bool bt_is_signal(const struct x86_bts_record *rec)
-{
-	return rec->type == X86_BTS_SIGNAL || rec->type == X86_BTS_SIGRETURN;
-}
-
 void bt_session_end(struct bt_session *s);
 int bt_session_error(const struct bt_session *s);
 struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
@@ -206,13 +190,5 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_CRASH	87381
 /* The lines that it has */
 #define BT_LINES	32
-
-/* filter.c */
-struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error);
-bool bt_filter_passes(const struct bt_filter *filter, const struct bt_branch *b);
-bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
-			const struct bt_module *module);
-bool bt_filter_has_kinds(const struct bt_filter *filter);
-void bt_filter_free(struct bt_filter *filter);
 
 #endif

@@ -7,15 +7,28 @@
 
 #include "code.h"
 #include "jit.h"
+#include "kernel.h"
 #include "space.h"
 #include "text.h"
+
+/*
+ * struct mapped - the maps, as they were at one time
+ * @map: its lines
+ * @module: of each line, once somebody has asked for it
+ * @nr: how many
+ */
+struct mapped {
+	struct bt_map		*map;
+	struct bt_module	**module;
+	size_t			nr;
+};
 
 /*
  * struct bt_space - an address space
  * @is64: what its program is, where no file tells
  * @pid: to read memory from; 0 if there is nothing to read
  * @text: the maps as they were read, to see whether they changed
- * @maps: what is where now
+ * @now: what is where now
  * @old: what was before the last change: a record may be older than that
  * @code: what is in memory only: from a recorded trace, or in the one that is written
  * @jit: functions of a just-in-time compiler
@@ -27,8 +40,7 @@ struct bt_space {
 	pid_t		pid;
 	char		*text;
 	size_t		text_len;
-	struct bt_map	*maps, *old;
-	size_t		nr_maps, nr_old;
+	struct mapped	now, old;
 	struct bt_code	*code;
 	struct bt_jit	*jit;
 	struct bt_place	**places;
@@ -38,6 +50,7 @@ struct bt_space {
 };
 
 #define FIRST_BITS	6
+#define VDSO_MAX	(64 * 1024)
 /* What is known of a place, with its words, takes about this much. */
 #define PLACE_BYTES	512
 
@@ -60,6 +73,11 @@ struct bt_space *bt_space_new(bool is64)
 	return space;
 }
 
+static const struct bt_map *find_map(const struct mapped *m, u64 addr)
+{
+	return bt_maps_find(m->map, m->nr, addr);
+}
+
 static void forget_places(struct bt_space *space)
 {
 	size_t i;
@@ -75,14 +93,20 @@ static void forget_places(struct bt_space *space)
 	}
 }
 
+static void free_mapped(struct mapped *m)
+{
+	bt_maps_free(m->map, m->nr);
+	free(m->module);
+}
+
 void bt_space_free(struct bt_space *space)
 {
 	if (!space)
 		return;
 	forget_places(space);
 	bt_code_free(space->code);
-	bt_maps_free(space->maps, space->nr_maps);
-	bt_maps_free(space->old, space->nr_old);
+	free_mapped(&space->now);
+	free_mapped(&space->old);
 	free(space->places);
 	free(space->text);
 	free(space);
@@ -113,10 +137,10 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 	memcpy(space->text, maps, len);
 	space->text_len = len;
 	forget_places(space);
-	bt_maps_free(space->old, space->nr_old);
-	space->old = space->maps;
-	space->nr_old = space->nr_maps;
-	space->nr_maps = bt_maps_parse(maps, len, &space->maps);
+	free_mapped(&space->old);
+	space->old = space->now;
+	space->now.nr = bt_maps_parse(maps, len, &space->now.map);
+	space->now.module = bt_alloc(space->now.nr, sizeof(*space->now.module));
 	return true;
 }
 
@@ -140,8 +164,8 @@ size_t bt_space_nr_places(const struct bt_space *space)
 
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
 {
-	*n = space->nr_maps;
-	return space->maps;
+	*n = space->now.nr;
+	return space->now.map;
 }
 
 /* From a recorded trace: what is told of records from now on goes by this. */
@@ -205,7 +229,7 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
-	const struct bt_map *map = bt_maps_find(space->maps, space->nr_maps, addr);
+	const struct bt_map *map = find_map(&space->now, addr);
 	size_t n;
 
 	if ((map ? map->ino && !map->writable : !BT_IS_KERNEL(addr)) ||
@@ -215,15 +239,40 @@ size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 	return bt_code_put(space->code, addr - addr % BT_PAGE, buf, n) ? n : 0;
 }
 
-static struct bt_module *module_at(struct bt_space *space, const struct bt_map *map, bool now)
+/* Read the kernel's page of code, whole. Returns NULL if it cannot be read. */
+static u8 *read_vdso(struct bt_space *space, const struct bt_map *map)
 {
-	struct bt_map *maps = now ? space->maps : space->old;
-	size_t n = now ? space->nr_maps : space->nr_old, i = map - maps;
+	size_t n, got, len = map->end - map->start;
+	u8 *bytes;
 
+	if (len > VDSO_MAX)
+		return NULL;
+	bytes = bt_alloc(len, 1);
+	for (n = 0; n < len; n += got) {
+		got = bt_space_read(space, map->start + n, bytes + n, len - n);
+		if (!got) {
+			free(bytes);
+			return NULL;
+		}
+	}
+	return bytes;
+}
+
+static struct bt_module *module_at(struct bt_space *space, struct mapped *m,
+				   const struct bt_map *map)
+{
+	struct bt_module **module = &m->module[map - m->map];
+	u8 *image = NULL;
+
+	if (*module)
+		return *module;
+	if (!strcmp(map->path, BT_VDSO))
+		image = read_vdso(space, map);
 	/* A file of what is gone cannot be found by where it was. */
-	if (!map->module)
-		maps[i].module = bt_module_of(space, maps, n, i, now ? space->pid : 0);
-	return map->module;
+	*module = bt_module_of(m->map, m->nr, map - m->map, m == &space->now ? space->pid : 0,
+			       image, map->end - map->start);
+	free(image);
+	return *module;
 }
 
 static void look_up_kernel(struct bt_place *place)
@@ -249,20 +298,19 @@ static bool look_up_jit(const struct bt_space *space, struct bt_place *place)
 
 static void look_up(struct bt_space *space, struct bt_place *place)
 {
-	const struct bt_map *map;
-	bool now = true;
+	struct mapped *mapped = &space->now;
+	const struct bt_map *map = find_map(mapped, place->addr);
 	u64 addr;
 
-	map = bt_maps_find(space->maps, space->nr_maps, place->addr);
 	if (!map) {
-		now = false;
-		map = bt_maps_find(space->old, space->nr_old, place->addr);
+		mapped = &space->old;
+		map = find_map(mapped, place->addr);
 	}
 	if (!map && BT_IS_KERNEL(place->addr)) {
 		look_up_kernel(place);
 		return;
 	}
-	place->module = map ? module_at(space, map, now) : bt_module_none();
+	place->module = map ? module_at(space, mapped, map) : bt_module_none();
 	place->fn = &place->module->all;
 	place->module_offset = place->addr - place->module->base;
 	place->offset = place->module_offset;

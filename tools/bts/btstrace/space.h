@@ -4,49 +4,7 @@
 #define BTSTRACE_SPACE_H
 
 #include "decode.h"
-#include "elffile.h"
-
-/*
- * struct bt_module - a file, or what else is mapped under one name
- * @id:		counts up from 0
- * @name:	the last part of its path, or what stands for it: [vdso], [anon]
- * @path:	as the kernel tells it
- * @base:	where it begins
- * @end:	where it ends
- * @elf:	NULL if it is no ELF file, or is gone
- * @all:	stands for what of it has no name
- */
-struct bt_module {
-	u32			id;
-	char			*name;
-	char			*path;
-	u64			base;
-	u64			end;
-	struct bt_elf		*elf;
-	struct bt_function	all;
-	/* private */
-	u64			dev;
-	u64			ino;
-	struct bt_module	*next;
-	struct bt_module	*same_base;
-	struct bt_module	*same_file;
-	struct bt_elf		*opened;	/* to be closed with this one */
-};
-
-/*
- * struct bt_map - a line of /proc/PID/maps
- */
-struct bt_map {
-	u64			start;
-	u64			end;
-	u64			offset;
-	u64			dev;
-	u64			ino;
-	char			*path;
-	bool			writable;
-	bool			executable;
-	struct bt_module	*module;
-};
+#include "module.h"
 
 /*
  * struct bt_place - all that is known of an address
@@ -121,29 +79,5 @@ const struct bt_view *bt_place_view(struct bt_place *place);
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n);
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf);
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n);
-
-const struct bt_module *bt_modules(void);
-void bt_modules_free(void);
-
-/* maps.c */
-size_t bt_maps_parse(const char *text, size_t len, struct bt_map **maps);
-void bt_maps_free(struct bt_map *maps, size_t n);
-const struct bt_map *bt_maps_find(const struct bt_map *maps, size_t n, u64 addr);
-
-/* module.c */
-struct bt_module *bt_module_of(struct bt_space *space, const struct bt_map *maps, size_t n,
-			       size_t first, pid_t pid);
-int bt_module_open(const struct bt_map *map, pid_t pid);
-int bt_module_open_path(const char *path);
-size_t bt_module_path_len(const char *path);
-struct bt_module *bt_module_none(void);
-struct bt_module *bt_module_kernel(void);
-
-/* kernel.c */
-void bt_kernel_use(bool same);
-const char *bt_kernel_boot(char *id, size_t len);
-const struct bt_function *bt_kernel_function(u64 addr);
-size_t bt_kernel_read(u64 addr, void *buf, size_t n);
-void bt_kernel_free(void);
 
 #endif

@@ -37,8 +37,11 @@ void text_color(struct bt_text *t, const char *s, size_t n, bool color);
 void text_safe(struct bt_text *t, const char *s);
 void text_json(struct bt_text *t, const char *s);
 
+/* @s may be NULL if @n is 0. */
 static inline void text_put(struct bt_text *t, const void *s, size_t n)
 {
+	if (!n)
+		return;
 	memcpy(text_reserve(t, n), s, n);
 	t->used += n;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One live thread; between follow.c and tracee.c */
+/* One live thread; for follow.c */
 #ifndef BTSTRACE_TRACEE_H
 #define BTSTRACE_TRACEE_H
 
 #include <signal.h>
 
-#include "follow.h"
-#include "jit.h"
+#include "how.h"
+#include "jitread.h"
+#include "proc.h"
+#include "session.h"
 
 #define TRACEE_BITS	14
 

@@ -205,12 +205,13 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {
 	static const struct bt_function linker = { .name = "[dynamic linker]" };
+	const struct bt_grower *g = c->arg;
 	struct bt_node *node = frame->data;
 
-	(void)c;
-	if (frame->shown)
+	if (frame->shown && bt_select_below(g->session, frame)) {
 		node = bt_tree_child(node, &linker, frame->module, linker.name);
-	node->calls += frame->shown;
+		node->calls++;
+	}
 	node->branches += branches;
 }
 

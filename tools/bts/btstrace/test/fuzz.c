@@ -7,10 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "file.h"
 #include "ident.h"
 #include "jit.h"
+#include "kernel.h"
 #include "output.h"
+#include "replay.h"
 
 static void take_line(void *arg, u64 addr, const char *file, int line)
 {

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "decode.h"
-#include "file.h"
-#include "jit.h"
+#include "jitread.h"
 #include "proc.h"
+#include "session.h"
 
 #define BATCH	1000
 

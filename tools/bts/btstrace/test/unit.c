@@ -227,14 +227,15 @@ static void test_filters(void)
 	for (i = 0; i < ARRAY_SIZE(filters); i++) {
 		for (f = NULL, j = 0; filters[i].spec[j]; j++)
 			f = bt_filter_add(f, filters[i].spec[j], &error);
-		ok(bt_filter_passes(f, &b) == filters[i].passes, "filter %s", filters[i].spec[0]);
+		ok(bt_filter_passes(f, b.kind, b.from, b.to) == filters[i].passes, "filter %s",
+		   filters[i].spec[0]);
 		bt_filter_free(f);
 	}
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		ok(!bt_filter_add(NULL, wrong[i], &error), "no filter '%s': %s", wrong[i], error);
 	b.from = NULL;
 	f = bt_filter_add(NULL, "from=*", &error);
-	ok(!bt_filter_passes(f, &b), "the kernel's side matches no name");
+	ok(!bt_filter_passes(f, b.kind, b.from, b.to), "the kernel's side matches no name");
 	bt_filter_free(f);
 }
 
@@ -263,6 +264,7 @@ static void test_text(void)
 	ok(writes("\"\\ufffd\\ufffd\"", text_json, "\xc0\xaf"), "JSON: too long UTF-8");
 	ok(writes("a?b?[31m", text_safe, "a\nb\033[31m"), "nothing for a terminal to act upon");
 	text_open(&t, -1);
+	text_put(&t, NULL, 0);
 	text_dec(&t, 0);
 	text_char(&t, ' ');
 	text_dec(&t, UINT64_MAX);

@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "chunk.h"
+#include "kernel.h"
 #include "output.h"
 #include "perfetto.h"
 #include "proc.h"
+#include "replay.h"
 #include "tap.h"
 
 /* Labels of all branches in a small program */
@@ -527,6 +529,83 @@ static void test_last(void)
 	free(got);
 }
 
+/* None of what was kept is what was asked for: that is told, and not nothing. */
+static void test_none(void)
+{
+	const char *error;
+	struct bt_session s = {
+		.out = &bt_out_plain, .last = 5, .filter = bt_filter_add(NULL, "func=none", &error),
+	};
+	u64 i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	for (i = 0; i < 2000; i++)
+		branch(&s, X86_BTS_BRANCH, i, i + 1);
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	if (!ok(!strncmp(s.text.buf, "--- none of the last 2000 branches ", 35) &&
+		count(s.text.buf, "\n") == 1, "a filter that nothing passes"))
+		printf("# got: %s\n", s.text.buf);
+	free(s.text.buf);
+	bt_filter_free(s.filter);
+	bt_modules_free();
+}
+
+/* What two threads did in turn is shown in the order of time, or each thread by itself. */
+static void test_flow(bool by_thread)
+{
+	struct bt_session s = { .out = &bt_out_flow, .by_thread = by_thread };
+	static const char *const orders[] = { "77 78 77 78 ", "77 77 78 78 " };
+	char order[64] = "", *line;
+	int last = 0, pid;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	bt_session_thread(&s, PID + 1, PID, true, "y");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	/* Told of by each thread's trace, one after the other */
+	go(&s, PID, 10000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID, 30000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 20000, X86_BTS_TASK_DEPARTS);
+	go(&s, PID + 1, 40000, X86_BTS_TASK_DEPARTS);
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	for (line = s.text.buf; (line = strstr(line, "[pid ")); line++) {
+		pid = atoi(line + 5);
+		if (strstr(line, "walk_main") && strstr(line, "walk_main") < strchr(line, '\n'))
+			last = sprintf(order + strlen(order), "%d ", pid);
+	}
+	if (!ok(last && !strcmp(order, orders[by_thread]), "flow%s: threads in the order %s",
+		by_thread ? " by thread" : "", order))
+		printf("# got:\n%s\n", s.text.buf);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
+/* Of two threads of which none has crashed, each shows its calls, and no way: no line at all. */
+static void test_calm(void)
+{
+	struct bt_session s = { .out = &bt_out_crash };
+	int i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	for (i = 0; i < 2; i++) {
+		bt_session_thread(&s, PID + i, PID, true, "x");
+		bt_session_maps(&s, PID + i, maps.bytes, maps.len);
+		go(&s, PID + i, 10000, X86_BTS_TASK_DEPARTS);
+	}
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	ok(count(s.text.buf, ": calls that have not returned") == 2 &&
+	   !count(s.text.buf, "The way there"), "crash: two threads, and none has crashed");
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 /* Threads that nobody introduced, processes that change while others run */
 static void test_strangers(void)
 {
@@ -627,6 +706,10 @@ int main(void)
 	test_signal();
 	test_again();
 	test_last();
+	test_none();
+	test_calm();
+	test_flow(false);
+	test_flow(true);
 	test_strangers();
 	free(maps.bytes);
 	test_many_threads();

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "proc.h"
 #include "session.h"
 #include "tap.h"

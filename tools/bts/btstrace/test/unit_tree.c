@@ -370,6 +370,36 @@ static void test_many(void)
 	free(fn);
 }
 
+/* How many nodes there are below @root */
+static size_t nodes_of(const struct bt_node *root)
+{
+	const struct bt_node *node;
+	size_t n = 0;
+
+	for (node = root->child; node; node = bt_tree_next(node))
+		n++;
+	return n;
+}
+
+/* With little memory there are fewer nodes, and still no branch is missing. */
+static void test_memory(void)
+{
+	size_t n = 1000000, i, bytes = 16 * 1024 * 1024;
+	struct bt_function *fn = bt_alloc(n, sizeof(*fn));
+	struct bt_node *root = bt_tree_new();
+
+	bt_tree_memory(bytes);
+	for (i = 0; i < n; i++)
+		bt_tree_child(root, &fn[i], &module, "f")->branches++;
+	bt_tree_sum(root);
+	ok(root->total == n && nodes_of(root) > 50000 &&
+	   nodes_of(root) * sizeof(struct bt_node) <= bytes, "%zu children in %zu MiB: %zu nodes",
+	   n, bytes >> 20, nodes_of(root));
+	bt_tree_memory(512 * 1024 * 1024);
+	bt_tree_free(root);
+	free(fn);
+}
+
 int main(void)
 {
 	size_t i;
@@ -381,6 +411,7 @@ int main(void)
 	test_sum();
 	test_depth();
 	test_many();
+	test_memory();
 	for (i = 0; i < FUNCTIONS; i++) {
 		free((void *)functions[i].name);
 		if (functions[i].alias) {

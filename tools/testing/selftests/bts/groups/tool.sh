@@ -72,6 +72,7 @@ group_tool() {
 	against_objdump
 	against_steps
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
+	check choose -- "$B/tool/choose.sh" "$BTSTRACE" "$BENCH_BIN/crashesxx"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
 		"$REPO/man-pages/man1/btstrace.1"
 	check insn -- "$B/tool/insn.sh" "$BTSTRACE" "$BENCH_BIN/shapes" sorts 1
@@ -80,6 +81,7 @@ group_tool() {
 		"$REPO/man-pages/man1/btstrace.1"
 	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"
 	check terminal -- "$B/tool/terminal.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check layers -- "$B/tool/layers.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes $less
 	used follow smp=2 pti=off -- toolfollow $less
@@ -91,4 +93,6 @@ group_tool() {
 	used errors -- toolerrors here $less
 	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
 	used old-kernel kernel=stock config=base -- toolerrors old-kernel
+	used old-kernel-no-source kernel=stock config=base cpu="$CPU,-ds,-dtes64,-ds-cpl" -- \
+		toolerrors old-kernel-no-source
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace fuzzed, watched, and on five millions of branches
+# toollong (slow): btstrace fuzzed, watched, read by others, and on five millions of branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh
@@ -52,5 +52,8 @@ group_toollong() {
 	fuzz
 	sanitised
 	need_btstrace plain tests
+	need_packages readers
+	check readers -- "$B/tool/readers.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check speed -- "$B/tool/speed.sh" "$BTSTRACE" "$BENCH_BIN/loop" "$PROGRAMS/out/guest/walk"
 	used millions icount=1 timeout=3000 stall=1500 -- toolcost
 }

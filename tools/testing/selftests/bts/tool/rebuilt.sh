@@ -64,5 +64,10 @@ result $? "--lcov: each line, as often as it ran"
 result $? "--loops: eight rounds back"
 "$dir/btstrace" -r trace --crash | grep -q 'half (inlined) p.c:2 .*| static inline'
 result $? "--crash: an inlined function, with its text"
+"$dir/btstrace" -r trace --insn -e func=first >out
+grep -q '^first (.*/p.c:7) | *for (i = 0' out && grep -A1 '^first (.*/p.c:7) ' out | grep -q '^  0x[0-9a-f]*  '
+result $? "--insn: instructions below the text of their line"
+"$dir/btstrace" -r trace --profile | grep -q '^ *[0-9.]* .* first (p)$'
+result $? "--profile: a function"
 echo "1..$tests"
 exit $failed

@@ -3,7 +3,7 @@
  * What btstrace says when it cannot: a line that tells what to do, a status of
  * its own, and nothing left behind.
  *
- *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel
+ *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -253,6 +253,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[3], "old-kernel")) {
 		refused("$b /bt/walk killer", 0, -1, 116,
 			"has a Debug Store, and this kernel has no PTRACE_BTS requests");
+	} else if (!strcmp(argv[3], "old-kernel-no-source")) {
+		refused("$b /bt/walk killer", 0, -1, 116,
+			"this processor has no Branch Trace Store, and this kernel has no PTRACE_BTS requests: boot one with the series x86/bts and CONFIG_X86_BTS_STEP");
 	} else {
 		check_usage();
 		check_full_disk();

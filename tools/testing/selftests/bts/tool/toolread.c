@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What it costs to show a recorded trace in one of the modes, or to trace in it, for
- * each branch; beside that, what a loop in C over the records costs.
+ * each branch; beside that, what a loop in C over the records costs, and what perf
+ * needs to print as many branches that it has recorded itself.
  *
- *   toolread BTSTRACE RECORD loop|MODE|live MODE
+ *   toolread BTSTRACE RECORD loop|MODE|live MODE|perf
  */
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <asm/bts.h>
-
 #include "../guest/guest.h"
 #include "../measure/measure.h"
+#include "records.h"
 #include "run.h"
 
 #define TRACE	"/tmp/trace"
 #define ROUNDS	"100000"
-
-/* As in btstrace's file.h */
-struct chunk {
-	uint32_t type;
-	uint32_t tid;
-	uint64_t len;
-};
-
-#define MAGIC		11
-#define CHUNK_RECORDS	4
-
-static volatile uint64_t sink;
-
-/* Look at each record. Returns how many branches there are. */
-static unsigned long loop(const unsigned char *bytes, size_t len)
-{
-	const struct x86_bts_record *rec;
-	unsigned long branches = 0;
-	struct chunk chunk;
-	uint64_t sum = 0;
-	size_t at, i;
-
-	for (at = MAGIC; at + sizeof(chunk) <= len; at += sizeof(chunk) + chunk.len) {
-		memcpy(&chunk, bytes + at, sizeof(chunk));
-		if (chunk.type != CHUNK_RECORDS)
-			continue;
-		rec = (const void *)(bytes + at + sizeof(chunk));
-		for (i = 0; i < chunk.len / sizeof(*rec); i++) {
-			branches += rec[i].type == X86_BTS_BRANCH;
-			sum ^= rec[i].branch.from ^ rec[i].branch.to;
-		}
-	}
-	sink = sum;
-	return branches;
-}
+#define PERF	"/usr/bin/perf"
+#define PERF_RECORD	PERF " record --per-thread -m 1M,16M"
 
 static unsigned long look(uint64_t *cost)
 {
@@ -67,7 +34,7 @@ static unsigned long look(uint64_t *cost)
 	if (bytes == MAP_FAILED)
 		fail("the trace cannot be mapped");
 	begin = instructions();
-	branches = loop(bytes, st.st_size);
+	branches = look_at_records(bytes, st.st_size);
 	*cost = instructions() - begin;
 	return branches;
 }
@@ -83,6 +50,27 @@ static uint64_t cost_of(const char *line)
 	return instructions() - begin;
 }
 
+/* What perf needs to print each of the branches that it has recorded of the same program */
+static double cost_of_perf(void)
+{
+	unsigned long told;
+	uint64_t cost;
+	struct run r;
+
+	r = run(PERF_RECORD " -e intel_bts//u -o /tmp/perf.data /bt/walk loop " ROUNDS);
+	if (!exited(&r, 0))
+		fail("perf record: status %#x: %.200s", r.status, r.err);
+	run_free(&r);
+	cost = instructions();
+	r = run(PERF " script -i /tmp/perf.data --itrace=b -F ip,addr");
+	cost = instructions() - cost;
+	told = count(r.err, " => ");
+	if (!exited(&r, 0) || told < 200000)
+		fail("perf script: status %#x, %lu branches only", r.status, told);
+	run_free(&r);
+	return (double)cost / told;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long branches;
@@ -92,6 +80,10 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		fail("give btstrace, record and a mode");
 	run_init(argc, argv);
+	if (!strcmp(argv[3], "perf")) {
+		report(cost_of_perf());
+		return 0;
+	}
 	cost_of("$b -q -c -o /dev/null -w " TRACE " /bt/walk loop " ROUNDS);
 	branches = look(&cost);
 	if (branches < 200000)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Recorded traces */
+/* Writing recorded traces */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "chunk.h"
+#include "ident.h"
+#include "kernel.h"
+#include "record.h"
+#include "text.h"
+#include "writer.h"
 
 #define VDSO_MAX	(256 * 1024)
 
@@ -133,7 +138,7 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 	write_chunk(w, BT_CHUNK_MAPS, tid, "", 0, text, len);
 	for (; n; n--, map++) {
 		write_file_of(w, tid, map, bt_space_pid(space));
-		if (strcmp(map->path, "[vdso]") || map->end - map->start > VDSO_MAX)
+		if (strcmp(map->path, BT_VDSO) || map->end - map->start > VDSO_MAX)
 			continue;
 		bytes = bt_alloc(map->end - map->start, 1);
 		got = bt_space_read(space, map->start, bytes, map->end - map->start);
@@ -198,184 +203,4 @@ void bt_write_ended_at(struct bt_writer *w, pid_t tid, u64 addr)
 void bt_write_exit(struct bt_writer *w, pid_t tid, const char *how)
 {
 	write_chunk(w, BT_CHUNK_EXIT, tid, "", 0, how ? how : "", how ? strlen(how) : 0);
-}
-
-static char *copy_text(const u8 *bytes, size_t len)
-{
-	char *s = bt_alloc(len + 1, 1);
-
-	memcpy(s, bytes, len);
-	return s;
-}
-
-static void replay_records(struct bt_session *s, pid_t tid, const u8 *bytes, size_t len)
-{
-	size_t n = len / sizeof(struct x86_bts_record);
-	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
-
-	/* In the file they stand anywhere. */
-	memcpy(rec, bytes, n * sizeof(*rec));
-	bt_session_records(s, tid, rec, n);
-	free(rec);
-}
-
-static void replay_task(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
-{
-	struct bt_chunk_task task;
-	char *comm;
-
-	memcpy(&task, bytes, sizeof(task));
-	comm = copy_text(bytes + sizeof(task), chunk->len - sizeof(task));
-	if (chunk->type == BT_CHUNK_THREAD)
-		bt_session_thread(s, chunk->tid, task.id, task.is64, comm);
-	else
-		bt_session_exec(s, chunk->tid, task.id, task.is64, comm);
-	free(comm);
-}
-
-static void replay_text(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
-{
-	char *text = copy_text(bytes, chunk->len);
-
-	if (chunk->type == BT_CHUNK_NOTE)
-		bt_session_note(s, chunk->tid, text);
-	else
-		bt_session_exit(s, chunk->tid, chunk->len ? text : NULL);
-	free(text);
-}
-
-static void replay_kernel(const u8 *bytes, size_t len)
-{
-	char id[64];
-
-	bt_kernel_use(bt_kernel_boot(id, sizeof(id)) && strlen(id) == len &&
-		      !memcmp(id, bytes, len));
-}
-
-static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)
-{
-	u64 addr;
-
-	switch (chunk->type) {
-	case BT_CHUNK_THREAD:
-	case BT_CHUNK_EXEC:
-		if (chunk->len < sizeof(struct bt_chunk_task))
-			return false;
-		replay_task(s, chunk, bytes);
-		return true;
-	case BT_CHUNK_MAPS:
-		bt_session_maps(s, chunk->tid, (const char *)bytes, chunk->len);
-		return true;
-	case BT_CHUNK_JIT:
-		bt_session_jit(s, chunk->tid, (const char *)bytes, chunk->len);
-		return true;
-	case BT_CHUNK_CODE:
-	case BT_CHUNK_ENDED_AT:
-		if (chunk->len < sizeof(addr))
-			return false;
-		memcpy(&addr, bytes, sizeof(addr));
-		if (chunk->type == BT_CHUNK_ENDED_AT)
-			bt_session_ended_at(s, chunk->tid, addr);
-		else
-			bt_session_code(s, chunk->tid, addr, bytes + sizeof(addr),
-					chunk->len - sizeof(addr));
-		return true;
-	case BT_CHUNK_RECORDS:
-		replay_records(s, chunk->tid, bytes, chunk->len);
-		return true;
-	case BT_CHUNK_KERNEL:
-		replay_kernel(bytes, chunk->len);
-		return true;
-	case BT_CHUNK_NOTE:
-	case BT_CHUNK_EXIT:
-		replay_text(s, chunk, bytes);
-		return true;
-	}
-	/* Something that a later version writes. */
-	return true;
-}
-
-/* Is the file that a chunk tells of still the same? */
-static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
-{
-	struct bt_ident then, now = {};
-	bool same;
-	char *path;
-	int fd;
-
-	if (chunk->len < sizeof(then))
-		return true;
-	memcpy(&then, bytes, sizeof(then));
-	if (then.len > BT_IDENT_MAX)
-		return true;
-	path = copy_text(bytes + sizeof(then), chunk->len - sizeof(then));
-	fd = bt_module_open_path(path);
-	if (fd >= 0) {
-		bt_ident_read(fd, &now);
-		close(fd);
-	}
-	same = fd < 0 || bt_ident_same(&then, &now);
-	if (fd < 0 || !same)
-		tell(path, &then, fd < 0 ? NULL : &now);
-	free(path);
-	return same;
-}
-
-/*
- * bt_file_check - are the programs and libraries still those that were traced?
- * @bytes: the file
- * @len: its length
- * @tell: called for each that is not
- *
- * Returns how many are others now.
- */
-size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
-{
-	size_t at = strlen(BT_FILE_MAGIC), misfits = 0;
-	struct bt_chunk chunk;
-
-	if (len < at || memcmp(bytes, BT_FILE_MAGIC, at))
-		return 0;
-	while (len - at >= sizeof(chunk)) {
-		memcpy(&chunk, bytes + at, sizeof(chunk));
-		at += sizeof(chunk);
-		if (chunk.len > len - at)
-			break;
-		if (chunk.type == BT_CHUNK_FILE)
-			misfits += !fits(&chunk, bytes + at, tell);
-		at += chunk.len;
-	}
-	return misfits;
-}
-
-/*
- * bt_file_replay - tell a session what a recorded trace holds
- * @s: the session, begun
- * @bytes: the file
- * @len: its length
- *
- * Returns NULL, or what is wrong with the file; all before that was told.
- */
-const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
-{
-	size_t at = strlen(BT_FILE_MAGIC);
-	struct bt_chunk chunk;
-
-	if (len < at || memcmp(bytes, BT_FILE_MAGIC, at))
-		return "it was not written by btstrace -w, or by another version";
-	bt_kernel_use(false);
-	while (at < len) {
-		if (len - at < sizeof(chunk))
-			return "it is cut short";
-		memcpy(&chunk, bytes + at, sizeof(chunk));
-		at += sizeof(chunk);
-		if (chunk.len > BT_CHUNK_MAX || chunk.len > len - at)
-			return "it is cut short";
-		if (!replay_chunk(s, &chunk, bytes + at))
-			return "it is damaged";
-		at += chunk.len;
-		if (s->text.error)
-			return NULL;
-	}
-	return s->nr_threads ? NULL : "it holds the trace of no thread";
 }

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# choose.sh DIR PROGRAM: which functions btstrace (in DIR) shows of a program in C++,
+# crashesxx, and by which names: -e, --root, --depth, --no-demangle.
+
+dir=$1 program=$(realpath "$2") tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# show OPTION...: fills out
+show() {
+	"$dir/btstrace" -r trace "$@" >out 2>err && [ ! -s err ]
+}
+
+# The functions of a tree
+functions() {
+	sed -n 's/^ *[0-9]\+ \+[0-9]\+ \+[0-9]\+ \+\(.*\)/\1/p' out
+}
+
+# The deepest indentation: two blanks for each call
+deepest() {
+	sed -n 's/^.\{38\}\( *\)[^ ].*/\1/p' out |
+		awk '{ n = length($0) / 2 + 1; if (n > max) max = n } END { print max }'
+}
+
+# By its signal
+"$dir/test/record" trace "$program" throw >/dev/null 2>&1
+[ -s trace ]
+result $? "the program runs"
+
+name=_ZN4shop6basket4takeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE
+show --calls && functions | grep -qxF 'shop::basket::take (crashesxx)'
+result $? "--calls: a demangled name"
+show --calls --no-demangle && functions | grep -qxF "$name (crashesxx)" && ! grep -q shop:: out
+result $? "--no-demangle: as it is in the file"
+for mode in --calls --folded; do
+	show $mode -e 'func=shop::basket::*'
+	[ "$(grep -c . out)" -le 5 ] && grep -q basket::take out && grep -q basket::add out &&
+		! grep -q -e throws -e main out
+	result $? "$mode -e func=: these functions, and none else"
+	cp out named
+	show $mode -e 'func=_ZN4shop6basket*' && cmp -s out named
+	result $? "$mode -e func=: by their mangled names, too"
+done
+show --calls -e 'module=crashesxx' && functions | grep -q . && ! functions | grep -qv '(crashesxx)$'
+result $? "--calls -e module=: the program's own"
+show --flow -e 'module=crashesxx' && grep -q 'shop::basket::add' out && ! grep -q -e libc -e libstdc out
+result $? "--flow -e module=: the program's own"
+for depth in 1 2 3 7; do
+	show --calls --root 'throws*' --depth $depth
+	[ "$(deepest)" -eq $depth ]
+	result $? "--calls --root --depth $depth: $(deepest) below each other"
+done
+show --calls --root 'throws*' && [ "$(deepest)" -gt 7 ] && functions | head -n 1 | grep -q '^throws '
+result $? "--calls --root: $(deepest) without --depth, and the root first"
+for depth in 1 3; do
+	show --folded --root 'throws*' --depth $depth &&
+		[ "$(awk -F';' 'NF - 1 > max { max = NF - 1 } END { print max }' out)" -eq $depth ]
+	result $? "--folded --root --depth $depth"
+done
+# Whatever is hidden, its branches are counted where it was called.
+total() {
+	awk 'NR == 3 { print $3 }' out
+}
+show --calls --root 'throws*'
+all=$(total)
+show --calls --root 'throws*' --depth 2
+[ "$all" -gt 1000 ] && [ "$(total)" -eq "$all" ]
+result $? "--depth: no branch is missing, $all"
+show --plain -e 'func=nothing' && grep -q '^--- none of the last [0-9]* branches is one of these' out
+result $? "-e: none of the last branches is told to be one"
+echo "1..$tests"
+exit $failed

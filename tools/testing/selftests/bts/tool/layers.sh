@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# layers.sh DIR SOURCE: btstrace's files (in SOURCE, built in DIR) lie in layers: none
+# needs itself again through what it includes and calls. A C file and the header of the
+# same name are one.
+
+dir=$1 source=$2
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$source" || exit 2
+
+for object in "$dir"/*.o; do
+	nm "$object" | sed -n "s|^.* \([A-Z]\) \([^ ]*\)$|\1 \2 $(basename "$object" .o)|p"
+done >"$scratch/symbols"
+
+{
+	grep -o '^#include "[^"]*\.h"' ./*.[ch] | sed -E 's|^./(.*)\.[ch]:#include "(.*)\.h"|\1 \2|'
+	awk '$1 != "U" { where[$2] = $3 } $1 == "U" { need[$2] = need[$2] " " $3 }
+	     END { for (s in need) if (s in where) {
+			n = split(need[s], by)
+			for (i = 1; i <= n; i++) print by[i], where[s] } }' "$scratch/symbols"
+} | awk '$1 != $2' | sort -u >"$scratch/needs"
+
+echo "1..2"
+failed=0
+needs=$(wc -l <"$scratch/needs")
+[ "$needs" -gt 200 ] || { printf 'not ' && failed=1; }
+echo "ok 1 - $needs needs of one file by another"
+tsort "$scratch/needs" >/dev/null 2>"$scratch/circles" || { printf 'not ' && failed=1; }
+echo "ok 2 - no circle"
+sed 's/^/# /' "$scratch/circles"
+exit $failed

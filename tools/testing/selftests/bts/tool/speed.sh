@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# speed.sh DIR LOOP PROGRAM: nanoseconds of CPU time a branch for each mode of btstrace (in
+# DIR), on some millions of branches of PROGRAM, walk; beside them those of LOOP, which only
+# looks at each, and those a sample of perf script.
+
+dir=$1 loop=$2 program=$(realpath "$3") tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 2
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# ns N COMMAND...: sets NS to the CPU time of the command for each of N, the least of five
+ns() {
+	local n=$1 i user system TIMEFORMAT='%U %S' least=
+	shift
+
+	for i in 1 2 3 4 5; do
+		{ time "$@" >/dev/null 2>&1; } 2>took || return
+		read -r user system <took
+		least=$(awk -v l="$least" -v u="$user" -v s="$system" -v n="$n" 'BEGIN {
+			ns = (u + s) * 1e9 / n
+			print l == "" || ns < l ? ns : l }')
+	done
+	NS=$least
+}
+
+# Executed step by step, which takes long: so the same records once more, 40 times.
+"$dir/test/record" once "$program" loop 20000 &&
+	python3 - <<'END'
+import struct
+
+RECORDS = 4
+data = open("once", "rb").read()
+chunks = []
+head = at = data.index(b"\n") + 1
+while at < len(data):
+    kind, tid, size = struct.unpack_from("=IIQ", data, at)
+    chunks.append((kind, data[at:at + 16 + size]))
+    at += 16 + size
+first = min(i for i, (kind, chunk) in enumerate(chunks) if kind == RECORDS)
+last = max(i for i, (kind, chunk) in enumerate(chunks) if kind == RECORDS)
+repeated = b"".join(chunk for kind, chunk in chunks[first:last + 1] if kind == RECORDS)
+with open("trace", "wb") as out:
+    out.write(data[:head] + b"".join(chunk for kind, chunk in chunks[:last + 1]))
+    out.write(repeated * 39 + b"".join(chunk for kind, chunk in chunks[last + 1:]))
+END
+result $? "the program runs"
+read -r branches took < <("$loop" trace)
+[ "${branches:-0}" -gt 1000000 ]
+result $? "$branches branches"
+echo "# loop: $(awk -v t="$took" -v n="$branches" 'BEGIN { print t / n }') ns a branch"
+
+declare -A of
+for mode in --crash --plain --summary --full --raw --json --calls --folded --flow --perfetto \
+	--profile --lines --loops --drcov --lcov --insn; do
+	ns "$branches" "$dir/btstrace" -r trace $mode -o /dev/null
+	result $? "$mode: $NS ns a branch"
+	of[$mode]=$NS
+done
+
+# at_most MODE TIMES PEER
+at_most() {
+	awk -v ours="${of[$1]}" -v n="$2" -v peer="${of[$3]}" 'BEGIN { exit ours > n * peer }'
+	result $? "$1: at most $2 times $3"
+}
+
+at_most --json 3 --raw
+at_most --perfetto 3 --calls
+
+# perf has no branches here: samples of the clock, of the same program, are printed likewise.
+if perf record -q -e cpu-clock:u -c 10000 -o perf.data "$program" loop 300000000 >/dev/null 2>&1; then
+	samples=$(perf script -i perf.data -F ip,sym 2>/dev/null | grep -c .)
+	ns "$samples" perf script -i perf.data -F ip,sym
+	result $? "perf script: $NS ns a sample, of $samples"
+else
+	echo "# perf cannot record here"
+fi
+echo "1..$tests"
+exit $failed
