@@ -9,8 +9,8 @@
 #include <linux/smp.h>
 
 #include <asm/apic.h>
-#include <asm/cpufeature.h>
 #include <asm/irq_vectors.h>
+#include <asm/processor.h>
 
 #include "branch_freeze.h"
 

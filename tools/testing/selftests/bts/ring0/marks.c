@@ -109,10 +109,12 @@ static struct seen with(const char *trigger, const char *word, int times)
 static bool led_to_mark(const struct seen *seen, int marks)
 {
 	if (seen->branches[0] == marks * NR && seen->runs == marks && seen->ordered &&
-	    seen->named && seen->work == marks * 5 && strstr(seen->to, "trace_event_raw_event_bts_crash_mark+0x0"))
+	    seen->named && seen->work == marks * 5 &&
+	    strstr(seen->to, "trace_event_raw_event_bts_crash_mark+0x0"))
 		return true;
 	printf("# %d branches, %d runs, ordered %d, named %d, work %d, %s <- %s\n",
-	       seen->branches[0], seen->runs, seen->ordered, seen->named, seen->work, seen->to, seen->from);
+	       seen->branches[0], seen->runs, seen->ordered, seen->named, seen->work,
+	       seen->to, seen->from);
 	return false;
 }
 
