@@ -61,8 +61,9 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
  *
  * Any context, with interrupts off. Without x2APIC, one write of the ICR sends to all CPUs
  * unless the kernel must not use shorthands: with one write for each CPU, the second write
- * would have to wait for the delivery of the first, up to 100 us. With x2APIC no write waits, but the functions that send to many CPUs
- * use a mask that may be in use by the code that an NMI has interrupted.
+ * would have to wait for the delivery of the first, up to 100 us. With x2APIC no write waits,
+ * but the functions that send to many CPUs use a mask that may be in use by the code that an
+ * NMI has interrupted.
  */
 void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
