@@ -445,6 +445,9 @@ static bool signal_stop(struct tracer *me, struct child *t, struct started *s, i
 		resume(t, 0);
 		return false;
 	}
+	/* It was killed after the wait: the next wait tells of its last stop. */
+	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
+		return false;
 	if (signal == SIGSTOP && info.si_code == SI_TKILL &&
 	    t->shared->done == t->shared->serial)
 		return true;
