@@ -4,7 +4,7 @@
  * in lockdown for confidentiality shows its branches to nobody.
  *
  *   lsm none|integrity|confidentiality [unfiltered]	the lockdown= that the kernel
- * 			was started with; unfiltered: hardware always records the kernel
+ *			was started with; unfiltered: hardware always records the kernel
  */
 #include <signal.h>
 #include <sys/mount.h>
@@ -102,7 +102,9 @@ static void check_raised(void)
 	}
 }
 
-/* Which processes may be attached to in each of Yama's scopes. */
+/*
+ * Which processes may be attached to in each of Yama's scopes.
+ */
 
 enum { OWN_WISH, OWN_CHILD, STRANGER, WILLING, NR_TARGETS };
 

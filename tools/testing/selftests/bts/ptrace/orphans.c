@@ -63,7 +63,9 @@ static void check_limits(void)
 	ok(all_given_back(), "given back by tracees that were killed");
 }
 
-/* Tracees in the states in which a tracer may leave them. */
+/*
+ * Tracees in the states in which a tracer may leave them.
+ */
 
 static void spin(unsigned long unused)
 {

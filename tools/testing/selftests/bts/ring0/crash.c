@@ -3,13 +3,13 @@
  * Crashes that the kernel survives, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- * 				seen, again, late, work, quiet, off, sysrq, jump, null,
- * 				error, alone, folded, offline, walk
+ *				seen, again, late, work, quiet, off, sysrq, jump, null,
+ *				error, alone, folded, offline, walk
  *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
- * 				the death of init is the crash
+ *				the death of init is the crash
  *   crash MODULE end KIND		the same, printed as it is by default
  *   crash MODULE words on|off|none	one oops, for the host to compare the messages;
- * 				none: on a kernel without the recorder
+ *				none: on a kernel without the recorder
  */
 #include <limits.h>
 #include <signal.h>

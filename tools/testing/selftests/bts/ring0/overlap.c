@@ -4,7 +4,7 @@
  * another CPU does.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
- * 				     migrate
+ *				     migrate
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
