@@ -55,7 +55,7 @@ area:
 \name:
 	.endm
 
-	/* Each instruction from the second one after this macro on traps. */
+	/* Set TF: each instruction behind this macro traps. */
 	.macro	set_tf
 	PUSHF
 	orl	$TF, (SP)
