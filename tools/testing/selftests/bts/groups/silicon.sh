@@ -42,7 +42,7 @@ pentium4() {
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
-# Each record beyond the threshold raises a late PMI, so several are pending.
+# Each record beyond the threshold asks for a late PMI, so another one comes after the first.
 late_twice() {
 	local cpu=$CPU,x-bts-pmi-delay=100
 
