@@ -113,7 +113,7 @@ sequence:
 1:	branch	17, 3f, jmp 3f
 2:	branch	16, 1b, repz ret
 3:	branch	18, 2f, call *.Lpointer(%rip)
-	/* prefixes belong to the instruction */
+	/* a prefix is part of the instruction, so from is its address */
 1:	branch	20, 3f, bnd jmp 3f
 2:
 .Lleaf:	branch	19, 1b, bnd ret

@@ -59,7 +59,7 @@ group_ptrace() {
 	local RULES='after before' WAYS=kernel
 
 	# With KMSAN, the way out of an NMI takes so many branches that the kernel is not
-	# recorded; nor is user mode where the filter drops returns from the kernel, so that it is
+	# recorded; nor is user mode where the filter drops returns from the kernel, and so is
 	# not used.
 	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests

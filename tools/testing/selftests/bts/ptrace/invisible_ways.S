@@ -139,9 +139,7 @@ way invisible_popf_again
 	pop	AX
 	ret
 
-	/*
-	 * Each instruction traps, PUSHF shows TF. One branch goes to the next instruction.
-	 */
+	/* Each instruction traps, and PUSHF shows TF. Some branches go to the next one. */
 way invisible_steps
 	set_tf
 	nop
