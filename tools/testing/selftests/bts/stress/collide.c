@@ -306,7 +306,7 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes over the leader's pid
  */
 
-#define EXECS	24	/* in a row; the first one discards the address space of a large program */
+#define EXECS	24	/* in a row; the first one replaces a large program */
 
 static void work_and_exec(void)
 {
