@@ -4,14 +4,13 @@
  *
  *   hw-branches [-n NR] [-m MAP] [-p] DUMP
  *
- * DUMP is /proc/vmcore of the crash kernel, or a copy of it that is still ELF.
- * What is needed to find the buffers stands in the dump's VMCOREINFO, so no debug
- * information is. MAP, the crashed kernel's System.map or a copy of its
- * /proc/kallsyms, gives the addresses names.
+ * DUMP is /proc/vmcore of the crash kernel, or a copy of it in ELF format. The dump's VMCOREINFO
+ * has what is needed to find the buffers, so no debug information is needed. MAP, the crashed
+ * kernel's System.map or a copy of its /proc/kallsyms, has the names of addresses.
  *
- * The lines are those that the kernel itself prints, by the same code: calls that
- * have returned and loops are folded. Without MAP less is known, and less is folded.
- * What is damaged in the dump is told, and the rest is printed.
+ * The lines are those that the kernel itself prints, made by the same code: calls that have
+ * returned and loops are folded. Without MAP less is known, so less is folded. The program
+ * reports damaged parts of the dump, and prints the rest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,18 +30,18 @@
 #include "trace_hw_branches_fold.h"
 #include "hw_branches_kind.h"
 
-/* The fields of the branch half of the Debug Store. */
+/* Fields of the Debug Store that concern branches. */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
-/* What the kernel has for each CPU: 64 KiB of records of 24 bytes */
+/* The buffer of each CPU: 64 KiB for records of 24 bytes. */
 #define BUFFER_SIZE	65536
 #define RECORD_SIZE	24
 #define MOST_RECORDS	(BUFFER_SIZE / RECORD_SIZE)
 
-/* As in <linux/hw_branches.h>: where a branch from user mode came from */
+/* As in <linux/hw_branches.h>: the source of a branch from user mode. */
 #define FROM_USER	(1ull << 63)
 
-/* No kernel has more CPUs. */
+/* More CPUs than any kernel supports. */
 #define MOST_CPUS	8192
 
 #define MOST_INDENT	16
@@ -57,7 +56,7 @@ static int dump;
 static Elf64_Phdr *segments;
 static unsigned int nr_segments;
 static char *info;		/* VMCOREINFO */
-static bool damaged;		/* Something could not be read. */
+static bool damaged;		/* part of the dump could not be read */
 
 static struct symbol *symbols;
 static size_t nr_symbols;
@@ -94,7 +93,7 @@ static void read_header(const char *path)
 	read_at(header.e_phoff, segments, nr_segments * sizeof(*segments));
 }
 
-/* The note by that name in a segment of notes, its end marked by a 0. */
+/* Returns the contents of the note @name in a segment of notes, terminated by a 0, or NULL. */
 static char *find_note(const Elf64_Phdr *segment, const char *name)
 {
 	char *notes = calloc(1, segment->p_filesz + 1);
@@ -129,7 +128,7 @@ static void find_info(void)
 		errx(1, "no VMCOREINFO: this ELF file is no dump of a kernel");
 }
 
-/* The value behind "KEY=" at the beginning of a line. */
+/* Read the value of a line "KEY=VALUE" of VMCOREINFO. */
 static bool has_value(const char *key, int base, uint64_t *value)
 {
 	size_t len = strlen(key);
@@ -154,7 +153,10 @@ static uint64_t value_of(const char *key, int base)
 	return value;
 }
 
-/* Memory of the dead kernel, at an address of its own; false if it is not there. */
+/*
+ * Read memory of the crashed kernel at its virtual address. Returns false if it is not in the
+ * dump.
+ */
 static bool read_kernel(uint64_t at, void *buf, size_t size)
 {
 	unsigned int i;
@@ -206,7 +208,7 @@ static void read_map(const char *path)
 		errx(1, "%s: no symbols, as System.map has them", path);
 }
 
-/* Sorted. A System.map has the addresses of the kernel as it was linked. */
+/* Sort the symbols. Those of a System.map are moved to where the kernel ran. */
 static void place_symbols(void)
 {
 	uint64_t ran_at, moved = 0;
@@ -239,14 +241,14 @@ static void print_address(uint64_t at)
 		else
 			high = middle;
 	}
-	/* Behind the last symbol are modules, which the map may not have. */
+	/* Addresses behind the last symbol are those of modules, which the map may not have. */
 	if (low && low < nr_symbols)
 		printf("%s+%#" PRIx64, symbols[low - 1].name, at - symbols[low - 1].at);
 	else
 		printf("%#" PRIx64, at);
 }
 
-/* 0 if the map has no such name, or there is none */
+/* Returns 0 without a map, or if the map has no such name. */
 static uint64_t address_of(const char *name)
 {
 	size_t i;
@@ -258,9 +260,7 @@ static uint64_t address_of(const char *name)
 	return 0;
 }
 
-/*
- * What branches are, as the kernel tells it: arch/x86/kernel/hw_branches.c
- */
+/* The kinds of branches, as in the kernel: arch/x86/kernel/hw_branches.c */
 
 static uint64_t entries, entries_end, thunks, thunks_end, switch_to;
 
@@ -275,7 +275,7 @@ static void find_places(void)
 	switch_to = address_of("__switch_to_asm");
 }
 
-/* Is there a call in front of @to? */
+/* Returns whether there is a call before @to. */
 static bool is_after_call(uint64_t to)
 {
 	uint8_t code[5];
@@ -290,7 +290,10 @@ static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u6
 
 	(void)unused;
 	*back = 0;
-	/* A call may arrive up to 64 bytes in front of a function, to count its depth. */
+	/*
+	 * A call may go to an address up to 64 bytes before the function, for call depth
+	 * tracking.
+	 */
 	if (branch->from == FROM_USER || (switch_to && switch_to - branch->to <= 64))
 		return HW_BRANCH_BREAK;
 	insn.entry = insn.to >= entries && insn.to < entries_end;
@@ -380,7 +383,10 @@ static void print_lines(unsigned int cpu, struct branches *all, unsigned long nr
 		print_line(cpu, line.depth - base, &line);
 }
 
-/* The newest first. The kernel may have jumped there itself, through a bad pointer. */
+/*
+ * Append a branch to @all, the newest first. Code of the kernel may have jumped to a user address
+ * through a bad pointer: it has if @older goes to the source of @record.
+ */
 static void take_branch(struct branches *all, const uint64_t *record, const uint64_t *older)
 {
 	bool astray = older && older[1] == record[0] && !is_user(older[0]);
@@ -392,13 +398,13 @@ static void take_branch(struct branches *all, const uint64_t *record, const uint
 	};
 }
 
-/* The hardware has come round if there is something at the very end. */
+/* The buffer has wrapped if the last record is not empty. */
 static bool has_wrapped(const uint64_t *record)
 {
 	return record[3 * (MOST_RECORDS - 1)] || record[3 * (MOST_RECORDS - 1) + 1];
 }
 
-/* Out of a buffer that is filled over and over again; @at is behind the newest. */
+/* Read the branches of a circular buffer. @at is the index behind the newest record. */
 static void take_branches(struct branches *all, const uint64_t *record, size_t at)
 {
 	size_t nr = has_wrapped(record) ? MOST_RECORDS : at, i;
@@ -449,7 +455,7 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool 
 static void print_all(unsigned long nr, bool plain)
 {
 	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets, offset = 0;
-	/* Not where one CPU is all that the kernel was made for. */
+	/* A kernel for one CPU does not have this symbol. */
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	if (value_of("NUMBER(ds_field)", 10) != sizeof(uint64_t))

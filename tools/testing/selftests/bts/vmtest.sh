@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The project's front door: builds a kernel, an emulated machine that has a
-# Debug Store, and the programs to test them with; boots and measures.
+# The main program of the test bench: builds a kernel, an emulator with a Debug Store, and test
+# programs; boots and measures.
 
 B=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 REPO=$(cd "$B/../../../.." && pwd -P)
@@ -85,7 +85,7 @@ usage() {
 	END
 }
 
-# The word behind an option.
+# Print the value of an option.
 value_of() {
 	[ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value: see vmtest.sh help"
 	printf '%s' "$2"
@@ -106,7 +106,7 @@ one_of() {
 	printf '%s' "$value"
 }
 
-# take_options COMMAND: dies of an option that was given and is of no use to it.
+# take_options COMMAND: die if an option was given that the command does not use.
 take_options() {
 	local option use booted='--base --config --cpu --append --pti --cpl-rule --silicon --kernel'
 	local stress='--seconds --seed --requests --rounds'
@@ -133,8 +133,8 @@ take_options() {
 		die "--base and --kernel both name the kernel: give one"
 }
 
-# Print the groups, one a line. The second line of a group's file is
-# '# NAME: what it shows', or '# NAME (slow): ...'.
+# Print the groups, one in each line. The second line of a group's file is '# NAME: DESCRIPTION'
+# or '# NAME (slow): DESCRIPTION'.
 group_names() {
 	local file name
 
@@ -161,7 +161,7 @@ run_group() {
 	[ $((PASSED + FAILED + SKIPPED)) -gt "$before" ] || fail none "no test ran"
 }
 
-# run_groups GROUP...: sets RESULTS to the directory of their logs.
+# run_groups GROUP...: run the groups. Sets RESULTS to the directory of their logs.
 run_groups() {
 	local group
 
@@ -186,7 +186,7 @@ cmd_test() {
 	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
 	run_groups "${groups[@]}"
 	if [ "$FAILED" -eq 0 ]; then
-		# Nobody reads a log of executed instructions that was found right.
+		# Large logs of executed instructions are of no use after a success.
 		find "$RESULTS" -type f -size +4M -delete
 	else
 		say "logs: $RESULTS"
@@ -195,7 +195,7 @@ cmd_test() {
 	[ "$FAILED" -eq 0 ] && [ "$PASSED" -gt 0 ]
 }
 
-# prepare PURPOSE...: the cache, and the packages for it.
+# prepare PURPOSE...: open the cache, and install the packages for these purposes.
 prepare() {
 	[[ $REPO != *[[:space:]:]* ]] ||
 		die "$REPO has a space or a colon, which make cannot take: move the clone"
@@ -241,7 +241,8 @@ cmd_shell() {
 	emulator_command
 	say "btstrace is there, and busybox; /bt has the programs of the tests"
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
-	# In the background, or a signal would have to wait for the guest's end.
+	# Run the emulator in the background: bash handles signals only after a foreground job
+	# ends.
 	"${COMMAND[@]}" -serial mon:stdio <&0 &
 	SHELL_PID=$!
 	wait "$SHELL_PID"
@@ -261,7 +262,7 @@ cmd_list() {
 	done
 }
 
-# Only what is ours: BTS_CACHE may name a directory with other things in it.
+# Remove only what the bench has made: BTS_CACHE may name a directory with other files.
 cmd_clean() {
 	local name
 
@@ -344,6 +345,6 @@ main() {
 	esac
 }
 
-# Read to its end before it runs: an edit does not reach a run under way.
+# bash has read the file up to here before main runs, so that editing it does not disturb a run.
 main "$@"
 exit

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every way user code gets into the kernel and back. The handler of a signal
- * finds in resume_at where to go on when the program counter is of no use.
+ * All ways in which user code enters the kernel and returns. A fault handler continues at
+ * resume_at, since the program counter of the fault is of no use.
  */
 #include <asm/unistd.h>
 
@@ -56,13 +56,13 @@ function fault_load
 	mov	(%rdi), %al
 1:	ret
 
-/* void fault_jump(const void *unmapped): the branch completes, the fetch fails */
+/* void fault_jump(const void *unmapped): the jump completes, the fetch faults */
 function fault_jump
 	resume	1f
 	jmp	*%rdi
 1:	ret
 
-/* void fault_call(void *unmapped): the push fails, there is no branch */
+/* void fault_call(void *unmapped): the push faults, there is no branch */
 function fault_call
 	resume	1f
 	mov	%rdi, %rsp
@@ -76,7 +76,7 @@ function fault_ret
 	ret
 1:	ret
 
-/* Every instruction between the two POPFs traps, branches among them. */
+/* Every instruction between the two POPFs traps, also the branches. */
 function trap_flag
 	pushf
 	orl	$TF, (%rsp)
@@ -96,7 +96,7 @@ function trap_flag
 
 /*
  * void spin_in_place(const struct itimerval *timer)
- * One instruction, until the signal takes it off: interrupts with from == to.
+ * Executes one instruction until the signal ends it: interrupts have from == to.
  */
 function spin_in_place
 	resume	2f
@@ -108,7 +108,7 @@ function spin_in_place
 1:	jmp	1b
 2:	ret
 
-/* void copy_string(void *to, const void *from, size_t n): faults midway */
+/* void copy_string(void *to, const void *from, size_t n): REP MOVSB that faults midway */
 function copy_string
 	mov	%rdx, %rcx
 	rep movsb
@@ -116,13 +116,13 @@ function copy_string
 
 function system_call_int80
 	push	%rbx
-	/* getpid of the 32-bit table */
+	/* getpid() by its number of the 32-bit table */
 	mov	$20, %eax
 	int	$0x80
 	pop	%rbx
 	ret
 
-/* To the same code segment and back, without any change of privilege. */
+/* Far transfers to the same code segment, without a change of privilege. */
 function far_transfers
 	lea	1f(%rip), %rax
 	pushq	$USER_CS
@@ -142,8 +142,8 @@ function far_transfers
 2:	ret
 
 /*
- * 32-bit code in the middle of it; the text lies below 4 GiB. An interrupt there
- * may leave only 32 bits of the stack pointer.
+ * Runs 32-bit code, whose text is below 4 GiB. An interrupt there may truncate the stack pointer
+ * to 32 bits.
  */
 function compat_code
 	push	%rbx

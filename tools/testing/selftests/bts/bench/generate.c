@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of random branches. Blocks of code lie shuffled in memory, each ends
- * in one kind of branch to the next. Conditions hang on a generator that the
- * program steps as it runs and that the replay steps in C, so what is taken is
- * known without looking at what was recorded.
+ * Programs of random branches. Blocks of code are shuffled in memory. Each block ends with one
+ * kind of branch to the next one. Conditions depend on a random generator, which the program
+ * steps while it runs, and the replay steps in C. So the branches are known without any record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #define SLOT		128
 #define NR_LEAVES	3
 
-/* constants of a full-period 64-bit linear congruential generator */
+/* constants of a 64-bit linear congruential generator with full period */
 #define STEP_MUL	6364136223846793005ull
 #define STEP_ADD	1442695040888963407ull
 
@@ -27,16 +26,16 @@ enum block_kind {
 
 struct block {
 	u64 entry;
-	u64 site;	/* the branch this block is about */
-	u64 to;		/* where it goes when it does not leave the block */
-	u64 leave;	/* the last branch, to the next block */
+	u64 site;	/* address of the branch under test */
+	u64 to;		/* its target if it does not leave the block */
+	u64 leave;	/* address of the last branch, to the next block */
 	u8 kind;
 	u8 bit;
 	u8 count;
 	u8 leaf;
 };
 
-/* what the program gets, at the offsets that its prologue reads */
+/* the argument of the program; its prologue reads these offsets */
 struct program_arg {
 	u64 seed;
 	u64 mul;
@@ -50,9 +49,9 @@ struct program {
 	size_t size;
 	u8 *at;
 	u64 start;
-	u64 enter;	/* the jump to the first block */
-	u64 end;	/* where the last block goes */
-	u64 again;	/* the branch back to the first */
+	u64 enter;	/* address of the jump to the first block */
+	u64 end;	/* target of the last block */
+	u64 again;	/* address of the branch back to the first block */
 	u64 ret;
 	u64 leaf[NR_LEAVES];
 	u64 leaf_ret[NR_LEAVES];
@@ -90,7 +89,7 @@ static void put_bytes(struct program *p, const void *bytes, int nr)
 
 #define put_code(p, str)	put_bytes(p, str, sizeof(str) - 1)
 
-/* a 32-bit displacement ends its instruction */
+/* put a 32-bit displacement, the last part of an instruction */
 static void put_rel(struct program *p, u64 target)
 {
 	put(p, target - (here(p) + 4), 4);
@@ -105,7 +104,7 @@ static u64 put_jmp(struct program *p, u64 target)
 	return site;
 }
 
-/* state = state * mul + add, then CF = the chosen bit of it */
+/* state = state * mul + add, then CF = the selected bit of state */
 static void put_step(struct program *p, u8 bit)
 {
 	put_code(p, "\x4d\x0f\xaf\xc1");	/* imul %r9, %r8 */
@@ -120,7 +119,7 @@ static void put_mov_rax(struct program *p, u64 val)
 	put(p, val, 8);
 }
 
-/* Branches that go to the next block themselves. */
+/* Put a block whose branch under test goes to the next block. */
 static bool put_leaving(struct program *p, struct block *b, u64 next)
 {
 	switch (b->kind) {
@@ -163,7 +162,7 @@ static void put_call(struct program *p, struct block *b)
 		put_code(p, "\xff\xd0");
 		break;
 	case CALL_MEM:
-		/* the pointer lies behind the jump that follows */
+		/* the pointer is behind the jump that follows */
 		put_code(p, "\xff\x15");
 		put(p, 5, 4);
 		break;
@@ -266,7 +265,7 @@ static u64 block_entry(const struct program *p, unsigned int i)
 	return i < p->nr ? p->blocks[i].entry : p->end;
 }
 
-/* Three ways to return. */
+/* Put functions with three kinds of return. */
 static void put_leaves(struct program *p)
 {
 	static const char * const rets[NR_LEAVES] = { "\xc3", "\xf3\xc3", "\x90\xc3" };

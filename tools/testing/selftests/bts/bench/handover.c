@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the oracle needs of a guest, through the emulator's monitor. */
+/* Hands over to the oracle what it needs of a guest, through the emulator's monitor. */
 #include <sys/auxv.h>
 
 #include "../guest/guest.h"
@@ -13,14 +13,14 @@ extern const char __executable_start[], etext[];
 
 static char arguments[2048];
 
-/* Leaves memory in a file beside the log, through the emulator's monitor. */
+/* Save memory to a file beside the log, through the emulator's monitor. */
 bool hand_over(const char *name, u64 addr, u64 size, bool code)
 {
 	size_t used = strlen(arguments);
 	char cmd[256], answer[256];
 	u64 pos;
 
-	/* the monitor reads through page tables, it does not fault pages in */
+	/* touch the pages: the monitor reads through page tables, and does not fault pages in */
 	for (pos = 0; !(addr >> 63) && pos < size; pos += PAGE)
 		(void)*(volatile u8 *)(addr + pos);
 	snprintf(cmd, sizeof(cmd), "memsave 0x%llx %llu \"%s\"",
@@ -39,7 +39,7 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code)
 	return true;
 }
 
-/* The next function of that name, or of that module */
+/* Find the next function of that name, in @module if it is not NULL. */
 static bool symbol_in(FILE *f, const char *name, const char *module, u64 *addr)
 {
 	char line[512], sym[256], owner[64];

@@ -7,20 +7,20 @@
 #include "traced.h"
 
 /*
- * Leaves memory in a file of the case, through the emulator's monitor: code for
- * the oracle to decode, or the records that it is to judge.
+ * Save memory to a file in the directory of the case, through the emulator's monitor: code for
+ * the oracle to decode if @code, otherwise records for it to check.
  */
 bool hand_over(const char *name, u64 addr, u64 size, bool code);
 
-/* The code of this program, of the vDSO and of the kernel. */
+/* Hand over the code of this program, of the vDSO and of the kernel. */
 bool hand_over_code(void);
-/* The code of a module. */
+/* Hand over the code of a module. */
 bool hand_over_module(const char *module);
 
-/* Another option for the oracle, behind a space. */
+/* Add an option for the oracle. @option begins with a space. */
 void hand_over_option(const char *option);
 
-/* The line that tells which files are what. */
+/* Print the line with the arguments for the oracle, which names the files. */
 void hand_over_arguments(void);
 
 #endif

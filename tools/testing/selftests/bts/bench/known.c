@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branches known before they run, through the stock kernel's drivers: every
- * record has to be the expected one, none missing, none beside.
+ * Branches that are known before they run, recorded by the stock kernel's drivers: all records
+ * must be the expected ones.
  *
  *   known period1|aux [RECORDS [singlestep]]
  */
@@ -21,7 +21,7 @@ static bool run_window(struct recs *want, void (*run)(int fd, void *arg),
 	bool good;
 	int ret;
 
-	/* the kernel's side of system calls and interrupts passes through AUX */
+	/* room for the kernel's side of system calls and interrupts, which is in AUX, too */
 	ret = source_open(&s, kind, want->nr + want->nr / 4 + 4096);
 	if (ret) {
 		printf("# perf_event_open: %s\n", strerror(-ret));
@@ -79,7 +79,7 @@ static bool test_generated(u64 seed, size_t *nr)
 	g.program = program_new(seed, BLOCKS);
 	if (!g.program)
 		return false;
-	/* as many passes as fill a window */
+	/* as many passes as fit into a window */
 	program_replay(g.program, g.seed, 1, &want);
 	g.passes = WINDOW / want.nr;
 	recs_free(&want);
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		goal = strtoul(argv[2], NULL, 0);
 	plan(4);
-	/* booting that way would take ten times as long */
+	/* booting with single-stepping on would take ten times as long */
 	if (argc > 3 && !strcmp(argv[3], "singlestep"))
 		hmp("singlestep on", NULL, 0);
 	ok(test_sequence(), "sequence known to the assembler");
@@ -112,8 +112,8 @@ int main(int argc, char **argv)
 	ok(good, "generated branches");
 	nmis = interrupts("NMI") - nmis;
 	/*
-	 * 2730 records fill the period-1 buffer, but switches empty it as well;
-	 * for AUX it is a piece of 4 MiB.
+	 * The period-1 buffer is full after 2730 records, but context switches empty it as well.
+	 * For AUX a piece of the buffer has 4 MiB.
 	 */
 	printf("# %lu NMIs\n", nmis);
 	ok(kind == SOURCE_AUX || nmis >= nr / 2730 / 2, "PMIs came as NMIs");

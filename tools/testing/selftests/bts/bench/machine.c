@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the unpatched kernel makes of the machine: its PMU, its Debug Store, and
- * who may use it.
+ * What the unpatched kernel detects of the machine: its PMU, its Debug Store, and the events that
+ * it allows.
  *
  *   machine pti|nopti
  */
@@ -41,7 +41,7 @@ static bool kernel_said(const char *words)
 	return strstr(log, words);
 }
 
-/* Opens and closes; the kernel's word on an event that it shall not give. */
+/* Try to open an event. Returns 0, or -errno. */
 static int try_event(u32 type, u64 config, bool kernel)
 {
 	struct perf_event_attr attr = {
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	   file_has("/proc/cpuinfo", " dtes64"), "features of the processor");
 	ok(kernel_said("Intel PMU driver"), "Intel PMU driver");
 	ok(file_has("/proc/cpuinfo", " pti") == !nopti, "page-table isolation");
-	/* perf refuses AUX where the kernel's page tables are not in force */
+	/* perf refuses AUX with page-table isolation */
 	ok((intel_bts_type() >= 0) == nopti, "intel_bts %s",
 	   nopti ? "present" : "absent");
 	ok(!try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false),

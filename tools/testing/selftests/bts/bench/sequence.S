@@ -7,8 +7,7 @@
 /*
  * long traced_call(int fd, void (*fn)(void *arg), void *arg)
  *
- * Between the two system calls there is no branch but those of fn, the call of
- * it and the return from it.
+ * The only branches between the two system calls are those of fn, the call of it, and its return.
  */
 	.text
 	.globl	traced_call, traced_call_site, traced_call_back
@@ -46,8 +45,8 @@ traced_call_back:
 	.size	traced_call, . - traced_call
 
 /*
- * A branch, its place in the order of execution, and where it goes. The record
- * is put into the subsection of that number, so the table ends up in order.
+ * A branch, its number in the order of execution, and its target. The record goes to the
+ * subsection of that number, so that the table is sorted.
  */
 	.macro	record nr, from, to
 	.pushsection .sequence, \nr, "a"
@@ -73,7 +72,7 @@ sequence_records_end:
 	.globl	sequence
 	.type	sequence, @function
 sequence:
-	/* to the next instruction: taken, for all that it changes nothing */
+	/* to the next instruction: taken, although it makes no difference */
 	branch	1, 1f, jmp 1f
 1:	xor	%eax, %eax
 	branch	2, 1f, jz 1f
@@ -81,7 +80,7 @@ sequence:
 1:	/* not taken: no record */
 	jc	9f
 	jnz	9f
-	/* conditions, long and short */
+	/* conditional branches, long and short */
 	branch	3, 1f, jz 1f
 	nop
 1:	branch	4, 1f, jz.d32 1f
@@ -93,7 +92,7 @@ sequence:
 	nop
 1:	branch	7, 1f, jl 1f
 	nop
-	/* loops: as often as taken */
+	/* loops: a record for each time they are taken */
 1:	mov	$4, %ecx
 1:
 .Lloop:	loop	1b
@@ -114,7 +113,7 @@ sequence:
 1:	branch	17, 3f, jmp 3f
 2:	branch	16, 1b, repz ret
 3:	branch	18, 2f, call *.Lpointer(%rip)
-	/* prefixes belong to the instruction */
+	/* a prefix is part of the instruction, so from is its address */
 1:	branch	20, 3f, bnd jmp 3f
 2:
 .Lleaf:	branch	19, 1b, bnd ret
@@ -131,10 +130,10 @@ sequence:
 	mov	$32, %ecx
 	xor	%eax, %eax
 	rep stosb
-	/* into the kernel and back: no user branch */
+	/* into the kernel and back: no branch of user mode */
 	mov	$__NR_getpid, %eax
 	syscall
-	/* instructions across a page */
+	/* an instruction that crosses a page boundary */
 	branch	23, .Lacross, jmp .Lacross
 	.balign	4096
 	.skip	4094, 0xcc

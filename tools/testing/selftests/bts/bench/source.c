@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stock kernel's two ways to branch records, and comparing them. */
+/* The two ways to get branch records from the stock kernel, and their comparison. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,7 @@ void source_close(struct source *s)
 	close(s->fd);
 }
 
-/* The ring never wraps: it has room for all that is expected. */
+/* Read samples. The ring has room for all expected ones, so it does not wrap. */
 static bool collect_ring(struct source *s, struct recs *out)
 {
 	const u8 *data = (const u8 *)s->ring + s->ring->data_offset;
@@ -130,7 +130,7 @@ static bool collect_ring(struct source *s, struct recs *out)
 			   h->type == PERF_RECORD_LOST_SAMPLES) {
 			complete = false;
 		} else if (h->type == PERF_RECORD_AUX) {
-			/* offset, size, flags behind the header */
+			/* the body has offset, size and flags */
 			u64 flags = ((const u64 *)(h + 1))[2];
 
 			complete &= !(flags & PERF_AUX_FLAG_TRUNCATED);
@@ -153,7 +153,7 @@ bool source_collect(struct source *s, struct recs *out)
 		return false;
 	for (pos = s->ring->aux_tail; pos < s->ring->aux_head; pos += BTS_RECORD) {
 		rec = (const u64 *)(s->aux + pos);
-		/* where perf moves to another piece of the buffer: zeroes */
+		/* zeroes fill the end of a piece of the buffer */
 		if (rec[0] || rec[1])
 			add_user(out, rec[0], rec[1]);
 	}

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Debian's perf and gdb on the unpatched kernel, tracing `victim`. They read
- * the records by code of their own, and gdb follows the program along them:
- * where a record is missing or wrong, it finds a gap.
+ * Debian's perf and gdb on the unpatched kernel trace `victim`. They use their own code to read
+ * the records, and gdb follows the program along them: a missing or wrong record is a gap.
  *
- *   stock [lbr N]	lbr: perf record -b, with stacks of N branches
+ *   stock [lbr N]	lbr: perf record -b, with N LBRs
  */
 #include <stdint.h>
 #include <sys/wait.h>
@@ -16,10 +15,10 @@
 #define BRANCHES	(VICTIM_ROUNDS * VICTIM_BRANCHES + 1)
 #define TEXT_SIZE	(1 << 20)
 
-/* what the last command said, and its errors */
+/* the output and the errors of the last command */
 static char text[TEXT_SIZE];
 
-/* The guest has no shell. Returns true for exit status 0. */
+/* Run a command without a shell, which the guest lacks. Returns true for exit status 0. */
 static bool run(const char * const argv[])
 {
 	size_t used = 0;
@@ -47,7 +46,7 @@ static bool run(const char * const argv[])
 	return waitpid(pid, &status, 0) == pid && !status;
 }
 
-/* Tells why in the results. */
+/* Print the reason, and the output of the last command, if not @good. Returns @good. */
 static bool because(bool good, const char *what)
 {
 	char *line, *save = NULL;
@@ -61,7 +60,7 @@ static bool because(bool good, const char *what)
 	return false;
 }
 
-/* Lines of `perf script -F ip,addr` with two user addresses. */
+/* Count lines of `perf script -F ip,addr` with two user addresses. */
 static int user_branches(void)
 {
 	unsigned long long from, to;
@@ -108,7 +107,7 @@ static bool perf_aux(void)
 	    !because(run(script), "perf script"))
 		return false;
 	nr = user_branches();
-	/* perf's intel_bts_process_buffer() leaves out the last of a buffer */
+	/* perf's intel_bts_process_buffer() omits the last record of a buffer */
 	return because(nr == BRANCHES || nr == BRANCHES - 1, "wrong number");
 }
 
@@ -129,7 +128,7 @@ static bool gdb_record(void)
 		sscanf(said, "Recorded %d instructions in %*d functions (%d gaps)",
 		       &insns, &gaps);
 	printf("# %d instructions, %d gaps\n", insns, gaps);
-	/* from the first instruction of work() to where it has returned */
+	/* from the first instruction of work() to the one after its return */
 	return because(!gaps && insns == VICTIM_ROUNDS * VICTIM_INSNS + 1, "gdb");
 }
 
@@ -138,7 +137,7 @@ struct pair {
 	uint64_t to;
 };
 
-/* What the victim did, by BTS, and by one sample's LBRs with the oldest first */
+/* All branches of victim, recorded by BTS, and the LBRs of one sample, the oldest first. */
 static struct pair all[BRANCHES], stack[64];
 static int nr_all;
 
@@ -156,7 +155,7 @@ static bool read_all(void)
 	return nr_all == BRANCHES;
 }
 
-/* One line of `perf script -F brstack`: 0xFROM/0xTO/..., the newest first */
+/* Parse a line of `perf script -F brstack`: 0xFROM/0xTO/..., the newest first. */
 static int read_stack(const char *line)
 {
 	struct pair newest_first[64];
@@ -175,7 +174,10 @@ static int read_stack(const char *line)
 	return n;
 }
 
-/* The part of @n entries that is all user mode's: is it a piece of what was done? */
+/*
+ * Check the newest of @n entries, up to one with a kernel address: they must be consecutive
+ * branches of victim.
+ */
 static bool is_piece(int n)
 {
 	int at, i, from = 0;
@@ -216,7 +218,7 @@ static bool perf_lbr(int depth)
 		}
 	}
 	printf("# %d samples, %d with %d branches, %d wrong\n", samples, full, depth, wrong);
-	/* A branch that is not taken counts as well; a switch empties the stack. */
+	/* Branches that are not taken count as well. A context switch clears the LBRs. */
 	return samples >= BRANCHES / 37 && full > samples / 2 && !wrong;
 }
 
@@ -235,7 +237,7 @@ static bool perf_lbr_kernel(void)
 	       because(strstr(text, "0xffffffff"), "no branch of the kernel");
 }
 
-/* leaf() is called by work(), which _start calls. */
+/* _start calls work(), which calls leaf(). */
 static bool perf_callgraph(void)
 {
 	static const char * const record[] = {

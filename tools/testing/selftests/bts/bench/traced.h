@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code whose branches are known before it runs, the two ways the stock kernel
- * hands out branch records, and the comparison of one with the other.
+ * Code with known branches, the two ways to get branch records from the stock kernel, and the
+ * comparison of both.
  */
 #ifndef BTS_BENCH_TRACED_H
 #define BTS_BENCH_TRACED_H
@@ -34,15 +34,15 @@ struct recs {
 void recs_add(struct recs *recs, u64 from, u64 to);
 void recs_free(struct recs *recs);
 
-/* sequence.S: switches the event on, calls fn(arg), switches it off. */
+/* sequence.S: enables the event, calls fn(arg), and disables the event. */
 long traced_call(int fd, void (*fn)(void *arg), void *arg);
 extern const char traced_call_site[], traced_call_back[];
 
-/* sequence.S: a little of everything, its records listed by the assembler. */
+/* sequence.S: a little of everything, with a list of records made by the assembler. */
 void sequence(void *arg);
 extern const struct rec sequence_records[], sequence_records_end[];
 
-/* generate.c: a program of random branches, decided by a generator as it runs. */
+/* generate.c: a program of random branches, which depend on a generator that it steps. */
 struct program;
 
 struct program *program_new(u64 seed, unsigned int blocks);
@@ -64,16 +64,16 @@ struct source {
 };
 
 int intel_bts_type(void);
-/* A disabled event for the calling thread, user mode only. 0 or -errno. */
+/* Open a disabled event of the calling thread, for user mode only. Returns 0 or -errno. */
 int source_open(struct source *s, enum source_kind kind, size_t room);
 void source_close(struct source *s);
-/* Appends what was recorded between user addresses; false if some was lost. */
+/* Append all records between user addresses. Returns false if some were lost. */
 bool source_collect(struct source *s, struct recs *out);
 
-/* Prints the first difference, if there is one. */
+/* Returns whether the records are the same, and prints the first difference. */
 bool same_records(const struct recs *got, const struct recs *want);
 
-/* Interrupts of this name in /proc/interrupts, on all CPUs. */
+/* Returns the number of interrupts of this name in /proc/interrupts, on all CPUs. */
 unsigned long interrupts(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several tracers at once, more than there are CPUs: each traces itself through
- * branches that it knows, while CPU 1 goes offline and comes back.
+ * More tracers than CPUs at the same time. Each traces itself through known branches, while CPU 1
+ * goes offline and online.
  *
  *   tracers period1|aux [WINDOWS]
  */
@@ -18,7 +18,7 @@
 
 static enum source_kind kind;
 
-/* shared: how often CPU 1 has gone and come, or -1 if it did not */
+/* shared: how often CPU 1 went offline and online, or -1 if that failed */
 static volatile int *cycles;
 
 static bool trace_window(struct program *p, u64 seed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program without a library, so that every branch of it from the first
- * instruction to the last is in here: stock.c counts on it.
+ * A program without a library, so that stock.c knows every branch of it from the first
+ * instruction to the last.
  */
 #include <asm/unistd.h>
 #include "victim.h"
@@ -22,7 +22,7 @@ work_done:
 	syscall
 	.size	work_done, . - work_done
 
-	/* VICTIM_BRANCHES a round, the last loops back or returns */
+	/* VICTIM_BRANCHES in a round; the last one loops, or returns */
 	.type	work, @function
 work:
 	call	leaf

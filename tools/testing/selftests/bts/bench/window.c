@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A window for the oracle: the whole CPU is traced by intel_bts while the
- * emulator logs what it executes, then records and code are handed over.
+ * A window for the oracle: intel_bts traces the CPU while the emulator logs what it executes.
+ * Then records and code are handed over.
  *
- *   window user             what runs at CPL 3, kernel excluded
- *   window flags            the same of a short sequence, with registers logged
- *   window kernel RECORDS   everything, until so many records are there
+ *   window user             user mode only
+ *   window flags            a short sequence of user mode, with registers in the log
+ *   window kernel RECORDS   user mode and kernel, until there are RECORDS records
  *
- * The line `# oracle ...` holds the oracle's arguments; the files it names are
+ * The printed line `# oracle ...` holds the arguments for the oracle. The files that it names are
  * in the directory of the case.
  */
 #include <sched.h>
@@ -53,7 +53,7 @@ static int open_cpu0(bool kernel)
 	return aux == MAP_FAILED ? -1 : fd;
 }
 
-/* Nothing truncated, nothing lost: by the driver's own account. */
+/* Returns whether the driver reports no truncated or lost record. */
 static bool aux_is_complete(void)
 {
 	const u8 *data = (const u8 *)ring + ring->data_offset;
@@ -97,7 +97,7 @@ static bool trace_kernel(int fd, u64 records)
 	bool good = true;
 
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	/* the head moves on when the driver takes up another piece */
+	/* the head moves when the driver begins another piece of the buffer */
 	while (good && *head < records * 24)
 		good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER) && workload_kernel();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	CPU_ZERO(&cpu0);
 	CPU_SET(0, &cpu0);
 	sched_setaffinity(0, sizeof(cpu0), &cpu0);
-	/* a piece of 4 MiB beyond what is wanted, and powers of two only */
+	/* a piece of 4 MiB more than needed, rounded up to a power of two */
 	for (aux_size = 4 << 20; aux_size < records * 24 + (4 << 20);)
 		aux_size *= 2;
 	fd = open_cpu0(kernel);

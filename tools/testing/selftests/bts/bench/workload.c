@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Something to trace: everything that moves control in an unusual way. */
+/* A workload to be traced: all unusual ways in which control is transferred. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ extern uint64_t resume_at, resume_sp;
 static volatile sig_atomic_t seen[NSIG];
 static char *unmapped;
 
-/* A breakpoint or a trace trap just goes on. */
+/* Continue after a breakpoint or a trace trap. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -46,7 +46,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	seen[sig]++;
 	if (sig == SIGTRAP || sig == SIGUSR1)
 		return;
-	/* a fault where none belongs must not come again for ever */
+	/* an unexpected fault must not repeat for ever */
 	if (!resume_at) {
 		dprintf(2, "signal %d, code %d, at %#llx, address %p\n", sig, info->si_code,
 			uc->uc_mcontext.gregs[REG_RIP], info->si_addr);
@@ -88,7 +88,7 @@ static bool demand_faults(void)
 		return false;
 	q = p + AREA;
 	memset(p, 7, PAGE);
-	/* the string instruction is interrupted by its own page faults */
+	/* page faults interrupt the string instruction */
 	copy_string(q + 100, p + 100, 3 * PAGE);
 	good = q[100] == 7;
 	munmap(p, 2 * AREA);
@@ -132,7 +132,7 @@ bool workload_faults(int with)
 	system_call_int80();
 	far_transfers();
 	compat_code();
-	/* What it does depends on the time, too. */
+	/* The branches of clock_gettime() depend on the time, too. */
 	if (with & WORKLOAD_TIMER)
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 	good &= demand_faults();

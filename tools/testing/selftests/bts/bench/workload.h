@@ -4,20 +4,19 @@
 
 #include <stdbool.h>
 
-/* Signal handlers and memory; before anything is traced. */
+/* Install signal handlers, and allocate memory. To be called before anything is traced. */
 void workload_prepare(void);
 
 #define WORKLOAD_FORK	1
-#define WORKLOAD_TIMER	2	/* what depends on the time, such as how often a branch comes */
+#define WORKLOAD_TIMER	2	/* parts whose branches depend on time */
 
 /*
- * One round of signals, faults, traps, far transfers, system calls of three
- * kinds and what is asked for. Returns false if something of it did not come
- * about.
+ * Do a round of signals, faults, traps, far transfers, system calls of three kinds, and the
+ * optional parts in @with. Returns false if something did not happen.
  */
 bool workload_faults(int with);
 
-/* One round of work for the kernel: switches, sleep, memory, files. */
+/* Do a round of work in the kernel: switches, sleep, memory, files. */
 bool workload_kernel(void);
 
 #endif

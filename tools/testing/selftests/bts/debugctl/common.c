@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the programs of group debugctl share. */
+/* Shared by the programs of group debugctl. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 static int lab_fd = -1;
 
-/* A child that has stopped, traced, before it calls @run. */
+/* Start a child that stops, traced, before it calls @run. */
 pid_t start_traced(void (*run)(void *), void *arg)
 {
 	pid_t pid = fork();
@@ -95,7 +95,7 @@ bool open_branches(struct branch_event *event, pid_t pid)
 	return false;
 }
 
-/* Samples since the last call, taken out of the ring. */
+/* Count the samples since the last call, and remove them from the ring. */
 uint64_t count_branches(struct branch_event *event)
 {
 	size_t size = RING_PAGES * sysconf(_SC_PAGESIZE);

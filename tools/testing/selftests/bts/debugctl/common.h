@@ -15,7 +15,7 @@
 #define DEBUGCTL_BTS_BITS	(0x1fU << 6)
 #define DEBUGCTL_SMM_BIT	(1U << 14)
 
-/* perf's trace of a task: branches:u, each of them a sample. */
+/* perf's trace of a task: branches:u, with a sample for each branch. */
 struct branch_event {
 	int fd;
 	struct perf_event_mmap_page *page;

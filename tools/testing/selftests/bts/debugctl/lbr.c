@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last branch records beside what clears DEBUGCTL.LBR: a #DB. perf's event has
- * them, on one CPU, and nothing else makes perf look at the register again.
+ * Last branch records and #DB, which clears DEBUGCTL.LBR. An event of perf uses the LBRs on
+ * one CPU, and nothing else makes perf write the register again.
  *
- *   lbr kept|lost	'kept' is what a kernel should do, 'lost' what the stock one does
+ *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@
 
 static bool kept;
 
-/* Fewer branches than PERIOD: of a round there is one sample at most. */
+/* Fewer branches than PERIOD, so that a round has at most one sample. */
 extern const char loop_begin[], loop_back[], loop_end[];
 
 __attribute__((noinline))
@@ -49,7 +49,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	uc->uc_mcontext.gregs[REG_EFL] &= ~FLAG_TF;
 }
 
-/* One #DB of user mode, without a switch of tasks */
+/* Cause one #DB in user mode, without a context switch. */
 static void trap_once(void)
 {
 	asm volatile("pushfq\n\t"
@@ -67,8 +67,8 @@ struct lbr_sample {
 
 struct counts {
 	unsigned int samples;	/* in the loop */
-	unsigned int fresh;	/* whose newest branch is the loop's */
-	unsigned int frozen;	/* of user mode, and the newest branch leads to it */
+	unsigned int fresh;	/* those whose newest branch is in the loop */
+	unsigned int frozen;	/* those in user mode whose newest branch leads to the sample */
 	unsigned int user;
 };
 
@@ -91,7 +91,7 @@ static void count_sample(const struct lbr_sample *s, struct counts *c)
 		    newest->to == (uintptr_t)loop_begin;
 }
 
-/* All samples of the ring, which is large enough for none to wrap. */
+/* Count all samples in the ring, which is large enough for all of them. */
 static void count_samples(struct perf_event_mmap_page *page, struct counts *c)
 {
 	char *ring = (char *)page + sysconf(_SC_PAGESIZE);
@@ -167,8 +167,8 @@ static void check_samples(void)
 }
 
 /*
- * LBR is on, and has recorded what the tracer did after the tracee's last #DB. The stock
- * kernel may have switched it on again, if a switch of tasks made perf load its events.
+ * Check that LBR is on, and has recorded the tracer after the tracee's last #DB. On the
+ * stock kernel LBR may be on as well, if a context switch made perf load its events.
  */
 static void check_recording(void)
 {
@@ -180,7 +180,7 @@ static void check_recording(void)
 	   "the newest branch is not the tracee's: from %#llx", (unsigned long long)from);
 }
 
-/* A tracee is block-stepped, as the last to run but its tracer. */
+/* Block-step a tracee. Only its tracer runs on the CPU after it. */
 static void check_block_step(void)
 {
 	int fd = must_open_lbr(NEVER, false);

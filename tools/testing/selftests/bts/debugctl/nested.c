@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A KVM guest runs while its thread is block-stepped: the guest must not see
- * the host's BTF, the host must have it back, and what an NMI wrote to
- * DEBUGCTL after KVM looked at it must survive the guest.
+ * A KVM guest runs while its thread is block-stepped: the guest must not see the host's
+ * BTF, the host must have BTF back, and what an NMI writes to DEBUGCTL after KVM has read
+ * it must survive the guest.
  *
  * nested MODULE kept|lost
  */
@@ -61,7 +61,7 @@ static int real_mode_vcpu(int vm_fd)
 	return vcpu;
 }
 
-/* KVM_RUN between an INT3 and the first branch, so that BTF is on in it. */
+/* Call KVM_RUN between an INT3 and the first branch, so that BTF is on during the call. */
 __attribute__((noinline))
 static void run_vcpu(void *unused)
 {
@@ -96,8 +96,8 @@ static const char *tracee_ip(pid_t pid)
 }
 
 /*
- * ptrace reports the end of a system call that was stepped over, without a
- * #DB. Then the block-step goes on to the next branch's target.
+ * ptrace reports the end of a system call that was stepped over, without a #DB. The
+ * block-step continues to the target of the next branch afterwards.
  */
 static void step_over_guest(pid_t pid)
 {
@@ -125,7 +125,7 @@ static void finish_tracee(pid_t pid)
 	   vm->exit_reason, steps, GUEST_STEPS);
 }
 
-/* BTF itself cannot be looked at from outside: the tracee is off its CPU. */
+/* BTF cannot be read from outside, as the tracee is not on its CPU then. */
 static void guest_with_block_step(void)
 {
 	pid_t pid = start_traced(run_vcpu, NULL);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lost updates of DEBUGCTL, one by one, in windows made wide enough to
- * hit them every time.
+ * Lost updates of DEBUGCTL, one by one, in windows that are wide enough to be hit each
+ * time.
  *
- * races MODULE kept|lost [bts]: 'kept' is what a kernel should do, 'lost' what
- * the stock kernel does; with 'bts' the one that needs intel_bts.
+ * races MODULE kept|lost [bts]: kept: a kernel that keeps them; lost: the stock kernel;
+ * bts: the race that needs intel_bts.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -22,8 +22,8 @@
 static bool kept;
 
 /*
- * From the stop at INT3 on, no branch until the kernel blocks in read(): the
- * tracee is switched in and out while block-stepped, without a #DB.
+ * No branch comes between the INT3 and the read() in which the task blocks: the tracee is
+ * switched in and out while block-stepped, without a #DB.
  */
 static void block_in_read(void *arg)
 {
@@ -55,7 +55,7 @@ static void end_tracee(pid_t pid, int pipe_fds[2])
 	close(pipe_fds[1]);
 }
 
-/* Let the tracee run into read(), through the window in the switch. */
+/* Let the tracee run into read(), through the window in the context switch. */
 static unsigned int block_step_through_window(pid_t pid)
 {
 	unsigned int hits;
@@ -67,13 +67,16 @@ static unsigned int block_step_through_window(pid_t pid)
 	return hits;
 }
 
-/* An NMI between the read and the write of the context switch. */
+/* An NMI comes between the read and the write of DEBUGCTL in the context switch. */
 static void nmi_in_switch(void)
 {
 	struct lab_window window = {
 		.function = "__switch_to_xtra",
 		.at_wrmsr = 1,
-		/* Into the tracee, then out of it: no later write repairs that. */
+		/*
+		 * Skip the switch to the tracee. Nothing repairs DEBUGCTL after the switch
+		 * away from it.
+		 */
 		.skip = 1,
 		.action = LAB_NMI_SETS_LBR,
 	};
@@ -95,7 +98,7 @@ static void nmi_in_switch(void)
 	lab(LAB_SET_LBR, &off);
 }
 
-/* User mode: a #DB clears LBR, and whoever wanted it is not asked. */
+/* A #DB in user mode clears LBR, whose user does not know. */
 static void lbr_after_user_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -105,7 +108,7 @@ static void lbr_after_user_db(void)
 
 	pid = start_blocked_tracee(pipe_fds);
 	lab(LAB_SET_LBR, &on);
-	/* One NOP: stepping over a system call would need no #DB. */
+	/* Step over a NOP: a step over a system call would need no #DB. */
 	ptrace(PTRACE_SINGLESTEP, pid, 0, 0);
 	wait_stop(pid, SIGTRAP);
 	state = lab_read();
@@ -116,7 +119,7 @@ static void lbr_after_user_db(void)
 	end_tracee(pid, pipe_fds);
 }
 
-/* The same in kernel mode. */
+/* The same with a #DB in kernel mode. */
 static void lbr_after_kernel_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -131,7 +134,7 @@ static void lbr_after_kernel_db(void)
 	lab(LAB_SET_LBR, &off);
 }
 
-/* A trace of this CPU, user and kernel, into an AUX area that is not emptied. */
+/* Trace this CPU, user mode and kernel, into an AUX area that is not emptied. */
 static int open_intel_bts(void)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -157,8 +160,8 @@ static int open_intel_bts(void)
 }
 
 /*
- * The same as perf does it: intel_bts' PMI finds the AUX area full and turns BTS
- * off, while the context switch underneath is about to write an older value.
+ * The same race in perf: the PMI of intel_bts finds the AUX area full and turns BTS off,
+ * while the interrupted context switch is about to write an older value.
  */
 static void intel_bts_stops_in_switch(void)
 {
@@ -175,7 +178,7 @@ static void intel_bts_stops_in_switch(void)
 
 	fd = open_intel_bts();
 	pid = start_blocked_tracee(pipe_fds);
-	/* The AUX area must not be full before the switch. */
+	/* The AUX area must not be full before the context switch. */
 	lab(LAB_OPEN_WINDOW, &window);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = lab_read();

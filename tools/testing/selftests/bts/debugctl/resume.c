@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CPU that comes out of suspend to RAM must have FREEZE_IN_SMM as
- * before. The others are brought up anew, and get it there.
+ * After suspend to RAM, the boot CPU must have FREEZE_IN_SMM as before. The other CPUs are
+ * brought up anew, and set it there.
  *
  * resume MODULE kept|lost
  */

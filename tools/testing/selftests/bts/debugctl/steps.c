@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stepping, in all its ways, must not change by who else uses DEBUGCTL: each
- * way is tried alone, with perf's BTS on the same task, and with BTS and an NMI
- * storm, each NMI of which runs perf's handler.
+ * Stepping must be the same whoever else uses DEBUGCTL. Each way of stepping is tried
+ * alone, with perf's BTS on the same task, and with BTS and an NMI storm, in which each NMI
+ * runs perf's handler.
  *
- * steps [MODULE]: the storm needs the laboratory's module. Without the module the rest
- * is tried, on any machine. Where perf has no BTS, that is single steps alone: an emulator
- * without it may not know the block-step either.
+ * steps [MODULE]
+ *
+ * The storm needs the module of the laboratory. Without it, everything else is tried, on
+ * any machine. If perf has no BTS, only single steps are tried: an emulator without BTS may
+ * not have block-step either.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -35,7 +37,7 @@ static const char *const company_name[] = {
 
 static enum company company;
 
-/* Single steps: as many as instructions, and through every branch target. */
+/* Check single steps: one for each instruction, with every branch target among them. */
 static bool every_instruction(const struct stops *stops)
 {
 	unsigned int i, want = 0;
@@ -78,7 +80,7 @@ static int open_uprobe(pid_t pid)
 	return fd;
 }
 
-/* A watchpoint on what the walk writes near its end. */
+/* Set a watchpoint on walk_result, which the walk writes near its end. */
 static void set_watchpoint(pid_t pid)
 {
 	size_t dr = offsetof(struct user, u_debugreg);
@@ -90,7 +92,7 @@ static void set_watchpoint(pid_t pid)
 		give_up("watchpoint");
 }
 
-/* What is set up besides the stepping. */
+/* What is set up in addition to stepping. */
 enum besides {
 	NOTHING,
 	UPROBE,
@@ -101,13 +103,13 @@ static const struct way {
 	const char *name;
 	int request;
 	enum besides besides;
-	const char *extra;	/* a stop that is no branch */
+	const char *extra;	/* an expected stop that is no branch target */
 } ways[] = {
 	{ .name = "single-step", .request = PTRACE_SINGLESTEP, },
 	{ .name = "block-step", .request = PTRACE_SINGLEBLOCK, },
 	{ .name = "single-step over a uprobe", .request = PTRACE_SINGLESTEP,
 	  .besides = UPROBE, },
-	/* uprobes gives up the block-step, and so it stops behind the probe. */
+	/* uprobes disables the block-step, so the tracee stops behind the probe. */
 	{ .name = "block-step over a uprobe", .request = PTRACE_SINGLEBLOCK,
 	  .besides = UPROBE, .extra = walk_behind_probe, },
 	{ .name = "block-step into a watchpoint", .request = PTRACE_SINGLEBLOCK,
@@ -158,7 +160,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* A task that sets TF itself. It is not switched out: the PMI must drain. */
+/* A task that sets TF itself. It is not switched out, so PMIs must drain the buffer. */
 static void step_oneself(void)
 {
 	struct sigaction action = { .sa_handler = on_trap, };

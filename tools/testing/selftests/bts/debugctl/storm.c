@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everybody who writes DEBUGCTL, at once and on all CPUs: block-step, perf's
- * BTS with its PMIs, FREEZE_IN_SMM, and NMIs from other CPUs and from the
- * monitor that change LBR. All the while the laboratory looks at the MSR.
+ * All writers of DEBUGCTL, at the same time on all CPUs: block-step, perf's BTS with its
+ * PMIs, FREEZE_IN_SMM, and NMIs from other CPUs and from the monitor that change LBR. The
+ * laboratory observes the MSR meanwhile.
  *
  * storm MODULE kept|lost SECONDS
  */
@@ -52,7 +52,7 @@ static void start_child(void (*run)(int), int arg)
 	children[nr_children++] = pid;
 }
 
-/* The tracee wanders over the CPUs, the tracer stays. */
+/* The tracee migrates between all CPUs, the tracer stays on @cpu. */
 static void block_step_walks(int cpu)
 {
 	struct stops stops;
@@ -79,7 +79,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* A neighbour who single-steps itself: BTF left on would make it skip. */
+/* Single-step this task itself on @cpu: if BTF was left on, it would skip steps. */
 static void own_steps(int cpu)
 {
 	const struct sigaction action = { .sa_handler = on_trap, };

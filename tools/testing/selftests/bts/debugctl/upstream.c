@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run the kernel's own selftests, one after the other, and print what they
- * judged in a form that two kernels' runs can be compared by: a line for each
- * verdict and for each end, with numbers and addresses taken out.
+ * Run the kernel's own selftests one after the other, and print their results so that two
+ * kernels can be compared: a line for each verdict and for each end of a program, without
+ * numbers and addresses.
  *
  * upstream SECONDS DIRECTORY...: every program in the directories.
  */
@@ -30,7 +30,7 @@ static bool is_verdict(const char *line)
 	return false;
 }
 
-/* One '#' for each word that has a digit in it. */
+/* Print a verdict, with '#' in place of each word that has a digit in it. */
 static void print_verdict(const char *name, const char *line)
 {
 	bool digit;
@@ -50,7 +50,7 @@ static void print_verdict(const char *name, const char *line)
 	puts("");
 }
 
-/* Until the end of the output, or of the time: then the group is killed. */
+/* Read until the end of the output or of the time, and kill the process group then. */
 static void collect(int fd, pid_t pid, const char *name, int seconds)
 {
 	time_t end = time(NULL) + seconds;

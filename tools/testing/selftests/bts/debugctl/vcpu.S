@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the nested guest runs, in real mode, linked to be copied to GUEST_CODE:
- * many exits that the host's kernel handles, then steps with TF and counts the
- * #DBs. If the host's BTF were on, there would be fewer.
+ * The code of the nested guest, in real mode, which is copied to GUEST_CODE: it makes many
+ * exits that the host's kernel handles, then sets TF and counts #DBs. With the host's BTF
+ * on, there would be fewer of them.
  */
 #include "vcpu.h"
 
@@ -22,9 +22,9 @@ guest_code:
 	push	%ax
 	popf
 	mov	$GUEST_LOOPS, %si	/* the first step */
-2:	dec	%si			/* two for each round */
+2:	dec	%si			/* two steps in each round */
 	jnz	2b
-	pushf				/* and five */
+	pushf				/* and five more */
 	pop	%ax
 	and	$~0x100, %ax
 	push	%ax

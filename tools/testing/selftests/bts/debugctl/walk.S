@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A walk whose every taken branch is known: between two INT3, for 64 and 32
- * bits. walk_targets lists where its branches go to, in order, up to a 0.
- * walk_nrsteps is how many instructions lie between the INT3, those that loops
- * repeat counted each time, REP once.
+ * A walk between two INT3, for 64 and 32 bits, of which every taken branch is known.
+ * walk_targets lists the targets of its branches, in order, up to a 0. walk_nrsteps is the
+ * number of instructions between the INT3: each iteration of a loop counts, REP counts
+ * once.
  */
 #ifdef __x86_64__
 #define REG(x) %r##x

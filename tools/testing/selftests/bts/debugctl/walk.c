@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Step a tracee through the walk of walk.S, and look at where it stopped. */
+/* Step a tracee through the walk of walk.S, and check where it stops. */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -27,7 +27,7 @@ unsigned long tracee_ip(pid_t pid)
 	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user, regs.user_ip), 0);
 }
 
-/* A tracee that stands behind the walk's first INT3. */
+/* Start a tracee that has stopped behind the first INT3 of the walk. */
 pid_t start_walk(void)
 {
 	pid_t pid = start_traced(run_walk, NULL);
@@ -39,7 +39,7 @@ pid_t start_walk(void)
 	return pid;
 }
 
-/* Step with @request up to the second INT3, and note every stop before. */
+/* Step with @request up to the second INT3, and store every stop before it. */
 void step_through(pid_t pid, int request, struct stops *stops)
 {
 	unsigned long ip;
@@ -54,7 +54,7 @@ void step_through(pid_t pid, int request, struct stops *stops)
 			break;
 		if (stops->n == WALK_LONGEST)
 			give_up("the walk does not end");
-		/* A single step of REP is an iteration: count the first. */
+		/* Each iteration of REP is a step: count the first one only. */
 		if (ip == (unsigned long)walk_rep && stops->n &&
 		    stops->ip[stops->n - 1] == ip)
 			continue;
@@ -80,7 +80,7 @@ unsigned int nr_branches(void)
 	return n;
 }
 
-/* Every taken branch's target, and after @extra (if any) one stop more. */
+/* Check that the stops are all targets of taken branches, and @extra (if any) once. */
 bool only_branch_targets(const struct stops *stops, unsigned long extra)
 {
 	unsigned int i, want = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * With the last event that uses the Debug Store gone, DS_AREA must not go
- * on pointing to it.
+ * After the last event that uses the Debug Store, DS_AREA must not point to it any more.
  *
  * area cleared|left
  */

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * intel_bts and its buffers: 'right' is what a kernel should do, 'wrong' what the
- * stock kernel does.
+ * intel_bts and its buffers. 'right': as a kernel should do; 'wrong': as the stock kernel does.
  *
  * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
  * aux MODULE reset right|wrong	a reset of the PMU, while intel_bts stops
  * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
- * aux MODULE foreign right		an NMI of nobody's, with memory for PEBS and none
- *					for BTS: the console tells if perf takes it
- * aux MODULE absent right|wrong	a Pentium 4, whose BTS intel_bts cannot drive
+ * aux MODULE foreign right		an unknown NMI, with memory for PEBS and none for
+ *				BTS: the console tells whether perf claims it
+ * aux MODULE absent right|wrong	a Pentium 4, whose BTS intel_bts cannot use
  */
 #include <sys/ioctl.h>
 
 #include "store.h"
 
 #define CALLS		300
-/* A call and a return each, in records of 24 bytes */
+/* Each call and each return is a record of 24 bytes. */
 #define WORK_BYTES	(CALLS * 2 * 24)
 #define BUFFER_ORDER	4
 
@@ -26,7 +25,7 @@ static __attribute__((noinline)) void leaf(void)
 	__asm__ volatile("");
 }
 
-/* Records CALLS calls, then what @disturb does; where does the newest record end? */
+/* Record CALLS calls, and then call @disturb. Returns where the newest record ends. */
 static uint64_t recorded_until(void (*disturb)(void))
 {
 	const struct perf_event_mmap_page *page;
@@ -68,7 +67,9 @@ static void some_nmis(void)
 		give_up("no NMI came");
 }
 
-/* The state is STOPPED there, and the newest records are not counted. */
+/*
+ * Reset the PMU while the event's state is STOPPED, when the newest records are not counted yet.
+ */
 static void reset_in_stop(void)
 {
 	struct lab_window window = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A claim of BTS against perf: who comes second is told -EBUSY, and who does
- * not need BTS notices nothing.
+ * A claim of BTS and perf exclude each other: the second one gets -EBUSY. Events that do not need
+ * BTS are not affected.
  *
  * claims exclude     events before and after a claim
- * claims beside      what perf does while a claim is on leaves the store alone
+ * claims beside      events during a claim do not change the store
  * claims recording   the same while the hardware records
- * claims pmi         an NMI that is not perf's is not taken by perf
+ * claims pmi         perf does not take an NMI that is not its own
  */
 #include <sys/sysinfo.h>
 
@@ -28,7 +28,7 @@ static void check(int err, int want, const char *what, const char *kind)
 		printf("# it was: %s\n", strerror(-err));
 }
 
-/* Both orders for one kind, on a CPU or of a task. */
+/* Try both orders for one kind of event, on a CPU or of a task. */
 static void exclude_kind(enum kind kind, int want, pid_t pid, int cpu)
 {
 	const char *name = kind_name[kind];
@@ -64,7 +64,7 @@ static void exclude(void)
 	ok(areas_are(false), "the end of a claim clears DS_AREA");
 }
 
-/* Makes perf the first and the last user of the rest, several times. */
+/* Make perf the first and the last user of the other hardware, several times. */
 static void perf_comes_and_goes(void)
 {
 	int cpu, cpus = get_nprocs(), round;
@@ -126,7 +126,7 @@ static void recording(void)
 	ok(bts_counter("records") == records, "for good");
 }
 
-/* The marks are past the threshold. perf is there, and must not look. */
+/* The claim's index is beyond its threshold. perf has an event, and must not take the NMI. */
 static void pmi(void)
 {
 	struct trace trace;

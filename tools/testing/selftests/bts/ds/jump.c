@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Into a second kernel with BTS running in the task that jumps, and in one
- * that keeps another CPU busy. The second kernel and its initramfs are disks.
- * Run it where a store without a buffer ends the emulator.
+ * Jump into a second kernel while BTS runs in the task that jumps, and in a task that keeps
+ * another CPU busy. The second kernel and its initramfs are on disks. Run it where a store of a
+ * record without a buffer ends the emulator.
  *
  * jump kexec|crash aux|period1|claim|recorder
  * jump MODULE crash astray	the recorder, and a jump through a bad pointer
- * jump arrived			what the second kernel runs
- * jump read|astray CPUS	the same, and who reads the dump of the first one
+ * jump arrived			run by the second kernel
+ * jump read|astray CPUS		the same, and read the dump of the first kernel
  */
 #include <sys/reboot.h>
 #include <sys/sysinfo.h>
@@ -20,7 +20,7 @@
 
 #include "store.h"
 
-/* SCSI addresses: which of them becomes sda is up to who is probed first. */
+/* SCSI addresses, since the names of the disks depend on the order in which they are found. */
 #define KERNEL_DISK	"0:0:0:0"
 #define INITRD_DISK	"0:0:1:0"
 #define KALLSYMS	"/proc/kallsyms"
@@ -48,7 +48,7 @@ static int open_disk(const char *address)
 	return fd;
 }
 
-/* The kernel takes regular files only, that nobody can write to any more. */
+/* kexec needs a regular file that nobody has open for writing. */
 static int copy_of(const char *disk, const char *path)
 {
 	int in = open_disk(disk);
@@ -102,7 +102,7 @@ static int start_bts(const char *how)
 	return err ? err : trace_open(&own, kind, 0, -1);
 }
 
-/* The result is the second kernel's: it says all of it. */
+/* Jump. The second kernel reports all results, also those of the first one. */
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
@@ -145,7 +145,7 @@ static int arrived(void)
 	return finish();
 }
 
-/* Names are those of this kernel, which is the same one at the same place. */
+/* Start hw-branches. The map is that of this kernel, which has the same addresses. */
 static FILE *start_reader(const char *nr, const char *map)
 {
 	int ends[2];
@@ -162,7 +162,7 @@ static FILE *start_reader(const char *nr, const char *map)
 	return fdopen(ends[0], "r");
 }
 
-/* A line of branches, without its CPU */
+/* Read a line of branches, and remove its CPU. */
 static char *next_branch(char *line, int size, FILE *out)
 {
 	int cpu, at = 0;
@@ -174,16 +174,16 @@ static char *next_branch(char *line, int size, FILE *out)
 	return line;
 }
 
-/* Does a branch begin in panic(), or in vpanic(), which newer kernels have behind it? */
+/* Returns whether a branch comes from panic(), or from vpanic(), which newer kernels call. */
 static bool in_panic(const char *line)
 {
 	return strstr(line, " <- panic+") || strstr(line, " <- vpanic+");
 }
 
 /*
- * Of each CPU all there is: as much as its buffer holds. panic() is called with
- * interrupts on: one of them may come between the call and the freeze, and make
- * a hundred branches, but nothing else.
+ * Check that the dump has all that the buffers hold, for each CPU. panic() is called with
+ * interrupts on, so an interrupt with a hundred branches may come between the call and the
+ * freeze, but nothing else.
  */
 static void read_all(int cpus)
 {
@@ -195,7 +195,7 @@ static void read_all(int cpus)
 	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1 || cpu > 1)
 			continue;
-		/* To see what was there instead, if the call is not. */
+		/* Print the newest branches, for a failure. */
 		if (!cpu && nr[0] < 30)
 			printf("# %s", line);
 		nr[cpu]++;
@@ -216,12 +216,12 @@ static void read_all(int cpus)
 	fclose(out);
 	ok(called && !misplaced, "and who called panic(), on the first");
 	ok(frozen && first, "which froze first of all");
-	/* The other one may have had little to do since it began. */
+	/* The other CPU may have had little to do since recording began. */
 	ok(nr[0] > 2700 && nr[0] < 2740 && (cpus == 1 || nr[1] > 100) && nr[1] < 2740,
 	   "all of each: %d and %d", nr[0], nr[1]);
 }
 
-/* The same names elsewhere, as where the kernel was linked to run */
+/* Write a map with other addresses, like those where the kernel was linked. */
 static void write_map(const char *path)
 {
 	FILE *in = fopen(KALLSYMS, "r"), *out = fopen(path, "w");
@@ -260,7 +260,7 @@ static void test_map(void)
 	   same);
 }
 
-/* Who jumped is in no register and on no stack. */
+/* The address that jumped is in no register and not on the stack. */
 static int read_astray(void)
 {
 	FILE *out = start_reader("100", KALLSYMS);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last CPU goes offline and comes back, again and again, while perf's BTS
- * or a claim records everywhere. Run it where a store without a buffer ends
- * the emulator.
+ * The last CPU repeatedly goes offline and online, while perf's BTS or a claim records on all
+ * CPUs. Run it where a store of a record without a buffer ends the emulator.
  *
  * offline perf|claim ROUNDS
  */
@@ -34,7 +33,7 @@ static void off_and_on(int rounds, bool *loaded)
 	}
 }
 
-/* One task may run anywhere, the other one is bound to the CPU that goes. */
+/* Trace a task that may run anywhere, and one that is bound to the CPU. */
 static void of_tasks(enum kind kind, int rounds)
 {
 	pid_t anywhere = start_spinner(-1), bound = start_spinner(last);
@@ -53,7 +52,7 @@ static void of_tasks(enum kind kind, int rounds)
 	end_spinner(bound);
 }
 
-/* An event of the CPU that goes, and one of another that stays. */
+/* Open an event of the CPU that goes offline, and one of a CPU that stays. */
 static void of_cpus(enum kind kind, int rounds)
 {
 	bool opened = true, loaded = true, once;
@@ -73,7 +72,7 @@ static void of_cpus(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
-/* The CPU is offline when the last event goes: it must come up with nothing. */
+/* The last event ends while the CPU is offline: DS_AREA must be 0 when it comes online. */
 static void missed_the_end(enum kind kind, int rounds)
 {
 	pid_t spinner = start_spinner(-1);
@@ -93,7 +92,7 @@ static void missed_the_end(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
-/* What was recorded before the CPU went is perf's, whoever else looks after it. */
+/* The records from before the CPU went offline must stay in perf's buffer. */
 static void keeps_its_records(void)
 {
 	pid_t spinner = start_spinner(last);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the programs of group ds share. */
+/* Shared by the programs of group ds. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -23,7 +23,7 @@ bool kind_exists(enum kind kind)
 	return kind < AUX || read_number(INTEL_BTS) >= 0;
 }
 
-/* Without leave to write, the kernel fills the area round and round. */
+/* Map the AUX area without write permission: the kernel overwrites old records then. */
 static bool map_aux(struct trace *t, size_t page)
 {
 	struct perf_event_mmap_page *ring;

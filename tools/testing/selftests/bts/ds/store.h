@@ -11,12 +11,12 @@
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
 
-/* What perf offers that has to do with the Debug Store. */
+/* Events of perf that concern the Debug Store. */
 enum kind {
-	CYCLES,		/* takes the store, but does not use it */
-	PERIOD1,	/* branches:u, each of them a sample */
-	AUX,		/* intel_bts, user and kernel, the newest only */
-	AUX_USER,	/* intel_bts, user only */
+	CYCLES,		/* perf allocates the store, but the event does not use it */
+	PERIOD1,	/* branches:u, with a sample for each branch */
+	AUX,		/* intel_bts, user mode and kernel, keeps the newest records only */
+	AUX_USER,	/* intel_bts, user mode only */
 	NR_KINDS,
 };
 
@@ -31,9 +31,9 @@ struct trace {
 };
 
 /*
- * On any CPU with @cpu -1, of any task with @pid -1. Returns 0 or -errno,
- * event_open() the event or -errno. One of intel_bts is opened without a buffer,
- * trace_start() gives it one.
+ * On any CPU if @cpu is -1, of any task if @pid is -1. trace_open() returns 0 or -errno,
+ * event_open() a file descriptor or -errno. An event of intel_bts has no buffer until
+ * trace_start().
  */
 int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu);
 int event_open(enum kind kind, pid_t pid, int cpu);
@@ -42,16 +42,17 @@ void trace_close(struct trace *t);
 bool kind_exists(enum kind kind);
 
 /*
- * Leaves an event open that needs no hardware. Without one the kernel patches
- * its scheduler with each first and last event, and QEMU 7.2 at times still
- * executes the breakpoint that was there meanwhile.
+ * Keep an event open that needs no hardware. Without it, the kernel patches its scheduler at the
+ * first and the last event, and QEMU 7.2 sometimes executes a breakpoint that was replaced.
  */
 void keep_perf_on(void);
 
-/* Is DS_AREA of each CPU loaded (or 0), and each with an address of its own? */
+/*
+ * Returns whether DS_AREA of each CPU is loaded with an address of its own, or is 0 everywhere.
+ */
 bool areas_are(bool loaded);
 
-/* Calls functions for ever, in a child that may run on @cpu, -1 for any. */
+/* Start a child that calls functions for ever, on @cpu, or on any CPU if -1. */
 pid_t start_spinner(int cpu);
 void end_spinner(pid_t pid);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend with BTS running in the task that suspends, kernel included where
- * perf can. Run it where a store without a buffer ends the emulator.
+ * Suspend while BTS runs in the task that suspends, with the kernel where perf can record it. Run
+ * it where a store of a record without a buffer ends the emulator.
  *
  * suspend STATE aux|period1|claim
  *
- * STATE is freeze, mem, or disk: the last makes an image and resumes from it
- * at once, over the temporary page tables, with swap on /dev/sda.
+ * STATE is freeze, mem, or disk: the last one writes an image and resumes from it at once,
+ * through the temporary page tables, with swap on /dev/sda.
  */
 #include <sched.h>
 #include <sys/swap.h>
@@ -19,7 +19,7 @@
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 #define SWAP_MAGIC	"SWAPSPACE2"
 
-/* The header of a swap area: a version and the number of its last page. */
+/* Write the header of a swap area: a version, and the number of the last page. */
 static void swap_on(void)
 {
 	char page[4096] = "";
@@ -39,7 +39,7 @@ static void swap_on(void)
 	close(fd);
 	if (swapon(SWAP_DEVICE, 0))
 		give_up("swapon");
-	/* Tells the kernel where the image goes; there is none to resume yet. */
+	/* Set the device for the image. There is no image to resume from yet. */
 	try_text("/sys/power/resume", "8:0");
 	if (!write_text("/sys/power/disk", "test_resume"))
 		give_up("/sys/power/disk");
@@ -51,7 +51,7 @@ static bool go_to_sleep(const char *state)
 		swap_on();
 		return write_text("/sys/power/state", state);
 	}
-	/* Nothing wakes this machine out of freeze: turn back at the brink. */
+	/* Nothing would wake this machine from freeze, so stop before the last step. */
 	if (!strcmp(state, "freeze")) {
 		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
 			give_up(PM_TEST);

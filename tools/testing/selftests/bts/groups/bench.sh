@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# bench: the emulated Debug Store, judged by software that knows nothing of it
+# bench: the emulated Debug Store against software that does not know that it is emulated
 # shellcheck shell=bash
 #
-# Everything in here runs on the unpatched kernel.
+# All tests in this group run on the unpatched kernel.
 
 # stock CASE [KEY=VALUE...] -- PROG [ARG...]
 stock() {
@@ -16,14 +16,14 @@ known_branches() {
 	stock period1-pti pti=on smp=2 -- known period1
 }
 
-# What the kernel makes of the machine, as others see it.
+# How the stock kernel sees the machine.
 machine() {
 	stock machine pti=off -- machine nopti
 	stock machine-pti pti=on -- machine pti
 }
 
-# Other processors and other ways to run the emulator, crossed. Nehalem and
-# Haswell refuse the period-1 event; Core 2 and Penryn have no late ACK.
+# Combinations of other processors and other ways to run the emulator. On Nehalem and Haswell the
+# kernel refuses the period-1 event; on Core 2 and Penryn perf does not use the late ACK.
 matrix() {
 	stock core2duo cpu=core2duo pti=on -- known period1 20000
 	stock icount cpu=Penryn icount=1 pti=on -- known period1 20000
@@ -32,20 +32,20 @@ matrix() {
 	stock rule-either cpu=Haswell cpl=either pti=off -- known aux 20000
 }
 
-# The same machine without an operating system: what Linux never does.
+# The same machine without an operating system, for what Linux never does.
 metal() {
 	need_emulator
 	check metal -- env QEMU_L="${QEMU_L[*]}" "$B/metal/all.sh" "$QEMU" "$JOBS"
 }
 
-# More tracers than processors, and one processor that comes and goes.
+# More tracers than CPUs, while one CPU goes offline and online.
 tracers() {
 	stock tracers-2 smp=2 pti=on -- tracers period1
 	stock tracers-4 smp=4 pti=off -- tracers period1
 	stock tracers-aux smp=2 pti=off -- tracers aux
 }
 
-# Debian's own tools.
+# Debian's own perf and gdb.
 stock_tools() {
 	local depth
 
@@ -56,12 +56,12 @@ stock_tools() {
 	done
 }
 
-# A CPU that writes a line for each instruction is too slow for a clock that
-# goes by real time: it would do nothing but timer interrupts. 64 ns for each
-# instruction leave time for work, and make the run the same each time.
+# While it logs each instruction, the emulator is too slow for a clock that follows real time: the
+# guest would only handle timer interrupts. 64 ns for each instruction leave time for work, and
+# make each run the same.
 SLOW_CLOCK=("qemu=-icount shift=6,sleep=off")
 
-# consult ARGUMENT...: let the oracle compare log and records of the case.
+# consult ARGUMENT...: let the oracle compare the log and the records of the case.
 consult() {
 	local arguments
 
@@ -70,8 +70,8 @@ consult() {
 		--rule "${OPT[cpl]}" "$@") >"$CASE_DIR/oracle" 2>&1
 }
 
-# judge CASE NEED [SAY [ARGUMENT...]]: the oracle's word on the window just
-# traced. SAY must be part of it.
+# judge CASE NEED [SAY [ARGUMENT...]]: pass if the oracle finds no error in the window that was
+# just traced, and prints SAY.
 judge() {
 	local case=$1
 
@@ -83,8 +83,8 @@ judge() {
 	fi
 }
 
-# finds CASE SAY [ARGUMENT...]: with `planted` for records, the oracle must see
-# a difference, and say so.
+# finds CASE SAY [ARGUMENT...]: pass if the oracle finds an error in the records `planted`, and
+# prints SAY.
 finds() {
 	local status=0
 
@@ -96,7 +96,7 @@ finds() {
 	fi
 }
 
-# The same window with an error in the middle of its records.
+# Plant errors into the middle of the records of the same window.
 plant_errors() {
 	local case=$1 records=$CASE_DIR/records planted=$CASE_DIR/planted middle
 
@@ -109,11 +109,11 @@ plant_errors() {
 	finds "$case.wrong" "record $middle: wrong"
 }
 
-# Far returns fail with SMAP on in QEMU 7.2, and with ERMS most of the log
-# would be iterations of REP MOVSB.
+# With SMAP, far returns fail in QEMU 7.2; with ERMS, most of the log would be iterations of REP
+# MOVSB.
 WINDOW=("${SLOW_CLOCK[@]}" pti=off "cpu=$CPU,-smap,-erms")
 
-# All that a user program can do to get into the kernel.
+# All ways of a user program into the kernel.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {
@@ -123,7 +123,7 @@ oracle_window_user() {
 	for rule in after before either; do
 		stock "window-user-$rule" "${WINDOW[@]}" cpl="$rule" -- window user
 		judge "window-user-$rule" "$USER_NEEDS"
-		# by another rule the same records are wrong
+		# by another rule, the same records are wrong
 		cp "$CASE_DIR/records" "$CASE_DIR/planted"
 		finds "window-user-$rule.rule" "first difference" --rule "${other[$rule]}"
 	done
@@ -139,10 +139,10 @@ oracle_window_flags() {
 oracle_window_kernel() {
 	local before=$FAILED
 
-	# silent for long on a busy machine: each instruction is a line of the log
+	# silent for long on a busy host, as each instruction is a line of the log
 	stock window-kernel "${WINDOW[@]}" timeout=400 stall=300 -- window kernel 1000000
 	judge window-kernel "$USER_NEEDS,branches=1000000,v2"
-	# About a gigabyte; what failed is worth it.
+	# The log has about a gigabyte: keep it only if a test failed.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# bts: traces of tasks and CPUs: each record where it belongs, in order, once
+# bts: traces of tasks and CPUs: each record in the right trace, in order, and once
 # shellcheck shell=bash
 
 # shellcheck source=../vm/lab.sh
 . "$B/vm/lab.sh"
 
-# QEMU 7.2 with SMAP faults on user mode's own far returns.
+# In QEMU 7.2, far returns of user mode fault with SMAP.
 FAR=cpu=$CPU,-smap
 
-# traced CASE KEY=VALUE... -- PROG [ARG...]: with the laboratory's module, whose
-# path goes before the first ARG.
+# traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module of the laboratory, and pass its
+# path before the first ARG.
 traced() {
 	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
 	boot "$1" kernel=patched config="$CONFIG" before="$LAB" mem=1024 abort=1 "${@:2}"
@@ -22,8 +22,9 @@ units() {
 		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
 			append=kunit.enable=1 -- kunit bts_ring bts_context
 	done
-	# No APIC: circular, drained at the switch. PREEMPT_RT never gets through the
-	# power-off then: kernel_power_off() sleeps in pr_flush() after the last timer.
+	# Without an APIC, the buffer is circular, and drained at the context switch. Not on
+	# PREEMPT_RT: power-off never ends then, as kernel_power_off() sleeps in pr_flush() after
+	# the last timer.
 	[ "$CONFIG" = rt ] || boot unit-noapic kernel=patched config="$CONFIG" smp=1 \
 		append="kunit.enable=1 nolapic" -- kunit bts_ring
 }
@@ -32,7 +33,7 @@ known_sequences() {
 	local rule own=0
 
 	need_kernel patched "$CONFIG"
-	# of up to 500 that KCSAN's checks make each time; KASAN's are hundreds, too
+	# KCSAN's checks take up to 500 branches each time, KASAN's hundreds, too
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself
@@ -47,8 +48,8 @@ known_sequences() {
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }
 
-# In how many of 24 orders contexts go: a kernel that checks itself is slower by
-# far, and its rings are larger.
+# Print the number of orders, of 24, in which contexts go away. With debugging options the kernel
+# is much slower, and the rings are larger.
 orders() {
 	[ "$CONFIG" = base ] && echo 24 || echo 1
 }
@@ -62,7 +63,7 @@ group_bts() {
 	traced forge-nopti "$FAR" smp=1 pti=off -- forge
 	traced freeze smp=2 icount=slow -- freeze
 	! has_option SMP || traced cycle smp=2 -- cycle 20
-	# The whole way to sleep and back of a kernel that checks itself fits in no ring.
+	# With debugging options, no ring holds all records of a suspend and resume.
 	[ "$CONFIG" != base ] || traced asleep smp=2 -- asleep
 	traced beside pti=off -- beside
 	traced beside-pti pti=on smp=2 -- beside

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# btslong (slow): the same as bts at length, and before the oracle
+# btslong (slow): the tests of group bts at length, and the oracle's check of their records
 # shellcheck shell=bash
 
 # shellcheck source=bts.sh
@@ -7,7 +7,7 @@
 # shellcheck source=bench.sh
 . "$B/groups/bench.sh"
 
-# Ten millions of a user's records while the kernel is traced, each known.
+# Ten millions of known user records, while the kernel is traced.
 millions() {
 	local rule pti
 
@@ -19,8 +19,9 @@ millions() {
 	done
 }
 
-# judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: judged by what the
-# emulator executed. It is silent for long: each instruction is a line of its log.
+# judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: the oracle compares a trace with
+# what the emulator executed. The guest is silent for long, as each instruction is a line of the
+# log.
 judged_long() {
 	local before=$FAILED whose=${1%-sampled} sampled=() cpu=${WINDOW[-1]}
 
@@ -28,12 +29,12 @@ judged_long() {
 	traced "judged-$1" "${WINDOW[@]}" "$cpu" timeout=3000 stall=1500 -- \
 		judged "$whose" "$2" "${sampled[@]}"
 	judge "judged-$1" "branches=$2,$3" equal "${@:4}"
-	# Gigabytes; what failed is worth it.
+	# The log has gigabytes: keep it only if a test failed.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
 judged() {
-	# The ways back from the kernel have lost one side: they are left out.
+	# Leave out returns from the kernel, whose records have no source.
 	judged_long user 1000000 loop,jcc,jmp,call,ret,indirect --user-addresses
 	judged_long kernel 1000000 syscall,sysret
 }
@@ -44,6 +45,6 @@ group_btslong() {
 	traced contexts-2 smp=2 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced contexts-4 smp=4 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced cycle-1000 smp=2 timeout=3000 -- cycle 1000
-	# by a clock that goes on no faster than the program
+	# with a clock that runs no faster than the program
 	traced forge-1000 "$FAR" smp=2 icount=1 timeout=1500 stall=600 -- forge 1000
 }

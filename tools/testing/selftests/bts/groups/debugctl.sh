@@ -2,20 +2,19 @@
 # debugctl: every bit of DEBUGCTL has one owner, and no update of it is lost
 # shellcheck shell=bash
 
-# FREEZE_IN_SMM is not on by itself: most of the time the kernel must do
-# without, as in a virtual machine.
+# FREEZE_IN_SMM is off in most tests, as in a virtual machine.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
 # shellcheck source=../debugctl/lab.sh
 . "$B/debugctl/lab.sh"
 
-# What must not change: on every kernel the same.
+# Stepping must be the same on every kernel.
 stepping() {
 	lab_boot steps kernel="$FLAVOUR" config="$CONFIG" -- steps
 	lab_boot steps32 kernel="$FLAVOUR" config="$CONFIG" -- steps_32
 }
 
-# What the stock kernel loses, and this one keeps.
+# Updates that the stock kernel loses, and the patched one keeps.
 races() {
 	lab_boot races kernel=patched config="$CONFIG" -- races kept
 	lab_boot races-bts kernel=patched config="$CONFIG" pti=off icount=slow -- races kept bts
@@ -33,17 +32,17 @@ last_branches() {
 	done
 }
 
-# Suspend to RAM; the processor comes back with DEBUGCTL reset. A kernel with KCSAN
-# does not: restore_processor_state() has its checks before %gs is there for them.
+# Suspend to RAM, after which DEBUGCTL is reset. Not with KCSAN, whose checks in
+# restore_processor_state() need %gs before it is restored.
 resume() {
 	[ "$CONFIG" = kcsan ] || lab_boot resume kernel=patched config="$CONFIG" smp=2 "$FREEZE_SMM" -- resume kept
-	# Without a Debug Store nothing else writes DEBUGCTL on the way back.
+	# Without a Debug Store, nothing else writes DEBUGCTL during resume.
 	[ "$CONFIG" = kcsan ] || lab_boot resume-no-ds kernel=patched config="$CONFIG" smp=2 \
 		"$FREEZE_SMM,-ds,-dtes64,-ds-cpl" -- resume kept
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost
 }
 
-# All writers at once. On a processor without FREEZE_IN_SMM as well: its bit
+# All writers of DEBUGCTL at once. A processor without FREEZE_IN_SMM is tested as well: that bit
 # must not get into the copy.
 storms() {
 	lab_boot storm4 kernel=patched config="$CONFIG" smp=4 "$FREEZE_SMM" -- storm kept 20

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# ds: one owner for the Debug Store, and BTS off before its buffer is gone
+# ds: the Debug Store has one owner, and BTS is off before its buffer is unmapped
 # shellcheck shell=bash
 #
-# intel_bts, which can trace the kernel, exists without page-table isolation
-# only. Where a store without a buffer ends the emulator, that is abort=1.
+# intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, a
+# store of a record without a buffer ends the emulator.
 
 # shellcheck source=../debugctl/lab.sh
 . "$B/debugctl/lab.sh"
 
 RAW_DISK=if=ide,format=raw,snapshot=on
 
-# perf's own drivers of BTS let a PMI that is late become an unknown NMI, as they do
-# on the stock kernel: where PMIs are late, their cases are not run.
+# On the patched kernel as on the stock one, a late PMI of perf's own BTS drivers is an unknown
+# NMI, so their cases are not run where PMIs are late.
 perfs_too() {
 	[ "$SILICON_RULE" != late ] && [ "$SILICON_RULE" != worst ]
 }
@@ -20,7 +20,7 @@ ours() {
 	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
 }
 
-# What is wrong with the stock kernel does not depend on the configuration.
+# Bugs of the stock kernel do not depend on the configuration.
 stock() {
 	boot "$1" kernel=stock config=base "${@:2}"
 }
@@ -31,11 +31,11 @@ ds_units() {
 	for smp in 1 4; do
 		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
 	done
-	# The watchdog is a user of the store that never leaves.
+	# The watchdog uses the store as long as the kernel runs.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
-# DS_AREA outlives the buffers it leads to.
+# On the stock kernel, DS_AREA still points to the buffers after they are freed.
 ds_area() {
 	perfs_too || return 0
 	stock area-stock smp=2 pti=off -- area left
@@ -43,14 +43,16 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: perf warns of it, and resets it.
+# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: perf must warn
+# of a stuck PMU, and reset it.
 stuck_pmu() {
 	lab_boot "$1" "$2" "$3" pti=off cpu="$CPU,x-pmu-stuck=on" expect=splat "${@:4}"
 	nothing_else "$1" 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
 	came_to_end "$1"
 }
 
-# intel_bts keeps its position over an NMI and a reset of the PMU, and is refused without a Debug Store.
+# intel_bts keeps its position across an NMI and a reset of the PMU, and is refused without a
+# Debug Store.
 ds_aux() {
 	perfs_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
@@ -71,12 +73,12 @@ ds_claims() {
 	fi
 	ours recording smp=2 pti=off abort=1 -- claims recording
 	ours recording-pti smp=2 pti=on abort=1 -- claims recording
-	# 'Uhhuh' it must be: nobody asked for this NMI.
+	# The kernel must print 'Uhhuh': nobody asked for this NMI.
 	ours foreign-nmi smp=1 expect=splat -- claims pmi
 }
 
 ds_offline() {
-	# The only processor stays.
+	# The only CPU cannot go offline.
 	[[ ,$CONFIG, != *,up,* ]] || return 0
 	if perfs_too; then
 		ours offline smp=2 pti=off abort=1 -- offline perf 10
@@ -90,11 +92,11 @@ suspended() {
 	ours "$1" smp=2 abort=1 "${@:4}" -- suspend "$2" "$3"
 }
 
-# scratch_disk CONFIGURATION: a disk for the image.
+# scratch_disk CONFIGURATION: make a disk for the image of hibernation.
 scratch_disk() {
 	local mem=192 size=512
 
-	# A kernel with checks takes more, and half of it must be free.
+	# A kernel with debugging options needs more memory, half of which must be free.
 	[ "$1" = base ] || mem=768 size=1536
 	DISK=$SCRATCH/disk
 	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"
@@ -118,8 +120,8 @@ ds_suspend() {
 	stock disk-stock smp=2 abort=1 pti=off expect=abort "${DISK_KEYS[@]}" -- suspend disk aux
 }
 
-# jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: the kernel and the initramfs
-# of the case as disks, to jump into.
+# jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: boot with the case's kernel and initramfs on
+# two disks, from which kexec loads them.
 jump_boot() {
 	need_kernel "$1" "$2"
 	need_programs
@@ -128,7 +130,7 @@ jump_boot() {
 		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
 }
 
-# On the way to another kernel the buffer is not mapped.
+# The buffer is unmapped while another kernel takes over.
 ds_jump() {
 	local how way
 
@@ -142,7 +144,7 @@ ds_jump() {
 	done
 }
 
-# The buffers in the dump, and no store after the jump: of the group ring0 as well
+# The dump has the buffers, and no record is stored after the jump. Used by group ring0, too.
 recorder_dump() {
 	jump_boot patched "$CONFIG" kdump -- jump crash recorder
 }
@@ -155,6 +157,6 @@ group_ds() {
 	ds_offline
 	ds_suspend
 	ds_jump
-	# Where ring0, which wants two CPUs, is not run.
+	# On one CPU, group ring0 is not run.
 	has_option SMP || ! has_option HW_BRANCH_RECORDER || recorder_dump
 }

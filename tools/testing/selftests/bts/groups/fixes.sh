@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# fixes (slow): what the first patches fix is wrong on the stock kernel, and they are enough
+# fixes (slow): the first patches of the series alone fix bugs that the stock kernel has
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: perf warns of the
-# memory that it does not get. Of other splats, REGEX are wanted.
+# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: perf must warn that it does
+# not get memory. Other splats must match REGEX.
 without_memory() {
 	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)'
 
@@ -21,8 +21,8 @@ fixed_aux() {
 	without_memory aux-memory-fixed fixed "" -- aux memory right
 }
 
-# An NMI that nobody asked for, where only PEBS got memory: the stock kernel's perf takes
-# it for the one of BTS, and says nothing.
+# An NMI of unknown origin, while only PEBS has memory: perf in the stock kernel takes it for the
+# PMI of BTS, and the kernel does not report it.
 fixed_foreign() {
 	local pebs=cpu=$CPU,x-pebs=on uhhuh='Uhhuh. NMI received'
 
@@ -31,7 +31,7 @@ fixed_foreign() {
 	console_says foreign-fixed "$uhhuh"
 }
 
-# On a Pentium 4, 6.12 does not register intel_bts.
+# On a Pentium 4, kernel 6.12 does not register intel_bts at all.
 fixed_absent() {
 	local stock=wrong
 
@@ -49,7 +49,7 @@ fixed_branches() {
 	done
 }
 
-# With pause_on_oops on PREEMPT_RT, oops_enter() is no place for a lock that sleeps.
+# With pause_on_oops on PREEMPT_RT, oops_enter() of the stock kernel takes a sleeping lock.
 fixed_pause() {
 	local sleeps='sleeping function called from invalid context at .*kernel/locking/spinlock_rt.c'
 
@@ -61,8 +61,8 @@ fixed_pause() {
 	nothing_else pause-fixed "$CRASH"
 }
 
-# Where the group ds or debugctl has the case with the stock kernel, it is not repeated.
-# Not here: KVM's restore, as the emulated machine has no VMX.
+# If group ds or debugctl runs the case on the stock kernel, it is not repeated here. KVM's
+# restore of DEBUGCTL is not tested, as the emulated machine has no VMX.
 group_fixes() {
 	local way
 

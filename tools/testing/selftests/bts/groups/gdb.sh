@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# gdb (slow): gdb's own suite gdb.btrace, stock over perf and patched over ptrace
+# gdb (slow): gdb's own tests gdb.btrace, with stock gdb over perf and patched gdb over ptrace
 # shellcheck shell=bash
 
-# What the guest needs beside gdb and the suite
+# Commands that the guest needs in addition to gdb and its tests.
 SUITE_TOOLS="busybox runtest expect /usr/bin/gcc /usr/bin/g++"
 
-# suite CASE USER BOARD [FILE...]: the files of the suite in a guest, with $GDB.
+# suite CASE USER BOARD [FILE...]: run these files of the suite in a guest, with $GDB.
 suite() {
 	local case=$1 user=$2 board=$3
 	shift 3

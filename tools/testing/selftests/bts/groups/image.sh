@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# image (slow): the image of vmtest.sh image boots by BIOS and UEFI, and finds each rule of SILICON
+# image (slow): the image of vmtest.sh image boots by BIOS and UEFI, and detects each SILICON rule
 # shellcheck shell=bash
 #
-# IMAGE_PARTS names some of its parts.
+# IMAGE_PARTS selects some of the parts of this group.
 
-KIT_STALL=120		# seconds without a word that a boot may take
+KIT_STALL=120		# seconds for which a boot may be silent
 
 kit_fat() {
 	echo "$CASE_DIR/stick.img@@$((IMAGE_START * 512))"
 }
 
-# kit_stick CASE [WORDS]: a fresh stick, whose kernel gets more words.
+# kit_stick CASE [WORDS]: make a fresh stick, with WORDS added to the kernel command line.
 kit_stick() {
 	local words="no_timer_check tsc=reliable $2"
 
@@ -21,7 +21,7 @@ kit_stick() {
 	mcopy -o -i "$(kit_fat)" "$CASE_DIR/more.cfg" ::/more.cfg
 }
 
-# kit_plain FIRMWARE CPU: fills in KIT with Debian's emulator, the stick on USB.
+# kit_plain FIRMWARE CPU: set KIT to Debian's emulator, with the stick on USB.
 kit_plain() {
 	need_plain_emulator
 	KIT=("$PLAIN_QEMU" -cpu "$(plain_cpu_argument "$2")" -vga std
@@ -36,14 +36,14 @@ kit_plain() {
 	}
 }
 
-# kit_store CPU CPL-RULE SILICON: the emulated machine, the stick as a disk.
+# kit_store CPU CPL-RULE SILICON: set KIT to the patched emulator, with the stick as a disk.
 kit_store() {
 	need_emulator
 	KIT=("$QEMU" "${QEMU_L[@]}" -cpu "$(cpu_argument "$1" "$2" on "$3")"
 		-drive "if=ide,format=raw,file=$CASE_DIR/stick.img")
 }
 
-# A disk of the machine: it must stay as it is.
+# Add a disk of the machine, which the kit must not change.
 kit_disk() {
 	local disk=$CASE_DIR/disk.img
 
@@ -71,7 +71,7 @@ kit_start() {
 		-chardev "pipe,id=monitor,path=$CASE_DIR/monitor" -mon chardev=monitor,mode=readline \
 		</dev/null >"$CASE_DIR/emulator" 2>&1 9>&- &
 	SHELL_PID=$!
-	# Nobody reads what the monitor prints, but the emulator waits for a reader.
+	# Read what the monitor prints: the emulator waits for a reader.
 	cat "$CASE_DIR/monitor.out" >/dev/null 9>&- &
 }
 
@@ -80,8 +80,8 @@ kit_monitor() {
 	echo "$1" >"$CASE_DIR/monitor.in"
 }
 
-# kit_says TEXT: waits until the kit says so, ends, or is silent for long. Returns 1 if it
-# did not say so.
+# kit_says TEXT: wait until the kit prints TEXT, ends, or is silent for KIT_STALL seconds. Return
+# 1 if it did not print TEXT.
 kit_says() {
 	local i size was=0
 
@@ -103,7 +103,7 @@ kit_kill() {
 	SHELL_PID=
 }
 
-# kit_ends CASE: waits for the end, and takes the report off the stick.
+# kit_ends CASE: wait for the end of the kit, and copy the report from the stick.
 kit_ends() {
 	if kit_says "bts-check ends"; then
 		pass "$1.end"
@@ -120,13 +120,13 @@ kit_ends() {
 	fi
 }
 
-# kit_done CASE: the stick is not needed any more.
+# kit_done CASE: remove the stick.
 kit_done() {
 	rm -f "$CASE_DIR/stick.img" "$CASE_DIR"/monitor.* "$CASE_DIR/vars.fd"
 	say "  done $GROUP.$1"
 }
 
-# kit_reports CASE NAME TEXT
+# kit_reports CASE NAME TEXT: the report must contain TEXT.
 kit_reports() {
 	if grep -qF -- "$3" "$CASE_DIR/report"; then
 		pass "$1.$2"
@@ -135,7 +135,7 @@ kit_reports() {
 	fi
 }
 
-# kit_good CASE: nothing failed, and no part of the report is missing.
+# kit_good CASE: nothing may have failed, and no part of the report may be missing.
 kit_good() {
 	local bad
 
@@ -150,8 +150,8 @@ kit_good() {
 	kit_reports "$1" crash "Segmentation fault"
 }
 
-# kit_whole FIRMWARE CPU: all steps on a machine without a Debug Store; the last page
-# is on its screen.
+# kit_whole FIRMWARE CPU: run all steps on a machine without a Debug Store, with the last page on
+# its screen.
 kit_whole() {
 	local firmware=$1
 
@@ -176,7 +176,7 @@ kit_whole() {
 
 QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost
 
-# kit_found CASE CPL-RULE SILICON CPU ANSWER...: the questions find what the machine is.
+# kit_found CASE CPL-RULE SILICON CPU ANSWER...: the kit's questions must find these answers.
 kit_found() {
 	local case=$1 cpl=$2 silicon=$3 cpu=$4 answer
 	shift 4
@@ -191,12 +191,12 @@ kit_found() {
 	kit_done "$case"
 }
 
-# The last step that the console names
+# Print the last step that the console names.
 kit_last_step() {
 	sed -n 's/^\[[ 0-9]*\/[0-9]*\] \([a-z_0-9]*\) .*/\1/p' "$CASE_DIR/console" | tail -n 1
 }
 
-# kit_went_on CASE: one step did not come to its end, those behind it ran.
+# kit_went_on CASE: one step has not ended, and the steps behind it ran.
 kit_went_on() {
 	kit_ends "$1"
 	kit_reports "$1" told "did not come to its end"
@@ -208,7 +208,7 @@ kit_went_on() {
 	fi
 }
 
-# A stick that was done begins anew, and keeps the report before.
+# A finished stick starts anew when it is booted, and keeps the previous report.
 kit_again() {
 	mv "$CASE_DIR/report" "$CASE_DIR/report.first"
 	kit_start
@@ -221,7 +221,7 @@ kit_again() {
 	fi
 }
 
-# The power goes in the midst.
+# The power fails during a step.
 kit_interrupted() {
 	local step
 
@@ -239,7 +239,7 @@ kit_interrupted() {
 	kit_done power
 }
 
-# An NMI of nobody's makes the kernel crash, which starts the machine again.
+# An unknown NMI makes the kernel panic, which restarts the machine.
 kit_crashed() {
 	kit_stick panic "kit.end=off kit.steps=units,lossless,inherit,check unknown_nmi_panic=1 panic=1"
 	kit_plain bios qemu64
@@ -249,7 +249,7 @@ kit_crashed() {
 	kit_done panic
 }
 
-# Each rule of the emulated machine is found out.
+# The kit must detect each rule of the emulated machine.
 kit_rules() {
 	local predicts=$CPU,x-bts-predicts=on wrong=Penryn,x-bts-wrong-from=on
 
@@ -269,7 +269,7 @@ kit_rules() {
 	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
 }
 
-# All steps where there is a Debug Store
+# All steps on a machine with a Debug Store.
 kit_store_whole() {
 	kit_stick store "kit.end=off"
 	kit_store "$CPU,-smap" after ""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# lbr: the branch flight recorder by last branch records
+# lbr: the branch flight recorder with last branch records
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# Where perf gives the stack 32 entries, 16, and 16 without SMAP.
+# Print the key of a machine with 32 LBRs, with 16, or with 16 and no SMAP.
 lbr_machine() {
 	case $1 in
 	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
@@ -31,12 +31,12 @@ lbr_files() {
 	lasts booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
 	lasts booted-bad 32 append=hw_branches=lbrs -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
-	# Neither the state of BTS nor that of a CPU that goes and comes
+	# Not the state of BTS, nor that of a CPU that goes offline and comes back
 	lasts offline 32 -- lastbranch offline
 	[ "$CONFIG" = kcsan ] || lasts suspend 32 -- lastbranch suspend
 }
 
-# perf goes first, and loses nothing: these are its own tests, with the recorder on.
+# perf has priority over the recorder. These are perf's tests, with the recorder on.
 lbr_perf() {
 	lasts perf-32 32 -- lastbranch perf
 	lasts perf-16 16 -- lastbranch perf
@@ -47,8 +47,8 @@ lbr_perf() {
 	lasts perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
 
-# left MACHINE KIND FUNCTION LEAST: a crash that is survived: FUNCTION is on top, and at
-# least so many branches are printed.
+# left MACHINE KIND FUNCTION LEAST: a crash that is survived must print at least LEAST branches,
+# with FUNCTION on top.
 left() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	lasts "$2-$1" "$1" before="$LAB" expect=splat -- lastbranch crash "$2" "$3" "$4"
@@ -56,7 +56,8 @@ left() {
 	came_to_end "$2-$1"
 }
 
-# last_words MACHINE KIND FUNCTION LEAST TOP KEY=VALUE...: a crash that is not
+# last_words MACHINE KIND FUNCTION LEAST TOP KEY=VALUE...: the same for a fatal crash, with
+# FUNCTION among the TOP newest branches.
 last_words() {
 	local wrong name=$2-$1
 
@@ -88,7 +89,7 @@ lbr_crashes() {
 	left 32 bug bts_crash_bug 20
 	last_words 32 double bts_crash_double_fault 20 1
 	last_words 32 panic bts_crash_panic 20 1
-	# What the CPU did before the NMI
+	# The branches before the NMI
 	last_words 32 nmipanic send_nmi 20 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
 		last_words 32 warn bts_crash_warn 20 1 append=panic_on_warn=1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# measure (slow): the figures are the same twice, and meet their goals
+# measure (slow): the measured costs are the same twice, and meet their goals
 # shellcheck shell=bash
 
 measure_twice() {

@@ -7,7 +7,7 @@ group_mutants() {
 
 	need_emulator
 	[ -n "${QEMU_TREE:-}" ] || die "mutants need a build of their own: unset QEMU_BTS"
-	# Faults go in and out of the source: not the one that others build from.
+	# Use a copy of the source: others build from the original.
 	tree=$QEMU_TREE/mutants
 	if [ ! -e "$tree/ready" ]; then
 		rm -rf "$tree"

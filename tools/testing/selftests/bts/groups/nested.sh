@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# nested (slow): a KVM guest and the block-step of its thread leave each other alone
+# nested (slow): a KVM guest and the block-step of its thread do not disturb each other
 # shellcheck shell=bash
 #
-# AMD's extension is what the emulator has; on Intel's this was only read.
+# The emulator has AMD's extension only. The code for Intel's was reviewed, not run.
 
 # shellcheck source=../debugctl/lab.sh
 . "$B/debugctl/lab.sh"

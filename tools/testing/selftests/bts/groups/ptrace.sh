@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptrace: PTRACE_BTS_*: what a debugger reads of its tracee
+# ptrace: PTRACE_BTS_*: what a debugger can read about its tracee
 # shellcheck shell=bash
 
 # asked CASE [KEY=VALUE...] -- PROG [ARG...]
@@ -7,14 +7,14 @@ asked() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
 }
 
-# Tracers of each ABI.
+# Run tracers of each ABI.
 requests() {
 	local rule
 
 	for rule in $RULES; do
 		asked "requests-$rule" cpl="$rule" -- requests "$WAYS"
 	done
-	# Ways into the kernel pass this filter.
+	# With this rule, the filter keeps entries to the kernel.
 	asked requests-either cpl=either -- requests kernel
 	asked requests-32 pti=on -- requests_32 "$WAYS"
 	asked requests-x32 pti=on smp=2 -- requests_x32 "$WAYS"
@@ -24,12 +24,12 @@ requests() {
 lossless() {
 	asked lossless smp=2 -- lossless 300000 65536
 	asked lossless-small pti=on -- lossless 60000 240
-	# SIGTRAP, and a signal that cannot be blocked
+	# With SIGTRAP, and with a signal that cannot be blocked
 	asked lossless-trap pti=off cpl="${RULES##* }" -- lossless 60000 4096 5
 	asked lossless-stop cpl=either -- lossless 60000 4096 19
 }
 
-# What the manuals say of the records of each generation
+# The flags of records that the manuals document for each generation.
 record_flags() {
 	asked flags-skylake -- recordflags none
 	asked flags-nehalem cpu=Nehalem -- recordflags all
@@ -43,8 +43,8 @@ record_flags() {
 lifetime() {
 	local few=20
 
-	# A kernel that checks itself is slower, so more comes in between: a broadcast
-	# for each of the 1,000 rounds would be more still.
+	# A slower kernel with debugging options gets more other interrupts. A broadcast in each
+	# of the 1,000 rounds would still be more than these.
 	[ "$CONFIG" = base ] || few=500
 	asked orphans smp=2 -- orphans
 	asked giveway smp=2 pti=off -- giveway
@@ -58,8 +58,9 @@ lifetime() {
 group_ptrace() {
 	local RULES='after before' WAYS=kernel
 
-	# KMSAN makes the way out of an NMI so long that the kernel is left out, and
-	# user mode, too, where hardware drops the ways back and goes without filter.
+	# With KMSAN, the way out of an NMI takes so many branches that the kernel is not
+	# recorded; nor is user mode where the filter drops returns from the kernel, and so is
+	# not used.
 	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests
 	lossless

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptracelong (slow): the same as ptrace at length, and before the oracle
+# ptracelong (slow): the tests of group ptrace at length, and the oracle's check of a program
 # shellcheck shell=bash
 
 # shellcheck source=ptrace.sh
@@ -7,8 +7,8 @@
 # shellcheck source=bench.sh
 . "$B/groups/bench.sh"
 
-# Every branch of busybox, judged by what the emulator executed. The ways back
-# from the kernel have lost one side: they are left out.
+# Compare every branch of busybox with what the emulator executed. Leave out returns from the
+# kernel, whose records have no source.
 real_program() {
 	local before=$FAILED
 
@@ -20,7 +20,7 @@ real_program() {
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
-# Kernels that say no.
+# Kernels that refuse requests, or fail.
 denied() {
 	local deny=config=$CONFIG,deny secret=append=lockdown=confidentiality
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptracewide: PTRACE_BTS_*: each refusal, each old bug, beside stepping, who may
+# ptracewide: PTRACE_BTS_*: every refusal, every old bug, single-stepping, and permissions
 # shellcheck shell=bash
 
 wide() {
@@ -10,7 +10,7 @@ group_ptracewide() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		# less than the largest trace takes
+		# less than the largest trace needs
 		wide "check$abi" mem=400 -- "wide_check$abi"
 	done
 	for abi in '' _32; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ring0: the branch flight recorder: its files, what it prints, and when
+# ring0: the branch flight recorder: its files, and what it prints of a crash
 # shellcheck shell=bash
 
 # shellcheck source=../vm/lab.sh
@@ -25,13 +25,13 @@ ring0_files() {
 	flight booted-bad smp=1 append=hw_branches=x -- files booted -
 }
 
-# scrubbed CASE KEY=VALUE...: another trace keeps the buffers in use.
+# scrubbed CASE KEY=VALUE...: check the buffers while another trace uses them.
 scrubbed() {
 	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
 	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
-# What the crashes here say.
+# Messages of the crashes in this group.
 CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
@@ -42,7 +42,7 @@ crashing() {
 	nothing_else "$1" "$CRASH"
 }
 
-# called_by SPLAT FUNCTION: is that function of the kernel in its stack trace?
+# called_by SPLAT FUNCTION: return whether FUNCTION is in the stack trace of SPLAT.
 called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
 }
@@ -53,7 +53,7 @@ survived() {
 	came_to_end "$1"
 }
 
-# judge_trace CASE FUNCTION CPUS [1]: what the console shows, of one CPU or of all.
+# judge_trace CASE FUNCTION CPUS [1]: check the branches on the console. 1: all CPUs crashed.
 judge_trace() {
 	local wrong
 
@@ -65,14 +65,14 @@ judge_trace() {
 	fi
 }
 
-# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the trace is on the console, the
-# crashing CPU's first, FUNCTION on top of its 32.
+# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the console must show the branches, those of the
+# crashing CPU first, with FUNCTION on top of its 32.
 fatal() {
 	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
 }
 
-# kdb CASE KEY=VALUE... -- kdb WHERE: in kdb, entered there.
+# kdb CASE KEY=VALUE... -- kdb WHERE: enter kdb at WHERE.
 kdb() {
 	local crash
 
@@ -90,26 +90,26 @@ ring0_kdb() {
 	nothing_else kdb-oops "$CRASH"
 	came_to_end kdb-oops
 	kdb kdb-stop expect=splat -- kdb stop
-	# To set a breakpoint takes the lock of a page table, in an NMI as well.
+	# Setting a breakpoint takes the lock of a page table, even in an NMI.
 	for splat in 'sleeping function .* kernel/locking/spinlock_rt.c' 'inconsistent lock state'; do
 		! called_by "$splat" kgdb_arch_set_breakpoint || poke+="|$splat"
 	done
 	nothing_else kdb-stop "$CRASH$poke"
 	came_to_end kdb-stop
 	kdb kdb-panic expect=splat -- kdb panic
-	# kdb's command set allocates memory, in an NMI as well, and KASAN keeps who did.
+	# kdb's command `set` allocates memory even in an NMI, and KASAN saves the caller.
 	splat='WARNING: .* stack_depot_save_flags'
 	! called_by "$splat" kdb_set || set="|$splat"
 	nothing_else kdb-panic "$CRASH$set"
 	judge_trace kdb-panic bts_crash_panic 4
-	# Who has looked at a panic and goes on gets its trace, too.
+	# If the user of kdb continues after a panic, the branches are printed as well.
 	kdb kdb-go expect=splat -- kdb go
 	nothing_else kdb-go "$CRASH"
 	judge_trace kdb-go bts_crash_panic 2
 }
 
-# The last words with the defaults: of the crashing CPU only, the fault on top, and the
-# way from the system call within the lines.
+# folded CASE KIND FUNCTION KEY=VALUE...: with the defaults, a fatal crash prints the branches of
+# the crashing CPU only, with the fault on top, and the way from the system call.
 folded() {
 	local wrong
 
@@ -122,7 +122,7 @@ folded() {
 	fi
 }
 
-# whole CASE: an oops and its branches fit into the 10 KiB that pstore keeps by default.
+# whole CASE: an oops and its branches must fit into the 10 KiB that pstore saves by default.
 whole() {
 	local size
 
@@ -134,7 +134,7 @@ whole() {
 	fi
 }
 
-# overwritten CASE KIND: what the recorder stands on was overwritten. One report, no more.
+# overwritten CASE KIND: data that the recorder needs was overwritten: expect one oops only.
 overwritten() {
 	local oopses
 
@@ -147,7 +147,7 @@ overwritten() {
 	fi
 }
 
-# walked CASE KEY=VALUE...: the folded lines of a crash are what the disassembly says.
+# walked CASE KEY=VALUE...: the folded lines of a crash must agree with the disassembly.
 walked() {
 	local wrong
 
@@ -168,7 +168,7 @@ ring0_robust() {
 	overwritten overwritten-ring badring
 	overwritten overwritten-context badcontext
 	overwritten overwritten-store badstore
-	# A CPU panics while another one prints: its own branches are printed.
+	# A CPU panics while another one prints: the branches of the panic must be printed.
 	crashing cut smp=2 -- crash end cut
 	console_says cut 'Last branches of CPU 1'
 	folded panic-folded panic bts_crash_panic
@@ -189,8 +189,8 @@ ring0_units() {
 ring0_crashes() {
 	local clock=()
 
-	# A tick of a kernel that checks itself makes more branches than there is room
-	# for, and the host's clock makes them come all the time.
+	# With KASAN, a timer tick takes more branches than there is room for, and with the host's
+	# clock there would be ticks all the time.
 	! has_option KASAN || clock=(icount=1)
 	survived task smp=2 -- crash task 4
 	survived quiet smp=2 -- crash quiet 6
@@ -211,7 +211,7 @@ ring0_crashes() {
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
-	# by a clock that a busy host does not move
+	# with a clock that does not depend on the load of the host
 	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
 	survived again smp=2 -- crash again 4
 	survived late smp=2 -- crash late 1
@@ -225,12 +225,12 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
-	# In 6.12 nmi_panic() calls panic(), and no panic moves to another CPU.
+	# In 6.12 nmi_panic() calls panic(), and no panic is moved to another CPU.
 	if [ "$LINUX_VERSION" = 6.12 ]; then
 		fatal nmi-panic nmipanic nmi_panic 2
 	else
 		fatal nmi-panic nmipanic bts_crash_nmi_panic 2
-		# The CPU that crashed comes first.
+		# The CPU that crashed is printed first.
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
 	fi
@@ -238,8 +238,8 @@ ring0_crashes() {
 	judge_trace panics bts_crash_panic 2 1
 }
 
-# The kernel's own words in a crash, without the recorder's and without what
-# differs anyway: numbers, and what earlier calls left on the stack.
+# Print the kernel's own messages of a crash, without those of the recorder, and without numbers
+# and stale stack entries, which differ in each run.
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
 		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d
@@ -249,8 +249,8 @@ own_words() {
 		sed -n '/^BUG:/,$p'
 }
 
-# words CASE NEED KEY=VALUE...: of a crash, with the recorder off and on. NEED
-# is among them.
+# words CASE NEED KEY=VALUE...: a crash prints the same with the recorder off and on, and NEED
+# among it.
 words() {
 	local off on
 
@@ -270,7 +270,7 @@ words() {
 	fi
 }
 
-# What was printed, by what the emulator executed.
+# Compare what a crash prints with what the emulator executed.
 ring0_judged() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	flight printed before="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
@@ -278,14 +278,14 @@ ring0_judged() {
 	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
 }
 
-# What is to happen after an oops happens as before.
+# What the kernel does after an oops must not change.
 ring0_words() {
 	words oops-panic 'Kernel panic - not syncing: Fatal exception' append=oops=panic
 	words panic-on-oops 'Kernel panic - not syncing: Fatal exception' \
 		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
-# reports CASE NAME KEY=VALUE...: of an error, which its event calls that
+# reports CASE NAME KEY=VALUE...: test the report of an error, whose event names NAME.
 reports() {
 	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_'
@@ -312,7 +312,7 @@ ring0_marks() {
 	flight pages smp=2 pti=off timeout=300 -- pages 60
 }
 
-# races CASE KEY=VALUE... -- overlap [KIND]: two CPUs at a certain place of the recorder's code.
+# races CASE KEY=VALUE... -- overlap [KIND]: make two CPUs meet at a chosen place of the recorder.
 races() {
 	local crash
 
@@ -333,10 +333,10 @@ ring0_races() {
 		races "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done
-	# A kernel that is preempted only where it sleeps does not preempt the printing.
+	# Only a preemptible kernel may preempt the printing.
 	if has_option PREEMPTION; then
 		races sysinfo-race -- overlap sysinfo
-		# The CPU where panic() was called comes first, with the call on top.
+		# The CPU where panic() was called is printed first, with the call on top.
 		races migrate-race expect=splat -- overlap migrate
 		judge_trace migrate-race bts_races_panic 2
 	fi
@@ -348,10 +348,10 @@ ring0_kdump() {
 	local words=(expect=splat)
 
 	recorder_dump
-	# Before the crash kernel takes over, by the kernel that crashed
+	# The crashing kernel prints the branches before the crash kernel takes over.
 	console_says kdump 'Last branches of CPU 0'
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	# There a thread is to print them, and the jump comes before it.
+	# Not on PREEMPT_RT, where a thread prints, and the crash kernel starts before that.
 	! has_option PREEMPT_RT || words=()
 	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray
 	nothing_else kdump-astray "$CRASH"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# ring0long (slow): 200 crashes of each kind, the fault on top; one by the oracle
+# ring0long (slow): 200 crashes of each kind show the fault on top; the oracle checks one of them
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# One guest each.
+# One guest for each crash.
 fatal_200() {
 	local i pti=(on off)
 

@@ -2,8 +2,7 @@
 # runner: whatever goes wrong in a guest, the runner reports a failure
 # shellcheck shell=bash
 
-# must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: the boot has to fail,
-# and to say why.
+# must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: the boot must fail, with REASON.
 must_fail() {
 	local case=$1 reason=$2 passed=$PASSED failed=$FAILED skipped=$SKIPPED
 	shift 2
@@ -22,7 +21,7 @@ must_fail() {
 	fi
 }
 
-# must_refuse CASE MESSAGE COMMAND...: exit 2 and one line.
+# must_refuse CASE MESSAGE COMMAND...: the command must exit with 2, and print one line.
 must_refuse() {
 	local case=$1 message=$2 output status=0
 	shift 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# series: the series is whole, and the tools that lay and export it work
+# series: the series is complete, and the tools that apply and export it work
 # shellcheck shell=bash
 
 group_series() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# silicon: what manuals leave open and models do differently, one rule at a time
+# silicon: what the manuals leave open and processors do differently, one rule at a time
 # shellcheck shell=bash
 
 # shellcheck source=bts.sh
@@ -9,7 +9,7 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# core NAME KEY=VALUE...: a trace of each kind on such a machine, the store and the recorder.
+# core NAME KEY=VALUE...: run a trace of each kind, the tests of the store, and the recorder.
 core() {
 	local name=$1
 	shift
@@ -26,7 +26,7 @@ core() {
 	survived "crash-$name" smp=2 "$@" -- crash task 2
 }
 
-# The kind with 64 bits; group small has the others, and kernels of 32 bits.
+# The 64-bit variant; group small has the others, and 32-bit kernels.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
@@ -42,7 +42,7 @@ pentium4() {
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
-# Each record past the threshold asks, the first of them long before.
+# Each record beyond the threshold asks for a late PMI, so another one comes after the first.
 late_twice() {
 	local cpu=$CPU,x-bts-pmi-delay=100
 
@@ -50,18 +50,18 @@ late_twice() {
 	traced itself-out-late-each cpu="$cpu" smp=2 icount=1 -- itself 0 out 0
 }
 
-# Later than there is room for: what is lost is marked.
+# The PMI comes after the buffer is full: a mark must tell that records are lost.
 too_late() {
 	asked too-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000" -- silicon late
 }
 
-# Where #DB clears TR, nobody who steps loses a branch of user mode.
+# If #DB clears TR, stepping must not lose branches of user mode.
 debug_exceptions() {
 	asked steps-db silicon=db smp=2 icount=slow -- silicon cleared
 	asked steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 }
 
-# Counters that overflow use the same vector.
+# Counters that overflow use the same interrupt vector.
 sampled() {
 	local rule
 
@@ -75,12 +75,12 @@ sampled() {
 		lossless 100000 4096 0 sampled 20011
 }
 
-# An NMI of nobody's while the kernel is traced: 'Uhhuh' it must be.
+# An unknown NMI while the kernel is traced: the kernel must print 'Uhhuh'.
 strangers() {
 	asked stray smp=2 expect=splat -- silicon stray
 }
 
-# Records that are wrong or lost say so, on the models where that happens.
+# Records that are wrong or lost must be marked, on models where that happens.
 damaged() {
 	asked smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
 	asked stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# siliconlong (slow): perf samples at 1 kHz beside long traces; the oracle judges, a Pentium 4, too
+# siliconlong (slow): perf samples at 1 kHz beside long traces; the oracle checks a Pentium 4, too
 # shellcheck shell=bash
 
 # shellcheck source=silicon.sh
@@ -7,7 +7,7 @@
 # shellcheck source=btslong.sh
 . "$B/groups/btslong.sh"
 
-# By what the emulator executed, which names DEBUGCTL as that machine has it
+# Compare with what the emulator executed; --netburst tells the oracle that machine's DEBUGCTL.
 judged_pentium4() {
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
 	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# small (slow): kernels for one processor, for 32 bits with either layout, and with FRED
+# small (slow): kernels for one CPU, for 32 bits with either record layout, and with FRED
 # shellcheck shell=bash
 
 # shellcheck source=../vm/lab.sh
 . "$B/vm/lab.sh"
 
-# small_unit CASE CONFIGURATION KEY=VALUE...: the unit tests of the series
+# small_unit CASE CONFIGURATION KEY=VALUE...: run the unit tests of the series.
 small_unit() {
 	boot "$1-debugctl" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit debugctl
 	boot "$1-ds" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit x86_ds
 	boot "$1-bts" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit bts_ring bts_context
 }
 
-# small_traces CASE KEY=VALUE...: what debuggers and the recorder see on a 32-bit kernel
+# small_traces CASE KEY=VALUE...: run tests of ptrace and of the recorder on a 32-bit kernel.
 small_traces() {
 	local bits=(kernel=patched config="$CONFIG,32" abort=1)
 
@@ -24,15 +24,15 @@ small_traces() {
 	boot "$1-crash" "${bits[@]}" before="$LAB" expect=splat "${@:2}" -- crash task 2
 }
 
-# small CASE KEY=VALUE...: all of it
+# small CASE KEY=VALUE...: run all of these.
 small() {
 	small_unit "$1" "$CONFIG,32" smp=2 "${@:2}"
 	small_traces "$1" smp=2 "${@:2}"
 }
 
-# What the kernel takes for FRED's entry points holds nothing else: nothing begins in
-# the 512 bytes but those two, the way out, and KVM's way in, whose branches stay inside
-# the kernel.
+# The kernel takes the first 512 bytes from asm_fred_entrypoint_user on for FRED's entry points.
+# No other function may begin there: only both entry points, the exit, and KVM's entry, which the
+# kernel calls itself.
 fred_symbols() {
 	local other
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# smoke: the guest boots, on 1, 2 and 4 processors, with PTI on and off
+# smoke: the guest boots, on 1, 2 and 4 CPUs, with PTI on and off
 # shellcheck shell=bash
 
-# dmesg_has CASE REGEX: a line of the case's console.
+# dmesg_has CASE REGEX: a line of the case's console must match.
 dmesg_has() {
 	if grep -Eq "$2" "$CASE_DIR/console"; then
 		pass "$1"
@@ -21,6 +21,6 @@ group_smoke() {
 		[ -z "$mode" ] || dmesg_has "smp$n.preempt" "Dynamic Preempt: $mode"
 	done
 	boot no-pti smp=2 pti=off -- hello 2 off
-	# An Intel processor isolates by itself.
+	# An Intel processor has page-table isolation by default.
 	boot pti-default smp=1 pti= -- hello 1 on
 }

@@ -2,14 +2,14 @@
 # step: branch traces by the trap flag, on Debian's own emulator and beside the Debug Store
 # shellcheck shell=bash
 #
-# STEP_PARTS names some of its parts.
+# STEP_PARTS selects some of the parts of this group.
 
 # plain CASE [KEY=VALUE...] -- PROG [ARG...]: on a machine without a Debug Store
 plain() {
 	boot "$1" machine=plain kernel=patched config="$CONFIG" icount=slow "${@:2}"
 }
 
-# What QEMU 7.2 runs in user mode as if it were the kernel, SMAP refuses: IRET, far RET.
+# With SMAP, IRET and far RET fail in user mode: QEMU 7.2 executes them as the kernel.
 step_invisible() {
 	local abi
 
@@ -22,8 +22,8 @@ step_invisible() {
 	plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
 }
 
-# The group ptrace, but for what needs the hardware: somebody who takes it (giveway,
-# holders), and what its records tell beside addresses (recordflags).
+# The tests of group ptrace, except those that take the hardware from a trace (giveway, holders),
+# and those of the flags of records (recordflags).
 step_requests() {
 	plain requests-qemu64 cpu=qemu64 -- requests kernel
 	plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel
@@ -42,7 +42,7 @@ step_requests() {
 	plain inherit cpu=Skylake-Client smp=2 -- inherit
 }
 
-# The same as the Debug Store records, task by task
+# The trap flag and the Debug Store must record the same, task by task.
 twice() {
 	boot "twice-$1" kernel=patched config="$CONFIG" abort=1 icount=slow cpu="$CPU,-smap" \
 		mem=512 with="walk walk_32 unusual hello" "${@:2}"
@@ -72,7 +72,7 @@ step_sources() {
 		"for i in 1 2 3; do $busybox true; test -n x && echo y; done"
 }
 
-# Beside the recorder, also where #DB takes TR: it is put back behind each step.
+# Beside the recorder, also where #DB clears TR: it must be set again after each step.
 step_recorder() {
 	local rule=(kernel=patched config="$CONFIG" icount=slow)
 
@@ -91,7 +91,7 @@ install_kselftest() {
 			TARGETS=bts ${CC:+"CC=$CC"} INSTALL_PATH="$out/install" install
 }
 
-# Sets KSELFTEST to the directory that the kernel's own `make install` fills.
+# Set KSELFTEST to the directory that the kernel's own `make install` fills.
 need_kselftest() {
 	local log=$CACHE/log/kselftest out
 
@@ -103,7 +103,7 @@ need_kselftest() {
 	KSELFTEST=$out/install
 }
 
-# As a user of the kernel runs them: run_kselftest.sh. None of them may be skipped.
+# Run the tests as users of the kernel do: run_kselftest.sh. None may be skipped.
 step_kselftest() {
 	need_kselftest
 	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \

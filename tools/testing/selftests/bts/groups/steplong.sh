@@ -9,7 +9,7 @@
 # shellcheck source=stress.sh
 . "$B/groups/stress.sh"
 
-# The group ptracewide, whole: the kselftests of PTRACE_BTS_* among it
+# All tests of group ptracewide, with the kselftests of PTRACE_BTS_*.
 without_ptracewide() {
 	local abi
 
@@ -27,8 +27,8 @@ without_ptracewide() {
 	plain threads-4 cpu=qemu64 smp=4 -- wide_threads
 }
 
-# The group tool in guests, but for what only the hardware has: the parts of toolmodes and
-# toolerrors about the kernel's branches, and about perf, which takes the hardware.
+# The tests of group tool that run in guests, except the parts of toolmodes and toolerrors about
+# the kernel's branches and about perf, which need the hardware.
 without_tool() {
 	local less=
 
@@ -45,7 +45,7 @@ without_tool() {
 	used demo machine=plain cpu=qemu64 with="badjump example" -- demo
 }
 
-# The group stress, a little of each, but for perf and the recorder, which have no hardware
+# A part of group stress, without perf and the recorder, which need the hardware.
 without_stress() {
 	local part=$((STRESS_SECONDS / 10)) options=$CONFIG kind
 
@@ -63,7 +63,7 @@ without_stress() {
 	boot faults machine=plain cpu=qemu64 kernel=patched config="$options" smp=2 "$OWNERS" -- faults
 }
 
-# A 32-bit kernel, and one for one processor
+# A 32-bit kernel, and a kernel for one CPU.
 without_others() {
 	local CONFIG=$CONFIG,32
 

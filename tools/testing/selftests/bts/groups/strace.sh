@@ -2,7 +2,7 @@
 # strace (slow): strace with the patch of strace/ decodes the requests and their records
 # shellcheck shell=bash
 
-# No compiler says of the patched source what it does not say of the other.
+# The compiler must not print warnings for the patched source that it does not for the stock one.
 strace_warnings() {
 	local new
 
@@ -14,7 +14,7 @@ strace_warnings() {
 	fi
 }
 
-# Real traces, of tracers of each ABI: by the tests that no other machine can run.
+# Trace with tracers of each ABI: these tests of strace need a guest of this bench.
 strace_live() {
 	local tree=$1 dir test live=()
 

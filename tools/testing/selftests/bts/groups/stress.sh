@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-# stress (slow): PTRACE_BTS_* before a model: requests at random, races, what fails
+# stress (slow): PTRACE_BTS_*: random requests compared with a model, races, failing allocations
 # shellcheck shell=bash
 #
-# --seconds is for all of it together, about; --seed is where requests and races
-# begin. --requests are so many more, of eight tracers and nobody else. They, and as
-# many of each race as --rounds says, must come in --seconds each.
-# STRESS_PARTS names some of its parts.
+# --seconds is the time for all parts, approximately. --seed is the seed of requests and races.
+# --requests adds a run of that many requests by eight tracers, without noise. That run, and
+# --rounds events of each race, must complete in --seconds each.
+# STRESS_PARTS selects some of the parts of this group.
 
 # shellcheck source=../vm/lab.sh
 . "$B/vm/lab.sh"
 
-# The allocators know who has what.
+# The slab allocator records the owner of each object.
 OWNERS='append=slub_debug=U,kmalloc-*'
 
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
@@ -19,7 +19,7 @@ stressed() {
 		with="again fuzz fuzz_32" "$OWNERS" "${@:3}"
 }
 
-# Each run that has found something is run again.
+# Repeat each run that has found a bug.
 stress_seeds() {
 	local line nr=0
 
@@ -30,7 +30,7 @@ stress_seeds() {
 	done 3<"$B/stress/seeds"
 }
 
-# fuzzed CASE SECONDS PROG [KEY=VALUE...]: everything at once.
+# fuzzed CASE SECONDS PROG [KEY=VALUE...]: fuzz with all kinds of noise.
 fuzzed() {
 	stressed "$1" "$2" mem=512 slice=2000 before="$LAB" "${@:4}" -- \
 		"$3" -t "$2" -s "$STRESS_SEED" -n 8 -x sprhkm
@@ -47,7 +47,7 @@ stress_fuzz() {
 	fuzzed all-32 "$part" fuzz_32 smp=2 pti=on
 }
 
-# As many requests as are asked for
+# Make as many requests as --requests says.
 stress_many() {
 	[ "$STRESS_REQUESTS" -eq 0 ] || stressed many "$STRESS_SECONDS" smp=2 pti=off mem=512 -- \
 		fuzz -t "$STRESS_SECONDS" -s "$STRESS_SEED" -r "$STRESS_REQUESTS" -n 8
@@ -63,7 +63,7 @@ stress_races() {
 	done
 }
 
-# Each call with each of its allocations and user copies failing.
+# Each call with each of its allocations and user copies failing in turn.
 stress_faults() {
 	local names=$CONFIG
 

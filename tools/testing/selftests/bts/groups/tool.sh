@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# tool: btstrace: each mode equals what is known, whatever programs do to it
+# tool: btstrace: the output of each mode equals what is known, also for hostile programs
 # shellcheck shell=bash
 
-# The parts that need no kernel, as they are and watched by the sanitisers.
+# Unit tests that need no kernel, plain and with sanitizers.
 units() {
 	local variant=$1 unit
 	shift
@@ -13,21 +13,21 @@ units() {
 	done
 }
 
-# Without a warning by the other compiler, too.
+# clang must not print warnings either.
 other_compiler() {
 	need_btstrace clang tests CC=clang
 	pass clang
-	# Its debug information is another, too.
+	# clang's debug information is different, too.
 	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
 }
 
-# used CASE [KEY=VALUE...] -- PROG [ARG...]: PROG gets the two programs.
+# used CASE [KEY=VALUE...] -- PROG [ARG...]: boot, and pass btstrace and test/record to PROG.
 used() {
 	boot "$1" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 \
 		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
 
-# What is decoded, of a program executed step by step, against objdump.
+# Execute a program step by step, and compare what is decoded with objdump.
 against_objdump() {
 	local bits
 
@@ -36,7 +36,7 @@ against_objdump() {
 	done
 }
 
-# Coverage, of the same programs and of some with libraries, byte by byte.
+# Compare coverage byte by byte, of the same programs and of some with libraries.
 against_steps() {
 	local guest=$PROGRAMS/out/guest
 
@@ -47,12 +47,12 @@ against_steps() {
 	check drcov-libraries_32 -- "$B/tool/drcov.sh" "$BTSTRACE" "$BENCH_BIN/shapes_32" sorts 2
 }
 
-# Print what the programs that crash do, each with the line that is wrong.
+# Print each kind of crash in a source file, and the line that causes it.
 causes() {
 	grep -no '/\* cause [a-z-]*' "$1" | sed 's/\(.*\):.* \(.*\)/\2=\1/'
 }
 
-# The line that caused a crash is on the screen.
+# The output must show the line that caused the crash.
 crashes() {
 	local names
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace fuzzed, watched, read by others, and on five millions of branches
+# toollong (slow): btstrace fuzzed, with sanitizers, read by others, on five millions of branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh
@@ -7,7 +7,7 @@
 
 FUZZ_SECONDS=300
 
-# The traces and the files that the fuzzer begins with: small ones.
+# Make small traces and files for the fuzzer to begin with.
 seeds() {
 	local to=$1 from=$2 format bits
 
@@ -16,7 +16,7 @@ seeds() {
 	for bits in 64 32; do
 		gcc -m$bits -g -O1 -nostdlib -shared -o "$from/seed$bits.so" "$from/seed.c"
 		{ printf '\x80' && cat "$from/seed$bits.so"; } >"$to/elf$bits"
-		# Without .debug_aranges, and with another version of the rest
+		# clang writes no .debug_aranges, and another version of the rest
 		clang -m$bits -g -O1 -nostdlib -shared -o "$from/clang$bits.so" "$from/seed.c"
 		{ printf '\x80' && cat "$from/clang$bits.so"; } >"$to/clang$bits"
 	done
@@ -38,7 +38,7 @@ fuzz() {
 		-artifact_prefix="$BTSTRACE/" "$BTSTRACE/corpus"
 }
 
-# The whole program, not only its parts, watched by the sanitisers
+# The whole program with sanitizers, not only its units.
 sanitised() {
 	need_btstrace sanitised tests SANITIZE=address,undefined
 	check sanitised-names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# units (slow): a kernel boots, and passes the unit tests it has; see series/check --boot
+# units (slow): a kernel boots and passes its unit tests; see series/check --boot
 # shellcheck shell=bash
 
 group_units() {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# upstream (slow): the kernel's own selftests judge both kernels alike
+# upstream (slow): the kernel's own selftests give the same results on both kernels
 # shellcheck shell=bash
 
 UPSTREAM_TARGETS="breakpoints ptrace x86 perf_events"
 
-# Not to be run here: without a shell or a file beside it; the last one makes
-# QEMU 7.2 bring down any kernel.
+# Do not run these: the guest has no shell and no other files. The last one makes QEMU 7.2 crash
+# any kernel.
 UPSTREAM_LEAVE="nx_stack_32 nx_stack_64 syscall_arg_fault_32"
 
 build_upstream() {
@@ -16,7 +16,7 @@ build_upstream() {
 			TARGETS="$UPSTREAM_TARGETS" ${CC:+"CC=$CC"}
 }
 
-# Sets UPSTREAM to the directory of the selftests, in $UPSTREAM/kselftest.
+# Set UPSTREAM to the directory of the selftests, which are in $UPSTREAM/kselftest.
 need_upstream() {
 	local log=$CACHE/log/upstream
 
@@ -39,12 +39,12 @@ upstream_programs() {
 	done
 }
 
-# upstream_run TARGET FLAVOUR: leaves the verdicts in $VERDICTS.
+# upstream_run TARGET FLAVOUR: set VERDICTS to the file with the verdicts.
 upstream_run() {
 	local target=$1 kind=$2 programs
 
 	programs=$(upstream_programs "$target" | tr '\n' ' ')
-	# QEMU's far returns to user mode do not work with SMAP.
+	# In QEMU, far returns to user mode fail with SMAP.
 	boot "$target-$kind" kernel="$kind" config=base smp=2 cpu="$CPU,-smap" timeout=600 \
 		stall=200 tools="$programs" -- upstream 60 "$UPSTREAM/kselftest/$target"
 	VERDICTS=$CASE_DIR/verdicts

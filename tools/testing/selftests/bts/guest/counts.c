@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often each line of the kernel ran, where it counts that, to the host: each
- * file behind a line "gcov PATH SIZE". The host adds up what its guests say.
+ * Send to the host how often each line of the kernel ran, if the kernel counts that: each file
+ * behind a line "gcov PATH SIZE". The host adds up the counts of its guests.
  */
 #include <ftw.h>
 #include <sys/stat.h>

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# gdbdemo.sh GDB, in the guest: a jump through a bad pointer in gdb, by a user whom
-# perf refuses.
+# gdbdemo.sh GDB, in the guest: a jump through a bad pointer in gdb, as a user to whom perf
+# refuses branch traces.
 
 gdb=$1
 
-# The user has to go through the directories of the host's cache.
+# The user needs access to the directories of the host's cache.
 path=$gdb
 while [ "$path" != / ]; do
 	chmod a+rx "$path"
@@ -30,8 +30,8 @@ record instruction-history -
 END
 su -s /bin/sh nobody -c "$gdb -q -nx -batch -x /tmp/commands /bt/badjump" \
 	</dev/null >/tmp/said 2>&1
-# The guest has neither tables of character sets nor the source, of which gdb warns.
-# The shell's prompts are those of a session: what gdb shows as +COMMAND was typed.
+# Remove gdb's warnings about missing character sets and sources, and show +COMMAND as if it was
+# typed at gdb's prompt.
 sed -n 's/^+\(break\|run\|record\|continue\|info\|reverse\|back\)/(gdb) \1/p; t; /^+/!p' /tmp/said |
 	grep -v -e '^$' -e 'could not convert' -e '^This normally should not' \
 		-e 'No such file or directory' -e '^37[[:space:]]in '

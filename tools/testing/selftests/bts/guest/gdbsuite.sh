@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: run files of gdb's test suite, and tell each one's counts as KTAP.
+# In the guest: run files of gdb's test suite, and print the counts of each file as KTAP.
 #
 # gdbsuite.sh GDB_DIR USER BOARD FILE...
 #   GDB_DIR  bin/gdb, bin/gdbserver, testsuite/
@@ -13,7 +13,7 @@ shift 3
 export SHELL=/bin/sh
 work=/tmp/suite
 
-# A user may have to go through the directories of the host's cache.
+# A user may need access to the directories of the host's cache.
 open_path() {
 	path=$1
 	while [ "$path" != / ]; do
@@ -35,11 +35,11 @@ write_site() {
 	echo "set GDBSERVER $gdb/bin/gdbserver"
 	echo "set CC_FOR_TARGET /usr/bin/gcc"
 	echo "set CXX_FOR_TARGET /usr/bin/g++"
-	# An emulated processor on a busy host
+	# An emulated CPU on a busy host is slow
 	echo "set gdb_test_timeout 120"
 }
 
-# The counts of each file, from the summary, as KTAP and for the host.
+# Print the counts of each file in the summary, as KTAP and for the host.
 tell() {
 	awk '
 	function close_file() {
@@ -87,7 +87,8 @@ mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"
 if [ "$user" != root ]; then
-	# 3 and more is what Debian has for "no user", elsewhere 2 is the highest.
+	# Debian's kernel refuses all users from level 3 on; 2 is the highest level of other
+	# kernels.
 	echo 4 >/proc/sys/kernel/perf_event_paranoid
 	chown -R "$user" "$work"
 fi
@@ -113,5 +114,5 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-# Of a few files, the whole session is told.
+# For a few files, print the whole session.
 [ -z "$few" ] || sed 's/^/# log: /' "$work/gdb.log"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For programs that run in the test guest: KTAP on standard output, and the
- * emulator's monitor over the control port.
+ * For test programs in the guest: KTAP on standard output, and the emulator's monitor through the
+ * control port.
  */
 #ifndef BTS_GUEST_H
 #define BTS_GUEST_H
@@ -30,7 +30,7 @@ static struct {
 	int failed;
 } ktap;
 
-/* Announce @n results. Without it finish() prints the plan. */
+/* Announce @n results. Without this, finish() prints the plan. */
 static inline void plan(int n)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -38,7 +38,7 @@ static inline void plan(int n)
 	printf("TAP version 13\n1..%d\n", n);
 }
 
-/* One result, named by @fmt. Returns @cond. */
+/* Report a result, named by @fmt. Returns @cond. */
 __attribute__((format(printf, 2, 3)))
 static inline bool ok(bool cond, const char *fmt, ...)
 {
@@ -57,14 +57,14 @@ static inline bool ok(bool cond, const char *fmt, ...)
 	return cond;
 }
 
-/* A result that could not be had, and why. */
+/* Report a result that is not available, and the reason. */
 static inline void skip(const char *name, const char *reason)
 {
 	printf("ok %d - %s # SKIP %s\n", ++ktap.run, name, reason);
 	fflush(stdout);
 }
 
-/* Returns the exit status of the program. */
+/* Print the plan if necessary. Returns the exit status of the program. */
 static inline int finish(void)
 {
 	if (!ktap.planned) {
@@ -77,7 +77,7 @@ static inline int finish(void)
 	return ktap.failed || !ktap.run;
 }
 
-/* A test that cannot go on: says why and ends the program. */
+/* Print the reason why the test cannot continue, and exit. */
 __attribute__((format(printf, 1, 2), noreturn))
 static inline void give_up(const char *fmt, ...)
 {
@@ -92,7 +92,7 @@ static inline void give_up(const char *fmt, ...)
 	exit(1);
 }
 
-/* A serial port passes bytes only when its line discipline is told so. */
+/* Open a serial port in raw mode, so that it passes all bytes. */
 static inline int open_port(const char *path)
 {
 	struct termios tio;
@@ -110,7 +110,7 @@ static inline int open_port(const char *path)
 	return fd;
 }
 
-/* Read an answer up to the line that holds a single dot. */
+/* Read an answer up to a line that is a single dot. */
 static inline int read_answer(int fd, char *buf, size_t len)
 {
 	size_t used = 0, column = 0;
@@ -128,7 +128,7 @@ static inline int read_answer(int fd, char *buf, size_t len)
 			buf[used++] = c;
 	}
 	if (buf && len) {
-		/* The dot itself was stored, if there was room. */
+		/* Remove the dot, which was stored if there was room. */
 		if (used && buf[used - 1] == '.' && used + 1 < len)
 			used--;
 		buf[used] = '\0';
@@ -137,8 +137,8 @@ static inline int read_answer(int fd, char *buf, size_t len)
 }
 
 /*
- * Run one monitor command; its output goes to @buf (may be NULL), cut to @len.
- * Returns 0, or -1 where there is no monitor.
+ * Run a monitor command, and store its output in @buf (may be NULL), at most @len bytes. Returns
+ * 0, or -1 if there is no monitor.
  */
 static inline int hmp(const char *cmd, char *buf, size_t len)
 {
@@ -148,7 +148,7 @@ static inline int hmp(const char *cmd, char *buf, size_t len)
 	fd = open_port(CONTROL_PORT);
 	if (fd < 0)
 		return -1;
-	/* One question at a time, whoever asks. */
+	/* Only one process may use the monitor at a time. */
 	flock(fd, LOCK_EX);
 	n = snprintf(line, sizeof(line), "%s\n", cmd);
 	if (n < (int)sizeof(line) && write(fd, line, n) == n)
@@ -157,7 +157,7 @@ static inline int hmp(const char *cmd, char *buf, size_t len)
 	return ret;
 }
 
-/* Emulator's own log (exec.log of the case), e.g. log_on("exec,nochain"). */
+/* Start the emulator's log (exec.log of the case), e.g. log_on("exec,nochain"). */
 static inline int log_on(const char *items)
 {
 	char cmd[256];

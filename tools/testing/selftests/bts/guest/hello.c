@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is the guest what the runner asked for? hello CPUS on|off: processors
- * online, and page-table isolation.
+ * Check that the guest is as the runner requested. hello CPUS on|off: number of online CPUs, and
+ * page-table isolation.
  */
 #include "guest.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the test guest: mounts, runs the program that the kernel command
- * line names behind "--", reports its end on the second serial port, and
- * powers off. Without a program it gives a shell on the console.
+ * PID 1 of the test guest: mounts file systems, runs the program behind "--" on the kernel
+ * command line, reports its end on the second serial port, and powers off. Without a program it
+ * starts a shell on the console.
  */
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -63,7 +63,7 @@ static void power_off(void)
 		tcdrain(result);
 	sync();
 	reboot(RB_POWER_OFF);
-	/* A kernel without ACPI stays here; the runner's time is not. */
+	/* A kernel without ACPI does not power off: restart, which ends the emulator. */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
@@ -73,7 +73,7 @@ static void mount_all(void)
 {
 	size_t i;
 
-	/* Not a file system of its own: it would hide what came along below it. */
+	/* Mount nothing here: that would hide files of the initramfs. */
 	mkdir("/tmp", 0755);
 	chmod("/tmp", 01777);
 
@@ -87,8 +87,8 @@ static void mount_all(void)
 }
 
 /*
- * Handlers of NMIs seem slow where time is the host's, and each message about it
- * is made of thousands of branches that nobody wants to see, in the NMI.
+ * If time is that of the host, NMI handlers seem slow. Each message about that takes thousands of
+ * branches in the NMI, so suppress it.
  */
 static void hush_nmis(void)
 {
@@ -100,7 +100,7 @@ static void hush_nmis(void)
 	close(fd);
 }
 
-/* The console becomes the controlling terminal only for the shell. */
+/* Run a program. Only for a shell, the console becomes the controlling terminal. */
 static void run(char *const argv[], bool interactive)
 {
 	struct rlimit core = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
@@ -135,7 +135,7 @@ static int wait_for(pid_t child)
 	}
 }
 
-/* What the program left running is told, and ended before the power is. */
+/* Report processes that the program has left running, and kill them. */
 static void end_leftovers(void)
 {
 	int n = 0;
@@ -172,7 +172,7 @@ int main(int argc, char *argv[])
 	}
 	mount_all();
 	hush_nmis();
-	/* The path is looked up here, before the child has its environment. */
+	/* execvp() in the child searches this path. */
 	putenv(environment[0]);
 	if (chdir(WORK_DIR))
 		printf("init: no " WORK_DIR "\n");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Report what KUnit suites said at boot. On the bench nothing may be skipped:
- * it has the hardware.
+ * Report the results of KUnit suites that ran at boot. None may be skipped, as the emulated
+ * machine has the hardware.
  *
- * kunit SUITE...	or, without a name, all there are
+ * kunit SUITE...	without a name: all suites
  */
 #include <glob.h>
 
@@ -12,7 +12,7 @@
 #define SUITES		"/sys/kernel/debug/kunit/"
 #define RESULTS		SUITES "%s/results"
 
-/* A case's line is indented once: "    ok 1 name", "    not ok 2 name". */
+/* The line of a case has one level of indentation: "    ok 1 name", "    not ok 2 name". */
 static void report_line(const char *suite, char *line)
 {
 	bool passed = !strncmp(line, "    ok ", 7);
@@ -44,7 +44,7 @@ static void report_suite(const char *suite)
 		ok(false, "%s has results in %s", suite, path);
 }
 
-/* An early step of the series has none: then that is the result. */
+/* Report all suites. An early patch of the series has none: then report that. */
 static void report_all(void)
 {
 	glob_t all = { };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can go wrong in a guest, one fault by name, each after one good
- * result: the runner has to find every one of them.
+ * Faults of a guest, selected by name, each after one good result: the runner must detect every
+ * one of them.
  */
 #include <signal.h>
 #include <sys/reboot.h>
@@ -27,13 +27,16 @@ static int splat(void)
 
 static int panic(void)
 {
-	/* The words of this panic are excused, for the tests of the crash kernel. */
+	/*
+	 * The list of splats excludes the panic of sysrq, for tests of the crash kernel: print
+	 * another one.
+	 */
 	if (write_file("/dev/kmsg", "<0>Kernel panic - not syncing: planted\n"))
 		return 1;
 	return write_file("/proc/sysrq-trigger", "c");
 }
 
-/* W, and no line on the console to go with it. */
+/* Set the taint flag W, without a line on the console. */
 static int taint(void)
 {
 	return write_file("/proc/sys/kernel/tainted", "512");
@@ -60,7 +63,7 @@ static int not_ok(void)
 	return finish();
 }
 
-/* The result is bad, and the exit status hides it. */
+/* The result is bad, but the exit status is 0. */
 static int not_ok_hidden(void)
 {
 	ok(false, "planted");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What tests ask of the system that they run on */
+/* Functions of tests for the system that they run on. */
 #include <cpuid.h>
 #include <glob.h>
 #include <linux/perf_event.h>
@@ -51,13 +51,16 @@ bool store_goes(int cpu)
 {
 	int i;
 
-	/* A 32-bit usleep() takes a system call that newer kernels can do without. */
+	/*
+	 * Do not call usleep(): that of 32-bit programs uses a system call that newer kernels may
+	 * lack.
+	 */
 	for (i = 0; i < 200 && read_msr(cpu, MSR_DS_AREA); i++)
 		poll(NULL, 0, 100);
 	return i < 200;
 }
 
-/* -1 if it is not there */
+/* Returns -1 if there is no such counter. */
 static long long find_counter(const char *name)
 {
 	char text[4096], key[64], *line, *at;
@@ -127,7 +130,10 @@ void shrink_slabs(void)
 void wake_later(void)
 {
 	static const char alarm[] = "/sys/class/rtc/rtc0/wakealarm";
-	/* Awake when it goes off, nobody would wake it: a kernel with checks is slow. */
+	/*
+	 * If the alarm goes off before the machine sleeps, it never wakes up: a kernel with
+	 * debugging options is slow.
+	 */
 	bool slow = !access("/proc/lockdep", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);
 
 	try_text(alarm, "0");
@@ -179,7 +185,7 @@ void allow_many_samples(void)
 {
 	static bool lifted;
 
-	/* Without the second limit the first cannot be written. */
+	/* The first limit can only be written while the second one is off. */
 	if (lifted)
 		return;
 	lifted = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tests ask of the system that they run on. Who fails gives up. */
+/* Functions of tests for the system that they run on. They give up on errors. */
 #ifndef BTS_GUEST_SYSTEM_H
 #define BTS_GUEST_SYSTEM_H
 
@@ -12,22 +12,30 @@
 
 void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
-/* A value of DEBUGCTL, and the register itself: with BTS where all but the Pentium 4 have it */
+/*
+ * Convert a value of DEBUGCTL, or read the register, so that BTS has the bits that it has on all
+ * processors but the Pentium 4.
+ */
 uint64_t plain_debugctl(uint64_t val);
 uint64_t read_debugctl(int cpu);
-/* The Debug Store outlives the last trace for some seconds: does it go then? */
+/*
+ * Wait until the Debug Store is released, some seconds after the last trace. Returns whether it
+ * is.
+ */
 bool store_goes(int cpu);
-/* One figure of the `total` line of the monitor's `info bts`. */
+/* Returns a figure of the `total` line of the monitor's `info bts`. */
 long long bts_counter(const char *name);
-/* The same, 0 if the machine does not give it. */
+/* The same, but 0 if the emulator does not have it. */
 long long bts_counter_or_0(const char *name);
-/* It may have been loaded before. */
+/* Load a module, unless it is loaded already. */
 void load_module(const char *path, const char *options);
-/* Does not give up: returns 0 or -errno. */
+/* Write to a file. Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
-/* KASAN keeps freed objects in quarantine until their cache is shrunk. */
+/* Shrink all slab caches, since KASAN keeps freed objects in quarantine until then. */
 void shrink_slabs(void);
-/* Eight bytes of the kernel's memory, which the processor that the monitor is at maps. */
+/*
+ * Read eight bytes of the kernel's memory, through the page tables of the monitor's current CPU.
+ */
 uint64_t peek(uint64_t addr);
 
 struct range {
@@ -36,25 +44,25 @@ struct range {
 };
 
 /*
- * From /proc/kallsyms: of several with a name the first, and @end is for the kernel's
- * own. Who does not find the last one gives up.
+ * Look up symbols in /proc/kallsyms. The first one of that name counts. @end is valid for symbols
+ * of the kernel itself only. Gives up if the last symbol is missing.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
-/* Lift perf's limits, which are lowered where the host is busy. */
+/* Lift perf's limits, which the kernel lowers on a busy host. */
 void allow_many_samples(void);
 /*
- * perf samples each CPU, every @period of the hardware's @event, until this program
- * ends: by NMIs, in all modes.
+ * Let perf sample all CPUs every @period of the hardware's @event, by NMIs, in all modes, until
+ * this program ends.
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
- * perf's event of branches, each @period of them a sample with the last branch records
- * of user mode, and of the kernel if @kernel. A file descriptor, or -errno.
+ * Open perf's event of branches: each @period of them is a sample with the LBRs of user mode, and
+ * of the kernel if @kernel. Returns a file descriptor, or -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
-/* NMIs of this machine so far. */
+/* Returns the number of NMIs so far. */
 long nmis(void);
-/* The clock wakes the machine when it has had time to fall asleep. */
+/* Set the clock's alarm, which wakes the machine after it has suspended. */
 void wake_later(void);
 
 #endif /* BTS_GUEST_SYSTEM_H */

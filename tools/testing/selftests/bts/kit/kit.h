@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The pieces of PID 1 of the image that vmtest.sh image makes. */
+/* The parts of PID 1 of the image that vmtest.sh image makes. */
 #ifndef BTS_KIT_H
 #define BTS_KIT_H
 
@@ -10,33 +10,33 @@
 #define WORK_DIR	"/bt"
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* screen.c: the screen, and the first serial port if there is one */
+/* screen.c: the screen, and the first serial port if there is one. */
 void screen_open(void);
 void screen_clear(void);
-/* To the screen only */
+/* Print to the screen only. */
 __attribute__((format(printf, 1, 2)))
 void show(const char *fmt, ...);
-/* To the screen only, on the line that is overwritten next */
+/* Print to the screen only, on a line that the next output overwrites. */
 __attribute__((format(printf, 1, 2)))
 void show_progress(const char *fmt, ...);
-/* To the screen, and to the report */
+/* Print to the screen and to the report. */
 __attribute__((format(printf, 1, 2)))
 void tell(const char *fmt, ...);
-/* The report only */
+/* Print to the report only. */
 __attribute__((format(printf, 1, 2)))
 void note(const char *fmt, ...);
-/* Waits for the key Enter. */
+/* Wait for the key Enter. */
 void wait_for_enter(void);
 
-/* report.c: what was told so far, in memory */
+/* report.c: the report so far, in memory. */
 void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
 void print_page(void);
 
-/* machine.c: what the processor and the kernel say of the machine */
+/* machine.c: what the processor and the kernel report about the machine. */
 struct machine {
-	char model[64];		/* the processor's name for itself */
+	char model[64];		/* the processor's name */
 	unsigned int signature;	/* CPUID.1:EAX: family, model, stepping */
 	bool store;		/* the kernel can use the Debug Store */
 };
@@ -45,16 +45,16 @@ extern struct machine machine;
 void machine_find(void);
 void machine_tell(void);
 
-/* stick.c: the partition that this system was booted from */
-/* Mounts the FAT partition whose serial number is @id; waits until it is there. */
+/* stick.c: the partition that this system was booted from. */
+/* Mount the FAT partition with the serial number @id. Waits until it exists. */
 void stick_mount(const char *id);
 void stick_unmount(void);
-/* Whole files, on the partition; without one these do nothing, and fail. */
+/* Read, write and rename files of the partition. Without one, these fail. */
 bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
 void stick_rename(const char *from, const char *to);
 
-/* steps.c: what is run */
+/* steps.c: the steps. */
 enum outcome {
 	NOT_RUN,
 	RUNNING,
@@ -68,12 +68,12 @@ enum outcome {
 struct step {
 	const char *name;
 	const char *what;
-	const char *argv[8];	/* empty: the program questions, asked @name */
-	unsigned int seconds;	/* that it takes, about */
+	const char *argv[8];	/* empty: the program questions, with @name */
+	unsigned int seconds;	/* expected time */
 	bool store;		/* needs the Debug Store */
-	bool output;		/* what it prints is wanted, not only its results */
-	bool crashes;		/* ends as a program that crashes */
-	/* What came of it */
+	bool output;		/* show its output, not only its results */
+	bool crashes;		/* must end like a program that crashes */
+	/* Results */
 	enum outcome outcome;
 	int passed, failed, skipped;
 };
@@ -82,20 +82,22 @@ extern struct step steps[];
 extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
-/* Steps that are named in the list @only, with commas; all if it is NULL */
+/* Select the steps in the list @only, separated by commas; all if it is NULL. */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);
-/* Fills in outcome and figures. */
+/* Run a step, and set its results. */
 void step_run(struct step *step);
 
-/* state.c: how far the steps are, on the stick */
+/* state.c: the progress of the steps, on the stick. */
 enum state { STATE_NEW, STATE_GOES_ON, STATE_DONE };
 enum state state_load(void);
-/* The step that was running when the machine was last switched off, or NULL */
+/* The step that was running when the machine last went down, or NULL. */
 extern const struct step *state_crashed;
 void state_save(bool done);
 
-/* klog.c: what the kernel complained of since the last call, to the report */
+/*
+ * klog.c: copy the kernel's complaints since the last call to the report. Returns their number.
+ */
 int klog_complaints(void);
 
 #endif /* BTS_KIT_H */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kernel complained of, of its log only the lines that say so. */
+/* The kernel's complaints: only the lines of its log that indicate an error. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
 
 #include "kit.h"
 
-#define READ_ALL	3	/* of klogctl() */
+#define READ_ALL	3	/* command of klogctl() */
 
 static const char *const complaints[] = {
 	"BUG:", "Oops:", "Kernel panic", "general protection", "Uhhuh",
 	"soft lockup", "hard LOCKUP", "blocked for more than", "rcu: INFO", "RIP: 0010:",
 };
 
-/* A warning of the code names the CPU; others are about mitigations. */
+/* A line with WARNING is a complaint if it names a CPU. Others concern mitigations. */
 static bool is_complaint(const char *line)
 {
 	size_t i;
@@ -27,7 +27,7 @@ static bool is_complaint(const char *line)
 	return false;
 }
 
-/* The time stamp of a line is its place in the log: the log itself may have moved on. */
+/* Identify a line by its time stamp, as older lines may have left the log. */
 static double time_of(const char *line)
 {
 	double at;

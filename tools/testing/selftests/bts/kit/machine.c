@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the processor and the kernel say of the machine. No serial number, and no name
- * that its owner gave it, is asked for.
+ * What the processor and the kernel report about the machine. Neither serial numbers nor names
+ * given by its owner are read.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static const struct {
 	{ 'c', 31, "hypervisor", },
 };
 
-/* All of this system's CPUs are asked as CPU 0 is. */
+/* Read an MSR of CPU 0, which stands for all CPUs. */
 static bool read_msr(unsigned int nr, uint64_t *val)
 {
 	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
@@ -69,7 +69,7 @@ static void find_model(void)
 		snprintf(machine.model, sizeof(machine.model), "a processor without a name");
 }
 
-/* Of @source, or of the best one: returns false if the kernel has none. */
+/* Ask the kernel about @source. Returns false if the kernel does not have it. */
 static bool ask_kernel(unsigned int source, struct ptrace_bts_info *info)
 {
 	*info = (struct ptrace_bts_info) { .size = sizeof(*info), .source = source, };
@@ -84,7 +84,7 @@ void machine_find(void)
 	machine.store = ask_kernel(PTRACE_BTS_SOURCE_DS, &info);
 }
 
-/* The value behind the first @key of a file like /proc/cpuinfo */
+/* Read the value of the first @key in a file like /proc/cpuinfo. */
 static bool value_of(const char *path, const char *key, char *val, size_t size)
 {
 	char line[1024];

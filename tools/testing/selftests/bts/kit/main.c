@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the image that vmtest.sh image makes: says what the machine is, runs the
- * steps, and keeps the report on the stick that it was booted from. Nothing else is
- * mounted, and nothing is installed.
+ * PID 1 of the image that vmtest.sh image makes: prints what the machine is, runs the steps, and
+ * stores the report on the stick that it was booted from. It mounts nothing else, and installs
+ * nothing.
  *
- * Words of the kernel's command line: kit.volume=ID, the stick; kit.steps=NAME,...,
- * these steps only; kit.end=off, power off without waiting for somebody.
+ * Options on the kernel's command line: kit.volume=ID, the stick; kit.steps=NAME,..., only these
+ * steps; kit.end=off, power off without waiting for a key.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void mount_all(void)
 	}
 }
 
-/* The value of a word @key=... of the command line, or NULL; valid until the next call */
+/* Returns the value of an option of the command line, or NULL. Valid until the next call. */
 static const char *word(const char *key)
 {
 	static char line[4096];
@@ -95,7 +95,7 @@ static void begin(void)
 	tell("\n");
 }
 
-/* After a crash the report goes on where it ended. */
+/* Continue the report after a crash. */
 static void go_on(void)
 {
 	static char old[1 << 17];

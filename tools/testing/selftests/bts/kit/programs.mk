@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Of the image that vmtest.sh image makes: PID 1, and steps of its own
+# Programs of the image that vmtest.sh image makes: PID 1, and its own steps.
 GUEST_PROGS += kit/kit kit/questions kit/units
 kit_SRCS := kit/main.c kit/screen.c kit/report.c kit/machine.c kit/stick.c kit/state.c \
 	kit/steps.c kit/klog.c

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Questions that manuals leave open, or that models answer differently. Each is
- * answered by an experiment with the Debug Store of this machine.
+ * Questions that the manuals leave open, or that models answer differently. An experiment with
+ * this machine's Debug Store answers each of them.
  *
  *   questions QUESTION
  *
- * prints a line "answer QUESTION: WORD, and what it means". An answer is no failure; an
- * experiment that shows what cannot be is one.
+ * prints a line "answer QUESTION: WORD, and what it means". No answer is a failure, but an
+ * experiment with an impossible result is.
  */
 #include <poll.h>
 #include <sched.h>
@@ -19,16 +19,16 @@
 
 #define MSR_SMI_COUNT	0x34
 #define FEW		200
-#define MOST		180	/* of them are recorded, even where some are damaged */
-#define MANY		1200	/* branches: as late an interrupt may be */
-#define FIRST		4	/* records until the interrupt */
+#define MOST		180	/* are recorded at least, even if some are damaged */
+#define MANY		1200	/* branches; an interrupt may be that late */
+#define FIRST		4	/* number of records up to the threshold */
 #define CALLS		20
-#define MOST_CALLS	12	/* the same of system calls */
+#define MOST_CALLS	12	/* of CALLS are recorded at least */
 #define BUSY_TRIES	300
 
 static int lab;
 
-/* Somebody else may keep the store for some seconds after his last use. */
+/* Retry on EBUSY: another user may keep the store for some seconds after its last use. */
 static int ask(unsigned long request, void *arg)
 {
 	int i;
@@ -78,7 +78,7 @@ static void ask_layout(void)
 	answer("layout: %u bytes a record", r.record_size);
 }
 
-/* How many SMIs there were so far, where the processor counts them */
+/* Returns the number of SMIs, if the processor counts them. */
 static uint64_t smis(void)
 {
 	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
@@ -90,7 +90,7 @@ static uint64_t smis(void)
 	return (uint32_t)n;
 }
 
-/* Damage is rare: it shows in many records only. */
+/* Damage is rare, so use many records. */
 static void ask_exact(void)
 {
 	unsigned int rounds = 100, i, strange = 0;
@@ -134,7 +134,7 @@ static int look_once(__u32 off, struct kit_filter *found)
 	return ask(KIT_LAB_LOOK, found);
 }
 
-/* Interrupts may fill the buffer before the system calls do: then try again. */
+/* Repeat if interrupts have filled the buffer before the system calls could. */
 static int look(__u32 off, struct kit_filter *found)
 {
 	int i, err = 0;
@@ -147,7 +147,10 @@ static int look(__u32 off, struct kit_filter *found)
 	return err;
 }
 
-/* A filter that leaves out the kernel: what of the branches that cross the border? */
+/*
+ * Tell the rule of a filter that leaves out the kernel, from the branches that change the
+ * privilege level.
+ */
 static const char *filter_rule(const struct kit_filter *f)
 {
 	bool enters = f->enters >= MOST_CALLS, leaves = f->leaves >= MOST_CALLS;
@@ -181,7 +184,10 @@ static void ask_filter(void)
 	answer("filter: %s", filter_rule(&some));
 }
 
-/* Behind the threshold only some ask again; and not all notice that it was passed over. */
+/*
+ * On some models, each record behind the threshold raises an interrupt; and not all models notice
+ * that the threshold was passed.
+ */
 static void ask_pmi(void)
 {
 	struct kit_run first = run(KIT_BTINT, MANY);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The report, in memory until it is written, and the page that sums it up. */
+/* The report, in memory until it is written, and the page that summarizes it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kit.h"
 
-/* An answer is a line of the report that begins like this. */
+/* An answer is a line of the report that begins with this. */
 #define ANSWER		"      answer "
-#define MAX_ANSWERS	12	/* of them fit on the page */
+#define MAX_ANSWERS	12	/* that fit on the page */
 
 static char report[1 << 17];
 static size_t used;

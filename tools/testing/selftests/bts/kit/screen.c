@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the kit says: on the screen, on the first serial port, and in the report. */
+/* The kit's output: to the screen, to the first serial port, and to the report. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@ static int open_terminal(const char *path)
 
 	if (fd < 0)
 		return -1;
-	/* A port that is not there can be opened, but not asked. */
+	/* A missing port can be opened, but tcgetattr() fails. */
 	if (tcgetattr(fd, &tio)) {
 		close(fd);
 		return -1;
@@ -36,7 +36,9 @@ void screen_open(void)
 	serial = open_terminal("/dev/ttyS0");
 }
 
-/* A serial port takes its time, but a port that takes nothing must not stop the kit. */
+/*
+ * Wait for a slow serial port, but not for ever: a port that takes nothing must not stop the kit.
+ */
 static void put(int fd, const char *text, size_t len)
 {
 	int tries = 200;
@@ -145,7 +147,7 @@ void wait_for_enter(void)
 	for (;;) {
 		poll(fds, ARRAY_SIZE(fds), -1);
 		for (i = 0; i < ARRAY_SIZE(fds); i++) {
-			/* A port that hangs up would be ready for ever. */
+			/* A port that hangs up would always be ready. */
 			if (fds[i].revents & ~POLLIN)
 				fds[i].fd = -1;
 			if (fds[i].revents & POLLIN && read(fds[i].fd, &c, 1) == 1 &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How far the steps are. The state goes to the stick before each step, so a step that
- * was running when the machine crashed or lost its power is known at the next boot. The
- * signature of the processor is there, too: on another machine the steps begin anew.
+ * The progress of the steps. The state is written to the stick before each step, so the next boot
+ * knows the step during which the machine crashed or lost power. The state has the signature of
+ * the processor: on another machine, the steps start anew.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "kit.h"
 
 #define STATE_FILE	"STATE.TXT"
-/* The file has this size from the beginning, so that its place never changes. */
+/* The file always has this size, so that its place on the stick never changes. */
 #define STATE_SIZE	4096
 
 const struct step *state_crashed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The steps: programs of the bench, one after another, each with its time. */
+/* The steps: programs of the bench, one after another, each with a time limit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,13 +13,13 @@
 
 #include "kit.h"
 
-/* A slow machine may take this much longer than a step does as a rule. */
+/* A slow machine may take this many times the expected time. */
 #define PATIENCE	20
 #define LEAST_PATIENCE	120
-#define MAX_LINES	12	/* of a step without output of its own */
+#define MAX_LINES	12	/* lines shown of a step without output of its own */
 #define MAX_OUTPUT	60
 
-/* A question is asked before others use the store: they keep it for some seconds. */
+/* Questions come before other users of the store, which keep it for some seconds. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define PROGRAM(n, w, s, ...) \
@@ -112,7 +112,7 @@ static void run_child(const struct step *step, int out)
 	dup2(open("/dev/null", O_RDONLY), 0);
 	dup2(out, 1);
 	dup2(out, 2);
-	/* What the kit itself ignores, a program does not. */
+	/* The kit ignores this signal, the program must not. */
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], (char **)argv);
 	printf("Bail out! cannot run %s: %s\n", argv[0], strerror(errno));
@@ -120,7 +120,7 @@ static void run_child(const struct step *step, int out)
 	_exit(127);
 }
 
-/* A line of a program's output: what counts, and what is told of it. */
+/* Count a result in a line of output, and print the line if it is of interest. */
 static void take_line(struct step *step, const char *line, int *told)
 {
 	bool bad = !strncmp(line, "not ok", 6) || !strncmp(line, "Bail out!", 9);
@@ -144,7 +144,7 @@ struct reader {
 	int told;
 };
 
-/* Returns false at the end of the output. */
+/* Read and handle lines. Returns false at the end of the output. */
 static bool read_lines(struct step *step, int fd, struct reader *r)
 {
 	ssize_t n = read(fd, r->buf + r->len, sizeof(r->buf) - 1 - r->len);
@@ -178,12 +178,12 @@ static void show_time(const struct step *step, time_t since)
 {
 	unsigned int left = steps_seconds_left(), spent = now() - since;
 
-	/* Of this step its share is left, but what it takes longer is not known. */
+	/* The rest of this step's expected time. If it takes longer, that is not known. */
 	left -= spent < step->seconds ? spent : step->seconds;
 	show_progress("  %s: %u s; about %u s left in all", step->name, spent, left);
 }
 
-/* A process that does not even die of SIGKILL is left behind. */
+/* Reap @child. Leave it behind if even SIGKILL does not end it. */
 static bool reap(pid_t child, int *status)
 {
 	int i;
@@ -196,7 +196,10 @@ static bool reap(pid_t child, int *status)
 	return false;
 }
 
-/* What a program leaves running may keep its output open. */
+/*
+ * Returns whether @child has ended. Its output may stay open in processes that it has left
+ * running.
+ */
 static bool has_ended(pid_t child)
 {
 	siginfo_t info = { };
@@ -204,7 +207,7 @@ static bool has_ended(pid_t child)
 	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
 }
 
-/* Returns false if the step takes too long. */
+/* Wait for the end of the step. Returns false if it takes too long. */
 static bool watch(struct step *step, pid_t child, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };
@@ -236,7 +239,7 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 {
 	if (!in_time || !dead)
 		return TIMED_OUT;
-	/* A debugger of a program that crashes ends as that program does. */
+	/* btstrace ends with the status of the program that it traces, which crashes. */
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The partition that this system was booted from. It is found by its serial number,
- * which vmtest.sh image wrote into it and onto the kernel's command line. No other file
- * system is mounted; of other partitions only the boot sector is read.
+ * The partition that this system was booted from. It is found by its serial number, which
+ * vmtest.sh image has written into it and on the kernel's command line. No other file system is
+ * mounted, and of other partitions only the boot sector is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 static bool mounted;
 
-/* The serial number of a FAT of 16 bits, or of 32 */
+/* Compare the serial number in the boot sector of a FAT16 or FAT32 file system. */
 static bool has_id(const uint8_t *sector, uint32_t id)
 {
 	static const struct {
@@ -126,7 +126,7 @@ bool stick_read(const char *name, char *text, size_t size)
 	return n >= 0;
 }
 
-/* The old contents stay until the new ones are written: the file never shrinks before. */
+/* Write the new contents before truncating, so that the file never shrinks before that. */
 bool stick_write(const char *name, const char *text)
 {
 	size_t len = strlen(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs the kernel's unit tests, which did not run at boot, and says what they said.
- * Where there is no Debug Store some of them are skipped.
+ * Run the kernel's unit tests, which did not run at boot, and report their results. Some of them
+ * are skipped on a machine without a Debug Store.
  */
 #include <glob.h>
 #include <sys/ioctl.h>
@@ -11,7 +11,7 @@
 
 #define SUITES	"/sys/kernel/debug/kunit/"
 
-/* A case's line is indented once: "    ok 1 name", "    not ok 2 name". */
+/* The line of a case has one level of indentation: "    ok 1 name", "    not ok 2 name". */
 static void report_line(const char *suite, char *line)
 {
 	bool passed = !strncmp(line, "    ok ", 7);

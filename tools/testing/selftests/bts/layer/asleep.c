@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The machine sleeps, and a trace of the kernel says where: what was recorded
- * before, a mark, what came after.
+ * The machine suspends while the kernel is traced: the trace has the records from before, a
+ * mark, and the records from after.
  *
  *   asleep MODULE
  */
@@ -12,7 +12,7 @@
 #define PM_TEST		"/sys/power/pm_test"
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
-/* Where the CPU comes by after it slept, and not before. */
+/* A function that the CPU runs only after it has slept. */
 static const char * const wakeup = "syscore_resume";
 static struct range wakeup_at;
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	load_lab(argv[1]);
 	pin_to(0);
 	find_symbols(&wakeup, &wakeup_at, 1);
-	/* All but the last step, which needs a clock to wake up by. */
+	/* Leave out the last step of suspend, which would need a clock to wake up by. */
 	if (try_text(PM_TEST_DELAY, "0") || try_text(PM_TEST, "core"))
 		give_up(PM_TEST);
 	test_mark(LAB_KERNEL);

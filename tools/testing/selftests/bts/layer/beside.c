@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Beside perf: its counters run on, what needs the same hardware is refused
- * with -EBUSY, whoever comes second, and is there again afterwards.
+ * Traces beside perf. perf's counters keep working. What needs the same hardware is refused
+ * with -EBUSY, in both orders, and works again afterwards.
  *
  *   beside MODULE [counters]
  *
- * On a Pentium 4 perf knows counters only: nothing of it is refused.
+ * On a Pentium 4 perf has counters only, so nothing of it is refused.
  */
 #include <linux/perf_event.h>
 #include <string.h>
@@ -88,7 +88,10 @@ static void test_rival(size_t i)
 	close(fd);
 }
 
-/* Counters come, run and go while we trace; the last one to go takes nothing along. */
+/*
+ * Open, run and close counters while a trace runs. Closing the last one must not disturb
+ * it.
+ */
 static void test_counters(void)
 {
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, RING), counter[3];

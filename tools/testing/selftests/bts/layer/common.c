@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the programs of group bts share. */
+/* Shared by the programs of group bts. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
@@ -22,7 +22,10 @@ static void put_number(const char *path, const char *number)
 void load_lab(const char *path)
 {
 	load_module(path, "");
-	/* On a busy host NMIs seem to take long: messages from NMI fill buffers. */
+	/*
+	 * On a busy host NMIs seem to take long, and the messages from NMI context fill
+	 * buffers.
+	 */
 	put_number("/sys/kernel/debug/x86/nmi_longest_ns", "100000000000");
 	allow_many_samples();
 }
@@ -41,7 +44,7 @@ void lab_must(int fd, unsigned long request, void *arg)
 {
 	int tries = 1000;
 
-	/* who has stopped may still be on its way off the CPU */
+	/* a task that has stopped may still be running on its CPU */
 	while (ioctl(fd, request, arg)) {
 		if (errno != EBUSY || !tries--)
 			give_up("laboratory, request %#lx", request);
@@ -133,7 +136,7 @@ size_t lab_read(int fd, struct records *out)
 		if (n < 0)
 			give_up("read of records");
 		out->nr += n / sizeof(*out->rec);
-		/* the trace of the reader itself grows as it reads */
+		/* the trace of the reader itself grows while it reads */
 	} while (n == CHUNK * (ssize_t)sizeof(*out->rec));
 	return out->nr - start;
 }
@@ -196,7 +199,7 @@ ssize_t find_leak(const struct records *r)
 	return -1;
 }
 
-/* Where recording is switched off and on again, as far as not inlined. */
+/* The functions that switch recording off and on, unless they are inlined. */
 static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
 static struct range switch_at[ARRAY_SIZE(switches)];
 
@@ -212,9 +215,9 @@ static bool in_switch(u64 addr)
 }
 
 /*
- * Between two branches the program counter goes up, within one function's
- * reach. That finds a record that is missing, doubled or out of order in most
- * places. What the kernel does while recording is off is not there.
+ * Find a place where the program counter goes backwards or too far between two branches.
+ * That is so at most records that are missing, doubled or out of order. Code that the
+ * kernel runs while recording is off leaves no records.
  */
 ssize_t find_break(const struct records *r)
 {
@@ -261,7 +264,7 @@ void known_program(u64 seed, unsigned int blocks)
 	known = program_new(seed, blocks);
 	if (!known)
 		give_up("no program");
-	/* many passes, so that each branch is there */
+	/* many passes, so that each branch is taken */
 	program_replay(known, seed, 50, &all);
 	known_low = ~0ull;
 	for (i = 1; i < all.nr; i++) {
@@ -282,7 +285,7 @@ void known_want(u64 seed, unsigned int passes, struct recs *want)
 	size_t i;
 
 	program_replay(known, seed, passes, &one);
-	/* the first is the call, which is elsewhere */
+	/* the first record is the call into the program */
 	for (i = 1; i < one.nr; i++)
 		recs_add(want, one.rec[i].from, one.rec[i].to);
 	recs_free(&one);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two contexts of a task and two of CPUs, each of user mode, of the kernel, or
- * of both, taken away in every order: each has what belongs to it, in order, as
- * long as it is there, and the hardware is set to what is wanted together.
+ * Two contexts of a task and two of CPUs, each of user mode, of the kernel, or of both.
+ * They are removed in every order. While a context exists, it must have all its records in
+ * order, and the hardware must be set to the union of what the contexts want.
  *
- *   contexts MODULE [ORDERS]	how many orders for each combination, up to 24
+ *   contexts MODULE [ORDERS]	number of orders for each combination, up to 24
  */
 #include "../guest/guest.h"
 #include "common.h"
 
 #define NR		4
-#define NR_COMBINATIONS	81	/* 3 modes, 4 contexts */
+#define NR_COMBINATIONS	81	/* 3 modes to the power of 4 contexts */
 #define NR_ORDERS	24
 #define BLOCKS		100
 
@@ -18,7 +18,7 @@ static const u32 modes[] = { LAB_USER, LAB_KERNEL, LAB_USER | LAB_KERNEL };
 
 struct context {
 	int fd;
-	int cpu;	/* or -1 */
+	int cpu;	/* -1 for a context of the task */
 	u32 flags;
 	bool there;
 	struct recs want;
@@ -26,12 +26,12 @@ struct context {
 
 static struct context contexts[NR];
 static int cpus;
-/* How many records a ring has room for, without and with the kernel's */
+/* Sizes of a ring without and with the kernel's records. */
 static u32 user_ring, kernel_ring;
 
 /*
- * While the program runs nothing else does that makes many records: what each
- * must have is put together afterwards, and compared.
+ * Each run of the program, and which contexts were there. Nothing else makes many records
+ * meanwhile. Afterwards this tells what each context must hold.
  */
 static struct phase {
 	u64 seed;
@@ -54,8 +54,8 @@ static void run_phase(u64 seed, int cpu)
 }
 
 /*
- * A ring that the kernel's branches have overrun still has the last ones: what
- * comes after the mark of such as were overwritten under the reader's hands.
+ * Compare the end only: a ring that the kernel's branches have overrun has the newest ones.
+ * The last Q_LOST is the mark of records that were overwritten while they were read.
  */
 static bool same_end(const struct records *all, const struct recs *want)
 {
@@ -70,7 +70,10 @@ static bool same_end(const struct records *all, const struct recs *want)
 		part.nr = all->nr - i - 1;
 	}
 	nr = known_count(got);
-	/* A kernel that checks itself may have overwritten all of it. */
+	/*
+	 * With debugging options, the kernel's branches may have overwritten all of the
+	 * program's.
+	 */
 	if (nr > tail.nr || (tail.nr && !nr && kernel_ring == user_ring))
 		return false;
 	tail.rec += tail.nr - nr;
@@ -140,7 +143,7 @@ static bool check_context(size_t c)
 	return good;
 }
 
-/* What this CPU's DEBUGCTL must hold. */
+/* Returns what DEBUGCTL of this CPU must contain. */
 static u64 wanted(int cpu)
 {
 	u64 val = DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;
@@ -220,13 +223,13 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	cpus = nr_cpus();
-	/* Processors that wait for their turn fill it, too. */
+	/* CPUs that wait for their turn fill the ring as well. */
 	user_ring = cpus > 1 ? 60000 : 20000;
 	kernel_ring = kernel_records(user_ring);
 	known_program(42, BLOCKS);
 	for (combination = 0; combination < NR_COMBINATIONS && bad < 5; combination++) {
 		for (i = 0; i < orders && bad < 5; i++) {
-			/* spread over all orders where not all are asked for */
+			/* spread over all orders if fewer are asked for */
 			unsigned int order = (i + combination * 5) % NR_ORDERS;
 
 			if (!one_order(combination, order)) {

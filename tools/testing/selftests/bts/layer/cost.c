@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What tracing costs, in instructions; for measure.sh.
+ * The cost of tracing, in instructions; run by measure.sh.
  *
  *   cost MODULE record|pmi|switch|flight|memory
- *   cost MODULE cpu N		a record, for each of N traces of a CPU
+ *   cost MODULE cpu N		of a record, for each of N traces of a CPU
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@
 #include "common.h"
 
 #define ROUNDS	5
-#define BATCH	2000		/* fits into the buffer */
+#define BATCH	2000		/* fits into the hardware's buffer */
 #define RUN	200000UL
 #define TRIPS	1000
 
@@ -31,7 +31,7 @@ static int start(int target, int id, u32 flags)
 	return fd;
 }
 
-/* A flush of so many records, of which none is in the buffer before. */
+/* Returns the cost of flushing this number of records out of the buffer. */
 static u64 flush_cost(int fd, unsigned long records)
 {
 	u64 begin;
@@ -43,7 +43,7 @@ static u64 flush_cost(int fd, unsigned long records)
 	return instructions() - begin;
 }
 
-/* With so many traces, for each of them. */
+/* Returns the cost of a record for each of several traces. */
 static double records_cost(int target, int traces)
 {
 	double values[ROUNDS];
@@ -73,7 +73,7 @@ static u64 run_cost(void)
 	return instructions() - begin;
 }
 
-/* What a run costs beyond its records, for each PMI. */
+/* Returns what a run costs in addition to its records, for each PMI. */
 static double pmi_cost(void)
 {
 	double record = record_cost(), values[ROUNDS];
@@ -122,7 +122,7 @@ static double trip_cost(const int *pipes)
 	return median(trips, TRIPS);
 }
 
-/* Half of what a round trip costs more if the partner is traced. */
+/* Returns half of what a round trip costs more when the partner is traced. */
 static double switch_cost(u32 flags)
 {
 	int pipes[4], fd = lab_open(LAB_TASK, 0, flags, 10000);
@@ -148,7 +148,7 @@ static double switch_cost(u32 flags)
 	return (traced - plain) / 2;
 }
 
-/* System calls, without and with a flight recorder of their branches. */
+/* Returns the cost of system calls without and with a flight recorder. */
 static double flight_cost(void)
 {
 	double plain[ROUNDS], flight[ROUNDS], *values = plain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs that go offline and come back, with contexts alive.
+ * CPUs go offline and online while contexts exist.
  *
  *   cycle MODULE [CYCLES]
  */
@@ -37,7 +37,7 @@ static int start(int target, int id, u32 flags)
 	return fd;
 }
 
-/* One cycle; @cpu and @own trace the CPU and the task. */
+/* Do one cycle. @cpu traces the CPU, @own the task, @kernel the kernel. */
 static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 {
 	struct records got = { };
@@ -49,7 +49,7 @@ static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 	pin_to(0);
 	if (!set_online(false))
 		return false;
-	/* offline, a trace can be read, and flushed it cannot be */
+	/* while the CPU is offline, its trace can be read, but not flushed */
 	lab_read(cpu, &got);
 	good &= known_same(&got, &want);
 	good &= lab_do(cpu, LAB_FLUSH, (void *)CPU) == -ENXIO;
@@ -64,7 +64,10 @@ static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 	return good;
 }
 
-/* Created offline, it begins when the CPU is there; destroyed offline, it ends. */
+/*
+ * A trace created while its CPU is offline begins when that comes online; destroyed while
+ * offline, it ends.
+ */
 static void test_created_offline(void)
 {
 	struct records got = { };
@@ -92,7 +95,7 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
-/* Cannot leave the CPU that goes down, and sleeps there, once and again. */
+/* A task that cannot leave its CPU, and sleeps there repeatedly while the CPU goes down. */
 static void stay(void *fd)
 {
 	struct recs unused = { };
@@ -117,7 +120,7 @@ static void wait_for_ioctl(pid_t pid)
 	}
 }
 
-/* Of user mode nothing is missing, of the kernel something is. */
+/* Check that no record of user mode is missing, and that the kernel's have @gaps. */
 static void test_stays(u32 flags, unsigned int gaps)
 {
 	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything that gets a task into the kernel, and addresses that it has no
- * business with: no trace of user mode tells an address of the kernel, while
- * the kernel itself is traced on the same CPU.
+ * All ways of a task into the kernel, and jumps to addresses that it may not use: a trace
+ * of user mode shows no address of the kernel, while other traces record the kernel on that
+ * CPU.
  *
  *   forge MODULE [ROUNDS]
  */
@@ -18,13 +18,13 @@
 #define RING		200000
 
 static const u64 targets[] = {
-	0xffffffff81000000ull,	/* the kernel's text, or near it */
+	0xffffffff81000000ull,	/* the kernel's text, or near to it */
 	0xffffffff81000001ull,
 	0xffff888000000000ull,
 	0xfffffffffffffff0ull,
-	0xffffffffff600001ull,	/* beside an entry of the vsyscall page */
+	0xffffffffff600001ull,	/* next to an entry of the vsyscall page */
 	0x0000800000000000ull,	/* not canonical */
-	0x00007ffffffff000ull,	/* the last page, which is nobody's */
+	0x00007ffffffff000ull,	/* the last page below the limit, which is never mapped */
 	0x00007fffffffffffull,
 	0x8000000000000000ull,
 	0x10ull,
@@ -51,10 +51,12 @@ static void call(u64 target)
 	asm volatile("call *%0" : : "r" (target) : "memory");
 }
 
-/* The branch's own record has a forged side, and so has that of the fault. */
+/*
+ * Jump to each target. Both the branch's record and that of its fault have a bad address.
+ */
 static void forge(void)
 {
-	static size_t i;	/* survives the jumps */
+	static size_t i;	/* keeps its value across siglongjmp() */
 
 	forging = true;
 	for (i = 0; i < 2 * ARRAY_SIZE(targets); i++) {
@@ -64,7 +66,7 @@ static void forge(void)
 	forging = false;
 }
 
-/* Emulated on a page fault, for whoever still calls there. */
+/* The kernel emulates this call when it causes a page fault. */
 static long vsyscall_time(void)
 {
 	long (*time)(long *) = (void *)VSYSCALL_TIME;
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
 		leaves += count_of(&got, Q_LEAVE);
 		if (at >= 0)
 			break;
-		/* a user's trace of the CPU sees more tasks, and no more */
+		/* a user's trace of the CPU sees more tasks, but nothing of the kernel */
 		got.nr = 0;
 		lab_read(user, &got);
 		at = find_leak(&got);
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
 	ok(good, "the workload has done its work");
 	for (cpu = 0; cpu < cpus && cpu < 16; cpu++) {
 		got.nr = 0;
-		/* one of them traces the reader, and never comes to an end */
+		/* one of these traces the reader itself, and never ends */
 		lab_take(both[cpu], &got, 20000);
 		kernel += got.nr;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder of a CPU, and what a freeze keeps.
+ * The flight recorder of a CPU, and the records that a freeze keeps.
  *
  *   freeze MODULE
  */
@@ -23,7 +23,7 @@ static void run_seed(u64 seed)
 	known_run(seed, PASSES);
 }
 
-/* Of the program there are these runs in the trace, and no other. */
+/* Returns whether the trace has exactly these runs of the program. */
 static bool has_runs(const struct records *got, const u64 *seeds, size_t nr)
 {
 	struct recs want = { };
@@ -56,7 +56,7 @@ static void test_self(void)
 	lab_must(fd, LAB_FREEZE, NULL);
 	run_seed(2);
 	ok(!(lab_debugctl() & (DEBUGCTL_TR | DEBUGCTL_BTS)), "freeze: the hardware is off");
-	/* what is frozen is not handed up, and reading comes to an end */
+	/* a frozen buffer is not drained, so reading ends */
 	lab_read(fd, &got);
 	ok(!count_of(&got, Q_LOST), "freeze: %zu records can be read", got.nr);
 	lab_must(fd, LAB_UNFREEZE, NULL);
@@ -70,7 +70,7 @@ static void test_self(void)
 	close(fd);
 }
 
-/* Frozen, the CPU changes tasks: what is kept is nobody else's. */
+/* Switch tasks on a frozen CPU: no task may get records of another one. */
 static void run_six(void *unused)
 {
 	(void)unused;
@@ -96,7 +96,7 @@ static void test_switch(void)
 	lab_read(own, &mine);
 	lab_read(other, &others);
 	lab_read(cpu, &cpus);
-	/* switched out frozen: its last records went to the CPU's trace only */
+	/* the task was switched out frozen, so only the CPU's trace got its last records */
 	ok(has_runs(&mine, (u64[]){ 7 }, 1) && count_of(&mine, Q_LOST) == 1,
 	   "frozen and switched out: a mark");
 	ok(has_runs(&others, NULL, 0), "frozen and switched in: nothing of the other's");
@@ -110,7 +110,7 @@ static void test_switch(void)
 	close(cpu);
 }
 
-/* Frozen, it becomes another program, which thaws. */
+/* Freeze, execute another program, and thaw there. */
 static void run_another(void *lab)
 {
 	char fd[16];
@@ -141,7 +141,10 @@ static void test_exec(void)
 	close(fd);
 }
 
-/* Not first of all: interrupts may be threads, and by one of them results leave. */
+/*
+ * Do not run as SCHED_FIFO: interrupt threads, one of which sends the results to the host,
+ * would not run.
+ */
 static void run_forever(void *unused)
 {
 	struct sched_param other = { };
@@ -154,7 +157,7 @@ static void run_forever(void *unused)
 		run_seed(8);
 }
 
-/* All CPUs stop, and go on. */
+/* All CPUs freeze, and thaw. */
 static void test_all(void)
 {
 	pid_t pid = start_stopped(run_forever, NULL);
@@ -180,7 +183,7 @@ static void test_all(void)
 	close(fd);
 }
 
-/* Somebody decides to thaw, and somebody else freezes before he does. */
+/* A freeze comes between the decision to thaw and the thaw. */
 static void test_overtaken(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING);
@@ -200,7 +203,7 @@ static void test_overtaken(void)
 	close(fd);
 }
 
-/* What is frozen when a CPU's trace is created is not for it. */
+/* A context that is created while the CPU is frozen gets no frozen records. */
 static void test_created(void)
 {
 	int first = start(LAB_CPU, 0, LAB_USER, RING), second;
@@ -241,7 +244,7 @@ static void set_online(const char *online)
 		give_up("CPU 1 online: %s", online);
 }
 
-/* A CPU that comes does what the others do: be frozen, or not. */
+/* A CPU that comes online is frozen if the others are, and not otherwise. */
 static void test_comes(void)
 {
 	int fd = start(LAB_CPU, 1, LAB_KERNEL, RING);
@@ -259,7 +262,7 @@ static void test_comes(void)
 	close(fd);
 }
 
-/* The NMIs of many freezes come when they have been undone, or in pairs. */
+/* NMIs of many freezes arrive after their thaw, or two of them as one. */
 static void test_flurry(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING), i;
@@ -286,7 +289,7 @@ static void test_forgotten(bool switched)
 	struct records got = { };
 
 	lab_must(fd, LAB_FREEZE, NULL);
-	/* from here on what is frozen is not this task's */
+	/* from here on the frozen records belong to another task */
 	if (switched)
 		let_run(pid);
 	lab_must(fd, LAB_DESTROY, NULL);
@@ -308,7 +311,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* The kernel's alone, and between two marks without a hole. */
+/* Check that all branches are the kernel's, with no hole between two marks. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };
@@ -323,7 +326,7 @@ static bool sound_flight(const struct records *got)
 		if (rec->type != Q_BRANCH || rec->to < USER_END)
 			at = i;
 	}
-	/* the way from user mode starts anew */
+	/* an entry from user mode starts a new piece */
 	part.rec = malloc(got->nr * sizeof(*part.rec));
 	for (i = 0; i < got->nr && at < 0; i++) {
 		part.rec[i] = got->rec[i];
@@ -368,7 +371,10 @@ static void test_flight(void)
 	lab_read(own, &mine);
 	ok(has_runs(&mine, all, 20) && find_leak(&mine) < 0,
 	   "the task's trace is complete");
-	/* Reading makes records: a kernel that checks itself, more than there is room. */
+	/*
+	 * End it first: reading makes records, with debugging options more than fit into
+	 * the ring.
+	 */
 	lab_must(flight, LAB_END, NULL);
 	ok(!(lab_debugctl() & DEBUGCTL_BTS), "off again");
 	got.nr = 0;
@@ -392,7 +398,10 @@ int main(int argc, char **argv)
 	}
 	load_lab(argv[1]);
 	pin_to(0);
-	/* who is preempted while frozen loses more than is asked for here */
+	/*
+	 * a task that is preempted while frozen would lose more records than the tests
+	 * expect
+	 */
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		give_up("no SCHED_FIFO");
 	known_program(17, BLOCKS);
@@ -402,7 +411,7 @@ int main(int argc, char **argv)
 	test_all();
 	test_overtaken();
 	test_created();
-	/* On a kernel for one CPU nobody does. */
+	/* A kernel for one CPU has no hotplug. */
 	if (nr_cpus() > 1)
 		test_comes();
 	test_flurry();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task that traces itself: what its rings hold must be what it is known to
- * have executed.
+ * A task that traces itself: its rings must hold the branches that it is known to have
+ * taken.
  *
- *   itself MODULE [RECORDS [mixed|out [OWN]]]	mixed: while all CPUs' kernel is traced;
- *						out: while others make much of NMIs,
- *						of which the kernel itself makes OWN
+ *   itself MODULE [RECORDS [mixed|out [OWN]]]
+ *	mixed: while the kernel is traced on all CPUs
+ *	out: while NMI handlers take many branches after the PMI, of which the kernel
+ *	itself takes OWN
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -17,10 +18,10 @@ static struct program *program;
 static struct recs want;
 static u64 seed;
 static unsigned int passes;
-static bool ways_back_drop;	/* by the filter, as the first trace has shown */
-static u32 own_branches;	/* of the kernel, on the way out of each PMI */
+static bool ways_back_drop;	/* the filter drops returns from the kernel */
+static u32 own_branches;	/* branches of this kernel on the way out of each PMI */
 
-/* A program that makes at least @nr records. */
+/* Make a program that takes at least @nr branches. */
 static void prepare(u64 new_seed, size_t nr)
 {
 	struct recs one = { };
@@ -45,7 +46,10 @@ static void run(int fd, struct records *got)
 	lab_read(fd, got);
 }
 
-/* The last or the first @nr of what was expected, and nothing lost. */
+/*
+ * Check that @got has the expected branches behind the first @skip. If @skip is 0, the
+ * newest ones may be missing.
+ */
 static bool same_part(const struct records *got, size_t skip)
 {
 	struct recs have = { };
@@ -98,10 +102,10 @@ static void run_sequence(void)
 	ok(!traced_call(fd, sequence, NULL), "trace of a known sequence");
 	lab_read(fd, &got);
 	ok(same_all(&got) && no_leak(&got), "every record of it");
-	/* out of LAB_START and out of getpid(), and out of interrupts */
+	/* returns from LAB_START, from getpid(), and from interrupts */
 	ok(count_of(&got, Q_LEAVE) >= 2 && count_of(&got, Q_LEAVE) < 1000,
 	   "%zu ways back from the kernel", count_of(&got, Q_LEAVE));
-	/* two MOVs of 3 bytes before the call */
+	/* two MOVs of 3 bytes precede the call */
 	if (!ok(got.nr && got.rec[0].type == Q_LEAVE &&
 		got.rec[0].to + 6 == (u64)traced_call_site,
 		"the first is that of the system call that began it"))
@@ -130,7 +134,9 @@ static void run_generated(size_t goal)
 	ok(good, "%zu generated branches", done);
 }
 
-/* Out and in take turns, and nothing of user mode happens in between. */
+/*
+ * Check that entries and exits alternate, with no record of user mode while in the kernel.
+ */
 static bool turns(const struct records *got)
 {
 	bool away = true;
@@ -190,7 +196,7 @@ static void run_stop(u32 nr)
 	lost = got.nr && got.rec[got.nr - 1].type == Q_LOST ? got.rec[got.nr - 1].count : 0;
 	ok(branches >= nr / 2 && same_part(&got, 0), "ring of %u that stops: the oldest, %zu",
 	   nr, got.nr);
-	/* the ways back are among them */
+	/* the lost records include returns from the kernel */
 	ok(count_of(&got, Q_LOST) == 1 && lost >= want.nr - branches &&
 	   lost < want.nr - branches + 1000,
 	   "ring of %u that stops: the mark at its end, of %llu", nr, (unsigned long long)lost);
@@ -205,7 +211,7 @@ static void run_saved(u32 nr, u32 flags)
 		.flags = LAB_USER | LAB_STOP | flags,
 		.nr = nr,
 		.overflow = LAB_SAVE,
-		/* with the ways in and out of each tick, too */
+		/* room for the entries and exits of each timer tick */
 		.room = kernel_records(100000),
 	};
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, nr);
@@ -223,9 +229,10 @@ static void run_saved(u32 nr, u32 flags)
 }
 
 /*
- * Somebody else's handler makes the way out of each PMI longer, which is recorded.
- * Where it leaves no room the kernel is not, or there would be PMIs without end. A
- * long one may be now and then: a trace that stops pauses after each.
+ * Another NMI handler makes the way out of each PMI longer, and that way is recorded. If it
+ * fills the buffer, the next PMI would follow at once, so the kernel must stop recording
+ * itself. A long way now and then must not matter: a trace that stops pauses after each
+ * PMI.
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {
@@ -249,15 +256,16 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	prepare(11, 20000);
 	lab_must(beside, LAB_START, NULL);
 	run(fd, &got);
-	/* Without a filter user mode is not recorded either. */
+	/* Without a hardware filter, user mode is not recorded then either. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
 	   !filter || same_branches(&got),
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
 	/*
-	 * More than the buffer holds: nobody knows what found no room. And where the
-	 * filter drops the ways back the kernel is recorded for user mode's sake.
+	 * If more is recorded than the buffer holds, nobody knows what was lost. And if the
+	 * filter drops returns from the kernel, the kernel is recorded for the sake of user
+	 * mode.
 	 */
 	ok(!filter || ways_back_drop || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
@@ -284,7 +292,10 @@ static int run_ways_out(void)
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
-	/* A kernel that makes much of NMIs makes much of all it does between two pauses. */
+	/*
+	 * With debugging options, all that the kernel does between two pauses takes more
+	 * branches.
+	 */
 	if (!own_branches)
 		run_way_out(1500, true, true, filter);
 	run_way_out(1500, false, false, filter);
@@ -329,9 +340,9 @@ static void run_both(void)
 }
 
 /*
- * Hardware whose filter goes by the level before the branch drops the ways back
- * from the kernel. Once the kernel has noticed it does without the filter; what
- * was dropped until then is marked, one by one.
+ * The filter of some hardware goes by the privilege level before the branch, and so drops
+ * returns from the kernel. Once the kernel has noticed that, it does not use the filter.
+ * Each return that was dropped until then is marked.
  */
 static void learn_rule(void)
 {
@@ -347,7 +358,7 @@ static void learn_rule(void)
 		lost += got.rec[i].type == Q_LOST ? got.rec[i].count : 0;
 	ways_back_drop = lost;
 	back = count_of(&got, Q_LEAVE);
-	/* a system call in every sixteenth block */
+	/* every sixteenth block has a system call */
 	ok(same_records(&have, &want) && lost == count_of(&got, Q_LOST) && back + lost >= passes,
 	   "first trace: %zu ways back, %zu marks of such that are lost", back, lost);
 	records_free(&got);
@@ -355,7 +366,7 @@ static void learn_rule(void)
 	close(fd);
 }
 
-/* On every CPU, until the end. */
+/* Trace the kernel on every CPU until this program ends. */
 static void trace_kernels(void)
 {
 	int cpu;
@@ -386,7 +397,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		run_wrap(sizes[i]);
 		run_stop(sizes[i]);
-		/* the kernel's records make the interrupt come late */
+		/* the kernel's records make the PMI late */
 		if (!mixed)
 			run_saved(sizes[i], 0);
 	}

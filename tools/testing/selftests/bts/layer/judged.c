@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task's trace for the oracle to judge: while the emulator logs what it
- * executes, a child traces itself, works, and ends.
+ * A task's trace for the oracle to check: a child traces itself, works, and ends, while the
+ * emulator logs what it executes.
  *
- *   judged MODULE user|kernel RECORDS [sampled]	user: while the CPU's kernel is
- *		traced for somebody else; sampled: while perf samples all CPUs, every
- *		1,000,000 instructions of 64 ns
+ *   judged MODULE user|kernel RECORDS [sampled]
+ *	user: while another trace records the kernel on that CPU
+ *	sampled: while perf samples all CPUs, every 1,000,000 instructions of 64 ns
  *
- * The line `# oracle ...` holds the oracle's arguments.
+ * The printed line `# oracle ...` holds the arguments for the oracle.
  */
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 #include "../guest/system.h"
 #include "common.h"
 
-/* As the hardware writes it, and as the oracle reads it. */
+/* A record in the hardware's format, which the oracle reads. */
 struct raw {
 	u64 from;
 	u64 to;
@@ -31,7 +31,7 @@ static int by_size(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
 }
 
-/* Work for user mode: some 50,000 branches that nobody made up. */
+/* Work in user mode, with some 50,000 branches of real code. */
 static bool sort_numbers(void)
 {
 	static u32 numbers[2000];
@@ -74,7 +74,7 @@ static bool run_logged(int fd, u64 records, bool kernel)
 	return !status;
 }
 
-/* Not while the emulator logs: it changes the kernel's code. */
+/* Do this before the emulator logs, since it changes the kernel's code. */
 static void trace_cpu(void)
 {
 	int fd = lab_open(LAB_CPU, 0, LAB_KERNEL, 10000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a traced task goes through: it moves from CPU to CPU, is preempted,
- * forks, fails to fork, runs another program, ends, is killed. Its trace is its
- * own, and complete.
+ * What happens to a traced task: it migrates, is preempted, forks, fails to fork, executes
+ * another program, exits, is killed. Its trace has all of its branches and no others.
  *
  *   life MODULE
  */
@@ -31,7 +30,7 @@ static void run_program(void *unused)
 	known_run(SEED, passes);
 }
 
-/* The program, @times times, must be in the trace, and nothing else of it. */
+/* Check that the trace has exactly @times runs of the program. */
 static bool has_program(const struct records *got, int times)
 {
 	struct recs want = { };
@@ -44,7 +43,7 @@ static bool has_program(const struct records *got, int times)
 	return good;
 }
 
-/* Ends the trace, which must hold the program so many times. */
+/* End the trace, and check that it has @times runs of the program. */
 static bool end_trace(int fd, int times, struct records *got)
 {
 	struct lab_status status = lab_status(fd);
@@ -93,7 +92,7 @@ static bool trace_child(void (*run)(void *), void *arg, int times)
 	return good;
 }
 
-/* From CPU to CPU, by itself and by others. */
+/* Migrate from CPU to CPU. */
 static void migrate(void *unused)
 {
 	int i;
@@ -133,7 +132,7 @@ static void spin(void)
 		;
 }
 
-/* Two that are traced and one that is not, on one CPU. */
+/* Two traced tasks and one that is not traced run on one CPU. */
 static void test_preemption(void)
 {
 	struct records got[2];
@@ -213,7 +212,7 @@ static void threads(void *unused)
 		_exit(9);
 }
 
-/* After the task's state was copied: there is no place for the pidfd. */
+/* Fail after the task's state was copied: no file descriptor is left for the pidfd. */
 static void fails_late(void *unused)
 {
 	struct clone_args args = {
@@ -230,7 +229,7 @@ static void fails_late(void *unused)
 	run_program(unused);
 }
 
-/* Before: there is no room for one more process. */
+/* Fail before that: no further process is allowed. */
 static void fails_early(void *unused)
 {
 	struct rlimit none = { 0, 0 };
@@ -272,7 +271,7 @@ static void *executes_thread(void *fd)
 	return NULL;
 }
 
-/* exec from a thread that is not the leader, and takes the leader's place */
+/* Call execve() in a thread that is not the leader. It takes the leader's pid. */
 static void thread_executes(void *fd)
 {
 	pthread_t t;
@@ -305,7 +304,7 @@ static void test_exec(void)
 	pid_t pid = start_stopped(executes, NULL);
 	int fd = trace_of(pid, LAB_USER), status = let_run(pid);
 
-	/* TRACEME: stops once after the exec */
+	/* after PTRACE_TRACEME, the task stops once after execve() */
 	if (WIFSTOPPED(status))
 		status = let_run(pid);
 	check_exec(fd, status, "a task");
@@ -339,7 +338,7 @@ static void test_end(void)
 	passes = 20;
 }
 
-/* Traces come and go, and are read, while their task runs wherever it likes. */
+/* Create, read and end traces while their task runs on any CPU. */
 static void test_running(void)
 {
 	struct lab_status status = { };
@@ -381,7 +380,7 @@ static void test_misuse(void)
 	close(fd);
 }
 
-/* Arrivals and departures take turns, each with the pid of its namespace. */
+/* Check that arrivals and departures alternate, each with the pid in this namespace. */
 static bool sound_marks(const struct records *got, pid_t pid)
 {
 	u64 clock = 0;
@@ -411,7 +410,7 @@ static bool trace_naps(void)
 	struct records got = { };
 	bool good;
 
-	/* one CPU, or its clock is not the other's */
+	/* one CPU, since clocks of CPUs may differ */
 	pin_to(0);
 	lab_must(fd, LAB_START, NULL);
 	for (i = 0; i < 10; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task that traces itself in a code segment of its own making: records have
- * linear addresses, what an interrupt saves is relative to the segment's base.
+ * A task that traces itself in a code segment that it has made: records hold linear
+ * addresses, but an interrupt saves one relative to the segment's base.
  *
  *   segment MODULE
  */
@@ -14,10 +14,10 @@
 #include "common.h"
 
 #define TURNS		500000
-#define SELECTOR	7	/* the LDT's first, for user mode */
-#define USER_CS		0x33	/* the 64-bit one */
+#define SELECTOR	7	/* the first one of the LDT, for user mode */
+#define USER_CS		0x33	/* the 64-bit code segment */
 
-/* The same address is interrupted again and again: loop . ; ljmp to @back */
+/* Code that is interrupted at one address again and again: loop . ; ljmp to @back */
 static struct {
 	u8 loop[2];
 	u8 jump;
@@ -45,7 +45,7 @@ static void make_segment(void)
 
 	if (page == MAP_FAILED)
 		give_up("no memory below 2 GiB");
-	/* The program is linked there, too. */
+	/* The program is linked below 2 GiB as well. */
 	code.back = (unsigned long)come_back;
 	memcpy(page, &code, sizeof(code));
 	desc.base_addr = (unsigned long)page;
@@ -54,8 +54,8 @@ static void make_segment(void)
 }
 
 /*
- * Without the stack, of which QEMU 7.2 believes that a far call's is the kernel's,
- * and of whose pointer, as of other registers, only 32 bits come back.
+ * Do not use the stack: QEMU 7.2 treats the stack of a far call as the kernel's. Only 32
+ * bits of RSP and other registers survive.
  */
 static void spin_there(void *unused)
 {

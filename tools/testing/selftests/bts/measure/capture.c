@@ -2,8 +2,8 @@
 /*
  * capture perf_period1|intel_bts|singlestep|blockstep
  *
- * Instructions for each user branch of another process that is captured and
- * read by its tracer, beside those of the process itself.
+ * The cost, in instructions, of capturing each user branch of another process and reading it,
+ * without the instructions of the process itself.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,11 +17,11 @@
 
 #include "measure.h"
 
-#define BRANCHES	100000UL	/* of a round, for events */
-#define STOPS		2000UL		/* of a round, for ptrace: slower */
+#define BRANCHES	100000UL	/* in a round, for events */
+#define STOPS		2000UL		/* in a round, for ptrace, which is slower */
 #define ROUNDS		5
 
-/* One taken branch for three instructions, @count times. */
+/* Execute a loop with one taken branch in three instructions, @count times. */
 static void branch(unsigned long count)
 {
 	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
@@ -52,7 +52,7 @@ static void wait_stop(pid_t pid)
 		fail("the traced process died");
 }
 
-/* One round of the process, until the tracer has read all its branches. */
+/* Let the process run a round, and read all its branches. Returns the cost. */
 static uint64_t event_round(pid_t pid, struct peer *peer, unsigned long *count)
 {
 	uint64_t begin = instructions();
@@ -73,7 +73,7 @@ static double capture_event(const char *name)
 	int i;
 
 	wait_stop(pid);
-	/* The first round, not counted, has all page faults. */
+	/* Do not count the first round, which has all page faults. */
 	for (i = -1; i < ROUNDS; i++) {
 		plain = event_round(pid, peer, &count);
 		if (count)
@@ -97,9 +97,9 @@ static unsigned long rip(pid_t pid)
 }
 
 /*
- * From branch to branch of the loop; the median leaves out those with a timer
- * interrupt. What was no branch goes on by the length of an instruction;
- * the loop goes backwards.
+ * Measure from one branch of the loop to the next. The median leaves out those with a timer
+ * interrupt. A step that is no branch moves forward by the length of an instruction; the loop's
+ * branch goes backwards.
  */
 static double capture_stops(enum __ptrace_request request)
 {

@@ -20,7 +20,7 @@ struct peer {
 	bool aux;
 	struct perf_event_mmap_page *page;
 	const char *area;
-	uint64_t sum;		/* of all addresses: nothing is read in vain */
+	uint64_t sum;		/* of all addresses, so that the compiler keeps the reads */
 };
 
 void fail(const char *fmt, ...)
@@ -121,7 +121,7 @@ void peer_disable(struct peer *peer)
 		fail("disable: %s", strerror(errno));
 }
 
-/* Records are whole words, so no word lies across the end of the area. */
+/* Records consist of whole words, so no word crosses the end of the area. */
 static uint64_t word(const struct peer *peer, uint64_t at)
 {
 	return *(const volatile uint64_t *)(peer->area + (at & (AREA_SIZE - 1)));
@@ -157,7 +157,7 @@ static void check_aux(struct peer *peer)
 	uint64_t at = peer->page->data_tail;
 	size_t size = peer->page->data_size;
 
-	/* Notices are multiples of 8 bytes and so never split a word. */
+	/* Records of the ring have a multiple of 8 bytes, so no word crosses its end. */
 	while (at < head) {
 		const struct perf_event_header *header = (const void *)(ring + at % size);
 
@@ -182,7 +182,7 @@ static unsigned long read_records(struct peer *peer)
 			tail += left;
 			continue;
 		}
-		/* What was padded out is zero. */
+		/* Padding is zero. */
 		if (word(peer, tail)) {
 			peer->sum += word(peer, tail) ^ word(peer, tail + 8);
 			count++;

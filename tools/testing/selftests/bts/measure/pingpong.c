@@ -2,8 +2,8 @@
 /*
  * pingpong untraced|perf_period1|intel_bts|blockstep
  *
- * Instructions of a round trip between two processes over pipes; with an
- * event or block-step on one of them: how many more.
+ * The cost, in instructions, of a round trip between two processes over pipes; with an event or
+ * block-step on one of them, the additional cost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "measure.h"
 
 #define TRIPS	2000
-#define WARM	(TRIPS / 10)	/* before those that count */
+#define WARM	(TRIPS / 10)	/* trips before those that count */
 
 static int there[2], back[2];
 
@@ -42,7 +42,7 @@ static pid_t start(void)
 	return pid;
 }
 
-/* The median leaves out the trips with a timer interrupt. */
+/* The median leaves out trips with a timer interrupt. */
 static double round_trip(struct peer *peer)
 {
 	static double trips[TRIPS];
@@ -63,8 +63,8 @@ static double round_trip(struct peer *peer)
 }
 
 /*
- * Block-step stops its process at each system call, but not inside of one: one
- * long write into a pipe of one page sleeps for each page.
+ * Block-step stops at each system call, but not inside of one. So one long write into a pipe of
+ * one page sleeps for each page.
  */
 static pid_t start_writer(size_t page)
 {
@@ -74,7 +74,7 @@ static pid_t start_writer(size_t page)
 
 	if (!data || pipe(there) || fcntl(there[1], F_SETPIPE_SZ, (int)page) != (int)page)
 		fail("no pipe of one page: %s", strerror(errno));
-	/* All pages are there before anything is counted. */
+	/* Fault in all pages before anything is counted. */
 	memset(data, 1, size);
 	pid = fork();
 	if (pid < 0)
@@ -117,7 +117,7 @@ static void wait_stop(pid_t pid, int options)
 		fail("the traced process died");
 }
 
-/* From branch to branch, until it sleeps in its write. */
+/* Block-step until the process sleeps in its write. */
 static void step_into_write(pid_t pid)
 {
 	struct pollfd poll_in = { .fd = there[0], .events = POLLIN };

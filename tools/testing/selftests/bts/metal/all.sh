@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The bare-metal test over the whole matrix: layouts, CPL rules, ways to run the emulator.
-# One line a boot; of a boot that fails, the checks that failed.
-# Usage: all.sh QEMU [JOBS]; environment as for run.sh.
+# Run the bare-metal test on the whole matrix: layouts, CPL rules, ways to run the emulator.
+# Prints a line for each boot, and for a boot that fails, the checks that failed. Usage: all.sh
+# QEMU [JOBS]; environment as for run.sh.
 
 here=$(dirname "$(readlink -f "$0")")
 qemu=${1:-} jobs=${2:-2}

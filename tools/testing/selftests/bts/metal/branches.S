@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which branches are recorded, and from where, in 64-bit code at CPL 0. */
+/* Which branches are recorded, and their sources, in 64-bit code at CPL 0. */
 #include "case.inc"
 
-/* Jcc, taken: leaves a record */
+/* A Jcc that is taken: one record */
 .macro TAKEN jcc
 .Lfrom\@:
 	\jcc	.Lto\@

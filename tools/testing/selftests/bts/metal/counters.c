@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters that count: branches, and instructions where the emulator counts those. */
+/* Working counters: of branches, and of instructions if the emulator counts them. */
 #include "metal.h"
 
 #define EV_BRANCHES	0xc4
@@ -10,7 +10,10 @@
 #define FIXED_USR	2
 #define FIXED_ALL	3
 
-/* Kinds and levels are the caller's. Fixed counter 0 counts instructions, from 0 on. */
+/*
+ * Run @code with a counter of the event and levels in @select. @fixed enables fixed counter 0,
+ * which counts instructions.
+ */
 static void run_counted(u64 code, u64 select, u64 fixed)
 {
 	set_gate(0x60, (u64)lbr_vector, 0);
@@ -38,7 +41,7 @@ TEST(count_branches, "counters: branches, taken or not, of the levels that are w
 	base = counted(chain_at(1), all);
 	got = counted(chain_at(41), all) - base;
 	expect(got == 40, "%u of 40 branches", got);
-	/* beside the one that the shortest chain has, too */
+	/* the shortest chain has one of these as well */
 	got = counted((u64)lbr_types, all) - base;
 	expect(got == 13, "%u of 13 branches of each kind", got);
 	/* three LOOPs, CALL, JMP, INT */

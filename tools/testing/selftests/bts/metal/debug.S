@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* #DB against DEBUGCTL, single-step on branches, and the PMI where it needs exact code. */
+/* #DB and DEBUGCTL, single-stepping on branches, and PMIs that need exact code. */
 #include "case.inc"
 
-/* A branch that BTF must stop behind, and the handler's way back. */
+/*
+ * The records of a branch at which BTF must stop: the branch, the #DB, and the handler's IRETQ.
+ */
 .macro STEPPED from, to
 	WANT	\from, \to
 	WANT	\to, btf_again
@@ -32,7 +34,7 @@ btf_step_to:
 2:	nop
 5:	END
 
-/* Keeps DEBUGCTL and DR6, stops stepping. */
+/* A handler that stores DEBUGCTL, DR6 and RIP, counts, and clears TF. */
 	.globl	btf_note
 btf_note:
 	push	%rax
@@ -171,7 +173,7 @@ CASE btf_user, "BTF at CPL 3: not for the IRETQ that sets TF", debugctl=DBG_BTF
 3:	andl	$~FL_TF, 16(%rsp)
 4:	iretq
 
-/* The store's threshold lies three records on: the way in, and two more. */
+/* The threshold is three records from the base: the jump into the case, and two more. */
 CASE pmi_fixed, "PMI as a fixed vector: taken at the branch's target", \
 	debugctl=DBG_BTINT, setup=setup_pmi_fixed, check=check_pmi, flags=ONCE
 	GATE	VEC_PMI, 3f
@@ -346,7 +348,7 @@ CASE smi, "nothing is recorded in system management mode, nor its entry and exit
 	nop
 5:	END
 
-/* writes where nothing is mapped; the handler keeps what it was told */
+/* write to an unmapped address; the handler stores the error code and CR2 */
 	.globl	fault_write, fault_write_to
 fault_write:
 	mov	$HOLE + 0x123, %eax

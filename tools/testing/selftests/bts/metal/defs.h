@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers that the C and the assembly files share. */
+/* Constants for C and assembly files. */
 #ifndef METAL_DEFS_H
 #define METAL_DEFS_H
 
@@ -54,9 +54,9 @@
 #endif
 #define DBG_FREEZE_LBRS		0x800
 #define DBG_FREEZE_PERFMON	0x1000
-#define DBG_STEP		0x3	/* LBR and BTF beside */
+#define DBG_STEP		0x3	/* and LBR and BTF */
 
-/* Bits of LBR_SELECT, by number */
+/* Bit numbers in LBR_SELECT */
 #define LBR_NO_OS		0
 #define LBR_NO_USR		1
 #define LBR_JCC			2
@@ -81,7 +81,7 @@
 #define CR4_PCE			(1 << 8)
 #define CR4_SMAP		(1 << 21)
 
-/* The order serves SYSCALL, SYSRET, SYSENTER and SYSEXIT at once. */
+/* This order is right for SYSCALL, SYSRET, SYSENTER and SYSEXIT. */
 #define SEL_KCODE		0x08
 #define SEL_KDATA		0x10
 #define SEL_UCODE32		0x18
@@ -100,15 +100,15 @@
 #define SEL_LIMIT		0x90
 #define RPL3			3
 
-/* Bases of the two odd code segments; the second makes addresses wrap at 4 GiB. */
+/* Bases of the two code segments with a base. With the second one, addresses wrap at 4 GiB. */
 #define CODE_BASE		0x80000
 #define WRAP_BASE		0xfff00000
 #define WRAP_OFFSET		0x100000	/* 4 GiB - WRAP_BASE */
 
-/* The same memory, executed at the top of the address space. */
+/* Another mapping of the same memory, at the top of the address space. */
 #define HIGH			0xffffffff80000000
 
-/* 4 KiB pages, supervisor only, holding the Debug Store */
+/* The window: 4 KiB pages, supervisor only, for the Debug Store. */
 #define WIN			0x40000000
 #define WIN_PAGES		6
 #define BUF			(WIN + 0x1000)
@@ -140,7 +140,7 @@
 #define VEC_TASK		0x50
 #define VEC_EXIT		0x80
 
-/* Copied below 1 MiB: the code of the second CPU, and of virtual-8086 mode. */
+/* Code that is copied below 1 MiB: for the second CPU, and for virtual-8086 mode. */
 #define LOW_CODE		0x9000
 #define LOW_VARS		0xa000
 #define LOW_DS			0xb000
@@ -149,8 +149,8 @@
 #define PORT_PM1A		0x604
 #define PM1A_OFF		0x2000
 
-/* flags of a case, added up */
-#define ONCE			1	/* one run: the CPL filter would move the PMI */
+/* Flags of a case, to be combined */
+#define ONCE			1	/* run once only: the CPL filter would move the PMI */
 #define LEGACY			2	/* protected mode without long mode */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Exceptions, interrupts, traps: each delivery is one record. */
+/* Exceptions, interrupts, traps: the delivery of each is one record. */
 #include "case.inc"
 
 CASE int_n, "INT n: from is itself"
@@ -231,7 +231,10 @@ CASE hlt_wake_later, "wake-up from HLT by a timer that fires during it", setup=s
 	WANT	2b, 3f
 3:	END
 
-/* STI holds interrupts back, not NMIs; it makes QEMU look for them after the next instruction. */
+/*
+ * STI delays interrupts, but not NMIs. Here it makes QEMU look for both after the next
+ * instruction.
+ */
 CASE nmi, "NMI: from is the next instruction; IRETQ back"
 	GATE	VEC_NMI, 3f
 	mov	$APIC, %ecx

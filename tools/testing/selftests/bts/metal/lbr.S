@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Code for LBRs and counters, and what it does: from, to, and the filter's bit. */
+/* Code for tests of LBRs and counters, and its branches: source, target, bit of the filter. */
 #include "defs.h"
 
 	.text
 	.code64
 	.globl	lbr_types, lbr_vector, lbr_nest
-/* One branch of each kind at least, and two that are not taken. */
+/* At least one branch of each kind, and two branches that are not taken. */
 lbr_types:
 	xor	%eax, %eax
 1:	jz	2f
@@ -45,7 +45,7 @@ lbr_types_list:
 	.quad	13b, trace_done, LBR_JMP_REL
 lbr_types_end:
 
-/* Of three calls the innermost has returned, when it ends. */
+/* Three nested calls, of which the innermost has returned at the end. */
 	.text
 lbr_nest:
 	call	2f

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The stack of last branch records, alone and beside the store. */
+/* Last branch records, alone and together with the store. */
 #include "metal.h"
 
 #define MISPREDICTED	(1ull << 63)
@@ -32,7 +32,7 @@ static void lbr_clear(u64 select)
 	}
 }
 
-/* Record number @age counts from the newest, which is 0. */
+/* Returns the slot of the record with this @age. The newest has the age 0. */
 static u32 slot(u32 age)
 {
 	return (rdmsr(MSR_LBR_TOS) - age) % machine.lbr;
@@ -111,7 +111,7 @@ TEST(lbr_off, "LBR: nothing is recorded while DEBUGCTL.LBR is clear")
 	expect_lbr(0, 0, 0);
 }
 
-/* All branches but those of @select are there. */
+/* Check that all branches are there, except those that @select filters out. */
 static void run_types(u64 select)
 {
 	const struct branch *b;
@@ -141,7 +141,7 @@ TEST(lbr_filters, "LBR: each bit of LBR_SELECT keeps its kind of branch out")
 		run_types(1 << type);
 }
 
-/* trace_go, IRETQ, then LOOP twice, CALL, JMP and INT in user mode */
+/* The branches are trace_go, IRETQ, then LOOP twice, CALL, JMP and INT in user mode. */
 TEST(lbr_cpl, "LBR: the CPL filter goes by where a branch ends")
 {
 	if (!machine.lbr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 16-bit code, run as a copy: the second CPU's (at LOW_CODE), and that of SMM. */
+/* 16-bit code that runs as a copy: that of the second CPU (at LOW_CODE), and that of SMM. */
 #include "defs.h"
 
 .macro SET_MSR msr, value

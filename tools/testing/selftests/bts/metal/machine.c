@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The plain machine: serial port, descriptors, the window of 4 KiB pages, the local APIC. */
+/* The basic machine: serial port, descriptors, the window of 4 KiB pages, the local APIC. */
 #include <stdarg.h>
 #include "metal.h"
 
@@ -62,7 +62,7 @@ static struct tss32 tss_a, tss_b;
 
 static u8 kernel_stack[4096] __aligned(16);
 static u8 task_stack[4096] __aligned(16);
-/* twice the window: the second half is what the other 32-bit page directory shows */
+/* twice the window: the other 32-bit page directory maps the second half */
 static u8 frames[2 * WIN_PAGES][4096] __aligned(4096);
 
 static void put(char c)
@@ -85,7 +85,7 @@ static void put_number(u64 value, u32 base)
 		put(digits[--n]);
 }
 
-/* %s, %u and %x only; every number is a u64 */
+/* Formats %s, %u and %x only. Every number is a u64. */
 static void vprint(const char *fmt, va_list ap)
 {
 	for (; *fmt; fmt++) {
@@ -121,7 +121,7 @@ void print(const char *fmt, ...)
 
 static bool failed;
 
-/* What the test in hand found so far; asking forgets it. */
+/* Returns whether the current test has failed, and resets that. */
 bool test_failed(void)
 {
 	bool was = failed;
@@ -145,7 +145,7 @@ bool expect(bool good, const char *fmt, ...)
 	return false;
 }
 
-/* ACPI's soft off, where SeaBIOS puts it on QEMU's pc */
+/* Power off by ACPI, with the ports that SeaBIOS configures on QEMU's pc. */
 void machine_exit(void)
 {
 	outw(PORT_PM1A, PM1A_OFF);
@@ -161,7 +161,7 @@ void unexpected(const u64 *frame)
 	machine_exit();
 }
 
-/* The compiler asks for these by name. */
+/* The compiler generates calls of memset() and memcpy(). */
 void *memset(void *to, int byte, size_t len)
 {
 	void *at = to;
@@ -262,7 +262,7 @@ static u64 tss_descriptor(const void *tss, u32 size)
 	return (size - 1) | (base & 0xffffff) << 16 | (u64)TYPE_TSS << 40 | (base >> 24) << 56;
 }
 
-/* Also what makes task-state segments available again. */
+/* Set up the GDT. This also makes task-state segments available again. */
 void gdt_init(void)
 {
 	tss64.rsp[0] = (u64)kernel_stack + sizeof(kernel_stack);
@@ -272,13 +272,13 @@ void gdt_init(void)
 	gdt[SEL_TSS32_A / 8] = tss_descriptor(&tss_a, sizeof(tss_a));
 	gdt[SEL_TSS32_B / 8] = tss_descriptor(&tss_b, sizeof(tss_b));
 	gdt[SEL_TASKGATE / 8] = (u64)TYPE_TASK << 40 | SEL_TSS32_B << 16;
-	/* kernel code like any other, but not present */
+	/* a kernel code segment that is not present */
 	gdt[SEL_ABSENT / 8] = 0x00af1b000000ffff;
 	gdt[SEL_KCODE32_WRAP / 8] = 0xffcf9bf00000ffff;
 	asm volatile("ltr %w0" : : "r"(SEL_TSS));
 }
 
-/* The first task is the case itself; the second begins at @eip. */
+/* The first task is that of the case. The second one begins at @eip. */
 void tss32_b(u64 eip, u64 directory)
 {
 	tss_a = (struct tss32) {
@@ -313,7 +313,9 @@ u8 *window_frame(u32 page)
 	return frames[page];
 }
 
-/* Neighbours in the window are no neighbours in memory: the frames stand in reverse. */
+/*
+ * Map the window to frames in reverse order, so that adjacent pages are not adjacent in memory.
+ */
 void window_default(void)
 {
 	int i;
@@ -338,7 +340,7 @@ void apic_write(u32 reg, u32 value)
 	*(volatile u32 *)((u64)APIC + reg) = value;
 }
 
-/* @mode: a vector, or LVT_NMI */
+/* @mode is a vector, or LVT_NMI. */
 void self_ipi(u32 mode)
 {
 	apic_write(APIC_ICR, 1 << 18 | 1 << 14 | mode);
@@ -346,7 +348,7 @@ void self_ipi(u32 mode)
 
 void machine_init(void)
 {
-	/* The interrupt controllers of old stay silent; nothing here needs them. */
+	/* Mask the legacy interrupt controllers. */
 	outb(0x21, 0xff);
 	outb(0xa1, 0xff);
 	asm volatile("lidt %0" : : "m"(idt_ptr));

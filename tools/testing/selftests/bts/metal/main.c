@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Runs all cases and tests and reports in KTAP. */
+/* Runs all cases and tests, and reports in KTAP. */
 #include "metal.h"
 
 struct machine machine = { .dtes64 = true, .cpl = true, .pmu = true };
@@ -14,11 +14,11 @@ static void report(const char *text, bool good)
 	print("%s %u - %s\n", good ? "ok" : "not ok", (u64)nr_done, text);
 }
 
-/* The quiet state in which every case and test begins. */
+/* Set the initial state of every case and test. */
 static void settle(void)
 {
 	wrmsr(MSR_DEBUGCTL, 0);
-	/* One that was kept is not for the next. */
+	/* Take a PMI that was kept, so that the next case does not get it. */
 	set_gate(VEC_NMI, (u64)ignore_irq, 0);
 	if (machine.kept)
 		apic_write(APIC_LVTPC, LVT_NMI);
@@ -34,7 +34,7 @@ static void settle(void)
 	want_none();
 }
 
-/* True if the case left what it must with this filter. */
+/* Run a case with this filter. Returns whether it left the expected records. */
 static bool run_filter(const struct tcase *c, u32 filter)
 {
 	const struct want *w_end = c + 1 < cases_end ? c[1].wants : wants_end;
@@ -148,7 +148,7 @@ static void finish(void)
 	machine_exit();
 }
 
-/* For the abort mode of the machine: one record into a page that is not there. */
+/* For the emulator's abort mode: store one record to an unmapped page. */
 static void abort_mode(void)
 {
 	settle();
@@ -159,7 +159,7 @@ static void abort_mode(void)
 	machine_exit();
 }
 
-/* For a machine whose #DB clears TR and BTS: the one record before it, and no more. */
+/* For a machine whose #DB clears TR and BTS: only the record before the #DB must be there. */
 static void db_mode(void)
 {
 	print("1..1\n");
@@ -179,7 +179,7 @@ static void db_mode(void)
 	finish();
 }
 
-/* For a machine that was not asked to have a Debug Store. */
+/* For a machine without a Debug Store. */
 static void off_mode(void)
 {
 	u32 a, b, c, d;
@@ -196,7 +196,7 @@ static void off_mode(void)
 	finish();
 }
 
-/* Its code has no place for a PMI that comes branches later. */
+/* Returns whether the code of a case has no place for a PMI that comes some branches late. */
 static bool needs_prompt_pmi(const struct tcase *c)
 {
 	return machine.delay && c->debugctl & DBG_BTINT;

@@ -12,7 +12,7 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-/* One record that must be there, with the CPL before and after the transfer. */
+/* An expected record, with the CPL before and after the transfer. */
 struct want {
 	u64 from;
 	u64 to;
@@ -56,7 +56,7 @@ struct test {
 	__used __section(".tests") = { says, name };			\
 	static void name(void)
 
-/* What the command line of the boot says about the machine. */
+/* The machine, as the boot's command line describes it. */
 struct machine {
 	bool dtes64;
 	bool cpl;
@@ -71,7 +71,7 @@ struct machine {
 	u32 lbr;
 };
 
-/* What the machine must have counted by the end. */
+/* Totals that the machine must have counted at the end. */
 struct tally {
 	u64 records;
 	u64 wraps;
@@ -84,13 +84,13 @@ struct tally {
 extern struct machine machine;
 extern struct tally tally;
 
-/* output */
+/* Output */
 void print(const char *fmt, ...);
 bool test_failed(void);
 bool expect(bool good, const char *fmt, ...);
 void __noreturn machine_exit(void);
 
-/* machine */
+/* The machine */
 void machine_init(void);
 void gdt_init(void);
 void gates_default(void);
@@ -111,7 +111,7 @@ void tss32_b(u64 eip, u64 directory);
 void copy(void *to, const void *from, u64 len);
 void fill(void *to, u8 byte, u64 len);
 
-/* Debug Store */
+/* The Debug Store */
 enum ds_field { DS_BASE, DS_INDEX, DS_MAX, DS_THRESHOLD };
 
 u32 rec_size(void);
@@ -123,7 +123,7 @@ struct want rec_at(u64 addr);
 bool same_rec(struct want got, struct want want);
 bool untouched(u64 from, u64 to);
 
-/* expected records, in order */
+/* Expected records, in order */
 void want_none(void);
 void want_add(struct want w);
 void want_chain(u32 first, u32 last, u32 n);
@@ -134,7 +134,7 @@ struct want spoilt(struct want w, u32 debugctl);
 void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 
-/* tracing */
+/* Tracing */
 void trace(u64 code, u32 debugctl);
 void trace32(u64 code, u32 debugctl);
 void chain(u32 n, u32 debugctl);
@@ -146,7 +146,7 @@ extern u32 pmi_count, pmi_lvt, pmi_index, pmi_relvt;
 extern u64 pmi_rip, ds_index_at;
 extern u64 seen[8];
 
-/* labels of the assembly files, symbols of the linker's script */
+/* Labels of the assembly files, and symbols of the linker script */
 extern u8 stubs[], unexpected32[];
 extern u64 gdt[], win_pt[];
 extern u32 win_pt32[], win_pt32_other[], pd32[], pd32_other[];

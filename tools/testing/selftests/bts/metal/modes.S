@@ -47,7 +47,7 @@ CASE compat_base, "the segment's base counts: addresses are linear"
 4:	FROM_COMPAT 5f
 5:	END
 
-/* An unmapped target: QEMU 7.2 itself does not wrap when it fetches. */
+/* The target is unmapped, as QEMU 7.2 itself does not wrap addresses when it fetches. */
 CASE compat_wrap, "addresses of 32-bit code wrap at 4 GiB"
 	GATE	VEC_PF, 3f
 	TO_COMPAT 1f
@@ -165,7 +165,7 @@ v86_code:
 	.byte	0xcd, VEC_EXIT		/* 21: int */
 v86_code_end:
 
-/* run by a test of its own: the records after the switch stand in another page */
+/* run by a separate test, since the records after the switch are in another page */
 	.globl	task_other, task_other_jmp, task_other_end
 task_other:
 task_other_jmp:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CPUID and the registers: what is offered, what is accepted, what is refused. */
+/* CPUID and the MSRs: which are offered, and which values are accepted. */
 #include "metal.h"
 
 #define MISC_PMU	(1 << 7)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When the store interrupts, and when it must not. Here as NMI; debug.S has the rest. */
+/*
+ * When the store must raise a PMI, and when not, with the PMI as an NMI. See debug.S for the
+ * rest.
+ */
 #include "metal.h"
 
 struct pmi_case {
 	const char *text;
 	u32 debugctl;
 	u32 lvt;
-	/* the threshold: so many records, and so many bytes, past the base */
+	/* the threshold relative to the base: this many records and bytes */
 	int records;
 	int bytes;
 };
@@ -24,13 +27,16 @@ static const struct pmi_case pmi_cases[] = {
 	{ "masked", DBG_BTINT, LVT_NMI | LVT_MASKED, 3, 0 },
 };
 
-/* What the rules say: behind which record the PMI comes, 0 for none, and how many are lost */
+/*
+ * Expected: the number of the record behind which the PMI comes, 0 for none, and the number of
+ * lost PMIs.
+ */
 struct foreseen {
 	u32 at;
 	u32 masked;
 };
 
-/* Does record @nr ask for the PMI? */
+/* Returns whether record @nr raises the PMI. */
 static bool asks(u32 nr, u64 threshold)
 {
 	u64 index = BUF + nr * rec_size();
@@ -63,7 +69,7 @@ static struct foreseen foresee(const struct pmi_case *c, u64 threshold)
 			f.masked++;
 		} else {
 			f.at = i;
-			/* the way into its handler, and out of it */
+			/* the NMI and the IRETQ of its handler are records, too */
 			end += 2;
 		}
 	}
@@ -107,7 +113,7 @@ static void run_pmi(const struct pmi_case *c)
 	}
 	expect_pmi(c, f.at);
 	expect_store();
-	/* Unmasking brings back what the machine keeps. */
+	/* When the vector is unmasked, a PMI that the machine has kept comes. */
 	apic_write(APIC_LVTPC, LVT_NMI);
 	asm volatile("sti; nop; nop; cli");
 	expect(pmi_count == !!f.at + kept, "%s: %u PMIs when unmasked", c->text, (u64)pmi_count);
@@ -165,7 +171,9 @@ TEST(pmi_once, "delivery masks the vector; unmasked, the next record raises agai
 		want_chain(0, 3, 3);
 	}
 	expect(pmi_count == (machine.pmi == PMI_EACH), "%u PMIs", (u64)pmi_count);
-	/* expect_store() counts all that is there, and the first ones are counted. */
+	/*
+	 * expect_store() counts all records in the store, and the first ones were counted before.
+	 */
 	tally.records -= CHAIN + 2;
 	expect_store();
 }
@@ -179,7 +187,7 @@ TEST(pmi_drained, "a handler that drains and unmasks sees every fifth record")
 	apic_write(APIC_LVTPC, LVT_NMI);
 	set_gate(VEC_NMI, (u64)pmi_drain, 0);
 	chain(40, DBG_BTINT);
-	/* 5, then 4 and the handler's own IRETQ: 5 + 8 * 4 = 37; late ones: 7 + 5 * 6 = 37 */
+	/* 5, then 4 and the handler's IRETQ: 5 + 8 * 4 = 37; late PMIs: 7 + 5 * 6 = 37 */
 	expect(pmi_count == pmis, "%u PMIs, expected %u", (u64)pmi_count, (u64)pmis);
 	expect(ds_get(DS_INDEX) == BUF + 4 * rec_size(), "index 0x%x", ds_get(DS_INDEX));
 	want_add((struct want) { .from = (u64)pmi_drain_iret, .to = chain_at(4) });

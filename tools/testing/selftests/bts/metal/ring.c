@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The store as a ring, as a buffer that fills up, and as memory that may not be there. */
+/* The store as a ring, as a buffer that fills up, and in memory that is not accessible. */
 #include "metal.h"
 
 #define PTE_P		1
@@ -61,7 +61,7 @@ TEST(append, "the index says where the next record goes")
 	expect_store();
 }
 
-/* A ring of @slots records, @spare bytes at its end, and @n records into it. */
+/* Store @n records to a ring of @slots records with @spare bytes behind. */
 static void ring(u32 slots, u32 spare, u32 n)
 {
 	u32 size = rec_size(), last = n % slots, i;
@@ -133,7 +133,7 @@ TEST(wrap_beyond, "BTINT = 0: an index beyond the maximum goes to the base")
 	tally.wraps++;
 }
 
-/* A store of @slots records and @spare bytes that stops, and @n records into it. */
+/* Store @n records to a store with @slots records and @spare bytes that stops when it is full. */
 static void stop(u32 slots, u32 spare, u32 n)
 {
 	u32 size = rec_size();
@@ -212,7 +212,10 @@ TEST(area_high, "a management area, and with 64-bit fields a buffer, at the top"
 	tally.records += 5;
 }
 
-/* After a loss all is as before; once the page is back, recording goes on. */
+/*
+ * Check that lost records change nothing, and that recording goes on when the page is mapped
+ * again.
+ */
 static void expect_lost(u32 n, u64 page)
 {
 	write_cr2(0x1234);

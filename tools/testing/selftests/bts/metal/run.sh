@@ -92,7 +92,7 @@ timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seab
 status=$?
 tr -d '\r' <"$tmp/out"
 
-# What the machine says it did must be what the test saw it do.
+# What the machine has counted must equal what the test has counted.
 totals() {
 	sed -n 's/^bts: total //p' "$tmp/err" | tail -1
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What single cases need before and check after their run. */
+/* Preparations and checks of single cases. */
 #include "metal.h"
 
 #define DR7_L0		1
@@ -135,7 +135,7 @@ void check_db_watch(void)
 	expect(seen[3] == 1, "%u traps, expected 1", seen[3]);
 }
 
-/* What the handler of the step found: DEBUGCTL, DR6, where, how often. */
+/* The handler stored DEBUGCTL, DR6 and RIP, and counted the traps. */
 void check_btf(void)
 {
 	expect_debugctl(seen[0]);
@@ -173,7 +173,7 @@ void setup_pmi_timer(void)
 	setup_timer();
 }
 
-/* One PMI, behind the third record; what came after it found the vector masked. */
+/* One PMI comes behind the third record. Later ones find the vector masked. */
 void check_pmi(void)
 {
 	u32 lvt = apic_read(APIC_LVTPC);
@@ -184,7 +184,7 @@ void check_pmi(void)
 		tally.masked += want_count() - 3;
 }
 
-/* APMC: the handler is in SMRAM, which has to be opened for writing it. */
+/* Raise an SMI by APMC. Its handler is in SMRAM, which must be opened for writing. */
 #define PCI_ADDRESS	0xcf8
 #define PCI_SMRAM	0x80000070
 #define PCI_SMRAM_DATA	0xcfe
@@ -200,7 +200,7 @@ void setup_smi(void)
 	copy((void *)SMM_ENTRY, smm_code, smm_code_end - smm_code);
 	outb(PCI_SMRAM_DATA, SMRAM_CLOSED);
 	*SMI_COUNT = 0;
-	/* where a record of SMM, which knows no paging, would get to */
+	/* where a record of SMM, which has no paging, would be stored */
 	ds_place(LOW_DS, LOW_DS + 0x100, 64 * rec_size());
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Multiboot entry, the way into long mode, tables, exception stubs. */
+/* The multiboot entry, the switch to long mode, tables, exception stubs. */
 #include "defs.h"
 
 #define MB_MAGIC	0x1badb002
@@ -54,8 +54,8 @@ reload_cs:
 	lretq
 
 /*
- * One stub a vector, 16 bytes apart. A fault at a place that asked for it goes on at
- * its fixup; anything else ends the run.
+ * A stub for each vector, 16 bytes apart. A fault for which a fixup is set continues there; other
+ * faults end the run.
  */
 	.globl	stubs
 	.balign	16
@@ -87,7 +87,7 @@ stub_common:
 	and	$-16, %rsp
 	call	unexpected
 
-/* u32 wrmsr_fault(u32 msr, u64 value): the vector that WRMSR raised, or 0 */
+/* u32 wrmsr_fault(u32 msr, u64 value): returns the vector that WRMSR raised, or 0 */
 	.globl	wrmsr_fault
 wrmsr_fault:
 	mov	%edi, %ecx
@@ -101,7 +101,7 @@ wrmsr_fault:
 	mov	caught, %eax
 	ret
 
-/* u32 rdpmc_fault(u32 counter, u64 *value) */
+/* u32 rdpmc_fault(u32 counter, u64 *value): the same for RDPMC */
 	.globl	rdpmc_fault
 rdpmc_fault:
 	mov	%edi, %ecx
@@ -136,12 +136,12 @@ gdt:	.quad	0
 	.quad	0x00cff3000000ffff		/* UDATA2 */
 	.quad	0x00cf9b000000ffff		/* KCODE32 */
 	.quad	0x00cf9b080000ffff		/* KCODE32_BASE */
-	.fill	SEL_LIMIT / 8 - 9, 8, 0		/* the rest by gdt_init() */
+	.fill	SEL_LIMIT / 8 - 9, 8, 0		/* gdt_init() sets the rest */
 gdt_ptr:
 	.word	SEL_LIMIT - 1
 	.quad	gdt
 
-/* The first GiB is mapped twice, by large pages; user mode owns one of them. */
+/* Large pages map the first GiB twice. User mode may access one of the two mappings. */
 	.balign	4096
 	.globl	pml4, win_pt, win_pt32, win_pt32_other, pd32, pd32_other
 pml4:	.quad	pdpt + PAGE_USER

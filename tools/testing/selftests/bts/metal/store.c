@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The Debug Store as memory, and the records expected in it. */
+/* The Debug Store in memory, and the expected records. */
 #include "metal.h"
 
 #define FILL		0xa5
 #define FILL_WORD	0xa5a5a5a5a5a5a5a5
-#define REC_FLAGS	0x10	/* the one bit a record's third word may hold: predicted */
+#define REC_FLAGS	0x10	/* predicted: the only valid bit in the third word of a record */
 #define MAX_WANTS	512
 
 static struct want wants[MAX_WANTS];
@@ -46,8 +46,8 @@ void ds_set(enum ds_field field, u64 value)
 }
 
 /*
- * A store of @bytes at @base, without a threshold that could be reached. Beside the window
- * it may stand where virtual addresses are physical ones, the management area first.
+ * Set up a store of @bytes at @base, with a threshold that cannot be reached. Outside of the
+ * window, virtual addresses must equal physical ones, and the management area must come first.
  */
 void ds_place(u64 where, u64 base, u64 bytes)
 {
@@ -76,7 +76,7 @@ struct want rec_at(u64 addr)
 	return (struct want) {
 		.from = word_at(addr),
 		.to = word_at(addr + word_size()),
-		/* any other bit shows in 'before', which is 0 for a good record */
+		/* 'before' must be 0: it tells whether another bit is set */
 		.before = !!(word_at(addr + 2 * word_size()) & ~REC_FLAGS),
 	};
 }
@@ -115,13 +115,13 @@ u32 want_count(void)
 	return nr_wants;
 }
 
-/* Where to enter the chain to leave @n records, the way in included. */
+/* Returns where to enter the chain for @n records, including that of the entry. */
 u64 chain_at(u32 n)
 {
 	return (u64)trace_done - 2 * (n - 1);
 }
 
-/* Records @first to @last - 1 of a chain of @n. */
+/* Expect records @first to @last - 1 of a chain of @n. */
 void want_chain(u32 first, u32 last, u32 n)
 {
 	u32 i;
@@ -160,7 +160,7 @@ static bool rule_says(const struct want *w, u32 cpl_mask)
 	}
 }
 
-/* Is a record of this transfer wanted by the CPL filter of @debugctl? */
+/* Returns whether the CPL filter in @debugctl lets a transfer be recorded. */
 bool stored(const struct want *w, u32 debugctl)
 {
 	u32 cpl_mask = 0;
@@ -174,7 +174,9 @@ bool stored(const struct want *w, u32 debugctl)
 	return rule_says(w, cpl_mask);
 }
 
-/* With a filter bit, `from` may be what `to` is where the CPL changes. */
+/*
+ * Returns @w as the erratum stores it: with a filter bit, `from` equals `to` if the CPL changes.
+ */
 struct want spoilt(struct want w, u32 debugctl)
 {
 	if (machine.wrong_from && w.before != w.after &&
@@ -183,7 +185,7 @@ struct want spoilt(struct want w, u32 debugctl)
 	return w;
 }
 
-/* The records at @base are those from @first on, @n of them. */
+/* Check that the @n records at @base are those from @first on. */
 void expect_at(u64 base, u32 first, u32 n)
 {
 	u32 i;
@@ -199,7 +201,7 @@ void expect_at(u64 base, u32 first, u32 n)
 	}
 }
 
-/* All expected records, and nothing else, stand in a store that did not wrap. */
+/* Check that a store that did not wrap has all expected records, and nothing else. */
 void expect_store(void)
 {
 	u64 base = ds_get(DS_BASE);

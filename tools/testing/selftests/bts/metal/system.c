@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* INIT and the second CPU, tasks with page tables of their own. */
+/* INIT and the second CPU; tasks with their own page tables. */
 #include "metal.h"
 
 #define ICR_INIT	0x4500

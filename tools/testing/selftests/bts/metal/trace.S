@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The only places where tracing is switched on and off, in long and in legacy mode. */
+/* Tracing is switched on and off only here, in long mode and in legacy mode. */
 #include "defs.h"
 
 	.text
@@ -21,7 +21,9 @@ trace:
 	wrmsr
 trace_go:
 	jmp	*%rdi
-/* The chain: two bytes a branch, each to the next. Enter it where the rest is as long as wanted. */
+/*
+ * The chain: branches of two bytes, each to the next one. The entry decides how many are taken.
+ */
 	.rept	128
 	.byte	0xeb, 0
 	.endr
@@ -45,7 +47,7 @@ trace_done:
 	pop	%rbx
 	ret
 
-/* void trace32(u64 code, u32 debugctl): the same without long mode, paging by pd32 */
+/* void trace32(u64 code, u32 debugctl): the same in protected mode, with paging by pd32 */
 	.globl	trace32, trace32_go, trace32_done
 trace32:
 	push	%rbx
@@ -122,8 +124,8 @@ trace32_done:
 	ret
 
 /*
- * PMI handlers without a branch of their own. The first notes what it finds; the second
- * also empties the store and unmasks the vector, as a driver does.
+ * PMI handlers without a branch. The first one stores what it finds; the second one also empties
+ * the store and unmasks the vector, as a driver does.
  */
 	.globl	pmi_note, pmi_note_iret, pmi_drain, pmi_drain_iret
 .macro PMI_NOTE
@@ -157,7 +159,7 @@ pmi_drain:
 pmi_drain_iret:
 	iretq
 
-/* for vectors that may still be pending from a case before */
+/* for vectors that may still be pending from a previous case */
 	.globl	ignore_irq
 ignore_irq:
 	push	%rax
@@ -166,7 +168,7 @@ ignore_irq:
 	pop	%rax
 	iretq
 
-/* An exception nobody expects in protected mode: the missing report tells. */
+/* An unexpected exception in protected mode: power off, so that the report is missing. */
 	.globl	unexpected32
 	.code32
 unexpected32:

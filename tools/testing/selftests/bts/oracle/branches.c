@@ -2,22 +2,21 @@
 /*
  * From events to taken branches.
  *
- * An instruction is judged only when the event behind it is known, since that
- * says where control went:
+ * An instruction is judged only when the next event is known, since that tells where control
+ * went:
  *
  *   next address = its own, and it cannot branch there    it did not complete:
  *                         it faulted, was restarted, or is a REP iteration
  *   next address = the one behind it                      it fell through
  *   otherwise                                             it branched
  *
- * A plain instruction can do nothing but the first two; a direct branch must
- * reach its own target. Anything else means that the log has a hole, and is an
- * error: what cannot be followed proves nothing.
+ * Only the first two are possible for an instruction that is no branch, and a direct branch must
+ * go to its own target. Anything else means that the log is incomplete, and is an error: a log
+ * that cannot be followed proves nothing.
  *
- * A vector through the IDT is a branch from the address that is pushed, or for
- * INT n from the instruction itself, which is what `pc` of its event says in
- * both cases, to wherever the next event is. Two deliveries from one address
- * with nothing between them mean that the first did not complete.
+ * A vector through the IDT is a branch from the address that is pushed, or for INT n from the
+ * instruction itself (in both cases the `pc` of its event), to the address of the next event. Two
+ * deliveries from one address with nothing between them mean that the first did not complete.
  */
 #include <string.h>
 
@@ -86,7 +85,7 @@ static bool is_on(u64 debugctl)
 	return (debugctl & on) == on;
 }
 
-/* A write of DEBUGCTL is complete. */
+/* A write of DEBUGCTL has completed. */
 static void switch_debugctl(struct walk *w)
 {
 	if (w->opt->until_off && is_on(w->debugctl) && !is_on(w->new_debugctl))
@@ -125,7 +124,7 @@ static void bad_log(struct walk *w, const struct event *next, const char *why)
 	w->done = true;
 }
 
-/* Can this instruction, completed, leave control at its own address? */
+/* Returns whether this instruction can complete with control at its own address. */
 static bool may_branch_to_itself(const struct insn *insn)
 {
 	if (insn->kind == INSN_PLAIN || insn->kind == INSN_INT)
@@ -134,9 +133,9 @@ static bool may_branch_to_itself(const struct insn *insn)
 }
 
 /*
- * The last instruction was followed by something at its own address. An
- * external interrupt, a trace trap and the next instruction come after it has
- * completed, everything else was raised by the instruction itself.
+ * The event behind an instruction is at its own address. Returns whether the instruction has
+ * completed. External interrupts, trace traps and the next instruction come after completion;
+ * other events are raised by the instruction itself.
  */
 static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 				const struct event *next)
@@ -148,7 +147,7 @@ static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 	return next->vector == VECTOR_DB && w->last.tf;
 }
 
-/* Fills in whether a conditional branch was taken; false: no way it went there. */
+/* Set whether a conditional branch was taken. Returns false if it cannot go to @to. */
 static bool judge_conditional(struct walk *w, const struct insn *insn, u64 to,
 			      struct branch *br, bool *taken)
 {
@@ -289,8 +288,8 @@ const char *walk_branches(struct execlog *log, struct decoder *d,
 		.debugctl = opt->debugctl,
 	};
 	/*
-	 * An instruction is held back until it is sure to have begun: the line
-	 * behind it may say that it was stopped before.
+	 * Do not judge an instruction before it is sure to have begun: the next line may tell
+	 * that it was stopped before.
 	 */
 	while (!w.done) {
 		execlog_next(log, &ev);

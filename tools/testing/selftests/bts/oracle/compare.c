@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taken branches against records, and a readable first difference. */
+/* Compare taken branches with records, and report the first difference. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct compare {
 	const struct blob *records;
 	const struct options *opt;
 	FILE *out;
-	size_t size;		/* of one record */
-	size_t pos;		/* of the next one, in bytes */
+	size_t size;		/* of a record */
+	size_t pos;		/* of the next record, in bytes */
 	u64 nr;			/* records consumed */
 	u64 skip;		/* branches before the first record */
 	u64 padding;
@@ -42,8 +42,8 @@ static u64 record_field(const struct compare *c, size_t pos, unsigned int field)
 }
 
 /*
- * Where perf hops from one piece of its buffer to the next, it leaves a record
- * of zeroes. A real record cannot be: something was at `from`.
+ * Skip records of zeroes, which perf leaves at the end of each piece of its buffer. A real record
+ * has a source other than 0.
  */
 static bool next_record(struct compare *c, size_t *pos, struct record *rec)
 {
@@ -119,7 +119,7 @@ static bool on_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* How many steps until two records in a row fit again? Less than 0: never. */
+/* Returns the number of missing records before two consecutive ones fit again, or less than 0. */
 static int branches_missing(const struct compare *c)
 {
 	struct record one, two;
@@ -226,7 +226,10 @@ static u64 need_count(const struct totals *tot, const char *name)
 	die("--need %s: no such kind of branch", name);
 }
 
-/* A comparison that never saw an IRET proves nothing about IRET. */
+/*
+ * Check that the kinds of branches in --need occurred: without an IRET, a comparison proves
+ * nothing about IRET.
+ */
 static bool needs_met(const struct compare *c, const struct totals *tot)
 {
 	char *list, *item, *save = NULL, *eq;
@@ -311,7 +314,7 @@ static bool count_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* How many branches come before the records, if those are the last. */
+/* Compute the number of branches before the records, if these are the last ones. */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {
 	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;

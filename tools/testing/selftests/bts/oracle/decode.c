@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an instruction can do to the flow of control, from its bytes. */
+/* Decode how an instruction can change the flow of control. */
 #include <stdlib.h>
 #include <string.h>
 #include <Zydis/Zydis.h>
@@ -15,7 +15,7 @@
 #define FLAG_SF		0x080
 #define FLAG_OF		0x800
 
-/* Conditions beyond the sixteen that Jcc encodes in its opcode */
+/* Conditions in addition to the sixteen of Jcc. */
 enum { COND_CXZ = 16, COND_LOOP, COND_LOOPE, COND_LOOPNE };
 
 struct decoder {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads what QEMU 7.2 writes for `-d exec,nochain,int` with -singlestep, one
- * instruction a line:
+ * Read the log of QEMU 7.2 with `-d exec,nochain,int` and -singlestep, one instruction in each
+ * line:
  *
  *   Trace CPU: HOST [CSBASE/PC/FLAGS/CFLAGS] SYMBOL   about to execute PC
- *   Stopped execution of TB chain before HOST [PC]    it did not, after all
+ *   Stopped execution of TB chain before HOST [PC]    it was not executed after all
  *   COUNT: v=VV e=.. i=S cpl=C IP=.. pc=PC ...        delivers an IDT vector
  *   Servicing hardware INT=0x..                       so the next v= is external
  *   wrmsr MSR VALUE                                   an MSR is about to change
  *
- * and, where the item `cpu` is on, registers behind each Trace line, of which
- * RCX and the flags are used. Anything else is passed over.
+ * With the item `cpu`, registers follow each Trace line, of which RCX and the flags are used.
+ * Other lines are ignored.
  */
 #include <string.h>
 
 #include "oracle.h"
 
-/* Bits of FLAGS: QEMU's hflags with some of EFLAGS beside them */
+/* Bits of FLAGS: QEMU's hflags, and some of EFLAGS. */
 #define HF_CPL_MASK	0x00003
 #define HF_CS32		0x00010
 #define HF_TF		0x00100
@@ -144,7 +144,7 @@ static bool parse_wrmsr(const char *p, const char *end, struct event *ev)
 	return true;
 }
 
-/* A register dump belongs to the instruction named before it. */
+/* Parse a register dump, which belongs to the preceding instruction. */
 static void parse_registers(struct execlog *log, const char *p, const char *end)
 {
 	u64 val;
@@ -184,7 +184,7 @@ static bool parse_line(struct execlog *log, const char *p, const char *end,
 		parse_registers(log, p, end);
 		return false;
 	default:
-		/* "%6d: v=": the count grows out of its blanks */
+		/* "%6d: v=": blanks precede a small count */
 		if (*p == ' ' || (*p >= '0' && *p <= '9'))
 			return parse_vector(log, p, end, ev);
 		return false;
@@ -222,7 +222,7 @@ void execlog_next(struct execlog *log, struct event *ev)
 	struct event next;
 	bool more;
 
-	/* One event is held back until the registers behind it are read. */
+	/* Hold back one event until the registers behind it are read. */
 	for (;;) {
 		more = read_event(log, &next);
 		if (log->have_pending) {

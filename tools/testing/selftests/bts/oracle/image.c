@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The guest's memory, as far as it is known: dumps and ELF segments. */
+/* The known parts of the guest's memory: dumps and ELF segments. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +110,7 @@ struct segment {
 	u64 size;
 };
 
-/* Both classes hold the same, in other places. */
+/* 32-bit and 64-bit files have the same fields at different offsets. */
 static bool get_segment(const struct blob *b, unsigned int i, struct segment *seg)
 {
 	const Elf64_Ehdr *e64 = (const void *)b->data;
@@ -179,7 +179,7 @@ size_t image_read(const struct image *img, u64 addr, u8 *buf, size_t size)
 			n = size - done;
 		memcpy(buf + done, p->data + (addr + done - p->addr), n);
 		done += n;
-		/* the rest may lie in a piece already passed */
+		/* the rest may be in a previous piece */
 		i = -1;
 	}
 	return done;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Command line of the oracle; see oracle.h for what it is. */
+/* The command line of the oracle: see oracle.h. */
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The oracle: turns QEMU's own log of executed instructions into the taken
- * branches that happened, and compares them with the records a Debug Store
- * delivered. Nothing in here knows how the emulated Debug Store works.
+ * The oracle: computes taken branches from QEMU's log of executed instructions, and compares them
+ * with the records of a Debug Store. It does not depend on how the emulated Debug Store works.
  *
  *   execlog.c   text of the log -> events
  *   image.c     the guest's memory, for the bytes of an instruction
  *   decode.c    bytes -> length, kind of branch, target
- *   branches.c  events -> taken branches, filtered like the hardware does
+ *   branches.c  events -> taken branches, filtered as the hardware does
  *   compare.c   taken branches against records, and the first difference
  */
 #ifndef BTS_ORACLE_H
@@ -27,7 +26,7 @@ typedef uint64_t u64;
 __attribute__((noreturn, format(printf, 1, 2)))
 void die(const char *fmt, ...);
 
-/* A file mapped read-only, of any size including none. */
+/* A file of any size that is mapped read-only. */
 struct blob {
 	const u8 *data;
 	size_t size;
@@ -43,11 +42,11 @@ struct image;
 struct image *image_new(void);
 void image_free(struct image *img);
 void image_add(struct image *img, u64 addr, const u8 *data, size_t size);
-/* SPEC is ADDRESS:FILE, the raw bytes of memory from ADDRESS on. */
+/* @spec is ADDRESS:FILE, the contents of memory from ADDRESS on. */
 void image_add_mem(struct image *img, const char *spec);
-/* SPEC is FILE or FILE:BIAS, a 64-bit or 32-bit ELF file. */
+/* @spec is FILE or FILE:BIAS, a 64-bit or 32-bit ELF file. */
 void image_add_elf(struct image *img, const char *spec);
-/* Copies up to SIZE bytes, returns how many are known. */
+/* Copy up to @size bytes. Returns how many of them are known. */
 size_t image_read(const struct image *img, u64 addr, u8 *buf, size_t size);
 
 /* decode.c */
@@ -79,13 +78,13 @@ struct insn {
 	bool has_target;
 };
 
-/* How the code segment decodes: 64, 32 or 16 bits. */
+/* @mode is the size of the code segment: 64, 32 or 16 bits. */
 struct decoder;
 
 struct decoder *decoder_new(const struct image *img);
 void decoder_free(struct decoder *d);
 const struct insn *decode(struct decoder *d, u64 pc, int mode);
-/* Would this conditional branch be taken with these registers? */
+/* Returns whether a conditional branch is taken with these registers. */
 bool insn_would_branch(const struct insn *insn, u64 eflags, u64 rcx);
 void disassemble(struct decoder *d, u64 pc, int mode, char *buf, size_t len);
 const char *insn_kind_name(int kind);
@@ -95,8 +94,8 @@ const char *insn_kind_name(int kind);
 enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
 
 /*
- * For EV_INT, pc is the address that delivery pushes. Registers are those
- * before the instruction, known where the log has the item `cpu`.
+ * For EV_INT, pc is the address that the delivery pushes. Registers are those before the
+ * instruction, and known only if the log has the item `cpu`.
  */
 struct event {
 	u64 pc;
@@ -140,10 +139,13 @@ struct branch {
 	u8 cpl_from;
 	u8 cpl_to;
 	u8 mode;
-	/* INSN_INT and vector >= 0 for what an IDT gate delivered, else -1 */
+	/* for a vector through the IDT, INSN_INT and vector >= 0, else -1 */
 	u8 kind;
 	int vector;
-	/* a conditional branch to the next instruction: taken or not is open */
+	/*
+	 * a conditional branch to the next instruction, of which the log does not tell whether it
+	 * was taken
+	 */
 	bool open;
 };
 
@@ -161,7 +163,7 @@ struct options {
 	const char *need;
 };
 
-/* kinds and vectors count what was executed while BTS was on at all */
+/* Kinds and vectors are counted while BTS is on. */
 struct totals {
 	u64 insns;
 	u64 restarts;
@@ -173,14 +175,14 @@ struct totals {
 	u64 vectors[256];
 };
 
-/* Returns false to end the walk. */
+/* Returns false to stop the walk. */
 typedef bool (*branch_fn)(void *arg, const struct branch *br);
 
 bool is_user_address(u64 addr);
 
 /*
- * Calls fn for each taken branch that the Debug Store has to record, in order.
- * Returns NULL, or what makes the log impossible to follow.
+ * Call @fn for each taken branch that the Debug Store must record, in order. Returns NULL, or a
+ * message if the log cannot be followed.
  */
 const char *walk_branches(struct execlog *log, struct decoder *d,
 			  const struct options *opt, struct totals *tot,

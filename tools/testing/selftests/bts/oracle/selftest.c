@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The oracle on trial: a log and its records written by hand, then the same
- * with one error planted at a time. Each error must be found.
+ * A test of the oracle: a log and its records written by hand, and the same with one error
+ * planted at a time. Each error must be found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static const struct branch straight_records[] = {
 	{ .from = K + 5, .to = K },
 };
 
-/* what DEBUGCTL.BTS_OFF_OS leaves of `crossing` under each rule */
+/* the records of `crossing` with DEBUGCTL.BTS_OFF_OS, under each rule */
 static const char crossing[] =
 	ON KT("02") UT("000") UT("002") UT("004") UT("005")
 	"Servicing hardware INT=0x20\n" VEC("20", "0", "3", UA("006"))
@@ -119,7 +119,7 @@ static const struct branch crossing_user[] = {
 	{ .from = U + 0x11, .to = U + 0x14 },
 };
 
-/* a fetch fault behind a branch, delivery that faults, a WRMSR that faults */
+/* a fault of the fetch behind a branch, a delivery that faults, a WRMSR that faults */
 static const char faults[] =
 	ON_ALL KT("02") UT("012") VEC("0e", "0", "3", "0000000000600000")
 	VEC("08", "0", "3", "0000000000600000") KT("00")
@@ -134,7 +134,7 @@ static const struct branch faults_records[] = {
 	{ .from = K + 6, .to = K },
 };
 
-/* the same as in `straight`, where user code branched from not told */
+/* the records of `straight` without the sources in user mode */
 static const struct branch hidden_records[] = {
 	{ .from = 0, .to = K + 2 },
 	{ .from = K + 2, .to = U + 0xd },
@@ -187,7 +187,7 @@ struct trial {
 	enum plant plant;
 	size_t at;
 	enum verdict want;
-	/* what the report must say */
+	/* text that the report must contain */
 	const char *say;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program with a bug: a name that is too long for its field runs over into the
- * pointer behind it, and the program goes where no code is. Its stack does not
- * tell how it got there.
+ * A program with a bug: rename_command() copies a name that is too long into command.name,
+ * overwrites the function pointer behind it, and execute() jumps to an address without
+ * code. A stack trace does not tell how it got there.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void rename_command(struct command *cmd, const char *name)
 {
 	char *p = cmd->name;
 
-	/* no bound */
+	/* no bounds check */
 	do {
 		*(volatile char *)p++ = *name;
 	} while (*name++);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A real program's trace, from its first instruction to its end, for the oracle
- * to judge: the emulator logs what it executes while the tracee runs.
+ * Trace a real program from its first instruction to its end for the oracle to check: the
+ * emulator logs the instructions that it executes while the tracee runs.
  *
  *   busy RECORDS PROGRAM [ARGUMENT...]
  *
- * The line `# oracle ...` holds the oracle's arguments.
+ * The printed line `# oracle ...` holds the arguments for the oracle.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "../bench/handover.h"
 #include "common.h"
 
-/* As the hardware writes it, and as the oracle reads it. */
+/* A record in the hardware's format, which the oracle reads. */
 struct raw {
 	u64 from;
 	u64 to;
@@ -57,7 +57,7 @@ static bool run_logged(pid_t pid)
 	return stopped_by(status, SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-/* Branches of user mode. Their memory must be there for the monitor to read. */
+/* Copy the branches of user mode into memory that the monitor of QEMU can read. */
 static struct raw *raw_records(const struct trace *got, size_t *nr)
 {
 	struct raw *raw = mmap(NULL, got->nr * sizeof(*raw), PROT_READ | PROT_WRITE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For 64-bit, x32 and 32-bit programs: a loop without end that stops at an INT3
- * and then takes CHAIN_LENGTH branches, chain_passes times, each to another
- * place; the last one goes back to the INT3.
+ * chain(): an endless loop, for 64-bit, x32 and 32-bit programs. Each pass stops at an INT3
+ * and then takes CHAIN_LENGTH branches, chain_passes times. Each branch has its own
+ * address; the last one returns to the INT3.
  */
 #include "chain.h"
 

@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-/* What the child is to do next. */
+/* What the tracee does after its next stop. */
 struct order {
 	void (*what)(unsigned long arg);
 	unsigned long arg;
@@ -215,7 +215,7 @@ void tracee_end(const struct tracee *t)
 	munmap(t->order, sizeof(*t->order));
 }
 
-/* One copy only, or the labels would be there twice. */
+/* Keep a single copy, or the assembler would see the labels twice. */
 __attribute__((noinline, noclone))
 void known_work(unsigned long n)
 {
@@ -240,7 +240,7 @@ size_t known_in_row(const struct trace *t)
 			others += n && t->rec[i].type == X86_BTS_BRANCH;
 			continue;
 		}
-		/* Something else came in between. */
+		/* Another branch came between two known ones. */
 		if (others)
 			return 0;
 		n++;

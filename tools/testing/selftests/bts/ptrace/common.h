@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs of group ptrace share: a tracee, and its branch trace. */
+/*
+ * Shared by the programs of the groups that trace with ptrace(): tracees and their traces.
+ */
 #ifndef BTS_PTRACE_COMMON_H
 #define BTS_PTRACE_COMMON_H
 
@@ -26,7 +28,7 @@
 #define ARCH_GET_PTRACE_BTS	0x1031
 #endif
 
-/* Below it ends what user mode may have, in each ABI. */
+/* The first address above user mode, of all ABIs. */
 #define USER_END	0x7ffffffff000ull
 
 #define RECORDS(n)	((n) * (unsigned int)sizeof(struct x86_bts_record))
@@ -40,44 +42,47 @@ struct trace {
 void *shared_memory(size_t size);
 void write_file(const char *path, const char *text);
 
-/* A request: its result, or -errno. */
+/* Each of these makes one request and returns its result, or -errno. */
 int bts(int request, pid_t pid, void *addr, unsigned long data);
 int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
 int bts_end(pid_t pid);
 struct ptrace_bts_status bts_status(pid_t pid);
-/* Of the source that a trace gets if it names none */
+/* Describes the source that a trace gets if it does not name one. */
 struct ptrace_bts_info bts_info(void);
-/* Is it the Debug Store? */
+/* Returns whether that source is the Debug Store. */
 bool bts_hardware(void);
 
-/* Appends all that there is, in pieces of at most @piece records. */
+/* Appends all records of the trace to @out, with requests of at most @piece records. */
 void trace_drain(pid_t pid, struct trace *out, size_t piece);
 void trace_free(struct trace *t);
 size_t trace_count(const struct trace *t, unsigned int type);
-/* The first record that shows what user mode must not see, or -1 */
+/* Returns the index of the first record that user mode must not see, or -1. */
 long trace_leak(const struct trace *t);
 void trace_print(const struct trace *t, size_t at);
 
-/* A child that stops itself, and whenever it goes on does what it is told to. */
+/* A child that stops itself and, each time it is continued, does what it is told to. */
 struct tracee {
 	pid_t pid;
 	struct order *order;
 };
 
 struct tracee tracee_new(void);
-/* Let it do @what; returns when it has stopped itself again. */
+/* Have the tracee execute @what(@arg); returns when it has stopped itself again. */
 void tracee_do(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
-/* Only start that; other stops are the caller's. */
+/* Only tell the tracee what to do: the caller continues it and handles its stops. */
 void tracee_begin(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 void tracee_end(const struct tracee *t);
-/* Continue with @signal, wait for the next stop or the end; waitpid()'s status. */
+/* Continue with @signal; returns waitpid()'s status of the next stop or of the end. */
 int tracee_continue(pid_t pid, int signal);
 bool stopped_by(int status, int signal);
 
-/* @n - 1 branches from known_site to known_loop */
+/* Takes @n - 1 branches from known_site to known_loop. */
 void known_work(unsigned long n);
 extern const char known_loop[], known_site[];
-/* How many of known_work()'s are in a row, but for interrupts; 0 if they are not */
+/*
+ * Returns the number of known_work()'s branches if no other branch is among them, else 0.
+ * Interrupts may be among them.
+ */
 size_t known_in_row(const struct trace *t);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * demo BTSTRACE, for vmtest.sh demo: a program that jumps through a bad pointer,
- * and how it got there; then the same to a user whom perf refuses.
+ * demo BTSTRACE, for vmtest.sh demo: trace a program that jumps through a bad pointer, and
+ * show how it got there; then the same as a user to whom perf refuses branch traces.
  */
 #include <grp.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,7 @@ static void show(const char *path)
 	printf("$ cat %s\n%s", path, line);
 }
 
-/* What gdb's btrace would ask for. */
+/* Try to open the event that gdb's btrace uses. */
 static bool perf_refuses(void)
 {
 	struct perf_event_attr attr = {
@@ -50,8 +50,8 @@ static bool perf_refuses(void)
 }
 
 /*
- * Show a command and what it says, with @number branches, if it is one. Did it end as
- * the program that crashes?
+ * Print a command line and run it, with `-n @number` unless @number is NULL. Returns
+ * whether it ended by the signal of the program that crashes.
  */
 static bool crashes(const char *path, const char *number)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracees that end while their tracer does, or lets them go, and while another
- * thread of it reaps them: whoever comes first gives the trace back, nobody
- * else does. Each round may lock just what its traces take, so one that is never
- * given back, or given back twice, fails the next.
+ * Tracees that end while their tracer ends or detaches, and while another thread of the
+ * tracer reaps them: exactly one of these frees the trace. Each round may lock only as much
+ * memory as its traces need, so the next round fails if a trace is not freed, or freed
+ * twice.
  *
- *   ends [TRACEES]		how many for each of the two
+ *   ends [TRACEES]		number of tracees for each of the two tests
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include "../bench/traced.h"
 #include "nobody.h"
 
-#define NR	8	/* tracees of a round; each has a trace of one page */
+#define NR	8	/* tracees in a round; the trace of each takes one page */
 #define STACK	16384
 
 static char stacks[NR][STACK] __attribute__((aligned(16)));
@@ -25,7 +25,7 @@ static pid_t tracees[NR];
 static sem_t begun, reaped;
 static unsigned int round_nr;
 
-/* It shares the memory of its tracer, and its thread-local one: no errors here. */
+/* The tracee shares its tracer's memory, with errno: call syscall(), check no result. */
 static int tracee(void *nr)
 {
 	syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
@@ -34,7 +34,7 @@ static int tracee(void *nr)
 	return 0;
 }
 
-/* A worker may still give back what the round before has locked. */
+/* Retry on -ENOMEM: a kernel worker may not yet have freed what the last round locked. */
 static long configure(pid_t pid)
 {
 	int tries = 200;
@@ -67,7 +67,7 @@ static void start_tracees(void)
 		start_tracee(i);
 }
 
-/* The tracer of one round: it ends with its tracees. */
+/* The tracer of one round: this thread ends while its tracees run. */
 static void *tracer_that_ends(void *unused)
 {
 	unsigned int i;
@@ -82,7 +82,7 @@ static void *tracer_that_ends(void *unused)
 	return unused;
 }
 
-/* The tracer of all rounds; another thread may kill and reap its tracees. */
+/* The tracer of all rounds: detaches while another thread may kill and reap its tracees. */
 static void *tracer_that_detaches(void *rounds)
 {
 	unsigned int nr = *(unsigned int *)rounds, i, done;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a program came to its end: its last branches, with names.
+ * Run a program and print its last branches, with the names of functions.
  *
  *   example [-n NUMBER] PROGRAM [ARGUMENT...]
  */
@@ -23,9 +23,9 @@
 static const Elf64_Sym *symbols;
 static size_t nr_symbols;
 static const char *names;
-static __u64 base;	/* where a program that can be anywhere is */
+static __u64 base;	/* load address of a position-independent program */
 
-/* The symbols of the program that runs as @pid; without, addresses must do. */
+/* Read the symbols of the program that runs as @pid. Without symbols, print addresses. */
 static void read_symbols(pid_t pid)
 {
 	const Elf64_Ehdr *elf;
@@ -88,7 +88,7 @@ static void print_record(const struct x86_bts_record *rec)
 		       name_of(rec->branch.to, to, sizeof(to)));
 }
 
-/* The newest record has the index 0. */
+/* Print the last @n records. Index 0 is the newest. */
 static void print_last(pid_t pid, long n)
 {
 	long held = ptrace(PTRACE_BTS_SIZE, pid, 0, 0);

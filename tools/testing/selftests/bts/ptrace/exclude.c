@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's last branch records and a trace exclude each other, as the hardware of some
- * models cannot do both: the second is refused, and whoever may watch performance
- * takes it from a trace of somebody who may not.
+ * perf's events with LBRs and a branch trace exclude each other, because the hardware of
+ * some models cannot do both. The second user is refused, but a user who may watch
+ * performance (CAP_PERFMON) revokes the trace of a user who may not.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #define ROOM	1000
 #define PERIOD	1000
 
-/* For as_nobody(): 0 or an errno */
+/* For as_nobody(): returns 0 or an errno. */
 static int lbr_errno(void *unused)
 {
 	int fd = open_lbr(0, -1, PERIOD, false);
@@ -53,7 +53,7 @@ static void check_second(void)
 	tracee_end(&t);
 }
 
-/* The tracer is a user; its steps and their results go through shared memory. */
+/* Shared with the tracer, which runs as an unprivileged user: the step and its results. */
 struct shared {
 	volatile int step;
 	volatile int state;

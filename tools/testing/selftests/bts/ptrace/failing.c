@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocations that fail, one after the other, wherever a trace is made: by its
- * tracer, in a fork of the tracee, and where a child starts. Nothing else has
- * changed then, and nothing is left behind: neither what is charged to the user,
- * nor the pid namespace that each trace holds.
+ * Let one allocation after the other fail, wherever a trace is made: in the tracer's
+ * PTRACE_BTS_CONFIG, in a fork of the tracee, and where a child starts. A failure must
+ * change nothing else and leave nothing behind, neither memory charged to the user nor a
+ * reference to a pid namespace, which each trace holds.
  */
 #include <sched.h>
 #include <signal.h>
@@ -16,13 +16,13 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define NAMESPACES	"/proc/sys/user/max_pid_namespaces"
-#define OLD		RECORDS(100)	/* a page */
-#define NEW		RECORDS(500)	/* three */
+#define OLD		RECORDS(100)	/* fits in one page */
+#define NEW		RECORDS(500)	/* takes three pages */
 #define WORK		20
 
-/* Of failslab's: */
+/* File descriptors of failslab/times and failslab/space. */
 static int times, space;
-/* How many calls of CONFIG failed */
+/* Number of calls of CONFIG that failed. */
 static unsigned int *failed;
 
 static void put_number(int fd, unsigned long n)
@@ -31,7 +31,7 @@ static void put_number(int fd, unsigned long n)
 		give_up("cannot have allocations fail");
 }
 
-/* Returns whether the trace is as it was; that it holds WORK it shows at the end. */
+/* Returns whether the status is as before. The drain at the end shows the WORK records. */
 static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *before)
 {
 	struct ptrace_bts_status status = bts_status(t->pid);
@@ -39,7 +39,7 @@ static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *be
 	return !memcmp(&status, before, sizeof(status));
 }
 
-/* One for each allocation of a CONFIG that is not done without. */
+/* Fail each allocation of a CONFIG in turn. CONFIG may succeed without some of them. */
 static int failing_configs(void *unused)
 {
 	struct ptrace_bts_status before;
@@ -63,7 +63,7 @@ static int failing_configs(void *unused)
 			break;
 		if (!err)
 			continue;
-		/* The copy of the structure may be what fails. */
+		/* Copying the structure from user space may be what fails. */
 		if ((err != -ENOMEM && err != -EFAULT) || last || !unchanged(&t, &before))
 			return 2;
 		trace_drain(t.pid, &got, 100);
@@ -76,7 +76,7 @@ static int failing_configs(void *unused)
 	return 0;
 }
 
-/* One for each allocation of a fork: it fails, or is done without a trace. */
+/* Fail each allocation of a fork in turn: the fork fails, or the child has no trace. */
 static int failing_forks(void *count)
 {
 	unsigned int n, before, now = 0;
@@ -110,13 +110,13 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/* One for each allocation that is for the child's trace: it goes without. */
+/* Fail each allocation for the child's trace in turn: the child starts without a trace. */
 static int failing_children(void *count)
 {
 	struct tracee t = nth_forking_tracee(TRACE, OLD);
 	int with, bytes;
 
-	/* The one that fails is the first beyond so many bytes. */
+	/* failslab fails the allocation that exceeds @bytes in total. */
 	for (bytes = 0; ; bytes += 32) {
 		unsigned int before = bts_status(t.pid).not_inherited;
 
@@ -151,7 +151,7 @@ static int open_knob(const char *name)
 	return fd;
 }
 
-/* Only what is called from this function of the kernel fails. */
+/* Fail only allocations that are called from this function of the kernel. */
 static void fail_below(const char *function)
 {
 	struct range at = { };
@@ -184,7 +184,7 @@ static void make_failures_quiet(void)
 	space = open_knob(DEBUGFS "failslab/space");
 }
 
-/* A pid namespace: one at a time, so the last one must be gone. */
+/* Enter a new pid namespace. Only one may exist: waits until the previous one is gone. */
 static bool has_namespace(void)
 {
 	int tries = 500;
@@ -197,7 +197,7 @@ static bool has_namespace(void)
 	return true;
 }
 
-/* In a pid namespace, which each trace holds on to. */
+/* Run @what in a pid namespace, which each trace references, and check that it is freed. */
 static void leaves_nothing_behind(const char *name, int (*what)(void *), void *arg)
 {
 	int status;

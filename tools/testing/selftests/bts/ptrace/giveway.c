@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who gets the hardware: somebody who may watch performance takes it from traces of
- * those who may not, which keep what they hold, say so, and get it back; nobody else
- * does. Page-table isolation must be off, for intel_bts.
+ * Who gets the hardware: a user who may watch performance (CAP_PERFMON) revokes the traces
+ * of users who may not. Those traces keep their records, report that they were revoked, and
+ * can get the hardware back. Nobody else can revoke a trace. intel_bts needs page-table
+ * isolation to be off.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -19,7 +20,7 @@ static void spin(unsigned long unused)
 		known_work(1000);
 }
 
-/* One step of the tracer: what it is told to do, and what came of it */
+/* The orders that a tracer executes, one at a time, and the result of the last one. */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
 struct steps {
@@ -39,7 +40,7 @@ static void run_handler(unsigned long unused)
 	raise(SIGUSR1);
 }
 
-/* Through the stop that comes before the handler */
+/* Run the handler, through the signal stop that comes before it. */
 static long do_run_handler(struct tracee *t)
 {
 	tracee_begin(t, run_handler, 0);
@@ -88,7 +89,7 @@ static long step(struct tracee *t, int what)
 	return -EINVAL;
 }
 
-/* A tracer that is that user, or root, and has a tracee */
+/* Start a process that traces a tracee, as the user nobody or as @root. */
 static pid_t start_tracer(struct steps *s, bool root)
 {
 	pid_t pid;
@@ -145,7 +146,7 @@ static void check_revoked(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
-/* Whoever asks again and again for the hardware is in nobody's way. */
+/* A user whose trace is refused again and again does not keep root from the hardware. */
 static void check_insistent(struct steps *s)
 {
 	pid_t pid = start_tracer(s, false);
@@ -176,7 +177,7 @@ static void check_firm(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
-/* What a tracer leaves behind keeps nobody from anything. */
+/* A trace whose tracer has exited keeps nobody from the hardware. */
 static void check_orphan(struct steps *s)
 {
 	pid_t pid = start_tracer(s, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* kselftest_harness.h with time enough for a kernel that checks itself. */
+/* kselftest_harness.h with a timeout that is enough for a kernel with debugging options. */
 #ifndef BTS_PTRACE_HARNESS_H
 #define BTS_PTRACE_HARNESS_H
 

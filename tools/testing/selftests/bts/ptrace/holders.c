@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who holds the hardware can be seen: in debugfs, and in the kernel log by who was
- * refused. To make and end traces in a loop interrupts no other CPU. Page-table
- * isolation must be off, for intel_bts.
+ * The kernel shows who uses the hardware: in debugfs, and in the kernel log for whoever is
+ * refused. Making and ending traces in a loop must not interrupt other CPUs. intel_bts
+ * needs page-table isolation to be off.
  *
- *   holders NUMBER	so many interrupts may come for other reasons
+ *   holders NUMBER	allow this NUMBER of interrupts, which may come for other reasons
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "nobody.h"
 
 #define LIST		"/sys/kernel/debug/x86/bts"
-#define LINGER		5	/* seconds */
+#define LINGER		5	/* seconds, after the last trace */
 #define ROUNDS		1000
-#define READ_ALL	3	/* of klogctl() */
+#define READ_ALL	3	/* command of klogctl() */
 
 static bool list_has(const char *line)
 {
@@ -75,7 +75,7 @@ static void check_seen(const struct tracee *t)
 	ok(list_has("free traces 0"), "but not for long");
 }
 
-/* What other CPUs have had CPU 1 do for them so far */
+/* Returns the number of function call interrupts of CPU 1 so far. */
 static long calls_of_cpu1(void)
 {
 	char line[256];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Children of a traced task: with INHERIT, those that the same tracer gets have
- * a trace of their own from their first instruction on; nobody else has one.
+ * Children of a traced task: with PTRACE_BTS_F_INHERIT, the children that are attached to
+ * the same tracer have their own trace from their first instruction on; others have none.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 extern const char fork_back[];
 
-/* fork(), and a label where both come back. */
+/* fork(), with a label where both parent and child return. */
 __attribute__((noinline, noclone))
 static long fork_here(void)
 {
@@ -31,7 +31,7 @@ static long fork_here(void)
 	return ret;
 }
 
-/* Each generation works more than the one before. */
+/* Each generation takes more branches than the one before. */
 static void fork_twice(unsigned long unused)
 {
 	(void)unused;
@@ -62,7 +62,7 @@ static void many_threads(unsigned long unused)
 		pthread_join(threads[i], NULL);
 }
 
-/* A child at its first stop. */
+/* Check the trace of a child at its first stop. */
 static bool starts_well(pid_t pid, uint32_t flags)
 {
 	struct ptrace_bts_status status;
@@ -74,9 +74,9 @@ static bool starts_well(pid_t pid, uint32_t flags)
 }
 
 /*
- * Let @leader do @what with all its children, until it stops itself again; what
- * each child had executed when it ended goes to @ended. Returns their number,
- * or -1 if one had no trace at first.
+ * Let @leader execute @what, and follow all its children, until @leader stops itself again.
+ * Stores in @ended what each child had executed when it ended. Returns the number of
+ * children, or -1 if one of them had no trace at its first stop.
  */
 static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsigned long),
 		  struct trace *ended, int max)
@@ -112,7 +112,10 @@ static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsi
 		} else if (status >> 16 == PTRACE_EVENT_EXIT) {
 			trace_drain(pid, &ended[i], ROOM);
 		} else if (status >> 16) {
-			/* a new child, which may have been here already */
+			/*
+			 * a new child, whose first stop may have been seen before this
+			 * event
+			 */
 			left++;
 		} else {
 			signal = WSTOPSIG(status) == SIGCHLD ? SIGCHLD : 0;
@@ -179,19 +182,21 @@ static volatile pid_t *forked;
 
 static void fork_and_wait(unsigned long unused)
 {
-	/* whose end is no signal to its parent */
+	/*
+	 * This clone() has no exit signal: the end of the child does not signal its parent.
+	 */
 	pid_t child = syscall(SYS_clone, 0, 0, 0, 0, 0);
 
 	(void)unused;
 	if (child)
 		return;
-	/* It runs: who attaches now is late, be it the same tracer. */
+	/* The child runs already: attaching now is too late, even for the same tracer. */
 	*forked = syscall(SYS_getpid);
 	for (;;)
 		pause();
 }
 
-/* A child whose tracer is not @t's. */
+/* A child that has another tracer than @t. */
 static void check_stranger(const struct tracee *t, uint32_t flags)
 {
 	int status;
@@ -223,7 +228,7 @@ static void fork_once(unsigned long unused)
 	_exit(0);
 }
 
-/* A tracer of a user with so little memory, whose tracee forks once. */
+/* As a user who may lock @pages pages, trace a tracee that forks once. */
 static int poor(rlim_t pages, bool inherits)
 {
 	struct rlimit limit = { pages * 4096, pages * 4096 };
@@ -237,7 +242,10 @@ static int poor(rlim_t pages, bool inherits)
 	t = tracee_new();
 	options(&t, PTRACE_O_TRACEFORK);
 	must_config(&t, TRACE | INHERIT);
-	/* The exit of a child without a trace cannot be drained. */
+	/*
+	 * Without PTRACE_O_TRACEEXIT: a child without a trace has nothing to drain at its
+	 * exit.
+	 */
 	ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK);
 	nr = follow(&t, TRACE | INHERIT, fork_once, ended, 1);
 	if (nr != (inherits ? 1 : -1) || bts_status(t.pid).not_inherited != !inherits)
@@ -246,7 +254,7 @@ static int poor(rlim_t pages, bool inherits)
 	return 0;
 }
 
-/* Memory for one, or for two, again and again: it is given back. */
+/* Alternate between memory for one trace and for two: each round must free its memory. */
 static void check_refusal(void)
 {
 	int i, status, good = 0;

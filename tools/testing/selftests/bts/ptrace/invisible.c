@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program cannot tell that it is traced: it writes down all that it sees of its trap
- * flag and of steps, alone, under a tracer, and traced by the trap flag. So does its
- * tracer of each stop.
+ * A program cannot tell that it is traced by the trap flag (TF). It logs all that it sees
+ * of TF and of single steps: alone, with a tracer, and traced by TF. Its tracer logs each
+ * stop. The logs must be the same.
  *
- *   invisible [smap]	smap: without what this emulator cannot do then, IRET in user mode
+ *   invisible [smap]	smap: skip IRET in user mode, which the emulator cannot do with SMAP
  */
 #include <asm/ldt.h>
 #include <linux/filter.h>
@@ -77,14 +77,14 @@ static const struct {
 #endif
 };
 
-/* What somebody saw, line by line */
+/* A log, line by line. */
 struct transcript {
 	size_t used;
 	char text[ROOM];
 };
 
 static struct transcript *seen;
-/* What the kernel looks at for each system call when these are sent back by SIGSYS */
+/* The selector byte that the kernel reads at each system call to send it back by SIGSYS. */
 static volatile char dispatch = SYSCALL_DISPATCH_FILTER_ALLOW;
 static const char *what = "";
 static bool smap;
@@ -103,7 +103,7 @@ static void see(const char *fmt, ...)
 		seen->used += n;
 }
 
-/* The context of each signal, relative to where the test begins */
+/* Log the context of each signal, with addresses relative to invisible_text. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -118,14 +118,16 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 #endif
 	if (sig == SIGSEGV || sig == SIGILL || sig == SIGFPE)
 		regs[REG_IP] = (greg_t)invisible_resume;
-	/* Asked for by the tests: the next instruction of the program traps, or does not. */
+	/*
+	 * Requested by the tests: set or clear TF for the next instruction of the program.
+	 */
 	if (sig == SIGUSR2)
 		regs[REG_EFL] |= TF;
 	if (sig == SIGTRAP && invisible_once)
 		regs[REG_EFL] &= ~TF;
 }
 
-/* @flags is what an instruction stored, and @more likewise. */
+/* Run one test and log whether TF is set in the flags that it returns. */
 static void one(const char *name, unsigned long (*test)(void))
 {
 	unsigned long flags;
@@ -141,7 +143,7 @@ static unsigned long raise_usr1(void)
 	return invisible_pushf();
 }
 
-/* The handler sets TF in its frame: the way back from it goes on stepping. */
+/* The handler sets TF in its frame, so that sigreturn starts stepping. */
 static unsigned long step_by_sigreturn(void)
 {
 	invisible_once = 1;
@@ -191,7 +193,7 @@ static unsigned long in_thread(void)
 	return invisible_pushf();
 }
 
-/* The kernel sends a system call back by SIGSYS, whose frame shows registers. */
+/* Syscall user dispatch turns the call into a SIGSYS, whose frame shows the flags. */
 static unsigned long dispatched_call(void)
 {
 	unsigned long flags;
@@ -204,7 +206,7 @@ static unsigned long dispatched_call(void)
 	return flags;
 }
 
-/* seccomp does that as well, on a kernel with CONFIG_NET. */
+/* The same by seccomp, on a kernel with CONFIG_NET. */
 static unsigned long filtered_call(void)
 {
 	struct sock_filter filter[] = {
@@ -260,7 +262,7 @@ static void child(enum how how)
 	_exit(0);
 }
 
-/* Each stop, as the tracer sees it, but for those of children that end when they do */
+/* Log each stop that the tracer sees except those by SIGCHLD, whose time varies. */
 static int follow(pid_t pid, struct transcript *stops)
 {
 	int status, signal = 0;
@@ -282,7 +284,7 @@ static int follow(pid_t pid, struct transcript *stops)
 	}
 }
 
-/* What the program saw, and what its tracer did */
+/* Run the tests once. Logs what the program saw, and what its tracer saw. */
 static void run(enum how how, struct transcript *program, struct transcript *stops)
 {
 	struct ptrace_bts_config config = {
@@ -310,7 +312,7 @@ static void run(enum how how, struct transcript *program, struct transcript *sto
 	   program->used);
 }
 
-/* Show the first line that differs. */
+/* Compare two logs, and print the first line that differs. */
 static bool same(const struct transcript *a, const struct transcript *b)
 {
 	size_t i, line = 0;
@@ -327,7 +329,7 @@ static bool same(const struct transcript *a, const struct transcript *b)
 }
 
 #ifndef __x86_64__
-/* Offsets into it go past the end of 4 GiB, and begin again. */
+/* Offsets in this segment pass the end of 4 GiB and wrap. */
 static void need_segment(void)
 {
 	struct user_desc desc = {

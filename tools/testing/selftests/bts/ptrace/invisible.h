@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ways to see the trap flag: see invisible_ways.S. */
+/* Ways in which a program can see the trap flag: see invisible_ways.S. */
 #ifndef BTS_PTRACE_INVISIBLE_H
 #define BTS_PTRACE_INVISIBLE_H
 
-/* Where a segment begins, the first one in the LDT of 32-bit programs */
+/* The base of the first segment in the LDT of 32-bit programs. */
 #define INVISIBLE_SEGMENT	0xfffffff0
 #define INVISIBLE_SELECTOR	7
 
 #ifndef __ASSEMBLER__
-/* Each returns flags as it got to see them; others return all of them, one by one. */
+/* Each returns the flags that it saw. The handlers of signals log each trap besides. */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
 unsigned long invisible_mov_ss(void);
@@ -43,13 +43,13 @@ unsigned long invisible_sysenter(void);
 unsigned long invisible_pushf_segment(void);
 #endif
 
-/* One step only: the handler of SIGTRAP clears TF. */
+/* Set for a single step: the handler of SIGTRAP clears TF. */
 extern int invisible_once;
-/* Where to go on after a fault */
+/* The address at which the program continues after a fault. */
 extern unsigned long invisible_resume;
 extern const char invisible_text[];
 #ifndef __x86_64__
-/* The kernel's way in for system calls, of the auxiliary vector */
+/* The kernel's entry point for system calls, from the auxiliary vector. */
 extern unsigned long invisible_vdso;
 #endif
 

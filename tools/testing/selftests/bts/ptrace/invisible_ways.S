@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ways to see the trap flag, and ways to use it: each leaves flags in the result. */
+/* Ways to see and to use the trap flag. Each returns the flags that it saw. */
 #include <asm/unistd.h>
 
 #include "invisible.h"
@@ -55,7 +55,7 @@ area:
 \name:
 	.endm
 
-	/* From the second instruction on, each traps. */
+	/* Set TF: each instruction behind this macro traps. */
 	.macro	set_tf
 	PUSHF
 	orl	$TF, (SP)
@@ -93,7 +93,7 @@ way invisible_pushfw
 	popw	%ax
 	ret
 
-	/* The step ends behind PUSHF: no #DB comes between the two. */
+	/* No #DB comes between MOV SS and PUSHF: the step ends behind PUSHF. */
 way invisible_mov_ss
 	mov	%ss, %eax
 	mov	%eax, %ss
@@ -129,7 +129,7 @@ way invisible_pop_ss
 	jmp	invisible_mov_ss
 #endif
 
-	/* What is popped is what was pushed. */
+	/* POPF pops the flags that PUSHF pushed. */
 way invisible_popf_again
 	PUSHF
 	POPF
@@ -139,7 +139,7 @@ way invisible_popf_again
 	pop	AX
 	ret
 
-	/* Each instruction traps, PUSHF shows TF, and a branch that goes nowhere is one. */
+	/* Each instruction traps, and PUSHF shows TF. Some branches go to the next one. */
 way invisible_steps
 	set_tf
 	nop
@@ -217,7 +217,7 @@ way invisible_steps_call
 	int3
 	.endm
 
-	/* In a 32-bit program the two words of the stack stay there. */
+	/* IRET of a 32-bit program leaves SS:SP on the stack: BP restores SP. */
 way invisible_iret
 	push	BP
 	mov	SP, BP
@@ -256,7 +256,7 @@ way invisible_lret
 	pop	AX
 	ret
 
-	/* getpid of the 32-bit table */
+	/* getpid() by its number of the 32-bit table. */
 way invisible_int80
 #ifdef __x86_64__
 	push	%rbx
@@ -273,7 +273,7 @@ way invisible_int80
 #endif
 	ret
 
-	/* The same instruction again and again */
+	/* A repeated string instruction: each iteration is a step. */
 way invisible_rep
 #ifdef __x86_64__
 	push	%rdi
@@ -344,7 +344,10 @@ way invisible_syscall
 	mov	%r11, %rax
 	ret
 
-	/* Three bytes long, and executed in one step with another instruction */
+	/*
+	 * SYSCALL with a prefix has three bytes. MOV SS below makes it one step with
+	 * another.
+	 */
 way invisible_syscall_rex
 	mov	$__NR_getpid, %eax
 	.byte	0x48
@@ -367,25 +370,30 @@ way invisible_syscall_ss
 	mov	%r11, %rax
 	ret
 
-	/* No system call of that number, and the kernel's mark of an interrupt */
+	/*
+	 * An invalid number; -1 is also what the kernel stores in orig_ax for an interrupt.
+	 */
 way invisible_syscall_none
 	mov	$-1, %rax
 	syscall
 	mov	%r11, %rax
 	ret
 
-	/* Registers as if a system call had just come, with TF: nothing may change them. */
+	/*
+	 * Registers as after a system call, with TF set in R11: the kernel must not change
+	 * them.
+	 */
 way invisible_forged
 	pushfq
 	pop	%r11
 	or	$TF, %r11
 	lea	1f(%rip), %rcx
 	mov	$-38, %rax
-	.byte	0x66, 0x90	/* two bytes that do nothing */
+	.byte	0x66, 0x90	/* a two-byte NOP */
 1:	mov	%r11, %rax
 	ret
 
-	/* time(NULL), which the kernel emulates at an address of its own */
+	/* time(NULL) by the vsyscall page, which the kernel emulates. */
 way invisible_vsyscall
 	xor	%edi, %edi
 	mov	$0xffffffffff600400, %rax
@@ -394,7 +402,10 @@ way invisible_vsyscall
 	pop	%rax
 	ret
 
-	/* 32-bit code in the middle of it; interrupts there may leave 32 bits of the stack. */
+	/*
+	 * Run 32-bit code with another stack: an interrupt there may truncate RSP to 32
+	 * bits.
+	 */
 way invisible_compat
 	push	%rbx
 	mov	%rsp, saved_sp(%rip)
@@ -408,7 +419,7 @@ way invisible_compat
 .Lcompat:
 	mov	$3, %ecx
 1:	loop	1b
-	inc	%eax		/* a prefix in 64-bit code */
+	inc	%eax		/* this byte is a REX prefix in 64-bit code */
 	dec	%eax
 	pushfl
 	pop	%ebx
@@ -428,7 +439,9 @@ compat_stack:
 	.skip	16
 	.text
 #else
-	/* The stack stays where it is, but the segment begins elsewhere. */
+	/*
+	 * SS gets a segment with another base; SP is adjusted, so the stack stays in place.
+	 */
 way invisible_pushf_segment
 	mov	$INVISIBLE_SELECTOR, %ecx
 	mov	%ss, %edx
@@ -440,7 +453,7 @@ way invisible_pushf_segment
 	add	$INVISIBLE_SEGMENT, %esp
 	ret
 
-	/* The system call that the kernel's own page makes */
+	/* getpid() through __kernel_vsyscall of the vDSO. */
 way invisible_sysenter
 	mov	$20, %eax
 	cmpl	$0, invisible_vdso

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A complete trace through a small ring: the tracee is stopped whenever it is
- * full, and emptied. What comes of it is what a generator says, record for record.
+ * A complete trace through a small ring: the tracee stops whenever the ring is full, and
+ * the tracer drains it. The records must equal what the generator predicts, one by one.
  *
  *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES]]]
  *
- * Without signal or with 0, by PTRACE_EVENT_BTS; sampled: while perf samples all CPUs,
- * each millisecond of the emulated machine's clock if not after so many CYCLES.
+ * The stop is PTRACE_EVENT_BTS without SIGNAL or with 0. With `sampled`, perf samples all
+ * CPUs every CYCLES cycles, by default each millisecond of the emulated machine's clock.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -38,7 +38,10 @@ static bool is_overflow(pid_t pid, int status, int signal)
 	return info.si_signo == signal && info.si_code == SI_KERNEL && info.si_errno == ENOBUFS;
 }
 
-/* Was it stopped because the ring is full? Then it is, and not by much. */
+/*
+ * Returns whether the tracee stopped because its ring is full. Checks that it is full, and
+ * that it holds at most 320 records more.
+ */
 static bool stopped_full(pid_t pid, int status, int signal, unsigned int room)
 {
 	__u64 held;
@@ -67,7 +70,10 @@ static void trace_round(const struct tracee *t, unsigned long round, int signal,
 	} while (status);
 }
 
-/* Hardware that drops the ways back into user mode is found out once. */
+/*
+ * Run twice before the test: the kernel notices once, with a gap, if the hardware does not
+ * record returns to user mode.
+ */
 static void warm_up(const struct tracee *t)
 {
 	if (bts_config(t->pid, TRACE | ALLOC, RECORDS(1000), 0))
@@ -118,7 +124,9 @@ int main(int argc, char **argv)
 	ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
 	ok(stops && stops >= known / (room + 320), "%zu stops, signal %d", stops, signal);
 	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
-	/* Those of the trace, one for each stop at most, are not enough. */
+	/*
+	 * The trace causes at most one NMI for each stop; the others must come from perf.
+	 */
 	ok(!sampled || nmis() - before > 2 * (long)stops, "%ld NMIs", nmis() - before);
 	tracee_end(&t);
 	return finish();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Security modules that refuse: who may not be attached to has no trace, and a
- * kernel that keeps its secrets keeps its branches, from anybody.
+ * Security modules: a task that a tracer may not attach to cannot be traced, and a kernel
+ * in lockdown for confidentiality shows its branches to nobody.
  *
- *   lsm none|integrity|confidentiality [unfiltered]	what the kernel was started
- *				with; unfiltered: hardware always records the kernel
+ *   lsm none|integrity|confidentiality [unfiltered]	the lockdown= that the kernel
+ *			was started with; unfiltered: hardware always records the kernel
  */
 #include <signal.h>
 #include <sys/mount.h>
@@ -17,7 +17,7 @@
 #define YAMA		"/proc/sys/kernel/yama/ptrace_scope"
 #define ROOM		2000
 
-/* A CONFIG of a new trace of a new tracee: 0 or an errno */
+/* Configure a new trace of a new tracee with @flags. Returns 0 or an errno. */
 static int configure(void *flags)
 {
 	struct tracee t = tracee_new();
@@ -35,7 +35,7 @@ static void check_lockdown(const char *level, bool filtered)
 		int root;
 		int nobody;
 	} want[] = {
-		/* The processors of the bench have Meltdown. */
+		/* These values hold for processors with Meltdown, such as the bench's. */
 		{ TRACE, secret ? EACCES : 0, secret || !filtered ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },
@@ -67,7 +67,7 @@ static bool all_refused(pid_t pid)
 	       bts(PTRACE_BTS_CLEAR, pid, NULL, 0) == -EACCES;
 }
 
-/* Traces that are there when a lockdown comes into force */
+/* Traces that exist when a lockdown takes effect. */
 static const __u32 raised_flags[] = { TRACE, TRACE | KERNEL, };
 static struct tracee raised[ARRAY_SIZE(raised_flags)];
 
@@ -103,7 +103,7 @@ static void check_raised(void)
 }
 
 /*
- * Who may be attached to, in Yama's scopes
+ * Which processes may be attached to in each of Yama's scopes.
  */
 
 enum { OWN_WISH, OWN_CHILD, STRANGER, WILLING, NR_TARGETS };
@@ -112,7 +112,7 @@ static const char * const targets[NR_TARGETS] = {
 	"a child that wants it", "a child", "a stranger", "a stranger that wants it",
 };
 
-/* A process of that user, which lives on */
+/* Start a target process of the current user, which stays alive. */
 static pid_t start_target(int target)
 {
 	int ready[2];
@@ -155,7 +155,10 @@ static int attach(pid_t pid)
 
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
 		err = errno;
-		/* Then there is nobody to be traced, that is no other errno. */
+		/*
+		 * The caller traces nothing then, so requests fail with ESRCH and no other
+		 * errno.
+		 */
 		if (bts_config(pid, TRACE | ALLOC, RECORDS(100), 0) != -ESRCH ||
 		    bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) != -ESRCH)
 			return 99;
@@ -195,7 +198,7 @@ static int attempt(void *arg)
 
 static void check_scope(int scope)
 {
-	/* The first scope in which it is refused */
+	/* The first scope in which attaching is refused, for each target. */
 	static const int limit_nobody[NR_TARGETS] = { 2, 2, 1, 2, };
 	char text[2] = { '0' + scope };
 	struct attempt a = { };
@@ -216,7 +219,7 @@ static void check_scope(int scope)
 	}
 }
 
-/* What has been attached to before stays so. */
+/* Changing the scope does not affect tracees that are attached already. */
 static void check_yama(void)
 {
 	struct tracee t = tracee_new();
@@ -241,7 +244,7 @@ int main(int argc, char **argv)
 	if (mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL))
 		give_up("securityfs");
 	check_lockdown(level, filtered);
-	/* Neither can be taken back. */
+	/* Neither the lockdown nor Yama's scope 3 can be undone, so test these last. */
 	if (!strcmp(level, "none") && filtered) {
 		start_raised();
 		check_yama();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Very many threads of one program, all traced at once, each with a trace of its
+ * Trace very many threads of one program at the same time. Each has its own trace with its
  * own branches.
  *
  *   many [THREADS]
@@ -19,7 +19,7 @@ static bool traced_alone(pid_t group, pid_t pid)
 	int status;
 	bool good;
 
-	/* SIGSTOP would have the kernel look at all the others. */
+	/* Do not use SIGSTOP: the kernel would look at all other threads. */
 	syscall(SYS_tgkill, group, pid, SIGUSR1);
 	if (waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGUSR1))
 		give_up("a thread does not stop: %#x", status);
@@ -43,7 +43,9 @@ int main(int argc, char **argv)
 	for (i = 0; i < nr; i++)
 		right += traced_alone(t.pid, pids[i]);
 	ok(right == nr, "%u have their own branches and nobody else's", right);
-	/* None is gone before its tracer has seen its end. */
+	/*
+	 * Reap each thread: a traced thread stays a zombie until its tracer waits for it.
+	 */
 	kill(t.pid, SIGKILL);
 	for (i = 0; i < nr; i++)
 		waitpid(pids[i], NULL, __WALL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A user without rights who may lock a few pages, to whose account traces go:
- * what is charged and not given back, or given back twice, he notices.
+ * An unprivileged user who may lock only a few pages. The memory of traces is charged to
+ * this user, who notices a charge that is not given back, or given back twice.
  */
 #ifndef BTS_PTRACE_NOBODY_H
 #define BTS_PTRACE_NOBODY_H
@@ -11,16 +11,18 @@
 #define NOBODY	65534
 #define PAGE	4096u
 
-/* How many; to be set before the others are called */
+/* The number of pages that the user may lock. Set it before calling the functions below. */
 extern unsigned int nobody_pages;
 
-/* From now on this process is that user's. */
+/* Turn this process into one of that user. */
 void become_nobody(void);
-/* In a process of that user: its exit status, -1 if it was killed */
+/* Run @what in a process of that user. Returns its exit status, or -1 if it was killed. */
 int as_nobody(int (*what)(void *arg), void *arg);
-/* A trace of all these pages: 0 or an errno */
+/* Make a trace that takes all nobody_pages. Returns 0 or an errno. */
 int configure_all(void *unused);
-/* Is nothing charged any more, at the latest after a while? */
+/*
+ * Wait a while until nothing is charged to the user any more. Returns whether that is so.
+ */
 bool all_given_back(void);
 
 #endif /* BTS_PTRACE_NOBODY_H */

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Calls of which one place after the other fails that can: /proc/PID/fail-nth */
+/* Fail one place after the other in a system call, with /proc/PID/fail-nth. */
 #ifndef BTS_PTRACE_NTH_H
 #define BTS_PTRACE_NTH_H
 
 #include "common.h"
 
-/* Only what this process does can fail so, after this. */
+/* From now on, nth_arm() affects the calling process. */
 void nth_open(void);
-/* The @n-th place that can fail does, once; 0 for none */
+/* Let the @n-th call that fault injection can fail fail, once; 0 disarms. */
 void nth_arm(unsigned int n);
-/* Was it not reached? None fails from now on. */
+/* Returns whether the @n-th call was not reached, and disarms. */
 bool nth_out_of_reach(void);
 
-/* What a tracee says of its fork */
+/* The result of nth_fork() in the tracee. */
 struct nth_fork {
 	long ret;
 	bool out_of_reach;
 };
 
-/* Memory of both */
+/* Shared by tracer and tracee. */
 extern struct nth_fork *nth_forked;
 
-/* A tracee whose children inherit a trace of @size bytes, recorded with @flags */
+/* Start a tracee whose children inherit a trace of @size bytes with @flags. */
 struct tracee nth_forking_tracee(uint32_t flags, uint32_t size);
-/* For the tracee: a fork whose end is no signal to anybody, its @n-th place failing */
+/* Run in the tracee: fork with the @n-th call failing. The child has no exit signal. */
 void nth_fork(unsigned long n);
-/* Lets the tracee fork. Returns 1 for a child with a trace, 0 without, -1 for none. */
+/*
+ * Let the tracee fork. Returns 1 for a child with a trace, 0 without one, -1 for no child.
+ */
 int nth_let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 
 #endif /* BTS_PTRACE_NTH_H */

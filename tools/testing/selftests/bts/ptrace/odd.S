@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Instructions that few programs use: see odd.c. */
+/* Rarely used instructions: see odd.c. */
 
 #ifdef __x86_64__
 #define CX	%rcx
@@ -22,7 +22,9 @@
 \name:
 	.endm
 
-	/* Two arguments into DI and SI, which a 32-bit caller wants back */
+	/*
+	 * Load two arguments into DI and SI, and save these registers for a 32-bit caller.
+	 */
 	.macro	arguments
 #ifndef __x86_64__
 	push	DI
@@ -46,7 +48,9 @@ saved_sp:
 	.skip	8
 
 	.text
-	/* Twice to itself, the first time in the step that begins with MOV SS */
+	/*
+	 * Take LOOP to itself twice. The first LOOP is in the step that begins with MOV SS.
+	 */
 	.globl	odd_ss_loop
 way odd_mov_ss
 	mov	$3, %ecx
@@ -56,7 +60,10 @@ odd_ss_loop:
 	loop	odd_ss_loop
 	ret
 
-	/* odd_pushes(stack, counter): until that can no longer be written to */
+	/*
+	 * odd_pushes(stack, counter): push and count, until the stack is not writable any
+	 * more.
+	 */
 	.globl	odd_pushes_end
 way odd_pushes
 	arguments
@@ -69,7 +76,10 @@ odd_pushes_end:
 	mov	saved_sp, SP
 	return
 
-	/* odd_block(memory, n): one block, and a step for each byte that it sets */
+	/*
+	 * odd_block(memory, n): one block for block-step; each byte set by REP STOSB is a
+	 * step.
+	 */
 	.globl	odd_block_end
 way odd_block
 	arguments
@@ -82,7 +92,10 @@ odd_block_end:
 	return
 
 #ifndef __x86_64__
-	/* odd_segment(far pointer to odd_segment_in): into another segment of code, and back */
+	/*
+	 * odd_segment(far pointer to odd_segment_in): call into another code segment and
+	 * return.
+	 */
 	.globl	odd_segment_in, odd_segment_end
 way odd_segment
 	mov	4(SP), %eax

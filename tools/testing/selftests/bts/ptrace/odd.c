@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces by the trap flag of programs that do what few do, or that lose their tracer
+ * Traces by the trap flag of programs that do rare things, or that lose their tracer.
  *
  *   odd		on any machine
- *   odd block		where block-step is by branches
+ *   odd block	where PTRACE_SINGLEBLOCK stops at branches only
  */
 #include <asm/ldt.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ void odd_pushes(void *stack, volatile unsigned int *counter);
 void odd_block(void *memory, unsigned long n);
 extern const char odd_ss_loop[], odd_pushes_end[], odd_block_end[];
 
-/* Of a tracee, and of another task with the same memory */
+/* Memory of a tracee and of another task that shares its address space. */
 static struct {
 	volatile unsigned int pushes;
 	volatile bool stop;
@@ -54,7 +54,9 @@ static void begin_trace(pid_t pid, uint32_t flags)
 		give_up("PTRACE_BTS_CONFIG");
 }
 
-/* Like tracee_do(), but @what may end children, and its stack goes away. */
+/*
+ * Like tracee_do(), but pass on SIGSEGV for faults on its stack, and SIGCHLD of children.
+ */
 static void do_shared(const struct tracee *t, void (*what)(unsigned long), unsigned long arg)
 {
 	int status;
@@ -120,12 +122,13 @@ static void into_segment(unsigned long unused)
 }
 
 /*
- * Addresses are those without a segment. QEMU 7.2 does not fetch code where one goes past
- * 4 GiB in a 64-bit kernel: the unit tests of the kernel add such.
+ * Records hold addresses without the segment's base. This test has no segment in which an
+ * address passes 4 GiB, where QEMU 7.2 cannot fetch code in a 64-bit kernel: the kernel's
+ * unit tests have such.
  */
 static void check_segment(void)
 {
-	/* CALL, JMP, LOOP twice, RET, by where they go */
+	/* the targets of CALL, JMP, LOOP twice, and RET */
 	static const long in = 7, to[] = { 7, 10, 15, 15, 6 };
 	struct tracee t = tracee_new();
 	struct trace got = { };
@@ -151,7 +154,7 @@ static void check_segment(void)
 }
 #endif
 
-/* Another task of the same memory, that does not return. */
+/* Start a task that shares the address space. @run must not return. */
 static pid_t share_memory(int (*run)(void *), void *arg)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -171,7 +174,7 @@ static void *map(size_t size, int protection)
 	return mem;
 }
 
-/* Each change of protection keeps others from the map of the memory. */
+/* Take the mmap lock for writing again and again, by changing protections. */
 static int keep_map_busy(void *unused)
 {
 	const size_t size = 16 << 20;
@@ -185,7 +188,10 @@ static int keep_map_busy(void *unused)
 	_exit(0);
 }
 
-/* Too near to the end of the page to be read without the map of the memory */
+/*
+ * Run a loop so near to the end of a page that the kernel must take the mmap lock to read
+ * the instructions, and may sleep for it.
+ */
 static void loop_at_page_end(unsigned long n)
 {
 	static const uint8_t loop[] = { 0xff, 0xc9, 0x75, 0xfc, 0xc3 };
@@ -202,7 +208,7 @@ static void loop_at_page_end(unsigned long n)
 	waitpid(pid, NULL, 0);
 }
 
-/* Where the kernel was entered and left stands in pairs, but for the first way out. */
+/* Records of entry to and exit from the kernel alternate, except for the first exit. */
 static void check_sleep(void)
 {
 	struct tracee t = tracee_new();
@@ -240,7 +246,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 static int ones;
 static uint8_t *pushed;
 
-/* Replace the stack of odd_pushes() by a file that cannot be written to. */
+/* Replace the stack of odd_pushes() by pages of a file that are not writable. */
 static int replace_stack(void *round)
 {
 	unsigned int until = shared->pushes + 5 + (uintptr_t)round % 7;
@@ -270,7 +276,9 @@ static void push_until_fault(unsigned long round)
 	waitpid(pid, NULL, 0);
 }
 
-/* A breakpoint that is not hit: the kernel reads and writes by the map of the memory. */
+/*
+ * Set a breakpoint that is not hit, so that the kernel accesses memory with the mmap lock.
+ */
 static void set_breakpoint(pid_t pid)
 {
 	const size_t reg = sizeof(((struct user *)0)->u_debugreg[0]);
@@ -341,7 +349,7 @@ static void one_block(unsigned long unused)
 	_exit(1);
 }
 
-/* A tracer that ends in the middle of a block of its tracee */
+/* Trace a tracee, and exit while it is in the middle of a block. */
 static void lose_tracer(void)
 {
 	struct tracee t = tracee_new();
@@ -362,7 +370,7 @@ static void lose_tracer(void)
 			break;
 		}
 	}
-	/* It is there still. */
+	/* The tracee still runs, in the block. */
 	_exit(waitpid(t.pid, &status, WNOHANG) || block[BLOCK - 1] ? 3 : 0);
 }
 

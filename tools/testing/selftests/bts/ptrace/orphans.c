@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracers and tracees that end in every order: what was charged to the tracer's
- * user is given back, once, and nobody else sees the trace.
+ * Tracers and tracees that end in every order: the memory charged to the tracer's user is
+ * given back exactly once, and nobody else sees the trace.
  *
  *   orphans [ROUNDS]
  */
@@ -20,7 +20,7 @@
 #include "nobody.h"
 
 #define PAGES	4
-/* That many pages to the last record, and one record more */
+/* A trace that fills PAGES pages, and one that needs a record more. */
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct x86_bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
 #define PILE	3000
@@ -39,7 +39,7 @@ static int limits(void *unused)
 		return 3;
 	if (bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
 		return 4;
-	/* What cannot be resized stays as it is. */
+	/* If a resize fails, the trace stays as it is. */
 	tracee_do(&t, known_work, 100);
 	if (bts_config(t.pid, TRACE | ALLOC, EXCEEDS, 0) != -ENOMEM)
 		return 5;
@@ -64,7 +64,7 @@ static void check_limits(void)
 }
 
 /*
- * Tracees in the states in which their tracer may leave them
+ * Tracees in the states in which a tracer may leave them.
  */
 
 static void spin(unsigned long unused)
@@ -102,7 +102,7 @@ static const struct state {
 	{ "is a zombie", end, LEAVE_ZOMBIE, },
 };
 
-/* A tracer that leaves its tracee in @state and tells its pid. */
+/* Bring a tracee into @state, and store its pid in @pid. */
 static void tracer(const struct state *state, volatile pid_t *pid)
 {
 	long options = state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0;
@@ -132,7 +132,7 @@ static void tracer(const struct state *state, volatile pid_t *pid)
 		pause();
 }
 
-/* Start a tracer, have it leave its tracee in @state, and kill it. */
+/* Start a tracer that brings its tracee into @state, kill the tracer, return the tracee. */
 static pid_t orphan(const struct state *state)
 {
 	volatile pid_t *pid = shared_memory(sizeof(*pid));
@@ -167,7 +167,9 @@ static void check_orphans(const struct state *state)
 		;
 }
 
-/* A tracer that comes when the first is just gone sees nothing of its trace. */
+/*
+ * A second tracer that attaches right after the first one's death sees none of its trace.
+ */
 static void check_second_tracer(const struct state *state)
 {
 	pid_t pid = orphan(state);
@@ -187,7 +189,7 @@ static void check_second_tracer(const struct state *state)
 	waitpid(pid, NULL, __WALL);
 }
 
-/* A buffer on whose pages whoever touches them waits for ever. */
+/* Return a buffer on whose pages every access blocks for ever. */
 static void *waiting_buffer(size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -203,7 +205,7 @@ static void *waiting_buffer(size_t size)
 	return mem;
 }
 
-/* A tracer that is killed while it waits in a DRAIN. */
+/* Kill a tracer while it is blocked in PTRACE_BTS_DRAIN. */
 static void check_killed_drain(void)
 {
 	volatile pid_t *pid = shared_memory(sizeof(*pid));
@@ -242,7 +244,7 @@ static void *trace_and_die(void *arg)
 	pid_t pid = *(pid_t *)arg;
 	int tries;
 
-	/* The tracer before it may not be through its exit yet. */
+	/* The previous tracer may still be exiting. */
 	for (tries = 0; tries < 1000 && ptrace(PTRACE_SEIZE, pid, 0, 0); tries++)
 		sched_yield();
 	while (tries++ < 1000 && bts_config(pid, TRACE | ALLOC, RECORDS(1), 0) == -ESRCH)
@@ -250,7 +252,7 @@ static void *trace_and_die(void *arg)
 	return NULL;
 }
 
-/* How many objects there are in all of the caches of kmalloc(). */
+/* Returns the number of objects in all kmalloc() caches. */
 static long kmalloc_objects(void)
 {
 	FILE *f = fopen("/proc/slabinfo", "r");
@@ -282,7 +284,7 @@ static int trace_often(void *arg)
 	return 0;
 }
 
-/* One tracer after the other dies while the tracee is in a group stop. */
+/* Many tracers, one after the other, die while their tracee is in a group stop. */
 static void check_pile(void)
 {
 	long before, more;
@@ -306,7 +308,7 @@ static void check_pile(void)
 	ok(all_given_back(), "and all memory is given back");
 }
 
-/* Both end at the same time, on two CPUs. */
+/* Tracer and tracee end at the same time, on two CPUs. */
 static void check_race(unsigned int rounds)
 {
 	unsigned int i;
@@ -319,7 +321,7 @@ static void check_race(unsigned int rounds)
 
 			become_nobody();
 			t = tracee_new();
-			/* the one before may not be through yet */
+			/* the previous tracee may still be exiting */
 			while (bts_config(t.pid, TRACE | ALLOC, FITS, 0) == -ENOMEM)
 				sched_yield();
 			ptrace(PTRACE_SETOPTIONS, t.pid, 0, 0);
@@ -332,7 +334,7 @@ static void check_race(unsigned int rounds)
 			_exit(0);
 		}
 		waitpid(tracer_pid, NULL, 0);
-		/* its tracees are ours now */
+		/* the tracees of a dead tracer are children of this process now */
 		while (waitpid(-1, NULL, __WALL | WNOHANG) > 0)
 			;
 	}

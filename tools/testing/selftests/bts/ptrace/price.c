@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a debugger's branch trace costs, in instructions; for measure.sh.
+ * The cost of a branch trace for a debugger, in instructions; run by measure.sh.
  *
- *   price capture	for each user branch, until it is in the tracer's memory
- *   price read		the same by PTRACE_BTS_READ in place
- *   price switch	for each round trip of two processes, one of them traced
- *   price first	for the switch-on, one branch, and the way of it to the tracer
- *   price drain N	for a PTRACE_BTS_DRAIN of N records
- *   price threads N	as switch, while N threads are traced that sleep
- *   price step N		for each branch of N instructions, by the trap flag
- *   price sequential	for each instruction that does not branch, likewise
- *   price singlestep N	for each branch of N instructions, by PTRACE_SINGLESTEP
+ *   price capture	of each user branch, until it is in the tracer's memory
+ *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace
+ *   price switch	of each round trip between two processes, one of them traced
+ *   price first	of starting to record, one branch, and bringing it to the tracer
+ *   price drain N	of a PTRACE_BTS_DRAIN of N records
+ *   price threads N	as switch, while N traced threads sleep
+ *   price step N		of each branch of a loop of N instructions, by the trap flag
+ *   price sequential	of each instruction that is no branch, by the trap flag
+ *   price singlestep N	of each branch of a loop of N instructions, by PTRACE_SINGLESTEP
  */
 #include <signal.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@
 
 static struct x86_bts_record records[ROOM];
 
-/* One taken branch for three instructions. */
+/* Execute a loop with one taken branch in three instructions. */
 static void branches(unsigned long count)
 {
 	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
@@ -47,7 +47,7 @@ static int collect_drain(const struct tracee *t)
 	return bts(PTRACE_BTS_DRAIN, t->pid, records, sizeof(records));
 }
 
-/* What is new since the last time; it stays in the trace. */
+/* Read the new records. They stay in the trace. */
 static int collect_read(const struct tracee *t)
 {
 	static uint64_t seen;
@@ -64,7 +64,7 @@ static int collect_read(const struct tracee *t)
 
 static int (*collect)(const struct tracee *t) = collect_drain;
 
-/* One round of the tracee, until its branches are here. */
+/* Let the tracee take @count branches, and collect them. Returns the cost. */
 static uint64_t round_of(const struct tracee *t, unsigned long count, int *got)
 {
 	uint64_t begin = instructions();
@@ -82,7 +82,7 @@ static double capture(void)
 	int i, got;
 
 	must_config(t.pid, TRACE | ALLOC, ROOM);
-	/* The first round, not counted, has all page faults. */
+	/* Do not count the first round, which has all page faults. */
 	for (i = -1; i < ROUNDS; i++) {
 		must_config(t.pid, 0, 0);
 		plain = round_of(&t, BRANCHES, &got);
@@ -137,8 +137,8 @@ static double drain(unsigned int nr)
 }
 
 /*
- * By the trap flag, and by PTRACE_SINGLESTEP: loops of two and eight instructions, one
- * of them a branch.
+ * By the trap flag and by PTRACE_SINGLESTEP: loops of two and of eight instructions, of
+ * which one is a branch.
  */
 
 #define STEPS	2000u
@@ -154,7 +154,7 @@ static void loop8(unsigned long count)
 		     : "+r" (count) : : "cc");
 }
 
-/* More for each branch of a loop of @length instructions */
+/* Returns the extra cost of each branch in a loop of @length instructions. */
 static double stepped(unsigned int length)
 {
 	struct ptrace_bts_config config = {
@@ -187,7 +187,7 @@ static double stepped(unsigned int length)
 	return median(values, ROUNDS);
 }
 
-/* For as many instructions, a tracer that asks for the place of each one */
+/* The same for a tracer that single-steps and asks for the address of each instruction. */
 static double singlestepped(unsigned int length)
 {
 	static double values[STEPS];

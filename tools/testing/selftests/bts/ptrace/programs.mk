@@ -3,7 +3,7 @@ GUEST_PROGS += ptrace/requests
 GUEST_PROGS_32 += ptrace/requests
 GUEST_PROGS_X32 += ptrace/requests
 
-# In a kernel tree, the headers are where it installs them.
+# Inside of a kernel tree, lib.mk finds the headers that the tree has installed.
 PTRACE_BTS_UAPI = $(if $(KSELFTEST),,-I$(BTS_DIR)../../../../arch/x86/include/uapi)
 
 requests_SRCS := ptrace/requests.c ptrace/common.c
@@ -53,7 +53,7 @@ example_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/price
 price_SRCS := ptrace/price.c ptrace/threads.c ptrace/common.c measure/peer.c
 price_CFLAGS = $(PTRACE_BTS_UAPI)
-# Apart from where the programs are that it traces
+# Link busy at an address that the programs do not use which it traces.
 GUEST_PROGS += ptrace/busy
 busy_SRCS := ptrace/busy.c ptrace/common.c bench/handover.c
 busy_CFLAGS = $(PTRACE_BTS_UAPI) -Wl,-Ttext-segment=0x20000000
@@ -61,7 +61,7 @@ GUEST_PROGS += ptrace/many
 many_SRCS := ptrace/many.c ptrace/threads.c ptrace/common.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Of group ptracewide
+# Programs of group ptracewide.
 WIDE := wide_check wide_life wide_perm wide_ring wide_signal wide_threads
 GUEST_PROGS += $(addprefix ptrace/,$(WIDE))
 GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
@@ -82,7 +82,7 @@ silicon_SRCS := ptrace/silicon.c ptrace/common.c debugctl/common.c $(SYSTEM) deb
 	debugctl/walk.S
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Of group step
+# Programs of group step.
 GUEST_PROGS += ptrace/rewrites
 rewrites_SRCS := ptrace/rewrites.c ptrace/common.c
 rewrites_CFLAGS = $(PTRACE_BTS_UAPI)
@@ -98,6 +98,6 @@ odd_CFLAGS = $(PTRACE_BTS_UAPI) -no-pie
 GUEST_PROGS += ptrace/twice
 twice_SRCS := ptrace/twice.c ptrace/common.c
 twice_CFLAGS = $(PTRACE_BTS_UAPI)
-# Something to trace for it
+# A program for twice to trace.
 GUEST_PROGS += ptrace/unusual
 unusual_SRCS := ptrace/unusual.c bench/workload.c bench/sequence.S bench/faults.S

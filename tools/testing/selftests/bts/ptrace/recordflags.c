@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which flags the records of a trace have: for an erratum of this processor, and
- * where it told whether it had predicted the branch.
+ * The flags of records: X86_BTS_F_UNRELIABLE for an erratum of the processor, and
+ * X86_BTS_F_MISPREDICTED on processors that tell whether the branch was predicted.
  *
  *   recordflags none|all|predicts
  */
@@ -10,9 +10,9 @@
 #include "common.h"
 
 #define ROUNDS	100
-#define FULL	10000	/* branches fill the hardware's buffer */
+#define FULL	10000	/* enough branches to fill the hardware's buffer */
 
-/* Of @type, whose side from is told: does each record have the flag, or none? */
+/* Check that all records of @type have X86_BTS_F_UNRELIABLE, or none of them. */
 static void check_unreliable(const struct trace *t, unsigned int type, bool flagged,
 			     const char *name)
 {
@@ -24,7 +24,7 @@ static void check_unreliable(const struct trace *t, unsigned int type, bool flag
 	   "%s: %zu records, %zu flagged", name, trace_count(t, type), with);
 }
 
-/* With the property x-bts-predicts, the emulator predicts that branches lead back. */
+/* The emulator's property x-bts-predicts predicts every branch as one backwards. */
 static bool expects_other(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_BRANCH && rec->branch.to > rec->branch.from;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	else if (predicts)
 		told = X86_BTS_F_MISPREDICTED;
 
-	/* The first buffer that is full tells the kernel that the processor predicts. */
+	/* The kernel learns from the first full buffer that the processor has this flag. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
 		give_up("no trace");
 	tracee_do(&t, known_work, FULL);

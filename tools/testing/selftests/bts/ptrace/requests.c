@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each request from end to end, in the ABI that this is compiled for: what a
- * tracer reads is what its tracee is known to have executed.
+ * Every request from end to end, in the ABI that this program is compiled for. The records
+ * must be the branches that the tracee is known to have taken.
  *
  *   requests [kernel|gap]	gap: the kernel cannot be recorded
  */
@@ -13,7 +13,7 @@
 #define ROOM	2000
 #define WORK	700
 
-/* Its ways out of NMIs are too long. */
+/* The kernel cannot be recorded: its returns from NMIs fill too much of the buffer. */
 static bool left_out;
 
 static void nothing(unsigned long unused)
@@ -56,7 +56,10 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 		ok(!enter && bts_status(t->pid).gaps,
 		   "flags %#x: the kernel is left out, and that is told", flags);
 	else
-		/* Hardware that drops the way back is found out once. */
+		/*
+		 * Hardware that does not record returns to user mode shows up once, as a
+		 * lost record.
+		 */
 		ok(!!(flags & ENTRY) == enter &&
 		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),
 		   "flags %#x: ways into the kernel and back", flags);
@@ -83,7 +86,7 @@ static void check_known(const struct tracee *t, uint32_t flags)
 	trace_free(&got);
 }
 
-/* The newest is 0; then all again, oldest first, in pieces. */
+/* Read all records with GET, whose index 0 is the newest, then drain them in pieces. */
 static void check_get_and_drain(const struct tracee *t)
 {
 	struct trace got = { }, drained = { };
@@ -107,7 +110,7 @@ static void check_get_and_drain(const struct tracee *t)
 	trace_free(&drained);
 }
 
-/* A ring that wraps keeps the newest, one that stops the oldest. */
+/* A full ring that wraps keeps the newest records, one that stops keeps the oldest. */
 static void check_full(const struct tracee *t)
 {
 	struct trace got = { };

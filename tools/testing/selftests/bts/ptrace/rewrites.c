@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program overwrites the instruction that it executes: when the trap flag stops it
- * behind that, MOV SS stands there, and in all of the memory behind. The kernel looks
- * for the instruction that ended, and must not look for it through all of that.
+ * A program overwrites the instruction that it executes with MOV SS, and has filled all
+ * memory behind it with MOV SS. At the #DB the kernel looks for the instruction that has
+ * ended, which may be behind a series of MOV SS, and must not search all that memory.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,16 +12,16 @@
 #include "common.h"
 
 #define ROOM	(16UL << 20)
-/* A walk over ROOM takes more than ten. */
+/* Searching all of ROOM would take more than ten seconds. */
 #define SECONDS	2
 
-/* mov %ecx, %ss; and mov %rax, (%rdi), which is three bytes long */
+/* mov %ecx, %ss; and mov %rax, (%rdi), three bytes long */
 #define MOV_SS	"\x8e\xd1"
 #define STORE	"\x48\x89\x07"
 
 static uint8_t *code;
 
-/* The bytes behind the store are no code: this ends by a signal. */
+/* Overwrite the code. The bytes behind it are no code, so the tracee gets a signal. */
 static void rewrite(unsigned long unused)
 {
 	uint64_t many;

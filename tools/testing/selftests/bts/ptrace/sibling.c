@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An event that joins a group takes the hardware back, while the CPU of the group goes
- * offline and comes back. perf holds a mutex of the group's then, which the way offline
- * takes, too: if one waits for the other, the guest stalls.
+ * An event that joins a group takes the hardware from the kernel, while the CPU of the
+ * group goes offline and online. perf holds a mutex of the group meanwhile, which CPU
+ * hotplug takes too: the guest stalls if one waits for the other.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,10 @@ static int event_open(uint64_t config, uint64_t period, int group)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A trace that has ended keeps the hardware for some seconds: the sibling takes it. */
+/*
+ * A trace has ended, and the kernel keeps the hardware for some seconds. Open a sibling
+ * event, which takes it back.
+ */
 static int take_back(struct tracee *t)
 {
 	int leader, sibling;
@@ -73,7 +76,7 @@ int main(void)
 	for (i = 0; i < ROUNDS; i++) {
 		err = take_back(&t);
 		taken += !err;
-		/* The CPU is offline, or on its way. */
+		/* The CPU is offline or changing its state. */
 		odd += err && err != -ENODEV && err != -EBUSY;
 	}
 	kill(switcher, SIGKILL);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the hardware does not record is marked.
+ * The trace marks what the hardware did not record.
  *
- *   silicon late	the interrupt comes when the hardware's buffer has long been full
+ *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB stops the recording
  *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
- *   silicon together	and by two counters each, beside the watchdog of NMIs
- *   silicon damaged	SMIs, or changes of the power state, make records wrong or lost
- *   silicon stray	an NMI that is nobody's stays that, while the kernel is traced
+ *   silicon together	the same with two more counters and the NMI watchdog
+ *   silicon damaged	SMIs or changes of the power state damage or lose records
+ *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -27,7 +27,7 @@
 #define DEBUGCTL_TR_BIT	0x40
 #define DEBUGCTL_FILTERED	0x2c0	/* TR, BTS, BTS_OFF_OS */
 
-#define READ_ALL	3	/* of klogctl() */
+#define READ_ALL	3	/* command of klogctl() */
 
 static bool log_has(const char *text)
 {
@@ -106,7 +106,10 @@ static void many_calls(unsigned long n)
 		syscall(SYS_getppid);
 }
 
-/* The PMI of a counter masks the vector, and its handler is the kernel's. */
+/*
+ * Record the kernel while perf samples. The PMI of a counter masks the vector that the PMI
+ * of the Debug Store uses, and its handler is recorded too.
+ */
 static void check_beside_counters(void)
 {
 	struct ptrace_bts_status status;
@@ -146,7 +149,7 @@ static bool watchdog_is_on(void)
 	return on == '1';
 }
 
-/* It counts cycles, and is on from the boot on. */
+/* The NMI watchdog counts cycles since boot. */
 static void check_together(void)
 {
 	ok(watchdog_is_on(), "the watchdog is on");
@@ -156,7 +159,7 @@ static void check_together(void)
 	ok(!log_has("NMI received") && !log_has("hard LOCKUP"), "each NMI was somebody's");
 }
 
-/* Records of a known loop, through a ring that is drained whenever it is full */
+/* Counts of records of a known loop, from a ring that is drained whenever it is full. */
 struct damage {
 	size_t known;
 	size_t unmarked;
@@ -208,7 +211,7 @@ static void forever(unsigned long unused)
 		known_work(1000 + unused);
 }
 
-/* What is wrong or missing is what the machine has damaged, and no more. */
+/* The trace misses or marks only what the machine has damaged. */
 static void check_damaged(void)
 {
 	const unsigned int room = 1000;
@@ -226,7 +229,7 @@ static void check_damaged(void)
 	ok(!d.unmarked, "%zu records are not marked", d.unmarked);
 	ok(!d.leaks, "%zu drains with an address of the kernel", d.leaks);
 	ok(d.stops >= d.known / (room + 320), "%zu stops", d.stops);
-	/* Not one that stops when it is full */
+	/* Without STOP_FULL, so that the tracee keeps running. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(room), 0))
 		give_up("no trace");
 	tracee_begin(&t, forever, 0);
@@ -240,8 +243,9 @@ static void check_damaged(void)
 }
 
 /*
- * Each NMI hands records up there, and its own address is the last one that did. The
- * monitor's NMI comes by LINT1, which leads to the boot CPU only.
+ * Send an NMI that no device asked for. Other NMIs drain records in this test, and the
+ * kernel must not take this one for a late PMI. The monitor sends it by LINT1, which only
+ * the boot CPU receives.
  */
 static void check_stray(void)
 {
@@ -256,7 +260,7 @@ static void check_stray(void)
 		give_up("no trace");
 	tracee_begin(&t, many_calls, 1000000000);
 	ptrace(PTRACE_CONT, t.pid, 0, 0);
-	/* A busy host lets it begin late, and the NMI be told late. */
+	/* On a busy host, the trace may begin late, and the log may be late. */
 	while (!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_TR_BIT))
 		usleep(10000);
 	told = log_has("NMI received");

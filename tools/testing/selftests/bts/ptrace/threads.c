@@ -49,7 +49,7 @@ unsigned int threads_run(const struct tracee *t, pid_t *pids, unsigned int nr)
 	int status;
 
 	tracee_begin(t, start_threads, nr);
-	/* Who waits for anybody would look through all of them, each time. */
+	/* Wait for one pid: waiting for any child would scan all of them each time. */
 	for (;;) {
 		status = tracee_continue(t->pid, 0);
 		if (!stopped_by(status, SIGTRAP | PTRACE_EVENT_CLONE << 8))

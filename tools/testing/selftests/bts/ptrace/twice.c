@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The same program, traced by the Debug Store and by the trap flag: the traces of all
- * its tasks are the same, record for record.
+ * Trace a program twice, by the Debug Store and by the trap flag. The traces of all its
+ * tasks must be the same, record for record.
  *
  *   twice branches|entry PROGRAM [ARGUMENT...]
  *
- * Interrupts and faults that go back to where they came from come at different times,
- * and so do stops. So with branches, ways into the kernel and back are not compared;
- * with entry, all but those are.
+ * Interrupts and faults that restart an instruction come at different times, and so do
+ * stops. So `branches` does not compare entries to and exits from the kernel. `entry`
+ * compares these except pairs in which the kernel returns to where it was entered.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 #define ROOM	4096
 #define NAME	64
 
-/* A task, named by who its parent is and how many children that had before */
+/* A task, named after its parent and the number of children that the parent had before. */
 struct task {
 	pid_t pid;
 	char name[NAME];
@@ -42,7 +42,10 @@ static struct task *find(struct run *run, pid_t pid)
 {
 	size_t i;
 
-	/* The newest: a thread that executes a program takes the number of the first. */
+	/*
+	 * Take the newest: a thread that calls execve() takes the pid of its group's
+	 * leader.
+	 */
 	for (i = run->nr; i--; ) {
 		if (run->task[i].pid == pid)
 			return &run->task[i];
@@ -110,7 +113,7 @@ static void name_child(struct run *run, struct task *parent)
 	snprintf(child->name, NAME, "%.40s.%u", parent->name, ++parent->children);
 }
 
-/* The signal that the task is to get */
+/* Handle a stop. Returns the signal to be delivered to the task. */
 static int stop(struct run *run, struct task *task, int status)
 {
 	switch (status >> 16) {
@@ -124,7 +127,7 @@ static int stop(struct run *run, struct task *task, int status)
 		take(task);
 		return 0;
 	case 0:
-		/* The first stop of a child */
+		/* a child that has just been attached stops by SIGSTOP */
 		return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 	}
 	return 0;
@@ -146,7 +149,7 @@ static void follow(struct run *run)
 	}
 }
 
-/* Take out what is not compared. */
+/* Remove the records that are not compared. */
 static void reduce(struct trace *t)
 {
 	size_t i, n = 0;
@@ -170,7 +173,7 @@ static void reduce(struct trace *t)
 	t->nr = n;
 }
 
-/* Where two traces differ first, or -1 */
+/* Returns the index of the first difference, or -1. */
 static long difference(const struct trace *a, const struct trace *b)
 {
 	size_t i;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Something to trace that does the same each time: signals, faults, traps, far transfers
+ * A program to be traced that does the same in every run: signals, faults, traps, and far
+ * transfers.
  *
- *   unusual ROUNDS [TASKS]	and so many tasks that share its memory
+ *   unusual ROUNDS [TASKS]	TASKS: number of tasks that share its memory
  */
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,9 @@ static int work(void *rounds)
 	return 0;
 }
 
-/* Whatever they share, none waits in user mode for another: that would depend on time. */
+/*
+ * Tasks must not wait for each other in user mode: their branches would depend on timing.
+ */
 static int share(int tasks)
 {
 	static char stacks[16][16384];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An io_uring for one request at a time, done by a worker of the kernel */
+/* An io_uring for one request at a time, which a kernel worker executes. */
 #ifndef BTS_PTRACE_URING_H
 #define BTS_PTRACE_URING_H
 
 struct io_uring_sqe;
 
 /*
- * Of this process; it stays. With IORING_SETUP_SQPOLL a thread polls it, and sleeps
- * after @idle milliseconds without a request.
+ * Set up the io_uring of this process, which is never closed. With IORING_SETUP_SQPOLL, a
+ * kernel thread polls it, and sleeps after @idle milliseconds without a request.
  */
 void uring_new(unsigned int flags, unsigned int idle);
-/* In a worker: the answer */
+/* Have a kernel worker execute a request. Returns its result. */
 int uring_ask(const struct io_uring_sqe *what);
 
 #endif /* BTS_PTRACE_URING_H */

@@ -38,7 +38,7 @@ void go_on(pid_t pid, int signal)
 {
 	int status;
 
-	/* Children that end are of no interest. */
+	/* Ignore the SIGCHLD of children of the tracee. */
 	do {
 		status = tracee_continue(pid, 0);
 	} while (stopped_by(status, SIGCHLD));
@@ -73,13 +73,13 @@ void end_chain(pid_t pid)
 	int status;
 
 	kill(pid, SIGKILL);
-	/* Who is about to exit stays in that stop, or comes to it. */
+	/* A tracee that is about to exit is in an exit stop, or will stop there. */
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, pid, NULL, NULL);
 }
 
-/* Branch @i of a run of @passes. */
+/* Compute source and target of branch @i in a run of @passes. */
 static void chain_branch(unsigned int i, unsigned int passes, uint64_t *from, uint64_t *to)
 {
 	unsigned int link = i % CHAIN_LENGTH;
@@ -96,7 +96,7 @@ static void chain_branch(unsigned int i, unsigned int passes, uint64_t *from, ui
 	}
 }
 
-/* Back from an interrupt, inside of the chain. */
+/* Returns whether @rec is a return from an interrupt into chain(). */
 static bool is_return(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_LEAVE && !rec->branch.from &&
@@ -110,7 +110,7 @@ bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, 
 	uint64_t from, to;
 	size_t n = nr;
 
-	/* Backwards: what is missing is missing at the beginning. */
+	/* Go backwards: if records are missing, they are those at the beginning. */
 	while (n--) {
 		if (is_return(rec + n))
 			continue;
@@ -142,7 +142,7 @@ size_t known_count(const struct x86_bts_record *rec, size_t nr)
 	return count;
 }
 
-/* Run alone, a program skips all where there is nothing to be tested. */
+/* A program that is run without arguments skips all tests on a machine without traces. */
 __attribute__((constructor))
 static void need_branch_traces(int argc)
 {

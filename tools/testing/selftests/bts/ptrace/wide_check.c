@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every reason to refuse a request: the exact errno, with all else in order, and
- * nothing changed by it.
+ * Every reason to refuse a request, with otherwise valid arguments: the exact errno, and
+ * nothing has changed.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ FIXTURE(check)
 	pid_t pid;
 	struct x86_bts_record before[ROOM];
 	size_t nr;
-	/* one page, and none behind it */
+	/* a page that is followed by an unmapped one */
 	char *page;
 	size_t size;
 };
@@ -56,7 +56,7 @@ FIXTURE_TEARDOWN(check)
 	end_chain(self->pid);
 }
 
-/* The trace is what it was, and still at work. */
+/* Check that configuration and records are unchanged, and that the trace still records. */
 #define EXPECT_UNCHANGED() do {							\
 	struct ptrace_bts_status _status = bts_status(self->pid);		\
 	struct x86_bts_record _after[ROOM];						\
@@ -71,7 +71,7 @@ FIXTURE_TEARDOWN(check)
 	EXPECT_EQ((uintptr_t)chain_back, _after[0].branch.from);		\
 } while (0)
 
-/* The same for callers of every ABI, without holes (bug 5). */
+/* The layout is the same for callers of every ABI, without holes (bug 5). */
 TEST(layout)
 {
 	EXPECT_EQ(24, sizeof(struct x86_bts_record));
@@ -102,14 +102,16 @@ static int info_of(void *info)
 	return syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS, info) ? -errno : 0;
 }
 
-/* What there is can be asked without a tracee. */
+/* The properties of the sources can be queried without a tracee. */
 TEST(info)
 {
 	struct ptrace_bts_info info = { .size = sizeof(info), };
 
 	ASSERT_EQ(0, info_of(&info));
 	EXPECT_EQ(sizeof(info), info.size);
-	/* The hardware if it is there; the trap flag always is. */
+	/*
+	 * The default is the Debug Store if there is one. The trap flag is always a source.
+	 */
 	EXPECT_EQ(info.sources & 1 << PTRACE_BTS_SOURCE_DS ? PTRACE_BTS_SOURCE_DS :
 							      PTRACE_BTS_SOURCE_STEP,
 		  info.source);
@@ -120,7 +122,7 @@ TEST(info)
 	EXPECT_EQ(RECORDS(1), info.bts_size);
 	EXPECT_EQ(MAX, info.max_records);
 	EXPECT_EQ(1 << PTRACE_BTS_CLOCK_SCHED | 1 << PTRACE_BTS_CLOCK_MONOTONIC, info.clocks);
-	/* By name */
+	/* Ask for a source by name. */
 	EXPECT_EQ(0, info_of(&info));
 	info.source = PTRACE_BTS_SOURCE_STEP;
 	EXPECT_EQ(0, info_of(&info));
@@ -152,7 +154,7 @@ TEST(info_is_refused)
 	info->source = PTRACE_BTS_SOURCE_STEP + 1;
 	EXPECT_EQ(-ENODEV, info_of(info));
 	EXPECT_EQ(-EFAULT, info_of(NULL));
-	/* As much as there is room for, and no more */
+	/* The kernel fills as much as the caller has room for, and no more. */
 	end = start + page;
 	info = (void *)(end - 8);
 	info->size = 8;
@@ -174,7 +176,7 @@ TEST_F(check, config_that_is_valid)
 {
 	struct ptrace_bts_config config = { .size = 24, .flags = TRACE | ALLOC, };
 
-	/* In every successful case the same result (bug 13) */
+	/* Every successful request returns the same value (bug 13). */
 	EXPECT_EQ(0, config_of(self->pid, config));
 	EXPECT_EQ(24, bts_status(self->pid).size);
 	config.size = 47;
@@ -216,7 +218,7 @@ TEST_F(check, flags_without_a_purpose)
 	EXPECT_UNCHANGED();
 }
 
-/* To end a trace, and something else */
+/* PTRACE_BTS_F_END together with other flags or values. */
 TEST_F(check, end_with_more)
 {
 	struct ptrace_bts_config config = { .flags = PTRACE_BTS_F_END, };
@@ -230,7 +232,7 @@ TEST_F(check, end_with_more)
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END, 0, SIGUSR1));
 	config.source = PTRACE_BTS_SOURCE_DS;
 	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
-	/* What once was its form */
+	/* An earlier version ended traces by a size of 0. */
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ALLOC, 0, 0));
 	EXPECT_UNCHANGED();
 }
@@ -262,7 +264,7 @@ TEST_F(check, sources)
 	EXPECT_EQ(config.source, bts_status(self->pid).source);
 }
 
-/* The trap flag does not show the kernel, neither in a new trace nor in an old one. */
+/* The trap flag cannot record the kernel, neither in a new trace nor in an existing one. */
 TEST_F(check, kernel_by_steps)
 {
 	struct ptrace_bts_config config = {
@@ -310,7 +312,7 @@ static uint64_t memory_size(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-/* No allocation of a size that the user chose goes wrong (bug 18). */
+/* No size that the user passes makes an allocation go wrong (bug 18). */
 TEST_F(check, size_of_the_trace)
 {
 	static const uint32_t bad[] = {
@@ -321,7 +323,7 @@ TEST_F(check, size_of_the_trace)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, bad[i], 0))
 			TH_LOG("size %u", bad[i]);
-	/* The largest, where it is more than this machine has */
+	/* The largest size, if it exceeds the memory of this machine. */
 	if (memory_size() < RECORDS(MAX))
 		EXPECT_EQ(-ENOMEM, bts_config(self->pid, TRACE | ALLOC, RECORDS(MAX), 0));
 	EXPECT_UNCHANGED();
@@ -347,7 +349,7 @@ TEST_F(check, signal_numbers)
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE, 0, SIGUSR1));
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, 240, SIGUSR1));
 	EXPECT_UNCHANGED();
-	/* 0 is the stop without a signal. */
+	/* Signal 0 means a stop without a signal. */
 	for (i = 0; i <= 64; i++) {
 		EXPECT_EQ(0, bts_config(self->pid, TRACE | SIGNAL, 0, i));
 		EXPECT_EQ(i, bts_status(self->pid).signal);
@@ -378,7 +380,7 @@ TEST_F(check, stop_full_needs_alloc)
 	EXPECT_EQ(0, bts_config(self->pid, STOP_FULL, 0, 0));
 }
 
-/* As an extensible structure: what is not given counts as 0. */
+/* The structure is extensible: fields beyond the given size count as 0. */
 TEST_F(check, size_of_the_configuration)
 {
 	struct ptrace_bts_config *config = (void *)self->page;
@@ -404,7 +406,7 @@ TEST_F(check, size_of_the_configuration)
 	for (i = 0; i < ARRAY_SIZE(good); i++)
 		EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, good[i]))
 			TH_LOG("size %lu", good[i]);
-	/* 4 bytes are the size alone: no flags. */
+	/* With 4 bytes the kernel sees only the field size, and the flags are 0. */
 	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 4));
 	EXPECT_EQ(0, bts_status(self->pid).flags);
 }
@@ -429,7 +431,7 @@ TEST_F(check, bad_pointers)
 	EXPECT_UNCHANGED();
 }
 
-/* What the kernel does not know of is looked at first. */
+/* The kernel checks the part that it does not know before the rest. */
 TEST_F(check, bad_pointer_and_good_tail)
 {
 	char *start = mmap(NULL, 2 * self->size, PROT_READ | PROT_WRITE,
@@ -481,7 +483,7 @@ TEST_F(check, index_of_get)
 	unsigned int i;
 
 	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr - 1));
-	/* No old record for an index that there is not (bug 8). */
+	/* An index without a record must not return an old record (bug 8). */
 	rec.type = 77;
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
@@ -493,7 +495,7 @@ TEST_F(check, index_of_get)
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
 }
 
-/* Never more than was asked for (bug 9), never a part of a record (bug 19). */
+/* Never return more than was asked for (bug 9), or part of a record (bug 19). */
 TEST_F(check, size_of_drain)
 {
 	static const unsigned long small[] = { 0, 1, 8, 16, 23, };
@@ -510,7 +512,7 @@ TEST_F(check, size_of_drain)
 	for (i = 24; i < self->size; i++)
 		ASSERT_EQ(0x5a, self->page[i]) TH_LOG("byte %u after a drain of 47", i);
 	EXPECT_EQ(3, bts(PTRACE_BTS_DRAIN, self->pid, end - 72, 72));
-	/* Sizes that are far more than there is */
+	/* Sizes far beyond the size of the trace. */
 	EXPECT_LT(0, bts(PTRACE_BTS_DRAIN, self->pid, self->page, INT_MAX));
 	EXPECT_EQ(0, bts(PTRACE_BTS_DRAIN, self->pid, self->page, -1ul));
 	EXPECT_EQ(0, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 24));
@@ -545,7 +547,7 @@ TEST_F(check, arguments_of_read)
 	EXPECT_EQ(-EINVAL, must_read(self->pid, next + 1, rec, ROOM, 0, &began));
 	EXPECT_EQ(-EINVAL, must_read(self->pid, -1ull, rec, ROOM, 0, &began));
 	EXPECT_EQ(-EFAULT, must_read(self->pid, 0, NULL, ROOM, 0, &began));
-	/* Nor is what is older than the one that cannot be stored taken out. */
+	/* A failed copy of a record does not remove older ones. */
 	for (i = 0; i < next; i++)
 		EXPECT_EQ(-EFAULT, must_read(self->pid, i, NULL, ROOM, PTRACE_BTS_READ_CONSUME,
 					     &began));
@@ -555,14 +557,14 @@ TEST_F(check, arguments_of_read)
 	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_READ, self->pid, arg, 4097));
 	self->page[sizeof(*arg)] = 1;
 	EXPECT_EQ(-E2BIG, bts(PTRACE_BTS_READ, self->pid, arg, sizeof(*arg) + 1));
-	/* An argument that cannot be written takes nothing out. */
+	/* If the argument cannot be written back, no record is removed. */
 	arg->flags = PTRACE_BTS_READ_CONSUME;
 	ASSERT_EQ(0, mprotect(self->page, self->size, PROT_READ));
 	EXPECT_EQ(-EFAULT, bts(PTRACE_BTS_READ, self->pid, arg, sizeof(*arg)));
 	EXPECT_UNCHANGED();
 }
 
-/* Records have numbers, which stay theirs. */
+/* Records are numbered, and keep their numbers. */
 TEST_F(check, read_in_place)
 {
 	struct x86_bts_record rec[ROOM];
@@ -582,7 +584,7 @@ TEST_F(check, read_in_place)
 	EXPECT_UNCHANGED();
 }
 
-/* What is consumed goes, and all before it; the numbers of the rest stay. */
+/* Consuming removes these records and all older ones; the others keep their numbers. */
 TEST_F(check, read_and_consume)
 {
 	struct x86_bts_record rec[ROOM];
@@ -592,7 +594,7 @@ TEST_F(check, read_and_consume)
 	EXPECT_EQ(0, memcmp(rec, &self->before[self->nr - 1 - 3], RECORDS(1)));
 	EXPECT_EQ(next - 5, bts_status(self->pid).held);
 	EXPECT_EQ(next, bts_status(self->pid).next);
-	/* What is gone is not counted as overwritten. */
+	/* Records that were consumed do not count as overwritten. */
 	EXPECT_EQ(0, bts_status(self->pid).overwritten);
 	EXPECT_EQ((int)next - 5, must_read(self->pid, 0, rec, ROOM, 0, &began));
 	EXPECT_EQ(5, began);
@@ -603,7 +605,7 @@ TEST_F(check, read_and_consume)
 	EXPECT_EQ(next, began);
 }
 
-/* A reader who comes late learns from where on records are left. */
+/* A reader that is too late learns the number of the oldest record that is left. */
 TEST_F(check, read_what_was_overwritten)
 {
 	struct x86_bts_record rec[ROOM];
@@ -616,7 +618,7 @@ TEST_F(check, read_what_was_overwritten)
 	EXPECT_EQ(began, bts_status(self->pid).overwritten);
 }
 
-/* What was stored is gone, and nothing else. */
+/* A DRAIN that fails in the middle removes only the records that it has stored. */
 TEST_F(check, drain_into_half_a_buffer)
 {
 	struct x86_bts_record *last = (void *)(self->page + self->size - RECORDS(5) - 12);
@@ -631,7 +633,7 @@ TEST_F(check, drain_into_half_a_buffer)
 		ASSERT_EQ(0, memcmp(rest + i - 5, &self->before[self->nr - 1 - i], RECORDS(1)));
 }
 
-/* SIZE and CLEAR do not look at the rest of their arguments. */
+/* SIZE and CLEAR ignore their address and data. */
 TEST_F(check, arguments_that_are_ignored)
 {
 	EXPECT_EQ((int)self->nr, bts(PTRACE_BTS_SIZE, self->pid, (void *)1, -1ul));
@@ -639,7 +641,7 @@ TEST_F(check, arguments_that_are_ignored)
 	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
 }
 
-/* "No trace" and "no such tracee" are two things (bug 12). */
+/* "No trace" and "no such tracee" are different errors (bug 12). */
 TEST_F(check, no_trace)
 {
 	struct ptrace_bts_status status;
@@ -657,7 +659,9 @@ TEST_F(check, no_trace)
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_READ, self->pid, NULL, 0));
 	}
-	/* Arguments of these come second, those of CONFIG first. */
+	/*
+	 * These requests look for the trace before they check arguments, CONFIG does not.
+	 */
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 0));
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, NULL, 0));
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY, 0, 0));
@@ -686,19 +690,19 @@ TEST_F(check, no_such_tracee)
 	expect_esrch(_metadata, 1, "a process that is not traced");
 	EXPECT_UNCHANGED();
 
-	/* Running */
+	/* a running tracee */
 	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->pid, &chain_passes, -1l));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	expect_esrch(_metadata, self->pid, "a running tracee");
 
-	/* A zombie */
+	/* a zombie */
 	kill(self->pid, SIGKILL);
 	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));
 	expect_esrch(_metadata, self->pid, "a zombie");
 	ASSERT_EQ(self->pid, waitpid(self->pid, NULL, 0));
 	expect_esrch(_metadata, self->pid, "a former tracee");
 
-	/* Somebody else's */
+	/* the tracee of another tracer */
 	self->pid = start_chain();
 	other = fork();
 	if (!other) {
@@ -708,7 +712,7 @@ TEST_F(check, no_such_tracee)
 	ASSERT_EQ(other, waitpid(other, NULL, 0));
 }
 
-/* Numbers beside those of the requests are nobody's. */
+/* Requests with numbers next to those of PTRACE_BTS_* do not exist. */
 TEST_F(check, other_requests)
 {
 	EXPECT_EQ(-EIO, bts(39, self->pid, NULL, 0));

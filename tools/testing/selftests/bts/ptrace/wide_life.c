@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace through the life of its tracee: children and threads, other programs,
- * the end, and a reader that is stuck while the tracee is killed.
+ * A trace during the life of its tracee: children and threads, execve(), exit, and a reader
+ * that is blocked while the tracee is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static void run_clone(unsigned long flags)
 	clone(in_thread, stack + sizeof(stack), flags, NULL);
 }
 
-/* The child's number, once it has run */
+/* The pid of the child, once it runs. */
 static volatile pid_t *forked;
 
 static void run_fork_alone(unsigned long unused)
@@ -72,7 +72,7 @@ static void run_fork_alone(unsigned long unused)
 		sched_yield();
 }
 
-/* One of each kind; with -h they say how they are used, and end. */
+/* A 64-bit and a 32-bit program. With -h they print their usage and exit. */
 static const char *const programs[] = { "/bt/wide_life", "/bt/wide_life_32" };
 
 static void run_exec(unsigned long nr)
@@ -98,14 +98,14 @@ FIXTURE_SETUP(life)
 	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, self->pid, NULL, OPTIONS));
 }
 
-/* With its threads, which are to be waited for before their leader */
+/* Kill the tracee, and reap its threads, which must come before their leader. */
 FIXTURE_TEARDOWN(life)
 {
 	int status;
 	pid_t pid;
 
 	kill(self->pid, SIGKILL);
-	/* Who is about to exit stays in that stop. */
+	/* A tracee that is about to exit is stopped there. */
 	ptrace(PTRACE_CONT, self->pid, NULL, NULL);
 	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
 		if (WIFSTOPPED(status))
@@ -118,7 +118,9 @@ static int event(int nr)
 	return SIGTRAP | nr << 8;
 }
 
-/* Lets the tracee do @what up to the event, which tells of a child. */
+/*
+ * Let the tracee execute @what up to event @nr. Returns the child that the event reports.
+ */
 static pid_t new_child(const struct tracee *t, void (*what)(unsigned long), unsigned long arg,
 		       int nr)
 {
@@ -146,7 +148,7 @@ static const struct way {
 	{ "thread", run_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, PTRACE_EVENT_CLONE, },
 };
 
-/* A child shares nothing of its parent's trace (bug 1). */
+/* Without INHERIT, a child shares nothing of its parent's trace (bug 1). */
 TEST_F(life, child_without_a_trace)
 {
 	struct ptrace_bts_status before;
@@ -165,7 +167,7 @@ TEST_F(life, child_without_a_trace)
 		go_on(child, SIGTRAP);
 		run_chain(child, 10);
 		EXPECT_EQ(before.held, bts_status(self->pid).held) TH_LOG("%s", ways[i].name);
-		/* But it can have one of its own. */
+		/* The child can have its own trace. */
 		must_trace(child, TRACE, ROOM, 0);
 		run_chain(child, 10);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 10, true));
@@ -183,13 +185,13 @@ TEST_F(life, child_without_a_trace)
 #define USER_IP	offsetof(struct user_regs_struct, eip)
 #endif
 
-/* Where a tracee that is stopped goes on, as an address of ours */
+/* Returns the address at which a stopped tracee continues. */
 static uint64_t next_instruction(pid_t pid)
 {
 	return (unsigned long)ptrace(PTRACE_PEEKUSER, pid, USER_IP, NULL);
 }
 
-/* It starts with one like its parent's, before its first instruction. */
+/* With INHERIT, a child has a trace like its parent's before its first instruction. */
 TEST_F(life, child_that_inherits)
 {
 	struct ptrace_bts_status status;
@@ -212,12 +214,12 @@ TEST_F(life, child_that_inherits)
 		go_on(child, SIGTRAP);
 		nr = must_drain(child, records, ROOM);
 		ASSERT_LT(0, nr) TH_LOG("%s", ways[i].name);
-		/* The first thing is the way out of the system call. */
+		/* The first record is the return from the system call. */
 		EXPECT_EQ(X86_BTS_LEAVE, records[0].type) TH_LOG("%s", ways[i].name);
 		EXPECT_EQ(first, records[0].branch.to) TH_LOG("%s", ways[i].name);
 		run_chain(child, 3);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
-		/* Two traces: the one goes on when the other ends. */
+		/* The child's trace goes on when the parent's ends. */
 		EXPECT_EQ(0, bts_end(self->pid));
 		run_chain(child, 3);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 3, true));
@@ -227,7 +229,7 @@ TEST_F(life, child_that_inherits)
 	}
 }
 
-/* What is not traced by the same tracer inherits nothing, and costs nothing. */
+/* A child that this tracer does not trace inherits nothing and costs nothing. */
 TEST_F(life, child_that_is_not_traced)
 {
 	pid_t child;
@@ -267,7 +269,7 @@ static size_t find(const struct x86_bts_record *rec, size_t nr, uint64_t type)
 	return i;
 }
 
-/* The trace goes on, and says where the other program begins. */
+/* The trace goes on across execve(), with a mark where the new program begins. */
 static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsigned int nr)
 {
 	size_t held, at, i;
@@ -280,7 +282,7 @@ static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsi
 	at = find(records, held, X86_BTS_EXEC);
 	ASSERT_GT(held, at);
 	EXPECT_EQ(t->pid, records[at].event.pid);
-	/* Before it ours, after it the other's, from the first instruction */
+	/* Branches of the old program precede the mark, those of the new one follow it. */
 	EXPECT_GT(at, find(records, at, X86_BTS_BRANCH));
 	EXPECT_EQ(held - at - 1, find(records + at + 1, held - at - 1, X86_BTS_BRANCH));
 
@@ -306,7 +308,10 @@ TEST_F(life, exec_32)
 	trace_exec(_metadata, &self->tracee, 1);
 }
 
-/* Reads whatever makes it full, up to another stop. */
+/*
+ * Continue @pid, and drain the trace whenever it is full. Returns the status of another
+ * stop.
+ */
 static int stop_but_full(pid_t pid)
 {
 	int status;
@@ -316,7 +321,10 @@ static int stop_but_full(pid_t pid)
 	return status;
 }
 
-/* The mark of an exec fills it: it stops before the other's first instruction. */
+/*
+ * The record of an execve() fills the ring: stop before the new program's first
+ * instruction.
+ */
 TEST_F(life, full_in_exec)
 {
 	struct ptrace_bts_status status;
@@ -332,11 +340,11 @@ TEST_F(life, full_in_exec)
 	EXPECT_EQ(0, bts_status(self->pid).lost);
 }
 
-/* The kernel looks at many lengths, one branch each, and goes back with an error. */
+/* Make the kernel loop over many lengths, one branch each, and return an error. */
 static void run_lengths(unsigned long times)
 {
 	static struct iovec all[1024];
-	/* A kernel that checks itself does not get through. */
+	/* Limit the time: a kernel with debugging options is too slow for all rounds. */
 	time_t end = time(NULL) + 10;
 
 	all[ARRAY_SIZE(all) - 1].iov_len = -1ul;
@@ -347,7 +355,7 @@ static void run_lengths(unsigned long times)
 	}
 }
 
-/* The kernel is recorded, in a loop that looks as if it did not get on. */
+/* The kernel is recorded in a loop whose records look as if it made no progress. */
 TEST_F(life, full_after_a_loop_of_the_kernel)
 {
 	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);
@@ -365,8 +373,8 @@ static void run_sleep(unsigned long times)
 }
 
 /*
- * In a system call it becomes full: it stops after the call's own stop, in place
- * of which a tracer that lets go would leave the tracee a SIGTRAP.
+ * The ring fills up in a system call: the tracee stops after the system call's exit stop.
+ * If it stopped in place of that, a tracer that detaches would leave a SIGTRAP pending.
  */
 TEST_F(life, full_in_a_system_call)
 {
@@ -411,7 +419,10 @@ static void run_exec_thread(unsigned long unused)
 		pause();
 }
 
-/* A thread that is not the leader takes its trace, and the leader's number. */
+/*
+ * A thread that is not the leader calls execve(): its trace goes with it, under the pid of
+ * the leader.
+ */
 TEST_F(life, exec_by_a_thread)
 {
 	size_t nr, at;
@@ -423,7 +434,10 @@ TEST_F(life, exec_by_a_thread)
 	must_trace(thread, TRACE, ROOM, 0);
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, thread, NULL, NULL));
-	/* The leader's exit, then the exec under its number */
+	/*
+	 * First the exit stop of the leader, then the event of execve() with the leader's
+	 * pid.
+	 */
 	wait_stop(self->pid, event(PTRACE_EVENT_EXIT));
 	EXPECT_EQ(1000 * 24, bts_status(self->pid).size);
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
@@ -443,7 +457,7 @@ static void run_exit(unsigned long status)
 	_exit(status);
 }
 
-/* The last stop shows all. */
+/* The exit stop still shows all records. */
 TEST_F(life, exit)
 {
 	siginfo_t info;
@@ -452,7 +466,7 @@ TEST_F(life, exit)
 	tracee_begin(&self->tracee, run_exit, 3);
 	go_on(self->pid, event(PTRACE_EVENT_EXIT));
 	EXPECT_EQ(99, known_count(records, must_drain(self->pid, records, ROOM)));
-	/* It may even be made there. */
+	/* A trace can even be made there. */
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | ALLOC, 240, 0));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));
@@ -467,7 +481,7 @@ struct stuck {
 	pid_t reader;
 };
 
-/* Resolves the fault of the reader after the tracee was killed. */
+/* Kill the tracee, and then resolve the page fault that blocks the reader. */
 static void *kill_and_resolve(void *arg)
 {
 	struct stuck *stuck = arg;
@@ -499,7 +513,7 @@ static void open_fault(struct stuck *stuck)
 		give_up("userfaultfd");
 }
 
-/* The request keeps the tracee frozen, so it ends first; then the tracee does. */
+/* The tracee cannot run during a request, so the request ends before the tracee dies. */
 TEST_F(life, killed_while_it_is_drained)
 {
 	struct stuck stuck = { .victim = self->pid };
@@ -513,11 +527,14 @@ TEST_F(life, killed_while_it_is_drained)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, kill_and_resolve, &stuck));
 	got = bts(PTRACE_BTS_DRAIN, self->pid, stuck.page, 4096);
 	EXPECT_EQ(held < 4096 / 24 ? held : 4096 / 24, got);
-	/* To wait for it, a 32-bit program takes a call that not all kernels have. */
+	/*
+	 * Poll: pthread_join() of a 32-bit program needs a system call that some kernels
+	 * lack.
+	 */
 	while (pthread_tryjoin_np(thread, NULL))
 		usleep(1000);
 	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
-	/* Its exit stop, perhaps, and then its end */
+	/* There may be an exit stop before the end. */
 	if (WIFSTOPPED(status)) {
 		ptrace(PTRACE_CONT, self->pid, NULL, NULL);
 		ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
@@ -546,7 +563,7 @@ static void end_trace(const struct tracee *t, enum end how)
 	}
 }
 
-/* After the last trace the hardware points nowhere (bug 14). */
+/* After the last trace, DS_AREA is 0 and DEBUGCTL has no bit of BTS (bug 14). */
 TEST_F(life, nothing_is_left)
 {
 	enum end how;

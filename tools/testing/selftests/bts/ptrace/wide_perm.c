@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may: dumpable, sysctl, the kernel's branches, locked memory, namespaces.
- * Most of it as a user without any capability.
+ * Permissions: dumpable, the sysctl, branches of the kernel, locked memory, namespaces.
+ * Most tests run as a user without capabilities.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void become(uid_t uid)
 		give_up("cannot become %d", uid);
 }
 
-/* Runs @test in a process of that user; fails with it. */
+/* Run @test in a process of user @uid. Fails if @test fails. */
 static void as_user(struct __test_metadata *_metadata, uid_t uid,
 		    void (*test)(struct __test_metadata *_metadata))
 {
@@ -58,7 +58,7 @@ static void as_user(struct __test_metadata *_metadata, uid_t uid,
 	EXPECT_EQ(0, status);
 }
 
-/* All requests give @err. */
+/* Check that all requests return @err. */
 static void expect_all(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -88,19 +88,19 @@ static void try_dumpable(struct __test_metadata *_metadata)
 	tracee_do(&t, known_work, 20);
 	nr = bts_status(t.pid).held;
 	tracee_do(&t, be_dumpable, 0);
-	/* As PTRACE_PEEKDATA */
+	/* PTRACE_PEEKDATA is refused as well. */
 	errno = 0;
 	EXPECT_EQ(-1, ptrace(PTRACE_PEEKDATA, t.pid, records, NULL));
 	EXPECT_EQ(EIO, errno);
 	expect_all(_metadata, t.pid, -EPERM);
-	/* Arguments come first. */
+	/* Invalid arguments are reported first. */
 	EXPECT_EQ(-EINVAL, bts_config(t.pid, TRACE | ALLOC, 0, 0));
 	tracee_do(&t, be_dumpable, 1);
 	EXPECT_LT(nr, bts_status(t.pid).held);
 	tracee_end(&t);
 }
 
-/* What the tracer may not see, it may not see the branches of. */
+/* A tracer that may not read the tracee's memory may not see its branches. */
 TEST(dumpable)
 {
 	struct tracee t = tracee_new();
@@ -145,7 +145,7 @@ static void make_copy(struct __test_metadata *_metadata, const char *copy, const
 	close(in);
 }
 
-/* Makes /tmp/secret, which its user may execute and not read, of another program. */
+/* Make /tmp/secret, a copy of @program that its user may execute but not read. */
 static void make_secret(struct __test_metadata *_metadata, const char *program)
 {
 	make_copy(_metadata, "/tmp/secret", program, 0111);
@@ -158,7 +158,7 @@ TEST(unreadable_program)
 	unlink("/tmp/secret");
 }
 
-/* Started so, this program does this and no more. */
+/* When this program is started as `PROGRAM leave`, it only executes /bt/hello. */
 __attribute__((constructor))
 static void leave(int argc, char **argv)
 {
@@ -182,7 +182,7 @@ static void run_through_secret(unsigned long unused)
 	_exit(127);
 }
 
-/* Ways to a program that may be read, as hello may */
+/* Ways to execute a program that may be read, such as hello. */
 static const struct departure {
 	const char *name;
 	void (*run)(unsigned long arg);
@@ -227,7 +227,7 @@ static void expect_reads(struct __test_metadata *_metadata, const struct departu
 		TH_LOG("%s: %ld", d->name, held);
 }
 
-/* What is recorded from now on is no secret. */
+/* The trace can be read again, and shows only what is recorded from now on. */
 static void expect_anew(struct __test_metadata *_metadata, const struct departure *d, pid_t pid)
 {
 	struct x86_bts_record rec;
@@ -246,7 +246,7 @@ static void try_departures(struct __test_metadata *_metadata)
 		struct tracee t = depart(d);
 
 		expect_reads(_metadata, d, t.pid, !d->secret);
-		/* What is to be recorded may be said, that makes it no other trace. */
+		/* Changing what is recorded does not make it another trace. */
 		EXPECT_EQ(0, bts_config(t.pid, TRACE | SCHED, 0, 0));
 		expect_reads(_metadata, d, t.pid, !d->secret);
 		EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0));
@@ -260,14 +260,14 @@ static void try_departures(struct __test_metadata *_metadata)
 	}
 }
 
-/* A trace of what could not be read cannot be, after the tracee has gone on. */
+/* A trace of a program that cannot be read stays unreadable after execve(). */
 TEST(program_before)
 {
 	const struct departure *d;
 
 	make_secret(_metadata, "/proc/self/exe");
 	as_user(_metadata, NOBODY, try_departures);
-	/* Who may read the one may read the other. */
+	/* Root may read both programs. */
 	for (d = departures; d < departures + ARRAY_SIZE(departures); d++) {
 		struct tracee t = depart(d);
 
@@ -277,7 +277,7 @@ TEST(program_before)
 	unlink("/tmp/secret");
 }
 
-/* A sibling that shares the address space: makes both undumpable, then leaves. */
+/* A task that shares the address space: make it undumpable, then execute hello. */
 static int sibling_main(void *unused)
 {
 	(void)unused;
@@ -294,7 +294,10 @@ static void run_sibling(unsigned long unused)
 	pid_t pid;
 
 	(void)unused;
-	/* execve() makes SIGCHLD the signal of its end, and a signal would stop the tracee. */
+	/*
+	 * execve() resets the exit signal to SIGCHLD, which would stop the tracee: block
+	 * it.
+	 */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
@@ -310,7 +313,7 @@ static void try_siblings(struct __test_metadata *_metadata)
 	tracee_do(&t, known_work, 20);
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	tracee_do(&t, run_sibling, 0);
-	/* The sibling has another program now; what it said of the first one stays. */
+	/* The sibling has left the address space, which stays undumpable. */
 	expect_all(_metadata, t.pid, -EPERM);
 	tracee_do(&t, be_dumpable, 1);
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
@@ -347,7 +350,7 @@ static uid_t euid_of(pid_t pid)
 	return uid;
 }
 
-/* Traced by whoever has no right to more, the program gets no other user. */
+/* With an unprivileged tracer, execve() of a set-uid program does not change the user. */
 static void try_setuid(struct __test_metadata *_metadata)
 {
 	struct tracee t = tracee_new();
@@ -360,7 +363,7 @@ static void try_setuid(struct __test_metadata *_metadata)
 	tracee_end(&t);
 }
 
-/* Traced by root it does, and is root's to read only: a program of two users. */
+/* With root as tracer it does. Only root may read the trace, which is of two users. */
 TEST(set_uid)
 {
 	struct tracee t;
@@ -376,7 +379,7 @@ TEST(set_uid)
 	go_on(t.pid, SIGTRAP);
 	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
-	/* The rights that count are those the tracer had when it attached. */
+	/* The tracer's credentials at attach time count. */
 	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	ASSERT_EQ(0, setresuid(0, 0, 0));
@@ -425,14 +428,14 @@ TEST(sysctl)
 
 	ASSERT_EQ(0, write_sysctl(SYSCTL, "1"));
 	EXPECT_EQ(-EPERM, nobody_config());
-	/* It has gone on meanwhile. */
+	/* The trace has recorded meanwhile. */
 	EXPECT_LE(before.held + CHAIN_LENGTH, bts_status(pid).held);
 	ASSERT_EQ(0, write_sysctl(SYSCTL, "0"));
 	EXPECT_EQ(0, nobody_config());
 	end_chain(pid);
 }
 
-/* A trace of the kernel was made when that was allowed. */
+/* The trace of the kernel was made while this was allowed. Expect @err from now on. */
 static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -443,12 +446,12 @@ static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 		  bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
 	EXPECT_EQ(err, bts(PTRACE_BTS_GET, pid, &rec, 0));
 	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
-	/* What it holds stays the kernel's, whatever it records now. */
+	/* The records of the kernel stay protected, whatever the trace records now. */
 	EXPECT_EQ(0, bts_config(pid, TRACE, 0, 0));
 	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
 }
 
-/* Written to, PARANOID becomes 2. */
+/* A pipe. Writing to it makes a privileged process set PARANOID to 2. */
 static int strict;
 
 static void in_paranoid_1(struct __test_metadata *_metadata)
@@ -460,7 +463,7 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	try_kernel(_metadata, pid, 0);
 	must_trace(pid, KERNEL | TRACE, 10000, 0);
 	run_chain(pid, 1);
-	/* A process that has the right to takes it away. */
+	/* Have the privileged process forbid it. */
 	if (write(strict, "2", 1) != 1)
 		give_up("pipe");
 	while (!bts(PTRACE_BTS_CLEAR, pid, NULL, 0))
@@ -469,7 +472,9 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | TRACE | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, ENTRY | TRACE | ALLOC, 240, 0));
-	/* And without the kernel it is anybody's, and shows nothing of it. */
+	/*
+	 * Anybody may make a trace without the kernel, which shows nothing of the kernel.
+	 */
 	must_trace(pid, TRACE, ROOM, 0);
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
@@ -495,7 +500,7 @@ TEST(kernel)
 	EXPECT_EQ(0, status);
 }
 
-/* No branch event of perf is allowed, but ptrace's are. */
+/* With level 4 perf allows no branch events, but ptrace does. */
 TEST(paranoid)
 {
 	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));
@@ -503,7 +508,7 @@ TEST(paranoid)
 	EXPECT_EQ(0, write_sysctl(PARANOID, "2"));
 }
 
-/* To the page, and given back to whom it was taken from (bug 24). */
+/* The limit is exact to the page, and charges go back to the user who had them (bug 24). */
 static void try_limit(struct __test_metadata *_metadata)
 {
 	const unsigned int fits = PAGES * PAGE / 24, half = PAGES / 2 * PAGE / 24;
@@ -518,12 +523,12 @@ static void try_limit(struct __test_metadata *_metadata)
 		ASSERT_EQ(0, bts_end(one));
 		ASSERT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(fits + 1), 0));
 	}
-	/* What is there beyond the size counts, too. */
+	/* The reserve of a ring that stops when full is charged as well. */
 	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits), 0));
 	EXPECT_EQ(0, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits - skid), 0));
 	EXPECT_EQ(0, bts_end(one));
 
-	/* The old one stays until the new one is there (bug 10). */
+	/* The old ring stays until the new one is allocated (bug 10). */
 	must_trace(one, TRACE, half, 0);
 	run_chain(one, 1);
 	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(half + 1), 0));
@@ -544,9 +549,9 @@ TEST(limit)
 
 	set_limit(PAGES * PAGE);
 	as_user(_metadata, SOMEBODY, try_limit);
-	/* Again: the user of the first has everything back. */
+	/* Run again: the user's memory was given back in full. */
 	as_user(_metadata, SOMEBODY, try_limit);
-	/* CAP_IPC_LOCK knows no limit. */
+	/* CAP_IPC_LOCK lifts the limit. */
 	EXPECT_EQ(0, bts_config(pid, TRACE | ALLOC, 2 * PAGES * PAGE, 0));
 	end_chain(pid);
 }
@@ -567,7 +572,9 @@ static void try_children(struct __test_metadata *_metadata)
 
 	must_trace(t.pid, TRACE | INHERIT, PAGES / 2 * PAGE / 24, 0);
 	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, t.pid, NULL, options));
-	/* The first has a trace, the second none, as long as the first lives. */
+	/*
+	 * The first child gets a trace. While it lives, there is no memory for another one.
+	 */
 	for (i = 0; i < 3; i++) {
 		tracee_begin(&t, run_fork, 0);
 		go_on(t.pid, SIGTRAP | PTRACE_EVENT_FORK << 8);
@@ -586,7 +593,7 @@ TEST(limit_of_children)
 	as_user(_metadata, SOMEBODY, try_children);
 }
 
-/* Started by run_undumpable(), this program does this and no more. */
+/* run_undumpable() starts this program so: it only makes itself undumpable and stops. */
 __attribute__((constructor))
 static void undumpable(int argc, char **argv)
 {
@@ -603,7 +610,7 @@ static void run_undumpable(unsigned long unused)
 	execl("/proc/self/exe", "wide_perm", "undumpable", NULL);
 }
 
-/* A user namespace of one's own gives no rights to the machine. */
+/* A user namespace gives no rights outside of it. */
 static void try_userns(struct __test_metadata *_metadata)
 {
 	struct tracee t;
@@ -619,13 +626,13 @@ static void try_userns(struct __test_metadata *_metadata)
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
 	end_chain(pid);
-	/* Nor to a program that was started outside and is not dumpable. */
+	/* Not even on an undumpable program that was started outside of it. */
 	t = tracee_new();
 	must_trace(t.pid, TRACE, ROOM, 0);
 	tracee_do(&t, be_dumpable, 0);
 	expect_all(_metadata, t.pid, -EPERM);
 	tracee_end(&t);
-	/* But to the programs that were started in there, dumpable or not. */
+	/* It does on programs that were started in it, dumpable or not. */
 	t = tracee_new();
 	tracee_begin(&t, run_undumpable, 0);
 	go_on(t.pid, SIGTRAP);
@@ -640,7 +647,7 @@ TEST(user_namespace)
 	as_user(_metadata, SOMEBODY, try_userns);
 }
 
-/* 1 is what the tracer calls itself in there, 2 its tracee (bug 17). */
+/* In the pid namespace, the tracer has pid 1, and its tracee pid 2 (bug 17). */
 static void trace_in_pidns(struct __test_metadata *_metadata)
 {
 	size_t nr, i, events = 0;

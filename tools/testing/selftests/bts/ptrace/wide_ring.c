@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in a trace after a known run: wrapped or stopped, read this way or
- * that, full to the last record; and the signal that says full.
+ * The contents of a trace after a known run: wrapped or stopped, read in different ways,
+ * full to the last record; and the stop and signal at a full ring.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include "wide.h"
 
 #define ROOM	40000
-/* An exact run is one without an interrupt: so many tries until there is one. */
+/* Some tests need a run without an interrupt. Repeat at most that often. */
 #define TRIES	50
-/* What a ring that stops may hold more, for what still comes in. */
+/* A ring that stops may hold this many records more, which come in until the stop. */
 #define SKID	320
 
 static struct x86_bts_record records[ROOM];
@@ -36,7 +36,7 @@ FIXTURE_TEARDOWN(ring)
 	end_chain(self->pid);
 }
 
-/* A trace begins with the way back from where it was made. */
+/* A trace begins with the return to user mode at the place where it was made. */
 static bool is_whole_run(const struct x86_bts_record *rec, size_t nr, unsigned int passes)
 {
 	return nr && rec->type == X86_BTS_LEAVE && !rec->branch.from &&
@@ -58,7 +58,7 @@ TEST_F(ring, whole)
 	EXPECT_EQ(0, must_drain(self->pid, records, ROOM));
 }
 
-/* The same records, newest first and oldest first. */
+/* GET returns newest first, DRAIN oldest first: the records are the same. */
 TEST_F(ring, get_against_drain)
 {
 	static struct x86_bts_record got[ROOM];
@@ -77,8 +77,8 @@ TEST_F(ring, get_against_drain)
 }
 
 /*
- * The newest of what wrapped, all of it, from both sides of the ring's end (bug
- * 7); what is drained in pieces stays in order.
+ * After the ring wraps, it holds the newest records, before and behind its end in memory
+ * (bug 7). Draining it in pieces keeps the order.
  */
 TEST_F(ring, wrap)
 {
@@ -106,7 +106,7 @@ TEST_F(ring, wrap)
 	}
 }
 
-/* A ring that is drained in between never forgets what it has not given. */
+/* Draining a ring repeatedly while it wraps loses no record that was not yet drained. */
 TEST_F(ring, wrap_again_and_again)
 {
 	unsigned int i;
@@ -120,7 +120,7 @@ TEST_F(ring, wrap_again_and_again)
 			continue;
 		nr = must_drain(self->pid, records, ROOM);
 		ASSERT_EQ(50, nr);
-		/* The latter run, and what is left of the former */
+		/* All of the second run, behind what is left of the first */
 		for (at = nr; at && !is_whole_run(records + at, nr - at, 1); at--)
 			;
 		ASSERT_LT(0, at);
@@ -128,7 +128,7 @@ TEST_F(ring, wrap_again_and_again)
 	}
 }
 
-/* Full to the last record, with and without stopping, has lost nothing yet. */
+/* A ring that is full to the last record has lost nothing, whether it wraps or stops. */
 TEST_F(ring, exactly_full)
 {
 	struct ptrace_bts_status status;
@@ -149,7 +149,7 @@ TEST_F(ring, exactly_full)
 	}
 }
 
-/* The oldest stay, what finds no room is counted, and the place is marked. */
+/* A ring that stops keeps the oldest records, counts the others, and marks the gap. */
 TEST_F(ring, stop)
 {
 	static const unsigned int rooms[] = { 1, 2, 33, 100, 2000, };
@@ -166,7 +166,7 @@ TEST_F(ring, stop)
 		EXPECT_LE(100 * CHAIN_LENGTH + 1, status.held + status.lost);
 		EXPECT_EQ(0, status.overwritten + status.gaps);
 		nr = must_drain(self->pid, records, ROOM);
-		/* Draining made room for the mark. */
+		/* Draining has made room for the mark. */
 		EXPECT_LE(status.held, nr);
 		for (k = 0; k < nr && records[k].type != X86_BTS_LOST; k++)
 			;
@@ -175,7 +175,7 @@ TEST_F(ring, stop)
 		ASSERT_EQ(k + 1, nr);
 		EXPECT_EQ(status.lost, records[k].lost.count);
 		EXPECT_EQ((uintptr_t)chain_top, records[0].branch.to);
-		/* Then it goes on. */
+		/* Recording goes on after the drain. */
 		run_chain(self->pid, 1);
 		if (rooms[i] > 2 * CHAIN_LENGTH) {
 			nr = must_drain(self->pid, records, ROOM);
@@ -204,7 +204,7 @@ TEST_F(ring, clear)
 	EXPECT_TRUE(is_chain(records, nr, 1, false));
 }
 
-/* No word of a record is left to chance (bug 16). */
+/* Every word of a record is set (bug 16). */
 TEST_F(ring, every_word_is_set)
 {
 	size_t nr, i;
@@ -238,7 +238,7 @@ TEST_F(ring, every_word_is_set)
 	}
 }
 
-/* Is it the stop that says full? @signal 0: without a signal */
+/* Returns whether this is the stop at a full ring, by @signal or without one if 0. */
 static bool is_full_stop(pid_t pid, int status, int signal)
 {
 	unsigned long msg = 1;
@@ -252,7 +252,7 @@ static bool is_full_stop(pid_t pid, int status, int signal)
 	       info.si_code == SI_KERNEL && info.si_errno == ENOBUFS;
 }
 
-/* Runs with a ring of @room that says full; returns how many records came. */
+/* Run with a ring of @room that reports when it is full. Returns the number of records. */
 static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned int passes,
 			      unsigned int *stops)
 {
@@ -274,7 +274,7 @@ static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned
 	}
 }
 
-/* It comes, in time, each time, and nothing is lost (bug 25). */
+/* Each stop comes, comes in time, and nothing is lost (bug 25). */
 TEST_F(ring, stop_when_full)
 {
 	static const int signals[] = {
@@ -302,7 +302,7 @@ TEST_F(ring, stop_when_full)
 
 #define EVENTS		"/sys/kernel/tracing/"
 
-/* Where in its program's file something of this program stands */
+/* Returns the offset in this program's file of an address. */
 static unsigned long offset_in_file(const void *what)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -335,7 +335,10 @@ static int take_uprobe(void)
 	       try_text(EVENTS "uprobe_events", "");
 }
 
-/* It becomes full in a uprobe's place, where it cannot stop: soon after it does. */
+/*
+ * The ring fills up while a uprobe is single-stepped, where the tracee cannot stop. It
+ * stops soon afterwards.
+ */
 TEST_F(ring, stop_beside_uprobe)
 {
 	struct ptrace_bts_status status;
@@ -365,7 +368,7 @@ TEST_F(ring, signal_that_kills)
 	self->pid = start_chain();
 }
 
-/* Without a reader it says so once. */
+/* If nobody drains the ring, the signal is sent only once. */
 TEST_F(ring, signal_once)
 {
 	int status;
@@ -379,14 +382,14 @@ TEST_F(ring, signal_once)
 	status = tracee_continue(self->pid, 0);
 	EXPECT_TRUE(stopped_by(status, SIGTRAP)) TH_LOG("status %#x", status);
 	EXPECT_LT(0, bts_status(self->pid).lost);
-	/* Once there is room again, it says so again. */
+	/* Once there is room again, it is sent again. */
 	must_drain(self->pid, records, ROOM);
 	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->pid, &chain_passes, 1000l));
 	status = tracee_continue(self->pid, 0);
 	EXPECT_TRUE(stopped_by(status, SIGUSR1)) TH_LOG("status %#x", status);
 }
 
-/* A ring that wraps may say so, too. */
+/* A ring that wraps can send the signal, too. */
 TEST_F(ring, signal_of_a_ring_that_wraps)
 {
 	int status;
@@ -418,7 +421,7 @@ static pid_t start_chain_that(bool ignores)
 	return pid;
 }
 
-/* A tracer is told of signals that its tracee ignores, not of blocked ones. */
+/* The tracer sees the signal if its tracee ignores it, but not if the tracee blocks it. */
 TEST_F(ring, signal_ignored_or_blocked)
 {
 	struct ptrace_bts_status status;
@@ -444,7 +447,7 @@ TEST_F(ring, signal_ignored_or_blocked)
 	end_chain(pid);
 }
 
-/* The signal goes with what is in force now. */
+/* The signal of the latest configuration is sent. */
 TEST_F(ring, signal_changed)
 {
 	int status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The marks of signal handlers: up to where a program had come, and where it goes on.
+ * The marks of signal handlers: where the program was interrupted, and where it continues.
  */
 #include <signal.h>
 #include <string.h>
@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(marks)
 	tracee_end(&self->tracee);
 }
 
-/* Lets it do @what, with all signals that come, up to its own stop. */
+/* Let the tracee execute @what, pass on all signals, until its own stop. */
 static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, uint32_t flags,
 		    void (*what)(unsigned long), unsigned long arg)
 {
@@ -55,7 +55,9 @@ static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, u
 	return must_drain(t->pid, records, ROOM);
 }
 
-/* The next mark at or behind *@at, which goes behind it; NULL if there is none */
+/*
+ * Returns the next mark at or behind *@at and moves *@at behind it; NULL if there is none.
+ */
 static const struct x86_bts_record *next_mark(size_t nr, size_t *at)
 {
 	while (*at < nr) {
@@ -67,13 +69,13 @@ static const struct x86_bts_record *next_mark(size_t nr, size_t *at)
 	return NULL;
 }
 
-/* Behind a mark comes the way to where it says that the program goes on. */
+/* Behind a mark comes a return to user mode, to the target of the mark. */
 static bool leaves_for(size_t nr, size_t at, uint64_t to)
 {
 	return at < nr && records[at].type == X86_BTS_LEAVE && records[at].branch.to == to;
 }
 
-/* Does a system call end there? */
+/* Returns whether the instruction before @addr is a system call. */
 static bool behind_syscall(uint64_t addr)
 {
 	const void *insn = (const char *)(uintptr_t)addr - 2;
@@ -101,7 +103,7 @@ static void run_raise(unsigned long flags)
 	raise(SIGUSR1);
 }
 
-/* From a system call to the handler and back */
+/* A system call is interrupted by a handler and continued. */
 TEST_F(marks, system_call)
 {
 	static const int flags[] = { 0, SA_SIGINFO, SA_ONSTACK, SA_RESTART, };
@@ -127,7 +129,7 @@ TEST_F(marks, system_call)
 		EXPECT_TRUE(behind_syscall(back->branch.from));
 		EXPECT_EQ(there->branch.from, back->branch.to);
 		EXPECT_TRUE(leaves_for(nr, at, back->branch.to));
-		/* known_work() is between them. */
+		/* The handler's known_work() is between the two marks. */
 		EXPECT_EQ(4, known_count(there, back - there));
 		EXPECT_EQ(NULL, next_mark(nr, &at));
 	}
@@ -156,7 +158,7 @@ static void run_fault(unsigned long unused)
 		     "fault_next:\n");
 }
 
-/* The handler has changed where it returns to. */
+/* The handler changes the address to which it returns. */
 TEST_F(marks, fault)
 {
 	const struct x86_bts_record *mark;
@@ -194,7 +196,7 @@ static void run_alarm(unsigned long unused)
 		known_work(200);
 }
 
-/* An interrupt, anywhere */
+/* A timer interrupts the program anywhere. */
 TEST_F(marks, interrupt)
 {
 	const struct x86_bts_record *there, *back;
@@ -234,7 +236,7 @@ static void run_two(unsigned long unused)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The second handler is set up in place of the first one's first instruction. */
+/* The second handler interrupts the first one before its first instruction. */
 TEST_F(marks, two_at_once)
 {
 	const struct x86_bts_record *mark[4];
@@ -255,7 +257,7 @@ TEST_F(marks, two_at_once)
 	EXPECT_EQ(mark[0]->branch.from, mark[3]->branch.to);
 }
 
-/* It sleeps nowhere but in its read(). */
+/* The only system call in which the task sleeps is its read(). */
 static void await_sleep(pid_t pid)
 {
 	char path[64], state = 0;
@@ -284,7 +286,7 @@ static void run_restart(unsigned long unused)
 	if (!pid) {
 		await_sleep(getppid());
 		kill(getppid(), SIGUSR1);
-		/* Until it sleeps again, behind its handler */
+		/* Wait until it sleeps again, after its handler has returned. */
 		usleep(10000);
 		await_sleep(getppid());
 		_exit(write(fds[1], "", 1) != 1);
@@ -296,7 +298,7 @@ static void run_restart(unsigned long unused)
 	close(fds[1]);
 }
 
-/* The call is made again. */
+/* The interrupted system call is restarted. */
 TEST_F(marks, restart)
 {
 	const struct x86_bts_record *there, *back;
@@ -319,7 +321,7 @@ static void run_ignored(unsigned long unused)
 	raise(SIGURG);
 }
 
-/* Without a handler nothing happens, and without TRACE nobody is told. */
+/* An ignored signal leaves no mark, and neither does a handler without TRACE. */
 TEST_F(marks, none)
 {
 	size_t at = 0, nr;
@@ -339,7 +341,7 @@ static uint64_t now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* The times of a trace are those that its tracer reads, if it asks for that. */
+/* With PTRACE_BTS_CLOCK_MONOTONIC, times are comparable with the tracer's clock. */
 TEST_F(marks, clock)
 {
 	struct ptrace_bts_config config = {
@@ -353,7 +355,7 @@ TEST_F(marks, clock)
 	ASSERT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, &config, sizeof(config)));
 	EXPECT_EQ(PTRACE_BTS_CLOCK_MONOTONIC, bts_status(self->pid).clock);
 	tracee_do(&self->tracee, known_work, 5);
-	/* It stays so when the rest changes. */
+	/* The clock stays when the flags change. */
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | SCHED, 0, 0));
 	EXPECT_EQ(PTRACE_BTS_CLOCK_MONOTONIC, bts_status(self->pid).clock);
 	tracee_do(&self->tracee, known_work, 5);

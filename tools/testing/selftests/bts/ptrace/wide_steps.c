@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Single-step, block-step and a watchpoint on a tracee whose branches are traced:
- * it stops where it stops without the trace, and no branch is missing.
+ * Single-step, block-step and a watchpoint on a traced tracee: it stops at the same places
+ * as without the trace, and no branch is missing.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,10 @@ FIXTURE_VARIANT(steps)
 	uint32_t flags;
 };
 
-/* Single steps into a watchpoint make QEMU 7.2 step in the kernel, traced or not. */
+/*
+ * No variant has both single-step and the watchpoint: QEMU 7.2 would step in the kernel
+ * then.
+ */
 FIXTURE_VARIANT_ADD(steps, single)
 {
 	.request = PTRACE_SINGLESTEP,
@@ -75,7 +78,7 @@ FIXTURE_VARIANT_ADD(steps, run_watch)
 	.flags = TRACE,
 };
 
-/* On what the walk writes near its end, 4 bytes, when written */
+/* Set a watchpoint on writes of the 4 bytes of walk_result, near the end of the walk. */
 static void set_watchpoint(pid_t pid)
 {
 	const size_t reg = sizeof(((struct user *)0)->u_debugreg[0]);
@@ -95,7 +98,10 @@ FIXTURE_SETUP(steps)
 {
 	pid_t pid;
 
-	/* See above: the trace steps there, and block-step does nothing else. */
+	/*
+	 * As above: without the Debug Store the trace itself single-steps, and so does
+	 * block-step.
+	 */
 	if (variant->watchpoint && !bts_hardware())
 		SKIP(return, "QEMU 7.2 cannot step into a watchpoint");
 	pid = start_walk();
@@ -109,7 +115,7 @@ FIXTURE_TEARDOWN(steps)
 {
 }
 
-/* The branches of user mode are those of the walk, in order, each once. */
+/* Check that the branches of user mode are those of the walk, in order, each once. */
 static unsigned int follow(const struct trace *t)
 {
 	unsigned int want = 0;
@@ -150,7 +156,7 @@ TEST_F(steps, as_without_a_trace)
 	trace_drain(pid, &got, 100000);
 	EXPECT_EQ(nr_branches(), follow(&got));
 	if (!(variant->flags & KERNEL)) {
-		/* Each stop came back to where it was. */
+		/* Each stop ended with a return to user mode. */
 		EXPECT_LE(stops.n + 1, trace_count(&got, X86_BTS_LEAVE));
 		EXPECT_EQ(-1, trace_leak(&got));
 	}
@@ -160,7 +166,7 @@ TEST_F(steps, as_without_a_trace)
 	trace_free(&got);
 }
 
-/* Steps that begin before the trace does, and go on after it has ended */
+/* Step from before the trace begins until after it has ended. */
 static void step_across(struct __test_metadata *_metadata, int request)
 {
 	struct stops plain, rest;

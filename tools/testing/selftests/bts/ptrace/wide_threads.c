@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many tracees at once: to each its own, and by the clocks in their markers one
- * order for all.
+ * Many tracees at once: each trace holds its task's branches only, and the clocks of the
+ * markers order the events of all of them.
  */
 #include <errno.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ static void pin_to(pid_t pid, int cpu)
 		give_up("sched_setaffinity");
 }
 
-/* All run at the same time, on all CPUs, in each other's way. */
+/* All tracees run at the same time and compete for all CPUs. */
 TEST(processes)
 {
 	pid_t pid[TRACEES];
@@ -64,8 +64,8 @@ TEST(processes)
 }
 
 /*
- * Threads of one process, each with as many branches as its number says. No
- * pthreads: those of 32 bits want system calls with times of 32 bits.
+ * Threads of one process, each with a number of branches that identifies it. pthreads are
+ * not used: in 32-bit programs they need system calls with 32-bit time.
  */
 static volatile int arrived, done;
 
@@ -102,7 +102,7 @@ static void run_threads(unsigned long unused)
 		sched_yield();
 }
 
-/* Waits for the end of all threads; returns which numbers their traces say. */
+/* Wait for the end of all threads. Returns a mask of the numbers found in their traces. */
 static unsigned int reap_threads(struct __test_metadata *_metadata, pid_t leader)
 {
 	unsigned int seen = 0;
@@ -148,7 +148,7 @@ TEST(threads)
 	end_chain(t.pid);
 }
 
-/* Two processes on two CPUs that take turns: which is when? */
+/* Two processes on two CPUs take turns. The traces must show in which order. */
 struct turns {
 	int in;
 	int out;
@@ -156,7 +156,7 @@ struct turns {
 
 static struct turns turns;
 
-/* One branch that is known for each turn. */
+/* Each turn has one known branch. */
 static void run_turns(unsigned long unused)
 {
 	int i;
@@ -172,7 +172,7 @@ static void run_turns(unsigned long unused)
 	}
 }
 
-/* When a turn was over at the latest, and when it began at the earliest */
+/* The earliest time at which a turn began, and the latest time at which it was over. */
 struct interval {
 	uint64_t begin;
 	uint64_t end;
@@ -234,7 +234,7 @@ TEST(order_on_two_cpus)
 		EXPECT_LT(a->begin, b->end) TH_LOG("turn %d", i);
 		sure += a->begin < b->begin;
 	}
-	/* One that found its turn without waiting has no marker of its own. */
+	/* A process that did not have to wait for its turn has no marker for it. */
 	EXPECT_LT(TURNS, sure);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads that never return to user mode, as they work for their process in the
- * kernel: vhost's and io_uring's. The tracer dies, and what was charged is given
- * back.
+ * Kernel threads that work for a process and never return to user mode: vhost's and
+ * io_uring's. When their tracer dies, the memory charged for their trace is given back.
  */
 #include <dirent.h>
 #include <linux/io_uring.h>
@@ -16,7 +15,7 @@
 #include "nobody.h"
 #include "uring.h"
 
-/* Who opens it waits for the other side. */
+/* An open() of this FIFO blocks until the other side opens it. */
 #define FIFO	"/tmp/fifo"
 
 struct found {
@@ -27,7 +26,7 @@ struct found {
 	volatile int answer;
 };
 
-/* The thread of this process that it has not made itself */
+/* Returns the thread of this process that the kernel has created. */
 static pid_t find_worker(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -174,7 +173,7 @@ static void test_waiting(void (*owner)(struct found *found), const char *who)
 	end_owner();
 }
 
-/* What the tracer has begun is not what the request dies of. */
+/* A request that a traced worker executes survives the death of the tracer. */
 static void test_working(void)
 {
 	int tries = 200, fd;
@@ -190,7 +189,7 @@ static void test_working(void)
 	fd = open(FIFO, O_WRONLY | O_NONBLOCK);
 	ok(fd >= 0, "what it waits for comes");
 	ok(all_given_back(), "then all is given back");
-	/* The owner may not have had a turn yet. */
+	/* The owner may not have been scheduled yet. */
 	while (!found->answered && tries--)
 		usleep(10000);
 	ok(found->answered && found->answer >= 0, "its answer: %d", found->answer);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Lay the Debug Store over a QEMU 7.2 source tree and build the emulator.
+# Apply the Debug Store to a QEMU 7.2 source tree, and build the emulator.
 
 set -u
 
@@ -16,7 +16,8 @@ usage() {
 	END
 }
 
-# Everything the build asks for, so that one round of installing is enough.
+# Check for all tools and libraries that the build needs, so that one
+# installation is enough.
 need_tools() {
 	local missing=() tool lib
 
@@ -41,7 +42,7 @@ fingerprint() {
 	overlay | xargs -d '\n' sha256sum | sha256sum
 }
 
-# Copies the new files and applies the patches; a second time is harmless.
+# Copy the new files and apply the patches. Doing this twice is harmless.
 lay() {
 	local file out stamp=$src/.bts-overlay
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the programs of group ring0 share. */
+/* Shared by the programs of group ring0. */
 
 #include "common.h"
 
@@ -116,7 +116,7 @@ bool next_line(const char **text, struct line *line)
 			snprintf(line->to, sizeof(line->to), "%s", to);
 			snprintf(line->from, sizeof(line->from), "%s", from);
 		} else {
-			/* no branch: a remark */
+			/* a remark, not a branch */
 			line->to[0] = '\0';
 			line->from[0] = '\0';
 		}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Crashes that are survived, and what the recorder prints of them.
+ * Crashes that the kernel survives, and what the recorder prints of them.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
  *				error, alone, folded, offline, walk
- *   crash MODULE die KIND	one that is not: the host reads the console;
- *				as PID 1, it is init that dies
- *   crash MODULE end KIND	the same, printed as it is by default
- *   crash MODULE words on|off|none	one oops, for the host to compare what is said;
+ *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
+ *				the death of init is the crash
+ *   crash MODULE end KIND		the same, printed as it is by default
+ *   crash MODULE words on|off|none	one oops, for the host to compare the messages;
  *				none: on a kernel without the recorder
  */
 #include <limits.h>
@@ -33,7 +33,7 @@ static bool good(const struct dump *d, int cpu, int traces)
 }
 
 /*
- * The first that an oops does: what it freezes goes to the ring, and stays there. The
+ * An oops freezes the recorder first of all, and the frozen branches stay in the ring. The
  * trace is read from the newest branch to the oldest.
  */
 static void test_order(const char *kind)
@@ -43,7 +43,9 @@ static void test_order(const char *kind)
 	const char *at = trace;
 	struct line line;
 
-	/* Nothing but oops_enter() itself between its begin and the freeze */
+	/*
+	 * Between the start of oops_enter() and the freeze, only oops_enter() itself runs.
+	 */
 	while (!begun && next_line(&at, &line)) {
 		if (within(line.to, "hw_branches_crash_freeze"))
 			freezes = within(line.from, "oops_enter");
@@ -77,16 +79,16 @@ static void test_task(const char *kind, int times)
 	ok(survived == times, "%s: %d oopses", kind, times);
 	ok(found == times, "%s: each with its trace, the fault on top", kind);
 	ok(on == times, "%s: frozen until it is thawed", kind);
-	/* how many branches from the fault to the freeze, at most */
+	/* the largest number of branches between the fault and the freeze */
 	printf("# measure %d\n", since);
-	/* A tick may come in between, but not each time. */
+	/* A timer tick may come in between, but not every time. */
 	ok(least > 0 && least < 300 && since < 600, "%s: soon frozen", kind);
 	crash_once("task", 0);
 	thaws();
 	test_order(kind);
 }
 
-/* What the thaw has handed up: who jumped, and the fault of it next. */
+/* Returns whether the ring still holds the bad jump and the fault after it. */
 static bool kept(const char *target)
 {
 	char *trace = get("per_cpu/cpu1/trace");
@@ -103,7 +105,10 @@ static bool kept(const char *target)
 	return found;
 }
 
-/* Through a pointer to @target, where no code is. The stack does not tell. */
+/*
+ * Jump through a pointer to @target, where no code is. A stack trace does not tell from
+ * where.
+ */
 static void test_jump(const char *kind, const char *target)
 {
 	char fault[64], jump[64];
@@ -124,7 +129,10 @@ static void test_jump(const char *kind, const char *target)
 	ok(kept(target), "%s: and both are there still", kind);
 }
 
-/* To switch clocks the kernel stops all CPUs: not while one of them waits. */
+/*
+ * Wait until the kernel has switched its clock source, for which it stops all CPUs: a CPU
+ * that waits in this test would block that.
+ */
 static void await_clock(void)
 {
 	bool there = false;
@@ -140,8 +148,9 @@ static void await_clock(void)
 }
 
 /*
- * Both are told of. Here CPUs run in turn: the NMI of the first finds the second
- * before it crashes, and there is no trace of that, which must be said.
+ * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn.
+ * If the NMI of the first crash freezes the second CPU before it crashes, that crash has no
+ * trace, and a message must say so.
  */
 static void test_meet(void)
 {
@@ -170,7 +179,7 @@ static void test_meet(void)
 	ok(thaws(), "two CPUs at once: frozen until it is thawed");
 }
 
-/* A worker that has crashed keeps the workers of its CPU waiting: others thaw. */
+/* After a crash in a worker, the works of its CPU wait for ever. Other CPUs must thaw. */
 static void test_work(void)
 {
 	char line[1024], *trace;
@@ -184,9 +193,9 @@ static void test_work(void)
 	ok(good(&d, 0, cpus()), "work: its trace");
 	ok(thaws(), "work: frozen until it is thawed");
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
-	/* Others print what a mark has frozen. */
+	/* Another CPU must show the branches that a mark has frozen. */
 	pin_to(0);
-	/* Which an oops switches off */
+	/* the oops has switched tracing off */
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
 	    try_text(DEVICE, "mark"))
 		give_up(MARK);
@@ -219,7 +228,7 @@ static bool other_waits(void)
 	return waits;
 }
 
-/* A BUG() is looked up the same way when nothing is recorded. */
+/* With the recorder off, a BUG() must still be recognized as one. */
 static void test_off(void)
 {
 	struct dump d;
@@ -233,7 +242,7 @@ static void test_off(void)
 	ok(goes_on(), "off: and on again");
 }
 
-/* Lines that go to memory only give the other CPU no turn to stop in. */
+/* With messages only in memory, no console output lets the emulator run the other CPU. */
 static void test_quiet(int times)
 {
 	static const char loglevel[] = "/proc/sys/kernel/printk";
@@ -258,7 +267,7 @@ static unsigned long long parameter(const char *name)
 	return val;
 }
 
-/* How long does another CPU go on recording? */
+/* Measure how long another CPU goes on recording after a crash. */
 static void test_seen(int times)
 {
 	unsigned long long ns, most = 0;
@@ -281,7 +290,7 @@ static void test_seen(int times)
 	ok(most < 1000000, "within a millisecond");
 }
 
-/* The first crash is printed, the next ones find it frozen; after a thaw it is new. */
+/* The first crash is printed. Later ones find the CPUs frozen, until a thaw. */
 static void test_again(int times)
 {
 	struct dump d;
@@ -305,7 +314,7 @@ static void test_again(int times)
 	must_set("freeze", "0");
 }
 
-/* It thaws by itself when the time has passed that was set. */
+/* The recorder thaws by itself after the time in thaw_after. */
 static void test_late(void)
 {
 	int tries = 100;
@@ -329,7 +338,7 @@ static void test_late(void)
 	   "late: a week at most");
 }
 
-/* As it is by default. */
+/* The default settings: print only the CPU that crashed. */
 static void test_alone(void)
 {
 	struct dump d;
@@ -349,7 +358,7 @@ static void test_alone(void)
 	must_set("freeze", "0");
 }
 
-/* The way to the crash, with what it called and has come back from in a line each. */
+/* The calls that lead to the crash. Each call that has returned is folded into one line. */
 static void test_folded(void)
 {
 	int fault = -1, write = -1, work = -1, path = -1, at = 0, indent = 99, wrong = 0;
@@ -373,7 +382,9 @@ static void test_folded(void)
 			path = at;
 		if (within(arrow + 4, "do_syscall_64") || strstr(arrow, "user mode"))
 			write = at;
-		/* What leads there is called from farther out. */
+		/*
+		 * lines behind the fault belong to its callers, so they are indented less
+		 */
 		wrong += fault >= 0 && deep > indent + 1;
 		at++;
 	}
@@ -395,7 +406,7 @@ static void print_trace(const char *head)
 	free(trace);
 }
 
-/* All of a crash, as recorded and as folded, for the host to compare. */
+/* Print all branches of a crash, unfolded and folded, for the host to compare. */
 static void test_walk(void)
 {
 	ok(crash_once("recurse", 0), "walk: survived");
@@ -406,7 +417,7 @@ static void test_walk(void)
 	must_set("freeze", "0");
 }
 
-/* It comes back to a second freeze, and shows nothing of the first. */
+/* A CPU that comes online during a second freeze shows nothing of the first one. */
 static void test_second_freeze(const char *online)
 {
 	struct dump d;
@@ -439,7 +450,9 @@ static void test_second_freeze(const char *online)
 	must_set("freeze", "0");
 }
 
-/* What a CPU did before it was offline is old when others are thawed. */
+/*
+ * Branches that a CPU recorded before it went offline are outdated once others are thawed.
+ */
 static void test_offline(void)
 {
 	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
@@ -468,7 +481,7 @@ static void test_offline(void)
 	test_second_freeze(online);
 }
 
-/* From the keyboard's way in: nothing has crashed, and nothing stays frozen. */
+/* Write 'B' to sysrq-trigger: nothing has crashed, so nothing stays frozen. */
 enum { SYSRQS = 10 };
 
 static pid_t press_sysrq(int cpu)
@@ -484,7 +497,9 @@ static pid_t press_sysrq(int cpu)
 	_exit(0);
 }
 
-/* The log has all CPUs' branches of each that is shown, and a line of each other. */
+/*
+ * Every request prints either the branches of all CPUs, or a line that says it is refused.
+ */
 static void test_sysrqs(void)
 {
 	int rounds = 0, traces = 0, refused = 0;
@@ -543,7 +558,7 @@ static void test_recursive(void)
 	ok(thaws(), "recursive: frozen until it is thawed");
 }
 
-/* The freeze of a crash crashes three times if it can. */
+/* The module crashes again up to three times while the first crash freezes the recorder. */
 static void test_freezing(void)
 {
 	unsigned long long left;
@@ -557,12 +572,12 @@ static void test_freezing(void)
 	ok(!d.first && !d.fault && d.nr == NR && shows_way(&d),
 	   "freezing: the first fault: CPU %d, fault at %d, %d branches, %d of the way",
 	   d.first, d.fault, d.nr, d.work);
-	/* The NMIs to the others had not been sent. */
+	/* The crash came before the NMIs to the other CPUs were sent. */
 	ok(is("freeze", "1") && !recording(0) && !set("freeze", "0") && goes_on(),
 	   "freezing: this CPU is frozen until it is thawed");
 }
 
-/* Between freeze and trace interrupts come, and the task may move. */
+/* Between freeze and printing, interrupts come, and the task may migrate. */
 static void test_interrupted(void)
 {
 	struct dump d;
@@ -595,7 +610,7 @@ static int die(const char *kind)
 	return 1;
 }
 
-/* What is on the console with the recorder on, and off. */
+/* Crash once with the recorder on or off. The host compares the console output. */
 static int words(const char *on)
 {
 	if (strcmp(on, "none"))
@@ -664,7 +679,10 @@ static void run(const char *kind, int times)
 int main(int argc, char **argv)
 {
 	if (getpid() == 1) {
-		/* What the bench's own init would be given. */
+		/*
+		 * The arguments are those for the bench's own init: a program, and its
+		 * arguments.
+		 */
 		argv++;
 		argc--;
 		mount_as_init();

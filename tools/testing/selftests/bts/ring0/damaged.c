@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A crash dump of four CPUs: the Debug Store of CPU 0 was overwritten, the buffer of CPU 1
- * is not in the dump, where CPU 3 has its memory is not, and CPU 2 is all right.
+ * Write a crash dump of four CPUs. The Debug Store of CPU 0 was overwritten, the buffer of
+ * CPU 1 is missing, the memory that CPU 3 needs is missing, and CPU 2 is intact.
  *
  *   damaged FILE
  */
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
-#define STORE		0x1000ull		/* in the memory of a CPU */
+#define STORE		0x1000ull		/* offset in the per-CPU memory */
 #define PAGES		0x2000ull
 #define CPU(nr)		(0xffff888000000000ull + (nr) * 0x100000ull)
 #define BUFFER(nr)	(CPU(nr) + 0x10000)

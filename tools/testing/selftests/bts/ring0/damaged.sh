@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# hw-branches on a dump that is damaged: what is left is printed, and the rest told.
+# Run hw-branches on a damaged dump: it prints what is left, and reports the rest.
 #
 #   damaged.sh REPOSITORY
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Does decode_stacktrace.sh find both sides of a branch? In a program, for the bench
-# builds kernels without debug information.
+# Check that decode_stacktrace.sh decodes both sides of a branch. It runs on a program here,
+# since the bench builds kernels without debug information.
 #
 #   decode.sh DECODE_STACKTRACE
 

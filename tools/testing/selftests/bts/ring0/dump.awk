@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# What is wrong with the traces on the console of a guest that died: a line, or
-# nothing. Set function_name to where it crashed, cpus to how many there are, all
-# if all of them crashed there.
+# Print a line about an error in the traces on the console of a guest that died, or nothing.
+# Set function_name to the function that crashed, cpus to the number of CPUs, and all if all
+# CPUs crashed there.
 
 {
 	sub(/\r$/, "")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes, and what is printed of the last branches then. */
+/* Crashes, and what the recorder prints of them. */
 #include <sys/wait.h>
 
 #include "common.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Crashes, and what is printed of the last branches: then, by sysrq, by kdb. */
+/* What the recorder prints after a crash, by sysrq, and in kdb. */
 #ifndef BTS_RING0_DUMP_H
 #define BTS_RING0_DUMP_H
 
@@ -7,47 +7,54 @@
 #include <sys/types.h>
 
 #define DEVICE	"/dev/bts_crash"
-#define NR	32	/* how many are printed */
+#define NR	32	/* branches printed of each CPU */
 
 struct dump {
-	int traces;		/* how many CPUs' */
-	int first;		/* which CPU's came first */
-	int since;		/* how many branches it left out */
-	int nr;			/* how many it printed */
+	int traces;		/* number of CPUs printed */
+	int first;		/* the CPU that was printed first */
+	int since;		/* number of newer branches that were left out for that CPU */
+	int nr;			/* number of branches printed for that CPU */
 	char top[256];		/* the newest of them */
-	char next[256];		/* and the one before */
-	int fault;		/* which of them left the faulting function, -1 for none */
-	int work;		/* how many were in the function that was called before */
-	bool interrupted;	/* an interrupt came: it may have pushed them out */
-	int others;		/* how many were printed of other CPUs */
-	int running;		/* CPUs that had not stopped */
-	int again;		/* crashes of which nothing was recorded */
+	char next[256];		/* the one before */
+	int fault;		/* index of the branch that left the faulting function, or -1 */
+	int work;		/* number in bts_crash_work(), called before the fault */
+	bool interrupted;	/* an interrupt may have displaced these */
+	int others;		/* number of branches printed for other CPUs */
+	int running;		/* CPUs that did not stop recording */
+	int again;		/* crashes while frozen, without branches of their own */
 	int oopses;
-	bool bad;		/* a message that has no business there */
+	bool bad;		/* there was an unexpected message */
 };
 
 #define NO_DUMP	{ .fault = -1, .first = -1 }
 
-/* Where who crashes is to fault */
+/* The address at which the crash faults. */
 extern unsigned long long bad_address;
 
-/* The next line of a log or of a console. */
+/* Parse the next line of a log or of a console. */
 void take_line(struct dump *d, const char *line);
-/* All there is in the kernel's log. */
+/* Parse the whole kernel log. */
 struct dump read_dump(void);
 
-/* Does it show the way to the fault, as far as an interrupt leaves it? */
+/*
+ * Returns whether the branches before the fault are there, or an interrupt displaced them.
+ */
 bool shows_way(const struct dump *d);
 
-/* A child that crashes on that CPU; was it killed? */
+/*
+ * Crash in a child on @cpu. crash_once() waits, and returns whether the child was killed.
+ */
 pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);
-/* Does the recorder go on? Work may have to do it. */
+/* Wait until all CPUs record again, which may need a work. */
 bool goes_on(void);
-/* Has a crash frozen it, until somebody thaws it? And does it go on then? */
+/*
+ * stays_frozen() returns whether a crash keeps all CPUs frozen. thaws() thaws them then,
+ * and returns whether they were frozen before and record afterwards.
+ */
 bool stays_frozen(void);
 bool thaws(void);
-/* A line without its CPU and indentation. */
+/* Returns the line behind its CPU and indentation. */
 const char *behind_cpu(const char *line);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files of the branch flight recorder: what they hold, take and refuse.
+ * The files of the branch flight recorder: their contents, valid and invalid writes.
  *
  *   files all|missing|booted CPULIST
  */
@@ -93,8 +93,8 @@ static bool all_recording(void)
 }
 
 /*
- * Code runs forward from where a branch arrived to where the next one starts. The
- * newest branch is first.
+ * Check that code runs forward from the target of each branch to the source of the next
+ * one. The newest branch is first.
  */
 static bool in_one_piece(const char *trace, int cpu, size_t least)
 {
@@ -147,10 +147,15 @@ static void test_trace(void)
 	free(trace);
 }
 
-/* What it takes to get here, from the system call on, is more where checks are made. */
+/*
+ * The last function of a freeze. Branches before it may be lost: debugging options add
+ * many.
+ */
 #define LAST_WORDS	"arch_hw_branches_freeze"
 
-/* Fewer lines than branches, and among them calls that have returned. */
+/*
+ * Folding prints fewer lines than there are branches, and shows calls that have returned.
+ */
 static void test_fold(void)
 {
 	size_t plain, folded;
@@ -265,7 +270,7 @@ static int missing(void)
 	return finish();
 }
 
-/* The boot parameter's: these CPUs record, and have done so for some time. */
+/* Check the CPUs in the boot parameter's @list: only they record, since boot. */
 static int booted(const char *list)
 {
 	int cpu;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What is wrong with the folded branches on the console of a guest that died: a line, or
-# nothing. Set function_name to where it crashed.
+# Print a line about an error in the folded branches on the console of a guest that died, or
+# nothing. Set function_name to the function that crashed.
 
 {
 	sub(/\r$/, "")

@@ -9,7 +9,7 @@
 
 #define TERMINAL	"/dev/bts_kdb"
 
-/* What the next one who enters kdb types; it goes on when that is over. */
+/* Set the commands for the next time kdb is entered. kdb continues after them. */
 static void type(const char *commands)
 {
 	errno = -try_text(TERMINAL, commands);
@@ -17,7 +17,7 @@ static void type(const char *commands)
 		give_up("%s", TERMINAL);
 }
 
-/* What kdb has shown since something was typed. */
+/* Parse what kdb has printed since the last type(). */
 static struct dump shown(void)
 {
 	static char text[1 << 16];
@@ -83,7 +83,7 @@ static void test_break(void)
 	must_set("freeze", "0");
 }
 
-/* With the time-out of panics on, kdb leaves crashes alone. */
+/* Crashes do not enter kdb while panic has a timeout. */
 static void stop_at_crashes(void)
 {
 	if (try_text("/proc/sys/kernel/panic", "0"))
@@ -102,7 +102,9 @@ static void test_oops(void)
 	ok(thaws(), "oops: frozen until it is thawed");
 }
 
-/* A breakpoint on the way to what is printed: who looks there has undone nothing. */
+/*
+ * Stop at a breakpoint in the code that prints an oops: entering kdb there must not thaw.
+ */
 static void test_stop(void)
 {
 	struct dump d;
@@ -118,7 +120,7 @@ static void test_stop(void)
 	ok(thaws(), "stop: frozen until it is thawed");
 }
 
-/* The host reads the console. */
+/* Panic, with these commands for kdb. The host reads the console. */
 static int test_panic(const char *keys)
 {
 	stop_at_crashes();
@@ -142,12 +144,15 @@ int main(int argc, char **argv)
 	must_set("crash_all", "1");
 	must_set("enable", "1");
 	pin_to(0);
-	/* Nobody is there to turn pages. */
+	/* No pager: there is no user to press a key. */
 	at_break("set LINES 10000\n");
 	usleep(20000);
 	if (!strcmp(argv[3], "panic"))
 		return test_panic("dmesg 20\nbranches\nreboot\n");
-	/* Asked whether it is meant, and then it ends the guest, as panics do. */
+	/*
+	 * kdb asks to confirm the first 'go'; the second one ends the guest as a panic
+	 * does.
+	 */
 	if (!strcmp(argv[3], "go"))
 		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
 	if (!strcmp(argv[3], "oops"))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# What is wrong with the last branch records on the console of a guest that died, of the
-# CPU that crashed: a line, or nothing but "# N branches". Set function_name to where it
-# crashed, least to how many branches are wanted, and top to how near to the top.
+# Check the last branch records that the crashing CPU printed on the console of a guest that
+# died. Print an error, or else only "# N branches". Set function_name to the function that
+# crashed, least to the smallest number of branches, and top to the number of newest
+# branches among which that function must be.
 
 {
 	sub(/\r$/, "")

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder by last branch records.
+ * The flight recorder with last branch records (LBRs).
  *
- *   lastbranch files DEPTH		what enable takes, and what the registers are set to
- *   lastbranch refused		without LBRs that it can use
- *   lastbranch booted		since the boot parameter
- *   lastbranch perf			perf's events go first
- *   lastbranch offline		CPUs go and come
- *   lastbranch suspend		to RAM and back
- *   lastbranch reset		perf resets the PMU
- *   lastbranch MODULE crash KIND FUNCTION LEAST	one that is survived: FUNCTION is on top
- *   lastbranch MODULE die KIND	one that is not
+ *   lastbranch files DEPTH			values of enable, contents of the registers
+ *   lastbranch refused			without LBRs that the recorder can use
+ *   lastbranch booted			started by the boot parameter
+ *   lastbranch perf			perf's events have priority
+ *   lastbranch offline			CPUs go offline and online
+ *   lastbranch suspend			suspend to RAM and resume
+ *   lastbranch reset			perf resets the PMU
+ *   lastbranch MODULE crash KIND FUNCTION LEAST	a crash that is survived, FUNCTION on top
+ *   lastbranch MODULE die KIND		a fatal crash
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
 #include <linux/perf_event.h>
@@ -81,7 +81,7 @@ static size_t user_addresses(void)
 	struct line line;
 	size_t n = 0;
 
-	/* Symbols, or user mode without its address */
+	/* Count addresses without a symbol. Addresses of user mode are not printed. */
 	while (next_line(&at, &line))
 		n += !strncmp(line.from, "0x", 2) || !strncmp(line.to, "0x", 2);
 	free(trace);
@@ -141,7 +141,7 @@ static int files(int depth)
 	must_set("enable", "0");
 	ok(!lit_cpus() && !read_msr(0, MSR_LBR_SELECT) && wiped(0, depth) && wiped(1, depth) &&
 	   !branches(0) && is("freeze", "0"), "off: nothing left");
-	/* BTS is somebody else's then, and auto takes what there is. */
+	/* perf uses the hardware of BTS, so 'auto' chooses LBRs. */
 	fd = open_lbr(0, -1, NEVER, false);
 	ok(fd >= 0 && set("enable", "bts") == -EBUSY && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
@@ -245,8 +245,8 @@ static int asleep(void)
 }
 
 /*
- * Of the PMU, which is stuck: perf does so in the first NMI of a counter. That clears LBR,
- * but the end of the NMI sets it again.
+ * perf resets a stuck PMU in the first NMI of a counter. That clears the LBR bit, but the
+ * end of the NMI sets it again.
  */
 static int reset(void)
 {
@@ -271,13 +271,13 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 	return !strncmp(source, "lbr", 3);
 }
 
-/* A function, or an address that is in none */
+/* @function may also be an address without a symbol. */
 static bool is_from(const char *at, const char *function)
 {
 	return within(at, function) || !strcmp(at, function);
 }
 
-/* The fault on top, and how many of the branches before it are left. */
+/* Check that the fault is on top, with at least @least branches in all. */
 static int crash(const char *kind, const char *function, int least)
 {
 	char source[64] = "", *arrow;
@@ -322,7 +322,7 @@ static int die(const char *kind)
 	return 1;
 }
 
-/* An exception that is not fatal changes nothing. */
+/* An exception that is not fatal does not freeze the recorder. */
 static int fixup(void)
 {
 	must_set("fold", "0");
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s COMMAND [ARG...]\n", argv[0]);
 		return 2;
 	}
-	/* The bench puts the module first. */
+	/* The bench passes the module as the first argument. */
 	load_module(argv[1], "");
 	if (argc == 6 && !strcmp(argv[2], "crash"))
 		return crash(argv[3], argv[4], atoi(argv[5]));

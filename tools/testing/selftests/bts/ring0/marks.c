@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Marks of the kernel and of a module that show the way that led to them.
+ * Marks in the kernel and in a module, which show the branches that led to them.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence NAME
@@ -17,18 +17,18 @@
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
-/* How many there are in a run now. */
+/* The number of branches in a run, now. */
 static int nr = NR;
 
-/* What the trace says between two clears. */
+/* A summary of the trace since the last clear(). */
 struct seen {
-	int branches[8];	/* of each CPU */
-	int runs;		/* of so many branches of one CPU */
-	bool ordered;		/* the newest of each run first */
-	char to[128];		/* the newest of CPU 0's last run */
+	int branches[8];	/* number of each CPU */
+	int runs;		/* number of runs, of nr branches of one CPU each */
+	bool ordered;		/* each run begins with its newest branch */
+	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
-	int work;		/* that left the function called before the mark */
-	int since;		/* and so many that are newer */
+	int work;		/* number that left bts_crash_work(), called before the mark */
+	int since;		/* number of branches newer than these */
 	bool named;		/* each line begins with the name of a task */
 };
 
@@ -91,7 +91,7 @@ static void must(const char *path, const char *text)
 		give_up("%s to %s", text, path);
 }
 
-/* What came of so many words to the module, with this trigger at the mark. */
+/* Set this trigger at the mark, write @word to the module @times, and return the trace. */
 static struct seen with(const char *trigger, const char *word, int times)
 {
 	struct seen seen;
@@ -161,7 +161,7 @@ static void test_options(void)
 	must_set("freeze", "0");
 }
 
-/* What a program writes is an event where a task may be moved, or preempted. */
+/* Writing to trace_marker is an event in a context that may be preempted or migrate. */
 static void test_written(void)
 {
 	static const char print[] = TRACEFS "/events/ftrace/print/trigger";
@@ -210,7 +210,7 @@ static void test_builtin(void)
 	must(fork_mark, "!branches");
 }
 
-/* Events of what the trigger itself does. */
+/* A mark at an event that the trigger itself causes. */
 static void test_itself(void)
 {
 	static const char *const msr_mark = TRACEFS "/events/msr/write_msr/trigger";
@@ -259,7 +259,7 @@ static void test_off(void)
 	must_set("enable", "1");
 }
 
-/* Newer kernels free a trigger some time after it was removed. */
+/* Newer kernels free a trigger some time after its removal. */
 static bool module_goes(void)
 {
 	int tries = 5000;
@@ -272,7 +272,7 @@ static bool module_goes(void)
 	return true;
 }
 
-/* The module stays while its mark is on. */
+/* A trigger at its event pins the module. */
 static void test_removal(const char *module)
 {
 	int i, stayed = 0, gone = 0;
@@ -291,7 +291,9 @@ static void test_removal(const char *module)
 #define FOO	TRACEFS "/instances/foo"
 #define FOOS	FOO "/events/bts_crash/bts_crash_mark/trigger"
 
-/* Each instance gets its own trigger's, whatever is enabled, and nothing else's. */
+/*
+ * Each instance shows the branches of its own triggers only, whatever events are enabled.
+ */
 static void test_instances(void)
 {
 	static const char own[] = "../instances/foo/events/hw_branch/hw_branch/enable";
@@ -321,7 +323,7 @@ static void test_instances(void)
 	ok(is(own, "0") && !rmdir(FOO), "an instance: goes");
 }
 
-/* So it does while an instance of the tracer has a trigger there. */
+/* A trigger in an instance pins the module as well. */
 static void test_instance(const char *module)
 {
 	if (mkdir(FOO, 0700))
@@ -357,7 +359,7 @@ static unsigned long long now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* How long does a mark take that shows so many branches? */
+/* Returns the time of a mark that shows this number of branches. */
 static unsigned long long time_of(int branches)
 {
 	unsigned long long start;
@@ -377,7 +379,7 @@ static unsigned long long time_of(int branches)
 	return start;
 }
 
-/* By the clock of instructions: ten times as many take ten times as long. */
+/* With a clock that counts instructions, ten times the branches take ten times as long. */
 static int quick(void)
 {
 	unsigned long long few, many;
@@ -408,7 +410,7 @@ static void toggle(const char *name, int times)
 	}
 }
 
-/* Marks and watchpoints are hit while somebody switches off what they look at. */
+/* Hit marks and watchpoints while the recorder is switched off, frozen and thawed. */
 static int races(void)
 {
 	struct seen seen = { };
@@ -445,7 +447,10 @@ static bool is_newer_than_6(void)
 	return atoi(kernel.release) > 6;
 }
 
-/* A module goes while its event is hit. The trigger keeps it, until none runs any more. */
+/*
+ * Remove a trigger and unload its module while the event is hit. The trigger pins the
+ * module until no call of it runs any more.
+ */
 static int unload(const char *module)
 {
 	int round, gone = 0;
@@ -465,14 +470,14 @@ static int unload(const char *module)
 	return finish();
 }
 
-/* The first line of a WARN, and of a report of KASAN or KFENCE */
+/* Matches the first line of a WARN, and of a report by KASAN or KFENCE. */
 #define FIRST_LINE	"msg ~ \"*cut here*\" || msg ~ \"=====*\""
 
 #define REPORTED	TRACEFS "/events/error_report/error_report_end/"
 #define PRINTED		TRACEFS "/events/printk/console/"
 #define PROBED		TRACEFS "/events/kprobes/warned/"
 
-/* Behind the report there is a mark: it is passed, and shows how that was printed. */
+/* The event after a report is a mark, too. Its branches show how the report was printed. */
 static void test_reported(const char *word, const char *name)
 {
 	struct seen seen;
@@ -491,7 +496,7 @@ static void test_reported(const char *word, const char *name)
 	must(REPORTED "enable", "0");
 }
 
-/* The first line that is printed is a mark, too: it shows the way to the error. */
+/* With a mark at the first printed line, the branches show what led to the error. */
 static void test_begins(const char *word)
 {
 	struct seen seen;
@@ -505,7 +510,10 @@ static void test_begins(const char *word)
 	must(PRINTED "trigger", "!branches");
 }
 
-/* And so is a probe. In newer kernels WARN() traps; the first that can be probed prints. */
+/*
+ * The same with a probe. In newer kernels, WARN() traps, and the first function on its way
+ * that can be probed is _printk().
+ */
 static void test_probe(void)
 {
 	struct seen seen;
@@ -513,7 +521,7 @@ static void test_probe(void)
 	must(TRACEFS "/kprobe_events",
 	     is_newer_than_6() ? "p:warned _printk" : "p:warned __warn_printk");
 	clear();
-	/* Of _printk() the first line, __warn_printk() is called once. */
+	/* WARN() calls _printk() for each line, but __warn_printk() once. */
 	must(PROBED "trigger", is_newer_than_6() ? "branches:1" : "branches");
 	must(DEVICE, "warn");
 	seen = look();
@@ -522,13 +530,13 @@ static void test_probe(void)
 	must(PROBED "trigger", "!branches");
 }
 
-/* A report of a checker is a crash: it freezes, and is printed behind it. */
+/* A report by a checker is a crash: it freezes the recorder and prints the branches. */
 static int test_crash(const char *word)
 {
 	struct dump d;
 
 	must_set("fold", "0");
-	/* The report comes at once: the kernel's log has no room for all of them. */
+	/* Not more: the report is written at once, and must fit into the kernel's log. */
 	must_set("crash_nr", "500");
 	skip_log();
 	must(DEVICE, word);
@@ -539,12 +547,12 @@ static int test_crash(const char *word)
 	return finish();
 }
 
-/* @word makes one, and its event calls him who reports @name. */
+/* @word causes the report; the event names @name as the detector. */
 static int report(const char *word, const char *name)
 {
 	if (strcmp(word, "warn"))
 		return test_crash(word);
-	/* All there is. */
+	/* Show all branches that were recorded. */
 	must_set("nr", "10000");
 	nr = 10000;
 	test_reported(word, name);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder. A module makes what two CPUs do at the same time
- * happen at a certain place.
+ * Races of the branch flight recorder. A module makes one CPU act at a chosen point of what
+ * another CPU does.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
- *						migrate
+ *				     migrate
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include "dump.h"
 
 #define RACES	"/dev/bts_races"
-/* Where the event of a mark is switched on */
+/* Enables the event of the mark. */
 #define ENABLE	TRACEFS "/events/bts_crash/bts_crash_mark/enable"
 
 static void act(const char *word)
@@ -55,7 +55,7 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* The task that reports an error prints the branches if the error has frozen them. */
+/* A task that reports an error prints branches only if its own error has frozen them. */
 static void test_report(void)
 {
 	struct dump d;
@@ -77,7 +77,7 @@ static void test_report(void)
 	must_set("freeze", "0");
 }
 
-/* However long the freeze takes on the CPU that crashed, the others follow it. */
+/* The times printed for other CPUs count from the crash, however long the freeze takes. */
 static void test_late(void)
 {
 	long long us, least = 1000000, most = -1000000;
@@ -99,7 +99,10 @@ static void test_late(void)
 	must_set("freeze", "0");
 }
 
-/* The thaw of a crash that is due waits for a mutex, and so does root, who is first. */
+/*
+ * The work that thaws a crash when its time is over waits for a mutex. So does root, who
+ * freezes first.
+ */
 static void test_mutex(void)
 {
 	pid_t holder, root;
@@ -129,7 +132,9 @@ static void test_mutex(void)
 	must_set("thaw_after", "0");
 }
 
-/* Read by a task that can be preempted, they could go meanwhile. */
+/*
+ * The branches are read with preemption off, since a thaw could overwrite them otherwise.
+ */
 static void test_sys_info(void)
 {
 	struct dump d;
@@ -144,7 +149,7 @@ static void test_sys_info(void)
 	must_set("freeze", "0");
 }
 
-/* A task that dies while it prints takes nothing from the next one that prints. */
+/* A task that dies while it prints must not keep later ones from printing. */
 static void test_break(void)
 {
 	struct dump d;
@@ -165,7 +170,9 @@ static void test_break(void)
 	must_set("freeze", "0");
 }
 
-/* A second crash comes at some point of a thaw: one that comes later is the first. */
+/*
+ * A second crash comes at a certain point of a thaw. A later crash must be the first again.
+ */
 static void test_thaw_at(const char *word)
 {
 	struct dump d;
@@ -191,7 +198,7 @@ static void test_thaw_at(const char *word)
 	free(hit);
 }
 
-/* A crash that a thaw overtakes does not leave the CPUs frozen without being the first. */
+/* A thaw between two steps of a crash must not leave CPUs frozen with no first crash. */
 static void test_thaw_in_crash(void)
 {
 	int tries = 1000;
@@ -214,7 +221,7 @@ static void test_thaw(void)
 	test_thaw_in_crash();
 }
 
-/* The module goes after its symbol has been looked up. */
+/* The module is unloaded after its symbol was looked up. */
 static void test_watched(const char *module)
 {
 	pid_t remover;
@@ -244,8 +251,8 @@ static void test_watched(const char *module)
 }
 
 /*
- * A trigger that cannot be registered is hit meanwhile: the work that shows the other CPUs
- * for it waits for a mutex, and whoever wrote the trigger for the work.
+ * A trigger is hit while its registration fails. The work that shows the other CPUs'
+ * branches waits for a mutex, and the writer of the trigger waits for that work.
  */
 static void test_trigger(void)
 {
@@ -276,7 +283,7 @@ static void test_trigger(void)
 	try_text(ENABLE, "0");
 }
 
-/* The host reads the console. */
+/* Migrate after the freeze of a panic. The host reads the console. */
 static int migrate(void)
 {
 	pid_t self = getpid();

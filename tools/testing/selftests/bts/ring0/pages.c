@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * With a trigger or a filter an event is put together in a page of its CPU, which
- * is freed with the last of them. A CPU that comes or goes then is not to use it,
- * and uses the next one.
+ * While an event has a trigger or a filter, each CPU builds its records in a page, which is
+ * freed with the last of them. A CPU that goes offline or online meanwhile must not use a
+ * freed page, and must use the next one.
  *
- *   pages ROUNDS [lost]	lost: what the stock kernel does, until it has
+ *   pages ROUNDS [lost]	lost: expect the stock kernel's bug, and stop when it shows
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static void must(const char *path, const char *text)
 	}
 }
 
-/* So long each that any part of a round may fall into it */
+/* The pauses are long enough for every part of a round to fall into one. */
 static void come_and_go(int *times)
 {
 	for (;;) {
@@ -38,7 +38,7 @@ static void come_and_go(int *times)
 	}
 }
 
-/* CPU 1's page, and how many use it or hold it off */
+/* Addresses of CPU 1's page and of the count of its users. */
 static uint64_t page_at, users_at;
 
 static void find_page(void)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a crash prints, for the oracle to judge: while the emulator logs what it
- * executes, a child crashes.
+ * What a crash prints, for the oracle to check: the emulator logs what it executes while a
+ * child crashes.
  *
  *   printed MODULE NR
  *
- * The line `# oracle ...` holds the oracle's arguments.
+ * The printed line `# oracle ...` holds the arguments for the oracle.
  */
 #include <sys/mman.h>
 
@@ -45,7 +45,7 @@ static void read_symbols(void)
 	fclose(f);
 }
 
-/* To where the next one begins, as the kernel reckons it. */
+/* Returns the distance to the next symbol, which the kernel takes as the size. */
 static u64 size_of(size_t nr)
 {
 	size_t i;
@@ -57,7 +57,7 @@ static u64 size_of(size_t nr)
 	return 0;
 }
 
-/* Where is NAME+OFFSET/SIZE? A name may be there twice. */
+/* Returns the address of NAME+OFFSET/SIZE. The size tells symbols of one name apart. */
 static u64 address(const char *text)
 {
 	unsigned long long offset, size;
@@ -82,14 +82,14 @@ static u64 address(const char *text)
 	return found;
 }
 
-/* As the hardware writes it, and as the oracle reads it. */
+/* A record in the hardware's format, which the oracle reads. */
 struct raw {
 	u64 from;
 	u64 to;
 	u64 flags;
 };
 
-/* The crashing CPU's; they come newest first. Returns how many. */
+/* Read the records of the crashing CPU, newest first. Returns their number. */
 static int read_printed(struct raw *raw, int nr, int *since)
 {
 	char line[1024], *arrow;
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	snprintf(option, sizeof(option), "%d", nr);
 	must_set("crash_nr", option);
 	must_set("fold", "0");
-	/* The console would take longer than all the rest. */
+	/* Printing to the console would take longer than everything else. */
 	if (try_text("/proc/sys/kernel/printk", "0"))
 		give_up("printk");
 	read_symbols();

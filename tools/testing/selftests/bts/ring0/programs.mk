@@ -7,7 +7,7 @@ GUEST_PROGS_32 += ring0/crash ring0/files
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
-# What reads the dump, in the crash kernel
+# The program that reads the dump, in the crash kernel.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c

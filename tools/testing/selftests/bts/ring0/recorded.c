@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program with the branch flight recorder on.
+ * Run a program with the branch flight recorder on.
  *
  *   recorded PROGRAM [ARGUMENT...]
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is left in the hardware's buffers when the recorder is switched off, or
- * one of its CPUs is, while a trace of user mode keeps them mapped: under
- * page-table isolation in the page tables of user mode, too.
+ * What is left in the hardware's buffers when the recorder, or one of its CPUs, is switched
+ * off, while a trace of user mode keeps them mapped. With page-table isolation, user mode's
+ * page tables map them as well.
  *
  *   scrub LAB
  */
@@ -18,7 +18,7 @@
 #define BUFFER		65520
 #define SAMPLE		2400
 
-/* The trace of a task that never runs. */
+/* Trace a task that never runs. */
 static int keep_mapped(void)
 {
 	struct lab_config config = {
@@ -37,7 +37,7 @@ static int keep_mapped(void)
 	waitpid(config.id, NULL, WUNTRACED);
 	if (fd < 0 || ioctl(fd, LAB_CONFIG, &config))
 		give_up(LAB_DEVICE);
-	/* It may still be on its way off the CPU. */
+	/* The task may still be running. */
 	while (ioctl(fd, LAB_START, NULL)) {
 		if (errno != EBUSY || !tries--)
 			give_up("cannot trace a task");
@@ -46,7 +46,10 @@ static int keep_mapped(void)
 	return fd;
 }
 
-/* The monitor prints "address: 0xvalue 0xvalue", of CPU 0's address space. */
+/*
+ * Count kernel addresses at @start in CPU 0's address space. The monitor's lines look like
+ * "address: 0xvalue 0xvalue".
+ */
 static size_t count_addresses(uint64_t start, size_t size)
 {
 	static char text[1 << 15];
@@ -66,7 +69,7 @@ static uint64_t buffer_of(int cpu)
 	return peek(read_msr(cpu, MSR_DS_AREA));
 }
 
-/* Of its first and its last records. */
+/* Check the first and the last records of the buffer. */
 static size_t left_at(uint64_t buffer)
 {
 	return count_addresses(buffer, SAMPLE) + count_addresses(buffer + BUFFER - SAMPLE, SAMPLE);
@@ -84,7 +87,7 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
-/* Let the kernel run until there are enough of it. */
+/* Run in the kernel until the buffer holds enough records. */
 static bool fill(int cpu)
 {
 	int tries = 100, i;

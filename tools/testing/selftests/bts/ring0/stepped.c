@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The recorder beside a program that is traced by the trap flag: the kernel's branches
- * are recorded behind each step, on processors where #DB stops the recording, too.
+ * after each step are recorded, even on processors where #DB stops the recording.
  *
  *   stepped
  */
@@ -20,7 +20,9 @@
 #define CALLS	100
 #define ROOM	10000
 
-/* It freezes the recorder between steps, and what it calls for that is recorded last. */
+/*
+ * Freeze the recorder between two steps. The branches of that system call are the newest.
+ */
 static int program(void)
 {
 	int i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An NMI that nobody knows, after a freeze that sent some: whose it is.
+ * An NMI of unknown origin after a freeze that has sent NMIs: whether the kernel claims it.
  *
  *   stray MODULE soon|late
  */
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 
 	load_module(argv[1], "");
 	must_set("enable", "1");
-	/* It is the others that one is sent to. */
+	/* The CPU that freezes sends its NMIs to the other ones. */
 	pin_to(1);
 	must_set("freeze", "1");
 	pin_to(0);

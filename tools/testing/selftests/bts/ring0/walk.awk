@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Are folded branches what the disassembly says? A line for each that is not, and how
-# many lines were walked.
+# Check folded branches against the disassembly. Print a line for each error, and the number
+# of lines checked.
 #
 #   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
 # TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the
-# lines that they were folded into. Here calls and returns are told by their mnemonics,
-# and matched on a stack from the oldest record to the newest.
+# lines that they were folded into. This script recognizes calls and returns by their
+# mnemonics, and matches them on a stack from the oldest record to the newest.
 
 BEGIN {
 	nr_raw = nr_fold = nr_insn = wrong = 0
@@ -61,7 +61,7 @@ FILENAME != "-" {
 	next
 }
 
-# The disassembly: a symbol is known when the next one begins.
+# Convert a hexadecimal number.
 function hex(text,    i, n) {
 	n = 0
 	text = tolower(text)
@@ -70,11 +70,12 @@ function hex(text,    i, n) {
 	return n
 }
 
-# Differences of addresses are small, and awk's numbers are not exact that far up.
+# Compare the low digits only: awk's numbers are not exact for such large addresses.
 function low(text) {
 	return hex(substr(text, length(text) - 8 > 0 ? length(text) - 8 : 1))
 }
 
+# Note the instructions of a symbol. Its size is known when the next symbol begins.
 function end_symbol(end,    i, key) {
 	for (i = 0; i < nr_insn; i++) {
 		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)
@@ -128,7 +129,7 @@ function kind(i,    w) {
 		return "return"
 	if (w ~ /^iret/)
 		return "exit"
-	# No branch in the file: a call of 5 bytes that was patched in as the kernel booted
+	# The file has no branch here: boot code has patched in a call of 5 bytes.
 	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\//) {
 		after[from[i]] = later(from[i], 5)
 		return "call"
@@ -136,20 +137,20 @@ function kind(i,    w) {
 	return w == "" ? "unknown" : "jump"
 }
 
-# So many bytes behind a place
+# Returns the place that is @bytes behind another one.
 function later(text, bytes,    part) {
 	split(text, part, /\+0x|\/0x/)
 	return sprintf("%s+0x%x/0x%s", part[1], hex(part[2]) + bytes, part[3])
 }
 
-# From the oldest: which call does each return belong to?
+# Go from the oldest record to the newest, and find the call of each return.
 function match_all(    i, k, top) {
 	for (i = nr_raw - 1; i >= 0; i--) {
 		k = kind(i)
 		if (is_thunk(from[i]) && k != "entry" && k != "break")
 			continue
 		if (k == "jump" && is_thunk(to[i])) {
-			# Where the thunk goes: the record before it is left
+			# The target of the thunk is that of the record before
 			k = to[i] ~ /return/ ? "return" : "jump"
 			last = i
 			while (last > 0 && is_thunk(from[last - 1]))
@@ -179,7 +180,8 @@ function bad(text) {
 	wrong++
 }
 
-# The record at @p is the newest of the line: step over it, and return how far.
+# The record at @p is the newest of line @l: skip the records of the line, and return their
+# number.
 function step(p, l,    first, last) {
 	if (l["inside"]) {
 		if (!(p in belongs)) {
@@ -206,7 +208,7 @@ END {
 	p = 0
 	for (i = 0; i < nr_fold && !wrong; i++) {
 		split_line(fold[i], l)
-		# A loop of several lines tells so in its last one
+		# the last line of a loop of several lines tells the number of its lines
 		n = 1
 		for (j = i + 1; j < i + 8 && j < nr_fold; j++) {
 			split_line(fold[j], m)

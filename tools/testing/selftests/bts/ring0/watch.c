@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A watchpoint that shows who has written, and how he got there.
+ * A watchpoint that shows who has written, and the branches that led there.
  *
  *   watch MODULE
  */
@@ -45,7 +45,7 @@ static void read_hit(struct hit *hit)
 	}
 }
 
-/* Until no more is printed; on a busy host the first may come late. */
+/* Read until nothing more is printed. On a busy host, the first line may come late. */
 static struct hit hits_of(const char *word, bool wanted)
 {
 	int lines, tries = wanted ? 25 : 1;
@@ -105,7 +105,7 @@ static void test_hits(void)
 	ok(!hits_of("write", false).hits && is("watch", ""), "no watch, no hit");
 }
 
-/* How many more are there after a while? */
+/* Returns the number of hits that are printed within @ms. */
 static int hits_in(int ms)
 {
 	struct hit hit = { };
@@ -124,7 +124,7 @@ static bool soon_frozen(void)
 	return tries;
 }
 
-/* What is written at each tick. */
+/* Watch a variable that is written at each tick. */
 static void test_limit(void)
 {
 	int hits, frozen;
@@ -184,7 +184,7 @@ static void test_refusals(void)
 		close(slot[i]);
 }
 
-/* perf's breakpoint of this program counts on. */
+/* perf's breakpoint of this program must still count. */
 static void test_beside(void)
 {
 	static volatile int var;
@@ -205,7 +205,7 @@ static void test_beside(void)
 
 static volatile int traced_var;
 
-/* Writes a variable whenever it is let go. */
+/* Start a tracee that writes traced_var each time it is continued. */
 static pid_t start_tracee(void)
 {
 	pid_t pid = fork();
@@ -221,7 +221,7 @@ static pid_t start_tracee(void)
 	return pid;
 }
 
-/* Until there is an error: how many breakpoints does its debugger get? */
+/* Set breakpoints until an error. Returns how many the debugger got. */
 static int arm(pid_t pid)
 {
 	unsigned long dr7 = 0;
@@ -236,7 +236,7 @@ static int arm(pid_t pid)
 	return i;
 }
 
-/* Does it stop at its breakpoint, and only there? */
+/* Returns whether the tracee stops at its breakpoint, and nowhere else. */
 static bool stops(pid_t pid)
 {
 	int status = 0;
@@ -252,7 +252,7 @@ static bool stops(pid_t pid)
 	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP;
 }
 
-/* A debugger's breakpoints: they go on, and are counted. */
+/* A debugger's breakpoints still work, and count against the limit. */
 static void test_beside_debugger(void)
 {
 	pid_t pid = start_tracee();
@@ -272,7 +272,7 @@ static void test_beside_debugger(void)
 	must_set("watch", "bts_crash_global:4");
 }
 
-/* A CPU that comes back is watched again. */
+/* A CPU that comes back online is watched again. */
 static void test_hotplug(void)
 {
 	static const char *const online = "/sys/devices/system/cpu/cpu1/online";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program that executes itself with one argument less, until there is only one:
- * a race's exec, of which most is to be the kernel's. What it does before is
- * told by the two letters of its name: how much work, and 't' where a thread of
- * its own is to execute while the leader spins.
+ * A program for the race `exec`. It executes itself with one argument less, until only its
+ * name is left. Most of its time should pass in the kernel. The two letters of its name
+ * tell what it does before: how many rounds it loops, and with 't' that a new thread calls
+ * execve() while the leader spins.
  */
 #include <asm/unistd.h>
 
@@ -32,14 +32,16 @@ _start:
 	xor	%r8d, %r8d
 	syscall
 	test	%eax, %eax
-	/* The thread takes the leader's place; so does an error, below. */
+	/*
+	 * The leader spins; the thread, or the task itself after an error, calls execve().
+	 */
 	jg	4f
 2:	mov	$__NR_execve, %eax
 	lea	path(%rip), %rdi
 	lea	8(%rbp), %rsi
 	xor	%edx, %edx
 3:	syscall
-	/* The parent sees no such end otherwise. */
+	/* Crash after an error: otherwise the parent would not notice it. */
 	ud2
 4:	pause
 	jmp	4b

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests beside what ends or changes their tracee: it exits, is let go, executes,
- * forks, on as many CPUs as there are. All that a request may say then is that
- * there is no such tracee now.
+ * Make requests while their tracee ends or changes: it exits, is detached, executes, or
+ * forks, on all CPUs. The only error allowed then is that there is no such tracee.
  *
  *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
  *
- * With 0 TIMES it happens as often as the time allows; otherwise so often it must.
- * In one round, which has a family of its own, it happens several times.
+ * With 0 TIMES the event happens as often as the time allows, otherwise at least TIMES
+ * times. A round has a family of tasks of its own, and several events.
  */
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +21,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* threads of a tracee, forks */
+#define FAMILY		6	/* threads of a tracee, number of forks */
 #define STACK		16384
 
 struct shared *shared;
@@ -30,8 +29,8 @@ int my_number;
 
 static struct table {
 	uint64_t seed;
-	uint64_t rounds;	/* begun */
-	uint64_t times;		/* that it happened */
+	uint64_t rounds;	/* rounds begun */
+	uint64_t times;		/* number of events */
 	uint64_t requests;
 	uint64_t hits;		/* requests that found their tracee */
 	uint32_t stop;
@@ -54,7 +53,7 @@ void violation(const char *fmt, ...)
 }
 
 /*
- * One request at random
+ * One random request
  */
 
 static int request(pid_t pid, int nr, bool new)
@@ -77,7 +76,10 @@ static int request(pid_t pid, int nr, bool new)
 	return bts(nr, pid, NULL, 0);
 }
 
-/* A tracee that is there has a trace or not; GET may ask for more than it holds. */
+/*
+ * Returns whether an answer is valid: a tracee may have a trace or not, and GET may ask for
+ * an index without a record.
+ */
 static bool may_be(int ret, int nr, bool new)
 {
 	return ret >= 0 || ret == -ESRCH || (ret == -ENXIO && !new) ||
@@ -136,7 +138,7 @@ static bool is_fork(int event)
 	       event == PTRACE_EVENT_CLONE;
 }
 
-/* Before others know the options, an exec is told of by a signal. */
+/* An execve() before the options are set is reported by a SIGTRAP. */
 static bool is_exec(int status)
 {
 	return status >> 16 == PTRACE_EVENT_EXEC || status >> 8 == SIGTRAP;
@@ -152,14 +154,14 @@ static bool is_birth(int status)
 	return WIFSTOPPED(status) && is_fork(status >> 16);
 }
 
-/* Sees all of the stops of all tracees through, with requests in between. */
+/* Handle all stops of all tracees until they end, with requests in between. */
 static void see_through(pid_t first, bool (*is_it)(int status))
 {
 	pid_t pid, last = first;
 	int status;
 
 	for (;;) {
-		/* While it is on its way to the next stop, or to its end */
+		/* While it is about to stop again or to end */
 		hammer(last, rng(4));
 		pid = waitpid(-1, &status, __WALL);
 		if (pid < 0)
@@ -221,7 +223,7 @@ static void race_exit(void)
 }
 
 /*
- * detach: two tracers want the same tracee, and one of them may die with it
+ * detach: several tracers compete for a tracee, and may exit while they have it
  */
 
 static void spin(void)
@@ -254,7 +256,10 @@ static void read_anew(pid_t pid)
 	hammer(pid, rng(5));
 }
 
-/* Until it has had it so often; the last time it may leave it by its own end. */
+/*
+ * Attach and detach @times times. The last time, exit instead of detaching in half the
+ * cases.
+ */
 static void have_and_leave(pid_t pid, int times)
 {
 	bool dies = chance(2);
@@ -298,10 +303,10 @@ static void race_detach(void)
 }
 
 /*
- * exec, by the only thread, or by one that takes the leader's place
+ * exec, by the only thread, or by one that takes over the leader's pid
  */
 
-#define EXECS	24	/* in a row; the first one leaves a large program behind */
+#define EXECS	24	/* in a row; the first one replaces a large program */
 
 static void work_and_exec(void)
 {
@@ -316,7 +321,7 @@ static void work_and_exec(void)
 	}
 	known_work(1 + rng(100));
 	execv("/bt/again", argv);
-	/* The parent sees no such end otherwise. */
+	/* Die by a signal after an error: otherwise the parent would not notice it. */
 	abort();
 }
 
@@ -332,7 +337,7 @@ static void race_exec(void)
 }
 
 /*
- * fork, vfork, threads, of traces that are inherited
+ * fork, vfork and threads, with traces that are inherited
  */
 
 static void work_and_fork(void)
@@ -376,7 +381,7 @@ static void worker(const struct race *race, int number, uint64_t times)
 	uint64_t n;
 
 	my_number = number;
-	/* Children that were left by those that died */
+	/* Become the parent of children whose tracer has died. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	while (!table->stop && (!times || table->times < times)) {
 		n = __atomic_add_fetch(&table->rounds, 1, __ATOMIC_SEQ_CST);
@@ -387,8 +392,8 @@ static void worker(const struct race *race, int number, uint64_t times)
 }
 
 /*
- * As long as there is one trace the hardware is claimed. Claiming it takes all
- * CPUs, and so long that little else is done: it is rare here.
+ * Keep the hardware claimed by a trace of its own, most of the time. Claiming it stops all
+ * CPUs and takes long, so little else would happen.
  */
 static void hold_hardware(struct tracee *t, bool on)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each call with its first allocation or user copy failing, then its second, and
- * so on, until none is left to fail: whatever fails is told by the right errno,
- * changes nothing, and keeps nothing.
+ * Let the first allocation or user copy in a call fail, then the second, and so on, until
+ * none is left that can fail. Each failure must give the right errno, change nothing, and
+ * leak nothing.
  */
 #include <signal.h>
 #include <sys/syscall.h>
@@ -15,11 +15,11 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
-#define WATCHED		"jiffies_64"	/* by a breakpoint */
+#define WATCHED		"jiffies_64"	/* by a breakpoint of the recorder */
 #define TRIGGER		"/sys/kernel/tracing/events/signal/signal_deliver/trigger"
 #define OTHER_EVENT	"/sys/kernel/tracing/events/signal/signal_generate/enable"
 #define PAGES		8
-/* Two of them fit under the limit, and not one record more. */
+/* Two traces of that size fill the limit. */
 #define ROOM		(PAGES / 2 * PAGE / RECORDS(1))
 #define WORK		50
 #define MANY		2000
@@ -29,7 +29,7 @@ static struct tracee t;
 static struct x86_bts_record records[100];
 
 /*
- * Calls of a tracer
+ * Requests of a tracer
  */
 
 static int call_first(void)
@@ -79,8 +79,8 @@ static int call_clear(void)
 static const struct call {
 	const char *name;
 	int (*run)(void);
-	bool without;	/* there is no trace before it */
-	int least;	/* so many places fail at least */
+	bool without;	/* the tracee has no trace before the call */
+	int least;	/* the smallest number of places that must fail */
 } calls[] = {
 	{ "CONFIG, a first trace", call_first, .without = true, .least = 5, },
 	{ "CONFIG, another trace", call_first, .least = 4, },
@@ -116,7 +116,7 @@ static bool unchanged(const struct call *call, const struct ptrace_bts_status *b
 	return !memcmp(before, &now, sizeof(now));
 }
 
-/* What a process found that gave up its rights */
+/* The result of a process that has given up its privileges. */
 static struct result {
 	int failed;
 	int places;
@@ -149,7 +149,7 @@ static void walk(const struct call *call, struct result *result)
 }
 
 /*
- * A fork of a tracee whose children inherit
+ * Forks of a tracee whose children inherit
  */
 
 static void walk_forks(struct result *result)
@@ -176,13 +176,15 @@ static void walk_forks(struct result *result)
 		result->failed += with < 1;
 	}
 	tracee_end(&t);
-	/* Beside the tracee's own there is room for one more, so the last one has it. */
+	/*
+	 * There is memory for one trace beside the tracee's own, so the last child has one.
+	 */
 	result->places = n - 1;
 	result->right = right && n < MANY && with == 1;
 }
 
 /*
- * What fails in a task whenever it is asked for
+ * Random failures in a task
  */
 
 static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -211,7 +213,7 @@ static void set_faults(void)
 	set_fault("fail_page_alloc", "min-order", "0");
 }
 
-/* A file of this process is to be open already: nothing can be opened then. */
+/* The caller opens its own file early, as no file can be opened while allocations fail. */
 static int open_may_fail(const char *pid)
 {
 	char path[64];
@@ -249,7 +251,7 @@ static void allocations_fail(const char *percent)
 		set_fault(kinds[i], "probability", percent);
 }
 
-/* The end of a trace needs no memory. */
+/* Ending a trace needs no memory. */
 static void end_without_memory(void)
 {
 	int i, wrong = 0, refused = 0, self = open_may_fail("self");
@@ -262,7 +264,7 @@ static void end_without_memory(void)
 		tracee_may_fail();
 		allocations_fail("100");
 		may_fail(self, true);
-		/* What needs memory has none. */
+		/* Allocations fail: a new trace is refused. */
 		refused += call_first() == -ENOMEM;
 		if (i == 0)
 			wrong += call_end() != 0;
@@ -285,7 +287,7 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/* In the child that starts, too, which has no place that can be named. */
+/* Allocations also fail in the new child, where /proc/PID/fail-nth cannot be set. */
 static void fork_in_need(void)
 {
 	int i, with, without = 0, had = 0, wrong = 0;
@@ -300,7 +302,7 @@ static void fork_in_need(void)
 		allocations_fail("0");
 		more = bts_status(t.pid).not_inherited - now;
 		now += more;
-		/* A fork may fail after what it was to inherit has. */
+		/* After the child's trace has failed, the fork itself may fail as well. */
 		right = with < 0 ? more <= 1 : more == !with;
 		if (!right)
 			printf("# fork %d: %d, %u more not inherited\n", i, with, more);
@@ -331,14 +333,14 @@ static void walk_recorder(const char *what, const char *path, const char *on, co
 				 memory_ring_count() == rings);
 		if (!right)
 			printf("# %s, place %d: %d\n", what, nth, ret);
-		/* What failed may have been the opening, or is not on. */
+		/* If setting it failed, removing it may fail, too: nothing may be set. */
 		right &= !try_text(path, off) || ret;
 	}
 	ok(right && failed && nth < MANY, "%s: %d of %d places to fail do", what, failed, nth - 1);
 }
 
 /*
- * All of it
+ * All calls
  */
 
 static int walk_all(void *unused)
@@ -359,7 +361,7 @@ static void walk_calls(void)
 {
 	size_t i;
 
-	/* A limit of two traces: what is not given back is missing. */
+	/* The limit allows for two traces, so memory that is not given back is missed. */
 	nobody_pages = PAGES;
 	results = shared_memory((ARRAY_SIZE(calls) + 1) * sizeof(*results));
 	ok(!as_nobody(walk_all, NULL), "a user without rights goes through all of them");
@@ -379,9 +381,9 @@ static void walk_recorders(void)
 	walk_recorder("a watch", RECORDER "watch", WATCHED, "\n");
 	write_file(RECORDER "enable", "0");
 	/*
-	 * Any trigger has the names of tasks recorded. tracing_start_cmdline_record() does not
-	 * tell that it failed, and tracing_stop_cmdline_record() warns then. With this event
-	 * enabled both only count.
+	 * Any trigger turns on the recording of task names. tracing_start_cmdline_record()
+	 * does not report its failure, and tracing_stop_cmdline_record() would warn later.
+	 * While another event is enabled, both functions only count.
 	 */
 	write_file(OTHER_EVENT, "1");
 	walk_recorder("a trigger", TRIGGER, "branches:3", "!branches:3");

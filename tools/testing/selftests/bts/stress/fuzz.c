@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fuzzer for PTRACE_BTS_*, with a model of what each request is to return and
- * of what is charged to whom.
+ * A fuzzer for the PTRACE_BTS_* requests, with a model of what each of them must return,
+ * and of the memory that is charged to each user.
  *
  *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
  *        [-i LIFE] [MODULE]
  *
- * Without REQUESTS they are as many as the time allows, with it so many must come.
- * The same seed makes the same requests, as far as nobody is killed: each step
- * of each tracer has random numbers of its own. -n says how many tracers there
- * are, -o that it is the one of that number alone; -x what else goes on: the
- * letters s (who may), p (perf), r (recorder), h (CPUs), k (kills), m (MODULE). Who is
- * killed begins another life, with other numbers; -i says which is the first.
+ * Without REQUESTS it makes as many as the time allows, otherwise it must make that many.
+ * The same seed makes the same requests, unless tasks are killed: each step of each tracer
+ * has its own random numbers.
+ *
+ *   -n	number of tracers
+ *   -o	run only the tracer with this number
+ *   -x	other activity, by letters: s (sysctls), p (perf), r (recorder), h (CPU hotplug),
+ *	k (kills), m (MODULE)
+ *   -i	the first life of a tracer: one that was killed starts its next life, with
+ *	other random numbers
  */
 #include <sched.h>
 #include <signal.h>
@@ -32,7 +36,7 @@ int my_number = -1;
 static struct {
 	uint64_t seed;
 	unsigned int seconds;
-	uint64_t requests;	/* 0: no end but that of the time */
+	uint64_t requests;	/* 0: as many as the time allows */
 	int tracers;
 	int only;
 	unsigned int noise;
@@ -45,7 +49,7 @@ void violation(const char *fmt, ...)
 	char head[100] = "";
 	va_list ap;
 
-	/* What follows from the first is no news. */
+	/* Report only the first violation: others may be its consequences. */
 	if (__atomic_add_fetch(&shared->violations, 1, __ATOMIC_SEQ_CST) > 1)
 		return;
 	if (my_number >= 0)
@@ -156,7 +160,7 @@ static void share(void)
 		shared->tracers[i].incarnation = options.life;
 }
 
-/* The program, for those who may execute and not read it */
+/* Copy this program to SECRET, which its user may execute but not read. */
 static void make_secret(void)
 {
 	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -218,7 +222,7 @@ static struct tracer_shared *tracer_of(pid_t pid)
 	return NULL;
 }
 
-/* Tracers, and what their tracees left behind */
+/* Reap tracers, and tracees that lost their tracer. */
 static void reap(void)
 {
 	struct tracer_shared *t;
@@ -253,7 +257,7 @@ static bool any_tracer(void)
 }
 
 /*
- * Kills
+ * Killing tracees and tracers
  */
 
 static void kill_tracee(struct tracer_shared *tracer)
@@ -268,7 +272,9 @@ static void kill_tracee(struct tracer_shared *tracer)
 	kill(pid, SIGKILL);
 }
 
-/* All of its family, so that nothing is charged for it any more. */
+/*
+ * Kill and reap the process group of @leader, so that nothing is charged for it any more.
+ */
 static void bury_family(pid_t leader)
 {
 	uint64_t end = now_ms() + 60000;
@@ -328,7 +334,7 @@ static void supervise(void)
 		reap();
 		if (options.noise & NOISE_KILL)
 			kill_somebody();
-		/* The bench wants to hear from us. */
+		/* Print something: the bench kills a guest that is silent. */
 		if (now_ms() - told > 20000) {
 			printf("# %llu requests\n", (unsigned long long)requests());
 			told = now_ms();
@@ -343,7 +349,7 @@ static void supervise(void)
 		;
 }
 
-/* In so many requests each kind of noise has come, and who is alone has met perf. */
+/* Each kind of noise must have happened in a long run. */
 #define LONG	5000
 
 static void check_noise(void)
@@ -353,7 +359,7 @@ static void check_noise(void)
 
 	if (requests() < LONG)
 		return;
-	/* Among many traces perf never has the hardware. */
+	/* With many traces, perf hardly ever gets the hardware. */
 	if (options.tracers > 1)
 		kinds &= ~NOISE_PERF;
 	for (i = 0; i < NR_KINDS; i++) {

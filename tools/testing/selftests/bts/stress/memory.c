@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where traces keep their memory: what is charged to a user, found to the page
- * by what still fits; the rings; the small structures; and what nobody points to.
+ * Memory of traces: the memory charged to a user, measured by what still fits; the rings;
+ * the small structures; and objects that nothing points to.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -31,7 +31,7 @@ static void drop_ipc_lock(void)
 		give_up("capset");
 }
 
-/* Exactly PAGES fit under a limit of that many. */
+/* Check that exactly PAGES pages fit under a limit of PAGES. */
 static int probe(uint32_t uid)
 {
 	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };
@@ -48,7 +48,7 @@ static int probe(uint32_t uid)
 	t = tracee_new();
 	other = tracee_new();
 	ret = bts_config(t.pid, TRACE | ALLOC, RECORDS(fits), 0) ? 1 : 0;
-	/* Beside it there is room for nothing. */
+	/* The trace fills the limit, so not even one record fits beside it. */
 	if (!ret && bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
 		ret = 2;
 	tracee_end(&t);
@@ -76,7 +76,9 @@ static int count_lines(const char *path, const char *word, bool tell)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f)) {
-		/* The sysctl stays; behind some there is how they were called. */
+		/*
+		 * Skip the sysctl, which stays, and the stack traces behind some objects.
+		 */
 		if (!strstr(line, word) || strstr(line, "ptrace_bts_init") ||
 		    !isdigit(line[strspn(line, " ")]))
 			continue;
@@ -88,7 +90,7 @@ static int count_lines(const char *path, const char *word, bool tell)
 	return n;
 }
 
-/* The caller, if the compiler jumps to the last function that it calls */
+/* The second name is the caller if the compiler has turned the last call into a jump. */
 int memory_ring_count(void)
 {
 	return count_lines("/proc/vmallocinfo", " bts_", false) +
@@ -107,8 +109,8 @@ void memory_rings(int *now, int *with_one)
 }
 
 /*
- * Objects of the sizes that traces need (of smaller ones a slab alone holds
- * hundreds), and of what they hold references to
+ * Count objects of sizes that traces use, and of what traces reference. One slab of smaller
+ * objects holds hundreds of them.
  */
 static bool matters(const char *cache)
 {
@@ -165,7 +167,7 @@ int memory_owned(bool tell)
 
 void memory_settle(void)
 {
-	/* What is freed after a grace period */
+	/* Wait for objects that are freed after a grace period. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	usleep(500000);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
@@ -174,7 +176,7 @@ void memory_settle(void)
 
 #define KMEMLEAK	"/sys/kernel/debug/kmemleak"
 
-/* It calls an object lost that it did not see at two looks, five seconds old. */
+/* kmemleak reports objects older than five seconds that two scans did not find. */
 int memory_leaks(void)
 {
 	char line[256];

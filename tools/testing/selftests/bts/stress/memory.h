@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Is all memory of traces given back? */
+/* Check that all memory of traces is given back. */
 #ifndef BTS_STRESS_MEMORY_H
 #define BTS_STRESS_MEMORY_H
 
 #include "../ptrace/common.h"
 
-/* More than allocators keep in reserve; the exact count is memory_owned(). */
+/* More objects than allocators keep in reserve. memory_owned() has the exact count. */
 #define SLAB_MARGIN	600
 
-/* Is anything charged to a user? 0, or 1; 2 if more was given back than taken */
+/*
+ * Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was given
+ * back.
+ */
 int memory_probe(uint32_t uid);
 int memory_ring_count(void);
-/* How many rings there are, and when there is one trace more */
+/* Count rings: at present, and with one trace more. */
 void memory_rings(int *now, int *with_one);
-/* Objects of the kinds that traces need */
+/* Returns the number of objects of the kinds that traces need. */
 long memory_slabs(void);
-/* The same, but only of traces, where the kernel knows whose; or -1 */
+/* The same for objects of traces only, or -1 if the kernel does not track owners. */
 int memory_owned(bool tell);
-/* What nobody points to, or -1 where nobody looks */
+/* Returns the number of leaked objects, or -1 without kmemleak. */
 int memory_leaks(void);
-/* Waits for what is freed after a grace period. */
+/* Wait until objects are freed that need a grace period. */
 void memory_settle(void);
 
 static inline long memory_begin(void)
@@ -41,7 +44,7 @@ static inline void memory_end(long slabs, const uint32_t *uids, int nr)
 	memory_settle();
 	memory_rings(&rings, &with_one);
 	ok(!rings && with_one == 1, "no ring is left: %d, with one trace %d", rings, with_one);
-	/* kfree_rcu() collects for five seconds. */
+	/* kfree_rcu() may collect objects for five seconds. */
 	for (i = 0; i < 20; i++) {
 		memory_settle();
 		more = memory_slabs() - slabs;

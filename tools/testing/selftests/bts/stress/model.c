@@ -16,7 +16,7 @@ unsigned long model_pages(uint32_t nr, uint32_t flags)
 	return (bytes + PAGE - 1) / PAGE;
 }
 
-/* How many records can be there. */
+/* Returns the largest number of records that the trace can hold. */
 unsigned long model_room(const struct model *m)
 {
 	return m->nr + (m->flags & STOP_FULL ? SKID : 0);
@@ -39,7 +39,7 @@ bool answer_has(const struct answer *a, long value)
 	return a->first < a->last && value >= a->first && value <= a->last;
 }
 
-/* The structure as the kernel gets it: what is not given reads 0. */
+/* Returns the structure as the kernel sees it: fields beyond the size are 0. */
 static struct ptrace_bts_config config_of(const struct request *r)
 {
 	struct ptrace_bts_config config = { };
@@ -75,7 +75,7 @@ uint32_t model_source(uint32_t source)
 
 #define ANY	(TRACE | KERNEL | SCHED)
 
-/* The mark of its arrival would fill it. */
+/* The record of the task's arrival would fill the ring. */
 static bool crowded(uint32_t flags, uint32_t nr)
 {
 	return flags & SCHED && flags & SIGNAL && nr < 2;
@@ -172,7 +172,7 @@ bool model_yields(const struct model *m)
 	return by_hardware(m) && !m->capable;
 }
 
-/* Without ALLOC, it asks for hardware that may have been taken away. */
+/* CONFIG without ALLOC claims the hardware again if it was revoked. */
 static bool takes_again(const struct model *m, const struct request *r)
 {
 	return !(config_of(r).flags & (ALLOC | END)) && model_yields(m);
@@ -239,7 +239,7 @@ static void expect_drain(const struct model *m, const struct request *r, struct 
 		answer_add(a, -EFAULT);
 	else
 		answer_add(a, least(m->held, fits));
-	/* What tells of a loss gets its place when the others have gone. */
+	/* The mark of a loss is stored once the other records have been drained. */
 	if (mark_waits(m) && fits > m->held)
 		answer_add(a, m->held + 1);
 }
@@ -258,7 +258,7 @@ static void expect_read(const struct model *m, const struct request *r, struct a
 
 	if (!err && r->read.flags & ~PTRACE_BTS_READ_CONSUME)
 		err = -EINVAL;
-	/* Nobody knows whether it lies ahead. */
+	/* Without a known count, READ may begin beyond the last record. */
 	if (err || !m->known || r->read.first > m->next)
 		answer_add(a, err ?: -EINVAL);
 	if (err || (m->known && r->read.first > m->next))
@@ -360,7 +360,7 @@ static void apply_read(struct model *m, const struct request *r, long ret)
 		return;
 	if (m->known)
 		m->held = m->next - least(model_from(m, r->read.first) + ret, m->next);
-	/* A mark may have come in: ask. */
+	/* A mark may have been added, so the count is unknown until the next STATUS. */
 	if (!m->held || m->flags & STOP_FULL)
 		m->known = false;
 }
@@ -379,7 +379,10 @@ void model_apply(struct model *m, const struct who *who, const struct request *r
 		m->secret = false;
 		break;
 	case PTRACE_BTS_DRAIN:
-		/* A mark may have come in: ask. */
+		/*
+		 * A mark may have been added, so the count is unknown until the next
+		 * STATUS.
+		 */
 		if (mark_waits(m))
 			m->known = false;
 		m->held -= least(ret, m->held);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the requests are to return: written from the manual page, so that it
- * knows nothing of how the kernel does it.
+ * What each request must return. Written from the manual page, without knowledge of the
+ * kernel's code.
  */
 #ifndef BTS_STRESS_MODEL_H
 #define BTS_STRESS_MODEL_H
@@ -9,36 +9,36 @@
 #include "stress.h"
 
 #define NO_LIMIT	LONG_MAX
-#define SKID		320	/* the room of a ring that stops, beyond its size */
+#define SKID		320	/* room beyond the size of a ring that stops */
 
-/* Who asks. */
+/* The caller of a request. */
 struct who {
-	bool capable;		/* all capabilities, of the first user namespace */
-	bool userns;		/* all, of one of its own */
+	bool capable;		/* all capabilities in the initial user namespace */
+	bool userns;		/* all capabilities in a user namespace of its own */
 	unsigned long limit;	/* in pages */
 };
 
 /**
  * struct model - a tracee and its trace
  * @dumpable:	as PR_GET_DUMPABLE of the tracee
- * @foreign:	its memory belongs to the first user namespace
+ * @foreign:	its memory belongs to the initial user namespace
  * @there:	it has a trace
- * @nr:		for that many records
- * @flags:	in force
- * @signal:	likewise
- * @clock:	likewise
- * @source:	likewise
- * @ever:	all flags that were in force
- * @secret:	it may hold what was not dumpable
- * @limit:	for children
- * @capable:	who made it was, for children
+ * @nr:		size of the trace in records
+ * @flags:	flags of the trace
+ * @signal:	signal of the trace
+ * @clock:	clock of the trace
+ * @source:	source of the trace
+ * @ever:		all flags that the trace has had
+ * @secret:	it may hold records of a program that was not dumpable
+ * @limit:	limit of the user who made the trace, in pages, for children
+ * @capable:	whether that user has all capabilities, for children
  * @not_inherited: as in the status
- * @known:	the next ones are
- * @held:	as in the status
- * @lost:	likewise
- * @overwritten: likewise
- * @gaps:	likewise
- * @next:	likewise
+ * @known:	the fields below are known
+ * @held:		as in the status
+ * @lost:		as in the status
+ * @overwritten:	as in the status
+ * @gaps:		as in the status
+ * @next:		as in the status
  */
 struct model {
 	bool dumpable;
@@ -62,7 +62,7 @@ struct model {
 	uint64_t next;
 };
 
-/* One of the states that the rest of the system may have been in. */
+/* One of the states in which the rest of the system may be during a request. */
 struct view {
 	uint32_t sysctl;
 	int32_t paranoid;
@@ -71,17 +71,17 @@ struct view {
 };
 
 /**
- * struct request - a request and what is behind its pointer
+ * struct request - a request and the memory at its pointer
  * @nr:		PTRACE_BTS_*, or another number
- * @addr:	the pointer
- * @data:	the size or the index
- * @avail:	how many bytes there can be read, or written
- * @config:	what is there, for CONFIG
- * @read:	what is there, for READ
- * @tail:	an offset of a byte behind that which is not 0; 0 for none
- * @sealed:	what is there cannot be written
- * @out:	where what is told goes, @addr but for READ
- * @out_avail:	how many bytes there can be written
+ * @addr:		the pointer
+ * @data:		the size or the index
+ * @avail:	number of accessible bytes at @addr
+ * @config:	the contents of @addr, for CONFIG
+ * @read:		the contents of @addr, for READ
+ * @tail:		offset of a byte behind the structure that is not 0; 0 for none
+ * @sealed:	the memory at @addr is read-only
+ * @out:		where the kernel stores its answer: @addr except for READ
+ * @out_avail:	number of accessible bytes at @out
  */
 struct request {
 	int nr;
@@ -96,32 +96,34 @@ struct request {
 	unsigned long out_avail;
 };
 
-/* What a request may return: single numbers, and a range. */
+/* All values that a request may return: single numbers, and a range. */
 struct answer {
 	long value[12];
 	int nr;
 	long first, last;
 };
 
-/* PTRACE_BTS_SOURCE_* that a trace gets which asks for @source; 0 if it is refused */
+/*
+ * Returns the PTRACE_BTS_SOURCE_* of a trace that asks for @source, or 0 if it is refused.
+ */
 uint32_t model_source(uint32_t source);
 unsigned long model_pages(uint32_t nr, uint32_t flags);
 unsigned long model_room(const struct model *m);
-/* The running number of the first record that READ gets from @first on */
+/* Returns the number of the first record that a READ from @first on returns. */
 uint64_t model_from(const struct model *m, uint64_t first);
 void answer_add(struct answer *a, long value);
 bool answer_has(const struct answer *a, long value);
-/* What @who may be told for @r in that state */
+/* Add the answers that @r may give to @who in the state @v to @a. */
 void model_expect(const struct model *m, const struct who *who, const struct view *v,
 		  const struct request *r, struct answer *a);
-/* ... and what it changes */
+/* Apply the changes by a request that has returned @ret. */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
-/* perf is refused while this trace has the hardware. */
+/* Returns whether this trace keeps the hardware, so that perf is refused. */
 bool model_holds(const struct model *m);
-/* This trace loses the hardware to perf. */
+/* Returns whether this trace gives the hardware to perf. */
 bool model_yields(const struct model *m);
-/* What a child of @parent gets, @m; true if it has a trace */
+/* Set @m for a child of @parent. Returns whether the child has a trace. */
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);
 bool model_record_valid(const struct model *m, const struct x86_bts_record *rec, pid_t pid);
 

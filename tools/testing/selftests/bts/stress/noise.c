@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What else goes on in the system while traces are made, read, and ended. */
+/* Other activity in the system while traces are made, read and ended. */
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ void noise_done(unsigned int kind)
 	__atomic_add_fetch(&shared->noise_done[__builtin_ctz(kind)], 1, __ATOMIC_RELAXED);
 }
 
-/* Whatever else goes on, it must be possible. */
+/* Write to a file, which must succeed whatever else goes on. */
 static void must_put(const char *path, const char *text)
 {
 	if (!put(path, text))
@@ -39,7 +39,7 @@ static void moment(unsigned int ms)
 }
 
 /*
- * What is to be known of by whoever makes a request: one writer
+ * State that the tracers must know of; only this process writes it
  */
 
 static void change(void)
@@ -79,7 +79,7 @@ static void switch_paranoid(void)
  * perf
  */
 
-/* Is there a trace that does not give way? */
+/* Returns whether there is a trace that does not yield to perf. @perhaps: or may be one. */
 static bool any_firm_trace(bool perhaps)
 {
 	unsigned int i, j;
@@ -118,7 +118,7 @@ static int open_event(bool aux, int type)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* While a CPU goes or comes, the hardware that a trace left behind is not given back. */
+/* While a CPU goes offline or online, the hardware stays claimed after the last trace. */
 static int open_event_beside_hotplug(bool aux, int type, bool again)
 {
 	int fd, tries = 200;
@@ -183,7 +183,7 @@ static void pull_triggers(void)
 
 static void watch(void)
 {
-	/* The other four breakpoints of a CPU are nobody's here. */
+	/* Nobody else uses breakpoints here, so one of the four of each CPU is free. */
 	must_put(RECORDER "watch", chance(2) ? "jiffies_64" : "panic_timeout:4:w:freeze");
 	moment(20);
 	must_put(RECORDER "watch", "\n");
@@ -235,7 +235,7 @@ static void trace_cpu(void)
 		moment(20);
 		perf_comes_and_goes(true);
 	}
-	/* That ends the trace. */
+	/* closing the file ends the trace */
 	close(fd);
 }
 
@@ -268,7 +268,7 @@ static void disturb(unsigned int kinds, const char *module)
 }
 
 /*
- * CPUs
+ * CPU hotplug
  */
 
 static void cpu_comes_and_goes(void)
@@ -280,7 +280,7 @@ static void cpu_comes_and_goes(void)
 		return;
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
 		 1 + (int)rng(cpus - 1));
-	/* Somebody may hold off CPUs for a moment. */
+	/* Another task may have disabled CPU hotplug for a moment. */
 	if (!put(path, "0"))
 		return;
 	moment(100);
@@ -288,7 +288,7 @@ static void cpu_comes_and_goes(void)
 	noise_done(NOISE_HOTPLUG);
 }
 
-/* One process for what is one piece of knowledge, and one for the CPUs. */
+/* One process changes the state that tracers must know of, another one does CPU hotplug. */
 static void noise_main(unsigned int kinds, unsigned int number, const char *module)
 {
 	rng_seed(shared->seed, 1000, number, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests at random, and whether what comes is what was to be expected. */
+/* Random requests, whose results are compared with the model. */
 #include <sys/mman.h>
 
 #include "noise.h"
@@ -8,16 +8,16 @@
 #define AREA		65536u
 #define RECORD		((unsigned int)sizeof(struct x86_bts_record))
 #define FILLER		0xa5
-#define BEHIND		64	/* so much is looked at behind what is filled in */
-#define TWICE		100	/* so many records are read twice at most */
+#define BEHIND		64	/* bytes checked behind the output */
+#define TWICE		100	/* largest trace that read_twice() compares */
 
 static const char *const names[] = {
 	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN", "READ",
 };
 
-static unsigned char *area;		/* may be written, up to its end and no further */
+static unsigned char *area;		/* writable, and followed by an unmapped page */
 static unsigned char *unwritable;	/* one page */
-static unsigned char *desk;		/* one page, with nothing behind it: for READ */
+static unsigned char *desk;		/* one page before an unmapped one: the argument of READ */
 
 void buffers_init(void)
 {
@@ -30,7 +30,7 @@ void buffers_init(void)
 }
 
 /*
- * Where the pointer goes
+ * Choose the pointer
  */
 
 static unsigned long bad_address(void)
@@ -89,7 +89,7 @@ static void choose_pointer(struct request *r)
 
 static const uint32_t signals[] = { 0, 0, 0, 0, 5, 9, 10, 19, 23, 34, 64 };
 
-/* Records to about as many pages as are left, or any number */
+/* Choose a size near to the number of pages that are left, or any size. */
 static uint32_t choose_records(struct tracer *me, uint32_t flags)
 {
 	unsigned long used = pages_used(me, true);
@@ -145,7 +145,7 @@ static void valid_config(struct tracer *me, struct child *t, struct request *r, 
 	}
 }
 
-/* One thing is wrong with it, perhaps more. */
+/* Make at least one field invalid, usually. */
 static void spoil_config(struct request *r)
 {
 	static const uint32_t sizes[] = {
@@ -183,7 +183,9 @@ static void spoil_config(struct request *r)
 	}
 }
 
-/* Without a limit it takes what there is, and that nobody knows. */
+/*
+ * Without a limit, the amount of free memory would decide, which the model does not know.
+ */
 static void keep_small(struct tracer *me, struct request *r)
 {
 	if (me->who.limit == NO_LIMIT && r->config.size > 100000 * RECORD &&
@@ -191,7 +193,7 @@ static void keep_small(struct tracer *me, struct request *r)
 		r->config.size = 100000 * RECORD;
 }
 
-/* All behind the structure is 0, but for one byte perhaps. */
+/* Store the structure. All bytes behind it are 0, except perhaps for one. */
 static void store(struct request *r, const void *structure, size_t size)
 {
 	unsigned long n = least(r->avail, PAGE);
@@ -235,7 +237,7 @@ static void choose_config(struct tracer *me, struct child *t, struct request *r)
  * READ
  */
 
-/* Where the structure is, the records being in the area */
+/* Choose where the structure is. The records go to the area. */
 static void choose_desk(struct request *r)
 {
 	unsigned long left = chance(2) ? rng(100) : sizeof(r->read) + rng(8);
@@ -296,7 +298,7 @@ static void choose_read(struct child *t, struct request *r)
 }
 
 /*
- * The others
+ * The other requests
  */
 
 static unsigned long choose_data(struct child *t, int nr)
@@ -335,7 +337,7 @@ static void choose(struct tracer *me, struct child *t, struct request *r)
 }
 
 /*
- * Comparing
+ * Comparing with the model
  */
 
 static const char *describe(const struct tracer *me, const struct child *t,
@@ -388,7 +390,7 @@ static void compare_answer(struct tracer *me, struct child *t, const struct requ
 	char text[256];
 	int i;
 
-	/* It may have come to its last stop by now, and has made records. */
+	/* A killed tracee may have reached its last stop, and so have new records. */
 	m.known &= !killed;
 	other = m;
 	other.dumpable = t->dumpable;
@@ -484,7 +486,7 @@ static void compare_records(struct tracer *me, struct child *t, const struct req
 	}
 }
 
-/* What was filled in is @written bytes. */
+/* Check that the kernel has not written behind the first @written bytes. */
 static void compare_rest(struct tracer *me, struct child *t, const struct request *r,
 			 size_t written)
 {
@@ -531,7 +533,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 		break;
 	case PTRACE_BTS_DRAIN:
 		compare_records(me, t, r, ret);
-		/* A copy that faults may have begun with the next record. */
+		/* A copy that faulted may have stored part of the next record. */
 		if ((unsigned long)ret == r->data / RECORD || r->avail >= r->data)
 			compare_rest(me, t, r, ret * RECORD);
 		break;
@@ -544,7 +546,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
-/* No more of it than compare_rest() looks at: to fill is what costs most. */
+/* Fill only the bytes that compare_rest() checks: filling is what takes most time. */
 static void prepare_output(const struct request *r)
 {
 	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;
@@ -595,7 +597,7 @@ void fuzz_request(struct tracer *me, struct child *t)
 	struct request r;
 
 	choose(me, t, &r);
-	/* What fails changes nothing. */
+	/* A request that failed must change nothing. */
 	if (make_request(me, t, &r) < 0 && t->model.there && chance(2))
 		look(me, t);
 }
@@ -610,7 +612,7 @@ bool look(struct tracer *me, struct child *t)
 	return make_request(me, t, &r) == (long)r.data;
 }
 
-/* READ in place of what there is */
+/* READ all records without consuming them. Returns whether there were @n. */
 static bool read_in_place(struct tracer *me, struct child *t, uint32_t n)
 {
 	struct request r = {
@@ -623,7 +625,7 @@ static bool read_in_place(struct tracer *me, struct child *t, uint32_t n)
 	return make_request(me, t, &r) == (long)n && !tracee_was_killed(t);
 }
 
-/* What GET says one by one, READ and DRAIN say at once, the other way round. */
+/* Compare GET, newest first, with READ and DRAIN, oldest first. */
 void read_twice(struct tracer *me, struct child *t)
 {
 	struct request r = { .addr = (unsigned long)area, .avail = AREA, };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tracees: letting them run, and what is to be expected of their traces then. */
+/* Let tracees run, and check what their traces hold afterwards. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,17 +21,17 @@ static const char *const orders[] = {
 	"exit", "wait",
 };
 
-/* What a run began with, to be compared with how it ends. */
+/* The state at the beginning of a run, to be compared with the end. */
 struct started {
 	enum what what;
 	uint64_t arg;
 	struct model before;
-	bool compare;	/* what is in @before is true */
-	bool careful;	/* whenever it is full it is drained */
-	bool dying;	/* it was to be expected that it dies */
-	uint64_t drained;	/* by that */
-	unsigned int stops;	/* because it was full */
-	bool done;		/* it has told of its exec, its fork */
+	bool compare;	/* @before is valid */
+	bool careful;	/* drain the trace whenever it is full */
+	bool dying;	/* the tracee is expected to die */
+	uint64_t drained;	/* number of records drained by that */
+	unsigned int stops;	/* number of stops at a full trace */
+	bool done;		/* the event of its execve() or fork has come */
 };
 
 bool tracee_was_killed(const struct child *t)
@@ -41,7 +41,7 @@ bool tracee_was_killed(const struct child *t)
 	return killed && killed == __atomic_load_n(&t->shared->pid, __ATOMIC_SEQ_CST);
 }
 
-/* Tell others what is charged for it. */
+/* Publish the pages that are charged for the tracee. */
 void charge(struct child *t)
 {
 	const struct model *m = &t->model;
@@ -53,7 +53,7 @@ void charge(struct child *t)
 	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
 }
 
-/* From here on, until charge() says what is true, nobody else knows. */
+/* Publish that the charge is unknown until the next charge(). */
 void trace_may_change(struct child *t)
 {
 	__atomic_store_n(&t->shared->pending, 1, __ATOMIC_SEQ_CST);
@@ -92,7 +92,7 @@ void tracee_kill(struct tracer *me, struct child *t)
 	tracee_bury(me, t);
 }
 
-/* All that it has, whether it is known or not: children nobody was told of. */
+/* Kill and reap all children, also those that no event has reported. */
 static void bury_all(struct tracer *me)
 {
 	int status, i;
@@ -113,7 +113,7 @@ static void bury_all(struct tracer *me)
 		gone(&me->tracees[i]);
 }
 
-/* Who fills it dies of it. */
+/* Returns whether filling the trace kills the tracee. */
 static bool is_deadly(const struct model *m)
 {
 	return m->there && m->flags & SIGNAL && m->signal == SIGKILL;
@@ -121,7 +121,7 @@ static bool is_deadly(const struct model *m)
 
 static void resume(struct child *t, int signal)
 {
-	/* Its end is that of the trace, some time before it is seen. */
+	/* The trace ends with the tracee, some time before waitpid() reports that. */
 	if (t->exiting || is_deadly(&t->model))
 		trace_may_change(t);
 	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
@@ -156,7 +156,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 	const struct model *m = &t->model;
 
 	t->model.known = false;
-	/* A signal may have waited while the trace was changed. */
+	/* The signal may have been queued before the trace was changed. */
 	if (signal ? !(t->signals & 1ull << (signal - 1)) :
 	    !m->there || !(m->flags & SIGNAL) || m->signal)
 		violation("a stop by %d, full, without such a trace: flags %#x signal %u",
@@ -164,7 +164,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 	if (m->there && look(me, t) && !signal && m->held < m->nr && !tracee_was_killed(t))
 		violation("a stop, full, with %llu of %u records, flags %#x",
 			  (unsigned long long)m->held, m->nr, m->flags);
-	/* A stop makes records, too: of few there may be no end. */
+	/* Each stop makes records, so a small trace may stop without end. */
 	if (++s->stops > MANY_STOPS) {
 		s->compare = false;
 		return;
@@ -173,7 +173,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 		careful(me, t, s);
 		return;
 	}
-	/* That may change everything. */
+	/* A random request may change everything. */
 	s->compare = false;
 	if (chance(2))
 		fuzz_request(me, t);
@@ -207,7 +207,7 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
-		/* What its parent has was taken away. */
+		/* perf may have revoked the parent's trace. */
 		if (has && views.view[i].perf && model_yields(&parent->model)) {
 			may[false] = true;
 			made[false] = (struct model){
@@ -260,7 +260,7 @@ static void new_child(struct tracer *me, struct child *parent)
 }
 
 /*
- * What a run was to bring
+ * What a run must record
  */
 
 static uint64_t total(const struct model *m)
@@ -274,8 +274,8 @@ static bool gaps_come(const struct model *was)
 }
 
 /*
- * The next gap may not be counted: while the mark of one waits for room in a full
- * trace, and where the newest record is such a mark.
+ * Returns whether the next gap may stay uncounted: if the mark of a previous one waits for
+ * room in a full trace, or if the newest record is such a mark.
  */
 static bool gap_waits(const struct model *was)
 {
@@ -289,21 +289,21 @@ static bool recorded_everything(const struct started *s, const struct model *now
 	       !gap_waits(&s->before);
 }
 
-/* Of the program's own branches alone, each of them once */
+/* Returns whether only the program's own branches are recorded. */
 static bool only_work(const struct started *s)
 {
 	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;
 }
 
-/* Beside its branches there are ways back from interrupts and stops. */
+/* Beside its branches, there are returns from interrupts and stops. */
 static uint64_t most_records(const struct started *s)
 {
 	return s->arg + s->arg / 2 + 1000 + 4 * s->stops;
 }
 
 /*
- * Full, and still there were more records than any skid explains. A trace that
- * keeps the newest may wait until the hardware's buffer is full.
+ * Returns whether a stop is missing: the trace is full, with more records than the skid
+ * allows. Without STOP_FULL, a stop may wait until the hardware's buffer is full.
  */
 static bool stop_missing(const struct started *s, uint64_t more)
 {
@@ -369,7 +369,10 @@ static void end_run(struct tracer *me, struct child *t, struct started *s)
 		t->model.dumpable = s->arg;
 	if ((s->what == DO_EXEC || s->what == DO_FORK) && !s->done && !tracee_was_killed(t))
 		violation("nothing was told of %s", orders[s->what]);
-	/* What was drained on the way is not known: that is for the next run. */
+	/*
+	 * The number of records drained meanwhile is unknown, so the count is only known
+	 * after this.
+	 */
 	t->model.known = false;
 	if (!t->model.there || !look(me, t) || !s->compare || tracee_was_killed(t))
 		return;
@@ -413,7 +416,10 @@ static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
 
 	t->exiting = true;
 	s->dying = may_die(t, s);
-	/* Killed in the midst of an exec, nobody was told whose memory it has. */
+	/*
+	 * If the tracee is killed during execve(), the model does not know whose memory it
+	 * has.
+	 */
 	if (s->what == DO_EXEC)
 		will_be(t, !into_secret(me, s), into_secret(me, s));
 	t->model.known = false;
@@ -436,7 +442,7 @@ static void has_died(struct tracer *me, struct child *t, const struct started *s
 		bury_all(me);
 }
 
-/* Returns whether that was all. */
+/* Handle a stop by @signal. Returns whether the order is completed. */
 static bool signal_stop(struct tracer *me, struct child *t, struct started *s, int signal)
 {
 	siginfo_t info = { };
@@ -492,7 +498,10 @@ static bool event_stop(struct tracer *me, struct child *t, struct started *s, in
 	return false;
 }
 
-/* Wait for one stop, and see to it; true if the tracee is through, or dead. */
+/*
+ * Wait for one stop, and handle it. Returns whether the order is completed, or the tracee
+ * dead.
+ */
 static bool next_stop(struct tracer *me, struct child *t, struct started *s)
 {
 	int status = wait_for_tracee(t);
@@ -560,7 +569,7 @@ void tracee_new_child(struct tracer *me, struct child *t)
 		violation("PTRACE_SETOPTIONS: %s", strerror(errno));
 }
 
-/* Lets go of one of its own, and takes it again: that ends the trace. */
+/* Detach from a tracee, and attach again. That ends its trace. */
 void detach_and_attach(struct tracer *me, struct child *t)
 {
 	struct started s = { .what = DO_WAIT, };
@@ -573,7 +582,7 @@ void detach_and_attach(struct tracer *me, struct child *t)
 	if (ptrace(PTRACE_DETACH, t->pid, NULL, NULL)) {
 		if (errno != ESRCH || !tracee_was_killed(t))
 			violation("PTRACE_DETACH: %s", strerror(errno));
-		/* After a violation it may run still. */
+		/* After a violation, it may still run. */
 		tracee_kill(me, t);
 		return;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a violation looks like */
+/* The format of a violation. */
 #include "stress.h"
 
 void say_violation(const char *head, const char *fmt, va_list ap)

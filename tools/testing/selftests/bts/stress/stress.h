@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the programs of group stress share.
+ * Shared by the programs of group stress.
  *
- * A fuzzer is several tracers with several tracees each. All of them, of either
- * ABI, see one piece of memory, so each of its members has a fixed width.
+ * A fuzzer has several tracers with several tracees each. All of them, 64-bit and 32-bit,
+ * map the same memory, so each member of these structures has a fixed width.
  */
 #ifndef BTS_STRESS_H
 #define BTS_STRESS_H
@@ -18,34 +18,34 @@ typedef uint64_t u64_shared __attribute__((aligned(8)));
 #define NR_TRACEES	4
 #define SHARED_FD	100
 #define PAGE		4096u
-/* A copy of the program that its user may not read */
+/* A copy of the program that its user may not read. */
 #define SECRET		"/tmp/secret"
 
-/* What a tracee can be told to do. */
+/* Orders for a tracee. */
 enum what {
 	DO_NOTHING,
 	DO_WORK,	/* known_work(arg) */
-	DO_YIELD,	/* arg times */
-	DO_SYSCALLS,	/* arg times */
-	DO_FAULT,	/* by a jump to a bad address; arg says which */
+	DO_YIELD,	/* sched_yield() arg times */
+	DO_SYSCALLS,	/* arg system calls */
+	DO_FAULT,	/* jump to the bad address with number arg */
 	DO_DUMPABLE,	/* prctl(PR_SET_DUMPABLE, arg) */
-	DO_FORK,	/* arg: where its tracee_shared is */
+	DO_FORK,	/* arg: offset of the child's tracee_shared */
 	DO_EXEC,	/* arg: EXEC_64, ... */
 	DO_EXIT,
-	DO_WAIT,	/* until @release */
+	DO_WAIT,	/* wait for @release */
 };
 
 /**
- * struct tracee_shared - one tracee, as everybody may see it
- * @serial:	of the last order
- * @done:	of the last order that was carried out
- * @what:	what is to be done
- * @arg:	for that
+ * struct tracee_shared - the public state of a tracee
+ * @serial:	number of the last order
+ * @done:		number of the last order that was completed
+ * @what:		the order
+ * @arg:		argument of the order
  * @release:	ends DO_WAIT
- * @pid:	in the first PID namespace; 0 if there is none
- * @killed:	the @pid that somebody killed
- * @pending:	a trace may be made of it just now, or end
- * @firm:	its trace does not give way to perf
+ * @pid:		in the initial PID namespace; 0 if there is no tracee
+ * @killed:	the @pid that was killed
+ * @pending:	its trace may be made or ended at this moment
+ * @firm:		its trace does not yield to perf
  * @pages:	charged for its trace; 0 if it has none
  */
 struct tracee_shared {
@@ -62,13 +62,13 @@ struct tracee_shared {
 };
 
 /**
- * struct tracer_shared - one tracer
- * @pid:	its process, and its process group
- * @uid:	whom its traces are charged to
- * @dying:	somebody is killing it
- * @incarnation: how many of this number there were before
- * @step:	where it is
- * @requests:	how many it has made
+ * struct tracer_shared - the public state of a tracer
+ * @pid:		its process, and its process group
+ * @uid:		the user to whom its traces are charged
+ * @dying:	it is being killed
+ * @incarnation:	how many tracers of this number were killed before
+ * @step:		number of its current step
+ * @requests:	number of requests it has made
  * @tracees:	its tracees
  */
 struct tracer_shared {
@@ -82,11 +82,11 @@ struct tracer_shared {
 };
 
 /**
- * struct globals - what is the same for all and changes at any time
- * @seq:	odd while it changes
+ * struct globals - state that is the same for all tracers and changes at any time
+ * @seq:		odd while it changes
  * @sysctl:	kernel.ptrace_bts
  * @paranoid:	kernel.perf_event_paranoid
- * @perf:	an event has the hardware
+ * @perf:		an event of perf has the hardware
  */
 struct globals {
 	uint32_t seq;
@@ -97,47 +97,50 @@ struct globals {
 
 #define NR_LOCKS	16
 #define NR_NOISES	2	/* processes that make noise */
-#define NR_KINDS	6	/* of noise: the bits of NOISE_* */
+#define NR_KINDS	6	/* kinds of noise: the bits of NOISE_* */
 
 struct shared {
 	u64_shared seed;
 	uint32_t stop;
 	uint32_t violations;
 	uint32_t version;
-	/* NOISE_*, and how often each of them did what it is for */
+	/* NOISE_* that are on, and how often each of them has succeeded */
 	uint32_t noise;
 	uint32_t noise_done[NR_KINDS];
 	uint32_t noise_pids[NR_NOISES];
-	/* answers EBUSY to a CONFIG */
+	/* number of requests that returned EBUSY */
 	uint32_t busy;
 	uint32_t unused;
 	struct globals globals;
-	/* who is in a step that changes what is charged to a user: number + 1 */
+	/* the tracer that may change what is charged to a user: number + 1 */
 	uint32_t locks[NR_LOCKS];
 	struct tracer_shared tracers[NR_TRACERS];
 };
 
 extern struct shared *shared;
 
-/* rng.c: the same numbers for the same seed, tracer, incarnation, step */
+/* rng.c: the same seed, tracer, incarnation and step give the same numbers. */
 void rng_seed(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 uint64_t rng_next(void);
-/* 0 to @n - 1 */
+/* Returns 0 to @n - 1. */
 uint32_t rng(uint32_t n);
-/* true once in @n times */
+/* Returns true once in @n times. */
 bool chance(uint32_t n);
 
-/* say.c: in one piece, whoever else writes; @head says who and where */
+/*
+ * say.c: print a violation with one write, so that it is not mixed with other output. @head
+ * tells the tracer and its step.
+ */
 __attribute__((format(printf, 2, 0)))
 void say_violation(const char *head, const char *fmt, va_list ap);
-/* Says what is wrong, with how to get there, and stops all. */
+/* Report a violation, with the parameters to reproduce it, and stop the fuzzer. */
 __attribute__((format(printf, 1, 2)))
 void violation(const char *fmt, ...);
 extern int my_number;
 
 enum { EXEC_64, EXEC_32, EXEC_SECRET, NR_EXECS };
 
-/* tracee.c: never returns */
+/* tracee.c: tracee_start() does not return. */
 void tracee_start(struct tracee_shared *self);
 void tracee_exec_main(int argc, char **argv);
 

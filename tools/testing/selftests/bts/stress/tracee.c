@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A tracee of the fuzzer: stops itself, does what it is told to, stops again. */
+/* A tracee of the fuzzer: it stops itself, executes an order, and stops again. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "stress.h"
 
-/* Programs to execute: the same of each kind, and one that cannot be read. */
+/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and one that cannot be read. */
 static const char *const programs[NR_EXECS] = {
 	[EXEC_64]	= "/bt/fuzz",
 	[EXEC_32]	= "/bt/fuzz_32",
@@ -26,7 +26,7 @@ static void on_fault(int signal)
 	siglongjmp(after_fault, 1);
 }
 
-/* Nobody's signals end it when its tracer lets go of it. */
+/* Ignore all signals that can be ignored: without a tracer, they could kill the tracee. */
 static void ignore_signals(void)
 {
 	int i;
@@ -49,7 +49,7 @@ static void jump_to_fault(uint64_t kind)
 		go();
 }
 
-/* /proc is the first namespace's. */
+/* Publish the pid in the initial PID namespace, to which /proc belongs. */
 static void tell_pid(void)
 {
 	char buf[32] = "";
@@ -150,7 +150,7 @@ static void loop(struct tracee_shared *self)
 	}
 }
 
-/* Run as PROGRAM tracee OFFSET, after an exec. */
+/* Run as `PROGRAM tracee OFFSET`, after an execve(). */
 void tracee_exec_main(int argc, char **argv)
 {
 	if (argc != 3 || strcmp(argv[1], "tracee"))
@@ -160,12 +160,12 @@ void tracee_exec_main(int argc, char **argv)
 		_exit(99);
 	ignore_signals();
 	me = (struct tracee_shared *)((char *)shared + strtoul(argv[2], NULL, 10));
-	/* That was the order. */
+	/* The execve() was the order. */
 	me->done = me->serial;
 	loop(me);
 }
 
-/* The first of a family */
+/* Start the first tracee of a family. */
 void tracee_start(struct tracee_shared *self)
 {
 	ignore_signals();

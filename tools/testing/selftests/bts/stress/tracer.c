@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A tracer: takes one of its tracees, does something at random, and again. */
+/* A tracer: chooses one of its tracees, does something random with it, and repeats. */
 #include <grp.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #include "tracer.h"
 
-/* Two share a user, so their memory is one account. */
+/* Two of them have the same user, so the memory of both is charged to one account. */
 const struct role roles[NR_TRACERS] = {
 	{ .name = "user", .uid = 1000, },
 	{ .name = "root", },
@@ -31,8 +31,8 @@ static uint32_t *account_lock(uint32_t uid)
 }
 
 /*
- * One account, one step at a time; whoever has no limit needs none. Who waits
- * sleeps: the processors of the guest are one of the host's.
+ * Only one tracer of an account may be in a step, unless it has no limit. The others sleep:
+ * all CPUs of the guest may share one CPU of the host.
  */
 static void take_account(const struct tracer *me)
 {
@@ -49,7 +49,10 @@ static void take_account(const struct tracer *me)
 	}
 }
 
-/* Whoever dies with it, his supervisor gives it back when all his are gone. */
+/*
+ * Release the account. If a tracer dies with it, its supervisor does that, after all its
+ * tracees are gone.
+ */
 void account_give(int number)
 {
 	uint32_t *lock = account_lock(roles[number].uid), holder = number + 1;
@@ -85,7 +88,10 @@ static void take_role(struct tracer *me)
 		give_up("PR_SET_DUMPABLE");
 }
 
-/* Another tracer's tracee; in another PID namespace its number says nothing. */
+/*
+ * Returns another tracer's tracee, or 0 in a PID namespace, where its number is another
+ * one.
+ */
 static pid_t foreign_tracee(struct tracer *me)
 {
 	int other = rng(NR_TRACERS);
@@ -96,7 +102,9 @@ static pid_t foreign_tracee(struct tracer *me)
 			       __ATOMIC_SEQ_CST);
 }
 
-/* Not its tracee: whatever it asks for, there is nobody. */
+/*
+ * Make a request for a task that is not a tracee of this tracer: it must fail with ESRCH.
+ */
 static void foreign_request(struct tracer *me)
 {
 	const pid_t pids[] = {
@@ -172,7 +180,7 @@ static void do_step(struct tracer *me)
 		read_twice(me, t);
 	else
 		fuzz_request(me, t);
-	/* Somebody else may have killed it. */
+	/* The tracee may have been killed. */
 	if (t->pid && tracee_was_killed(t))
 		tracee_bury(me, t);
 }

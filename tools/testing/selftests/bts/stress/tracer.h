@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One tracer of the fuzzer, its tracees, and what it does to them. */
+/* A tracer of the fuzzer, its tracees, and what it does to them. */
 #ifndef BTS_STRESS_TRACER_H
 #define BTS_STRESS_TRACER_H
 
 #include "model.h"
 
 /**
- * struct role - what a tracer is
+ * struct role - the kind of a tracer
  * @name:	for messages
  * @uid:	its user; 0 has all capabilities
- * @userns:	it makes a user namespace of its own
- * @pidns:	it is the first of a PID namespace of its own
+ * @userns: it makes its own user namespace
+ * @pidns: it is the first process of its own PID namespace
  */
 struct role {
 	const char *name;
@@ -22,15 +22,15 @@ struct role {
 extern const struct role roles[NR_TRACERS];
 
 /**
- * struct child - one tracee
- * @pid:	as its tracer sees it; 0 if there is none
- * @shared:	what others see
- * @model:	its trace
- * @signals:	that may come because the trace is full
- * @own:	a child of its tracer
- * @changing:	it is just making itself dumpable, or the contrary
- * @dumpable:	what it will be then
- * @foreign:	likewise
+ * struct child - a tracee
+ * @pid:		in the tracer's PID namespace; 0 if there is none
+ * @shared:	its public state
+ * @model:	the model of its trace
+ * @signals:	the signals that may come because the trace is full
+ * @own:		it is a child of its tracer
+ * @changing:	its memory or whether it is dumpable may be changing
+ * @dumpable:	the new value
+ * @foreign:	the new value
  * @exiting:	it is in its last stop
  */
 struct child {
@@ -57,18 +57,18 @@ struct tracer {
 void tracer_main(int number);
 void account_give(int number);
 bool tracee_was_killed(const struct child *t);
-/* Others are told of that before, and of what came of it after. */
+/* Publish that a trace may change, before a request, and its charge, after the request. */
 void trace_may_change(struct child *t);
 void charge(struct child *t);
 
 /* request.c */
 void buffers_init(void);
 void fuzz_request(struct tracer *me, struct child *t);
-/* Looks at the status and compares it; false if it cannot be had. */
+/* Read the status and compare it with the model. Returns false if there is none. */
 bool look(struct tracer *me, struct child *t);
-/* A valid CONFIG that makes a trace, or tries to */
+/* Make a valid CONFIG for a new trace, which may be refused. */
 void fuzz_new_trace(struct tracer *me, struct child *t);
-/* By GET and by DRAIN */
+/* Compare GET, READ and DRAIN. */
 void read_twice(struct tracer *me, struct child *t);
 long make_request(struct tracer *me, struct child *t, struct request *r);
 
@@ -78,16 +78,16 @@ struct views {
 	int nr;
 };
 
-/* What may have been so while a request was made: begin before, end after. */
+/* Collect the states of the system during a request: begin before it, end after it. */
 void views_begin(struct tracer *me);
 void views_end(struct tracer *me, struct views *out);
 unsigned long pages_used(struct tracer *me, bool most);
 
 /* run.c */
 void tracee_new_child(struct tracer *me, struct child *t);
-/* Gives an order, and sees it through to the next stop, or to the end. */
+/* Give an order, and handle all stops until it is completed or the tracee ends. */
 void run(struct tracer *me, struct child *t, enum what what, uint64_t arg);
-/* It is dead, or about to be: waits for that. */
+/* Wait for the end of a tracee that is dead or about to die. */
 void tracee_bury(struct tracer *me, struct child *t);
 void tracee_kill(struct tracer *me, struct child *t);
 void detach_and_attach(struct tracer *me, struct child *t);

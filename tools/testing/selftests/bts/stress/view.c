@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the rest of the system is like while a request is made. Where it changes
- * meanwhile, each of the states counts.
+ * The state of the rest of the system during a request. If it changes meanwhile, all states
+ * that it may have had count.
  */
 #include "tracer.h"
 
@@ -16,7 +16,10 @@ static bool pays(const struct tracee_shared *t, bool most)
 	return most || !killed || killed != pid;
 }
 
-/* Whoever is killed gives back at some time: at least that, or at most. */
+/*
+ * Sum up the pages of a user. Tasks that were killed may have given theirs back: count them
+ * only if @most.
+ */
 unsigned long pages_used(struct tracer *me, bool most)
 {
 	unsigned long sum = 0;
@@ -75,7 +78,7 @@ void views_end(struct tracer *me, struct views *out)
 		add_view(out, before.sysctl, before.paranoid, before.perf, used);
 		return;
 	}
-	/* Any combination */
+	/* All combinations */
 	for (i = 0; i < 12; i++)
 		add_view(out, i % 3, i / 3 % 2 ? 2 : 1, i / 6, used);
 }

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, progress, and the end of everything that was started.
+# Messages, progress, and the end of all processes that were started.
 
 STEP_PID=	# process group of the running step
 SHELL_PID=	# the emulator of an interactive guest
-SCRATCH=	# half-built things, removed whatever happens
-UNFINISHED=	# the same, where it has to be made in its place
-BUILDING=	# the mark of a build directory that make is writing to
+SCRATCH=	# unfinished results, always removed
+UNFINISHED=	# the same for those that must be made in their final place
+BUILDING=	# mark of the build directory that make is writing to
 
-# The screen, also where a step's output goes to a log.
+# The screen, even when the output of a step goes to a log.
 exec {SCREEN}>&2
 
-# What is wrong, and what to do about it: one line, exit 2.
+# die MESSAGE...: print what is wrong and what to do about it, in one line, and exit with 2.
 die() {
 	clear_line
 	echo "vmtest.sh: $*" >&"$SCREEN"
@@ -39,7 +39,7 @@ seconds() {
 	printf '%d.%d s' $(($1 / 1000)) $(($1 % 1000 / 100))
 }
 
-# End a process group: gently, so that make removes what is half written.
+# End a process group: first with SIGTERM, so that make removes unfinished files.
 end_group() {
 	local pid=$1 i
 
@@ -56,7 +56,7 @@ on_exit() {
 	local status=$?
 
 	trap '' INT TERM HUP
-	# A build that had to be shot leaves its mark: see build_in_place().
+	# If the build had to be killed, keep its mark: see build_in_place().
 	if [ -n "$STEP_PID" ]; then
 		end_group "$STEP_PID" && [ -n "$BUILDING" ] && rm -f "$BUILDING"
 	fi
@@ -77,8 +77,8 @@ set_traps() {
 	trap on_signal INT TERM HUP
 }
 
-# Shows LABEL and the time while the step runs. On a terminal the line is
-# overwritten, elsewhere (CI) it comes once and then every half minute.
+# Show LABEL and the time while the step runs: on a terminal in one line that is overwritten,
+# elsewhere (CI) once at the beginning and then every half minute.
 show_progress() {
 	local label=$1 elapsed=$2
 
@@ -89,8 +89,8 @@ show_progress() {
 	fi
 }
 
-# step LABEL COMMAND...: run COMMAND in a process group of its own and show
-# that it lives. The caller redirects its output. Returns its status.
+# step LABEL COMMAND...: run COMMAND in its own process group, and show progress. The caller
+# redirects its output. Returns its status.
 step() {
 	local label=$1 start=$SECONDS shown=0 status ticker over
 	shift
@@ -99,7 +99,7 @@ step() {
 	"$@" </dev/null 9>&- &
 	STEP_PID=$!
 	set +m
-	# Whichever comes first: the end of the step, or a second.
+	# Wait for the end of the step, but at most a second.
 	while :; do
 		sleep 1 9>&- &
 		ticker=$!
@@ -117,8 +117,8 @@ step() {
 	return "$status"
 }
 
-# logged LABEL LOG COMMAND...: a step whose output is a file. Says how long it
-# took, and on failure where to look.
+# logged LABEL LOG COMMAND...: a step with its output in LOG. Prints the time it took, and on
+# failure the path of LOG.
 logged() {
 	local label=$1 log=$2 start
 	shift 2
@@ -136,7 +136,7 @@ logged() {
 	return 1
 }
 
-# The lines of a log that tell why, for an error in one line.
+# Print the line of a log that gives the reason, for an error message of one line.
 reason_in() {
 	local line
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What a group calls: boot, check, pass, fail, skip.
+# Functions for the groups: boot, check, pass, fail, skip.
 
 PASSED=0
 FAILED=0
@@ -9,19 +9,19 @@ FAILURES=()	# their names and reasons
 GROUP=
 QUIET=
 
-# What TCG does not have, by model: without the warnings about it.
+# Features of a model that TCG lacks: without them, it prints no warnings.
 declare -A WITHOUT=(
 	[Skylake-Client]=-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm,-rdseed,-3dnowprefetch,-xsavec
 )
 
-# What the model needs to get the CPUID leaf of the PMU, or Intel's drivers.
+# Options that a model needs for the CPUID leaf of the PMU, or for Intel's drivers.
 declare -A NEEDS=(
 	[core2duo]=level=10
 	[Penryn]=level=10
 	[max]=vendor=GenuineIntel
 )
 
-# A group that tests the runner keeps its planted failures off the screen.
+# Print, unless the group tests the runner with planted failures.
 report() {
 	[ -n "$QUIET" ] || say "$@"
 }
@@ -42,7 +42,7 @@ skip() {
 	report "  skip $GROUP.$1: ${*:2}"
 }
 
-# console_says CASE TEXT: where the guest dies of what is tested.
+# console_says CASE TEXT: the console must contain TEXT, for guests that die in the test.
 console_says() {
 	if grep -q "$2" "$CASE_DIR/console"; then
 		pass "$1.console"
@@ -51,7 +51,7 @@ console_says() {
 	fi
 }
 
-# nothing_else CASE REGEX: of the splats on the console, all are wanted.
+# nothing_else CASE REGEX: all splats on the console must match REGEX.
 nothing_else() {
 	local other
 
@@ -64,7 +64,7 @@ nothing_else() {
 	fi
 }
 
-# came_to_end CASE: after a splat that is wanted, too.
+# came_to_end CASE: the test must have ended, for a case with an expected splat.
 came_to_end() {
 	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
 		pass "$1.end"
@@ -73,7 +73,7 @@ came_to_end() {
 	fi
 }
 
-# The complete -cpu argument for MODEL[,OPTION...], CPL rule, abort, and rule of SILICON.
+# Print the -cpu argument for MODEL[,OPTION...], CPL rule, abort, and SILICON rule.
 cpu_argument() {
 	local model=${1%%,*} more=
 
@@ -85,7 +85,7 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
-# A key of boot: a processor with a stack of so many last branch records.
+# Print a key of boot: a processor with this number of last branch records.
 lbr_cpu() {
 	case $1 in
 	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
@@ -93,7 +93,7 @@ lbr_cpu() {
 	esac
 }
 
-# An argument of PID 1 on the kernel command line.
+# Print an argument of PID 1, quoted for the kernel command line.
 quote() {
 	case $1 in
 	*'"'*) die "boot: $1: a double quote cannot go through the kernel command line" ;;
@@ -102,9 +102,9 @@ quote() {
 	esac
 }
 
-# Fills in OPT with the keys of boot, and ARGS with the program. What it needs in
-# the guest: with=PROGRAM... of ours, tools=COMMAND... of this system, and
-# before=FILE... whose paths go before its own arguments.
+# Set OPT from the keys of boot, and ARGS to the program and its arguments. Keys for files in the
+# guest: with=PROGRAM... of the bench, tools=COMMAND... of this system, and before=FILE..., whose
+# paths go before the program's own arguments.
 boot_options() {
 	local paths
 
@@ -125,8 +125,9 @@ boot_options() {
 	read -ra paths <<<"${OPT[before]}"
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes 30 to PID 1"
-	# Instrumented kernels are slower, and heavy tools need room.
-	# With the host's clock a kernel that is slow does little but its ticks.
+	# Kernels with debugging options are slower, and some tools need memory. icount=slow
+	# selects -icount for them: with the host's clock, a slow kernel does little but handle
+	# ticks.
 	[ "${OPT[icount]}" != slow ] || OPT[icount]=$([ "${OPT[config]}" = base ] || echo 1)
 	case ${OPT[config]} in
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
@@ -138,7 +139,7 @@ boot_options() {
 	fi
 }
 
-# Sets TSC_KHZ: of the host, or of the clock that counts instructions.
+# Set TSC_KHZ: the frequency of the host's TSC, or of the clock that counts instructions.
 need_tsc_khz() {
 	[[ ${OPT[icount]} = "" && ${OPT[qemu]} != *-icount* ]] || {
 		TSC_KHZ=1000000
@@ -149,7 +150,7 @@ need_tsc_khz() {
 	TSC_KHZ=$HOST_KHZ
 }
 
-# A machine as others have it: the -cpu argument for MODEL[,OPTION...].
+# Print the -cpu argument for MODEL[,OPTION...] of Debian's emulator.
 plain_cpu_argument() {
 	local model=${1%%,*} more=
 
@@ -157,7 +158,7 @@ plain_cpu_argument() {
 	printf '%s%s%s' "$model" "${WITHOUT[$model]:+,${WITHOUT[$model]}}" "$more"
 }
 
-# need_machine: the emulator that the key machine asks for.
+# need_machine: build or find the emulator for the key machine.
 need_machine() {
 	case ${OPT[machine]} in
 	bts) need_emulator ;;
@@ -166,9 +167,9 @@ need_machine() {
 	esac
 }
 
-# Fills in COMMAND with the emulator's command line.
+# Set COMMAND to the emulator's command line.
 emulator_command() {
-	# On a busy host the checks of timer interrupt and TSC misfire.
+	# On a busy host, the kernel's checks of timer interrupt and TSC fail.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg machine
 
@@ -185,16 +186,16 @@ emulator_command() {
 	on) append+=" pti=on" ;;
 	off) append+=" pti=off" ;;
 	esac
-	# EPYC warns that it has not the microcode for this.
+	# Keep EPYC from warning that it lacks the microcode for this.
 	[ "${OPT[machine]}" != plain ] || append+=" spec_rstack_overflow=off"
 	append+=" $GUEST_WORDS ${OPT[append]} --"
 	for arg in "${ARGS[@]}"; do
 		append+=$(quote "$arg") || exit 2
 	done
-	# In threads of their own, one processor may translate code that another is
-	# patching, and keep what was there for a moment: QEMU 7.2 does not notice,
-	# and one boot in twelve died of a breakpoint of the kernel's own. In turn,
-	# they take no longer; with a slice, turns end at random within it.
+	# Run all CPUs in one thread, in turns. With a thread for each, QEMU 7.2 may translate
+	# code while another CPU patches it, and keep the old code: one boot in twelve died of one
+	# of the kernel's own breakpoints. That is not slower. With a slice, turns end at random
+	# times within it.
 	COMMAND=("${machine[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"
@@ -205,7 +206,7 @@ emulator_command() {
 	COMMAND+=("${arg[@]}")
 }
 
-# Count the KTAP of a file. Sets RUN and BAD.
+# Count the results in a KTAP file. Sets RUN and BAD.
 count_ktap() {
 	local case=$1 file=$2 kind name reason
 
@@ -223,8 +224,8 @@ count_ktap() {
 	done < <(awk -f "$B/vm/ktap.awk" "$file")
 }
 
-# Count a program's end: alone if it gave no KTAP, else only what its KTAP
-# does not tell.
+# Count the end of a program: as a result of its own if there was no KTAP, otherwise only a
+# failure that the KTAP does not show.
 count_status() {
 	local case=$1 status=$2 what="exit status $2"
 
@@ -275,7 +276,7 @@ boot() {
 	need_programs
 	read -ra own <<<"${OPT[with]}"
 	read -ra tools <<<"${OPT[before]} ${OPT[tools]}"
-	# One that does not exist is for PID 1 to tell.
+	# If the program does not exist, PID 1 reports that.
 	[ ! -e "$PROGRAMS/out/guest/${ARGS[0]}" ] || own+=("${ARGS[0]}")
 	initrd_of "${own[@]}"
 	add_tools "${tools[@]}"
@@ -293,7 +294,7 @@ boot() {
 	count_run "$case"
 }
 
-# check CASE -- COMMAND...: the same on the host.
+# check CASE -- COMMAND...: run a test on the host.
 check() {
 	local case=$1 status=0 before=$FAILED start
 	shift 2

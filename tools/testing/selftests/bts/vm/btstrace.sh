@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# btstrace, built from its own directory.
+# Build btstrace in its own directory.
 
 BTSTRACE_DIR=tools/bts/btstrace
 
@@ -9,8 +9,8 @@ make_btstrace() {
 	make -C "$REPO/$BTSTRACE_DIR" -j "$JOBS" OUTPUT="$1" "${@:3}" "$2"
 }
 
-# need_btstrace [VARIANT TARGET KEY=VALUE...]: sets BTSTRACE to the directory of
-# the program, or of what else TARGET makes; a warning is an error.
+# need_btstrace [VARIANT TARGET KEY=VALUE...]: set BTSTRACE to the directory with the results of
+# TARGET. A warning is an error.
 need_btstrace() {
 	local variant=${1:-plain} target=${2:-all} log
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The cache outside of the repository, and the packages of the system. What is
-# in the cache is found by a key made of all that went into it, is made in
-# $SCRATCH and moved to its place when it is complete.
+# The cache outside of the repository, and Debian packages. The key of an entry depends on all of
+# its inputs. An entry is made in $SCRATCH and moved to its place when it is complete.
 
 CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 
 open_cache() {
 	local holder
 
-	# Steps change the directory, and make takes neither space nor colon.
+	# An absolute path, as steps change the directory; make can take neither space nor colon.
 	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
 	[[ $CACHE != *[[:space:]:]* ]] ||
 		die "$CACHE has a space or a colon, which make cannot take: set BTS_CACHE to another directory"
@@ -21,7 +20,7 @@ open_cache() {
 		die "another run (process ${holder:-unknown}) uses $CACHE: wait for its end, or set BTS_CACHE"
 	fi
 	echo $$ >"$CACHE/holder"
-	# Whoever left these behind was killed: the lock is ours.
+	# We hold the lock, so these are leftovers of a process that was killed.
 	rm -rf "$CACHE"/scratch.*
 	SCRATCH=$CACHE/scratch.$$
 	mkdir "$SCRATCH" || die "cannot write $CACHE: free some space"
@@ -36,12 +35,12 @@ need_space() {
 		die "$2 needs $1 MiB in $CACHE, $free are free: make room, or set BTS_CACHE to a larger disk"
 }
 
-# A key from what comes in on standard input.
+# Print a key made from standard input.
 key_of() {
 	sha256sum | cut -c1-16
 }
 
-# The contents of files and directories, as one stream for key_of.
+# Print checksums of files and directories, for key_of.
 contents() {
 	local path
 
@@ -50,7 +49,7 @@ contents() {
 	done | sort -z | xargs -0r sha256sum
 }
 
-# Keep the newest COUNT entries of a directory of the cache.
+# Remove all entries of a directory of the cache except the newest COUNT.
 keep_newest() {
 	local dir=$1 count=$2 entry
 
@@ -61,7 +60,7 @@ keep_newest() {
 		done
 }
 
-# Is the command, or a file of the pattern, there?
+# Return whether a command, or a file that matches a pattern, exists.
 present() {
 	case $1 in
 	/*) compgen -G "$1" >/dev/null ;;
@@ -72,11 +71,11 @@ present() {
 install_packages() {
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get install -y --no-install-recommends "$@" && return
-	# Perhaps the lists are old, or were never there.
+	# The package lists may be old or missing.
 	apt-get update && apt-get install -y --no-install-recommends "$@"
 }
 
-# need_packages PURPOSE...: install what is missing, or tell how to.
+# need_packages PURPOSE...: install missing packages, or tell how to.
 need_packages() {
 	local package evidence purpose missing=()
 

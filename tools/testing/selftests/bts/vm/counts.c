@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Adds up what guests say of how often the lines of their kernel ran: files of
- * gcc 12's format, each behind a line "gcov PATH SIZE", of one kernel.
+ * Add up how often the lines of a kernel ran in several guests. The FILEs have parts in the
+ * format of gcc 12, each behind a line "gcov PATH SIZE", all from one kernel.
  *
  *   counts DIRECTORY FILE...
  *
- * DIRECTORY gets a file for each PATH, named with '#' for '/'.
+ * Writes a file for each PATH into DIRECTORY, with '#' in its name for each '/'.
  */
 #include <errno.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ static void add_counter(unsigned char *to, const unsigned char *from)
 	memcpy(to, &a, sizeof(a));
 }
 
-/* Two files of one object differ in nothing but its counters. */
+/* Two files of one object differ only in their counters. */
 static void add(struct sum *sum, const unsigned char *data, size_t size)
 {
 	size_t at, length, i;
@@ -100,7 +100,7 @@ static void read_guest(const char *name)
 		data = malloc(size);
 		if (!data)
 			die(name, "no memory");
-		/* The guest ended early: what it had sent counts. */
+		/* the guest ended early: use what it has sent */
 		if (fread(data, 1, size, f) != size) {
 			free(data);
 			break;

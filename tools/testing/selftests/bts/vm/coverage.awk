@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads 'FILE FUNCTION<TAB>REASON' lines (unrun), the names of the files wanted
-# (files), and gcov's text of one or more kernels. Prints a table of how many of
-# the lines of each ran, of how many it is known that they ran where nothing could
-# count them (REASON begins with 'uncounted: '), and of how many it is known why
-# they did not; then those that did not and have no reason, and the reasons. A
-# line without a reason fails, and so does a reason that is not needed, unless it
-# begins with 'sometimes: '.
+# Read 'FILE FUNCTION<TAB>REASON' lines (unrun), the names of the wanted files (files), and gcov's
+# text of one or more kernels. Print a table of the number of lines in each file that ran, that
+# ran but cannot be counted (REASON begins with 'uncounted: '), and that did not run for a known
+# reason; then the lines that did not run without a reason, and the reasons. Fails if a line has
+# no reason, or if a reason is not needed, unless it begins with 'sometimes: '.
 
 function percent(part, whole)
 {
@@ -69,13 +67,13 @@ source == "" { next }
 		ran[key] = 1
 }
 
-# What the compiler merged with its neighbours in one kernel, they tell of.
+# If the compiler has merged a line with its neighbours in one kernel, another kernel counts it.
 function counts(key)
 {
 	return ran[key] || !(key in merged)
 }
 
-# Of the line that did not run: is it known why?
+# Return whether there is a reason for a line that did not run.
 function excused(key)
 {
 	return within[key] in reason

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh coverage: which lines of the series' kernel files the groups run. A
-# guest that crashes takes with it what it has counted.
+# vmtest.sh coverage: which lines of the series' kernel files the groups run. Counts of a guest
+# that crashes are lost.
 
 COVERAGE_GOAL=90
 
-# gcov's text of what the guests have counted, of each kernel that counts.
+# Print gcov's text of the guests' counts, for each kernel with counters.
 count_lines() {
 	local sums=$1 file object
 

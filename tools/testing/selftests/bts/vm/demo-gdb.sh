@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The part of vmtest.sh demo in gdb: the bad jump again, without a right.
+# The part of vmtest.sh demo in gdb: the same bad jump, for an unprivileged user.
 
 demo_gdb() {
 	echo

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh demo: what all of it is for, on one screen.
+# vmtest.sh demo: show what the series is for, on one screen.
 
 cmd_demo() {
 	prepare build
@@ -11,7 +11,7 @@ cmd_demo() {
 	boot demo machine="$MACHINE" kernel=patched config=base pti=on \
 		before="$BTSTRACE/btstrace" with="badjump example" -- demo >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
-	# The flight recorder needs the hardware, and gdb takes long to build.
+	# The flight recorder needs the hardware. gdb takes long to build.
 	[ "$MACHINE" = plain ] || {
 		demo_oops
 		demo_gdb

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The emulator with a Debug Store, out of Debian's source and qemu/. QEMU_BTS
-# names one that is built already. And Debian's own, as it is.
+# The emulator with a Debug Store, built from Debian's source and qemu/, or the one that QEMU_BTS
+# names; and Debian's own emulator, unchanged.
 
 QEMU=
 QEMU_L=()
@@ -9,7 +9,7 @@ QEMU_TREE=
 QEMU_DATA="/usr/share/qemu /usr/share/seabios"
 PLAIN_QEMU=
 
-# Fills in where the BIOS is; Debian's source package carries none.
+# Set QEMU_L to the directories of the BIOS, which Debian's source package lacks.
 set_qemu_l() {
 	local dir
 
@@ -38,8 +38,8 @@ check_emulator() {
 		die "--cpu ${CPU%%,*}: no such model: see $QEMU -cpu help"
 }
 
-# need_emulator: sets QEMU, QEMU_L, and QEMU_TREE, the directory with its
-# source (src) and build (out).
+# need_emulator: set QEMU, QEMU_L, and QEMU_TREE, the directory with the source (src) and the
+# build (out).
 need_emulator() {
 	[ -z "$QEMU" ] || return 0
 	set_qemu_l
@@ -71,7 +71,7 @@ build_emulator() {
 	QEMU_TREE=$CACHE/qemu/$(qemu_source_key | key_of)
 	QEMU=$QEMU_TREE/out/qemu-system-x86_64
 	[ ! -e "$QEMU_TREE/ready" ] || return 0
-	# Built where it stays: the build knows its path.
+	# Built in its final place, as the build contains its path.
 	rm -rf "$QEMU_TREE"
 	mkdir -p "$QEMU_TREE/out"
 	UNFINISHED=$QEMU_TREE

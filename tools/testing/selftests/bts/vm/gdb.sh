@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# gdb as Debian 12 has it and the newest of Debian, each as it is and with the patch
-# in gdb/, and what its test suite needs in a guest.
+# gdb of Debian 12 and the newest of Debian, each without and with the patch in gdb/, and what its
+# test suite needs in a guest.
 
 GDB_VERSIONS=(13.1 18.1)
 
-# What gdb's configure is asked for: nothing that the suite gdb.btrace does not use.
+# Options of gdb's configure: only what the tests gdb.btrace use.
 GDB_CONFIGURE=(--quiet --disable-sim --disable-ld --disable-gold --disable-gas
 	--disable-binutils --disable-gprof --disable-gprofng --disable-nls
 	--disable-werror --disable-tui --disable-source-highlight
@@ -14,10 +14,10 @@ GDB_CONFIGURE=(--quiet --disable-sim --disable-ld --disable-gold --disable-gas
 	--without-intel-pt --without-xxhash --without-auto-load-dir --with-expat
 	--enable-gdbserver --prefix=/usr "CFLAGS=-O1 -g0" "CXXFLAGS=-O1 -g0")
 
-# The parts of gdb's source that the patch changes, and the tests.
+# The directories of gdb's source that the patch changes, and the tests.
 GDB_PARTS=(gdb gdbserver gdbsupport)
 
-# Debian 12's source package, or the package gdb-source of trixie-backports.
+# Download Debian 12's source package, or the package gdb-source of trixie-backports.
 download_gdb() {
 	local there
 
@@ -49,7 +49,7 @@ unpack_gdb() {
 	fi
 }
 
-# need_gdb_source VERSION: sets GDB_SOURCE to its pristine tree.
+# need_gdb_source VERSION: set GDB_SOURCE to the unpatched tree.
 need_gdb_source() {
 	local version=$1 archive=$CACHE/gdb/$1-archive log=$CACHE/log/gdb-$1-source
 
@@ -67,8 +67,8 @@ need_gdb_source() {
 	mv "$SCRATCH/gdb" "$GDB_SOURCE"
 }
 
-# lay_gdb FLAVOUR SRC: bring SRC to that flavour. What does not change keeps its time,
-# so that it is not compiled again.
+# lay_gdb FLAVOUR SRC: make SRC a tree of FLAVOUR. Unchanged files keep their times, so that they
+# are not compiled again.
 lay_gdb() {
 	local laid=$SCRATCH/gdb-laid
 
@@ -85,7 +85,7 @@ make_gdb() {
 	nice -n 5 make -s -j "$JOBS" all-gdb all-gdbserver MAKEINFO=true
 }
 
-# What the guest gets, under names that tell nothing of the flavour.
+# Collect the files for the guest, under names that do not tell the flavour.
 collect_gdb() {
 	local dir
 
@@ -96,12 +96,12 @@ collect_gdb() {
 	for dir in boards config gdb.btrace gdb.xml lib; do
 		cp -a "$1/src/gdb/testsuite/$dir" "$1/testsuite" || return
 	done
-	# Without it the suite looks for a table of what each test may be killed by.
+	# Without this directory, the suite looks for a list of tests that may be killed.
 	mkdir -p "$1/testsuite/gdb.base"
 }
 
-# need_gdb VERSION FLAVOUR: sets GDB to a directory with bin/gdb, bin/gdbserver and
-# testsuite/; FLAVOUR is stock or patched.
+# need_gdb VERSION FLAVOUR: set GDB to a directory with bin/gdb, bin/gdbserver and testsuite/.
+# FLAVOUR is stock or patched.
 need_gdb() {
 	local version=$1 flavour=$2 key log=$CACHE/log/gdb-$1-$2
 
@@ -124,7 +124,7 @@ need_gdb() {
 	echo "$key" >"$GDB/ready"
 }
 
-# Print the files of a compiler for C and C++, and of what it links against.
+# Print the files of the C and C++ compilers, and of the libraries that they link against.
 compiler_files() {
 	local part
 
@@ -140,7 +140,7 @@ compiler_files() {
 	dpkg -L libc6 libgcc-s1 libstdc++6 | grep -E '/lib[^/]*\.so[.0-9]*$'
 }
 
-# Link names that a compiler and a shell script expect.
+# Make the links that a compiler and a shell script expect.
 compiler_links() {
 	mkdir -p "$1/usr/bin" "$1/bin"
 	ln -sf x86_64-linux-gnu-gcc-12 "$1/usr/bin/gcc"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What runs in the guest: our own programs, and tools of this system with
-# their libraries, packed into initramfs archives.
+# Files of the guest: programs of the bench, and tools of this system with their libraries, packed
+# into initramfs archives.
 
 PROGRAMS=
 
-# The directories of gdb's Python without which it does not start.
+# The directories of Python that gdb needs to start.
 GDB_PYTHON=(collections encodings importlib json re)
 
 make_programs() {
@@ -13,7 +13,7 @@ make_programs() {
 		SELFTESTS="$LINUX/tools/testing/selftests" programs
 }
 
-# Sets PROGRAMS (out/guest and out/host are below it), BENCH_BIN.
+# Set PROGRAMS, with out/guest and out/host below it, and BENCH_BIN.
 need_programs() {
 	local log=$CACHE/log/programs
 
@@ -29,9 +29,8 @@ pack() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"
 }
 
-# initrd_of PROGRAM...: sets INITRD to PID 1 and those of our programs. A guest
-# has to unpack it, so it holds no others. A 32-bit kernel gets what was built
-# for it.
+# initrd_of PROGRAM...: set INITRD to an archive with PID 1 and these programs of the bench, and
+# no others, as each guest has to unpack it. A 32-bit kernel gets 32-bit programs.
 initrd_of() {
 	local root=$SCRATCH/root name from=$PROGRAMS/out/guest bits=
 
@@ -49,14 +48,14 @@ initrd_of() {
 	pack "$root" "$INITRD" || die "cannot pack the initramfs: free some space"
 }
 
-# Print a program of this system and the libraries it loads.
+# Print the paths of a program of this system and of its libraries.
 with_libraries() {
 	echo "$1"
 	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
 }
 
-# Print the files that the tools need. $1 is the directory to make links in. A name
-# without a slash is a command, also where the working directory has one like it.
+# Print the files that the tools need, and make links in the directory $1. A name without a slash
+# is a command, even if the working directory has a file of that name.
 tool_files() {
 	local root=$1 tool path dir
 	shift
@@ -106,13 +105,13 @@ pack_tools() {
 
 	rm -rf "$root"
 	mkdir -p "$root"
-	# A pipe would hide that it was ended early, and half of the list be packed.
+	# Do not use a pipe, which would hide a failure, and pack an incomplete list.
 	tool_files "$root" "$@" >"$SCRATCH/tool_files"
 	sort -u "$SCRATCH/tool_files" | xargs -d '\n' cp -L --parents -t "$root" || return
 	pack "$root" "$SCRATCH/tools.cpio"
 }
 
-# add_tools TOOL...: adds the named tools of this system to INITRD.
+# add_tools TOOL...: add these tools of this system to INITRD.
 add_tools() {
 	local key tools
 

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh image: the kit, one file for a USB stick, which boots by BIOS and by UEFI.
-# The file has one partition, of the type FAT16: the kernel, the initramfs and the state
-# of the steps. GRUB is in front of it for BIOS, and in it for UEFI. No file system is
-# mounted to make it, and nothing needs root.
+# vmtest.sh image: the kit, a file for a USB stick that boots by BIOS and by UEFI. It has one
+# FAT16 partition with the kernel, the initramfs, and the state of the steps. For BIOS, GRUB is in
+# front of the partition, for UEFI in it. Making the file needs neither mount nor root.
 
 IMAGE=
-IMAGE_LIMIT=64		# MiB: more is not wanted
+IMAGE_LIMIT=64		# limit in MiB
 IMAGE_CONFIG=mitigations,image
 IMAGE_START=2048	# sector of the partition
 
-# What the steps of kit/steps.c run, beside btstrace
+# Programs that the steps of kit/steps.c run, in addition to btstrace.
 IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit wide_check wide_ring
 	wide_life wide_life_32 wide_signal wide_steps wide_threads odd example badjump hello)
 
-# What GRUB has built in, by its platforms
+# Built-in modules of GRUB, common and by platform.
 GRUB_MODULES=(normal configfile part_msdos fat linux search_fs_uuid test echo boot all_video)
 declare -A GRUB_MORE=([i386-pc]=biosdisk [i386-efi]="" [x86_64-efi]="")
 declare -A GRUB_NAME=([i386-efi]=BOOTIA32.EFI [x86_64-efi]=BOOTX64.EFI)
 
-# badjump keeps its names and lines, which btstrace shows.
+# badjump keeps its symbols and line numbers, for btstrace to show.
 image_root() {
 	local root=$SCRATCH/image-root name from=$PROGRAMS/out/guest
 
@@ -42,7 +41,7 @@ image_root() {
 	pack "$root" "$SCRATCH/image.cpio" && gzip -9n <"$SCRATCH/image.cpio" >"$1"
 }
 
-# grub_image PLATFORM VOLUME FILE: one that goes on with the file grub.cfg of the volume.
+# grub_image PLATFORM VOLUME FILE: make a GRUB that runs the file grub.cfg of the volume.
 grub_image() {
 	local platform=$1 volume=$2 more
 
@@ -56,8 +55,8 @@ grub_image() {
 		"${GRUB_MODULES[@]}" "${more[@]}"
 }
 
-# The boot sector looks for the rest in sector 1, the rest expects itself there, too: so
-# both are only written to their places. The table of partitions stays.
+# The boot sector loads the rest of GRUB from sector 1, where that expects to be. So both are
+# written there, without the partition table.
 image_bios() {
 	local img=$1 core=$SCRATCH/core.img
 
@@ -72,7 +71,8 @@ image_files() {
 
 	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
-	# First what must not be in pieces when it is overwritten.
+	# First write the files that will be overwritten in place, so that they are not
+	# fragmented.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
 		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg &&
 		mcopy -i "$fat" "$bzimage" ::/kernel &&
@@ -85,7 +85,7 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME BZIMAGE: room for the reports is left on it.
+# make_image FILE VOLUME BZIMAGE: make the image, with free space for the reports.
 make_image() {
 	local img=$1 volume=$2 bzimage=$3 initrd=$SCRATCH/initrd sectors
 
@@ -102,7 +102,7 @@ make_image() {
 		image_files "$img" "$volume" "$bzimage" "$initrd"
 }
 
-# need_image: sets IMAGE to the file in the cache.
+# need_image: set IMAGE to the file in the cache.
 need_image() {
 	local key log=$CACHE/log/image
 

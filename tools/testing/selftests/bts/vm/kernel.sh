@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernels, stock and patched, one build directory for each configuration. They
-# are built in place, so that an edit of one file rebuilds what depends on it.
+# Kernels, stock and patched, each configuration in its own build directory. They are built in
+# place, so that a change of one file rebuilds only what depends on it.
 
-declare -A KERNELS=()	# those made up to date in this run
+declare -A KERNELS=()	# kernels that this run has brought up to date
 
-# The files of the series that change the kernel, as paths below $REPO. Tools,
-# documentation and manual pages are left out: a change of them rebuilds no kernel.
+# Print the files of the series that change the kernel, as paths below $REPO. Changes of tools,
+# documentation and manual pages must not rebuild a kernel.
 series_files() {
 	(
 		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
@@ -36,13 +36,14 @@ lay_series() {
 
 	[ -d "$tree" ] || fresh_tree "$tree" || return
 	"$REPO/series/apply" "${@:2}" "$tree" && return
-	# An apply that was killed may have left the tree half changed: take a fresh one.
+	# If a previous series/apply was killed, the tree may be inconsistent: start with a fresh
+	# one.
 	fresh_tree "$tree" && "$REPO/series/apply" "${@:2}" "$tree"
 }
 
-# need_series_tree TREE [--to PATCH]: a tree that carries the series, or its first
-# patches. Its unchanged files are links to the pristine tree's; series/apply
-# replaces files, it never writes into them.
+# need_series_tree TREE [--to PATCH]: make TREE carry the series, or its patches up to PATCH.
+# Unchanged files are links to those of the pristine tree: series/apply replaces files and never
+# writes into them.
 need_series_tree() {
 	local tree=$1 key log=$CACHE/log/series-apply
 
@@ -54,26 +55,26 @@ need_series_tree() {
 	echo "$key" >"$tree.key"
 }
 
-# Sets PATCHED to a tree that carries the series.
+# Set PATCHED to a tree with the series.
 need_patched_tree() {
 	need_linux
 	PATCHED=$CACHE/patched/$LINUX_KEY
 	need_series_tree "$PATCHED"
 }
 
-# Sets FIXED to a tree with the fixes only, the patches before number 0100.
+# Set FIXED to a tree with the fixes only, the patches before number 0100.
 need_fixed_tree() {
 	need_linux
 	FIXED=$CACHE/fixed/$LINUX_KEY
 	need_series_tree "$FIXED" --to "$(grep '^00[0-9][0-9]-' "$REPO/series/series" | tail -n 1)"
 }
 
-# on_this_kernel FILE: its lines, and those behind '# on VERSION: ' for this kernel.
+# on_this_kernel FILE: print the lines of FILE, and those behind '# on VERSION: ' for this kernel.
 on_this_kernel() {
 	sed "s/^# on ${LINUX_VERSION//./\\.}: //" "$1"
 }
 
-# Print the fragment FILE as it is for this kernel.
+# Print the path of the fragment FILE as it is for this kernel.
 fragment() {
 	local dir=$CACHE/fragments/$LINUX_VERSION
 
@@ -82,7 +83,7 @@ fragment() {
 	echo "$dir/${1##*/}"
 }
 
-# Print the fragments of a configuration (NAME[,NAME...]) on a tree.
+# Print the paths of the fragments of a configuration (NAME[,NAME...]) for a flavour.
 fragments() {
 	local flavour=$1 names=$2 name
 
@@ -104,16 +105,16 @@ check_config_name() {
 	done
 }
 
-# A fragment may take another one of the tree along, name the architecture and the
-# compiler, and have the files of the series count how often their lines run:
-# '# include: PATH', '# arch: i386', '# cc: clang-19', '# count: series'.
+# Print the values of a directive in fragments. '# include: PATH' includes another fragment of the
+# kernel tree, '# arch: i386' and '# cc: clang-19' select architecture and compiler, and
+# '# count: series' counts how often the lines of the series' files run.
 directive() {
 	local key=$1
 	shift
 	sed -n "s/^# $key: *//p" "$@"
 }
 
-# Sets KERNEL_MAKE to what make gets beside the configuration of these fragments.
+# Set KERNEL_MAKE to make's arguments for the configuration of these fragments.
 kernel_make() {
 	local arch cc file
 
@@ -140,7 +141,7 @@ merge_config() {
 		"$1" "${included[@]}" "${@:2}"
 }
 
-# Print every option of the fragments that is not in the configuration.
+# Print every option of the fragments that is missing in the configuration.
 missing_options() {
 	local config=$1
 	shift
@@ -170,7 +171,7 @@ missing_options() {
 	}' "$@" last=1 "$config"
 }
 
-# What a .config depends on: the fragments, and the options there are.
+# Print a key for .config, which depends on the fragments and the existing options.
 config_key() {
 	{
 		echo "$LINUX_STATE"
@@ -179,8 +180,8 @@ config_key() {
 	} | key_of
 }
 
-# make_config FLAVOUR NAMES SRC BUILD: a new .config only if it differs, or
-# everything would be built again.
+# make_config FLAVOUR NAMES SRC BUILD: write .config only if it changes, since a new one would
+# rebuild everything.
 make_config() {
 	local flavour=$1 names=$2 src=$3 build=$4 log files missing key
 
@@ -209,7 +210,7 @@ make_kernel() {
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' bzImage
 }
 
-# The mark stays only if make had no time to remove what it was writing.
+# The mark is left behind only if make was killed before it could remove unfinished files.
 build_in_place() {
 	local build=$1
 
@@ -229,7 +230,7 @@ check_built() {
 		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
 }
 
-# The kernel that the user has built, whatever was asked for.
+# Use the kernel that --built names, whatever a test asks for.
 use_built_kernel() {
 	KERNEL_BUILD=$(readlink -f "$BUILT_KERNEL")
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
@@ -237,9 +238,9 @@ use_built_kernel() {
 	has_option 64BIT || ARCH_OPTION=ARCH=i386
 }
 
-# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets
-# KERNEL to the image, KERNEL_BUILD to the directory it was built in (vmlinux is
-# there), KERNEL_MAKE to what make needs.
+# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets KERNEL to
+# the image, KERNEL_BUILD to the build directory with vmlinux, and KERNEL_MAKE to the arguments of
+# make.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 
@@ -260,7 +261,7 @@ need_kernel() {
 	fi
 	mapfile -t files < <(fragments "$flavour" "$names")
 	kernel_make "${files[@]}"
-	# A comma in a path is not for make.
+	# make cannot take a comma in a path.
 	names=${names#base,}
 	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-${names//,/+}
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
@@ -285,7 +286,7 @@ need_kernel() {
 	KERNELS[$KERNEL_BUILD]=1
 }
 
-# has_option NAME: of the kernel that was needed last.
+# has_option NAME: return whether the last kernel that was needed has the option.
 has_option() {
 	grep -qx "CONFIG_$1=y" "$KERNEL_BUILD/.config"
 }

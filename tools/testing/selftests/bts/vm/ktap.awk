@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Reads KTAP, prints one line for each result: "pass NAME", "fail NAME REASON",
-# "skip NAME REASON". Lines of subtests are indented; the one that sums them up
-# is counted. A plan that is not kept is a failure.
+# Read KTAP, and print one line for each result: "pass NAME", "fail NAME REASON", or "skip NAME
+# REASON". Subtests, which are indented, do not count, only the line that sums them up. A number
+# of results that differs from the plan is a failure.
 
 function name_of(text)
 {

@@ -10,14 +10,14 @@ make_lab() {
 			KBUILD_MODPOST_WARN=1 M="$dir" modules
 }
 
-# Print the files that the overlay changes the modules of DIR by.
+# Print the files of the overlay that change the modules in DIR.
 lab_overlay() {
 	local dir=$1
 
 	[ -z "$OVERLAY" ] || find "$OVERLAY/rename.sed" "$OVERLAY/${dir#"$REPO/"}" -type f 2>/dev/null
 }
 
-# copy_lab DIR WORK: its sources, as they are for this kernel.
+# copy_lab DIR WORK: copy the sources, adapted to this kernel.
 copy_lab() {
 	local dir=$1 work=$2 change
 
@@ -30,7 +30,7 @@ copy_lab() {
 	done
 }
 
-# need_lab DIR NAME FLAVOUR CONFIGURATION: sets LAB to NAME.ko, made of DIR.
+# need_lab DIR NAME FLAVOUR CONFIGURATION: set LAB to NAME.ko, built from DIR.
 need_lab() {
 	local dir=$1 name=$2 flavour=$3 names=$4 src work key log
 
@@ -40,7 +40,7 @@ need_lab() {
 	fixed) src=$FIXED ;;
 	*) src=$PATCHED ;;
 	esac
-	# A comma in a path is not for make.
+	# make cannot take a comma in a path.
 	work=$CACHE/lab/$LINUX_KEY-$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
 	key=$({
@@ -55,7 +55,7 @@ need_lab() {
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||
 		die "$name does not build: $(reason_in "$log"), see $log"
-	# What goes into the guest is found as a program.
+	# Files for the guest are found as commands, so it must be executable.
 	chmod +x "$LAB"
 	echo "$key" >"$work.key"
 }

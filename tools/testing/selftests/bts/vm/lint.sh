@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh lint: each check prints its findings, one a line, and nothing if
-# there are none.
+# vmtest.sh lint: each check prints its findings, one in each line, and nothing if there are none.
 
-LINT_LINES=800	# of a file
-LINT_SCREEN=60	# lines of a function
+LINT_LINES=800	# limit for a file
+LINT_SCREEN=60	# limit for the lines of a function
 
-# Print the files of the repository below PATH..., new ones too.
+# Print the files of the repository below PATH..., including new ones.
 repo_files() {
 	git -C "$REPO" -c core.quotePath=false -c safe.directory='*' ls-files -co --exclude-standard -- "$@" |
 		while IFS= read -r file; do
@@ -14,7 +13,7 @@ repo_files() {
 		done
 }
 
-# ... that begin with #!, or are sourced.
+# Print those files that are shell scripts, or are sourced.
 shell_files() {
 	repo_files | while IFS= read -r file; do
 		case $file in
@@ -30,7 +29,7 @@ collect() {
 	"${@:2}" >"$1" 2>&1
 }
 
-# lint NAME FUNCTION: one result; the findings are shown.
+# lint NAME FUNCTION: run a check, and show its findings.
 lint() {
 	local name=$1 findings=$RESULTS/$1
 	shift
@@ -55,8 +54,8 @@ lint_shellcheck() {
 	(cd "$REPO" && shell_files | sort -u | xargs shellcheck -x -P SCRIPTDIR -f gcc)
 }
 
-# Diffs, mail texts and plain text for people have no place for a comment. What goes
-# into strace says its licence as strace's files do.
+# Diffs, mails and plain text cannot have a comment. Files for strace state their licence in the
+# way of strace.
 lint_spdx() {
 	local file
 
@@ -68,7 +67,7 @@ lint_spdx() {
 		done
 }
 
-# In a diff, an empty line of the context is one space.
+# In a diff, an empty line of context is a single space.
 lint_space() {
 	local file
 
@@ -106,13 +105,13 @@ lint_spelling() {
 	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,pevent,reenable,struc)
 }
 
-# What exists on one machine only.
+# Paths that exist on one machine only.
 lint_paths() {
 	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
 		cut -c1-160
 }
 
-# The program in a page is the file that it names.
+# The program in a manual page must equal the file that the page names.
 lint_page_program() {
 	local name file
 
@@ -126,14 +125,14 @@ lint_page_program() {
 		echo "$1: the program is not what ${file:-$name} is"
 }
 
-# Both formatters; groff is silent about what it does without.
+# Run both formatters. groff reports less than mandoc.
 lint_page() {
 	mandoc -T lint -W warning "$1"
 	groff -ww -man -T utf8 -z "$1" 2>&1
 	lint_page_program "$1"
 }
 
-# A change to a page of the system is laid over that page.
+# Apply a change of a system's manual page to that page.
 lint_page_patch() {
 	local page=$SCRATCH/man/${1#man-pages/}
 	page=${page%.*.patch}
@@ -158,7 +157,7 @@ lint_man() {
 	done
 }
 
-# Only what names a file of ours; other documents beside them have warnings.
+# Print only warnings about files of the series: other documents have some, too.
 # shellcheck disable=SC2153
 lint_docs() {
 	local dirs
@@ -187,8 +186,7 @@ lint_debugctl() {
 			}' | sed "s|^$PATCHED/||"
 }
 
-# Print the findings that series/exceptions does not excuse, and exceptions
-# that excuse nothing.
+# Print the findings that are not in series/exceptions, and the exceptions without a finding.
 excuse() {
 	awk -F '\t' -v bts="$BTS_PATH" '
 	NR == FNR {
@@ -216,7 +214,7 @@ excuse() {
 	}' <(on_this_kernel "$REPO/series/exceptions") -
 }
 
-# checkpatch MAIL: from the cache if it says what it said before.
+# checkpatch MAIL: use the cached result for an unchanged mail.
 checkpatch() {
 	local done_before
 
@@ -246,14 +244,14 @@ lint_checkpatch() {
 	rm -f "$mails/0000-cover-letter.patch"
 	export -f checkpatch key_of
 	export CACHE LINUX SCRATCH
-	# The largest first, or the last one runs alone.
+	# Start with the largest, or the last one would run alone.
 	find "$mails" -name '*.patch' -printf '%s %p\n' | sort -rn | cut -d' ' -f2 |
 		xargs -P "$JOBS" -I{} bash -c 'checkpatch {}' | sort -u |
 		sed "s|^$mails/||" | excuse
 	keep_newest "$CACHE/checkpatch" 200
 }
 
-# Print the C files of the kernel that the series adds (new) or changes, on this one.
+# Print the kernel's C files that the series adds (new) or changes, on this kernel.
 series_sources() {
 	local laid=$PATCHED/.bts-series file
 
@@ -266,8 +264,8 @@ series_sources() {
 	done | sed -n "s/^$1 //p" | sort -u
 }
 
-# compile_findings TREE BUILD CC FILE...: what W=1, and of the first compiler sparse,
-# say of each file, without line numbers, so that two trees can be compared.
+# compile_findings TREE BUILD CC FILE...: print the warnings of W=1 for each file, and with gcc
+# those of sparse, without line numbers, so that two trees can be compared.
 compile_findings() {
 	local tree=$1 build=$2 cc=$3 sparse=(C=2 CF=-D__CHECK_ENDIAN__)
 	shift 3
@@ -278,7 +276,7 @@ compile_findings() {
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
 }
 
-# A build directory of its own: W=1 would make the kernel's rebuild everything.
+# Use another build directory: W=1 would rebuild everything in that of the kernel.
 lint_build() {
 	mkdir -p "$2"
 	if ! cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged"; then
@@ -289,7 +287,7 @@ lint_build() {
 		echo "cannot prepare $2: $(reason_in "$RESULTS/prepare")"
 }
 
-# compile_with CC DIR: findings that the stock kernel does not have.
+# compile_with CC DIR: print warnings that the stock kernel does not have.
 compile_with() {
 	local file new changed stock=$2-stock patched=$2-patched
 
@@ -298,13 +296,13 @@ compile_with() {
 	[ $((${#new[@]} + ${#changed[@]})) -gt 0 ] || return 0
 	lint_build "$LINUX" "$stock" "$1"
 	lint_build "$PATCHED" "$patched" "$1"
-	# The compiler does not say again what it said before.
+	# Compile again, as the compiler prints warnings only then.
 	(cd "$stock" && rm -f "${changed[@]/%.c/.o}")
 	(cd "$patched" && rm -f "${changed[@]/%.c/.o}" "${new[@]/%.c/.o}")
 	compile_findings "$LINUX" "$stock" "$1" "${changed[@]}" >"$SCRATCH/stock"
 	compile_findings "$PATCHED" "$patched" "$1" "${changed[@]}" "${new[@]}" >"$SCRATCH/patched"
 	comm -13 "$SCRATCH/stock" "$SCRATCH/patched"
-	# What was not compiled was not checked.
+	# A file that was not compiled was not checked.
 	for file in "${new[@]}"; do
 		[ -f "$patched/${file/%.c/.o}" ] ||
 			echo "$file: not compiled: switch it on in $BTS_PATH/config or config.series"
@@ -319,7 +317,7 @@ lint_clang() {
 	compile_with clang-19 "$CACHE/build/$LINUX_KEY-lint-clang"
 }
 
-# Frames of 512 bytes and more, in what lint_compile() has compiled.
+# Print functions with frames of 512 bytes and more, in files that lint_compile() has compiled.
 lint_stack() {
 	local file
 
@@ -329,8 +327,8 @@ lint_stack() {
 	done
 }
 
-# cocci_finding SCRIPT FILE...: what one semantic patch of the kernel reports, or
-# that it did not run.
+# cocci_finding SCRIPT FILE...: print what a semantic patch of the kernel reports, or that it did
+# not run.
 cocci_finding() {
 	local options script=$1 said
 	shift
@@ -341,7 +339,7 @@ cocci_finding() {
 } 3>&1
 export -f cocci_finding
 
-# As make coccicheck MODE=report, which takes whole directories.
+# As make coccicheck MODE=report, which can only check whole directories.
 lint_cocci() {
 	local new
 
@@ -361,7 +359,7 @@ lint_kernel_doc() {
 	done
 }
 
-# install_headers TREE DIR: what programs are given.
+# install_headers TREE DIR: install the headers for user space.
 install_headers() {
 	make -s -C "$1" O="$2" -j "$JOBS" ARCH=x86_64 INSTALL_HDR_PATH="$2" headers_install \
 		>"$2.out" 2>&1 || echo "make headers_install: $(reason_in "$2.out")"
@@ -371,7 +369,7 @@ without_comments() {
 	gcc -fpreprocessed -dD -E -P -w -x c "$1"
 }
 
-# Alone, without a library, and the same in each ABI.
+# A new header must compile alone, without a C library, and in each ABI.
 lint_new_header() {
 	local abi
 
@@ -382,8 +380,8 @@ lint_new_header() {
 	done
 }
 
-# As scripts/check-uapi.sh, whose abidiff is newer than Debian 12's: what there
-# was stays as it is, to the letter.
+# As scripts/check-uapi.sh, which needs a newer abidiff than Debian 12's: existing headers must
+# not change at all.
 lint_uapi() {
 	local had=$SCRATCH/uapi-old/include has=$SCRATCH/uapi-new/include header
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh matrix: the rows of B/matrix, one run of vmtest.sh test each.
+# vmtest.sh matrix: run vmtest.sh test for each row of the file matrix.
 
-MATRIX=()	# lines of the table
-WALKED=0	# rows
+MATRIX=()	# lines of the printed table
+WALKED=0	# number of rows that were run
 
-# Calls FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
+# each_configuration FUNCTION: call FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
 each_configuration() {
 	local name config options groups
 
@@ -26,7 +26,7 @@ matrix_line() {
 	MATRIX+=("$line")
 }
 
-# Not through a shell's job: ^C ends the step, and that ends its guest or make.
+# Use step() and not a job of the shell: ^C ends the step, which ends its guest or make.
 walk_row() {
 	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh measure: each row of measure/rows is one guest under -icount, where
-# the guest's clock counts instructions, and one program that reports a figure.
-# An iteration of a REP instruction counts as one there, so the processor has
-# no ERMS and no FSRM, and the kernel does not copy with them: for all alike.
+# vmtest.sh measure: each row of measure/rows is one guest and one program that reports a figure.
+# The guest runs with -icount, so that its clock counts instructions. A repeated string
+# instruction counts each iteration then. So, in all rows, the processor has no ERMS and no FSRM,
+# and the kernel does not copy with REP MOVSB.
 
 MEASURE_CPU=-erms,-fsrm
 
-declare -A VALUE=()	# the figure of each key; empty if it could not be had
+declare -A VALUE=()	# figure of each key, empty if there is none
 
-# Calls FUNCTION KEY UNIT PEER GOAL BOOT PROGRAM for each row.
+# each_row FUNCTION: call FUNCTION KEY UNIT PEER GOAL BOOT PROGRAM for each row.
 each_row() {
 	local key unit peer goal options program
 
@@ -19,7 +19,7 @@ each_row() {
 	done 7<"$B/measure/rows"
 }
 
-# Without keys all rows are wanted, with keys those and their peers.
+# Without keys, all rows are wanted, otherwise those rows and their peers.
 wanted() {
 	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $1 "* ]]
 }
@@ -30,13 +30,13 @@ want_peer() {
 	fi
 }
 
-# figure CASE OPTIONS PROGRAM: sets FIGURE.
+# figure CASE OPTIONS PROGRAM: run the program, and set FIGURE.
 figure() {
 	local options program
 
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
-	# What only the kernel can ask for is asked through a module.
+	# Requests that only the kernel can make need a module.
 	case ${options[0]} in
 	lab) need_lab "$B/layer/lab" bts_lab patched "$CONFIG" ;;
 	tool)
@@ -52,10 +52,10 @@ figure() {
 	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
 }
 
-# What recorder.reach crashes by
+# The kinds of crashes for the figure recorder.reach.
 REACH=(task jump bug lock irq work nmi recurse longjmp panic)
 
-# reach_of CASE KIND: how many recorded branches the lines of the crash stand for, over 32
+# reach_of CASE KIND: print how many recorded branches the 32 lines of a crash cover, over 32.
 reach_of() {
 	boot "$1-$2" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" kernel=patched \
 		config="$CONFIG,mitigations" before="$LAB" expect=splat \
@@ -65,7 +65,7 @@ reach_of() {
 		END { print n / 32 }'
 }
 
-# figure_reach CASE: sets FIGURE to the median.
+# figure_reach CASE: set FIGURE to the median of all kinds.
 figure_reach() {
 	local kind values
 
@@ -87,7 +87,7 @@ run_row() {
 	VALUE[$1]=$FIGURE
 }
 
-# Print the peer's value, the ratio, and whether the goal is met.
+# Print the peer's figure, the ratio, and whether the goal is met.
 compare_row() {
 	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
 		ratio = met = "-"
@@ -145,7 +145,7 @@ cmd_measure() {
 	GROUP=measure
 	RESULTS=$CACHE/results/measure
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
-	# Standard output is the table's.
+	# Standard output is for the table.
 	each_row run_row >&2
 	[ -n "$TSV" ] ||
 		printf '%-22s %12s %-20s %-20s %12s %8s  %s\n' figure ours unit peer "peer's" ratio goal

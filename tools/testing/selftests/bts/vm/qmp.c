@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * As much JSON as the emulator's machine protocol needs: quotes inside
- * strings are escaped, so a key can be looked for in the line as it stands.
+ * Just enough JSON for the emulator's machine protocol. Quotes inside of strings are escaped, so
+ * a key can be searched in the raw line.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "vmrun.h"
 
-/* Copy the JSON string behind @s (its opening quote) without the escapes. */
+/* Copy the JSON string at @s (its opening quote) without escapes. */
 static void unquote(const char *s, struct buf *text)
 {
 	static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";

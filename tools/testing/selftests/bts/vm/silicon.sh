@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What manuals leave open, and what models do differently, as properties of the
-# emulated processor. Group silicon walks them; --silicon chooses one for all guests.
+# What the manuals leave open and models do differently, as properties of the emulated processor.
+# Group silicon tests all of them; --silicon selects one for all guests.
 
 SILICON_RULE=
 
-# The Pentium 4, which has BTS at other bits of DEBUGCTL, and counters of its own: the
-# kind with 64 bits, and an early one with neither that nor a filter by CPL.
+# The Pentium 4, with BTS at other bits of DEBUGCTL and other counters: the 64-bit variant, and an
+# early one with neither 64-bit records nor a filter by CPL.
 PENTIUM4=kvm64,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 PENTIUM4_EARLY=kvm32,model=2,-dtes64,-ds-cpl,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 

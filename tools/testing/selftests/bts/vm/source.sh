@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Where sources come from: Debian's linux-source package and Debian's source
-# package of the emulator, through an apt configuration of our own, or the
-# directories that the user names.
+# The sources: Debian's packages linux-source and qemu, downloaded with a separate configuration
+# of apt, or directories that the user names.
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
 LINUX=
 
-# own_apt COMMAND...: Debian's apt with lists and archives in the cache; the system's
-# are not read. APT_DIR has one directory for each set of releases.
+# own_apt COMMAND...: run apt with lists and archives in the cache, without the system's lists.
+# APT_DIR is a directory for each set of releases.
 own_apt() {
 	"$1" -q -o Dir::Etc::sourcelist="$APT_DIR/sources.list" \
 		-o Dir::Etc::sourceparts=- \
@@ -17,7 +16,7 @@ own_apt() {
 		-o Acquire::Languages=none -o Acquire::Retries=2 "${@:2}"
 }
 
-# own_apt_lists TYPE: deb or deb-src, for the release that has the package.
+# own_apt_lists TYPE: fetch the lists of deb or deb-src, for the release with the package.
 own_apt_lists() {
 	local signed=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -37,13 +36,13 @@ download_linux() {
 		tar -x "./usr/src/$LINUX_PACKAGE.tar.xz"
 }
 
-# The newest kernel that the series fits; Debian may have newer ones, or none.
+# Print the newest kernel that the series fits. Debian may have a newer one, or none.
 newest_known() {
 	sed -n 's/^kernel //p' "$REPO/series/series"
 }
 
-# Sets LINUX_PACKAGE, and APT_DIR to where it comes from. Ends the command, without
-# a failure, if trixie-backports does not have the newest kernel that the series fits.
+# Set LINUX_PACKAGE, and APT_DIR to its directory. End the command without a failure if
+# trixie-backports does not have the newest kernel that the series fits.
 choose_package() {
 	local known there
 
@@ -70,7 +69,7 @@ unpack_linux() {
 		tar -xJf "$1" -C "$SCRATCH/linux" --strip-components=1
 }
 
-# The system's package if it is installed, else a copy in the cache.
+# Set ARCHIVE to the installed package, or to a copy in the cache.
 linux_archive() {
 	choose_package
 	ARCHIVE=/usr/src/$LINUX_PACKAGE.tar.xz
@@ -84,7 +83,7 @@ linux_archive() {
 		die "$LINUX_PACKAGE from $MIRROR holds no source: give --kernel DIR"
 }
 
-# A tree that the user named is copied: it may be in use, or built in.
+# Copy the tree that the user named: it may be in use, or contain a build.
 copy_kernel_dir() {
 	rsync -ai --delete --exclude=/.git "$KERNEL_DIR/" "$LINUX/" || return
 	[ ! -e "$LINUX/.config" ] && [ ! -d "$LINUX/include/config" ] ||
@@ -120,7 +119,7 @@ version_of() {
 	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' "$1/Makefile" | head -n 2 | paste -sd .
 }
 
-# Print the version of the kernel that the options ask for, before it is there.
+# Print the version of the kernel that the options select, before it is unpacked.
 wanted_version() {
 	if [ -n "$KERNEL_DIR" ]; then
 		version_of "$KERNEL_DIR"
@@ -131,16 +130,16 @@ wanted_version() {
 	fi
 }
 
-# Sets LINUX_VERSION, as 6.12: what depends on the kernel is chosen by it.
+# Set LINUX_VERSION, such as 6.12, which selects what depends on the kernel.
 read_version() {
 	LINUX_VERSION=$(version_of "$LINUX")
-	# The overlay for it, which an older kernel needs: see series/apply.
+	# The overlay that an older kernel needs: see series/apply.
 	OVERLAY=
 	[ ! -d "$REPO/series/compat/$LINUX_VERSION" ] || OVERLAY=$REPO/series/compat/$LINUX_VERSION
 }
 
-# Sets LINUX to a pristine tree, LINUX_KEY to its name in the cache, and
-# LINUX_STATE to what changes whenever it does.
+# Set LINUX to a pristine tree, LINUX_KEY to its name in the cache, and LINUX_STATE to a value
+# that changes with its contents.
 need_linux() {
 	[ -z "$LINUX" ] || return 0
 	if [ -n "$KERNEL_DIR" ]; then
@@ -168,7 +167,7 @@ download_qemu() {
 		cd "$SCRATCH/qemu-source" && own_apt apt-get source --download-only qemu
 }
 
-# The source package, unless the user has a tree.
+# Download the source package, unless the user names a tree.
 need_qemu_archive() {
 	[ ! -d "$CACHE/qemu-source" ] || return 0
 	need_space 1500 "the emulator's source with its build"
@@ -181,13 +180,13 @@ unpack_qemu() {
 	if [ -n "${QEMU_SRC:-}" ]; then
 		cp -a "$QEMU_SRC" "$1"
 	else
-		# It leaves a copy of the archive beside the tree.
+		# dpkg-source leaves a copy of the archive beside the tree.
 		dpkg-source --no-check -x "$CACHE"/qemu-source/*.dsc "$1" &&
 			rm -f "${1%/*}"/qemu_*.orig.tar.*
 	fi
 }
 
-# A writable pristine tree of the emulator's source at DIR.
+# Unpack the emulator's source into a writable tree at DIR.
 unpack_qemu_source() {
 	local log=$CACHE/log/qemu-unpack
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The splat list: one extended regular expression a line; a line that begins
- * with '!' is an exception and needs a comment right above it, its reason.
+ * The list of splats: one extended regular expression in each line. A line that begins with '!'
+ * is an exception, and needs a comment right above it that gives the reason.
  */
 #include <errno.h>
 #include <regex.h>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# strace, stock and with the patch of strace/, out of Debian's source package.
-# STRACE_SRC names another source tree, of a version that the patch fits.
+# strace, stock and with the patch of strace/, built from Debian's source package. STRACE_SRC
+# names another source tree, of a version that the patch fits.
 
-# The tests of its suite that concern ptrace and what the patch touches.
+# The tests of strace that concern ptrace and what the patch changes.
 STRACE_TESTS='^(ptrace|arch_prctl|wait)'
-# Those of them that a guest runs
+# Those of them that run in a guest.
 STRACE_LIVE='ptrace_bts-live ptrace_bts arch_prctl'
 
 download_strace() {
@@ -46,7 +46,7 @@ strace_key() {
 	[ "$1" = stock ] || contents "$REPO/strace"
 }
 
-# make_strace VARIANT DIR: as Debian builds it, but for stack traces.
+# make_strace VARIANT DIR: build as Debian does, but without stack traces.
 make_strace() {
 	cd "$2" || return
 	[ "$1" = stock ] || "$REPO/strace/apply" . || return
@@ -60,8 +60,8 @@ make_strace() {
 		make -j "$JOBS"
 }
 
-# The chosen tests only: to build all of them would take an hour. tests.list gets
-# those of each ABI that this system can run.
+# Build the selected tests only: all of them would take an hour. tests.list names those of each
+# ABI that this system can run.
 make_strace_tests() {
 	local dir test abi programs
 
@@ -81,7 +81,7 @@ make_strace_tests() {
 	done
 }
 
-# Those for a guest, which has no libraries of that ABI
+# Build the tests for a guest statically, as it has no libraries of that ABI.
 make_strace_live() {
 	local live=ptrace_bts-live
 
@@ -95,7 +95,7 @@ make_strace_live() {
 	done
 }
 
-# need_strace stock|patched: sets STRACE_TREE to the built source tree.
+# need_strace stock|patched: set STRACE_TREE to the source tree with the build.
 need_strace() {
 	local variant=$1 log=$CACHE/log/strace-$1
 
@@ -109,7 +109,7 @@ need_strace() {
 		sort -u - "$STRACE_TREE/warnings" -o "$STRACE_TREE/warnings"
 }
 
-# build_strace VARIANT LOG: at $STRACE_TREE
+# build_strace VARIANT LOG: build at $STRACE_TREE.
 build_strace() {
 	local variant=$1 log=$2
 

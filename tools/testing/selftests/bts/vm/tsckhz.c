@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print at how many kHz the time stamp counter of this machine runs, which is the
- * guest's, too: on a busy host the guest cannot find out, and its clock may run
- * forty times too fast.
+ * Print the frequency in kHz of this machine's time stamp counter, which the guest uses as well.
+ * On a busy host the guest cannot measure it, and its clock might run forty times too fast.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Both clocks at once: of some readings the one that took least */
+/* Read both clocks together. Use the one of several readings that took the least time. */
 static struct moment look(void)
 {
 	uint64_t least = -1ull, before, ns, took;

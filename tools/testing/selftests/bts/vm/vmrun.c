@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs one guest: starts the emulator with four serial ports (console, KTAP,
- * control, data), writes their logs, answers the control port out of the
- * emulator's monitor, looks at each console line for a splat, and ends what
- * hangs. The verdict goes to the file "result", for the shell to read.
+ * Run one guest: start the emulator with four serial ports (console, KTAP, control, data), write
+ * their logs, execute commands of the control port in the emulator's monitor, check each console
+ * line for a splat, and end a guest that hangs. The verdict goes to the file "result".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +20,9 @@
 
 #include "vmrun.h"
 
-/* The bits of the kernel's taint that mean a fault: B, D, W, L. */
+/* The taint flags of the kernel that mean a bug: B, D, W, L. */
 #define FAULT_TAINT	((1ul << 5) | (1ul << 7) | (1ul << 9) | (1ul << 14))
-#define STATUS_ABORT	3	/* the emulated machine's, with x-bts-abort */
+#define STATUS_ABORT	3	/* exit status of the emulator with x-bts-abort */
 #define GRACE_MS	2000
 
 enum port_nr {
@@ -60,15 +59,15 @@ static struct {
 	pid_t qemu;
 	bool qemu_gone;
 	int qemu_status;
-	bool connected;		/* the monitor takes commands */
-	enum asker asker;	/* who waits for the monitor's answer */
+	bool connected;		/* the monitor is ready for commands */
+	enum asker asker;	/* for whom the monitor executes a command */
 
 	long started, last_output;
 	char splat[512];
 	char hang[128];
-	char reason[64];	/* of the emulator's shutdown */
-	bool ended;		/* PID 1 told the program's end */
-	int status;		/* the program's, 128 + N for a signal */
+	char reason[64];	/* why the emulator has shut down */
+	bool ended;		/* PID 1 has reported the program's end */
+	int status;		/* the program's status, 128 + N for a signal */
 	unsigned long taint;
 } run = {
 	.timeout_ms = 120000,
@@ -131,9 +130,9 @@ char *buf_line(struct buf *b)
 }
 
 /*
- * A port that only comes out of the guest is a pipe, which packs single bytes. A socket
- * is full after some 280 of them. Then the emulated port waits, and the kernel, which
- * waits for 10 ms only, overwrites what it has not sent.
+ * A port from which the guest only sends is a pipe, which packs single bytes. A socket is full
+ * after some 280 of them. The emulated port would wait then, and the kernel, which waits for 10
+ * ms only, would overwrite unsent output.
  */
 static bool only_comes_out(int nr)
 {
@@ -166,7 +165,7 @@ static void ask_monitor(const char *command, enum asker asker)
 	qmp_request(command, &run.port[MONITOR].out);
 }
 
-/* The control port, once the monitor is idle: a line is a command. */
+/* While the monitor is idle, execute the next line of the control port as a command. */
 static void answer_control(void)
 {
 	struct port *p = &run.port[CONTROL];
@@ -224,7 +223,7 @@ static void console_line(const char *line)
 		snprintf(run.splat, sizeof(run.splat), "%s", line);
 }
 
-/* The last words of PID 1; see guest/init.c. */
+/* Parse the messages of PID 1 about the end of the program: see guest/init.c. */
 static void ktap_line(const char *line)
 {
 	int n;
@@ -314,7 +313,7 @@ static void signal_read(void)
 		run.qemu_gone = true;
 }
 
-/* Wait for something to happen, at most until @deadline. */
+/* Wait for an event, at most until @deadline. */
 static void step(long deadline)
 {
 	struct pollfd fds[NR_PORTS + 1] = { };
@@ -352,7 +351,7 @@ static bool ports_open(void)
 	return false;
 }
 
-/* What a hanging machine was doing; then its end, with its last words. */
+/* Log what a hanging machine is doing, and end it. */
 static void end_hanging(void)
 {
 	static const char *const questions[] = {
@@ -398,13 +397,13 @@ static void watch(void)
 		if (run.hang[0])
 			end_hanging();
 	}
-	/* What it wrote before it went is still in the sockets. */
+	/* Read what the emulator wrote before it ended. */
 	deadline = now_ms() + GRACE_MS;
 	while (ports_open() && now_ms() < deadline)
 		step(deadline);
 }
 
-/* One line: the outcome's name and what there is to say. */
+/* Write one line: the outcome, and its reason. */
 static bool verdict(FILE *f)
 {
 	int status = run.qemu_status;
@@ -505,7 +504,7 @@ static void spawn(const sigset_t *old_mask)
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
 		dup2(fileno(err), 1);
 		dup2(fileno(err), 2);
-		/* what the monitor is told to save lands beside the logs */
+		/* files that the monitor saves go to the directory of the logs */
 		if (!chdir(run.dir))
 			execvp(command.argv[0], command.argv);
 		fprintf(stderr, "%s: %s\n", command.argv[0], strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The pieces of the host-side runner. */
+/* The parts of the runner on the host. */
 #ifndef BTS_VMRUN_H
 #define BTS_VMRUN_H
 
@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* A growing string of bytes. */
+/* A byte string that grows. */
 struct buf {
 	char *data;
 	size_t len;
@@ -18,27 +18,27 @@ struct buf {
 
 void buf_add(struct buf *b, const char *data, size_t len);
 void buf_drop(struct buf *b, size_t len);
-/* The next line without its end, or NULL; valid until the next call on @b. */
+/* Returns the next line without its newline, or NULL. Valid until the next call for @b. */
 char *buf_line(struct buf *b);
 
-/* The list of console lines that fail a run (format: see file splats). */
+/* Load the list of console lines that fail a run; see the file splats for the format. */
 void splats_load(const char *path);
-/* True if @line is on the list and no exception takes it off. */
+/* Returns whether @line is on the list and matches no exception. */
 bool splats_match(const char *line);
-/* How many lines an exception took off. */
+/* Returns the number of lines that matched an exception. */
 unsigned int splats_excused(void);
 
-/* The emulator's machine protocol: one JSON object a line. */
+/* The emulator's machine protocol: one JSON object in each line. */
 enum qmp_kind {
 	QMP_OTHER,
 	QMP_GREETING,
-	QMP_OUTPUT,		/* what a monitor command printed */
-	QMP_SHUTDOWN,		/* and why */
+	QMP_OUTPUT,		/* output of a monitor command */
+	QMP_SHUTDOWN,		/* shutdown, and its reason */
 };
 
-/* What a line of the protocol says; the text goes to @text. */
+/* Parse a line of the protocol. Its text goes to @text. */
 enum qmp_kind qmp_parse(const char *line, struct buf *text);
-/* The request that runs one monitor command. */
+/* Write the request for one monitor command to @out. */
 void qmp_request(const char *command, struct buf *out);
 
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));

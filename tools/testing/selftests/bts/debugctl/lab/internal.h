@@ -33,7 +33,7 @@ static inline u64 lab_copy(void)
 #endif
 }
 
-/* Change LBR as this kernel's perf does. Interrupts off, or NMI. */
+/* Change LBR as perf in this kernel does. Call with interrupts off, or in an NMI. */
 static inline void lab_write_lbr(bool on)
 {
 	u64 val = on ? DEBUGCTLMSR_LBR : 0;
@@ -45,7 +45,7 @@ static inline void lab_write_lbr(bool on)
 #endif
 }
 
-/* Look up what modules are not given. */
+/* Look up symbols that the kernel does not export to modules. */
 void *lab_symbol(const char *name);
 bool lab_symbol_size(void *addr, unsigned long *size);
 void lab_send_nmi(unsigned int cpu);
@@ -57,10 +57,10 @@ void lab_storm_stop(struct lab_report *report);
 
 int lab_window_open(const struct lab_window *window);
 unsigned int lab_window_close(void);
-/* In NMI: true if the window sent it. */
+/* In an NMI: returns true if the window has sent it. */
 bool lab_window_nmi(void);
 
-/* From now on the caller is refused 1 << @order pages at once, with 0 nothing. */
+/* Make allocations of 1 << @order pages by the caller fail. 0 stops that. */
 int lab_refuse(unsigned int order);
 
 #endif /* BTS_DEBUGCTL_LAB_INTERNAL_H */

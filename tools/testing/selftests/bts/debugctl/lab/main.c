@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The laboratory's device. For the test bench only: it reaches for symbols
- * that modules are not given. It builds against a stock kernel as well.
+ * The device of the laboratory. For the test bench only: it uses symbols that the kernel
+ * does not export to modules. It builds against a stock kernel as well.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/kprobes.h>

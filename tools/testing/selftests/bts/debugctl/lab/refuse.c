@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Makes allocations of one page order fail for one task. */
+/* Make allocations of one page order fail for one task. */
 #include <linux/kprobes.h>
 #include <linux/sched.h>
 
@@ -21,7 +21,10 @@ static int refuse(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* Without it kprobes may make the probe a jump, which ignores a changed regs->ip. */
+/*
+ * A probe without a post handler may be optimized into a jump, which ignores a changed
+ * regs->ip.
+ */
 static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -39,9 +42,9 @@ int lab_refuse(unsigned int order)
 	if (!order)
 		return 0;
 	refused_order = order;
-	/* Registered before, it cannot be registered again as it is. */
+	/* A struct kprobe that was registered before must be initialized again. */
 	probe = (struct kprobe){
-		/* The second may be inlined where there is the first. */
+		/* Where the first function exists, the second one may be inlined. */
 		.symbol_name	= lab_symbol(frozen) ? frozen : "__alloc_pages_noprof",
 		.pre_handler	= refuse,
 		.post_handler	= nothing_after,

@@ -2,10 +2,10 @@
 /*
  * An NMI storm, and an observer that compares the MSR with the copy.
  *
- * Each CPU's timer sends the NMI to the next CPU, so that it hits any code
- * there, and looks at its own CPU. A timer interrupt comes only where
- * interrupts are on, and there nobody is about to write DEBUGCTL: whatever
- * differs then is wrong. A look that an NMI has disturbed is repeated.
+ * The timer of each CPU sends an NMI to the next CPU, so that it hits any code there.
+ * Another timer looks at its own CPU. It runs only where interrupts were on, and no code
+ * writes DEBUGCTL with interrupts on, so every difference is an error. A look that an NMI
+ * has interrupted is repeated.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -30,7 +30,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
 
-	/* Each NMI calls the handlers of all. */
+	/* Each NMI calls all handlers, so count every call. */
 	cpu->nmis++;
 	if (lab_window_nmi())
 		return NMI_HANDLED;
@@ -45,7 +45,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Those from the monitor, and the second of two that came as one. */
+/* NMIs from the monitor, and the second of two that arrived as one. */
 static int unknown_nmi(unsigned int type, struct pt_regs *regs)
 {
 	return READ_ONCE(storming) ? NMI_HANDLED : NMI_DONE;
@@ -139,7 +139,10 @@ void lab_storm_stop(struct lab_report *sum)
 		return;
 	for_each_online_cpu(i)
 		hrtimer_cancel(&per_cpu(lab_cpus, i).nmi_timer);
-	/* NMIs on their way are still ours, and the observer sees their end. */
+	/*
+	 * Wait for NMIs that are on their way, with the handler and the observer still
+	 * active.
+	 */
 	fsleep(20000);
 	for_each_online_cpu(i) {
 		struct lab_report *one = &per_cpu(lab_cpus, i).report;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One window: a kprobe where an NMI would hurt, and the NMI in it.
+ * One window: a kprobe at a critical place, and the NMI in it.
  *
- * The probe's breakpoint is handled with interrupts off but NMIs on, so what
- * happens in its handler happens between two instructions of the function.
+ * The breakpoint of the probe is handled with interrupts off but NMIs on, so what happens
+ * in its handler happens between two instructions of the function.
  */
 #include <linux/kprobes.h>
 
@@ -42,7 +42,7 @@ static void wait_for_nmi(void)
 		cpu_relax();
 }
 
-/* perf's handler of the NMI resets the PMU when acks of an overflow change nothing. */
+/* perf's NMI handler resets the PMU if acknowledging an overflow does not clear it. */
 static void reset_pmu(void)
 {
 	if (!wrmsrq_safe(MSR_CORE_PERF_GLOBAL_STATUS, 1))
@@ -95,7 +95,7 @@ static int probe_at(unsigned int offset)
 	return err;
 }
 
-/* The bytes of WRMSR may be inside another instruction: then kprobes refuses. */
+/* If these bytes are inside of another instruction, kprobes refuses the probe. */
 static int probe_every_wrmsr(void)
 {
 	unsigned long size, offset;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which branches between user mode and the kernel pass the filter by privilege level:
- * the caller makes system calls on one CPU between lab_filter_start() and
- * lab_filter_look(). Page-table isolation does not matter, as the buffer is mapped in
- * both sets of page tables.
+ * Which branches between user mode and the kernel pass the filter by privilege level. The caller
+ * makes system calls on one CPU between lab_filter_start() and lab_filter_look(). Page-table
+ * isolation does not matter, as the buffer is mapped in both sets of page tables.
  */
 #include <linux/cpufeature.h>
 #include <linux/errno.h>
@@ -19,7 +18,7 @@
 
 int lab_filter_start(bool off_os)
 {
-	/* With BTINT, a buffer that is full keeps its oldest records. */
+	/* With BTINT, a full buffer keeps its oldest records. */
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT;
 	u32 size = lab_record_size();
 	unsigned long flags;

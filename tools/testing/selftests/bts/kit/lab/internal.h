@@ -8,7 +8,7 @@
 
 #include "lab.h"
 
-/* Kernel functions that modules are not given. */
+/* Functions that the kernel does not export to modules. */
 struct lab_kernel {
 	int (*claim)(bool (*give_way)(bool privileged));
 	void (*unclaim)(void);
@@ -26,12 +26,12 @@ extern struct lab_kernel lab_kernel;
 
 void *lab_symbol(const char *name);
 
-/* The bits of DEBUGCTL's BTS field, where this model has them */
+/* Convert bits of DEBUGCTL's BTS field to those of this model. */
 u64 lab_bts_bits(u64 bits);
-/* Make this CPU's store empty: it holds @room records. Interrupts are off. */
+/* Empty this CPU's store, with room for @room records. Call with interrupts off. */
 void lab_reset_store(u32 room, u32 threshold, u32 index);
 u32 lab_record_size(void);
-/* Word @nr of record @i of this CPU's buffer */
+/* Returns word @nr of record @i in this CPU's buffer. */
 u64 lab_word(u32 i, u32 nr);
 u32 lab_bytes(void);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One experiment: a loop of known branches runs with interrupts off, and is recorded.
- * Then the buffer shows what the processor made of it. The interrupt of the Debug Store
- * is an NMI, which the handler here takes.
+ * One experiment: record a loop of known branches with interrupts off, and look at the buffer.
+ * The interrupt of the Debug Store is an NMI, which the handler here claims.
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -19,7 +18,7 @@
 
 #include "internal.h"
 
-/* The interrupt is late by this much at most, or does not come. */
+/* The interrupt comes within this time, or not at all. */
 #define LATE_US		500
 
 static DEFINE_PER_CPU(bool, armed);
@@ -40,14 +39,14 @@ static void write_lvtpc(u32 val)
 	lab_kernel.apic->write(APIC_LVTPC, val);
 }
 
-/* Recording stops first: the handler's own branches are not wanted. */
+/* Stop recording first, so that the handler's own branches are not recorded. */
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	if (!__this_cpu_read(armed))
 		return NMI_DONE;
 	lab_kernel.write(0);
 	__this_cpu_inc(nmis);
-	/* Delivering the interrupt has masked the vector. */
+	/* The delivery of the interrupt has masked the vector. */
 	write_lvtpc(APIC_DM_NMI);
 	return NMI_HANDLED;
 }
@@ -92,7 +91,7 @@ static int start(u32 flags)
 	return 0;
 }
 
-/* Interrupts are off. */
+/* Call with interrupts off. */
 static int record(struct kit_run *run)
 {
 	u64 begin = rdtsc_ordered();
@@ -122,7 +121,7 @@ static bool is_known(u32 i)
 	       lab_word(i, 1) == (unsigned long)lab_loop_top;
 }
 
-/* The records between the first and the last known one are the loop's. */
+/* Count the records between the first and the last known one. */
 static void analyse(struct kit_run *run, u32 first)
 {
 	u32 end = run->bytes / lab_record_size(), i, last = first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs the kernel's unit tests when it is asked to, not at boot: one that crashes the
- * machine at boot would do so at each boot, and the kit could never go on behind it.
+ * Run the kernel's unit tests on request, not at boot: a test that crashes the machine would do
+ * so at each boot, and the kit could not continue with the next step.
  */
 #include <linux/errno.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One context of the laboratory, from its creation to its end. */
+/* A context of the laboratory, from its creation to its end. */
 #include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -13,7 +13,7 @@ static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == B
 	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP && LAB_IDLE == BTS_IDLE &&
 	      LAB_FLIGHT == BTS_FLIGHT);
 
-/* Move records out of the ring, oldest first, as many as there is room for. */
+/* Read records from the ring, oldest first, as long as there is room for them. */
 static int save(struct lab_file *lab)
 {
 	int n = bts_read(lab->ctx, lab->saved + lab->nr_saved, lab->config.room - lab->nr_saved);
@@ -23,13 +23,13 @@ static int save(struct lab_file *lab)
 	return n;
 }
 
-/* On the traced task's way to user mode. */
+/* Runs before the traced task returns to user mode. */
 static void save_work(struct callback_head *work)
 {
 	struct lab_file *lab = container_of(work, struct lab_file, work);
 
 	WRITE_ONCE(lab->queued, false);
-	/* LAB_END may have been the way out of user mode. */
+	/* The context is gone if the task was in the LAB_END of its own trace. */
 	if (lab->ctx)
 		save(lab);
 }
@@ -78,7 +78,7 @@ int lab_start(struct lab_file *lab)
 
 	if (lab->ctx)
 		return -EEXIST;
-	/* Of an earlier trace, and all read: there is room again. */
+	/* All saved records of an earlier trace were read: there is room again. */
 	if (lab->read == lab->nr_saved) {
 		lab->read = 0;
 		lab->nr_saved = 0;
@@ -113,8 +113,9 @@ int lab_end(struct lab_file *lab)
 	if (!lab->ctx)
 		return -ENXIO;
 	/*
-	 * The mark of what was lost comes after all that found room. Where the
-	 * newest are kept, what is overwritten between the two has none.
+	 * The mark of lost records comes after all that were kept, so read twice. If the
+	 * newest are kept, records that are overwritten between the two reads leave no
+	 * mark.
 	 */
 	err = save(lab);
 	if (err > 0 && lab->config.flags & LAB_STOP)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The laboratory of group bts: a module that gives programs the branch traces
- * that are otherwise for the kernel's own use. What they ask of it, through
- * /dev/bts_lab. One open file is one context.
+ * The laboratory of group bts: a module that gives programs the branch traces that only the
+ * kernel can use otherwise. These are the requests of /dev/bts_lab. An open file is a
+ * context.
  */
 #ifndef BTS_LAYER_LAB_H
 #define BTS_LAYER_LAB_H
@@ -10,7 +10,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* As in <asm/bts.h>, which programs are not given. */
+/* As in <asm/bts.h>, which is not for user space. */
 #define LAB_USER	0x01
 #define LAB_KERNEL	0x02
 #define LAB_ENTRY	0x04
@@ -27,11 +27,14 @@ enum lab_target {
 
 enum lab_overflow {
 	LAB_NO_CALL,
-	LAB_COUNT,	/* count the calls */
-	LAB_SAVE,	/* and save the records before user mode goes on */
+	LAB_COUNT,	/* count the overflow callbacks */
+	LAB_SAVE,	/* also save the records before the task returns to user mode */
 };
 
-/* By a new freeze; by another thaw, which undid more */
+/*
+ * The argument of LAB_UNFREEZE. LAB_OVERTAKEN: a new freeze came before this thaw.
+ * LAB_LATE: another thaw came before, and has undone more freezes.
+ */
 enum lab_thaw {
 	LAB_IN_TIME,
 	LAB_OVERTAKEN,
@@ -44,7 +47,7 @@ struct lab_config {
 	__u32 flags;
 	__u32 nr;
 	__u32 overflow;
-	__u32 room;	/* how many records can be saved */
+	__u32 room;	/* number of records that can be saved */
 };
 
 struct lab_record {
@@ -76,7 +79,7 @@ struct lab_status {
 	__u64 lost;
 	__u64 overwritten;
 	__u32 source;
-	__u32 calls;	/* of the overflow callback */
+	__u32 calls;	/* number of calls of the overflow callback */
 	__u32 saved;
 };
 
@@ -85,30 +88,33 @@ struct lab_get {
 	struct lab_record rec;
 };
 
-/* What the CPU that the caller runs on is set to. */
+/* The state of the CPU that the caller runs on. */
 struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
-	__u32 context_size;	/* bytes of a context beside its ring */
-	__u32 weight;		/* branches of this kernel for one of a plain one's */
+	__u32 context_size;	/* bytes of a context without its ring */
+	__u32 weight;		/* branches of this kernel for each one of a plain kernel */
 	__u32 reserved;
 };
 
-/* As perf's, so that the code which is traced can do without a branch. */
+/*
+ * Numbers like those of perf's requests, so that traced code needs no branch to tell them
+ * apart.
+ */
 #define LAB_START	_IO('$', 0)
-#define LAB_END		_IO('$', 1)	/* saves what is there first */
+#define LAB_END		_IO('$', 1)	/* saves the records first */
 
 #define LAB_CONFIG	_IOW('B', 0, struct lab_config)
 #define LAB_DESTROY	_IO('B', 1)
-#define LAB_STATUS	_IOR('B', 2, struct lab_status)	/* the last one after the end */
+#define LAB_STATUS	_IOR('B', 2, struct lab_status)	/* after the end: the last status */
 #define LAB_GET		_IOWR('B', 3, struct lab_get)
 #define LAB_CLEAR	_IO('B', 4)
 #define LAB_FLUSH	_IO('B', 5)	/* of the CPU in the argument */
 #define LAB_FREEZE	_IO('B', 6)
-#define LAB_UNFREEZE	_IO('B', 7)	/* or one that is overtaken */
+#define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* sleep here until the CPU goes down, and while it does */
-#define LAB_LOOK	_IO('B', 10)	/* at a flight recorder */
-/* read() takes out records: what was saved first, then what is in the ring. */
+#define LAB_STAY	_IO('B', 9)	/* sleep on this CPU until and while it goes down */
+#define LAB_LOOK	_IO('B', 10)	/* compare what a flight recorder shows */
+/* read() removes records: first those that were saved, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

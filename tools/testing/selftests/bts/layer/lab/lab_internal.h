@@ -28,7 +28,7 @@ struct lab_file {
 	u32 read;
 };
 
-/* Not given to modules. */
+/* Functions that the kernel does not export to modules. */
 extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 				enum task_work_notify_mode mode);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A look at a flight recorder, beside which a PMI comes that was late. */
+/* Look at a flight recorder, while a late PMI comes. */
 #include <linux/errno.h>
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
@@ -13,7 +13,7 @@
 
 struct lab_look_symbols lab_look_symbols;
 
-/* What a PMI does to the buffer */
+/* Move records out of the buffer, as a PMI does. */
 static bool move_records(void)
 {
 	const struct bts_source *source = *lab_look_symbols.source;
@@ -21,7 +21,7 @@ static bool move_records(void)
 	return source->pause() && source->resume();
 }
 
-/* Are the branches that are found in two pieces the same as in one? */
+/* Read the branches once in one piece and once in two. Returns 0 if they are the same. */
 int lab_look(struct lab_file *lab)
 {
 	static struct hw_branch all[LOOKED], parts[LOOKED];

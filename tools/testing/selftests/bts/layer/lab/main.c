@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The laboratory's device. For the test bench only. */
+/* The device of the laboratory. For the test bench only. */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -23,7 +23,7 @@
 int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 			 enum task_work_notify_mode mode);
 
-/* So many branches are made on the way out of each NMI. */
+/* The number of branches that each NMI takes in addition. */
 static int nmi_branches;
 
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -40,7 +40,7 @@ static int register_nmi(void)
 	return register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
 }
 
-/* Behind handlers that were registered since: the source's is the last that stops it. */
+/* Register again, behind newer handlers: the handler of the Debug Store must come first. */
 static int set_nmi_branches(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_int(val, kp);
@@ -129,7 +129,7 @@ static int lab_put_status(struct lab_file *lab, void __user *arg)
 	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
 }
 
-/* Checks of locks, memory and races are branches, too. */
+/* Debugging options for locks, memory and races add branches. */
 static u32 lab_weight(void)
 {
 	return IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_KASAN) ||
@@ -160,17 +160,17 @@ static void end_nap(struct timer_list *unused)
 
 static DEFINE_TIMER(nap_timer, end_nap);
 
-/* On a CPU that goes, as no timer of its own does any more on PREEMPT_RT */
+/* Sleep by a timer of CPU 0: on PREEMPT_RT, timers of a CPU that goes down do not run. */
 static void nap(void)
 {
 	nap_timer.expires = jiffies + msecs_to_jiffies(20);
 	add_timer_on(&nap_timer, 0);
 	wait_for_completion(&napped);
-	/* The next is not to find it still at work. */
+	/* The timer must not run any more when the next nap starts it. */
 	timer_delete_sync(&nap_timer);
 }
 
-/* While the caller may not migrate, its CPU, which is not 0, cannot go. */
+/* While migration is disabled, the caller's CPU cannot go down. It must not be CPU 0. */
 static int lab_stay(void)
 {
 	int naps = 1000, more = 15;
@@ -245,7 +245,10 @@ static ssize_t lab_do_read(struct lab_file *lab, char __user *buf, size_t size)
 
 	if (!bounce)
 		return -ENOMEM;
-	/* Reading makes records: the end is where there were fewer than asked for. */
+	/*
+	 * Reading makes records, so stop after a read that returns fewer than were asked
+	 * for.
+	 */
 	do {
 		want = min_t(size_t, BOUNCE, (size - done) / sizeof(*bounce));
 		n = lab_read(lab, bounce, want);
@@ -277,7 +280,7 @@ static int lab_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* A context that cannot be destroyed now stays for ever: a test has failed. */
+/* If the context cannot be destroyed, leave it for ever: a test has failed. */
 static int lab_release(struct inode *inode, struct file *file)
 {
 	struct lab_file *lab = file->private_data;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A terminal for kdb that needs nobody in front of it: what is written to
- * /dev/bts_kdb is typed when kdb is entered next, then 'go'; what kdb has shown
- * since can be read there.
+ * A terminal for kdb without a user. When kdb is entered next, it reads what was written to
+ * /dev/bts_kdb, and then 'go'. Reading /dev/bts_kdb returns what kdb has printed since.
  */
 #include <linux/fs.h>
 #include <linux/kgdb.h>
@@ -19,7 +18,7 @@ static size_t nr_typed, nr_read;
 static char shown[1 << 16];
 static size_t nr_shown;
 
-/* Between two keys there is none: kdb at times waits until nobody types. */
+/* Report no key after each one: kdb sometimes waits until there is no more input. */
 static int terminal_read_char(void)
 {
 	static bool none;

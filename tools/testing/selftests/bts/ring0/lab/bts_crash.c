@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Crashes on demand, for the branch flight recorder to print: each of the words
- * below, written to /dev/bts_crash, is one context to crash in.
+ * Crashes on demand, for the branch flight recorder to print. A word from the list below,
+ * written to /dev/bts_crash, selects the kind of crash and its context.
  */
 #include <linux/console.h>
 #include <linux/delay.h>
@@ -30,7 +30,7 @@
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
 
-/* Nothing is mapped at either of these. */
+/* Nothing is mapped at these addresses. */
 #define BAD_ADDRESS	0xb75ul
 #define BAD_STACK	0xffffe90000001000ul
 
@@ -38,16 +38,16 @@
 
 static bool again;
 
-/* What the next NMI does. */
+/* The function that the next NMI calls. */
 static void (*nmi_wanted)(void);
 
-/* To be watched: a global, and an object of the slab. */
+/* Targets of watchpoints: a global variable, and a slab object. */
 int bts_crash_global;
 static int *bts_crash_object;
 static ulong object;
 module_param(object, ulong, 0400);
 
-/* When a CPU crashed, and when another one had stopped recording. */
+/* The times when one CPU crashed and when another one stopped recording. */
 static ulong crashed_at, stopped_at;
 module_param(crashed_at, ulong, 0400);
 module_param(stopped_at, ulong, 0400);
@@ -75,8 +75,8 @@ static noinline void bts_crash_double_fault(void)
 STACK_FRAME_NON_STANDARD(bts_crash_double_fault);
 
 /*
- * What is at work before it goes wrong; the last of it must be in the trace. The
- * compiler is not to know how often, or there were no branches.
+ * Work before the crash, whose last branches must be in the trace. Hide the count from the
+ * compiler, or it would optimize the branches away.
  */
 static noinline __noclone int bts_crash_work(int n)
 {
@@ -97,7 +97,7 @@ static noinline void bts_crash_path(void)
 	bts_crash_fault();
 }
 
-/* Through a bad pointer: where to is known, not where from. */
+/* Jump through a bad pointer: the fault tells the target, but not the source. */
 static noinline void bts_crash_jump(unsigned long target)
 {
 	asm volatile(ANNOTATE_RETPOLINE_SAFE
@@ -134,7 +134,7 @@ static void do_kernel(void)
 	bts_crash_at(BAD_STACK);
 }
 
-/* The kernel may read that with a fixup, and does not crash. */
+/* Fault on an access with an exception table entry, which must not count as a crash. */
 static void do_fixup(void)
 {
 	int val;
@@ -149,7 +149,7 @@ static void crash_in_irq(struct irq_work *work)
 
 static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
-/* The worker that dies counts as one who works, for the others of its CPU. */
+/* The dying worker keeps the works of its CPU waiting. */
 static void crash_in_work(struct work_struct *work)
 {
 	bts_crash_path();
@@ -159,17 +159,17 @@ static DECLARE_WORK(work_crash, crash_in_work);
 
 static bool records(void)
 {
-	/* Netburst has it elsewhere. */
+	/* Netburst has this bit at another place. */
 	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
 	return debugctl & bts;
 }
 
-/* The CPU that looks when its recording stops. */
+/* The CPU that looks in NMIs whether its recording has stopped, or -1. */
 static int looker = -1;
 
-/* Of the NMI that does what was wanted */
+/* Registers of the NMI that calls nmi_wanted. */
 static struct pt_regs *nmi_regs;
 
 static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -187,7 +187,7 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* An interrupt that comes in the freeze */
+/* An interrupt during the freeze. */
 static void come(struct irq_work *work)
 {
 }
@@ -243,8 +243,8 @@ static void do_recursive(void)
 }
 
 /*
- * Who writes DEBUGCTL is interrupted, or crashes, so often: in the freeze of the
- * first crash.
+ * Interrupt or crash the task that writes DEBUGCTL, @freezes times, during the freeze of
+ * its first crash.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -256,7 +256,9 @@ static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 {
 	void (*what)(void);
 
-	/* In an interrupt the thaw writes it, while the task that crashed still exits. */
+	/*
+	 * A thaw from an interrupt may write DEBUGCTL while the crashed task still exits.
+	 */
 	if (current != freezer || !in_task() || msr != MSR_IA32_DEBUGCTLMSR)
 		return;
 	if (xchg(&interrupt, false))
@@ -282,7 +284,7 @@ static void do_freezing(void)
 	crash_watched(bts_crash_path);
 }
 
-/* Its handler switches interrupts on. */
+/* The handler of this exception enables interrupts. */
 static noinline void bts_crash_divide(void)
 {
 	unsigned int low = 1, high = 0;
@@ -302,13 +304,13 @@ static void do_console(void)
 	bts_crash_path();
 }
 
-/* The lock that the dead task held, or the guest would not get to its end. */
+/* Release the lock that the dead task holds, so that the guest can shut down. */
 static void do_unlock(void)
 {
 	console_unlock();
 }
 
-/* Two CPUs, as close together as they get. */
+/* Crash on two CPUs, as simultaneously as possible. */
 static void do_meet(void)
 {
 	atomic_inc(&at_meeting);
@@ -317,7 +319,7 @@ static void do_meet(void)
 	bts_crash_path();
 }
 
-/* Where processors are emulated in turn, a line of the message ends a turn. */
+/* An emulator that runs CPUs in turn switches to the next one at each console line. */
 static void end_turn(struct console *con, const char *text, unsigned int size)
 {
 	cpu_relax();
@@ -329,8 +331,8 @@ static struct console turns = {
 };
 
 /*
- * One CPU looks when it is stopped, ten seconds at most; another one crashes.
- * It looks in the NMI: what it does then may get no turn before recording goes on.
+ * Wait until another CPU's crash stops recording on this CPU, at most ten seconds. The NMI
+ * handler checks that: the task may not run before recording goes on.
  */
 static void do_look(void)
 {
@@ -357,7 +359,7 @@ static void do_seen(void)
 	bts_crash_path();
 }
 
-/* A tick that is due would come between the call and the freeze. */
+/* Keep interrupts off, or a tick could come between the call and the freeze. */
 static noinline void bts_crash_panic(void)
 {
 	local_irq_disable();
@@ -377,11 +379,11 @@ static void do_nmi_panic(void)
 	send_nmi(bts_crash_nmi_panic);
 }
 
-/* It waits for another CPU to crash. */
+/* Set while this CPU waits for another one to crash. */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* When another CPU has, whose NMI does not get through to this one. */
+/* Panic after another CPU has: its NMI does not reach this CPU, which is in an NMI. */
 static void panic_too(void)
 {
 	WRITE_ONCE(waiting, true);
@@ -396,7 +398,7 @@ static void do_panic_too(void)
 	send_nmi(panic_too);
 }
 
-/* While another CPU prints its branches, which it has to leave at that. */
+/* Panic while another CPU prints its branches, and so cut that output short. */
 static bool cut_now;
 
 static void watch_lines(struct console *con, const char *text, unsigned int size)
@@ -442,7 +444,7 @@ static noinline void bts_crash_warn(void)
 	local_irq_restore(flags);
 }
 
-/* Reads it behind some work, with no tick in between. */
+/* Read @at after some work. Keep ticks out of the branches. */
 static noinline void bts_crash_read(const int *at)
 {
 	unsigned long flags;
@@ -453,13 +455,13 @@ static noinline void bts_crash_read(const int *at)
 	local_irq_restore(flags);
 }
 
-/* Behind its end, which KASAN knows. */
+/* Read behind the end of an object, which KASAN detects. */
 static void do_kasan(void)
 {
 	bts_crash_read(bts_crash_object + OBJECT_SIZE / sizeof(int));
 }
 
-/* After its end: of now and then one, KFENCE takes the page away. */
+/* Read an object after it was freed, which KFENCE detects for some allocations. */
 static void do_kfence(void)
 {
 	int tries = 10000;
@@ -476,7 +478,7 @@ static void do_kfence(void)
 		bts_crash_read(at);
 }
 
-/* Without a tick in between, whose branches would be there instead. */
+/* Keep ticks out: their branches would displace those of the work. */
 static noinline void bts_crash_mark(void)
 {
 	unsigned long flags;
@@ -492,7 +494,7 @@ static void do_nmi_mark(void)
 	send_nmi(bts_crash_mark);
 }
 
-/* Nobody's */
+/* Send an NMI that nobody claims. */
 static void do_stray(void)
 {
 	send_nmi(NULL);
@@ -506,7 +508,10 @@ static void do_storm(void)
 		bts_crash_mark();
 }
 
-/* Marks that no open file makes, so that the module can go while they come. */
+/*
+ * Marks from a kernel thread. No open file pins the module, so it can be unloaded
+ * meanwhile.
+ */
 static struct task_struct *ticker;
 
 static int tick(void *unused)
@@ -552,8 +557,8 @@ static void do_read(void)
 }
 
 /*
- * What the recorder stands on is overwritten while it freezes, when the hardware is
- * off: the ring, the context, and the positions in the Debug Store, of this CPU.
+ * Overwrite data that the recorder needs, while it freezes and the hardware is off: the
+ * ring, the context, or the positions in the Debug Store, of this CPU.
  */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 
@@ -563,7 +568,7 @@ static void bad_ring(void)
 {
 	unsigned long *context = (void *)*raw_cpu_ptr(seen);
 
-	/* Two lists, then the ring, which begins with a pointer. */
+	/* Two list heads, then the ring, which begins with a pointer. */
 	context[4] = NO_MEMORY;
 }
 
@@ -614,8 +619,8 @@ static void do_bad_store(void)
 }
 
 /*
- * Ways to crash that leave other branches: a lock that is none, a recursion, and a way
- * out of several calls at once.
+ * Crashes with other branches before them: a bad lock, a recursion, and a jump out of
+ * several calls at once.
  */
 static noinline void bts_crash_lock(void)
 {
@@ -643,7 +648,7 @@ static void do_recurse(void)
 	bts_crash_recurse(30);
 }
 
-/* As longjmp() does */
+/* Leave several functions at once, as longjmp() does. */
 static noinline void bts_crash_unwind(unsigned long *frame)
 {
 	bts_crash_work(5);

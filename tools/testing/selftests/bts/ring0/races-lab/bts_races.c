@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder, one for each word that is written to
- * /dev/bts_races: what two CPUs do at the same time is done here at a certain place.
+ * Races of the branch flight recorder, one for each word that is written to /dev/bts_races.
+ * The module makes one CPU act at a chosen point of what another CPU does.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -23,7 +23,7 @@
 
 #include <trace/events/error_report.h>
 
-/* Nothing is mapped there. */
+/* Nothing is mapped at this address. */
 #define BAD_ADDRESS	0xb75ul
 
 typedef void (*print_func)(struct seq_file *m, const char *fmt, ...);
@@ -58,7 +58,7 @@ static int find_functions(void)
 	       0 : -ENOENT;
 }
 
-/* A crash that has not been printed yet, and a report of KASAN. */
+/* do_freeze(): a crash that is not printed yet. do_report(): a report of KASAN. */
 static void do_freeze(void)
 {
 	crash_freeze(0);
@@ -69,7 +69,7 @@ static void do_report(void)
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
 }
 
-/* Writers and works of the recorder wait for this. */
+/* Hold the mutex that writers and works of the recorder need. */
 static void do_mutex(void)
 {
 	struct mutex *mutex = (struct mutex *)look_up("hw_branches_mutex");
@@ -79,7 +79,7 @@ static void do_mutex(void)
 	mutex_unlock(mutex);
 }
 
-/* How often were branches read by a task that can be preempted? */
+/* The number of reads of branches by a task that could be preempted. */
 static int preemptible_reads;
 module_param(preemptible_reads, int, 0400);
 
@@ -99,7 +99,9 @@ static int read_begins(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* With this one the probe does not become a jump, which would count otherwise. */
+/*
+ * A probe with a post handler is not optimized into a jump, whose preemption count differs.
+ */
 static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -119,17 +121,20 @@ static void do_sys_info(void)
 	reader = current;
 	if (register_kprobe(&probe))
 		return;
-	/* This one can, and tells how much it counts in the probe. */
+	/*
+	 * Calibrate: this read is preemptible, and shows the preemption count inside of a
+	 * probe.
+	 */
 	last_branches(raw_smp_processor_id(), &place, 0, &branch, 1);
 	preemptible_reads = 0;
 	sys_info_branches();
 	unregister_kprobe(&probe);
-	/* Nothing was printed. */
+	/* sys_info_branches() has read nothing. */
 	if (most == least && !preemptible_reads)
 		preemptible_reads = -1;
 }
 
-/* From the NMIs of a freeze to the end of it time passes. */
+/* Delay between the NMIs of a freeze and its end. */
 static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	mdelay(20);
@@ -151,7 +156,7 @@ static void do_late(void)
 	unregister_kretprobe(&probe);
 }
 
-/* The printing of branches crashes. */
+/* A print function that crashes. */
 static void print_faults(struct seq_file *m, const char *fmt, ...)
 {
 	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
@@ -162,23 +167,23 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
-/* Something happens at the moment when a variable of the recorder is written. */
+/* Call at_write() when a variable of the recorder is written. */
 static struct perf_event * __percpu *watch;
 static void (*at_write)(void);
 static bool armed;
 
-/* Another crash, which freezes and claims to be printed */
+/* Another crash, which freezes and claims the printing. */
 static void crash_too(void)
 {
 	crash_freeze(0);
 	claim_print(raw_smp_processor_id());
 }
 
-/* Something waits for another CPU. */
+/* Set while this module waits for another CPU. */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* A thaw of another CPU, up to where that waits for this one */
+/* Wait for a thaw by another CPU, up to the point where that waits for this CPU. */
 static void await_thaw(void)
 {
 	int *first = (int *)look_up("hw_branches_first");
@@ -240,7 +245,7 @@ static void do_thaw_first(void)
 	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
 }
 
-/* The thaw comes when a crash says that it is the first, and has not frozen yet. */
+/* A thaw comes after the crash has noted that it is the first, but before it has frozen. */
 static void do_crash_thawed(void)
 {
 	waiting = false;
@@ -249,7 +254,7 @@ static void do_crash_thawed(void)
 	unwatch();
 }
 
-/* Was there a second crash? */
+/* Returns whether the second crash has come. */
 static int get_hit(char *buf, const struct kernel_param *kp)
 {
 	return sprintf(buf, "%c\n", armed ? 'N' : 'Y');
@@ -259,8 +264,8 @@ static const struct kernel_param_ops hit_ops = { .get = get_hit };
 module_param_cb(hit, &hit_ops, NULL, 0400);
 
 /*
- * A symbol has been looked up, and its address is not used yet: what looks for others of
- * its name becomes a function that sleeps and finds none.
+ * Delay between the lookup of a symbol and the use of its address: replace the search for
+ * other symbols of that name by a function that sleeps and finds none.
  */
 static int find_no_other(int (*fn)(void *data, unsigned long address), const char *name,
 			 void *data)
@@ -297,8 +302,8 @@ static void do_quick(void)
 }
 
 /*
- * The event of a trigger cannot be enabled. That takes a second, in which the trigger is in
- * the list of its event.
+ * Make enabling the event of a trigger fail after a second, while the trigger is in the
+ * list of its event.
  */
 static int enable_nothing(struct trace_event_file *file, int enable, int soft)
 {
@@ -333,7 +338,7 @@ static void do_allow(void)
 	refusing = false;
 }
 
-/* Are the other CPUs still to be shown for a trigger? */
+/* Returns whether the other CPUs' branches are still to be shown for a trigger. */
 static int get_marked(char *buf, const struct kernel_param *kp)
 {
 	void **marked = (void **)look_up("hw_branches_marked");
@@ -345,8 +350,8 @@ static const struct kernel_param_ops marked_ops = { .get = get_marked };
 module_param_cb(marked, &marked_ops, NULL, 0400);
 
 /*
- * A task that calls panic() migrates behind the freeze: an interrupt comes there, and
- * lasts until another CPU has asked for the migration.
+ * Make a task that calls panic() migrate after the freeze: an interrupt comes there, and
+ * lasts until another CPU has requested the migration.
  */
 static struct task_struct *migrant;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module with nothing but a variable, which is soon unloaded. */
+/* A module with a single variable. The test unloads it. */
 #include <linux/module.h>
 
 int bts_watched_variable;

@@ -39,21 +39,21 @@
 #define NETBURST_PMU_FIRST              0x300
 #define NETBURST_PMU_LAST               0x3f2
 
-/* Which CPL decides whether a branch that changes CPL is recorded. */
+/* Which CPL decides whether a branch that changes the CPL is recorded. */
 typedef enum X86BTSRule {
     X86_BTS_RULE_AFTER,
     X86_BTS_RULE_BEFORE,
     X86_BTS_RULE_EITHER,
 } X86BTSRule;
 
-/* When the hardware asks for an interrupt. */
+/* When a record raises the interrupt. */
 typedef enum X86BTSPmi {
     X86_BTS_PMI_EACH,       /* with each record at or past the threshold */
     X86_BTS_PMI_CROSSED,    /* once, with the record that crosses it */
     X86_BTS_PMI_EQUAL,      /* once, if the index equals it */
 } X86BTSPmi;
 
-/* What transfers control; those that LBR_SELECT filters have its bits' numbers. */
+/* Types of branches. Those that LBR_SELECT can filter have its bit numbers. */
 typedef enum X86Branch {
     X86_BRANCH_JCC = 2,
     X86_BRANCH_CALL_REL,
@@ -63,28 +63,28 @@ typedef enum X86Branch {
     X86_BRANCH_JMP_REL,
     X86_BRANCH_FAR,
     X86_BRANCH_EVENT,       /* interrupt or exception */
-    X86_BRANCH_UNTAKEN,     /* control is not transferred */
+    X86_BRANCH_UNTAKEN,     /* a branch that is not taken */
 } X86Branch;
 
-/* The stack of last branch records. */
+/* The last branch records. */
 typedef struct X86LBR {
     uint64_t from[LBR_MAX_DEPTH];
     uint64_t to[LBR_MAX_DEPTH];
     uint64_t info[LBR_MAX_DEPTH];
     uint64_t select;
-    uint32_t tos;           /* the newest */
-    uint64_t since;         /* when it was recorded, in instructions */
+    uint32_t tos;           /* index of the newest */
+    uint64_t since;         /* time of the newest, in instructions */
 } X86LBR;
 
-/* Written by the vCPU's own thread only, and not cleared by a reset. */
+/* Only written by the thread of the vCPU, and not cleared by a reset. */
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
-    uint64_t wraps;     /* index went back to the base */
-    uint64_t pmis;      /* delivered at once through LVTPC */
-    uint64_t masked;    /* PMIs that found LVTPC masked */
+    uint64_t wraps;     /* times the index went back to the base */
+    uint64_t pmis;      /* delivered immediately through LVTPC */
+    uint64_t masked;    /* PMIs while LVTPC was masked */
     uint64_t full;      /* records lost at the absolute maximum */
-    uint64_t faults;    /* records lost, the store being inaccessible */
-    uint64_t garbled;   /* records stored with a wrong from, by property */
+    uint64_t faults;    /* records lost as the store is inaccessible */
+    uint64_t garbled;   /* records with a wrong from, by property */
     uint64_t dropped;   /* records lost, by property */
 } X86BTSCounters;
 
@@ -93,37 +93,37 @@ typedef struct X86DSConfig {
     X86BTSRule cpl_rule;
     char *pmi_name;
     X86BTSPmi pmi;
-    bool pmi_kept;      /* a PMI that comes while LVTPC is masked comes later */
-    uint32_t pmi_delay; /* by so many branches the PMI is late */
-    uint32_t pmi_left;  /* of them, until the one that is on its way */
+    bool pmi_kept;      /* a PMI while LVTPC is masked comes later */
+    uint32_t pmi_delay; /* number of branches by which it is late */
+    uint32_t pmi_left;  /* branches until the pending PMI, or 0 */
     struct QEMUTimer *pmi_timer;
-    bool wrong_from;    /* with a filter bit, where the CPL changes */
-    uint32_t smi_every; /* so many records, on the first CPU */
+    bool wrong_from;    /* if a filter is on and the CPL changes */
+    uint32_t smi_every; /* records between SMIs, on the first CPU */
     uint32_t damage_every;
-    uint32_t to_smi;    /* records until the next one */
+    uint32_t to_smi;    /* records until the next SMI */
     uint32_t to_damage;
-    bool after_smi;     /* the next record is garbage */
-    bool damage_loses;  /* the next damage loses a record */
-    bool db_clears_bts; /* #DB clears TR and BTS, too */
-    bool freeze_clears_tr; /* a PMI does, with FREEZE_LBRS_ON_PMI */
-    bool netburst;      /* registers are those of a Pentium 4 */
+    bool after_smi;     /* the next record will be garbage */
+    bool damage_loses;  /* the next damage will lose a record */
+    bool db_clears_bts; /* #DB clears TR and BTS as well */
+    bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */
+    bool netburst;      /* registers like a Pentium 4's */
     uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
     bool abort_on_fault;
     bool freeze_smm;
-    bool pebs;          /* IA32_MISC_ENABLE says that there is PEBS; there is none */
-    bool predicts;      /* records tell of the static prediction */
+    bool pebs;          /* IA32_MISC_ENABLE shows PEBS (there is none) */
+    bool predicts;      /* records have a flag of the prediction */
     bool pmu2;
-    bool pmu_counts;    /* and it is no mere storage */
-    bool pmu_stuck;     /* GLOBAL_STATUS can be written, and an ack changes nothing */
-    uint64_t pmu_since; /* up to when its counters have counted */
-    uint32_t lbr;       /* entries of the LBR stack, 0: there is none */
+    bool pmu_counts;    /* the counters of that PMU work */
+    bool pmu_stuck;     /* GLOBAL_STATUS is writable, an ack fails */
+    uint64_t pmu_since; /* time up to which counters have counted */
+    uint32_t lbr;       /* number of LBRs, 0 for none */
     struct QEMUTimer *pmu_timer;
     bool warned;
     X86BTSCounters count;
 } X86DSConfig;
 
 typedef enum X86MSRResult {
-    X86_MSR_UNKNOWN,    /* not one of ours */
+    X86_MSR_UNKNOWN,    /* not an MSR of this device */
     X86_MSR_DONE,
     X86_MSR_GP,
 } X86MSRResult;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The machine "pc" and nothing that no test of the Debug Store plugs in.
+# The machine "pc", without devices that no test of the Debug Store uses.
 
 CONFIG_I440FX=y
 CONFIG_ISA_DEBUG=y

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The interrupt of Branch Trace Store: when the processor asks for it, how late
- * it comes, and what becomes of one that comes while its vector is masked.
- * Manuals leave this open, or models differ; properties of the CPU choose.
+ * The interrupt of the Branch Trace Store: which record raises it, how late it
+ * comes, and what happens to one that comes while its vector is masked. The
+ * manuals leave this open, or models differ, so properties of the CPU select
+ * it.
  */
 
 #include "qemu/osdep.h"
@@ -13,10 +14,12 @@
 #include "hw/i386/apic.h"
 #include "ds_helper.h"
 
-/* How long a branch takes where no branches are counted. */
+/* The duration of a branch while branches are not counted. */
 #define NS_PER_BRANCH   8
 
-/* For BTS and for counters; returns false if the vector was masked. */
+/*
+ * Deliver a PMI of BTS or of counters. Returns false if the vector is masked.
+ */
 bool x86_pmi_deliver(X86CPU *cpu)
 {
     /* do_interrupt() has the lock already, translated code has not. */
@@ -41,7 +44,7 @@ bool x86_pmi_deliver(X86CPU *cpu)
     }
     if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI &&
         cpu->ds.freeze_clears_tr) {
-        /* The hflags follow when the interrupt is taken. */
+        /* The hflags are updated when the interrupt is taken. */
         cpu->env.msr_debugctl &= ~(uint64_t)DEBUGCTL_TR;
     }
     return delivered;
@@ -58,7 +61,7 @@ static bool bts_pmi(X86CPU *cpu)
     return true;
 }
 
-/* Is it time to ask, as a record has moved the index? */
+/* Returns whether a record that moves the index from @before raises a PMI. */
 bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
                      uint64_t threshold)
 {
@@ -72,7 +75,7 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
     }
 }
 
-/* Returns true if the PMI was delivered at once. */
+/* Raise a PMI. Returns true if it was delivered immediately. */
 bool x86_bts_pmi_raise(X86CPU *cpu)
 {
     if (!cpu->ds.pmi_delay) {
@@ -84,13 +87,15 @@ bool x86_bts_pmi_raise(X86CPU *cpu)
     return false;
 }
 
-/* A branch passes; returns true if a late PMI was delivered with it. */
+/* Count a branch. Returns true if a late PMI was delivered with it. */
 bool x86_bts_pmi_pass(X86CPU *cpu)
 {
     return cpu->ds.pmi_left && !--cpu->ds.pmi_left && bts_pmi(cpu);
 }
 
-/* Recording ends, so nobody counts branches: the PMI still comes. */
+/*
+ * Recording stops, so branches are not counted: let a timer deliver a late PMI.
+ */
 void x86_bts_pmi_stopped(X86CPU *cpu)
 {
     if (cpu->ds.pmi_left) {
@@ -105,7 +110,7 @@ static void pmi_now(CPUState *cs, run_on_cpu_data unused)
     bts_pmi(X86_CPU(cs));
 }
 
-/* Its registers are the vCPU's own thread's to change. */
+/* Only the thread of the vCPU may change its registers. */
 static void pmi_late(void *opaque)
 {
     async_run_on_cpu(CPU(opaque), pmi_now, RUN_ON_CPU_NULL);

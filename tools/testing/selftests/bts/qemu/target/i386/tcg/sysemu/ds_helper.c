@@ -2,14 +2,14 @@
 /*
  * Intel's Debug Store, with Branch Trace Store.
  *
- * The translator calls helper_bts_branch() behind every taken branch while the
- * hflags say that a record is wanted, and do_interrupt_all() calls
- * x86_bts_record() behind every event it has delivered. Both flags follow from
- * DEBUGCTL and from nothing else, so that translated code without the calls is
- * what runs while tracing is off.
+ * Translated code calls helper_bts_branch() after every taken branch while the
+ * hflags tell that a record is wanted. do_interrupt_all() calls
+ * x86_bts_record() after every event that it has delivered. The hflags depend
+ * on DEBUGCTL only, so code that is translated while tracing is off has no such
+ * calls.
  *
- * A record is stored after the transfer, through the page tables then in force,
- * and before the next instruction is fetched.
+ * A record is stored after the transfer, through the current page tables, and
+ * before the next instruction is fetched.
  */
 
 #include "qemu/osdep.h"
@@ -47,10 +47,10 @@ enum {
 /* In BTS_FLAGS: the branch was predicted. */
 #define BTS_PREDICTED   (1U << 4)
 
-/* Where SMM's code may be, as if it had branched. */
+/* An address of SMM code, as the source of a garbage record. */
 #define BTS_GARBAGE     0x38000
 
-/* A piece of guest memory, in host memory; it may cross one page boundary. */
+/* Host pointers to guest memory, which may cross one page boundary. */
 typedef struct DSWindow {
     uint8_t *host[2];
     unsigned len[2];
@@ -72,8 +72,8 @@ static target_ulong ds_linear(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * The processor's own accesses are supervisor accesses at any CPL, and implicit
- * ones: EFLAGS.AC does not lift SMAP for them.
+ * The processor's own accesses are supervisor accesses at any CPL. They are
+ * implicit, so EFLAGS.AC does not override SMAP.
  */
 static int ds_mmu_index(CPUX86State *env)
 {
@@ -83,7 +83,7 @@ static int ds_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? index : index + 1;
 }
 
-/* Anything but writable RAM gives NULL. */
+/* Returns NULL unless @addr is writable RAM. */
 static void *ds_probe(CPUX86State *env, target_ulong addr)
 {
     int saved_error_code = env->error_code;
@@ -204,7 +204,7 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
                      ", fatal on hardware: map it, or turn BTS off before",
                      index, addr);
         bts_exit(NULL, NULL);
-        /* Other vCPUs still run: no exit handler may wait for them. */
+        /* Other vCPUs still run, and an exit handler could wait for them. */
         fflush(NULL);
         _exit(BTS_STATUS_ABORT);
     }
@@ -216,8 +216,8 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * What a model's erratum, or a platform's SMI, makes of the record in hand:
- * returns false if it is lost.
+ * Damage the current record by a model's erratum, or by an SMI of the platform.
+ * Returns false if it is lost.
  */
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
@@ -241,7 +241,7 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
     return true;
 }
 
-/* A system management interrupt now and then; firmware serves the first CPU's. */
+/* Raise an SMI at times. The firmware handles only those of the first CPU. */
 static void bts_smi(X86CPU *cpu)
 {
     X86DSConfig *ds = &cpu->ds;
@@ -346,7 +346,7 @@ static bool bts_filter(CPUX86State *env, uint32_t before)
     }
 }
 
-/* The linear address of the current instruction. */
+/* Returns the linear address of the current instruction. */
 target_ulong x86_bts_ip(CPUX86State *env)
 {
     if (env->hflags & HF_CS64_MASK) {
@@ -355,7 +355,7 @@ target_ulong x86_bts_ip(CPUX86State *env)
     return (uint32_t)(env->segs[R_CS].base + env->eip);
 }
 
-/* Errata AR62 and W125: with a filter bit, `from` is wrong where the CPL changes. */
+/* Errata AR62 and W125: with a filter, `from` is wrong if the CPL changes. */
 static bool bts_from_wrong(CPUX86State *env, uint32_t before)
 {
     return env_archcpu(env)->ds.wrong_from &&
@@ -364,7 +364,7 @@ static bool bts_from_wrong(CPUX86State *env, uint32_t before)
 }
 
 /*
- * @before is what hflags was before the transfer that has just completed.
+ * Record a transfer that has completed. @before is the hflags before it.
  * Returns true if a PMI was delivered.
  */
 bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
@@ -373,7 +373,7 @@ bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
     target_ulong to = x86_bts_ip(env);
     bool late;
 
-    /* A PMI may have cleared TR, and the hflags follow later. */
+    /* A PMI may have cleared TR, but hflags are updated later. */
     if ((before | env->hflags) & HF_SMM_MASK ||
         !(env->msr_debugctl & DEBUGCTL_TR)) {
         return false;
@@ -386,7 +386,7 @@ bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
     return late;
 }
 
-/* LBRs and counters see a branch, whether it is recorded or not. */
+/* Let LBRs and counters see a branch, whether it is recorded or not. */
 bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
                 target_ulong from)
 {
@@ -447,7 +447,7 @@ static void bts_update_hflags(CPUX86State *env)
     }
 }
 
-/* An event is about to be delivered, a debug exception if @db. */
+/* To be called before an event is delivered. @db: a debug exception. */
 void x86_ds_event(CPUX86State *env, bool db)
 {
     if (db) {
@@ -488,7 +488,7 @@ bool x86_is_canonical(CPUX86State *env, uint64_t addr)
     return top == 0 || top == -1;
 }
 
-/* Bits 7, 11 and 12 tell what there is, whatever was written to them. */
+/* Bits 7, 11 and 12 show the features, whatever was written to them. */
 static uint64_t misc_enable(CPUX86State *env)
 {
     uint64_t val = env->msr_ia32_misc_enable;

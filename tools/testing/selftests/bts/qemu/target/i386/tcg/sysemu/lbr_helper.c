@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Last branch records: a stack of the newest branches in registers of the CPU,
- * with 16 entries as on Nehalem or 32 as on Skylake. The property x-lbr chooses.
+ * Last branch records: the newest branches in registers of the CPU, 16 as on
+ * Nehalem or 32 as on Skylake, according to the property x-lbr.
  *
- * A branch that LBR_SELECT does not filter out is recorded while DEBUGCTL.LBR is
- * set. A #DB clears that bit, and so does a PMI with FREEZE_LBRS_ON_PMI. What the
- * records tell of the prediction is the static one: a conditional branch forward
- * was predicted not to be taken.
+ * A branch is recorded while DEBUGCTL.LBR is set, unless LBR_SELECT filters it
+ * out. A #DB clears DEBUGCTL.LBR, and so does a PMI with FREEZE_LBRS_ON_PMI.
+ * The records' prediction is the static one: a forward conditional branch is
+ * predicted not taken.
  */
 
 #include "qemu/osdep.h"
@@ -20,7 +20,7 @@
 #define SELECT_NO_USR       (1U << 1)
 #define SELECT_CALLSTACK    (1U << 9)
 
-/* Of IA32_PERF_CAPABILITIES, and what goes with them */
+/* Formats in IA32_PERF_CAPABILITIES, and their registers */
 #define FORMAT_FLAGS        3   /* FROM: mispredicted */
 #define FORMAT_INFO         5   /* a third register: mispredicted, cycles */
 #define MISPREDICTED        (1ULL << 63)
@@ -46,7 +46,7 @@ static bool lbr_filtered(CPUX86State *env, X86Branch type)
     return select >> MIN(type, X86_BRANCH_FAR) & 1;
 }
 
-/* Cycles since the last record, where time is counted in instructions. */
+/* Returns the cycles since the last record, or 0 without -icount. */
 static uint64_t lbr_cycles(X86CPU *cpu)
 {
     uint64_t now, passed;
@@ -80,7 +80,7 @@ static void lbr_push(CPUX86State *env, X86Branch type, target_ulong from)
     }
 }
 
-/* Of calls the stack holds those that have not returned. */
+/* In call stack mode, a return removes its call. */
 static void lbr_pop(CPUX86State *env)
 {
     X86LBR *lbr = &env->lbr;
@@ -91,7 +91,7 @@ static void lbr_pop(CPUX86State *env)
     lbr->tos = (lbr->tos - 1) % env_archcpu(env)->ds.lbr;
 }
 
-/* A transfer from @from has completed. */
+/* Record a transfer from @from that has completed. */
 void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from)
 {
     if (!env_archcpu(env)->ds.lbr || !(env->msr_debugctl & DEBUGCTL_LBR) ||
@@ -150,7 +150,7 @@ X86MSRResult x86_lbr_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     return X86_MSR_UNKNOWN;
 }
 
-/* May the register with an entry hold it? */
+/* Returns whether @val is valid for a register of a record. */
 static bool lbr_valid(CPUX86State *env, uint32_t msr, uint64_t val)
 {
     switch (msr - msr % LBR_MAX_DEPTH) {

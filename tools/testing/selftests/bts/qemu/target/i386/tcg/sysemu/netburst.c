@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Netburst, the microarchitecture of the Pentium 4: BTS has other bits of DEBUGCTL,
- * and performance monitoring has registers of its own. Those read back what was
- * written, which is what a guest wants to see before it believes in the rest.
+ * Netburst, the microarchitecture of the Pentium 4: BTS has other bits of
+ * DEBUGCTL, and performance monitoring has other registers. They read back what
+ * was written, which a guest checks before it uses the rest.
  */
 
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "ds_helper.h"
 
-/* Those of its bits that DEBUGCTL of later processors has elsewhere */
+/* Bits that are the same in DEBUGCTL of later processors */
 #define NETBURST_SAME       (DEBUGCTL_LBR | DEBUGCTL_BTF)
 #define NETBURST_MOVED      0x7cU
 #define NETBURST_SHIFT      4
@@ -38,7 +38,7 @@ bool x86_netburst_take_debugctl(uint64_t *ctl)
     return !(val & ~(uint64_t)(NETBURST_SAME | NETBURST_MOVED));
 }
 
-/* Where a register is kept, and which of its bits there are. */
+/* Returns where a register is stored, and its valid bits. */
 static uint64_t *netburst_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 {
     *valid = UINT32_MAX;
@@ -76,7 +76,9 @@ X86MSRResult x86_netburst_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     return X86_MSR_DONE;
 }
 
-/* Returns false if there is no such counter. Bit 31 asks for the lower half only. */
+/*
+ * Returns false if there is no such counter. With bit 31, read the lower half.
+ */
 bool x86_netburst_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val)
 {
     bool fast = index >> 31;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Architectural performance monitoring, version 2. The registers read back what
- * was written. That is what a guest wants to see before it believes in the rest
- * of the performance monitoring unit.
+ * was written, which a guest checks before it uses the rest of the performance
+ * monitoring unit.
  *
- * With the property x-pmu-counts the counters count, too, at the privilege
- * levels that they are set to:
+ * With the property x-pmu-counts the counters also count, at the privilege
+ * levels that are selected:
  *
  *  - Instructions and cycles, at one cycle each, are exact with -icount, and
  *    count what this CPU has executed. Without it both are nanoseconds of the
  *    virtual clock.
  *  - Branch instructions, whether taken or not, are exact.
- *  - Of any other event there is none.
+ *  - Other events never occur.
  */
 
 #include "qemu/osdep.h"
@@ -30,7 +30,7 @@
 #define PMU_OVF_MASK        (PMU_CTRL_MASK | MAKE_64BIT_MASK(62, 2))
 #define PMU_RDPMC_FIXED     (1U << 30)
 
-/* Where a register is kept, and which of its bits may be set. */
+/* Returns where a register is stored, and its valid bits. */
 static uint64_t *pmu2_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 {
     *valid = UINT32_MAX;
@@ -65,7 +65,7 @@ static uint64_t *pmu2_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 #define EVTSEL_OS           (1U << 17)
 #define EVTSEL_INT          (1U << 20)
 #define EVTSEL_EN           (1U << 22)
-/* Inverted, or only from so many a cycle on: nothing is. */
+/* Inverted, or with a minimum for each cycle: such events never occur. */
 #define EVTSEL_INV_CMASK    0xff800000
 #define FIXED_OS            1
 #define FIXED_USR           2
@@ -77,11 +77,11 @@ typedef enum PMUEvent {
     PMU_BRANCHES,
 } PMUEvent;
 
-/* All counters in one row, the general ones first. */
+/* All counters, the general ones first. */
 typedef struct PMUCounter {
     uint64_t *value;
-    uint64_t status;    /* its bit of GLOBAL_STATUS, and of GLOBAL_CTRL */
-    PMUEvent event;     /* PMU_NOTHING if it is off */
+    uint64_t status;    /* bit in GLOBAL_STATUS and in GLOBAL_CTRL */
+    PMUEvent event;     /* PMU_NOTHING if it is disabled */
     bool usr;
     bool os;
     bool interrupts;
@@ -137,7 +137,7 @@ static PMUCounter pmu_counter(CPUX86State *env, unsigned i)
     return c;
 }
 
-/* Has a counter to be told of branches, or of changes of the privilege level? */
+/* Returns whether a counter must see branches, or changes of the CPL. */
 bool x86_pmu_hooked(CPUX86State *env)
 {
     unsigned i;
@@ -153,20 +153,20 @@ bool x86_pmu_hooked(CPUX86State *env)
     return false;
 }
 
-/* What has passed on this CPU, in instructions or in nanoseconds. */
+/* Returns the time of this CPU, in instructions or in nanoseconds. */
 uint64_t x86_pmu_clock(X86CPU *cpu)
 {
     if (!icount_enabled()) {
         return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     }
-    /* Brings the CPU's own count up to date, too. */
+    /* This also updates the count of the CPU. */
     icount_get_raw();
     return CPU(cpu)->icount_executed;
 }
 
 /*
- * @n times @event happened at the privilege level of @hflags. Returns true if a
- * counter that interrupts has overflowed.
+ * Count @n times @event at the privilege level of @hflags. Returns true if a
+ * counter with its interrupt enabled has overflowed.
  */
 static bool pmu_add(CPUX86State *env, PMUEvent event, uint64_t n,
                     uint32_t hflags)
@@ -189,7 +189,7 @@ static bool pmu_add(CPUX86State *env, PMUEvent event, uint64_t n,
     return pmi;
 }
 
-/* Time has passed at the privilege level of @hflags. */
+/* Count the time that has passed at the privilege level of @hflags. */
 static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
 {
     uint64_t now = x86_pmu_clock(cpu), passed = now - cpu->ds.pmu_since;
@@ -198,7 +198,7 @@ static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
     return pmu_add(&cpu->env, PMU_TIME, passed, hflags);
 }
 
-/* Let all counters have counted up to now, and tell of those that overflow. */
+/* Update all counters, and raise a PMI if one has overflowed. */
 static void pmu_count(X86CPU *cpu)
 {
     if (pmu_pass(cpu, cpu->env.hflags)) {
@@ -206,14 +206,18 @@ static void pmu_count(X86CPU *cpu)
     }
 }
 
-/* A PMI stops all counters; that they overflow with it tells nobody. */
+/*
+ * A PMI disables all counters. If they overflow here, there is no second PMI.
+ */
 void x86_pmu_freeze(X86CPU *cpu)
 {
     pmu_pass(cpu, cpu->env.hflags);
     cpu->env.msr_global_ctrl = 0;
 }
 
-/* Wake up when the first counter may overflow: other CPUs' time passes, too. */
+/*
+ * Set a timer to the first possible overflow: time of other CPUs passes, too.
+ */
 static void pmu_arm(X86CPU *cpu)
 {
     uint64_t left = INT64_MAX / 2;
@@ -237,8 +241,8 @@ static void pmu_arm(X86CPU *cpu)
 }
 
 /*
- * A branch, or an event, behind which the privilege level may be another one;
- * before it, hflags was @before. Returns true if a PMI was delivered.
+ * Count a branch or an event, after which the privilege level may have changed;
+ * @before is the hflags before it. Returns true if a PMI was delivered.
  */
 bool x86_pmu_branch(CPUX86State *env, uint32_t before, X86Branch type)
 {
@@ -263,7 +267,7 @@ static void pmu_overflow(CPUState *cs, run_on_cpu_data unused)
     pmu_arm(X86_CPU(cs));
 }
 
-/* The registers are the vCPU's own thread's to change. */
+/* Only the thread of the vCPU may change its registers. */
 static void pmu_expired(void *opaque)
 {
     async_run_on_cpu(CPU(opaque), pmu_overflow, RUN_ON_CPU_NULL);
@@ -290,7 +294,7 @@ X86MSRResult x86_pmu2_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     return X86_MSR_DONE;
 }
 
-/* Does a PMU that is stuck take the write for itself? */
+/* Returns whether a stuck PMU handles this write itself. */
 static bool pmu2_stuck(CPUX86State *env, uint32_t msr, uint64_t val)
 {
     if (!env_archcpu(env)->ds.pmu_stuck) {
