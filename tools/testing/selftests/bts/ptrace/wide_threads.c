@@ -193,8 +193,9 @@ static unsigned int find_turns(const struct x86_bts_record *rec, size_t nr, uint
 		}
 		if (rec[i].type == X86_BTS_TASK_ARRIVES)
 			arrived = clock;
-		while (rec[i].type == X86_BTS_TASK_DEPARTS && last < turn)
-			when[last++].end = clock;
+		for (; rec[i].type == X86_BTS_TASK_DEPARTS && last < turn; last++)
+			if (last < TURNS)
+				when[last].end = clock;
 		if (!known_count(rec + i, 1))
 			continue;
 		if (turn < TURNS)

@@ -557,8 +557,7 @@ static int report(const char *word, const char *name)
 	nr = 10000;
 	test_reported(word, name);
 	test_begins(word);
-	if (!strcmp(word, "warn"))
-		test_probe();
+	test_probe();
 	return finish();
 }
 

@@ -59,6 +59,7 @@ void violation(const char *fmt, ...)
 static int request(pid_t pid, int nr, bool new)
 {
 	static struct ptrace_bts_status status;
+	struct ptrace_bts_read read;
 
 	switch (nr) {
 	case PTRACE_BTS_CONFIG:
@@ -72,6 +73,12 @@ static int request(pid_t pid, int nr, bool new)
 		return bts(nr, pid, records, rng(4));
 	case PTRACE_BTS_DRAIN:
 		return bts(nr, pid, records, RECORDS(1 + rng(ROOM)));
+	case PTRACE_BTS_READ:
+		read = (struct ptrace_bts_read){
+			.records = (uintptr_t)records, .count = rng(ROOM),
+			.flags = chance(2) ? PTRACE_BTS_READ_CONSUME : 0,
+		};
+		return bts(nr, pid, &read, sizeof(read));
 	}
 	return bts(nr, pid, NULL, 0);
 }
@@ -89,7 +96,7 @@ static bool may_be(int ret, int nr, bool new)
 static void hammer(pid_t pid, int times)
 {
 	while (times-- && !table->stop) {
-		int nr = PTRACE_BTS_CONFIG + rng(6);
+		int nr = PTRACE_BTS_CONFIG + rng(PTRACE_BTS_READ - PTRACE_BTS_CONFIG + 1);
 		bool new = nr == PTRACE_BTS_CONFIG && !chance(4);
 		int ret = request(pid, nr, new);
 

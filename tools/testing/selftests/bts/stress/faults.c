@@ -71,6 +71,16 @@ static int call_drain(void)
 	return bts(PTRACE_BTS_DRAIN, t.pid, records, sizeof(records));
 }
 
+static int call_read(void)
+{
+	struct ptrace_bts_read read = {
+		.records = (uintptr_t)records, .count = sizeof(records) / RECORDS(1),
+		.flags = PTRACE_BTS_READ_CONSUME,
+	};
+
+	return bts(PTRACE_BTS_READ, t.pid, &read, sizeof(read));
+}
+
 static int call_clear(void)
 {
 	return bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0);
@@ -90,6 +100,7 @@ static const struct call {
 	{ "SIZE", call_size, .least = 0, },
 	{ "GET", call_get, .least = 1, },
 	{ "DRAIN", call_drain, .least = 1, },
+	{ "READ", call_read, .least = 2, },
 	{ "CLEAR", call_clear, .least = 0, },
 };
 

@@ -111,7 +111,7 @@ static void foreign_request(struct tracer *me)
 		getppid(), getpid(), 0x7fffffff, 0, -1, foreign_tracee(me), foreign_tracee(me),
 	};
 	pid_t pid = pids[rng(ARRAY_SIZE(pids))];
-	int nr = PTRACE_BTS_CONFIG + rng(6);
+	int nr = PTRACE_BTS_CONFIG + rng(PTRACE_BTS_READ - PTRACE_BTS_CONFIG + 1);
 	int ret = bts(nr, pid, NULL, rng(100));
 
 	if (ret != -ESRCH)

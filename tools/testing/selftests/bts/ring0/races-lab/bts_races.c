@@ -230,16 +230,6 @@ static void do_thaw_keeping(void)
 	watch_variable(look_up("hw_branches_keeping"), HW_BREAKPOINT_LEN_1, crash_too);
 }
 
-static void do_thaw_printed(void)
-{
-	unsigned int __percpu *printed;
-	unsigned long address;
-
-	printed = (unsigned int __percpu *)look_up("hw_branches_printed");
-	address = (unsigned long)per_cpu_ptr(printed, 1);
-	watch_variable(address, HW_BREAKPOINT_LEN_4, crash_too);
-}
-
 static void do_thaw_first(void)
 {
 	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
@@ -396,7 +386,6 @@ static const struct {
 	{ "late", do_late },
 	{ "break", do_break },
 	{ "thawkeeping", do_thaw_keeping },
-	{ "thawprinted", do_thaw_printed },
 	{ "thawfirst", do_thaw_first },
 	{ "crashthawed", do_crash_thawed },
 	{ "unwatch", unwatch },
