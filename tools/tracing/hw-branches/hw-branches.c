@@ -68,7 +68,7 @@ static void read_at(off_t at, void *buf, size_t size)
 	if (n < 0)
 		err(1, "%s", dump_name);
 	if (n != (ssize_t)size)
-		errx(1, "%s ends at %jd", dump_name, (intmax_t)(at + n));
+		errx(1, "%s is truncated: it ends at %jd", dump_name, (intmax_t)(at + n));
 }
 
 static void read_header(const char *path)
@@ -81,15 +81,16 @@ static void read_header(const char *path)
 		err(1, "%s", path);
 	read_at(0, &header, sizeof(header));
 	if (!memcmp(&header, "KDUMP   ", 8) || !memcmp(&header, "makedumpfile", 12))
-		errx(1, "%s is compressed: write it with makedumpfile -E, or use crash or drgn",
+		errx(1, "%s is not ELF: write it with makedumpfile -E, or read it with crash or drgn",
 		     path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_phentsize != sizeof(*segments))
-		errx(1, "%s is no ELF dump of a 64-bit kernel: give /proc/vmcore or a copy", path);
+		errx(1, "%s is not an ELF dump of a 64-bit kernel: give /proc/vmcore or a copy",
+		     path);
 	nr_segments = header.e_phnum;
 	segments = calloc(nr_segments, sizeof(*segments));
 	if (!segments)
-		err(1, "%u segments", nr_segments);
+		err(1, "cannot read %u segments", nr_segments);
 	read_at(header.e_phoff, segments, nr_segments * sizeof(*segments));
 }
 
@@ -100,7 +101,7 @@ static char *find_note(const Elf64_Phdr *segment, const char *name)
 	size_t at = 0;
 
 	if (!notes)
-		err(1, "notes");
+		err(1, "cannot read the notes");
 	read_at(segment->p_offset, notes, segment->p_filesz);
 	while (at + sizeof(Elf64_Nhdr) < segment->p_filesz) {
 		Elf64_Nhdr *note = (Elf64_Nhdr *)(notes + at);
@@ -125,7 +126,7 @@ static void find_info(void)
 			info = find_note(&segments[i], "VMCOREINFO");
 	}
 	if (!info)
-		errx(1, "no VMCOREINFO: this ELF file is no dump of a kernel");
+		errx(1, "%s has no VMCOREINFO: it is not the dump of a kernel", dump_name);
 }
 
 /* Read the value of a line "KEY=VALUE" of VMCOREINFO. */
@@ -205,7 +206,7 @@ static void read_map(const char *path)
 	}
 	fclose(map);
 	if (!nr_symbols)
-		errx(1, "%s: no symbols, as System.map has them", path);
+		errx(1, "%s has no symbols: give System.map or a copy of /proc/kallsyms", path);
 }
 
 /* Sort the symbols. Those of a System.map are moved to where the kernel ran. */
@@ -433,7 +434,7 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool 
 	all.nr = 0;
 	if (!read_kernel(offset + value_of("SYMBOL(cpu_debug_store)", 16), store,
 			 sizeof(store)) || !read_kernel(offset + pages, &buffer, sizeof(buffer))) {
-		say_damaged(cpu, "where its branches are is not in the dump");
+		say_damaged(cpu, "the address of its branches is not in the dump");
 		return;
 	}
 	if (!buffer || !store[BASE])
@@ -459,15 +460,15 @@ static void print_all(unsigned long nr, bool plain)
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	if (value_of("NUMBER(ds_field)", 10) != sizeof(uint64_t))
-		errx(1, "that kernel's processor has no 64-bit Debug Store");
+		errx(1, "the processor of that kernel has no 64-bit Debug Store");
 	if (cpus > MOST_CPUS) {
-		warnx("%" PRIu64 " CPUs cannot be: %u are looked for", cpus, MOST_CPUS);
+		warnx("nr_cpu_ids is %" PRIu64 ": only %u CPUs are read", cpus, MOST_CPUS);
 		damaged = true;
 		cpus = MOST_CPUS;
 	}
 	for (cpu = 0; cpu < cpus; cpu++) {
 		if (many && !read_kernel(offsets + 8 * cpu, &offset, sizeof(offset)))
-			say_damaged(cpu, "the place of its memory is not in the dump");
+			say_damaged(cpu, "the offset of its memory is not in the dump");
 		else
 			print_cpu(cpu, offset, nr, plain);
 	}
@@ -477,12 +478,12 @@ static void say_usage(FILE *out)
 {
 	fprintf(out,
 		"usage: hw-branches [-n NR] [-m MAP] [-p] DUMP\n\n"
-		"  -n NR   lines of each CPU [32]\n"
+		"  -n NR   print at most NR lines of each CPU [32]\n"
 		"  -m MAP  System.map, or a copy of /proc/kallsyms, of the kernel that crashed\n"
-		"  -p      a line for each branch: nothing is folded\n"
+		"  -p      print a line for each branch, without folding\n"
 		"  DUMP    /proc/vmcore, or a copy of it in ELF\n\n"
-		"Exit status: 0; 1 if something in the dump is damaged or missing, the rest is\n"
-		"printed; 2 for a bad option.\n");
+		"Exit status: 0 on success; 1 if the dump cannot be read, or if a part of it is\n"
+		"damaged or missing (the rest is printed); 2 for a wrong option.\n");
 }
 
 static unsigned long parse_nr(const char *text)

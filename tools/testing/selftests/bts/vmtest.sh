@@ -38,50 +38,50 @@ usage() {
 	cat <<-'END'
 	usage: vmtest.sh [COMMAND] [OPTION...]
 
-	  test [GROUP...]   boot and test: the named groups, or all but the slow ones; the
-	                    command if none is given
-	  demo [--plain]    the branches that led to a program's crash, and to an oops; then
-	                    in gdb. --plain: the program's only, in Debian's emulator, which
-	                    has no Debug Store: no emulator and no gdb is built
-	  measure [FIGURE...] [--tsv]  the table of figures; exits 1 if a goal is missed;
-	                    --tsv: in columns behind tabs
-	  matrix [ROW...]   test on each kernel of the matrix: a table
-	  coverage [GROUP...]  which lines of the series' kernel files the groups run
-	  shell             an interactive guest
-	  image             bts-check.img, for a USB stick: finds out on any PC, from a Debug Store
-	                    or without one, how it records branches
-	  build             kernel, emulator and programs, without a test
+	  test [GROUP...]   run the named groups of tests, or all groups that are not slow.
+	                    This is the default command.
+	  demo [--plain]    show the branches before the crash of a program and before an
+	                    oops, and use gdb. --plain: only the program, in Debian's
+	                    emulator, without a Debug Store. This builds no emulator, no gdb.
+	  measure [FIGURE...] [--tsv]  print the table of figures; exit with 1 if one misses
+	                    its goal. --tsv: separate columns by tabs
+	  matrix [ROW...]   run tests on each kernel of the matrix, and print a table
+	  coverage [GROUP...]  print which lines of the series' kernel files the groups run
+	  shell             start an interactive guest
+	  image             make bts-check.img for a USB stick, which tests any PC, with or
+	                    without a Debug Store
+	  build             build kernel, emulator and programs, without testing
 	  source            fetch the kernel's source, and print its directory
 	  lint [--fast]     check the sources; --fast: without the checks that compile
-	  list              the groups, and the kernel configurations
+	  list              list the groups and the kernel configurations
 	  clean             remove the cache
-	  help              this text
+	  help              print this text
 
-	  --stock           the unpatched kernel
+	  --stock           use the unpatched kernel
 	  --config NAME     kernel configuration: base, debug, ... (see list)
 	  --cpu MODEL       processor model of the emulator [Skylake-Client]
-	  --smp N           processors of the guest [1]
-	  --append WORDS    more for the guest's kernel command line
+	  --smp N           number of processors of the guest [1]
+	  --append WORDS    add WORDS to the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
-	  --cpl-rule RULE   CPL that the branch filter goes by: after, before, either
-	  --silicon RULE    what models do differently: once, equal, kept, late, db, worst
-	  --base BASE       the kernel: 6.12, or the newest that the series fits (newest) [6.12]
-	  --kernel DIR      a pristine kernel tree instead, of a version that the series fits
-	  --built DIR       boot what was built in DIR (tests that load no module of ours)
-	  --slow            the slow groups too
-	  --seconds N       how long the group stress may take, about [600]
-	  --seed N          where its random numbers begin [each time elsewhere]
-	  --requests N      so many requests of its fuzzer must come, in that time
-	  --rounds N        so often each of its races must happen, in that time
-	  -o FILE           where the image goes [bts-check.img]
-	  -j N              jobs of a build [number of processors]
-	  -v                every result, and the guest's console as it comes
+	  --cpl-rule RULE   privilege level that the branch filter tests: after, before, either
+	  --silicon RULE    behaviour of some models: once, equal, kept, late, db, worst
+	  --base BASE       kernel: 6.12, or newest, the newest that the series fits [6.12]
+	  --kernel DIR      use the pristine kernel tree DIR, of a version that the series fits
+	  --built DIR       boot the kernel built in DIR (for tests without test modules)
+	  --slow            run the slow groups, too
+	  --seconds N       approximate time for the group stress [600]
+	  --seed N          seed of its random numbers [random]
+	  --requests N      number of requests that its fuzzer must make in that time
+	  --rounds N        number of times that each of its races must run in that time
+	  -o FILE           file for the image [bts-check.img]
+	  -j N              number of jobs of a build [number of processors]
+	  -v                print every result, and the guest's console
 
 	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
 	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
-	that is built), STRACE_SRC (strace source tree, 6.1 or 7.2, instead of Debian's),
-	STEP_PARTS, STRESS_PARTS (some parts of these groups: see groups/), CC.
-	Exit status: 0 passed, 1 a test failed, 2 could not run.
+	that is built already), STRACE_SRC (strace 6.1 or 7.2 source tree instead of
+	Debian's), STEP_PARTS, STRESS_PARTS (parts of these groups, see groups/), CC.
+	Exit status: 0 all tests passed, 1 a test failed, 2 could not run.
 	END
 }
 
@@ -95,7 +95,7 @@ number_of() {
 	case $2 in
 	*[!0-9]* | '' | 0) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
 	esac
-	[ ${#2} -lt 10 ] && [ "$2" -le "$3" ] || die "$1 $2: $3 at most"
+	[ ${#2} -lt 10 ] && [ "$2" -le "$3" ] || die "$1 $2: the maximum is $3"
 	printf '%s' "$2"
 }
 
@@ -127,10 +127,10 @@ take_options() {
 	esac
 	for option in "${GIVEN[@]}"; do
 		[[ " ${use:-} " = *" $option "* ]] ||
-			die "$1 has no use for $option${use:+: it takes $use}: see vmtest.sh help"
+			die "$1 does not take $option${use:+; it takes $use}: see vmtest.sh help"
 	done
 	[[ " ${GIVEN[*]} " != *" --base "*" --kernel "* && " ${GIVEN[*]} " != *" --kernel "*" --base "* ]] ||
-		die "--base and --kernel both name the kernel: give one"
+		die "--base and --kernel both choose the kernel: give only one"
 }
 
 # Print the groups, one in each line. The second line of a group's file is '# NAME: DESCRIPTION'
@@ -198,9 +198,9 @@ cmd_test() {
 # prepare PURPOSE...: open the cache, and install the packages for these purposes.
 prepare() {
 	[[ $REPO != *[[:space:]:]* ]] ||
-		die "$REPO has a space or a colon, which make cannot take: move the clone"
+		die "the path $REPO has a space or a colon, which make does not support: move the clone"
 	[ -x "$REPO/series/apply" ] ||
-		die "$REPO holds no series/apply: run me from a clone of the series, not from a kernel tree"
+		die "$REPO has no series/apply: run vmtest.sh from a clone of the repository, not from a kernel tree"
 	check_kernel_dir
 	check_built
 	open_cache
@@ -239,7 +239,7 @@ cmd_shell() {
 	need_btstrace
 	add_tools busybox "$BTSTRACE/btstrace"
 	emulator_command
-	say "btstrace is there, and busybox; /bt has the programs of the tests"
+	say "the guest has btstrace and busybox; the test programs are in /bt"
 	say "ctrl-a x ends the guest, ctrl-a c switches to the emulator's monitor"
 	# Run the emulator in the background: bash handles signals only after a foreground job
 	# ends.
@@ -277,7 +277,7 @@ cmd_clean() {
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done
 	rm -f "$CACHE"/linux-source-*.tar.xz
-	say "$CACHE is empty"
+	say "the cache $CACHE is empty now"
 }
 
 parse_options() {

@@ -75,7 +75,7 @@ faulty_commands() {
 	must_refuse value "choose one of: on off" "$vmtest" --pti maybe
 	must_refuse number "give a number from 1" "$vmtest" --smp 0
 	must_refuse image-where "no directory /none" "$vmtest" image -o /none/x.img
-	must_refuse image-option "image has no use for --stock" "$vmtest" image --stock
+	must_refuse image-option "image does not take --stock" "$vmtest" image --stock
 	must_refuse locked "another run (process $$)" "$vmtest" build
 	must_refuse no-tree "is not a Linux source tree" \
 		env BTS_CACHE="$CASE_DIR/cache" "$vmtest" build --kernel "$B"

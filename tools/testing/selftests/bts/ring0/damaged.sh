@@ -32,7 +32,7 @@ sed 's/^/# /' "$work/out"
 expect "a Debug Store that was overwritten" says "CPU 0: its Debug Store was overwritten"
 expect "a buffer that is not there" says "CPU 1: its branches are not in the dump"
 expect "the CPU that is all right" says "2 *0xffffffff81000200 <- 0xffffffff81000110"
-expect "a CPU whose memory is not found" says "CPU 3: the place of its memory is not in the dump"
+expect "a CPU whose memory is not found" says "CPU 3: the offset of its memory is not in the dump"
 expect "status 1" [ "$status" = 1 ]
 printf 'KDUMP   ' >"$work/kdump"
 head -c 100 /dev/zero >>"$work/kdump"

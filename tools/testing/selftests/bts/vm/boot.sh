@@ -47,7 +47,7 @@ console_says() {
 	if grep -q "$2" "$CASE_DIR/console"; then
 		pass "$1.console"
 	else
-		fail "$1.console" "no word that $2 (see $CASE_DIR/console)"
+		fail "$1.console" "the console does not contain '$2' (see $CASE_DIR/console)"
 	fi
 }
 
@@ -69,7 +69,7 @@ came_to_end() {
 	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
 		pass "$1.end"
 	else
-		fail "$1.end" "no word of it (see $CASE_DIR/console)"
+		fail "$1.end" "the program did not end its output (see $CASE_DIR/console)"
 	fi
 }
 
@@ -96,7 +96,7 @@ lbr_cpu() {
 # Print an argument of PID 1, quoted for the kernel command line.
 quote() {
 	case $1 in
-	*'"'*) die "boot: $1: a double quote cannot go through the kernel command line" ;;
+	*'"'*) die "boot: $1: the kernel command line cannot contain a double quote in an argument" ;;
 	*[[:space:]]* | '') printf ' "%s"' "$1" ;;
 	*) printf ' %s' "$1" ;;
 	esac
@@ -116,15 +116,15 @@ boot_options() {
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
-		*=*) [ -n "${OPT[${1%%=*}]+known}" ] || die "boot: unknown key ${1%%=*}: there are ${!OPT[*]}" ;;
-		*) die "boot: $1 is no KEY=VALUE: put -- before the program" ;;
+		*=*) [ -n "${OPT[${1%%=*}]+known}" ] || die "boot: unknown key ${1%%=*}: the keys are ${!OPT[*]}" ;;
+		*) die "boot: $1 is not KEY=VALUE: put -- before the program" ;;
 		esac
 		OPT[${1%%=*}]=${1#*=}
 		shift
 	done
 	read -ra paths <<<"${OPT[before]}"
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
-	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes 30 to PID 1"
+	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes at most 30 to PID 1"
 	# Kernels with debugging options are slower, and some tools need memory. icount=slow
 	# selects -icount for them: with the host's clock, a slow kernel does little but handle
 	# ticks.
@@ -163,7 +163,7 @@ need_machine() {
 	case ${OPT[machine]} in
 	bts) need_emulator ;;
 	plain) need_plain_emulator ;;
-	*) die "boot: no machine ${OPT[machine]}: there are bts and plain" ;;
+	*) die "boot: no machine ${OPT[machine]}: choose bts or plain" ;;
 	esac
 }
 
@@ -241,13 +241,13 @@ count_run() {
 	local case=$1 outcome detail status before=$FAILED
 
 	{ read -r outcome detail && read -r _ status && read -r _ MS; } <"$CASE_DIR/result" ||
-		die "the runner left no result in $CASE_DIR: look at $CASE_DIR/runner"
+		die "the runner stored no result in $CASE_DIR: see $CASE_DIR/runner"
 	count_ktap "$case" "$CASE_DIR/ktap"
 	if [ -n "${OPT[expect]}" ]; then
 		if [ "$outcome" = "${OPT[expect]}" ]; then
 			pass "$case.${OPT[expect]}"
 		else
-			fail "$case.${OPT[expect]}" "the guest was to end by ${OPT[expect]}; it ended: $outcome $detail"
+			fail "$case.${OPT[expect]}" "the guest should end by ${OPT[expect]}; it ended: $outcome $detail"
 		fi
 	elif [ "$outcome" != ok ]; then
 		fail "$case" "$outcome: $detail"

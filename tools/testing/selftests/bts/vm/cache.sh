@@ -11,13 +11,13 @@ open_cache() {
 	# An absolute path, as steps change the directory; make can take neither space nor colon.
 	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
 	[[ $CACHE != *[[:space:]:]* ]] ||
-		die "$CACHE has a space or a colon, which make cannot take: set BTS_CACHE to another directory"
+		die "the path $CACHE has a space or a colon, which make does not support: set BTS_CACHE to another directory"
 	mkdir -p "$CACHE" 2>/dev/null && [ -w "$CACHE" ] ||
 		die "cannot write $CACHE: set BTS_CACHE to a directory of your own"
 	exec 9>>"$CACHE/lock"
 	if ! flock -n 9; then
 		holder=$(cat "$CACHE/holder" 2>/dev/null)
-		die "another run (process ${holder:-unknown}) uses $CACHE: wait for its end, or set BTS_CACHE"
+		die "another run (process ${holder:-unknown}) uses $CACHE: wait until it ends, or set BTS_CACHE"
 	fi
 	echo $$ >"$CACHE/holder"
 	# We hold the lock, so these are leftovers of a process that was killed.
@@ -32,7 +32,7 @@ need_space() {
 
 	free=$(($(df -Pk "$CACHE" | awk 'END { print $4 }') / 1024))
 	[ "$free" -ge "$1" ] ||
-		die "$2 needs $1 MiB in $CACHE, $free are free: make room, or set BTS_CACHE to a larger disk"
+		die "$2 needs $1 MiB in $CACHE, but only $free MiB are free: free space, or set BTS_CACHE to a larger disk"
 }
 
 # Print a key made from standard input.

@@ -21,7 +21,7 @@ sum_counts() {
 	local sums=$1 all
 
 	mapfile -t all < <(find "$RESULTS" -name data -size +0)
-	[ ${#all[@]} -gt 0 ] || die "no guest has counted anything: look at $RESULTS"
+	[ ${#all[@]} -gt 0 ] || die "no guest has counted any lines: see $RESULTS"
 	mkdir -p "$sums"
 	"$BENCH_BIN/counts" "$sums" "${all[@]}" && count_lines "$sums" >"$sums/text"
 }
@@ -34,7 +34,7 @@ cmd_coverage() {
 	run_groups "${groups[@]}"
 	sums=$RESULTS/coverage
 	logged "add up" "$CACHE/log/coverage" sum_counts "$sums" ||
-		die "cannot add up what was counted: $(reason_in "$CACHE/log/coverage")"
+		die "cannot add up the counts: $(reason_in "$CACHE/log/coverage")"
 	series_sources new | grep -v '_test\.c$' >"$sums/files"
 	awk -v unrun="$B/unrun" -v files="$sums/files" -v goal="$COVERAGE_GOAL" \
 		-f "$B/vm/coverage.awk" "$B/unrun" "$sums/files" "$sums/text" || status=1

@@ -4,7 +4,7 @@
 
 demo_gdb() {
 	echo
-	echo "In gdb, with the patch in gdb/, by a user whom perf refuses:"
+	echo "The same program in gdb with the patch in gdb/, by a user without permission for perf:"
 	need_gdb 13.1 patched
 	boot demo-gdb kernel=patched config=base pti=on with=badjump tools=busybox \
 		before="$B/guest/gdbdemo.sh $GDB/bin/gdb" -- sh >&2

@@ -18,7 +18,7 @@ show_oops() {
 
 demo_oops() {
 	echo
-	echo "In a module of the kernel. Registers and stack are known; and how it got there:"
+	echo "A module of the kernel crashes. The oops shows the last branches before the fault:"
 	need_lab "$B/ring0/lab" bts_crash patched base
 	boot demo-oops kernel=patched config=base pti=on before="$LAB" expect=splat -- \
 		crash folded 1 >&2

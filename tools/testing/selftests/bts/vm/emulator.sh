@@ -58,11 +58,11 @@ build_emulator() {
 	local log=$CACHE/log/qemu-build
 
 	if [ -n "${QEMU_BTS:-}" ]; then
-		[ -x "$QEMU_BTS" ] || die "QEMU_BTS=$QEMU_BTS is no program: name an emulator, or unset it"
+		[ -x "$QEMU_BTS" ] || die "QEMU_BTS=$QEMU_BTS is not a program: set it to an emulator, or unset it"
 		QEMU=$QEMU_BTS
 		return
 	fi
-	[ -x "$B/qemu/build.sh" ] || die "no qemu/build.sh beside me: run me from a complete clone"
+	[ -x "$B/qemu/build.sh" ] || die "$B/qemu/build.sh is missing: run vmtest.sh from a complete clone"
 	if [ -z "${QEMU_SRC:-}" ]; then
 		need_qemu_archive
 	elif [ ! -f "$QEMU_SRC/target/i386/cpu.c" ]; then
@@ -78,7 +78,7 @@ build_emulator() {
 	unpack_qemu_source "$QEMU_TREE/src"
 	logged "build the emulator" "$log" "$B/qemu/build.sh" "$QEMU_TREE/src" "$QEMU_TREE/out" "$JOBS" ||
 		die "the emulator does not build: $(reason_in "$log"), see $log"
-	[ -x "$QEMU" ] || die "qemu/build.sh left no $QEMU, see $log"
+	[ -x "$QEMU" ] || die "qemu/build.sh did not make $QEMU, see $log"
 	: >"$QEMU_TREE/ready"
 	UNFINISHED=
 	keep_newest "$CACHE/qemu" 3

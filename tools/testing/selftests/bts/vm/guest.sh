@@ -39,7 +39,7 @@ initrd_of() {
 	[ "${ARCH_OPTION:-}" != ARCH=i386 ] || bits=_32
 	for name in init "$@"; do
 		cp "$from/$name$bits" "$root/bt/$name" ||
-			die "cannot copy $name$bits from $from: is it in a programs.mk, and is there space?"
+			die "cannot copy $name$bits from $from: check that a programs.mk lists it, and that there is space"
 	done
 	mv "$root/bt/init" "$root/init"
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"

@@ -133,7 +133,7 @@ cmd_image() {
 	need_image
 	cp --sparse=always "$IMAGE" "$out" || die "cannot write $out: free some space"
 	size=$((($(stat -c %s "$out") + 1048575) / 1048576))
-	[ "$size" -le "$IMAGE_LIMIT" ] || die "$out has $size MiB, $IMAGE_LIMIT is the limit: take something out of it"
+	[ "$size" -le "$IMAGE_LIMIT" ] || die "$out has $size MiB, more than the limit of $IMAGE_LIMIT MiB: reduce what make_image() copies"
 	cat <<-END
 		$out  $size MiB
 

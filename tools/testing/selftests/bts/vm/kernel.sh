@@ -196,7 +196,7 @@ make_config() {
 	missing=$(missing_options "$SCRATCH/config/.config" "${files[@]}") ||
 		die "cannot compare the configuration with its fragments: install mawk"
 	[ -z "$missing" ] ||
-		die "options of $names that this kernel did not take: ${missing//$'\n'/ }: look at what they depend on"
+		die "this kernel's .config lacks these options of $names: ${missing//$'\n'/ }: check what they depend on"
 	if ! cmp -s "$SCRATCH/config/.config" "$build/.config.merged"; then
 		cp "$SCRATCH/config/.config" "$build/.config"
 		cp "$SCRATCH/config/.config" "$build/.config.merged"

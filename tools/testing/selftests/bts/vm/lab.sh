@@ -26,7 +26,7 @@ copy_lab() {
 	sed -i -f "$OVERLAY/rename.sed" "$work"/*.[ch]
 	for change in "$OVERLAY/${dir#"$REPO/"}"/*.compat.patch; do
 		[ ! -e "$change" ] || patch -s -F0 "$work/$(basename "$change" .compat.patch)" "$change" ||
-			die "${change#"$REPO/"} does not fit $dir: remake it"
+			die "${change#"$REPO/"} does not fit $dir: update it"
 	done
 }
 

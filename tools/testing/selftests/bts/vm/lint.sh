@@ -305,7 +305,7 @@ compile_with() {
 	# A file that was not compiled was not checked.
 	for file in "${new[@]}"; do
 		[ -f "$patched/${file/%.c/.o}" ] ||
-			echo "$file: not compiled: switch it on in $BTS_PATH/config or config.series"
+			echo "$file: not compiled: enable it in $BTS_PATH/config or config.series"
 	done
 }
 
@@ -392,7 +392,7 @@ lint_uapi() {
 		cmp -s "$had/$header" "$has/$header" ||
 			cmp -s <(without_comments "$had/$header") \
 				<(without_comments "$has/$header") ||
-			echo "$header: is not what programs know"
+			echo "$header: differs from the header of the stock kernel"
 	done
 	(cd "$has" && find . -name '*.h') | while IFS= read -r header; do
 		[ -f "$had/$header" ] || lint_new_header "$has" "$header"

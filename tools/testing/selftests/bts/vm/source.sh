@@ -80,7 +80,7 @@ linux_archive() {
 	logged "download $LINUX_PACKAGE" "$CACHE/log/linux-download" download_linux ||
 		die "cannot fetch $LINUX_PACKAGE from $MIRROR: check the network, or give --kernel DIR; see $CACHE/log/linux-download"
 	mv "$SCRATCH/usr/src/$LINUX_PACKAGE.tar.xz" "$ARCHIVE" ||
-		die "$LINUX_PACKAGE from $MIRROR holds no source: give --kernel DIR"
+		die "$LINUX_PACKAGE from $MIRROR contains no kernel source: give --kernel DIR"
 }
 
 # Copy the tree that the user named: it may be in use, or contain a build.
@@ -97,7 +97,7 @@ check_kernel_dir() {
 		grep -qs '^PATCHLEVEL = ' "$KERNEL_DIR/Makefile" ||
 		die "--kernel $KERNEL_DIR is not a Linux source tree: give the top directory of one"
 	[ ! -e "$KERNEL_DIR/.bts-series" ] ||
-		die "--kernel $KERNEL_DIR carries the series already: give a pristine tree"
+		die "--kernel $KERNEL_DIR has the series already: give a pristine tree"
 }
 
 kernel_from_dir() {
