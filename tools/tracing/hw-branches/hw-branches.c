@@ -81,7 +81,7 @@ static void read_header(const char *path)
 		err(1, "%s", path);
 	read_at(0, &header, sizeof(header));
 	if (!memcmp(&header, "KDUMP   ", 8) || !memcmp(&header, "makedumpfile", 12))
-		errx(1, "%s is not ELF: write it with makedumpfile -E, or read it with crash or drgn",
+		errx(1, "%s is not ELF: write it with makedumpfile -E, or use crash or drgn",
 		     path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_phentsize != sizeof(*segments))

@@ -33,7 +33,7 @@ cmd_coverage() {
 	CONFIG=$([ "$CONFIG" = base ] || printf '%s,' "$CONFIG")gcov
 	run_groups "${groups[@]}"
 	sums=$RESULTS/coverage
-	logged "add up" "$CACHE/log/coverage" sum_counts "$sums" ||
+	logged "add up the counts" "$CACHE/log/coverage" sum_counts "$sums" ||
 		die "cannot add up the counts: $(reason_in "$CACHE/log/coverage")"
 	series_sources new | grep -v '_test\.c$' >"$sums/files"
 	awk -v unrun="$B/unrun" -v files="$sums/files" -v goal="$COVERAGE_GOAL" \

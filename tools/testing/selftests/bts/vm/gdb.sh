@@ -116,7 +116,7 @@ need_gdb() {
 	[ "$(cat "$GDB/ready" 2>/dev/null)" != "$key" ] || return 0
 	mkdir -p "$GDB"
 	rm -f "$GDB/ready"
-	logged "lay gdb $version, $flavour" "$log-lay" lay_gdb "$flavour" "$GDB/src" ||
+	logged "patch gdb $version, $flavour" "$log-lay" lay_gdb "$flavour" "$GDB/src" ||
 		die "the patch does not fit gdb $version: $(reason_in "$log-lay"), see $log-lay"
 	logged "build gdb $version, $flavour" "$log" make_gdb "$GDB" ||
 		die "gdb $version, $flavour, does not build: $(reason_in "$log"), see $log"

@@ -50,7 +50,7 @@ need_series_tree() {
 	key=$LINUX_STATE-$(series_key)
 	[ "$(cat "$tree.key" 2>/dev/null)" != "$key" ] || return 0
 	rm -f "$tree.key"
-	logged "lay the series over the kernel" "$log" lay_series "$@" ||
+	logged "apply the series to the kernel" "$log" lay_series "$@" ||
 		die "the series does not fit: $(tail -n 1 "$log"), see $log"
 	echo "$key" >"$tree.key"
 }
