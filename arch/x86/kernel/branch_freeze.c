@@ -10,7 +10,6 @@
 
 #include <asm/apic.h>
 #include <asm/irq_vectors.h>
-#include <asm/processor.h>
 
 #include "branch_freeze.h"
 

@@ -196,7 +196,7 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
  */
 static __always_inline void debugctl_write_bts(unsigned long val)
 {
-	unsigned long old;
+	unsigned long old, new;
 
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!raw_irqs_disabled());
@@ -205,8 +205,9 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 		return;
 
 	old = this_cpu_read(debugctl_copy);
-	while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, (old & ~debugctl_bts_mask) | val)))
-		;
+	do {
+		new = (old & ~debugctl_bts_mask) | val;
+	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
 	debugctl_sync_native();
 }
 

@@ -7,7 +7,7 @@
 
 /* From now on, nth_arm() affects the calling process. */
 void nth_open(void);
-/* Let the @n-th call that fault injection can fail fail, once; 0 disarms. */
+/* Let the @n-th call fail, once, of those that fault injection knows; 0 disarms. */
 void nth_arm(unsigned int n);
 /* Returns whether the @n-th call was not reached, and disarms. */
 bool nth_out_of_reach(void);

@@ -5,8 +5,8 @@
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
  *				error, alone, folded, offline, walk
- *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
- *				the death of init is the crash
+ *   crash MODULE die KIND		a fatal one, whose console the host reads; as PID 1,
+ *				its death crashes the kernel
  *   crash MODULE end KIND		the same, printed as it is by default
  *   crash MODULE words on|off|none	one oops, for the host to compare the messages;
  *				none: on a kernel without the recorder
