@@ -106,21 +106,6 @@ static __always_inline void debugctl_sync(void)
 }
 
 /**
- * debugctl_sync_native - debugctl_sync() without a tracepoint
- *
- * For crashes and noinstr code. Not for Xen PV, which has neither BTS nor LBR.
- */
-static __always_inline void debugctl_sync_native(void)
-{
-	unsigned long val;
-
-	do {
-		val = debugctl_get();
-		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
-	} while (unlikely(val != debugctl_get()));
-}
-
-/**
  * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
  * @preserved: bits that the exit leaves as they are
  *
@@ -208,7 +193,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 	do {
 		new = (old & ~debugctl_bts_mask) | val;
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
-	debugctl_sync_native();
+	debugctl_sync();
 }
 
 /**
@@ -243,12 +228,17 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {
+	unsigned long val;
+
 	if (on)
 		this_cpu_or(debugctl_copy, DEBUGCTLMSR_LBR);
 	else
 		debugctl_cleared(DEBUGCTLMSR_LBR);
 
-	debugctl_sync_native();
+	do {
+		val = debugctl_get();
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != debugctl_get()));
 }
 
 /**

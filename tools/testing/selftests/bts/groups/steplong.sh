@@ -71,7 +71,6 @@ without_others() {
 	plain odd-kernel32 cpu=qemu64 smp=2 -- odd
 	plain requests-kernel32 cpu=qemu64 -- requests kernel
 	plain ring-kernel32 cpu=qemu64 -- wide_ring
-	plain lossless-kernel32 cpu=qemu64 -- lossless 60000 4096
 }
 
 group_steplong() {
