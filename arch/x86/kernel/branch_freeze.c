@@ -54,24 +54,36 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 }
 
 #ifdef CONFIG_SMP
+/* Without x2APIC, sending an IPI waits 100 us if the one before is not delivered at once. */
+static void branch_freeze_await_icr(void)
+{
+	int tries = 1000;
+
+	while (apic_read(APIC_ICR) & APIC_ICR_BUSY && --tries)
+		cpu_relax();
+}
+
 /**
  * branch_freeze_send - send an NMI to each other CPU that is online
  * @nmi: the state of each CPU, for branch_freeze_asked() in their NMI handlers
  *
- * Any context, with interrupts off. Without x2APIC, one write of the ICR sends to all CPUs
- * unless the kernel must not use shorthands: with one write for each CPU, the second write
- * would have to wait for the delivery of the first, up to 100 us. With x2APIC no write waits,
- * but the functions that send to many CPUs use a mask that may be in use by the code that an
- * NMI has interrupted.
+ * Any context, with interrupts off. There is one write of the ICR for each CPU: a shorthand
+ * would also reach a CPU that is just being started and has no IDT yet, and the functions
+ * that send to many CPUs use a mask that may be in use by the code that an NMI has
+ * interrupted.
  */
 void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
-	bool x2apic = x2apic_enabled();
 	unsigned int cpu, self = raw_smp_processor_id();
+	bool restore = in_nmi() && !x2apic_mode;
 	u32 target = 0;
 
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
+
+	/* An NMI may have interrupted code that has set APIC_ICR2 to send an IPI: restore it. */
+	if (restore)
+		target = apic_read(APIC_ICR2);
 
 	for_each_online_cpu(cpu) {
 		struct branch_freeze_nmi *its = per_cpu_ptr(nmi, cpu);
@@ -81,17 +93,12 @@ void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 		WRITE_ONCE(its->when, jiffies);
 		WRITE_ONCE(its->awaited, true);
 		WRITE_ONCE(its->asked, true);
-		if (x2apic)
-			__apic_send_IPI(cpu, NMI_VECTOR);
+		if (!x2apic_mode)
+			branch_freeze_await_icr();
+		__apic_send_IPI(cpu, NMI_VECTOR);
 	}
-	if (x2apic)
-		return;
 
-	/* An NMI may have interrupted code that has set APIC_ICR2 to send an IPI: restore it. */
-	if (in_nmi())
-		target = apic_read(APIC_ICR2);
-	apic_send_IPI_allbutself(NMI_VECTOR);
-	if (in_nmi()) {
+	if (restore) {
 		safe_apic_wait_icr_idle();
 		apic_write(APIC_ICR2, target);
 	}

@@ -221,6 +221,9 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	c->thawing = false;
 	if (again)
 		return;
+	/* A freeze that has come since @again was read has kept the branches of the last one. */
+	if (frozen && c->frozen)
+		hw_branches_lbr_keep(c);
 
 	WRITE_ONCE(c->outdated, false);
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
