@@ -85,12 +85,17 @@ static void end_piece(struct bt_session *s, struct flow_thread *ft)
 	ft->text.used = 0;
 }
 
+static void put_thread(struct flow_thread *ft)
+{
+	if (ft->s->many)
+		text_print(&ft->text, "[pid %d] ", ft->thread->tid);
+}
+
 static void put_head(struct flow_thread *ft, const struct bt_frame *frame, u64 branches)
 {
 	u32 i;
 
-	if (ft->s->many)
-		text_print(&ft->text, "[pid %d] ", ft->thread->tid);
+	put_thread(ft);
 	if (branches)
 		text_print(&ft->text, "%10" PRIu64 "  ", branches);
 	else
@@ -151,20 +156,26 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	ft->begun = false;
 }
 
-static void flow_exit(struct bt_session *s, struct bt_thread *t)
+/* What has not returned has no end, and what is said next comes after its name. */
+static void open_top(struct flow_thread *ft)
 {
-	struct flow_thread *ft = t->data;
 	struct bt_frame *top;
 
-	if (!ft)
-		return;
-	/* What has not returned has no end. */
 	top = ft->calls->nr ? &ft->calls->frame[ft->calls->nr] : NULL;
 	top = top ? bt_frame_below(ft->calls, top) : NULL;
 	while (top && !top->shown)
 		top = bt_frame_below(ft->calls, top);
 	if (top)
 		open_last(ft, top);
+}
+
+static void flow_exit(struct bt_session *s, struct bt_thread *t)
+{
+	struct flow_thread *ft = t->data;
+
+	if (!ft)
+		return;
+	open_top(ft);
 	end_piece(s, ft);
 	bt_calls_free(ft->calls);
 	text_close(&ft->text);
@@ -190,6 +201,16 @@ static void flow_thread(struct bt_session *s, struct bt_thread *t)
 	ft->calls->arg = ft;
 }
 
+static void flow_lost(struct flow_thread *ft, u64 count)
+{
+	open_top(ft);
+	put_thread(ft);
+	if (count)
+		text_print(&ft->text, "--- %" PRIu64 " records lost ---\n", count);
+	else
+		text_str(&ft->text, "--- records lost, not counted ---\n");
+}
+
 static void flow_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct flow_thread *ft = b->thread->data;
@@ -202,8 +223,7 @@ static void flow_branch(struct bt_session *s, const struct bt_branch *b)
 		end_piece(s, ft);
 		return;
 	case X86_BTS_LOST:
-		text_print(&ft->text, "--- %" PRIu64 " records lost ---\n",
-			   (u64)b->rec->lost.count);
+		flow_lost(ft, b->rec->lost.count);
 		break;
 	}
 	bt_calls_branch(ft->calls, b);
@@ -216,8 +236,8 @@ static void flow_note(struct bt_session *s, struct bt_thread *t, const char *wha
 	struct flow_thread *ft = t->data;
 
 	(void)s;
-	if (ft->s->many)
-		text_print(&ft->text, "[pid %d] ", t->tid);
+	open_top(ft);
+	put_thread(ft);
 	text_safe(&ft->text, what);
 	text_char(&ft->text, '\n');
 }

@@ -343,7 +343,8 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 	char *what;
 
 	flush_slice(s, b->thread, end_of(track));
-	what = bt_print("%" PRIu64 " records lost", (u64)b->rec->lost.count);
+	what = b->rec->lost.count ? bt_print("%" PRIu64 " records lost", (u64)b->rec->lost.count) :
+	       bt_copy("records lost, not counted");
 	put_instant(s, track, what);
 	free(what);
 }

@@ -289,6 +289,8 @@ static void test_words(void)
 	       "B 77 77 1001.142 walk_main\n");
 	expect("perfetto: spread over the time", &bt_out_perfetto, 0,
 	       "B 77 77 1002.285 walk_leaf\n");
+	expect("perfetto: lost, counted", &bt_out_perfetto, 0, " 3 records lost\n");
+	expect("perfetto: lost, not counted", &bt_out_perfetto, 0, " records lost, not counted\n");
 	expect("perfetto: its process", &bt_out_perfetto, 0, "process 77 0 wa\"lk;er\n");
 	expect("drcov", &bt_out_drcov, 0, "BB Table: 5 bbs\n");
 }
@@ -585,6 +587,53 @@ static void test_flow(bool by_thread)
 	bt_modules_free();
 }
 
+/*
+ * What is said of a thread comes after the function that it was in, and records that are
+ * missing are told in the same words everywhere.
+ */
+static void test_flow_notes(void)
+{
+	struct bt_session s = { .out = &bt_out_flow };
+	static const char want[] =
+		"[pid 77]             walk_main (unit_output) {\n"
+		"[pid 77]               walk_leaf {\n"
+		"[pid 77] --- records lost, not counted ---\n"
+		"[pid 77] --- 3 records lost ---\n"
+		"[pid 77] --- SIGSEGV ---\n";
+	static const char ended[] =
+		"[pid 78]               walk_leaf {\n"
+		"[pid 78] --- SIGSEGV ---\n"
+		"[pid 78] +++ killed by SIGSEGV +++\n";
+	int i;
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	for (i = 0; i < 2; i++)
+		bt_session_thread(&s, PID + i, PID, true, "x");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	for (i = 0; i < 2; i++) {
+		struct x86_bts_record rec[] = {
+			{ .type = X86_BTS_LEAVE, .branch = { 0, AT(walk_main) } },
+			{ .type = X86_BTS_BRANCH, .branch = { AT(walk_call), AT(walk_leaf) } },
+		};
+
+		bt_session_records(&s, PID + i, rec, ARRAY_SIZE(rec));
+		if (!i) {
+			lose(&s, 0);
+			lose(&s, 3);
+		}
+		bt_session_note(&s, PID + i, "--- SIGSEGV ---");
+		bt_session_exit(&s, PID + i, "+++ killed by SIGSEGV +++");
+	}
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	if (!ok(strstr(s.text.buf, want) && strstr(s.text.buf, ended),
+		"flow: notes after the function that did not return"))
+		printf("# got:\n%s\n", s.text.buf);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 /* Of two threads of which none has crashed, each shows its calls, and no way: no line at all. */
 static void test_calm(void)
 {
@@ -710,6 +759,7 @@ int main(void)
 	test_calm();
 	test_flow(false);
 	test_flow(true);
+	test_flow_notes();
 	test_strangers();
 	free(maps.bytes);
 	test_many_threads();
