@@ -350,6 +350,7 @@ static const char *contradiction(const struct options *o)
 /* What follows from what was said, and what was not. */
 static void complete(struct options *o)
 {
+	bool by_default = false;
 	size_t need;
 
 	/* Whoever asks for some of the branches wants to see branches. */
@@ -361,10 +362,12 @@ static void complete(struct options *o)
 		o->last = BT_LAST_CRASH;
 		o->how.shrink = !o->how.fixed;
 	}
-	if (o->out == &bt_out_plain && !o->last && !o->how.full)
+	if (o->out == &bt_out_plain && !o->last && !o->how.full) {
 		o->last = DEFAULT_LAST;
-	/* What is to be shown later, in any mode: all of it */
-	if (o->write && (o->out == &bt_out_crash || o->last == DEFAULT_LAST))
+		by_default = true;
+	}
+	/* What is to be shown later, in any mode: all of it, unless the user said how many. */
+	if (o->write && (o->out == &bt_out_crash || by_default))
 		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tests of the command line: what follows from it, and what is refused */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "output.h"
+#include "tap.h"
+
+#define WORDS_MAX	16
+
+/*
+ * struct parsed - what became of a command line
+ * @o:		the options
+ * @status:	-1, or the exit status
+ * @said:	what was said on standard error
+ * @line:	holds the words of the command line
+ */
+struct parsed {
+	struct options	o;
+	int		status;
+	char		*said;
+	char		*line;
+	char		*words[WORDS_MAX + 1];
+};
+
+static struct parsed *parse(const char *line)
+{
+	struct parsed *p = bt_alloc(1, sizeof(*p));
+	FILE *before = stderr;
+	size_t len;
+	int n = 0;
+	char *word;
+
+	p->line = bt_print("btstrace %s", line);
+	for (word = strtok(p->line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
+		p->words[n++] = word;
+	/* With 0 getopt begins anew. */
+	optind = 0;
+	stderr = open_memstream(&p->said, &len);
+	p->status = options_parse(&p->o, n, p->words);
+	fclose(stderr);
+	stderr = before;
+	return p;
+}
+
+static void drop(struct parsed *p)
+{
+	bt_filter_free(p->o.filter);
+	free(p->o.pids);
+	free(p->said);
+	free(p->line);
+	free(p);
+}
+
+/* What is recorded is all of it, unless the user said how many branches are wanted. */
+static void test_write(void)
+{
+	static const struct {
+		const char *line;
+		bool full;
+	} lines[] = {
+		{ "-w trace ls", true },
+		{ "-w trace --plain ls", true },
+		{ "-w trace -n 31 ls", false },
+		{ "-w trace -n 32 ls", false },
+		{ "-w trace -n 32 --plain ls", false },
+		{ "-w trace -n 33 ls", false },
+		{ "-n 32 ls", false },
+	};
+	struct parsed *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		p = parse(lines[i].line);
+		ok(p->status == -1 && p->o.how.full == lines[i].full, "%s: %s", lines[i].line,
+		   lines[i].full ? "all" : "the last");
+		drop(p);
+	}
+}
+
+int main(void)
+{
+	test_write();
+	return finish();
+}
