@@ -152,9 +152,28 @@ struct files {
 	bool write;
 };
 
+/* Two names that were not there may lead to one new file. */
+static bool is_same(int a, int b)
+{
+	struct stat sa, sb;
+
+	return !fstat(a, &sa) && !fstat(b, &sb) && S_ISREG(sa.st_mode) &&
+	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 static bool is_there(const char *path)
 {
 	return path && !access(path, F_OK);
+}
+
+/* What was made by that name, which may be a link to it */
+static void drop_file(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	if (real)
+		unlink(real);
+	free(real);
 }
 
 /* Nothing was traced. */
@@ -162,12 +181,28 @@ static void drop_files(struct bt_session *s, const struct options *o, const stru
 {
 	text_drop(&s->text);
 	if (o->output && !had->output)
-		unlink(o->output);
+		drop_file(o->output);
 	if (!s->record)
 		return;
 	bt_writer_drop(s->record);
 	if (!had->write)
-		unlink(o->write);
+		drop_file(o->write);
+}
+
+/* Returns 0, or an exit status. */
+static int open_record(struct bt_session *s, const struct options *o)
+{
+	int fd = open_file(o->write, O_WRONLY | O_CREAT);
+
+	if (fd < 0)
+		return BT_EXIT_FILE;
+	if (o->output && is_same(fd, s->text.fd)) {
+		options_complain(SAME_FILE);
+		close(fd);
+		return BT_EXIT_USAGE;
+	}
+	s->record = bt_writer_open(fd);
+	return 0;
 }
 
 static int close_files(struct bt_session *s, const struct options *o, int status)
@@ -224,11 +259,11 @@ static int work(struct options *o)
 	text_open(&session.text, fd);
 	session.text.old = o->output;
 	if (o->write) {
-		int record = open_file(o->write, O_WRONLY | O_CREAT);
-
-		if (record < 0)
-			return BT_EXIT_FILE;
-		session.record = bt_writer_open(record);
+		status = open_record(&session, o);
+		if (status) {
+			drop_files(&session, o, &had);
+			return status;
+		}
 	}
 	if (o->read)
 		signal(SIGPIPE, SIG_IGN);

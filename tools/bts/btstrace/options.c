@@ -337,7 +337,7 @@ static const char *contradiction(const struct options *o)
 	if (o->by_thread && !(o->out->flags & BT_OUT_CALLS))
 		return "--by-thread: only --calls, --folded and --flow show functions";
 	if (same_file(o->output, o->read) || same_file(o->output, o->write))
-		return "-o: that file is for the recorded trace";
+		return SAME_FILE;
 	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_FUNCTIONS)))
 		return "-e: this mode needs all branches";
 	if (o->out->flags & BT_OUT_FUNCTIONS && bt_filter_has_kinds(o->filter))
@@ -400,6 +400,11 @@ static int next_option(struct options *o, int argc, char **argv, int *which)
 	}
 }
 
+void options_complain(const char *wrong)
+{
+	bt_complain("%s: see btstrace --help", wrong);
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	const char *wrong;
@@ -423,7 +428,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	if (!wrong)
 		wrong = contradiction(o);
 	if (wrong) {
-		bt_complain("%s: see btstrace --help", wrong);
+		options_complain(wrong);
 		return BT_EXIT_USAGE;
 	}
 	return -1;

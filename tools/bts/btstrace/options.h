@@ -52,6 +52,11 @@ struct options {
 	char			**command;
 };
 
+/* What is wrong if -o and -w, or -r, are one file */
+#define SAME_FILE	"-o: that file is for the recorded trace"
+
+void options_complain(const char *wrong);
+
 /* Returns -1 to go on, or an exit status: it was said why. */
 int options_parse(struct options *o, int argc, char **argv);
 

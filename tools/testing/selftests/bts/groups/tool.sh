@@ -81,6 +81,7 @@ group_tool() {
 		"$REPO/man-pages/man1/btstrace.1"
 	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"
 	check terminal -- "$B/tool/terminal.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check starts -- "$B/tool/starts.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check layers -- "$B/tool/layers.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes $less

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# starts.sh DIR PROGRAM: what btstrace (in DIR) refuses before it traces anything, and that
+# it leaves nothing behind then. PROGRAM is one that can be traced.
+
+dir=$1 program=$(realpath "$2") tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+chmod 755 "$scratch"
+cd "$scratch" || exit 2
+
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# refused STATUS WORDS OPTION...: what comes of it, and the only line that is said
+refused() {
+	local status
+	"$dir/btstrace" "${@:3}" >out 2>err
+	status=$?
+	[ "$status" -eq "$1" ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$2" err
+	result $? "${*:3}: $status, $(cat err)"
+}
+
+# One new file by two names
+ln -s new link
+mkdir sub
+refused 125 "-o: that file is for the recorded trace" -o new -w ./new true
+refused 125 "-o: that file is for the recorded trace" -o new -w sub/../new true
+refused 125 "-o: that file is for the recorded trace" -o new -w link true
+refused 125 "-o: that file is for the recorded trace" -o link -w new true
+[ ! -e new ] && [ -L link ]
+result $? "no new file is left, and the link is"
+: >new
+refused 125 "-o: that file is for the recorded trace" -o link -w new true
+[ -e new ]
+result $? "a file that was there is left"
+rm -f new link
+
+# Where one of both cannot be made, the other one is not either.
+refused 118 /nowhere/file -o new -w /nowhere/file true
+[ ! -e new ]
+result $? "-w cannot be made: -o is not there"
+echo before >new
+refused 118 /nowhere/file -o new -w /nowhere/file true
+[ "$(cat new)" = before ]
+result $? "-w cannot be made: -o is as it was"
+rm -f new
+echo "1..$tests"
+exit $failed
