@@ -215,7 +215,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 	}
 	text_close(&s->text);
 	close(s->text.fd);
-	bt_pager_end();
+	if (!bt_pager_end())
+		status = BT_EXIT_FILE;
 	/* Who reads only the beginning has what they want. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "explain.h"
 #include "pager.h"
 
 static pid_t pager;
@@ -79,10 +80,20 @@ int bt_pager_start(int fd)
 	return ends[1];
 }
 
-/* What is to be shown was written and closed: wait until it was read. */
-void bt_pager_end(void)
+/*
+ * What is to be shown was written and closed: wait until it was read. Returns false if
+ * it was not, as there is no such pager; that was said.
+ */
+bool bt_pager_end(void)
 {
-	while (pager > 0 && waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+	int status = 0;
+
+	while (pager > 0 && waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;
+	/* So the shell ends. */
+	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
+		return true;
+	bt_complain("the pager '%s' cannot be run: give --no-pager", command());
+	return false;
 }

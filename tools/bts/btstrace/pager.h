@@ -10,6 +10,6 @@ enum bt_when { BT_AUTO, BT_ALWAYS, BT_NEVER };
 bool bt_wants_color(int fd, enum bt_when when);
 size_t bt_columns(int fd);
 int bt_pager_start(int fd);
-void bt_pager_end(void);
+bool bt_pager_end(void);
 
 #endif

@@ -53,5 +53,13 @@ result $? "none with --no-pager"
 result $? "none before a pipe"
 on_terminal "PAGER='head -n 1' $show --full" >out
 result $? "a pager that ends early"
+touch unfit
+for pager in /nowhere/pager ./unfit; do
+	on_terminal "PAGER=$pager $show" >out
+	[ $? -eq 118 ] && grep -q "btstrace: the pager '$pager' cannot be run: give --no-pager" out
+	result $? "a pager that cannot be run, $pager, is told"
+done
+on_terminal "PAGER='cat >/dev/null; exit 1 #' $show" >out && ! grep -q btstrace: out
+result $? "the status of a pager that ran means nothing"
 echo "1..$tests"
 exit $failed
