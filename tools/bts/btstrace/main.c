@@ -68,10 +68,14 @@ static void on_cut(int sig)
 
 static void tell_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now)
 {
+	int error = errno;
 	char *was = bt_ident_text(then), *is = now ? bt_ident_text(now) : NULL;
 
 	if (now)
 		bt_complain("%s is not what was traced: %s, then it was %s", path, is, was);
+	else if (error != ENOENT && error != ENOTDIR)
+		bt_complain("%s cannot be read: %s: its functions have no names (%s)", path,
+			    strerror(error), was);
 	else
 		bt_complain("%s is not there any more: its functions have no names (%s)", path,
 			    was);

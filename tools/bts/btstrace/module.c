@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The files that are mapped, each opened once */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,21 +30,26 @@ const struct bt_module *bt_modules(void)
 	return modules;
 }
 
-/* Is @ino the inode of what @path names now? Then open it. */
+/* Is @ino the inode of what @path names now? Then open it; otherwise errno tells why not. */
 static int open_same(const char *path, u64 ino)
 {
 	struct stat st;
 	int fd;
 
 	/* To open a device may do something; somebody may put a FIFO into its place. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (stat(path, &st))
 		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = ENOENT;
+		return -1;
+	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (!ino || st.st_ino == ino))
 		return fd;
 	close(fd);
+	errno = ENOENT;
 	return -1;
 }
 
@@ -76,7 +82,7 @@ int bt_module_open(const struct bt_map *map, pid_t pid)
 	return pid ? open_live(map, pid) : open_same(map->path, 0);
 }
 
-/* What bears that name today, if it is a file */
+/* What bears that name today, if it is a file; or -1, and errno tells why not. */
 int bt_module_open_path(const char *path)
 {
 	return open_same(path, 0);

@@ -6,7 +6,10 @@
 #include "ident.h"
 #include "session.h"
 
-/* Says that a file is another than it was, or that it is gone: then @now is NULL. */
+/*
+ * Says that a file is another than it was, or that it cannot be opened: then @now is NULL,
+ * and errno tells why.
+ */
 typedef void bt_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now);
 
 size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell);

@@ -69,5 +69,18 @@ grep -q '^first (.*/p.c:7) | *for (i = 0' out && grep -A1 '^first (.*/p.c:7) ' o
 result $? "--insn: instructions below the text of their line"
 "$dir/btstrace" -r trace --profile | grep -q '^ *[0-9.]* .* first (p)$'
 result $? "--profile: a function"
+# A file that is there, but for others only: root needs to have no capability.
+shows 0 ' first ' --profile
+chmod 000 p
+plain=()
+[ "$(id -u)" -ne 0 ] || plain=(setpriv --bounding-set=-all)
+said="btstrace: $scratch/p cannot be read: Permission denied: its functions have no names"
+"${plain[@]}" "$dir/btstrace" -r trace --calls >out 2>err && grep -qF "$said" err &&
+	[ "$(wc -l <err)" -eq 1 ] && ! grep -q " first " out
+result $? "a file that cannot be read is not said to be gone"
+rm p
+shows 0 '/p is not there any more: its functions have no names' --calls
+mkdir p
+shows 0 '/p is not there any more: its functions have no names' --calls
 echo "1..$tests"
 exit $failed
