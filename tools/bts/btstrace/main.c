@@ -281,6 +281,7 @@ static int work(struct options *o)
 		bt_space_memory(o->memory / 2);
 		bt_tree_memory(o->memory / 2);
 	}
+	session.again = o->read;
 	session.by_thread = o->by_thread;
 	session.lines = o->lines;
 	o->how.quiet = o->quiet;

@@ -347,6 +347,16 @@ static const char *contradiction(const struct options *o)
 	return NULL;
 }
 
+/* How far the crash view looks back: as far as there is something, within reason. */
+static u32 crash_last(const struct options *o)
+{
+	u32 fit = o->how.bytes / sizeof(struct x86_bts_record);
+
+	if (o->read)
+		return BT_LAST_MAX;
+	return fit > BT_LAST_CRASH ? fit : BT_LAST_CRASH;
+}
+
 /* What follows from what was said, and what was not. */
 static void complete(struct options *o)
 {
@@ -359,7 +369,7 @@ static void complete(struct options *o)
 			 &bt_out_plain : &bt_out_crash;
 	if (o->out == &bt_out_crash) {
 		o->lines = o->last ? o->last : BT_LINES;
-		o->last = BT_LAST_CRASH;
+		o->last = crash_last(o);
 		o->how.shrink = !o->how.fixed;
 	}
 	if (o->out == &bt_out_plain && !o->last && !o->how.full) {

@@ -80,8 +80,9 @@ static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 
 static void say_none(struct bt_session *s, const struct crash *c)
 {
-	text_print(&s->text, "  None of the last %zu branches is the program's own. ", c->nr);
-	text_str(&s->text, "Look further back: -s 16M\n");
+	/* Of what was recorded there is no more. */
+	text_print(&s->text, "  None of the last %zu branches is the program's own.%s\n", c->nr,
+		   s->again ? "" : " Look further back: -s 16M");
 }
 
 static bool has_signal(const struct crash *c)

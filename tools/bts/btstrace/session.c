@@ -284,13 +284,15 @@ static bool is_unwanted(const struct bt_session *s, const struct x86_bts_record 
 static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		 size_t n)
 {
-	size_t pool = s->last > BT_LAST_POOL ? s->last : BT_LAST_POOL, over;
+	size_t pool = s->last > BT_LAST_POOL ? s->last : BT_LAST_POOL, over, most;
 
 	if (n > pool) {
 		rec += n - pool;
 		n = pool;
 	}
-	t->pending = bt_grow(t->pending, &t->room_pending, pool * 2, sizeof(*rec));
+	/* Many threads do little. */
+	most = t->nr_pending + n < pool * 2 ? t->nr_pending + n : pool * 2;
+	t->pending = bt_grow(t->pending, &t->room_pending, most, sizeof(*rec));
 	if (t->nr_pending + n > pool * 2) {
 		over = t->nr_pending + n - pool;
 		if (over > t->nr_pending)

@@ -139,6 +139,7 @@ struct bt_output {
  * @by_thread:	for outputs that sum up, one sum for each thread
  * @lines:	that a screen has, for the crash view
  * @width:	columns that it has, or 0
+ * @again:	it shows what was recorded
  * @color:	for a terminal that has some
  * @data:	for the output
  */
@@ -158,6 +159,7 @@ struct bt_session {
 	bool			by_thread;
 	size_t			lines;
 	size_t			width;
+	bool			again;
 	bool			color;
 	void			*data;
 	/* private */
@@ -186,7 +188,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_POOL	2730
 /* The most that are */
 #define BT_LAST_MAX	1000000
-/* What the crash view looks at: of an uncaught exception 40,000 branches and more */
+/* What the crash view looks at, at least: of an uncaught exception 40,000 branches and more */
 #define BT_LAST_CRASH	87381
 /* The lines that it has */
 #define BT_LINES	32

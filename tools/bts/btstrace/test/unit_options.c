@@ -80,8 +80,37 @@ static void test_write(void)
 	}
 }
 
+/* The crash view looks back as far as there is room for; or at all that was recorded. */
+static void test_crash(void)
+{
+	static const struct {
+		const char *line;
+		u32 last;
+	} lines[] = {
+		{ "ls", BT_LAST_CRASH },
+		{ "-s 24 ls", BT_LAST_CRASH },
+		{ "-s 2M ls", BT_LAST_CRASH },
+		{ "-s 16M ls", 16 * 1024 * 1024 / 24 },
+		{ "-s 256M ls", 256 * 1024 * 1024 / 24 },
+		{ "-n 50 -s 16M --crash ls", 16 * 1024 * 1024 / 24 },
+		{ "-r trace", BT_LAST_MAX },
+		{ "-n 50 --crash -r trace", BT_LAST_MAX },
+		{ "-r trace --plain", 32 },
+	};
+	struct parsed *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		p = parse(lines[i].line);
+		ok(p->status == -1 && p->o.last == lines[i].last, "%s: the last %u",
+		   lines[i].line, p->o.last);
+		drop(p);
+	}
+}
+
 int main(void)
 {
 	test_write();
+	test_crash();
 	return finish();
 }

@@ -655,6 +655,26 @@ static void test_calm(void)
 	bt_modules_free();
 }
 
+/* To look further back is possible only as long as the program can be traced again. */
+static void test_hint(bool again)
+{
+	struct bt_session s = { .out = &bt_out_crash, .again = again };
+
+	text_open(&s.text, -1);
+	bt_session_begin(&s);
+	bt_session_thread(&s, PID, PID, true, "x");
+	bt_session_maps(&s, PID, maps.bytes, maps.len);
+	branch(&s, X86_BTS_BRANCH, AT(strtoull), AT(strtoull));
+	bt_session_end(&s);
+	text_char(&s.text, '\0');
+	if (!ok(strstr(s.text.buf, "  None of the last 1 branches is the program's own.") &&
+		!strstr(s.text.buf, ". Look further back: -s 16M\n") == again,
+		"crash: none is its own, %s", again ? "recorded" : "live"))
+		printf("# got:\n%s\n", s.text.buf);
+	free(s.text.buf);
+	bt_modules_free();
+}
+
 /* Threads that nobody introduced, processes that change while others run */
 static void test_strangers(void)
 {
@@ -757,6 +777,8 @@ int main(void)
 	test_last();
 	test_none();
 	test_calm();
+	test_hint(false);
+	test_hint(true);
 	test_flow(false);
 	test_flow(true);
 	test_flow_notes();
