@@ -23,12 +23,15 @@ _btstrace_position() {
 		word=${COMP_WORDS[at]}
 		case $word in
 		--filter | --last | --output | --attach | --size | --read | --write | --memory | --root | --depth)
-			[ "${COMP_WORDS[at + 1]}" != = ] || at=$((at + 1))
-			at=$((at + 1))
+			[ "${COMP_WORDS[at + 1]}" = = ] || at=$((at + 1))
 			;;
 		-?*) ! _btstrace_wants "$word" || at=$((at + 1)) ;;
 		*) return ;;
 		esac
+		# --color=never, -e func=main
+		while [ "${COMP_WORDS[at + 1]}" = = ]; do
+			at=$((at + 2))
+		done
 		at=$((at + 1))
 	done
 }
@@ -41,7 +44,7 @@ _btstrace_filter() {
 	case $cur in
 	*=*) return ;;
 	*,*) before=${cur%,*}, ;;
-	*) words+=' func= from= to= module=' ;;
+	*) words+=' func= from= to= module= kind=' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "${cur#"$before"}")
 }
@@ -60,10 +63,15 @@ _btstrace() {
 		fi
 		return
 	fi
-	if [ "$prev" = = ]; then
-		prev=${COMP_WORDS[COMP_CWORD - 2]}
-	elif [ "$cur" = = ]; then
-		cur=
+	if [ "$prev" = = ] || [ "$cur" = = ]; then
+		[ "$prev" != = ] || prev=${COMP_WORDS[COMP_CWORD - 2]}
+		cur=${cur#=}
+		# A value that has = in it, as func=main: nobody knows what it becomes.
+		[[ $prev = --* ]] || return
+		if [ "$prev" = --color ]; then
+			mapfile -t COMPREPLY < <(compgen -W 'always never auto' -- "$cur")
+			return
+		fi
 	elif _btstrace_wants "$prev"; then
 		prev=-${prev: -1}
 	fi

@@ -62,6 +62,22 @@ completes '!ret' btstrace -e '!r'
 completes '!call,jmp' btstrace -e '!call,jm'
 completes '!module=' btstrace -e '!mod'
 completes func= btstrace --filter fu
+completes kind= btstrace -e ki
+completes '' btstrace -e func =
+completes '' btstrace -e func = fil
+completes '' btstrace -fe '!module' = fil
+completes '' btstrace --filter = to = fil
+completes '' btstrace --filter = kind =
+completes bash btstrace -e func = 'x*' bas
+completes bash btstrace --filter = from = 'x*' bas
+completes --folded btstrace -e from = 'x*' --fo
+completes command5 btstrace -e func = 'x*' ls ''
+completes always btstrace --color =
+completes never btstrace --color = n
+completes auto btstrace --color = a
+completes bash btstrace --color = never bas
+completes bash btstrace --color bas
+completes command4 btstrace --color = never ls ''
 completes $$ btstrace -p $$
 completes $$ btstrace --attach = $$
 completes '' btstrace -n ''
