@@ -14,6 +14,7 @@
 #define DEFAULT_LAST	32
 #define FULL_BYTES	(1024 * 1024)
 #define MEMORY_MIN	(16ull * 1024 * 1024)
+#define MEMORY_MAX	(1ull << 40)
 
 enum {
 	OPT_MODE = 256, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
@@ -172,14 +173,18 @@ static bool add_pids(struct options *o, const char *list)
 	}
 }
 
+static bool choose(const char *a, const char *b)
+{
+	bt_complain("--%s and --%s: choose one", a, b);
+	return false;
+}
+
 static bool set_mode(struct options *o, const char *name)
 {
 	const struct bt_output *out = bt_output_find(name);
 
-	if (o->out && o->out != out) {
-		bt_complain("--%s and --%s: choose one", o->out->name, name);
-		return false;
-	}
+	if (o->out && o->out != out)
+		return choose(o->out->name, name);
 	o->out = out;
 	return true;
 }
@@ -212,11 +217,11 @@ static bool parse_number(struct options *o, int c)
 		bt_complain("--depth %s: give a number from 1 to 1000", optarg);
 		return false;
 	case OPT_MEMORY:
-		if (size(optarg, 1ull << 40, &v) && v >= MEMORY_MIN) {
+		if (size(optarg, MEMORY_MAX, &v) && v >= MEMORY_MIN) {
 			o->memory = v;
 			return true;
 		}
-		bt_complain("--memory %s: give a size from 16M", optarg);
+		bt_complain("--memory %s: give a size from 16M to 1048576M", optarg);
 		return false;
 	}
 	if (add_pids(o, optarg))
@@ -332,6 +337,8 @@ static const char *contradiction(const struct options *o)
 		return "give one of a command, -p PID, and -r FILE";
 	if (o->read && o->write)
 		return "-r and -w: what is recorded is recorded";
+	if (o->force && !o->read)
+		return "--force: only with -r";
 	if (o->read && live_only(o))
 		return live_only(o);
 	if (o->by_thread && !(o->out->flags & BT_OUT_CALLS))
@@ -431,6 +438,10 @@ int options_parse(struct options *o, int argc, char **argv)
 		}
 		if (!parse_one(o, c, long_options[which].name))
 			return BT_EXIT_USAGE;
+	}
+	if (o->how.full && o->out && o->out != &bt_out_plain) {
+		choose("full", o->out->name);
+		return BT_EXIT_USAGE;
 	}
 	o->command = argv + optind;
 	wrong = o->last && o->how.full ? "-n and --full: choose one" : NULL;

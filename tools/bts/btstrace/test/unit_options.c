@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain.h"
 #include "options.h"
 #include "output.h"
 #include "tap.h"
@@ -108,8 +109,45 @@ static void test_crash(void)
 	}
 }
 
+/* What is refused, and what is said then */
+static void test_refused(void)
+{
+	static const struct {
+		const char *line;
+		const char *said;
+	} lines[] = {
+		{ "--memory 1M ls", "--memory 1M: give a size from 16M to 1048576M\n" },
+		{ "--memory 1048577M ls", "--memory 1048577M: give a size from 16M to 1048576M\n" },
+		{ "-e malloc ls", "interrupt and ?; a function is func=NAME\n" },
+		{ "-e !malloc ls", "interrupt and ?; a function is func=NAME\n" },
+		{ "--full --calls ls", "--full and --calls: choose one" },
+		{ "--crash --full -r trace", "--full and --crash: choose one" },
+		{ "--full --force ls", "--force: only with -r" },
+	};
+	static const char *const fine[] = {
+		"--memory 1048576M ls", "--full --plain ls", "--full -e func=malloc ls",
+		"--force -r trace", "-e call,ret ls",
+	};
+	struct parsed *p;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		p = parse(lines[i].line);
+		if (!ok(p->status == BT_EXIT_USAGE && strstr(p->said, lines[i].said), "%s: refused",
+			lines[i].line))
+			printf("# said: %s\n", p->said);
+		drop(p);
+	}
+	for (i = 0; i < ARRAY_SIZE(fine); i++) {
+		p = parse(fine[i]);
+		ok(p->status == -1 && !*p->said, "%s", fine[i]);
+		drop(p);
+	}
+}
+
 int main(void)
 {
+	test_refused();
 	test_write();
 	test_crash();
 	return finish();
