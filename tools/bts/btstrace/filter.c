@@ -87,7 +87,8 @@ struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, cons
 		*error = f->what == FILTER_KIND ?
 			strpbrk(spec, "=:") ?
 			"filters are kind=, from=, to=, func= and module=" :
-			"kinds are call, ret, jmp, jcc, syscall, interrupt and ?; a function is func=NAME" :
+			"kinds are call, ret, jmp, jcc, syscall, interrupt and ?; "
+			"a function is func=NAME" :
 			"a list of patterns has to follow";
 		free(f);
 		return NULL;

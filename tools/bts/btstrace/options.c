@@ -14,7 +14,7 @@
 #define DEFAULT_LAST	32
 #define FULL_BYTES	(1024 * 1024)
 #define MEMORY_MIN	(16ull * 1024 * 1024)
-#define MEMORY_MAX	(1ull << 40)
+#define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
 enum {
 	OPT_MODE = 256, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
@@ -173,7 +173,7 @@ static bool add_pids(struct options *o, const char *list)
 	}
 }
 
-static bool choose(const char *a, const char *b)
+static bool either(const char *a, const char *b)
 {
 	bt_complain("--%s and --%s: choose one", a, b);
 	return false;
@@ -184,7 +184,7 @@ static bool set_mode(struct options *o, const char *name)
 	const struct bt_output *out = bt_output_find(name);
 
 	if (o->out && o->out != out)
-		return choose(o->out->name, name);
+		return either(o->out->name, name);
 	o->out = out;
 	return true;
 }
@@ -440,7 +440,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			return BT_EXIT_USAGE;
 	}
 	if (o->how.full && o->out && o->out != &bt_out_plain) {
-		choose("full", o->out->name);
+		either("full", o->out->name);
 		return BT_EXIT_USAGE;
 	}
 	o->command = argv + optind;

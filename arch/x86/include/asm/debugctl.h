@@ -9,9 +9,10 @@
  * on this CPU, and then writes the copy to the MSR until both agree.
  *
  * No value that is read from the MSR is written back, but when a CPU starts or
- * resumes. The processor itself clears bits in it: LBR and BTF at each #DB, everything at a VM exit on Intel. The code
- * that handles these events writes the copy to the MSR again. If a PMI has frozen
- * the LBRs by clearing LBR, it is cleared in the copy as well, and perf sets it again.
+ * resumes. The processor itself clears bits in it: LBR and BTF at each #DB, everything
+ * at a VM exit on Intel. The code that handles these events writes the copy to the MSR
+ * again. If a PMI has frozen the LBRs by clearing LBR, it is cleared in the copy as well,
+ * and perf sets it again.
  * A value written to /dev/cpu/N/msr lasts until the next write from here.
  */
 
