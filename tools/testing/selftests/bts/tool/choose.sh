@@ -4,17 +4,10 @@
 # choose.sh DIR PROGRAM: which functions btstrace (in DIR) shows of a program in C++,
 # crashesxx, and by which names: -e, --root, --depth, --no-demangle.
 
-dir=$1 program=$(realpath "$2") tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1 program=$(realpath "$2")
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # show OPTION...: fills out
 show() {
@@ -78,5 +71,4 @@ show --calls --root 'throws*' --depth 2
 result $? "--depth: no branch is missing, $all"
 show --plain -e 'func=nothing' && grep -q '^--- none of the last [0-9]* branches is one of these' out
 result $? "-e: none of the last branches is told to be one"
-echo "1..$tests"
-exit $failed
+finish

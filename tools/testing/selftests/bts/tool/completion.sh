@@ -4,16 +4,11 @@
 # completion.sh DIR SOURCE PAGE: what bash completes of btstrace's command line, and
 # that it and the manual page know each option of btstrace (in DIR).
 
-dir=$1 page=$3 tests=0 failed=0
+dir=$1 page=$3
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 # shellcheck source=../../../../bts/btstrace/btstrace.bash
 . "$2/btstrace.bash"
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # completes WANTED WORD...: one of what the last of these words can become is
 # WANTED; nothing can, if that is empty. As readline does, = is a word of its own.
@@ -32,8 +27,6 @@ completes() {
 	result $? "$*: ${wanted:-nothing}"
 }
 
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 2
 : >file
 # What a command's own words would become
@@ -90,5 +83,4 @@ for option in $("$dir/btstrace" --help | grep -o -e '--[a-z-]*' | sort -u); do
 	sed 's/\\-/-/g' "$page" | grep -qwe "$option"
 	result $? "$option: in the manual page"
 done
-echo "1..$tests"
-exit $failed
+finish

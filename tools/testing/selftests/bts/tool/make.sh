@@ -4,16 +4,8 @@
 # make.sh DIR SOURCE: btstrace's Makefile (in SOURCE) says what is missing, installs,
 # and takes away again. What is built is in DIR.
 
-tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 
 make -C "$2" OUTPUT="$scratch/none" CC='gcc -nostdinc' >"$scratch/out" 2>&1
 [ $? -eq 2 ] && grep -q 'apt-get install libdw-dev libelf-dev libzydis-dev libiberty-dev' "$scratch/out"
@@ -27,5 +19,4 @@ result $? "install: three files"
 make -C "$2" OUTPUT="$1" prefix=/usr DESTDIR="$scratch/there" uninstall >/dev/null &&
 	[ "$(find "$scratch/there" -type f | wc -l)" -eq 0 ]
 result $? "uninstall: none is left"
-echo "1..$tests"
-exit $failed
+finish

@@ -5,19 +5,12 @@
 # trace works when it is typed, with btstrace (in DIR) and a trace of PROGRAM. One that
 # traces is understood; what comes of it depends on this system's kernel.
 
-dir=$1 tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 page=$(realpath "$3") program=$(realpath "$2")
 cd "$scratch" || exit 2
 PATH=$dir:$PATH
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 "$dir/test/record" trace "$program" sorts 2
 result $? "the program runs"
@@ -64,5 +57,4 @@ for mode in $("$dir/btstrace" --help | sed -n '/^Modes/,/^$/p' | grep -o -e '--[
 	printf '%s\n' "${examples[@]}" | grep -qe "$mode"
 	result $? "$mode: an example"
 done
-echo "1..$tests"
-exit $failed
+finish

@@ -10,8 +10,10 @@ toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += tool/straced
 
 # With libraries: they come along into the guest as the tools of this system do.
-HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop
+HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop \
+	tool/repeat
 loop_CFLAGS = $(PTRACE_BTS_UAPI)
+repeat_CFLAGS = $(PTRACE_BTS_UAPI)
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s

@@ -4,17 +4,10 @@
 # rebuilt.sh DIR: a recorded trace is shown with the program that was traced, and
 # with no other: btstrace is in DIR.
 
-dir=$1 tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # build NAME [OPTION...]: a program whose function is called that
 build() {
@@ -82,5 +75,4 @@ rm p
 shows 0 '/p is not there any more: its functions have no names' --calls
 mkdir p
 shows 0 '/p is not there any more: its functions have no names' --calls
-echo "1..$tests"
-exit $failed
+finish

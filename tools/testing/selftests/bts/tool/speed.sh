@@ -5,17 +5,10 @@
 # DIR), on some millions of branches of PROGRAM, walk; beside them those of LOOP, which only
 # looks at each, and those a sample of perf script.
 
-dir=$1 loop=$2 program=$(realpath "$3") tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1 loop=$2 program=$(realpath "$3")
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # ns N COMMAND...: sets NS to the CPU time of the command for each of N, the least of five
 ns() {
@@ -32,26 +25,7 @@ ns() {
 	NS=$least
 }
 
-# Executed step by step, which takes long: so the same records once more, 40 times.
-"$dir/test/record" once "$program" loop 20000 &&
-	python3 - <<'END'
-import struct
-
-RECORDS = 4
-data = open("once", "rb").read()
-chunks = []
-head = at = data.index(b"\n") + 1
-while at < len(data):
-    kind, tid, size = struct.unpack_from("=IIQ", data, at)
-    chunks.append((kind, data[at:at + 16 + size]))
-    at += 16 + size
-first = min(i for i, (kind, chunk) in enumerate(chunks) if kind == RECORDS)
-last = max(i for i, (kind, chunk) in enumerate(chunks) if kind == RECORDS)
-repeated = b"".join(chunk for kind, chunk in chunks[first:last + 1] if kind == RECORDS)
-with open("trace", "wb") as out:
-    out.write(data[:head] + b"".join(chunk for kind, chunk in chunks[:last + 1]))
-    out.write(repeated * 39 + b"".join(chunk for kind, chunk in chunks[last + 1:]))
-END
+"$dir/test/record" once "$program" loop 20000 && "${loop%/*}/repeat" once 40 >trace
 result $? "the program runs"
 read -r branches took < <("$loop" trace)
 [ "${branches:-0}" -gt 1000000 ]
@@ -83,5 +57,4 @@ if perf record -q -e cpu-clock:u -c 10000 -o perf.data "$program" loop 300000000
 else
 	echo "# perf cannot record here"
 fi
-echo "1..$tests"
-exit $failed
+finish

@@ -4,18 +4,11 @@
 # starts.sh DIR PROGRAM: what btstrace (in DIR) refuses before it traces anything, and that
 # it leaves nothing behind then. PROGRAM is one that can be traced.
 
-dir=$1 program=$(realpath "$2") tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1 program=$(realpath "$2")
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 chmod 755 "$scratch"
 cd "$scratch" || exit 2
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # refused STATUS WORDS OPTION...: what comes of it, and the only line that is said
 refused() {
@@ -50,5 +43,4 @@ refused 118 /nowhere/file -o new -w /nowhere/file true
 [ "$(cat new)" = before ]
 result $? "-w cannot be made: -o is as it was"
 rm -f new
-echo "1..$tests"
-exit $failed
+finish

@@ -4,19 +4,12 @@
 # terminal.sh DIR PROGRAM: colours, columns and a pager on a terminal, and nowhere
 # else: with btstrace (in DIR) and a trace of PROGRAM.
 
-dir=$1 program=$(realpath "$2") tests=0 failed=0
-scratch=$(mktemp -d) || exit 2
-trap 'rm -rf "$scratch"' EXIT
+dir=$1 program=$(realpath "$2")
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
 escape=$'\033['
 export TERM=xterm PAGER='' LC_ALL=C.UTF-8
-
-result() {
-	tests=$((tests + 1))
-	[ "$1" -eq 0 ] || failed=1
-	[ "$1" -eq 0 ] || printf 'not '
-	echo "ok $tests - $2"
-}
 
 # on_terminal COMMAND: what a terminal gets from it
 on_terminal() {
@@ -61,5 +54,4 @@ for pager in /nowhere/pager ./unfit; do
 done
 on_terminal "PAGER='cat >/dev/null; exit 1 #' $show" >out && ! grep -q btstrace: out
 result $? "the status of a pager that ran means nothing"
-echo "1..$tests"
-exit $failed
+finish

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The tests of btstrace that are scripts source this file. It makes the directory $scratch,
+# which goes away with the script.
+
+tests=0 failed=0
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+
+# result STATUS TEXT: print the result of one check as KTAP
+result() {
+	tests=$((tests + 1))
+	[ "$1" -eq 0 ] || failed=1
+	[ "$1" -eq 0 ] || printf 'not '
+	echo "ok $tests - $2"
+}
+
+# Print the plan behind the results, and exit.
+finish() {
+	echo "1..$tests"
+	exit "$failed"
+}
