@@ -66,7 +66,7 @@ static void fold_repeats(struct crash_lines *lines)
 	}
 }
 
-/* What is between < and > in a long name of C++ is longer than it is of use. */
+/* Leave out the text between < and > in a long name of C++. */
 void crash_name(struct bt_text *t, const char *name)
 {
 	char *brief, *out;

@@ -170,7 +170,7 @@ static bool is_there(const char *path)
 	return path && !access(path, F_OK);
 }
 
-/* What was made by that name, which may be a link to it */
+/* Remove the file that was made by that name, which may be a link to the file. */
 static void drop_file(const char *path)
 {
 	char *real = realpath(path, NULL);

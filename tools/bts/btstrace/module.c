@@ -82,7 +82,7 @@ int bt_module_open(const struct bt_map *map, pid_t pid)
 	return pid ? open_live(map, pid) : open_same(map->path, 0);
 }
 
-/* What bears that name today, if it is a file; or -1, and errno tells why not. */
+/* Open the file that has that name today. Returns -1 with errno set if it is no file. */
 int bt_module_open_path(const char *path)
 {
 	return open_same(path, 0);

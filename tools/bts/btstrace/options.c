@@ -383,7 +383,7 @@ static void complete(struct options *o)
 		o->last = DEFAULT_LAST;
 		by_default = true;
 	}
-	/* What is to be shown later, in any mode: all of it, unless the user said how many. */
+	/* Any mode may show the file of -w later: record everything, unless -n was given. */
 	if (o->write && (o->out == &bt_out_crash || by_default))
 		o->how.full = true;
 	if (!o->last)

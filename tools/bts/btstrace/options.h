@@ -52,7 +52,7 @@ struct options {
 	char			**command;
 };
 
-/* What is wrong if -o and -w, or -r, are one file */
+/* The message if -o and -w, or -o and -r, name one file */
 #define SAME_FILE	"-o: that file is for the recorded trace"
 
 void options_complain(const char *wrong);

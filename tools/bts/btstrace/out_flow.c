@@ -156,7 +156,7 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	ft->begun = false;
 }
 
-/* What has not returned has no end, and what is said next comes after its name. */
+/* End the line of a function that has not returned: the next line comes after its name. */
 static void open_top(struct flow_thread *ft)
 {
 	struct bt_frame *top;

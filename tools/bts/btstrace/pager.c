@@ -81,8 +81,8 @@ int bt_pager_start(int fd)
 }
 
 /*
- * What is to be shown was written and closed: wait until it was read. Returns false if
- * it was not, as there is no such pager; that was said.
+ * Wait until the pager has read the output, which is written and closed. Returns false
+ * after a message if there is no such pager.
  */
 bool bt_pager_end(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a record of the kernel tells of. */
+/* The meaning of a record of the kernel */
 #ifndef BTSTRACE_RECORD_H
 #define BTSTRACE_RECORD_H
 

@@ -340,7 +340,7 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_re
 		show(s, t, rec, n);
 }
 
-/* What was asked for may have been done before, and is not kept any more. */
+/* Say that no branch passes the filter, and how to look further back. */
 static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
 {
 	const char *hint = s->last > BT_LAST_POOL ? "" : ": look further back, with -n 100000";

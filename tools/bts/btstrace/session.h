@@ -188,7 +188,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_POOL	2730
 /* The most that are */
 #define BT_LAST_MAX	1000000
-/* What the crash view looks at, at least: of an uncaught exception 40,000 branches and more */
+/* The crash view looks at so many branches at least: an uncaught exception makes 40,000. */
 #define BT_LAST_CRASH	87381
 /* The lines that it has */
 #define BT_LINES	32

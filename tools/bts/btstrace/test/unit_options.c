@@ -55,7 +55,7 @@ static void drop(struct parsed *p)
 	free(p);
 }
 
-/* What is recorded is all of it, unless the user said how many branches are wanted. */
+/* The file of -w contains all records, unless -n says how many branches are wanted. */
 static void test_write(void)
 {
 	static const struct {
@@ -109,7 +109,7 @@ static void test_crash(void)
 	}
 }
 
-/* What is refused, and what is said then */
+/* Each of these command lines is refused, with this message. */
 static void test_refused(void)
 {
 	static const struct {
