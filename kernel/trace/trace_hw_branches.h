@@ -14,6 +14,9 @@ struct task_struct;
 /* seq_printf(), or a function that prints elsewhere and ignores its first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
+/* The maximum number of lines that are printed of a CPU */
+#define HW_BRANCHES_MAX_NR	10000
+
 extern u64 hw_branches_nr;
 extern u64 hw_branches_crash_nr;
 extern bool hw_branches_crash_all;

@@ -124,7 +124,7 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 	       arch_hw_branches_last(look->cpu, &look->place[ahead > 2], nr, branch, 1);
 }
 
-/* Folding up to 10000 lines takes long, and interrupts may be off. */
+/* Folding up to HW_BRANCHES_MAX_NR lines takes long, and interrupts may be off. */
 static void hw_branches_still_here(void *unused)
 {
 	touch_nmi_watchdog();
@@ -479,13 +479,13 @@ static void hw_branches_sysrq(u8 key)
 	int cpu;
 
 	if (!READ_ONCE(hw_branches_on)) {
-		pr_info("off: write 1 to hw_branches/enable in tracefs first\n");
+		pr_info("the recorder is off: write 1 to hw_branches/enable in tracefs first\n");
 		return;
 	}
 
 	/* The lines of two concurrent sysrqs would be mixed. */
 	if (test_and_set_bit_lock(0, &busy)) {
-		pr_info("somebody else has them shown just now\n");
+		pr_info("another CPU is printing the branches already\n");
 		return;
 	}
 

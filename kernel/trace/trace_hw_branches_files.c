@@ -180,7 +180,7 @@ static const struct file_operations hw_branches_cpumask_fops = {
 };
 
 static u64 hw_branches_nr_min = 1;
-static u64 hw_branches_nr_max = 10000;
+static u64 hw_branches_nr_max = HW_BRANCHES_MAX_NR;
 
 static struct trace_min_max_param hw_branches_nr_param = {
 	.val	= &hw_branches_nr,

@@ -37,6 +37,8 @@ static int hw_branches_kdb(int argc, const char **argv)
 		return KDB_BADINT;
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return KDB_BADCPUNUM;
+	if (!nr || nr > HW_BRANCHES_MAX_NR)
+		return KDB_BADINT;
 
 	if (!READ_ONCE(hw_branches_on)) {
 		kdb_printf("The branch recorder is off\n");

@@ -288,7 +288,7 @@ ring0_words() {
 # reports CASE NAME KEY=VALUE...: test the report of an error, whose event names NAME.
 reports() {
 	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
-	nothing_else "$1" '(WARNING|BUG):.* bts_crash_'
+	nothing_else "$1" '(WARNING|BUG):.* bts_crash_|soft lockup|hard LOCKUP'
 	came_to_end "$1"
 }
 
@@ -297,6 +297,10 @@ reported() {
 	reports warn warning
 	! has_option KASAN || reports kasan kasan append=kasan_multi_shot
 	! has_option KFENCE || reports kfence kfence append=kfence.sample_interval=100
+	reports softlockup lockup append=sysctl.kernel.watchdog_thresh=1
+	# The watchdog for hard lockups counts cycles.
+	reports hardlockup lockup cpu="$CPU,x-pmu-counts=on" \
+		append="nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1"
 }
 
 ring0_marks() {

@@ -76,6 +76,10 @@ static void test_break(void)
 	ok(d.traces == 1 && !d.first && d.nr == 7, "a CPU and a number: %d", d.nr);
 	d = at_break("branches 99\n");
 	ok(!d.traces, "no such CPU");
+	d = at_break("branches 0 0\n");
+	ok(!d.traces, "no lines");
+	d = at_break("branches 0 10001\n");
+	ok(!d.traces, "more lines than the maximum");
 	must_set("freeze", "1");
 	d = at_break("branches\n");
 	usleep(100000);

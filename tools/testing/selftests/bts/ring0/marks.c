@@ -3,7 +3,7 @@
  * Marks in the kernel and in a module, which show the branches that led to them.
  *
  *   marks MODULE all|races|quick|unload
- *   marks MODULE report warn|kasan|kfence NAME
+ *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -547,9 +547,25 @@ static int test_crash(const char *word)
 	return finish();
 }
 
+/* A lockup freezes the recorder. The report begins with the interrupt that detected it. */
+static int test_lockup(const char *word)
+{
+	struct dump d;
+
+	skip_log();
+	must(DEVICE, word);
+	d = read_dump();
+	ok(d.traces == 1 && !d.first && strstr(d.top, "<- bts_crash_spin+"),
+	   "%s: the report shows the loop: %s", word, d.top);
+	ok(thaws(), "%s: frozen until it is thawed", word);
+	return finish();
+}
+
 /* @word causes the report; the event names @name as the detector. */
 static int report(const char *word, const char *name)
 {
+	if (strstr(word, "lockup"))
+		return test_lockup(word);
 	if (strcmp(word, "warn"))
 		return test_crash(word);
 	/* Show all branches that were recorded. */
@@ -565,7 +581,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
 		fprintf(stderr, "usage: %s MODULE all|races|quick|unload\n"
-			"       %s MODULE report warn|kasan|kfence NAME\n", argv[0], argv[0]);
+			"       %s MODULE report warn|kasan|kfence|softlockup|hardlockup NAME\n", argv[0], argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");

@@ -27,11 +27,12 @@
 #include <asm/msr-trace.h>
 #include <asm/nospec-branch.h>
 
+#include "crashes.h"
+
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
 
-/* Nothing is mapped at these addresses. */
-#define BAD_ADDRESS	0xb75ul
+/* Nothing is mapped at this address. */
 #define BAD_STACK	0xffffe90000001000ul
 
 #define OBJECT_SIZE	256
@@ -56,7 +57,7 @@ static int marks;
 static atomic_t at_meeting;
 static bool panicking;
 
-static noinline void bts_crash_fault(void)
+noinline void bts_crash_fault(void)
 {
 	asm volatile("movl $1, (%0)" : : "r" (BAD_ADDRESS) : "memory");
 }
@@ -74,11 +75,8 @@ static noinline void bts_crash_double_fault(void)
 
 STACK_FRAME_NON_STANDARD(bts_crash_double_fault);
 
-/*
- * Work before the crash, whose last branches must be in the trace. Hide the count from the
- * compiler, or it would optimize the branches away.
- */
-static noinline __noclone int bts_crash_work(int n)
+/* Hide the count from the compiler, or it would optimize the branches away. */
+noinline __noclone int bts_crash_work(int n)
 {
 	int i, sum = 0;
 
@@ -91,7 +89,7 @@ static noinline __noclone int bts_crash_work(int n)
 	return sum;
 }
 
-static noinline void bts_crash_path(void)
+noinline void bts_crash_path(void)
 {
 	bts_crash_work(5);
 	bts_crash_fault();
@@ -156,15 +154,6 @@ static void crash_in_work(struct work_struct *work)
 }
 
 static DECLARE_WORK(work_crash, crash_in_work);
-
-static bool records(void)
-{
-	/* Netburst has this bit at another place. */
-	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
-
-	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
-	return debugctl & bts;
-}
 
 /* The CPU that looks in NMIs whether its recording has stopped, or -1. */
 static int looker = -1;
@@ -618,73 +607,6 @@ static void do_bad_store(void)
 	crash_overwritten(bad_store);
 }
 
-/*
- * Crashes with other branches before them: a bad lock, a recursion, and a jump out of
- * several calls at once.
- */
-static noinline void bts_crash_lock(void)
-{
-	bts_crash_work(5);
-	raw_spin_lock((raw_spinlock_t *)BAD_ADDRESS);
-}
-
-static noinline int bts_crash_recurse(int n)
-{
-	int sum;
-
-	OPTIMIZER_HIDE_VAR(n);
-	if (!n) {
-		bts_crash_fault();
-		return 0;
-	}
-	sum = bts_crash_work(2);
-	sum += bts_crash_recurse(n - 1);
-	barrier();
-	return sum;
-}
-
-static void do_recurse(void)
-{
-	bts_crash_recurse(30);
-}
-
-/* Leave several functions at once, as longjmp() does. */
-static noinline void bts_crash_unwind(unsigned long *frame)
-{
-	bts_crash_work(5);
-	asm volatile("mov (%0), %%rsp\n\t"
-		     "mov 8(%0), %%rbp\n\t"
-		     "mov 16(%0), %%rax\n\t"
-		     ANNOTATE_RETPOLINE_SAFE
-		     "\n\tjmp *%%rax" : : "r" (frame) : "memory");
-}
-
-STACK_FRAME_NON_STANDARD(bts_crash_unwind);
-
-static noinline __used void bts_crash_deeper(unsigned long *frame)
-{
-	bts_crash_work(3);
-	bts_crash_unwind(frame);
-	barrier();
-}
-
-static noinline void bts_crash_longjmp(void)
-{
-	unsigned long frame[3], *at = frame;
-
-	asm volatile("mov %%rsp, (%0)\n\t"
-		     "mov %%rbp, 8(%0)\n\t"
-		     "leaq 1f(%%rip), %%rax\n\t"
-		     "mov %%rax, 16(%0)\n\t"
-		     "call bts_crash_deeper\n"
-		     "1:" : "+D" (at) :
-		     : "memory", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "rbx",
-		       "r12", "r13", "r14", "r15");
-	bts_crash_path();
-}
-
-STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
-
 static const struct {
 	const char *word;
 	void (*crash)(void);
@@ -723,13 +645,15 @@ static const struct {
 	{ "bug", bts_crash_bug },
 	{ "warn", bts_crash_warn },
 	{ "lock", bts_crash_lock },
-	{ "recurse", do_recurse },
+	{ "recurse", bts_crash_recursion },
 	{ "longjmp", bts_crash_longjmp },
 	{ "badring", do_bad_ring },
 	{ "badcontext", do_bad_context },
 	{ "badstore", do_bad_store },
 	{ "kasan", do_kasan },
 	{ "kfence", do_kfence },
+	{ "softlockup", bts_crash_soft_lockup },
+	{ "hardlockup", bts_crash_hard_lockup },
 };
 
 static ssize_t crash_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef BTS_CRASHES_H
+#define BTS_CRASHES_H
+
+#include <linux/types.h>
+
+#include <asm/msr.h>
+#include <asm/processor.h>
+
+/* Nothing is mapped at this address. */
+#define BAD_ADDRESS	0xb75ul
+
+void bts_crash_fault(void);
+/* Work before the crash, whose last branches must be in the trace */
+int bts_crash_work(int n);
+void bts_crash_path(void);
+
+/* Crash after a bad lock, deep in a recursion, and after a jump out of several calls at once. */
+void bts_crash_lock(void);
+void bts_crash_recursion(void);
+void bts_crash_longjmp(void);
+
+/* Lock up this CPU until the watchdog reports it. */
+void bts_crash_soft_lockup(void);
+void bts_crash_hard_lockup(void);
+
+/* Returns whether this CPU records branches. */
+static inline bool records(void)
+{
+	/* Netburst has this bit at another place. */
+	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
+
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
+	return debugctl & bts;
+}
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Crashes with other branches before them, and lockups */
+#include <linux/irqflags.h>
+#include <linux/objtool.h>
+#include <linux/preempt.h>
+#include <linux/spinlock.h>
+
+#include <asm/nospec-branch.h>
+#include <asm/tsc.h>
+
+#include "crashes.h"
+
+noinline void bts_crash_lock(void)
+{
+	bts_crash_work(5);
+	raw_spin_lock((raw_spinlock_t *)BAD_ADDRESS);
+}
+
+static noinline int bts_crash_recurse(int n)
+{
+	int sum;
+
+	OPTIMIZER_HIDE_VAR(n);
+	if (!n) {
+		bts_crash_fault();
+		return 0;
+	}
+	sum = bts_crash_work(2);
+	sum += bts_crash_recurse(n - 1);
+	barrier();
+	return sum;
+}
+
+void bts_crash_recursion(void)
+{
+	bts_crash_recurse(30);
+}
+
+/* Leave several functions at once, as longjmp() does. */
+static noinline void bts_crash_unwind(unsigned long *frame)
+{
+	bts_crash_work(5);
+	asm volatile("mov (%0), %%rsp\n\t"
+		     "mov 8(%0), %%rbp\n\t"
+		     "mov 16(%0), %%rax\n\t"
+		     ANNOTATE_RETPOLINE_SAFE
+		     "\n\tjmp *%%rax" : : "r" (frame) : "memory");
+}
+
+STACK_FRAME_NON_STANDARD(bts_crash_unwind);
+
+static noinline __used void bts_crash_deeper(unsigned long *frame)
+{
+	bts_crash_work(3);
+	bts_crash_unwind(frame);
+	barrier();
+}
+
+noinline void bts_crash_longjmp(void)
+{
+	unsigned long frame[3], *at = frame;
+
+	asm volatile("mov %%rsp, (%0)\n\t"
+		     "mov %%rbp, 8(%0)\n\t"
+		     "leaq 1f(%%rip), %%rax\n\t"
+		     "mov %%rax, 16(%0)\n\t"
+		     "call bts_crash_deeper\n"
+		     "1:" : "+D" (at) :
+		     : "memory", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "rbx",
+		       "r12", "r13", "r14", "r15");
+	bts_crash_path();
+}
+
+STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
+
+/*
+ * Run without a tick, or without another task, until a report freezes the recorder, at most
+ * half a minute. There is no call in the loop: the report must come from this function.
+ */
+static noinline void bts_crash_spin(void)
+{
+	u64 end = rdtsc() + 30000ull * tsc_khz;
+
+	while (records() && rdtsc() < end)
+		cpu_relax();
+}
+
+void bts_crash_soft_lockup(void)
+{
+	preempt_disable();
+	bts_crash_spin();
+	preempt_enable();
+}
+
+void bts_crash_hard_lockup(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	bts_crash_spin();
+	local_irq_restore(flags);
+}
