@@ -129,14 +129,19 @@ tree_files()
 	done
 }
 
-# Read one file of entries into patches, takes and taken_by. That of an overlay
-# adds files to patches that are there, and what the overlay drops is not taken.
+# Read one file of entries into patches, parts, part_of, takes and taken_by. That of an
+# overlay adds files to patches that are there, and what the overlay drops is not taken.
 read_entries()
 {
 	local file=$1 add=$2 line name='' f
 	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
 		'' | '#'* | 'kernel '*) continue ;;
+		'part '*)
+			[[ $line =~ ^part\ [a-z]+$ ]] || die "$file: '$line': a part has a name of small letters"
+			[[ " ${parts[*]} " != *" ${line#part } "* ]] || die "$file: '$line' stands there twice"
+			parts+=("${line#part }")
+			;;
 		[[:space:]]*)
 			f=${line#"${line%%[![:space:]]*}"}
 			[ -n "$name" ] || die "$file: '$f' stands before the first patch name"
@@ -157,6 +162,7 @@ read_entries()
 			[[ ${#patches[@]} = 0 || ${patches[-1]} < $name ]] ||
 				die "$file: $name stands after ${patches[-1]}: keep the numbers rising"
 			patches+=("$name")
+			[ ${#parts[@]} = 0 ] || part_of[$name]=${parts[-1]}
 			;;
 		esac
 	done <"$top/$file"
@@ -167,13 +173,14 @@ is_dropped()
 	[ -n "$overlay" ] && [ -e "$overlay/$1" ] && [ ! -s "$overlay/$1" ]
 }
 
-# Read series/series: patches=(NAME...), takes[NAME]=files, one per line.
+# Read series/series: patches=(NAME...), takes[NAME]=files, one per line,
+# parts=(PART...), part_of[NAME]=PART.
 # An entry with a trailing slash takes what no longer entry names below it.
 read_series()
 {
 	local f d
-	declare -gA takes=() taken_by=()
-	patches=()
+	declare -gA takes=() taken_by=() part_of=()
+	patches=() parts=()
 	list_files >/dev/null || die "cannot list the files of $top: does git work there?"
 	[ -r "$top/series/series" ] || die "no series/series beside me: run me from a complete clone"
 	[ -n "$newest" ] || die "series/series has no line 'kernel VERSION.PATCHLEVEL'"
@@ -193,6 +200,19 @@ read_series()
 			unclaimed+=("$f")
 		fi
 	done < <(tree_files)
+}
+
+want_part()
+{
+	[ -z "$1" ] || [[ " ${parts[*]} " = *" $1 "* ]] ||
+		die "--part $1: no such part: the parts are ${parts[*]}"
+}
+
+# Return whether the patch P belongs to PART, which is empty for the whole series.
+in_part()
+{
+	local p=$1 part=$2
+	[ -z "$part" ] || [ "${part_of[$p]}" = "$part" ]
 }
 
 # A diff against a kernel file; the bench's own patches are plain files.
