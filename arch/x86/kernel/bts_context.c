@@ -19,96 +19,6 @@
 
 #include "bts_internal.h"
 
-/* The locks of task_call_func() keep @task from being switched in or out. */
-static int bts_visit(struct task_struct *task, void *info)
-{
-	struct bts_call *call = info;
-
-	if (task_curr(task))
-		return -EAGAIN;
-	call->func(call);
-
-	return 0;
-}
-
-static void bts_visit_current(void *info)
-{
-	struct bts_call *call = info;
-
-	if (current != call->ctx->task)
-		return;
-	bts_call_here(call);
-	call->done = true;
-}
-
-/* Return false if the task has migrated meanwhile: the caller has to try again. */
-static bool bts_try_task(struct bts_call *call)
-{
-	struct task_struct *task;
-
-	/* The task may exit, but its task_struct is not freed. */
-	guard(rcu)();
-	/*
-	 * Pairs with bts_exit_list() and bts_task_unlink(): if the task is NULL, no CPU
-	 * accesses the ring any more.
-	 */
-	task = smp_load_acquire(&call->ctx->task);
-
-	if (!task)
-		call->func(call);
-	else if (task == current)
-		bts_call_here(call);
-	else if (task_call_func(task, bts_visit, call))
-		smp_call_function_single(task_cpu(task), bts_visit_current, call, 1);
-	else
-		return true;
-
-	return !task || task == current || call->done;
-}
-
-static void bts_call_task(struct bts_call *call)
-{
-	while (!bts_try_task(call))
-		cond_resched();
-}
-
-/* Call @call->func() where it may change the list that @ctx is on. */
-static void bts_call_locked(struct bts_context *ctx, struct bts_call *call)
-{
-	lockdep_assert_cpus_held();
-	lockdep_assert_held(&bts_mutex);
-
-	call->ctx = ctx;
-	if (ctx->cpu < 0)
-		bts_call_task(call);
-	else if (cpu_online(ctx->cpu))
-		smp_call_function_single(ctx->cpu, bts_call_here, call, 1);
-	else
-		call->func(call);
-}
-
-int bts_call(struct bts_context *ctx, struct bts_call *call)
-{
-	call->ctx = ctx;
-	if (ctx->cpu < 0) {
-		bts_call_task(call);
-		return call->ret;
-	}
-
-	guard(cpus_read_lock)();
-	/* An error here says that the CPU is offline. */
-	if (smp_call_function_single(ctx->cpu, bts_call_here, call, 1)) {
-		guard(mutex)(&bts_mutex);
-		call->func(call);
-	}
-
-	return call->ret;
-}
-
-/*
- * Creating and destroying
- */
-
 static void bts_overflow(struct irq_work *work)
 {
 	struct bts_context *ctx = container_of(work, struct bts_context, work);
@@ -548,10 +458,6 @@ void bts_destroy(struct bts_context *ctx)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_destroy);
 
-/*
- * Exit, exec and signals of a task
- */
-
 static void bts_exit_unlink(struct bts_call *call)
 {
 	/* The task's last records are frozen and will not be delivered. */
@@ -599,77 +505,4 @@ void bts_exit(struct task_struct *task)
 	bts_exit_list(&owner->contexts);
 	bts_exit_list(&owner->stepped);
 	kfree(owner);
-}
-
-static void bts_exec_mark(struct bts_call *call)
-{
-	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
-	struct bts_context *ctx;
-
-	/* Frozen records are of the old program, and would be delivered after the mark. */
-	if (!call->paused)
-		bts_disown();
-	list_for_each_entry(ctx, &owner->contexts, node)
-		bts_mark(ctx, X86_BTS_EXEC, current);
-	list_for_each_entry(ctx, &owner->stepped, node)
-		bts_mark(ctx, X86_BTS_EXEC, current);
-}
-
-/**
- * bts_exec - mark that current runs another program from here on
- */
-void bts_exec(void)
-{
-	struct bts_call call = { .func = bts_exec_mark };
-
-	if (unlikely(READ_ONCE(current->thread.bts)))
-		bts_call_here(&call);
-}
-
-/* User mode can jump to any address, but its trace must not show one of the kernel. */
-static u64 bts_user_address(unsigned long addr)
-{
-	return addr < TASK_SIZE_MAX ? addr : 0;
-}
-
-static void bts_put_moved(struct list_head *contexts, const struct x86_bts_record *event)
-{
-	struct bts_context *ctx;
-
-	list_for_each_entry(ctx, contexts, node) {
-		if (ctx->attr.flags & BTS_USER && !bts_is_revoked(ctx))
-			bts_put_event(ctx, event);
-	}
-}
-
-static void bts_moved_mark(struct bts_call *call)
-{
-	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
-
-	/* Frozen records are older than the mark, and would be delivered after it. */
-	if (!call->paused)
-		bts_disown();
-	bts_put_moved(&owner->contexts, call->event);
-	bts_put_moved(&owner->stepped, call->event);
-}
-
-/**
- * bts_moved - mark that a signal makes current continue elsewhere in user mode
- * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
- * @from: the address that current would have executed next
- * @to: the address where it continues
- * @info: the number of the signal, or 0
- */
-void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info)
-{
-	struct x86_bts_record event = {
-		.type		= type,
-		.info		= info,
-		.branch.from	= bts_user_address(from),
-		.branch.to	= bts_user_address(to),
-	};
-	struct bts_call call = { .func = bts_moved_mark, .event = &event };
-
-	if (unlikely(READ_ONCE(current->thread.bts)))
-		bts_call_here(&call);
 }

@@ -102,6 +102,24 @@ static inline bool bts_is_revoked(const struct bts_context *ctx)
 	return !ctx->source->software && READ_ONCE(bts_revoked);
 }
 
+/*
+ * Tell whether a context of a CPU records now. A context that was created while the CPU
+ * was frozen does not record until the thaw, and a context without BTS_IDLE does not
+ * record the idle task.
+ */
+static inline bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
+{
+	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
+}
+
+/* Called after ->pause() of the source of hardware has returned true. */
+static inline void bts_resume(void)
+{
+	/* An NMI has frozen the source since ->pause(): the traces have a gap from here on. */
+	if (!bts_source->resume())
+		bts_deliver_gap();
+}
+
 bool bts_takes_kernel(u32 flags);
 const struct bts_source *bts_find_source(u32 id);
 u32 bts_record_flags(const struct bts_source *source);
@@ -155,6 +173,7 @@ struct bts_call {
 
 void bts_call_here(void *info);
 int bts_call(struct bts_context *ctx, struct bts_call *call);
+void bts_call_locked(struct bts_context *ctx, struct bts_call *call);
 
 /* These functions of bts_flight.c are also called by hw_branches_lbr.c. */
 bool bts_flight_wants(const struct bts_raw *raw);

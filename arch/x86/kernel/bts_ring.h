@@ -107,6 +107,12 @@ static __always_inline void bts_ring_advance(struct bts_ring *ring, u32 n)
 		ring->pos = 0;
 }
 
+/* Make the first eight bytes of a record: type, flags, and info, which is 0. */
+static __always_inline u64 bts_head(u16 type, u16 flags)
+{
+	return type | (u64)flags << 16;
+}
+
 static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64 from, u64 to)
 {
 	*(u64 *)rec = head;

@@ -28,7 +28,6 @@
 #include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
-#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -38,12 +37,11 @@
 #include <asm/cpufeature.h>
 #include <asm/debugctl.h>
 #include <asm/debugreg.h>
-#include <asm/desc.h>
-#include <asm/insn.h>
-#include <asm/mmu_context.h>
 #include <asm/msr.h>
 #include <asm/ptrace.h>
-#include <asm/segment.h>
+
+#include "bts_step_insn.h"
+#include "bts_step_memory.h"
 
 /* This stands for any address of the kernel. */
 #define BTS_STEP_KERNEL		((u64)~0UL)
@@ -57,80 +55,9 @@ static const struct bts_told bts_step_told;
 static bool bts_step_has_btf __ro_after_init;
 
 /*
- * Segments. With interrupts off, the LDT is not freed: before that, an IPI is sent to each
- * CPU that uses it.
- */
-
-static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
-{
-	unsigned int nr = selector >> 3;
-
-#ifdef CONFIG_MODIFY_LDT_SYSCALL
-	if (selector & SEGMENT_TI_MASK) {
-		const struct ldt_struct *ldt = READ_ONCE(current->active_mm->context.ldt);
-
-		if (!ldt || nr >= ldt->nr_entries)
-			return false;
-		*desc = ldt->entries[array_index_nospec(nr, ldt->nr_entries)];
-		return true;
-	}
-#endif
-	nr -= GDT_ENTRY_TLS_MIN;
-	if (nr >= GDT_ENTRY_TLS_ENTRIES)
-		return false;
-	*desc = current->thread.tls_array[array_index_nospec(nr, GDT_ENTRY_TLS_ENTRIES)];
-
-	return true;
-}
-
-static unsigned long bts_step_base(const struct pt_regs *regs, u16 selector)
-{
-	struct desc_struct desc;
-
-	if (v8086_mode((struct pt_regs *)regs))
-		return (unsigned long)selector << 4;
-
-	return bts_step_descriptor(selector, &desc) ? get_desc_base(&desc) : 0;
-}
-
-/* Return the size of addresses in the segment, in bits. */
-static int bts_step_bits(const struct pt_regs *regs, u16 selector)
-{
-	struct desc_struct desc;
-
-	if (v8086_mode((struct pt_regs *)regs))
-		return 16;
-	if (bts_step_descriptor(selector, &desc))
-		return desc.d ? 32 : 16;
-
-	return 32;
-}
-
-static bool bts_step_is_flat(const struct pt_regs *regs)
-{
-	return !(regs->cs & SEGMENT_TI_MASK) && !v8086_mode((struct pt_regs *)regs);
-}
-
-/* Return a linear address. Only 64-bit code, with @base 0, has more than 32 bits. */
-static unsigned long bts_step_add(unsigned long base, unsigned long offset)
-{
-	return base ? (u32)(base + offset) : offset;
-}
-
-/* Return the linear address of the next instruction of user mode. */
-static unsigned long bts_step_linear(const struct pt_regs *regs)
-{
-	if (likely(bts_step_is_flat(regs)))
-		return regs->ip;
-
-	return bts_step_add(bts_step_base(regs, regs->cs), regs->ip);
-}
-
-/*
- * Access to the memory of current. If hardware breakpoints are active, it is not accessed
+ * Read eight bytes of current's memory. If hardware breakpoints are active, it is not accessed
  * through user addresses: a debugger would get a hit.
  */
-
 static __always_inline bool bts_step_peek(unsigned long at, u64 *bytes)
 {
 	if (unlikely(hw_breakpoint_active()))
@@ -152,125 +79,6 @@ refused:
 
 	return false;
 }
-
-/* This may sleep. With FOLL_FORCE, it also reads memory that can only be executed. */
-static int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
-{
-	local_irq_enable();
-	n = access_process_vm(current, at, buf, n, flags);
-	local_irq_disable();
-
-	return n;
-}
-
-static bool bts_step_clear_bit(unsigned long at)
-{
-	bool done = false;
-	u8 byte;
-
-	if (unlikely(hw_breakpoint_active()))
-		return false;
-
-	pagefault_disable();
-	if (user_access_begin((void __user *)at, 1)) {
-		unsafe_get_user(byte, (u8 __user *)at, fault);
-		byte &= ~(X86_EFLAGS_TF >> 8);
-		unsafe_put_user(byte, (u8 __user *)at, fault);
-		done = true;
-fault:
-		user_access_end();
-	}
-	pagefault_enable();
-
-	return done;
-}
-
-/* Clear TF in the flags that PUSHF has stored. */
-static void bts_step_clear_pushed(const struct pt_regs *regs)
-{
-	unsigned long at = regs->sp + 1;
-	u8 byte;
-
-	if (!user_64bit_mode((struct pt_regs *)regs)) {
-		if (bts_step_bits(regs, regs->ss) == 16)
-			at &= U16_MAX;
-		at = (u32)(bts_step_base(regs, regs->ss) + at);
-	}
-	if (likely(bts_step_clear_bit(at)))
-		return;
-	if (bts_step_access(at, &byte, 1, 0) != 1)
-		return;
-	byte &= ~(X86_EFLAGS_TF >> 8);
-	bts_step_access(at, &byte, 1, FOLL_WRITE);
-}
-
-/*
- * Instructions
- */
-
-enum bts_step_kind {
-	BTS_STEP_OTHER,		/* does not branch */
-	BTS_STEP_JUMP,		/* always branches */
-	BTS_STEP_FAR,		/* always branches, perhaps to another segment */
-	BTS_STEP_JCC,		/* branches depending on flags */
-	BTS_STEP_LOOP,		/* branches depending on CX, and perhaps on ZF */
-	BTS_STEP_PUSHF,
-	BTS_STEP_POPF,
-	BTS_STEP_IRET,
-	BTS_STEP_SS,		/* loads SS: the #DB comes after the next instruction */
-	BTS_STEP_PREFIX,
-	BTS_STEP_REX,		/* a prefix in 64-bit code */
-	BTS_STEP_REX2,		/* a prefix of two bytes in 64-bit code */
-	BTS_STEP_0F,		/* an opcode of two bytes */
-	BTS_STEP_SREG,		/* the segment register is in ModRM */
-	BTS_STEP_FF,		/* the operation is in ModRM */
-	BTS_STEP_UNKNOWN,	/* more bytes are needed */
-};
-
-static const u8 bts_step_kinds[256] = {
-	[0x0f]		= BTS_STEP_0F,
-	[0x17]		= BTS_STEP_SS,		/* POP SS */
-	[0x26]		= BTS_STEP_PREFIX,
-	[0x2e]		= BTS_STEP_PREFIX,
-	[0x36]		= BTS_STEP_PREFIX,
-	[0x3e]		= BTS_STEP_PREFIX,
-	[0x40 ... 0x4f]	= BTS_STEP_REX,
-	[0x64 ... 0x67]	= BTS_STEP_PREFIX,
-	[0x70 ... 0x7f]	= BTS_STEP_JCC,
-	[0x8e]		= BTS_STEP_SREG,
-	[0x9a]		= BTS_STEP_FAR,		/* CALL far */
-	[0x9c]		= BTS_STEP_PUSHF,
-	[0x9d]		= BTS_STEP_POPF,
-	[0xc2 ... 0xc3]	= BTS_STEP_JUMP,	/* RET */
-	[0xca ... 0xcb]	= BTS_STEP_FAR,		/* RET far */
-	[0xcf]		= BTS_STEP_IRET,
-	[0xd5]		= BTS_STEP_REX2,
-	[0xe0 ... 0xe3]	= BTS_STEP_LOOP,
-	[0xe8 ... 0xe9]	= BTS_STEP_JUMP,	/* CALL, JMP */
-	[0xea]		= BTS_STEP_FAR,		/* JMP far */
-	[0xeb]		= BTS_STEP_JUMP,	/* JMP short */
-	[0xf0]		= BTS_STEP_PREFIX,
-	[0xf2 ... 0xf3]	= BTS_STEP_PREFIX,
-	[0xff]		= BTS_STEP_FF,
-};
-
-#define BTS_STEP_ADDRESS_SIZE	0x67
-
-/* With REX2, a bit of its second byte replaces 0F, and the opcode A1 is JMPABS. */
-#define BTS_STEP_REX2_0F	0x80
-#define BTS_STEP_JMPABS		0xa1
-
-/**
- * struct bts_step_insn - an instruction
- * @kind:	what it does
- * @op:		the last byte of its opcode
- * @resized:	it has a prefix that changes the size of addresses
- */
-struct bts_step_insn {
-	enum bts_step_kind	kind;
-	u8			op;
-	bool			resized;
-};
 
 static __always_inline enum bts_step_kind bts_step_ff(u8 modrm)
 {
@@ -335,20 +143,6 @@ static void bts_step_decode(struct bts_step_insn *insn, const u8 *bytes, int n, 
 			return;
 		}
 	}
-}
-
-/* Return the length of the instruction, or 0 if it cannot be decoded. */
-static int bts_step_length(const struct pt_regs *regs, const u8 *bytes, int n)
-{
-	struct insn insn;
-
-	insn_init(&insn, bytes, n, user_64bit_mode((struct pt_regs *)regs));
-	if (!user_64bit_mode((struct pt_regs *)regs)) {
-		insn.addr_bytes = bts_step_bits(regs, regs->cs) / 8;
-		insn.opnd_bytes = insn.addr_bytes;
-	}
-
-	return insn_get_length(&insn) ? 0 : insn.length;
 }
 
 /* Tell whether the condition of Jcc was true. No Jcc changes the flags. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocation and arbitration of the Debug Store
+ * The users of the Debug Store
  *
  * Intel's Debug Store is a page of buffer positions to which DS_AREA points,
  * and one buffer each for branches (BTS) and for event samples (PEBS). The
@@ -18,58 +18,47 @@
  * perf is the user of PEBS, and of BTS unless ds_claim_bts() has taken it.
  *
  * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
- * ds_mutex. Positions and ds_cpu are accessed on their CPU with interrupts off, or
+ * ds_mutex. Positions and ds_bts_field are accessed on their CPU with interrupts off, or
  * by an NMI on it.
  */
-#define pr_fmt(fmt) "x86/ds: " fmt
-
 #include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpufeature.h>
-#include <linux/gfp.h>
 #include <linux/init.h>
-#include <linux/io.h>
 #include <linux/kexec.h>
 #include <linux/kvm_types.h>
-#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
-#include <linux/vmcore_info.h>
 
-#include <asm/cpu_entry_area.h>
 #include <asm/debugctl.h>
 #include <asm/ds.h>
 #include <asm/intel_ds.h>
 #include <asm/msr.h>
 #include <asm/perf_event.h>
-#include <asm/tlbflush.h>
+
+#include "ds_internal.h"
 
 /* Each store is a full page, so that it can be mapped into the entry area. */
 DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
 
 /**
- * struct ds_cpu - the state of a CPU's Debug Store
- * @pages:	the buffer of each half, which the entry area maps
- * @bts:	the value that the user of BTS wants in the BTS field of DEBUGCTL
- * @held:	the BTS field must be 0 now: the buffer may not be mapped
+ * struct ds_bts_field - the BTS field of DEBUGCTL on a CPU
+ * @bits:	the value that the user of BTS wants in it
+ * @held:	it must be 0 now: the buffer may not be mapped
  */
-struct ds_cpu {
-	void	*pages[DS_NR_PARTS];
-	u64	bts;
+struct ds_bts_field {
+	u64	bits;
 	bool	held;
 };
 
-static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
+static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 
-struct ds_layout ds_layout __ro_after_init;
-
-/* This protects the next three variables, and the mappings. */
+/* This protects the next two variables, and the memory of ds_store.c. */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
-static size_t ds_size[DS_NR_PARTS];
 /* DS_AREA of each CPU has to hold the address of its store. */
 static bool ds_loaded;
 
@@ -78,59 +67,6 @@ static bool ds_claimed;
 static bool (*ds_claimant)(bool privileged);
 /* The number of callers between ds_give_way() and ds_given_way() */
 static atomic_t ds_takers;
-
-/**
- * ds_choose_layout - find the sizes that the hardware uses in its Debug Store
- * @ds:		CPUID says that there is one
- * @dtes64:	CPUID says that its fields have 64 bits in any mode
- * @kernel64:	the kernel runs in 64-bit mode
- *
- * Return: the layout, all 0 if there is none.
- */
-struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
-{
-	struct ds_layout layout = {};
-
-	if (!ds)
-		return layout;
-
-	if (dtes64)
-		layout.field = sizeof(u64);
-	else if (!kernel64)
-		layout.field = sizeof(u32);
-
-	layout.record = 3 * layout.field;
-
-	return layout;
-}
-
-/**
- * ds_has - tell whether this machine has a half of the Debug Store
- * @part:	the half in question
- *
- * Return: true if the hardware is there and its layout is known.
- */
-bool ds_has(enum ds_part part)
-{
-	if (!ds_layout.field)
-		return false;
-	if (part == DS_BTS)
-		return boot_cpu_has(X86_FEATURE_BTS);
-
-	/* perf parses PEBS records in their 64-bit forms only. */
-	return ds_layout.field == sizeof(u64) && boot_cpu_has(X86_FEATURE_PEBS);
-}
-
-/**
- * ds_store - find the Debug Store of a CPU
- * @cpu:	any possible CPU
- *
- * Return: its constant address in the CPU entry area.
- */
-struct debug_store *ds_store(unsigned int cpu)
-{
-	return &get_cpu_entry_area(cpu)->cpu_debug_store;
-}
 
 /**
  * ds_area - tell the value of DS_AREA of this CPU while the host runs
@@ -149,10 +85,10 @@ unsigned long ds_area(void)
 
 static u64 ds_bts_wanted(void)
 {
-	return this_cpu_read(ds_cpu.held) ? 0 : this_cpu_read(ds_cpu.bts);
+	return this_cpu_read(ds_bts_field.held) ? 0 : this_cpu_read(ds_bts_field.bits);
 }
 
-/* An NMI may change ds_cpu.bts or ds_cpu.held after they were read: read them again. */
+/* An NMI may change ds_bts_field.bits or ds_bts_field.held after they were read: read them again. */
 static void notrace ds_bts_apply(void)
 {
 	u64 bits;
@@ -172,7 +108,7 @@ static void notrace ds_bts_apply(void)
  */
 void notrace ds_bts_write(u64 bits)
 {
-	this_cpu_write(ds_cpu.bts, bits);
+	this_cpu_write(ds_bts_field.bits, bits);
 	ds_bts_apply();
 }
 
@@ -185,7 +121,7 @@ void notrace ds_bts_write(u64 bits)
  */
 bool ds_bts_active(void)
 {
-	return this_cpu_read(ds_cpu.bts);
+	return this_cpu_read(ds_bts_field.bits);
 }
 
 /**
@@ -197,9 +133,9 @@ bool ds_bts_active(void)
  */
 bool ds_bts_hold(void)
 {
-	bool held = this_cpu_read(ds_cpu.held);
+	bool held = this_cpu_read(ds_bts_field.held);
 
-	this_cpu_write(ds_cpu.held, true);
+	this_cpu_write(ds_bts_field.held, true);
 	ds_bts_apply();
 
 	return held;
@@ -212,7 +148,7 @@ bool ds_bts_hold(void)
  */
 void cpu_emergency_stop_bts(void)
 {
-	this_cpu_write(ds_cpu.held, true);
+	this_cpu_write(ds_bts_field.held, true);
 	debugctl_emergency_stop_bts();
 }
 
@@ -223,120 +159,16 @@ void cpu_emergency_stop_bts(void)
  */
 void ds_bts_release(void)
 {
-	this_cpu_write(ds_cpu.held, false);
+	this_cpu_write(ds_bts_field.held, false);
 	ds_bts_apply();
 }
 
 /* Set up this CPU for the current users of the Debug Store. Called with interrupts off. */
 static void ds_sync_cpu(void *unused)
 {
-	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_cpu.bts))
+	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_bts_field.bits))
 		ds_bts_write(0);
 	wrmsrq(MSR_IA32_DS_AREA, ds_area());
-}
-
-static void *ds_buffer(enum ds_part part, unsigned int cpu)
-{
-	struct debug_store_buffers *buffers;
-
-	buffers = &get_cpu_entry_area(cpu)->cpu_debug_buffers;
-
-	return part == DS_BTS ? buffers->bts_buffer : buffers->pebs_buffer;
-}
-
-/*
- * Map @pages into the entry area at @buffer, or unmap it if NULL. A mapping that is removed
- * may be in TLBs until the caller flushes them. A new mapping needs no flush.
- */
-static void ds_map(void *buffer, size_t size, void *pages)
-{
-	size_t at;
-
-	/* cea_set_pte() flushes the TLB of this CPU, and must not be migrated. */
-	preempt_disable();
-	for (at = 0; at < size; at += PAGE_SIZE)
-		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
-			    pages ? PAGE_KERNEL : PAGE_NONE);
-	preempt_enable();
-}
-
-/**
- * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
- * @cpu:	the CPU
- *
- * Any context. After a crash, this is right even if the store was overwritten.
- *
- * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
- */
-void *ds_bts_buffer(unsigned int cpu)
-{
-	return ds_buffer(DS_BTS, cpu);
-}
-
-/* Reset one half of a store. Its buffer has @size bytes; there is none if @size is 0. */
-static void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
-		     size_t record)
-{
-	struct debug_store *ds = ds_store(cpu);
-	u64 base = size ? (unsigned long)ds_buffer(part, cpu) : 0;
-	u64 nr = size ? size / record : 0;
-
-	ds_write(ds, part, DS_BASE, base);
-	ds_write(ds, part, DS_INDEX, base);
-	ds_write(ds, part, DS_MAXIMUM, base + nr * record);
-	/* Leave room for the records that are made until the PMI is handled. */
-	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
-
-	if (part == DS_PEBS) {
-		ds->pebs_interrupt_threshold = 0;
-		memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
-	}
-}
-
-static void ds_free(enum ds_part part)
-{
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu) {
-		if (!per_cpu(ds_cpu, cpu).pages[part])
-			continue;
-
-		ds_reset(part, cpu, 0, 0);
-		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
-	}
-	/* Flush everything once: the entry areas of the CPUs are far apart. */
-	flush_tlb_all();
-
-	for_each_possible_cpu(cpu) {
-		free_pages((unsigned long)per_cpu(ds_cpu, cpu).pages[part],
-			   get_order(ds_size[part]));
-		per_cpu(ds_cpu, cpu).pages[part] = NULL;
-	}
-}
-
-static int ds_alloc(enum ds_part part, size_t size, size_t record)
-{
-	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
-	unsigned int cpu;
-	struct page *page;
-
-	ds_size[part] = size;
-
-	for_each_possible_cpu(cpu) {
-		page = alloc_pages_node(cpu_to_node(cpu), gfp, get_order(size));
-		if (!page) {
-			pr_warn_once("no %zu KiB of contiguous memory for CPU %u\n",
-				     size / 1024, cpu);
-			ds_free(part);
-			return -ENOMEM;
-		}
-
-		per_cpu(ds_cpu, cpu).pages[part] = page_address(page);
-		ds_map(ds_buffer(part, cpu), size, page_address(page));
-		ds_reset(part, cpu, size, record);
-	}
-
-	return 0;
 }
 
 static int ds_get(enum ds_part part, size_t size, size_t record)
@@ -537,7 +369,7 @@ void ds_unclaim_bts(void)
 	for_each_possible_cpu(cpu) {
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
 		if (boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
-			memset(ds_buffer(DS_BTS, cpu), 0, BTS_BUFFER_SIZE);
+			memset(ds_bts_buffer(cpu), 0, BTS_BUFFER_SIZE);
 	}
 
 	WRITE_ONCE(ds_claimed, false);
@@ -555,31 +387,14 @@ void notrace ds_resume(void)
 		wrmsrq(MSR_IA32_DS_AREA, ds_area());
 }
 
-#ifdef CONFIG_VMCORE_INFO
-/**
- * ds_save_vmcoreinfo - store the addresses of stores and buffers in a crash dump
- */
-void ds_save_vmcoreinfo(void)
-{
-#ifdef CONFIG_SMP
-	VMCOREINFO_SYMBOL(__per_cpu_offset);
-#endif
-	VMCOREINFO_NUMBER(nr_cpu_ids);
-	VMCOREINFO_SYMBOL(cpu_debug_store);
-	VMCOREINFO_SYMBOL(ds_cpu);
-	VMCOREINFO_OFFSET(ds_cpu, pages);
-	vmcoreinfo_append_str("NUMBER(ds_field)=%u\n", ds_layout.field);
-}
-#endif
-
 static int ds_cpu_starting(unsigned int cpu)
 {
 	/* On the boot CPU, this is called with interrupts on. */
 	guard(irqsave)();
 
-	this_cpu_write(ds_cpu.bts, 0);
+	this_cpu_write(ds_bts_field.bits, 0);
 	/* A CPU that is brought up during a kexec must not record. */
-	this_cpu_write(ds_cpu.held, kexec_in_progress);
+	this_cpu_write(ds_bts_field.held, kexec_in_progress);
 	/* The kernel before a kexec may have left BTS on, with its own buffer. */
 	if (debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))
 		ds_bts_apply();

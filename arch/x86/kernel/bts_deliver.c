@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch traces: the source asks what to record on a CPU, and delivers the records there
+ *
+ * All of this runs on the CPU where the records were made, while the source of hardware
+ * does not record.
+ */
+
+#include <linux/list.h>
+#include <linux/percpu.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "bts_internal.h"
+
+struct bts_task bts_nobody = {
+	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
+	.stepped = LIST_HEAD_INIT(bts_nobody.stepped),
+};
+
+DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
+	.owner = &bts_nobody,
+};
+
+/* The number of contexts that need the source of hardware. Changes under bts_mutex. */
+unsigned int bts_users;
+
+/* The source of hardware was taken from all contexts. Changes under bts_mutex. */
+bool bts_revoked;
+
+/*
+ * A ring has noticed that the CPL filter of the source drops records that are wanted,
+ * see bts_filter.c. Until the source is given back, the filter is not used for contexts
+ * for which bts_widens() returns true.
+ */
+bool bts_cpl_skewed;
+
+static bool bts_widens(u32 flags)
+{
+	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
+}
+
+/* Tell whether the hardware has to record the kernel for a context with @flags. */
+bool bts_takes_kernel(u32 flags)
+{
+	if (flags & (BTS_KERNEL | BTS_ENTRY))
+		return true;
+
+	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
+}
+
+static void bts_note_full(struct bts_context *ctx)
+{
+	if (!ctx->attr.overflow || ctx->full)
+		return;
+
+	ctx->full = true;
+	/*
+	 * The source of software makes its next record before an irq_work can run, and
+	 * without an APIC many records: call @overflow now.
+	 */
+	if (ctx->source->software)
+		ctx->attr.overflow(ctx, ctx->attr.data);
+	else
+		irq_work_queue(&ctx->work);
+}
+
+static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
+{
+	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
+		return;
+
+	if (bts_ring_put(&ctx->ring, rec, n))
+		bts_note_full(ctx);
+
+	if (unlikely(ctx->ring.skews >= BTS_RING_SKEWS && !READ_ONCE(bts_cpl_skewed)))
+		WRITE_ONCE(bts_cpl_skewed, true);
+}
+
+static void bts_put_gap(struct bts_context *ctx)
+{
+	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))
+		bts_ring_put_gap(&ctx->ring);
+}
+
+/**
+ * bts_deliver - take records from the source of hardware
+ * @rec: the records, oldest first
+ * @n: the number of records
+ *
+ * Called with interrupts off or from an NMI, while the source is not recording.
+ */
+void bts_deliver(const struct bts_raw *rec, u32 n)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	if (!cpu->stale) {
+		list_for_each_entry(ctx, &cpu->owner->contexts, node)
+			bts_put(ctx, rec, n);
+	}
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			bts_put(ctx, rec, n);
+	}
+}
+
+static void bts_put_gaps(bool user)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (user || bts_takes_kernel(ctx->attr.flags))
+			bts_put_gap(ctx);
+	}
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if ((user || bts_takes_kernel(ctx->attr.flags)) && bts_awake(cpu, ctx))
+			bts_put_gap(ctx);
+	}
+}
+
+/**
+ * bts_deliver_gap - mark that the source lost records after those it delivered last
+ *
+ * Called like bts_deliver().
+ */
+void bts_deliver_gap(void)
+{
+	bts_put_gaps(true);
+}
+
+/**
+ * bts_deliver_kernel_gap - mark that the source lost records, but none of user mode
+ *
+ * Called like bts_deliver().
+ */
+void bts_deliver_kernel_gap(void)
+{
+	bts_put_gaps(false);
+}
+
+/**
+ * bts_deliver_step - take a record from the source of software
+ * @from: the address of the branch
+ * @to: its target
+ *
+ * Called with interrupts off, in the task that branched.
+ */
+void notrace bts_deliver_step(u64 from, u64 to)
+{
+	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &owner->stepped, node) {
+		if (ctx->attr.flags & BTS_USER && bts_ring_put_one(&ctx->ring, from, to))
+			bts_note_full(ctx);
+	}
+}
+
+/**
+ * bts_deliver_steps_gap - mark that the source of software may have missed a branch
+ *
+ * Called like bts_deliver_step().
+ */
+void bts_deliver_steps_gap(void)
+{
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &this_cpu_read(bts_cpu.owner)->stepped, node)
+		bts_put_gap(ctx);
+}
+
+/*
+ * Count the records that @ctx has room for until its task has to stop. The return from
+ * that stop to user mode is recorded, too. With room for one record only, the task would
+ * stop again at once, so the count is 2 at least.
+ */
+static u32 bts_room(const struct bts_context *ctx)
+{
+	const u32 least = 2;
+	u32 held;
+
+	if (!(ctx->attr.flags & BTS_STOP) || !ctx->attr.overflow || ctx->full)
+		return U32_MAX;
+	/* The context records no branches: the source cannot fill it. */
+	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
+		return U32_MAX;
+
+	held = bts_ring_held(&ctx->ring);
+
+	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
+}
+
+/* Out of line: bts_want() is called on each switch of traced tasks, and few need this. */
+static noinline u32 bts_least_room(const struct bts_cpu *cpu)
+{
+	const struct bts_context *ctx;
+	u32 room = U32_MAX;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		room = min(room, bts_room(ctx));
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		if (bts_awake(cpu, ctx))
+			room = min(room, bts_room(ctx));
+	}
+
+	return room;
+}
+
+/*
+ * Mark a gap in the contexts of the current task, which runs without being recorded. If
+ * the hardware was taken away, all branches are missing. On a CPU that goes offline, only
+ * branches of the kernel are missing, as the task leaves that CPU before it returns to
+ * user mode.
+ */
+static noinline void bts_miss(const struct bts_cpu *cpu)
+{
+	u32 missed = READ_ONCE(bts_revoked) ? BTS_USER | BTS_KERNEL : BTS_KERNEL;
+	struct bts_context *ctx;
+
+	list_for_each_entry(ctx, &cpu->owner->contexts, node) {
+		if (ctx->attr.flags & missed)
+			bts_put_gap(ctx);
+	}
+}
+
+/**
+ * bts_want - tell the source what to record on this CPU
+ *
+ * Called like bts_deliver().
+ *
+ * Return: what to record.
+ */
+struct bts_want bts_want(void)
+{
+	struct bts_want want = { .room = U32_MAX };
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	u32 flags = cpu->idle ? cpu->idle_flags : cpu->flags;
+	const u32 modes = BTS_USER | BTS_KERNEL;
+
+	if (unlikely(cpu->parked || READ_ONCE(bts_revoked))) {
+		bts_miss(cpu);
+		return want;
+	}
+
+	if (cpu->owner->flags & modes) {
+		flags |= cpu->owner->flags;
+		flags &= ~BTS_FLIGHT;
+	}
+	if (flags & BTS_STOP)
+		want.room = bts_least_room(cpu);
+	if (flags & modes && (flags & BTS_ENTRY || bts_widens(flags)))
+		flags |= modes;
+	want.flags = flags & (modes | BTS_FLIGHT);
+
+	return want;
+}
+
+void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event)
+{
+	bts_ring_put_event(&ctx->ring, event);
+	if (bts_ring_held(&ctx->ring) >= ctx->attr.nr)
+		bts_note_full(ctx);
+}
+
+void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task)
+{
+	struct x86_bts_record rec = {
+		.type	= type,
+		.event.clock	= bts_ring_clock(&ctx->ring),
+		.event.pid	= task_pid_nr_ns(task, ctx->ns),
+		.event.cpu	= smp_processor_id(),
+	};
+
+	bts_put_event(ctx, &rec);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The filter in front of a ring of branch records
+ *
+ * A branch belongs to the mode of its target. Records of branches back to user mode (after
+ * a system call, a fault, or to a signal handler) are kept that way, and a reader needs
+ * them to follow the control flow. The hardware's own CPL filter, BTS_OFF_OS and
+ * BTS_OFF_USR, gives the same result if it tests the privilege level after the branch. So
+ * it may be used. This filter tells the mode from the address, not from the hardware, so
+ * its result does not depend on the filter of the hardware.
+ *
+ * Hardware that tests the level before the branch drops the branches back to the wanted
+ * mode. A ring notices that: a branch that leaves the wanted mode is followed by one that
+ * starts in it. Exactly one record is missing in between. It is counted as lost, and a mark
+ * is put there. After BTS_RING_SKEWS of these in a row, the hardware's filter is not used
+ * any more. A single one may have another cause, such as an SMI.
+ *
+ * User code can forge both addresses of a record by jumping to any address. They are
+ * compared and copied here, and never dereferenced.
+ */
+
+#include <linux/kernel.h>
+
+#include <asm/bts.h>
+#include <asm/cpufeature.h>
+#include <asm/fred.h>
+#include <asm/processor.h>
+#include <asm/sections.h>
+
+#include "bts_ring.h"
+
+/**
+ * bts_is_entry_with - bts_is_entry(), on a processor with or without FRED
+ * @addr: an address
+ * @fred: whether events are delivered by FRED
+ *
+ * With FRED, an NMI that caused a VM exit does not go through these entry points: KVM
+ * calls asm_fred_entry_from_kvm() for it.
+ *
+ * Return: true if so.
+ */
+bool bts_is_entry_with(u64 addr, bool fred)
+{
+#ifdef CONFIG_X86_FRED
+	/*
+	 * The entry point from the kernel is 256 bytes after that from user mode, and its
+	 * code is not longer than 256 bytes.
+	 */
+	if (fred)
+		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
+#endif
+	return addr >= (unsigned long)__entry_text_start &&
+	       addr < (unsigned long)__entry_text_end;
+}
+
+/**
+ * bts_is_entry - tell whether an address is in the entry code of exceptions and interrupts
+ * @addr: the address; this code also returns from exceptions and interrupts
+ *
+ * Any context.
+ *
+ * Return: true if so.
+ */
+bool bts_is_entry(u64 addr)
+{
+	return bts_is_entry_with(addr, cpu_feature_enabled(X86_FEATURE_FRED));
+}
+
+/**
+ * bts_strays - tell whether a branch is a jump of the kernel through a bad pointer
+ * @raw: the branch
+ *
+ * It is if it goes from the kernel to user addresses, and not from the entry code, which
+ * also returns to user mode. Any context.
+ *
+ * Return: true if so.
+ */
+bool bts_strays(const struct bts_raw *raw)
+{
+	return raw->from >= TASK_SIZE_MAX && raw->to < TASK_SIZE_MAX &&
+	       !bts_is_entry(raw->from);
+}
+
+/* Tell whether a branch starts in the mode that a ring wants, which is one mode only. */
+static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw *in)
+{
+	return (in->from < TASK_SIZE_MAX) == !!(ring->flags & BTS_USER);
+}
+
+/*
+ * Called for a branch @in that leaves the wanted mode; @more tells whether records follow it.
+ * If the branch back to the wanted mode is missing, store a mark of one lost record at @out,
+ * in place of a record for @in, and return true.
+ */
+static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
+			     const struct bts_raw *in, bool more)
+{
+	ring->away = !more;
+	if (!more || !bts_starts_inside(ring, in + 1))
+		return false;
+
+	ring->skews++;
+	ring->lost++;
+	bts_lost_mark(ring, out, 1);
+
+	return true;
+}
+
+/* Make the head of a record with both addresses of @in: @head, unless @in was mispredicted. */
+static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, bool predicted)
+{
+	if (predicted && !(in->flags & BTS_RAW_PREDICTED))
+		head |= bts_head(0, X86_BTS_F_MISPREDICTED);
+
+	return head;
+}
+
+static __always_inline void bts_plain(u64 head, bool predicted, struct x86_bts_record *out,
+				      const struct bts_raw *in)
+{
+	bts_branch(out, bts_branch_head(head, in, predicted), in->from, in->to);
+}
+
+static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
+		      const struct bts_raw *in)
+{
+	bts_plain(ring->branch, ring->told->predicted, out, in);
+}
+
+/*
+ * Store a branch back to user mode. As it was recorded, the hardware's filter is not the
+ * reason if others were missing before.
+ */
+static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
+							struct x86_bts_record *out, u64 to)
+{
+	ring->skews = 0;
+	bts_branch(out, bts_head(X86_BTS_LEAVE, ring->told->flags), 0, to);
+
+	return out + 1;
+}
+
+/*
+ * Turn @in into the record that the context wants, at @out. If it wants none, return false
+ * and do not write to @out: in a full ring, that is the oldest record.
+ */
+static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
+			      const struct bts_raw *in, bool more)
+{
+	const u64 limit = TASK_SIZE_MAX;
+	bool from_user = in->from < limit, to_user = in->to < limit;
+	bool user = ring->flags & BTS_USER;
+
+	if (user && ring->flags & BTS_KERNEL) {
+		bts_whole(ring, out, in);
+		return true;
+	}
+
+	if (to_user == user) {
+		ring->skews = from_user == user ? ring->skews : 0;
+		if (user && !from_user)
+			bts_leave(ring, out, in->to);
+		else
+			bts_whole(ring, out, in);
+		return true;
+	}
+
+	if (from_user != user)
+		return false;
+
+	if (ring->flags & BTS_FLIGHT && bts_strays(in)) {
+		bts_whole(ring, out, in);
+		return true;
+	}
+
+	if (ring->flags & BTS_ENTRY) {
+		bts_branch(out, bts_head(X86_BTS_ENTER, ring->told->flags), in->from, 0);
+		return true;
+	}
+
+	return bts_sort_way_out(ring, out, in, more);
+}
+
+static __always_inline u64 bts_either(const struct bts_raw *in)
+{
+	return in->from | in->to;
+}
+
+/*
+ * Copy four records, unless one of them has to go through bts_sort(). If the bitwise OR of
+ * all addresses is below the limit, each of them is. Because of that test, and as it is made
+ * for four records at a time, nearly every record of a user context takes nine instructions.
+ */
+static __always_inline bool bts_copy_four(u64 head, bool predicted, struct x86_bts_record *out,
+					  const struct bts_raw *in, u64 limit)
+{
+	if (unlikely((bts_either(&in[0]) | bts_either(&in[1]) |
+		      bts_either(&in[2]) | bts_either(&in[3])) >= limit))
+		return false;
+
+	bts_plain(head, predicted, &out[0], &in[0]);
+	bts_plain(head, predicted, &out[1], &in[1]);
+	bts_plain(head, predicted, &out[2], &in[2]);
+	bts_plain(head, predicted, &out[3], &in[3]);
+
+	return true;
+}
+
+static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in,
+					    u32 n, bool more, bool predicted)
+{
+	const u64 head = ring->branch;
+	struct x86_bts_record *start = ring->rec + ring->pos, *out = start;
+	const struct bts_raw *end = in + n, *last = end - 1;
+	const u64 limit = ring->limit;
+	/* Four records can be copied while @in is before this. */
+	const struct bts_raw *few = n < 4 ? in : end - 3;
+	/* In a ring for user mode only, a branch from the kernel to below this is a return. */
+	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
+
+	for (;;) {
+		for (; in < few && bts_copy_four(head, predicted, out, in, limit); in += 4)
+			out += 4;
+		/* Copy single records up to the one that needs bts_sort(). */
+		for (; in != end && bts_either(in) < limit; in++)
+			bts_plain(head, predicted, out++, in);
+		if (in == end)
+			break;
+		if (in->from >= limit && in->to < leave)
+			out = bts_leave(ring, out, in->to);
+		else
+			out += bts_sort(ring, out, in, more || in != last);
+		in++;
+	}
+
+	bts_ring_advance(ring, out - start);
+}
+
+/* Out of line: testing flags takes a third more instructions for each record. */
+static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct bts_raw *in,
+					     u32 n, bool more)
+{
+	__bts_ring_fill(ring, in, n, more, true);
+}
+
+/* Copy those of the @n records at @in that the context wants. There is room for all. */
+static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n, bool more)
+{
+	if (READ_ONCE(ring->told->predicted))
+		bts_ring_fill_predicted(ring, in, n, more);
+	else
+		__bts_ring_fill(ring, in, n, more, false);
+}
+
+/* Count those of the @n records at @in that the context wants. */
+static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n)
+{
+	struct x86_bts_record scratch;
+	u32 count = 0;
+
+	while (n--) {
+		if (!bts_sort(ring, &scratch, in++, n))
+			continue;
+		count++;
+		/* bts_sort() has counted the missing record in ring->lost; @count includes it. */
+		if (scratch.type == X86_BTS_LOST)
+			ring->lost--;
+	}
+
+	return count;
+}
+
+/*
+ * Called with the first record after one that left the wanted mode. If it starts in that mode,
+ * the branch back is missing.
+ */
+static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
+{
+	if (ring->flags & BTS_ENTRY || !bts_starts_inside(ring, in))
+		return;
+
+	ring->skews++;
+	ring->lost++;
+	ring->unmarked++;
+}
+
+/**
+ * bts_ring_put - filter records and append those that are wanted
+ * @ring: the ring
+ * @in: records as the hardware has them, oldest first
+ * @n: the number of records
+ *
+ * A ring with BTS_STOP keeps its records, and counts those for which there is no room.
+ * Other rings overwrite their oldest records.
+ *
+ * Return: true if the ring is full.
+ */
+bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
+{
+	if (n && ring->away) {
+		ring->away = false;
+		bts_ring_first(ring, in);
+	}
+	if (unlikely(ring->unmarked || ring->gap))
+		bts_ring_settle(ring);
+
+	while (n) {
+		u32 chunk = min(n, bts_ring_room(ring));
+
+		if (!chunk) {
+			u32 lost = bts_ring_count(ring, in, n);
+
+			ring->lost += lost;
+			ring->unmarked += lost;
+			break;
+		}
+		bts_ring_fill(ring, in, chunk, n > chunk);
+		in += chunk;
+		n -= chunk;
+	}
+
+	return ring->head - ring->tail >= ring->nr;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch traces: freezing all CPUs, CPU hotplug, and suspend
+ */
+#define pr_fmt(fmt) "x86/bts: " fmt
+
+#include <linux/atomic.h>
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/syscore_ops.h>
+
+#include <kunit/visibility.h>
+
+#include "branch_freeze.h"
+#include "bts_internal.h"
+
+static struct branch_freezes bts_freezing;
+
+/**
+ * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
+ *
+ * Any context, at any time. Each other CPU stops when an NMI reaches it.
+ */
+void notrace bts_freeze_all(void)
+{
+	guard(irqsave)();
+
+	if (!READ_ONCE(bts_users))
+		return;
+
+	atomic_inc(&bts_freezing.last);
+	/* Increment before any CPU is frozen: pairs with bts_unfreeze_here(). */
+	smp_mb__after_atomic();
+	bts_source->freeze();
+	bts_source->freeze_others();
+}
+EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
+
+/**
+ * bts_freezes - tell how often bts_freeze_all() has frozen the CPUs
+ *
+ * Any context.
+ *
+ * Return: the number, for bts_unfreeze_all().
+ */
+u32 bts_freezes(void)
+{
+	return atomic_read(&bts_freezing.last);
+}
+EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
+
+bool bts_refrozen(void)
+{
+	return branch_refrozen(&bts_freezing);
+}
+
+/**
+ * bts_forget_freezes - reset the state of freezes after the source has dropped its records
+ *
+ * Called under bts_mutex, while no CPU records.
+ */
+void bts_forget_freezes(void)
+{
+	int cpu;
+
+	branch_count_thaw(&bts_freezing, bts_freezes());
+	for_each_possible_cpu(cpu) {
+		per_cpu(bts_cpu.stale, cpu) = false;
+		WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), false);
+	}
+}
+
+/* Called after ->unfreeze(), when the records that were frozen have been delivered. */
+static void bts_unfrozen(void)
+{
+	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
+	struct bts_context *ctx;
+
+	cpu->stale = false;
+	bts_deliver_gap();
+	/* Contexts that were created while this CPU was frozen begin here. */
+	list_for_each_entry(ctx, &cpu->contexts, node)
+		ctx->late = false;
+}
+
+/*
+ * bts_freeze_all() increments bts_freezing.last before it sends the NMIs. An NMI that
+ * arrives before the second bts_refrozen() is undone by ->unfreeze(), and this function
+ * freezes the CPU again. A later NMI freezes the source, and ->pause() fails.
+ */
+static void bts_unfreeze_here(void *unused)
+{
+	bool thawed;
+
+	guard(irqsave)();
+	if (bts_refrozen())
+		return;
+
+	thawed = bts_source->unfreeze();
+	/*
+	 * The stores of ->unfreeze() must not overwrite the request of a concurrent
+	 * bts_freeze_all(), with which this barrier pairs.
+	 */
+	smp_mb();
+	if (bts_refrozen()) {
+		bts_source->freeze();
+		return;
+	}
+	/* A CPU that was frozen again keeps the same records, and stays outdated. */
+	if (thawed && !bts_source->pause())
+		return;
+
+	this_cpu_write(bts_cpu.outdated, false);
+	if (thawed) {
+		bts_unfrozen();
+		/* A context that was destroyed while this CPU was frozen did not scrub. */
+		bts_source->scrub(smp_processor_id());
+		bts_resume();
+	}
+}
+
+/* Note that the frozen records of offline CPUs are from before this thaw. */
+static void bts_outdate(void)
+{
+	int cpu;
+
+	guard(cpus_read_lock)();
+	for_each_possible_cpu(cpu) {
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
+	}
+}
+
+/**
+ * bts_unfreeze_all - resume recording on all CPUs
+ * @freezes: what bts_freezes() returned when the caller decided to thaw
+ *
+ * Called with interrupts on; calls are serialized by the caller. Freezes after @freezes
+ * stay in force. The records that were kept are delivered to the contexts, but not to
+ * those of a task that has been switched out since the freeze, nor to those of the CPU
+ * that were created since. A CPU that is offline thaws when it comes online.
+ */
+void bts_unfreeze_all(u32 freezes)
+{
+	if (!bts_source->id)
+		return;
+
+	branch_count_thaw(&bts_freezing, freezes);
+	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
+	smp_mb();
+	on_each_cpu(bts_unfreeze_here, NULL, 1);
+	bts_outdate();
+}
+EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
+
+/*
+ * CPU hotplug and suspend
+ */
+
+/* Freeze or thaw this CPU, as the others were frozen or thawed while it was offline. */
+static void bts_catch_up(void)
+{
+	guard(irqsave)();
+
+	if (bts_refrozen())
+		bts_source->freeze();
+	else
+		bts_unfreeze_here(NULL);
+}
+
+static void bts_come_up(struct bts_call *call)
+{
+	/* The CPU's contexts may have been created while it was offline. */
+	bts_follow(current);
+}
+
+static int bts_cpu_up(unsigned int cpu)
+{
+	struct bts_call call = { .func = bts_come_up };
+
+	this_cpu_write(bts_cpu.parked, false);
+	bts_catch_up();
+	bts_call_here(&call);
+
+	return 0;
+}
+
+/*
+ * If the source is frozen, it loses nothing, and the mark of a gap would precede the
+ * records that the source keeps.
+ */
+static void bts_lose(struct bts_call *call)
+{
+	if (call->paused)
+		bts_deliver_gap();
+}
+
+static void bts_park(struct bts_call *call)
+{
+	bts_lose(call);
+	/* Overwrite the buffer now: while the CPU is offline, nothing else does. */
+	bts_source->scrub(smp_processor_id());
+}
+
+/* From here on only code that cannot leave this CPU yet runs on it, and is not recorded. */
+static int bts_cpu_down(unsigned int cpu)
+{
+	struct bts_call call = { .func = bts_park };
+
+	this_cpu_write(bts_cpu.parked, true);
+	bts_call_here(&call);
+
+	return 0;
+}
+
+/*
+ * The last CPU is parked, too. That ds_stop.c holds BTS off is not enough: after the
+ * release, new records would directly follow the old ones, and the gap between them could
+ * not be marked.
+ */
+static int bts_syscore_suspend(void *unused)
+{
+	return bts_cpu_down(smp_processor_id());
+}
+
+static void bts_syscore_resume(void *unused)
+{
+	bts_cpu_up(smp_processor_id());
+}
+
+static const struct syscore_ops bts_syscore_ops = {
+	.suspend	= bts_syscore_suspend,
+	.resume		= bts_syscore_resume,
+};
+
+static struct syscore bts_syscore = {
+	.ops = &bts_syscore_ops,
+};
+
+static int __init bts_init(void)
+{
+	int ret;
+
+	if (!bts_source->id)
+		return 0;
+
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/bts:online", bts_cpu_up,
+				bts_cpu_down);
+	if (ret < 0) {
+		pr_err("no CPU hotplug state left, branch tracing is off\n");
+		bts_source = &bts_no_source;
+		return ret;
+	}
+	register_syscore(&bts_syscore);
+
+	return 0;
+}
+
+/* Called after bts_register_source(), and before the first trace is created. */
+arch_initcall_sync(bts_init);

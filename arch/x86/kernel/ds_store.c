@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory of the Debug Store: its layout, and its buffers in the CPU entry area
+ *
+ * The functions that change it are called by ds.c, with ds_mutex held.
+ */
+#define pr_fmt(fmt) "x86/ds: " fmt
+
+#include <linux/cpufeature.h>
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/vmcore_info.h>
+
+#include <asm/cpu_entry_area.h>
+#include <asm/ds.h>
+#include <asm/intel_ds.h>
+#include <asm/tlbflush.h>
+
+#include "ds_internal.h"
+
+/**
+ * struct ds_cpu - the buffers of a CPU's Debug Store
+ * @pages:	the buffer of each half, which the entry area maps
+ */
+struct ds_cpu {
+	void	*pages[DS_NR_PARTS];
+};
+
+static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
+static size_t ds_size[DS_NR_PARTS];
+
+struct ds_layout ds_layout __ro_after_init;
+
+/**
+ * ds_choose_layout - find the sizes that the hardware uses in its Debug Store
+ * @ds:		CPUID says that there is one
+ * @dtes64:	CPUID says that its fields have 64 bits in any mode
+ * @kernel64:	the kernel runs in 64-bit mode
+ *
+ * Return: the layout, all 0 if there is none.
+ */
+struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
+{
+	struct ds_layout layout = {};
+
+	if (!ds)
+		return layout;
+
+	if (dtes64)
+		layout.field = sizeof(u64);
+	else if (!kernel64)
+		layout.field = sizeof(u32);
+
+	layout.record = 3 * layout.field;
+
+	return layout;
+}
+
+/**
+ * ds_has - tell whether this machine has a half of the Debug Store
+ * @part:	the half in question
+ *
+ * Return: true if the hardware is there and its layout is known.
+ */
+bool ds_has(enum ds_part part)
+{
+	if (!ds_layout.field)
+		return false;
+	if (part == DS_BTS)
+		return boot_cpu_has(X86_FEATURE_BTS);
+
+	/* perf parses PEBS records in their 64-bit forms only. */
+	return ds_layout.field == sizeof(u64) && boot_cpu_has(X86_FEATURE_PEBS);
+}
+
+/**
+ * ds_store - find the Debug Store of a CPU
+ * @cpu:	any possible CPU
+ *
+ * Return: its constant address in the CPU entry area.
+ */
+struct debug_store *ds_store(unsigned int cpu)
+{
+	return &get_cpu_entry_area(cpu)->cpu_debug_store;
+}
+
+static void *ds_buffer(enum ds_part part, unsigned int cpu)
+{
+	struct debug_store_buffers *buffers;
+
+	buffers = &get_cpu_entry_area(cpu)->cpu_debug_buffers;
+
+	return part == DS_BTS ? buffers->bts_buffer : buffers->pebs_buffer;
+}
+
+/*
+ * Map @pages into the entry area at @buffer, or unmap it if NULL. A mapping that is removed
+ * may be in TLBs until the caller flushes them. A new mapping needs no flush.
+ */
+static void ds_map(void *buffer, size_t size, void *pages)
+{
+	size_t at;
+
+	/* cea_set_pte() flushes the TLB of this CPU, and must not be migrated. */
+	preempt_disable();
+	for (at = 0; at < size; at += PAGE_SIZE)
+		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
+			    pages ? PAGE_KERNEL : PAGE_NONE);
+	preempt_enable();
+}
+
+/**
+ * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
+ * @cpu:	the CPU
+ *
+ * Any context. After a crash, this is right even if the store was overwritten.
+ *
+ * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
+ */
+void *ds_bts_buffer(unsigned int cpu)
+{
+	return ds_buffer(DS_BTS, cpu);
+}
+
+/**
+ * ds_reset - set the positions of one half of a store to its beginning
+ * @part:	the half
+ * @cpu:	its CPU
+ * @size:	bytes of the buffer, 0 if there is none
+ * @record:	bytes of a record
+ */
+void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
+		     size_t record)
+{
+	struct debug_store *ds = ds_store(cpu);
+	u64 base = size ? (unsigned long)ds_buffer(part, cpu) : 0;
+	u64 nr = size ? size / record : 0;
+
+	ds_write(ds, part, DS_BASE, base);
+	ds_write(ds, part, DS_INDEX, base);
+	ds_write(ds, part, DS_MAXIMUM, base + nr * record);
+	/* Leave room for the records that are made until the PMI is handled. */
+	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
+
+	if (part == DS_PEBS) {
+		ds->pebs_interrupt_threshold = 0;
+		memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
+	}
+}
+
+/**
+ * ds_free - unmap and free one half of the stores of all CPUs
+ * @part:	the half, which no CPU's hardware writes to any more
+ */
+void ds_free(enum ds_part part)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (!per_cpu(ds_cpu, cpu).pages[part])
+			continue;
+
+		ds_reset(part, cpu, 0, 0);
+		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
+	}
+	/* Flush everything once: the entry areas of the CPUs are far apart. */
+	flush_tlb_all();
+
+	for_each_possible_cpu(cpu) {
+		free_pages((unsigned long)per_cpu(ds_cpu, cpu).pages[part],
+			   get_order(ds_size[part]));
+		per_cpu(ds_cpu, cpu).pages[part] = NULL;
+	}
+}
+
+/**
+ * ds_alloc - allocate and map one half of the stores of all possible CPUs
+ * @part:	the half
+ * @size:	bytes of each buffer
+ * @record:	bytes of a record
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ds_alloc(enum ds_part part, size_t size, size_t record)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+	unsigned int cpu;
+	struct page *page;
+
+	ds_size[part] = size;
+
+	for_each_possible_cpu(cpu) {
+		page = alloc_pages_node(cpu_to_node(cpu), gfp, get_order(size));
+		if (!page) {
+			pr_warn_once("no %zu KiB of contiguous memory for CPU %u\n",
+				     size / 1024, cpu);
+			ds_free(part);
+			return -ENOMEM;
+		}
+
+		per_cpu(ds_cpu, cpu).pages[part] = page_address(page);
+		ds_map(ds_buffer(part, cpu), size, page_address(page));
+		ds_reset(part, cpu, size, record);
+	}
+
+	return 0;
+}
+
+#ifdef CONFIG_VMCORE_INFO
+/**
+ * ds_save_vmcoreinfo - store the addresses of stores and buffers in a crash dump
+ */
+void ds_save_vmcoreinfo(void)
+{
+#ifdef CONFIG_SMP
+	VMCOREINFO_SYMBOL(__per_cpu_offset);
+#endif
+	VMCOREINFO_NUMBER(nr_cpu_ids);
+	VMCOREINFO_SYMBOL(cpu_debug_store);
+	VMCOREINFO_SYMBOL(ds_cpu);
+	VMCOREINFO_OFFSET(ds_cpu, pages);
+	vmcoreinfo_append_str("NUMBER(ds_field)=%u\n", ds_layout.field);
+}
+#endif
