@@ -78,12 +78,6 @@ static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
 		WRITE_ONCE(bts_cpl_skewed, true);
 }
 
-static void bts_put_gap(struct bts_context *ctx)
-{
-	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))
-		bts_ring_put_gap(&ctx->ring);
-}
-
 /**
  * bts_deliver - take records from the source of hardware
  * @rec: the records, oldest first

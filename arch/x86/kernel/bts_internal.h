@@ -112,6 +112,13 @@ static inline bool bts_awake(const struct bts_cpu *cpu, const struct bts_context
 	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
 }
 
+/* Mark in the ring of @ctx that the source has lost records. */
+static inline void bts_put_gap(struct bts_context *ctx)
+{
+	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))
+		bts_ring_put_gap(&ctx->ring);
+}
+
 /* Called after ->pause() of the source of hardware has returned true. */
 static inline void bts_resume(void)
 {
