@@ -37,6 +37,7 @@
 #include <asm/cpufeature.h>
 #include <asm/debugctl.h>
 #include <asm/debugreg.h>
+#include <asm/insn.h>
 #include <asm/msr.h>
 #include <asm/ptrace.h>
 
