@@ -14,42 +14,6 @@
 
 #include "bts_internal.h"
 
-struct bts_task bts_nobody = {
-	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
-	.stepped = LIST_HEAD_INIT(bts_nobody.stepped),
-};
-
-DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
-	.owner = &bts_nobody,
-};
-
-/* The number of contexts that need the source of hardware. Changes under bts_mutex. */
-unsigned int bts_users;
-
-/* The source of hardware was taken from all contexts. Changes under bts_mutex. */
-bool bts_revoked;
-
-/*
- * A ring has noticed that the CPL filter of the source drops records that are wanted,
- * see bts_filter.c. Until the source is given back, the filter is not used for contexts
- * for which bts_widens() returns true.
- */
-bool bts_cpl_skewed;
-
-static bool bts_widens(u32 flags)
-{
-	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
-}
-
-/* Tell whether the hardware has to record the kernel for a context with @flags. */
-bool bts_takes_kernel(u32 flags)
-{
-	if (flags & (BTS_KERNEL | BTS_ENTRY))
-		return true;
-
-	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
-}
-
 static void bts_note_full(struct bts_context *ctx)
 {
 	if (!ctx->attr.overflow || ctx->full)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The Debug Store as a source: declarations shared by bts_ds.c and bts_ds_nmi.c */
+/* The Debug Store as a source: declarations shared by bts_ds*.c */
 #ifndef _X86_KERNEL_BTS_DS_H
 #define _X86_KERNEL_BTS_DS_H
 
@@ -69,9 +69,10 @@ struct bts_ds {
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
-/* bts_ds.c has claimed BTS. If not, its NMI handlers must not change anything. */
+/* BTS is claimed. If not, the NMI handlers must not change anything. */
 extern bool bts_ds_claimed;
 extern struct bts_told bts_ds_told;
+extern bool bts_ds_filters;
 
 /*
  * If the kernel is recorded, so is the way out of the NMI: the code from the end of

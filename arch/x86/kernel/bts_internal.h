@@ -127,6 +127,12 @@ static inline void bts_resume(void)
 		bts_deliver_gap();
 }
 
+/* Tell whether the CPL filter must not be used for a context with @flags. */
+static inline bool bts_widens(u32 flags)
+{
+	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
+}
+
 bool bts_takes_kernel(u32 flags);
 const struct bts_source *bts_find_source(u32 id);
 u32 bts_record_flags(const struct bts_source *source);

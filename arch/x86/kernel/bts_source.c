@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: the sources of records, and what each of them can do
+ * Branch traces: the state of the layer, the sources of records, and what each of them can do
  */
 
 #include <linux/bits.h>
@@ -11,6 +11,28 @@
 #include <linux/percpu.h>
 
 #include "bts_internal.h"
+
+struct bts_task bts_nobody = {
+	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
+	.stepped = LIST_HEAD_INIT(bts_nobody.stepped),
+};
+
+DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
+	.owner = &bts_nobody,
+};
+
+/* The number of contexts that need the source of hardware. Changes under bts_mutex. */
+unsigned int bts_users;
+
+/* The source of hardware was taken from all contexts. Changes under bts_mutex. */
+bool bts_revoked;
+
+/*
+ * A ring has noticed that the CPL filter of the source drops records that are wanted,
+ * see bts_filter.c. Until the source is given back, the filter is not used for contexts
+ * for which bts_widens() returns true.
+ */
+bool bts_cpl_skewed;
 
 static bool bts_no_pause(void)
 {
@@ -130,4 +152,13 @@ int bts_source_info(u32 id, struct bts_source_info *info)
 u32 bts_wanted_steps(void)
 {
 	return this_cpu_read(bts_cpu.owner)->step_flags;
+}
+
+/* Tell whether the hardware has to record the kernel for a context with @flags. */
+bool bts_takes_kernel(u32 flags)
+{
+	if (flags & (BTS_KERNEL | BTS_ENTRY))
+		return true;
+
+	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
 }

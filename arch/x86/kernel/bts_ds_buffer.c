@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The buffer of the Debug Store: recording into it, and delivering its records
+ *
+ * Each CPU has one buffer, in its entry area. It is used in one of two ways:
+ *
+ *  - With interrupt: the hardware raises a PMI when the index reaches a threshold. The
+ *    records are delivered then, and whenever the CPU is paused. If the buffer is full,
+ *    further records are lost.
+ *  - Circular: the hardware overwrites the oldest records, and raises no interrupt. This
+ *    is also used if there is no APIC to deliver the PMI.
+ *
+ * If a counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it. Some
+ * models drop a PMI meanwhile, and raise one only when the threshold is crossed. So if the
+ * kernel is recorded, bts_ds_first_nmi() stops recording, and bts_ds_last_nmi() checks the
+ * threshold and resumes it.
+ *
+ * bts_ds.state says which code may access the positions and deliver records. ON: the NMI
+ * handler. BUSY or OFF: the context (task, interrupt or NMI) that set the state, as
+ * the hardware does not record. 'frozen' may be set in any context at any time. Recording
+ * stops at once, in any state, and the records are kept and not delivered. Code that
+ * starts recording checks 'frozen' afterwards.
+ */
+
+#include <linux/compiler.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include <asm/bts.h>
+#include <asm/cpufeature.h>
+#include <asm/debugctl.h>
+#include <asm/ds.h>
+#include <asm/intel_ds.h>
+
+#include "bts_ds.h"
+
+DEFINE_PER_CPU(struct bts_ds, bts_ds);
+
+struct bts_told bts_ds_told;
+
+/* BTS_OFF_OS and BTS_OFF_USR, the CPL filter, exist and work on this model. */
+bool bts_ds_filters __ro_after_init;
+
+bool bts_ds_claimed;
+
+/*
+ * Room for the records that are made from reaching the threshold until the NMI handler
+ * stops recording. If there are more, they are lost, and a gap is marked. With KASAN or
+ * lockdep, the code up to the handler makes several times as many.
+ */
+#define BTS_DS_RESERVE \
+	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
+
+static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
+	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
+
+/* Deliver @n records at @at, which have fields of 32 bits. */
+static void bts_ds_deliver_narrow(const void *at, u32 n)
+{
+	struct bts_raw chunk[16];
+	u32 i;
+
+	while (n) {
+		for (i = 0; i < ARRAY_SIZE(chunk) && i < n; i++) {
+			chunk[i].from = bts_ds_word(at, 0);
+			chunk[i].to = bts_ds_word(at, 1);
+			chunk[i].flags = bts_ds_word(at, 2);
+			at += ds_record_size();
+		}
+		bts_deliver(chunk, i);
+		n -= i;
+	}
+}
+
+static void bts_ds_deliver(const void *from, const void *to)
+{
+	u32 n = bts_ds_records(from, to);
+
+	if (!n)
+		return;
+	if (ds_record_size() == sizeof(struct bts_raw))
+		bts_deliver(from, n);
+	else
+		bts_ds_deliver_narrow(from, n);
+}
+
+/*
+ * The last record of a circular buffer is cleared before recording starts. No branch has
+ * the address 0 on both sides, so this record tells whether the hardware has wrapped.
+ */
+static void *bts_ds_last(const struct bts_ds *d)
+{
+	return bts_ds_pos(d, DS_MAXIMUM) - ds_record_size();
+}
+
+static void bts_ds_clear_last(const struct bts_ds *d)
+{
+	memset(bts_ds_last(d), 0, ds_record_size());
+}
+
+static bool bts_ds_wrapped(const struct bts_ds *d)
+{
+	void *last = bts_ds_last(d);
+
+	return bts_ds_word(last, 0) || bts_ds_word(last, 1);
+}
+
+static void bts_ds_drain_circular(const struct bts_ds *d)
+{
+	void *index = bts_ds_pos(d, DS_INDEX);
+
+	if (bts_ds_wrapped(d)) {
+		bts_deliver_gap();
+		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
+	}
+	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
+	/* After a freeze, the buffer must not seem to have wrapped, or it is drained again. */
+	bts_ds_clear_last(d);
+}
+
+/*
+ * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
+ *
+ * If the index has reached the threshold, the hardware has requested a PMI. It arrives
+ * now, later, or never if LVTPC was masked. Once the index is reset, bts_ds_last_nmi()
+ * cannot recognize it. So d->slack is incremented before, for bts_ds_unknown_nmi(). If the
+ * PMI arrives before the reset, bts_ds_last_nmi() sets d->pmi_seen, and d->slack is
+ * decremented again. A PMI that was not requested is not from here.
+ */
+void bts_ds_drain(struct bts_ds *d)
+{
+	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
+	void *index = bts_ds_pos(d, DS_INDEX);
+	bool asked = bts_ds_past_threshold(d);
+	u32 slack;
+
+	if (d->circular) {
+		bts_ds_drain_circular(d);
+	} else {
+		bts_ds_deliver(base, min(index, max));
+		if (index >= max)
+			bts_deliver_gap();
+		/* With Meltdown, user mode can read the buffer: erase records of the kernel. */
+		if (d->kernel && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
+			memset(base, 0, min(index, max) - base);
+	}
+
+	/*
+	 * No PMI was requested, or it has been handled. Reset the index first, so that an NMI
+	 * in between does not set pmi_seen again.
+	 */
+	if (!asked || READ_ONCE(d->pmi_seen)) {
+		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
+		barrier();
+		WRITE_ONCE(d->pmi_seen, false);
+		return;
+	}
+	WRITE_ONCE(d->drained, jiffies);
+	/* There can be two at most: one that is being handled, and one that is latched. */
+	if (READ_ONCE(d->slack) < 2)
+		this_cpu_inc(bts_ds.slack);
+	barrier();
+	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
+	barrier();
+	if (READ_ONCE(d->pmi_seen)) {
+		WRITE_ONCE(d->pmi_seen, false);
+		/* bts_ds_unknown_nmi() may have decremented it for another NMI. */
+		slack = READ_ONCE(d->slack);
+		if (slack)
+			this_cpu_cmpxchg(bts_ds.slack, slack, slack - 1);
+	}
+}
+
+/* Set up the positions for @want. Return the value for the BTS field of DEBUGCTL. */
+static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
+{
+	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
+	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
+	u32 first = want->room;
+	bool circular;
+
+	if (bts_ds_filters) {
+		if (!(want->flags & BTS_KERNEL))
+			bits |= DEBUGCTLMSR_BTS_OFF_OS;
+		if (!(want->flags & BTS_USER))
+			bits |= DEBUGCTLMSR_BTS_OFF_USR;
+	}
+	d->kernel = !(bits & DEBUGCTLMSR_BTS_OFF_OS);
+	if (d->kernel)
+		first = max(first, d->patience);
+
+	circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
+	WRITE_ONCE(d->circular, circular);
+	if (circular) {
+		bts_ds_clear_last(d);
+		first = nr + 1;		/* never */
+	} else {
+		bits |= DEBUGCTLMSR_BTINT;
+		first = min(first, nr - BTS_DS_RESERVE);
+	}
+
+	ds_write(d->store, DS_BTS, DS_THRESHOLD,
+		 ds_read(d->store, DS_BTS, DS_BASE) + (u64)first * ds_record_size());
+
+	return debugctl_bts_bits(bits);
+}
+
+/* Start recording as d->bits says. Called with state ON. An NMI may change both at any time. */
+static void bts_ds_record(struct bts_ds *d)
+{
+	u64 bits;
+
+	do {
+		bits = READ_ONCE(d->bits);
+		ds_bts_write(bits);
+		barrier();
+	} while (unlikely(bits != READ_ONCE(d->bits)));
+	/* An NMI may have frozen this CPU before recording started. */
+	if (READ_ONCE(d->frozen))
+		ds_bts_write(0);
+}
+
+bool bts_ds_resume(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+	struct bts_want want;
+
+	if (READ_ONCE(d->frozen))
+		return false;
+
+	want = bts_want();
+	if (unlikely(d->stuck))
+		want.flags &= bts_ds_filters ? ~BTS_KERNEL : 0;
+	if (!(want.flags & (BTS_USER | BTS_KERNEL))) {
+		WRITE_ONCE(d->bits, 0);
+		WRITE_ONCE(d->state, BTS_DS_OFF);
+		return true;
+	}
+
+	WRITE_ONCE(d->bits, bts_ds_program(d, &want));
+	WRITE_ONCE(d->state, BTS_DS_ON);
+	bts_ds_record(d);
+
+	return true;
+}
+
+/*
+ * A freeze, or an NMI that it sent, may arrive after the last trace has ended, when perf
+ * owns positions and buffer again. So each function that changes the state of a CPU
+ * without pausing it checks bts_ds_claimed first. ds_unclaim_bts() sends an IPI to all
+ * CPUs, and so waits for functions that have seen bts_ds_claimed true.
+ */
+void notrace bts_ds_freeze(void)
+{
+	bool again = this_cpu_read(bts_ds.frozen);
+
+	if (!READ_ONCE(bts_ds_claimed))
+		return;
+
+	this_cpu_write(bts_ds.frozen, true);
+	barrier();
+	ds_bts_write(0);
+	if (!again)
+		this_cpu_write(bts_ds.frozen_at, ktime_get_mono_fast_ns());
+}
