@@ -258,7 +258,10 @@ cmd_list() {
 	echo "configurations:"
 	echo "  base"
 	for name in "$B"/config.*; do
-		[ ! -f "$name" ] || [ "$name" = "$B/config.series" ] || echo "  ${name##*/config.}"
+		case $name in
+		*.base | *.series) ;;
+		*) echo "  ${name##*/config.}" ;;
+		esac
 	done
 }
 

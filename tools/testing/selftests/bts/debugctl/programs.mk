@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += debugctl/lbr debugctl/races debugctl/steps debugctl/storm debugctl/resume debugctl/nested debugctl/upstream
-GUEST_PROGS_32 += debugctl/steps
+GUEST_PROGS += debugctl/lbr debugctl/races debugctl/storm debugctl/resume debugctl/nested debugctl/upstream
 
-DEBUGCTL := debugctl/common.c $(SYSTEM)
 lbr_SRCS := debugctl/lbr.c $(DEBUGCTL) debugctl/walk.c debugctl/walk.S
 races_SRCS := debugctl/races.c $(DEBUGCTL)
-steps_SRCS := debugctl/steps.c $(DEBUGCTL) debugctl/walk.c debugctl/walk.S
 storm_SRCS := debugctl/storm.c $(DEBUGCTL) debugctl/walk.c debugctl/walk.S
 resume_SRCS := debugctl/resume.c $(DEBUGCTL)
 nested_SRCS := debugctl/nested.c $(DEBUGCTL) debugctl/vcpu.S
-NATIVE_PROGS += steps

@@ -2,8 +2,29 @@
 # series: the series is complete, and the tools that apply and export it work
 # shellcheck shell=bash
 
+# Build the kselftest from the files of its own patch and of the headers of user space.
+build_kselftest_alone() {
+	local dir=$1
+
+	mkdir -p "$dir" && cd "$REPO" &&
+		sed -n '/^8000-selftests-bts$/,/^$/s/^  \(.*selftests\/bts\/\)/\1/p' series/series |
+		xargs cp --parents -t "$dir" arch/x86/include/uapi/asm/*bts.h &&
+		make -C "$dir/$BTS_PATH" -j "$JOBS" SELFTESTS="$LINUX/tools/testing/selftests" programs
+}
+
+kselftest_alone() {
+	local dir=$SCRATCH/kselftest log=$CACHE/log/kselftest-alone
+
+	if logged "build the kselftest alone" "$log" build_kselftest_alone "$dir"; then
+		pass kselftest-alone.build
+	else
+		fail kselftest-alone.build "$(reason_in "$log") (see $log)"
+	fi
+}
+
 group_series() {
 	check tools -- "$REPO/series/selftest"
 	need_linux
+	kselftest_alone
 	check whole -- "$REPO/series/check" --fast --kernel "$LINUX"
 }

@@ -35,7 +35,7 @@ pentium4() {
 	traced itself-pentium4-no-cpl cpu="$PENTIUM4,-ds-cpl" -- itself
 	asked flags-pentium4 cpu="$PENTIUM4" -- recordflags predicts
 	asked flags-pentium4-32 cpu="$PENTIUM4" -- recordflags_32 predicts
-	asked steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- wide_steps
+	asked steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- tracedsteps
 	asked steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
 	asked late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
 	boot unit-pentium4 kernel=patched config="$CONFIG" smp=2 cpu="$PENTIUM4" \

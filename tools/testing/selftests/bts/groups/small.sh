@@ -17,8 +17,8 @@ small_traces() {
 	local bits=(kernel=patched config="$CONFIG,32" abort=1)
 
 	boot "$1-requests" "${bits[@]}" "${@:2}" -- requests kernel
-	boot "$1-ring" "${bits[@]}" "${@:2}" -- wide_ring
-	boot "$1-steps" "${bits[@]}" icount=slow "${@:2}" -- wide_steps
+	boot "$1-ring" "${bits[@]}" "${@:2}" -- rings
+	boot "$1-steps" "${bits[@]}" icount=slow "${@:2}" -- tracedsteps
 	boot "$1-files" "${bits[@]}" "${@:2}" -- files all
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG,32"
 	boot "$1-crash" "${bits[@]}" before="$LAB" expect=splat "${@:2}" -- crash task 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# steplong (slow): ptracewide, btstrace, fuzzer, races and faults without a Debug Store
+# steplong (slow): ptracerules, btstrace, fuzzer, races and faults without a Debug Store
 # shellcheck shell=bash
 
 # shellcheck source=step.sh
@@ -9,22 +9,22 @@
 # shellcheck source=stress.sh
 . "$B/groups/stress.sh"
 
-# All tests of group ptracewide, with the kselftests of PTRACE_BTS_*.
-without_ptracewide() {
+# All tests of group ptracerules, with the kselftests of PTRACE_BTS_*.
+without_ptracerules() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		plain "check$abi" cpu=qemu64 mem=400 -- "wide_check$abi"
+		plain "check$abi" cpu=qemu64 mem=400 -- "refusals$abi"
 	done
 	for abi in '' _32; do
-		plain "ring$abi" cpu=qemu64 -- "wide_ring$abi"
-		plain "life$abi" cpu=EPYC smp=2 with="wide_life wide_life_32" -- "wide_life$abi"
-		plain "perm$abi" cpu=qemu64 with=hello -- "wide_perm$abi"
-		plain "steps$abi" cpu=Skylake-Client smp=2 -- "wide_steps$abi"
-		plain "signal$abi" cpu=qemu64 smp=2 -- "wide_signal$abi"
-		plain "threads$abi" cpu=EPYC smp=2 -- "wide_threads$abi"
+		plain "ring$abi" cpu=qemu64 -- "rings$abi"
+		plain "life$abi" cpu=EPYC smp=2 with="lifetimes lifetimes_32" -- "lifetimes$abi"
+		plain "perm$abi" cpu=qemu64 with=hello -- "permissions$abi"
+		plain "steps$abi" cpu=Skylake-Client smp=2 -- "tracedsteps$abi"
+		plain "signal$abi" cpu=qemu64 smp=2 -- "signals$abi"
+		plain "threads$abi" cpu=EPYC smp=2 -- "multithread$abi"
 	done
-	plain threads-4 cpu=qemu64 smp=4 -- wide_threads
+	plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
 # The tests of group tool that run in guests, except the parts of toolmodes and toolerrors about
@@ -70,11 +70,11 @@ without_others() {
 	plain invisible-kernel32 cpu=qemu64 smp=2 -- invisible
 	plain odd-kernel32 cpu=qemu64 smp=2 -- odd
 	plain requests-kernel32 cpu=qemu64 -- requests kernel
-	plain ring-kernel32 cpu=qemu64 -- wide_ring
+	plain ring-kernel32 cpu=qemu64 -- rings
 }
 
 group_steplong() {
-	without_ptracewide
+	without_ptracerules
 	without_tool
 	without_stress
 	without_others

@@ -3,9 +3,6 @@ GUEST_PROGS += ptrace/requests
 GUEST_PROGS_32 += ptrace/requests
 GUEST_PROGS_X32 += ptrace/requests
 
-# Inside of a kernel tree, lib.mk finds the headers that the tree has installed.
-PTRACE_BTS_UAPI = $(if $(KSELFTEST),,-I$(BTS_DIR)../../../../arch/x86/include/uapi)
-
 requests_SRCS := ptrace/requests.c ptrace/common.c
 requests_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/lossless
@@ -61,22 +58,17 @@ GUEST_PROGS += ptrace/many
 many_SRCS := ptrace/many.c ptrace/threads.c ptrace/common.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Programs of group ptracewide.
-WIDE := wide_check wide_life wide_perm wide_ring wide_signal wide_threads
-GUEST_PROGS += $(addprefix ptrace/,$(WIDE))
-GUEST_PROGS_32 += $(addprefix ptrace/,$(WIDE))
-GUEST_PROGS_X32 += ptrace/wide_check
-NATIVE_PROGS += wide_check wide_ring wide_threads
-define wide
-$(1)_SRCS := ptrace/$(1).c ptrace/wide.c ptrace/chain.S ptrace/common.c $(SYSTEM)
-$(1)_CFLAGS = $$(PTRACE_BTS_UAPI) -isystem $$(SELFTESTS)
-endef
-$(foreach p,$(WIDE),$(eval $(call wide,$(p))))
-GUEST_PROGS += ptrace/wide_steps
-GUEST_PROGS_32 += ptrace/wide_steps
-wide_steps_SRCS := ptrace/wide_steps.c ptrace/common.c debugctl/common.c $(SYSTEM) \
+# Programs of group ptracerules, besides those of the kselftest
+RULES := lifetimes permissions signals
+GUEST_PROGS += $(addprefix ptrace/,$(RULES))
+GUEST_PROGS_32 += $(addprefix ptrace/,$(RULES))
+GUEST_PROGS_X32 += ptrace/refusals
+$(foreach p,$(RULES),$(eval $(call chained,$(p))))
+GUEST_PROGS += ptrace/tracedsteps
+GUEST_PROGS_32 += ptrace/tracedsteps
+tracedsteps_SRCS := ptrace/tracedsteps.c ptrace/common.c debugctl/common.c $(SYSTEM) \
 	debugctl/walk.c debugctl/walk.S
-wide_steps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)
+tracedsteps_CFLAGS = $(PTRACE_BTS_UAPI) -isystem $(SELFTESTS)
 GUEST_PROGS += ptrace/silicon
 silicon_SRCS := ptrace/silicon.c ptrace/common.c debugctl/common.c $(SYSTEM) debugctl/walk.c \
 	debugctl/walk.S

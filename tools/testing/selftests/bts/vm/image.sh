@@ -10,8 +10,8 @@ IMAGE_CONFIG=mitigations,image
 IMAGE_START=2048	# sector of the partition
 
 # Programs that the steps of kit/steps.c run, in addition to btstrace.
-IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit wide_check wide_ring
-	wide_life wide_life_32 wide_signal wide_steps wide_threads odd example badjump hello)
+IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit refusals rings
+	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump hello)
 
 # Built-in modules of GRUB, common and by platform.
 GRUB_MODULES=(normal configfile part_msdos fat linux search_fs_uuid test echo boot all_video)

@@ -87,7 +87,7 @@ fragment() {
 fragments() {
 	local flavour=$1 names=$2 name
 
-	fragment "$B/config"
+	fragment "$B/config.base"
 	if [ "$flavour" = patched ] && [ -f "$B/config.series" ]; then
 		fragment "$B/config.series"
 	fi
@@ -101,7 +101,7 @@ check_config_name() {
 
 	for name in ${1//,/ }; do
 		[ "$name" = base ] || { [ "$name" != series ] && [ -f "$B/config.$name" ]; } ||
-			die "no configuration $name: there are $(cd "$B" && echo base config.* | sed 's/config\.series//; s/config\.//g')"
+			die "no configuration $name: there are $(cd "$B" && echo config.* | sed 's/config\.series//; s/config\.//g')"
 	done
 }
 

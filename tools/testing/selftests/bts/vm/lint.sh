@@ -305,7 +305,7 @@ compile_with() {
 	# A file that was not compiled was not checked.
 	for file in "${new[@]}"; do
 		[ -f "$patched/${file/%.c/.o}" ] ||
-			echo "$file: not compiled: enable it in $BTS_PATH/config or config.series"
+			echo "$file: not compiled: enable it in $BTS_PATH/config.base or config.series"
 	done
 }
 

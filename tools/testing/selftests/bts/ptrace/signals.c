@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "wide.h"
+#include "tracing.h"
 
 #define ROOM	20000
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "wide.h"
+#include "tracing.h"
 
 #define ROOM	100
 #define PASSES	2

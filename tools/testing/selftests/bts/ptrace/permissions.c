@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "wide.h"
+#include "tracing.h"
 
 #define NOBODY		65534
 #define SOMEBODY	1000
@@ -607,7 +607,7 @@ static void undumpable(int argc, char **argv)
 static void run_undumpable(unsigned long unused)
 {
 	(void)unused;
-	execl("/proc/self/exe", "wide_perm", "undumpable", NULL);
+	execl("/proc/self/exe", "permissions", "undumpable", NULL);
 }
 
 /* A user namespace gives no rights outside of it. */

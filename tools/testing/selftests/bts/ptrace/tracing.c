@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "wide.h"
+#include "tracing.h"
 
 void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal)
 {

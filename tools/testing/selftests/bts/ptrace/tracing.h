@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs of group ptracewide: a tracee that runs chain(). */
-#ifndef BTS_PTRACE_WIDE_H
-#define BTS_PTRACE_WIDE_H
+/* Shared by the programs of group ptracerules: a tracee that runs chain(). */
+#ifndef BTS_PTRACE_TRACING_H
+#define BTS_PTRACE_TRACING_H
 
 #include "chain.h"
 #include "common.h"
@@ -30,4 +30,4 @@ bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, 
 /* Returns how many of the @nr records are branches of known_work(). */
 size_t known_count(const struct x86_bts_record *rec, size_t nr);
 
-#endif /* BTS_PTRACE_WIDE_H */
+#endif /* BTS_PTRACE_TRACING_H */

@@ -11,7 +11,7 @@
 
 #include "harness.h"
 #include "../guest/system.h"
-#include "wide.h"
+#include "tracing.h"
 
 #define ROOM	40000
 /* Some tests need a run without an interrupt. Repeat at most that often. */

@@ -20,7 +20,7 @@
 
 #include "harness.h"
 #include "../guest/system.h"
-#include "wide.h"
+#include "tracing.h"
 
 #define ROOM		20000
 #define OPTIONS		(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | \
@@ -73,7 +73,7 @@ static void run_fork_alone(unsigned long unused)
 }
 
 /* A 64-bit and a 32-bit program. With -h they print their usage and exit. */
-static const char *const programs[] = { "/bt/wide_life", "/bt/wide_life_32" };
+static const char *const programs[] = { "/bt/lifetimes", "/bt/lifetimes_32" };
 
 static void run_exec(unsigned long nr)
 {

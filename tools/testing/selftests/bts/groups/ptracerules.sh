@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# ptracerules: PTRACE_BTS_*: every refusal, every old bug, single-stepping, and permissions
+# shellcheck shell=bash
+
+ruled() {
+	boot "$1" kernel=patched config="$CONFIG" abort=1 icount=slow "${@:2}"
+}
+
+group_ptracerules() {
+	local abi
+
+	for abi in '' _32 _x32; do
+		# less than the largest trace needs
+		ruled "refusals$abi" mem=400 -- "refusals$abi"
+	done
+	for abi in '' _32; do
+		ruled "rings$abi" pti=on -- "rings$abi"
+		ruled "lifetimes$abi" smp=2 with="lifetimes lifetimes_32" -- "lifetimes$abi"
+		ruled "permissions$abi" with=hello -- "permissions$abi"
+		ruled "steps$abi" smp=2 -- "tracedsteps$abi"
+		ruled "signals$abi" smp=2 -- "signals$abi"
+		ruled "threads$abi" smp=2 -- "multithread$abi"
+	done
+	ruled threads-1 -- multithread
+	ruled threads-4 smp=4 pti=off -- multithread
+}

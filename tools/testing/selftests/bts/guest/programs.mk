@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
+GUEST_PROGS += guest/init guest/hello guest/misbehave guest/kunit
+GUEST_PROGS_32 += guest/init guest/kunit
+init_SRCS := guest/init.c guest/counts.c
