@@ -18,39 +18,6 @@
 #include "bts_ds_peek.h"
 
 /*
- * Reset the back-off, as the code that was interrupted has made progress. Without a PMI since
- * the last call there is nothing to reset.
- */
-static void bts_ds_calm(struct bts_ds *d)
-{
-	if (likely(!d->interrupted))
-		return;
-	d->patience = BTS_DS_PROGRESS;
-	d->stuck = false;
-	d->long_ways = 0;
-	d->interrupted = false;
-}
-
-static bool bts_ds_pause(void)
-{
-	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-
-	lockdep_assert_irqs_disabled();
-	if (READ_ONCE(d->frozen))
-		return false;
-	if (d->state != BTS_DS_OFF) {
-		WRITE_ONCE(d->state, BTS_DS_BUSY);
-		barrier();
-		ds_bts_write(0);
-		bts_ds_drain(d);
-		WRITE_ONCE(d->state, BTS_DS_OFF);
-	}
-	bts_ds_calm(d);
-
-	return true;
-}
-
-/*
  * Resume recording after a #DB, which is documented to clear TR on some models. The buffer
  * holds the records up to the #DB. Only branches of the kernel are missing since then, as
  * the CPU has not returned to user mode yet.

@@ -120,6 +120,21 @@ static inline bool bts_ds_past_threshold(const struct bts_ds *d)
 	return bts_ds_pos(d, DS_INDEX) >= bts_ds_pos(d, DS_THRESHOLD);
 }
 
+/*
+ * Reset the back-off, as the code that was interrupted has made progress. Without a PMI since
+ * the last call there is nothing to reset.
+ */
+static inline void bts_ds_calm(struct bts_ds *d)
+{
+	if (likely(!d->interrupted))
+		return;
+	d->patience = BTS_DS_PROGRESS;
+	d->stuck = false;
+	d->long_ways = 0;
+	d->interrupted = false;
+}
+
+bool bts_ds_pause(void);
 void bts_ds_drain(struct bts_ds *d);
 bool bts_ds_resume(void);
 void bts_ds_freeze(void);

@@ -24,6 +24,7 @@
 
 #include <linux/compiler.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
@@ -172,6 +173,25 @@ void bts_ds_drain(struct bts_ds *d)
 		if (slack)
 			this_cpu_cmpxchg(bts_ds.slack, slack, slack - 1);
 	}
+}
+
+bool bts_ds_pause(void)
+{
+	struct bts_ds *d = this_cpu_ptr(&bts_ds);
+
+	lockdep_assert_irqs_disabled();
+	if (READ_ONCE(d->frozen))
+		return false;
+	if (d->state != BTS_DS_OFF) {
+		WRITE_ONCE(d->state, BTS_DS_BUSY);
+		barrier();
+		ds_bts_write(0);
+		bts_ds_drain(d);
+		WRITE_ONCE(d->state, BTS_DS_OFF);
+	}
+	bts_ds_calm(d);
+
+	return true;
 }
 
 /* Set up the positions for @want. Return the value for the BTS field of DEBUGCTL. */
