@@ -70,9 +70,9 @@ static void branch_freeze_await_icr(void)
  * Any context, with interrupts off. There is one write of the ICR for each CPU: a shorthand
  * would also reach a CPU that is just being started and has no IDT yet, and the functions
  * that send to many CPUs use a mask that may be in use by the code that an NMI has
- * interrupted.
+ * interrupted. Function tracing sees it, as this CPU is frozen already.
  */
-void notrace branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
+void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
 	unsigned int cpu, self = raw_smp_processor_id();
 	bool restore = in_nmi() && !x2apic_mode;

@@ -106,6 +106,20 @@ static __always_inline void debugctl_sync(void)
 	} while (unlikely(val != this_cpu_read(debugctl_copy)));
 }
 
+/*
+ * Like debugctl_sync(), without the tracepoint of MSR writes: for code that a crash or an
+ * NMI may run where RCU does not watch.
+ */
+static __always_inline void debugctl_sync_untraced(void)
+{
+	unsigned long val;
+
+	do {
+		val = debugctl_get();
+		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	} while (unlikely(val != debugctl_get()));
+}
+
 /**
  * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
  * @preserved: bits that the exit leaves as they are
@@ -178,7 +192,8 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
  * debugctl_write_bts - Change the BTS field of DEBUGCTL on this CPU
  * @val: its new value, from debugctl_bts_bits()
  *
- * Like debugctl_write_field(), for the field at its position in this model.
+ * Like debugctl_write_field(), for the field at its position in this model, and without
+ * the tracepoint of MSR writes.
  */
 static __always_inline void debugctl_write_bts(unsigned long val)
 {
@@ -194,7 +209,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 	do {
 		new = (old & ~debugctl_bts_mask) | val;
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
-	debugctl_sync();
+	debugctl_sync_untraced();
 }
 
 /**
@@ -229,17 +244,11 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {
-	unsigned long val;
-
 	if (on)
 		this_cpu_or(debugctl_copy, DEBUGCTLMSR_LBR);
 	else
 		debugctl_cleared(DEBUGCTLMSR_LBR);
-
-	do {
-		val = debugctl_get();
-		native_wrmsrq(MSR_IA32_DEBUGCTLMSR, val);
-	} while (unlikely(val != debugctl_get()));
+	debugctl_sync_untraced();
 }
 
 /**

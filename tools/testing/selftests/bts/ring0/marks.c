@@ -210,20 +210,28 @@ static void test_builtin(void)
 	must(fork_mark, "!branches");
 }
 
-/* A mark at an event that the trigger itself causes. */
+/* A mark at an event that the trigger itself causes: a probe of what reads the branches. */
 static void test_itself(void)
 {
-	static const char *const msr_mark = TRACEFS "/events/msr/write_msr/trigger";
+	static const char *const own_mark = TRACEFS "/events/kprobes/itself/trigger";
+	unsigned long long hits = 0;
 	struct seen seen;
+	char *at;
 
 	clear();
-	must(msr_mark, "branches");
+	must(TRACEFS "/kprobe_events", "p:itself bts_flight_last");
+	must(own_mark, "branches");
 	must(MARK, "branches");
 	must(DEVICE, "mark");
 	must(MARK, "!branches");
-	must(msr_mark, "!branches");
+	at = strstr(get("../kprobe_profile"), "itself");
+	if (at)
+		sscanf(at, "itself %llu", &hits);
+	must(own_mark, "!branches");
+	must(TRACEFS "/kprobe_events", "-:itself");
 	seen = look();
-	ok(seen.runs >= 1, "a mark in what the trigger does: no recursion, %d runs", seen.runs);
+	ok(seen.runs >= 1 && hits, "a mark in what the trigger does: no recursion, %d runs, %llu hits",
+	   seen.runs, hits);
 }
 
 static void test_refusals(void)

@@ -6,6 +6,7 @@
 #include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kfence.h>
@@ -24,7 +25,6 @@
 
 #include <asm/apic.h>
 #include <asm/msr.h>
-#include <asm/msr-trace.h>
 #include <asm/nospec-branch.h>
 
 #include "crashes.h"
@@ -232,8 +232,8 @@ static void do_recursive(void)
 }
 
 /*
- * Interrupt or crash the task that writes DEBUGCTL, @freezes times, during the freeze of
- * its first crash.
+ * Interrupt or crash the task that sends the NMIs of a freeze, @freezes times, during the
+ * freeze of its first crash: its own CPU has stopped recording, the others have not.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -241,14 +241,12 @@ static void (*overwrite)(void);
 static int freezes;
 module_param(freezes, int, 0400);
 
-static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
+static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+			    struct ftrace_regs *regs)
 {
 	void (*what)(void);
 
-	/*
-	 * A thaw from an interrupt may write DEBUGCTL while the crashed task still exits.
-	 */
-	if (current != freezer || !in_task() || msr != MSR_IA32_DEBUGCTLMSR)
+	if (current != freezer || !in_task())
 		return;
 	if (xchg(&interrupt, false))
 		irq_work_queue(&comes);
@@ -259,9 +257,18 @@ static void crash_in_freeze(void *data, unsigned int msr, u64 val, int failed)
 		bts_crash_fault();
 }
 
+static struct ftrace_ops freeze_ops = {
+	.func	= crash_in_freeze,
+	/* A crash in the function must not leave a mark of a recursion. */
+	.flags	= FTRACE_OPS_FL_RECURSION,
+};
+
 static void crash_watched(void (*crash)(void))
 {
-	if (freezer || register_trace_write_msr(crash_in_freeze, NULL))
+	static char sender[] = "branch_freeze_send";
+
+	if (freezer || ftrace_set_filter(&freeze_ops, sender, sizeof(sender) - 1, 1) ||
+	    register_ftrace_function(&freeze_ops))
 		return;
 	freezer = current;
 	crash();
@@ -707,8 +714,7 @@ static void __exit crash_exit(void)
 	if (ticker)
 		kthread_stop(ticker);
 	if (freezer)
-		unregister_trace_write_msr(crash_in_freeze, NULL);
-	tracepoint_synchronize_unregister();
+		unregister_ftrace_function(&freeze_ops);
 	unregister_die_notifier(&die_notifier);
 	unregister_nmi_handler(NMI_LOCAL, "bts_crash");
 	kfree(bts_crash_object);

@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/hw_branches.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
@@ -19,7 +20,6 @@
 #include <linux/uaccess.h>
 
 #include <asm/msr.h>
-#include <asm/msr-trace.h>
 
 #include <trace/events/error_report.h>
 
@@ -356,11 +356,14 @@ static void await_migration(struct irq_work *work)
 
 static struct irq_work migration = IRQ_WORK_INIT_HARD(await_migration);
 
-static void migrant_freezes(void *data, unsigned int msr, u64 val, int failed)
+static void migrant_freezes(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+			    struct ftrace_regs *regs)
 {
-	if (msr == MSR_IA32_DEBUGCTLMSR && cmpxchg(&migrant, current, NULL) == current)
+	if (cmpxchg(&migrant, current, NULL) == current)
 		irq_work_queue(&migration);
 }
+
+static struct ftrace_ops migrant_ops = { .func = migrant_freezes };
 
 static noinline void bts_races_panic(void)
 {
@@ -369,7 +372,10 @@ static noinline void bts_races_panic(void)
 
 static void do_migrate(void)
 {
-	if (register_trace_write_msr(migrant_freezes, NULL))
+	static char sender[] = "branch_freeze_send";
+
+	if (ftrace_set_filter(&migrant_ops, sender, sizeof(sender) - 1, 1) ||
+	    register_ftrace_function(&migrant_ops))
 		return;
 	migrant = current;
 	bts_races_panic();
