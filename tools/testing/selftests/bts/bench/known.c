@@ -5,7 +5,7 @@
  *
  *   known period1|aux [RECORDS [singlestep]]
  */
-#include "traced.h"
+#include "../guest/traced.h"
 #include "../guest/guest.h"
 
 #define BLOCKS		2000

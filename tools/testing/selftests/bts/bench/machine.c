@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "traced.h"
+#include "../guest/traced.h"
 #include "../guest/guest.h"
 
 #define READ_ALL	3

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "traced.h"
+#include "../guest/traced.h"
 #include "../guest/guest.h"
 
 #define TRACERS		8

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "handover.h"
-#include "traced.h"
-#include "workload.h"
+#include "../guest/handover.h"
+#include "../guest/traced.h"
+#include "../guest/workload.h"
 #include "../guest/guest.h"
 
 #define PAGE		4096ul

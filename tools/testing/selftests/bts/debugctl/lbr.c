@@ -10,8 +10,8 @@
 #include <sys/ptrace.h>
 #include <ucontext.h>
 
-#include "common.h"
-#include "walk.h"
+#include "../guest/debugctl.h"
+#include "../guest/walk.h"
 
 #define CPU		0
 #define PERIOD		997

@@ -16,7 +16,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/debugctl.h"
 #include "vcpu.h"
 
 #define CPU		0

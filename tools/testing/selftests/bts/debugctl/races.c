@@ -13,7 +13,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/debugctl.h"
 
 #define CPU		0
 #define INTEL_BTS	"/sys/bus/event_source/devices/intel_bts/type"

@@ -7,7 +7,7 @@
  */
 #include <sys/sysinfo.h>
 
-#include "common.h"
+#include "../guest/debugctl.h"
 
 #define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
 

@@ -17,8 +17,8 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "common.h"
-#include "walk.h"
+#include "../guest/debugctl.h"
+#include "../guest/walk.h"
 
 #define MANY		5000
 #define UPROBE_TYPE	"/sys/bus/event_source/devices/uprobe/type"

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "common.h"
-#include "walk.h"
+#include "../guest/debugctl.h"
+#include "../guest/walk.h"
 
 #define FREEZE_ON_SMI	"/sys/devices/cpu/freeze_on_smi"
 #define MAX_CHILDREN	64

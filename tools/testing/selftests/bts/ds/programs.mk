@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 GUEST_PROGS += ds/area ds/aux ds/claims ds/offline ds/suspend ds/jump
 
-DS_SHARED := ds/store.c debugctl/common.c $(SYSTEM)
+DS_SHARED := ds/store.c guest/debugctl.c $(SYSTEM)
 area_SRCS := ds/area.c $(DS_SHARED)
 aux_SRCS := ds/aux.c $(DS_SHARED)
 claims_SRCS := ds/claims.c $(DS_SHARED)

@@ -17,6 +17,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* The first address above user mode, of all ABIs, with 4 levels of page tables */
+#define USER_END	0x7ffffffff000ull
+
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif

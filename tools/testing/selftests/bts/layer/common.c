@@ -253,48 +253,9 @@ void print_around(const struct records *r, size_t at)
 		       (unsigned long long)r->rec[i].from, (unsigned long long)r->rec[i].to);
 }
 
-static struct program *known;
-static u64 known_low, known_high;
-
-void known_program(u64 seed, unsigned int blocks)
-{
-	struct recs all = { };
-	size_t i;
-
-	known = program_new(seed, blocks);
-	if (!known)
-		give_up("no program");
-	/* many passes, so that each branch is taken */
-	program_replay(known, seed, 50, &all);
-	known_low = ~0ull;
-	for (i = 1; i < all.nr; i++) {
-		known_low = all.rec[i].from < known_low ? all.rec[i].from : known_low;
-		known_high = all.rec[i].from > known_high ? all.rec[i].from : known_high;
-	}
-	recs_free(&all);
-}
-
-void known_run(u64 seed, unsigned int passes)
-{
-	program_run(known, -1, seed, passes);
-}
-
-void known_want(u64 seed, unsigned int passes, struct recs *want)
-{
-	struct recs one = { };
-	size_t i;
-
-	program_replay(known, seed, passes, &one);
-	/* the first record is the call into the program */
-	for (i = 1; i < one.nr; i++)
-		recs_add(want, one.rec[i].from, one.rec[i].to);
-	recs_free(&one);
-}
-
 static bool is_known(const struct lab_record *rec)
 {
-	return rec->type == Q_BRANCH && rec->from >= known_low &&
-	       rec->from <= known_high && rec->to < USER_END;
+	return rec->type == Q_BRANCH && known_branch(rec->from, rec->to);
 }
 
 size_t known_count(const struct records *got)

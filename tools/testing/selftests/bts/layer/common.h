@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../bench/traced.h"
+#include "../guest/known.h"
 #include "lab/lab.h"
 
 /* Types of records, as in <asm/bts.h> of the kernel under test. */
@@ -20,9 +20,6 @@ enum {
 #define DEBUGCTL_BTINT	(1ul << 8)
 #define DEBUGCTL_OFF_OS	(1ul << 9)
 #define DEBUGCTL_OFF_USR (1ul << 10)
-
-/* End of the last page that user mode may have, with 4 levels of page tables. */
-#define USER_END	0x7ffffffff000ull
 
 struct records {
 	struct lab_record *rec;
@@ -62,13 +59,7 @@ ssize_t find_leak(const struct records *r);
 ssize_t find_break(const struct records *r);
 void print_around(const struct records *r, size_t at);
 
-/*
- * One program with known branches. known_want() appends those of a run to @want;
- * known_same() checks that a trace has exactly these branches of the program.
- */
-void known_program(u64 seed, unsigned int blocks);
-void known_run(u64 seed, unsigned int passes);
-void known_want(u64 seed, unsigned int passes, struct recs *want);
+/* Count the branches of the known program, or check that a trace has exactly those in @want. */
 size_t known_count(const struct records *got);
 bool known_same(const struct records *got, const struct recs *want);
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
-#include "../measure/measure.h"
+#include "../guest/measure.h"
 #include "common.h"
 
 #define ROUNDS	5

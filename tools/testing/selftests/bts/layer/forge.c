@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "../bench/workload.h"
+#include "../guest/workload.h"
 #include "../guest/guest.h"
 #include "common.h"
 

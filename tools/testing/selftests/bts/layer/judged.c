@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "../bench/handover.h"
-#include "../bench/workload.h"
+#include "../guest/handover.h"
+#include "../guest/workload.h"
 #include "../guest/guest.h"
 #include "../guest/system.h"
 #include "common.h"

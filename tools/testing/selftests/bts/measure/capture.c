@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "../guest/measure.h"
 
 #define BRANCHES	100000UL	/* in a round, for events */
 #define STOPS		2000UL		/* in a round, for ptrace, which is slower */

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure.h"
+#include "../guest/measure.h"
 
 #define TRIPS	2000
 #define WARM	(TRIPS / 10)	/* trips before those that count */

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "../bench/handover.h"
-#include "common.h"
+#include "../guest/handover.h"
+#include "../guest/tracee.h"
 
 /* A record in the hardware's format, which the oracle reads. */
 struct raw {

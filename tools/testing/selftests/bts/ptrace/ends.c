@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "../bench/traced.h"
-#include "nobody.h"
+#include "../guest/traced.h"
+#include "../guest/nobody.h"
 
 #define NR	8	/* tracees in a round; the trace of each takes one page */
 #define STACK	16384

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "../guest/system.h"
-#include "nobody.h"
+#include "../guest/nobody.h"
 
 #define ROOM	1000
 #define PERIOD	1000

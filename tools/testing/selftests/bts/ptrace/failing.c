@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "../guest/system.h"
-#include "nobody.h"
-#include "nth.h"
+#include "../guest/nobody.h"
+#include "../guest/nth.h"
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define NAMESPACES	"/proc/sys/user/max_pid_namespaces"

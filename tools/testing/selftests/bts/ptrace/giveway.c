@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "intelbts.h"
-#include "nobody.h"
+#include "../guest/nobody.h"
 
 #define ROOM		400
 

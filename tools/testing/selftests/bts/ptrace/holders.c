@@ -14,7 +14,7 @@
 
 #include "../guest/system.h"
 #include "intelbts.h"
-#include "nobody.h"
+#include "../guest/nobody.h"
 
 #define LIST		"/sys/kernel/debug/x86/bts"
 #define LINGER		5	/* seconds, after the last trace */

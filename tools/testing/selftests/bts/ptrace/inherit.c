@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define ROOM	3000
 #define WORK	300

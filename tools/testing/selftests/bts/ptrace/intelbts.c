@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../bench/traced.h"
-#include "common.h"
+#include "../guest/traced.h"
+#include "../guest/tracee.h"
 #include "intelbts.h"
 
 void intel_bts_for_all(void)

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 #include "invisible.h"
 
 #define TF	0x100

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "nobody.h"
+#include "../guest/nobody.h"
 
 #define LOCKDOWN	"/sys/kernel/security/lockdown"
 #define YAMA		"/proc/sys/kernel/yama/ptrace_scope"

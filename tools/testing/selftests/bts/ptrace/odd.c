@@ -17,7 +17,7 @@
 #include <ucontext.h>
 
 #include "../guest/system.h"
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define PAGE	4096UL
 #define ROOM	100000

@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "../bench/traced.h"
+#include "../guest/traced.h"
 #include "../guest/system.h"
-#include "nobody.h"
+#include "../guest/nobody.h"
 
 #define PAGES	4
 /* A trace that fills PAGES pages, and one that needs a record more. */

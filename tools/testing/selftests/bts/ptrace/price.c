@@ -18,7 +18,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "../measure/measure.h"
+#include "../guest/measure.h"
 #include "threads.h"
 
 #define BRANCHES	100000u

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define ROUNDS	100
 #define FULL	10000	/* enough branches to fill the hardware's buffer */

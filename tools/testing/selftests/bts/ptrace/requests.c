@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define ROOM	2000
 #define WORK	700

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define ROOM	(16UL << 20)
 /* Searching all of ROOM would take more than ten seconds. */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 #define CPU		1

@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common.h"
-#include "../debugctl/walk.h"
+#include "../guest/tracee.h"
+#include "../guest/walk.h"
 #include "../guest/system.h"
 
 #define BRANCHES	100000

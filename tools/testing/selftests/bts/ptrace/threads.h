@@ -3,7 +3,7 @@
 #ifndef BTS_PTRACE_THREADS_H
 #define BTS_PTRACE_THREADS_H
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 /* The number that each thread passes to known_work(), before it sleeps for ever. */
 #define THREADS_WORK	60

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "common.h"
-#include "../debugctl/walk.h"
+#include "../guest/tracee.h"
+#include "../guest/walk.h"
 
 #define ROOM		4096
 

@@ -4,7 +4,7 @@
 #define BTS_PTRACE_TRACING_H
 
 #include "chain.h"
-#include "common.h"
+#include "../guest/tracee.h"
 
 /* Configure a new trace, which must succeed. */
 void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal);

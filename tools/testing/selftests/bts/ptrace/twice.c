@@ -14,7 +14,7 @@
 #include <sys/personality.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 
 #define TASKS	64
 #define ROOM	4096

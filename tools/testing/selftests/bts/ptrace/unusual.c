@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "../bench/workload.h"
+#include "../guest/workload.h"
 
 static int work(void *rounds)
 {

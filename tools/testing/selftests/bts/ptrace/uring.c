@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "common.h"
+#include "../guest/tracee.h"
 #include "uring.h"
 
 static struct io_uring_params params;

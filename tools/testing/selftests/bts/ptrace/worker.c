@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "nobody.h"
+#include "../guest/nobody.h"
 #include "uring.h"
 
 /* An open() of this FIFO blocks until the other side opens it. */

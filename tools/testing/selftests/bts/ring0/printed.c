@@ -9,7 +9,7 @@
  */
 #include <sys/mman.h>
 
-#include "../bench/handover.h"
+#include "../guest/handover.h"
 #include "common.h"
 #include "dump.h"
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "../guest/system.h"
-#include "../ptrace/nobody.h"
-#include "../ptrace/nth.h"
+#include "../guest/nobody.h"
+#include "../guest/nth.h"
 #include "memory.h"
 
 #define DEBUGFS		"/sys/kernel/debug/"

@@ -3,7 +3,7 @@
 #ifndef BTS_STRESS_MEMORY_H
 #define BTS_STRESS_MEMORY_H
 
-#include "../ptrace/common.h"
+#include "../guest/tracee.h"
 
 /* More objects than allocators keep in reserve. memory_owned() has the exact count. */
 #define SLAB_MARGIN	600

@@ -6,7 +6,7 @@
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
 
-#include "../bench/traced.h"
+#include "../guest/traced.h"
 #include "../guest/system.h"
 #include "../layer/lab/lab.h"
 #include "noise.h"

@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#include "../ptrace/common.h"
+#include "../guest/tracee.h"
 
 typedef uint64_t u64_shared __attribute__((aligned(8)));
 

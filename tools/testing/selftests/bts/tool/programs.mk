@@ -4,7 +4,7 @@ TOOLS := tool/toolmodes tool/toolfollow tool/toolhostile tool/toolerrors tool/to
 GUEST_PROGS += tool/walk $(TOOLS)
 GUEST_PROGS_32 += tool/walk
 $(foreach p,$(TOOLS),$(eval $(notdir $(p))_SRCS := $(p).c tool/run.c))
-toolread_SRCS += measure/peer.c
+toolread_SRCS += guest/peer.c
 toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 
 GUEST_PROGS += tool/straced

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
-#include "../measure/measure.h"
+#include "../guest/measure.h"
 #include "run.h"
 
 #define ROUNDS		1666667L	/* of three branches */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "../guest/guest.h"
-#include "../measure/measure.h"
+#include "../guest/measure.h"
 #include "records.h"
 #include "run.h"
 

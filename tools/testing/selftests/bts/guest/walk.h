@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef BTS_DEBUGCTL_WALK_H
-#define BTS_DEBUGCTL_WALK_H
+#ifndef BTS_GUEST_WALK_H
+#define BTS_GUEST_WALK_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -29,4 +29,4 @@ bool finish_walk(pid_t pid);
 unsigned int nr_branches(void);
 bool only_branch_targets(const struct stops *stops, unsigned long extra);
 
-#endif /* BTS_DEBUGCTL_WALK_H */
+#endif /* BTS_GUEST_WALK_H */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "debugctl.h"
 
 #define LAB_DEVICE	"/dev/debugctl_lab"
 #define RING_PAGES	64

@@ -3,8 +3,8 @@
  * Code with known branches, the two ways to get branch records from the stock kernel, and the
  * comparison of both.
  */
-#ifndef BTS_BENCH_TRACED_H
-#define BTS_BENCH_TRACED_H
+#ifndef BTS_GUEST_TRACED_H
+#define BTS_GUEST_TRACED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <linux/perf_event.h>
 
-#include "../guest/system.h"
+#include "system.h"
 
 typedef uint8_t u8;
 typedef uint32_t u32;

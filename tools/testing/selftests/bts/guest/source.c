@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "traced.h"
-#include "../guest/guest.h"
+#include "guest.h"
 
 #define PAGE		4096ul
 #define BTS_RECORD	24

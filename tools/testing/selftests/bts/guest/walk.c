@@ -6,7 +6,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "debugctl.h"
 #include "walk.h"
 
 #ifdef __x86_64__

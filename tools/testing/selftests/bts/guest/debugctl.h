@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef BTS_DEBUGCTL_COMMON_H
-#define BTS_DEBUGCTL_COMMON_H
+#ifndef BTS_GUEST_DEBUGCTL_H
+#define BTS_GUEST_DEBUGCTL_H
 
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "guest.h"
-#include "lab/lab.h"
+#include "../debugctl/lab/lab.h"
 #include "system.h"
 
 #define DEBUGCTL_LBR_BIT	(1U << 0)
@@ -37,4 +37,4 @@ void close_branches(struct branch_event *event);
 long read_number(const char *path);
 bool write_text(const char *path, const char *text);
 
-#endif /* BTS_DEBUGCTL_COMMON_H */
+#endif /* BTS_GUEST_DEBUGCTL_H */

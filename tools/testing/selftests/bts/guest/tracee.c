@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common.h"
+#include "tracee.h"
 
 /* What the tracee does after its next stop. */
 struct order {

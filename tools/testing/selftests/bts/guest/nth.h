@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Fail one place after the other in a system call, with /proc/PID/fail-nth. */
-#ifndef BTS_PTRACE_NTH_H
-#define BTS_PTRACE_NTH_H
+#ifndef BTS_GUEST_NTH_H
+#define BTS_GUEST_NTH_H
 
-#include "common.h"
+#include "tracee.h"
 
 /* From now on, nth_arm() affects the calling process. */
 void nth_open(void);
@@ -30,4 +30,4 @@ void nth_fork(unsigned long n);
  */
 int nth_let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 
-#endif /* BTS_PTRACE_NTH_H */
+#endif /* BTS_GUEST_NTH_H */

@@ -4,8 +4,8 @@
  * counter advances by one for each instruction. So it counts instructions of user mode and kernel
  * on one CPU.
  */
-#ifndef BTS_MEASURE_H
-#define BTS_MEASURE_H
+#ifndef BTS_GUEST_MEASURE_H
+#define BTS_GUEST_MEASURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,4 +44,4 @@ unsigned long peer_read(struct peer *peer);
 /* Discard all new branches, cheaply. */
 void peer_skip(struct peer *peer);
 
-#endif /* BTS_MEASURE_H */
+#endif /* BTS_GUEST_MEASURE_H */

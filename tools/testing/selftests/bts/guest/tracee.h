@@ -2,8 +2,8 @@
 /*
  * Shared by the programs of the groups that trace with ptrace(): tracees and their traces.
  */
-#ifndef BTS_PTRACE_COMMON_H
-#define BTS_PTRACE_COMMON_H
+#ifndef BTS_GUEST_TRACEE_H
+#define BTS_GUEST_TRACEE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include <asm/ptrace_bts.h>
 
-#include "../guest/guest.h"
+#include "guest.h"
 
 #define TRACE		PTRACE_BTS_F_TRACE
 #define SCHED		PTRACE_BTS_F_SCHED
@@ -27,9 +27,6 @@
 #ifndef ARCH_GET_PTRACE_BTS
 #define ARCH_GET_PTRACE_BTS	0x1031
 #endif
-
-/* The first address above user mode, of all ABIs. */
-#define USER_END	0x7ffffffff000ull
 
 #define RECORDS(n)	((n) * (unsigned int)sizeof(struct x86_bts_record))
 

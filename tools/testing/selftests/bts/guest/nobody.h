@@ -3,10 +3,10 @@
  * An unprivileged user who may lock only a few pages. The memory of traces is charged to
  * this user, who notices a charge that is not given back, or given back twice.
  */
-#ifndef BTS_PTRACE_NOBODY_H
-#define BTS_PTRACE_NOBODY_H
+#ifndef BTS_GUEST_NOBODY_H
+#define BTS_GUEST_NOBODY_H
 
-#include "common.h"
+#include "tracee.h"
 
 #define NOBODY	65534
 #define PAGE	4096u
@@ -25,4 +25,4 @@ int configure_all(void *unused);
  */
 bool all_given_back(void);
 
-#endif /* BTS_PTRACE_NOBODY_H */
+#endif /* BTS_GUEST_NOBODY_H */

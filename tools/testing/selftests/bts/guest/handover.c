@@ -2,7 +2,7 @@
 /* Hands over to the oracle what it needs of a guest, through the emulator's monitor. */
 #include <sys/auxv.h>
 
-#include "../guest/guest.h"
+#include "guest.h"
 #include "handover.h"
 #include "traced.h"
 

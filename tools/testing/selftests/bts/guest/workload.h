@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef BTS_BENCH_WORKLOAD_H
-#define BTS_BENCH_WORKLOAD_H
+#ifndef BTS_GUEST_WORKLOAD_H
+#define BTS_GUEST_WORKLOAD_H
 
 #include <stdbool.h>
 

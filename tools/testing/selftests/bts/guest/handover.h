@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef BTS_BENCH_HANDOVER_H
-#define BTS_BENCH_HANDOVER_H
+#ifndef BTS_GUEST_HANDOVER_H
+#define BTS_GUEST_HANDOVER_H
 
 #include <stdbool.h>
 
