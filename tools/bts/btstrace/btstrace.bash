@@ -36,17 +36,22 @@ _btstrace_position() {
 	done
 }
 
-# A filter: of a list of kinds the last one, and what is in front of it stays.
-_btstrace_filter() {
-	local before='' words='call ret jmp jcc syscall interrupt'
+# The last of a list of kinds becomes a kind; the words in front of it stay.
+_btstrace_kinds() {
+	local before='' words="call ret jmp jcc syscall interrupt $1"
 
 	[[ $cur != !* ]] || before=!
-	case $cur in
-	*=*) return ;;
-	*,*) before=${cur%,*}, ;;
-	*) words+=' func= from= to= module= kind=' ;;
-	esac
+	[[ $cur != *,* ]] || before=${cur%,*},
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "${cur#"$before"}")
+}
+
+# A filter is a list of kinds, or begins with the name of a condition.
+_btstrace_filter() {
+	case $cur in
+	*=*) ;;
+	*,*) _btstrace_kinds '' ;;
+	*) _btstrace_kinds 'func= from= to= module= kind=' ;;
+	esac
 }
 
 _btstrace() {
@@ -66,7 +71,11 @@ _btstrace() {
 	if [ "$prev" = = ] || [ "$cur" = = ]; then
 		[ "$prev" != = ] || prev=${COMP_WORDS[COMP_CWORD - 2]}
 		cur=${cur#=}
-		# A value that has = in it, as func=main: nobody knows what it becomes.
+		# The pattern of a filter, as in -e func=main, cannot be completed; a kind can.
+		if [[ $prev = ?(!)kind ]]; then
+			_btstrace_kinds ''
+			return
+		fi
 		[[ $prev = --* ]] || return
 		if [ "$prev" = --color ]; then
 			mapfile -t COMPREPLY < <(compgen -W 'always never auto' -- "$cur")

@@ -135,7 +135,10 @@ bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 	return true;
 }
 
-/* For what shows functions: is one of this name, or of this module, wanted? */
+/*
+ * Does a function of @module pass @filter? The conditions are about functions, see
+ * bt_filter_about_functions().
+ */
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module)
 {
@@ -145,17 +148,18 @@ bool bt_filter_function(const struct bt_filter *filter, const struct bt_function
 		return true;
 	place = (struct bt_place){ .fn = fn, .module = (struct bt_module *)module };
 	for (; filter; filter = filter->next)
-		if (filter->what != FILTER_KIND && matches(filter, &place) == filter->not)
+		if (matches(filter, &place) == filter->not)
 			return false;
 	return true;
 }
 
-bool bt_filter_has_kinds(const struct bt_filter *filter)
+/* Can a function alone be compared with all conditions? */
+bool bt_filter_about_functions(const struct bt_filter *filter)
 {
 	for (; filter; filter = filter->next)
-		if (filter->what == FILTER_KIND)
-			return true;
-	return false;
+		if (filter->what != FILTER_EITHER && filter->what != FILTER_MODULE)
+			return false;
+	return true;
 }
 
 void bt_filter_free(struct bt_filter *filter)

@@ -12,7 +12,7 @@ bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 		      const struct bt_place *from, const struct bt_place *to);
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module);
-bool bt_filter_has_kinds(const struct bt_filter *filter);
+bool bt_filter_about_functions(const struct bt_filter *filter);
 void bt_filter_free(struct bt_filter *filter);
 
 /*

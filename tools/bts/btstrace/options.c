@@ -16,29 +16,34 @@
 #define MEMORY_MIN	(16ull * 1024 * 1024)
 #define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
+/*
+ * Each long option has a value of its own: getopt_long() takes an abbreviation of several
+ * options with the same value for one of them. Modes come first.
+ */
 enum {
-	OPT_MODE = 256, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
+	OPT_CRASH = 256, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FLOW, OPT_FOLDED, OPT_PERFETTO,
+	OPT_DRCOV, OPT_LCOV, OPT_PROFILE, OPT_LINES, OPT_LOOPS, OPT_INSN, OPT_JSON, OPT_FULL, OPT_ENTRIES, OPT_COLOR, OPT_NO_PAGER, OPT_FORCE, OPT_ROOT,
 	OPT_DEPTH, OPT_BY_THREAD, OPT_NO_DEMANGLE, OPT_MEMORY,
 };
 
 static const struct option long_options[] = {
 	{ "full",	no_argument,		NULL, OPT_FULL },
-	{ "crash",	no_argument,		NULL, OPT_MODE },
-	{ "plain",	no_argument,		NULL, OPT_MODE },
-	{ "raw",	no_argument,		NULL, OPT_MODE },
-	{ "calls",	no_argument,		NULL, OPT_MODE },
-	{ "flow",	no_argument,		NULL, OPT_MODE },
+	{ "crash",	no_argument,		NULL, OPT_CRASH },
+	{ "plain",	no_argument,		NULL, OPT_PLAIN },
+	{ "raw",	no_argument,		NULL, OPT_RAW },
+	{ "calls",	no_argument,		NULL, OPT_CALLS },
+	{ "flow",	no_argument,		NULL, OPT_FLOW },
 	{ "root",	required_argument,	NULL, OPT_ROOT },
 	{ "depth",	required_argument,	NULL, OPT_DEPTH },
-	{ "folded",	no_argument,		NULL, OPT_MODE },
-	{ "perfetto",	no_argument,		NULL, OPT_MODE },
-	{ "drcov",	no_argument,		NULL, OPT_MODE },
-	{ "lcov",	no_argument,		NULL, OPT_MODE },
-	{ "profile",	no_argument,		NULL, OPT_MODE },
-	{ "lines",	no_argument,		NULL, OPT_MODE },
-	{ "loops",	no_argument,		NULL, OPT_MODE },
-	{ "insn",	no_argument,		NULL, OPT_MODE },
-	{ "json",	no_argument,		NULL, OPT_MODE },
+	{ "folded",	no_argument,		NULL, OPT_FOLDED },
+	{ "perfetto",	no_argument,		NULL, OPT_PERFETTO },
+	{ "drcov",	no_argument,		NULL, OPT_DRCOV },
+	{ "lcov",	no_argument,		NULL, OPT_LCOV },
+	{ "profile",	no_argument,		NULL, OPT_PROFILE },
+	{ "lines",	no_argument,		NULL, OPT_LINES },
+	{ "loops",	no_argument,		NULL, OPT_LOOPS },
+	{ "insn",	no_argument,		NULL, OPT_INSN },
+	{ "json",	no_argument,		NULL, OPT_JSON },
 	{ "summary",	no_argument,		NULL, 'c' },
 	{ "follow",	no_argument,		NULL, 'f' },
 	{ "kernel",	no_argument,		NULL, 'k' },
@@ -90,8 +95,9 @@ static void print_help(void)
 	      "  -p, --attach PID   a process that runs, with all its threads; ^C lets it go on\n"
 	      "  -n, --last N       only the last N branches of each thread [32 with --plain];\n"
 	      "                     with --crash so many lines\n"
-	      "  -e, --filter SPEC  only some branches: [!]KIND,... with KIND call, ret, jmp, jcc,\n"
-	      "                     syscall or interrupt; [!]func=GLOB,... or from=, to=, module=\n"
+	      "  -e, --filter SPEC  only some branches: [!][kind=]KIND,... (call, ret, jmp, jcc,\n"
+	      "                     syscall, interrupt, ?), or [!]from=, to=, func=GLOB,...\n"
+	      "                     or [!]module=GLOB,...; functions by func= and module=\n"
 	      "      --root GLOB    of --calls, --flow and --folded, only what such functions call\n"
 	      "      --depth N      and no more than N of them below each other\n"
 	      "      --by-thread    and each thread by itself\n"
@@ -230,6 +236,15 @@ static bool parse_number(struct options *o, int c)
 	return false;
 }
 
+/* An empty word is a mistake: in a script, a variable that is not set. */
+static bool set_word(const char **word, const char *option, const char *what)
+{
+	*word = optarg;
+	if (!*optarg)
+		bt_complain("--%s: %s is missing", option, what);
+	return *optarg;
+}
+
 static bool add_filter(struct options *o)
 {
 	const char *error;
@@ -279,16 +294,15 @@ static bool parse_flag(struct options *o, int c)
 /* @mode is the name of the option, if it is one of a mode. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
+	if (c >= OPT_CRASH && c <= OPT_JSON)
+		return set_mode(o, mode);
 	if (parse_flag(o, c))
 		return true;
 	switch (c) {
-	case OPT_MODE:
-		return set_mode(o, mode);
 	case 'c':
 		return set_mode(o, "summary");
 	case OPT_ROOT:
-		o->select.root = optarg;
-		return true;
+		return set_word(&o->select.root, "root", "a pattern");
 	case OPT_COLOR:
 		return set_color(o);
 	case OPT_NO_DEMANGLE:
@@ -297,14 +311,11 @@ static bool parse_one(struct options *o, int c, const char *mode)
 	case 'e':
 		return add_filter(o);
 	case 'o':
-		o->output = optarg;
-		return true;
+		return set_word(&o->output, "output", "the name of a file");
 	case 'w':
-		o->write = optarg;
-		return true;
+		return set_word(&o->write, "write", "the name of a file");
 	case 'r':
-		o->read = optarg;
-		return true;
+		return set_word(&o->read, "read", "the name of a file");
 	case 'n':
 	case 's':
 	case 'p':
@@ -347,8 +358,8 @@ static const char *contradiction(const struct options *o)
 		return SAME_FILE;
 	if (o->filter && !(o->out->flags & (BT_OUT_FILTER | BT_OUT_FUNCTIONS)))
 		return "-e: this mode needs all branches";
-	if (o->out->flags & BT_OUT_FUNCTIONS && bt_filter_has_kinds(o->filter))
-		return "-e: functions are of no kind: give func= or module=";
+	if (o->out->flags & BT_OUT_FUNCTIONS && !bt_filter_about_functions(o->filter))
+		return "-e: this mode shows functions: give func= or module=";
 	if ((o->select.root || o->select.depth) && !(o->out->flags & BT_OUT_CALLS))
 		return "--root and --depth: only --calls, --folded and --flow show functions";
 	return NULL;

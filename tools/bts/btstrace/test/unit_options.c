@@ -123,10 +123,23 @@ static void test_refused(void)
 		{ "--full --calls ls", "--full and --calls: choose one" },
 		{ "--crash --full -r trace", "--full and --crash: choose one" },
 		{ "--full --force ls", "--force: only with -r" },
+		{ "--calls -e from=main ls", "-e: this mode shows functions: give func= or module=" },
+		{ "--folded -e !to=main ls", "-e: this mode shows functions: give func= or module=" },
+		{ "--flow -e func=f -e to=g ls", "-e: this mode shows functions: give func= or module=" },
+		{ "--insn -e from=main ls", "-e: this mode shows functions: give func= or module=" },
+		{ "--insn -e kind=call ls", "-e: this mode shows functions: give func= or module=" },
+		{ "--p ls", "'--p' is ambiguous; possibilities: '--plain' '--perfetto' '--profile'" },
+		{ "--l ls", "'--lcov' '--lines' '--loops' '--last'" },
+		{ "--f ls", "'--full' '--flow' '--folded'" },
+		{ "--c ls", "'--crash' '--calls' '--color'" },
+		{ "--output= ls", "--output: the name of a file is missing\n" },
+		{ "--root= --calls ls", "--root: a pattern is missing\n" },
+		{ "--read=", "--read: the name of a file is missing\n" },
 	};
 	static const char *const fine[] = {
 		"--memory 1048576M ls", "--full --plain ls", "--full -e func=malloc ls",
-		"--force -r trace", "-e call,ret ls",
+		"--force -r trace", "-e call,ret ls", "--pl ls", "--calls -e !func=a -e module=b ls",
+		"--lines -e from=main ls",
 	};
 	struct parsed *p;
 	size_t i;

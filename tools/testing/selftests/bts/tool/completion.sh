@@ -60,7 +60,10 @@ completes '' btstrace -e func =
 completes '' btstrace -e func = fil
 completes '' btstrace -fe '!module' = fil
 completes '' btstrace --filter = to = fil
-completes '' btstrace --filter = kind =
+completes call btstrace -e kind = ca
+completes jcc btstrace -e kind =
+completes call,jmp btstrace -fe '!kind' = call,jm
+completes ret btstrace --filter = kind = r
 completes bash btstrace -e func = 'x*' bas
 completes bash btstrace --filter = from = 'x*' bas
 completes --folded btstrace -e from = 'x*' --fo
@@ -76,6 +79,18 @@ completes $$ btstrace --attach = $$
 completes '' btstrace -n ''
 completes '' btstrace --size ''
 completes file btstrace -r fil
+
+# Each filter that btstrace names when it refuses one is in the help and in the manual page.
+mapfile -t filters < <("$dir/btstrace" -e x= true 2>&1 | grep -o '[a-z]*=' | grep -vx 'x=' | sort -u)
+[ ${#filters[@]} -eq 5 ]
+result $? "${#filters[@]} filters"
+for filter in "${filters[@]}"; do
+	completes "$filter" btstrace -e "${filter%=}"
+	"$dir/btstrace" --help | grep -qF -e "$filter"
+	result $? "$filter in the help"
+	grep -qF -e "$filter" "$page"
+	result $? "$filter in the manual page"
+done
 
 # Each option that is in the help can be completed, and is in the manual page.
 for option in $("$dir/btstrace" --help | grep -o -e '--[a-z-]*' | sort -u); do

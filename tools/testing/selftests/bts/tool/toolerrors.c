@@ -46,7 +46,7 @@ static void check_usage(void)
 	refused("$b --raw --json /bt/walk exit 0", 0, -1, 125, "choose one");
 	refused("$b -n 0 /bt/walk exit 0", 0, -1, 125, "from 1 to");
 	refused("$b -e nonsense /bt/walk exit 0", 0, -1, 125, "kinds are");
-	refused("$b -e call --calls /bt/walk exit 0", 0, -1, 125, "of no kind");
+	refused("$b -e call --calls /bt/walk exit 0", 0, -1, 125, "this mode shows functions");
 	refused("$b -p 0 ", 0, -1, 125, "the number of a process");
 	refused("$b -p 1 -r /tmp/x", 0, -1, 125, "give one of");
 	refused("$b -s 7 /bt/walk exit 0", 0, -1, 125, "from 24 to");
