@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <asm/bts.h>
@@ -32,6 +33,8 @@ typedef uint64_t u64;
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define BT_PRINTF(f, a)	__attribute__((format(printf, f, a)))
+
+#define BT_PAGE	4096
 
 /* The upper half of the 64-bit addresses is the kernel's. */
 #define BT_IS_KERNEL(addr)	((addr) >> 63)
@@ -49,6 +52,11 @@ BT_PRINTF(1, 2) char *bt_print(const char *fmt, ...);
 static inline size_t bt_hash(u64 key, int bits)
 {
 	return (key * 0x9e3779b97f4a7c15ull) >> (64 - bits);
+}
+
+static inline bool bt_begins(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
 }
 
 #endif

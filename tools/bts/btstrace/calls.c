@@ -10,8 +10,18 @@
 
 #include "calls.h"
 
-/* Deeper calls are counted, not kept: a recursion without end is a fine bug. */
-#define FRAMES_MAX	(1024 * 1024)
+/* Deeper calls are counted, not kept: a program may call itself without end. */
+static size_t frames_max = 1024 * 1024;
+
+/* Use no more than @bytes for the calls that one thread is in. */
+void bt_calls_memory(u64 bytes)
+{
+	size_t most = bytes / sizeof(struct bt_frame);
+
+	/* bt_grow() makes room for a power of two. */
+	for (frames_max = 1; frames_max <= most / 2; frames_max *= 2)
+		;
+}
 
 struct bt_calls *bt_calls_new(void)
 {
@@ -64,7 +74,7 @@ static void push(struct bt_calls *c, const struct bt_place *place, struct bt_fra
 {
 	const struct bt_frame *below = top_of(c);
 
-	if (c->nr == FRAMES_MAX) {
+	if (c->nr == frames_max) {
 		c->beyond++;
 		return;
 	}

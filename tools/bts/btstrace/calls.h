@@ -89,6 +89,7 @@ struct bt_calls {
 	u64		records;
 };
 
+void bt_calls_memory(u64 bytes);
 struct bt_calls *bt_calls_new(void);
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b);
 struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches);

@@ -5,8 +5,7 @@
 
 #include "code.h"
 
-#define PAGE	4096
-#define BITS	6
+#define PAGES_BITS	6
 
 /* What is known of a page: @bytes from @first to @end */
 struct page {
@@ -14,17 +13,24 @@ struct page {
 	u32		first;
 	u32		end;
 	u32		batch;
-	u8		bytes[PAGE];
+	u8		bytes[BT_PAGE];
 	struct page	*next;
 };
 
+/* Lists of pages, in a hash table of 2^bits */
 struct bt_code {
-	struct page *page[1 << BITS];
+	struct page	**page;
+	int		bits;
+	size_t		nr;
 };
 
 struct bt_code *bt_code_new(void)
 {
-	return bt_alloc(1, sizeof(struct bt_code));
+	struct bt_code *code = bt_alloc(1, sizeof(*code));
+
+	code->bits = PAGES_BITS;
+	code->page = bt_alloc((size_t)1 << code->bits, sizeof(*code->page));
+	return code;
 }
 
 void bt_code_free(struct bt_code *code)
@@ -32,34 +38,65 @@ void bt_code_free(struct bt_code *code)
 	struct page *p;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(code->page); i++) {
+	for (i = 0; i < (size_t)1 << code->bits; i++) {
 		while ((p = code->page[i])) {
 			code->page[i] = p->next;
 			free(p);
 		}
 	}
+	free(code->page);
 	free(code);
+}
+
+static struct page **slot_of(const struct bt_code *code, u64 addr)
+{
+	return &code->page[bt_hash(addr / BT_PAGE, code->bits)];
 }
 
 static struct page *find(const struct bt_code *code, u64 addr)
 {
-	struct page *p = code->page[bt_hash(addr / PAGE, BITS)];
+	struct page *p = *slot_of(code, addr);
 
-	while (p && p->addr != addr / PAGE * PAGE)
+	while (p && p->addr != addr / BT_PAGE * BT_PAGE)
 		p = p->next;
 	return p;
 }
 
+static void insert(struct bt_code *code, struct page *p)
+{
+	struct page **slot = slot_of(code, p->addr);
+
+	p->next = *slot;
+	*slot = p;
+}
+
+static void more_slots(struct bt_code *code)
+{
+	size_t i, n = (size_t)1 << code->bits;
+	struct page **old = code->page, *p;
+
+	code->bits++;
+	code->page = bt_alloc(n * 2, sizeof(*code->page));
+	for (i = 0; i < n; i++) {
+		while ((p = old[i])) {
+			old[i] = p->next;
+			insert(code, p);
+		}
+	}
+	free(old);
+}
+
 static struct page *get(struct bt_code *code, u64 addr)
 {
-	struct page *p = find(code, addr), **slot = &code->page[bt_hash(addr / PAGE, BITS)];
+	struct page *p = find(code, addr);
 
-	if (!p) {
-		p = bt_alloc(1, sizeof(*p));
-		p->addr = addr / PAGE * PAGE;
-		p->next = *slot;
-		*slot = p;
-	}
+	if (p)
+		return p;
+	p = bt_alloc(1, sizeof(*p));
+	p->addr = addr / BT_PAGE * BT_PAGE;
+	insert(code, p);
+	if (++code->nr > (size_t)1 << code->bits)
+		more_slots(code);
 	return p;
 }
 
@@ -80,10 +117,10 @@ bool bt_code_put(struct bt_code *code, u64 addr, const u8 *bytes, size_t len)
 	u32 n;
 
 	for (; len; len -= n, addr += n, bytes += n) {
-		n = PAGE - addr % PAGE;
+		n = BT_PAGE - addr % BT_PAGE;
 		if (n > len)
 			n = len;
-		new |= put_in_page(get(code, addr), addr % PAGE, bytes, n);
+		new |= put_in_page(get(code, addr), addr % BT_PAGE, bytes, n);
 	}
 	return new;
 }
@@ -97,7 +134,7 @@ size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 
 	while (got < n) {
 		p = find(code, addr + got);
-		at = (addr + got) % PAGE;
+		at = (addr + got) % BT_PAGE;
 		if (!p || at < p->first || at >= p->end)
 			break;
 		some = p->end - at;

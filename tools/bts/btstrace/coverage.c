@@ -8,11 +8,10 @@
 
 #include "coverage.h"
 
-#define FIRST_BITS	12
+#define BLOCKS_BITS	12
+/* A block takes so much memory, with what lcov needs to sum up. */
+#define BLOCK_BYTES	160
 #define SIZE_MAX_16	0xffff
-/* Longer code without a branch is none. */
-#define STRAIGHT_MAX	0x10000
-
 /* Where a branch went */
 struct point {
 	bool known;
@@ -31,17 +30,22 @@ struct coverage_thread {
 	struct point before;
 };
 
-struct coverage *coverage_new(void)
+struct coverage *coverage_new(const struct bt_session *s)
 {
 	struct coverage *c = bt_alloc(1, sizeof(*c));
 
-	c->bits = FIRST_BITS;
+	c->bits = BLOCKS_BITS;
+	c->max = s->memory / BLOCK_BYTES;
 	c->block = bt_alloc((size_t)1 << c->bits, sizeof(*c->block));
 	return c;
 }
 
-void coverage_free(struct coverage *c)
+void coverage_free(struct bt_session *s)
 {
+	struct coverage *c = s->data;
+
+	if (c->full)
+		s->short_of = "some code that was executed is missing";
 	free(c->block);
 	free(c);
 }
@@ -65,6 +69,10 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 
 	if (at->size) {
 		at->times++;
+		return;
+	}
+	if (c->nr == c->max) {
+		c->full = true;
 		return;
 	}
 	*at = *b;
@@ -105,7 +113,7 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 	const struct bt_insn *insn;
 	u64 at = p->addr;
 
-	if (!p->known || limit < at || limit - at > STRAIGHT_MAX)
+	if (!p->known || limit < at || limit - at > BT_STRAIGHT_MAX)
 		return 0;
 	for (; at < limit; at += insn->length) {
 		insn = bt_space_insn(space, bt_space_place(space, at));
@@ -136,7 +144,7 @@ static bool cover_entry(struct coverage *c, struct bt_space *space, const struct
 /* Cover what was executed from @p to the system call that the thread has made then. */
 static void cover_to_call(struct coverage *c, struct bt_space *space, const struct point *p)
 {
-	u64 end = leads_to(space, p, p->addr + STRAIGHT_MAX);
+	u64 end = leads_to(space, p, p->addr + BT_STRAIGHT_MAX);
 
 	if (end)
 		cover(c, p, bt_space_place(space, end), 0);

@@ -21,15 +21,20 @@ struct bt_block {
 
 /*
  * struct coverage - blocks, each once, in a hash table of 2^bits
+ * @nr: the number of blocks
+ * @max: the most that there may be
+ * @full: there were more
  */
 struct coverage {
 	struct bt_block	*block;
 	int		bits;
 	size_t		nr;
+	size_t		max;
+	bool		full;
 };
 
-struct coverage *coverage_new(void);
-void coverage_free(struct coverage *c);
+struct coverage *coverage_new(const struct bt_session *s);
+void coverage_free(struct bt_session *s);
 void coverage_branch(struct coverage *c, const struct bt_branch *b);
 void coverage_last(struct coverage *c, struct bt_thread *t, u64 addr);
 void coverage_exit(struct bt_thread *t);

@@ -10,7 +10,7 @@
 
 /* More program headers, and longer notes, no linker makes. */
 #define HEADERS_MAX	64
-#define NOTES_MAX	4096
+#define NOTES_BYTES	4096
 
 /* A segment of notes, of a file of either class */
 struct notes {
@@ -71,7 +71,7 @@ static bool find_build_id(const u8 *bytes, size_t len, struct bt_ident *id)
 static bool read_build_id(int fd, struct bt_ident *id)
 {
 	struct notes notes[HEADERS_MAX];
-	u8 bytes[NOTES_MAX];
+	u8 bytes[NOTES_BYTES];
 	Elf64_Ehdr head;
 	size_t i, n;
 	ssize_t got;
@@ -82,7 +82,7 @@ static bool read_build_id(int fd, struct bt_ident *id)
 	n = head.e_ident[EI_CLASS] == ELFCLASS64 ? find_notes64(fd, &head, notes) :
 	    find_notes32(fd, (const Elf32_Ehdr *)&head, notes);
 	for (i = 0; i < n; i++) {
-		got = pread(fd, bytes, notes[i].size < NOTES_MAX ? notes[i].size : NOTES_MAX,
+		got = pread(fd, bytes, notes[i].size < NOTES_BYTES ? notes[i].size : NOTES_BYTES,
 			    notes[i].offset);
 		if (got > 0 && find_build_id(bytes, got, id))
 			return true;

@@ -9,15 +9,10 @@
 
 #include "debuginfo.h"
 
-static bool begins(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
 /* Headers of the compiler and of libraries: nobody looks for a mistake there first. */
 bool bt_is_system_source(const char *file)
 {
-	return begins(file, "/usr/include/") || begins(file, "/usr/lib/");
+	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
 }
 
 /* Where the function of an inlined copy was called */

@@ -6,7 +6,7 @@
 
 #include "jit.h"
 
-#define NAME_LENGTH	1024
+#define JIT_NAME_LENGTH	1024
 
 /*
  * struct bt_jit - what was told at one time
@@ -48,7 +48,7 @@ static void add_line(struct bt_functions *list, const char *s, const char *end)
 	    start + size < start)
 		return;
 	bt_functions_add(list, (struct bt_function){
-		.name = bt_print("%.*s", (int)(end - s < NAME_LENGTH ? end - s : NAME_LENGTH), s),
+		.name = bt_print("%.*s", (int)(end - s < JIT_NAME_LENGTH ? end - s : JIT_NAME_LENGTH), s),
 		.start = start, .end = start + size, .named = true,
 	});
 }

@@ -30,10 +30,10 @@ struct process {
 	struct process	*next;
 };
 
-#define BITS	8
+#define PROCESSES_BITS	8
 
 struct bt_jit_reader {
-	struct process *slot[1 << BITS];
+	struct process *slot[1 << PROCESSES_BITS];
 };
 
 /* jitdump: see tools/perf/Documentation/jitdump-specification.txt */
@@ -89,7 +89,7 @@ void bt_jit_reader_free(struct bt_jit_reader *r)
 
 static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 {
-	struct process **slot = &r->slot[bt_hash(tgid, BITS)], *p;
+	struct process **slot = &r->slot[bt_hash(tgid, PROCESSES_BITS)], *p;
 
 	for (p = *slot; p; p = p->next)
 		if (p->tgid == tgid)

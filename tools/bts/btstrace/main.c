@@ -246,6 +246,21 @@ static int end_like(int status)
 	return 128 - status;
 }
 
+/* Half of the memory is for addresses, an eighth for the calls that one thread is in. */
+static void share_memory(struct bt_session *s, u64 bytes)
+{
+	bt_space_memory(bytes / 2);
+	bt_calls_memory(bytes / 8);
+	s->memory = MODE_SHARE(bytes);
+}
+
+static void say_short(const struct bt_session *s, u64 bytes)
+{
+	if (s->short_of)
+		bt_complain("--memory %lluM does not suffice: %s",
+			    (unsigned long long)bytes / 1024 / 1024, s->short_of);
+}
+
 /* Returns an exit status, or minus the signal to end by. */
 static int work(struct options *o)
 {
@@ -277,10 +292,7 @@ static int work(struct options *o)
 	session.select = &o->select;
 	session.last = o->last;
 	session.times = o->times;
-	if (o->memory) {
-		bt_space_memory(o->memory / 2);
-		bt_tree_memory(o->memory / 2);
-	}
+	share_memory(&session, o->memory);
 	session.again = o->read;
 	session.by_thread = o->by_thread;
 	session.lines = o->lines;
@@ -295,6 +307,7 @@ static int work(struct options *o)
 		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	status = close_files(&session, o, status);
+	say_short(&session, o->memory);
 	if (!o->quiet && o->how.full && !o->read && session.nr_threads)
 		say_closing(&session, end.tv_sec - begin.tv_sec +
 			    (end.tv_nsec - begin.tv_nsec) / 1e9);

@@ -13,16 +13,16 @@
 
 #define DELETED		" (deleted)"
 
-#define BITS		12
+#define MODULES_BITS		12
 
 static struct bt_module *modules, **last = &modules;
 /* The same, by where they are, and by which file they are */
-static struct bt_module *by_base[1 << BITS], *by_file[1 << BITS];
+static struct bt_module *by_base[1 << MODULES_BITS], *by_file[1 << MODULES_BITS];
 static u32 next_id;
 
 static struct bt_module **slot_of(struct bt_module **table, u64 dev, u64 ino, u64 base)
 {
-	return &table[bt_hash(dev ^ ino << 20 ^ base >> 12, BITS)];
+	return &table[bt_hash(dev ^ ino << 20 ^ base >> 12, MODULES_BITS)];
 }
 
 const struct bt_module *bt_modules(void)

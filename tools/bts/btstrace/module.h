@@ -8,6 +8,8 @@
 
 /* The kernel's page of code, which exists in memory only */
 #define BT_VDSO	"[vdso]"
+/* Larger it is not. */
+#define BT_VDSO_MAX	(256 * 1024)
 
 /*
  * struct bt_module - a file, or what else is mapped under one name

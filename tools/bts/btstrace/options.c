@@ -14,6 +14,7 @@
 #define DEFAULT_LAST	32
 #define FULL_BYTES	(1024 * 1024)
 #define MEMORY_MIN	(16ull * 1024 * 1024)
+#define MEMORY_DEFAULT	(512ull * 1024 * 1024)
 #define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
 /*
@@ -105,7 +106,7 @@ static void print_help(void)
 	      "      --entries      where user mode is left, too (slow)\n"
 	      "  -t, --times        when threads are scheduled in and out, too\n"
 	      "  -s, --size SIZE    bytes for each thread's trace, with K or M\n"
-	      "      --memory SIZE  for what is known of addresses and calls [256M]\n"
+	      "      --memory SIZE  for what is known of addresses and calls [512M]\n"
 	      "  -o, --output FILE  to FILE, not standard error (-r: standard output)\n"
 	      "  -w, --write FILE   record all that is needed to show it again, in any mode\n"
 	      "  -r, --read FILE    show what was recorded\n"
@@ -338,6 +339,13 @@ static bool same_file(const char *a, const char *b)
 	return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+/* Do the records of which the last branches are shown fit into the memory? There are up to twice as many. */
+static bool last_fits(const struct options *o)
+{
+	return !(o->out->flags & BT_OUT_FILTER) ||
+	       o->last * 2ull * sizeof(struct x86_bts_record) <= MODE_SHARE(o->memory);
+}
+
 static const char *contradiction(const struct options *o)
 {
 	int sources = !!o->read + !!o->nr_pids + !!o->command[0];
@@ -360,6 +368,8 @@ static const char *contradiction(const struct options *o)
 		return "-e: this mode needs all branches";
 	if (o->out->flags & BT_OUT_FUNCTIONS && !bt_filter_about_functions(o->filter))
 		return "-e: this mode shows functions: give func= or module=";
+	if (!last_fits(o))
+		return "-n: so many branches need more --memory";
 	if ((o->select.root || o->select.depth) && !(o->out->flags & BT_OUT_CALLS))
 		return "--root and --depth: only --calls, --folded and --flow show functions";
 	return NULL;
@@ -381,6 +391,8 @@ static void complete(struct options *o)
 	bool by_default = false;
 	size_t need;
 
+	if (!o->memory)
+		o->memory = MEMORY_DEFAULT;
 	/* Whoever asks for some of the branches wants to see branches. */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?

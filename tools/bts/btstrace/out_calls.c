@@ -39,6 +39,7 @@ static void calls_begin(struct bt_session *s)
 
 	f->last = &f->first;
 	s->data = f;
+	bt_tree_memory(s->memory);
 }
 
 static u64 key_of(const char *name)
@@ -111,10 +112,13 @@ static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 	bt_tree_branch(b->thread->data, b);
 }
 
-static void free_forest(struct forest *f)
+static void free_forest(struct bt_session *s)
 {
+	struct forest *f = s->data;
 	struct grove *g;
 
+	if (bt_tree_is_full())
+		s->short_of = "some calls count for their callers";
 	while ((g = f->first)) {
 		f->first = g->next;
 		bt_tree_free(g->grower.root);
@@ -160,7 +164,7 @@ static void calls_end(struct bt_session *s)
 		   " returns without a call, %" PRIu64 " gaps; depth %" PRIu64 "; %s\n",
 		   sum->calls, sum->returns, f->open, sum->tails, sum->unwound, sum->unmatched,
 		   sum->gaps, sum->deepest, f->unbalanced ? "not balanced" : "balanced");
-	free_forest(f);
+	free_forest(s);
 }
 
 const struct bt_output bt_out_calls = {
@@ -217,7 +221,7 @@ static void folded_end(struct bt_session *s)
 
 	for (g = f->first; g; g = g->next)
 		fold(s, g);
-	free_forest(f);
+	free_forest(s);
 }
 
 const struct bt_output bt_out_folded = {

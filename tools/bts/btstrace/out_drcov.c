@@ -8,7 +8,7 @@
 
 static void drcov_begin(struct bt_session *s)
 {
-	s->data = coverage_new();
+	s->data = coverage_new(s);
 }
 
 static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
@@ -63,7 +63,7 @@ static void drcov_end(struct bt_session *s)
 		text_put(t, &b->size, sizeof(b->size));
 		text_put(t, &b->module, sizeof(b->module));
 	}
-	coverage_free(c);
+	coverage_free(s);
 }
 
 const struct bt_output bt_out_drcov = {

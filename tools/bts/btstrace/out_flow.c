@@ -12,8 +12,10 @@
 
 /* Deeper calls are not further to the right. */
 #define INDENT_MAX	40
+/* A piece that is longer is cut in two. */
+#define PIECE_MAX	4096
 
-/* What a thread did until it was scheduled out */
+/* The lines of what a thread did until it was scheduled out, or a part of them */
 struct piece {
 	u64	clock;
 	u64	thread;
@@ -24,7 +26,7 @@ struct piece {
 
 /*
  * struct flow - of all threads
- * @text: what has to wait for others, in pieces
+ * @text: the pieces, one behind the other, until all of them are sorted
  * @nr_threads: that were seen
  */
 struct flow {
@@ -63,6 +65,53 @@ static void flow_begin(struct bt_session *s)
 	text_str(&s->text, "  branches  function\n");
 }
 
+static int by_clock(const void *va, const void *vb)
+{
+	const struct piece *a = va, *b = vb;
+
+	if (a->clock != b->clock)
+		return a->clock < b->clock ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+static int by_thread(const void *va, const void *vb)
+{
+	const struct piece *a = va, *b = vb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+/* Write all pieces, in order. */
+static void flush_pieces(struct bt_session *s)
+{
+	struct flow *f = s->data;
+	size_t i;
+
+	if (f->nr)
+		qsort(f->piece, f->nr, sizeof(*f->piece), s->by_thread ? by_thread : by_clock);
+	for (i = 0; i < f->nr; i++)
+		text_put(&s->text, f->text.buf + f->piece[i].begin, f->piece[i].len);
+	f->text.used = 0;
+	f->nr = 0;
+}
+
+/* Write the pieces early if they need more memory than there is. Later ones may belong before. */
+static void limit_pieces(struct bt_session *s)
+{
+	static const char said[] =
+		"--- no more memory: what follows is sorted anew ---\n";
+	struct flow *f = s->data;
+
+	/* Both arrays may have room for twice as much. */
+	if (f->text.used + f->nr * sizeof(*f->piece) < s->memory / 2)
+		return;
+	flush_pieces(s);
+	text_str(&s->text, said);
+	s->short_of = "what the threads did is sorted in parts";
+}
+
 /* One thread alone does not have to wait. */
 static void end_piece(struct bt_session *s, struct flow_thread *ft)
 {
@@ -83,6 +132,7 @@ static void end_piece(struct bt_session *s, struct flow_thread *ft)
 	f->nr++;
 	text_put(&f->text, ft->text.buf, ft->text.used);
 	ft->text.used = 0;
+	limit_pieces(s);
 }
 
 static void put_thread(struct flow_thread *ft)
@@ -227,7 +277,7 @@ static void flow_branch(struct bt_session *s, const struct bt_branch *b)
 		break;
 	}
 	bt_calls_branch(ft->calls, b);
-	if (ft->text.used > 65536 && ((struct flow *)s->data)->nr_threads == 1)
+	if (ft->text.used > PIECE_MAX)
 		end_piece(s, ft);
 }
 
@@ -242,33 +292,11 @@ static void flow_note(struct bt_session *s, struct bt_thread *t, const char *wha
 	text_char(&ft->text, '\n');
 }
 
-static int by_clock(const void *va, const void *vb)
-{
-	const struct piece *a = va, *b = vb;
-
-	if (a->clock != b->clock)
-		return a->clock < b->clock ? -1 : 1;
-	return a->number < b->number ? -1 : 1;
-}
-
-static int by_thread(const void *va, const void *vb)
-{
-	const struct piece *a = va, *b = vb;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->number < b->number ? -1 : 1;
-}
-
 static void flow_end(struct bt_session *s)
 {
 	struct flow *f = s->data;
-	size_t i;
 
-	if (f->nr)
-		qsort(f->piece, f->nr, sizeof(*f->piece), s->by_thread ? by_thread : by_clock);
-	for (i = 0; i < f->nr; i++)
-		text_put(&s->text, f->text.buf + f->piece[i].begin, f->piece[i].len);
+	flush_pieces(s);
 	text_close(&f->text);
 	free(f->piece);
 	free(f);

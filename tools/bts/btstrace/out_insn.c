@@ -11,9 +11,6 @@
 #include "output.h"
 #include "source.h"
 
-/* Longer code without a branch is none. */
-#define STRAIGHT_MAX	0x10000
-
 /*
  * struct insn_thread - a thread
  * @at:		where its last branch went, or 0
@@ -112,7 +109,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	size_t len;
 
 	/* Where it came from nobody knows: the branch alone is sure. */
-	if (!at || end < at || end - at > STRAIGHT_MAX)
+	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
 		len = put_insn(s, t, at);
@@ -127,7 +124,7 @@ static bool leads_to(struct bt_space *space, u64 at, u64 end)
 {
 	const struct bt_insn *insn;
 
-	if (!at || end < at || end - at > STRAIGHT_MAX)
+	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		return false;
 	for (; at < end; at += insn->length) {
 		insn = bt_space_insn(space, bt_space_place(space, at));

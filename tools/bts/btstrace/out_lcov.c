@@ -157,7 +157,7 @@ static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 
 static void lcov_begin(struct bt_session *s)
 {
-	s->data = coverage_new();
+	s->data = coverage_new(s);
 }
 
 static void lcov_branch(struct bt_session *s, const struct bt_branch *b)
@@ -194,7 +194,7 @@ static void lcov_end(struct bt_session *s)
 		i += put_file(&s->text, &l.line[i], l.nr - i);
 	free(l.line);
 	free(by_id);
-	coverage_free(s->data);
+	coverage_free(s);
 }
 
 const struct bt_output bt_out_lcov = {

@@ -55,7 +55,7 @@ enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 #define FLAG_CLEARED	1
 #define FLAG_NEEDED	2
 
-#define FIRST_BITS	10
+#define NAMES_BITS	10
 
 struct event {
 	const char *name;	/* NULL where it ends */
@@ -250,7 +250,7 @@ static void perfetto_begin(struct bt_session *s)
 	struct perfetto *p = bt_alloc(1, sizeof(*p));
 
 	s->data = p;
-	p->bits = FIRST_BITS;
+	p->bits = NAMES_BITS;
 	p->name = bt_alloc((size_t)1 << p->bits, sizeof(*p->name));
 	p->iid = bt_alloc((size_t)1 << p->bits, sizeof(*p->iid));
 	text_open(&p->packet, -1);

@@ -6,166 +6,235 @@
 
 #include "output.h"
 
-#define FIRST_BITS	12
+#define SUMS_BITS	12
+/* A sum takes about this much memory, with its slots in the table and the words of a loop. */
+#define SUM_BYTES	512
 
 /*
- * struct site - a branch from one place to another
- * @times: how often
- * @calls: it is a call
- * @loops: it goes back within its function
- * @where: its place, in words
- * @to: where it goes, likewise; of loops only
+ * struct sum - the branches of a function, of a line, or of a loop
+ * @of:		the function; the file of a line; NULL in a slot that is free
+ * @number:	the line; of a loop, its beginning, from the beginning of its module
+ * @end:	of a loop, its end, likewise
+ * @branches:	the number of branches that were made there
+ * @calls:	of a function: how often it was called
+ * @fn:		a function that the line is part of
+ * @module:	of a function: where it is
+ * @from:	of a loop: its end, in words
+ * @to:		of a loop: its beginning, in words
  */
-struct site {
-	const struct bt_function	*fn, *to_fn;
+struct sum {
+	const void			*of;
+	u64				number;
+	u64				end;
+	u64				branches;
+	u64				calls;
+	const struct bt_function	*fn;
 	const struct bt_module		*module;
-	const struct bt_module		*to_module;
-	u64				from;
-	u64				to;
-	const char			*file;
-	int				line;
-	bool				calls;
-	bool				loops;
-	u64				times;
-	char				*where;
-	char				*to_where;
+	char				*from;
+	char				*to;
 };
 
-/* Sites in a hash table of 2^bits; a slot without times is free. */
+/*
+ * struct profile - sums in a hash table of 2^bits
+ * @nr:		how many there are
+ * @max:	the most that there may be
+ * @rest:	the sum of all for which there is no memory
+ * @branches:	all branches
+ */
 struct profile {
-	struct site	*site;
+	struct sum	*sum;
 	int		bits;
 	size_t		nr;
-};
-
-/* A line of the table */
-struct row {
-	const void	*key;
-	int		line;
+	size_t		max;
+	struct sum	rest;
 	u64		branches;
-	u64		calls;
-	const struct site *site;
 };
 
 static void profile_begin(struct bt_session *s)
 {
 	struct profile *p = bt_alloc(1, sizeof(*p));
 
-	p->bits = FIRST_BITS;
-	p->site = bt_alloc((size_t)1 << p->bits, sizeof(*p->site));
+	p->bits = SUMS_BITS;
+	p->sum = bt_alloc((size_t)1 << p->bits, sizeof(*p->sum));
+	p->max = s->memory / SUM_BYTES;
 	s->data = p;
 }
 
-static struct site *find_site(struct profile *p, const struct site *want)
+static struct sum *find_slot(const struct profile *p, const struct sum *key)
 {
-	size_t at = bt_hash(want->from * 31 + want->to, p->bits);
-	struct site *site;
+	size_t at = bt_hash((uintptr_t)key->of + key->number * 31 + key->end * 37, p->bits);
+	struct sum *sum;
 
-	while ((site = &p->site[at])->times) {
-		if (site->from == want->from && site->to == want->to && site->fn == want->fn &&
-		    site->module->id == want->module->id)
+	while ((sum = &p->sum[at])->of) {
+		if (sum->of == key->of && sum->number == key->number && sum->end == key->end)
 			break;
 		at = (at + 1) & (((size_t)1 << p->bits) - 1);
 	}
-	return site;
+	return sum;
 }
 
-static void more_room(struct profile *p)
+static void more_slots(struct profile *p)
 {
 	size_t i, n = (size_t)1 << p->bits;
-	struct site *old = p->site;
+	struct sum *old = p->sum;
 
 	p->bits++;
-	p->site = bt_alloc(n * 2, sizeof(*p->site));
+	p->sum = bt_alloc(n * 2, sizeof(*p->sum));
 	for (i = 0; i < n; i++)
-		if (old[i].times)
-			*find_site(p, &old[i]) = old[i];
+		if (old[i].of)
+			*find_slot(p, &old[i]) = old[i];
 	free(old);
 }
 
-static void fill_in(struct site *site, const struct bt_branch *b)
+/* The sum that a branch counts for: a copy of @key at first */
+static struct sum *sum_of(struct profile *p, const struct sum *key)
 {
-	bt_place_line(b->from);
-	site->file = b->from->file;
-	site->line = b->from->line;
-	site->to_fn = b->to->fn;
-	site->to_module = b->to->module;
-	site->calls = b->kind == BT_CALL;
-	site->loops = (b->kind == BT_JCC || b->kind == BT_JMP) && b->from->fn == b->to->fn &&
-		      b->to->addr <= b->from->addr;
-	if (!site->file && !site->loops)
+	struct sum *sum = find_slot(p, key);
+
+	if (sum->of)
+		return sum;
+	if (p->nr == p->max)
+		return &p->rest;
+	*sum = *key;
+	if (++p->nr <= (size_t)1 << (p->bits - 1))
+		return sum;
+	more_slots(p);
+	return find_slot(p, key);
+}
+
+static void functions_branch(struct profile *p, const struct bt_branch *b)
+{
+	struct sum key = { .of = b->from->fn, .module = b->from->module };
+
+	sum_of(p, &key)->branches++;
+	if (b->kind != BT_CALL)
 		return;
-	site->where = bt_copy(bt_place_text(b->from));
-	if (site->loops)
-		site->to_where = bt_copy(bt_place_text(b->to));
+	key = (struct sum){ .of = b->to->fn, .module = b->to->module };
+	sum_of(p, &key)->calls++;
+}
+
+static void lines_branch(struct profile *p, const struct bt_branch *b)
+{
+	struct sum key = { .fn = b->from->fn };
+
+	bt_place_line(b->from);
+	key.of = b->from->file;
+	key.number = b->from->line;
+	if (key.of)
+		sum_of(p, &key)->branches++;
+}
+
+static void loops_branch(struct profile *p, const struct bt_branch *b)
+{
+	struct sum key = {
+		.of = b->from->fn, .number = b->to->module_offset, .end = b->from->module_offset,
+	}, *sum;
+
+	if ((b->kind != BT_JCC && b->kind != BT_JMP) || b->from->fn != b->to->fn ||
+	    b->to->addr > b->from->addr)
+		return;
+	sum = sum_of(p, &key);
+	if (!sum->branches++ && sum != &p->rest) {
+		sum->from = bt_copy(bt_place_text(b->from));
+		sum->to = bt_copy(bt_place_text(b->to));
+	}
 }
 
 static void profile_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct profile *p = s->data;
-	struct site want, *site;
 
 	if (!bt_is_branch(b->rec) || !b->from || !b->to)
 		return;
-	want = (struct site){
-		.fn = b->from->fn, .module = b->from->module,
-		.from = b->from->module_offset, .to = b->to->module_offset,
-	};
-	site = find_site(p, &want);
-	if (site->times++)
-		return;
-	want.times = 1;
-	fill_in(&want, b);
-	*site = want;
-	if (++p->nr > (size_t)1 << (p->bits - 1))
-		more_room(p);
+	p->branches++;
+	if (s->out == &bt_out_profile)
+		functions_branch(p, b);
+	else if (s->out == &bt_out_lines)
+		lines_branch(p, b);
+	else
+		loops_branch(p, b);
 }
 
-static int by_key(const void *va, const void *vb)
+static int by_branches(const struct sum *a, const struct sum *b)
 {
-	const struct row *a = va, *b = vb;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->line - b->line;
-}
-
-static int by_branches(const void *va, const void *vb)
-{
-	const struct row *a = va, *b = vb;
-
 	if (a->branches != b->branches)
 		return a->branches > b->branches ? -1 : 1;
 	return a->calls > b->calls ? -1 : a->calls < b->calls;
 }
 
-/* Rows with the same key become one. Returns how many are left. */
-static size_t merge(struct row *row, size_t n)
+static int compare_functions(const void *va, const void *vb)
+{
+	const struct bt_function *a = ((const struct sum *)va)->of;
+	const struct bt_function *b = ((const struct sum *)vb)->of;
+	int diff = by_branches(va, vb);
+
+	if (!diff)
+		diff = strcmp(a->name, b->name);
+	return diff ? diff : a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int compare_places(const void *va, const void *vb)
+{
+	const struct sum *a = va, *b = vb;
+	int diff = strcmp(a->of, b->of);
+
+	return diff ? diff : a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int compare_lines(const void *va, const void *vb)
+{
+	int diff = by_branches(va, vb);
+
+	return diff ? diff : compare_places(va, vb);
+}
+
+static int compare_loops(const void *va, const void *vb)
+{
+	const struct sum *a = va, *b = vb;
+	int diff = by_branches(a, b);
+
+	if (!diff)
+		diff = strcmp(a->from, b->from);
+	return diff ? diff : strcmp(a->to, b->to);
+}
+
+/* Make a list of the table. */
+static void list(struct profile *p)
 {
 	size_t in, out = 0;
 
-	if (n)
-		qsort(row, n, sizeof(*row), by_key);
-	for (in = 0; in < n; in++) {
-		if (!out || by_key(&row[out - 1], &row[in])) {
-			row[out++] = row[in];
-			continue;
-		}
-		row[out - 1].branches += row[in].branches;
-		row[out - 1].calls += row[in].calls;
-	}
-	if (out)
-		qsort(row, out, sizeof(*row), by_branches);
-	return out;
+	for (in = 0; out < p->nr; in++)
+		if (p->sum[in].of)
+			p->sum[out++] = p->sum[in];
 }
 
-static u64 sum_of(const struct row *row, size_t n)
+static void sort(struct profile *p, int (*compare)(const void *a, const void *b))
 {
-	u64 sum = 0;
+	if (p->nr)
+		qsort(p->sum, p->nr, sizeof(*p->sum), compare);
+}
 
-	for (; n; n--, row++)
-		sum += row->branches;
-	return sum;
+/* A file that two units of a program include has a name in each: their lines are the same. */
+static void merge_lines(struct profile *p)
+{
+	size_t in, out = 0;
+
+	sort(p, compare_places);
+	for (in = 0; in < p->nr; in++) {
+		if (!out || compare_places(&p->sum[out - 1], &p->sum[in])) {
+			p->sum[out++] = p->sum[in];
+			continue;
+		}
+		p->sum[out - 1].branches += p->sum[in].branches;
+		if (strcmp(p->sum[in].fn->name, p->sum[out - 1].fn->name) < 0)
+			p->sum[out - 1].fn = p->sum[in].fn;
+	}
+	p->nr = out;
+}
+
+static void put_number(struct bt_text *t, u64 v, u64 sum)
+{
+	text_print(t, "%10.2f %12" PRIu64 " ", sum ? 100.0 * v / sum : 0.0, v);
 }
 
 static void put_function(struct bt_text *t, const struct bt_function *fn,
@@ -179,86 +248,55 @@ static void put_function(struct bt_text *t, const struct bt_function *fn,
 	text_char(t, ')');
 }
 
-static void put_number(struct bt_text *t, u64 v, u64 sum)
+static void functions_end(struct bt_text *t, struct profile *p)
 {
-	text_print(t, "%10.2f %12" PRIu64 " ", sum ? 100.0 * v / sum : 0.0, v);
+	size_t i;
+
+	sort(p, compare_functions);
+	text_str(t, "% branches     branches        calls function\n");
+	for (i = 0; i < p->nr; i++) {
+		put_number(t, p->sum[i].branches, p->branches);
+		text_print(t, "%12" PRIu64 " ", p->sum[i].calls);
+		put_function(t, p->sum[i].of, p->sum[i].module);
+		text_char(t, '\n');
+	}
+	if (p->rest.branches || p->rest.calls) {
+		put_number(t, p->rest.branches, p->branches);
+		text_print(t, "%12" PRIu64 " all other functions\n", p->rest.calls);
+	}
 }
 
-static void functions_end(struct bt_session *s)
+static void lines_end(struct bt_text *t, struct profile *p)
 {
-	const struct profile *p = s->data;
-	struct row *row = bt_alloc(p->nr * 2, sizeof(*row));
-	const struct site *site;
-	size_t i, n = 0;
-	u64 sum;
+	size_t i;
 
-	for (i = 0; i < (size_t)1 << p->bits; i++) {
-		site = &p->site[i];
-		if (!site->times)
-			continue;
-		row[n++] = (struct row){ .key = site->fn, .branches = site->times, .site = site };
-		if (site->calls)
-			row[n++] = (struct row){ .key = site->to_fn, .calls = site->times,
-						 .site = site };
+	merge_lines(p);
+	sort(p, compare_lines);
+	text_str(t, "% branches     branches function and line\n");
+	for (i = 0; i < p->nr; i++) {
+		put_number(t, p->sum[i].branches, p->branches);
+		text_safe(t, bt_function_name(p->sum[i].fn));
+		text_char(t, ' ');
+		text_safe(t, p->sum[i].of);
+		text_print(t, ":%" PRIu64 "\n", p->sum[i].number);
 	}
-	n = merge(row, n);
-	sum = sum_of(row, n);
-	text_str(&s->text, "% branches     branches        calls function\n");
-	for (i = 0; i < n; i++) {
-		put_number(&s->text, row[i].branches, sum);
-		text_print(&s->text, "%12" PRIu64 " ", row[i].calls);
-		site = row[i].site;
-		put_function(&s->text, row[i].key,
-			     row[i].key == site->fn ? site->module : site->to_module);
-		text_char(&s->text, '\n');
+	if (p->rest.branches) {
+		put_number(t, p->rest.branches, p->branches);
+		text_str(t, "all other lines\n");
 	}
-	free(row);
 }
 
-static void lines_end(struct bt_session *s)
+static void loops_end(struct bt_text *t, struct profile *p)
 {
-	const struct profile *p = s->data;
-	struct row *row = bt_alloc(p->nr, sizeof(*row));
-	const struct site *site;
-	size_t i, n = 0;
-	u64 sum = 0;
+	size_t i;
 
-	for (i = 0; i < (size_t)1 << p->bits; i++) {
-		site = &p->site[i];
-		sum += site->times;
-		if (site->times && site->file)
-			row[n++] = (struct row){ .key = site->file, .line = site->line,
-						 .branches = site->times, .site = site };
-	}
-	n = merge(row, n);
-	text_str(&s->text, "% branches     branches function and line\n");
-	for (i = 0; i < n; i++) {
-		put_number(&s->text, row[i].branches, sum);
-		text_safe(&s->text, bt_function_name(row[i].site->fn));
-		text_char(&s->text, ' ');
-		text_safe(&s->text, row[i].site->file);
-		text_print(&s->text, ":%d\n", row[i].line);
-	}
-	free(row);
-}
-
-static void loops_end(struct bt_session *s)
-{
-	const struct profile *p = s->data;
-	struct row *row = bt_alloc(p->nr, sizeof(*row));
-	size_t i, n = 0;
-
-	for (i = 0; i < (size_t)1 << p->bits; i++)
-		if (p->site[i].loops)
-			row[n++] = (struct row){ .branches = p->site[i].times,
-						 .site = &p->site[i] };
-	if (n)
-		qsort(row, n, sizeof(*row), by_branches);
-	text_str(&s->text, "      rounds from its end to its beginning\n");
-	for (i = 0; i < n; i++)
-		text_print(&s->text, "%12" PRIu64 " %s -> %s\n", row[i].branches,
-			   row[i].site->where, row[i].site->to_where);
-	free(row);
+	sort(p, compare_loops);
+	text_str(t, "      rounds from its end to its beginning\n");
+	for (i = 0; i < p->nr; i++)
+		text_print(t, "%12" PRIu64 " %s -> %s\n", p->sum[i].branches, p->sum[i].from,
+			   p->sum[i].to);
+	if (p->rest.branches)
+		text_print(t, "%12" PRIu64 " all other loops\n", p->rest.branches);
 }
 
 static void profile_end(struct bt_session *s)
@@ -266,17 +304,20 @@ static void profile_end(struct bt_session *s)
 	struct profile *p = s->data;
 	size_t i;
 
+	list(p);
 	if (s->out == &bt_out_profile)
-		functions_end(s);
+		functions_end(&s->text, p);
 	else if (s->out == &bt_out_lines)
-		lines_end(s);
+		lines_end(&s->text, p);
 	else
-		loops_end(s);
-	for (i = 0; i < (size_t)1 << p->bits; i++) {
-		free(p->site[i].where);
-		free(p->site[i].to_where);
+		loops_end(&s->text, p);
+	if (p->rest.branches || p->rest.calls)
+		s->short_of = "some branches are counted together";
+	for (i = 0; i < p->nr; i++) {
+		free(p->sum[i].from);
+		free(p->sum[i].to);
 	}
-	free(p->site);
+	free(p->sum);
 	free(p);
 }
 

@@ -4,11 +4,6 @@
 
 #include "own.h"
 
-static bool begins(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
 /* A library where the system has its own. The program may be there, too: it is no library. */
 static bool is_system(const struct bt_module *m)
 {
@@ -23,7 +18,7 @@ static bool is_system(const struct bt_module *m)
 	if (!strstr(m->name, ".so"))
 		return false;
 	for (i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (begins(m->path, dirs[i]))
+		if (bt_begins(m->path, dirs[i]))
 			return true;
 	return false;
 }

@@ -8,6 +8,9 @@
 #include "kernel.h"
 #include "replay.h"
 
+/* So many records are given to the session at once. */
+#define RECORDS_MAX	1024
+
 static char *copy_text(const u8 *bytes, size_t len)
 {
 	char *s = bt_alloc(len + 1, 1);
@@ -18,13 +21,15 @@ static char *copy_text(const u8 *bytes, size_t len)
 
 static void replay_records(struct bt_session *s, pid_t tid, const u8 *bytes, size_t len)
 {
-	size_t n = len / sizeof(struct x86_bts_record);
-	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
+	struct x86_bts_record rec[RECORDS_MAX];
+	size_t n, left = len / sizeof(*rec);
 
-	/* In the file they stand anywhere. */
-	memcpy(rec, bytes, n * sizeof(*rec));
-	bt_session_records(s, tid, rec, n);
-	free(rec);
+	for (; left; left -= n, bytes += n * sizeof(*rec)) {
+		n = left < RECORDS_MAX ? left : RECORDS_MAX;
+		/* They may be unaligned in the file. */
+		memcpy(rec, bytes, n * sizeof(*rec));
+		bt_session_records(s, tid, rec, n);
+	}
 }
 
 static void replay_task(struct bt_session *s, const struct bt_chunk *chunk, const u8 *bytes)

@@ -6,8 +6,8 @@
 
 #include "session.h"
 
-/* So many records bring few places. */
-#define LIMIT_EVERY	4096
+/* What is incomplete if the memory does not suffice */
+#define SHORT_LAST	"fewer of the last branches were looked at"
 
 static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)
 {
@@ -23,10 +23,25 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid)
 	return *slot_of(s, tid);
 }
 
+/* An output that shows the last branches looks at as many as there is memory for. */
+static void limit_last(struct bt_session *s)
+{
+	u64 most = s->memory / BT_LAST_BYTES;
+
+	if (!s->last)
+		s->last = BT_LAST_CRASH;
+	if (s->last <= most)
+		return;
+	s->last = most;
+	s->last_reduced = true;
+}
+
 void bt_session_begin(struct bt_session *s)
 {
-	if (s->out->flags & BT_OUT_LAST && !s->last)
-		s->last = BT_LAST_CRASH;
+	if (!s->memory)
+		s->memory = BT_MEMORY;
+	if (s->out->flags & BT_OUT_LAST)
+		limit_last(s);
 	if (!s->lines)
 		s->lines = BT_LINES;
 	if (s->out->begin)
@@ -311,9 +326,8 @@ static void show(struct bt_session *s, struct bt_thread *t, const struct x86_bts
 	bool passes;
 
 	for (; n; n--, rec++) {
-		/* Who shows the last of them may hold on to places. */
-		if (!s->last && n % LIMIT_EVERY == 0)
-			bt_space_limit(t->process->space);
+		if (!(s->out->flags & BT_OUT_LAST))
+			bt_space_limit();
 		passes = understand(s, t, rec, &b);
 		count(&t->counts, rec, b.kind);
 		count(&s->counts, rec, b.kind);
@@ -331,7 +345,7 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_re
 		return;
 	for (i = 0; i < n; i++)
 		count(&s->told, &rec[i], BT_UNKNOWN);
-	bt_space_limit(t->process->space);
+	bt_space_limit();
 	if (s->record)
 		bt_write_records(s->record, tid, rec, n, t->process->space);
 	if (s->last)
@@ -352,17 +366,36 @@ static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
 	free(what);
 }
 
-/* Show the last of what was kept: as many as are wanted, of what passes. */
+/*
+ * An output that shows the last branches needs all their places. If there is no memory
+ * for more of them, it gets the branches that it has.
+ */
+static bool is_enough(struct bt_session *s)
+{
+	if (!(s->out->flags & BT_OUT_LAST)) {
+		bt_space_limit();
+		return false;
+	}
+	if (!bt_space_is_full())
+		return false;
+	s->short_of = SHORT_LAST;
+	return true;
+}
+
+/* Show the last of the records that were kept: as many as are wanted and pass the filter. */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
 	size_t first = t->nr_pending, found = 0, branches = 0;
 	struct bt_branch b;
 
-	while (first && found < s->last) {
+	bt_space_make_room();
+	while (first && found < s->last && !is_enough(s)) {
 		first--;
 		found += understand(s, t, &t->pending[first], &b) && bt_is_branch(b.rec);
 		branches += bt_is_branch(&t->pending[first]);
 	}
+	if (first && s->last_reduced)
+		s->short_of = SHORT_LAST;
 	if (s->filter && branches && !found)
 		say_none(s, t, branches);
 	t->left_to = 0;

@@ -120,7 +120,13 @@ struct bt_output {
 	void	(*end)(struct bt_session *s);
 };
 
+/* Code of more bytes without a branch is a mistake: records are missing. */
+#define BT_STRAIGHT_MAX	0x10000
+
 #define BT_THREAD_BITS	14
+
+/* Bytes that an output may keep, unless somebody says how many */
+#define BT_MEMORY	(192ull * 1024 * 1024)
 
 /*
  * struct bt_session - all of it
@@ -137,6 +143,8 @@ struct bt_output {
  * @nr_threads:	that there were
  * @times:	when threads are scheduled, if @out does not want to know anyway
  * @by_thread:	for outputs that sum up, one sum for each thread
+ * @memory:	bytes that @out may keep of all threads, about
+ * @short_of:	what is incomplete because they did not suffice, in words, or NULL
  * @lines:	that a screen has, for the crash view
  * @width:	columns that it has, or 0
  * @again:	it shows what was recorded
@@ -157,12 +165,15 @@ struct bt_session {
 	u64			nr_threads;
 	bool			times;
 	bool			by_thread;
+	u64			memory;
+	const char		*short_of;
 	size_t			lines;
 	size_t			width;
 	bool			again;
 	bool			color;
 	void			*data;
 	/* private */
+	bool			last_reduced;
 	struct bt_thread	*threads[1 << BT_THREAD_BITS];
 	struct bt_process	*processes[1 << BT_THREAD_BITS];
 };
@@ -190,6 +201,8 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_MAX	1000000
 /* The crash view looks at so many branches at least: an uncaught exception makes 40,000. */
 #define BT_LAST_CRASH	87381
+/* So many bytes of memory each of these branches takes, without its places */
+#define BT_LAST_BYTES	192
 /* The lines that it has */
 #define BT_LINES	32
 

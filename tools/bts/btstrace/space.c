@@ -32,8 +32,10 @@ struct mapped {
  * @old: what was before the last change: a record may be older than that
  * @code: what is in memory only: from a recorded trace, or in the one that is written
  * @jit: functions of a just-in-time compiler
- * @places: what was asked for so far, a hash table of 2^bits
- * @batch: counts bt_space_update()
+ * @places: the places that were asked for so far, a hash table of 2^bits
+ * @batch: the number of calls of bt_space_update()
+ * @next: another one, in the list of all
+ * @at: the pointer that points to this one
  */
 struct bt_space {
 	bool		is64;
@@ -47,16 +49,18 @@ struct bt_space {
 	int		bits;
 	size_t		nr_places;
 	u32		batch;
+	struct bt_space	*next, **at;
 };
 
-#define FIRST_BITS	6
-#define VDSO_MAX	(64 * 1024)
-/* What is known of a place, with its words, takes about this much. */
+#define PLACES_BITS	6
+/* A place takes about this much memory, with its words and its slots in the table. */
 #define PLACE_BYTES	512
 
-static size_t places_max = 500000;
+static struct bt_space *spaces;
+/* How many places all of them have, and may have */
+static size_t all_places, places_max = 500000;
 
-/* Use no more than about @bytes for places. */
+/* Use no more than about @bytes for the places of all address spaces. */
 void bt_space_memory(u64 bytes)
 {
 	places_max = bytes / PLACE_BYTES;
@@ -67,9 +71,14 @@ struct bt_space *bt_space_new(bool is64)
 	struct bt_space *space = bt_alloc(1, sizeof(*space));
 
 	space->is64 = is64;
-	space->bits = FIRST_BITS;
+	space->bits = PLACES_BITS;
 	space->code = bt_code_new();
 	space->places = bt_alloc((size_t)1 << space->bits, sizeof(*space->places));
+	space->next = spaces;
+	if (spaces)
+		spaces->at = &space->next;
+	space->at = &spaces;
+	spaces = space;
 	return space;
 }
 
@@ -82,6 +91,7 @@ static void forget_places(struct bt_space *space)
 {
 	size_t i;
 
+	all_places -= space->nr_places;
 	for (i = 0; i < (size_t)1 << space->bits && space->nr_places; i++) {
 		if (!space->places[i])
 			continue;
@@ -90,6 +100,21 @@ static void forget_places(struct bt_space *space)
 		free(space->places[i]);
 		space->places[i] = NULL;
 		space->nr_places--;
+	}
+}
+
+/* Forget all places, and shrink the tables, which may have become long. */
+static void forget_all(void)
+{
+	struct bt_space *space;
+
+	for (space = spaces; space; space = space->next) {
+		forget_places(space);
+		if (space->bits == PLACES_BITS)
+			continue;
+		free(space->places);
+		space->bits = PLACES_BITS;
+		space->places = bt_alloc((size_t)1 << space->bits, sizeof(*space->places));
 	}
 }
 
@@ -104,6 +129,9 @@ void bt_space_free(struct bt_space *space)
 	if (!space)
 		return;
 	forget_places(space);
+	*space->at = space->next;
+	if (space->next)
+		space->next->at = space->at;
 	bt_code_free(space->code);
 	free_mapped(&space->now);
 	free_mapped(&space->old);
@@ -144,22 +172,33 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 	return true;
 }
 
-/* Forget places if a program goes to more of them than any would. None is held. */
-void bt_space_limit(struct bt_space *space)
+/* Forget all places if they need more memory than bt_space_memory() allows. No caller has one. */
+void bt_space_limit(void)
 {
-	if (space->nr_places > places_max)
-		forget_places(space);
+	if (all_places > places_max)
+		forget_all();
+}
+
+/*
+ * For a caller that needs many places at the same time: forget all places if they leave
+ * less than half of the memory.
+ */
+void bt_space_make_room(void)
+{
+	if (all_places > places_max / 2)
+		forget_all();
+}
+
+/* Would bt_space_limit() forget all places if there were a few more? */
+bool bt_space_is_full(void)
+{
+	return all_places + 1 >= places_max;
 }
 
 /* Whose memory can be read now, or 0 */
 pid_t bt_space_pid(const struct bt_space *space)
 {
 	return space->pid;
-}
-
-size_t bt_space_nr_places(const struct bt_space *space)
-{
-	return space->nr_places;
 }
 
 const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
@@ -245,7 +284,7 @@ static u8 *read_vdso(struct bt_space *space, const struct bt_map *map)
 	size_t n, got, len = map->end - map->start;
 	u8 *bytes;
 
-	if (len > VDSO_MAX)
+	if (len > BT_VDSO_MAX)
 		return NULL;
 	bytes = bt_alloc(len, 1);
 	for (n = 0; n < len; n += got) {
@@ -350,7 +389,10 @@ static void more_places(struct bt_space *space)
 	free(old);
 }
 
-/* What is at @addr. Valid until bt_space_update() sees a change, or bt_space_limit(). */
+/*
+ * What is known of @addr. The place is valid until bt_space_update() sees a change, or
+ * bt_space_limit() or bt_space_make_room() is called.
+ */
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 {
 	size_t at = bt_hash(addr, space->bits);
@@ -368,6 +410,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	place->module = bt_module_none();
 	place->fn = &place->module->all;
 	look_up(space, place);
+	all_places++;
 	if (++space->nr_places > (size_t)1 << (space->bits - 1))
 		more_places(space);
 	return place;

@@ -57,16 +57,15 @@ struct bt_place {
 
 struct bt_space;
 
-#define BT_PAGE	4096
-
 struct bt_space *bt_space_new(bool is64);
 void bt_space_free(struct bt_space *space);
 void bt_space_attach(struct bt_space *space, pid_t pid);
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len);
-void bt_space_limit(struct bt_space *space);
+void bt_space_limit(void);
+void bt_space_make_room(void);
+bool bt_space_is_full(void);
 void bt_space_memory(u64 bytes);
 pid_t bt_space_pid(const struct bt_space *space);
-size_t bt_space_nr_places(const struct bt_space *space);
 void bt_space_add_jit(struct bt_space *space, const char *text, size_t len);
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len);
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr);

@@ -9,11 +9,19 @@
 #define DEPTH_MAX	1000
 
 static size_t nr_nodes, nodes_max = 4000000;
+static bool full;
 
-/* Use no more than about @bytes for nodes: what would be more is one with its parent. */
+/* Use no more than about @bytes for nodes: a call that has no node counts for its parent. */
 void bt_tree_memory(u64 bytes)
 {
-	nodes_max = bytes / (sizeof(struct bt_node) + 2 * sizeof(void *));
+	nodes_max = bytes / (sizeof(struct bt_node) + 4 * sizeof(void *));
+	full = false;
+}
+
+/* Was there a call that had to count for its parent? */
+bool bt_tree_is_full(void)
+{
+	return full;
 }
 
 struct bt_node *bt_tree_new(void)
@@ -23,7 +31,7 @@ struct bt_node *bt_tree_new(void)
 
 /* Nodes with more children than this find them by a table. */
 #define LIST_MAX	16
-#define FIRST_BITS	6
+#define CHILDREN_BITS	6
 
 /* Put @node, a child of @parent, into the table: there is room. */
 static void into_table(struct bt_node *parent, struct bt_node *node)
@@ -41,7 +49,7 @@ static void make_table(struct bt_node *parent)
 	struct bt_node *node;
 
 	free(parent->table);
-	parent->bits = parent->bits ? parent->bits + 1 : FIRST_BITS;
+	parent->bits = parent->bits ? parent->bits + 1 : CHILDREN_BITS;
 	parent->table = bt_alloc((size_t)1 << parent->bits, sizeof(*parent->table));
 	for (node = parent->child; node; node = node->next)
 		into_table(parent, node);
@@ -90,8 +98,10 @@ struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *
 	node = parent->table ? find_in_table(parent, fn) : find_in_list(parent, fn);
 	if (node)
 		return node;
-	if (nr_nodes >= nodes_max)
+	if (nr_nodes >= nodes_max) {
+		full = true;
 		return parent;
+	}
 	nr_nodes++;
 	node = bt_alloc(1, sizeof(*node));
 	node->fn = fn;

@@ -46,6 +46,7 @@ void bt_tree_branch(struct bt_calls *c, const struct bt_branch *b);
 
 struct bt_node *bt_tree_new(void);
 void bt_tree_memory(u64 bytes);
+bool bt_tree_is_full(void);
 struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *fn,
 			      const struct bt_module *module, const char *name);
 void bt_tree_sum(struct bt_node *root);

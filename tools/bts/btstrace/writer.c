@@ -11,8 +11,6 @@
 #include "text.h"
 #include "writer.h"
 
-#define VDSO_MAX	(256 * 1024)
-
 #define FILE_BITS	8
 
 /* A file of which was written which it is */
@@ -138,7 +136,7 @@ void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 	write_chunk(w, BT_CHUNK_MAPS, tid, "", 0, text, len);
 	for (; n; n--, map++) {
 		write_file_of(w, tid, map, bt_space_pid(space));
-		if (strcmp(map->path, BT_VDSO) || map->end - map->start > VDSO_MAX)
+		if (strcmp(map->path, BT_VDSO) || map->end - map->start > BT_VDSO_MAX)
 			continue;
 		bytes = bt_alloc(map->end - map->start, 1);
 		got = bt_space_read(space, map->start, bytes, map->end - map->start);

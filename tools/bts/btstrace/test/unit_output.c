@@ -738,31 +738,6 @@ static void test_many_threads(void)
 	bt_modules_free();
 }
 
-/* One chunk of a recorded trace may hold records of more places than there is memory. */
-static void test_many_places(void)
-{
-	struct bt_session s = { .out = &bt_out_summary };
-	size_t i, n = 400000, most;
-	struct x86_bts_record *rec = bt_alloc(n, sizeof(*rec));
-
-	bt_space_memory(16 * 1024 * 1024);
-	text_open(&s.text, -1);
-	bt_session_begin(&s);
-	bt_session_thread(&s, PID, PID, true, "x");
-	for (i = 0; i < n; i++)
-		rec[i] = (struct x86_bts_record){
-			.type = X86_BTS_BRANCH, .branch = { i * 32 + 4096, i * 32 + 4100 },
-		};
-	bt_session_records(&s, PID, rec, n);
-	most = bt_space_nr_places(bt_session_find(&s, PID)->process->space);
-	ok(most < 60000 && s.counts.branches == n, "%zu branches, each elsewhere: %zu places", n,
-	   most);
-	bt_session_end(&s);
-	bt_space_memory(256 * 1024 * 1024);
-	free(s.text.buf);
-	free(rec);
-}
-
 int main(void)
 {
 	bt_proc_read(&maps, getpid(), "maps");
@@ -785,6 +760,5 @@ int main(void)
 	test_strangers();
 	free(maps.bytes);
 	test_many_threads();
-	test_many_places();
 	return finish();
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "code.h"
 #include "kernel.h"
 #include "proc.h"
 #include "session.h"
@@ -262,25 +263,85 @@ static void test_old_maps(void)
 	bt_space_free(space);
 }
 
+/* The place at @addr, with a mark that it loses when it is forgotten */
+static void mark(struct bt_space *space, u64 addr)
+{
+	bt_space_place(space, addr)->went_as = 1;
+}
+
+static bool is_marked(struct bt_space *space, u64 addr)
+{
+	return bt_space_place(space, addr)->went_as;
+}
+
 static void test_many_places(void)
 {
-	struct bt_space *space = bt_space_new(true);
+	static const char text[] = "1000-7fffffff0000 rwxp 00000000 00:00 0\n";
+	struct bt_space *space = bt_space_new(true), *other = bt_space_new(true);
 	size_t i, right = 0, n = 100000;
 
-	bt_space_update(space, "1000-7fffffff0000 rwxp 00000000 00:00 0\n", 40);
+	bt_space_update(space, text, strlen(text));
+	bt_space_update(other, text, strlen(text));
 	for (i = 0; i < n; i++)
-		bt_space_place(space, 0x1000 + i * 3);
+		mark(space, 0x1000 + i * 3);
+	bt_space_limit();
 	for (i = 0; i < n; i++)
-		right += bt_space_place(space, 0x1000 + i * 3)->addr == 0x1000 + i * 3;
-	ok(right == n, "%zu places", right);
-	bt_space_limit(space);
-	ok(bt_space_nr_places(space) == n, "%zu places are not too many", n);
-	for (; i < 1100000; i++)
+		right += is_marked(space, 0x1000 + i * 3);
+	ok(right == n && !bt_space_is_full(), "%zu places are not too many", right);
+	mark(other, 0x1000);
+	for (; i < 600000; i++)
 		bt_space_place(space, 0x1000 + i * 3);
-	bt_space_limit(space);
-	ok(!bt_space_nr_places(space) && bt_space_place(space, 0x1003)->addr == 0x1003,
-	   "%zu are, and all are forgotten", i);
+	ok(bt_space_is_full() && is_marked(space, 0x1000) && is_marked(other, 0x1000),
+	   "%zu are, and stay until somebody says so", i);
+	bt_space_limit();
+	ok(!is_marked(space, 0x1000) && !is_marked(other, 0x1000) && !bt_space_is_full(),
+	   "then all are forgotten, of all address spaces");
+	/* Two address spaces have room for no more than one. */
+	bt_space_memory(1 << 20);
+	for (i = 0; i < 1200; i++) {
+		mark(space, 0x1000 + i);
+		mark(other, 0x1000 + i);
+	}
+	bt_space_limit();
+	ok(!is_marked(space, 0x1000) && !is_marked(other, 0x1000), "%zu in 1 MiB, in two of them",
+	   2 * i);
+	for (i = 0; i < 1200; i++)
+		mark(space, 0x1000 + i);
+	bt_space_limit();
+	ok(is_marked(space, 0x1000), "%zu fit", i);
+	bt_space_make_room();
+	ok(!is_marked(space, 0x1000), "but leave less than half");
+	bt_space_memory(256 << 20);
 	bt_space_free(space);
+	bt_space_free(other);
+}
+
+/* Nanoseconds to find one of @n pages of code */
+static double time_of_pages(size_t n)
+{
+	struct bt_code *code = bt_code_new();
+	size_t i, right = 0, reads = 200000;
+	clock_t begin;
+	u8 byte;
+
+	for (i = 0; i < n; i++) {
+		byte = i;
+		bt_code_put(code, i * BT_PAGE, &byte, 1);
+	}
+	begin = clock();
+	for (i = 0; i < reads; i++)
+		right += bt_code_read(code, i * 7919 % n * BT_PAGE, &byte, 1) == 1 &&
+			 byte == (u8)(i * 7919 % n);
+	begin = clock() - begin;
+	bt_code_free(code);
+	return right == reads ? 1e9 * begin / CLOCKS_PER_SEC / reads : 1e9;
+}
+
+static void test_many_pages(void)
+{
+	double few = time_of_pages(1000), many = time_of_pages(20000);
+
+	ok(many < 20 * few, "to find one of 20000 pages takes %.0f ns, of 1000 %.0f ns", many, few);
 }
 
 int main(void)
@@ -295,6 +356,7 @@ int main(void)
 	test_changing();
 	test_old_maps();
 	test_many_places();
+	test_many_pages();
 	bt_modules_free();
 	bt_kernel_free();
 	free(maps.bytes);

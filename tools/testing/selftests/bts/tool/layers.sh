@@ -22,7 +22,7 @@ done >"$scratch/symbols"
 			for (i = 1; i <= n; i++) print by[i], where[s] } }' "$scratch/symbols"
 } | awk '$1 != $2' | sort -u >"$scratch/needs"
 
-echo "1..2"
+echo "1..4"
 failed=0
 needs=$(wc -l <"$scratch/needs")
 [ "$needs" -gt 200 ] || { printf 'not ' && failed=1; }
@@ -30,4 +30,15 @@ echo "ok 1 - $needs needs of one file by another"
 tsort "$scratch/needs" >/dev/null 2>"$scratch/circles" || { printf 'not ' && failed=1; }
 echo "ok 2 - no circle"
 sed 's/^/# /' "$scratch/circles"
+
+# A constant is defined once, and what a file offers to others is used by the program: a
+# function by another file, or at least by its own.
+twice=$(grep -o '^#define *[A-Za-z_0-9]*' ./*.[ch] | sed 's/.*#define *//' | sort | uniq -d)
+[ -z "$twice" ] || { printf 'not ' && failed=1; }
+echo "ok 3 - no constant is defined in two files: ${twice//$'\n'/ }"
+unused=$(awk '$1 == "T" && $2 != "main" { print $2 }' "$scratch/symbols" | while read -r name; do
+	[ "$(cat ./*.c | grep -cw "$name")" -gt 1 ] || echo "$name"
+done)
+[ -z "$unused" ] || { printf 'not ' && failed=1; }
+echo "ok 4 - no function is there for tests only: ${unused//$'\n'/ }"
 exit $failed

@@ -11,9 +11,10 @@ GUEST_PROGS += tool/straced
 
 # With libraries: they come along into the guest as the tools of this system do.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop \
-	tool/repeat
+	tool/repeat tool/madeup
 loop_CFLAGS = $(PTRACE_BTS_UAPI)
 repeat_CFLAGS = $(PTRACE_BTS_UAPI)
+madeup_CFLAGS = $(PTRACE_BTS_UAPI)
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s
