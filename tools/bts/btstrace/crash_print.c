@@ -6,6 +6,7 @@
 
 #include "crash_print.h"
 #include "source.h"
+#include "width.h"
 
 /* Longer deeds do not move the columns of others, and neither do longer places. */
 #define WHAT_MAX	36
@@ -42,19 +43,11 @@ static void put_what(struct bt_text *t, const struct crash_line *line)
 		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
 }
 
-/* Does a character begin with this byte? A mark of a colour is none. */
-static bool is_column(char c)
-{
-	return (c & 0xc0) != 0x80 && (c < 0 || c >= ' ');
-}
-
 static size_t width_of(const struct bt_text *t)
 {
-	size_t i, n = 0;
+	size_t all;
 
-	for (i = 0; i < t->used; i++)
-		n += is_column(t->buf[i]);
-	return n;
+	return bt_width(t->buf, t->used, 0, &all);
 }
 
 static void pad(struct bt_text *t, size_t have, size_t want)
@@ -92,14 +85,10 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 /* As much of @t as a terminal of @width columns has room for; all if that is 0 */
 static void put_cut(struct bt_text *out, struct bt_text *t, size_t width, bool color)
 {
-	size_t i, n = 0;
+	size_t fits;
 
-	for (i = 0; i < t->used; i++) {
-		n += is_column(t->buf[i]);
-		if (width && n > width)
-			break;
-	}
-	text_color(out, t->buf, i, color);
+	bt_width(t->buf, t->used, width, &fits);
+	text_color(out, t->buf, fits, color);
 	text_color(out, TEXT_NORMAL, 1, color);
 	text_char(out, '\n');
 	t->used = 0;

@@ -5,6 +5,7 @@
 
 #include "session.h"
 #include "tap.h"
+#include "width.h"
 
 struct decoded {
 	const char *bytes;
@@ -277,6 +278,41 @@ static void test_text(void)
 	text_close(&t);
 }
 
+struct measured {
+	const char *text;
+	size_t most;
+	size_t width;
+	size_t fits;
+};
+
+/* Text, the columns that there are, those that it needs, and the bytes that fit */
+static const struct measured texts[] = {
+	{ "", 0, 0, 0 },
+	{ "abc", 0, 3, 3 },
+	{ "abc", 2, 2, 2 },
+	{ "\1a\2b\3", 2, 2, 5 },
+	{ "\xc3\xa9t\xc3\xa9", 0, 3, 5 },
+	{ "\xe6\xbc\xa2\xe5\xad\x97", 0, 4, 6 },
+	{ "\xe6\xbc\xa2\xe5\xad\x97", 3, 2, 3 },
+	{ "a\xe6\xbc\xa2", 2, 1, 1 },
+	{ "e\xcc\x81x", 1, 1, 3 },
+	{ "\xf0\x9f\x98\x80", 0, 2, 4 },
+	{ "\xcd\xb8", 0, 1, 2 },
+};
+
+static void test_width(void)
+{
+	const struct measured *m;
+	size_t i, width, fits;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		m = &texts[i];
+		width = bt_width(m->text, strlen(m->text), m->most, &fits);
+		ok(width == m->width && fits == m->fits, "width %zu: %zu columns, %zu bytes", i,
+		   width, fits);
+	}
+}
+
 int main(void)
 {
 	test_decode();
@@ -285,5 +321,6 @@ int main(void)
 	test_names();
 	test_filters();
 	test_text();
+	test_width();
 	return finish();
 }

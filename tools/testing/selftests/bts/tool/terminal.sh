@@ -34,6 +34,28 @@ result $? "some with --color, in a pipe too"
 result $? "none in a file"
 [ "$(on_terminal "stty -F /dev/tty cols 72; $show --color=never" | tr -d '\r' | wc -L)" -le 72 ]
 result $? "no line is longer than the terminal is wide"
+# Lines of wide characters, and of marks above the character before
+cat >wide.c <<'EOF'
+static volatile int *nowhere;
+int main(void)
+{
+	*nowhere = 1; /* 漢字かな交じり文、漢字かな交じり文、漢字 */
+	return 0;
+}
+EOF
+cp wide.c marked.c
+sed -i 's|/\*.*\*/|/* éééééééééééééééé end */|' marked.c
+for what in wide marked; do
+	gcc -g -o $what $what.c && "$dir/test/record" $what.trace ./$what
+	on_terminal "stty -F /dev/tty cols 72; $dir/btstrace -r $what.trace --color=never" | tr -d '\r' >out
+	grep -q "main $what.c:4" out
+	result $? "$what.c: the line is shown"
+done
+[ "$(wc -L <out)" -le 72 ] && grep -q ' end \*/$' out
+result $? "marks above a character need no column of their own"
+on_terminal "stty -F /dev/tty cols 72; $dir/btstrace -r wide.trace --color=never" | tr -d '\r' >out
+[ "$(wc -L <out)" -le 72 ] && [ "$(wc -L <out)" -ge 71 ]
+result $? "a line of wide characters is no longer than the terminal is wide, $(wc -L <out)"
 [ "$($show --crash | sed 's/\o33\[[0-9;]*m//g')" = "$($show --crash --color | sed 's/\o33\[[0-9;]*m//g')" ]
 result $? "colours change nothing else"
 on_terminal "PAGER='sed s/^/paged:/' $show" | grep -q '^paged:'

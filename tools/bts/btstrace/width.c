@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How many columns of a terminal text needs */
+#include <locale.h>
+#include <wchar.h>
+
+#include "width.h"
+
+/*
+ * The locale with the tables that wcwidth() looks into: one with UTF-8, whatever the user's
+ * is. Without one, all but ASCII is unknown.
+ */
+static locale_t utf8_locale(void)
+{
+	static locale_t utf8;
+
+	if (!utf8)
+		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+	if (!utf8)
+		utf8 = newlocale(LC_CTYPE_MASK, "", NULL);
+	return utf8;
+}
+
+/* The character at @s, which text_safe() has written, and its length */
+static wchar_t character(const char *s, size_t n, size_t *len)
+{
+	u8 first = *s;
+	wchar_t c;
+	size_t i;
+
+	*len = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if (*len > n)
+		*len = n;
+	if (*len == 1)
+		return first;
+	c = first & (0x7f >> *len);
+	for (i = 1; i < *len; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	return c;
+}
+
+/* Marks of colours have no width; a character that wcwidth() does not know has one column. */
+static size_t width_of(wchar_t c)
+{
+	int width;
+
+	if (c < ' ')
+		return 0;
+	width = c < 0x7f ? 1 : wcwidth(c);
+	return width < 0 ? 1 : width;
+}
+
+/*
+ * bt_width - measure text
+ * @s: UTF-8, as text_safe() and text_color() take it
+ * @n: its length
+ * @most: columns that there are; 0 if there is no limit
+ * @fits: set to how much of @s fits into them
+ *
+ * Returns the columns that @fits bytes of @s need.
+ */
+size_t bt_width(const char *s, size_t n, size_t most, size_t *fits)
+{
+	locale_t utf8 = utf8_locale(), before = utf8 ? uselocale(utf8) : NULL;
+	size_t at, len, width, sum = 0;
+
+	for (at = 0; at < n; at += len) {
+		width = width_of(character(s + at, n - at, &len));
+		if (most && sum + width > most)
+			break;
+		sum += width;
+	}
+	if (utf8)
+		uselocale(before);
+	*fits = at;
+	return sum;
+}
