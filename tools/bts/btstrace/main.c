@@ -218,7 +218,9 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		status = BT_EXIT_FILE;
 	}
 	text_close(&s->text);
-	close(s->text.fd);
+	/* Some file systems tell of a full disk here. */
+	if (close(s->text.fd) && !s->text.error)
+		s->text.error = errno;
 	if (!bt_pager_end())
 		status = BT_EXIT_FILE;
 	/* Who reads only the beginning has what they want. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Writing recorded traces */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,16 +68,17 @@ void bt_writer_drop(struct bt_writer *w)
 	text_drop(&w->text);
 }
 
-/* The same */
+/* Close the file. Returns errno of the first write that failed, or of the close, or 0. */
 int bt_writer_close(struct bt_writer *w)
 {
-	int error;
-
 	struct known *k;
+	int error;
 	size_t i;
 
 	text_close(&w->text);
 	error = w->text.error;
+	if (close(w->text.fd) && !error)
+		error = errno;
 	for (i = 0; i < ARRAY_SIZE(w->known); i++) {
 		while ((k = w->known[i])) {
 			w->known[i] = k->next;

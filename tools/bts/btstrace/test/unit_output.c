@@ -123,7 +123,7 @@ static u8 *record(size_t *len)
 	u8 *bytes;
 
 	text_open(&s.text, -1);
-	s.record = bt_writer_open(fd);
+	s.record = bt_writer_open(dup(fd));
 	bt_session_begin(&s);
 	tell(&s, true);
 	bt_session_end(&s);

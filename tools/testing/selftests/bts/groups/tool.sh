@@ -84,6 +84,7 @@ group_tool() {
 	check starts -- "$B/tool/starts.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check layers -- "$B/tool/layers.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	check memory -- "$B/tool/memory.sh" "$BTSTRACE" "$BENCH_BIN/madeup"
+	check full -- "$B/tool/full.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	used modes smp=2 -- toolmodes $less
 	used follow smp=2 pti=off -- toolfollow $less

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# full.sh DIR PROGRAM: btstrace (in DIR) says that its output cannot be written, in each mode
+# and whenever the system says so, and ends with status 118. A reader that ends early is none
+# of these errors.
+
+dir=$1 program=$(realpath "$2")
+# shellcheck source=host.sh
+. "${BASH_SOURCE[0]%/*}/host.sh"
+cd "$scratch" || exit 2
+
+"$dir/test/record" trace "$program" sorts 1
+result $? "the program runs"
+
+# full FILE COMMAND...: it fails, and says that there is no space left for FILE
+full() {
+	local status
+	"${@:2}" 2>err
+	status=$?
+	[ $status -eq 118 ] && [ "$(cat err)" = "btstrace: $1: No space left on device" ]
+	result $? "${*:2}: status $status, $(cat err)"
+}
+
+to_full() {
+	"$@" >/dev/full
+}
+
+for mode in crash plain full insn raw json calls flow folded perfetto profile lines loops drcov \
+	lcov summary; do
+	full output to_full "$dir/btstrace" -r trace --$mode
+done
+full /dev/full "$dir/btstrace" -r trace -o /dev/full
+full output to_full "$dir/btstrace" --help
+full output to_full "$dir/btstrace" --version
+
+# Some file systems tell when the file is closed.
+cat >late.c <<'EOF'
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int close(int fd)
+{
+	char path[64], to[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	readlink(path, to, sizeof(to) - 1);
+	syscall(SYS_close, fd);
+	errno = ENOSPC;
+	return strstr(to, "/late") ? -1 : 0;
+}
+EOF
+gcc -shared -fPIC -o late.so late.c 2>/dev/null
+full late env LD_PRELOAD=./late.so "$dir/btstrace" -r trace -o late
+! LD_PRELOAD=./late.so "$dir/test/record" late "$program" sorts 1 2>err && grep -q 'late: No space left on device' err
+result $? "a recorded trace, when it is closed"
+
+for mode in full raw json insn flow; do
+	"$dir/btstrace" -r trace --$mode 2>err | head -n 1 >first
+	[ "${PIPESTATUS[0]}" -eq 0 ] && [ ! -s err ] && [ -s first ]
+	result $? "--$mode: a reader that ends early"
+done
+finish
