@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all parts of btstrace's core share. The parts, each usable without the
- * ones behind it:
+ * All parts of the core of btstrace share this header. Each part is usable without the ones
+ * behind it:
  *
  *	read.h		the requests of ptrace: records of a stopped thread
  *	decode.h	which kind of branch some bytes are
@@ -12,7 +12,7 @@
  *	calls.h, tree.h	branches become calls
  *	output.h	the formats
  *
- * Who is out of memory ends: see text.c.
+ * A part that is out of memory ends the program: see text.c.
  */
 #ifndef BTSTRACE_BT_H
 #define BTSTRACE_BT_H

@@ -28,7 +28,7 @@ struct bt_calls *bt_calls_new(void)
 	return bt_alloc(1, sizeof(struct bt_calls));
 }
 
-/* foo.cold is where the compiler put what foo seldom does. */
+/* The compiler puts the code that foo() seldom executes into foo.cold(). */
 static bool is_cold_part(const struct bt_function *a, const struct bt_function *b)
 {
 	size_t len_a, len_b;
@@ -42,7 +42,7 @@ static bool is_cold_part(const struct bt_function *a, const struct bt_function *
 	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
 }
 
-/* Inline: asked for with each branch, and nearly always it is one and the same. */
+/* Inline, as each branch asks, and nearly always for one and the same function. */
 static inline bool same_function(const struct bt_function *a, const struct bt_function *b)
 {
 	return a == b || is_cold_part(a, b);
@@ -100,7 +100,7 @@ static void pop(struct bt_calls *c)
 		return;
 	}
 	top = top_of(c);
-	/* It led nowhere: it is what it is. */
+	/* The hop led to no function: it is shown as a function itself. */
 	if (top->hop && !top->quiet)
 		tell(c, top);
 	if (c->leave && !top->quiet)
@@ -108,7 +108,7 @@ static void pop(struct bt_calls *c)
 	c->nr--;
 }
 
-/* A hop arrives at the function that was meant. */
+/* The hop, which is the top frame, arrives at the function that the program called. */
 static void arrive(struct bt_calls *c, const struct bt_place *to)
 {
 	struct bt_frame *top = top_of(c);
@@ -131,7 +131,7 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 	if (top->quiet)
 		return;
 	tell(c, top);
-	/* The first is the call itself. */
+	/* The first of the hidden branches is the call itself. */
 	if (c->resolved && hidden > 1) {
 		c->hidden = 0;
 		c->resolved(c, top, hidden);
@@ -158,7 +158,7 @@ static void unwind_to(struct bt_calls *c, size_t nr)
 	}
 }
 
-/* How many frames are left if all within the one of @fn end; 0 if there is none. */
+/* Returns how many frames are left if all above the frame of @fn end; 0 if @fn has no frame. */
 static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
 {
 	size_t nr;
@@ -169,7 +169,7 @@ static size_t find_function(const struct bt_calls *c, const struct bt_function *
 	return nr;
 }
 
-/* One function turns into another, which returns to where it would have. */
+/* The function of the top frame turns into another, which returns to the same address. */
 static void shift(struct bt_calls *c, const struct bt_place *place)
 {
 	struct bt_frame frame = *top_of(c);
@@ -180,7 +180,7 @@ static void shift(struct bt_calls *c, const struct bt_place *place)
 	push(c, place, frame);
 }
 
-/* The thread is at @place: what it can be in? */
+/* The thread is at @place: make the top frame that of its function. */
 static void settle(struct bt_calls *c, const struct bt_place *place)
 {
 	size_t nr;
@@ -206,14 +206,14 @@ static void call(struct bt_calls *c, const struct bt_branch *b)
 {
 	u64 back = b->from->addr + b->from->insn.length;
 
-	/* How position independent code learns where it is. */
+	/* Position independent code calls the next instruction to learn its own address. */
 	if (b->to->addr == back)
 		return;
 	c->calls++;
 	push(c, b->to, (struct bt_frame){ .back = back });
 }
 
-/* A function that ends by a jump to another, which returns for both. */
+/* The function of the top frame ends by a jump to another, which returns for both. */
 static void replace_by(struct bt_calls *c, const struct bt_place *to)
 {
 	struct bt_frame *top = top_of(c);
@@ -224,7 +224,7 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 		arrive(c, to);
 		return;
 	}
-	/* Functions that end by jumping to each other, in turn */
+	/* Two functions may end by jumping to each other in turn. */
 	for (nr = c->nr; nr > 1 && c->frame[nr - 1].tail; nr--) {
 		if (c->frame[nr - 2].fn == to->fn) {
 			unwind_to(c, nr - 1);
@@ -234,7 +234,7 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 	push(c, to, (struct bt_frame){ .back = top->back, .tail = true });
 }
 
-/* Code without names may begin anywhere but where a call returns to. */
+/* Code without names may begin a function anywhere but behind a call. */
 static bool begins_function(const struct bt_place *place)
 {
 	return place->fn->named || place->fn->whole ? !place->offset : !place->follows_call;
@@ -258,17 +258,17 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 	while (nr > 1 && c->frame[nr - 1].tail)
 		nr--;
 	if (c->frame[nr - 1].signal) {
-		/* Into the code that ends a handler */
+		/* The handler returns into the code that ends it. */
 		unwind_to(c, nr);
 		shift(c, b->to);
 		return;
 	}
-	/* A jump in another form: to a function, whose address was put there. */
+	/* The return is a jump to a function whose address the program put on the stack. */
 	if (b->to->fn->named && !b->to->offset) {
 		replace_by(c, b->to);
 		return;
 	}
-	/* The first of all returns to what was there before. */
+	/* The first function of the trace returns to a caller that the trace does not have. */
 	c->unmatched += c->nr > 1 || top->back;
 	pop_whole(c);
 	settle(c, b->to);
@@ -301,7 +301,7 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel goes to user mode: back, or into a handler. */
+/* The kernel goes to user mode: back to where it was entered, or into a handler. */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;
@@ -315,14 +315,14 @@ static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 			push(c, to, (struct bt_frame){ .signal = true });
 			return;
 		}
-		/* The end of a handler */
+		/* The thread leaves a handler. */
 		if (top_of(c)->signal)
 			pop(c);
 	}
 	settle(c, to);
 }
 
-/* In the kernel there is no code to look at: its symbols have to do. */
+/* The code of the kernel cannot be read: its symbols have to do. */
 static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
 {
 	if (!BT_IS_KERNEL(b->from->addr)) {
@@ -387,7 +387,7 @@ static void take(struct bt_calls *c, const struct bt_branch *b)
 	}
 }
 
-/* What a record makes of the calls. */
+/* Update the calls by a record. */
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 {
 	c->branches += bt_is_branch(b->rec);
@@ -396,7 +396,7 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 }
 
 /*
- * bt_calls_branched - who made a branch
+ * bt_calls_branched - find the frame that made a branch
  * @c: after bt_calls_branch()
  * @branches: set to how many there are to count: none, while it is not known whose
  *	they are, and more than one when it is
@@ -417,7 +417,7 @@ struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 	return top;
 }
 
-/* The name that the program called it by; without that, its own */
+/* Returns the name that the program called the function by, or else the function's own. */
 const char *bt_frame_name(const struct bt_frame *frame)
 {
 	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
@@ -431,7 +431,7 @@ struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame)
 	return NULL;
 }
 
-/* No more of them: all frames end. */
+/* No more records follow: all frames end. */
 void bt_calls_end(struct bt_calls *c)
 {
 	c->beyond = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which calls a thread is in, from its branches. One struct bt_calls for each
- * thread. Users are told of each function that begins and ends; the call tree, the
- * crash view and the timeline are such users.
+ * This header is for the calls that a thread is in, found from its branches. Each thread
+ * has one struct bt_calls. Its user is told of each function that begins and ends; the call
+ * tree, the crash view and the timeline are users.
  */
 #ifndef BTSTRACE_CALLS_H
 #define BTSTRACE_CALLS_H
@@ -98,7 +98,7 @@ void bt_calls_free(struct bt_calls *c);
 bool bt_calls_balanced(const struct bt_calls *c);
 const char *bt_frame_name(const struct bt_frame *frame);
 
-/* The frame below that the user was told of, or NULL */
+/* Returns the frame below that the user was told of, or NULL. */
 struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Code that exists in memory only, by pages: of a recorded trace, or for one */
+/*
+ * This file keeps code that exists in memory only, by pages: of a trace that is read or
+ * written.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 
 #define PAGES_BITS	6
 
-/* What is known of a page: @bytes from @first to @end */
+/* Of a page, the bytes from @first to @end are known. */
 struct page {
 	u64		addr;
 	u32		first;
@@ -17,7 +20,7 @@ struct page {
 	struct page	*next;
 };
 
-/* Lists of pages, in a hash table of 2^bits */
+/* The table has 2^bits lists of pages. */
 struct bt_code {
 	struct page	**page;
 	int		bits;
@@ -146,7 +149,7 @@ size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 	return got;
 }
 
-/* Is it the first time in this @batch that somebody asks for this page? */
+/* Is this the first call for this page in @batch? */
 bool bt_code_asked(struct bt_code *code, u64 addr, u32 batch)
 {
 	struct page *p = get(code, addr);

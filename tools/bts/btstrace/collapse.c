@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The way to where a thread is */
+/* This file finds the way to where a thread is. */
 #include <stdlib.h>
 
 #include "collapse.h"
 
-/* So far back the beginning of a round is looked for. */
+/* find_round() looks at so many items. */
 #define ROUND_MAX	1024
 
 /*
@@ -30,7 +30,7 @@ static void add(struct collapse *c, struct bt_item item)
 	items->item[items->nr++] = item;
 }
 
-/* Functions that end at the same branch, or begin, come here in turn. */
+/* bt_calls_branch() calls this for each function that begins at the branch. */
 static void enter(struct bt_calls *calls, struct bt_frame *frame)
 {
 	struct collapse *c = calls->arg;
@@ -48,7 +48,7 @@ static void enter(struct bt_calls *calls, struct bt_frame *frame)
 	});
 }
 
-/* All that happened in it goes into the item that stands for it. */
+/* The item of the function stands for all that happened in it. */
 static void leave(struct bt_calls *calls, struct bt_frame *frame)
 {
 	struct collapse *c = calls->arg;
@@ -65,8 +65,8 @@ static bool goes_back(const struct bt_item *item)
 }
 
 /*
- * The item with which the round began that ends where a jump back is; nr if there is
- * none. A new round of a loop around it begins its own.
+ * Returns the number of the item that began the round that the jump back @b ends; items->nr
+ * if there is none. A round of an outer loop begins the rounds of the inner one anew.
  */
 static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
 {
@@ -112,7 +112,7 @@ static void jump(struct collapse *c, size_t begin)
 	});
 }
 
-/* Did a branch begin or end functions, or is it one between two lines of one? */
+/* Take a branch: it begins or ends functions, or it is a jump within one. */
 static void look(struct collapse *c, struct bt_calls *calls)
 {
 	const struct bt_branch *b = c->b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The way to where a thread is, from its branches: a call that has returned becomes
- * one item, whatever happened in it, and so do all but the last round of a loop.
- * What is left are the calls that have not returned, and what was done in each.
+ * This header is for the way to where a thread is. A call that has returned becomes one
+ * item, and so do all but the last round of a loop. The calls that have not returned are
+ * left, with what each of them did itself.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -46,7 +46,10 @@ struct bt_items {
 	size_t		room;
 };
 
-/* Set @items to what branches @first to @end - 1 of @b are. Whoever calls frees items->item. */
+/*
+ * Set @items to the way that branches @first to @end - 1 of @b are. The caller frees
+ * items->item.
+ */
 void bt_collapse(struct bt_items *items, const struct bt_branch *b, size_t first, size_t end);
 
 #endif

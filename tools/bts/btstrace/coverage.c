@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which code was executed. Between where a branch went and the next branch all
- * instructions were: that is a block.
+ * This file finds out which code was executed. A block is all instructions between the
+ * target of a branch and the next branch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "coverage.h"
 
 #define BLOCKS_BITS	12
-/* A block takes so much memory, with what lcov needs to sum up. */
+/* A block needs so much memory, with the edges that out_lcov.c makes of it. */
 #define BLOCK_BYTES	160
 #define SIZE_MAX_16	0xffff
-/* Where a branch went */
+/* A point is the target of a branch. */
 struct point {
 	bool known;
 	u64 addr;
@@ -50,7 +50,7 @@ void coverage_free(struct bt_session *s)
 	free(c);
 }
 
-/* A block has a size, or the slot is free. */
+/* A slot of the table is free if its block has no size. */
 static struct bt_block *find_block(struct coverage *c, const struct bt_block *b)
 {
 	size_t at = bt_hash((u64)b->start << 32 | (u32)b->size << 16 | b->module, c->bits);
@@ -87,7 +87,7 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 	free(old);
 }
 
-/* From @first to @length bytes behind @last. */
+/* Cover the code from @first to @length bytes behind @last. */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)
 {
@@ -105,8 +105,8 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 }
 
 /*
- * Where the code at @p leads to without a branch that is always taken: to @limit,
- * or behind a system call before it; or nowhere, 0.
+ * Follow the code at @p, without a branch that is always taken, up to @limit, or behind a
+ * system call before it. Returns the address, or 0 if the code leads elsewhere.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -151,8 +151,8 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 }
 
 /*
- * The kernel returns to where it was entered, if it does not go to a signal's
- * handler, or comes from its end: a system call, too.
+ * The thread returns from the kernel: to where it entered it, into a handler, or from the
+ * end of a handler. The entry may be a system call.
  */
 static void end_in_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {
@@ -218,8 +218,8 @@ void coverage_exit(struct bt_thread *t)
 }
 
 /*
- * The modules that blocks name by their IDs, each once: the same file may have been
- * mapped at several places, and the first will do. To be freed.
+ * Returns the modules by the IDs that the blocks have; the caller frees the list. A file
+ * that was mapped at several addresses has one ID: the first module stands for all.
  */
 const struct bt_module **coverage_modules(u32 *n)
 {
@@ -227,7 +227,7 @@ const struct bt_module **coverage_modules(u32 *n)
 	size_t room = 0;
 
 	*n = 0;
-	/* IDs were given in this order. */
+	/* The list has the modules in the order of their IDs. */
 	for (m = bt_modules(); m; m = m->next) {
 		if (m->id != *n)
 			continue;

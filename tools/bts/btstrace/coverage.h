@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which code was executed, and how often. */
+/* This header is for the code that was executed, and how often. */
 #ifndef BTSTRACE_COVERAGE_H
 #define BTSTRACE_COVERAGE_H
 

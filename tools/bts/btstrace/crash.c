@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of the crash view */
+/* This file makes the lines of the crash view. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "crash.h"
 #include "own.h"
 
-/* Loops of so many lines are seen. */
+/* fold_repeats() finds loops of up to so many lines. */
 #define PERIOD_MAX	8
-/* So many names of a library's functions are told. */
+/* A line of a library has the names of up to so many functions. */
 #define NAMES_MAX	6
 
 static bool is_function(const struct bt_item *item)
@@ -31,7 +31,7 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
-	/* There may be no line at all, and no room for one. */
+	/* lines->line is NULL if there was no line at all. */
 	if (!n)
 		return;
 	for (i = first; i < first + n; i++)
@@ -46,7 +46,7 @@ static bool same(const struct crash_line *a, const struct crash_line *b)
 	return a->type == b->type && a->at == b->at && a->key == b->key;
 }
 
-/* If the last lines are once more what was before them, count them there. */
+/* If the last lines repeat those before them, remove those, and count them in the last. */
 static void fold_repeats(struct crash_lines *lines)
 {
 	size_t period, i, first;
@@ -88,7 +88,7 @@ void crash_name(struct bt_text *t, const char *name)
 	free(brief);
 }
 
-/* Names of library functions, as far as they are worth the space */
+/* struct names - the names of functions of a library, for one line */
 struct names {
 	struct bt_text			text;
 	const struct bt_module		*module;
@@ -128,7 +128,7 @@ static void end_names(struct names *n, struct crash_lines *lines)
 	n->module = NULL;
 }
 
-/* The open calls, the innermost first; @end is where the thread is. */
+/* Add a line for each open call, the innermost first; @end is where the thread is. */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {
 	struct bt_place *at = end;
@@ -159,7 +159,7 @@ void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct
 	end_names(&names, lines);
 }
 
-/* A place in a function, as seen from another one in it */
+/* Put the place @to, as seen from @from, which is in the same function. */
 static void put_there(struct bt_text *t, struct bt_place *from, struct bt_place *to)
 {
 	const struct bt_view *a = bt_place_view(from), *b = bt_place_view(to);
@@ -175,7 +175,7 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-/* Rounds of one branch each are that branch, which comes next, many times. */
+/* A loop of rounds of one branch each is that branch, the next item, repeated. */
 static bool is_one_branch(const struct bt_item *item, size_t left)
 {
 	return item->type == BT_ITEM_LOOP && item->end - item->first == item->times && left > 1 &&
@@ -244,7 +244,7 @@ static void add_gap(struct crash_lines *lines)
 	});
 }
 
-/* The lines of some items, from the oldest to the newest */
+/* Add the lines of @n items, from the oldest to the newest. */
 static void add_items(struct crash_lines *lines, const struct bt_item *item, size_t n)
 {
 	struct names names = {};
@@ -263,7 +263,10 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
-		/* What libraries call of the user's, like main(), and has returned */
+		/*
+		 * A library has called a function of the user's, as main(), which has
+		 * returned.
+		 */
 		called = is_function(item) && !item->open && bt_place_is_own(item->to);
 		if (called || bt_place_is_own(in)) {
 			end_names(&names, lines);
@@ -305,7 +308,7 @@ static void insert(struct crash_lines *lines, size_t at, struct crash_lines *mor
 	free(more->line);
 }
 
-/* What happened in a call of the user's own that has returned, if there is space */
+/* Insert the lines of a call of the user's own that has returned, if there is space. */
 static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch *b, size_t max)
 {
 	struct crash_line *line = &lines->line[at];
@@ -327,7 +330,7 @@ static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch 
 	return true;
 }
 
-/* What the user's own code did last: @max lines of it. */
+/* Add @max lines of what the user's own code did last. */
 void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	       const struct bt_branch *b, struct bt_place *end, size_t max)
 {
@@ -345,7 +348,7 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 			at = lines->nr;
 }
 
-/* Leave out lines in the middle, that no more than @max are left. */
+/* Replace lines in the middle by one, so that @max are left. */
 void crash_shorten(struct crash_lines *lines, size_t max)
 {
 	size_t first = max / 2, n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of the crash view, in columns: where, what, and the source text */
+/* This file prints the lines of the crash view in columns: place, event, and source text. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "source.h"
 #include "width.h"
 
-/* Longer deeds do not move the columns of others, and neither do longer places. */
+/* Events that are longer do not move the columns of others. */
 #define WHAT_MAX	36
 
-/* Function and line; without lines, function and offset */
+/* Put function and line, or function and offset if the line is not known. */
 static void put_where(struct bt_text *t, struct bt_place *at)
 {
 	const struct bt_view *view = bt_place_view(at);
@@ -37,7 +37,7 @@ static void put_where(struct bt_text *t, struct bt_place *at)
 
 static void put_what(struct bt_text *t, const struct crash_line *line)
 {
-	/* Its names were made safe when they were put together. */
+	/* crash_name() has made the names in it safe. */
 	text_str(t, line->what);
 	if (line->times > 1)
 		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
@@ -56,7 +56,7 @@ static void pad(struct bt_text *t, size_t have, size_t want)
 		text_char(t, ' ');
 }
 
-/* How wide the columns are */
+/* Measure how wide the columns are. */
 static void measure(const struct crash_lines *lines, size_t *where, size_t *what)
 {
 	struct bt_text t;
@@ -82,7 +82,7 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 	text_close(&t);
 }
 
-/* As much of @t as a terminal of @width columns has room for; all if that is 0 */
+/* Put as much of @t as fits into @width columns, or all if that is 0. */
 static void put_cut(struct bt_text *out, struct bt_text *t, size_t width, bool color)
 {
 	size_t fits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a program's symbols and lines are if they are not in its own file: where
- * libdw looks for them. It opens whatever bears the right name, and a FIFO would
- * hold it up for ever; who made the program may have put it there.
+ * libdw looks for symbols and lines that are not in the program's own file by names that
+ * the program contains. Whoever made the program may have put a FIFO there, and libdw would
+ * wait for ever. This file checks the names first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool is_harmless(char *path)
 	return harmless;
 }
 
-/* Below /usr/lib/debug nobody else puts anything. */
+/* Only root can put files below /usr/lib/debug, so that is not checked. */
 static bool all_harmless(const char *dir, int dir_len, const char *name)
 {
 	if (*name == '/')
@@ -28,7 +28,10 @@ static bool all_harmless(const char *dir, int dir_len, const char *name)
 	       is_harmless(bt_print("%.*s.debug/%s", dir_len, dir, name));
 }
 
-/* @link is the name that the file tells; there is one that is made of its own, too. */
+/*
+ * Are the file @link, which the program names, and the one that libdw derives from @path
+ * harmless?
+ */
 static bool beside_harmless(const char *path, const char *link)
 {
 	const char *slash = strrchr(path, '/');
@@ -50,7 +53,7 @@ int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwar
 
 	free(real);
 	if (!harmless) {
-		/* It would look for some of it by itself. */
+		/* libdw would look for some of it even without this callback. */
 		*(bool *)*user = true;
 		return -1;
 	}

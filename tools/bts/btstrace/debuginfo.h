@@ -7,10 +7,13 @@
 
 #include "view.h"
 
-/* Which compilation units there are, and where their code is */
+/* struct elf_units - the compilation units, and the addresses of their code */
 struct elf_units;
 
-/* A callback of libdw. *@user is a bool *, set if nobody may look for debug information. */
+/*
+ * This is a callback of libdw. *@user points to a bool, which it sets if libdw must not
+ * look for debug information.
+ */
 int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwarf_Addr base,
 		       const char *path, const char *link, GElf_Word crc, char **found);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which kind of branch an instruction is */
+/* This file finds out which kind of branch an instruction is. */
 #include <string.h>
 #include <Zydis/Zydis.h>
 
@@ -51,7 +51,7 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 	case ZYDIS_MNEMONIC_SYSENTER:
 		return BT_SYSCALL;
 	case ZYDIS_MNEMONIC_INT:
-		/* 32-bit programs' way to call the system */
+		/* INT 0x80 is a system call of 32-bit programs. */
 		return zi->raw.imm[0].value.u == 0x80 ? BT_SYSCALL : BT_INTERRUPT;
 	case ZYDIS_MNEMONIC_INT1:
 	case ZYDIS_MNEMONIC_INT3:
@@ -60,7 +60,10 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 	default:
 		break;
 	}
-	/* LOOP and JRCXZ too; but not XBEGIN, which only an abort takes */
+	/*
+	 * LOOP and JRCXZ belong to this category, too. XBEGIN does, but only an abort
+	 * branches.
+	 */
 	if (zi->meta.category == ZYDIS_CATEGORY_COND_BR && zi->mnemonic != ZYDIS_MNEMONIC_XBEGIN)
 		return BT_JCC;
 	return BT_UNKNOWN;
@@ -99,9 +102,8 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 }
 
 /*
- * Is the last instruction of @bytes a system call? Where the kernel returns to
- * after it, these bytes stand before. There is no sure way to decode backwards,
- * but two bytes seldom look like this by chance.
+ * Is the last instruction of @bytes a system call? The kernel returns to the address behind
+ * it. No way to decode backwards is sure, but other code seldom ends in these two bytes.
  */
 bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 {
@@ -114,7 +116,7 @@ bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 	return false;
 }
 
-/* Likewise for a call: e8 and a distance, or ff /2 with all that it may bring. */
+/* Is it a call? The bytes are e8 and a distance, or ff /2 with its operand. */
 bool bt_ends_in_call(const u8 *bytes, size_t n)
 {
 	size_t len;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which kind of branch an instruction is. Stands alone, on Zydis. */
+/* This header is for the kind of branch that an instruction is. It needs only Zydis. */
 #ifndef BTSTRACE_DECODE_H
 #define BTSTRACE_DECODE_H
 
 #include "bt.h"
 
-/* More bytes than this no instruction has. */
+/* No instruction has more bytes. */
 #define BT_INSN_MAX	15
 
 enum bt_kind {
@@ -25,7 +25,7 @@ enum bt_kind {
  * @kind:	how
  * @length:	in bytes; 0 if nothing could be decoded
  * @direct:	the target is part of the instruction
- * @known:	set by who has decoded it
+ * @known:	it was decoded
  */
 struct bt_insn {
 	u64	target;
@@ -41,7 +41,7 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 bool bt_ends_in_syscall(const u8 *bytes, size_t n);
 bool bt_ends_in_call(const u8 *bytes, size_t n);
 
-/* How many bytes before a place the two above want to see. */
+/* The two functions above look at so many bytes before a place. */
 #define BT_BEFORE	7
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions and lines of an ELF file, through libdw */
+/* This file reads functions and lines of an ELF file, through libdw. */
 #include <gelf.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #define NAME_LENGTH	4096
 
 /*
- * libelf maps files, and a map of a file that somebody cuts short gives SIGBUS.
- * That happens in the library's reading only, which holds nothing but memory.
+ * libelf maps files. If another process truncates such a file, reading the map raises
+ * SIGBUS. That can happen only while libdw reads, which then holds nothing but memory.
  */
 static sigjmp_buf cut_short;
 
@@ -63,7 +63,10 @@ static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 	return header.sh_flags & SHF_EXECINSTR;
 }
 
-/* Without the version: name@@VERSION; and no more than anybody reads. */
+/*
+ * Returns the length of the name without its version, as in name@@VERSION, and at most
+ * NAME_LENGTH.
+ */
 static int name_length(const char *name)
 {
 	int n = 1;
@@ -73,7 +76,7 @@ static int name_length(const char *name)
 	return n;
 }
 
-/* How far a symbol is seen */
+/* Returns how far a symbol is seen. */
 static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const char *name)
 {
 	static const u8 ranks[] = {
@@ -83,7 +86,7 @@ static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const ch
 	u8 bind = GELF_ST_BIND(sym->st_info);
 	const char *version = strchr(name + 1, '@');
 
-	/* name@VERSION, not @@: for programs that were linked long ago */
+	/* name@VERSION, not name@@VERSION, is only for programs that were linked long ago. */
 	if ((version && version[1] != '@') || elf_hidden_has(hidden, sym->st_value, name))
 		return BT_RANK_OLD;
 	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;
@@ -149,7 +152,7 @@ static void read_file(struct bt_elf *elf, void *path)
 	elf->dwfl = dwfl_begin(&callbacks);
 	if (!elf->dwfl || fd < 0)
 		return;
-	/* Takes the descriptor if it succeeds. */
+	/* dwfl_report_elf() takes the descriptor if it succeeds. */
 	elf->mod = dwfl_report_elf(elf->dwfl, path, path, fd, 0, true);
 	dwfl_report_end(elf->dwfl, NULL, NULL);
 	if (!elf->mod) {
@@ -219,7 +222,7 @@ static void find_line(struct bt_elf *elf, void *arg)
 {
 	struct line_query *q = arg;
 	Dwarf_Addr bias;
-	/* Finds what there is. */
+	/* This call opens the debug information, in the file or beside it. */
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 	Dwfl_Line *line;
 
@@ -264,7 +267,7 @@ static void find_view(struct bt_elf *elf, void *arg)
 		elf_find_view(&unit, q->addr - bias, q->view);
 }
 
-/* How people see @addr. @view stays valid as long as @elf does. */
+/* Find how people see @addr. @view stays valid as long as @elf does. */
 bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
 {
 	struct view_query q = { .addr = addr, .view = view };
@@ -326,14 +329,14 @@ bool bt_elf_has_lines(struct bt_elf *elf)
 	return elf->has_lines == 1;
 }
 
-/* To which address a byte of the file is linked. */
+/* Find the address that the byte at @offset of the file is linked to. */
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr)
 {
 	size_t i;
 
 	for (i = 0; i < elf->nr_segments; i++) {
 		const struct bt_segment *s = &elf->segment[i];
-		/* Maps are of whole pages. */
+		/* The kernel maps whole pages. */
 		u64 slack = s->offset & 0xfff, first = s->offset - slack;
 
 		if (offset >= first && offset - first < s->size + slack) {

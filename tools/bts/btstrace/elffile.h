@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The functions and lines of an ELF file, by the addresses it was linked for.
- * Uses libdw. A file that is damaged, or that somebody cuts short while it is
- * being read, has less of them.
+ * This header is for functions and lines of an ELF file, by the addresses it was linked for.
+ * It uses libdw. A file that is damaged, or that is truncated while it is read, has fewer.
  */
 #ifndef BTSTRACE_ELFFILE_H
 #define BTSTRACE_ELFFILE_H

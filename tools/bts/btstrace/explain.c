@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why something does not work, and what to do about it */
+/* This file says why something does not work, and what to do about it. */
 #include <cpuid.h>
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ void bt_complain(const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return;
-	/* There are names in it that others chose. */
+	/* The message contains names that others chose. */
 	text_open(&line, -1);
 	text_str(&line, "btstrace: ");
 	text_safe(&line, s);
@@ -38,7 +38,7 @@ void bt_complain(const char *fmt, ...)
 	free(s);
 }
 
-/* The first line of a file that begins with @key (or just the first), cut at its end. */
+/* Read the first line of a file that begins with @key; cut it at its end. */
 static bool find_line(const char *path, const char *key, char *line, size_t len)
 {
 	FILE *f = fopen(path, "re");
@@ -87,7 +87,10 @@ static int explain_old_kernel(void)
 	return BT_EXIT_OLD_KERNEL;
 }
 
-/* There is none, or none for what was wanted, by @how. */
+/*
+ * There is no Branch Trace Store, or none that can do what was wanted. @how is added to the
+ * advice.
+ */
 static int explain_no_source(const char *how)
 {
 	char flags[8192] = "", vendor[128] = "";
@@ -129,7 +132,7 @@ static bool holds_perf_event(const char *pid)
 	return found;
 }
 
-/* Who may be the one that excludes us. */
+/* Name the processes that may be using the hardware. */
 static int explain_busy(void)
 {
 	char path[300], comm[64], who[512] = "";
@@ -228,7 +231,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	return BT_EXIT_USAGE;
 }
 
-/* Why PTRACE_SEIZE failed. Returns the exit status that stands for it. */
+/* Say why PTRACE_SEIZE failed. Returns the exit status that stands for it. */
 int bt_explain_attach(pid_t tid, int error)
 {
 	char path[64], line[128];

@@ -8,7 +8,7 @@
 /* Exit statuses; below 110 is what the command returned. */
 enum bt_exit {
 	BT_EXIT_NO_SOURCE	= 110,	/* this machine cannot */
-	BT_EXIT_BUSY		= 111,	/* somebody else uses the hardware */
+	BT_EXIT_BUSY		= 111,	/* another user has the hardware */
 	BT_EXIT_KERNEL		= 112,	/* the kernel may not be traced */
 	BT_EXIT_MEMLOCK		= 113,	/* RLIMIT_MEMLOCK, or no memory */
 	BT_EXIT_SYSCTL		= 114,	/* kernel.ptrace_bts says no */

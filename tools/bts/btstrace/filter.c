@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which branches are shown: -e */
+/* This file decides which branches are shown: -e. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which branches and functions are wanted: -e, --root, --depth. */
+/* This header is for the branches and functions that are wanted: -e, --root, --depth. */
 #ifndef BTSTRACE_FILTER_H
 #define BTSTRACE_FILTER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Live threads, in strace's manner */
+/* This file follows live threads, in strace's manner. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "read.h"
 #include "tracee.h"
 
-/* Stops that are handled before others are asked for, so that none has to starve */
+/* So many stops are handled before waitpid() is asked for others, so that no thread starves. */
 #define BATCH		256
 #define PROGRESS_MS	500
 
@@ -37,7 +37,7 @@ static void watched_set(sigset_t *set)
 	sigemptyset(set);
 	for (i = 0; i < ARRAY_SIZE(watched); i++)
 		sigaddset(set, watched[i]);
-	/* With nohup it goes on. */
+	/* nohup makes a program ignore SIGHUP: tracing goes on after it. */
 	if (!sigaction(SIGHUP, NULL, &act) && act.sa_handler == SIG_IGN)
 		sigdelset(set, SIGHUP);
 }
@@ -60,7 +60,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->shown = now_ms();
 	f->jit = bt_jit_reader_new();
 	f->rec = bt_alloc(how->bytes, 1);
-	/* Who ignores its children is not told of them. */
+	/* A process that ignores SIGCHLD is not told of its children. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
 	f->before.pipe = signal(SIGPIPE, SIG_IGN);
 	watched_set(&set);
@@ -104,7 +104,7 @@ static int seize(struct bt_follow *f, pid_t tid)
 	return 0;
 }
 
-/* The child: waits to be seized, and becomes the command. */
+/* The child waits until it is seized, and becomes the command. */
 static void become(const struct bt_follow *f, int go, char **argv)
 {
 	ssize_t n;
@@ -113,7 +113,7 @@ static void become(const struct bt_follow *f, int go, char **argv)
 	do
 		n = read(go, &c, 1);
 	while (n < 0 && errno == EINTR);
-	/* Nobody is there to trace it any more. */
+	/* The parent is gone: nobody would trace the command. */
 	if (n != 1)
 		_exit(BT_EXIT_USAGE);
 	signal(SIGCHLD, f->before.child);
@@ -158,7 +158,7 @@ int bt_follow_start(struct bt_follow *f, char **argv)
 		kill(pid, SIGKILL);
 	}
 	close(go[1]);
-	/* As other processes of the terminal: only its foreground stops. */
+	/* In the background, the command stops when it uses the terminal. btstrace does not. */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	return err;
@@ -183,13 +183,16 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	pid_t *tids;
 	int err;
 
-	/* One of those that a process before it brought along? */
+	/* A process that was attached before may have brought this thread along. */
 	err = tracee_find(f, pid) ? 0 : attach_thread(f, pid);
 	if (err)
 		return bt_explain_attach(pid, err);
 	if (bt_proc_tgid(pid) != pid)
 		return 0;
-	/* Until there are no new ones: who is not attached yet may make others. */
+	/*
+	 * Repeat until there are no new threads: a thread that is not attached yet may make
+	 * some.
+	 */
 	do {
 		more = 0;
 		n = bt_proc_threads(pid, &tids);
@@ -207,11 +210,11 @@ static void go_on(struct tracee *t, int sig)
 
 static void let_go(struct bt_follow *f, struct tracee *t, int sig)
 {
-	/* What cannot be traced does not begin. */
+	/* A command that cannot be traced does not begin. */
 	if (f->error && f->command)
 		kill(t->tid, SIGKILL);
 	tracee_leave(f, t, f->error ? NULL : "+++ detached +++");
-	/* One that is about to end has to be awaited by nobody any more. */
+	/* Nobody has to wait for a thread that is about to end. */
 	ptrace(PTRACE_DETACH, t->tid, 0, (long)sig);
 	tracee_forget(f, t->tid);
 }
@@ -252,8 +255,8 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * What led to a new thread is told before what it does: its first stop may come
- * before that of its parent, and ends behind it.
+ * The session hears what led to a new thread before what the thread does: the first stop of
+ * a thread may come before the event of its parent, and then lasts until that event.
  */
 static bool hold(struct bt_follow *f, struct tracee *t)
 {
@@ -274,7 +277,7 @@ static void release(struct bt_follow *f, struct tracee *t)
 	go_on(t, 0);
 }
 
-/* Whoever made them is dead, maybe, and tells of nobody. */
+/* The parents of threads that are held may be dead, and tell of nobody. */
 static void release_all(struct bt_follow *f)
 {
 	struct tracee *t;
@@ -293,15 +296,18 @@ static void on_child(struct bt_follow *f, struct tracee *t)
 	if (f->how.full)
 		tracee_drain(f, t);
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child);
-	/* It may have been killed, and its end been told, before. */
+	/*
+	 * The child may have been killed, and its end been told, before its parent tells of
+	 * it.
+	 */
 	if (child && (tracee_find(f, child) || bt_proc_tracer(child) == getpid()))
 		release(f, tracee_add(f, child));
 }
 
-/* The first stop of a thread, a group stop, or an interruption. */
+/* Handle the first stop of a thread, a group stop, or an interruption. */
 static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 {
-	/* A command that has not become one yet has nothing to be traced. */
+	/* Before its execve() the command is still btstrace: do not trace that. */
 	if (!t->traced && !t->refused && (t->tid != f->command || f->one_traced))
 		tracee_configure(f, t);
 	if (f->how.full)
@@ -336,7 +342,7 @@ static void on_end(struct bt_follow *f, struct tracee *t, int status)
 		f->status = status;
 		f->command_ended = true;
 	}
-	/* Killed too fast for its trace to be read */
+	/* The thread was killed before its trace could be read. */
 	if (!t->done)
 		bt_session_exit(f->s, t->tid, how);
 	free(how);
@@ -395,7 +401,7 @@ static void show_progress(struct bt_follow *f)
 		f->nr == 1 ? "" : "s");
 }
 
-/* Take what has stopped. Returns how many did, -1 if there is nobody left. */
+/* Collect threads that have stopped. Returns how many, or -1 if there is no thread left. */
 static int collect(struct stop *stops)
 {
 	int n = 0;
@@ -413,8 +419,8 @@ static int collect(struct stop *stops)
 }
 
 /*
- * Have one stop, that it can be let go. A thread that is not followed may have
- * executed a program, and taken the place of this one: that is told to nobody.
+ * Make a thread stop, so that it can be detached. Another thread of its process, which is
+ * not followed, may have executed a program and taken over its ID; the kernel tells nobody.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {
@@ -450,14 +456,17 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 {
 	if (info->ssi_signo == SIGCHLD)
 		return;
-	/* What the terminal sends, the command gets too: it decides. */
+	/*
+	 * The terminal sends these signals to the command, too, and the command decides
+	 * whether it ends.
+	 */
 	if (f->command && info->ssi_code == SI_KERNEL &&
 	    (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT))
 		return;
 	end(f, info->ssi_signo);
 }
 
-/* Take signals, of a child that stopped, or to end; if there is none, @wait. */
+/* Take the signals that are pending. If @wait, wait for one first. */
 static void take_signals(struct bt_follow *f, bool wait)
 {
 	struct pollfd poll_fd = { .fd = f->signals, .events = POLLIN };
@@ -469,7 +478,7 @@ static void take_signals(struct bt_follow *f, bool wait)
 		take_signal(f, &info);
 }
 
-/* Let a command end that will not be traced. */
+/* Let the command end that cannot be traced. */
 static void end_command(struct bt_follow *f)
 {
 	if (!f->command || f->command_ended || !f->ending || !f->end_signal)
@@ -480,7 +489,7 @@ static void end_command(struct bt_follow *f)
 }
 
 /*
- * bt_follow_run - trace until nobody is left, or a signal says to end
+ * bt_follow_run - trace until no thread is left, or a signal says to end
  * @f: with at least one thread attached
  *
  * Returns 0 or an exit status.
@@ -512,8 +521,8 @@ int bt_follow_run(struct bt_follow *f)
 }
 
 /*
- * What to end with: as the command did. Killed by a signal means to be killed by
- * the same: minus its number.
+ * Returns the status to end with: that of the command, or minus the number of the signal
+ * that killed it.
  */
 int bt_follow_status(const struct bt_follow *f)
 {

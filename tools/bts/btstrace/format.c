@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Instructions as people read them, in the syntax of gdb and objdump */
+/* This file writes instructions in the syntax of gdb and objdump. */
 #include <stdio.h>
 #include <Zydis/Zydis.h>
 

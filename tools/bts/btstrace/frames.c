@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where functions begin in a file that was stripped: .eh_frame_hdr has a table of
- * them, for exceptions.
+ * This file finds where functions begin in a stripped file: .eh_frame_hdr has a table for
+ * exceptions.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ static const u8 *find_table(Elf *e, u64 *addr, size_t *n)
 	return bytes + HEAD;
 }
 
-/* The section that @addr is in; a function ends with it at the latest. */
+/* Returns the end of the section that @addr is in; a function ends there at the latest. */
 static u64 end_of_section(Elf *e, u64 addr)
 {
 	Elf_Scn *scn = NULL;
@@ -55,7 +55,7 @@ static u64 end_of_section(Elf *e, u64 addr)
 	return 0;
 }
 
-/* Add stand-ins for what has no symbol; see bt_functions_tidy(). */
+/* Add stand-ins for functions without a symbol; see bt_functions_tidy(). */
 void elf_add_frames(struct bt_functions *functions, Elf *e, const char *path)
 {
 	const char *slash = strrchr(path, '/');

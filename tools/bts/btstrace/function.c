@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lists of functions, in order of their addresses */
+/* This file has lists of functions, in order of their addresses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "function.h"
 
-/* Takes its name, which was allocated. */
+/* Add @fn. The list frees its name, which was allocated. */
 void bt_functions_add(struct bt_functions *list, struct bt_function fn)
 {
 	if (fn.end < fn.start)
@@ -29,7 +29,7 @@ static int underscores(const char *s)
 	return strspn(s, "_");
 }
 
-/* By address; of several names for one address, that which people use comes first. */
+/* Compare addresses; of several names for one address, the name that people use comes first. */
 static int compare_functions(const void *va, const void *vb)
 {
 	const struct bt_function *a = va, *b = vb;
@@ -53,7 +53,7 @@ static int compare_functions(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->name, b->name);
 }
 
-/* What has no size ends where @next begins, or earlier. */
+/* A function without a size ends where @next begins, or at its limit. */
 static void end_before(struct bt_function *fn, u64 next)
 {
 	if (fn->end == fn->start)
@@ -110,7 +110,7 @@ void bt_functions_tidy(struct bt_functions *list)
 	}
 	if (out && fn[out - 1].limit)
 		end_before(&fn[out - 1], UINT64_MAX);
-	/* Where the last one ends nobody knows: it is no more than its name. */
+	/* The end of the last function may be unknown: drop it. */
 	if (out && fn[out - 1].end == fn[out - 1].start)
 		free_function(&fn[--out]);
 	list->nr = out;
@@ -124,7 +124,7 @@ void bt_functions_free(struct bt_functions *list)
 	*list = (struct bt_functions){};
 }
 
-/* The innermost of the functions that @addr is in. */
+/* Returns the innermost of the functions that @addr is in. */
 const struct bt_function *bt_functions_at(const struct bt_functions *list, u64 addr)
 {
 	const struct bt_function *fn = list->fn;

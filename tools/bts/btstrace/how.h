@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How live threads are traced. */
+/* This header says how live threads are traced. */
 #ifndef BTSTRACE_HOW_H
 #define BTSTRACE_HOW_H
 

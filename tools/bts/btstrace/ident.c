@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which file it is. Reads it without libelf, which would read all of it. */
+/* This file identifies a file. It does not use libelf, which would read all of it. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "ident.h"
 #include "text.h"
 
-/* More program headers, and longer notes, no linker makes. */
+/* No linker makes more program headers, or longer notes. */
 #define HEADERS_MAX	64
 #define NOTES_BYTES	4096
 
-/* A segment of notes, of a file of either class */
+/* struct notes - a segment of notes, of a file of either class */
 struct notes {
 	u64 offset;
 	u64 size;
@@ -115,7 +115,7 @@ bool bt_ident_same(const struct bt_ident *a, const struct bt_ident *b)
 	return a->kind == b->kind && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-/* In words, allocated */
+/* Returns the ID in words, allocated. */
 char *bt_ident_text(const struct bt_ident *id)
 {
 	struct bt_text t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which file it is, whatever it is called: its build ID, or a sum of its contents. */
+/* This header is for the identity of a file, whatever its name: its build ID, or a checksum. */
 #ifndef BTSTRACE_IDENT_H
 #define BTSTRACE_IDENT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which function the source text of an address is in: the compiler may have put it
- * into another, and that into another again.
+ * This file finds the function that the source text of an address is in: the compiler may
+ * have inlined it into another, and that into another again.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #include "debuginfo.h"
 
-/* Headers of the compiler and of libraries: nobody looks for a mistake there first. */
+/* Nobody looks for a mistake in headers of the compiler and of libraries first. */
 bool bt_is_system_source(const char *file)
 {
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
 }
 
-/* Where the function of an inlined copy was called */
+/* Find where the function of an inlined copy was called. */
 static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *line)
 {
 	Dwarf_Attribute attr;
@@ -32,9 +32,9 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 }
 
 /*
- * What the code is in, from the innermost outwards. Behind the first copy of an
- * inlined function dwarf_getscopes() goes on with where that was written, not with
- * what it was copied into.
+ * Find the scopes of an address, from the innermost outwards. Behind the first copy of an
+ * inlined function, dwarf_getscopes() goes on with where the function was written, not with
+ * the function that it was inlined into.
  */
 static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 {
@@ -55,8 +55,8 @@ static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 }
 
 /*
- * From the innermost function outwards, until one is in a file of the user's own.
- * @view->file and @view->line are set to where the line table says.
+ * Go from the innermost function outwards, until one is in a file of the user's own. The
+ * caller has set @view->file and @view->line to what the line table says.
  */
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions that a just-in-time compiler tells of: what is known of them */
+/* This file keeps the functions that just-in-time compilers tell of. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool hex(const char **s, const char *end, u64 *v)
 	return *s > begin && *s < end && *(*s)++ == ' ';
 }
 
-/* START SIZE NAME, the numbers in hexadecimal; there may be blanks in a name. */
+/* A line is START SIZE NAME, with hexadecimal numbers; the name may contain blanks. */
 static void add_line(struct bt_functions *list, const char *s, const char *end)
 {
 	u64 start, size;
@@ -53,7 +53,7 @@ static void add_line(struct bt_functions *list, const char *s, const char *end)
 	});
 }
 
-/* More lines of a map of a process. */
+/* Add lines of a map of a process. */
 void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;
@@ -72,7 +72,7 @@ void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 	all = more;
 }
 
-/* The newest function that was at @addr */
+/* Returns the newest function that was at @addr. */
 const struct bt_function *bt_jit_function(const struct bt_jit *jit, u64 addr)
 {
 	const struct bt_function *fn = NULL;

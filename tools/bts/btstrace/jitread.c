@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions that a just-in-time compiler tells of: its files */
+/* This file reads the files of just-in-time compilers. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "jitread.h"
 #include "text.h"
 
-/* More is read the next time. */
+/* A read takes so much of a file; the next one goes on there. */
 #define READ_MAX	(64 * 1024 * 1024)
 
 /*
@@ -101,7 +101,7 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 	return p;
 }
 
-/* What a file of the process' own has behind what was read, or NULL */
+/* Read the part of a file that was not read before. Returns NULL if there is none. */
 static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
 {
 	char *real = bt_print("/proc/%d/root%s", tgid, path), *text = NULL;
@@ -109,7 +109,7 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 	ssize_t n;
 	int fd;
 
-	/* Somebody may have put anything there. */
+	/* Other users may have put a link or a FIFO there. */
 	fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	free(real);
 	if (fd < 0)
@@ -124,7 +124,7 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 	return text;
 }
 
-/* Whole lines only: the rest may not have been written yet. */
+/* Take whole lines only: the rest may not have been written yet. */
 static void read_map(struct bt_text *out, struct process *p)
 {
 	char *path = bt_print("/tmp/perf-%d.map", p->tgid), *text, *eol;
@@ -140,7 +140,7 @@ static void read_map(struct bt_text *out, struct process *p)
 	free(path);
 }
 
-/* A record of a jitdump as a line of a map */
+/* Put a record of a jitdump as a line of a map. */
 static void put_load(struct bt_text *out, const char *bytes, size_t len)
 {
 	struct dump_load load;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel that runs: its functions, and its code, where it shows them */
+/*
+ * This file knows the functions and the code of the kernel that runs, as far as it shows
+ * them.
+ */
 #include <ctype.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +15,7 @@
 
 static struct bt_functions functions;
 static bool looked;
-/* What is looked at ran under this kernel. */
+/* The records were made under the kernel that runs now. */
 static bool same_kernel = true;
 static int kcore = -1;
 static Elf64_Phdr *segments;
@@ -24,7 +27,7 @@ void bt_kernel_use(bool same)
 	same_kernel = same;
 }
 
-/* What tells this boot of this machine from all others, or NULL. */
+/* Read an ID that no other boot of any machine has. Returns NULL if there is none. */
 const char *bt_kernel_boot(char *id, size_t len)
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -37,7 +40,7 @@ const char *bt_kernel_boot(char *id, size_t len)
 	return id;
 }
 
-/* An ELF file of all that is mapped, for root only */
+/* /proc/kcore is an ELF file of all that is mapped. Only root can read it. */
 static void open_kcore(void)
 {
 	Elf64_Ehdr head;

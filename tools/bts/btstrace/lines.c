@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which compilation unit an address is in, of those that .debug_aranges does not
- * tell of, where libdw looks: clang writes none.
+ * This file finds the compilation unit of an address that .debug_aranges does not tell of,
+ * where libdw looks: clang writes no such table.
  */
 #include <stdlib.h>
 
 #include "debuginfo.h"
 
-/* Addresses of a compilation unit, which is so far into the debug information */
+/* struct range - addresses of the compilation unit at the offset @unit of .debug_info */
 struct range {
 	u64	start;
 	u64	end;
@@ -84,7 +84,7 @@ static const struct range *find_range(const struct elf_units *units, u64 addr)
 	return low && addr < units->range[low - 1].end ? &units->range[low - 1] : NULL;
 }
 
-/* The unit that @addr is in */
+/* Find the unit that @addr is in. */
 bool elf_find_unit(struct elf_units *units, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
 {
 	const struct range *range;
@@ -127,7 +127,7 @@ static void take_unit(Dwarf_Die *unit, bt_take_line *take, void *arg)
 	}
 }
 
-/* All lines that there is code for */
+/* Tell @take of all lines that there is code for. */
 void elf_find_lines(Dwarf *dwarf, bt_take_line *take, void *arg)
 {
 	Dwarf_Off at = 0, next;

@@ -30,7 +30,10 @@ static int open_file(const char *path, int flags)
 	return fd;
 }
 
-/* What is closed would become the next file that is opened. The command finds it closed. */
+/*
+ * If standard input, output or error is closed, the next file that is opened would take its
+ * place. The command finds it closed.
+ */
 static void fill_standard(void)
 {
 	int fd;
@@ -42,7 +45,7 @@ static void fill_standard(void)
 		close(fd);
 }
 
-/* Where the output goes; nothing that the command could inherit. */
+/* Returns the file for the output, which the command does not inherit. */
 static int open_output(const struct options *o)
 {
 	int fd;
@@ -57,7 +60,7 @@ static int open_output(const struct options *o)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* Somebody cuts the file short while it is read, to record another trace maybe. */
+/* Another process truncates the file while it is read, maybe to record another trace. */
 static void on_cut(int sig)
 {
 	static const char say[] = "btstrace: the recorded trace was cut short meanwhile\n";
@@ -105,7 +108,7 @@ static int replay(struct bt_session *s, const char *path, bool force)
 		return BT_EXIT_FILE;
 	}
 	signal(SIGBUS, on_cut);
-	/* Addresses alone are right whatever bears the names now. */
+	/* Addresses are right whatever the files contain now. */
 	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
 	    !force) {
 		bt_complain("put back what was traced, or show names that may be wrong: --force");
@@ -139,7 +142,7 @@ static int trace(struct bt_session *s, const struct options *o)
 	return status;
 }
 
-/* One line for whoever waited. */
+/* Print one line for the user, who has waited. */
 static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
@@ -150,7 +153,7 @@ static void say_closing(const struct bt_session *s, double seconds)
 		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
 }
 
-/* Which files were there before */
+/* struct files - the files that were there before */
 struct files {
 	bool output;
 	bool write;
@@ -180,7 +183,7 @@ static void drop_file(const char *path)
 	free(real);
 }
 
-/* Nothing was traced. */
+/* Nothing was traced: remove the files that are new, and leave the others as they were. */
 static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
 {
 	text_drop(&s->text);
@@ -223,7 +226,7 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		s->text.error = errno;
 	if (!bt_pager_end())
 		status = BT_EXIT_FILE;
-	/* Who reads only the beginning has what they want. */
+	/* A reader that reads only the beginning has what it wants. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
 		status = BT_EXIT_FILE;
@@ -231,7 +234,7 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 	return status;
 }
 
-/* As the command ended: by itself, or by a signal if that is negative. */
+/* End as the command did: with its status, or by its signal if @status is negative. */
 static int end_like(int status)
 {
 	struct rlimit none = {};
@@ -304,7 +307,10 @@ static int work(struct options *o)
 	bt_session_begin(&session);
 	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
-	/* Behind an error a table of nothing would only confuse; and files stay as they were. */
+	/*
+	 * Behind an error, a table of nothing would only confuse. The files stay as they
+	 * were.
+	 */
 	if (status && !session.nr_threads)
 		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);

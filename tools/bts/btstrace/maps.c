@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading /proc/PID/maps */
+/* This file reads /proc/PID/maps. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "maps.h"
 
-/* A number of @base at *@s, which is moved behind it. */
+/* Read a number of @base at *@s, and move *@s behind it. */
 static bool number(const char **s, const char *end, int base, u64 *v)
 {
 	const char *begin = *s;
@@ -49,7 +49,7 @@ static char *copy_path(const char *s, const char *end)
 	return path;
 }
 
-/* START-END PERM OFFSET MAJOR:MINOR INODE PATH */
+/* A line is START-END PERM OFFSET MAJOR:MINOR INODE PATH. */
 static bool parse_line(const char *s, const char *end, struct bt_map *map)
 {
 	u64 major, minor;
@@ -87,7 +87,7 @@ size_t bt_maps_parse(const char *text, size_t len, struct bt_map **maps)
 			eol = end;
 		if (!parse_line(text, eol, &map))
 			continue;
-		/* In order, or they could not be searched. */
+		/* bt_maps_find() needs them in order. */
 		if (n && map.start < (*maps)[n - 1].end) {
 			free(map.path);
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The files that are mapped, each opened once */
+/* This file keeps the files that are mapped, and opens each once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define MODULES_BITS		12
 
 static struct bt_module *modules, **last = &modules;
-/* The same, by where they are, and by which file they are */
+/* The same modules, by address and by file */
 static struct bt_module *by_base[1 << MODULES_BITS], *by_file[1 << MODULES_BITS];
 static u32 next_id;
 
@@ -36,7 +36,7 @@ static int open_same(const char *path, u64 ino)
 	struct stat st;
 	int fd;
 
-	/* To open a device may do something; somebody may put a FIFO into its place. */
+	/* Opening a device may do something, and opening a FIFO may wait for ever. */
 	if (stat(path, &st))
 		return -1;
 	if (!S_ISREG(st.st_mode)) {
@@ -54,8 +54,8 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open what is mapped, not what bears its name today. Which of the ways leads
- * there depends on privileges, and on whether the file still has a name.
+ * Open the file that is mapped, not the one that has its name today. Which of these paths
+ * leads there depends on privileges, and on whether the file still has a name.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -76,7 +76,7 @@ static int open_live(const struct bt_map *map, pid_t pid)
 	return fd;
 }
 
-/* The file that is mapped, or -1; @pid is 0 if the process is not there any more. */
+/* Open the file that is mapped. Returns -1 on failure. @pid is 0 if the process is gone. */
 int bt_module_open(const struct bt_map *map, pid_t pid)
 {
 	return pid ? open_live(map, pid) : open_same(map->path, 0);
@@ -88,7 +88,7 @@ int bt_module_open_path(const char *path)
 	return open_same(path, 0);
 }
 
-/* How much of what the kernel told is the name of the file */
+/* Returns how much of @path, as the kernel tells it, is the name of the file. */
 size_t bt_module_path_len(const char *path)
 {
 	size_t len = strlen(path), cut = strlen(DELETED);
@@ -96,7 +96,7 @@ size_t bt_module_path_len(const char *path)
 	return len > cut && !strcmp(path + len - cut, DELETED) ? len - cut : len;
 }
 
-/* A file that is no file: what is in memory only. Sets *@sum to what tells it from others. */
+/* Make a file of code that is in memory only. Sets *@sum to a checksum of it. */
 static int open_image(const u8 *image, size_t len, u64 *sum)
 {
 	int fd = memfd_create("image", MFD_CLOEXEC);
@@ -106,7 +106,7 @@ static int open_image(const u8 *image, size_t len, u64 *sum)
 		close(fd);
 		fd = -1;
 	}
-	/* Programs of 32 and 64 bit have another one each. */
+	/* The checksum tells the vdso of 32-bit programs from that of 64-bit programs. */
 	for (*sum = len, i = 0; i < len; i++)
 		*sum = (*sum ^ image[i]) * 0x100000001b3ull;
 	return fd;
@@ -140,7 +140,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Memory without a file has no beginning that would mean anything. */
+/* Addresses where nothing is mapped belong to this module, which begins at 0. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -166,7 +166,7 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 	return a->ino == b->ino && a->dev == b->dev && !strcmp(a->path, b->path);
 }
 
-/* A file is mapped in pieces, each further on than the one before. */
+/* A file is mapped in pieces, each with a greater offset than the one before. */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {
 	size_t i = first;
@@ -254,7 +254,7 @@ void bt_modules_free(void)
 
 	for (m = modules; m; m = next) {
 		next = m->next;
-		/* Others of the same file have it, too. */
+		/* Other modules of the same file use it, too. */
 		bt_elf_close(m->opened);
 		free(m->path);
 		free(m->name);

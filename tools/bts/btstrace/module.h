@@ -8,7 +8,7 @@
 
 /* The kernel's page of code, which exists in memory only */
 #define BT_VDSO	"[vdso]"
-/* Larger it is not. */
+/* The vdso is smaller than this. */
 #define BT_VDSO_MAX	(256 * 1024)
 
 /*

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The names of functions, as people know them */
+/* This file shows the names of functions as people know them. */
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
-/* Its own is another. */
+/* This header defines ARRAY_SIZE differently. */
 #undef ARRAY_SIZE
 
 #include "function.h"
 #include "text.h"
 
-/* Nobody reads more; and what a hostile name stands for may have no end. */
+/* Nobody reads longer names, and what a hostile name stands for may have no end. */
 #define NAME_MAX_IN	2048
 #define NAME_MAX_OUT	4096
 
@@ -37,7 +37,7 @@ static void take(const char *s, size_t n, void *opaque)
 	text_put(&d->text, s, n);
 }
 
-/* What @name means in the language that it comes from, allocated; or NULL. */
+/* Returns what @name means in the language that it comes from, allocated, or NULL. */
 char *bt_demangle(const char *name)
 {
 	struct demangling d;
@@ -46,7 +46,7 @@ char *bt_demangle(const char *name)
 	if ((!rust && strncmp(name, "_Z", 2)) || strlen(name) > NAME_MAX_IN)
 		return NULL;
 	text_open(&d.text, -1);
-	/* It keeps nothing but its stack. */
+	/* The demangler has allocated nothing that longjmp() would leave behind. */
 	if (!setjmp(d.enough))
 		found = rust ? rust_demangle_callback(name, 0, take, &d) :
 			cplus_demangle_v3_callback(name, DMGL_ANSI, take, &d);
@@ -57,7 +57,7 @@ char *bt_demangle(const char *name)
 	return d.text.buf;
 }
 
-/* The name to show; *@shown keeps it. */
+/* Returns the name to show. *@shown keeps it. */
 static const char *shown_name(const char *name, char **shown)
 {
 	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
@@ -71,7 +71,7 @@ static const char *shown_name(const char *name, char **shown)
 
 const char *bt_function_name(const struct bt_function *fn)
 {
-	/* The list that it is in can be written to. */
+	/* @fn is part of a list that can be written to. */
 	return shown_name(fn->name, &((struct bt_function *)fn)->shown);
 }
 
@@ -93,7 +93,7 @@ static bool name_matches(const char *name, const char *pattern)
 	return found;
 }
 
-/* Is one of its names like this? */
+/* Does one of the names of @fn match? */
 bool bt_function_matches(const struct bt_function *fn, const char *pattern)
 {
 	const struct bt_alias *alias;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command line */
+/* This file parses the command line. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -129,7 +129,10 @@ static const char *live_only(const struct options *o)
 	       o->how.fixed ? "-s: with -r no trace is made" : NULL;
 }
 
-/* A number from 1 to @max, and nothing behind it; or, if @end, there is what comes next. */
+/*
+ * Parse a number from 1 to @max. If @end is NULL, nothing may follow it; otherwise *@end is
+ * set to what follows.
+ */
 static bool number(const char *s, u64 max, u64 *v, const char **end)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -143,7 +146,7 @@ static bool number(const char *s, u64 max, u64 *v, const char **end)
 	return digits && !errno && *v && *v <= max;
 }
 
-/* Bytes, or with K or M */
+/* Parse a number of bytes, or one with K or M. */
 static bool size(const char *s, u64 max, u64 *v)
 {
 	const char *end;
@@ -237,7 +240,7 @@ static bool parse_number(struct options *o, int c)
 	return false;
 }
 
-/* An empty word is a mistake: in a script, a variable that is not set. */
+/* Take a word. An empty one is a mistake, such as a variable of a script that is not set. */
 static bool set_word(const char **word, const char *option, const char *what)
 {
 	*word = optarg;
@@ -274,7 +277,7 @@ static bool set_color(struct options *o)
 	return !bad;
 }
 
-/* Options that are set, and nothing more. False if @c is none of them. */
+/* Set an option that has no value. Returns false if @c is none of them. */
 static bool parse_flag(struct options *o, int c)
 {
 	bool *flag = c == OPT_FULL ? &o->how.full :
@@ -292,7 +295,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* @mode is the name of the option, if it is one of a mode. */
+/* Parse an option; @mode is its name if it selects a mode. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -339,7 +342,10 @@ static bool same_file(const char *a, const char *b)
 	return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* Do the records of which the last branches are shown fit into the memory? There are up to twice as many. */
+/*
+ * keep() in session.c keeps twice as many records as are to be shown: does the memory
+ * suffice?
+ */
 static bool last_fits(const struct options *o)
 {
 	return !(o->out->flags & BT_OUT_FILTER) ||
@@ -375,7 +381,7 @@ static const char *contradiction(const struct options *o)
 	return NULL;
 }
 
-/* How far the crash view looks back: as far as there is something, within reason. */
+/* Returns how many branches the crash view looks at: as many as there are, within reason. */
 static u32 crash_last(const struct options *o)
 {
 	u32 fit = o->how.bytes / sizeof(struct x86_bts_record);
@@ -385,7 +391,7 @@ static u32 crash_last(const struct options *o)
 	return fit > BT_LAST_CRASH ? fit : BT_LAST_CRASH;
 }
 
-/* What follows from what was said, and what was not. */
+/* Fill in what the options imply. */
 static void complete(struct options *o)
 {
 	bool by_default = false;
@@ -393,7 +399,7 @@ static void complete(struct options *o)
 
 	if (!o->memory)
 		o->memory = MEMORY_DEFAULT;
-	/* Whoever asks for some of the branches wants to see branches. */
+	/* A user who asks for some of the branches wants to see branches. */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;
@@ -411,7 +417,7 @@ static void complete(struct options *o)
 		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
-	/* What is to be shown later, in any mode, has clocks. */
+	/* A recorded trace has clocks, as it may be shown in any mode. */
 	o->how.sched = o->times || o->write || o->out->flags & BT_OUT_CLOCK;
 	if (o->how.bytes)
 		return;
@@ -419,7 +425,7 @@ static void complete(struct options *o)
 	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct x86_bts_record);
 }
 
-/* Has what was asked for come out? */
+/* Could the text be written that was asked for? */
 static int said(void)
 {
 	if (!fflush(stdout))
@@ -428,7 +434,10 @@ static int said(void)
 	return BT_EXIT_FILE;
 }
 
-/* A list of processes may be several words, as pidof prints them; options may follow. */
+/*
+ * Get the next option. pidof prints a list of processes as several words; options may
+ * follow.
+ */
 static int next_option(struct options *o, int argc, char **argv, int *which)
 {
 	int c;

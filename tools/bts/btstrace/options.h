@@ -55,7 +55,7 @@ struct options {
 /* The message if -o and -w, or -o and -r, name one file */
 #define SAME_FILE	"-o: that file is for the recorded trace"
 
-/* How much of the memory is for what a mode keeps */
+/* A mode may keep so much of the memory. */
 #define MODE_SHARE(bytes)	((bytes) / 8 * 3)
 
 void options_complain(const char *wrong);

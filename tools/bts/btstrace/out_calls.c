@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The call tree, for people and for flamegraph.pl */
+/* This file shows the call tree, for people and for flamegraph.pl. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define GROVE_BITS	12
 
-/* Threads of the same name share a tree, unless each is to have its own. */
+/* struct grove - a tree, of all threads of the same name, or of one thread */
 struct grove {
 	char name[48];
 	struct bt_grower grower;
@@ -99,7 +99,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* A new thread; or an old one with a new name, after exec. */
+/* A thread is new, or has a new name after execve(). */
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
@@ -177,7 +177,7 @@ const struct bt_output bt_out_calls = {
 	.end = calls_end,
 };
 
-/* A semicolon would end the name, and a space at its end begin the number. */
+/* flamegraph.pl would take a semicolon for the end of a name. */
 static void put_name(struct bt_text *t, const char *name)
 {
 	size_t i, begin = t->used;

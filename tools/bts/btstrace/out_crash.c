@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The crash view: how a thread got to where it ended, on one screen. First the
- * calls that have not returned; then what the user's own code did last.
+ * This file shows how a thread got to where it ended, on one screen: first the calls that
+ * have not returned, then what the user's own code did last.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "output.h"
 #include "source.h"
 
-/* Of the lines, the calls get at most so many, and this is what frames both. */
+/* The calls get at most CALLS_MAX lines. Headings and notes get FRAMING lines. */
 #define CALLS_MAX	10
 #define NOTES_MAX	2
 #define FRAMING		(3 + NOTES_MAX)
@@ -65,7 +65,7 @@ static void crash_last(struct bt_session *s, struct bt_thread *t, u64 addr)
 	c->ended_at = addr;
 }
 
-/* Where the thread is: what it would have executed next */
+/* Returns the place that the thread would have executed next. */
 static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 {
 	size_t i;
@@ -80,7 +80,7 @@ static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 
 static void say_none(struct bt_session *s, const struct crash *c)
 {
-	/* Of what was recorded there is no more. */
+	/* A recorded trace has no older branches. */
 	text_print(&s->text, "  None of the last %zu branches is the program's own.%s\n", c->nr,
 		   s->again ? "" : " Look further back: -s 16M");
 }
@@ -105,7 +105,7 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
-	/* Of many threads one has crashed: what the others did is not what is looked for. */
+	/* One of many threads has crashed: nobody looks for what the others did. */
 	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
 	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);

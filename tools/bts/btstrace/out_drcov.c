@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Coverage in the format of DynamoRIO's drcov, version 2 */
+/* This file writes coverage in the format of DynamoRIO's drcov, version 2. */
 #include <inttypes.h>
 #include <stdlib.h>
 

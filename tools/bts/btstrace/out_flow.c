@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls in the order in which they were made, each below its caller. With several
- * threads, what each did between two switches of the scheduler stays together, and
- * these pieces are put in the order of their clocks; or each thread is shown alone.
+ * This file shows calls in the order in which they were made, each below its caller. What
+ * one of several threads did between two switches of the scheduler is a piece; the pieces
+ * are sorted by their clocks, or by thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,12 +10,15 @@
 #include "output.h"
 #include "select.h"
 
-/* Deeper calls are not further to the right. */
+/* Calls that are deeper than this are not shown further to the right. */
 #define INDENT_MAX	40
 /* A piece that is longer is cut in two. */
 #define PIECE_MAX	4096
 
-/* The lines of what a thread did until it was scheduled out, or a part of them */
+/*
+ * struct piece - the lines of what a thread did until it was scheduled out, or a part of
+ * them
+ */
 struct piece {
 	u64	clock;
 	u64	thread;
@@ -44,7 +47,7 @@ struct flow {
  * @text: lines that belong to the piece that is not at its end
  * @number: which thread it is
  * @clock: when it was scheduled in
- * @begun: a function that has called nobody so far; its name was not written yet
+ * @begun: the last function has not called another so far; its name was not written yet
  */
 struct flow_thread {
 	struct bt_calls		*calls;
@@ -83,7 +86,7 @@ static int by_thread(const void *va, const void *vb)
 	return a->number < b->number ? -1 : 1;
 }
 
-/* Write all pieces, in order. */
+/* Write all pieces in order. */
 static void flush_pieces(struct bt_session *s)
 {
 	struct flow *f = s->data;
@@ -97,14 +100,14 @@ static void flush_pieces(struct bt_session *s)
 	f->nr = 0;
 }
 
-/* Write the pieces early if they need more memory than there is. Later ones may belong before. */
+/* If the pieces need too much memory, write them. A later piece may belong before them. */
 static void limit_pieces(struct bt_session *s)
 {
 	static const char said[] =
 		"--- no more memory: what follows is sorted anew ---\n";
 	struct flow *f = s->data;
 
-	/* Both arrays may have room for twice as much. */
+	/* bt_grow() may have made room for twice as much. */
 	if (f->text.used + f->nr * sizeof(*f->piece) < s->memory / 2)
 		return;
 	flush_pieces(s);
@@ -112,7 +115,7 @@ static void limit_pieces(struct bt_session *s)
 	s->short_of = "what the threads did is sorted in parts";
 }
 
-/* One thread alone does not have to wait. */
+/* End the piece of a thread. The only thread does not have to wait for others. */
 static void end_piece(struct bt_session *s, struct flow_thread *ft)
 {
 	struct flow *f = s->data;
@@ -164,7 +167,7 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 	}
 }
 
-/* The one that called turns out to be no leaf. */
+/* The last function that was begun calls another: write its name. */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {
 	if (!ft->begun)

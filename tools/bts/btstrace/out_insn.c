@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions: what was executed between where a branch went and the next one, with
- * the source lines that it belongs to.
+ * This file shows the instructions between the target of a branch and the next branch, with
+ * their source lines.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void put_thread(struct bt_session *s, const struct bt_thread *t)
 		text_print(&s->text, "[pid %d] ", t->tid);
 }
 
-/* The source line of what comes next, if it is another one */
+/* Put the source line of @place, unless it was put last. */
 static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_place *place)
 {
 	struct insn_thread *it = t->data;
@@ -65,7 +65,7 @@ static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_
 	text_char(&s->text, '\n');
 }
 
-/* The instruction in words, which are kept: most are executed many times. */
+/* Put the instruction in words. The place keeps them, as most are executed many times. */
 static void put_words(struct bt_text *out, struct bt_space *space, struct bt_place *place)
 {
 	char words[256];
@@ -87,7 +87,7 @@ static void put_words(struct bt_text *out, struct bt_space *space, struct bt_pla
 	text_put(out, place->words, place->words_len);
 }
 
-/* One instruction. Returns its length, or 0. */
+/* Put one instruction. Returns its length, or 0 if it cannot be decoded. */
 static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr)
 {
 	struct bt_space *space = t->process->space;
@@ -101,14 +101,17 @@ static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr
 	return bt_space_insn(space, place)->length;
 }
 
-/* All from where the thread was to the instruction at @end, with that if it is a branch */
+/*
+ * Put all instructions from where the thread was to @end; with that at @end if it is a
+ * branch.
+ */
 static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, bool branch)
 {
 	const struct insn_thread *it = t->data;
 	u64 at = it->at;
 	size_t len;
 
-	/* Where it came from nobody knows: the branch alone is sure. */
+	/* If records are missing, only the branch itself is known to be executed. */
 	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
@@ -139,7 +142,10 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 {
 	struct insn_thread *it = b->thread->data;
 
-	/* Back to where the kernel was entered: by a system call before, or an interrupt */
+	/*
+	 * The kernel returns to where it was entered, by an interrupt, or behind a system
+	 * call.
+	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))
 		put_block(s, b->thread, b->to->addr, false);

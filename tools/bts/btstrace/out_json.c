@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An object of JSON for each record, one on a line */
+/* This file writes an object of JSON for each record, one on a line. */
 #include <inttypes.h>
 
 #include "output.h"
@@ -18,7 +18,7 @@ static void put_flag(struct bt_text *t, const char *key, bool set)
 		text_print(t, ",\"%s\":true", key);
 }
 
-/* Addresses are strings: many readers keep numbers as floating point. */
+/* Addresses are strings, as many readers keep numbers as floating point. */
 static void put_address(struct bt_text *t, const char *key, u64 v)
 {
 	text_char(t, '"');
@@ -116,7 +116,7 @@ static void put_branch(struct bt_text *t, const struct bt_branch *b)
 	put_place(t, "to", b->to);
 }
 
-/* What was said of a branch is kept until it goes elsewhere. */
+/* The place keeps the words for its branch until the branch goes elsewhere. */
 static void put_again(struct bt_text *t, const struct bt_branch *b)
 {
 	struct bt_place *from = b->from;

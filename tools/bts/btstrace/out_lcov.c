@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Coverage of source lines, in the format of lcov's .info files */
+/* This file writes coverage of source lines, in the format of lcov's .info files. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "own.h"
 #include "output.h"
 
-/* From an address on, code was executed so often more, or less if that is negative. */
+/* struct edge - from an address on, code was executed @times more often, or less if negative */
 struct edge {
 	u64 addr;
 	int64_t times;
@@ -36,7 +36,10 @@ static int compare_edges(const void *va, const void *vb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* How often the code of a module was executed, by linked addresses */
+/*
+ * Returns how often the code of a module was executed, as edges in the order of linked
+ * addresses. Behind each edge its times are the sum.
+ */
 static struct edge *edges_of(const struct coverage *c, const struct bt_module *m, size_t *n)
 {
 	struct edge *edge = NULL;
@@ -121,7 +124,7 @@ static int compare_lines(const void *va, const void *vb)
 	return !!b->function - !!a->function;
 }
 
-/* One file's: from @first on. Returns how many. */
+/* Put the lines of the file of @first. Returns how many they are. */
 static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 {
 	size_t i, found = 0, hit = 0;
@@ -141,7 +144,10 @@ static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 	}
 	left = i;
 	for (i = 0; i < left; i++) {
-		/* A line may be in several pieces: it was executed as often as the busiest. */
+		/*
+		 * If a line has several pieces of code, it counts as often as the busiest
+		 * was executed.
+		 */
 		if (first[i].times > times)
 			times = first[i].times;
 		if (i + 1 < left && first[i + 1].line == first[i].line)

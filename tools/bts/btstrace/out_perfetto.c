@@ -2,9 +2,9 @@
 /*
  * Calls on a time axis, as ui.perfetto.dev opens them: packets of protobuf.
  *
- * Branches have no time. What is known is when a thread was scheduled in and
- * out: what it did in between is spread over that time evenly. Without such
- * marks, each branch takes a microsecond.
+ * Branches have no time. The times are known when a thread was scheduled in and out: the
+ * branches in between are spread over that time evenly. Without such marks, each branch
+ * takes a microsecond.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "output.h"
 #include "proto.h"
 
-/* Fields, of protos/perfetto/trace/ */
+/* These are numbers of fields, of protos/perfetto/trace/. */
 enum {
 	TRACE_PACKET = 1,
 
@@ -50,7 +50,10 @@ enum {
 
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 
-/* The only sequence. Its first packet clears what was interned, others build on it. */
+/*
+ * The file has one sequence. Its first packet clears the interned names; the others use
+ * them.
+ */
 #define SEQUENCE	1
 #define FLAG_CLEARED	1
 #define FLAG_NEEDED	2
@@ -102,7 +105,7 @@ struct perfetto {
 	struct bt_text	part;
 };
 
-/* End a packet, and begin the next one. */
+/* Write the packet, and begin the next one. */
 static void put_packet(struct bt_session *s)
 {
 	struct perfetto *p = s->data;
@@ -140,7 +143,10 @@ static void more_names(struct perfetto *p)
 	free(iid);
 }
 
-/* What @name is called by: told before it is used first. Names stay where they are. */
+/*
+ * Returns the number of @name. The file defines it before it is used first. The string
+ * @name has to stay where it is.
+ */
 static u64 intern(struct bt_session *s, const char *name, u32 field)
 {
 	struct perfetto *p = s->data;
@@ -168,7 +174,7 @@ static u64 intern(struct bt_session *s, const char *name, u32 field)
 	return iid;
 }
 
-/* @p->part is an event: it was at @ns. */
+/* Write the event in @p->part, with the time @ns. */
 static void put_event(struct bt_session *s, u64 ns)
 {
 	struct perfetto *p = s->data;
@@ -260,7 +266,7 @@ static void perfetto_begin(struct bt_session *s)
 	put_packet(s);
 }
 
-/* All that a thread did since the last mark, if no other mark will come. */
+/* Returns the end of the slice, if no mark of time follows. */
 static u64 end_of(const struct track *track)
 {
 	return track->clock + track->branches * (track->marked ? 1 : 1000);
@@ -280,7 +286,7 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* @p->part is the track of a process or of a thread, but for its ID and its parent. */
+/* Write the track in @p->part, with its ID and its parent. */
 static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 {
 	struct perfetto *p = s->data;
@@ -293,7 +299,7 @@ static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 	put_packet(s);
 }
 
-/* Each process and each thread has a track; a program that replaces another, new ones. */
+/* Write tracks for a process and for a thread. A program that replaces another has new ones. */
 static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)
 {
 	struct perfetto *p = s->data;
@@ -323,7 +329,7 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = bt_alloc(1, sizeof(*track)), *before = t->data;
 
-	/* After exec its time goes on. */
+	/* The time of a thread goes on after execve(). */
 	if (before) {
 		track->clock = end_of(before);
 		track->marked = before->marked;
@@ -349,10 +355,13 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 	free(what);
 }
 
-/* Without marks the slices have to end somewhere, or all would be kept. */
+/*
+ * A slice ends after so many events if there is no mark of time, or all events would be
+ * kept.
+ */
 #define SLICE_MAX	100000
 
-/* Never back: the clocks of two CPUs may differ. */
+/* The clocks of two CPUs may differ: time does not go back. */
 static void go_to(struct track *track, u64 clock)
 {
 	if (clock > track->clock)
@@ -365,7 +374,7 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 
 	switch (b->rec->type) {
 	case X86_BTS_TASK_ARRIVES:
-		/* What came before the first of all has no time of its own. */
+		/* The branches before the first mark have no time of their own. */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);
 		flush_slice(s, b->thread, track->clock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines for people, lines of numbers, and a table */
+/* This file writes lines for people, lines of numbers, and a table. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void put_branch(struct bt_text *t, const struct bt_branch *b)
 	text_char(t, '\n');
 }
 
-/* What was said of a branch is kept until it goes elsewhere. */
+/* The place keeps the words for its branch until the branch goes elsewhere. */
 static void put_again(struct bt_text *t, const struct bt_branch *b)
 {
 	struct bt_place *from = b->from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the branches are made: by function, by line, by loop */
+/* This file counts branches by function, by line, and by loop. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void more_slots(struct profile *p)
 	free(old);
 }
 
-/* The sum that a branch counts for: a copy of @key at first */
+/* Returns the sum that a branch counts for. A new one is a copy of @key. */
 static struct sum *sum_of(struct profile *p, const struct sum *key)
 {
 	struct sum *sum = find_slot(p, key);
@@ -214,7 +214,10 @@ static void sort(struct profile *p, int (*compare)(const void *a, const void *b)
 		qsort(p->sum, p->nr, sizeof(*p->sum), compare);
 }
 
-/* A file that two units of a program include has a name in each: their lines are the same. */
+/*
+ * Two units of a program may include one file, with a copy of its name each: merge its
+ * lines.
+ */
 static void merge_lines(struct profile *p)
 {
 	size_t in, out = 0;

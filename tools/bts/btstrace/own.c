@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which code is the user's own */
+/* This file decides which code is the user's own. */
 #include <string.h>
 
 #include "own.h"
 
-/* A library where the system has its own. The program may be there, too: it is no library. */
+/*
+ * Is the module a library in a directory of the system? The program may be there, too, but
+ * is no library.
+ */
 static bool is_system(const struct bt_module *m)
 {
 	static const char *const dirs[] = {
@@ -29,8 +32,8 @@ bool bt_module_is_own(const struct bt_module *m)
 }
 
 /*
- * In a program that was linked statically, what the user wrote is what has lines;
- * templates of the compiler's library have some, too.
+ * In a program that is linked statically, the code that has lines is the user's own, but
+ * for templates of the compiler's library.
  */
 static bool is_own(struct bt_place *place)
 {

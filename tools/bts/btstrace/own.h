@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which code is the user's own, and which belongs to the system. */
+/* This header tells the user's own code from that of the system. */
 #ifndef BTSTRACE_OWN_H
 #define BTSTRACE_OWN_H
 

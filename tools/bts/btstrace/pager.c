@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Terminals, as git and less treat them */
+/* This file handles terminals as git and less do. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ bool bt_wants_color(int fd, enum bt_when when)
 	return isatty(fd) && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
 }
 
-/* Columns of a terminal; 0 if it is none */
+/* Returns the columns of a terminal, or 0 if @fd is none. */
 size_t bt_columns(int fd)
 {
 	struct winsize size;
@@ -49,8 +49,8 @@ static const char *command(void)
 }
 
 /*
- * Put a pager before the terminal @fd. Returns what to write to: that, if there is no
- * terminal or no pager is wanted.
+ * Start a pager for the terminal @fd. Returns the file to write to: @fd itself if it is no
+ * terminal, or if no pager is wanted.
  */
 int bt_pager_start(int fd)
 {
@@ -68,14 +68,17 @@ int bt_pager_start(int fd)
 	if (!pager) {
 		dup2(ends[0], STDIN_FILENO);
 		dup2(fd, STDOUT_FILENO);
-		/* Ends at once if all fits, keeps colours, leaves the screen as it is. */
+		/*
+		 * less ends at once if all fits, keeps colours, and leaves the screen as it
+		 * is.
+		 */
 		setenv("LESS", "FRX", 0);
 		execlp("sh", "sh", "-c", name, NULL);
 		_exit(127);
 	}
 	close(ends[0]);
 	close(fd);
-	/* ^C is for the pager: whoever leaves it ends this, too. */
+	/* ^C is for the pager. When the user leaves the pager, btstrace ends, too. */
 	signal(SIGINT, SIG_IGN);
 	return ends[1];
 }
@@ -91,7 +94,7 @@ bool bt_pager_end(void)
 	while (pager > 0 && waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;
-	/* So the shell ends. */
+	/* The shell ends with these statuses if it cannot run a command. */
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
 		return true;
 	bt_complain("the pager '%s' cannot be run: give --no-pager", command());

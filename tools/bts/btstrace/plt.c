@@ -75,7 +75,7 @@ static int compare_slots(const void *va, const void *vb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Through which slot the stub at @addr jumps: jmp *disp32, in three forms. */
+/* Find the slot that the stub at @addr jumps through: jmp *disp32, in three forms. */
 static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n, u64 addr,
 		      u64 *slot)
 {
@@ -95,7 +95,7 @@ static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n
 	return false;
 }
 
-/* The function that a slot leads to. */
+/* Returns the name of the function that a slot leads to, or NULL. */
 static const char *slot_name(const struct slots *s, u64 addr)
 {
 	struct slot key = { .addr = addr }, *slot;
@@ -108,7 +108,10 @@ static const char *slot_name(const struct slots *s, u64 addr)
 	return fn ? fn->name : NULL;
 }
 
-/* A stub without a function is the first of all, which goes to the dynamic linker. */
+/*
+ * Add a stub. The stub without a function is the first of all, which goes to the dynamic
+ * linker.
+ */
 static void add_stub(struct bt_functions *functions, const char *name, u64 addr, size_t n)
 {
 	struct bt_function stub = { .start = addr, .end = addr + n, .named = true, .plt = true };
@@ -136,7 +139,7 @@ static void name_stubs(struct bt_functions *functions, bool is64, const struct s
 	}
 }
 
-/* Add the stubs of @e; @functions are in order, and are not afterwards. */
+/* Add the stubs of @e. @functions are in order before, and are not afterwards. */
 void elf_add_plt(struct bt_functions *functions, Elf *e, bool is64)
 {
 	struct slots s = {};

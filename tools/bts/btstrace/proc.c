@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What /proc and ptrace tell of a thread */
+/* This file reads what /proc and ptrace tell of a thread. */
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define USER64_CS	0x33
 
-/* In struct user_regs_struct of a 32-bit thread */
+/* This is the index of the register in struct user_regs_struct of a 32-bit thread. */
 #define EIP		12
 
 /* Read all of /proc/@tid/@file. */
@@ -51,7 +51,7 @@ bool bt_proc_comm(pid_t tid, char *comm, size_t len)
 	return found;
 }
 
-/* The number in the line of its status that begins with @key, or 0. */
+/* Returns the number in the line of /proc/@tid/status that begins with @key, or 0. */
 static pid_t status_number(pid_t tid, const char *key)
 {
 	struct bt_buffer b = {};
@@ -68,7 +68,7 @@ static pid_t status_number(pid_t tid, const char *key)
 	return number;
 }
 
-/* The process that a thread is part of; itself, if that cannot be told. */
+/* Returns the process of a thread, or the thread itself if that cannot be told. */
 pid_t bt_proc_tgid(pid_t tid)
 {
 	pid_t tgid = status_number(tid, "\nTgid:");
@@ -76,7 +76,7 @@ pid_t bt_proc_tgid(pid_t tid)
 	return tgid > 0 ? tgid : tid;
 }
 
-/* Who traces a thread, or 0. */
+/* Returns the tracer of a thread, or 0. */
 pid_t bt_proc_tracer(pid_t tid)
 {
 	return status_number(tid, "\nTracerPid:");
@@ -104,7 +104,7 @@ bool bt_proc_is64(pid_t tid)
 	return !len || (len == sizeof(regs.of64) && regs.of64.cs == USER64_CS);
 }
 
-/* Which instruction a stopped thread would execute next, or 0 */
+/* Returns the address of the instruction that a stopped thread executes next, or 0. */
 u64 bt_proc_ip(pid_t tid)
 {
 	union registers regs;

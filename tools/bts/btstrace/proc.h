@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What /proc tells of a thread */
+/* This header is for what /proc and ptrace tell of a thread. */
 #ifndef BTSTRACE_PROC_H
 #define BTSTRACE_PROC_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages of protobuf */
+/* This file writes messages of protobuf. */
 #include "proto.h"
 
-/* How a field is encoded */
+/* These are encodings of a field. */
 #define WIRE_VARINT	0
 #define WIRE_LEN	2
 
@@ -23,7 +23,7 @@ void proto_number(struct bt_text *t, u32 field, u64 v)
 	varint(t, v);
 }
 
-/* A message within a message, too */
+/* Put bytes: a string, or a message. */
 void proto_bytes(struct bt_text *t, u32 field, const void *bytes, size_t len)
 {
 	varint(t, field << 3 | WIRE_LEN);
@@ -31,7 +31,7 @@ void proto_bytes(struct bt_text *t, u32 field, const void *bytes, size_t len)
 	text_put(t, bytes, len);
 }
 
-/* A string is UTF-8, whatever somebody called a file. */
+/* Put a string, which has to be UTF-8. */
 void proto_name(struct bt_text *t, u32 field, const char *s)
 {
 	struct bt_text safe;

@@ -7,7 +7,7 @@
 
 #include "read.h"
 
-/* Not through ptrace() of the C library, whose first argument is an enum. */
+/* ptrace() of the C library takes an enum, which does not have these requests. */
 static int request(long what, pid_t tid, void *addr, unsigned long data)
 {
 	long ret = syscall(SYS_ptrace, what, tid, addr, data);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reading recorded traces */
+/* This file reads recorded traces. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "kernel.h"
 #include "replay.h"
 
-/* So many records are given to the session at once. */
+/* bt_session_records() gets up to so many records at once. */
 #define RECORDS_MAX	1024
 
 static char *copy_text(const u8 *bytes, size_t len)
@@ -26,7 +26,7 @@ static void replay_records(struct bt_session *s, pid_t tid, const u8 *bytes, siz
 
 	for (; left; left -= n, bytes += n * sizeof(*rec)) {
 		n = left < RECORDS_MAX ? left : RECORDS_MAX;
-		/* They may be unaligned in the file. */
+		/* The records may be unaligned in the file. */
 		memcpy(rec, bytes, n * sizeof(*rec));
 		bt_session_records(s, tid, rec, n);
 	}
@@ -104,11 +104,11 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		replay_text(s, chunk, bytes);
 		return true;
 	}
-	/* Something that a later version writes. */
+	/* A later version wrote this chunk. */
 	return true;
 }
 
-/* Is the file that a chunk tells of still the same? */
+/* Is the file that a chunk tells of the same today? */
 static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
 {
 	struct bt_ident then, now = {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which functions of a call tree are shown */
+/* This file decides which functions of a call tree are shown. */
 #include "select.h"
 
-/* Is what is called by a frame that is shown not too deep? */
+/* May the functions that @frame calls be shown? It is shown itself. */
 bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 {
 	const struct bt_select *select = s->select;
@@ -11,8 +11,8 @@ bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 }
 
 /*
- * Find out whether a frame that begins is shown. What it does counts for the next one
- * below it that is, if not.
+ * Decide whether a frame that begins is shown. If not, its branches count for the next
+ * frame below that is shown.
  */
 void bt_select_frame(const struct bt_session *s, struct bt_calls *c, struct bt_frame *frame)
 {

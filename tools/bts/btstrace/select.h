@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which functions of a call tree are shown: those that struct bt_select wants. */
+/* This header is for the functions of a call tree that struct bt_select wants. */
 #ifndef BTSTRACE_SELECT_H
 #define BTSTRACE_SELECT_H
 

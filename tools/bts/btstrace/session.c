@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Records become branches */
+/* This file makes branches of records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session.h"
 
-/* What is incomplete if the memory does not suffice */
+/* This is incomplete if the memory does not suffice. */
 #define SHORT_LAST	"fewer of the last branches were looked at"
 
 static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)
@@ -89,7 +89,7 @@ static void set_comm(struct bt_thread *t, const char *comm)
 	snprintf(t->comm, sizeof(t->comm), "%s", comm);
 }
 
-/* There is a thread; or it has got another name. */
+/* A thread is new, or has a new name. */
 void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm)
 {
 	struct bt_thread **at = slot_of(s, tid), *t = *at;
@@ -112,7 +112,7 @@ void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, c
 		s->out->thread(s, t);
 }
 
-/* Its memory can be read from now on, or can no more. */
+/* The memory of a thread can be read from now on, or not any more. */
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -131,7 +131,7 @@ void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t l
 		bt_write_maps(s->record, tid, text, len, t->process->space);
 }
 
-/* More lines of the map that a just-in-time compiler writes */
+/* A just-in-time compiler has written more lines of its map. */
 void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -152,8 +152,8 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 }
 
 /*
- * Where did the kernel return to, and from what? To the same place once more,
- * without a branch: before the program executed anything it was interrupted.
+ * Returns what the kernel was entered for, by the place that it returns to. If it returns
+ * there again without a branch, an interrupt came before the program executed anything.
  */
 static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
 {
@@ -170,8 +170,8 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * A branch from or to the kernel, both sides told. Without a branch instruction,
- * it is where the kernel begins to handle an interrupt.
+ * Returns the kind of a branch from or to the kernel of which both addresses are known. If
+ * its instruction is no branch, the kernel begins to handle an interrupt there.
  */
 static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 {
@@ -188,8 +188,8 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * A branch whose instruction names another target was made by an instruction
- * that has been overwritten since.
+ * Returns the kind of a branch. If its instruction has another target, the program has
+ * overwritten the instruction since.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
@@ -199,7 +199,10 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 	if (BT_IS_KERNEL(b->rec->branch.from | to))
 		return kind_in_kernel(space, b);
 	insn = bt_space_insn(space, b->from);
-	/* Where a function without a name begins, only the code before can tell. */
+	/*
+	 * Only the code before the target can tell whether a function without a name begins
+	 * there.
+	 */
 	if (!b->to->fn->named && b->to->fn != b->from->fn)
 		bt_space_insn(space, b->to);
 	if (insn->direct && insn->target != to)
@@ -209,7 +212,7 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 	return insn->kind;
 }
 
-/* Most branches go where they went the last time. */
+/* Look up both places and the kind. Most branches go where they went the last time. */
 static void resolve_branch(struct bt_space *space, struct bt_branch *b)
 {
 	struct bt_place *from = bt_space_place(space, b->rec->branch.from);
@@ -262,7 +265,7 @@ static bool has_clock(const struct x86_bts_record *rec)
 	return !bt_is_branch(rec) && rec->type != X86_BTS_INVALID && rec->type <= X86_BTS_EXEC;
 }
 
-/* Of a kind that is known, or not looked at yet */
+/* Count a record. @kind is BT_UNKNOWN if nobody has looked for it yet. */
 static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
 {
 	if (rec->type == X86_BTS_LOST) {
@@ -274,7 +277,7 @@ static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, 
 	}
 }
 
-/* What a record says. False if the filter does not want it. */
+/* Look up what a record means. Returns false if the filter does not pass it. */
 static bool understand(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		       struct bt_branch *b)
 {
@@ -288,14 +291,14 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 	       bt_filter_passes(s->filter, b->kind, b->from, b->to);
 }
 
-/* Does it only tell of the scheduler, and nobody asked? */
+/* Is the record only about the scheduler, and not asked for? */
 static bool is_unwanted(const struct bt_session *s, const struct x86_bts_record *rec)
 {
 	return (rec->type == X86_BTS_TASK_ARRIVES || rec->type == X86_BTS_TASK_DEPARTS) &&
 	       !s->times && !(s->out->flags & BT_OUT_CLOCK);
 }
 
-/* Records of which the last are to be shown, once it is clear which these are. */
+/* Keep records until it is known which of them are the last. */
 static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		 size_t n)
 {
@@ -305,7 +308,7 @@ static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts
 		rec += n - pool;
 		n = pool;
 	}
-	/* Many threads do little. */
+	/* Many threads have few records: do not make room for all. */
 	most = t->nr_pending + n < pool * 2 ? t->nr_pending + n : pool * 2;
 	t->pending = bt_grow(t->pending, &t->room_pending, most, sizeof(*rec));
 	if (t->nr_pending + n > pool * 2) {
@@ -428,12 +431,12 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 		t->tid = tid;
 		*slot_of(s, tid) = t;
 	}
-	/* What led here cannot be told from what is mapped now. */
+	/* The mappings of the new program say nothing of the records before. */
 	t->nr_pending = 0;
 	free(t->note);
 	t->note = NULL;
 	set_comm(t, comm);
-	/* Its other threads are dead, but that may not have been told yet. */
+	/* Other threads of the process are dead, but that may not have been told yet. */
 	if (!t->process->replaced)
 		leave_process(s, t->process);
 	t->process->replaced = true;
@@ -460,7 +463,7 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 	}
 }
 
-/* An address in words, to be freed */
+/* Returns an address in words, to be freed by the caller. */
 char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -480,7 +483,7 @@ void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 	t->ended_at = addr;
 }
 
-/* What was said last explains the end, maybe: the signal that brought it. */
+/* Show the last note, which may explain the end: the signal that caused it. */
 static void show_note(struct bt_session *s, struct bt_thread *t, const char *how)
 {
 	if (s->out->note && t->note)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session: threads and their address spaces. Whoever has records, from a live
- * thread or a file, tells it what happens; it turns each record into a branch
- * with all that is known of it, and hands that to one output.
+ * A session has threads and their address spaces. Its caller reads records of live threads or
+ * of a file, and tells it what happens. The session turns each record into a branch with all
+ * that is known of it, and hands that to one output.
  */
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
@@ -86,7 +86,7 @@ struct bt_branch {
 	struct bt_place			*to;
 };
 
-/* How an output wants to be treated */
+/* These flags say what an output needs. */
 #define BT_OUT_PLACES	0x1	/* wants to know places, and kinds */
 #define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
 #define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
@@ -94,7 +94,7 @@ struct bt_branch {
 #define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
 #define BT_OUT_BINARY	0x40	/* is not for people to read */
 #define BT_OUT_FUNCTIONS 0x10	/* filters are about functions, not about branches */
-#define BT_OUT_CALLS	0x80	/* shows who calls whom */
+#define BT_OUT_CALLS	0x80	/* shows which function calls which */
 
 /*
  * struct bt_output - a format
@@ -125,7 +125,7 @@ struct bt_output {
 
 #define BT_THREAD_BITS	14
 
-/* Bytes that an output may keep, unless somebody says how many */
+/* An output may keep so many bytes if @memory of the session is 0. */
 #define BT_MEMORY	(192ull * 1024 * 1024)
 
 /*
@@ -195,15 +195,15 @@ void bt_session_end(struct bt_session *s);
 int bt_session_error(const struct bt_session *s);
 struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 
-/* The first records that are looked at, per thread, for its last ones */
+/* At least so many records of each thread are kept to choose the last from. */
 #define BT_LAST_POOL	2730
-/* The most that are */
+/* -n may ask for so many branches. */
 #define BT_LAST_MAX	1000000
-/* The crash view looks at so many branches at least: an uncaught exception makes 40,000. */
+/* The crash view looks at no fewer branches: an exception that is not caught makes 40,000. */
 #define BT_LAST_CRASH	87381
-/* So many bytes of memory each of these branches takes, without its places */
+/* Each of these branches needs so much memory, without its places. */
 #define BT_LAST_BYTES	192
-/* The lines that it has */
+/* The crash view has so many lines. */
 #define BT_LINES	32
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of source files, each read once */
+/* This file reads source files, each once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct source {
 
 static struct source *sources;
 
-/* Who made the program chose the name: it may be that of a FIFO, or of anything. */
+/* The program contains the path: whoever made it may name a FIFO, or any other file. */
 static char *read_source(const char *path, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -77,7 +77,10 @@ static struct source *add_source(const char *path)
 	return s;
 }
 
-/* A line of a file, counted from 1, without the blanks before it, or NULL; tabs are spaces. */
+/*
+ * Returns a line, counted from 1, without the blanks at its beginning, or NULL. Tabs are
+ * spaces.
+ */
 const char *bt_source_line(const char *path, int line)
 {
 	struct source *s;

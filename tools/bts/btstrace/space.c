@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An address space: from an address to what is known of it */
+/* This file looks up what is known of an address of an address space. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 /*
  * struct mapped - the maps, as they were at one time
  * @map: its lines
- * @module: of each line, once somebody has asked for it
+ * @module: of each line, once it was looked up
  * @nr: how many
  */
 struct mapped {
@@ -57,7 +57,7 @@ struct bt_space {
 #define PLACE_BYTES	512
 
 static struct bt_space *spaces;
-/* How many places all of them have, and may have */
+/* These are the numbers of places that all address spaces have, and may have together. */
 static size_t all_places, places_max = 500000;
 
 /* Use no more than about @bytes for the places of all address spaces. */
@@ -140,7 +140,7 @@ void bt_space_free(struct bt_space *space)
 	free(space);
 }
 
-/* From now on read the memory of @pid; of nobody, if 0. */
+/* Read the memory of @pid from now on; of no process if that is 0. */
 void bt_space_attach(struct bt_space *space, pid_t pid)
 {
 	space->pid = pid;
@@ -180,8 +180,8 @@ void bt_space_limit(void)
 }
 
 /*
- * For a caller that needs many places at the same time: forget all places if they leave
- * less than half of the memory.
+ * Forget all places if they leave less than half of the memory, for a caller that needs
+ * many places at the same time.
  */
 void bt_space_make_room(void)
 {
@@ -195,7 +195,7 @@ bool bt_space_is_full(void)
 	return all_places + 1 >= places_max;
 }
 
-/* Whose memory can be read now, or 0 */
+/* Returns the process whose memory can be read now, or 0. */
 pid_t bt_space_pid(const struct bt_space *space)
 {
 	return space->pid;
@@ -207,14 +207,14 @@ const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
 	return space->now.map;
 }
 
-/* From a recorded trace: what is told of records from now on goes by this. */
+/* Add code of a recorded trace. It is valid for the records that are told of from now on. */
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len)
 {
 	bt_code_put(space->code, addr, bytes, len);
 	space->batch++;
 }
 
-/* Functions of a just-in-time compiler: lines of /tmp/perf-PID.map */
+/* Add functions of a just-in-time compiler: lines of /tmp/perf-PID.map. */
 void bt_space_add_jit(struct bt_space *space, const char *text, size_t len)
 {
 	bt_jit_add(&space->jit, text, len);
@@ -227,7 +227,7 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	size_t whole = BT_PAGE - addr % BT_PAGE;
 	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
-	/* Nothing at all may mean that the last page is not there. */
+	/* The call fails if only the second page is not there. */
 	if (got < 0 && whole < n) {
 		here.iov_len = whole;
 		there.iov_len = whole;
@@ -236,7 +236,7 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	return got < 0 ? 0 : got;
 }
 
-/* What is in memory now, if that can be read. */
+/* Read memory as it is now, if possible. */
 static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
 	if (BT_IS_KERNEL(addr))
@@ -263,8 +263,8 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 }
 
 /*
- * Is the code at @addr neither in a file nor as it was when somebody asked last?
- * Then @buf, of BT_PAGE bytes, gets what is known of its page, from its beginning.
+ * Returns what is known of the page of @addr, in @buf of BT_PAGE bytes, if its code is in
+ * no file and has changed since the last call; otherwise 0.
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
@@ -307,7 +307,7 @@ static struct bt_module *module_at(struct bt_space *space, struct mapped *m,
 		return *module;
 	if (!strcmp(map->path, BT_VDSO))
 		image = read_vdso(space, map);
-	/* A file of what is gone cannot be found by where it was. */
+	/* The path of a file that was mapped before may lead to another file. */
 	*module = bt_module_of(m->map, m->nr, map - m->map, m == &space->now ? space->pid : 0,
 			       image, map->end - map->start);
 	free(image);
@@ -390,7 +390,7 @@ static void more_places(struct bt_space *space)
 }
 
 /*
- * What is known of @addr. The place is valid until bt_space_update() sees a change, or
+ * Look up @addr. The place is valid until bt_space_update() sees a change, or
  * bt_space_limit() or bt_space_make_room() is called.
  */
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
@@ -405,7 +405,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	}
 	place = bt_alloc(1, sizeof(*place));
 	place->addr = addr;
-	/* In before it is looked up, which may read memory, which comes here. */
+	/* look_up() may read memory, which looks up places: insert the place before. */
 	space->places[at] = place;
 	place->module = bt_module_none();
 	place->fn = &place->module->all;
@@ -434,13 +434,13 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 	place->batch = space->batch;
 	n = place->addr < BT_BEFORE ? 0 :
 	    bt_space_read(space, place->addr - BT_BEFORE, bytes, BT_BEFORE);
-	/* What is before may be another page, which is not there. */
+	/* The bytes before may be on another page, which is not there. */
 	place->follows_syscall = n == BT_BEFORE && bt_ends_in_syscall(bytes, n);
 	place->follows_call = n == BT_BEFORE && bt_ends_in_call(bytes, n);
 	return &place->insn;
 }
 
-/* The instruction at a place; read anew with each batch if it may change. */
+/* Returns the instruction at a place. It is read anew with each batch if it may change. */
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place)
 {
 	if (!place->insn.known || (place->changeable && place->batch != space->batch))
@@ -458,7 +458,7 @@ static void put_line(struct bt_text *t, struct bt_place *place)
 }
 
 /*
- * The place in words: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
+ * Returns the place in words: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
  * libfoo.so+0x1234.
  */
 const char *bt_place_text(struct bt_place *place)
@@ -495,7 +495,7 @@ void bt_place_line(struct bt_place *place)
 		place->file = NULL;
 }
 
-/* The place as people see it; its file is NULL if there are no lines. */
+/* Returns the place as people see it. Its file is NULL if there are no lines. */
 const struct bt_view *bt_place_view(struct bt_place *place)
 {
 	if (!place->viewed && place->elf && !bt_elf_view(place->elf, place->elf_addr, &place->view))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is where in an address space, as /proc/PID/maps tells it. */
+/* This header is for the mappings of an address space, as /proc/PID/maps tells them. */
 #ifndef BTSTRACE_SPACE_H
 #define BTSTRACE_SPACE_H
 

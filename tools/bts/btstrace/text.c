@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory and text */
+/* This file has memory and text. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define TEXT_ROOM	(64 * 1024)
 
-/* As strace and most tools do: nothing that could be said would help. */
+/* No caller could continue without memory: end, as strace and most tools do. */
 static void *need(void *p)
 {
 	if (!p) {
@@ -21,7 +21,7 @@ static void *need(void *p)
 	return p;
 }
 
-/* Memory for @n objects of @size, zeroed. */
+/* Returns memory for @n objects of @size, zeroed. */
 void *bt_alloc(size_t n, size_t size)
 {
 	return need(calloc(n ? n : 1, size));
@@ -89,7 +89,7 @@ void text_flush(struct bt_text *t)
 
 	if (t->fd < 0)
 		return;
-	/* Pipes and devices hold nothing. */
+	/* ftruncate() fails for pipes and devices, which hold nothing. */
 	if (t->old && ftruncate(t->fd, 0) && errno != EINVAL)
 		t->error = errno;
 	t->old = false;
@@ -98,7 +98,7 @@ void text_flush(struct bt_text *t)
 		if (n >= 0)
 			done += n;
 		else if (errno == EAGAIN)
-			/* Who shares a terminal with us may have made it so. */
+			/* Another process that shares the terminal may have set O_NONBLOCK. */
 			poll(&poll_fd, 1, -1);
 		else if (errno != EINTR)
 			t->error = errno;
@@ -106,7 +106,7 @@ void text_flush(struct bt_text *t)
 	t->used = 0;
 }
 
-/* Room for @n bytes at the end, to be filled and added to @used. */
+/* Returns room for @n bytes at the end. The caller fills it and adds to @used. */
 char *text_reserve(struct bt_text *t, size_t n)
 {
 	if (n > t->room - t->used) {
@@ -167,7 +167,7 @@ static bool continues(const unsigned char *s, int n)
 	return true;
 }
 
-/* How many bytes the UTF-8 character at @s has, 0 if it is none. */
+/* Returns the number of bytes of the UTF-8 character at @s, or 0 if it is none. */
 static int utf8_length(const unsigned char *s)
 {
 	if (*s < 0x80)
@@ -193,7 +193,7 @@ static bool is_control(const unsigned char *s, int n)
 	return n == 1 ? *s < ' ' || *s == 0x7f : *s == 0xc2 && s[1] < 0xa0;
 }
 
-/* A name that somebody else chose, without what a terminal could act upon. */
+/* Put a name that somebody else chose, without characters that a terminal acts upon. */
 void text_safe(struct bt_text *t, const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
@@ -208,7 +208,7 @@ void text_safe(struct bt_text *t, const char *s)
 	}
 }
 
-/* @n bytes with marks of colours in it, which become what a terminal knows, or nothing. */
+/* Put @n bytes. Marks of colours in it become escapes, or nothing. */
 void text_color(struct bt_text *t, const char *s, size_t n, bool color)
 {
 	static const char *const escapes[] = { "", "\33[m", "\33[1m", "\33[2m", "\33[1;31m" };
@@ -222,7 +222,7 @@ void text_color(struct bt_text *t, const char *s, size_t n, bool color)
 	}
 }
 
-/* A string of JSON, with its quotes; what is no UTF-8 is replaced. */
+/* Put a string of JSON, with its quotes. Bytes that are not UTF-8 are replaced. */
 void text_json(struct bt_text *t, const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

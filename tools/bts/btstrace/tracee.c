@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One thread: its trace is made, read, and taken leave of */
+/* This file begins the trace of a thread, reads it, and ends it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tracee.h"
 
 #define SMALLEST	4096
-/* A share of all memory is not less. */
+/* A share of the memory that RLIMIT_MEMLOCK allows is not less. */
 #define SHARE_MIN	(16 * 1024)
 
 static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
@@ -90,22 +90,25 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	int status;
 
 	if (error == ESRCH)
-		return;	/* killed meanwhile: that will be told */
+		return;	/* The thread was killed: its end will be told. */
 	t->refused = true;
-	/* Why it is once is why it is again. */
+	/* The reason is the same for all threads: say it once. */
 	if (f->refused++)
 		return;
 	status = bt_explain_config(t->tid, error, bytes,
 				   f->how.kernel || f->how.entries);
 	if (f->one_traced)
 		return;
-	/* The first of all: there is nothing to wait for. */
+	/* If the first thread is refused, there is nothing to trace. */
 	f->error = status;
 	f->ending = true;
 	f->end_signal = SIGKILL;
 }
 
-/* What its just-in-time compiler, if it has one, has told since the last time */
+/*
+ * Tell the session which functions the just-in-time compiler of the process has written
+ * since the last time.
+ */
 static void tell_jit(struct bt_follow *f, struct tracee *t)
 {
 	struct bt_thread *thread = bt_session_find(f->s, t->tid);
@@ -123,8 +126,8 @@ static void tell_jit(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * What is mapped now. To be read early, too: of a program that another one
- * replaces it cannot be read any more.
+ * Tell the session what is mapped now. This has to be early: the mappings cannot be read
+ * any more when another program has replaced this one.
  */
 static void tell_maps(struct bt_follow *f, struct tracee *t)
 {
@@ -134,7 +137,7 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 	tell_jit(f, t);
 }
 
-/* The last branches are those that the trace has room for. */
+/* Say if the trace has not room for as many branches as are to be shown. */
 static void tell_short(struct bt_follow *f, u32 room)
 {
 	if (f->how.full || f->how.shrink || room >= f->s->last || f->short_told)
@@ -157,8 +160,8 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 }
 
 /*
- * How much to ask for, for one more thread. The first has room for all that an abort
- * does; what RLIMIT_MEMLOCK allows is enough for a hundred others.
+ * Returns the size of the trace of one more thread. The first has room for all branches of
+ * an abort. RLIMIT_MEMLOCK is shared, so that it suffices for a hundred others.
  */
 static u32 bytes_for(const struct bt_follow *f)
 {
@@ -203,7 +206,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	tell_maps(f, t);
 }
 
-/* Tell what there is of a stopped thread, which the session calls @tid. */
+/* Tell the session @n records of a stopped thread, which it calls @tid. */
 static void tell_records(struct bt_follow *f, struct tracee *t, pid_t tid, int n)
 {
 	const struct x86_bts_record *rec;
@@ -226,7 +229,7 @@ static int read_records(struct bt_follow *f, struct tracee *t)
 	return n;
 }
 
-/* If somebody has taken the hardware, ask for it again: it may be free by now. */
+/* If another user has taken the hardware, ask for it again: it may be free by now. */
 static void regain(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = { .flags = config_flags(&f->how) & ~PTRACE_BTS_F_ALLOC };
@@ -240,7 +243,7 @@ static void regain(struct bt_follow *f, struct tracee *t)
 	bt_configure(t->tid, &config);
 }
 
-/* Read what there is of a stopped thread. */
+/* Read all records of a stopped thread. */
 void tracee_drain(struct bt_follow *f, struct tracee *t)
 {
 	bool first = true;
@@ -256,7 +259,7 @@ void tracee_drain(struct bt_follow *f, struct tracee *t)
 		regain(f, t);
 }
 
-/* Another program begins. What is still there to read is of the one before. */
+/* Another program begins. The records that were not read yet are of the one before. */
 void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old)
 {
 	char comm[32];
@@ -285,14 +288,17 @@ static const char *signal_name(int sig, char *buf, size_t len)
 	return buf;
 }
 
-/* Is it because of what the thread executes? */
+/* Did an instruction of the thread cause the signal? */
 static bool is_fault(const siginfo_t *info, int sig)
 {
 	return info->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
 				     sig == SIGFPE || sig == SIGTRAP || sig == SIGSYS);
 }
 
-/* Where that is, and, if the processor told, which address it is about */
+/*
+ * Returns where the fault is, in words, and the address that it is about if the processor
+ * told.
+ */
 static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
 			const char *name)
 {
@@ -328,7 +334,7 @@ void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 	free(note);
 }
 
-/* How a process ended, in words. */
+/* Returns how a process ended, in words. */
 char *tracee_ending(int status)
 {
 	char name[32];
@@ -339,7 +345,7 @@ char *tracee_ending(int status)
 	return bt_print("+++ killed by %s%s +++", name, WCOREDUMP(status) ? " (core dumped)" : "");
 }
 
-/* Records that were lost at the end, when no room was left to say so. */
+/* Tell of records that were lost at the end, when no room was left for a record of that. */
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_status status;
@@ -351,7 +357,7 @@ static void tell_losses(struct bt_follow *f, struct tracee *t)
 	bt_session_records(f->s, t->tid, &rec, 1);
 }
 
-/* The last of a thread: it ends, or is let go. It is stopped. */
+/* A stopped thread ends, or is detached. */
 void tracee_leave(struct bt_follow *f, struct tracee *t, const char *how)
 {
 	if (t->done)

@@ -36,7 +36,7 @@ struct tracee {
 
 /*
  * struct bt_follow - all of them
- * @s:		who is told
+ * @s:		the session that is told
  * @how:	what is wanted
  * @slot:	the threads
  * @nr:		how many
@@ -45,7 +45,7 @@ struct tracee {
  * @command_ended: it did: its number may be another process' now
  * @signals:	a signalfd
  * @before:	what the command is to find of signals, as btstrace did
- * @ending:	detach from whoever stops
+ * @ending:	detach from each thread that stops
  * @end_signal:	the signal that said so
  * @error:	an exit status, if tracing failed
  * @one_traced:	at least one thread had a trace
@@ -53,7 +53,7 @@ struct tracee {
  * @nr_held:	how many are held in their first stop
  * @short_told:	it was said that there is less memory than wanted
  * @stepped_told:	it was said that the hardware is not there
- * @revoked_told: it was said that somebody else has the hardware
+ * @revoked_told: it was said that another user has the hardware
  * @rec:	room for what is read
  * @maps:	likewise
  * @jit:	what was read of what compilers told

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The call tree: who called whom, how often, and how many branches that took */
+/*
+ * This file grows the call tree: which function called which, how often, and with how many
+ * branches.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tree.h"
 
-/* Deeper nodes are one with their parent. */
+/* Calls that are deeper than this count for their parent. */
 #define DEPTH_MAX	1000
 
 static size_t nr_nodes, nodes_max = 4000000;
@@ -29,11 +32,11 @@ struct bt_node *bt_tree_new(void)
 	return bt_alloc(1, sizeof(struct bt_node));
 }
 
-/* Nodes with more children than this find them by a table. */
+/* A node with more children than this has a table of them. */
 #define LIST_MAX	16
 #define CHILDREN_BITS	6
 
-/* Put @node, a child of @parent, into the table: there is room. */
+/* Put @node, a child of @parent, into the table, which has room. */
 static void into_table(struct bt_node *parent, struct bt_node *node)
 {
 	size_t mask = ((size_t)1 << parent->bits) - 1;
@@ -65,7 +68,10 @@ static struct bt_node *find_in_table(const struct bt_node *parent, const struct 
 	return node;
 }
 
-/* What is asked for most is found first. */
+/*
+ * Find a child. It becomes the first, so that children that are asked for often are found
+ * fast.
+ */
 static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_function *fn)
 {
 	struct bt_node **at, *node;
@@ -119,7 +125,7 @@ struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *
 	return node;
 }
 
-/* The node after @node: its first child, its sibling, or that of a parent. */
+/* Returns the node after @node: its first child, its sibling, or that of a parent. */
 struct bt_node *bt_tree_next(const struct bt_node *node)
 {
 	if (node->child)
@@ -129,7 +135,7 @@ struct bt_node *bt_tree_next(const struct bt_node *node)
 	return node ? node->next : NULL;
 }
 
-/* By what they cost; a list, sorted by merging. */
+/* Sort a list of children by their totals, by merging. */
 static struct bt_node *sort_children(struct bt_node *list)
 {
 	struct bt_node *half[2] = {}, *next, *sorted = NULL, **tail = &sorted;
@@ -161,7 +167,7 @@ void bt_tree_sum(struct bt_node *root)
 
 	for (node = root; node; node = bt_tree_next(node))
 		node->total = node->branches;
-	/* Children before parents: down to the first leaf, then from one to the next. */
+	/* Sum up children before parents: go to the first leaf, then from one to the next. */
 	for (node = root; node->child; )
 		node = node->child;
 	for (; node != root; node = next) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names that a library keeps for programs that were linked long ago: the table of
- * versions marks them as hidden. They are never what people call a function.
+ * A library keeps names for programs that were linked long ago. The table of versions marks
+ * them as hidden. People never use them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,10 @@ static void read_table(struct elf_hidden *h, Elf *e, Elf_Scn *scn, const GElf_Sh
 	}
 }
 
-/* The hidden names of @e, valid as long as that is. To be freed by elf_hidden_free(). */
+/*
+ * Returns the hidden names of @e, valid as long as that is. The caller frees them by
+ * elf_hidden_free().
+ */
 struct elf_hidden *elf_hidden_read(Elf *e)
 {
 	struct elf_hidden *h = bt_alloc(1, sizeof(*h));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How many columns of a terminal text needs */
+/* This file measures how many columns of a terminal text needs. */
 #include <locale.h>
 #include <wchar.h>
 
 #include "width.h"
 
 /*
- * The locale with the tables that wcwidth() looks into: one with UTF-8, whatever the user's
- * is. Without one, all but ASCII is unknown.
+ * Returns a locale with UTF-8, whatever the user's is: wcwidth() looks into its tables.
+ * Without one, wcwidth() knows only ASCII.
  */
 static locale_t utf8_locale(void)
 {
@@ -20,7 +20,7 @@ static locale_t utf8_locale(void)
 	return utf8;
 }
 
-/* The character at @s, which text_safe() has written, and its length */
+/* Returns the character at @s, which text_safe() has written, and sets its length. */
 static wchar_t character(const char *s, size_t n, size_t *len)
 {
 	u8 first = *s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How many columns of a terminal text needs. */
+/* This header is for the columns of a terminal that text needs. */
 #ifndef BTSTRACE_WIDTH_H
 #define BTSTRACE_WIDTH_H
 

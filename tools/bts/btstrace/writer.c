@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writing recorded traces */
+/* This file writes recorded traces. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define FILE_BITS	8
 
-/* A file of which was written which it is */
+/* struct known - a file whose identity was written */
 struct known {
 	u64		dev;
 	u64		ino;
@@ -36,7 +36,7 @@ static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
 	text_put(&w->text, body, body_len);
 }
 
-/* The names of its functions can be had in this boot only. */
+/* The kernel's functions have names only until the machine is booted again. */
 static void write_kernel(struct bt_writer *w)
 {
 	char id[64];
@@ -62,7 +62,7 @@ int bt_writer_error(const struct bt_writer *w)
 	return w->text.error;
 }
 
-/* There is no trace: the file stays as it was. */
+/* Nothing was traced: leave the file as it was. */
 void bt_writer_drop(struct bt_writer *w)
 {
 	text_drop(&w->text);
@@ -109,7 +109,7 @@ static bool is_known(struct bt_writer *w, const struct bt_map *map)
 	return false;
 }
 
-/* Which file that is, by what is in it: later there may be another by its name. */
+/* Write the identity of a file: later its path may lead to another. */
 static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *map, pid_t pid)
 {
 	struct bt_ident id;
@@ -127,7 +127,7 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 			    bt_module_path_len(map->path));
 }
 
-/* The maps, and the kernel's page of code, which is needed whole for its symbols. */
+/* Write the maps, and the vdso, which is needed whole for its symbols. */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)
 {
@@ -159,7 +159,7 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 		write_chunk(w, BT_CHUNK_CODE, tid, &addr, sizeof(addr), bytes, n);
 }
 
-/* Records, and before them the code that no file holds, around both ends. */
+/* Write records, and before them the code around both ends that no file holds. */
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)
 {
