@@ -27,6 +27,13 @@
 
 #define LBR_MAX_DEPTH                   32
 
+/* AMD's last branch stack; the registers of a record are neighbours */
+#define MSR_AMD_LBR_SELECT              0xc000010e
+#define MSR_AMD_DBG_EXTN_CFG            0xc000010f
+#define MSR_AMD_LBR_FROM                0xc0010300
+
+#define PERF_STATUS_LBR_FROZEN          (1ULL << 58)
+
 #define MISC_ENABLE_PERFMON             (1U << 7)
 #define MISC_ENABLE_BTS_UNAVAIL         (1U << 11)
 #define MISC_ENABLE_PEBS_UNAVAIL        (1U << 12)
@@ -35,6 +42,8 @@
 #define PMU_FIXED_COUNTERS              3
 #define PMU_WIDTH                       48
 #define PMU_EVENTS                      7
+
+#define AMD_PMU_COUNTERS                6
 
 #define NETBURST_PMU_FIRST              0x300
 #define NETBURST_PMU_LAST               0x3f2
@@ -52,6 +61,13 @@ typedef enum X86BTSPmi {
     X86_BTS_PMI_CROSSED,    /* once, with the record that crosses it */
     X86_BTS_PMI_EQUAL,      /* once, if the index equals it */
 } X86BTSPmi;
+
+/* Which registers the last branch records have. */
+typedef enum X86LBRKind {
+    X86_LBR_MODEL,          /* of Intel's models, enabled by DEBUGCTL */
+    X86_LBR_ARCH,           /* architectural, with registers of their own */
+    X86_LBR_AMD,            /* AMD's last branch stack */
+} X86LBRKind;
 
 /* Types of branches. Those that LBR_SELECT can filter have its bit numbers. */
 typedef enum X86Branch {
@@ -72,6 +88,8 @@ typedef struct X86LBR {
     uint64_t to[LBR_MAX_DEPTH];
     uint64_t info[LBR_MAX_DEPTH];
     uint64_t select;
+    uint64_t ctl;           /* the register that enables them, if not DEBUGCTL */
+    uint32_t depth;         /* as written to IA32_LBR_DEPTH, 0 for all */
     uint32_t tos;           /* index of the newest */
     uint64_t since;         /* time of the newest, in instructions */
 } X86LBR;
@@ -108,6 +126,8 @@ typedef struct X86DSConfig {
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */
     bool netburst;      /* registers like a Pentium 4's */
     uint64_t netburst_pmu[NETBURST_PMU_LAST - NETBURST_PMU_FIRST + 1];
+    uint64_t amd_pmu[2 * AMD_PMU_COUNTERS];
+    uint64_t amd_pmu_global[3];
     bool abort_on_fault;
     bool freeze_smm;
     bool pebs;          /* IA32_MISC_ENABLE shows PEBS (there is none) */
@@ -117,6 +137,8 @@ typedef struct X86DSConfig {
     bool pmu_stuck;     /* GLOBAL_STATUS is writable, an ack fails */
     uint64_t pmu_since; /* time up to which counters have counted */
     uint32_t lbr;       /* number of LBRs, 0 for none */
+    char *lbr_kind_name;
+    X86LBRKind lbr_kind;
     struct QEMUTimer *pmu_timer;
     bool warned;
     X86BTSCounters count;
@@ -127,6 +149,25 @@ typedef enum X86MSRResult {
     X86_MSR_DONE,
     X86_MSR_GP,
 } X86MSRResult;
+
+/* Filters and call stacks, and all that a record can tell */
+static inline void x86_lbr_arch_cpuid(const X86DSConfig *ds, uint32_t *eax,
+                                      uint32_t *ebx, uint32_t *ecx,
+                                      uint32_t *edx)
+{
+    *eax = (2U << (ds->lbr / 8 - 1)) - 1;
+    *ebx = 7;
+    *ecx = 7;
+    *edx = 0;
+}
+
+/* Performance monitoring version 2, the stack, and its freeze by a PMI */
+static inline void x86_lbr_amd_cpuid(const X86DSConfig *ds, uint32_t *eax,
+                                     uint32_t *ebx)
+{
+    *eax = 7;
+    *ebx = AMD_PMU_COUNTERS | ds->lbr << 4;
+}
 
 static inline void x86_pmu2_cpuid(uint32_t *eax, uint32_t *ebx,
                                   uint32_t *ecx, uint32_t *edx)

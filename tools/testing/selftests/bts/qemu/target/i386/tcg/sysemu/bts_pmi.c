@@ -40,7 +40,7 @@ bool x86_pmi_deliver(X86CPU *cpu)
         x86_pmu_freeze(cpu);
     }
     if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI && cpu->ds.lbr) {
-        cpu->env.msr_debugctl &= ~(uint64_t)DEBUGCTL_LBR;
+        x86_lbr_freeze(&cpu->env);
     }
     if (delivered && ctl & DEBUGCTL_FREEZE_LBRS_ON_PMI &&
         cpu->ds.freeze_clears_tr) {

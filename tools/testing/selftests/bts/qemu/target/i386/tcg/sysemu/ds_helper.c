@@ -61,6 +61,13 @@ static bool has_ds(CPUX86State *env)
     return env->features[FEAT_1_EDX] & CPUID_DTS;
 }
 
+static bool has_amd_lbr(CPUX86State *env)
+{
+    X86DSConfig *ds = &env_archcpu(env)->ds;
+
+    return ds->lbr && ds->lbr_kind == X86_LBR_AMD;
+}
+
 static unsigned ds_field_size(CPUX86State *env)
 {
     return env->features[FEAT_1_ECX] & CPUID_EXT_DTES64 ? 8 : 4;
@@ -400,7 +407,7 @@ bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
 void x86_branch_update_hflags(CPUX86State *env)
 {
     env->hflags &= ~HF_BRANCH_MASK;
-    if ((env->msr_debugctl & DEBUGCTL_LBR && env_archcpu(env)->ds.lbr) ||
+    if (x86_lbr_on(env) ||
         x86_pmu_hooked(env)) {
         env->hflags |= HF_BRANCH_MASK;
     }
@@ -463,8 +470,14 @@ void x86_ds_event(CPUX86State *env, bool db)
 
 static uint64_t debugctl_valid(CPUX86State *env)
 {
-    uint64_t valid = DEBUGCTL_LBR | DEBUGCTL_BTF;
+    uint64_t valid = DEBUGCTL_BTF;
 
+    if (env_archcpu(env)->ds.lbr_kind != X86_LBR_ARCH) {
+        valid |= DEBUGCTL_LBR;
+    }
+    if (has_amd_lbr(env)) {
+        valid |= DEBUGCTL_FREEZE_LBRS_ON_PMI;
+    }
     if (has_ds(env)) {
         valid |= DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;
     }
@@ -511,7 +524,7 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
 {
     bool ds = has_ds(env);
 
-    if (!ds && !env_archcpu(env)->ds.pmu2) {
+    if (!ds && !env_archcpu(env)->ds.pmu2 && !has_amd_lbr(env)) {
         return X86_MSR_UNKNOWN;
     }
     if (x86_lbr_rdmsr(env, msr, val) == X86_MSR_DONE) {
@@ -530,6 +543,9 @@ X86MSRResult x86_ds_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
         *val = env->msr_ds_area;
         return ds ? X86_MSR_DONE : X86_MSR_UNKNOWN;
     }
+    if (has_amd_lbr(env)) {
+        return x86_amd_pmu_rdmsr(env, msr, val);
+    }
     return env_archcpu(env)->ds.netburst ? x86_netburst_rdmsr(env, msr, val)
                                          : x86_pmu2_rdmsr(env, msr, val);
 }
@@ -539,7 +555,7 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     bool ds = has_ds(env);
     X86MSRResult lbr;
 
-    if (!ds && !env_archcpu(env)->ds.pmu2) {
+    if (!ds && !env_archcpu(env)->ds.pmu2 && !has_amd_lbr(env)) {
         return X86_MSR_UNKNOWN;
     }
     lbr = x86_lbr_wrmsr(env, msr, val);
@@ -570,6 +586,9 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
         }
         env->msr_ds_area = val;
         return X86_MSR_DONE;
+    }
+    if (has_amd_lbr(env)) {
+        return x86_amd_pmu_wrmsr(env, msr, val);
     }
     return env_archcpu(env)->ds.netburst ? x86_netburst_wrmsr(env, msr, val)
                                          : x86_pmu2_wrmsr(env, msr, val);

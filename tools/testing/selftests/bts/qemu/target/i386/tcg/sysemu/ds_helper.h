@@ -33,8 +33,14 @@ bool x86_bts_pmi_raise(X86CPU *cpu);
 bool x86_bts_pmi_pass(X86CPU *cpu);
 void x86_bts_pmi_stopped(X86CPU *cpu);
 
+/* amd_pmu.c */
+X86MSRResult x86_amd_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
+X86MSRResult x86_amd_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
+
 /* lbr_helper.c */
 bool x86_lbr_realize(X86CPU *cpu, Error **errp);
+bool x86_lbr_on(CPUX86State *env);
+void x86_lbr_freeze(CPUX86State *env);
 void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from);
 X86MSRResult x86_lbr_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
 X86MSRResult x86_lbr_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);

@@ -27,7 +27,8 @@
 #define PMU_CTRL_MASK       (MAKE_64BIT_MASK(0, PMU_GP_COUNTERS) | \
                              MAKE_64BIT_MASK(32, PMU_FIXED_COUNTERS))
 #define PMU_FIXED_CTRL_MASK MAKE_64BIT_MASK(0, 4 * PMU_FIXED_COUNTERS)
-#define PMU_OVF_MASK        (PMU_CTRL_MASK | MAKE_64BIT_MASK(62, 2))
+#define PMU_OVF_MASK        (PMU_CTRL_MASK | PERF_STATUS_LBR_FROZEN | \
+                             MAKE_64BIT_MASK(62, 2))
 #define PMU_RDPMC_FIXED     (1U << 30)
 
 /* Returns where a register is stored, and its valid bits. */
@@ -334,8 +335,8 @@ X86MSRResult x86_pmu2_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     }
     if (env_archcpu(env)->ds.pmu_counts) {
         pmu_arm(env_archcpu(env));
-        x86_branch_update_hflags(env);
     }
+    x86_branch_update_hflags(env);
     return X86_MSR_DONE;
 }
 
