@@ -27,6 +27,9 @@ matrix() {
 		for mode in "" " --icount"; do
 			echo "--layout $layout --lbr 16 --counts$mode"
 			echo "--layout $layout --lbr 32 --counts$mode"
+			echo "--layout $layout --arch-lbr 16$mode"
+			echo "--layout $layout --arch-lbr 32$mode"
+			echo "--layout $layout --amd-lbr$mode"
 		done
 		echo "--layout $layout --wrong-from"
 		echo "--layout $layout --db-clears"

@@ -29,10 +29,18 @@
 #define MSR_LBR_FROM		0x680
 #define MSR_LBR_TO		0x6c0
 #define MSR_LBR_INFO		0xdc0
+#define MSR_ARCH_LBR_INFO	0x1200
+#define MSR_ARCH_LBR_CTL	0x14ce
+#define MSR_ARCH_LBR_DEPTH	0x14cf
+#define MSR_ARCH_LBR_FROM	0x1500
+#define MSR_ARCH_LBR_TO		0x1600
 #define MSR_EFER		0xc0000080
 #define MSR_STAR		0xc0000081
 #define MSR_LSTAR		0xc0000082
 #define MSR_FMASK		0xc0000084
+#define MSR_AMD_LBR_SELECT	0xc000010e
+#define MSR_AMD_DBG_EXTN_CFG	0xc000010f
+#define MSR_AMD_LBR_FROM	0xc0010300
 
 #define DBG_LBR			0x1
 #define DBG_BTF			0x2

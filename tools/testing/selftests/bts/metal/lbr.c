@@ -54,7 +54,7 @@ static void expect_lbr(u32 age, u64 from, u64 to)
 	       got_from, got_to, from, to);
 }
 
-static void expect_msr(u32 msr, u64 value, u64 want)
+void expect_msr(u32 msr, u64 value, u64 want)
 {
 	u32 vector = wrmsr_fault(msr, value);
 

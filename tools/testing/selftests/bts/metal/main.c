@@ -130,6 +130,12 @@ static void read_words(const char *at)
 			machine.lbr = 16;
 		else if (word_is(at, "lbr=32"))
 			machine.lbr = 32;
+		else if (word_is(at, "arch-lbr=16"))
+			machine.arch_lbr = 16;
+		else if (word_is(at, "arch-lbr=32"))
+			machine.arch_lbr = 32;
+		else if (word_is(at, "amd-lbr=16"))
+			machine.amd_lbr = 16;
 	}
 }
 
@@ -196,6 +202,21 @@ static void off_mode(void)
 	finish();
 }
 
+/* For a machine whose LBRs are not enabled by DEBUGCTL. */
+static void lbr_mode(void)
+{
+	u32 i;
+
+	print("1..%u\n", (u64)lbr_kind_tests_nr);
+	for (i = 0; i < lbr_kind_tests_nr; i++) {
+		settle();
+		lbr_kind_tests[i].run();
+		wrmsr(MSR_DEBUGCTL, 0);
+		report(lbr_kind_tests[i].text, !test_failed());
+	}
+	finish();
+}
+
 /* Returns whether the code of a case has no place for a PMI that comes some branches late. */
 static bool needs_prompt_pmi(const struct tcase *c)
 {
@@ -236,6 +257,8 @@ void main(void)
 		db_mode();
 	else if (words_have(boot_cmdline, "off"))
 		off_mode();
+	else if (machine.arch_lbr || machine.amd_lbr)
+		lbr_mode();
 	else
 		run_all();
 }

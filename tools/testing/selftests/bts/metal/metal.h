@@ -69,6 +69,8 @@ struct machine {
 	bool icount;
 	u32 delay;
 	u32 lbr;
+	u32 arch_lbr;
+	u32 amd_lbr;
 };
 
 /* Totals that the machine must have counted at the end. */
@@ -88,6 +90,8 @@ extern struct tally tally;
 void print(const char *fmt, ...);
 bool test_failed(void);
 bool expect(bool good, const char *fmt, ...);
+/* Write a register, which must then read ; if that is not , the write must fault. */
+void expect_msr(u32 msr, u64 value, u64 want);
 void __noreturn machine_exit(void);
 
 /* The machine */
@@ -135,6 +139,8 @@ void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 
 /* Tracing */
+/* trace() writes DEBUGCTL, or the register trace_msr, and clears it at the end. */
+extern u32 trace_msr;
 void trace(u64 code, u32 debugctl);
 void trace32(u64 code, u32 debugctl);
 void chain(u32 n, u32 debugctl);
@@ -152,6 +158,8 @@ extern u64 gdt[], win_pt[];
 extern u32 win_pt32[], win_pt32_other[], pd32[], pd32_other[];
 extern const struct tcase cases_start[], cases_end[];
 extern const struct test tests_start[], tests_end[];
+extern const struct test lbr_kind_tests[];
+extern const u32 lbr_kind_tests_nr;
 extern const struct want wants_end[];
 extern const struct gate gates_end[];
 extern const char *boot_cmdline;

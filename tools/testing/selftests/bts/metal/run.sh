@@ -12,6 +12,8 @@ usage() {
 	  --late                     the interrupt comes two branches late (not with each)
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
 	  --lbr 16|32                with a stack of last branch records
+	  --arch-lbr 16|32           with architectural last branch records
+	  --amd-lbr                  with those of AMD
 	  --counts                   counters count
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
@@ -26,7 +28,7 @@ usage() {
 die() { echo "metal/run.sh: $*" >&2; exit 2; }
 
 here=$(dirname "$(readlink -f "$0")")
-layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' counts='' extra=()
+layout=64 rule=after pmi=each kept='' late='' wrong='' db='' plain='' off='' abort='' lbr='' arch_lbr='' amd_lbr='' counts='' extra=()
 qemu=${1:-}
 [ "$qemu" = --help ] && { usage; exit 0; }
 [ -x "$qemu" ] || die "'$qemu' is no QEMU; say: run.sh QEMU [option...]"
@@ -42,6 +44,8 @@ while [ $# -gt 0 ]; do
 	--wrong-from) wrong=1 ;;
 	--db-clears) db=1 ;;
 	--lbr) lbr=${2:-}; shift ;;
+	--arch-lbr) arch_lbr=${2:-}; shift ;;
+	--amd-lbr) amd_lbr=16 ;;
 	--counts) counts=1 ;;
 	--icount) extra+=(-icount shift=0) ;;
 	--singlestep) extra+=(-singlestep) ;;
@@ -57,7 +61,7 @@ done
 [[ $rule =~ ^(after|before|either)$ ]] || die "--rule takes after, before or either"
 
 [[ $pmi =~ ^(each|crossed|equal)$ ]] || die "--pmi takes each, crossed or equal"
-[[ $lbr =~ ^(|16|32)$ ]] || die "--lbr takes 16 or 32"
+[[ $lbr =~ ^(|16|32)$ && $arch_lbr =~ ^(|16|32)$ ]] || die "--lbr and --arch-lbr take 16 or 32"
 [ "$pmi" != each ] || [ -z "$late$kept" ] || die "--late and --kept need --pmi crossed or equal"
 
 tmp=$(mktemp -d) || die "no temporary directory"
@@ -70,13 +74,15 @@ cpu="max,vendor=GenuineIntel,+ds"
 [ "$layout" = 64 ] && cpu+=",+dtes64"
 [ "$netburst" ] && cpu+=",family=15,model=4,x-netburst=on"
 [ "$plain" ] && words+=" cpl=0" || cpu+=",+ds-cpl"
-[ "$plain$netburst" ] && words+=" pmu=0" || cpu+=",x-pmu2=on"
+[ "$plain$netburst$amd_lbr" ] && words+=" pmu=0" || cpu+=",x-pmu2=on"
 cpu+=",x-bts-cpl-rule=$rule,x-bts-pmi=$pmi"
 words+=" pmi=$pmi"
 [ "$kept" ] && { words+=" kept"; cpu+=",x-bts-pmi-kept=on"; }
 [ "$late" ] && { words+=" delay=2"; cpu+=",x-bts-pmi-delay=2"; }
 [ "$wrong" ] && { words+=" wrong-from"; cpu+=",x-bts-wrong-from=on"; }
 [ "$lbr" ] && { words+=" lbr=$lbr"; cpu+=",x-lbr=$lbr"; }
+[ "$arch_lbr" ] && { words+=" arch-lbr=$arch_lbr"; cpu+=",x-lbr=$arch_lbr,x-lbr-kind=arch"; }
+[ "$amd_lbr" ] && { words+=" amd-lbr=$amd_lbr"; cpu+=",x-lbr=$amd_lbr,x-lbr-kind=amd"; }
 [ "$counts" ] && { words+=" counts"; cpu+=",x-pmu-counts=on"; }
 [[ ${extra[*]} = *icount* ]] && words+=" icount"
 [ "$db" ] && { words+=" db-clears"; cpu+=",x-db-clears-bts=on"; }

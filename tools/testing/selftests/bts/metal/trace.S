@@ -17,7 +17,7 @@ trace:
 	mov	%rsp, trace_rsp
 	mov	%esi, %eax
 	xor	%edx, %edx
-	mov	$MSR_DEBUGCTL, %ecx
+	mov	trace_msr, %ecx
 	wrmsr
 trace_go:
 	jmp	*%rdi
@@ -28,7 +28,7 @@ trace_go:
 	.byte	0xeb, 0
 	.endr
 trace_done:
-	mov	$MSR_DEBUGCTL, %ecx
+	mov	trace_msr, %ecx
 	xor	%edx, %edx
 	xor	%eax, %eax
 	wrmsr
@@ -177,6 +177,12 @@ unexpected32:
 	out	%ax, %dx
 1:	hlt
 	jmp	1b
+
+	.data
+	.balign	8
+	.globl	trace_msr
+trace_msr:
+	.long	MSR_DEBUGCTL
 
 	.bss
 	.balign	8
