@@ -14,13 +14,18 @@
  * hw_branches_lbr_has and hw_branches_lbr_cpus tell which CPUs have to record. The code that
  * changes one of them calls hw_branches_lbr_follow() on all CPUs that are online. It is also
  * called on a CPU that comes online or goes offline. If hw_branches_lbr_records is true,
- * DEBUGCTL.LBR of the CPU is set, unless the CPU is frozen or held. perf's intel_pmu_reset()
- * also clears it, but only in an NMI, and hw_branches_nmi_release() sets it again.
+ * the LBRs of the CPU are enabled, unless the CPU is frozen or held. perf's intel_pmu_reset()
+ * also disables them, but only in an NMI, and hw_branches_nmi_release() enables them again.
+ *
+ * There are three formats, which struct x86_lbr_stack describes: the model-specific LBRs of
+ * Intel, which DEBUGCTL.LBR enables, architectural LBRs, and LBRv2 of AMD, which registers
+ * of their own enable. DEBUGCTL's LBR field stands for all of them if it is claimed.
  */
 
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
+#include <linux/export.h>
 #include <linux/hw_branches.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
@@ -41,13 +46,17 @@
 #include "hw_branches_lbr.h"
 #include "hw_branches_source.h"
 
-/* LBR_SELECT: do not record branches whose target is in user mode. */
+/* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
 DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
+EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
+
+DEFINE_PER_CPU(bool, hw_branches_lbr_on);
 DEFINE_PER_CPU(bool, hw_branches_lbr_records);
 
 struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
+struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
 
 /* The recorder has DEBUGCTL's LBR field: perf has not claimed it. */
 static bool hw_branches_lbr_has;
@@ -69,9 +78,13 @@ void hw_branches_lbr_wipe(void)
 	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
 	u32 i;
 
+	if (stack->depth) {
+		native_wrmsrq(stack->depth, stack->nr);
+		return;
+	}
 	for (i = 0; i < stack->nr; i++) {
-		native_wrmsrq(stack->from + i, 0);
-		native_wrmsrq(stack->to + i, 0);
+		native_wrmsrq(stack->from + stack->step * i, 0);
+		native_wrmsrq(stack->to + stack->step * i, 0);
 	}
 }
 
@@ -91,9 +104,38 @@ noinstr void hw_branches_lbr_resume(void)
 	if (this_cpu_read(hw_branches_lbr_cpu.frozen))
 		return;
 
-	debugctl_write_lbr(true);
+	hw_branches_lbr_enable(true);
 	if (unlikely(this_cpu_read(hw_branches_lbr_cpu.frozen)))
-		debugctl_write_lbr(false);
+		hw_branches_lbr_enable(false);
+}
+
+/**
+ * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
+ *
+ * Called with interrupts off.
+ *
+ * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
+ */
+bool hw_branches_lbr_guest_enter(void)
+{
+	return !hw_branches_lbr_ctl.msr || hw_branches_lbr_hold();
+}
+EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_enter);
+
+/**
+ * hw_branches_lbr_guest_exit - undo hw_branches_lbr_guest_enter()
+ */
+void hw_branches_lbr_guest_exit(void)
+{
+	hw_branches_lbr_resume();
+}
+EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_exit);
+
+/* Disable the LBRs, and FREEZE_LBRS_ON_PMI: a PMI must not stop the recorder. */
+static void hw_branches_lbr_leave(void)
+{
+	hw_branches_lbr_enable(false);
+	debugctl_write_field(DEBUGCTL_LBR, 0);
 }
 
 /* Start or stop recording on this CPU, as the variables above tell. */
@@ -110,8 +152,7 @@ static void hw_branches_lbr_follow(void *unused)
 		return;
 
 	if (want) {
-		/* This also clears FREEZE_LBRS_ON_PMI: a PMI must not stop the recorder. */
-		debugctl_write_field(DEBUGCTL_LBR, 0);
+		hw_branches_lbr_leave();
 		hw_branches_lbr_wipe();
 		hw_branches_lbr_select(HW_BRANCHES_LBR_NO_USER);
 		this_cpu_write(hw_branches_lbr_records, true);
@@ -121,7 +162,7 @@ static void hw_branches_lbr_follow(void *unused)
 		/* From here on, an NMI does not read or set anything. */
 		this_cpu_write(hw_branches_lbr_records, false);
 		barrier();
-		debugctl_write_field(DEBUGCTL_LBR, 0);
+		hw_branches_lbr_leave();
 		hw_branches_lbr_wipe();
 		hw_branches_lbr_select(0);
 	}
@@ -353,8 +394,8 @@ static int __init hw_branches_lbr_init(void)
 	struct x86_lbr_stack stack;
 	int ret;
 
-	if (!x86_perf_get_lbr_stack(&stack) || stack.nr > HW_BRANCHES_LBR_MAX ||
-	    boot_cpu_has(X86_FEATURE_XENPV))
+	if ((!x86_perf_get_lbr_stack(&stack) && !amd_perf_get_lbr_stack(&stack)) ||
+	    stack.nr > HW_BRANCHES_LBR_MAX || boot_cpu_has(X86_FEATURE_XENPV))
 		return 0;
 
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",
@@ -365,6 +406,11 @@ static int __init hw_branches_lbr_init(void)
 	}
 	register_syscore(&hw_branches_lbr_syscore);
 	hw_branches_lbr_stack = stack;
+	hw_branches_lbr_ctl = (struct hw_branches_lbr_ctl) {
+		.msr	= stack.ctl,
+		.on	= stack.ctl_on,
+		.off	= stack.ctl_off,
+	};
 
 	return 0;
 }

@@ -56,7 +56,31 @@ struct hw_branches_lbr_cpu {
 
 DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 
+/* The recorder uses the LBRs of this CPU: it records this CPU, and perf has not claimed LBR. */
+DECLARE_PER_CPU(bool, hw_branches_lbr_records);
+
 extern struct x86_lbr_stack hw_branches_lbr_stack;
+
+/**
+ * hw_branches_lbr_decode - read a record from its registers
+ * @stack:	the format
+ * @from:	the source register
+ * @to:		the target register
+ * @raw:	filled in
+ *
+ * Return: true; false if the branch was not taken, as AMD's records may tell.
+ */
+static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64 from, u64 to,
+					  struct bts_raw *raw)
+{
+	if ((to & stack->to_mask) != stack->to_taken)
+		return false;
+
+	raw->from = (s64)(from << stack->from_flags) >> stack->from_flags;
+	raw->to = (s64)(to << stack->to_flags) >> stack->to_flags;
+
+	return true;
+}
 
 void hw_branches_lbr_wipe(void);
 

@@ -27,28 +27,24 @@
 
 static struct branch_freezes hw_branches_lbr_freezing;
 
-static u64 hw_branches_lbr_extend(u64 val, u8 flags)
-{
-	return (s64)(val << flags) >> flags;
-}
-
 /* Save the LBR registers. Called while the CPU does not record, in an NMI or in a crash. */
 void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 {
 	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
-	u32 tos = __rdmsr(stack->tos), i;
+	u32 tos = stack->tos ? __rdmsr(stack->tos) : 0;
+	u32 i, nr = 0;
 
 	for (i = 0; i < stack->nr; i++) {
-		u32 at = (tos - i) & (stack->nr - 1);
+		u32 at = stack->step * (stack->tos ? (tos - i) & (stack->nr - 1) : i);
 		u64 from = __rdmsr(stack->from + at);
 		u64 to = __rdmsr(stack->to + at);
 
 		if (!from && !to)
 			break;
-		out->raw[i].from = hw_branches_lbr_extend(from, stack->from_flags);
-		out->raw[i].to = hw_branches_lbr_extend(to, stack->to_flags);
+		if (hw_branches_lbr_decode(stack, from, to, &out->raw[nr]))
+			nr++;
 	}
-	out->nr = i;
+	out->nr = nr;
 }
 
 /*
@@ -109,7 +105,7 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
 	c->kept.nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
-		debugctl_write_lbr(false);
+		hw_branches_lbr_enable(false);
 		if (c->suspect && c->task == current)
 			c->kept = c->suspected;
 		else

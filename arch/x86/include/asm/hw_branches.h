@@ -7,7 +7,7 @@
  *
  * The LBRs hold 32 branches at most. The code from the entry of an exception up to where it
  * is known to be fatal may make more. So the entry code of an exception that interrupts the
- * kernel and may be fatal clears DEBUGCTL.LBR by one write. If no fixup is found, the LBRs
+ * kernel and may be fatal stops recording by one write. If no fixup is found, the LBRs
  * are saved for the crash that may follow. Recording is resumed in both cases.
  */
 
@@ -29,13 +29,44 @@ struct pt_regs;
 /* The recorder is on, and its source is LBR. */
 DECLARE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 
-/* The recorder uses LBR of this CPU: it records this CPU, and perf has not claimed LBR. */
-DECLARE_PER_CPU(bool, hw_branches_lbr_records);
+/* The recorder has enabled the LBRs of this CPU. */
+DECLARE_PER_CPU(bool, hw_branches_lbr_on);
+
+/**
+ * struct hw_branches_lbr_ctl - the register that enables the LBRs
+ * @msr:	its number; 0 if DEBUGCTL.LBR enables them
+ * @on:		the value while they record
+ * @off:	the value while they do not
+ */
+struct hw_branches_lbr_ctl {
+	u32	msr;
+	u64	on;
+	u64	off;
+};
+
+extern struct hw_branches_lbr_ctl hw_branches_lbr_ctl;
 
 void hw_branches_lbr_resume(void);
 void hw_branches_lbr_suspect(struct pt_regs *regs);
 void hw_branches_lbr_judge(struct pt_regs *regs);
 void hw_branches_lbr_acquit(struct pt_regs *regs);
+bool hw_branches_lbr_guest_enter(void);
+void hw_branches_lbr_guest_exit(void);
+
+/*
+ * Called with interrupts off. hw_branches_lbr_on changes first: an NMI before the write leaves
+ * the LBRs as it found them, or it freezes the CPU, which hw_branches_lbr_resume() checks.
+ */
+static __always_inline void hw_branches_lbr_enable(bool on)
+{
+	this_cpu_write(hw_branches_lbr_on, on);
+	barrier();
+	if (unlikely(hw_branches_lbr_ctl.msr))
+		native_wrmsrq(hw_branches_lbr_ctl.msr,
+			      on ? hw_branches_lbr_ctl.on : hw_branches_lbr_ctl.off);
+	else
+		debugctl_write_lbr(on);
+}
 
 /*
  * Stop recording on this CPU, with interrupts off. Inlined, as a call would overwrite a
@@ -44,10 +75,10 @@ void hw_branches_lbr_acquit(struct pt_regs *regs);
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {
-	if (!this_cpu_read(hw_branches_lbr_records) || !(debugctl_get() & DEBUGCTLMSR_LBR))
+	if (!this_cpu_read(hw_branches_lbr_on))
 		return true;
 
-	debugctl_write_lbr(false);
+	hw_branches_lbr_enable(false);
 
 	return false;
 }
@@ -132,6 +163,21 @@ static __always_inline void hw_branches_nmi_release(bool held)
 	hw_branches_lbr_release(held);
 }
 
+/*
+ * Called before a guest runs, and after it. VM entry loads the guest's DEBUGCTL, but leaves the
+ * other registers that enable LBRs as they are: they would record the guest's kernel.
+ */
+static __always_inline bool hw_branches_guest_enter(void)
+{
+	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_guest_enter();
+}
+
+static __always_inline void hw_branches_guest_exit(bool held)
+{
+	if (!held)
+		hw_branches_lbr_guest_exit();
+}
+
 #else
 
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
@@ -151,6 +197,8 @@ static __always_inline void hw_branches_exception_release(bool *held) { }
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs) { }
 static __always_inline bool hw_branches_nmi_hold(void) { return true; }
 static __always_inline void hw_branches_nmi_release(bool held) { }
+static __always_inline bool hw_branches_guest_enter(void) { return true; }
+static __always_inline void hw_branches_guest_exit(bool held) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */
 #endif /* _ASM_X86_HW_BRANCHES_H */

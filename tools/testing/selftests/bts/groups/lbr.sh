@@ -5,41 +5,68 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# Print the key of a machine with 32 LBRs, with 16, or with 16 and no SMAP.
+# Print the key of a machine with 32 LBRs, with 16, with 16 and no SMAP, with architectural LBRs,
+# or with those of AMD.
 lbr_machine() {
 	case $1 in
 	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
 	16-no-smap) lbr_cpu 16 ;;
-	32) lbr_cpu 32 ;;
+	32 | arch | amd) lbr_cpu "$1" ;;
 	*) echo "$1" ;;
+	esac
+}
+
+# Print the number of LBRs of a machine.
+lbr_depth() {
+	case $1 in
+	16* | amd) echo 16 ;;
+	*) echo 32 ;;
 	esac
 }
 
 # lasts CASE MACHINE KEY=VALUE... -- PROG ARG...
 lasts() {
-	flight "$1" "$(lbr_machine "$2")" smp=2 "${@:3}"
+	local append=()
+
+	# Linux warns that this model speculates.
+	[ "$2" != amd ] || append=(append="spec_rstack_overflow=off")
+	flight "$1" "$(lbr_machine "$2")" smp=2 "${append[@]}" "${@:3}"
 }
 
 lbr_files() {
 	local machine
 
-	for machine in 32 16 16-no-smap; do
-		lasts "files-$machine" "$machine" -- lastbranch files "${machine%%-*}"
+	for machine in 32 16 16-no-smap arch amd; do
+		lasts "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	flight refused -- lastbranch refused
-	lasts booted 32 append=hw_branches=lbr -- lastbranch booted
+	for machine in 32 arch; do
+		lasts "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted
+	done
+	lasts booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- lastbranch booted
 	lasts booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
 	lasts booted-bad 32 append=hw_branches=lbrs -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
 	# Not the state of BTS, nor that of a CPU that goes offline and comes back
-	lasts offline 32 -- lastbranch offline
-	[ "$CONFIG" = kcsan ] || lasts suspend 32 -- lastbranch suspend
+	for machine in 32 arch amd; do
+		lasts "offline-$machine" $machine -- lastbranch offline
+		[ "$CONFIG" = kcsan ] || lasts "suspend-$machine" $machine -- lastbranch suspend
+	done
 }
 
-# perf has priority over the recorder. These are perf's tests, with the recorder on.
+# perf has priority over the recorder. These are perf's tests, with the recorder on. The counters
+# of the emulated AMD do not count.
 lbr_perf() {
-	lasts perf-32 32 -- lastbranch perf
-	lasts perf-16 16 -- lastbranch perf
+	local machine
+
+	for machine in 32 16 arch amd; do
+		lasts "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
+		lasts "migrated-$machine" $machine -- lastbranch migrated
+	done
+	for machine in 32 16 arch; do
+		lasts "around-$machine" $machine tools=perf with="victim stock" timeout=600 -- \
+			lastbranch around /bt/stock lbr "$(lbr_depth $machine)"
+	done
 	lasts reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset
 	nothing_else reset 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
 	came_to_end reset
@@ -56,13 +83,14 @@ left() {
 	came_to_end "$2-$1"
 }
 
-# last_words MACHINE KIND FUNCTION LEAST TOP KEY=VALUE...: the same for a fatal crash, with
-# FUNCTION among the TOP newest branches.
+# last_words MACHINE KIND FUNCTION LEAST TOP [WORD]: the same for a fatal crash, with FUNCTION
+# among the TOP newest branches. WORD is for the kernel command line.
 last_words() {
-	local wrong name=$2-$1
+	local wrong name=$2-$1 append=$6
 
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	lasts "$name" "$1" before="$LAB" expect=splat "${@:6}" -- lastbranch die "$2"
+	[ "$1" != amd ] || append+=" spec_rstack_overflow=off"
+	lasts "$name" "$1" before="$LAB" expect=splat append="$append" -- lastbranch die "$2"
 	nothing_else "$name" "$CRASH"
 	wrong=$(awk -v function_name="$3" -v least="$4" -v top="$5" \
 		-f "$B/ring0/lastbranch.awk" "$CASE_DIR/console")
@@ -75,31 +103,41 @@ last_words() {
 	fi
 }
 
+# all_kinds MACHINE LEAST: crashes of each kind.
+all_kinds() {
+	local sender=send_nmi
+
+	# The function in which the NMI arrives, as 16 LBRs do not reach back to its caller
+	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
+	left "$1" task bts_crash_fault "$2"
+	left "$1" kernel bts_crash_at "$2"
+	left "$1" null 0x0 "$2"
+	left "$1" jump 0xb75 "$2"
+	left "$1" error 0xffffffffffffffff "$2"
+	left "$1" protection bts_crash_at "$2"
+	left "$1" interrupted bts_crash_divide "$2"
+	left "$1" bug bts_crash_bug "$2"
+	last_words "$1" double bts_crash_double_fault "$2" 1
+	last_words "$1" panic bts_crash_panic "$2" 1
+	# The branches before the NMI
+	last_words "$1" nmipanic $sender "$2" 12
+	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
+		last_words "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
+}
+
 lbr_crashes() {
 	local CRASH="$CRASH|address: (0000000000000000|ffffffffffffffff|ffffe90000001000)" machine
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	left 32 task bts_crash_fault 20
-	left 32 kernel bts_crash_at 20
-	left 32 null 0x0 20
-	left 32 jump 0xb75 20
-	left 32 error 0xffffffffffffffff 20
-	left 32 protection bts_crash_at 20
-	left 32 interrupted bts_crash_divide 20
-	left 32 bug bts_crash_bug 20
-	last_words 32 double bts_crash_double_fault 20 1
-	last_words 32 panic bts_crash_panic 20 1
-	# The branches before the NMI
-	last_words 32 nmipanic send_nmi 20 12
-	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
-		last_words 32 warn bts_crash_warn 20 1 append=panic_on_warn=1
+	all_kinds 32 20
+	all_kinds arch 20
+	all_kinds amd 4
 	for machine in 16 16-no-smap; do
 		left $machine task bts_crash_fault 4
 		left $machine null 0x0 4
 		left $machine protection bts_crash_at 4
 	done
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	for machine in 32 16-no-smap; do
+	for machine in 32 16-no-smap arch amd; do
 		lasts "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
 	done
 }

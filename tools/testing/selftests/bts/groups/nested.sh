@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# nested (slow): a KVM guest and the block-step of its thread do not disturb each other
+# nested (slow): a KVM guest disturbs neither the block-step of its thread, nor the recorder
 # shellcheck shell=bash
 #
 # The emulator has AMD's extension only. The code for Intel's was reviewed, not run.
@@ -12,4 +12,6 @@ group_nested() {
 
 	lab_boot nested kernel=patched config=kvm cpu="$amd" -- nested kept
 	lab_boot nested-stock kernel=stock config=kvm cpu="$amd" -- nested lost
+	boot nested-lbr kernel=patched config=kvm smp=2 "$(lbr_cpu amd)" \
+		append=spec_rstack_overflow=off -- guestlbr
 }

@@ -34,6 +34,18 @@ uint64_t read_msr(int cpu, off_t nr)
 	return val;
 }
 
+void write_msr(int cpu, off_t nr, uint64_t val)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, &val, sizeof(val), nr) != sizeof(val))
+		give_up("%s, MSR %#lx = %#llx", path, (long)nr, (unsigned long long)val);
+	close(fd);
+}
+
 uint64_t plain_debugctl(uint64_t val)
 {
 	uint32_t a, b, c, d;
@@ -185,11 +197,12 @@ void allow_many_samples(void)
 {
 	static bool lifted;
 
-	/* The first limit can only be written while the second one is off. */
+	/* The second limit can only be written while the first one is in force. */
 	if (lifted)
 		return;
 	lifted = true;
-	if (try_text("/proc/sys/kernel/perf_event_max_sample_rate", "100000000") ||
+	if (try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "25") ||
+	    try_text("/proc/sys/kernel/perf_event_max_sample_rate", "100000000") ||
 	    try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "0"))
 		give_up("the limits of perf");
 }

@@ -12,6 +12,7 @@
 
 void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
+void write_msr(int cpu, off_t nr, uint64_t val);
 /*
  * Convert a value of DEBUGCTL, or read the register, so that BTS has the bits that it has on all
  * processors but the Pentium 4.

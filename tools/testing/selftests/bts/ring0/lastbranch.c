@@ -5,12 +5,14 @@
  *   lastbranch files DEPTH			values of enable, contents of the registers
  *   lastbranch refused			without LBRs that the recorder can use
  *   lastbranch booted			started by the boot parameter
- *   lastbranch perf			perf's events have priority
+ *   lastbranch perf DEPTH			perf's events have priority
+ *   lastbranch migrated			a task with such an event changes its CPU
+ *   lastbranch around PROGRAM [ARG...]	it passes before, during and after
  *   lastbranch offline			CPUs go offline and online
  *   lastbranch suspend			suspend to RAM and resume
  *   lastbranch reset			perf resets the PMU
  *   lastbranch MODULE crash KIND FUNCTION LEAST	a crash that is survived, FUNCTION on top
- *   lastbranch MODULE die KIND		a fatal crash
+ *   lastbranch MODULE die KIND [OUT]	a crash of this process, without the branches OUT
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
 #include <linux/perf_event.h>
@@ -18,29 +20,19 @@
 
 #include "common.h"
 #include "dump.h"
+#include "lbrs.h"
 
-#define MSR_LBR_SELECT	0x1c8
-#define MSR_LBR_TOS	0x1c9
-#define MSR_LBR_FROM	0x680
-#define MSR_LBR_TO	0x6c0
-#define LBR_BIT		1ul
-#define NO_USER		2ul
 #define GIVEN_UP	"lbr (given up to perf)"
 #define NEVER		(1ULL << 40)
 
 static const char online[] = "/sys/devices/system/cpu/cpu1/online";
-
-static bool records(int cpu)
-{
-	return read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT && read_msr(cpu, MSR_LBR_SELECT) == NO_USER;
-}
 
 static int recording_cpus(void)
 {
 	int cpu, n = 0;
 
 	for (cpu = 0; cpu < cpus(); cpu++)
-		n += records(cpu);
+		n += lbr_of_kernel(cpu);
 	return n;
 }
 
@@ -49,17 +41,8 @@ static int lit_cpus(void)
 	int cpu, n = 0;
 
 	for (cpu = 0; cpu < cpus(); cpu++)
-		n += read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT;
+		n += lbr_enabled(cpu);
 	return n;
-}
-
-static int wiped(int cpu, int depth)
-{
-	int i, left = 0;
-
-	for (i = 0; i < depth; i++)
-		left += read_msr(cpu, MSR_LBR_FROM + i) || read_msr(cpu, MSR_LBR_TO + i);
-	return !left;
 }
 
 static size_t branches(int cpu)
@@ -103,7 +86,11 @@ static void test_words(void)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		wrong += set("enable", bad[i]) != -EINVAL;
 	ok(!wrong && is("enable", "0"), "enable: %zu unknown words taken", wrong);
-	must_set("enable", "bts");
+	if (set("enable", "bts") == -EOPNOTSUPP) {
+		ok(!set("enable", "auto") && is("enable", "lbr"), "auto: lbr where there is no bts");
+		must_set("enable", "0");
+		return;
+	}
 	ok(is("enable", "bts") && set("enable", "lbr") == -EBUSY && is("enable", "bts"),
 	   "one source at a time");
 	ok(!set("enable", "auto") && !set("enable", "1") && !set("enable", "bts"),
@@ -133,17 +120,17 @@ static int files(int depth)
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "thawed");
 	must_set("cpumask", "1");
-	ok(lit_cpus() == 1 && records(0) && !read_msr(1, MSR_LBR_SELECT) && wiped(1, depth),
+	ok(lit_cpus() == 1 && lbr_of_kernel(0) && lbr_unfiltered(1) && lbr_wiped(1, depth),
 	   "cpumask: CPU 0 only");
 	must_set("cpumask", "3");
 	ok(recording_cpus() == cpus(), "cpumask: all");
 	must_set("freeze", "1");
 	must_set("enable", "0");
-	ok(!lit_cpus() && !read_msr(0, MSR_LBR_SELECT) && wiped(0, depth) && wiped(1, depth) &&
+	ok(!lit_cpus() && lbr_unfiltered(0) && lbr_wiped(0, depth) && lbr_wiped(1, depth) &&
 	   !branches(0) && is("freeze", "0"), "off: nothing left");
 	/* perf uses the hardware of BTS, so 'auto' chooses LBRs. */
 	fd = open_lbr(0, -1, NEVER, false);
-	ok(fd >= 0 && set("enable", "bts") == -EBUSY && !set("enable", "auto") &&
+	ok(fd >= 0 && set("enable", "bts") && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
 	close(fd);
 	ok(is("enable", "lbr") && recording_cpus() == cpus(), "which begins when perf is done");
@@ -163,7 +150,7 @@ static int booted(void)
 	return finish();
 }
 
-static int beside_perf(void)
+static int beside_perf(int depth)
 {
 	int one, two, cpu;
 
@@ -176,18 +163,18 @@ static int beside_perf(void)
 		give_up("perf's event: %d", one);
 	ok(is("enable", GIVEN_UP), "perf has them");
 	for (cpu = 1; cpu < cpus(); cpu++)
-		ok(!(read_msr(cpu, MSR_DEBUGCTL) & LBR_BIT) && !read_msr(cpu, MSR_LBR_SELECT) &&
-		   wiped(cpu, 32), "CPU %d: nothing of the recorder's is left", cpu);
+		ok(!lbr_enabled(cpu) && lbr_unfiltered(cpu) && lbr_wiped(cpu, depth),
+		   "CPU %d: nothing of the recorder's is left", cpu);
 	ok(!branches(0), "nothing in the trace");
 	two = open_lbr(0, -1, NEVER, false);
 	close(one);
 	ok(two >= 0 && is("enable", GIVEN_UP), "another event still has them");
 	must_write(online, "0");
 	must_write(online, "1");
-	ok(!(read_msr(1, MSR_DEBUGCTL) & LBR_BIT), "a CPU comes online, and does not record");
+	ok(!lbr_enabled(1), "a CPU comes online, and does not record");
 	must_set("freeze", "1");
 	must_set("freeze", "0");
-	ok(!(read_msr(1, MSR_DEBUGCTL) & LBR_BIT), "thawed meanwhile, nothing records");
+	ok(!lbr_enabled(1), "thawed meanwhile, nothing records");
 	must_set("enable", "0");
 	must_set("enable", "lbr");
 	ok(is("enable", GIVEN_UP), "off and on meanwhile");
@@ -203,12 +190,98 @@ static int beside_perf(void)
 	return finish();
 }
 
+/* Take many branches, and have PMIs on the way. */
+static void work(void)
+{
+	volatile int i;
+
+	for (i = 0; i < 100000; i++)
+		;
+}
+
+/*
+ * A task with a sampling event moves to another CPU before it closes the event: perf had used
+ * the LBRs of both.
+ */
+static int migrated(void)
+{
+	int i, fd, cpu, kept = 0, back = 0, empty = 0;
+
+	must_set("fold", "0");
+	must_set("enable", "lbr");
+	allow_many_samples();
+	for (i = 0; i < 20; i++) {
+		pin_to(i % cpus());
+		fd = open_lbr(0, -1, 1009, i & 1);
+		if (fd < 0)
+			give_up("perf's event: %d", fd);
+		work();
+		pin_to((i + 1) % cpus());
+		work();
+		kept += is("enable", GIVEN_UP) && lit_cpus() < 2;
+		close(fd);
+		back += is("enable", "lbr") && recording_cpus() == cpus();
+		usleep(20000);
+		for (cpu = 0; cpu < cpus(); cpu++)
+			empty += branches(cpu) < 4;
+	}
+	ok(kept == 20, "perf had them %d times", kept);
+	ok(back == 20, "taken back %d times", back);
+	ok(!empty && !user_addresses(), "%d times without branches", empty);
+	return finish();
+}
+
+/* Return whether a program ends with 0. Print what it has said if it does not. */
+static bool passes(char **argv, const char *when)
+{
+	static const char said[] = "/tmp/said";
+	char line[1024], *state;
+	bool given_up = false;
+	int status;
+	pid_t pid;
+	FILE *f;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (!freopen(said, "w", stdout) || dup2(1, 2) < 0)
+			_exit(126);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	while (!waitpid(pid, &status, WNOHANG)) {
+		state = get("enable");
+		given_up |= !strncmp(state, GIVEN_UP, strlen(GIVEN_UP));
+		free(state);
+		usleep(10000);
+	}
+	printf("# %s: %sgiven up\n", when, given_up ? "" : "not ");
+	if (!status)
+		return given_up == !strcmp(when, "during");
+	f = fopen(said, "r");
+	while (f && fgets(line, sizeof(line), f))
+		printf("# %s", line);
+	return false;
+}
+
+static int around(char **argv)
+{
+	ok(passes(argv, "before"), "before");
+	must_set("enable", "lbr");
+	ok(passes(argv, "during"), "during");
+	ok(is("enable", "lbr") && recording_cpus() == cpus(), "taken back, %d CPUs record",
+	   recording_cpus());
+	must_set("enable", "0");
+	ok(passes(argv, "after"), "after");
+	return finish();
+}
+
 static int hotplugged(void)
 {
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	must_write(online, "0");
-	ok(records(0) && !branches(1), "a CPU is offline: nothing of it");
+	ok(lbr_of_kernel(0) && !branches(1), "a CPU is offline: nothing of it");
 	must_write(online, "1");
 	ok(recording_cpus() == cpus(), "online, it records");
 	must_set("freeze", "1");
@@ -277,18 +350,23 @@ static bool is_from(const char *at, const char *function)
 	return within(at, function) || !strcmp(at, function);
 }
 
-/* Check that the fault is on top, with at least @least branches in all. */
-static int crash(const char *kind, const char *function, int least)
+static void choose_address(const char *kind)
 {
-	char source[64] = "", *arrow;
-	struct dump d = NO_DUMP;
-
 	if (!strcmp(kind, "null"))
 		bad_address = 0;
 	else if (!strcmp(kind, "error"))
 		bad_address = -1;
 	else if (!strcmp(kind, "kernel"))
 		bad_address = 0xffffe90000001000;
+}
+
+/* Check that the fault is on top, with at least @least branches in all. */
+static int crash(const char *kind, const char *function, int least)
+{
+	char source[64] = "", *arrow;
+	struct dump d = NO_DUMP;
+
+	choose_address(kind);
 	must_set("fold", "0");
 	must_set("crash_all", "1");
 	must_set("enable", "lbr");
@@ -308,11 +386,14 @@ static int crash(const char *kind, const char *function, int least)
 	return finish();
 }
 
-static int die(const char *kind)
+/* A fatal crash, or any other one of this process. Leave @out out of the LBRs. */
+static int die(const char *kind, const char *out)
 {
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	usleep(20000);
+	if (!lbr_leave_out(out) && strcmp(out, "nothing"))
+		give_up("%s", out);
 	pin_to(0);
 	printf("# die\n");
 	fflush(stdout);
@@ -341,8 +422,12 @@ int main(int argc, char **argv)
 		return refused();
 	if (argc == 2 && !strcmp(argv[1], "booted"))
 		return booted();
-	if (argc == 2 && !strcmp(argv[1], "perf"))
-		return beside_perf();
+	if (argc == 3 && !strcmp(argv[1], "perf"))
+		return beside_perf(atoi(argv[2]));
+	if (argc == 2 && !strcmp(argv[1], "migrated"))
+		return migrated();
+	if (argc > 2 && !strcmp(argv[1], "around"))
+		return around(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "offline"))
 		return hotplugged();
 	if (argc == 2 && !strcmp(argv[1], "suspend"))
@@ -357,7 +442,7 @@ int main(int argc, char **argv)
 	load_module(argv[1], "");
 	if (argc == 6 && !strcmp(argv[2], "crash"))
 		return crash(argv[3], argv[4], atoi(argv[5]));
-	if (argc == 4 && !strcmp(argv[2], "die"))
-		return die(argv[3]);
+	if (argc >= 4 && !strcmp(argv[2], "die"))
+		return die(argv[3], argc > 4 ? argv[4] : "nothing");
 	return fixup();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += ring0/crash ring0/files ring0/hw-branches ring0/kdb \
+GUEST_PROGS += ring0/crash ring0/files ring0/guestlbr ring0/hw-branches ring0/kdb \
 	ring0/lastbranch ring0/marks ring0/overlap ring0/pages ring0/printed ring0/recorded \
 	ring0/scrub ring0/stepped ring0/stray ring0/watch
 GUEST_PROGS_32 += ring0/crash ring0/files
@@ -7,13 +7,14 @@ GUEST_PROGS_32 += ring0/crash ring0/files
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
+guestlbr_SRCS := ring0/guestlbr.c ring0/lbrs.c $(RING0)
 # The program that reads the dump, in the crash kernel.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c
 hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
 kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
-lastbranch_SRCS := ring0/lastbranch.c $(RING0) ring0/dump.c
+lastbranch_SRCS := ring0/lastbranch.c ring0/lbrs.c $(RING0) ring0/dump.c
 marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
 pages_SRCS := ring0/pages.c $(SYSTEM)
 printed_SRCS := ring0/printed.c $(RING0) ring0/dump.c guest/handover.c

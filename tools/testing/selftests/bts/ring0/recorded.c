@@ -2,19 +2,19 @@
 /*
  * Run a program with the branch flight recorder on.
  *
- *   recorded PROGRAM [ARGUMENT...]
+ *   recorded SOURCE PROGRAM [ARGUMENT...]
  */
 #include "common.h"
 
 int main(int argc, char **argv)
 {
-	if (argc < 2) {
-		fprintf(stderr, "usage: %s PROGRAM [ARGUMENT...]\n", argv[0]);
+	if (argc < 3) {
+		fprintf(stderr, "usage: %s SOURCE PROGRAM [ARGUMENT...]\n", argv[0]);
 		return 2;
 	}
-	must_set("enable", "1");
-	if (!recording(0))
-		give_up("the hardware does not record");
-	execvp(argv[1], argv + 1);
-	give_up("%s", argv[1]);
+	must_set("enable", argv[1]);
+	if (!is("enable", argv[1]))
+		give_up("%s does not record", argv[1]);
+	execvp(argv[2], argv + 2);
+	give_up("%s", argv[2]);
 }

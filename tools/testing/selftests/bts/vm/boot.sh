@@ -85,11 +85,14 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
-# Print a key of boot: a processor with this number of last branch records.
+# Print a key of boot: a processor with this number of last branch records, with 32 architectural
+# ones, or with 16 of AMD.
 lbr_cpu() {
 	case $1 in
 	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
 	32) echo "cpu=Skylake-Client,x-lbr=32,x-pmu-counts=on" ;;
+	arch) echo "cpu=Skylake-Client,model=143,x-lbr=32,x-lbr-kind=arch,x-pmu-counts=on" ;;
+	amd) echo "cpu=EPYC,-ds,-dtes64,-ds-cpl,x-pmu2=off,x-lbr=16,x-lbr-kind=amd" ;;
 	esac
 }
 

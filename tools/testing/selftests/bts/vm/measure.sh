@@ -52,6 +52,11 @@ figure() {
 	FIGURE=$(sed -n 's/^# measure //p' "$CASE_DIR/ktap")
 }
 
+# Print the median of sorted numbers.
+median() {
+	awk '{ v[NR] = $1 } END { print NR ? (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 : "" }'
+}
+
 # The kinds of crashes for the figure recorder.reach.
 REACH=(task jump bug lock irq work nmi recurse longjmp panic)
 
@@ -74,13 +79,46 @@ figure_reach() {
 		echo "$(reach_of "$1" "$kind") $kind"
 	done | sort -n)
 	awk '{ print "       " $0 }' <<<"$values" >&2
-	FIGURE=$(awk '{ v[NR] = $1 } END { print NR ? (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 : "" }' <<<"$values")
+	FIGURE=$(median <<<"$values")
+}
+
+# The kinds of crashes for the figures of last branch records.
+LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
+
+# left_of CASE KIND OUT: print how many branches a crash shows, and how many functions, if the
+# filter leaves out OUT.
+left_of() {
+	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
+		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
+	awk -f "$B/ring0/left.awk" "$CASE_DIR/console"
+}
+
+# figure_left CASE branches|functions OUT: set FIGURE to the least number of branches, or to the
+# median of the functions.
+figure_left() {
+	local kind values
+
+	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	values=$(for kind in "${LEFT[@]}"; do
+		echo "$(left_of "$1" "$kind" "$3") $kind"
+	done | sort -n)
+	awk '{ print "       " $1 " branches, " $2 " functions, " $3 }' <<<"$values" >&2
+	if [ "$2" = branches ]; then
+		FIGURE=$(awk 'NR == 1 { print $1 }' <<<"$values")
+	else
+		FIGURE=$(awk '{ print $2 }' <<<"$values" | sort -n | median)
+	fi
 }
 
 run_row() {
+	local words
+
 	wanted "$1" || return 0
 	if [ "$6" = reach ]; then
 		figure_reach "$1"
+	elif [[ $6 = left\ * ]]; then
+		read -ra words <<<"$6"
+		figure_left "$1" "${words[1]}" "${words[2]}"
 	else
 		figure "$1" "$5" "$6"
 	fi

@@ -63,3 +63,13 @@ X86MSRResult x86_amd_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
     }
     return X86_MSR_DONE;
 }
+
+/* Returns false if there is no such counter. */
+bool x86_amd_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val)
+{
+    if (index >= AMD_PMU_COUNTERS) {
+        return false;
+    }
+    *val = env_archcpu(env)->ds.amd_pmu[2 * index + 1];
+    return true;
+}

@@ -36,6 +36,7 @@ void x86_bts_pmi_stopped(X86CPU *cpu);
 /* amd_pmu.c */
 X86MSRResult x86_amd_pmu_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val);
 X86MSRResult x86_amd_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val);
+bool x86_amd_pmu_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val);
 
 /* lbr_helper.c */
 bool x86_lbr_realize(X86CPU *cpu, Error **errp);

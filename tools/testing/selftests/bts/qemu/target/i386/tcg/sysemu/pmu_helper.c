@@ -342,6 +342,7 @@ X86MSRResult x86_pmu2_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 
 void helper_rdpmc(CPUX86State *env)
 {
+    const X86DSConfig *ds = &env_archcpu(env)->ds;
     uint32_t index = env->regs[R_ECX];
     uint64_t val;
 
@@ -350,8 +351,9 @@ void helper_rdpmc(CPUX86State *env)
     }
     cpu_svm_check_intercept_param(env, SVM_EXIT_RDPMC, 0, GETPC());
 
-    if (env_archcpu(env)->ds.netburst) {
-        if (!x86_netburst_rdpmc(env, index, &val)) {
+    if (ds->netburst || ds->lbr_kind == X86_LBR_AMD) {
+        if (!(ds->netburst ? x86_netburst_rdpmc(env, index, &val)
+                           : x86_amd_pmu_rdpmc(env, index, &val))) {
             raise_exception_err_ra(env, EXCP0D_GPF, 0, GETPC());
         }
         env->regs[R_EAX] = (uint32_t)val;
