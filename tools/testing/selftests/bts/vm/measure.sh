@@ -93,15 +93,18 @@ left_of() {
 	awk -f "$B/ring0/left.awk" "$CASE_DIR/console"
 }
 
+declare -A LEFT_OF=()	# what left_of has printed of all kinds, by OUT
+
 # figure_left CASE branches|functions OUT: set FIGURE to the least number of branches, or to the
 # median of the functions.
 figure_left() {
 	local kind values
 
 	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
-	values=$(for kind in "${LEFT[@]}"; do
+	[ -n "${LEFT_OF[$3]-}" ] || LEFT_OF[$3]=$(for kind in "${LEFT[@]}"; do
 		echo "$(left_of "$1" "$kind" "$3") $kind"
 	done | sort -n)
+	values=${LEFT_OF[$3]}
 	awk '{ print "       " $1 " branches, " $2 " functions, " $3 }' <<<"$values" >&2
 	if [ "$2" = branches ]; then
 		FIGURE=$(awk 'NR == 1 { print $1 }' <<<"$values")

@@ -197,15 +197,14 @@ void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from)
 {
     bool arch = env_archcpu(env)->ds.lbr_kind == X86_LBR_ARCH;
 
-    if (!x86_lbr_on(env)) {
+    if (!x86_lbr_on(env) ||
+        (arch ? lbr_ctl_filtered(env, type) : lbr_filtered(env, type))) {
         return;
     }
     if (type == X86_BRANCH_RET && (arch ? env->lbr.ctl & CTL_CALLSTACK
                                         : env->lbr.select & SELECT_CALLSTACK)) {
         lbr_pop(env);
-        return;
-    }
-    if (!(arch ? lbr_ctl_filtered(env, type) : lbr_filtered(env, type))) {
+    } else {
         lbr_push(env, type, from);
     }
 }
