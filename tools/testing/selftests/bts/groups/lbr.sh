@@ -26,11 +26,11 @@ lbr_depth() {
 
 # lasts CASE MACHINE KEY=VALUE... -- PROG ARG...
 lasts() {
-	local append=()
+	local word=()
 
 	# Linux warns that this model speculates.
-	[ "$2" != amd ] || append=(append="spec_rstack_overflow=off")
-	flight "$1" "$(lbr_machine "$2")" smp=2 "${append[@]}" "${@:3}"
+	[ "$2" != amd ] || word=(append="spec_rstack_overflow=off")
+	flight "$1" "$(lbr_machine "$2")" smp=2 "${word[@]}" "${@:3}"
 }
 
 lbr_files() {
@@ -64,7 +64,7 @@ lbr_perf() {
 		lasts "migrated-$machine" $machine -- lastbranch migrated
 	done
 	for machine in 32 16 arch; do
-		lasts "around-$machine" $machine tools=perf with="victim stock" timeout=600 -- \
+		lasts "around-$machine" $machine tools=perf with="victim stock" timeout=600 stall=300 -- \
 			lastbranch around /bt/stock lbr "$(lbr_depth $machine)"
 	done
 	lasts reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset

@@ -87,7 +87,7 @@ static void test_words(void)
 		wrong += set("enable", bad[i]) != -EINVAL;
 	ok(!wrong && is("enable", "0"), "enable: %zu unknown words taken", wrong);
 	if (set("enable", "bts") == -EOPNOTSUPP) {
-		ok(!set("enable", "auto") && is("enable", "lbr"), "auto: lbr where there is no bts");
+		ok(!set("enable", "auto") && is("enable", "lbr"), "auto: lbr without bts");
 		must_set("enable", "0");
 		return;
 	}
