@@ -12,7 +12,7 @@
  *   lastbranch suspend			suspend to RAM and resume
  *   lastbranch reset			perf resets the PMU
  *   lastbranch MODULE crash KIND FUNCTION LEAST	a crash that is survived, FUNCTION on top
- *   lastbranch MODULE die KIND [OUT]	a crash of this process, without the branches OUT
+ *   lastbranch MODULE die KIND [OUT]	a crash of a child, without the branches OUT
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
 #include <linux/perf_event.h>
@@ -386,9 +386,12 @@ static int crash(const char *kind, const char *function, int least)
 	return finish();
 }
 
-/* A fatal crash, or any other one of this process. Leave @out out of the LBRs. */
+/* A crash of a child, fatal or not. Leave @out out of the LBRs. */
 static int die(const char *kind, const char *out)
 {
+	int status;
+	pid_t pid;
+
 	must_set("fold", "0");
 	must_set("enable", "lbr");
 	usleep(20000);
@@ -397,10 +400,15 @@ static int die(const char *kind, const char *out)
 	pin_to(0);
 	printf("# die\n");
 	fflush(stdout);
-	try_text(DEVICE, kind);
-	sleep(5);
-	printf("Bail out! still here\n");
-	return 1;
+	pid = fork();
+	if (!pid) {
+		try_text(DEVICE, kind);
+		sleep(5);
+		_exit(1);
+	}
+	ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "%s: the process is killed",
+	   kind);
+	return finish();
 }
 
 /* An exception that is not fatal does not freeze the recorder. */
