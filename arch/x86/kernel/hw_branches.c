@@ -13,6 +13,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/uaccess.h>
+#include <linux/vmcore_info.h>
 
 #include <asm/bts.h>
 #include <asm/hw_branches.h>
@@ -24,6 +25,7 @@
 #include <asm/text-patching.h>
 
 #include "hw_branches_kind.h"
+#include "hw_branches_lbr.h"
 #include "hw_branches_source.h"
 
 /*
@@ -316,3 +318,18 @@ bool arch_hw_branches_is_return(u64 address)
 	return false;
 #endif
 }
+
+#ifdef CONFIG_VMCORE_INFO
+/**
+ * hw_branches_save_vmcoreinfo - store the address of frozen LBRs in a crash dump
+ *
+ * ds_save_vmcoreinfo() stores the addresses of the buffers of BTS.
+ */
+void hw_branches_save_vmcoreinfo(void)
+{
+	VMCOREINFO_SYMBOL(hw_branches_lbr_cpu);
+	VMCOREINFO_OFFSET(hw_branches_lbr_cpu, saved);
+	VMCOREINFO_OFFSET(hw_branches_lbr_cpu, kept);
+	VMCOREINFO_OFFSET(hw_branches_lbr_saved, raw);
+}
+#endif

@@ -6,7 +6,8 @@
  *
  * DUMP is /proc/vmcore of the crash kernel, or a copy of it in ELF format. The dump's VMCOREINFO
  * has what is needed to find the buffers, so no debug information is needed. MAP, the crashed
- * kernel's System.map or a copy of its /proc/kallsyms, has the names of addresses.
+ * kernel's System.map or a copy of its /proc/kallsyms, has the names of addresses. For dumps that
+ * makedumpfile has compressed, see hw_branches.py.
  *
  * The lines are those that the kernel itself prints, made by the same code: calls that have
  * returned and loops are folded. Without MAP less is known, so less is folded. The program
@@ -37,6 +38,9 @@ enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 #define BUFFER_SIZE	65536
 #define RECORD_SIZE	24
 #define MOST_RECORDS	(BUFFER_SIZE / RECORD_SIZE)
+
+/* More last branch records than any processor has. */
+#define MOST_LBRS	64
 
 /* As in <linux/hw_branches.h>: the source of a branch from user mode. */
 #define FROM_USER	(1ull << 63)
@@ -73,6 +77,7 @@ static void read_at(off_t at, void *buf, size_t size)
 
 static void read_header(const char *path)
 {
+	Elf64_Shdr section;
 	Elf64_Ehdr header;
 
 	dump_name = path;
@@ -80,14 +85,24 @@ static void read_header(const char *path)
 	if (dump < 0)
 		err(1, "%s", path);
 	read_at(0, &header, sizeof(header));
-	if (!memcmp(&header, "KDUMP   ", 8) || !memcmp(&header, "makedumpfile", 12))
-		errx(1, "%s is not ELF: write it with makedumpfile -E, or use crash or drgn",
-		     path);
+	if (!memcmp(&header, "makedumpfile", 12))
+		errx(1, "%s was written to a pipe by makedumpfile: copy it with\n"
+		     "  makedumpfile -R COPY < %s\nand read the copy", path, path);
+	if (!memcmp(&header, "KDUMP   ", 8))
+		errx(1, "%s was compressed by makedumpfile: read it with\n"
+		     "  hw_branches.py %s\n"
+		     "from the same directory of the kernel tree, or write ELF with makedumpfile -E",
+		     path, path);
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_phentsize != sizeof(*segments))
 		errx(1, "%s is not an ELF dump of a 64-bit kernel: give /proc/vmcore or a copy",
 		     path);
 	nr_segments = header.e_phnum;
+	/* If there are too many segments for this field, the first section has their number. */
+	if (nr_segments == PN_XNUM) {
+		read_at(header.e_shoff, &section, sizeof(section));
+		nr_segments = section.sh_info;
+	}
 	segments = calloc(nr_segments, sizeof(*segments));
 	if (!segments)
 		err(1, "cannot read %u segments", nr_segments);
@@ -370,7 +385,8 @@ static void print_line(unsigned int cpu, int depth, const struct hw_branches_lin
 	printf("\n");
 }
 
-static void print_lines(unsigned int cpu, struct branches *all, unsigned long nr, bool plain)
+static void print_lines(unsigned int cpu, const char *source, struct branches *all,
+			unsigned long nr, bool plain)
 {
 	struct hw_branches_fold fold;
 	struct hw_branches_line line;
@@ -379,7 +395,8 @@ static void print_lines(unsigned int cpu, struct branches *all, unsigned long nr
 
 	hw_branches_fold_begin(&fold, 0, plain, &reader, all);
 	base = hw_branches_fold_base(&fold, nr, &records);
-	printf("Last branches of CPU %u, newest first, %u follow:\n", cpu, records);
+	printf("Last branches of CPU %u, newest first, %u follow, source %s:\n", cpu, records,
+	       source);
 	while (nr-- && hw_branches_fold_next(&fold, &line))
 		print_line(cpu, line.depth - base, &line);
 }
@@ -424,16 +441,28 @@ static void say_damaged(unsigned int cpu, const char *what)
 	damaged = true;
 }
 
-static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
+/* Read the Debug Store of a CPU. It may be in memory that was reserved for it. */
+static bool read_store(uint64_t offset, uint64_t *store, size_t size)
+{
+	uint64_t at = 0, moved;
+
+	if (has_value("OFFSET(ds_cpu.store)", 10, &moved) &&
+	    !read_kernel(offset + value_of("SYMBOL(ds_cpu)", 16) + moved, &at, sizeof(at)))
+		return false;
+	if (!at)
+		at = offset + value_of("SYMBOL(cpu_debug_store)", 16);
+	return read_kernel(at, store, size);
+}
+
+/* Take the branches from the buffer of the Branch Trace Store. */
+static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 {
 	static uint64_t record[3 * MOST_RECORDS];
 	uint64_t store[NR_FIELDS], buffer, at;
-	static struct branches all;
 	uint64_t pages = value_of("SYMBOL(ds_cpu)", 16) + value_of("OFFSET(ds_cpu.pages)", 10);
 
-	all.nr = 0;
-	if (!read_kernel(offset + value_of("SYMBOL(cpu_debug_store)", 16), store,
-			 sizeof(store)) || !read_kernel(offset + pages, &buffer, sizeof(buffer))) {
+	if (!read_store(offset, store, sizeof(store)) ||
+	    !read_kernel(offset + pages, &buffer, sizeof(buffer))) {
 		say_damaged(cpu, "the address of its branches is not in the dump");
 		return;
 	}
@@ -448,18 +477,59 @@ static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool 
 		say_damaged(cpu, "its branches are not in the dump");
 		return;
 	}
-	take_branches(&all, record, at);
+	take_branches(all, record, at);
+}
+
+/*
+ * Take the last branch records that were saved when the CPU was frozen. Returns false if the
+ * CPU was not frozen with this source, or the kernel does not have it.
+ */
+static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
+{
+	uint64_t record[3 * MOST_LBRS], state, kept, at;
+	uint32_t nr, i;
+	bool saved;
+
+	if (!has_value("SYMBOL(hw_branches_lbr_cpu)", 16, &state))
+		return false;
+	state += offset;
+	kept = state + value_of("OFFSET(hw_branches_lbr_cpu.kept)", 10);
+	at = kept + value_of("OFFSET(hw_branches_lbr_saved.raw)", 10);
+	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.saved)", 10), &saved,
+			 sizeof(saved)) || !saved)
+		return false;
+	if (!read_kernel(kept, &nr, sizeof(nr)) || nr > MOST_LBRS ||
+	    !read_kernel(at, record, nr * RECORD_SIZE)) {
+		say_damaged(cpu, "its last branch records were overwritten");
+		return true;
+	}
+	for (i = 0; i < nr; i++)
+		take_branch(all, record + 3 * i, i + 1 < nr ? record + 3 * (i + 1) : NULL);
+	return true;
+}
+
+static void print_cpu(unsigned int cpu, uint64_t offset, unsigned long nr, bool plain)
+{
+	static struct branches all;
+	bool lbr;
+
+	all.nr = 0;
+	lbr = take_lbr(&all, cpu, offset);
+	if (!lbr)
+		take_bts(&all, cpu, offset);
 	if (all.nr)
-		print_lines(cpu, &all, nr, plain);
+		print_lines(cpu, lbr ? "lbr" : "bts", &all, nr, plain);
 }
 
 static void print_all(unsigned long nr, bool plain)
 {
 	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets, offset = 0;
+	uint64_t field = value_of("NUMBER(ds_field)", 10);
 	/* A kernel for one CPU does not have this symbol. */
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
-	if (value_of("NUMBER(ds_field)", 10) != sizeof(uint64_t))
+	/* It is 0 without a Debug Store. */
+	if (field && field != sizeof(uint64_t))
 		errx(1, "the processor of that kernel has no 64-bit Debug Store");
 	if (cpus > MOST_CPUS) {
 		warnx("nr_cpu_ids is %" PRIu64 ": only %u CPUs are read", cpus, MOST_CPUS);

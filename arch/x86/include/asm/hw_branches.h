@@ -68,6 +68,8 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 		debugctl_write_lbr(on);
 }
 
+void hw_branches_save_vmcoreinfo(void);
+
 /*
  * Stop recording on this CPU, with interrupts off. Inlined, as a call would overwrite a
  * branch that the LBRs hold. Return true if it was stopped already; then the caller must
@@ -199,6 +201,7 @@ static __always_inline bool hw_branches_nmi_hold(void) { return true; }
 static __always_inline void hw_branches_nmi_release(bool held) { }
 static __always_inline bool hw_branches_guest_enter(void) { return true; }
 static __always_inline void hw_branches_guest_exit(bool held) { }
+static inline void hw_branches_save_vmcoreinfo(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */
 #endif /* _ASM_X86_HW_BRANCHES_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Write a crash dump of four CPUs. The Debug Store of CPU 0 was overwritten, the buffer of
- * CPU 1 is missing, the memory that CPU 3 needs is missing, and CPU 2 is intact.
+ * Write a crash dump of six CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
+ * is missing, the last branch records of CPU 4 were overwritten, and the memory that CPU 5 needs
+ * is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact.
  *
  *   damaged FILE
  */
@@ -15,11 +16,21 @@
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
 #define STORE		0x1000ull		/* offset in the per-CPU memory */
 #define PAGES		0x2000ull
+#define LBR		0x3000ull
 #define CPU(nr)		(0xffff888000000000ull + (nr) * 0x100000ull)
 #define BUFFER(nr)	(CPU(nr) + 0x10000)
 #define SIZE		65536ull
 
-enum { SEGMENTS = 16 };
+enum { SEGMENTS = 24 };
+
+/* Last branch records, with the offsets that the VMCOREINFO of this dump tells */
+struct lbr {
+	uint8_t saved;
+	uint8_t unused[7];
+	uint32_t nr;
+	uint32_t unused_too;
+	uint64_t record[2 * 3];
+};
 
 static Elf64_Phdr segment[SEGMENTS];
 static int nr_segments;
@@ -42,12 +53,17 @@ static void put_info(void)
 	} note = { .head = { .n_namesz = 11, .n_type = 0 }, .name = "VMCOREINFO" };
 
 	snprintf(note.text, sizeof(note.text),
-		 "NUMBER(nr_cpu_ids)=4\n"
+		 "NUMBER(nr_cpu_ids)=6\n"
 		 "NUMBER(ds_field)=8\n"
 		 "SYMBOL(__per_cpu_offset)=%" PRIx64 "\n"
 		 "SYMBOL(cpu_debug_store)=%" PRIx64 "\n"
 		 "SYMBOL(ds_cpu)=%" PRIx64 "\n"
-		 "OFFSET(ds_cpu.pages)=0\n", (uint64_t)OFFSETS, (uint64_t)STORE, (uint64_t)PAGES);
+		 "OFFSET(ds_cpu.pages)=0\n"
+		 "SYMBOL(hw_branches_lbr_cpu)=%" PRIx64 "\n"
+		 "OFFSET(hw_branches_lbr_cpu.saved)=0\n"
+		 "OFFSET(hw_branches_lbr_cpu.kept)=8\n"
+		 "OFFSET(hw_branches_lbr_saved.raw)=8\n",
+		 (uint64_t)OFFSETS, (uint64_t)STORE, (uint64_t)PAGES, (uint64_t)LBR);
 	note.head.n_descsz = sizeof(note.text);
 	put(0, &note, sizeof(note), PT_NOTE);
 }
@@ -68,9 +84,23 @@ static void put_cpu(int nr, bool good_store, bool buffer)
 		put(BUFFER(nr), records, SIZE, PT_LOAD);
 }
 
+static void put_lbr(int nr, uint32_t records)
+{
+	struct lbr lbr = {
+		.saved = 1,
+		.nr = records,
+		.record = {
+			0xffffffff81000310, 0xffffffff81000400, 0,
+			0xffffffff81000210, 0xffffffff81000300, 0,
+		},
+	};
+
+	put(CPU(nr) + LBR, &lbr, sizeof(lbr), PT_LOAD);
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t offsets[3] = { CPU(0), CPU(1), CPU(2) };
+	uint64_t offsets[5] = { CPU(0), CPU(1), CPU(2), CPU(3), CPU(4) };
 	Elf64_Ehdr head = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 },
 		.e_phoff = sizeof(head), .e_phentsize = sizeof(*segment),
@@ -87,6 +117,8 @@ int main(int argc, char **argv)
 	put_cpu(0, false, true);
 	put_cpu(1, true, false);
 	put_cpu(2, true, true);
+	put_lbr(3, 2);
+	put_lbr(4, 2000);
 	head.e_phnum = nr_segments;
 	rewind(dump);
 	fwrite(&head, sizeof(head), 1, dump);

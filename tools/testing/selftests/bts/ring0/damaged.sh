@@ -32,10 +32,21 @@ sed 's/^/# /' "$work/out"
 expect "a Debug Store that was overwritten" says "CPU 0: its Debug Store was overwritten"
 expect "a buffer that is not there" says "CPU 1: its branches are not in the dump"
 expect "the CPU that is all right" says "2 *0xffffffff81000200 <- 0xffffffff81000110"
-expect "a CPU whose memory is not found" says "CPU 3: the offset of its memory is not in the dump"
+expect "last branch records" says "3 *0xffffffff81000400 <- 0xffffffff81000310"
+expect "their source" says "CPU 3, .* source lbr:"
+expect "last branch records that were overwritten" says "CPU 4: its last branch records were"
+expect "a CPU whose memory is not found" says "CPU 5: the offset of its memory is not in the dump"
 expect "status 1" [ "$status" = 1 ]
-printf 'KDUMP   ' >"$work/kdump"
-head -c 100 /dev/zero >>"$work/kdump"
-"$work/hw-branches" "$work/kdump" >"$work/out" 2>&1
-expect "a compressed dump: what to do" says "makedumpfile -E"
+# The beginnings of both formats that makedumpfile writes
+compressed() {
+	printf '%s' "$1" >"$work/kdump"
+	head -c 100 /dev/zero >>"$work/kdump"
+	"$work/hw-branches" "$work/kdump" >"$work/out" 2>&1
+}
+compressed 'KDUMP   '
+expect "a compressed dump: why" says "compressed by makedumpfile"
+expect "a compressed dump: what reads it" says "hw_branches.py .*/kdump"
+expect "a compressed dump: how to write another" says "makedumpfile -E"
+compressed makedumpfile
+expect "a dump from a pipe" says "makedumpfile -R COPY < .*/kdump"
 echo "1..$nr"

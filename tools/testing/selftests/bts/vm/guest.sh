@@ -5,8 +5,8 @@
 
 PROGRAMS=
 
-# The directories of Python that gdb needs to start.
-GDB_PYTHON=(collections encodings importlib json re)
+# The directories of Python that gdb and drgn need to start.
+PYTHON_DIRS=(collections email encodings importlib json re urllib)
 
 make_programs() {
 	make -C "$B" -f Makefile -j "$JOBS" OUTPUT="$PROGRAMS" ${CC:+"CC=$CC"} \
@@ -48,6 +48,16 @@ initrd_of() {
 	pack "$root" "$INITRD" || die "cannot pack the initramfs: free some space"
 }
 
+# Print the paths of Python's own modules.
+python_files() {
+	local dir
+
+	for dir in /usr/lib/python3.[0-9]*; do
+		find "$dir" -maxdepth 1 -name '*.py'
+		(cd "$dir" && find "${PYTHON_DIRS[@]}" -name '*.py' -printf "$dir/%p\n")
+	done
+}
+
 # Print the paths of a program of this system and of its libraries.
 with_libraries() {
 	echo "$1"
@@ -57,7 +67,7 @@ with_libraries() {
 # Print the files that the tools need, and make links in the directory $1. A name without a slash
 # is a command, even if the working directory has a file of that name.
 tool_files() {
-	local root=$1 tool path dir
+	local root=$1 tool path
 	shift
 
 	for tool; do
@@ -72,10 +82,13 @@ tool_files() {
 		case $tool in
 		gdb)
 			find /usr/share/gdb -type f -name '*.py'
-			for dir in /usr/lib/python3.[0-9]*; do
-				find "$dir" -maxdepth 1 -name '*.py'
-				(cd "$dir" && find "${GDB_PYTHON[@]}" -name '*.py' -printf "$dir/%p\n")
-			done
+			python_files
+			;;
+		drgn)
+			find /usr/lib/python3/dist-packages -path '*drgn*' -type f
+			with_libraries "$(echo /usr/lib/python3/dist-packages/_drgn.*.so)"
+			find /usr/lib/python3.[0-9]*/lib-dynload -type f
+			python_files
 			;;
 		*/btstrace)
 			mkdir -p "$root/bin"
@@ -122,7 +135,7 @@ add_tools() {
 		else
 			stat -Lc '%n %s %Y' "$(command -v "$tool")" 2>&1
 		fi
-	done | cat - <(declare -f pack_tools tool_files with_libraries compiler_files) | key_of)
+	done | cat - <(declare -f pack_tools tool_files with_libraries python_files compiler_files) | key_of)
 	tools=$CACHE/initrd/tools-$key.cpio
 	if [ ! -f "$tools" ]; then
 		logged "pack $*" "$CACHE/log/tools" pack_tools "$@" ||

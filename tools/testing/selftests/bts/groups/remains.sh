@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+# remains (slow): what the flight recorder leaves behind: dumps of memory
+# shellcheck shell=bash
+
+# shellcheck source=lbr.sh
+. "$B/groups/lbr.sh"
+
+READER=$REPO/tools/tracing/hw-branches/hw_branches.py
+
+# A kernel with debug information, and what else these tests need
+remains_config() {
+	REMAINS=remains
+	[ "$CONFIG" = base ] || REMAINS=$CONFIG,remains
+}
+
+# remain CASE KEY=VALUE... -- PROG [ARG...]
+remain() {
+	flight "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
+}
+
+# reads_dump NAME LEAST COMMAND...: COMMAND must print LEAST branches of CPU 0.
+reads_dump() {
+	local name=$1 least=$2 n wrong=
+	shift 2
+
+	step "$GROUP.$name" "$@" >"$CASE_DIR/$name" 2>"$CASE_DIR/$name.stderr" ||
+		wrong="exit status $?: $(tail -n 1 "$CASE_DIR/$name.stderr")"
+	n=$(grep -c '^ *0 .* <- ' "$CASE_DIR/$name")
+	if [ -n "$wrong" ]; then
+		fail "$name" "$wrong (see $CASE_DIR)"
+	elif [ "$n" -lt "$least" ]; then
+		fail "$name" "$n branches, $least were wanted (see $CASE_DIR/$name)"
+	else
+		pass "$name"
+	fi
+}
+
+# has_line NAME REGEX: the output of a reader must have such a line.
+has_line() {
+	if grep -qE "$2" "$CASE_DIR/$1"; then
+		pass "$1.line"
+	else
+		fail "$1.line" "no line $2 (see $CASE_DIR/$1)"
+	fi
+}
+
+# move_segments DUMP: makedumpfile expects the list of three segments right after the header of
+# 64 bytes, but the emulator has written it at offset 192.
+move_segments() {
+	chmod u+w "$1"
+	dd if="$1" of="$1" bs=1 skip=192 seek=64 count=168 conv=notrunc status=none
+	printf '\100' | dd of="$1" bs=1 seek=32 conv=notrunc status=none
+}
+
+# dumped SOURCE LEAST: the readers must read the dumps of a crash.
+dumped() {
+	local source=$1 least=$2 crashed
+
+	need_lab "$B/ring0/lab" bts_crash patched "$REMAINS"
+	remain "dump-$source" before="$LAB" expect=splat qemu="-device vmcoreinfo" -- \
+		remains dump "$source"
+	nothing_else "dump-$source" "$CRASH"
+	came_to_end "dump-$source"
+	# In the emulator's own compressed format, drgn does not find the architecture.
+	move_segments "$CASE_DIR/dump.physical"
+	reads_dump "makedumpfile-$source" 0 makedumpfile -c -d 31 "$CASE_DIR/dump.physical" \
+		"$CASE_DIR/dump.kdump"
+	crashed='^ +0 .* <- bts_crash_fault\+0x[0-9a-f]+ \[bts_crash\] \(bts_crash\.c:[0-9]+\)$'
+	reads_dump "drgn-$source" "$least" /usr/bin/python3 "$READER" -n 3000 \
+		-d "$KERNEL_BUILD/vmlinux" -d "$LAB" "$CASE_DIR/dump.kdump"
+	has_line "drgn-$source" "$crashed"
+	has_line "drgn-$source" '^Last branches of CPU 1, .*, source '"$source"':$'
+	has_line "drgn-$source" ' \((fault|entry_64|traps|dumpstack|open|read_write)\.[cS]:[0-9]+\)'
+	reads_dump "map-$source" "$least" /usr/bin/python3 "$READER" -n 3000 \
+		-m "$KERNEL_BUILD/System.map" "$CASE_DIR/dump.kdump"
+	has_line "map-$source" '(vfs_write|asm_exc_page_fault)\+0x'
+	reads_dump "elf-$source" "$least" "$PROGRAMS/out/guest/hw-branches" -p -n 3000 \
+		-m "$KERNEL_BUILD/System.map" "$CASE_DIR/dump.virtual"
+	has_line "elf-$source" '^Last branches of CPU 0, .*, source '"$source"':$'
+	rm -f "$CASE_DIR"/dump.*
+}
+
+remains_dumps() {
+	need_packages drgn
+	dumped bts 2700
+	dumped lbr 20
+	remain live mem=1024 tools="/usr/bin/python3 drgn $READER" timeout=400 stall=300 -- \
+		remains live "$READER"
+}
+
+group_remains() {
+	remains_config
+	remains_dumps
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the flight recorder leaves behind: dumps of memory, and memory that is kept over a reboot.
+ *
+ *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
+ *   remains live SCRIPT		read the running kernel by drgn
+ *   remains MODULE panic|triple SOURCE	end the kernel; the next boot reads its branches
+ *   remains watchdog SOURCE		the same, by a watchdog
+ *   remains reset|reboot SOURCE	reboot with nothing left
+ *   remains MODULE head|body|records scribble	fill memory with random bytes, and reboot
+ */
+#include <sys/ioctl.h>
+#include <sys/reboot.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <linux/watchdog.h>
+
+#include "common.h"
+#include "dump.h"
+
+#define LAST_BOOT	"last_boot"
+#define WATCHDOG	"/dev/watchdog"
+
+/* A byte of the clock's memory that nobody uses. It is 0 at first, and is kept over a reset. */
+#define PORTS		"/dev/port"
+#define CMOS_PORT	0x70
+#define CMOS_BYTE	0x60
+#define REBOOTS		5
+
+/* The files are written to the directory of the case. */
+static int write_dumps(const char *source)
+{
+	char answer[256] = "";
+
+	must_set("crash_nr", "32");
+	must_set("enable", source);
+	usleep(20000);
+	ok(crash_once("task", 0) && is("freeze", "1"), "crashed and frozen");
+	ok(!hmp("dump-guest-memory dump.physical", answer, sizeof(answer)) && !answer[0],
+	   "dump: %s", answer);
+	ok(!hmp("dump-guest-memory -p dump.virtual", answer, sizeof(answer)) && !answer[0],
+	   "dump with virtual addresses: %s", answer);
+	return finish();
+}
+
+struct found {
+	int headlines;
+	int lines;
+	int functions;		/* lines with bts_crash or with getppid */
+};
+
+static struct found count(char *text)
+{
+	struct found f = { };
+	char *line;
+
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		f.headlines += !strncmp(line, "Last branches of CPU", 20);
+		f.lines += !!strstr(line, " <- ");
+		f.functions += strstr(line, "getppid") || strstr(line, "bts_remains");
+		if (f.lines <= 10)
+			printf("# %s\n", line);
+	}
+	return f;
+}
+
+static char *output_of(char *const argv[])
+{
+	size_t size = 0, room = 1 << 20;
+	char *text = calloc(1, room);
+	ssize_t n;
+	int ends[2];
+
+	if (!text || pipe(ends))
+		give_up("pipe");
+	if (!fork()) {
+		dup2(ends[1], 1);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], text + size, room - size - 1)) > 0)
+		size += n;
+	close(ends[0]);
+	wait(NULL);
+	return text;
+}
+
+static void read_live(char *script, const char *source, int least)
+{
+	char *const argv[] = { "/usr/bin/python3", script, "-n", "3000", NULL };
+	struct found f;
+	char *text;
+	int i;
+
+	must_set("enable", source);
+	for (i = 0; i < 1000; i++)
+		syscall(SYS_getppid);
+	must_set("freeze", "1");
+	text = output_of(argv);
+	f = count(text);
+	ok(f.headlines == cpus() && f.lines >= least, "%s: %d CPUs, %d branches", source,
+	   f.headlines, f.lines);
+	free(text);
+	must_set("enable", "0");
+}
+
+static int live(char *script)
+{
+	pin_to(0);
+	read_live(script, "bts", 2700);
+	read_live(script, "lbr", 25);
+	return finish();
+}
+
+/* The kernel counts the seconds; nobody tells it that this program is alive. */
+static void wait_for_watchdog(void)
+{
+	int fd = open(WATCHDOG, O_WRONLY | O_CLOEXEC), seconds = 2;
+
+	if (fd < 0 || ioctl(fd, WDIOC_SETTIMEOUT, &seconds))
+		give_up(WATCHDOG);
+	for (;;)
+		syscall(SYS_getppid);
+}
+
+/* The first boot: end the kernel. */
+static int end(const char *module, const char *how, const char *source)
+{
+	char option[32];
+
+	must_set("enable", source);
+	usleep(20000);
+	pin_to(0);
+	printf("# the first boot ends here\n");
+	fflush(stdout);
+	if (!module)
+		wait_for_watchdog();
+	snprintf(option, sizeof(option), "how=%s", how);
+	load_module(module, option);
+	give_up("%s: still here", how);
+}
+
+static bool shows(const char *text, const char *what)
+{
+	bool there = strstr(text, what);
+
+	if (!there)
+		printf("# there is no %s\n", what);
+	return there;
+}
+
+/* The second boot: @text is what the first one has left. */
+static int judge(char *text, const char *how, const char *source)
+{
+	int least = strcmp(source, "lbr") ? 2700 : 20;
+	bool kernel = true, there = true;
+	struct found f;
+	char *again;
+
+	if (!strcmp(how, "panic"))
+		kernel = shows(text, "panic+0x0/");
+	if (strcmp(how, "watchdog"))
+		there = shows(text, " [bts_remains]");
+	else
+		there = shows(text, "getppid+0x0/");
+	ok(kernel, "%s: names of the kernel", how);
+	ok(there, "%s: the code that ran last", how);
+	f = count(text);
+	ok(f.headlines >= 1 && f.lines >= least, "%s: %d CPUs, %d branches", how, f.headlines,
+	   f.lines);
+	free(text);
+	again = get(LAST_BOOT);
+	ok(!again[0], "wiped when read");
+	return finish();
+}
+
+static int rebooted(const char *module, const char *how, const char *source)
+{
+	char *text = get(LAST_BOOT);
+
+	return text[0] ? judge(text, how, source) : end(module, how, source);
+}
+
+/* Count the boots. Returns the number of those before this one. */
+static int boots_before(void)
+{
+	unsigned char byte = CMOS_BYTE, boots;
+	int fd = open(PORTS, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, &byte, 1, CMOS_PORT) != 1 ||
+	    pread(fd, &boots, 1, CMOS_PORT + 1) != 1)
+		give_up(PORTS);
+	byte = boots + 1;
+	if (pwrite(fd, &byte, 1, CMOS_PORT + 1) != 1)
+		give_up(PORTS);
+	close(fd);
+	return boots;
+}
+
+static void reboot_at_once(void)
+{
+	fflush(stdout);
+	try_text("/proc/sysrq-trigger", "b");
+	give_up("no reboot");
+}
+
+/* Fill the memory with random bytes, and let the next boot read it, some times. */
+static int scribbled(const char *module, const char *how)
+{
+	char option[32], *text = get(LAST_BOOT);
+	int boots = boots_before();
+	struct found f = count(text);
+
+	printf("# %d boots before, %d headlines, %d lines\n", boots, f.headlines, f.lines);
+	if (!boots && f.headlines)
+		give_up("there are branches of no boot");
+	if (boots == REBOOTS) {
+		/* With a bad head or a bad store, nothing is read. */
+		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
+		   f.headlines);
+		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);
+		return finish();
+	}
+	/* The hardware must not write meanwhile. */
+	if (!strcmp(how, "records")) {
+		must_set("enable", "bts");
+		must_set("freeze", "1");
+	}
+	snprintf(option, sizeof(option), "how=%s", how);
+	load_module(module, option);
+	reboot_at_once();
+	return 1;
+}
+
+/* What a reset erases, or an orderly reboot: nothing may be left. */
+static int forgotten(const char *how, const char *source)
+{
+	char *text = get(LAST_BOOT);
+
+	if (boots_before()) {
+		ok(!text[0], "%s, %s: nothing is left", how, source);
+		return finish();
+	}
+	must_set("enable", source);
+	usleep(20000);
+	fflush(stdout);
+	if (!strcmp(how, "reset"))
+		reboot_at_once();
+	reboot(RB_AUTOBOOT);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "live"))
+		return live(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "watchdog"))
+		return rebooted(NULL, argv[1], argv[2]);
+	if (argc == 3)
+		return forgotten(argv[1], argv[2]);
+	if (argc != 4) {
+		fprintf(stderr, "usage: %s [MODULE] COMMAND ARG\n", argv[0]);
+		return 2;
+	}
+	/* The bench passes the module as the first argument. */
+	if (!strcmp(argv[2], "dump")) {
+		load_module(argv[1], "");
+		return write_dumps(argv[3]);
+	}
+	if (!strcmp(argv[3], "scribble"))
+		return scribbled(argv[1], argv[2]);
+	return rebooted(argv[1], argv[2], argv[3]);
+}

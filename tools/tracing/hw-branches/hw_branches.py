@@ -1,0 +1,369 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Print the last branches of each CPU, the newest first, that the branch flight
+recorder has left in the memory of a kernel. This needs drgn.
+
+  hw_branches.py [-n NR] [-m MAP] [-d FILE]... [DUMP]
+
+DUMP may be in any format that drgn reads, also one that makedumpfile has
+compressed. Without DUMP, the script reads the running kernel by /proc/kcore:
+freeze the recorder first.
+
+VMCOREINFO tells where the branches are, so no debug information is needed. With
+that of vmlinux and of modules (-d), the script also prints files and lines,
+the functions of modules, and the branches that the kernel had moved to a ring.
+MAP is a copy of /proc/kallsyms, or System.map, for names without -d.
+"""
+
+import argparse
+import bisect
+import os
+import re
+import subprocess
+import sys
+
+from drgn import FaultError, Program
+from drgn.helpers.linux.list import list_for_each_entry
+from drgn.helpers.linux.percpu import per_cpu
+
+# The buffer of each CPU: 64 KiB for records of 24 bytes.
+RECORD = 24
+MOST_RECORDS = 65536 // RECORD
+MOST_LBRS = 64
+
+# The type of a branch in a ring: X86_BTS_BRANCH of <asm/bts.h>
+BRANCH = 1
+
+
+def is_user(address):
+    return not address >> 63
+
+
+def warn(text):
+    print("hw_branches.py: " + text, file=sys.stderr)
+
+
+def read_info(path, size):
+    """
+    Return VMCOREINFO as a dictionary. It is text in the headers of all formats, which are at the
+    beginning of the file.
+    """
+    with open(path, "rb") as dump:
+        text = re.search(rb"OSRELEASE=[\n -~]*", dump.read(size))
+    if not text:
+        sys.exit("hw_branches.py: %s has no VMCOREINFO: it is not the dump of a kernel" % path)
+    return dict(line.split("=", 1) for line in text[0].decode().splitlines() if "=" in line)
+
+
+def open_dump(path):
+    """Return drgn's program, and VMCOREINFO."""
+    program = Program()
+    try:
+        if path is None:
+            program.set_kernel()
+            return program, read_info("/proc/kcore", 1 << 16)
+        program.set_core_dump(path)
+    except Exception as error:
+        with open(path or "/proc/kcore", "rb") as dump:
+            if dump.read(12) == b"makedumpfile":
+                sys.exit("hw_branches.py: %s was written to a pipe by makedumpfile: copy it "
+                         "with makedumpfile -R COPY < %s" % (path, path))
+        sys.exit("hw_branches.py: %s: %s" % (path or "/proc/kcore", error))
+    return program, read_info(path, 1 << 24)
+
+
+def run(command, text):
+    """Return the output of a command with this input; none if it fails."""
+    try:
+        return subprocess.run(command, input=text, stdout=subprocess.PIPE,
+                              universal_newlines=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        warn(str(error))
+        return ""
+
+
+class Memory:
+    """Where the branches of each CPU are, from VMCOREINFO."""
+
+    def __init__(self, info):
+        self.info = info
+
+    def has(self, key):
+        return key in self.info
+
+    def number(self, key):
+        return int(self.info[key])
+
+    def symbol(self, key):
+        return int(self.info["SYMBOL(%s)" % key], 16)
+
+    def offset(self, key):
+        return int(self.info["OFFSET(%s)" % key])
+
+    def words(self, address, nr):
+        data = prog.read(address, 8 * nr)
+        return [int.from_bytes(data[8 * i:8 * i + 8], "little") for i in range(nr)]
+
+    def records(self, address, nr):
+        """Return the sources and targets of records."""
+        words = self.words(address, 3 * nr)
+        return list(zip(words[0::3], words[1::3]))
+
+    def cpus(self):
+        return range(self.number("NUMBER(nr_cpu_ids)"))
+
+    def base(self, cpu):
+        """Return the offset of a CPU's variables. A kernel for one CPU has none."""
+        if not self.has("SYMBOL(__per_cpu_offset)"):
+            return 0
+        return self.words(self.symbol("__per_cpu_offset") + 8 * cpu, 1)[0]
+
+    def lbr(self, cpu):
+        """Return the frozen last branch records of a CPU; None if it has none."""
+        if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
+            return None
+        state = self.base(cpu) + self.symbol("hw_branches_lbr_cpu")
+        kept = state + self.offset("hw_branches_lbr_cpu.kept")
+        try:
+            saved = prog.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
+        except FaultError:
+            saved = False
+        if not saved:
+            return None
+        nr = int.from_bytes(prog.read(kept, 4), "little")
+        if nr > MOST_LBRS:
+            raise ValueError("the last branch records were overwritten")
+        return self.records(kept + self.offset("hw_branches_lbr_saved.raw"), nr)
+
+    def store(self, cpu):
+        """Return the address of a CPU's Debug Store, which may be in reserved memory."""
+        state = self.base(cpu) + self.symbol("ds_cpu")
+        if self.has("OFFSET(ds_cpu.store)"):
+            store = self.words(state + self.offset("ds_cpu.store"), 1)[0]
+            if store:
+                return store
+        return self.base(cpu) + self.symbol("cpu_debug_store")
+
+    def bts(self, cpu):
+        """Return the records in the buffer of a CPU; None if it has no buffer."""
+        state = self.base(cpu) + self.symbol("ds_cpu")
+        base, index = self.words(self.store(cpu), 2)
+        buffer = self.words(state + self.offset("ds_cpu.pages"), 1)[0]
+        if not base or not buffer:
+            return None
+        at = (index - base) // RECORD
+        if not 0 <= at <= MOST_RECORDS:
+            raise ValueError("the Debug Store was overwritten")
+        records = self.records(buffer, MOST_RECORDS)
+        newest = records[:at][::-1]
+        # The buffer has wrapped if the last record is not empty.
+        if any(records[-1]):
+            newest += records[at:][::-1]
+        return newest
+
+
+def ring(cpu):
+    """Return the branches that were moved from the buffer of a CPU to its ring."""
+    context = per_cpu(prog["hw_branches_seen"], cpu).read_()
+    if not context:
+        return []
+    records = context.ring
+    size, pos = records.size.value_(), records.pos.value_()
+    held = min(records.head.value_() - records.tail.value_(), size)
+    found = []
+    for i in range(held):
+        record = records.rec[(pos - 1 - i) % size].read_()
+        branch = record.branch
+        if record.type.value_() == BRANCH:
+            found.append((branch.member_("from").value_(), branch.to.value_()))
+        else:
+            found.append((0, 0))
+    return found
+
+
+class Names:
+    """The names of addresses: from debug information, or from a map."""
+
+    def __init__(self, info, path, files):
+        self.files = {}
+        self.lines = {}
+        self.modules = []
+        self.symbols = []
+        self.shift = int(info.get("KERNELOFFSET", "0"), 16)
+        for file in files:
+            name = re.sub(r"\.ko(\.debug)?$", "", os.path.basename(file))
+            self.files[name.replace("-", "_")] = file
+        self.has_debug = "vmlinux" in self.files
+        if self.has_debug:
+            prog.load_debug_info([self.files["vmlinux"]])
+            self.find_modules()
+        if path:
+            self.read_map(path, info)
+        self.symbols.sort()
+        self.addresses = [symbol[0] for symbol in self.symbols]
+
+    def find_modules(self):
+        try:
+            modules = prog["modules"]
+        except KeyError:
+            return
+        for module in list_for_each_entry("struct module", modules.address_of_(), "list"):
+            text = module.mem[0]
+            base = text.base.value_()
+            name = module.name.string_().decode()
+            self.modules.append((base, base + text.size.value_(), name))
+            if name in self.files:
+                self.read_module(name, base)
+
+    def read_module(self, name, base):
+        """Read the functions of a module, whose text begins at base."""
+        out = run(["objdump", "-t", self.files[name]], "")
+        for at, function in re.findall(r"^([0-9a-f]+) .* \.text\t\S+ (?:\.hidden )?(\S+)$", out,
+                                       re.M):
+            if function != ".text":
+                self.symbols.append((base + int(at, 16), function + " [" + name + "]"))
+
+    def read_map(self, path, info):
+        moved = 0
+        found = []
+        with open(path) as lines:
+            for line in lines:
+                field = line.split()
+                if len(field) < 3:
+                    continue
+                name = field[2] + (" " + field[3] if len(field) > 3 else "")
+                found.append((int(field[0], 16), name))
+                if name == "_stext" and "SYMBOL(_stext)" in info:
+                    moved = int(info["SYMBOL(_stext)"], 16) - int(field[0], 16)
+        self.symbols += [(at + moved, name) for at, name in found]
+
+    def module_of(self, address):
+        for start, end, name in self.modules:
+            if start <= address < end:
+                return name, start
+        return "vmlinux", self.shift
+
+    def find_lines(self, addresses):
+        """Look up files and lines, with one addr2line for each file."""
+        wanted = {}
+        for address in addresses:
+            name, start = self.module_of(address)
+            if name in self.files and not is_user(address):
+                wanted.setdefault(name, {})[address] = address - start
+        for name, offsets in wanted.items():
+            command = ["addr2line", "-s", "-e", self.files[name]]
+            if name != "vmlinux":
+                command += ["-j", ".text"]
+            text = "".join("%#x\n" % offset for offset in offsets.values())
+            for address, line in zip(offsets, run(command, text).splitlines()):
+                if "?" not in line:
+                    self.lines[address] = line.split(" ")[0]
+
+    def symbol(self, address):
+        if self.has_debug:
+            try:
+                symbol = prog.symbol(address)
+                return symbol.name, address - symbol.address, self.module_of(address)[0]
+            except LookupError:
+                pass
+        at = bisect.bisect_right(self.addresses, address)
+        if not at or at == len(self.symbols):
+            return None
+        name, _, module = self.symbols[at - 1][1].partition(" ")
+        return name, address - self.symbols[at - 1][0], module.strip("[]") or "vmlinux"
+
+    def name(self, address):
+        symbol = None if is_user(address) else self.symbol(address)
+        if not symbol:
+            return "%#x" % address
+        text = "%s+%#x" % symbol[:2]
+        if symbol[2] != "vmlinux":
+            text += " [%s]" % symbol[2]
+        if address in self.lines:
+            text += " (%s)" % self.lines[address]
+        return text
+
+
+def kernel_branches(records):
+    """
+    Leave out branches of user mode, and addresses of user mode as sources. But a branch
+    of the kernel to a bad address, and the next one from there, are shown: the older record goes
+    to the source of this one.
+    """
+    found = []
+    for i, (source, target) in enumerate(records):
+        older = records[i + 1] if i + 1 < len(records) else (0, 0)
+        astray = older[1] == source and not is_user(older[0])
+        if source == target == 0:
+            found.append((None, None))
+        elif not (is_user(source) and is_user(target)):
+            found.append((None if is_user(source) and not astray else source, target))
+    return found
+
+
+def print_branches(cpu, source, branches, names):
+    names.find_lines({at for branch in branches for at in branch if at is not None})
+    print("Last branches of CPU %d, newest first, %d follow, source %s:" %
+          (cpu, len(branches), source))
+    for origin, target in branches:
+        if target is None:
+            print(" %3d -- some are missing here --" % cpu)
+        else:
+            print(" %3d %s <- %s" % (cpu, names.name(target), "user mode" if origin is None
+                                     else names.name(origin)))
+
+
+def read_cpu(memory, names, cpu):
+    """Return the source of a CPU's branches, and the branches."""
+    records = memory.lbr(cpu)
+    if records is not None:
+        return "lbr", kernel_branches(records)
+    records = memory.bts(cpu)
+    if records is None:
+        return "bts", []
+    if names.has_debug:
+        records += ring(cpu)
+    return "bts", kernel_branches(records)
+
+
+def number(text):
+    value = int(text, 0)
+    if value < 1:
+        raise argparse.ArgumentTypeError("give a number of lines, 1 or more")
+    return value
+
+
+def main():
+    global prog
+    parser = argparse.ArgumentParser(prog="hw_branches.py", description="Print the last "
+                                     "branches that the flight recorder of a kernel has left.")
+    parser.add_argument("-n", type=number, default=32, metavar="NR",
+                        help="print at most NR lines of each CPU [32]")
+    parser.add_argument("-m", metavar="MAP", help="System.map, or a copy of /proc/kallsyms")
+    parser.add_argument("-d", metavar="FILE", action="append", default=[],
+                        help="vmlinux, or a module, with debug information")
+    parser.add_argument("dump", metavar="DUMP", nargs="?",
+                        help="a dump; without it, the running kernel is read")
+    args = parser.parse_args()
+    prog, info = open_dump(args.dump)
+    memory = Memory(info)
+    if not memory.has("SYMBOL(ds_cpu)"):
+        sys.exit("hw_branches.py: that kernel could not record branches")
+    if not args.m and not args.dump:
+        args.m = "/proc/kallsyms"
+    names = Names(info, args.m, args.d)
+    damaged = False
+    for cpu in memory.cpus():
+        try:
+            source, branches = read_cpu(memory, names, cpu)
+        except (FaultError, ValueError) as error:
+            warn("CPU %d: its branches cannot be read: %s" % (cpu, error))
+            damaged = True
+            continue
+        if branches:
+            print_branches(cpu, source, branches[:args.n], names)
+    sys.exit(damaged)
+
+
+main()
