@@ -163,6 +163,20 @@ bool arch_hw_branches_is_return(u64 address);
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n);
 
+/*
+ * Branches that are kept over a reboot. Each CPU has arch_hw_branches_boot_size() bytes of memory
+ * for them, at a multiple of the page size.
+ */
+size_t arch_hw_branches_boot_size(void);
+/* Use this memory. Called in an early_initcall. */
+void arch_hw_branches_boot_use(unsigned int cpu, void *memory);
+/* Store the branches of a frozen CPU, unless they are in the memory anyway. Any context. */
+void arch_hw_branches_boot_keep(unsigned int cpu, void *memory);
+/* Read the branches from the memory of a CPU, the newest first. The memory may be corrupt. */
+u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out);
+/* Return the largest number of branches that this reads. */
+u32 arch_hw_branches_boot_most(void);
+
 #else
 
 static __always_inline void hw_branches_crash(void) { }

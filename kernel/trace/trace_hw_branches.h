@@ -101,4 +101,6 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since);
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr);
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...) __printf(2, 3);
 
+void hw_branches_boot_keep(void);
+
 #endif /* _TRACE_HW_BRANCHES_H */

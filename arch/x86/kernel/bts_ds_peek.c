@@ -15,6 +15,12 @@
 
 #include "bts_ds_peek.h"
 
+/* Return the number of records that a buffer has room for. */
+static u32 bts_ds_size(void)
+{
+	return BTS_BUFFER_SIZE / ds_record_size();
+}
+
 static bool bts_ds_read(const void *at, struct bts_raw *rec)
 {
 	struct bts_raw raw;
@@ -28,42 +34,39 @@ static bool bts_ds_read(const void *at, struct bts_raw *rec)
 	return true;
 }
 
-/* Read the index of a CPU's store, as a number of records. Return false if it is invalid. */
-static bool bts_ds_index(int cpu, const void *base, u32 size, u32 *index)
+static bool bts_ds_word(const struct debug_store *ds, enum ds_field nr, u64 *val)
 {
-	const void *at = (void *)ds_store(cpu) + DS_INDEX * ds_field_size();
-	u64 field, offset;
+	u64 field;
 
-	if (copy_from_kernel_nofault(&field, at, ds_field_size()))
+	if (copy_from_kernel_nofault(&field, (void *)ds + nr * ds_field_size(), ds_field_size()))
 		return false;
-	offset = ds_word(&field, 0, ds_field_size()) - (unsigned long)base;
-	if (offset > (u64)size * ds_record_size())
-		return false;
-	*index = div_u64(offset, ds_record_size());
+	*val = ds_word(&field, 0, ds_field_size());
 
 	return true;
 }
 
-/**
- * ds_bts_peek - read a record without removing it
- * @cpu: the CPU
- * @circular: the buffer wraps
- * @newer: the number of newer records in the buffer
- * @rec: where to store the record; all 0 for the one before the oldest record of a buffer
- *	that has wrapped
- *
- * Any context, while @cpu does not record.
- *
- * Return: false if there is no such record.
+/*
+ * Read the index of a store, as a number of records. @base is the address of its buffer. Return
+ * false if the index is invalid.
  */
-bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
+static bool bts_ds_index(const struct debug_store *ds, u64 base, u32 *index)
 {
-	u32 size = BTS_BUFFER_SIZE / ds_record_size(), index;
-	const void *base = ds_bts_buffer(cpu);
-	struct bts_raw last;
+	u64 at;
 
-	if (!bts_ds_index(cpu, base, size, &index))
+	if (!bts_ds_word(ds, DS_INDEX, &at) ||
+	    at - base > (u64)bts_ds_size() * ds_record_size())
 		return false;
+	*index = div_u64(at - base, ds_record_size());
+
+	return true;
+}
+
+/* See ds_bts_peek(). @index is that of the next record in the buffer at @base. */
+static bool bts_ds_peek_at(const void *base, u32 index, bool circular, u32 newer,
+			   struct bts_raw *rec)
+{
+	u32 size = bts_ds_size();
+	struct bts_raw last;
 
 	if (newer >= index) {
 		if (!circular || !bts_ds_read(base + (size - 1) * ds_record_size(), &last) ||
@@ -81,4 +84,47 @@ bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
 	}
 
 	return bts_ds_read(base + (index - newer - 1) * ds_record_size(), rec);
+}
+
+/**
+ * ds_bts_peek - read a record without removing it
+ * @cpu: the CPU
+ * @circular: the buffer wraps
+ * @newer: the number of newer records in the buffer
+ * @rec: where to store the record; all 0 for the one before the oldest record of a buffer
+ *	that has wrapped
+ *
+ * Any context, while @cpu does not record.
+ *
+ * Return: false if there is no such record.
+ */
+bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
+{
+	const void *base = ds_bts_buffer(cpu);
+	u32 index;
+
+	return bts_ds_index(ds_store(cpu), (unsigned long)base, &index) &&
+	       bts_ds_peek_at(base, index, circular, newer, rec);
+}
+
+/**
+ * ds_bts_peek_copy - read a record in the copy of a circular buffer
+ * @store: the copy of the store
+ * @buffer: the copy of the buffer
+ * @newer: the number of newer records in the buffer
+ * @rec: see ds_bts_peek()
+ *
+ * The copies may contain anything. The kernel of another boot may have made them, with the same
+ * layout of a Debug Store.
+ *
+ * Return: false if there is no such record.
+ */
+bool ds_bts_peek_copy(const struct debug_store *store, const void *buffer, u32 newer,
+		      struct bts_raw *rec)
+{
+	u64 base;
+	u32 index;
+
+	return bts_ds_word(store, DS_BASE, &base) && base && bts_ds_index(store, base, &index) &&
+	       bts_ds_peek_at(buffer, index, true, newer, rec);
 }

@@ -8,10 +8,12 @@
 
 #include <linux/cpufeature.h>
 #include <linux/gfp.h>
+#include <linux/init.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/string.h>
 #include <linux/vmcore_info.h>
 
 #include <asm/cpu_entry_area.h>
@@ -24,9 +26,13 @@
 /**
  * struct ds_cpu - the buffers of a CPU's Debug Store
  * @pages:	the buffer of each half, which the entry area maps
+ * @store:	memory in which the store is instead of cpu_debug_store, or NULL
+ * @buffer:	memory for the BTS buffer, which is not freed, or NULL
  */
 struct ds_cpu {
 	void	*pages[DS_NR_PARTS];
+	void	*store;
+	void	*buffer;
 };
 
 static DEFINE_PER_CPU(struct ds_cpu, ds_cpu);
@@ -151,6 +157,31 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
 	}
 }
 
+/* Allocate the buffer of a CPU, or take the memory that ds_use_memory() was given for it. */
+static void *ds_alloc_pages(enum ds_part part, unsigned int cpu, size_t size)
+{
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+	void *buffer = per_cpu(ds_cpu, cpu).buffer;
+	struct page *page;
+
+	if (part == DS_BTS && buffer)
+		return memset(buffer, 0, size);
+	page = alloc_pages_node(cpu_to_node(cpu), gfp, get_order(size));
+
+	return page ? page_address(page) : NULL;
+}
+
+static void ds_free_pages(enum ds_part part, unsigned int cpu)
+{
+	struct ds_cpu *ds = per_cpu_ptr(&ds_cpu, cpu);
+
+	if (ds->pages[part] && ds->pages[part] == ds->buffer)
+		memset(ds->buffer, 0, ds_size[part]);
+	else
+		free_pages((unsigned long)ds->pages[part], get_order(ds_size[part]));
+	ds->pages[part] = NULL;
+}
+
 /**
  * ds_free - unmap and free one half of the stores of all CPUs
  * @part:	the half, which no CPU's hardware writes to any more
@@ -169,11 +200,8 @@ void ds_free(enum ds_part part)
 	/* Flush everything once: the entry areas of the CPUs are far apart. */
 	flush_tlb_all();
 
-	for_each_possible_cpu(cpu) {
-		free_pages((unsigned long)per_cpu(ds_cpu, cpu).pages[part],
-			   get_order(ds_size[part]));
-		per_cpu(ds_cpu, cpu).pages[part] = NULL;
-	}
+	for_each_possible_cpu(cpu)
+		ds_free_pages(part, cpu);
 }
 
 /**
@@ -186,27 +214,44 @@ void ds_free(enum ds_part part)
  */
 int ds_alloc(enum ds_part part, size_t size, size_t record)
 {
-	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
 	unsigned int cpu;
-	struct page *page;
+	void *pages;
 
 	ds_size[part] = size;
 
 	for_each_possible_cpu(cpu) {
-		page = alloc_pages_node(cpu_to_node(cpu), gfp, get_order(size));
-		if (!page) {
+		pages = ds_alloc_pages(part, cpu, size);
+		if (!pages) {
 			pr_warn_once("no %zu KiB of contiguous memory for CPU %u\n",
 				     size / 1024, cpu);
 			ds_free(part);
 			return -ENOMEM;
 		}
 
-		per_cpu(ds_cpu, cpu).pages[part] = page_address(page);
-		ds_map(ds_buffer(part, cpu), size, page_address(page));
+		per_cpu(ds_cpu, cpu).pages[part] = pages;
+		ds_map(ds_buffer(part, cpu), size, pages);
 		ds_reset(part, cpu, size, record);
 	}
 
 	return 0;
+}
+
+/**
+ * ds_use_memory - let the store and the BTS buffer of a CPU be in given memory
+ * @cpu:	any possible CPU
+ * @store:	a page for the store
+ * @buffer:	BTS_BUFFER_SIZE bytes for the buffer, at a multiple of the page size
+ *
+ * Called in an early_initcall, before the Debug Store has a user, and before other CPUs may
+ * have the mapping of the store in their TLBs. The memory is used from now on.
+ */
+void __init ds_use_memory(unsigned int cpu, void *store, void *buffer)
+{
+	struct ds_cpu *ds = per_cpu_ptr(&ds_cpu, cpu);
+
+	ds->store = memset(store, 0, PAGE_SIZE);
+	ds->buffer = memset(buffer, 0, BTS_BUFFER_SIZE);
+	ds_map(ds_store(cpu), PAGE_SIZE, store);
 }
 
 #ifdef CONFIG_VMCORE_INFO
@@ -222,6 +267,7 @@ void ds_save_vmcoreinfo(void)
 	VMCOREINFO_SYMBOL(cpu_debug_store);
 	VMCOREINFO_SYMBOL(ds_cpu);
 	VMCOREINFO_OFFSET(ds_cpu, pages);
+	VMCOREINFO_OFFSET(ds_cpu, store);
 	vmcoreinfo_append_str("NUMBER(ds_field)=%u\n", ds_layout.field);
 }
 #endif

@@ -51,6 +51,7 @@ int ds_get_bts(void);
 int ds_get_pebs(size_t size, size_t record);
 void ds_put(enum ds_part part);
 
+void ds_use_memory(unsigned int cpu, void *store, void *buffer);
 struct debug_store *ds_store(unsigned int cpu);
 void *ds_bts_buffer(unsigned int cpu);
 unsigned long ds_area(void);

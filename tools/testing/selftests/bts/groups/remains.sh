@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# remains (slow): what the flight recorder leaves behind: dumps of memory
+# remains (slow): what the flight recorder leaves behind: dumps, memory kept over a reboot
 # shellcheck shell=bash
 
 # shellcheck source=lbr.sh
@@ -88,7 +88,33 @@ remains_dumps() {
 		remains live "$READER"
 }
 
+# again CASE KEY=VALUE... -- remains ARGUMENT...: the guest reboots, with memory for the branches.
+# WATCHDOG has options for a watchdog.
+again() {
+	remain "$1" append=reserve_mem=1M:4096:hw_branches qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
+}
+
+remains_reboot() {
+	local what
+
+	need_lab "$B/ring0/remains-lab" bts_remains patched "$REMAINS"
+	again panic before="$LAB" expect=splat -- remains panic bts
+	nothing_else panic "$CRASH"
+	came_to_end panic
+	again panic-lbr before="$LAB" expect=splat -- remains panic lbr
+	nothing_else panic-lbr "$CRASH"
+	came_to_end panic-lbr
+	again triple before="$LAB" -- remains triple bts
+	WATCHDOG="-device i6300esb" again watchdog -- remains watchdog bts
+	again reset-lbr -- remains reset lbr
+	again reboot -- remains reboot bts
+	for what in head body records; do
+		again "scribbled-$what" before="$LAB" -- remains $what scribble
+	done
+}
+
 group_remains() {
 	remains_config
 	remains_dumps
+	remains_reboot
 }

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch flight recorder: branches that are kept over a reboot, in hw_branches/last_boot
+ *
+ * With the boot parameter reserve_mem=SIZE:ALIGN:hw_branches, the architecture lets its
+ * hardware record in this memory, and stores there what a crash has frozen elsewhere. If the
+ * machine is reset and its memory keeps its contents, the next boot copies the memory before
+ * it uses it again. The copy is shown once.
+ *
+ * The memory may contain anything, so all that is read from it is checked. The kernel of the
+ * boot before may have been another one, or at another address. Its modules were. So the
+ * memory also tells where kernel and modules were.
+ */
+#define pr_fmt(fmt) "hw_branches: " fmt
+
+#include <linux/buildid.h>
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/io.h>
+#include <linux/jhash.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/reboot.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
+#include <linux/tracefs.h>
+#include <linux/vmalloc.h>
+
+#include <asm/sections.h>
+
+#include "trace.h"
+#include "trace_hw_branches.h"
+
+#define HW_BRANCHES_BOOT_MAGIC		0x736568636e617262ull
+#define HW_BRANCHES_BOOT_VERSION	1
+#define HW_BRANCHES_BOOT_MODULES	250
+
+/**
+ * struct hw_branches_boot_module - where a module was
+ * @start:	the address of its text; 0 if this entry is free
+ * @size:	the size of its text
+ * @name:	its name
+ */
+struct hw_branches_boot_module {
+	u64	start;
+	u64	size;
+	char	name[48];
+};
+
+/**
+ * struct hw_branches_boot_head - the beginning of the memory
+ * @magic:	HW_BRANCHES_BOOT_MAGIC
+ * @version:	HW_BRANCHES_BOOT_VERSION
+ * @cpus:	the number of CPUs
+ * @cpu_size:	the size of the memory of each CPU
+ * @text:	the address of the kernel's text
+ * @text_end:	the end of the kernel's text
+ * @build_id:	the build ID of the kernel; all 0 if it does not know its own
+ * @sum:	the checksum of the fields above
+ * @module:	the modules
+ *
+ * The memory of the CPUs follows, at a multiple of the page size.
+ */
+struct hw_branches_boot_head {
+	u64				magic;
+	u32				version;
+	u32				cpus;
+	u64				cpu_size;
+	u64				text;
+	u64				text_end;
+	u8				build_id[BUILD_ID_SIZE_MAX];
+	u32				sum;
+	struct hw_branches_boot_module	module[HW_BRANCHES_BOOT_MODULES];
+};
+
+#define HW_BRANCHES_BOOT_HEAD	PAGE_ALIGN(sizeof(struct hw_branches_boot_head))
+
+/* The memory for the next boot; NULL if there is none */
+static struct hw_branches_boot_head *hw_branches_boot_memory;
+
+/* The copy of what the boot before has left; NULL if it has left nothing, or it was read */
+static struct hw_branches_boot_head *hw_branches_boot_left;
+static DEFINE_MUTEX(hw_branches_boot_mutex);
+
+static u32 hw_branches_boot_sum(const struct hw_branches_boot_head *head)
+{
+	return jhash(head, offsetof(struct hw_branches_boot_head, sum), 0);
+}
+
+/* Find the memory of a CPU. A crash may have overwritten head->cpu_size. */
+static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned int cpu)
+{
+	return (void *)head + HW_BRANCHES_BOOT_HEAD + cpu * arch_hw_branches_boot_size();
+}
+
+/*
+ * At boot
+ */
+
+/* Tell whether the boot before has left branches in this memory. */
+static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *head, u64 size)
+{
+	return head->magic == HW_BRANCHES_BOOT_MAGIC &&
+	       head->version == HW_BRANCHES_BOOT_VERSION &&
+	       head->sum == hw_branches_boot_sum(head) &&
+	       head->cpu_size == arch_hw_branches_boot_size() &&
+	       head->cpus <= (size - HW_BRANCHES_BOOT_HEAD) / head->cpu_size;
+}
+
+static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
+{
+	u64 size = HW_BRANCHES_BOOT_HEAD + head->cpus * head->cpu_size;
+
+	hw_branches_boot_left = vmalloc(size);
+	if (hw_branches_boot_left)
+		memcpy(hw_branches_boot_left, head, size);
+	else
+		pr_warn("no memory for the branches of the last boot\n");
+}
+
+static void hw_branches_boot_get_build_id(u8 *build_id)
+{
+#if IS_ENABLED(CONFIG_STACKTRACE_BUILD_ID) || IS_ENABLED(CONFIG_VMCORE_INFO)
+	memcpy(build_id, vmlinux_build_id, BUILD_ID_SIZE_MAX);
+#endif
+}
+
+/* Write the head last: if the machine is reset before, the next boot finds nothing. */
+static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
+{
+	unsigned int cpu;
+
+	memset(head, 0, HW_BRANCHES_BOOT_HEAD);
+	head->version = HW_BRANCHES_BOOT_VERSION;
+	head->cpus = nr_cpu_ids;
+	head->cpu_size = arch_hw_branches_boot_size();
+	head->text = (unsigned long)_stext;
+	head->text_end = (unsigned long)_etext;
+	hw_branches_boot_get_build_id(head->build_id);
+	for_each_possible_cpu(cpu)
+		arch_hw_branches_boot_use(cpu, hw_branches_boot_cpu(head, cpu));
+	head->magic = HW_BRANCHES_BOOT_MAGIC;
+	head->sum = hw_branches_boot_sum(head);
+	hw_branches_boot_memory = head;
+}
+
+/* Called before other CPUs are started, and before perf may use the hardware. */
+static int __init hw_branches_boot_early(void)
+{
+	u64 need = HW_BRANCHES_BOOT_HEAD + nr_cpu_ids * arch_hw_branches_boot_size();
+	struct hw_branches_boot_head *head;
+	phys_addr_t start, size;
+
+	if (!reserve_mem_find_by_name("hw_branches", &start, &size))
+		return 0;
+
+	if (size < need || !PAGE_ALIGNED(start)) {
+		pr_warn("reserve_mem: hw_branches needs %llu KiB, aligned to %lu\n",
+			need / 1024, PAGE_SIZE);
+		return 0;
+	}
+	head = phys_to_virt(start);
+	if (hw_branches_boot_valid(head, size))
+		hw_branches_boot_copy(head);
+	hw_branches_boot_use(head);
+
+	return 0;
+}
+early_initcall(hw_branches_boot_early);
+
+/*
+ * For the next boot
+ */
+
+/**
+ * hw_branches_boot_keep - keep the branches of the CPUs that a crash has frozen
+ *
+ * Any context, while the recorder is on.
+ */
+void hw_branches_boot_keep(void)
+{
+	struct hw_branches_boot_head *head = hw_branches_boot_memory;
+	unsigned int cpu;
+
+	if (!head)
+		return;
+
+	guard(preempt)();
+	for_each_possible_cpu(cpu) {
+		if (arch_hw_branches_frozen(cpu))
+			arch_hw_branches_boot_keep(cpu, hw_branches_boot_cpu(head, cpu));
+	}
+}
+
+#ifdef CONFIG_MODULES
+static void hw_branches_boot_add(struct hw_branches_boot_module *entry, const struct module *mod)
+{
+	strscpy(entry->name, mod->name);
+	entry->size = mod->mem[MOD_TEXT].size;
+	entry->start = (unsigned long)mod->mem[MOD_TEXT].base;
+}
+
+/* Note which module is where. Notifiers of modules are called one after the other. */
+static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
+{
+	struct hw_branches_boot_module *entry = hw_branches_boot_memory->module;
+	const struct module *mod = data;
+	u64 wanted = 0;
+	int i;
+
+	if (state == MODULE_STATE_GOING)
+		wanted = (unsigned long)mod->mem[MOD_TEXT].base;
+	else if (state != MODULE_STATE_COMING)
+		return NOTIFY_DONE;
+
+	for (i = 0; i < HW_BRANCHES_BOOT_MODULES && entry->start != wanted; i++)
+		entry++;
+	if (i == HW_BRANCHES_BOOT_MODULES)
+		return NOTIFY_DONE;
+
+	if (state == MODULE_STATE_COMING)
+		hw_branches_boot_add(entry, mod);
+	else
+		entry->start = 0;
+
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block hw_branches_boot_module_notifier = {
+	.notifier_call	= hw_branches_boot_module,
+};
+#endif
+
+/* Called before an orderly reboot, which is no reason to keep anything. */
+static int hw_branches_boot_forget(struct notifier_block *self, unsigned long event, void *data)
+{
+	WRITE_ONCE(hw_branches_boot_memory->magic, 0);
+
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block hw_branches_boot_notifier = {
+	.notifier_call	= hw_branches_boot_forget,
+};
+
+/*
+ * last_boot: the branches of the boot before. The file that is opened first takes them.
+ */
+
+/**
+ * struct hw_branches_boot_view - a reader of last_boot
+ * @left:	the copy of the memory; NULL if there is none, or it was read before
+ * @same:	the kernel of the boot before is this one, except for its address
+ * @cpu:	the CPU whose branches are in @branch; -1 for none
+ * @nr:		the number of branches in @branch
+ * @branch:	the branches, the newest first
+ */
+struct hw_branches_boot_view {
+	struct hw_branches_boot_head	*left;
+	bool				same;
+	int				cpu;
+	u32				nr;
+	struct hw_branch		branch[];
+};
+
+/* The number of a line is the CPU times this, plus the number of the branch plus 1. */
+#define HW_BRANCHES_BOOT_LINES	0x10000
+
+static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos)
+{
+	int cpu = pos / HW_BRANCHES_BOOT_LINES;
+
+	if (!view->left || cpu >= view->left->cpus)
+		return false;
+	if (cpu != view->cpu) {
+		view->nr = arch_hw_branches_boot_read(hw_branches_boot_cpu(view->left, cpu),
+						      view->branch);
+		view->cpu = cpu;
+	}
+
+	return view->nr && pos % HW_BRANCHES_BOOT_LINES <= view->nr;
+}
+
+/* Find the next line, @pos or a later one. */
+static void *hw_branches_boot_start(struct seq_file *m, loff_t *pos)
+{
+	struct hw_branches_boot_view *view = m->private;
+
+	while (view->left && *pos / HW_BRANCHES_BOOT_LINES < view->left->cpus) {
+		if (hw_branches_boot_line(view, *pos))
+			return pos;
+		*pos = round_down(*pos, HW_BRANCHES_BOOT_LINES) + HW_BRANCHES_BOOT_LINES;
+	}
+
+	return NULL;
+}
+
+static void *hw_branches_boot_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+
+	return hw_branches_boot_start(m, pos);
+}
+
+static void hw_branches_boot_stop(struct seq_file *m, void *v)
+{
+}
+
+static const struct hw_branches_boot_module *
+hw_branches_boot_find_module(const struct hw_branches_boot_head *left, u64 address)
+{
+	const struct hw_branches_boot_module *entry = left->module;
+	int i;
+
+	for (i = 0; i < HW_BRANCHES_BOOT_MODULES; i++, entry++) {
+		if (entry->start && address - entry->start < entry->size)
+			return entry;
+	}
+
+	return NULL;
+}
+
+static void hw_branches_boot_name(struct seq_file *m, u64 address)
+{
+	const struct hw_branches_boot_view *view = m->private;
+	const struct hw_branches_boot_head *left = view->left;
+	const struct hw_branches_boot_module *module;
+
+	module = hw_branches_boot_find_module(left, address);
+	if (address == HW_BRANCH_USER)
+		seq_puts(m, "user mode");
+	else if (view->same && address >= left->text && address < left->text_end)
+		seq_printf(m, "%pS", _stext + (unsigned long)(address - left->text));
+	else if (module)
+		seq_printf(m, "%#llx [%*pE]", address - module->start,
+			   (int)strnlen(module->name, sizeof(module->name)), module->name);
+	else
+		seq_printf(m, "%#llx", address);
+}
+
+static int hw_branches_boot_show(struct seq_file *m, void *v)
+{
+	const struct hw_branches_boot_view *view = m->private;
+	const struct hw_branches_boot_head *left = view->left;
+	u32 nr = *(loff_t *)v % HW_BRANCHES_BOOT_LINES;
+	const struct hw_branch *branch;
+
+	if (!nr) {
+		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
+			   view->cpu, view->nr);
+		seq_printf(m, "kernel %*phN at %#llx:\n", BUILD_ID_SIZE_MAX, left->build_id,
+			   left->text);
+		return 0;
+	}
+	branch = &view->branch[nr - 1];
+	seq_printf(m, " %3d ", view->cpu);
+	if (!branch->from && !branch->to) {
+		seq_puts(m, "-- some are missing here --\n");
+		return 0;
+	}
+	hw_branches_boot_name(m, branch->to);
+	seq_puts(m, " <- ");
+	hw_branches_boot_name(m, branch->from);
+	seq_putc(m, '\n');
+
+	return 0;
+}
+
+static const struct seq_operations hw_branches_boot_seq_ops = {
+	.start	= hw_branches_boot_start,
+	.next	= hw_branches_boot_next,
+	.stop	= hw_branches_boot_stop,
+	.show	= hw_branches_boot_show,
+};
+
+static bool hw_branches_boot_is_same(const struct hw_branches_boot_head *left)
+{
+	u8 build_id[BUILD_ID_SIZE_MAX] = { };
+
+	hw_branches_boot_get_build_id(build_id);
+
+	return left && memchr_inv(build_id, 0, sizeof(build_id)) &&
+	       !memcmp(build_id, left->build_id, sizeof(build_id));
+}
+
+static int hw_branches_boot_open(struct inode *inode, struct file *file)
+{
+	struct hw_branches_boot_view *view;
+	int err;
+
+	err = tracing_check_open_get_tr(NULL);
+	if (err)
+		return err;
+
+	view = kvzalloc(struct_size(view, branch, arch_hw_branches_boot_most()), GFP_KERNEL);
+	if (!view)
+		return -ENOMEM;
+	err = seq_open(file, &hw_branches_boot_seq_ops);
+	if (err) {
+		kvfree(view);
+		return err;
+	}
+	view->cpu = -1;
+	scoped_guard(mutex, &hw_branches_boot_mutex)
+		swap(view->left, hw_branches_boot_left);
+	view->same = hw_branches_boot_is_same(view->left);
+	((struct seq_file *)file->private_data)->private = view;
+
+	return 0;
+}
+
+static int hw_branches_boot_release(struct inode *inode, struct file *file)
+{
+	struct hw_branches_boot_view *view = ((struct seq_file *)file->private_data)->private;
+
+	if (view->left)
+		kvfree_sensitive(view->left, HW_BRANCHES_BOOT_HEAD +
+				 view->left->cpus * view->left->cpu_size);
+	kvfree_sensitive(view, struct_size(view, branch, arch_hw_branches_boot_most()));
+
+	return seq_release(inode, file);
+}
+
+static const struct file_operations hw_branches_boot_fops = {
+	.open		= hw_branches_boot_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= hw_branches_boot_release,
+};
+
+static int __init hw_branches_boot_init(void)
+{
+	if (!hw_branches_boot_memory || !hw_branches_dir)
+		return 0;
+
+	trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
+			  &hw_branches_boot_fops);
+#ifdef CONFIG_MODULES
+	register_module_notifier(&hw_branches_boot_module_notifier);
+#endif
+
+	return register_reboot_notifier(&hw_branches_boot_notifier);
+}
+late_initcall(hw_branches_boot_init);

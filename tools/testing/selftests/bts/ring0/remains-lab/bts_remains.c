@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * End the kernel when this module is loaded, in the way that the parameter `how` names. Or fill
+ * the memory that the flight recorder keeps over a reboot with random bytes.
+ */
+#include <linux/compiler.h>
+#include <linux/io.h>
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/panic.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+
+#include <asm/desc_defs.h>
+
+static char *how = "";
+module_param(how, charp, 0400);
+
+/* Hide the count from the compiler, or it would optimize the branches away. */
+static noinline __noclone int bts_remains_work(int n)
+{
+	int i, sum = 0;
+
+	OPTIMIZER_HIDE_VAR(n);
+	for (i = 0; i < n; i++) {
+		barrier();
+		OPTIMIZER_HIDE_VAR(i);
+		sum += i;
+	}
+	return sum;
+}
+
+static noinline void bts_remains_panic(void)
+{
+	local_irq_disable();
+	bts_remains_work(5);
+	panic("as asked for by a test");
+}
+
+/* Without a table of exceptions, the first one is a triple fault. */
+static noinline void bts_remains_triple(void)
+{
+	const struct desc_ptr none = { };
+
+	local_irq_disable();
+	bts_remains_work(5);
+	asm volatile("lidt %0\n\tint3" : : "m" (none));
+}
+
+/* The head has a checksum. The list of modules follows, and for each CPU store, LBRs, buffer. */
+#define HEAD		64
+#define MODULES		(4 * PAGE_SIZE)
+#define STORE_AND_LBRS	(2 * PAGE_SIZE)
+#define BUFFER		SZ_64K
+
+static int bts_remains_scribble(size_t from, size_t to)
+{
+	phys_addr_t start, size;
+
+	if (!reserve_mem_find_by_name("hw_branches", &start, &size) || size < to)
+		return -ENODEV;
+	get_random_bytes(phys_to_virt(start) + from, to - from);
+	return 0;
+}
+
+/* Leave the store of CPU 0 as it is, so that the next boot reads its buffer. */
+static int bts_remains_scribble_records(void)
+{
+	return bts_remains_scribble(HEAD, MODULES) ?:
+	       bts_remains_scribble(MODULES + STORE_AND_LBRS, MODULES + STORE_AND_LBRS + BUFFER);
+}
+
+static int __init bts_remains_init(void)
+{
+	if (!strcmp(how, "panic"))
+		bts_remains_panic();
+	else if (!strcmp(how, "triple"))
+		bts_remains_triple();
+	else if (!strcmp(how, "head"))
+		return bts_remains_scribble(0, HEAD);
+	else if (!strcmp(how, "body"))
+		return bts_remains_scribble(HEAD, MODULES + 2 * (STORE_AND_LBRS + BUFFER));
+	else if (!strcmp(how, "records"))
+		return bts_remains_scribble_records();
+	return -EINVAL;
+}
+
+static void __exit bts_remains_exit(void)
+{
+}
+
+module_init(bts_remains_init);
+module_exit(bts_remains_exit);
+MODULE_DESCRIPTION("Ends of the kernel for tests of the branch flight recorder");
+MODULE_LICENSE("GPL");
