@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# remains (slow): what the flight recorder leaves behind: dumps, memory kept over a reboot
+# remains (slow): what the flight recorder leaves behind: dumps, memory kept over a reboot; BPF
 # shellcheck shell=bash
 
 # shellcheck source=lbr.sh
@@ -115,6 +115,7 @@ remains_reboot() {
 
 group_remains() {
 	remains_config
+	remain snapshot -- snapshot
 	remains_dumps
 	remains_reboot
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch flight recorder for BPF: bpf_get_branch_snapshot()
+ *
+ * While the recorder is on, the helper copies the last branches of this CPU from the recorder,
+ * as many as the program has room for. If the recorder is off, or has given up its hardware to
+ * perf, perf's own function serves the helper.
+ *
+ * The verifier writes the address of the function into programs that it compiles. So
+ * hw_branches_snapshot() replaces perf's function once at boot, and decides in each call.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/minmax.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+#include <linux/static_call.h>
+
+#include "trace_hw_branches.h"
+
+/* perf's function, which returns 0 if this machine has no last branch records */
+DEFINE_STATIC_CALL_RET0(hw_branches_perf_snapshot, perf_snapshot_branch_stack_t);
+
+static struct perf_branch_entry hw_branches_entry(const struct hw_branch *branch)
+{
+	return (struct perf_branch_entry) {
+		.from	= branch->from == HW_BRANCH_USER ? 0 : branch->from,
+		.to	= branch->to,
+	};
+}
+
+static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
+{
+	struct hw_branch branch[HW_BRANCHES_CHUNK];
+	struct hw_branches_place place = { };
+	int cpu = smp_processor_id();
+	u32 got = 0, i, n;
+
+	/* If this CPU is frozen, its branches are older than the event of the program. */
+	if (arch_hw_branches_frozen(cpu))
+		return 0;
+
+	do {
+		n = arch_hw_branches_last(cpu, &place, got, branch,
+					  min_t(u32, cnt - got, ARRAY_SIZE(branch)));
+		for (i = 0; i < n; i++)
+			entries[got + i] = hw_branches_entry(&branch[i]);
+		got += n;
+	} while (n && got < cnt);
+
+	return got;
+}
+
+/*
+ * Any context. Recording is held first, as last branch records would soon be overwritten.
+ * hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits.
+ */
+static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
+{
+	bool held, ours = false;
+	unsigned long flags;
+	u32 got = 0;
+
+	raw_local_irq_save(flags);
+	if (READ_ONCE(hw_branches_on)) {
+		held = arch_hw_branches_hold();
+		ours = !arch_hw_branches_given_up();
+		if (ours)
+			got = hw_branches_snapshot_read(entries, cnt);
+		arch_hw_branches_release(held);
+	}
+	raw_local_irq_restore(flags);
+
+	return ours ? got : static_call(hw_branches_perf_snapshot)(entries, cnt);
+}
+
+/* perf has chosen its function in an early_initcall. */
+static int __init hw_branches_bpf_init(void)
+{
+	static_call_update(hw_branches_perf_snapshot,
+			   static_call_query(perf_snapshot_branch_stack));
+	static_call_update(perf_snapshot_branch_stack, hw_branches_snapshot);
+
+	return 0;
+}
+core_initcall(hw_branches_bpf_init);
