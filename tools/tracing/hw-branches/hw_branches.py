@@ -113,17 +113,18 @@ class Memory:
     def cpus(self):
         return range(self.number("NUMBER(nr_cpu_ids)"))
 
-    def base(self, cpu):
-        """Return the offset of a CPU's variables. A kernel for one CPU has none."""
-        if not self.has("SYMBOL(__per_cpu_offset)"):
-            return 0
-        return self.words(self.symbol("__per_cpu_offset") + 8 * cpu, 1)[0]
+    def variable(self, name, cpu):
+        """Return the address of a variable of a CPU, which a kernel for one CPU has once."""
+        address = self.symbol(name)
+        if self.has("SYMBOL(__per_cpu_offset)"):
+            address += self.words(self.symbol("__per_cpu_offset") + 8 * cpu, 1)[0]
+        return address % (1 << 64)
 
     def lbr(self, cpu):
         """Return the frozen last branch records of a CPU; None if it has none."""
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
-        state = self.base(cpu) + self.symbol("hw_branches_lbr_cpu")
+        state = self.variable("hw_branches_lbr_cpu", cpu)
         kept = state + self.offset("hw_branches_lbr_cpu.kept")
         try:
             saved = prog.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
@@ -138,16 +139,16 @@ class Memory:
 
     def store(self, cpu):
         """Return the address of a CPU's Debug Store, which may be in reserved memory."""
-        state = self.base(cpu) + self.symbol("ds_cpu")
+        state = self.variable("ds_cpu", cpu)
         if self.has("OFFSET(ds_cpu.store)"):
             store = self.words(state + self.offset("ds_cpu.store"), 1)[0]
             if store:
                 return store
-        return self.base(cpu) + self.symbol("cpu_debug_store")
+        return self.variable("cpu_debug_store", cpu)
 
     def bts(self, cpu):
         """Return the records in the buffer of a CPU; None if it has no buffer."""
-        state = self.base(cpu) + self.symbol("ds_cpu")
+        state = self.variable("ds_cpu", cpu)
         base, index = self.words(self.store(cpu), 2)
         buffer = self.words(state + self.offset("ds_cpu.pages"), 1)[0]
         if not base or not buffer:

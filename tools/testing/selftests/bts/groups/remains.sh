@@ -65,7 +65,7 @@ dumped() {
 	move_segments "$CASE_DIR/dump.physical"
 	reads_dump "makedumpfile-$source" 0 makedumpfile -c -d 31 "$CASE_DIR/dump.physical" \
 		"$CASE_DIR/dump.kdump"
-	crashed='^ +0 .* <- bts_crash_fault\+0x[0-9a-f]+ \[bts_crash\] \(bts_crash\.c:[0-9]+\)$'
+	crashed='^ +0 .* <- bts_crash_fault\+0x[0-9a-f]+ \[bts_crash\] \([a-z_]+\.c:[0-9]+\)$'
 	reads_dump "drgn-$source" "$least" /usr/bin/python3 "$READER" -n 3000 \
 		-d "$KERNEL_BUILD/vmlinux" -d "$LAB" "$CASE_DIR/dump.kdump"
 	has_line "drgn-$source" "$crashed"
