@@ -52,6 +52,7 @@ void hw_branches_lbr_judge(struct pt_regs *regs);
 void hw_branches_lbr_acquit(struct pt_regs *regs);
 bool hw_branches_lbr_guest_enter(void);
 void hw_branches_lbr_guest_exit(void);
+void hw_branches_save_vmcoreinfo(void);
 
 /*
  * Called with interrupts off. hw_branches_lbr_on changes first: an NMI before the write leaves
@@ -67,8 +68,6 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 	else
 		debugctl_write_lbr(on);
 }
-
-void hw_branches_save_vmcoreinfo(void);
 
 /*
  * Stop recording on this CPU, with interrupts off. Inlined, as a call would overwrite a
