@@ -88,7 +88,7 @@ static u64 ds_bts_wanted(void)
 	return this_cpu_read(ds_bts_field.held) ? 0 : this_cpu_read(ds_bts_field.bits);
 }
 
-/* An NMI may change ds_bts_field.bits or ds_bts_field.held after they were read: read them again. */
+/* An NMI may change ds_bts_field after it was read: read it again. */
 static void notrace ds_bts_apply(void)
 {
 	u64 bits;

@@ -138,8 +138,7 @@ void *ds_bts_buffer(unsigned int cpu)
  * @size:	bytes of the buffer, 0 if there is none
  * @record:	bytes of a record
  */
-void ds_reset(enum ds_part part, unsigned int cpu, size_t size,
-		     size_t record)
+void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 {
 	struct debug_store *ds = ds_store(cpu);
 	u64 base = size ? (unsigned long)ds_buffer(part, cpu) : 0;

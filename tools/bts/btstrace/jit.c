@@ -43,12 +43,14 @@ static bool hex(const char **s, const char *end, u64 *v)
 static void add_line(struct bt_functions *list, const char *s, const char *end)
 {
 	u64 start, size;
+	int length;
 
 	if (!hex(&s, end, &start) || !hex(&s, end, &size) || s == end || !size ||
 	    start + size < start)
 		return;
+	length = end - s < JIT_NAME_LENGTH ? end - s : JIT_NAME_LENGTH;
 	bt_functions_add(list, (struct bt_function){
-		.name = bt_print("%.*s", (int)(end - s < JIT_NAME_LENGTH ? end - s : JIT_NAME_LENGTH), s),
+		.name = bt_print("%.*s", length, s),
 		.start = start, .end = start + size, .named = true,
 	});
 }

@@ -112,6 +112,8 @@ static void test_crash(void)
 /* Each of these command lines is refused, with this message. */
 static void test_refused(void)
 {
+	static const char functions_only[] =
+		"-e: this mode shows functions: give func= or module=";
 	static const struct {
 		const char *line;
 		const char *said;
@@ -123,12 +125,13 @@ static void test_refused(void)
 		{ "--full --calls ls", "--full and --calls: choose one" },
 		{ "--crash --full -r trace", "--full and --crash: choose one" },
 		{ "--full --force ls", "--force: only with -r" },
-		{ "--calls -e from=main ls", "-e: this mode shows functions: give func= or module=" },
-		{ "--folded -e !to=main ls", "-e: this mode shows functions: give func= or module=" },
-		{ "--flow -e func=f -e to=g ls", "-e: this mode shows functions: give func= or module=" },
-		{ "--insn -e from=main ls", "-e: this mode shows functions: give func= or module=" },
-		{ "--insn -e kind=call ls", "-e: this mode shows functions: give func= or module=" },
-		{ "--p ls", "'--p' is ambiguous; possibilities: '--plain' '--perfetto' '--profile'" },
+		{ "--calls -e from=main ls", functions_only },
+		{ "--folded -e !to=main ls", functions_only },
+		{ "--flow -e func=f -e to=g ls", functions_only },
+		{ "--insn -e from=main ls", functions_only },
+		{ "--insn -e kind=call ls", functions_only },
+		{ "--p ls",
+		  "'--p' is ambiguous; possibilities: '--plain' '--perfetto' '--profile'" },
 		{ "--l ls", "'--lcov' '--lines' '--loops' '--last'" },
 		{ "--f ls", "'--full' '--flow' '--folded'" },
 		{ "--c ls", "'--crash' '--calls' '--color'" },
@@ -138,7 +141,8 @@ static void test_refused(void)
 	};
 	static const char *const fine[] = {
 		"--memory 1048576M ls", "--full --plain ls", "--full -e func=malloc ls",
-		"--force -r trace", "-e call,ret ls", "--pl ls", "--calls -e !func=a -e module=b ls",
+		"--force -r trace", "-e call,ret ls", "--pl ls",
+		"--calls -e !func=a -e module=b ls",
 		"--lines -e from=main ls",
 	};
 	struct parsed *p;

@@ -231,8 +231,8 @@ static void test_itself(void)
 	/* When the probe is removed, the kernel clears the trace. */
 	seen = look();
 	must(TRACEFS "/kprobe_events", "-:itself");
-	ok(seen.runs >= 1 && hits, "a mark in what the trigger does: no recursion, %d runs, %llu hits",
-	   seen.runs, hits);
+	ok(seen.runs >= 1 && hits,
+	   "a mark in what the trigger does: no recursion, %d runs, %llu hits", seen.runs, hits);
 }
 
 static void test_refusals(void)
@@ -590,7 +590,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 5) {
 		fprintf(stderr, "usage: %s MODULE all|races|quick|unload\n"
-			"       %s MODULE report warn|kasan|kfence|softlockup|hardlockup NAME\n", argv[0], argv[0]);
+			"       %s MODULE report warn|kasan|kfence|softlockup|hardlockup NAME\n",
+			argv[0], argv[0]);
 		return 2;
 	}
 	load_module(argv[1], "");

@@ -22,6 +22,7 @@ full() {
 	result $? "${*:2}: status $status, $(cat err)"
 }
 
+# shellcheck disable=SC2317 # full calls it
 to_full() {
 	"$@" >/dev/full
 }

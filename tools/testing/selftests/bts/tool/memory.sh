@@ -18,7 +18,7 @@ bounded() {
 }
 
 for what in jumps loops calls deep; do
-	"$madeup" $what 300000 >$what
+	"$madeup" "$what" 300000 >"./$what"
 done
 
 # fits TRACE SAYS OPTION...: it fits, and what is said is SAYS

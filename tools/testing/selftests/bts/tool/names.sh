@@ -21,7 +21,7 @@ cp "$program" "./$name" && "$dir/test/record" trace "./$name" sorts 2
 result $? "the program runs"
 modes='full raw json calls folded drcov summary crash flow insn lcov profile lines loops'
 for mode in $modes perfetto; do
-	"$dir/btstrace" -r trace "--$mode" >$mode
+	"$dir/btstrace" -r trace "--$mode" >"$mode"
 done
 
 # What follows this line of drcov is binary.
@@ -37,8 +37,8 @@ result $? "drcov: $modules modules, a line each"
 mv text drcov
 
 for mode in $modes; do
-	[ -s $mode ] && iconv -f UTF-8 -t UTF-8 $mode >/dev/null 2>&1 &&
-		! grep -aq -e '[[:cntrl:]]' -e $'\xc2[\x80-\x9f]' $mode
+	[ -s "$mode" ] && iconv -f UTF-8 -t UTF-8 "$mode" >/dev/null 2>&1 &&
+		! grep -aq -e '[[:cntrl:]]' -e $'\xc2[\x80-\x9f]' "$mode"
 	result $? "$mode: UTF-8 without controls"
 done
 for mode in full json insn calls flow folded profile drcov; do

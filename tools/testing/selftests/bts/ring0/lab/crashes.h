@@ -2,10 +2,10 @@
 #ifndef BTS_CRASHES_H
 #define BTS_CRASHES_H
 
+#include <linux/processor.h>
 #include <linux/types.h>
 
 #include <asm/msr.h>
-#include <asm/processor.h>
 
 /* Nothing is mapped at this address. */
 #define BAD_ADDRESS	0xb75ul
