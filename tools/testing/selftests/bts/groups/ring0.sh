@@ -297,10 +297,9 @@ reported() {
 	reports warn warning
 	! has_option KASAN || reports kasan kasan append=kasan_multi_shot
 	! has_option KFENCE || reports kfence kfence append=kfence.sample_interval=100
-	reports softlockup lockup append=sysctl.kernel.watchdog_thresh=1
+	reports softlockup lockup
 	# The watchdog for hard lockups counts cycles.
-	reports hardlockup lockup cpu="$CPU,x-pmu-counts=on" \
-		append="nmi_watchdog=1 sysctl.kernel.watchdog_thresh=1"
+	reports hardlockup lockup cpu="$CPU,x-pmu-counts=on" append=nmi_watchdog=1
 }
 
 ring0_marks() {

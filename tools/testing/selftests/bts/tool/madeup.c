@@ -65,7 +65,8 @@ static void put_jumps(unsigned long n, unsigned long from, unsigned long to)
 
 	put(RECORDS, 1, NULL, 0, n * sizeof(struct x86_bts_record));
 	for (i = 0; i < n; i++)
-		put_record(X86_BTS_BRANCH, BASE + i * STEP + from, to ? BASE + i * STEP + to : BASE);
+		put_record(X86_BTS_BRANCH, BASE + i * STEP + from,
+			   to ? BASE + i * STEP + to : BASE);
 }
 
 static void put_calls(unsigned long n)
