@@ -130,24 +130,6 @@ static void test_jump(const char *kind, const char *target)
 }
 
 /*
- * Wait until the kernel has switched its clock source, for which it stops all CPUs: a CPU
- * that waits in this test would block that.
- */
-static void await_clock(void)
-{
-	bool there = false;
-	int tries = 200;
-	char *text;
-
-	while (!there && tries--) {
-		text = get("../../../devices/system/clocksource/clocksource0/current_clocksource");
-		there = !strncmp(text, "tsc", 3) && text[3] != '-';
-		free(text);
-		usleep(50000);
-	}
-}
-
-/*
  * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn.
  * If the NMI of the first crash freezes the second CPU before it crashes, that crash has no
  * trace, and a message must say so.

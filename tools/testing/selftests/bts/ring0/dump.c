@@ -133,3 +133,17 @@ bool goes_on(void)
 	}
 	return true;
 }
+
+void await_clock(void)
+{
+	bool there = false;
+	int tries = 200;
+	char *text;
+
+	while (!there && tries--) {
+		text = get("../../../devices/system/clocksource/clocksource0/current_clocksource");
+		there = !strncmp(text, "tsc", 3) && text[3] != '-';
+		free(text);
+		usleep(50000);
+	}
+}

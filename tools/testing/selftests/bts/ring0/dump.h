@@ -46,6 +46,11 @@ bool shows_way(const struct dump *d);
  */
 pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);
+/*
+ * Wait until the kernel has switched its clock source, for which it stops all CPUs: a CPU
+ * that waits or locks up in a test would block that.
+ */
+void await_clock(void);
 /* Wait until all CPUs record again, which may need a work. */
 bool goes_on(void);
 /*

@@ -561,6 +561,7 @@ static int test_lockup(const char *word)
 {
 	struct dump d;
 
+	await_clock();
 	/* Not by a boot parameter: a slow host may seem to lock the guest up while it boots. */
 	must("/proc/sys/kernel/watchdog_thresh", "1");
 	skip_log();
