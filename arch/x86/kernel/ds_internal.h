@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ds.c uses of ds_store.c */
+/* Functions of ds_store.c that only ds.c calls */
 #ifndef _X86_DS_INTERNAL_H
 #define _X86_DS_INTERNAL_H
 

@@ -2,6 +2,9 @@
 # series: the series is complete, and the tools that apply and export it work
 # shellcheck shell=bash
 
+# The programs of the kselftest, each also for 32 bits
+KSELFTEST_PROGRAMS="multithread multithread_32 refusals refusals_32 rings rings_32 steps steps_32"
+
 # Build the kselftest from the files of its own patch and of the headers of user space.
 build_kselftest_alone() {
 	local dir=$1
@@ -9,7 +12,8 @@ build_kselftest_alone() {
 	mkdir -p "$dir" && cd "$REPO" &&
 		sed -n '/^8000-selftests-bts$/,/^$/s/^  \(.*selftests\/bts\/\)/\1/p' series/series |
 		xargs cp --parents -t "$dir" arch/x86/include/uapi/asm/*bts.h &&
-		make -C "$dir/$BTS_PATH" -j "$JOBS" SELFTESTS="$LINUX/tools/testing/selftests" programs
+		make -C "$dir/$BTS_PATH" -j "$JOBS" SELFTESTS="$LINUX/tools/testing/selftests" programs &&
+		[ "$(cd "$dir/$BTS_PATH/out/guest" && echo *)" = "$KSELFTEST_PROGRAMS" ]
 }
 
 kselftest_alone() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the flight recorder leaves behind: dumps of memory, and memory that is kept over a reboot.
+ * Branches that the flight recorder leaves behind: in dumps of memory, and in memory that is kept
+ * over a reboot.
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn
@@ -234,7 +235,7 @@ static int scribbled(const char *module, const char *how)
 	return 1;
 }
 
-/* What a reset erases, or an orderly reboot: nothing may be left. */
+/* After a reset that erases the branches, and after an orderly reboot, nothing may be left. */
 static int forgotten(const char *how, const char *source)
 {
 	char *text = get(LAST_BOOT);

@@ -24,7 +24,7 @@ for mode in $modes perfetto; do
 	"$dir/btstrace" -r trace "--$mode" >"$mode"
 done
 
-# What follows this line of drcov is binary.
+# A file of drcov is text up to this line, and binary behind it.
 sed -n '1,/^BB Table: /p' drcov >text
 head=$(wc -c <text) size=$(wc -c <drcov) blocks=$(sed -n 's/^BB Table: \([0-9]*\) bbs$/\1/p' text)
 [ "${blocks:-0}" -gt 100 ] && [ $((size - head)) -eq $((8 * blocks)) ]
