@@ -14,36 +14,6 @@
 
 static int lab_fd = -1;
 
-/* Start a child that stops, traced, before it calls @run. */
-pid_t start_traced(void (*run)(void *), void *arg)
-{
-	pid_t pid = fork();
-
-	if (pid < 0)
-		give_up("fork");
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		raise(SIGSTOP);
-		run(arg);
-		_exit(0);
-	}
-	wait_stop(pid, SIGSTOP);
-	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL))
-		give_up("PTRACE_SETOPTIONS");
-	return pid;
-}
-
-void wait_stop(pid_t pid, int signal)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid)
-		give_up("waitpid");
-	if (!WIFSTOPPED(status) || WSTOPSIG(status) != signal)
-		give_up("the tracee should stop with signal %d, but status is %#x",
-			signal, status);
-}
-
 void load_lab(const char *path)
 {
 	load_module(path, "");

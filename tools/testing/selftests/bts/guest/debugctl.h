@@ -22,9 +22,6 @@ struct branch_event {
 	size_t size;
 };
 
-pid_t start_traced(void (*run)(void *), void *arg);
-void wait_stop(pid_t pid, int signal);
-
 void load_lab(const char *path);
 struct lab_state lab_read(void);
 void lab(unsigned long request, void *arg);

@@ -5,7 +5,10 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "guest.h"
 #include "system.h"
@@ -258,4 +261,32 @@ long nmis(void)
 	if (f)
 		fclose(f);
 	return n;
+}
+
+void wait_stop(pid_t pid, int signal)
+{
+	int status;
+
+	if (waitpid(pid, &status, __WALL) != pid)
+		give_up("waitpid");
+	if (!WIFSTOPPED(status) || status >> 8 != signal)
+		give_up("status %#x of %d, not a stop by %#x", status, pid, signal);
+}
+
+pid_t start_traced(void (*run)(void *), void *arg)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		give_up("fork");
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		run(arg);
+		_exit(0);
+	}
+	wait_stop(pid, SIGSTOP);
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL))
+		give_up("PTRACE_SETOPTIONS");
+	return pid;
 }

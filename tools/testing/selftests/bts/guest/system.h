@@ -65,5 +65,9 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 long nmis(void);
 /* Set the clock's alarm, which wakes the machine after it has suspended. */
 void wake_later(void);
+/* Wait until @pid stops by @signal, or by the event in the upper half of @signal. */
+void wait_stop(pid_t pid, int signal);
+/* Start a child that stops, traced, before it calls run(arg) and exits. */
+pid_t start_traced(void (*run)(void *), void *arg);
 
 #endif /* BTS_GUEST_SYSTEM_H */

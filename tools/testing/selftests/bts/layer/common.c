@@ -282,26 +282,6 @@ bool known_same(const struct records *got, const struct recs *want)
 	return good;
 }
 
-pid_t start_stopped(void (*run)(void *), void *arg)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid < 0)
-		give_up("fork");
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		raise(SIGSTOP);
-		run(arg);
-		_exit(0);
-	}
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-		give_up("no child that stops");
-	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL))
-		give_up("PTRACE_SETOPTIONS");
-	return pid;
-}
-
 void ptrace_cont(pid_t pid)
 {
 	if (ptrace(PTRACE_CONT, pid, 0, 0))

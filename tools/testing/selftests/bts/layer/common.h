@@ -63,8 +63,6 @@ void print_around(const struct records *r, size_t at);
 size_t known_count(const struct records *got);
 bool known_same(const struct records *got, const struct recs *want);
 
-/* Start a child that stops, traced, before it calls run(arg) and exits. */
-pid_t start_stopped(void (*run)(void *), void *arg);
 void ptrace_cont(pid_t pid);
 int let_run(pid_t pid);		/* until it stops or ends; returns waitpid()'s status */
 void end_child(pid_t pid);

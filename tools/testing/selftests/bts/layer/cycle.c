@@ -124,7 +124,7 @@ static void wait_for_ioctl(pid_t pid)
 static void test_stays(u32 flags, unsigned int gaps)
 {
 	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;
-	pid_t pid = start_stopped(stay, (void *)(long)lab);
+	pid_t pid = start_traced(stay, (void *)(long)lab);
 	struct records got = { };
 	struct recs want = { };
 

@@ -80,7 +80,7 @@ static void run_six(void *unused)
 static void test_switch(void)
 {
 	struct records mine = { }, others = { }, cpus = { };
-	pid_t pid = start_stopped(run_six, NULL);
+	pid_t pid = start_traced(run_six, NULL);
 	int other = start(LAB_TASK, pid, LAB_USER, RING);
 	int cpu = start(LAB_CPU, 0, LAB_USER, RING);
 	int own = start(LAB_SELF, 0, LAB_USER, RING);
@@ -126,7 +126,7 @@ static void run_another(void *lab)
 static void test_exec(void)
 {
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, 16), trace, status;
-	pid_t pid = start_stopped(run_another, &fd);
+	pid_t pid = start_traced(run_another, &fd);
 	struct records got = { };
 
 	trace = start(LAB_TASK, pid, LAB_USER, RING);
@@ -160,7 +160,7 @@ static void run_forever(void *unused)
 /* All CPUs freeze, and thaw. */
 static void test_all(void)
 {
-	pid_t pid = start_stopped(run_forever, NULL);
+	pid_t pid = start_traced(run_forever, NULL);
 	int fd = start(LAB_TASK, pid, LAB_USER, RING), status;
 	long long before, after;
 
@@ -284,7 +284,7 @@ static void test_flurry(void)
 
 static void test_forgotten(bool switched)
 {
-	pid_t pid = switched ? start_stopped(run_six, NULL) : 0;
+	pid_t pid = switched ? start_traced(run_six, NULL) : 0;
 	int fd = start(LAB_SELF, 0, LAB_USER, RING);
 	struct records got = { };
 

@@ -78,7 +78,7 @@ static int trace_of(pid_t pid, u32 flags)
 static bool trace_child(void (*run)(void *), void *arg, int times)
 {
 	struct records got;
-	pid_t pid = start_stopped(run, arg);
+	pid_t pid = start_traced(run, arg);
 	int fd = trace_of(pid, LAB_USER), status = let_run(pid);
 	bool good;
 
@@ -113,7 +113,7 @@ static void test_migration(void)
 
 	ok(trace_child(migrate, NULL, 20), "moves itself from CPU to CPU");
 
-	pid = start_stopped(migrate, NULL);
+	pid = start_traced(migrate, NULL);
 	fd = trace_of(pid, LAB_USER);
 	ptrace_cont(pid);
 	for (i = 0; waitpid(pid, &status, WNOHANG) != pid; i++) {
@@ -148,7 +148,7 @@ static void test_preemption(void)
 		spin();
 	}
 	for (i = 0; i < 2; i++) {
-		pid[i] = start_stopped(run_program, NULL);
+		pid[i] = start_traced(run_program, NULL);
 		fd[i] = trace_of(pid[i], LAB_USER);
 	}
 	for (i = 0; i < 2; i++)
@@ -301,7 +301,7 @@ static void check_exec(int fd, int status, const char *how)
 
 static void test_exec(void)
 {
-	pid_t pid = start_stopped(executes, NULL);
+	pid_t pid = start_traced(executes, NULL);
 	int fd = trace_of(pid, LAB_USER), status = let_run(pid);
 
 	/* after PTRACE_TRACEME, the task stops once after execve() */
@@ -319,7 +319,7 @@ static void test_exec(void)
 
 static void test_end(void)
 {
-	pid_t pid = start_stopped(run_program, NULL);
+	pid_t pid = start_traced(run_program, NULL);
 	int fd = trace_of(pid, LAB_USER), err;
 	struct records got = { };
 
@@ -347,7 +347,7 @@ static void test_running(void)
 	pid_t pid;
 
 	passes = 1u << 30;
-	pid = start_stopped(run_program, NULL);
+	pid = start_traced(run_program, NULL);
 	ptrace_cont(pid);
 	for (i = 0; i < 300; i++) {
 		int fd = lab_open(LAB_TASK, pid, LAB_USER, 100);

@@ -21,7 +21,7 @@
 
 static struct x86_bts_record records[ROOM];
 
-static void pin_to(pid_t pid, int cpu)
+static void pin_task(pid_t pid, int cpu)
 {
 	cpu_set_t set;
 
@@ -80,7 +80,7 @@ static int thread_work(void *arg)
 {
 	unsigned long nr = (unsigned long)arg;
 
-	pin_to(0, nr);
+	pin_task(0, nr);
 	meet(&arrived);
 	known_work(BASE + 100 * nr);
 	meet(&done);
@@ -216,7 +216,7 @@ TEST(order_on_two_cpus)
 	for (i = 0; i < 2; i++) {
 		turns = (struct turns) { pipes[i][0], pipes[1 - i][1] };
 		t[i] = tracee_new();
-		pin_to(t[i].pid, i);
+		pin_task(t[i].pid, i);
 		must_trace(t[i].pid, TRACE | SCHED, ROOM, 0);
 		tracee_begin(&t[i], run_turns, 0);
 		ASSERT_EQ(0, ptrace(PTRACE_CONT, t[i].pid, NULL, NULL));

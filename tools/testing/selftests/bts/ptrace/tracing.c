@@ -24,16 +24,6 @@ size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room)
 	return ret;
 }
 
-void wait_stop(pid_t pid, int signal)
-{
-	int status;
-
-	if (waitpid(pid, &status, __WALL) != pid)
-		give_up("waitpid");
-	if (!stopped_by(status, signal))
-		give_up("status %#x of %d, not a stop by %#x", status, pid, signal);
-}
-
 void go_on(pid_t pid, int signal)
 {
 	int status;

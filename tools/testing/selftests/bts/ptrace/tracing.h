@@ -3,17 +3,16 @@
 #ifndef BTS_PTRACE_TRACING_H
 #define BTS_PTRACE_TRACING_H
 
-#include "chain.h"
+#include "../guest/system.h"
 #include "../guest/tracee.h"
+#include "chain.h"
 
 /* Configure a new trace, which must succeed. */
 void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal);
 /* Drain up to @room records. Returns their number. */
 size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
 
-/* Wait until @pid stops by @signal, or by the event in the upper half of @signal. */
-void wait_stop(pid_t pid, int signal);
-/* Continue @pid, and wait for that stop. */
+/* Continue @pid, and wait until it stops by @signal, like wait_stop(). */
 void go_on(pid_t pid, int signal);
 /* Start a child that has stopped at the beginning of chain(). */
 pid_t start_chain(void);

@@ -514,7 +514,7 @@ static void compare_read(struct tracer *me, struct child *t, const struct reques
 	if (memcmp(&got, &r->read, sizeof(got)))
 		violation("%s: more than the first number was changed", describe(me, t, r));
 	compare_records(me, t, r, n);
-	if (n == r->read.count || r->out_avail / RECORD >= r->read.count)
+	if ((unsigned long)n == r->read.count || r->out_avail / RECORD >= r->read.count)
 		compare_rest(me, t, r, n * RECORD);
 }
 
