@@ -14,17 +14,14 @@
 #include <linux/hw_branches.h>
 #include <linux/init.h>
 #include <linux/jhash.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
-#include <asm/bts.h>
-#include <asm/ds.h>
 #include <asm/hw_branches.h>
-#include <asm/intel_ds.h>
 
-#include "bts_ds_peek.h"
-#include "bts_internal.h"
+#include "bts_ds_boot.h"
 #include "hw_branches_lbr.h"
 
 /**
@@ -41,14 +38,12 @@ struct hw_branches_boot_lbr {
 
 /**
  * struct hw_branches_boot_slot - the memory of a CPU
- * @store:	its Debug Store
  * @lbr:	its last branch records
- * @buffer:	its buffer of BTS
+ * @bts:	its Debug Store
  */
 struct hw_branches_boot_slot {
-	struct debug_store		store __aligned(PAGE_SIZE);
 	struct hw_branches_boot_lbr	lbr __aligned(PAGE_SIZE);
-	u8				buffer[BTS_BUFFER_SIZE] __aligned(PAGE_SIZE);
+	struct bts_ds_boot		bts;
 };
 
 size_t arch_hw_branches_boot_size(void)
@@ -58,8 +53,7 @@ size_t arch_hw_branches_boot_size(void)
 
 u32 arch_hw_branches_boot_most(void)
 {
-	/* A mark says that older records are missing. */
-	return BTS_BUFFER_SIZE / ds_record_size() + 1;
+	return max(bts_ds_boot_most(), HW_BRANCHES_LBR_MAX);
 }
 
 void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
@@ -67,7 +61,7 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 	struct hw_branches_boot_slot *slot = memory;
 
 	memset(&slot->lbr, 0, sizeof(slot->lbr));
-	ds_use_memory(cpu, &slot->store, slot->buffer);
+	bts_ds_boot_use(cpu, &slot->bts);
 }
 
 static u32 hw_branches_boot_sum(const struct hw_branches_boot_lbr *lbr)
@@ -87,27 +81,10 @@ void arch_hw_branches_boot_keep(unsigned int cpu, void *memory)
 	lbr->sum = hw_branches_boot_sum(lbr);
 }
 
-static u32 hw_branches_boot_read_bts(const struct hw_branches_boot_slot *slot,
-				     struct hw_branch *out)
-{
-	struct bts_raw raw, older;
-	u32 at, got = 0;
-
-	for (at = 0; ds_bts_peek_copy(&slot->store, slot->buffer, at, &raw); at++) {
-		if (!bts_flight_wants(&raw))
-			continue;
-		if (!ds_bts_peek_copy(&slot->store, slot->buffer, at + 1, &older))
-			older = (struct bts_raw) { };
-		out[got++] = bts_flight_branch(&raw, &older);
-	}
-
-	return got;
-}
-
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out)
 {
 	const struct hw_branches_boot_slot *slot = memory;
-	u32 got = hw_branches_boot_read_bts(slot, out);
+	u32 got = bts_ds_boot_read(&slot->bts, out);
 
 	if (got)
 		return got;

@@ -49,10 +49,10 @@ static noinline void bts_remains_triple(void)
 	asm volatile("lidt %0\n\tint3" : : "m" (none));
 }
 
-/* The head has a checksum. The list of modules follows, and for each CPU store, LBRs, buffer. */
+/* The head has a checksum. The list of modules follows, and for each CPU LBRs, store, buffer. */
 #define HEAD		64
 #define MODULES		(4 * PAGE_SIZE)
-#define STORE_AND_LBRS	(2 * PAGE_SIZE)
+#define LBRS_AND_STORE	(2 * PAGE_SIZE)
 #define BUFFER		SZ_64K
 
 static int bts_remains_scribble(size_t from, size_t to)
@@ -69,7 +69,7 @@ static int bts_remains_scribble(size_t from, size_t to)
 static int bts_remains_scribble_records(void)
 {
 	return bts_remains_scribble(HEAD, MODULES) ?:
-	       bts_remains_scribble(MODULES + STORE_AND_LBRS, MODULES + STORE_AND_LBRS + BUFFER);
+	       bts_remains_scribble(MODULES + LBRS_AND_STORE, MODULES + LBRS_AND_STORE + BUFFER);
 }
 
 static int __init bts_remains_init(void)
@@ -81,7 +81,7 @@ static int __init bts_remains_init(void)
 	else if (!strcmp(how, "head"))
 		return bts_remains_scribble(0, HEAD);
 	else if (!strcmp(how, "body"))
-		return bts_remains_scribble(HEAD, MODULES + 2 * (STORE_AND_LBRS + BUFFER));
+		return bts_remains_scribble(HEAD, MODULES + 2 * (LBRS_AND_STORE + BUFFER));
 	else if (!strcmp(how, "records"))
 		return bts_remains_scribble_records();
 	return -EINVAL;
