@@ -8,6 +8,7 @@
 
 struct cpumask;
 struct dentry;
+struct mutex;
 struct seq_file;
 struct task_struct;
 
@@ -16,6 +17,8 @@ typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __p
 
 /* The maximum number of lines that are printed of a CPU */
 #define HW_BRANCHES_MAX_NR	10000
+
+extern struct mutex hw_branches_mutex;
 
 extern u64 hw_branches_nr;
 extern u64 hw_branches_crash_nr;
@@ -56,6 +59,7 @@ const struct cpumask *hw_branches_cpus(void);
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
 int hw_branches_freeze(bool freeze);
+void hw_branches_thaw(void);
 void hw_branches_keep(void);
 bool hw_branches_kept(void);
 

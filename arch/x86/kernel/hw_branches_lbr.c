@@ -16,16 +16,11 @@
  * called on a CPU that comes online or goes offline. If hw_branches_lbr_records is true,
  * the LBRs of the CPU are enabled, unless the CPU is frozen or held. perf's intel_pmu_reset()
  * also disables them, but only in an NMI, and hw_branches_nmi_release() enables them again.
- *
- * There are three formats, which struct x86_lbr_stack describes: the model-specific LBRs of
- * Intel, which DEBUGCTL.LBR enables, architectural LBRs, and LBRv2 of AMD, which registers
- * of their own enable. DEBUGCTL's LBR field stands for all of them if it is claimed.
  */
 
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
-#include <linux/export.h>
 #include <linux/hw_branches.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
@@ -49,15 +44,6 @@
 /* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
-DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
-EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
-
-DEFINE_PER_CPU(bool, hw_branches_lbr_on);
-DEFINE_PER_CPU(bool, hw_branches_lbr_records);
-
-struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
-struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
-
 /* The recorder has DEBUGCTL's LBR field: perf has not claimed it. */
 static bool hw_branches_lbr_has;
 
@@ -67,69 +53,11 @@ static cpumask_t hw_branches_lbr_cpus;
 /* This CPU is online, and is not going offline. */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
-DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
-
-/*
- * The registers. They are accessed without tracepoints, as this is for NMIs and crashes.
- */
-
-void hw_branches_lbr_wipe(void)
-{
-	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
-	u32 i;
-
-	if (stack->depth) {
-		native_wrmsrq(stack->depth, stack->nr);
-		return;
-	}
-	for (i = 0; i < stack->nr; i++) {
-		native_wrmsrq(stack->from + stack->step * i, 0);
-		native_wrmsrq(stack->to + stack->step * i, 0);
-	}
-}
-
 static void hw_branches_lbr_select(u64 filter)
 {
 	if (hw_branches_lbr_stack.select)
 		native_wrmsrq(hw_branches_lbr_stack.select, filter);
 }
-
-/**
- * hw_branches_lbr_resume - resume recording on this CPU, unless it is frozen
- *
- * This ends hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
- */
-noinstr void hw_branches_lbr_resume(void)
-{
-	if (this_cpu_read(hw_branches_lbr_cpu.frozen))
-		return;
-
-	hw_branches_lbr_enable(true);
-	if (unlikely(this_cpu_read(hw_branches_lbr_cpu.frozen)))
-		hw_branches_lbr_enable(false);
-}
-
-/**
- * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
- *
- * Called with interrupts off.
- *
- * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
- */
-bool hw_branches_lbr_guest_enter(void)
-{
-	return !hw_branches_lbr_ctl.msr || hw_branches_lbr_hold();
-}
-EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_enter);
-
-/**
- * hw_branches_lbr_guest_exit - undo hw_branches_lbr_guest_enter()
- */
-void hw_branches_lbr_guest_exit(void)
-{
-	hw_branches_lbr_resume();
-}
-EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_exit);
 
 /* Disable the LBRs, and FREEZE_LBRS_ON_PMI: a PMI must not stop the recorder. */
 static void hw_branches_lbr_leave(void)

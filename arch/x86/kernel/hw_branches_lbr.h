@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Last branch records as a source: what hw_branches_lbr.c and hw_branches_lbr_freeze.c share */
+/* Last branch records as a source: what the files hw_branches_lbr*.c share */
 #ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
 #define _X86_KERNEL_HW_BRANCHES_LBR_H
 
@@ -82,10 +82,11 @@ static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64
 	return true;
 }
 
+/* In hw_branches_lbr_regs.c: */
 void hw_branches_lbr_wipe(void);
+void hw_branches_lbr_save(struct hw_branches_lbr_saved *out);
 
 /* In hw_branches_lbr_freeze.c: */
-void hw_branches_lbr_save(struct hw_branches_lbr_saved *out);
 void hw_branches_lbr_freeze(void);
 u32 hw_branches_lbr_freezes(void);
 bool hw_branches_lbr_frozen(int cpu);

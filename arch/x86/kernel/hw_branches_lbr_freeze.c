@@ -19,33 +19,12 @@
 #include <linux/timekeeping.h>
 
 #include <asm/hw_branches.h>
-#include <asm/msr.h>
 #include <asm/nmi.h>
 #include <asm/ptrace.h>
 
 #include "hw_branches_lbr.h"
 
 static struct branch_freezes hw_branches_lbr_freezing;
-
-/* Save the LBR registers. Called while the CPU does not record, in an NMI or in a crash. */
-void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
-{
-	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
-	u32 tos = stack->tos ? __rdmsr(stack->tos) : 0;
-	u32 i, nr = 0;
-
-	for (i = 0; i < stack->nr; i++) {
-		u32 at = stack->step * (stack->tos ? (tos - i) & (stack->nr - 1) : i);
-		u64 from = __rdmsr(stack->from + at);
-		u64 to = __rdmsr(stack->to + at);
-
-		if (!from && !to)
-			break;
-		if (hw_branches_lbr_decode(stack, from, to, &out->raw[nr]))
-			nr++;
-	}
-	out->nr = nr;
-}
 
 /*
  * Exceptions that may be fatal

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Last branch records as a source of the branch flight recorder: the registers
+ *
+ * They are accessed without tracepoints, as this is for NMIs and crashes.
+ *
+ * There are three formats, which struct x86_lbr_stack describes: the model-specific LBRs of
+ * Intel, which DEBUGCTL.LBR enables, architectural LBRs, and LBRv2 of AMD, which registers
+ * of their own enable. DEBUGCTL's LBR field stands for all of them if it is claimed.
+ */
+
+#include <linux/cache.h>
+#include <linux/export.h>
+#include <linux/jump_label.h>
+#include <linux/percpu.h>
+
+#include <asm/hw_branches.h>
+#include <asm/msr.h>
+#include <asm/perf_event.h>
+
+#include "hw_branches_lbr.h"
+
+DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
+EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
+
+DEFINE_PER_CPU(bool, hw_branches_lbr_on);
+DEFINE_PER_CPU(bool, hw_branches_lbr_records);
+
+struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
+struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
+
+DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
+
+/**
+ * hw_branches_lbr_wipe - erase the LBR registers of this CPU
+ */
+void hw_branches_lbr_wipe(void)
+{
+	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
+	u32 i;
+
+	if (stack->depth) {
+		native_wrmsrq(stack->depth, stack->nr);
+		return;
+	}
+	for (i = 0; i < stack->nr; i++) {
+		native_wrmsrq(stack->from + stack->step * i, 0);
+		native_wrmsrq(stack->to + stack->step * i, 0);
+	}
+}
+
+/**
+ * hw_branches_lbr_save - save the LBR registers of this CPU
+ * @out: where to save them
+ *
+ * Called while the CPU does not record, in an NMI or in a crash.
+ */
+void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
+{
+	const struct x86_lbr_stack *stack = &hw_branches_lbr_stack;
+	u32 tos = stack->tos ? __rdmsr(stack->tos) : 0;
+	u32 i, nr = 0;
+
+	for (i = 0; i < stack->nr; i++) {
+		u32 at = stack->step * (stack->tos ? (tos - i) & (stack->nr - 1) : i);
+		u64 from = __rdmsr(stack->from + at);
+		u64 to = __rdmsr(stack->to + at);
+
+		if (!from && !to)
+			break;
+		if (hw_branches_lbr_decode(stack, from, to, &out->raw[nr]))
+			nr++;
+	}
+	out->nr = nr;
+}
+
+/**
+ * hw_branches_lbr_resume - resume recording on this CPU, unless it is frozen
+ *
+ * This ends hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
+ */
+noinstr void hw_branches_lbr_resume(void)
+{
+	if (this_cpu_read(hw_branches_lbr_cpu.frozen))
+		return;
+
+	hw_branches_lbr_enable(true);
+	if (unlikely(this_cpu_read(hw_branches_lbr_cpu.frozen)))
+		hw_branches_lbr_enable(false);
+}
+
+/**
+ * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
+ *
+ * Called with interrupts off.
+ *
+ * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
+ */
+bool hw_branches_lbr_guest_enter(void)
+{
+	return !hw_branches_lbr_ctl.msr || hw_branches_lbr_hold();
+}
+EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_enter);
+
+/**
+ * hw_branches_lbr_guest_exit - undo hw_branches_lbr_guest_enter()
+ */
+void hw_branches_lbr_guest_exit(void)
+{
+	hw_branches_lbr_resume();
+}
+EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_exit);

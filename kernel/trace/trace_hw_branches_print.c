@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The branch flight recorder: how a line of branches is printed, and how many of them */
+
+#include <linux/minmax.h>
+#include <linux/sprintf.h>
+
+#include "trace_hw_branches.h"
+
+/* The number of lines that sysrq, a watchpoint or kdb prints, or a trigger traces, of a CPU */
+u64 hw_branches_nr __read_mostly = 32;
+
+/* The number of lines that a crash prints of a CPU, and whether it prints all CPUs */
+u64 hw_branches_crash_nr __read_mostly = 32;
+bool hw_branches_crash_all __read_mostly;
+
+/* Print a line for each record, without folding. */
+bool hw_branches_plain __read_mostly;
+
+/* The largest indentation of a line */
+#define HW_BRANCHES_INDENT	16
+
+/**
+ * hw_branches_print - print a line of branches
+ * @print: the function that prints
+ * @m: the first argument of @print
+ * @cpu: the CPU of the branches
+ * @depth: the call depth, which is shown up to HW_BRANCHES_INDENT
+ * @line: the line
+ *
+ * Any context: addresses are only looked up as symbols, never dereferenced.
+ */
+void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
+		       const struct hw_branches_line *line)
+{
+	void *from = (void *)(unsigned long)line->branch.from;
+	void *to = (void *)(unsigned long)line->branch.to;
+	int indent = clamp(depth, 0, HW_BRANCHES_INDENT);
+	char inside[24] = "", times[48] = "";
+
+	if (line->inside)
+		snprintf(inside, sizeof(inside), ", %u branches", line->inside);
+	if (line->times > 1 && line->lines > 1)
+		snprintf(times, sizeof(times), ", these %u lines %u times", line->lines,
+			 line->times);
+	else if (line->times > 1)
+		snprintf(times, sizeof(times), ", %u times", line->times);
+
+	if (!from && !to)
+		print(m, " %3d -- some are missing here --\n", cpu);
+	else if (line->branch.from == HW_BRANCH_USER)
+		print(m, " %3d %*s%pS <- user mode%s\n", cpu, indent, "", to, times);
+	else
+		print(m, " %3d %*s%pS <- %pS%s%s\n", cpu, indent, "", to, from, inside, times);
+}
