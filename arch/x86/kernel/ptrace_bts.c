@@ -40,6 +40,9 @@ enum {
 
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 
+/* Ends the traces of tracers that have exited. Without it there are no traces. */
+static struct workqueue_struct *ptrace_bts_wq __ro_after_init;
+
 /*
  * Charging and references
  */
@@ -216,7 +219,17 @@ void ptrace_bts_untrace(struct task_struct *child)
 		return;
 
 	get_task_struct(child);
-	queue_work(system_dfl_wq, &pb->untrace);
+	queue_work(ptrace_bts_wq, &pb->untrace);
+}
+
+/**
+ * ptrace_bts_flush - wait until each trace whose tracer has detached is uncharged
+ *
+ * May sleep.
+ */
+void ptrace_bts_flush(void)
+{
+	flush_workqueue(ptrace_bts_wq);
 }
 
 /*
@@ -411,8 +424,11 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  struct user_struct *user, unsigned long limit,
 				  struct pid_namespace *ns)
 {
-	struct ptrace_bts *pb = kzalloc_obj(*pb, GFP_KERNEL_ACCOUNT);
+	struct ptrace_bts *pb;
 
+	if (!ptrace_bts_wq)
+		return NULL;
+	pb = kzalloc_obj(*pb, GFP_KERNEL_ACCOUNT);
 	if (!pb)
 		return NULL;
 
@@ -565,6 +581,8 @@ static const struct ctl_table ptrace_bts_sysctls[] = {
 static int __init ptrace_bts_init(void)
 {
 	register_sysctl_init("kernel", ptrace_bts_sysctls);
-	return 0;
+	ptrace_bts_wq = alloc_workqueue("ptrace_bts", WQ_UNBOUND, 0);
+
+	return ptrace_bts_wq ? 0 : -ENOMEM;
 }
 late_initcall(ptrace_bts_init);

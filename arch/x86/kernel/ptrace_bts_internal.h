@@ -67,6 +67,7 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 int ptrace_bts_create(struct ptrace_bts *pb);
 void ptrace_bts_set(struct task_struct *child, struct ptrace_bts *pb);
 void ptrace_bts_put(struct ptrace_bts *pb);
+void ptrace_bts_flush(void);
 
 u32 ptrace_bts_wants(u32 flags);
 struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,

@@ -24,6 +24,7 @@
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct x86_bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
 #define PILE	3000
+#define CROWD	200
 
 static int limits(void *unused)
 {
@@ -239,6 +240,51 @@ static void check_killed_drain(void)
 	munmap((void *)pid, sizeof(*pid));
 }
 
+/* Trace CROWD tasks, with one page each, and store their pids in @pids. */
+static void crowd_tracer(volatile pid_t *pids)
+{
+	struct tracee t;
+	int i;
+
+	become_nobody();
+	for (i = 0; i < CROWD; i++) {
+		t = tracee_new();
+		if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, 0) ||
+		    bts_config(t.pid, TRACE | ALLOC, RECORDS(1), 0))
+			give_up("tracee %d", i);
+		pids[i] = t.pid;
+	}
+	for (;;)
+		pause();
+}
+
+/*
+ * A tracer of many tasks dies. A worker ends its traces. The next request waits for that
+ * before it is refused.
+ */
+static void check_crowd(void)
+{
+	volatile pid_t *pids = shared_memory(CROWD * sizeof(*pids));
+	pid_t tracer_pid;
+	int i;
+
+	nobody_pages = CROWD;
+	tracer_pid = fork();
+	if (!tracer_pid)
+		crowd_tracer(pids);
+	while (!pids[CROWD - 1])
+		usleep(1000);
+	kill(tracer_pid, SIGKILL);
+	ok(waitpid(tracer_pid, NULL, 0) == tracer_pid && !as_nobody(configure_all, NULL),
+	   "a tracer of %d tasks dies: given back when the next one begins", CROWD);
+	nobody_pages = PAGES;
+	for (i = 0; i < CROWD; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, __WALL);
+	}
+	munmap((void *)pids, CROWD * sizeof(*pids));
+}
+
 static void *trace_and_die(void *arg)
 {
 	pid_t pid = *(pid_t *)arg;
@@ -355,6 +401,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 4; i++)
 		check_second_tracer(&states[i]);
 	check_killed_drain();
+	check_crowd();
 	check_pile();
 	check_race(rounds);
 	return finish();
