@@ -9,6 +9,7 @@
  */
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>

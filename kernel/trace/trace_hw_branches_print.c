@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The branch flight recorder: how a line of branches is printed, and how many of them */
 
+#include <linux/cache.h>
 #include <linux/minmax.h>
 #include <linux/sprintf.h>
 

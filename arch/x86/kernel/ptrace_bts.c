@@ -7,10 +7,6 @@
  * So the hardware is given back whatever the tracee does. While the tracee uses its trace,
  * it holds a reference, too. The trace is freed with the last reference.
  *
- * A child that inherits a trace creates it itself, before it first enters user mode.
- * While copy_process() runs, it is not known yet which task will trace the child, and the
- * locks that are needed cannot be taken.
- *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
  */
@@ -77,7 +73,11 @@ static void ptrace_bts_drop(struct ptrace_bts *pb)
 		kfree_rcu(pb, rcu);
 }
 
-static void ptrace_bts_drop_parent(struct ptrace_bts *pb)
+/**
+ * ptrace_bts_drop_parent - drop the references to the trace of a child's parent
+ * @pb: the trace of the child
+ */
+void ptrace_bts_drop_parent(struct ptrace_bts *pb)
 {
 	if (!pb->from)
 		return;
@@ -108,8 +108,13 @@ void ptrace_bts_put(struct ptrace_bts *pb)
 	ptrace_bts_drop(pb);
 }
 
-/* Get the trace of a task, with a reference that the caller has to put, or NULL. */
-static struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
+/**
+ * ptrace_bts_get - get the trace of a task
+ * @task: the task
+ *
+ * Return: the trace, with a reference for ptrace_bts_put(), or NULL.
+ */
+struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 {
 	struct ptrace_bts *pb;
 
@@ -447,54 +452,8 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 }
 
 /*
- * Children
+ * Permission
  */
-
-/**
- * ptrace_bts_fork - prepare the trace that a child inherits
- * @child: the new task, which has not run yet
- *
- * A failure here does not make the fork fail.
- */
-void ptrace_bts_fork(struct task_struct *child)
-{
-	struct ptrace_bts *from, *pb;
-
-	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
-		return;
-	from = ptrace_bts_get(current);
-	if (!from)
-		return;
-	if (!(from->config.flags & PTRACE_BTS_F_INHERIT) ||
-	    !(from->config.flags & PTRACE_BTS_ANY) ||
-	    test_bit(PTRACE_BTS_ORPHAN, &from->state)) {
-		ptrace_bts_put(from);
-		return;
-	}
-
-	pb = ptrace_bts_new(child, &from->config, from->user, from->limit, from->ns);
-	if (!pb) {
-		atomic_inc(&from->not_inherited);
-		ptrace_bts_put(from);
-		return;
-	}
-
-	refcount_inc(&from->count);
-	pb->from = from;
-	pb->perfmon = from->perfmon;
-	scoped_guard(rcu)
-		pb->tracer = get_task_struct(rcu_dereference(current->parent));
-	/*
-	 * Pairs with test_and_set_bit() in ptrace_bts_untrace(): a tracer that attaches later
-	 * must not get this trace.
-	 */
-	smp_rmb();
-	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
-		ptrace_bts_put(pb);
-	else
-		rcu_assign_pointer(child->thread.ptrace_bts, pb);
-	ptrace_bts_put(from);
-}
 
 /**
  * ptrace_bts_perfmon - tell whether current may monitor performance
@@ -520,50 +479,6 @@ bool ptrace_bts_allowed(bool perfmon)
 	int needs = READ_ONCE(sysctl_ptrace_bts);
 
 	return needs == PTRACE_BTS_PTRACER || (needs == PTRACE_BTS_PERFMON && perfmon);
-}
-
-/* The tracer of current may have detached since the fork, and another one attached. */
-static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
-{
-	const struct task_struct *tracer = NULL;
-
-	read_lock(&tasklist_lock);
-	if (current->ptrace && !test_bit(PTRACE_BTS_ORPHAN, &pb->state))
-		tracer = rcu_dereference_protected(current->parent,
-						   lockdep_is_held(&tasklist_lock));
-	read_unlock(&tasklist_lock);
-
-	return tracer == pb->tracer;
-}
-
-/**
- * ptrace_bts_start_child - start the trace that current inherits
- *
- * Called before current enters user mode for the first time.
- */
-void ptrace_bts_start_child(void)
-{
-	struct ptrace_bts *pb;
-
-	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
-		return;
-	pb = ptrace_bts_get(current);
-	if (!pb)
-		return;
-
-	if (!ptrace_bts_same_tracer(pb)) {
-		ptrace_bts_set(current, NULL);
-	} else if (!ptrace_bts_allowed(pb->perfmon) || ptrace_bts_create(pb)) {
-		atomic_inc(&pb->from->not_inherited);
-		ptrace_bts_set(current, NULL);
-	} else {
-		ptrace_bts_drop_parent(pb);
-		/* ptrace_bts_untrace_work() may have run before pb->ctx was set. */
-		smp_mb();
-		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
-			bts_detach(pb->ctx);
-	}
-	ptrace_bts_put(pb);
 }
 
 static const struct ctl_table ptrace_bts_sysctls[] = {

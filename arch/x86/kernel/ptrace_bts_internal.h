@@ -66,7 +66,9 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  struct pid_namespace *ns);
 int ptrace_bts_create(struct ptrace_bts *pb);
 void ptrace_bts_set(struct task_struct *child, struct ptrace_bts *pb);
+struct ptrace_bts *ptrace_bts_get(struct task_struct *task);
 void ptrace_bts_put(struct ptrace_bts *pb);
+void ptrace_bts_drop_parent(struct ptrace_bts *pb);
 void ptrace_bts_flush(void);
 
 u32 ptrace_bts_wants(u32 flags);

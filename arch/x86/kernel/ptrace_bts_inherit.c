@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PTRACE_BTS_*: traces that children inherit
+ *
+ * A child creates its trace itself, before it first enters user mode. While copy_process()
+ * runs, it is not known yet which task will trace the child, and the locks that are needed
+ * cannot be taken.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/lockdep.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/sched/task.h>
+
+#include "ptrace_bts_internal.h"
+
+/**
+ * ptrace_bts_fork - prepare the trace that a child inherits
+ * @child: the new task, which has not run yet
+ *
+ * A failure here does not make the fork fail.
+ */
+void ptrace_bts_fork(struct task_struct *child)
+{
+	struct ptrace_bts *from, *pb;
+
+	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
+		return;
+	from = ptrace_bts_get(current);
+	if (!from)
+		return;
+	if (!(from->config.flags & PTRACE_BTS_F_INHERIT) ||
+	    !(from->config.flags & PTRACE_BTS_ANY) ||
+	    test_bit(PTRACE_BTS_ORPHAN, &from->state)) {
+		ptrace_bts_put(from);
+		return;
+	}
+
+	pb = ptrace_bts_new(child, &from->config, from->user, from->limit, from->ns);
+	if (!pb) {
+		atomic_inc(&from->not_inherited);
+		ptrace_bts_put(from);
+		return;
+	}
+
+	refcount_inc(&from->count);
+	pb->from = from;
+	pb->perfmon = from->perfmon;
+	scoped_guard(rcu)
+		pb->tracer = get_task_struct(rcu_dereference(current->parent));
+	/*
+	 * Pairs with test_and_set_bit() in ptrace_bts_untrace(): a tracer that attaches later
+	 * must not get this trace.
+	 */
+	smp_rmb();
+	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
+		ptrace_bts_put(pb);
+	else
+		rcu_assign_pointer(child->thread.ptrace_bts, pb);
+	ptrace_bts_put(from);
+}
+
+/* The tracer of current may have detached since the fork, and another one attached. */
+static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
+{
+	const struct task_struct *tracer = NULL;
+
+	read_lock(&tasklist_lock);
+	if (current->ptrace && !test_bit(PTRACE_BTS_ORPHAN, &pb->state))
+		tracer = rcu_dereference_protected(current->parent,
+						   lockdep_is_held(&tasklist_lock));
+	read_unlock(&tasklist_lock);
+
+	return tracer == pb->tracer;
+}
+
+/**
+ * ptrace_bts_start_child - start the trace that current inherits
+ *
+ * Called before current enters user mode for the first time.
+ */
+void ptrace_bts_start_child(void)
+{
+	struct ptrace_bts *pb;
+
+	if (likely(!rcu_access_pointer(current->thread.ptrace_bts)))
+		return;
+	pb = ptrace_bts_get(current);
+	if (!pb)
+		return;
+
+	if (!ptrace_bts_same_tracer(pb)) {
+		ptrace_bts_set(current, NULL);
+	} else if (!ptrace_bts_allowed(pb->perfmon) || ptrace_bts_create(pb)) {
+		atomic_inc(&pb->from->not_inherited);
+		ptrace_bts_set(current, NULL);
+	} else {
+		ptrace_bts_drop_parent(pb);
+		/* ptrace_bts_untrace_work() may have run before pb->ctx was set. */
+		smp_mb();
+		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
+			bts_detach(pb->ctx);
+	}
+	ptrace_bts_put(pb);
+}
