@@ -5,6 +5,7 @@
  *
  *   orphans [ROUNDS]
  */
+#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +25,8 @@
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct x86_bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
 #define PILE	3000
-#define CROWD	200
+/* The CPUs of the workers that are not bound to one CPU */
+#define WORKERS	"/sys/devices/virtual/workqueue/cpumask"
 
 static int limits(void *unused)
 {
@@ -240,49 +242,56 @@ static void check_killed_drain(void)
 	munmap((void *)pid, sizeof(*pid));
 }
 
-/* Trace CROWD tasks, with one page each, and store their pids in @pids. */
-static void crowd_tracer(volatile pid_t *pids)
+/*
+ * Run this process, its children, and the kernel's workers that are not bound to a CPU on
+ * CPU 0 only, and the workers only while all of the others sleep.
+ */
+static void hold_workers(void)
 {
-	struct tracee t;
-	int i;
+	const struct sched_param param = { .sched_priority = 1 };
+	cpu_set_t cpu0;
 
-	become_nobody();
-	for (i = 0; i < CROWD; i++) {
-		t = tracee_new();
-		if (ptrace(PTRACE_SETOPTIONS, t.pid, 0, 0) ||
-		    bts_config(t.pid, TRACE | ALLOC, RECORDS(1), 0))
-			give_up("tracee %d", i);
-		pids[i] = t.pid;
-	}
-	for (;;)
-		pause();
+	CPU_ZERO(&cpu0);
+	CPU_SET(0, &cpu0);
+	write_file(WORKERS, "1");
+	if (sched_setaffinity(0, sizeof(cpu0), &cpu0) ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		give_up("no priority over the workers");
+}
+
+static int late_worker(void)
+{
+	static const struct state stopped = { .name = "is stopped" };
+	pid_t pid;
+	int err;
+
+	hold_workers();
+	pid = orphan(&stopped);
+	err = as_nobody(configure_all, NULL);
+	kill(pid, SIGKILL);
+
+	return err;
 }
 
 /*
- * A tracer of many tasks dies. A worker ends its traces. The next request waits for that
- * before it is refused.
+ * A worker ends the traces of a tracer that has died. The next request waits for it before it
+ * would be refused.
  */
-static void check_crowd(void)
+static void check_late_worker(void)
 {
-	volatile pid_t *pids = shared_memory(CROWD * sizeof(*pids));
-	pid_t tracer_pid;
-	int i;
+	char cpus[64] = "";
+	int status = -1, fd = open(WORKERS, O_RDONLY | O_CLOEXEC);
+	pid_t pid;
 
-	nobody_pages = CROWD;
-	tracer_pid = fork();
-	if (!tracer_pid)
-		crowd_tracer(pids);
-	while (!pids[CROWD - 1])
-		usleep(1000);
-	kill(tracer_pid, SIGKILL);
-	ok(waitpid(tracer_pid, NULL, 0) == tracer_pid && !as_nobody(configure_all, NULL),
-	   "a tracer of %d tasks dies: given back when the next one begins", CROWD);
-	nobody_pages = PAGES;
-	for (i = 0; i < CROWD; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, __WALL);
-	}
-	munmap((void *)pids, CROWD * sizeof(*pids));
+	if (fd < 0 || read(fd, cpus, sizeof(cpus) - 1) < 0)
+		give_up("%s", WORKERS);
+	close(fd);
+	pid = fork();
+	if (!pid)
+		_exit(late_worker());
+	waitpid(pid, &status, 0);
+	write_file(WORKERS, cpus);
+	ok(!status, "the worker is late: the next tracer has the memory nevertheless");
 }
 
 static void *trace_and_die(void *arg)
@@ -401,7 +410,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 4; i++)
 		check_second_tracer(&states[i]);
 	check_killed_drain();
-	check_crowd();
+	check_late_worker();
 	check_pile();
 	check_race(rounds);
 	return finish();
