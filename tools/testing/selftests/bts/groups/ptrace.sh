@@ -27,6 +27,7 @@ lossless() {
 	# With SIGTRAP, and with a signal that cannot be blocked
 	asked lossless-trap pti=off cpl="${RULES##* }" -- lossless 60000 4096 5
 	asked lossless-stop cpl=either -- lossless 60000 4096 19
+	asked lossless-suspended smp=2 -- lossless 60000 4096 0 suspended
 }
 
 # The flags of records that the manuals document for each generation.

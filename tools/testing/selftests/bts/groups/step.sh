@@ -33,6 +33,7 @@ step_requests() {
 	plain lossless-trap cpu=Skylake-Client pti=on -- lossless 60000 4096 5
 	plain lossless-stop cpu=qemu64 smp=4 -- lossless 60000 4096 19
 	plain lossless-no-apic cpu=qemu64 append="nolapic noapic" -- lossless 60000 4096
+	plain lossless-suspended cpu=EPYC smp=2 -- lossless 60000 4096 0 suspended
 	plain orphans cpu=EPYC smp=2 -- orphans
 	plain rewrites cpu=qemu64 -- rewrites
 	plain units cpu=qemu64 append=kunit.enable=1 -- kunit bts_step

@@ -3,10 +3,11 @@
  * A complete trace through a small ring: the tracee stops whenever the ring is full, and
  * the tracer drains it. The records must equal what the generator predicts, one by one.
  *
- *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES]]]
+ *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES] | suspended]]
  *
  * The stop is PTRACE_EVENT_BTS without SIGNAL or with 0. With `sampled`, perf samples all
  * CPUs every CYCLES cycles, by default each millisecond of the emulated machine's clock.
+ * With `suspended`, the machine suspends to RAM SUSPENDS times while the tracee is traced.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #define SEED	20260
 #define BLOCKS	500
 #define PASSES	150
+#define SUSPENDS	3
 
 static size_t stops, early, late;
 
@@ -100,6 +102,32 @@ static bool same(const struct trace *got, const struct recs *want)
 	return good;
 }
 
+static pid_t suspend_often(void)
+{
+	pid_t pid = fork();
+	int i, done = 0;
+
+	if (pid)
+		return pid;
+	for (i = 0; i < SUSPENDS; i++) {
+		usleep(100000);
+		wake_later();
+		done += !try_text("/sys/power/state", "mem");
+	}
+	_exit(done);
+}
+
+/* Tell whether the process that suspends the machine has not ended yet. */
+static bool suspends(pid_t pid)
+{
+	int status;
+
+	if (!pid || waitpid(pid, &status, WNOHANG) != pid)
+		return pid;
+	ok(WEXITSTATUS(status) == SUSPENDS, "%d times suspended", WEXITSTATUS(status));
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	size_t records = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000, known = 0;
@@ -110,6 +138,7 @@ int main(int argc, char **argv)
 	struct ptrace_bts_status status;
 	unsigned long round;
 	size_t wrong = 0;
+	pid_t suspender = 0;
 	struct tracee t;
 	long before;
 
@@ -122,7 +151,9 @@ int main(int argc, char **argv)
 	warm_up(&t);
 	if (bts_config(t.pid, TRACE | ALLOC | STOP_FULL | SIGNAL, bytes, signal))
 		give_up("PTRACE_BTS_CONFIG");
-	for (round = 0; known < records && !wrong; round++) {
+	if (argc > 4 && !strcmp(argv[4], "suspended"))
+		suspender = suspend_often();
+	for (round = 0; (known < records || suspender) && !wrong; round++) {
 		struct trace got = { };
 		struct recs want = { };
 
@@ -133,6 +164,8 @@ int main(int argc, char **argv)
 		known += want.nr;
 		recs_free(&want);
 		trace_free(&got);
+		if (!suspends(suspender))
+			suspender = 0;
 	}
 	ok(!wrong, "%zu branches through %u bytes in %lu rounds equal the generator's",
 	   known, bytes, round);
