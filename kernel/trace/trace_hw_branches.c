@@ -11,6 +11,7 @@
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
+#include <linux/cache.h>
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
@@ -26,6 +27,9 @@
 /* These change under hw_branches_mutex. */
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 static cpumask_t hw_branches_recording;
+
+/* Like hw_branches_on, and also true while recording is being started. */
+bool hw_branches_claimed __read_mostly;
 
 static void hw_branches_stop(const struct cpumask *cpus)
 {
@@ -141,11 +145,15 @@ int hw_branches_enable(int source)
 		return 0;
 
 	if (source != HW_BRANCHES_OFF) {
-		err = hw_branches_on ? -EBUSY : hw_branches_start(source);
-		if (!err)
-			WRITE_ONCE(hw_branches_on, true);
+		if (hw_branches_on)
+			return -EBUSY;
+		WRITE_ONCE(hw_branches_claimed, true);
+		err = hw_branches_start(source);
+		WRITE_ONCE(hw_branches_on, !err);
+		WRITE_ONCE(hw_branches_claimed, !err);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
+		WRITE_ONCE(hw_branches_claimed, false);
 		/* hw_branches_crash_freeze() may have read hw_branches_on as true. */
 		synchronize_rcu();
 		/* hw_branches_stop() cannot erase a buffer that is frozen. */

@@ -19,6 +19,7 @@ typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __p
 #define HW_BRANCHES_MAX_NR	10000
 
 extern struct mutex hw_branches_mutex;
+extern bool hw_branches_claimed;
 
 extern u64 hw_branches_nr;
 extern u64 hw_branches_crash_nr;

@@ -55,7 +55,8 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 
 /*
  * Any context. Recording is held first, as last branch records would soon be overwritten.
- * hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits.
+ * hw_branches_claimed is read with interrupts off, so that arch_hw_branches_stop() waits. perf's
+ * function must not run while recording is being started: it disables last branch records.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
@@ -64,7 +65,7 @@ static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsig
 	u32 got = 0;
 
 	raw_local_irq_save(flags);
-	if (READ_ONCE(hw_branches_on)) {
+	if (READ_ONCE(hw_branches_claimed)) {
 		held = arch_hw_branches_hold();
 		ours = !arch_hw_branches_given_up();
 		if (ours)

@@ -28,6 +28,7 @@
 
 #include "trace_hw_branches.h"
 
+/* Protects what is on, which CPUs record, and thaws. */
 DEFINE_MUTEX(hw_branches_mutex);
 
 /* Changes under the mutex. */

@@ -4,9 +4,10 @@
  */
 
 #include <linux/cpumask.h>
-#include <linux/jiffies.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
+#include <linux/time64.h>
+#include <linux/timekeeping.h>
 
 #include <asm/apic.h>
 #include <asm/irq_vectors.h>
@@ -44,10 +45,9 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 {
 	if (!READ_ONCE(nmi->awaited))
 		return false;
-	if (jiffies - READ_ONCE(nmi->when) < HZ)
+	if (ktime_get_mono_fast_ns() - READ_ONCE(nmi->when) < NSEC_PER_SEC)
 		return true;
 
-	/* Otherwise the condition above would be true again after jiffies wraps. */
 	WRITE_ONCE(nmi->awaited, false);
 
 	return false;
@@ -76,6 +76,7 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
 	unsigned int cpu, self = raw_smp_processor_id();
 	bool restore = in_nmi() && !x2apic_mode;
+	u64 now = ktime_get_mono_fast_ns();
 	u32 target = 0;
 
 	if (!boot_cpu_has(X86_FEATURE_APIC))
@@ -90,7 +91,7 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 
 		if (cpu == self)
 			continue;
-		WRITE_ONCE(its->when, jiffies);
+		WRITE_ONCE(its->when, now);
 		WRITE_ONCE(its->awaited, true);
 		WRITE_ONCE(its->asked, true);
 		if (!x2apic_mode)

@@ -30,12 +30,13 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
  * struct branch_freeze_nmi - the NMI that freezes a CPU
  * @asked:	another CPU has sent the NMI, and this CPU has not frozen itself yet
  * @awaited:	the NMI may still arrive
- * @when:	when the NMI was last sent, in jiffies; valid if @awaited
+ * @when:	when the NMI was last sent, by ktime_get_mono_fast_ns(), as jiffies may not
+ *		advance in a crash; valid if @awaited
  */
 struct branch_freeze_nmi {
 	bool		asked;
 	bool		awaited;
-	unsigned long	when;
+	u64		when;
 };
 
 /* Called in each NMI with the state of this CPU: tell whether it has to freeze itself. */

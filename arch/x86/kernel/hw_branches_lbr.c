@@ -16,8 +16,11 @@
  * called on a CPU that comes online or goes offline. If hw_branches_lbr_records is true,
  * the LBRs of the CPU are enabled, unless the CPU is frozen or held. perf's intel_pmu_reset()
  * also disables them, but only in an NMI, and hw_branches_nmi_release() enables them again.
+ * perf's function for bpf_get_branch_snapshot() would disable them, too: see
+ * hw_branches_snapshot().
  */
 
+#include <linux/cc_platform.h>
 #include <linux/cleanup.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -247,7 +250,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 	const struct hw_branches_lbr_saved *saved = &c->kept;
 	static const struct bts_raw none;
-	u32 at, seen = 0, got = 0;
+	u32 at, nr, seen = 0, got = 0;
 
 	if (!hw_branches_lbr_frozen(cpu)) {
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
@@ -261,12 +264,13 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 		return 0;
 	}
 
-	for (at = 0; got < n && at < min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX); at++) {
+	nr = min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX);
+	for (at = 0; got < n && at < nr; at++) {
 		const struct bts_raw *raw = &saved->raw[at];
 
 		if (!bts_flight_wants(raw) || seen++ < newer)
 			continue;
-		out[got++] = bts_flight_branch(raw, at + 1 < saved->nr ? raw + 1 : &none);
+		out[got++] = bts_flight_branch(raw, at + 1 < nr ? raw + 1 : &none);
 	}
 
 	return got;
@@ -317,13 +321,39 @@ const struct hw_branches_source hw_branches_lbr = {
 	.last		= hw_branches_lbr_last,
 };
 
+/* Hypervisors may offer LBRs by CPUID, and refuse or ignore what is written to the registers. */
+static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
+{
+	u64 val;
+
+	guard(irqsave)();
+	if (stack->select && wrmsrq_safe(stack->select, 0))
+		return false;
+	if (!stack->ctl)
+		return !debugctl_try_field(DEBUGCTLMSR_LBR, DEBUGCTLMSR_LBR) &&
+		       !debugctl_try_field(DEBUGCTLMSR_LBR, 0);
+
+	return !wrmsrq_safe(stack->ctl, stack->ctl_on) && !rdmsrq_safe(stack->ctl, &val) &&
+	       !wrmsrq_safe(stack->ctl, stack->ctl_off) && val == stack->ctl_on;
+}
+
+/* In a confidential guest, a write of an MSR may raise #VC or #VE where none is allowed. */
+static bool __init hw_branches_lbr_find(struct x86_lbr_stack *stack)
+{
+	if (boot_cpu_has(X86_FEATURE_XENPV) || cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))
+		return false;
+	if (!x86_perf_get_lbr_stack(stack) && !amd_perf_get_lbr_stack(stack))
+		return false;
+
+	return stack->nr <= HW_BRANCHES_LBR_MAX && hw_branches_lbr_works(stack);
+}
+
 static int __init hw_branches_lbr_init(void)
 {
 	struct x86_lbr_stack stack;
 	int ret;
 
-	if ((!x86_perf_get_lbr_stack(&stack) && !amd_perf_get_lbr_stack(&stack)) ||
-	    stack.nr > HW_BRANCHES_LBR_MAX || boot_cpu_has(X86_FEATURE_XENPV))
+	if (!hw_branches_lbr_find(&stack))
 		return 0;
 
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",

@@ -14,7 +14,7 @@
 struct pt_regs;
 struct task_struct;
 
-#define HW_BRANCHES_LBR_MAX	32
+#define HW_BRANCHES_LBR_MAX	64
 
 /**
  * struct hw_branches_lbr_saved - a copy of the LBR registers in memory
@@ -68,7 +68,7 @@ extern struct x86_lbr_stack hw_branches_lbr_stack;
  * @to:		the target register
  * @raw:	filled in
  *
- * Return: true; false if the branch was not taken, as AMD's records may tell.
+ * Return: true; false if AMD's record tells that the branch was not taken, or is wrong.
  */
 static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64 from, u64 to,
 					  struct bts_raw *raw)

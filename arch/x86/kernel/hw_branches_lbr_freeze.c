@@ -67,7 +67,8 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
  *
  * If the task has migrated since, they stay on the other CPU until the next exception there.
  * Until then, if that CPU is frozen while the same task runs there, they are kept instead of
- * the newest branches.
+ * the newest branches. If the exception turns out to be fatal after the task has migrated, they
+ * are not found: the CPU that is frozen first saves its registers.
  */
 void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 {
@@ -95,18 +96,17 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 }
 
 /*
- * Freeze this CPU, in any context. If it is frozen already, or is just being thawed, the branches
- * of the earlier freeze are kept.
+ * Freeze this CPU, in any context. If it is frozen already, the branches of the earlier freeze
+ * are kept. If it is just being thawed, hw_branches_lbr_thaw_here() saves its branches.
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	if (c->frozen)
+	/* If an NMI comes between the test and the store, it must not save again. */
+	if (this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
 		return;
 
-	c->frozen = true;
-	barrier();
 	if (!c->thawing)
 		hw_branches_lbr_keep(c);
 	/* Pairs with hw_branches_lbr_frozen(). */
@@ -194,11 +194,11 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_freeze_here();
 	barrier();
 	c->thawing = false;
-	if (again)
-		return;
-	/* A freeze that has come since @again was read has kept the branches of the last one. */
+	/* A freeze that came while @thawing was set has kept the branches of the one before. */
 	if (frozen && c->frozen)
 		hw_branches_lbr_keep(c);
+	if (again)
+		return;
 
 	WRITE_ONCE(c->outdated, false);
 	if (frozen && this_cpu_read(hw_branches_lbr_records))

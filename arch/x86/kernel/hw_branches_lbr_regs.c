@@ -20,11 +20,12 @@
 
 #include "hw_branches_lbr.h"
 
-DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
-EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
-
 DEFINE_PER_CPU(bool, hw_branches_lbr_on);
 DEFINE_PER_CPU(bool, hw_branches_lbr_records);
+
+/* For KVM */
+DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
+EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
 
 struct x86_lbr_stack hw_branches_lbr_stack __ro_after_init;
 struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
@@ -53,7 +54,7 @@ void hw_branches_lbr_wipe(void)
  * hw_branches_lbr_save - save the LBR registers of this CPU
  * @out: where to save them
  *
- * Called while the CPU does not record, in an NMI or in a crash.
+ * Called with interrupts off while the CPU does not record.
  */
 void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 {

@@ -55,18 +55,23 @@ void hw_branches_lbr_guest_exit(void);
 void hw_branches_save_vmcoreinfo(void);
 
 /*
- * Called with interrupts off. hw_branches_lbr_on changes first: an NMI before the write leaves
- * the LBRs as it found them, or it freezes the CPU, which hw_branches_lbr_resume() checks.
+ * Called with interrupts off. hw_branches_lbr_on is false during the write. So an NMI that comes
+ * then does not write the register, and the LBRs may record its branches; or it freezes the CPU,
+ * which hw_branches_lbr_resume() checks. If the write faults, the handler of the fault does not
+ * repeat it.
  */
 static __always_inline void hw_branches_lbr_enable(bool on)
 {
-	this_cpu_write(hw_branches_lbr_on, on);
+	this_cpu_write(hw_branches_lbr_on, false);
 	barrier();
 	if (unlikely(hw_branches_lbr_ctl.msr))
 		native_wrmsrq(hw_branches_lbr_ctl.msr,
 			      on ? hw_branches_lbr_ctl.on : hw_branches_lbr_ctl.off);
 	else
 		debugctl_write_lbr(on);
+	barrier();
+	if (on)
+		this_cpu_write(hw_branches_lbr_on, true);
 }
 
 /*
