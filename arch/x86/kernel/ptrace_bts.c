@@ -48,17 +48,28 @@ static unsigned long ptrace_bts_pages(const struct ptrace_bts *pb)
 	return bts_pages(pb->nr, pb->config.flags & PTRACE_BTS_F_STOP_FULL ? BTS_STOP : 0);
 }
 
-static int ptrace_bts_charge(const struct ptrace_bts *pb)
+static bool ptrace_bts_try_charge(const struct ptrace_bts *pb)
 {
 	unsigned long now = atomic_long_read(&pb->user->locked_vm);
 	unsigned long pages = ptrace_bts_pages(pb);
 
 	do {
 		if (pages > pb->limit || now > pb->limit - pages)
-			return -ENOMEM;
+			return false;
 	} while (!atomic_long_try_cmpxchg(&pb->user->locked_vm, &now, now + pages));
 
-	return 0;
+	return true;
+}
+
+static int ptrace_bts_charge(const struct ptrace_bts *pb)
+{
+	if (ptrace_bts_try_charge(pb))
+		return 0;
+
+	/* The traces of tracers that have exited may still be charged. */
+	flush_workqueue(ptrace_bts_wq);
+
+	return ptrace_bts_try_charge(pb) ? 0 : -ENOMEM;
 }
 
 static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
@@ -225,16 +236,6 @@ void ptrace_bts_untrace(struct task_struct *child)
 
 	get_task_struct(child);
 	queue_work(ptrace_bts_wq, &pb->untrace);
-}
-
-/**
- * ptrace_bts_flush - wait until each trace whose tracer has detached is uncharged
- *
- * May sleep.
- */
-void ptrace_bts_flush(void)
-{
-	flush_workqueue(ptrace_bts_wq);
 }
 
 /*

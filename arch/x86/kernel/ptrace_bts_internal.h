@@ -69,7 +69,6 @@ void ptrace_bts_set(struct task_struct *child, struct ptrace_bts *pb);
 struct ptrace_bts *ptrace_bts_get(struct task_struct *task);
 void ptrace_bts_put(struct ptrace_bts *pb);
 void ptrace_bts_drop_parent(struct ptrace_bts *pb);
-void ptrace_bts_flush(void);
 
 u32 ptrace_bts_wants(u32 flags);
 struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,

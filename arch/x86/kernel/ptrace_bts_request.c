@@ -171,11 +171,6 @@ static int ptrace_bts_replace(struct task_struct *child,
 	pb->config.flags &= ~PTRACE_BTS_F_ALLOC;
 	pb->perfmon = ptrace_bts_perfmon();
 	err = ptrace_bts_create(pb);
-	if (err == -ENOMEM) {
-		/* The traces of tracers that have exited may still be charged. */
-		ptrace_bts_flush();
-		err = ptrace_bts_create(pb);
-	}
 	if (err) {
 		ptrace_bts_put(pb);
 		return err;
