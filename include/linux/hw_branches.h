@@ -168,10 +168,8 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
  * for them, at a multiple of the page size.
  */
 size_t arch_hw_branches_boot_size(void);
-/* Use this memory. Called in an early_initcall. */
+/* Keep the branches of a frozen CPU in this memory. Called in an early_initcall. */
 void arch_hw_branches_boot_use(unsigned int cpu, void *memory);
-/* Store the branches of a frozen CPU, unless they are in the memory anyway. Any context. */
-void arch_hw_branches_boot_keep(unsigned int cpu, void *memory);
 /* Read the branches from the memory of a CPU, the newest first. The memory may be corrupt. */
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out);
 /* Return the largest number of branches that this reads. */

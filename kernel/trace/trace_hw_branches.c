@@ -11,11 +11,11 @@
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
-#include <linux/cache.h>
 #include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
+#include <linux/jump_label.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -28,8 +28,8 @@
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 static cpumask_t hw_branches_recording;
 
-/* Like hw_branches_on, and also true while recording is being started. */
-bool hw_branches_claimed __read_mostly;
+/* Like hw_branches_on, and also true while recording is being started or stopped. */
+DEFINE_STATIC_KEY_FALSE(hw_branches_claimed);
 
 static void hw_branches_stop(const struct cpumask *cpus)
 {
@@ -147,18 +147,19 @@ int hw_branches_enable(int source)
 	if (source != HW_BRANCHES_OFF) {
 		if (hw_branches_on)
 			return -EBUSY;
-		WRITE_ONCE(hw_branches_claimed, true);
+		static_branch_enable(&hw_branches_claimed);
 		err = hw_branches_start(source);
+		if (err)
+			static_branch_disable(&hw_branches_claimed);
 		WRITE_ONCE(hw_branches_on, !err);
-		WRITE_ONCE(hw_branches_claimed, !err);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
-		WRITE_ONCE(hw_branches_claimed, false);
 		/* hw_branches_crash_freeze() may have read hw_branches_on as true. */
 		synchronize_rcu();
 		/* hw_branches_stop() cannot erase a buffer that is frozen. */
 		hw_branches_thaw();
 		hw_branches_stop(&hw_branches_recording);
+		static_branch_disable(&hw_branches_claimed);
 	}
 
 	return err;

@@ -3,6 +3,7 @@
 #define _TRACE_HW_BRANCHES_H
 
 #include <linux/hw_branches.h>
+#include <linux/jump_label.h>
 
 #include "trace_hw_branches_fold.h"
 
@@ -19,7 +20,7 @@ typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __p
 #define HW_BRANCHES_MAX_NR	10000
 
 extern struct mutex hw_branches_mutex;
-extern bool hw_branches_claimed;
+DECLARE_STATIC_KEY_FALSE(hw_branches_claimed);
 
 extern u64 hw_branches_nr;
 extern u64 hw_branches_crash_nr;
@@ -105,7 +106,5 @@ int hw_branches_since_stop(int cpu);
 void hw_branches_dump(hw_branches_printf print, int cpu, int since);
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr);
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...) __printf(2, 3);
-
-void hw_branches_boot_keep(void);
 
 #endif /* _TRACE_HW_BRANCHES_H */

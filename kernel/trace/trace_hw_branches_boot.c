@@ -3,7 +3,7 @@
  * The branch flight recorder: branches that are kept over a reboot, in hw_branches/last_boot
  *
  * With the boot parameter reserve_mem=SIZE:ALIGN:hw_branches, the architecture lets its
- * hardware record in this memory, and stores there what a crash has frozen elsewhere. If the
+ * hardware record in this memory, or saves there what a freeze keeps. If the
  * machine is reset and its memory keeps its contents, the next boot copies the memory before
  * it uses it again. The copy is shown once.
  *
@@ -84,6 +84,8 @@ static struct hw_branches_boot_head *hw_branches_boot_memory;
 
 /* The copy of what the boot before has left; NULL if it has left nothing, or it was read */
 static struct hw_branches_boot_head *hw_branches_boot_left;
+
+/* Protects hw_branches_boot_left, and the modules in hw_branches_boot_memory. */
 static DEFINE_MUTEX(hw_branches_boot_mutex);
 
 static u32 hw_branches_boot_sum(const struct hw_branches_boot_head *head)
@@ -176,26 +178,6 @@ early_initcall(hw_branches_boot_early);
  * For the next boot
  */
 
-/**
- * hw_branches_boot_keep - keep the branches of the CPUs that a crash has frozen
- *
- * Any context, while the recorder is on.
- */
-void hw_branches_boot_keep(void)
-{
-	struct hw_branches_boot_head *head = hw_branches_boot_memory;
-	unsigned int cpu;
-
-	if (!head)
-		return;
-
-	guard(preempt)();
-	for_each_possible_cpu(cpu) {
-		if (arch_hw_branches_frozen(cpu))
-			arch_hw_branches_boot_keep(cpu, hw_branches_boot_cpu(head, cpu));
-	}
-}
-
 #ifdef CONFIG_MODULES
 static void hw_branches_boot_add(struct hw_branches_boot_module *entry, const struct module *mod)
 {
@@ -204,13 +186,15 @@ static void hw_branches_boot_add(struct hw_branches_boot_module *entry, const st
 	entry->start = (unsigned long)mod->mem[MOD_TEXT].base;
 }
 
-/* Note which module is where. Notifiers of modules are called one after the other. */
+/* Note which module is where. */
 static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
 {
 	struct hw_branches_boot_module *entry = hw_branches_boot_memory->module;
 	const struct module *mod = data;
 	u64 wanted = 0;
 	int i;
+
+	guard(mutex)(&hw_branches_boot_mutex);
 
 	if (state == MODULE_STATE_GOING)
 		wanted = (unsigned long)mod->mem[MOD_TEXT].base;
@@ -434,11 +418,13 @@ static const struct file_operations hw_branches_boot_fops = {
 
 static int __init hw_branches_boot_init(void)
 {
-	if (!hw_branches_boot_memory || !hw_branches_dir)
+	if (!hw_branches_boot_memory)
 		return 0;
 
-	trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
-			  &hw_branches_boot_fops);
+	/* There is no directory if the kernel is locked down. */
+	if (hw_branches_dir)
+		trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
+				  &hw_branches_boot_fops);
 #ifdef CONFIG_MODULES
 	register_module_notifier(&hw_branches_boot_module_notifier);
 #endif

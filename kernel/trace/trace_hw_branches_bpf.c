@@ -13,6 +13,7 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
+#include <linux/jump_label.h>
 #include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
@@ -55,26 +56,32 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 
 /*
  * Any context. Recording is held first, as last branch records would soon be overwritten.
- * hw_branches_claimed is read with interrupts off, so that arch_hw_branches_stop() waits. perf's
- * function must not run while recording is being started: it disables last branch records.
+ * hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits.
+ *
+ * perf's function disables last branch records. So it must not run while recording is being
+ * started or stopped, nor after an interrupt has started it again.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
-	bool held, ours = false;
 	unsigned long flags;
-	u32 got = 0;
+	int got = 0;
+	bool held;
+
+	if (!static_branch_unlikely(&hw_branches_claimed))
+		return static_call(hw_branches_perf_snapshot)(entries, cnt);
 
 	raw_local_irq_save(flags);
-	if (READ_ONCE(hw_branches_claimed)) {
+	if (READ_ONCE(hw_branches_on)) {
 		held = arch_hw_branches_hold();
-		ours = !arch_hw_branches_given_up();
-		if (ours)
+		if (arch_hw_branches_given_up())
+			got = static_call(hw_branches_perf_snapshot)(entries, cnt);
+		else
 			got = hw_branches_snapshot_read(entries, cnt);
 		arch_hw_branches_release(held);
 	}
 	raw_local_irq_restore(flags);
 
-	return ours ? got : static_call(hw_branches_perf_snapshot)(entries, cnt);
+	return got;
 }
 
 /* perf has chosen its function in an early_initcall. */

@@ -309,19 +309,14 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
  * Crashes
  */
 
-/*
- * Print @cpu, for which hw_branches_claim_print() has returned true. Keep the branches for the
- * next boot before that, and again when the other CPUs have had the time to freeze.
- */
+/* Print @cpu, for which hw_branches_claim_print() has returned true. */
 static void hw_branches_print_crash(int cpu, int since)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
 
-	hw_branches_boot_keep();
 	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_others(hw_branches_log, cpu, true, nr);
-	hw_branches_boot_keep();
 }
 
 /* Return the CPU on which current has crashed. It may have migrated since the freeze. */

@@ -56,6 +56,9 @@ static cpumask_t hw_branches_lbr_cpus;
 /* This CPU is online, and is not going offline. */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
+/* hw_branches_lbr_cpu.kept, unless there is memory that is kept over a reboot */
+static DEFINE_PER_CPU(struct hw_branches_lbr_saved, hw_branches_lbr_kept);
+
 static void hw_branches_lbr_select(u64 filter)
 {
 	if (hw_branches_lbr_stack.select)
@@ -139,7 +142,7 @@ static void hw_branches_lbr_reset(int cpu)
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 
 	WRITE_ONCE(c->suspect, NULL);
-	memset(&c->kept, 0, sizeof(c->kept));
+	memset(c->kept, 0, sizeof(*c->kept));
 	memset(&c->suspected, 0, sizeof(c->suspected));
 	memset(&c->looked, 0, sizeof(c->looked));
 }
@@ -244,13 +247,38 @@ static struct syscore hw_branches_lbr_syscore = {
  * Reading
  */
 
+/**
+ * hw_branches_lbr_read - read branches that were saved
+ * @saved: what was saved; it may change meanwhile, or contain anything
+ * @newer: the number of newer branches that are left out
+ * @out: where to store the branches, the newest first
+ * @n: the largest number of branches to store
+ *
+ * Return: the number of branches.
+ */
+u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
+			 struct hw_branch *out, u32 n)
+{
+	u32 nr = min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX);
+	static const struct bts_raw none;
+	u32 at, seen = 0, got = 0;
+
+	for (at = 0; got < n && at < nr; at++) {
+		const struct bts_raw *raw = &saved->raw[at];
+
+		if (!bts_flight_wants(raw) || seen++ < newer)
+			continue;
+		out[got++] = bts_flight_branch(raw, at + 1 < nr ? raw + 1 : &none);
+	}
+
+	return got;
+}
+
 static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 newer,
 				struct hw_branch *out, u32 n)
 {
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
-	const struct hw_branches_lbr_saved *saved = &c->kept;
-	static const struct bts_raw none;
-	u32 at, nr, seen = 0, got = 0;
+	const struct hw_branches_lbr_saved *saved = c->kept;
 
 	if (!hw_branches_lbr_frozen(cpu)) {
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
@@ -264,16 +292,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 		return 0;
 	}
 
-	nr = min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX);
-	for (at = 0; got < n && at < nr; at++) {
-		const struct bts_raw *raw = &saved->raw[at];
-
-		if (!bts_flight_wants(raw) || seen++ < newer)
-			continue;
-		out[got++] = bts_flight_branch(raw, at + 1 < nr ? raw + 1 : &none);
-	}
-
-	return got;
+	return hw_branches_lbr_read(saved, newer, out, n);
 }
 
 struct hw_branches_lbr_call {
@@ -321,6 +340,29 @@ const struct hw_branches_source hw_branches_lbr = {
 	.last		= hw_branches_lbr_last,
 };
 
+/**
+ * hw_branches_lbr_use_memory - keep the branches of a frozen CPU in this memory
+ * @cpu: any possible CPU
+ * @memory: the memory, which is cleared
+ *
+ * Called in an early_initcall.
+ */
+void __init hw_branches_lbr_use_memory(unsigned int cpu, struct hw_branches_lbr_saved *memory)
+{
+	memset(memory, 0, sizeof(*memory));
+	per_cpu(hw_branches_lbr_cpu.kept, cpu) = memory;
+}
+
+static void __init hw_branches_lbr_use_own_memory(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (!per_cpu(hw_branches_lbr_cpu.kept, cpu))
+			hw_branches_lbr_use_memory(cpu, per_cpu_ptr(&hw_branches_lbr_kept, cpu));
+	}
+}
+
 /* Hypervisors may offer LBRs by CPUID, and refuse or ignore what is written to the registers. */
 static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 {
@@ -356,6 +398,7 @@ static int __init hw_branches_lbr_init(void)
 	if (!hw_branches_lbr_find(&stack))
 		return 0;
 
+	hw_branches_lbr_use_own_memory();
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",
 				hw_branches_lbr_up, hw_branches_lbr_down);
 	if (ret < 0) {

@@ -11,6 +11,7 @@
 
 #include "branch_freeze.h"
 
+struct hw_branch;
 struct pt_regs;
 struct task_struct;
 
@@ -36,7 +37,8 @@ struct hw_branches_lbr_saved {
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  * @suspect:	the pt_regs of the exception at which @suspected was saved, or NULL
  * @task:	the task that this exception has interrupted
- * @kept:	the last branches before the freeze
+ * @kept:	the last branches before the freeze, perhaps in memory that is kept over a reboot;
+ *		none while the CPU is not frozen
  * @suspected:	the branches before the last exception without a fixup
  * @looked:	the branches that a reader has saved while the CPU is held
  */
@@ -49,7 +51,7 @@ struct hw_branches_lbr_cpu {
 	u64				frozen_at;
 	struct pt_regs			*suspect;
 	struct task_struct		*task;
-	struct hw_branches_lbr_saved	kept;
+	struct hw_branches_lbr_saved	*kept;
 	struct hw_branches_lbr_saved	suspected;
 	struct hw_branches_lbr_saved	looked;
 };
@@ -60,6 +62,10 @@ DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 DECLARE_PER_CPU(bool, hw_branches_lbr_records);
 
 extern struct x86_lbr_stack hw_branches_lbr_stack;
+
+void hw_branches_lbr_use_memory(unsigned int cpu, struct hw_branches_lbr_saved *memory);
+u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
+			 struct hw_branch *out, u32 n);
 
 /**
  * hw_branches_lbr_decode - read a record from its registers

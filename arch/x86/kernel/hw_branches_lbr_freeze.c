@@ -83,13 +83,13 @@ void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 /* Save the last branches for the freeze of this CPU. */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
-	c->kept.nr = 0;
+	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
 		if (c->suspect && c->task == current)
-			c->kept = c->suspected;
+			*c->kept = c->suspected;
 		else
-			hw_branches_lbr_save(&c->kept);
+			hw_branches_lbr_save(c->kept);
 	}
 	c->suspect = NULL;
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
@@ -183,6 +183,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	/* Wipe while the CPU is frozen: the next freeze must not save branches of this one. */
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_wipe();
+	WRITE_ONCE(c->kept->nr, 0);
 	c->thawing = frozen;
 	barrier();
 	WRITE_ONCE(c->saved, false);
@@ -216,8 +217,12 @@ void hw_branches_lbr_thaw(u32 freezes)
 
 	guard(cpus_read_lock)();
 	for_each_possible_cpu(cpu) {
-		if (!cpu_online(cpu))
-			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.outdated, cpu), true);
+		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
+
+		if (cpu_online(cpu))
+			continue;
+		WRITE_ONCE(c->outdated, true);
+		WRITE_ONCE(c->kept->nr, 0);
 	}
 }
 

@@ -487,19 +487,20 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 {
 	uint64_t record[3 * MOST_LBRS], state, kept, at;
+	uint8_t saved;
 	uint32_t nr, i;
-	bool saved;
 
 	if (!has_value("SYMBOL(hw_branches_lbr_cpu)", 16, &state))
 		return false;
 	state += offset;
-	kept = state + value_of("OFFSET(hw_branches_lbr_cpu.kept)", 10);
-	at = kept + value_of("OFFSET(hw_branches_lbr_saved.raw)", 10);
 	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.saved)", 10), &saved,
 			 sizeof(saved)) || !saved)
 		return false;
-	if (!read_kernel(kept, &nr, sizeof(nr)) || nr > MOST_LBRS ||
-	    !read_kernel(at, record, nr * RECORD_SIZE)) {
+	at = value_of("OFFSET(hw_branches_lbr_saved.raw)", 10);
+	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.kept)", 10), &kept,
+			 sizeof(kept)) ||
+	    !read_kernel(kept, &nr, sizeof(nr)) || nr > MOST_LBRS ||
+	    !read_kernel(kept + at, record, nr * RECORD_SIZE)) {
 		say_damaged(cpu, "its last branch records were overwritten");
 		return true;
 	}

@@ -125,13 +125,13 @@ class Memory:
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)
-        kept = state + self.offset("hw_branches_lbr_cpu.kept")
         try:
             saved = prog.read(state + self.offset("hw_branches_lbr_cpu.saved"), 1)[0]
         except FaultError:
             saved = False
         if not saved:
             return None
+        kept = self.words(state + self.offset("hw_branches_lbr_cpu.kept"), 1)[0]
         nr = int.from_bytes(prog.read(kept, 4), "little")
         if nr > MOST_LBRS:
             raise ValueError("the last branch records were overwritten")

@@ -10,6 +10,7 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ enum { SEGMENTS = 24 };
 struct lbr {
 	uint8_t saved;
 	uint8_t unused[7];
+	uint64_t kept;
 	uint32_t nr;
 	uint32_t unused_too;
 	uint64_t record[2 * 3];
@@ -88,6 +90,7 @@ static void put_lbr(int nr, uint32_t records)
 {
 	struct lbr lbr = {
 		.saved = 1,
+		.kept = CPU(nr) + LBR + offsetof(struct lbr, nr),
 		.nr = records,
 		.record = {
 			0xffffffff81000310, 0xffffffff81000400, 0,
