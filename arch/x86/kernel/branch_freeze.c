@@ -67,10 +67,10 @@ static void branch_freeze_await_icr(void)
  * branch_freeze_send - send an NMI to each other CPU that is online
  * @nmi: the state of each CPU, for branch_freeze_asked() in their NMI handlers
  *
- * Any context, with interrupts off. There is one write of the ICR for each CPU: a shorthand
- * would also reach a CPU that is just being started and has no IDT yet, and the functions
- * that send to many CPUs use a mask that may be in use by the code that an NMI has
- * interrupted. Function tracing sees it, as this CPU is frozen already.
+ * Any context, with interrupts off. The ICR is written once for each CPU. A shorthand would also
+ * reach a CPU that is just being started and has no IDT yet. The functions that send to many
+ * CPUs use a mask, and an NMI may have interrupted code that uses it. This function need not be
+ * notrace: this CPU is frozen already, so the branches of function tracing are not recorded.
  */
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {

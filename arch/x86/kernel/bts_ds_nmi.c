@@ -29,10 +29,10 @@ static void bts_ds_learn(const void *at)
 }
 
 /*
- * Tell whether the record at @at is the return from the NMI of the last PMI. No earlier
- * record goes from the entry text to the address that this NMI interrupted. If it interrupted
- * user mode, the linear address in the record may differ from pmi_ip, but no earlier record
- * goes to user mode at all.
+ * Tell whether the record at @at is the return from the NMI of the last PMI. That NMI has
+ * interrupted the code at pmi_ip. The buffer was drained in it, so no earlier record goes from
+ * the entry text to pmi_ip. If it has interrupted user mode, the linear address in the record
+ * may differ from pmi_ip. But then no earlier record goes to user mode at all.
  */
 static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
 {

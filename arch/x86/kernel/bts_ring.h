@@ -16,7 +16,7 @@
  */
 #define BTS_RING_SKID	(256 + 64)
 
-/* If this many branches in a row are missing, the hardware's filter drops them. */
+/* If this many returns to the wanted mode in a row are missing, the CPL filter drops them. */
 #define BTS_RING_SKEWS	4
 
 /**

@@ -47,7 +47,7 @@ DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
 /**
  * struct ds_bts_field - the BTS field of DEBUGCTL on a CPU
  * @bits:	the value that the user of BTS wants in it
- * @held:	it must be 0 now: the buffer may not be mapped
+ * @held:	BTS is held off: write 0 instead of @bits, see ds_bts_hold()
  */
 struct ds_bts_field {
 	u64	bits;

@@ -71,7 +71,10 @@ static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 si
 	return insn->from + at + size + rel == insn->to;
 }
 
-/* The instruction does not branch to insn->to: an exception interrupted it, or it is unknown. */
+/*
+ * The instruction is unknown, or does not branch to insn->to by itself. If insn->to is entry code
+ * that is not called, an exception or interrupt came at insn->from. Otherwise the kind is unknown.
+ */
 static enum hw_branch_kind hw_branches_other(const struct hw_branches_insn *insn, u64 *back)
 {
 	if (!insn->entry || insn->after_call)

@@ -65,10 +65,11 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
  * hw_branches_lbr_acquit - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated since, they stay on the other CPU until the next exception there.
- * Until then, if that CPU is frozen while the same task runs there, they are kept instead of
- * the newest branches. If the exception turns out to be fatal after the task has migrated, they
- * are not found: the CPU that is frozen first saves its registers.
+ * If the task has migrated, the saved branches stay on the CPU of the exception. The next
+ * exception without a fixup there overwrites them, and a thaw drops them. If that CPU is frozen
+ * before, while the same task runs there, it keeps them instead of the newest branches. If the
+ * exception is fatal after all, the CPU to which the task has migrated does not find them: it
+ * saves its registers.
  */
 void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 {

@@ -183,9 +183,12 @@ static bool ptrace_bts_readable(struct task_struct *task)
 }
 
 /**
- * ptrace_bts_leave_mm - note that current is about to change its address space, or to drop it
+ * ptrace_bts_leave_mm - before a task drops its address space, note who may read its trace
  * @task: current
  * @mm: its old address space
+ *
+ * If the tracer may not read what the task did until now, @secret is set: then only a tracer
+ * with more rights may read the records.
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {

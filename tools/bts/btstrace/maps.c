@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file reads /proc/PID/maps. */
+/* This file parses the text of /proc/PID/maps. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,10 +18,10 @@
 #define FRAMING		(3 + NOTES_MAX)
 
 /*
- * struct crash - what is kept of a thread until it ends
+ * struct crash - the data of a thread until it ends
  * @branch: its last records
- * @ended_at: what it did not execute any more, or 0
- * @note: what was said of its end
+ * @ended_at: the address of the first instruction that it did not execute, or 0
+ * @note: messages about its end, to be printed after the branches
  */
 struct crash {
 	struct bt_branch	*branch;

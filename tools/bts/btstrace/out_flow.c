@@ -12,7 +12,7 @@
 
 /* Calls that are deeper than this are not shown further to the right. */
 #define INDENT_MAX	40
-/* A piece that is longer is cut in two. */
+/* A piece ends when its text exceeds this many bytes. The thread then begins another one. */
 #define PIECE_MAX	4096
 
 /*
@@ -115,7 +115,10 @@ static void limit_pieces(struct bt_session *s)
 	s->short_of = "what the threads did is sorted in parts";
 }
 
-/* End the piece of a thread. The only thread does not have to wait for others. */
+/*
+ * End the piece of a thread. As long as only one thread was seen, write the piece at once:
+ * nothing has to be sorted.
+ */
 static void end_piece(struct bt_session *s, struct flow_thread *ft)
 {
 	struct flow *f = s->data;
@@ -242,10 +245,10 @@ static void flow_thread(struct bt_session *s, struct bt_thread *t)
 	struct flow *f = s->data;
 
 	ft->clock = before ? before->clock : t->clock;
+	ft->number = before ? before->number : f->nr_threads++;
 	flow_exit(s, t);
 	ft->s = s;
 	ft->thread = t;
-	ft->number = f->nr_threads++;
 	text_open(&ft->text, -1);
 	t->data = ft;
 	ft->calls = bt_calls_new();

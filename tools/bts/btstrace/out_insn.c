@@ -12,11 +12,11 @@
 #include "source.h"
 
 /*
- * struct insn_thread - a thread
- * @at:		where its last branch went, or 0
- * @fn:		of the line that was told last
- * @file:	likewise
- * @line:	likewise
+ * struct insn_thread - the state of a thread
+ * @at:		the target of its last branch, or 0 if it is unknown
+ * @fn:		the function of the source line that was printed last
+ * @file:	the file of that line
+ * @line:	the number of that line
  */
 struct insn_thread {
 	u64				at;
@@ -143,8 +143,8 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	struct insn_thread *it = b->thread->data;
 
 	/*
-	 * The kernel returns to where it was entered, by an interrupt, or behind a system
-	 * call.
+	 * The kernel returns to user mode: to the instruction that an interrupt came before, or
+	 * to the one after a system call. All instructions up to there were executed.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))

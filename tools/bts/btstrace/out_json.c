@@ -116,7 +116,7 @@ static void put_branch(struct bt_text *t, const struct bt_branch *b)
 	put_place(t, "to", b->to);
 }
 
-/* The place keeps the words for its branch until the branch goes elsewhere. */
+/* Put the kind and the places of a branch. @from keeps the text until its target changes. */
 static void put_again(struct bt_text *t, const struct bt_branch *b)
 {
 	struct bt_place *from = b->from;

@@ -189,7 +189,7 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 
 /*
  * Returns the kind of a branch. If its instruction has another target, the program has
- * overwritten the instruction since.
+ * overwritten the instruction: read it again, and return BT_UNKNOWN if it still differs.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {

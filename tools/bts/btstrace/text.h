@@ -10,9 +10,9 @@
 /*
  * struct bt_text - text on its way to a file
  * @fd:		where it goes; -1 keeps it all in memory
- * @old:	the file may hold something, which goes when the first text is written
+ * @old:	truncate the file before anything is written to it
  * @error:	errno of the first write that failed; nothing is written after it
- * @used:	how much waits in @buf
+ * @used:	bytes in @buf that are not written yet
  * @room:	size of @buf
  * @buf:	what waits
  */

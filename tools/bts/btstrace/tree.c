@@ -21,7 +21,7 @@ void bt_tree_memory(u64 bytes)
 	full = false;
 }
 
-/* Was there a call that had to count for its parent? */
+/* Has a call counted for its parent because the memory did not suffice? Ignores DEPTH_MAX. */
 bool bt_tree_is_full(void)
 {
 	return full;

@@ -6,8 +6,8 @@
 #include "width.h"
 
 /*
- * Returns a locale with UTF-8, whatever the user's is: wcwidth() looks into its tables.
- * Without one, wcwidth() knows only ASCII.
+ * Returns the locale that wcwidth() uses: C.UTF-8 or, if it is not installed, the user's. If
+ * there is none, wcwidth() knows only ASCII.
  */
 static locale_t utf8_locale(void)
 {

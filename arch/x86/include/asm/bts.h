@@ -66,10 +66,12 @@ struct bts_told {
  * @nr:		the number of records that it holds, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
- * @overflow:	if not NULL, called when the ring becomes full, on the CPU where that happens,
- *		and not again before records were read: in hard interrupt context or, by a
- *		source of software, with interrupts off in a task switch or on return to
- *		user mode. The switch holds the run queue lock, so @overflow must not sleep,
+ * @overflow:	if not NULL, called when the ring becomes full, and not again before records
+ *		were removed. A source of hardware calls it in hard interrupt context, on the
+ *		CPU where the ring became full. A source of software calls it in the task,
+ *		with interrupts off: in the #DB of a step, on return to user mode, in a task
+ *		switch, in execve(), or for a signal.
+ *		The switch holds the run queue lock, so @overflow must not sleep,
  *		wake a task, take a lock under which tasks are woken (such as siglock), or
  *		print; it may set bits and flags of the task, kick it, and queue an irq_work
  * @data:	argument of @overflow
@@ -171,8 +173,8 @@ struct bts_want {
  *		off or in an NMI, and change nothing else; true if it was held already
  * @release:	undo @hold
  * @peek:	copy the record that has @newer newer ones in the buffer of a CPU that does
- *		not record, in any context. The record is all 0 if it is the first one that
- *		was overwritten. False if the buffer has no such record.
+ *		not record, in any context. If the buffer has wrapped, the record before the
+ *		oldest one is all 0. False if the buffer has no such record.
  * @draining:	tell whether a CPU is delivering the records in its buffer, in any context
  */
 struct bts_source {

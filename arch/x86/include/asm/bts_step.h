@@ -79,9 +79,11 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 	raw_cpu_write(bts_step.raw, regs->flags);
 #ifdef CONFIG_X86_64
 	/*
-	 * SYSCALL has put the flags into R11. SYSCALL is two bytes long, or more if it has
-	 * prefixes or follows MOV SS. Other entries rarely look like that. If this one is
-	 * the #DB of a step, bts_step_debug() restores R11.
+	 * SYSCALL has stored the flags in R11, with TF. Clear TF there if this entry looks
+	 * like a SYSCALL: R11 equals the flags, and RAX is -ENOSYS. In 64-bit code, RCX must
+	 * also equal RIP, and RIP must be 2 to 30 bytes after the start of the step: SYSCALL is
+	 * two bytes long, plus prefixes, and a MOV SS before it belongs to the same step. If
+	 * this entry is the #DB of a step, bts_step_debug() restores R11.
 	 */
 	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
 		     (regs->cs != __USER_CS ||

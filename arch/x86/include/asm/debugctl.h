@@ -213,11 +213,12 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 }
 
 /**
- * debugctl_cleared - Clear bits in the copy that the processor has cleared in DEBUGCTL
+ * debugctl_cleared - Clear bits in the copy of this CPU without writing the MSR
  * @mask: the bits
  *
- * For a PMI that froze the LBRs: code that writes DEBUGCTL before perf has read the
- * LBRs must not start them again.
+ * Called after the processor has cleared them in the MSR, or before the MSR is written. A
+ * PMI that freezes the LBRs clears LBR: code that writes DEBUGCTL before perf has read the
+ * LBRs must not set it again.
  */
 static __always_inline void debugctl_cleared(unsigned long mask)
 {

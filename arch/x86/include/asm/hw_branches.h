@@ -55,10 +55,10 @@ void hw_branches_lbr_guest_exit(void);
 void hw_branches_save_vmcoreinfo(void);
 
 /*
- * Called with interrupts off. hw_branches_lbr_on is false during the write. So an NMI that comes
- * then does not write the register, and the LBRs may record its branches; or it freezes the CPU,
- * which hw_branches_lbr_resume() checks. If the write faults, the handler of the fault does not
- * repeat it.
+ * Called with interrupts off. hw_branches_lbr_on is false during the write. So the entry code of
+ * an NMI or of a fault in here neither stops nor resumes recording, and the LBRs may record the
+ * branches of an NMI. If an NMI freezes the CPU, this write may enable the LBRs after that:
+ * hw_branches_lbr_resume() checks for a freeze afterwards, and disables them.
  */
 static __always_inline void hw_branches_lbr_enable(bool on)
 {

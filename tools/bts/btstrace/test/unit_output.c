@@ -161,7 +161,7 @@ static size_t chunks_of(const u8 *file, size_t len)
 	return n;
 }
 
-/* Cut anywhere: in memory of just that size, where reading on is noticed. */
+/* Replay each prefix of a file from a buffer of its exact size: ASan detects a read beyond it. */
 static void test_cut(const u8 *file, size_t len)
 {
 	size_t i, whole = 0, cut = 0, none = 0;

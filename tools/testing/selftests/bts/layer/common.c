@@ -136,7 +136,7 @@ size_t lab_read(int fd, struct records *out)
 		if (n < 0)
 			give_up("read of records");
 		out->nr += n / sizeof(*out->rec);
-		/* the trace of the reader itself grows while it reads */
+		/* Stop at the first short read: reading may add records, so 0 may never come. */
 	} while (n == CHUNK * (ssize_t)sizeof(*out->rec));
 	return out->nr - start;
 }

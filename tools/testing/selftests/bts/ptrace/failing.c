@@ -76,7 +76,10 @@ static int failing_configs(void *unused)
 	return 0;
 }
 
-/* Fail each allocation of a fork in turn: the fork fails, or the child has no trace. */
+/*
+ * Fail each allocation of a fork in turn: the fork fails, the child has no trace, or the
+ * allocation was not needed. not_inherited must count each child without a trace.
+ */
 static int failing_forks(void *count)
 {
 	unsigned int n, before, now = 0;

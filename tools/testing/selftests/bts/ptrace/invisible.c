@@ -206,7 +206,7 @@ static unsigned long dispatched_call(void)
 	return flags;
 }
 
-/* The same by seccomp, on a kernel with CONFIG_NET. */
+/* Like dispatched_call(), but by seccomp. Without CONFIG_NET, there are no seccomp filters. */
 static unsigned long filtered_call(void)
 {
 	struct sock_filter filter[] = {

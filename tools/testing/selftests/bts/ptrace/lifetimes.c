@@ -148,7 +148,7 @@ static const struct way {
 	{ "thread", run_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, PTRACE_EVENT_CLONE, },
 };
 
-/* Without INHERIT, a child shares nothing of its parent's trace (bug 1). */
+/* Without INHERIT, a child shares nothing of its parent's trace. */
 TEST_F(life, child_without_a_trace)
 {
 	struct ptrace_bts_status before;
@@ -563,7 +563,7 @@ static void end_trace(const struct tracee *t, enum end how)
 	}
 }
 
-/* After the last trace, DS_AREA is 0 and DEBUGCTL has no bit of BTS (bug 14). */
+/* After the last trace, DS_AREA is 0 and DEBUGCTL has no bit of BTS. */
 TEST_F(life, nothing_is_left)
 {
 	enum end how;

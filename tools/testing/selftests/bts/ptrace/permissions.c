@@ -508,7 +508,7 @@ TEST(paranoid)
 	EXPECT_EQ(0, write_sysctl(PARANOID, "2"));
 }
 
-/* The limit is exact to the page, and charges go back to the user who had them (bug 24). */
+/* The limit is exact to the page, and charges go back to the user who had them. */
 static void try_limit(struct __test_metadata *_metadata)
 {
 	const unsigned int fits = PAGES * PAGE / 24, half = PAGES / 2 * PAGE / 24;
@@ -528,7 +528,7 @@ static void try_limit(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits - skid), 0));
 	EXPECT_EQ(0, bts_end(one));
 
-	/* The old ring stays until the new one is allocated (bug 10). */
+	/* The old ring stays until the new one is allocated. */
 	must_trace(one, TRACE, half, 0);
 	run_chain(one, 1);
 	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(half + 1), 0));
@@ -647,7 +647,7 @@ TEST(user_namespace)
 	as_user(_metadata, SOMEBODY, try_userns);
 }
 
-/* In the pid namespace, the tracer has pid 1, and its tracee pid 2 (bug 17). */
+/* In the pid namespace, the tracer has pid 1, and its tracee pid 2. */
 static void trace_in_pidns(struct __test_metadata *_metadata)
 {
 	size_t nr, i, events = 0;

@@ -23,7 +23,7 @@ FIXTURE(check)
 	pid_t pid;
 	struct x86_bts_record before[ROOM];
 	size_t nr;
-	/* a page that is followed by an unmapped one */
+	/* A page that is followed by one without access (PROT_NONE) */
 	char *page;
 	size_t size;
 };
@@ -71,7 +71,7 @@ FIXTURE_TEARDOWN(check)
 	EXPECT_EQ((uintptr_t)chain_back, _after[0].branch.from);		\
 } while (0)
 
-/* The layout is the same for callers of every ABI, without holes (bug 5). */
+/* The layout is the same for callers of every ABI, without holes. */
 TEST(layout)
 {
 	EXPECT_EQ(24, sizeof(struct x86_bts_record));
@@ -176,7 +176,7 @@ TEST_F(check, config_that_is_valid)
 {
 	struct ptrace_bts_config config = { .size = 24, .flags = TRACE | ALLOC, };
 
-	/* Every successful request returns the same value (bug 13). */
+	/* Every successful request returns the same value. */
 	EXPECT_EQ(0, config_of(self->pid, config));
 	EXPECT_EQ(24, bts_status(self->pid).size);
 	config.size = 47;
@@ -312,7 +312,7 @@ static uint64_t memory_size(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-/* No size that the user passes makes an allocation go wrong (bug 18). */
+/* No size that the user passes makes an allocation go wrong. */
 TEST_F(check, size_of_the_trace)
 {
 	static const uint32_t bad[] = {
@@ -483,7 +483,7 @@ TEST_F(check, index_of_get)
 	unsigned int i;
 
 	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr - 1));
-	/* An index without a record must not return an old record (bug 8). */
+	/* An index without a record must not return an old record. */
 	rec.type = 77;
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, self->nr));
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
@@ -495,7 +495,7 @@ TEST_F(check, index_of_get)
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
 }
 
-/* Never return more than was asked for (bug 9), or part of a record (bug 19). */
+/* Never return more than was asked for, or part of a record. */
 TEST_F(check, size_of_drain)
 {
 	static const unsigned long small[] = { 0, 1, 8, 16, 23, };
@@ -641,7 +641,7 @@ TEST_F(check, arguments_that_are_ignored)
 	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
 }
 
-/* "No trace" and "no such tracee" are different errors (bug 12). */
+/* "No trace" and "no such tracee" are different errors. */
 TEST_F(check, no_trace)
 {
 	struct ptrace_bts_status status;

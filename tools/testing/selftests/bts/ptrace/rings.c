@@ -77,8 +77,8 @@ TEST_F(ring, get_against_drain)
 }
 
 /*
- * After the ring wraps, it holds the newest records, before and behind its end in memory
- * (bug 7). Draining it in pieces keeps the order.
+ * After the ring wraps, it holds the newest records, before and behind its end in memory.
+ * Draining it in pieces keeps the order.
  */
 TEST_F(ring, wrap)
 {
@@ -204,7 +204,7 @@ TEST_F(ring, clear)
 	EXPECT_TRUE(is_chain(records, nr, 1, false));
 }
 
-/* Every word of a record is set (bug 16). */
+/* Every word of a record is set. */
 TEST_F(ring, every_word_is_set)
 {
 	size_t nr, i;
@@ -274,7 +274,7 @@ static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned
 	}
 }
 
-/* Each stop comes, comes in time, and nothing is lost (bug 25). */
+/* Each stop comes, comes in time, and nothing is lost. */
 TEST_F(ring, stop_when_full)
 {
 	static const int signals[] = {

@@ -268,7 +268,7 @@ static void test_off(void)
 	must_set("enable", "1");
 }
 
-/* Newer kernels free a trigger some time after its removal. */
+/* Unload the module. Newer kernels free a trigger some time after its removal: try again. */
 static bool module_goes(void)
 {
 	int tries = 5000;

@@ -165,7 +165,7 @@ void tracee_exec_main(int argc, char **argv)
 	loop(me);
 }
 
-/* Start the first tracee of a family. */
+/* Make the calling process the first tracee of a family. Does not return. */
 void tracee_start(struct tracee_shared *self)
 {
 	ignore_signals();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of the rest of the system during a request. If it changes meanwhile, all states
- * that it may have had count.
+ * Settings and charges outside the tracee that decide how a request is answered. If they change
+ * during the request, views_end() returns every combination that may have been in force.
  */
 #include "tracer.h"
 

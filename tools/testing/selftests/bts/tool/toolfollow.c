@@ -45,7 +45,7 @@ static void check_statuses(void)
 	r = run("$b --full -o " OUT " /bt/walk die 34");
 	ok(killed(&r, 34) && strstr(r.out, "--- SIGRT_2 "), "a realtime signal");
 	run_free(&r);
-	/* What is no signal, though a shell would call one so: SIGKILL, SIGSTOP */
+	/* Exit statuses by which a shell reports SIGKILL and SIGSTOP. No signal was sent here. */
 	r = run("$b -o " OUT " /bt/walk exit 137");
 	ok(exited(&r, 137), "exit status 137");
 	run_free(&r);
@@ -110,7 +110,7 @@ static bool forks_come_first(const char *text, size_t children)
 		if (i < nr)
 			continue;
 		seen[nr++] = line;
-		/* The first process is one, too. */
+		/* The first entry of seen[] is the first process, which no fork made. */
 		if (nr > 1 && forks_before(text, line) < nr - 1)
 			return false;
 	}
@@ -248,6 +248,17 @@ static bool moved_on(long unused)
 	return n == SPINNERS;
 }
 
+/* Has no thread made progress since? */
+static bool stands_still(void)
+{
+	int i;
+
+	for (i = 0; i < SPINNERS; i++)
+		if (spin->count[i] != mark[i])
+			return false;
+	return true;
+}
+
 static bool all_spin(void)
 {
 	set_mark();
@@ -364,7 +375,7 @@ static void detach_stopped(pid_t target, bool before)
 	set_mark();
 	nanosleep(&pause, NULL);
 	if (!ok(killed(&r, SIGINT) && count(r.out, "+++ detached +++") == SPINNERS &&
-		wait_until(is_stopped, target) && !moved_on(0), "stopped %s: still so afterwards",
+		wait_until(is_stopped, target) && stands_still(), "stopped %s: still so afterwards",
 		before ? "before" : "meanwhile"))
 		explain(&r);
 	kill(target, SIGCONT);
@@ -447,18 +458,14 @@ static void check_on_its_way(void)
 static bool is_quiet(long unused)
 {
 	struct timespec a_while = { .tv_nsec = 100000000 };
-	int i;
 
 	(void)unused;
 	set_mark();
 	nanosleep(&a_while, NULL);
-	for (i = 0; i < SPINNERS; i++)
-		if (spin->count[i] != mark[i])
-			return false;
-	return true;
+	return stands_still();
 }
 
-/* Who reads has enough: that ends btstrace, in the manner of SIGPIPE, and it alone. */
+/* The reader of the output closes the FIFO: SIGPIPE ends btstrace, but not the command. */
 static void check_pipe(void)
 {
 	struct run r;
@@ -499,7 +506,7 @@ static void check_end(void)
 		explain(&r);
 	set_mark();
 	nanosleep(&a_while, NULL);
-	ok(!moved_on(0), "and so is the command");
+	ok(stands_still(), "and so is the command");
 	run_free(&r);
 }
 
@@ -566,7 +573,7 @@ static void check_suspended(void)
 			ok(false, "^Z");
 		set_mark();
 		nanosleep(&a_while, NULL);
-		ok(!moved_on(0), "^Z: all of it stops");
+		ok(stands_still(), "^Z: all of it stops");
 		kill(-job, SIGCONT);
 		ok(all_spin(), "fg: all of it goes on");
 	}

@@ -47,7 +47,7 @@ static bool same_text(const char *got, const char *want)
 	if (got[i] == want[i])
 		return true;
 	printf("# line %zu: %.*s\n", line, (int)strcspn(got + begin, "\n"), got + begin);
-	printf("# but it is: %.*s\n", (int)strcspn(want + begin, "\n"), want + begin);
+	printf("# must be: %.*s\n", (int)strcspn(want + begin, "\n"), want + begin);
 	return false;
 }
 
@@ -119,7 +119,7 @@ static void check_crash(const char *program, const char *where)
 	run_free(&r);
 }
 
-/* A crash that no branch led to */
+/* A fault some instructions after the last branch: the report must name the instruction. */
 static void check_fault(const char *program)
 {
 	char line[128];
@@ -303,8 +303,8 @@ static long sum_lost(const char *text)
 }
 
 /*
- * In execve() the kernel makes more branches than there is room for, and nobody
- * can be stopped there: what is lost is told where it was, once.
+ * The tracee cannot be stopped inside execve(), where the kernel makes more branches than the
+ * ring has room for. The output must show the loss once, at its place.
  */
 static void check_lost(void)
 {

@@ -25,7 +25,7 @@ static void show_difference(const char *a, const char *b)
 	       (int)strcspn(b + begin, "\n"), b + begin);
 }
 
-/* Live, and from a file. Returns what was shown, to be freed. */
+/* Trace a program live and to a file, and compare what is shown. Returns it, to be freed. */
 static char *show_twice(const char *mode, const char *program, const char *what)
 {
 	struct run live, again;
