@@ -28,7 +28,6 @@
 #include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/lockdep.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
@@ -259,9 +258,12 @@ static struct syscore hw_branches_lbr_syscore = {
 u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
 			 struct hw_branch *out, u32 n)
 {
-	u32 nr = min(READ_ONCE(saved->nr), HW_BRANCHES_LBR_MAX);
 	static const struct bts_raw none;
+	u32 nr = READ_ONCE(saved->nr);
 	u32 at, seen = 0, got = 0;
+
+	if (nr > HW_BRANCHES_LBR_MAX)
+		return 0;
 
 	for (at = 0; got < n && at < nr; at++) {
 		const struct bts_raw *raw = &saved->raw[at];
