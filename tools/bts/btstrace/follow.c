@@ -21,25 +21,37 @@
 /* So many stops are handled before waitpid() is asked for others, so that no thread starves. */
 #define BATCH		256
 #define PROGRESS_MS	500
+/* After ^Z, btstrace waits so long for the command, and for other processes, to stop. */
+#define COMMAND_STOPS_MS	2000
+#define OTHERS_STOP_MS		500
 
 struct stop {
 	pid_t tid;
 	int status;
 };
 
-static const int watched[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+static const int watched[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP };
+
+static bool is_ignored(int sig)
+{
+	struct sigaction act;
+
+	return !sigaction(sig, NULL, &act) && act.sa_handler == SIG_IGN;
+}
 
 static void watched_set(sigset_t *set)
 {
-	struct sigaction act;
 	size_t i;
 
 	sigemptyset(set);
 	for (i = 0; i < ARRAY_SIZE(watched); i++)
 		sigaddset(set, watched[i]);
 	/* nohup makes a program ignore SIGHUP: tracing goes on after it. */
-	if (!sigaction(SIGHUP, NULL, &act) && act.sa_handler == SIG_IGN)
+	if (is_ignored(SIGHUP))
 		sigdelset(set, SIGHUP);
+	/* A shell without job control makes a program ignore SIGTSTP. */
+	if (is_ignored(SIGTSTP))
+		sigdelset(set, SIGTSTP);
 }
 
 static u64 now_ms(void)
@@ -317,7 +329,7 @@ static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 	if (f->ending)
 		let_go(f, t, 0);
 	else if (sig != SIGTRAP)
-		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+		t->listens = !ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	else
 		go_on(t, 0);
 }
@@ -356,6 +368,7 @@ static void on_stop(struct bt_follow *f, const struct stop *stop)
 	struct tracee *t = tracee_add(f, stop->tid);
 	int event = stop->status >> 16;
 
+	t->listens = false;
 	if (!WIFSTOPPED(stop->status)) {
 		on_end(f, t, stop->status);
 		return;
@@ -452,10 +465,55 @@ static void end(struct bt_follow *f, int sig)
 	}
 }
 
+/*
+ * ^Z: the terminal sends SIGTSTP to the command, too. A tracee needs btstrace to stop: so
+ * btstrace stops after the command, and not at all if the command goes on.
+ */
+static void stop_later(struct bt_follow *f)
+{
+	if (!f->command || f->command_ended)
+		raise(SIGSTOP);
+	else
+		f->stopping = now_ms();
+}
+
+static bool all_stopped(const struct bt_follow *f)
+{
+	const struct tracee *t;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(f->slot); i++)
+		for (t = f->slot[i]; t; t = t->next)
+			if (!t->listens && !t->held)
+				return false;
+	return true;
+}
+
+/* Stop like the command, if ^Z has stopped it. Called when no thread waits for btstrace. */
+static void stop_with_command(struct bt_follow *f)
+{
+	u64 since = now_ms() - f->stopping;
+	const struct tracee *command;
+
+	if (!f->stopping)
+		return;
+	command = tracee_find(f, f->command);
+	if (all_stopped(f) || (command && command->listens && since > OTHERS_STOP_MS)) {
+		f->stopping = 0;
+		raise(SIGSTOP);
+	} else if (since > COMMAND_STOPS_MS) {
+		f->stopping = 0;
+	}
+}
+
 static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD)
 		return;
+	if (info->ssi_signo == SIGTSTP) {
+		stop_later(f);
+		return;
+	}
 	/*
 	 * The terminal sends these signals to the command, too, and the command decides
 	 * whether it ends.
@@ -473,7 +531,7 @@ static void take_signals(struct bt_follow *f, bool wait)
 	struct signalfd_siginfo info;
 
 	if (wait)
-		poll(&poll_fd, 1, -1);
+		poll(&poll_fd, 1, f->stopping ? 100 : -1);
 	while (read(f->signals, &info, sizeof(info)) == sizeof(info))
 		take_signal(f, &info);
 }
@@ -503,6 +561,8 @@ int bt_follow_run(struct bt_follow *f)
 		n = collect(stops);
 		if (n < 0)
 			break;
+		if (!n)
+			stop_with_command(f);
 		take_signals(f, !n);
 		for (i = 0; i < n; i++)
 			on_stop(f, &stops[i]);

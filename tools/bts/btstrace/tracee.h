@@ -20,6 +20,7 @@
  * @done:	it was taken leave of, and is about to end
  * @announced:	it was attached to, or its parent told of it
  * @held:	it stays in its first stop until its parent tells of it
+ * @listens:	it is in a group stop
  * @lost:	how many records its trace said were missing
  * @next:	in the same slot
  */
@@ -30,6 +31,7 @@ struct tracee {
 	bool		done;
 	bool		announced;
 	bool		held;
+	bool		listens;
 	u64		lost;
 	struct tracee	*next;
 };
@@ -45,6 +47,7 @@ struct tracee {
  * @command_ended: it did: its number may be another process' now
  * @signals:	a signalfd
  * @before:	what the command is to find of signals, as btstrace did
+ * @stopping:	when ^Z was typed, if btstrace has not stopped since; otherwise 0
  * @ending:	detach from each thread that stops
  * @end_signal:	the signal that said so
  * @error:	an exit status, if tracing failed
@@ -74,6 +77,7 @@ struct bt_follow {
 		sighandler_t	child;
 		sighandler_t	pipe;
 	}			before;
+	u64			stopping;
 	bool			ending;
 	int			end_signal;
 	int			error;
