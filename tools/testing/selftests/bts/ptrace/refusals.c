@@ -37,6 +37,18 @@ static size_t get_all(pid_t pid, struct x86_bts_record *rec)
 	return i;
 }
 
+/* After the last branch of the chain, an interrupt may have come: skip the return from it. */
+static int newest_branch(pid_t pid, struct x86_bts_record *rec)
+{
+	int i = 0, ret;
+
+	do {
+		ret = bts(PTRACE_BTS_GET, pid, rec, i++);
+	} while (!ret && rec->type == X86_BTS_LEAVE);
+
+	return ret;
+}
+
 FIXTURE_SETUP(check)
 {
 	self->size = sysconf(_SC_PAGESIZE);
@@ -67,7 +79,7 @@ FIXTURE_TEARDOWN(check)
 	EXPECT_EQ(self->nr, get_all(self->pid, _after));			\
 	EXPECT_EQ(0, memcmp(self->before, _after, RECORDS(self->nr)));		\
 	run_chain(self->pid, 1);						\
-	EXPECT_EQ(0, bts(PTRACE_BTS_GET, self->pid, _after, 0));		\
+	EXPECT_EQ(0, newest_branch(self->pid, _after));				\
 	EXPECT_EQ((uintptr_t)chain_back, _after[0].branch.from);		\
 } while (0)
 
