@@ -110,7 +110,7 @@ static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *he
 	       head->version == HW_BRANCHES_BOOT_VERSION &&
 	       head->sum == hw_branches_boot_sum(head) &&
 	       head->cpu_size == arch_hw_branches_boot_size() &&
-	       head->cpus <= (size - HW_BRANCHES_BOOT_HEAD) / head->cpu_size;
+	       head->cpus <= (size_t)(size - HW_BRANCHES_BOOT_HEAD) / arch_hw_branches_boot_size();
 }
 
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
