@@ -10,15 +10,30 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/utsname.h>
 #include <termios.h>
 #include <unistd.h>
 
-/* The first address above user mode, of all ABIs, with 4 levels of page tables */
-#define USER_END	0x7ffffffff000ull
+/*
+ * The first address above user mode: of all ABIs of a 64-bit kernel with 4 levels of page tables,
+ * or of a 32-bit kernel with the usual split
+ */
+#define USER_END	user_end()
+
+static inline uint64_t user_end(void)
+{
+	static uint64_t end;
+	struct utsname name;
+
+	if (!end)
+		end = !uname(&name) && name.machine[0] == 'i' ? 0xc0000000ull : 0x7ffffffff000ull;
+	return end;
+}
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

@@ -653,7 +653,9 @@ static const struct {
 	{ "warn", bts_crash_warn },
 	{ "lock", bts_crash_lock },
 	{ "recurse", bts_crash_recursion },
+#ifdef CONFIG_X86_64
 	{ "longjmp", bts_crash_longjmp },
+#endif
 	{ "badring", do_bad_ring },
 	{ "badcontext", do_bad_context },
 	{ "badstore", do_bad_store },

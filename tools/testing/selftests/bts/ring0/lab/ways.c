@@ -36,6 +36,7 @@ void bts_crash_recursion(void)
 	bts_crash_recurse(30);
 }
 
+#ifdef CONFIG_X86_64
 /* Leave several functions at once, as longjmp() does. */
 static noinline void bts_crash_unwind(unsigned long *frame)
 {
@@ -72,6 +73,7 @@ noinline void bts_crash_longjmp(void)
 }
 
 STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
+#endif
 
 /*
  * Run without a tick, or without another task, until a report freezes the recorder, at most
