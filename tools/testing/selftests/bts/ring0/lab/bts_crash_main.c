@@ -23,6 +23,7 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
+#include <asm/asm.h>
 #include <asm/apic.h>
 #include <asm/msr.h>
 #include <asm/nospec-branch.h>
@@ -69,7 +70,7 @@ static noinline void bts_crash_at(unsigned long address)
 
 static noinline void bts_crash_double_fault(void)
 {
-	asm volatile("mov %0, %%rsp\n\t"
+	asm volatile("mov %0, %%" _ASM_SP "\n\t"
 		     "push $0" : : "r" (BAD_STACK) : "memory");
 }
 
