@@ -23,8 +23,8 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-#include <asm/asm.h>
 #include <asm/apic.h>
+#include <asm/asm.h>
 #include <asm/msr.h>
 #include <asm/nospec-branch.h>
 
