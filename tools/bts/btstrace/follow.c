@@ -467,11 +467,12 @@ static void end(struct bt_follow *f, int sig)
 
 /*
  * ^Z: the terminal sends SIGTSTP to the command, too. A tracee needs btstrace to stop: so
- * btstrace stops after the command, and not at all if the command goes on.
+ * btstrace stops after the command, and not at all if the command goes on. If SIGTSTP is not
+ * from a terminal, it is for btstrace alone.
  */
-static void stop_later(struct bt_follow *f)
+static void stop_later(struct bt_follow *f, bool terminal)
 {
-	if (!f->command || f->command_ended)
+	if (!f->command || f->command_ended || !terminal)
 		raise(SIGSTOP);
 	else
 		f->stopping = now_ms();
@@ -511,7 +512,7 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 	if (info->ssi_signo == SIGCHLD)
 		return;
 	if (info->ssi_signo == SIGTSTP) {
-		stop_later(f);
+		stop_later(f, info->ssi_code == SI_KERNEL);
 		return;
 	}
 	/*

@@ -556,7 +556,12 @@ static bool is_suspended(long pid)
 	return state_of(pid) == 'T' && (command == 't' || command == 'T');
 }
 
-/* ^Z on a terminal, and fg: both stop, and both go on. */
+static bool is_stopped_itself(long pid)
+{
+	return state_of(pid) == 'T';
+}
+
+/* ^Z on a terminal, and fg: both stop, and both go on. SIGTSTP by kill() stops btstrace alone. */
 static void check_suspended(void)
 {
 	pid_t shell, job;
@@ -574,6 +579,9 @@ static void check_suspended(void)
 		kill(-job, SIGCONT);
 		ok(all_spin(), "fg: all of it goes on");
 	}
+	kill(job, SIGTSTP);
+	ok(wait_until(is_stopped_itself, job) && all_spin(), "kill: btstrace stops alone");
+	kill(job, SIGCONT);
 	spin->end = 1;
 	r = run_terminal_end(shell, terminal);
 	if (!ok(exited(&r, 42) && count(r.out, "+++ exited with ") == SPINNERS &&
