@@ -20,10 +20,14 @@
 
 /*
  * Find out whether this model reports predictions: only some models ever set
- * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI.
+ * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The record in the middle
+ * is one of the interrupted code. The first ones are of the way out of the last PMI, always the
+ * same.
  */
-static void bts_ds_learn(const void *at)
+static void bts_ds_learn(const struct bts_ds *d)
 {
+	void *at = bts_ds_pos(d, DS_BASE) + bts_ds_held(d) / 2 * ds_record_size();
+
 	if (!READ_ONCE(bts_ds_told.predicted) && bts_ds_word(at, 2) & BTS_RAW_PREDICTED)
 		WRITE_ONCE(bts_ds_told.predicted, true);
 }
@@ -146,7 +150,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
 	d->late = bts_ds_late(d);
 	ds_bts_write(0);
-	bts_ds_learn(bts_ds_pos(d, DS_BASE));
+	bts_ds_learn(d);
 	bts_ds_measure(d, regs->ip);
 	bts_ds_drain(d);
 	d->interrupted = true;

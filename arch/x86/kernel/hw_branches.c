@@ -41,9 +41,13 @@
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
+/*
+ * Return the most branches that bts_flight_last() copies: those in the ring, a mark for those
+ * missing, and those in the hardware's buffer, whose records may have fields of 32 bits.
+ */
 static u32 hw_branches_bts_depth(void)
 {
-	return 2 * HW_BRANCHES_DEPTH + 1;
+	return HW_BRANCHES_DEPTH + 1 + BTS_BUFFER_SIZE / (3 * sizeof(u32));
 }
 
 static int hw_branches_bts_start(int cpu)

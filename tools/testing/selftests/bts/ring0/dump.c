@@ -11,7 +11,8 @@ static bool is_bad(const char *line)
 {
 	char address[40];
 
-	snprintf(address, sizeof(address), "address: %016llx", bad_address);
+	snprintf(address, sizeof(address), "address: %0*llx", (int)(2 * sizeof(long)),
+		 bad_address);
 	return strstr(line, "WARNING:") || strstr(line, "RCU") || strstr(line, "deadlock") ||
 	       strstr(line, "sleeping function") || strstr(line, "scheduling while") ||
 	       (strstr(line, "BUG:") && !strstr(line, address));

@@ -123,6 +123,9 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 	return followed > least;
 }
 
+/* The ring holds 2730 branches, and the hardware's buffer 5461 of 32 bits a field. */
+#define MOST	8200
+
 static void test_trace(void)
 {
 	size_t n, least = read_debugctl(0) & DEBUGCTL_OFF_USR ? 2500 : 500;
@@ -134,7 +137,7 @@ static void test_trace(void)
 		snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
 		trace = get(name);
 		n = count_lines(trace, cpu, NULL);
-		ok(n > least && n < 6000 && in_one_piece(trace, cpu, least / 2),
+		ok(n > least && n < MOST && in_one_piece(trace, cpu, least / 2),
 		   "CPU %d: %zu branches", cpu, n);
 		ok(count_lines(trace, -1, NULL) == n, "CPU %d: and no other in its file", cpu);
 		free(trace);
@@ -142,7 +145,7 @@ static void test_trace(void)
 	trace = get("trace");
 	for (cpu = 0; cpu < cpus(); cpu++) {
 		n = count_lines(trace, cpu, NULL);
-		ok(n > least && n < 6000, "all: %zu branches of CPU %d", n, cpu);
+		ok(n > least && n < MOST, "all: %zu branches of CPU %d", n, cpu);
 	}
 	free(trace);
 }
