@@ -2,16 +2,13 @@
 # bts: traces of tasks and CPUs: each record in the right trace, in order, and once
 # shellcheck shell=bash
 
-# shellcheck source=../vm/lab.sh
-. "$B/vm/lab.sh"
-
 # In QEMU 7.2, far returns of user mode fault with SMAP.
 FAR=cpu=$CPU,-smap
 
 # traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module of the laboratory, and pass its
 # path before the first ARG.
 traced() {
-	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
 	boot "$1" kernel=patched config="$CONFIG" before="$LAB" mem=1024 abort=1 "${@:2}"
 }
 

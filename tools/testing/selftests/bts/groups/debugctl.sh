@@ -5,9 +5,6 @@
 # FREEZE_IN_SMM is off in most tests, as in a virtual machine.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
-# shellcheck source=../debugctl/lab.sh
-. "$B/debugctl/lab.sh"
-
 # Stepping must be the same on every kernel.
 stepping() {
 	lab_boot steps kernel="$FLAVOUR" config="$CONFIG" -- steps

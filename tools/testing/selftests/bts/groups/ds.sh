@@ -5,9 +5,6 @@
 # intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, a
 # store of a record without a buffer ends the emulator.
 
-# shellcheck source=../debugctl/lab.sh
-. "$B/debugctl/lab.sh"
-
 RAW_DISK=if=ide,format=raw,snapshot=on
 
 # On the patched kernel as on the stock one, a late PMI of perf's own BTS drivers is an unknown

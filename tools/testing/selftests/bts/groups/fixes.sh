@@ -53,10 +53,10 @@ fixed_branches() {
 fixed_pause() {
 	local sleeps='sleeping function called from invalid context at .*kernel/locking/spinlock_rt.c'
 
-	need_lab "$B/ring0/lab" bts_crash stock rt
+	need_lab "$B/guest/labs/crash" bts_crash stock rt
 	boot pause-stock kernel=stock config=rt smp=2 before="$LAB" expect=splat append=pause_on_oops=1 -- crash words none
 	console_says pause-stock "$sleeps"
-	need_lab "$B/ring0/lab" bts_crash fixed rt
+	need_lab "$B/guest/labs/crash" bts_crash fixed rt
 	boot pause-fixed kernel=fixed config=rt smp=2 before="$LAB" expect=splat append=pause_on_oops=1 -- crash words none
 	nothing_else pause-fixed "$CRASH"
 }

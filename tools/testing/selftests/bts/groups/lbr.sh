@@ -77,7 +77,7 @@ lbr_perf() {
 # left MACHINE KIND FUNCTION LEAST: a crash that is survived must print at least LEAST branches,
 # with FUNCTION on top.
 left() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	lasts "$2-$1" "$1" before="$LAB" expect=splat -- lastbranch crash "$2" "$3" "$4"
 	nothing_else "$2-$1" "$CRASH"
 	came_to_end "$2-$1"
@@ -88,7 +88,7 @@ left() {
 last_words() {
 	local wrong name=$2-$1 append=$6
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	[ "$1" != amd ] || append+=" spec_rstack_overflow=off"
 	lasts "$name" "$1" before="$LAB" expect=splat append="$append" -- lastbranch die "$2"
 	nothing_else "$name" "$CRASH"
@@ -136,7 +136,7 @@ lbr_crashes() {
 		left $machine null 0x0 4
 		left $machine protection bts_crash_at 4
 	done
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	for machine in 32 16-no-smap arch amd; do
 		lasts "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
 	done

@@ -4,9 +4,6 @@
 #
 # The emulator has AMD's extension only. The code for Intel's was reviewed, not run.
 
-# shellcheck source=../debugctl/lab.sh
-. "$B/debugctl/lab.sh"
-
 group_nested() {
 	local amd=max,vendor=AuthenticAMD,+svm
 

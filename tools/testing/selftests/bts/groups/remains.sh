@@ -56,7 +56,7 @@ move_segments() {
 dumped() {
 	local source=$1 least=$2 crashed
 
-	need_lab "$B/ring0/lab" bts_crash patched "$REMAINS"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$REMAINS"
 	remain "dump-$source" before="$LAB" expect=splat qemu="-device vmcoreinfo" -- \
 		remains dump "$source"
 	nothing_else "dump-$source" "$CRASH"

@@ -2,13 +2,10 @@
 # ring0: the branch flight recorder: its files, and what it prints of a crash
 # shellcheck shell=bash
 
-# shellcheck source=../vm/lab.sh
-. "$B/vm/lab.sh"
 # shellcheck source=ds.sh
 . "$B/groups/ds.sh"
 # shellcheck source=bench.sh
 . "$B/groups/bench.sh"
-
 # flight CASE KEY=VALUE... -- PROG [ARG...]
 flight() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
@@ -27,7 +24,7 @@ ring0_files() {
 
 # scrubbed CASE KEY=VALUE...: check the buffers while another trace uses them.
 scrubbed() {
-	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
 	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
@@ -37,7 +34,7 @@ CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as
 
 # crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
 crashing() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight "$1" before="$LAB" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
@@ -76,7 +73,7 @@ fatal() {
 kdb() {
 	local crash
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	crash=$LAB
 	need_lab "$B/ring0/kdb-terminal" bts_kdb patched "$CONFIG"
 	flight "$1" smp=2 before="$crash $LAB" "${@:2}"
@@ -272,7 +269,7 @@ words() {
 
 # Compare what a crash prints with what the emulator executed.
 ring0_judged() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight printed before="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
 		printed 200
 	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
@@ -293,7 +290,7 @@ reports() {
 }
 
 reported() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	reports warn warning
 	! has_option KASAN || reports kasan kasan append=kasan_multi_shot
 	! has_option KFENCE || reports kfence kfence append=kfence.sample_interval=100
@@ -303,7 +300,7 @@ reported() {
 }
 
 ring0_marks() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight marks smp=2 before="$LAB" -- marks all
 	flight quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
 	flight races smp=2 before="$LAB" timeout=300 -- marks races
@@ -319,7 +316,7 @@ ring0_marks() {
 races() {
 	local crash
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	crash=$LAB
 	need_lab "$B/ring0/races-lab" bts_races patched "$CONFIG"
 	flight "$1" smp=2 timeout=300 before="$crash $LAB${WATCHED:+ $WATCHED}" "${@:2}"
@@ -353,7 +350,7 @@ ring0_kdump() {
 	recorder_dump
 	# The crashing kernel prints the branches before the crash kernel takes over.
 	console_says kdump 'Last branches of CPU 0'
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	# Not on PREEMPT_RT, where a thread prints, and the crash kernel starts before that.
 	! has_option PREEMPT_RT || words=()
 	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray

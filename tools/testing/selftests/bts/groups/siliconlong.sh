@@ -9,7 +9,7 @@
 
 # Compare with what the emulator executed; --netburst tells the oracle that machine's DEBUGCTL.
 judged_pentium4() {
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \
 		timeout=400 stall=300 -- printed 200
 	judge printed-pentium4 "branches=200,jcc,call,ret,ve" "200 records equal" --netburst

@@ -2,9 +2,6 @@
 # small (slow): kernels for one CPU, for 32 bits with either record layout, and with FRED
 # shellcheck shell=bash
 
-# shellcheck source=../vm/lab.sh
-. "$B/vm/lab.sh"
-
 # small_unit CASE CONFIGURATION KEY=VALUE...: run the unit tests of the series.
 small_unit() {
 	boot "$1-debugctl" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit debugctl
@@ -20,7 +17,7 @@ small_traces() {
 	boot "$1-ring" "${bits[@]}" "${@:2}" -- rings
 	boot "$1-steps" "${bits[@]}" icount=slow "${@:2}" -- tracedsteps
 	boot "$1-files" "${bits[@]}" "${@:2}" -- files all
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG,32"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG,32"
 	boot "$1-crash" "${bits[@]}" before="$LAB" expect=splat "${@:2}" -- crash task 2
 }
 

@@ -7,9 +7,6 @@
 # --rounds events of each race, must complete in --seconds each.
 # STRESS_PARTS selects some of the parts of this group.
 
-# shellcheck source=../vm/lab.sh
-. "$B/vm/lab.sh"
-
 # The slab allocator records the owner of each object.
 OWNERS='append=slub_debug=U,kmalloc-*'
 
@@ -39,7 +36,7 @@ fuzzed() {
 stress_fuzz() {
 	local part=$1
 
-	need_lab "$B/layer/lab" bts_lab patched "$CONFIG"
+	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
 	stressed alone "$part" -- fuzz -t "$part" -s "$STRESS_SEED" -n 1
 	stressed x32 "$part" smp=2 pti=on -- fuzz_x32 -t "$part" -s "$STRESS_SEED" -n 4
 	stressed perf "$part" pti=off -- fuzz -t "$part" -s "$STRESS_SEED" -n 1 -x sp

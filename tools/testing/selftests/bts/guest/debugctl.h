@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "guest.h"
-#include "../debugctl/lab/lab.h"
+#include "labs/debugctl/lab.h"
 #include "system.h"
 
 #define DEBUGCTL_LBR_BIT	(1U << 0)

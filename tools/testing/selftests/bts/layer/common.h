@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "../guest/known.h"
-#include "lab/lab.h"
+#include "../guest/labs/bts/lab.h"
 
 /* Types of records, as in <asm/bts.h> of the kernel under test. */
 enum {

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
-#include "../layer/lab/lab.h"
+#include "../guest/labs/bts/lab.h"
 #include "common.h"
 
 #define LAB_DEVICE	"/dev/bts_lab"

@@ -8,7 +8,7 @@
 
 #include "../guest/traced.h"
 #include "../guest/system.h"
-#include "../layer/lab/lab.h"
+#include "../guest/labs/bts/lab.h"
 #include "noise.h"
 
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"

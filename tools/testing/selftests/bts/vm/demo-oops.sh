@@ -19,7 +19,7 @@ show_oops() {
 demo_oops() {
 	echo
 	echo "A module of the kernel crashes. The oops shows the last branches before the fault:"
-	need_lab "$B/ring0/lab" bts_crash patched base
+	need_lab "$B/guest/labs/crash" bts_crash patched base
 	boot demo-oops kernel=patched config=base pti=on before="$LAB" expect=splat -- \
 		crash folded 1 >&2
 	show_oops "$CASE_DIR/console"

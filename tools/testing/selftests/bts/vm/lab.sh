@@ -59,3 +59,10 @@ need_lab() {
 	chmod +x "$LAB"
 	echo "$key" >"$work.key"
 }
+
+# lab_boot CASE KEY=VALUE... -- PROG [ARG...]: build debugctl_lab for the given kernel, boot, and
+# pass the path of the module before the first ARG. The keys kernel and config must come first.
+lab_boot() {
+	need_lab "$B/guest/labs/debugctl" debugctl_lab "${2#kernel=}" "${3#config=}"
+	boot "$1" before="$LAB" "${@:2}"
+}

@@ -38,12 +38,12 @@ figure() {
 	read -ra program <<<"$3"
 	# Requests that only the kernel can make need a module.
 	case ${options[0]} in
-	lab) need_lab "$B/layer/lab" bts_lab patched "$CONFIG" ;;
+	lab) need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG" ;;
 	tool)
 		need_btstrace plain tests
 		LAB="$BTSTRACE/btstrace $BTSTRACE/test/record"
 		;;
-	crash) need_lab "$B/ring0/lab" bts_crash patched "$CONFIG" ;;
+	crash) need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG" ;;
 	esac
 	if [[ ${options[0]} != *=* ]]; then
 		options[0]="before=$LAB"
@@ -74,7 +74,7 @@ reach_of() {
 figure_reach() {
 	local kind values
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG,mitigations"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG,mitigations"
 	values=$(for kind in "${REACH[@]}"; do
 		echo "$(reach_of "$1" "$kind") $kind"
 	done | sort -n)
@@ -100,7 +100,7 @@ declare -A LEFT_OF=()	# what left_of has printed of all kinds, by OUT
 figure_left() {
 	local kind values
 
-	need_lab "$B/ring0/lab" bts_crash patched "$CONFIG"
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	[ -n "${LEFT_OF[$3]-}" ] || LEFT_OF[$3]=$(for kind in "${LEFT[@]}"; do
 		echo "$(left_of "$1" "$kind" "$3") $kind"
 	done | sort -n)
