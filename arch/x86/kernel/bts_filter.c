@@ -42,12 +42,10 @@
 bool bts_is_entry_with(u64 addr, bool fred)
 {
 #ifdef CONFIG_X86_FRED
-	/*
-	 * The entry point from the kernel is 256 bytes after that from user mode, and its
-	 * code is not longer than 256 bytes.
-	 */
+	/* The entry point for events in the kernel is the last one. */
 	if (fred)
-		return addr - (unsigned long)asm_fred_entrypoint_user < 512;
+		return addr >= (unsigned long)asm_fred_entrypoint_user &&
+		       addr < (unsigned long)asm_fred_entrypoints_end;
 #endif
 	return addr >= (unsigned long)__entry_text_start &&
 	       addr < (unsigned long)__entry_text_end;

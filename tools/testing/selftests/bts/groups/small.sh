@@ -27,29 +27,19 @@ small() {
 	small_traces "$1" smp=2 "${@:2}"
 }
 
-# The kernel takes the first 512 bytes from asm_fred_entrypoint_user on for FRED's entry points.
-# No other function may begin there: only both entry points, the exit, and KVM's entry, which the
-# kernel calls itself.
+# The kernel takes the code from asm_fred_entrypoint_user to asm_fred_entrypoints_end for FRED's
+# entry points. Both entry points and the exit must be there, and no other function.
 fred_symbols() {
-	local other
+	local found
 
-	other=$(nm "$KERNEL_BUILD/vmlinux" | sort | awk '
-		{ address[NR] = $1; name[NR] = $3 }
-		END {
-			for (i = 1; i <= NR; i++)
-				if (name[i] == "asm_fred_entrypoint_user")
-					first = i
-			base = substr(address[first], 14)
-			for (i = first; i <= NR && substr(address[i], 1, 13) == substr(address[first], 1, 13); i++)
-				if (substr(address[i], 14) < "200" && name[i] !~ /^asm_fred_/)
-					print name[i]
-			if (base != "000")
-				print "asm_fred_entrypoint_user at " base
-		}')
-	if [ -z "$other" ]; then
+	found=$(nm -n "$KERNEL_BUILD/vmlinux" | awk '
+		$3 == "asm_fred_entrypoint_user" { inside = 1 }
+		$3 == "asm_fred_entrypoints_end" { exit }
+		inside { print $3 }' | xargs)
+	if [ "$found" = "asm_fred_entrypoint_user asm_fred_exit_user asm_fred_entrypoint_kernel" ]; then
 		pass fred-symbols
 	else
-		fail fred-symbols "${other//$'\n'/ } (see $KERNEL_BUILD/System.map)"
+		fail fred-symbols "among the entry points: $found (see $KERNEL_BUILD/System.map)"
 	fi
 }
 
