@@ -114,5 +114,9 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-# For a few files, print the whole session.
-[ -z "$few" ] || sed 's/^/# log: /' "$work/gdb.log"
+# For a few files, print the whole session, otherwise the end of what has failed.
+if [ -n "$few" ]; then
+	cat "$work/gdb.log"
+else
+	grep -aE -B 40 '^(FAIL|ERROR|UNRESOLVED):' "$work/gdb.log"
+fi | sed 's/^/# log: /'
