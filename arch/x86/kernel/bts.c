@@ -7,18 +7,23 @@
  * the contexts of the current task and the contexts of the CPU want. When the source
  * delivers its records, each ring filters them for its own context.
  *
- * Besides the source of hardware there may be one of software, which makes each record
- * in the task that branched. A task has one list of contexts for each of the two.
+ * The source of hardware is the Debug Store, see bts_ds.c. There may also be a source of
+ * software, which makes each record in the task that branched: bts_step.c single-steps the
+ * task. A task has one list of contexts for each of the two sources.
+ *
+ * A context is live on a CPU while this CPU records for it: the contexts of the CPU, and those
+ * of the current task.
  *
  * Locking rules:
  *
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    It comes after cpus_read_lock().
- *  - A CPU's list of contexts, its bts_cpu.owner, and the rings of all contexts on the
- *    lists of both are accessed only on that CPU with interrupts off: by the NMI handler
- *    of the source while it records, and by other code while it is paused or frozen. A
- *    source that is paused or frozen delivers nothing from an NMI. While the CPU is
- *    offline, they are accessed under cpus_read_lock() and bts_mutex.
+ *  - The struct bts_cpu of a CPU, the lists of contexts of the CPU and of its current task, and
+ *    the rings of these contexts are accessed only on that CPU with interrupts off: by the
+ *    NMI handler of the source while the source records, and by other code while the source
+ *    is paused or frozen. A source that is paused or frozen delivers nothing from an NMI.
+ *    If the CPU is offline, any CPU may access all of these under cpus_read_lock() and
+ *    bts_mutex.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
  *    switched out. Other tasks therefore access a context of this task either on the CPU
  *    where it runs, or while the locks of the scheduler keep it off all CPUs: see
@@ -78,7 +83,7 @@ static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task
 	bts_mark_steps(cpu->owner, type, task);
 	bts_mark_list(&cpu->owner->contexts, type, task);
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (ctx->attr.flags & BTS_SCHED && bts_awake(cpu, ctx))
+		if (ctx->attr.flags & BTS_SCHED && bts_ctx_records_now(cpu, ctx))
 			bts_mark(ctx, type, task);
 	}
 }
@@ -91,8 +96,8 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 }
 
 /*
- * Called while the source of hardware is frozen. The records that it keeps are not
- * delivered to the contexts of the current task any more: mark a gap there.
+ * Called while the source of hardware is frozen. From here on, the records that it keeps must
+ * not be delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
  */
 void bts_disown(void)
 {
@@ -105,11 +110,12 @@ void bts_disown(void)
 }
 
 /**
- * bts_follow - have the switch away from a task call bts_switch_to(), if a context needs it
+ * bts_follow - make the next task switch on this CPU call bts_switch_to(), if a context needs it
  * @task: the task that runs on this CPU, or is about to run
  *
- * A CPU with flight recorders only does not need to see switches. For other contexts of a
- * CPU, each switch hands TIF_BTS on to the next task. Called with interrupts off.
+ * Sets TIF_BTS of @task if this CPU has contexts. Then each switch passes TIF_BTS on to the next
+ * task. A CPU that has only flight recorders does not need bts_switch_to(). Called with
+ * interrupts off.
  */
 void bts_follow(struct task_struct *task)
 {
@@ -191,7 +197,10 @@ void bts_debug_exception(void)
 		bts_source->restart();
 }
 
-/* Call the function of @info, a struct bts_call, on this CPU while its source is paused. */
+/*
+ * @info is a struct bts_call: call its function on this CPU, while the source is paused or
+ * frozen.
+ */
 void bts_call_here(void *info)
 {
 	struct bts_call *call = info;
@@ -211,7 +220,7 @@ static void bts_nothing(struct bts_call *call)
 }
 
 /**
- * bts_flush_cpu - bring the contexts that are live on a CPU up to date
+ * bts_flush_cpu - deliver the records in the buffer of a CPU to the contexts that are live there
  * @cpu: the CPU
  *
  * May sleep.

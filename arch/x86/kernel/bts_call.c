@@ -36,7 +36,10 @@ static void bts_visit_current(void *info)
 	call->done = true;
 }
 
-/* Return false if the task has migrated meanwhile: the caller has to try again. */
+/*
+ * Return false if @call->func() was not called, as the task was switched out or migrated
+ * meanwhile: the caller has to try again.
+ */
 static bool bts_try_task(struct bts_call *call)
 {
 	struct task_struct *task;
@@ -44,7 +47,7 @@ static bool bts_try_task(struct bts_call *call)
 	/* The task may exit, but its task_struct is not freed. */
 	guard(rcu)();
 	/*
-	 * Pairs with bts_exit_list() and bts_task_unlink(): if the task is NULL, no CPU
+	 * Pairs with bts_exit_list() and bts_task_unlink(): if the task is NULL, no other CPU
 	 * accesses the ring any more.
 	 */
 	task = smp_load_acquire(&call->ctx->task);

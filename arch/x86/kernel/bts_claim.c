@@ -2,10 +2,11 @@
 /*
  * Contexts of branch traces: claiming the source of hardware, and giving it back
  *
- * While the source of hardware is claimed, perf and KVM cannot use some features. The first
- * context claims it. It is given back some seconds after the last context is destroyed, or
- * at once if perf or KVM needs it then. If all contexts have BTS_YIELDS, it is also given
- * back to a user of perf or KVM who may monitor performance.
+ * While the source of hardware is claimed, perf and KVM cannot use features that exclude BTS.
+ * The first context claims the source. After the last context has put the source, it is given
+ * back after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS,
+ * perf and KVM may also take the source away from them, for a user who may monitor performance:
+ * the contexts are revoked then.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -34,8 +35,9 @@ static bool bts_claimed;
 #define BTS_LINGER	(5 * HZ)
 
 /*
- * The context because of which the source was last refused to a user without privilege [0]
- * or with privilege [1]; NULL if none was found or it is gone. It has been logged.
+ * The context because of which the source was last refused to perf or KVM, for a user who may
+ * not [0] or may [1] monitor performance. Each of the two contexts has been logged. NULL if
+ * the source was never refused, or if the context is gone.
  */
 static const struct bts_context *bts_obstacles[2];
 
@@ -64,7 +66,7 @@ static void bts_linger_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(bts_linger, bts_linger_work);
 
 /**
- * bts_source_claim - claim the source, if that was not done
+ * bts_source_claim - claim the source of hardware, unless it is claimed already
  *
  * Called under bts_mutex and cpus_read_lock().
  *
@@ -89,7 +91,7 @@ int bts_source_claim(void)
 }
 
 /**
- * bts_source_get - let a context hold the source
+ * bts_source_get - take the source of a context; the source of hardware is claimed for that
  * @ctx: the context
  *
  * Called like bts_source_claim().
@@ -143,7 +145,7 @@ void bts_source_put(struct bts_context *ctx)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap. Records that are frozen are lost with the hardware. */
+/* Mark a gap. If the source is frozen, the records that it keeps will not be delivered. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)
@@ -172,7 +174,10 @@ static const struct bts_context *bts_obstacle(bool privileged)
 	return NULL;
 }
 
-/* The size of a name in the log: a task can choose its comm, so it is escaped. */
+/*
+ * The size of a name in the log. A task can choose its comm, so each byte of comm is escaped by
+ * up to four characters.
+ */
 #define BTS_NAME	(sizeof("task -2147483648 ") + 4 * TASK_COMM_LEN)
 
 static void bts_name(const struct bts_context *ctx, char *name)
@@ -227,13 +232,14 @@ static bool bts_give_way(bool privileged)
 {
 	bool given;
 
-	/* KVM may call this often for a guest: do not look for the context each time. */
+	/* KVM may call this often for a guest: do not search the list of contexts each time. */
 	if (READ_ONCE(bts_obstacles[privileged]))
 		return false;
 
 	/*
-	 * For an event that joins a group, perf holds the mutex of the group's context.
-	 * CPU hotplug takes that mutex inside cpus_write_lock(), so only try the lock here.
+	 * For an event that joins a group, perf holds the mutex of the group's
+	 * perf_event_context. CPU hotplug takes that mutex inside cpus_write_lock(), so only
+	 * try the lock here.
 	 */
 	if (!cpus_read_trylock())
 		return false;
@@ -244,7 +250,7 @@ static bool bts_give_way(bool privileged)
 }
 
 /*
- * /sys/kernel/debug/x86/bts: a line for each context
+ * /sys/kernel/debug/x86/bts: the state of the source of hardware, and a line for each context
  */
 
 static const struct {

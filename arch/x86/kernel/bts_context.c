@@ -24,7 +24,7 @@ static void bts_overflow(struct irq_work *work)
 	struct bts_context *ctx = container_of(work, struct bts_context, work);
 	void (*overflow)(struct bts_context *ctx, void *data);
 
-	/* bts_change_task() may have set it to NULL. */
+	/* bts_change_task() may have set @overflow to NULL since the work was queued. */
 	overflow = READ_ONCE(ctx->attr.overflow);
 	if (overflow)
 		overflow(ctx, ctx->attr.data);
@@ -128,7 +128,7 @@ static void bts_task_link(struct bts_call *call)
 	if (task != current)
 		return;
 
-	/* Frozen records are from before this trace began. */
+	/* If the source is frozen, its records are from before this trace began. */
 	this_cpu_write(bts_cpu.owner, owner);
 	if (!call->paused)
 		bts_disown();
@@ -153,7 +153,7 @@ static void bts_task_unlink(struct bts_call *call)
 	bts_task_update(owner);
 	if (bts_task_empty(owner))
 		bts_task_disown(task);
-	/* From here on the context is read without regard to the task, see bts_try_task(). */
+	/* From here on, bts_try_task() accesses the context on any CPU. */
 	smp_store_release(&call->ctx->task, NULL);
 }
 
@@ -169,7 +169,7 @@ static struct bts_task *bts_task_alloc(void)
 	return owner;
 }
 
-/* @owner is used if the task has no other context. */
+/* @owner becomes thread.bts of the task if the task has no other context. */
 static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
 			struct bts_task *owner)
 {
@@ -348,11 +348,12 @@ static void bts_do_change(struct bts_call *call)
  * bts_change_task - change what is recorded of a task
  * @ctx: the context of a task
  * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP,
- *	BTS_MONOTONIC and BTS_YIELDS must not change; all other flags may be 0.
+ *	BTS_MONOTONIC and BTS_YIELDS must not change. If all other flags are 0, the trace is
+ *	paused.
  *
  * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
- * flags that the source cannot do. If the hardware was taken away and is wanted again,
- * like bts_create_task().
+ * flags that the source cannot do. If perf or KVM has taken the hardware and @attr wants
+ * branches, the hardware is claimed again, with errors like those of bts_create_task().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
@@ -393,12 +394,15 @@ static void bts_scrub_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* Overwrite the records that a flight recorder, which is never drained, has left. */
+/* Overwrite the records in the buffer of @cpu. Delivering them has left them in memory. */
 static void bts_scrub(int cpu)
 {
 	lockdep_assert_cpus_held();
 
-	/* A CPU that is offline may be frozen, and may never be thawed: do it from here. */
+	/*
+	 * An offline CPU may be frozen, and may never thaw: overwrite its buffer here, if no
+	 * other context of this CPU needs the frozen records.
+	 */
 	if (smp_call_function_single(cpu, bts_scrub_here, NULL, 1) &&
 	    list_empty(&per_cpu(bts_cpu, cpu).contexts))
 		bts_source->scrub(cpu);
@@ -460,7 +464,7 @@ EXPORT_SYMBOL_IF_KUNIT(bts_destroy);
 
 static void bts_exit_unlink(struct bts_call *call)
 {
-	/* The task's last records are frozen and will not be delivered. */
+	/* If the source is frozen, the last records of the task will not be delivered. */
 	if (!call->paused)
 		bts_disown();
 	bts_task_disown(current);
@@ -472,7 +476,7 @@ static void bts_exit_list(struct list_head *contexts)
 
 	list_for_each_entry_safe(ctx, tmp, contexts, node) {
 		list_del_init(&ctx->node);
-		/* From here on the context is read without the task, see bts_try_task(). */
+		/* From here on, bts_try_task() accesses the context on any CPU. */
 		smp_store_release(&ctx->task, NULL);
 		bts_source_put(ctx);
 	}

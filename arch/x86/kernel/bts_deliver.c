@@ -59,7 +59,7 @@ void bts_deliver(const struct bts_raw *rec, u32 n)
 			bts_put(ctx, rec, n);
 	}
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (bts_awake(cpu, ctx))
+		if (bts_ctx_records_now(cpu, ctx))
 			bts_put(ctx, rec, n);
 	}
 }
@@ -74,7 +74,7 @@ static void bts_put_gaps(bool user)
 			bts_put_gap(ctx);
 	}
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if ((user || bts_takes_kernel(ctx->attr.flags)) && bts_awake(cpu, ctx))
+		if ((user || bts_takes_kernel(ctx->attr.flags)) && bts_ctx_records_now(cpu, ctx))
 			bts_put_gap(ctx);
 	}
 }
@@ -160,7 +160,7 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 	list_for_each_entry(ctx, &cpu->owner->contexts, node)
 		room = min(room, bts_room(ctx));
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (bts_awake(cpu, ctx))
+		if (bts_ctx_records_now(cpu, ctx))
 			room = min(room, bts_room(ctx));
 	}
 

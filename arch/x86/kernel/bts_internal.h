@@ -13,10 +13,10 @@
 
 /**
  * struct bts_task - the contexts of a task; thread.bts points to it
- * @contexts:	the contexts whose records come from bts_source
- * @flags:	the union of the flags of @contexts; BTS_STEPS if @stepped is not empty;
- *		BTS_SCHED also if a context in @stepped wants it
- * @stepped:	the contexts whose records come from bts_software
+ * @contexts:	the contexts whose records come from bts_source, the source of hardware
+ * @flags:	the union of the flags of @contexts; plus BTS_STEPS if @stepped is not empty,
+ *		and BTS_SCHED if a context in @stepped has it
+ * @stepped:	the contexts whose records come from bts_software, the source of software
  * @step_flags:	the union of the flags of @stepped
  */
 struct bts_task {
@@ -31,14 +31,15 @@ struct bts_task {
 /**
  * struct bts_context - one trace
  * @node:	entry in the list of its task or CPU
- * @holder:	entry in the list of contexts that hold the source
+ * @holder:	entry in bts_holders, the list of contexts that need the source of hardware
  * @ring:	its records
- * @attr:	as it was created or last changed
+ * @attr:	its attributes, as they were given at creation or by the last change
  * @source:	the source of its records
  * @task:	the task that is traced; NULL if a CPU is traced or the task has exited
  * @cpu:	the CPU that is traced; -1 if a task is traced
  * @late:	the context was created while its CPU was frozen, and the CPU still is
- * @full:	@attr.overflow has been or is about to be called
+ * @full:	@attr.overflow was called, or is about to be called; cleared when records are
+ *		removed
  * @ns:		@attr.ns, with a reference
  * @work:	calls @attr.overflow
  */
@@ -65,8 +66,9 @@ struct bts_context {
  * @parked:	the CPU is going offline or is being suspended, or has been
  * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
  *		finds out whether it is still needed
- * @stale:	the source is frozen and keeps records from before @owner was switched in
- * @outdated:	the CPU was offline during a thaw: the frozen records are from before it
+ * @stale:	the source is frozen, and the records that it keeps must not be delivered to
+ *		the contexts of @owner
+ * @outdated:	the CPU was offline during a thaw: its frozen records are from before that thaw
  * @owner:	the contexts of the task that runs here; bts_nobody if it has none
  */
 struct bts_cpu {
@@ -94,8 +96,8 @@ extern bool bts_revoked;
 extern bool bts_cpl_skewed;
 
 /*
- * Tell whether the hardware was taken from @ctx. Then no branches, switches or signals are
- * recorded for it, only X86_BTS_EXEC.
+ * Tell whether perf or KVM has taken the hardware from @ctx. Then no branches, switches or
+ * signals of a task are recorded, only X86_BTS_EXEC.
  */
 static inline bool bts_is_revoked(const struct bts_context *ctx)
 {
@@ -107,7 +109,7 @@ static inline bool bts_is_revoked(const struct bts_context *ctx)
  * was frozen does not record until the thaw, and a context without BTS_IDLE does not
  * record the idle task.
  */
-static inline bool bts_awake(const struct bts_cpu *cpu, const struct bts_context *ctx)
+static inline bool bts_ctx_records_now(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
 	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
 }
@@ -127,7 +129,10 @@ static inline void bts_resume(void)
 		bts_deliver_gap();
 }
 
-/* Tell whether the CPL filter must not be used for a context with @flags. */
+/*
+ * Tell whether the CPL filter of the hardware must not be used for a context with @flags,
+ * because it drops wanted records. See bts_filter.c.
+ */
 static inline bool bts_widens(u32 flags)
 {
 	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
@@ -152,10 +157,10 @@ void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
 /**
  * struct bts_call - a function to be called where access to a context is allowed
  * @ctx:	the context
- * @func:	the function; its task cannot be switched in or out while it runs
+ * @func:	the function; while it runs, the task of @ctx cannot be switched in or out
  * @ret:	the result of @func
- * @paused:	the source is paused; if false, it is frozen, or the context is not
- *		live on this CPU
+ * @paused:	the source is paused; if false, the source is frozen, or no CPU records for
+ *		@ctx now
  * @done:	set by bts_visit_current(): @func has been called
  * @owner:	argument of @func, as all below
  * @seq:	argument of @func

@@ -13,16 +13,21 @@
  */
 #define BTS_USER	BIT(0)	/* record branches whose target is in user mode */
 #define BTS_KERNEL	BIT(1)	/* record branches whose target is in the kernel */
-#define BTS_ENTRY	BIT(2)	/* with BTS_USER: record where user mode was left, too */
+#define BTS_ENTRY	BIT(2)	/* with BTS_USER: also record where user mode enters the kernel */
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
-#define BTS_STOP	BIT(4)	/* keep the oldest records, not the newest */
+#define BTS_STOP	BIT(4)	/* when full, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* context of a CPU, with BTS_KERNEL: circular buffer, no PMI */
-#define BTS_WIDE	BIT(7)	/* with BTS_USER: where the hardware's filter drops wanted
-				 * records, record the kernel, too, and drop that in software
+#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: the buffer of the
+				 * hardware is circular and raises no PMI
 				 */
-#define BTS_MONOTONIC	BIT(8)	/* times are of CLOCK_MONOTONIC */
-#define BTS_YIELDS	BIT(9)	/* give way to perf and KVM users who may monitor performance */
+#define BTS_WIDE	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware is found to
+				 * drop wanted records, record user mode and the kernel without
+				 * it, and filter in software
+				 */
+#define BTS_MONOTONIC	BIT(8)	/* the clock of the records is CLOCK_MONOTONIC, not sched_clock */
+#define BTS_YIELDS	BIT(9)	/* users of perf and KVM may take the hardware away if they are
+				 * allowed to monitor performance
+				 */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | \
 			 BTS_WIDE | BTS_MONOTONIC | BTS_YIELDS)
@@ -53,7 +58,7 @@ struct bts_raw {
 /**
  * struct bts_told - properties of all records of a source
  * @predicted:	BTS_RAW_PREDICTED is valid; may become true at any time
- * @flags:	X86_BTS_F_* that all branches have
+ * @flags:	X86_BTS_F_* that each record of a branch gets
  */
 struct bts_told {
 	bool	predicted;
@@ -63,7 +68,7 @@ struct bts_told {
 /**
  * struct bts_attr - the attributes of a new context
  * @flags:	BTS_USER to BTS_YIELDS
- * @nr:		the number of records that it holds, 1 to BTS_MAX_RECORDS
+ * @nr:		the number of records with which its ring is full, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
  * @overflow:	if not NULL, called when the ring becomes full, and not again before records
@@ -71,7 +76,7 @@ struct bts_told {
  *		CPU where the ring became full. A source of software calls it in the task,
  *		with interrupts off: in the #DB of a step, on return to user mode, in a task
  *		switch, in execve(), or for a signal.
- *		The switch holds the run queue lock, so @overflow must not sleep,
+ *		A task switch holds the run queue lock, so @overflow must not sleep,
  *		wake a task, take a lock under which tasks are woken (such as siglock), or
  *		print; it may set bits and flags of the task, kick it, and queue an irq_work
  * @data:	argument of @overflow
@@ -92,16 +97,16 @@ struct bts_attr {
 /**
  * struct bts_status - the status of a context
  * @flags:	the flags as they were set at creation or last changed
- * @nr:		the number of records that it holds, as in struct bts_attr
+ * @nr:		the number of records with which its ring is full
  * @held:	the number of records that can be read
- * @lost:	the number of missing records, as far as they were counted: there was no
- *		room, or the hardware's filter has dropped them
+ * @lost:	the number of records that are known to be missing: there was no room for
+ *		them, or the CPL filter of the hardware has wrongly dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
  * @gaps:	how often the source lost records without counting them
  * @source:	BTS_SOURCE_*
  * @record_flags: X86_BTS_F_* that a record may have
  * @next:	the sequence number of the next record
- * @revoked:	nothing is recorded, as the hardware was taken away
+ * @revoked:	perf or KVM has taken the hardware, and no branches are recorded
  */
 struct bts_status {
 	u32	flags;
@@ -153,28 +158,29 @@ struct bts_want {
  * @filters:	the source can leave out branches to the kernel, or to user mode
  * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
  *		has none, -EBUSY if it is in use otherwise, or -ENOMEM. @give_way is called
- *		when perf or KVM needs it, see ds_claim_bts().
+ *		when perf or KVM needs the hardware, see ds_claim_bts().
  * @put:	undo @get
  * @pause:	stop recording on this CPU, with interrupts off, and deliver the records in
  *		the buffer by bts_deliver(), or bts_deliver_step() for a source of software;
- *		false if the CPU is frozen, which it stays
+ *		false if the CPU is frozen, and then nothing changes
  * @resume:	start to record on this CPU what bts_want(), or bts_wanted_steps(), returns;
- *		false if the CPU is frozen. Need not be called if no context is live on it.
+ *		false if the CPU is frozen. Need not be called if no context records on it.
  * @restart:	resume recording on this CPU after the processor has stopped it
  * @scrub:	overwrite the records left in the buffer of this CPU, which is paused, or of
  *		a CPU that is offline
  * @freeze:	stop recording on this CPU and keep its records, in any context
- * @freeze_others: have all other CPUs do the same soon, without waiting for them
+ * @freeze_others: make all other CPUs call @freeze soon, without waiting for them
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	tell whether a CPU is frozen, in any context
  * @frozen_at:	tell when it was frozen, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
- *		off or in an NMI, and change nothing else; true if it was held already
+ *		off or in an NMI, and change nothing else; true if the CPU was held already
  * @release:	undo @hold
- * @peek:	copy the record that has @newer newer ones in the buffer of a CPU that does
- *		not record, in any context. If the buffer has wrapped, the record before the
- *		oldest one is all 0. False if the buffer has no such record.
+ * @peek:	copy a record from the buffer of a CPU that does not record, in any context.
+ *		@newer is the number of newer records in the buffer, 0 for the newest record.
+ *		If the buffer has wrapped, a record of all 0 stands before the oldest record.
+ *		False if the buffer has no such record.
  * @draining:	tell whether a CPU is delivering the records in its buffer, in any context
  */
 struct bts_source {

@@ -40,8 +40,8 @@ enum bts_step_state {
  *		path; otherwise 0
  * @blind:	with FRED and @tf: the #DB comes before the instruction at @ip is executed
  * @tf:		TF as the program has set it itself
- * @raw:	the flags when the kernel was entered
- * @ip:		the address of the instruction that is executed next
+ * @raw:	EFLAGS as the processor saved them at the entry into the kernel
+ * @ip:		the instruction pointer at the start of the step
  * @base:	the base of its code segment
  * @cs:		its code segment
  * @r11:	R11, if the entry seems to be a system call that has stored TF there; otherwise 0

@@ -7,14 +7,14 @@
 /*
  * The types of records. A reader skips records of a type that it does not know.
  */
-#define X86_BTS_INVALID		0	/* nothing */
+#define X86_BTS_INVALID		0	/* no record; not used in a trace */
 #define X86_BTS_BRANCH		1	/* a taken branch with both addresses */
 #define X86_BTS_TASK_ARRIVES	2	/* a task was scheduled in */
 #define X86_BTS_TASK_DEPARTS	3	/* a task was scheduled out */
-#define X86_BTS_ENTER		4	/* a branch into the kernel; to is 0 */
-#define X86_BTS_LEAVE		5	/* a branch out of the kernel; from is 0 */
+#define X86_BTS_ENTER		4	/* user mode entered the kernel; branch.to is 0 */
+#define X86_BTS_LEAVE		5	/* the kernel returned to user mode; branch.from is 0 */
 #define X86_BTS_LOST		6	/* records are missing here */
-#define X86_BTS_EXEC		7	/* the program was replaced here */
+#define X86_BTS_EXEC		7	/* execve(): the thread runs another program from here on */
 #define X86_BTS_SIGNAL		8	/* a signal handler is about to run */
 #define X86_BTS_SIGRETURN	9	/* a signal handler has returned */
 
@@ -22,7 +22,7 @@
  * The flags of a record of a branch. A reader ignores flags that it does not know.
  */
 #define X86_BTS_F_MISPREDICTED	0x1	/* the processor had predicted the branch wrongly */
-#define X86_BTS_F_UNRELIABLE	0x2	/* may be wrong because of an erratum */
+#define X86_BTS_F_UNRELIABLE	0x2	/* the record may be wrong: the processor has an erratum */
 
 /**
  * struct x86_bts_record - one entry of a branch trace
@@ -31,12 +31,12 @@
  * @info:	X86_BTS_SIGNAL: the number of the signal; otherwise 0
  * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: the address of the instruction
  *		that branched, and its target; X86_BTS_SIGNAL, X86_BTS_SIGRETURN: the address
- *		that the thread would have executed next, and the one where it continues.
+ *		that the thread would have executed next, and the address where it continues.
  *		Except in X86_BTS_BRANCH, 0 stands for any address of the kernel.
  * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time, the
  *		thread, and the CPU
- * @lost:	X86_BTS_LOST: the time when the loss was noticed, and the least number of
- *		records that are missing; @lost.count is 0 if they were not counted
+ * @lost:	X86_BTS_LOST: the time when the loss was noticed, and the minimum number of
+ *		missing records; @lost.count is 0 if they were not counted
  */
 struct x86_bts_record {
 	__u16 type;

@@ -14,29 +14,36 @@
 #define PTRACE_BTS_SIZE		42	/* returns the number of records */
 #define PTRACE_BTS_GET		43	/* addr: x86_bts_record, data: index, newest is 0 */
 #define PTRACE_BTS_CLEAR	44	/* removes all records */
-#define PTRACE_BTS_DRAIN	45	/* addr: x86_bts_record[], data: bytes, oldest first */
+#define PTRACE_BTS_DRAIN	45	/* reads and removes the oldest records;
+					 * addr: x86_bts_record[], data: its size in bytes
+					 */
 #define PTRACE_BTS_READ		46	/* addr: ptrace_bts_read, data: its size */
 
 #define PTRACE_BTS_F_TRACE	0x001	/* record branches in user mode */
 #define PTRACE_BTS_F_SCHED	0x002	/* record when the tracee is scheduled in and out */
-#define PTRACE_BTS_F_SIGNAL	0x004	/* stop the tracee by @signal when the trace is full */
+#define PTRACE_BTS_F_SIGNAL	0x004	/* stop the tracee when the trace is full: see @signal */
 #define PTRACE_BTS_F_ALLOC	0x008	/* make a new, empty trace of @size bytes */
 #define PTRACE_BTS_F_KERNEL	0x010	/* record branches in the kernel */
-#define PTRACE_BTS_F_STOP_FULL	0x020	/* keep the oldest records, not the newest */
-#define PTRACE_BTS_F_INHERIT	0x040	/* traced children start with the same trace */
-#define PTRACE_BTS_F_ENTRY	0x080	/* record where user mode was left, too */
-#define PTRACE_BTS_F_END	0x100	/* alone: end the trace */
+#define PTRACE_BTS_F_STOP_FULL	0x020	/* when full, drop new records, not the oldest ones */
+#define PTRACE_BTS_F_INHERIT	0x040	/* each child that is traced, too, gets its own trace
+					 * with the same configuration
+					 */
+#define PTRACE_BTS_F_ENTRY	0x080	/* with TRACE: also record each entry into the kernel */
+#define PTRACE_BTS_F_END	0x100	/* end the trace; no other flag is allowed with it */
 
 /*
- * As with other PTRACE_EVENT_*, status >> 8 of waitpid() is SIGTRAP | PTRACE_EVENT_BTS << 8.
- * Like PTRACE_EVENT_STOP, it has no PTRACE_O_* option.
+ * The stop of PTRACE_BTS_F_SIGNAL if @signal is 0. As with other PTRACE_EVENT_*, status >> 8 of
+ * waitpid() is SIGTRAP | PTRACE_EVENT_BTS << 8. Like PTRACE_EVENT_STOP, the event has no
+ * PTRACE_O_* option.
  */
 #define PTRACE_EVENT_BTS	129
 
 /* The source of the records */
 #define PTRACE_BTS_SOURCE_ANY	0	/* the best that the machine has */
 #define PTRACE_BTS_SOURCE_DS	1	/* Intel's Debug Store */
-#define PTRACE_BTS_SOURCE_STEP	2	/* the trap flag of any processor: user mode only */
+#define PTRACE_BTS_SOURCE_STEP	2	/* single-stepping by the trap flag: any processor, slow,
+					 * user mode only
+					 */
 
 /* The clock of the times in records, in nanoseconds */
 #define PTRACE_BTS_CLOCK_SCHED	0	/* sched_clock, like that of perf, ftrace and printk */
@@ -47,7 +54,7 @@
  * @size:	with ALLOC: bytes for records; without: 0
  * @flags:	PTRACE_BTS_F_*
  * @signal:	with SIGNAL: the number of the signal, or 0 for a stop without a signal,
- *		PTRACE_EVENT_BTS
+ *		PTRACE_EVENT_BTS; without: 0
  * @bts_size:	0, or the size of a record that the caller expects
  * @source:	with ALLOC: PTRACE_BTS_SOURCE_*; without: 0
  * @clock:	with ALLOC: PTRACE_BTS_CLOCK_*; without: 0
@@ -61,7 +68,10 @@ struct ptrace_bts_config {
 	__u32 clock;
 };
 
-/* The hardware was taken away. PTRACE_BTS_CONFIG, with or without ALLOC, requests it again. */
+/*
+ * perf or KVM has taken the hardware, and no branches are recorded. PTRACE_BTS_CONFIG, with or
+ * without ALLOC, requests the hardware again.
+ */
 #define PTRACE_BTS_S_REVOKED	0x1
 
 /**
@@ -71,8 +81,8 @@ struct ptrace_bts_config {
  * @signal:	the signal in force
  * @bts_size:	the size of a record
  * @held:	the number of records that can be read
- * @lost:	the number of missing records, as far as they were counted: there was no
- *		room, or the hardware's filter has dropped them
+ * @lost:	the number of records that are known to be missing: there was no room for
+ *		them, or the hardware's filter of user and kernel mode has wrongly dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
  * @gaps:	how often the hardware lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY
@@ -119,7 +129,7 @@ struct ptrace_bts_read {
 /**
  * struct ptrace_bts_info - what this machine can do, for arch_prctl(ARCH_GET_PTRACE_BTS)
  * @size:	in: the size of this structure for the caller; out: its size for the kernel
- * @source:	in: PTRACE_BTS_SOURCE_*; out: the same, never ANY
+ * @source:	in: PTRACE_BTS_SOURCE_*; out: the source that was meant, never ANY
  * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that this machine has
  * @flags:	PTRACE_BTS_F_* that @source supports
  * @record_flags: X86_BTS_F_* that records of @source may have
