@@ -92,14 +92,14 @@ static void bts_ds_scrub(int cpu)
 
 static void bts_ds_reset(struct bts_ds *d)
 {
-	/* Do not reset slack: an NMI may still be pending. */
+	/* Do not reset late_pmis: a PMI may still be pending. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.asked, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->frozen_at, 0);
 	WRITE_ONCE(d->pmi_seen, false);
-	d->again = false;
-	bts_ds_calm(d);
+	d->may_be_repeat = false;
+	bts_ds_reset_backoff(d);
 }
 
 static void bts_ds_reset_here(void *unused)
@@ -123,7 +123,7 @@ static int bts_ds_get(bool (*give_way)(bool privileged))
 	return 0;
 }
 
-/* No context is left that could get frozen records: drop them. */
+/* Release BTS. Frozen records are dropped: no context will get them. */
 static void bts_ds_put(void)
 {
 	unsigned int cpu;
@@ -198,7 +198,7 @@ static int __init bts_ds_init(void)
 
 	for_each_possible_cpu(cpu) {
 		per_cpu(bts_ds.store, cpu) = ds_store(cpu);
-		per_cpu(bts_ds.patience, cpu) = BTS_DS_PROGRESS;
+		per_cpu(bts_ds.min_records_to_pmi, cpu) = BTS_DS_PROGRESS;
 	}
 
 	match = x86_match_cpu(bts_ds_errata);

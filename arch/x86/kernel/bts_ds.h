@@ -24,21 +24,23 @@ enum bts_ds_state {
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full
  * @pmi_seen:	the PMI for the records in the buffer has arrived
- * @slack:	the number of PMIs that may still arrive for records delivered already
- * @patience:	the least number of records before the next PMI, if @kernel
+ * @late_pmis:	the number of PMIs that may still arrive for records delivered already
+ * @min_records_to_pmi: if @kernel, the threshold is at least this number of records
  * @kernel:	branches of the kernel are recorded
  * @stuck:	@long_ways has reached BTS_DS_LONG_WAYS: no branch of the kernel is
  *		recorded until the next pause
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
- * @interrupted: bts_ds_pmi() has delivered records since the last pause, and the way
- *		out of its NMI is recorded; the members @pmi_* are about this NMI
- * @again:	the current NMI may be the last PMI, requested a second time
- * @late:	the last PMI may be requested a second time by the records that were past
- *		the threshold; it arrives before this many further records
+ * @interrupted: bts_ds_pmi() has delivered records since the last pause, in an NMI whose way
+ *		out (see BTS_DS_WAY_OUT) is recorded; @pmi_user, @pmi_ip and @pmi_when are
+ *		about this NMI
+ * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
+ *		bts_ds_may_be_repeat()
+ * @repeat_within: the records that were past the threshold at the last PMI may have requested
+ *		a second one; if so, it arrives before this many further records are made
  * @pmi_user:	the NMI interrupted user mode
  * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
- * @drained:	when @slack was last incremented, in jiffies
+ * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI interrupted
  * @pmi_when:	when the NMI arrived, in jiffies
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
@@ -53,15 +55,15 @@ struct bts_ds {
 	bool			stuck;
 	bool			halted;
 	bool			interrupted;
-	bool			again;
+	bool			may_be_repeat;
 	bool			pmi_user;
 	u8			long_ways;
-	u32			patience;
-	u32			slack;
-	u32			late;
+	u32			min_records_to_pmi;
+	u32			late_pmis;
+	u32			repeat_within;
 	u64			bits;
 	struct branch_freeze_nmi freeze;
-	unsigned long		drained;
+	unsigned long		late_when;
 	unsigned long		pmi_ip;
 	unsigned long		pmi_when;
 	u64			frozen_at;
@@ -69,7 +71,7 @@ struct bts_ds {
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
-/* BTS is claimed. If not, the NMI handlers must not change anything. */
+/* bts_ds_get() has claimed BTS. If not, the NMI handlers must not change anything. */
 extern bool bts_ds_claimed;
 extern struct bts_told bts_ds_told;
 extern bool bts_ds_filters;
@@ -83,10 +85,10 @@ extern bool bts_ds_filters;
  * number plus BTS_DS_PROGRESS for the interrupted code; the first threshold is
  * BTS_DS_PROGRESS.
  *
- * If the way out makes more than BTS_DS_WAY_OUT records, less than a fifth of them is left
- * to the interrupted code. If that happens BTS_DS_LONG_WAYS times in a row, the kernel is
- * not recorded until the next pause. A single long way out may come from a message that
- * nmi.c prints.
+ * If the way out makes more than BTS_DS_WAY_OUT records, the interrupted code makes less than a
+ * fifth of all records. If that happens BTS_DS_LONG_WAYS times in a row, the kernel is not
+ * recorded until the next pause. A single long way out may come from a message that nmi.c
+ * prints.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
@@ -121,14 +123,14 @@ static inline bool bts_ds_past_threshold(const struct bts_ds *d)
 }
 
 /*
- * Reset the back-off, as the code that was interrupted has made progress. Without a PMI since
- * the last call there is nothing to reset.
+ * Reset what bts_ds_measure() has set, as the code that the last PMI interrupted has made
+ * progress. Without a PMI since the last call there is nothing to reset.
  */
-static inline void bts_ds_calm(struct bts_ds *d)
+static inline void bts_ds_reset_backoff(struct bts_ds *d)
 {
 	if (likely(!d->interrupted))
 		return;
-	d->patience = BTS_DS_PROGRESS;
+	d->min_records_to_pmi = BTS_DS_PROGRESS;
 	d->stuck = false;
 	d->long_ways = 0;
 	d->interrupted = false;

@@ -14,7 +14,7 @@
 #include "bts_internal.h"
 
 /**
- * bts_ds_boot_use - let the Debug Store of a CPU be in this memory
+ * bts_ds_boot_use - place the Debug Store of a CPU in memory that is kept over a reboot
  * @cpu: any possible CPU
  * @memory: the memory, which is overwritten
  *
@@ -35,13 +35,13 @@ u32 bts_ds_boot_most(void)
 	if (!ds_has(DS_BTS))
 		return 0;
 
-	/* A mark says that older records are missing. */
+	/* One more, for the mark that says that older records are missing. */
 	return BTS_BUFFER_SIZE / ds_record_size() + 1;
 }
 
 /**
- * bts_ds_boot_read - copy the branches of the kernel that another boot has left
- * @memory: a copy of its memory, which may contain anything
+ * bts_ds_boot_read - copy the branches that the kernel of the previous boot has left
+ * @memory: a copy of the memory that it used, which may contain anything
  * @out: where to store the branches, the newest first
  *
  * Return: the number of branches.

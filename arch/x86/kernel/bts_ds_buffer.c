@@ -10,10 +10,10 @@
  *  - Circular: the hardware overwrites the oldest records, and raises no interrupt. This
  *    is also used if there is no APIC to deliver the PMI.
  *
- * If a counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it. Some
- * models drop a PMI meanwhile, and raise one only when the threshold is crossed. So if the
- * kernel is recorded, bts_ds_first_nmi() stops recording, and bts_ds_last_nmi() checks the
- * threshold and resumes it.
+ * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
+ * Some models drop a PMI meanwhile, and do not raise another one while the index stays past
+ * the threshold. So if the kernel is recorded, bts_ds_first_nmi() stops recording in each NMI,
+ * and bts_ds_last_nmi() checks the threshold and resumes recording.
  *
  * bts_ds.state says which code may access the positions and deliver records. ON: the NMI
  * handler. BUSY or OFF: the context (task, interrupt or NMI) that set the state, as
@@ -118,25 +118,29 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 		bts_ds_deliver(index, bts_ds_pos(d, DS_MAXIMUM));
 	}
 	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
-	/* After a freeze, the buffer must not seem to have wrapped, or it is drained again. */
+	/*
+	 * The buffer must not seem to have wrapped now: if a freeze prevents the next resume, a
+	 * reader of the buffer, or the next drain, would find the same records again.
+	 */
 	bts_ds_clear_last(d);
 }
 
 /*
  * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
  *
- * If the index has reached the threshold, the hardware has requested a PMI. It arrives
- * now, later, or never if LVTPC was masked. Once the index is reset, bts_ds_last_nmi()
- * cannot recognize it. So d->slack is incremented before, for bts_ds_unknown_nmi(). If the
- * PMI arrives before the reset, bts_ds_last_nmi() sets d->pmi_seen, and d->slack is
- * decremented again. A PMI that was not requested is not from here.
+ * If the index has reached the threshold, the hardware has requested a PMI. The PMI arrives
+ * now, later, or never if LVTPC was masked. Once the index is reset, bts_ds_last_nmi() cannot
+ * recognize the PMI any more. So d->late_pmis is incremented before the reset, and
+ * bts_ds_unknown_nmi() claims the late PMI. If the PMI arrives before the reset,
+ * bts_ds_last_nmi() sets d->pmi_seen, and d->late_pmis is decremented again. If the index has not
+ * reached the threshold, no PMI is expected.
  */
 void bts_ds_drain(struct bts_ds *d)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = bts_ds_pos(d, DS_INDEX);
 	bool asked = bts_ds_past_threshold(d);
-	u32 slack;
+	u32 late;
 
 	if (d->circular) {
 		bts_ds_drain_circular(d);
@@ -159,19 +163,19 @@ void bts_ds_drain(struct bts_ds *d)
 		WRITE_ONCE(d->pmi_seen, false);
 		return;
 	}
-	WRITE_ONCE(d->drained, jiffies);
-	/* There can be two at most: one that is being handled, and one that is latched. */
-	if (READ_ONCE(d->slack) < 2)
-		this_cpu_inc(bts_ds.slack);
+	WRITE_ONCE(d->late_when, jiffies);
+	/* At most two PMIs can be late: one that is being handled, and one that is latched. */
+	if (READ_ONCE(d->late_pmis) < 2)
+		this_cpu_inc(bts_ds.late_pmis);
 	barrier();
 	ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
 	barrier();
 	if (READ_ONCE(d->pmi_seen)) {
 		WRITE_ONCE(d->pmi_seen, false);
-		/* bts_ds_unknown_nmi() may have decremented it for another NMI. */
-		slack = READ_ONCE(d->slack);
-		if (slack)
-			this_cpu_cmpxchg(bts_ds.slack, slack, slack - 1);
+		/* bts_ds_unknown_nmi() may have decremented late_pmis for another NMI. */
+		late = READ_ONCE(d->late_pmis);
+		if (late)
+			this_cpu_cmpxchg(bts_ds.late_pmis, late, late - 1);
 	}
 }
 
@@ -189,12 +193,12 @@ bool bts_ds_pause(void)
 		bts_ds_drain(d);
 		WRITE_ONCE(d->state, BTS_DS_OFF);
 	}
-	bts_ds_calm(d);
+	bts_ds_reset_backoff(d);
 
 	return true;
 }
 
-/* Set up the positions for @want. Return the value for the BTS field of DEBUGCTL. */
+/* Set the threshold for @want. Return the value for the BTS field of DEBUGCTL. */
 static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 {
 	u32 nr = BTS_BUFFER_SIZE / ds_record_size();
@@ -210,7 +214,7 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	}
 	d->kernel = !(bits & DEBUGCTLMSR_BTS_OFF_OS);
 	if (d->kernel)
-		first = max(first, d->patience);
+		first = max(first, d->min_records_to_pmi);
 
 	circular = want->flags & BTS_FLIGHT || !cpu_feature_enabled(X86_FEATURE_APIC);
 	WRITE_ONCE(d->circular, circular);
@@ -228,7 +232,10 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	return debugctl_bts_bits(bits);
 }
 
-/* Start recording as d->bits says. Called with state ON. An NMI may change both at any time. */
+/*
+ * Write d->bits to DEBUGCTL, which starts recording. Called with d->state ON. An NMI may change
+ * d->bits and d->state at any time.
+ */
 static void bts_ds_record(struct bts_ds *d)
 {
 	u64 bits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The NMIs of the Debug Store: see bts_ds.c
+ * The NMIs of the Debug Store: see bts_ds_buffer.c
  *
  * bts_ds_first_nmi() is called before perf's handler, bts_ds_last_nmi() after it, and
  * bts_ds_unknown_nmi() if no handler claims the NMI.
@@ -20,9 +20,9 @@
 
 /*
  * Find out whether this model reports predictions: only some models ever set
- * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The record in the middle
- * is one of the interrupted code. The first ones are of the way out of the last PMI, always the
- * same.
+ * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The first records in the
+ * buffer are those of the way out of the last PMI, the same branches each time. So look at the
+ * record in the middle, which is of the interrupted code.
  */
 static void bts_ds_learn(const struct bts_ds *d)
 {
@@ -34,11 +34,11 @@ static void bts_ds_learn(const struct bts_ds *d)
 
 /*
  * Tell whether the record at @at is the return from the NMI of the last PMI. That NMI has
- * interrupted the code at pmi_ip. The buffer was drained in it, so no earlier record goes from
- * the entry text to pmi_ip. If it has interrupted user mode, the linear address in the record
- * may differ from pmi_ip. But then no earlier record goes to user mode at all.
+ * interrupted the code at pmi_ip. The NMI handler has drained the buffer, so no earlier record
+ * goes from the entry text to pmi_ip. If the NMI has interrupted user mode, the linear address in
+ * the record may differ from pmi_ip. But then no earlier record goes to user mode at all.
  */
-static bool bts_ds_goes_back(const struct bts_ds *d, const void *at)
+static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 {
 	u64 to = bts_ds_word(at, 1);
 
@@ -51,14 +51,15 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 {
 	const void *at;
 
-	for (at = base; at < end && !bts_ds_goes_back(d, at); at += ds_record_size())
+	for (at = base; at < end && !bts_ds_is_return(d, at); at += ds_record_size())
 		;
 	return at;
 }
 
 /*
- * Count the records of the way out of the last PMI. If the return is not among the records,
- * and nothing tells that the interrupted code has made progress, count all of them.
+ * Count the records of the way out of the last PMI. If the return from its NMI is not in the
+ * buffer, count all records. But if the buffer is not full, and this NMI has interrupted another
+ * address, then the interrupted code has made progress: return 0.
  */
 static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 {
@@ -76,15 +77,17 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * Tell whether this NMI may be the last PMI, requested a second time. There are two cases:
+ * Tell whether this NMI may be a second NMI for the last PMI, which bts_ds_pmi() has handled.
+ * There are two cases:
  *
  *  - The hardware may request a PMI for each record past the threshold. If the last PMI
- *    was late, the records made before it have requested others, which are equally late.
+ *    arrived late, the records made before its arrival have requested further PMIs, which
+ *    arrive late, too: before @repeat_within further records.
  *  - No code has run between that PMI and this NMI: both have interrupted the same
  *    instruction, and the buffer holds no other records than the return from that PMI
  *    and the entry of this NMI.
  */
-static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
+static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
@@ -93,7 +96,7 @@ static bool bts_ds_again(const struct bts_ds *d, unsigned long ip)
 	/* A later NMI may come from the NMI button, pressed because the CPU hangs. */
 	if (likely(!d->interrupted) || jiffies - d->pmi_when > HZ / 10)
 		return false;
-	if (bts_ds_held(d) < d->late)
+	if (bts_ds_held(d) < d->repeat_within)
 		return true;
 	if (ip != d->pmi_ip)
 		return false;
@@ -123,24 +126,24 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 		return;
 
 	out = bts_ds_way_out(d, ip);
-	d->patience = out + BTS_DS_PROGRESS;
+	d->min_records_to_pmi = out + BTS_DS_PROGRESS;
 	d->long_ways = out > BTS_DS_WAY_OUT ? d->long_ways + 1 : 0;
 	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
 }
 
 /*
- * Tell how many further records may be made before a second PMI arrives that the records
- * past the threshold have requested: as many as were made before the first. If NMIs were
- * blocked, many more may be past the threshold, which says nothing about the delay of PMIs,
- * so the number is limited.
+ * Calculate @repeat_within: how many further records may be made before a second PMI arrives
+ * that the records past the threshold have requested. That is as many as were made from the
+ * threshold to the first PMI. If NMIs were blocked, many more may be past the threshold, which
+ * says nothing about the delay of PMIs, so the number is limited.
  */
-static u32 bts_ds_late(const struct bts_ds *d)
+static u32 bts_ds_repeat_within(const struct bts_ds *d)
 {
 	u32 held = bts_ds_held(d);
 	u32 past = bts_ds_records(bts_ds_pos(d, DS_THRESHOLD), bts_ds_pos(d, DS_INDEX));
 
-	if (d->interrupted && d->late > held)
-		past = max(past, d->late - held);
+	if (d->interrupted && d->repeat_within > held)
+		past = max(past, d->repeat_within - held);
 
 	return min(past, BTS_DS_PROGRESS);
 }
@@ -148,7 +151,7 @@ static u32 bts_ds_late(const struct bts_ds *d)
 static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 {
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
-	d->late = bts_ds_late(d);
+	d->repeat_within = bts_ds_repeat_within(d);
 	ds_bts_write(0);
 	bts_ds_learn(d);
 	bts_ds_measure(d, regs->ip);
@@ -171,18 +174,18 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* The last PMI may have been requested twice, see bts_ds_again(), but not a third time. */
-	if (d->again) {
-		d->again = false;
-		d->late = 0;
+	/* See bts_ds_may_be_repeat(). There is no third NMI for one PMI. */
+	if (d->may_be_repeat) {
+		d->may_be_repeat = false;
+		d->repeat_within = 0;
 		return NMI_HANDLED;
 	}
-	if (d->slack && jiffies - READ_ONCE(d->drained) < HZ) {
-		d->slack--;
+	if (d->late_pmis && jiffies - READ_ONCE(d->late_when) < HZ) {
+		d->late_pmis--;
 		return NMI_HANDLED;
 	}
-	/* A PMI is never that late: none is expected any more. */
-	d->slack = 0;
+	/* A PMI is never as late as one second: no late PMI is expected any more. */
+	d->late_pmis = 0;
 
 	return branch_freeze_claims(&d->freeze) ? NMI_HANDLED : NMI_DONE;
 }
@@ -214,9 +217,9 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * If the interrupted code is about to stop recording, or the CPU is frozen, this only
- * stops BTS. Otherwise, as the records are not delivered, each way out of the NMI would
- * raise the next PMI until the buffer is full.
+ * If the state is not ON, the interrupted code is about to stop recording. Then, or if the CPU is
+ * frozen, the records are not delivered here, and this only stops BTS. If BTS stayed on, each way
+ * out of an NMI would raise the next PMI until the buffer is full.
  *
  * Called after perf's handler, which unmasks LVTPC even if there is no event: see
  * x86_perf_claim_bts().
@@ -231,12 +234,12 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		return NMI_DONE;
 	/* While frozen, the index stays past the threshold, which accounts for one PMI only. */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
-	d->again = !ours && bts_ds_again(d, regs->ip);
+	d->may_be_repeat = !ours && bts_ds_may_be_repeat(d, regs->ip);
 	if (ours)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* Drain the buffer for any NMI, as the way out of it may need all the room. */
+	/* Drain the buffer in any NMI, as the way out of the NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else
@@ -245,7 +248,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	return ours ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Called for the first claim: before it, the handlers must not slow down NMIs. */
+/* Register the handlers at the first claim, as they slow down each NMI from then on. */
 int bts_ds_watch_nmis(void)
 {
 	static bool watching;
