@@ -21,8 +21,8 @@ static void bts_note_full(struct bts_context *ctx)
 
 	ctx->full = true;
 	/*
-	 * The source of software makes its next record before an irq_work can run, and
-	 * without an APIC many records: call @overflow now.
+	 * For the source of software, call @overflow now: an irq_work would run after the next
+	 * record, and without an APIC after many records.
 	 */
 	if (ctx->source->software)
 		ctx->attr.overflow(ctx, ctx->attr.data);
@@ -80,7 +80,7 @@ static void bts_put_gaps(bool user)
 }
 
 /**
- * bts_deliver_gap - mark that the source lost records after those it delivered last
+ * bts_deliver_gap - mark that the source lost records after the last delivered one
  *
  * Called like bts_deliver().
  */

@@ -41,7 +41,7 @@ u32 bts_ds_boot_most(void)
 
 /**
  * bts_ds_boot_read - copy the branches that the kernel of the previous boot has left
- * @memory: a copy of the memory that it used, which may contain anything
+ * @memory: a copy of the memory that the previous boot used, which may contain anything
  * @out: where to store the branches, the newest first
  *
  * Return: the number of branches.

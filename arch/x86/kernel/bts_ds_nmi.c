@@ -217,6 +217,8 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
+ * Handle the PMI, if this NMI is one, and resume recording if bts_ds_first_nmi() has stopped it.
+ *
  * If the state is not ON, the interrupted code is about to stop recording. Then, or if the CPU is
  * frozen, the records are not delivered here, and this only stops BTS. If BTS stayed on, each way
  * out of an NMI would raise the next PMI until the buffer is full.

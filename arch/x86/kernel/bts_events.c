@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: marks of what a task does besides branches: exec and signals
+ * Branch traces: records of execve() and of signals, which are not branches
  *
  * See bts.c for the locking rules.
  */
@@ -38,7 +38,7 @@ void bts_exec(void)
 		bts_call_here(&call);
 }
 
-/* User mode can jump to any address, but its trace must not show one of the kernel. */
+/* User mode can jump to any address, but its trace must not show an address of the kernel. */
 static u64 bts_user_address(unsigned long addr)
 {
 	return addr < TASK_SIZE_MAX ? addr : 0;
@@ -66,7 +66,7 @@ static void bts_moved_mark(struct bts_call *call)
 }
 
 /**
- * bts_moved - mark that a signal makes current continue elsewhere in user mode
+ * bts_moved - mark that current enters a signal handler, or returns from one
  * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
  * @from: the address that current would have executed next
  * @to: the address where it continues

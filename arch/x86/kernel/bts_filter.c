@@ -2,18 +2,21 @@
 /*
  * The filter in front of a ring of branch records
  *
- * A branch belongs to the mode of its target. Records of branches back to user mode (after
- * a system call, a fault, or to a signal handler) are kept that way, and a reader needs
- * them to follow the control flow. The hardware's own CPL filter, BTS_OFF_OS and
- * BTS_OFF_USR, gives the same result if it tests the privilege level after the branch. So
- * it may be used. This filter tells the mode from the address, not from the hardware, so
- * its result does not depend on the filter of the hardware.
+ * A branch belongs to the mode of its target, user mode or the kernel, which the filter tells
+ * from the address of the target. So a trace of user mode has the branches back to user mode
+ * (after a system call, a fault, or to a signal handler). A reader needs them to follow the
+ * control flow.
  *
- * Hardware that tests the level before the branch drops the branches back to the wanted
- * mode. A ring notices that: a branch that leaves the wanted mode is followed by one that
- * starts in it. Exactly one record is missing in between. It is counted as lost, and a mark
- * is put there. After BTS_RING_SKEWS of these in a row, the hardware's filter is not used
- * any more. A single one may have another cause, such as an SMI.
+ * The hardware has a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR of
+ * DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
+ * that this filter drops, too. Then the CPL filter may be used.
+ *
+ * If the hardware tests the privilege level before the branch, it also drops the branches back
+ * to the wanted mode. A ring notices each of these skews: a record that leaves the wanted mode
+ * is followed by a record that starts in the wanted mode, and exactly one record is missing in
+ * between. The missing record is counted as lost, and a mark is put in its place. After
+ * BTS_RING_SKEWS skews in a row, the CPL filter is not used any more. A single skew may have
+ * another cause, such as an SMI.
  *
  * User code can forge both addresses of a record by jumping to any address. They are
  * compared and copied here, and never dereferenced.
@@ -34,10 +37,10 @@
  * @addr: an address
  * @fred: whether events are delivered by FRED
  *
- * With FRED, an NMI that caused a VM exit does not go through these entry points: KVM
- * calls asm_fred_entry_from_kvm() for it.
+ * With FRED, an NMI that caused a VM exit does not go through the entry points of FRED: KVM
+ * calls asm_fred_entry_from_kvm() for such an NMI.
  *
- * Return: true if so.
+ * Return: true if @addr is in the entry code.
  */
 bool bts_is_entry_with(u64 addr, bool fred)
 {
@@ -52,12 +55,12 @@ bool bts_is_entry_with(u64 addr, bool fred)
 }
 
 /**
- * bts_is_entry - tell whether an address is in the entry code of exceptions and interrupts
- * @addr: the address; this code also returns from exceptions and interrupts
+ * bts_is_entry - tell whether an address is in the code that enters and leaves the kernel
+ * @addr: the address
  *
  * Any context.
  *
- * Return: true if so.
+ * Return: true if @addr is in the entry code.
  */
 bool bts_is_entry(u64 addr)
 {
@@ -68,10 +71,10 @@ bool bts_is_entry(u64 addr)
  * bts_strays - tell whether a branch is a jump of the kernel through a bad pointer
  * @raw: the branch
  *
- * It is if it goes from the kernel to user addresses, and not from the entry code, which
- * also returns to user mode. Any context.
+ * A branch from the kernel to a user address is such a jump, except from the entry code, which
+ * returns to user mode. Any context.
  *
- * Return: true if so.
+ * Return: true if @raw is such a jump.
  */
 bool bts_strays(const struct bts_raw *raw)
 {
@@ -104,7 +107,10 @@ static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
 	return true;
 }
 
-/* Make the head of a record with both addresses of @in: @head, unless @in was mispredicted. */
+/*
+ * Return the first eight bytes of the record for @in: @head, plus X86_BTS_F_MISPREDICTED if
+ * @predicted says that predictions are known, and @in was predicted wrongly.
+ */
 static __always_inline u64 bts_branch_head(u64 head, const struct bts_raw *in, bool predicted)
 {
 	if (predicted && !(in->flags & BTS_RAW_PREDICTED))
@@ -126,8 +132,8 @@ static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
 }
 
 /*
- * Store a branch back to user mode. As it was recorded, the hardware's filter is not the
- * reason if others were missing before.
+ * Store a branch back to user mode. The hardware has recorded this branch, so the CPL filter does
+ * not drop such branches: reset the count of skews.
  */
 static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 							struct x86_bts_record *out, u64 to)
@@ -140,7 +146,7 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 
 /*
  * Turn @in into the record that the context wants, at @out. If it wants none, return false
- * and do not write to @out: in a full ring, that is the oldest record.
+ * and do not write to @out: in a full ring, @out is the oldest record.
  */
 static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)
@@ -186,8 +192,8 @@ static __always_inline u64 bts_either(const struct bts_raw *in)
 
 /*
  * Copy four records, unless one of them has to go through bts_sort(). If the bitwise OR of
- * all addresses is below the limit, each of them is. Because of that test, and as it is made
- * for four records at a time, nearly every record of a user context takes nine instructions.
+ * all addresses is below @limit, each address is. One test for four records makes the copy fast:
+ * nearly every record of a user context takes nine instructions.
  */
 static __always_inline bool bts_copy_four(u64 head, bool predicted, struct x86_bts_record *out,
 					  const struct bts_raw *in, u64 limit)
@@ -213,13 +219,13 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	const u64 limit = ring->limit;
 	/* Four records can be copied while @in is before this. */
 	const struct bts_raw *few = n < 4 ? in : end - 3;
-	/* In a ring for user mode only, a branch from the kernel to below this is a return. */
+	/* In a ring for user mode only, a branch from the kernel to an address below is a return. */
 	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	for (;;) {
 		for (; in < few && bts_copy_four(head, predicted, out, in, limit); in += 4)
 			out += 4;
-		/* Copy single records up to the one that needs bts_sort(). */
+		/* Copy single records up to the next one that is not copied as it is. */
 		for (; in != end && bts_either(in) < limit; in++)
 			bts_plain(head, predicted, out++, in);
 		if (in == end)
@@ -234,7 +240,7 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	bts_ring_advance(ring, out - start);
 }
 
-/* Out of line: testing flags takes a third more instructions for each record. */
+/* A copy of the loop: with the test of the flags, each record takes a third more instructions. */
 static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct bts_raw *in,
 					     u32 n, bool more)
 {

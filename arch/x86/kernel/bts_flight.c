@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading flight recorders in place
+ * Reading flight recorders, the contexts with BTS_FLIGHT, in place
  *
  * After a crash the records cannot be delivered to the contexts: a reader can take no
  * lock, and must not change what it reads. So these functions read the buffer of the
@@ -61,8 +61,8 @@ u64 bts_frozen_at(int cpu)
 bool bts_hold(void)
 {
 	/*
-	 * That interrupts are off is asserted by debugctl_write_bts(), which tests the flag:
-	 * in a BUG(), lockdep may not know it yet.
+	 * Do not use lockdep_assert_irqs_disabled(): in a BUG(), lockdep may not know yet that
+	 * interrupts are off. debugctl_write_bts() tests the interrupt flag instead.
 	 */
 	return bts_source->id && bts_source->hold();
 }
@@ -114,7 +114,7 @@ struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_r
 	return branch;
 }
 
-/* Move @place towards the newest record until no more than @newer branches are newer. */
+/* Move @place towards the newest record until at most @newer branches are newer than @place. */
 static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 {
 	struct bts_raw raw;
@@ -123,7 +123,10 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 		place->newer -= bts_flight_wants(&raw);
 }
 
-/* Read the buffer of the source. If it has fewer than @n branches, @place is at its end. */
+/*
+ * Read up to @n branches from the buffer of the source. If fewer are found, @place has moved to
+ * the end of the buffer.
+ */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
@@ -186,7 +189,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* While the buffer is being drained, some of its records are in the ring, too. */
+	/* While the buffer is drained, the ring may have some of the same records: stop here. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -206,8 +209,8 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  *
  * Any context and any CPU, while @cpu is frozen or held. The code that crashed may have
  * overwritten the context or its ring: reading through a bad pointer in there does not
- * fault, and the buffer is read without the context. A frozen CPU that has missed a thaw
- * has no records until it is thawed.
+ * fault, and the buffer is read without the context. Nothing is read from a CPU that was offline
+ * during a thaw and is still frozen.
  *
  * Return: the number of branches that were copied.
  */

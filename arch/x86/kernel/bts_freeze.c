@@ -87,9 +87,10 @@ static void bts_unfrozen(void)
 }
 
 /*
- * bts_freeze_all() increments bts_freezing.last before it sends the NMIs. An NMI that
- * arrives before the second bts_refrozen() is undone by ->unfreeze(), and this function
- * freezes the CPU again. A later NMI freezes the source, and ->pause() fails.
+ * A bts_freeze_all() may run at the same time. It increments bts_freezing.last before it sends
+ * the NMIs. If its NMI arrives before the second bts_refrozen(), ->unfreeze() may have undone the
+ * freeze: bts_refrozen() returns true, and this function freezes the CPU again. If the NMI
+ * arrives later, ->pause() fails.
  */
 static void bts_unfreeze_here(void *unused)
 {
@@ -109,14 +110,14 @@ static void bts_unfreeze_here(void *unused)
 		bts_source->freeze();
 		return;
 	}
-	/* A CPU that was frozen again keeps the same records, and stays outdated. */
+	/* The CPU was frozen again: it still keeps the same records, and stays outdated. */
 	if (thawed && !bts_source->pause())
 		return;
 
 	this_cpu_write(bts_cpu.outdated, false);
 	if (thawed) {
 		bts_unfrozen();
-		/* A context that was destroyed while this CPU was frozen did not scrub. */
+		/* A context that was destroyed while this CPU was frozen did not scrub the buffer. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
@@ -149,7 +150,10 @@ void bts_unfreeze_all(u32 freezes)
 		return;
 
 	branch_count_thaw(&bts_freezing, freezes);
-	/* Pairs with a CPU that sets itself online before bts_cpu_up(). */
+	/*
+	 * Count the thaw before cpu_online_mask is read: a CPU that is not yet online then sees
+	 * the thaw in bts_cpu_up().
+	 */
 	smp_mb();
 	on_each_cpu(bts_unfreeze_here, NULL, 1);
 	bts_outdate();
@@ -201,7 +205,7 @@ static void bts_lose(struct bts_call *call)
 static void bts_park(struct bts_call *call)
 {
 	bts_lose(call);
-	/* Overwrite the buffer now: while the CPU is offline, nothing else does. */
+	/* Overwrite the buffer, or the records stay in memory while the CPU is offline. */
 	bts_source->scrub(smp_processor_id());
 }
 
@@ -217,9 +221,9 @@ static int bts_cpu_down(unsigned int cpu)
 }
 
 /*
- * The last CPU is parked, too. That ds_stop.c holds BTS off is not enough: after the
- * release, new records would directly follow the old ones, and the gap between them could
- * not be marked.
+ * Park the last CPU, too, although ds_stop.c keeps BTS off during a suspend. Otherwise, after the
+ * resume, new records would directly follow the old ones in the buffer, and the gap between
+ * them could not be marked.
  */
 static int bts_syscore_suspend(void *unused)
 {

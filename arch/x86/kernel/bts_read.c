@@ -85,7 +85,7 @@ static void bts_do_consume(struct bts_call *call)
 }
 
 /**
- * bts_consume - remove records that were read
+ * bts_consume - remove records that were read, and all older ones
  * @ctx: the context
  * @first: the sequence number of the first record
  * @n: the number of records
@@ -146,9 +146,9 @@ static void bts_do_read(struct bts_call *call)
  * @rec: where to store the records
  * @n: the number of records that there is room for
  *
- * Records that are added after the call began are not read: the kernel adds some by
- * reading. If records are overwritten after older ones have been read, an X86_BTS_LOST
- * record tells how many.
+ * Records that are added after the call began are not read, as the call itself adds records if
+ * the kernel is recorded. If records are overwritten after older ones have been read, an
+ * X86_BTS_LOST record tells how many.
  *
  * Return: the number of records stored.
  */

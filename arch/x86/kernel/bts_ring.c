@@ -81,7 +81,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task whose trace is set up or changed is in the kernel now. */
+	/* The task is in the kernel now, so its next wanted record returns to user mode. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 

@@ -9,10 +9,9 @@
 #include <asm/bts.h>
 
 /*
- * A ring with BTS_STOP has room for this many records beyond the size that was requested,
- * for those that a task makes after the ring is full until it stops before it returns
- * to user mode. A source may be late by 256 records, not counting those of its own
- * interrupt.
+ * A ring with BTS_STOP has room for this many records more than were requested. When the ring is
+ * full, the task stops only before its next return to user mode, and makes records until then. A
+ * source may notice a full ring 256 records late, not counting the records of its own interrupt.
  */
 #define BTS_RING_SKID	(256 + 64)
 
@@ -33,13 +32,13 @@
  * @head:	the number of records that were ever put in
  * @tail:	the number of those that were consumed, cleared, or counted in @overwritten
  * @overwritten: the number of records that were overwritten before they were consumed
- * @lost:	the number of missing records, as far as they were counted: there was no
- *		room, or the hardware's filter has dropped them
+ * @lost:	the number of records that are known to be missing: there was no room for
+ *		them, or the CPL filter of the hardware has wrongly dropped them
  * @unmarked:	the number of those in @lost that have no mark in the ring yet
  * @gaps:	how often the source lost records without counting them
  * @gap:	one of @gaps has no mark in the ring yet
- * @away:	the last record left the wanted mode
- * @skews:	how often in a row the hardware dropped a record that was wanted
+ * @away:	the last record left the wanted mode: the next record should return to that mode
+ * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
  *
  * A ring has no lock. It is accessed on the CPU where the context is live, with interrupts
  * off while its source does not record, or while the context is not live anywhere. Only
@@ -88,7 +87,7 @@ bool bts_strays(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
 
-/* Count the records that fit in at ring->pos before the ring wraps, or BTS_STOP is full. */
+/* Count the records that fit in at ring->pos before the ring wraps or, with BTS_STOP, is full. */
 static __always_inline u32 bts_ring_room(const struct bts_ring *ring)
 {
 	u32 room = ring->size - ring->pos;

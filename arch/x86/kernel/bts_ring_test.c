@@ -43,7 +43,7 @@ static u32 peek_oldest(struct bts_ring *ring, const struct x86_bts_record **rec)
 	return bts_ring_peek(ring, &oldest, rec);
 }
 
-/* Put @n branches into the ring, whose @from are numbered from @first on. */
+/* Put @n branches into the ring, from USER_ADDR(@first), USER_ADDR(@first + 1), and so on. */
 static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
 	struct bts_raw *raw = kcalloc(n, sizeof(*raw), GFP_KERNEL);
@@ -62,7 +62,7 @@ static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u
 	return full;
 }
 
-/* Consume @n records. They must be branches numbered from @first on. */
+/* Consume @n records. They must be what put_numbered() puts in. */
 static void take_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
 	const struct x86_bts_record *rec;
@@ -111,7 +111,7 @@ static void ring_wrap_at_end(struct kunit *test)
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
 	u32 i;
 
-	/* Each step ends at the next index, so that each one is the end of some step. */
+	/* Each round moves ring->pos by 9 modulo 10, so that rounds end at each index. */
 	for (i = 0; i < 3 * ring->size; i++) {
 		put_numbered(test, ring, 100 * i, 9);
 		KUNIT_EXPECT_EQ(test, 9, bts_ring_held(ring));
@@ -483,7 +483,7 @@ static void filter_trusts_sound_hardware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 }
 
-/* The branch back is missing: within a batch, between two batches, and as the first record */
+/* The branch back to user mode is missing: in a batch, between two batches, and before the first */
 static void filter_notices_a_skew(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };

@@ -24,7 +24,7 @@ DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
 /* The number of contexts that need the source of hardware. Changes under bts_mutex. */
 unsigned int bts_users;
 
-/* The source of hardware was taken from all contexts. Changes under bts_mutex. */
+/* perf or KVM has taken the source of hardware from all contexts. Changes under bts_mutex. */
 bool bts_revoked;
 
 /*
@@ -39,7 +39,10 @@ static bool bts_no_pause(void)
 	return true;
 }
 
-/* With these two functions, bts_switch_to() need not test whether there is a source. */
+/*
+ * With these two functions, bts_switch_to() and bts_call_here() need not test whether this machine
+ * has a source of hardware.
+ */
 const struct bts_source bts_no_source = {
 	.pause	= bts_no_pause,
 	.resume	= bts_no_pause,
@@ -88,14 +91,14 @@ const struct bts_source *bts_find_source(u32 id)
 }
 
 /**
- * bts_records_kernel - tell whether the kernel is recorded for the sake of a trace
+ * bts_records_kernel - tell whether a trace makes its source record the kernel
  * @id: the source of the trace, like @id of bts_source_info()
  * @flags: the flags of the trace
  *
  * If so, branches of the kernel are in the buffer of the source even if the filter of the
  * ring drops them.
  *
- * Return: false if the source does not record the kernel.
+ * Return: true if the source records the kernel.
  */
 bool bts_records_kernel(u32 id, u32 flags)
 {

@@ -9,16 +9,17 @@
  * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of
  * a step: it finds out whether the instruction has branched, and if so makes a record.
  *
- * The program could see TF in the flags that PUSHF stores, and in R11 after SYSCALL. It is
- * cleared there. Only POPF and IRET load TF as the program wants it. So after one of them,
- * TF is the program's own. If that is set, the program or its debugger gets the #DB, too.
+ * The program could see TF in the flags that PUSHF stores, and in R11 after SYSCALL. TF is
+ * cleared there. POPF and IRET load TF as the program wants it, and no other instruction of user
+ * mode does. So after POPF or IRET, TF is the program's own. If its own TF is set, the program
+ * or its debugger gets the #DB, too.
  *
  * The instruction is read after it was executed. A program that changes its own
  * instructions may be misread, but only if the next instruction starts at most 15
  * bytes after this one: otherwise there was a branch, whatever the bytes say.
  *
- * NMIs do not clear TF, as they return to user mode directly. So the user registers
- * that perf samples in an NMI have TF set, although the program has not set it.
+ * The entry code of NMIs does not call bts_step_enter() and bts_step_exit(). So the user
+ * registers that perf samples in an NMI have TF set, although the program has not set it.
  */
 
 #include <linux/cache.h>
@@ -56,8 +57,8 @@ static const struct bts_told bts_step_told;
 static bool bts_step_has_btf __ro_after_init;
 
 /*
- * Read eight bytes of current's memory. If hardware breakpoints are active, it is not accessed
- * through user addresses: a debugger would get a hit.
+ * Read eight bytes at the user address @at. Return false if that would fault, or if hardware
+ * breakpoints are active: the access could trigger a breakpoint of the debugger.
  */
 static __always_inline bool bts_step_peek(unsigned long at, u64 *bytes)
 {
@@ -207,7 +208,7 @@ static bool bts_step_taken(const struct pt_regs *regs, const struct bts_step_ins
 	}
 }
 
-/* Read the instruction at @at. This may enable interrupts for a while. */
+/* Read and decode the instruction at @at. This may enable interrupts for a while. */
 static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes, bool wide)
 {
 	int n = 0;
@@ -225,15 +226,15 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 }
 
 /*
- * The number of consecutive instructions that set SS which are decoded. An emulator may
- * delay the #DB until after all of them.
+ * At most this many consecutive instructions that load SS are decoded. An emulator may delay the
+ * #DB until after all of them.
  */
 #define BTS_STEP_SS_MOST	32
 
 /*
- * Find the instruction after which this #DB was raised: the one at @at or, if that has set
- * SS, the one after it. Return its address. If the program has overwritten it since, it
- * cannot be found.
+ * Find the instruction after which this #DB was raised: the one at @at or, if that loads SS,
+ * the one after it. Return its address. If the program has overwritten these instructions since
+ * they were executed, the result may be wrong.
  */
 static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_insn *insn,
 				   unsigned long at)
@@ -247,7 +248,7 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 		if (likely(insn->kind != BTS_STEP_SS))
 			return at;
 		length = bts_step_length(regs, bytes, n);
-		/* Of several in a row, only the first one is certain to delay the #DB. */
+		/* If several in a row load SS, only the first one is certain to delay the #DB. */
 		if (!length || (i && at + length == bts_step_linear(regs))) {
 			insn->kind = BTS_STEP_OTHER;
 			return at;
@@ -263,7 +264,7 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
  * Transitions between user mode and the kernel
  */
 
-/* Record that user mode was left, if that is wanted and has not been recorded. */
+/* Record the entry into the kernel, if that is wanted and has not been recorded. */
 static void bts_step_record_leave(const struct bts_step *s)
 {
 	u8 state = this_cpu_read(bts_step_state);
@@ -278,7 +279,7 @@ static bool bts_step_pause(void)
 {
 	bts_step_record_leave(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
-	/* bts_step_arrive() may have cleared BTF, and may not be called again. */
+	/* Set BTF again, which bts_step_arrive() may have cleared for the single steps. */
 	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
 		debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
@@ -304,8 +305,8 @@ static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs
 }
 
 /*
- * With FRED, a return from SYSCALL or INT with TF set raises #DB before the first
- * instruction, unless fred_ss.swevent is cleared.
+ * With FRED, a return from SYSCALL or INT with TF set raises #DB before the first instruction,
+ * unless fred_ss.swevent is cleared. If the program has set TF itself, it has to get this #DB.
  */
 static void bts_step_exit_fred(struct bts_step *s, struct pt_regs *regs)
 {
@@ -381,7 +382,10 @@ static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_ste
 	else if (insn.kind == BTS_STEP_UNKNOWN)
 		bts_deliver_steps_gap();
 
-	/* Only POPF and IRET load TF, also if the instruction was not recognized. */
+	/*
+	 * Only POPF and IRET load TF. If TF was clear at the entry into the kernel, the instruction
+	 * was one of them, even if it was not recognized.
+	 */
 	if (insn.kind == BTS_STEP_POPF || insn.kind == BTS_STEP_IRET || !raw)
 		regs->flags = (regs->flags & ~X86_EFLAGS_TF) | raw;
 	else if (insn.kind == BTS_STEP_PUSHF && !step->tf)
@@ -428,7 +432,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	return !*dr6;
 }
 
-/* Tell whether the next instruction may be the one that follows the instruction at @ip. */
+/* Tell whether RIP may be that of the instruction that follows the instruction at @ip in memory. */
 static __always_inline bool bts_step_goes_on(const struct pt_regs *regs, unsigned long ip)
 {
 	return regs->ip - ip <= BTS_STEP_LONGEST;

@@ -20,7 +20,10 @@
 
 #include "bts_step_memory.h"
 
-/* With interrupts off, the LDT is not freed: before that, an IPI goes to each CPU that uses it. */
+/*
+ * The LDT is not freed while interrupts are off: the kernel first sends an IPI to each CPU that
+ * uses the LDT.
+ */
 static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
 {
 	unsigned int nr = selector >> 3;
@@ -67,7 +70,10 @@ int bts_step_bits(const struct pt_regs *regs, u16 selector)
 	return 32;
 }
 
-/* This may sleep. With FOLL_FORCE, it also reads memory that can only be executed. */
+/*
+ * Read up to @n bytes of current's memory, or write them with FOLL_WRITE. Enables interrupts
+ * meanwhile, and may sleep. With FOLL_FORCE, also reads memory that can only be executed.
+ */
 int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
 {
 	local_irq_enable();

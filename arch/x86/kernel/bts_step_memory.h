@@ -19,7 +19,7 @@ static inline bool bts_step_is_flat(const struct pt_regs *regs)
 	return !(regs->cs & SEGMENT_TI_MASK) && !v8086_mode((struct pt_regs *)regs);
 }
 
-/* Return a linear address. Only 64-bit code, with @base 0, has more than 32 bits. */
+/* Return a linear address. It has more than 32 bits only in 64-bit code, where @base is 0. */
 static inline unsigned long bts_step_add(unsigned long base, unsigned long offset)
 {
 	return base ? (u32)(base + offset) : offset;

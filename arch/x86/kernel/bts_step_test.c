@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the decoder in bts_step.c, which includes this file: also for instructions
- * that the processor does not have
+ * KUnit tests of the decoder in bts_step.c, which includes this file. They also cover instructions
+ * that the processor does not have.
  */
 
 #include <kunit/test.h>

@@ -264,7 +264,7 @@ static struct kunit_case bts_context_cases[] = {
 	{ }
 };
 
-/* Give BTS back, which other suites need, before its linger time is over. */
+/* Other suites need BTS: give it back now, instead of BTS_LINGER after the last test. */
 static void give_back(struct kunit_suite *suite)
 {
 	if (ds_give_way(true))

@@ -36,7 +36,7 @@ enum {
 
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 
-/* Ends the traces of tracers that have exited. Without it there are no traces. */
+/* Ends traces whose tracer has detached or exited. If it could not be allocated, none starts. */
 static struct workqueue_struct *ptrace_bts_wq __ro_after_init;
 
 /*
@@ -66,7 +66,7 @@ static int ptrace_bts_charge(const struct ptrace_bts *pb)
 	if (ptrace_bts_try_charge(pb))
 		return 0;
 
-	/* The traces of tracers that have exited may still be charged. */
+	/* Traces whose tracer has exited may still be charged: wait until they are ended. */
 	flush_workqueue(ptrace_bts_wq);
 
 	return ptrace_bts_try_charge(pb) ? 0 : -ENOMEM;
@@ -77,7 +77,7 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
 	atomic_long_sub(ptrace_bts_pages(pb), &pb->user->locked_vm);
 }
 
-/* Drop a reference of any kind. The structure is freed with the last one. */
+/* Drop a reference that is counted in pb->count. The last one frees the structure. */
 static void ptrace_bts_drop(struct ptrace_bts *pb)
 {
 	if (refcount_dec_and_test(&pb->count))
@@ -85,8 +85,8 @@ static void ptrace_bts_drop(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_drop_parent - drop the references to the trace of a child's parent
- * @pb: the trace of the child
+ * ptrace_bts_drop_parent - drop the references to the trace of the parent, and to its tracer
+ * @pb: the trace of a child
  */
 void ptrace_bts_drop_parent(struct ptrace_bts *pb)
 {
@@ -135,7 +135,7 @@ struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 	return pb && refcount_inc_not_zero(&pb->users) ? pb : NULL;
 }
 
-/* Stop recording, and drop the reference of thread.ptrace_bts, which was taken out. */
+/* Stop recording, and drop the reference of thread.ptrace_bts, which no longer points to @pb. */
 static void ptrace_bts_end(struct ptrace_bts *pb)
 {
 	/* Pairs with ptrace_bts_start_child(). */
@@ -187,8 +187,8 @@ static bool ptrace_bts_readable(struct task_struct *task)
  * @task: current
  * @mm: its old address space
  *
- * If the tracer may not read what the task did until now, @secret is set: then only a tracer
- * with more rights may read the records.
+ * If the tracer may not read what the task did until now, @secret of the trace is set: then only
+ * a tracer with CAP_SYS_PTRACE in the initial user namespace may read the records.
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
@@ -214,7 +214,7 @@ static void ptrace_bts_untrace_work(struct work_struct *work)
 	struct ptrace_bts *pb = container_of(work, struct ptrace_bts, untrace);
 	struct task_struct *child = pb->task;
 
-	/* The trace may have ended since, and the task may have a new one. */
+	/* The trace may have ended since the work was queued, and the task may have a new one. */
 	if (unrcu_pointer(cmpxchg(&child->thread.ptrace_bts, RCU_INITIALIZER(pb), NULL)) == pb)
 		ptrace_bts_end(pb);
 	ptrace_bts_drop(pb);
@@ -273,7 +273,7 @@ static bool ptrace_bts_in_uprobe(void)
 #endif
 }
 
-/* Test it again, as records may have been read since the overflow. */
+/* Tell whether the trace is still full: records may have been read since the overflow. */
 static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
@@ -286,11 +286,10 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 /**
  * ptrace_bts_exit_to_user_mode - stop current if its trace has become full
  *
- * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may
- * have finished the step of an instruction with a uprobe. A task work cannot be used: it
- * would also run in other ptrace stops and in execve. Its stop would then replace the
- * result of the stop in progress, or come after the tracer was told that the tracee has
- * ended.
+ * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may have
+ * finished the step of an instruction with a uprobe. This is not a task work, as task works also
+ * run in other ptrace stops and in execve(). A ptrace stop there would replace the result of the
+ * stop in progress, or come after the tracer was told that the tracee has ended.
  */
 void ptrace_bts_exit_to_user_mode(void)
 {
@@ -462,7 +461,7 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 /**
  * ptrace_bts_perfmon - tell whether current may monitor performance
  *
- * There is no audit, as nothing is refused for the lack of the capability alone.
+ * The test is not audited, as nothing is refused for the lack of the capability alone.
  *
  * Return: true if so.
  */

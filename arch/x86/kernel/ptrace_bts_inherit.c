@@ -19,7 +19,7 @@
  * ptrace_bts_fork - prepare the trace that a child inherits
  * @child: the new task, which has not run yet
  *
- * A failure here does not make the fork fail.
+ * A failure here does not make the fork fail: it is counted in @not_inherited of current's trace.
  */
 void ptrace_bts_fork(struct task_struct *child)
 {
@@ -61,7 +61,10 @@ void ptrace_bts_fork(struct task_struct *child)
 	ptrace_bts_put(from);
 }
 
-/* The tracer of current may have detached since the fork, and another one attached. */
+/*
+ * Tell whether the tracer at the time of the fork still traces current. Since then, it may have
+ * detached, and another tracer may have attached.
+ */
 static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 {
 	const struct task_struct *tracer = NULL;
@@ -97,7 +100,7 @@ void ptrace_bts_start_child(void)
 		ptrace_bts_set(current, NULL);
 	} else {
 		ptrace_bts_drop_parent(pb);
-		/* ptrace_bts_untrace_work() may have run before pb->ctx was set. */
+		/* If ptrace_bts_untrace_work() ran before pb->ctx was set, it did not detach. */
 		smp_mb();
 		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 			bts_detach(pb->ctx);

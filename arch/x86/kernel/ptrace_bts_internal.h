@@ -19,15 +19,17 @@
  * @ctx:	its context; NULL for a child that inherits and has not run yet
  * @config:	the requested configuration, without PTRACE_BTS_F_ALLOC
  * @kernel:	the trace contains, or has contained, addresses of the kernel
- * @secret:	the trace may contain branches of a program that cannot be dumped
- * @nr:		the number of records that it holds
+ * @secret:	the trace may contain branches of a program that its tracer must not read, such as
+ *		a set-user-ID program, see ptrace_bts_leave_mm()
+ * @nr:		the number of records with which it is full
  * @user:	the user whose locked_vm is charged
  * @limit:	the total number of pages that @user may be charged; children need it, too
  * @perfmon:	the tracer had CAP_PERFMON, or CAP_SYS_ADMIN, when it requested the trace
  * @ns:		the pid namespace of the tracer
  * @not_inherited: the number of children that could not be given a trace
  * @task:	the task that is traced; with a reference while @untrace is queued
- * @tracer:	for a child that has not run yet: the task that must be its tracer then
+ * @tracer:	for a child that has not run yet: the tracer of its parent. The trace starts only
+ *		if the same task traces the child when it first runs
  * @from:	for a child that has not run yet: the trace of its parent
  * @state:	PTRACE_BTS_ORPHAN, PTRACE_BTS_FULL
  * @users:	references of thread.ptrace_bts, and of the tracee while it uses the trace

@@ -46,12 +46,16 @@ static int ptrace_bts_permitted_kernel(void)
 /*
  * Tell whether a trace needs the same permission as seeing what the kernel does.
  *
- * To record where user mode is left, hardware has to record all branches of the kernel
- * while the tracee is current. That slows down interrupts, too, so it needs this
- * permission. Hardware without a CPL filter always records the kernel, in memory that is
- * mapped while user mode runs, though not accessible. If the CPU has the Meltdown bug, user
- * mode can read this memory, so that needs the permission as well. If a filter turns out to
- * drop the branches back to user mode, only traces with CAP_PERFMON get them, by BTS_WIDE.
+ * PTRACE_BTS_F_ENTRY needs the permission: hardware then has to record all branches of the
+ * kernel while the tracee is current, which also slows down interrupts.
+ *
+ * Hardware without a CPL filter always records the kernel, in memory that is mapped while user
+ * mode runs, though not accessible. If the CPU has the Meltdown bug, user mode can read this
+ * memory, so each trace of branches needs the permission there.
+ *
+ * If the CPL filter is found to drop branches back to user mode, hardware has to record the
+ * kernel to get these branches. Only traces with CAP_PERFMON do that, by BTS_WIDE.
+ *
  * A source of software never records the kernel.
  */
 static bool ptrace_bts_records_kernel(u32 source, u32 flags)
@@ -62,8 +66,9 @@ static bool ptrace_bts_records_kernel(u32 source, u32 flags)
 }
 
 /*
- * Find the trace of @child that belongs to current. Only current ends it. A trace that an
- * earlier tracer has left is ended now, so that its memory is not charged any more.
+ * Find the trace of @child that belongs to current. No reference is taken, as only current can
+ * end this trace while @child is stopped. A trace that an earlier tracer has left is ended now,
+ * so that its memory is not charged any more.
  */
 static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 {
@@ -149,7 +154,7 @@ static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_conf
 
 static unsigned long ptrace_bts_limit(void)
 {
-	/* There is no audit: without CAP_IPC_LOCK, the rlimit may still suffice. */
+	/* The test is not audited: without CAP_IPC_LOCK, the rlimit may still suffice. */
 	if (ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK))
 		return LONG_MAX;
 
@@ -320,7 +325,7 @@ static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *ad
 		n = min3(n, (int)room - done, PTRACE_BTS_STEP);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
-		/* bts_consume() also removes all older records: not if nothing was copied. */
+		/* If nothing was copied, do not call bts_consume(): it removes all older records. */
 		if (consume && copied)
 			bts_consume(pb->ctx, seq, copied);
 		done += copied;
@@ -462,7 +467,7 @@ long ptrace_bts_request(struct task_struct *child, long request, unsigned long a
 	if (IS_ERR(pb))
 		return PTR_ERR(pb);
 
-	/* The tracee may have executed a program since that its tracer must not read. */
+	/* The tracee may have executed another program, which current must not read. */
 	err = ptrace_bts_permitted(child);
 	if (!err && pb->kernel)
 		err = ptrace_bts_permitted_kernel();
