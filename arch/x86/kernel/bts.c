@@ -17,16 +17,16 @@
  * Locking rules:
  *
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
- *    It comes after cpus_read_lock().
- *  - The struct bts_cpu of a CPU, the lists of contexts of the CPU and of its current task, and
- *    the rings of these contexts are accessed only on that CPU with interrupts off: by the
- *    NMI handler of the source while the source records, and by other code while the source
- *    is paused or frozen. A source that is paused or frozen delivers nothing from an NMI.
- *    If the CPU is offline, any CPU may access all of these under cpus_read_lock() and
- *    bts_mutex.
+ *    Take cpus_read_lock() before bts_mutex.
+ *  - The list of contexts of a CPU, its bts_cpu.owner, the list of contexts of the owner, and the
+ *    rings of the contexts on both lists are accessed only on that CPU with interrupts off: by
+ *    the NMI handler of the source while the source records, and by other code while the
+ *    source is paused or frozen. A source that is paused or frozen delivers nothing from an
+ *    NMI. If the CPU is offline, any CPU may access all of these under cpus_read_lock() and
+ *    bts_mutex. Only bts_flight.c reads rings without these rules, for a crash.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
  *    switched out. Other tasks therefore access a context of this task either on the CPU
- *    where it runs, or while the locks of the scheduler keep it off all CPUs: see
+ *    where the task runs, or while the locks of the scheduler keep the task off all CPUs: see
  *    bts_call_task().
  *
  * So no code has to wait for readers: a context that was taken off its list cannot be

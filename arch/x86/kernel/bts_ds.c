@@ -161,7 +161,7 @@ static struct bts_source bts_ds_source __ro_after_init = {
 
 /*
  * BTS_DS_UNRELIABLE: the specification update of the model says that a record may be wrong
- * or lost: the first one after SMM (BU10 and similar) or one during a change of the power
+ * or lost: the first record after SMM (BU10 and similar), or a record during a change of the power
  * state (AF36). Software cannot tell which record, so all are marked as unreliable.
  * BTS_DS_NO_FILTER: @from is wrong in a record where the privilege level changes, but only
  * while the CPL filter is in use (W125, AR62).

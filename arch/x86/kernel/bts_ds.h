@@ -81,7 +81,7 @@ extern bool bts_ds_filters;
  * bts_ds_last_nmi() to the return. With too low a threshold, these records alone would
  * raise the next PMI, and the interrupted code would make no progress. How many records
  * the way out makes depends on NMI handlers that were registered later and on function
- * tracing. So each PMI measures the way out of the last one. The next threshold is this
+ * tracing. So each PMI measures the way out of the last PMI. The next threshold is this
  * number plus BTS_DS_PROGRESS for the interrupted code; the first threshold is
  * BTS_DS_PROGRESS.
  *

@@ -7,8 +7,8 @@
  *  - With interrupt: the hardware raises a PMI when the index reaches a threshold. The
  *    records are delivered then, and whenever the CPU is paused. If the buffer is full,
  *    further records are lost.
- *  - Circular: the hardware overwrites the oldest records, and raises no interrupt. This
- *    is also used if there is no APIC to deliver the PMI.
+ *  - Circular, for flight recorders: the hardware overwrites the oldest records, and raises no
+ *    interrupt. The buffer is also circular if there is no APIC to deliver the PMI.
  *
  * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
  * Some models drop a PMI meanwhile, and do not raise another one while the index stays past
@@ -49,7 +49,7 @@ bool bts_ds_claimed;
 
 /*
  * Room for the records that are made from reaching the threshold until the NMI handler
- * stops recording. If there are more, they are lost, and a gap is marked. With KASAN or
+ * stops recording. Further records are lost, and a gap is marked. With KASAN or
  * lockdep, the code up to the handler makes several times as many.
  */
 #define BTS_DS_RESERVE \

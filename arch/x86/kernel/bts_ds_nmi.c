@@ -114,9 +114,9 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 
 /*
  * Measure the way out of the last PMI, and set the threshold for the next one so high that
- * the interrupted code makes progress before it. The buffer is too small for that if another
- * NMI handler or function tracing makes too many branches. Then the kernel is not recorded
- * until the CPU is paused; otherwise the CPU would do nothing but handle PMIs.
+ * the interrupted code makes progress before the next PMI. If another NMI handler or function
+ * tracing makes too many branches, the buffer is too small for that, and the CPU would do nothing
+ * but handle PMIs. Then the kernel is not recorded until the CPU is paused.
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
@@ -234,7 +234,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	d->halted = false;
 	if (!READ_ONCE(bts_ds_claimed))
 		return NMI_DONE;
-	/* While frozen, the index stays past the threshold, which accounts for one PMI only. */
+	/* While frozen, the index stays past the threshold, but only one NMI is the PMI for that. */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
 	d->may_be_repeat = !ours && bts_ds_may_be_repeat(d, regs->ip);
 	if (ours)

@@ -18,7 +18,7 @@ static void bts_exec_mark(struct bts_call *call)
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
-	/* Frozen records are of the old program, and would be delivered after the mark. */
+	/* Frozen records of the old program would be delivered after the mark: prevent that. */
 	if (!call->paused)
 		bts_disown();
 	list_for_each_entry(ctx, &owner->contexts, node)
@@ -58,7 +58,7 @@ static void bts_moved_mark(struct bts_call *call)
 {
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 
-	/* Frozen records are older than the mark, and would be delivered after it. */
+	/* Frozen records are older than the mark, but would be delivered after it: prevent that. */
 	if (!call->paused)
 		bts_disown();
 	bts_put_moved(&owner->contexts, call->event);

@@ -275,8 +275,8 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 }
 
 /*
- * Called with the first record after one that left the wanted mode. If it starts in that mode,
- * the branch back is missing.
+ * Called with @in, the first record after a record that left the wanted mode. If @in starts in
+ * the wanted mode, the branch back to this mode is missing: count a skew.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {

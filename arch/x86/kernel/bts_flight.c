@@ -146,8 +146,8 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer
 }
 
 /*
- * Read a record of the ring; return false if there is none. A record that is not a branch
- * is read as one that says that records are missing.
+ * Read a record of the ring; return false if there is none. A record that is not a branch is read
+ * as all 0, which stands for missing records.
  */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {

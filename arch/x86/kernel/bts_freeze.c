@@ -164,7 +164,7 @@ EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
  * CPU hotplug and suspend
  */
 
-/* Freeze or thaw this CPU, as the others were frozen or thawed while it was offline. */
+/* Freeze or thaw this CPU, if the other CPUs were frozen or thawed while it was offline. */
 static void bts_catch_up(void)
 {
 	guard(irqsave)();

@@ -65,7 +65,7 @@ struct bts_context {
  * @idle:	the idle task is running; up to date only while @followed
  * @parked:	the CPU is going offline or is being suspended, or has been
  * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
- *		finds out whether it is still needed
+ *		finds out whether TIF_BTS is still needed
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to
  *		the contexts of @owner
  * @outdated:	the CPU was offline during a thaw: its frozen records are from before that thaw

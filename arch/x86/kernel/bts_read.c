@@ -58,7 +58,7 @@ static void bts_do_peek(struct bts_call *call)
  * @ctx: the context
  * @seq: the sequence number of the first record that is wanted; if that record is gone,
  *	the number of the oldest one is stored here
- * @rec: where to store a pointer to this record
+ * @rec: where to store a pointer to the first record that was found
  *
  * While the context is live on a CPU, the records may be overwritten at any time.
  * bts_consume() tells whether they were.

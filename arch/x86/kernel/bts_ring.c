@@ -143,7 +143,7 @@ void bts_ring_settle(struct bts_ring *ring)
 /**
  * bts_ring_put_event - append one record that is not a branch
  * @ring: the ring
- * @event: the record
+ * @event: the record; if there is no room for it, it is counted as lost
  */
 void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event)
 {
@@ -212,7 +212,7 @@ static u32 bts_ring_index(const struct bts_ring *ring, u64 seq)
  * @ring: the ring, or a copy that may be corrupt
  * @index: the number of newer records, 0 for the newest record
  *
- * Return: its address; NULL if there are not that many.
+ * Return: the address of the record; NULL if the ring does not hold so many records.
  */
 const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index)
 {
@@ -228,7 +228,7 @@ const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index)
  * @index: the number of newer records, 0 for the newest record
  * @rec: where to store the record
  *
- * Return: 0, or -EINVAL if there are not that many.
+ * Return: 0, or -EINVAL if the ring does not hold so many records.
  */
 int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *rec)
 {
@@ -247,7 +247,7 @@ int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *
  * @ring: the ring
  * @seq: the sequence number of the first record that is wanted; if that record is gone,
  *	the number of the oldest one is stored here
- * @rec: where to store a pointer to this record
+ * @rec: where to store a pointer to the first record that was found
  *
  * Records that were overwritten before they were read are added to @ring->overwritten.
  *

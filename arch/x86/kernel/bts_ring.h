@@ -41,8 +41,8 @@
  * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
  *
  * A ring has no lock. It is accessed on the CPU where the context is live, with interrupts
- * off while its source does not record, or while the context is not live anywhere. Only
- * the records that bts_ring_peek() has found are read elsewhere.
+ * off while its source does not record, or while the context is not live on any CPU. Only the
+ * records that bts_ring_peek() has found are read on any CPU at any time: see bts_peek().
  */
 struct bts_ring {
 	struct x86_bts_record	*rec;

@@ -2,10 +2,10 @@
 /*
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
- * thread.ptrace_bts holds a reference. The task that takes the pointer out ends the
- * trace: the tracer, the tracee when it exits, or a worker after the tracer has detached.
- * So the hardware is given back whatever the tracee does. While the tracee uses its trace,
- * it holds a reference, too. The trace is freed with the last reference.
+ * thread.ptrace_bts holds a reference. The task that removes this pointer ends the trace: the
+ * tracer, the tracee when it exits, or a worker after the tracer has detached. So the hardware
+ * is given back whatever the tracee does. While the tracee uses its trace, the tracee holds a
+ * reference, too. The last reference frees the trace.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
@@ -309,13 +309,13 @@ void ptrace_bts_exit_to_user_mode(void)
 	if (test_and_clear_bit(PTRACE_BTS_FULL, &pb->state)) {
 		/*
 		 * A new tracer must not get the stop of the previous tracer's trace. A tracer
-		 * that attaches after this test may get it, as it may get that of any event.
+		 * that attaches after this test may get this stop, as with any other event.
 		 */
 		stop = pb->config.flags & PTRACE_BTS_F_SIGNAL && ptrace_bts_is_full(pb) &&
 		       !test_bit(PTRACE_BTS_ORPHAN, &pb->state);
 		signal = pb->config.signal;
 	}
-	/* Put the trace before the stop, which may take long: the tracer may detach meanwhile. */
+	/* Drop the reference before the stop, during which the tracer may detach. */
 	ptrace_bts_put(pb);
 	if (stop)
 		ptrace_bts_stop(signal);

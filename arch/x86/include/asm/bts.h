@@ -164,7 +164,7 @@ struct bts_want {
  *		the buffer by bts_deliver(), or bts_deliver_step() for a source of software;
  *		false if the CPU is frozen, and then nothing changes
  * @resume:	start to record on this CPU what bts_want(), or bts_wanted_steps(), returns;
- *		false if the CPU is frozen. Need not be called if no context records on it.
+ *		false if the CPU is frozen. Need not be called if this CPU has nothing to record.
  * @restart:	resume recording on this CPU after the processor has stopped it
  * @scrub:	overwrite the records left in the buffer of this CPU, which is paused, or of
  *		a CPU that is offline

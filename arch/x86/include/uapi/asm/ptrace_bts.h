@@ -21,11 +21,13 @@
 
 #define PTRACE_BTS_F_TRACE	0x001	/* record branches in user mode */
 #define PTRACE_BTS_F_SCHED	0x002	/* record when the tracee is scheduled in and out */
-#define PTRACE_BTS_F_SIGNAL	0x004	/* stop the tracee when the trace is full: see @signal */
+#define PTRACE_BTS_F_SIGNAL	0x004	/* stop the tracee when the trace is full, see @signal of
+					 * struct ptrace_bts_config
+					 */
 #define PTRACE_BTS_F_ALLOC	0x008	/* make a new, empty trace of @size bytes */
 #define PTRACE_BTS_F_KERNEL	0x010	/* record branches in the kernel */
 #define PTRACE_BTS_F_STOP_FULL	0x020	/* when full, drop new records, not the oldest ones */
-#define PTRACE_BTS_F_INHERIT	0x040	/* each child that is traced, too, gets its own trace
+#define PTRACE_BTS_F_INHERIT	0x040	/* a child that the tracer also traces gets its own trace,
 					 * with the same configuration
 					 */
 #define PTRACE_BTS_F_ENTRY	0x080	/* with TRACE: also record each entry into the kernel */
