@@ -173,7 +173,7 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
  * branches of the kernel are missing, as the task leaves that CPU before it returns to
  * user mode.
  */
-static noinline void bts_miss(const struct bts_cpu *cpu)
+static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 {
 	u32 missed = READ_ONCE(bts_revoked) ? BTS_USER | BTS_KERNEL : BTS_KERNEL;
 	struct bts_context *ctx;
@@ -199,7 +199,7 @@ struct bts_want bts_want(void)
 	const u32 modes = BTS_USER | BTS_KERNEL;
 
 	if (unlikely(cpu->parked || READ_ONCE(bts_revoked))) {
-		bts_miss(cpu);
+		bts_mark_missed(cpu);
 		return want;
 	}
 

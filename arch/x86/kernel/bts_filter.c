@@ -219,7 +219,7 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	const u64 limit = ring->limit;
 	/* Four records can be copied while @in is before this. */
 	const struct bts_raw *few = n < 4 ? in : end - 3;
-	/* In a ring for user mode only, a branch from the kernel to an address below is a return. */
+	/* In a ring for user mode only, a branch from the kernel to below @leave is a return. */
 	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	for (;;) {

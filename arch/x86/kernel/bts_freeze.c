@@ -117,7 +117,7 @@ static void bts_unfreeze_here(void *unused)
 	this_cpu_write(bts_cpu.outdated, false);
 	if (thawed) {
 		bts_unfrozen();
-		/* A context that was destroyed while this CPU was frozen did not scrub the buffer. */
+		/* Destroying a context while this CPU was frozen has not scrubbed the buffer. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
@@ -196,7 +196,7 @@ static int bts_cpu_up(unsigned int cpu)
  * If the source is frozen, it loses nothing, and the mark of a gap would precede the
  * records that the source keeps.
  */
-static void bts_lose(struct bts_call *call)
+static void bts_mark_offline_gap(struct bts_call *call)
 {
 	if (call->paused)
 		bts_deliver_gap();
@@ -204,7 +204,7 @@ static void bts_lose(struct bts_call *call)
 
 static void bts_park(struct bts_call *call)
 {
-	bts_lose(call);
+	bts_mark_offline_gap(call);
 	/* Overwrite the buffer, or the records stay in memory while the CPU is offline. */
 	bts_source->scrub(smp_processor_id());
 }

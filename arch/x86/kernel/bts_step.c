@@ -4,8 +4,8 @@
  *
  * Any x86 processor raises #DB after each instruction of user mode if TF is set. For
  * tasks that are traced by this source, bts_step_exit() sets TF as the last action before
- * the return to user mode, and bts_step_enter() clears it as the first action of kernel
- * entry. All kernel code in between, such as signal frames, ptrace() and fork(), therefore
+ * the return to user mode, and bts_step_enter() clears TF as the first action of kernel
+ * entry. All other kernel code, such as that of signal frames, ptrace() and fork(), therefore
  * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of
  * a step: it finds out whether the instruction has branched, and if so makes a record.
  *

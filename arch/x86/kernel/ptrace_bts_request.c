@@ -154,7 +154,7 @@ static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_conf
 
 static unsigned long ptrace_bts_limit(void)
 {
-	/* The test is not audited: without CAP_IPC_LOCK, the rlimit may still suffice. */
+	/* Do not audit this test: without CAP_IPC_LOCK, the rlimit may still suffice. */
 	if (ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK))
 		return LONG_MAX;
 
@@ -325,7 +325,7 @@ static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *ad
 		n = min3(n, (int)room - done, PTRACE_BTS_STEP);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
-		/* If nothing was copied, do not call bts_consume(): it removes all older records. */
+		/* Not if nothing was copied: bts_consume() also removes all older records. */
 		if (consume && copied)
 			bts_consume(pb->ctx, seq, copied);
 		done += copied;
