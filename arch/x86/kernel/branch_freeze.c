@@ -15,10 +15,10 @@
 #include "branch_freeze.h"
 
 /**
- * branch_count_thaw - note that a thaw undoes freezes
+ * branch_count_thaw - record that a thaw undoes all freezes up to a number
  * @f:		the freezes of one source
- * @freezes:	the number of freezes when the thaw was decided; if they have all been
- *		undone since, nothing changes
+ * @freezes:	the number of the last freeze when the thaw was decided. If another thaw has
+ *		undone this freeze since, nothing changes
  */
 void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 {
@@ -34,12 +34,12 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
  * branch_freeze_claims - tell whether an NMI that no other handler claims was for a freeze
  * @nmi: the state of this CPU
  *
- * Two CPUs may freeze a third one at the same time, and another NMI or a thaw may come
- * before the NMI of a freeze. So it is not known which NMI was sent for which freeze.
- * Therefore each NMI that no other handler claims is claimed here for one second after
- * a freeze.
+ * The NMI of a freeze may find no request: two CPUs may have requested the same freeze, an
+ * NMI for another reason may have handled the request before, or a thaw may have cleared it.
+ * So it is not known which NMI was sent for which freeze. Therefore, for one second after
+ * a freeze, this function claims each NMI that no other handler claims.
  *
- * Return: true if so.
+ * Return: true if the NMI is claimed.
  */
 bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 {
@@ -54,7 +54,10 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 }
 
 #ifdef CONFIG_SMP
-/* Without x2APIC, sending an IPI waits 100 us if the one before is not delivered at once. */
+/*
+ * Wait until the APIC has delivered the IPI before. Without x2APIC, __apic_send_IPI() waits for
+ * this as well, but in steps of 100 us.
+ */
 static void branch_freeze_await_icr(void)
 {
 	int tries = 1000;
@@ -65,12 +68,13 @@ static void branch_freeze_await_icr(void)
 
 /**
  * branch_freeze_send - send an NMI to each other CPU that is online
- * @nmi: the state of each CPU, for branch_freeze_asked() in their NMI handlers
+ * @nmi: the state of each CPU, for branch_freeze_asked() in its NMI handler
  *
- * Any context, with interrupts off. The ICR is written once for each CPU. A shorthand would also
- * reach a CPU that is just being started and has no IDT yet. The functions that send to many
- * CPUs use a mask, and an NMI may have interrupted code that uses it. This function need not be
- * notrace: this CPU is frozen already, so the branches of function tracing are not recorded.
+ * Any context, with interrupts off. Each CPU gets an IPI of its own. The APIC's shorthand for
+ * all CPUs would also reach a CPU that is just being started and has no IDT yet. The functions
+ * that send to a mask of CPUs use a temporary mask for each CPU. If this runs in an NMI, the
+ * interrupted code may be using the same temporary mask. This function need not be notrace:
+ * this CPU is frozen already, so the branches of function tracing are not recorded.
  */
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
@@ -82,7 +86,7 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
 
-	/* An NMI may have interrupted code that has set APIC_ICR2 to send an IPI: restore it. */
+	/* The code that an NMI has interrupted may have set APIC_ICR2 for an IPI: restore it. */
 	if (restore)
 		target = apic_read(APIC_ICR2);
 

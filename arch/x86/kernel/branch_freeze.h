@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Freezing all CPUs: code shared by the Debug Store and by last branch records */
+/*
+ * Freezing all CPUs: code shared by the Debug Store and by last branch records
+ *
+ * A freeze stops the recording of branches on all CPUs at once, for example in a crash, and
+ * keeps what was recorded. A thaw resumes recording. The CPU that freezes sends an NMI to each
+ * other CPU, and this CPU freezes itself in the NMI handler.
+ */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H
 #define _X86_KERNEL_BRANCH_FREEZE_H
 
@@ -9,16 +15,20 @@
 #include <linux/types.h>
 
 /**
- * struct branch_freezes - counts of freezes and thaws
- * @last:	the number of freezes
- * @thawed:	the number of the last freeze that a thaw has undone
+ * struct branch_freezes - the freezes of one source, numbered from 1
+ * @last:	the number of the last freeze
+ * @thawed:	the number of the last freeze that a thaw has undone; a thaw undoes all earlier
+ *		freezes, too
  */
 struct branch_freezes {
 	atomic_t	last;
 	atomic_t	thawed;
 };
 
-/* Tell whether there is a freeze that no thaw has undone. Some CPUs may not be frozen yet. */
+/*
+ * Tell whether a freeze is in force: no thaw has undone the last freeze. Some CPUs may not have
+ * frozen themselves yet.
+ */
 static inline bool branch_refrozen(const struct branch_freezes *f)
 {
 	return atomic_read(&f->last) != atomic_read(&f->thawed);
@@ -28,10 +38,11 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
- * @asked:	another CPU has sent the NMI, and this CPU has not frozen itself yet
+ * @asked:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
+ *		the request
  * @awaited:	the NMI may still arrive
- * @when:	when the NMI was last sent, by ktime_get_mono_fast_ns(), as jiffies may not
- *		advance in a crash; valid if @awaited
+ * @when:	when the NMI was last sent; valid if @awaited. The clock is
+ *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash
  */
 struct branch_freeze_nmi {
 	bool		asked;
@@ -39,7 +50,10 @@ struct branch_freeze_nmi {
 	u64		when;
 };
 
-/* Called in each NMI with the state of this CPU: tell whether it has to freeze itself. */
+/*
+ * Tell whether this CPU has to freeze itself, and clear the request. Called in each NMI with the
+ * state of this CPU.
+ */
 static inline bool branch_freeze_asked(struct branch_freeze_nmi *nmi)
 {
 	if (likely(!READ_ONCE(nmi->asked)))

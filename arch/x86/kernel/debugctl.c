@@ -29,12 +29,16 @@ static const unsigned long debugctl_fields[] = {
 
 static DEFINE_MUTEX(debugctl_mutex);
 
-/* The owner that gives its fields up when they are claimed, and takes them back later. */
+/* The yielding owner: it gives its fields up while another owner claims one of them. */
 static const struct debugctl_yielder *debugctl_yielder;
 
-/* The owners block-step, freeze-in-SMM and bus lock detection always have their fields. */
+/*
+ * The fields that are claimed. Those of block-step, freeze-in-SMM and bus lock detection are
+ * never released.
+ */
 static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
 
+/* Tell whether @mask is made of whole fields: bits of no owner are no field. */
 static bool debugctl_whole_fields(unsigned long mask)
 {
 	unsigned int i;
@@ -48,7 +52,7 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
-/* Tell whether the yielding owner has its fields: none of them is claimed. */
+/* Tell whether there is a yielding owner, and it has its fields because none is claimed. */
 static bool debugctl_yielder_has(void)
 {
 	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);
@@ -58,10 +62,11 @@ static bool debugctl_yielder_has(void)
  * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
  * @mask: one or more of the owners' masks
  *
- * For fields that may have several users: LBR and BTS. May sleep. If the yielding
- * owner has one of them, it gives them up on all CPUs before this returns.
+ * For the fields that may have several users: LBR and BTS. May sleep. If a field of @mask
+ * belongs to the yielding owner, the yielding owner gives all its fields up on all CPUs
+ * before this returns.
  *
- * Return: 0; -EBUSY if any of them is taken, and then none is claimed;
+ * Return: 0; -EBUSY if a field of @mask is claimed already, and then nothing changes;
  * -EINVAL if @mask is not made of whole fields.
  */
 int debugctl_claim(unsigned long mask)
@@ -86,9 +91,9 @@ int debugctl_claim(unsigned long mask)
  * debugctl_release - Release fields that debugctl_claim() has granted
  * @mask: a mask that was claimed, or some of its fields
  *
- * The caller has cleared the bits on all CPUs, except for FREEZE_LBRS_ON_PMI with
- * architectural LBRs, which perf does not clear. May sleep. The yielding owner takes
- * its fields back before this returns.
+ * The caller must have cleared the bits on all CPUs, except for FREEZE_LBRS_ON_PMI with
+ * architectural LBRs, which perf does not clear. May sleep. If all fields of the yielding
+ * owner are free now, it takes them back before this returns.
  */
 void debugctl_release(unsigned long mask)
 {
@@ -104,10 +109,10 @@ void debugctl_release(unsigned long mask)
 
 /**
  * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
- * @yielder: the fields, and its callbacks
+ * @yielder: the fields and the callbacks
  *
- * If the fields are free, ->take() is called at once, otherwise when they are released.
- * May sleep.
+ * If the fields are free, ->take() is called before this returns, otherwise when they are
+ * released. May sleep.
  *
  * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is not
  * made of whole fields.
@@ -130,7 +135,7 @@ int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
 /**
  * debugctl_release_yielding - Undo debugctl_claim_yielding()
  *
- * Calls ->give_up() if the fields are not given up. May sleep.
+ * If the yielding owner has its fields, its ->give_up() is called. May sleep.
  */
 void debugctl_release_yielding(void)
 {
@@ -142,15 +147,15 @@ void debugctl_release_yielding(void)
 
 /**
  * debugctl_try_field - Change bits that the CPU may not support
- * @mask: the bits to change, inside one of the owners' masks
+ * @mask: the bits to change, inside one field
  * @val: their new value
  *
- * Like debugctl_write_field(), with these differences: it may be called with
- * interrupts on, and must not be called from NMI. Only the caller changes these bits:
- * the MSR is not written if they have the value already. If an unsupported bit got
- * into the copy, every later write of the copy would fault. So the MSR is written
- * first. If an NMI changes the copy meanwhile, debugctl_sync() overwrites the stale
- * value.
+ * Like debugctl_write_field(), with these differences. This may be called with interrupts
+ * on, and must not be called from NMI. The MSR is not written if the copy has the value
+ * already, so no other code may change these bits at the same time. The MSR is written
+ * before the copy: with an unsupported bit in the copy, every later write of the copy to
+ * the MSR would fault. An NMI may change the copy after it was read here. Then the MSR gets
+ * a stale value, which debugctl_sync() overwrites.
  *
  * Return: 0, or the error of the write if it faulted; then nothing has changed.
  */
@@ -183,7 +188,7 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  *
  * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
  * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on
- * Atom models, and a trace would end there.
+ * Atom models, and BTS would stop recording.
  */
 void debugctl_cpu_init(void)
 {
@@ -202,8 +207,8 @@ void debugctl_cpu_init(void)
 /**
  * debugctl_resume - Restore DEBUGCTL of the CPU that resumes first from suspend
  *
- * For the other CPUs, debugctl_cpu_init() and the hotplug callbacks of the owners are
- * called, but not for this one. Call this after DS_AREA has been restored.
+ * This CPU was not offline: debugctl_cpu_init() and the hotplug callbacks of the owners are
+ * called on the other CPUs only. Called after DS_AREA has been restored, as this may set BTS.
  */
 void debugctl_resume(void)
 {
@@ -219,8 +224,8 @@ void debugctl_resume(void)
 /**
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whatever code uses it
  *
- * For cpu_emergency_stop_bts(), in any context: no lock, no tracepoint. This does not
- * prevent other code from setting BTS again.
+ * For cpu_emergency_stop_bts(), in any context: this takes no lock and has no tracepoint.
+ * Other code can still set BTS again: cpu_emergency_stop_bts() prevents that.
  */
 void debugctl_emergency_stop_bts(void)
 {
@@ -231,7 +236,7 @@ void debugctl_emergency_stop_bts(void)
 	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
 }
 
-/* Called before the early_initcall() of ds.c, which is linked later and writes the field. */
+/* Called before ds_init(), which is an early_initcall() as well and may write the BTS field. */
 static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {

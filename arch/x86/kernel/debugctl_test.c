@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the arbitration of DEBUGCTL. They write the register of the CPU
- * they run on, with interrupts off, and restore its value.
+ * KUnit tests of the arbitration of DEBUGCTL. The tests write DEBUGCTL of the CPU on which
+ * they run, with interrupts off, and restore its value.
  */
 
 #include <kunit/resource.h>
@@ -17,9 +17,10 @@
 			 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)
 
 #define NR_NMIS		1000
+/* The number of writes after which an NMI that has not arrived is given up */
 #define NMI_PATIENCE	1000000
 
-/* Read and write the MSR without the functions under test. */
+/* peek() and poke() access the MSR without the functions under test. */
 static unsigned long peek(void)
 {
 	u64 val;
@@ -45,7 +46,7 @@ static void start_alone(struct debugctl_state *state)
 	state->copy = debugctl_get();
 }
 
-/* Restore the fields that the tests change: an NMI may have changed the others meanwhile. */
+/* Restore only the fields that the tests change: an NMI may have changed the other fields. */
 static void end_alone(struct debugctl_state *state)
 {
 	__debugctl_change(DEBUGCTL_STEP | DEBUGCTL_SMM, state->copy);
@@ -62,7 +63,7 @@ static void release(void *mask)
 static void claim(struct kunit *test, unsigned long mask)
 {
 	if (debugctl_claim(mask))
-		kunit_skip(test, "perf uses LBR or BTS");
+		kunit_skip(test, "LBR or BTS is in use");
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release, (void *)mask));
 }
 
@@ -103,7 +104,7 @@ static void debugctl_test_owners(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_BTS | BIT(5)));
 }
 
-/* The BTS field of this model does not overlap with fields of other owners. */
+/* The BTS field of this CPU model has the right bits, and no bit of another owner. */
 static void debugctl_test_bts(struct kunit *test)
 {
 	bool netburst = boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15;
@@ -132,7 +133,7 @@ static void debugctl_test_bad_claims(struct kunit *test)
 static void debugctl_test_claims(struct kunit *test)
 {
 	if (debugctl_claim(DEBUGCTL_LBR | DEBUGCTL_BTS))
-		kunit_skip(test, "perf uses LBR or BTS");
+		kunit_skip(test, "LBR or BTS is in use");
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), -EBUSY);
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_BTS), -EBUSY);
 
@@ -164,7 +165,7 @@ static const struct debugctl_yielder debugctl_test_yielder = {
 	.give_up = debugctl_test_yield,
 };
 
-/* The yielding owner has its field while it is not claimed. */
+/* The yielding owner has its field exactly while no other owner claims the field. */
 static void debugctl_test_yields(struct kunit *test)
 {
 	static const struct debugctl_yielder bad = { .mask = DEBUGCTLMSR_LBR };
@@ -191,7 +192,7 @@ static void debugctl_test_yields(struct kunit *test)
 	debugctl_release_yielding();
 	KUNIT_EXPECT_EQ(test, debugctl_yielded, 2);
 
-	/* It may register and unregister while its field is claimed. */
+	/* The yielding owner may register and unregister while its field is claimed. */
 	KUNIT_EXPECT_EQ(test, debugctl_claim(DEBUGCTL_LBR), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_claim_yielding(&debugctl_test_yielder), 0);
 	KUNIT_EXPECT_EQ(test, debugctl_taken, 2);
@@ -245,7 +246,7 @@ static void debugctl_test_try_field(struct kunit *test)
 	/* The MSR is not written if the copy has the value already. */
 	KUNIT_EXPECT_EQ(test, same, 0);
 	KUNIT_EXPECT_EQ(test, same_msr, state.copy ^ DEBUGCTLMSR_BTF);
-	/* Not every processor has the bit. It is set in both copy and MSR, or in neither. */
+	/* Not every processor has the bit. The bit changes in both copy and MSR, or in neither. */
 	if (!err)
 		KUNIT_EXPECT_EQ(test, copy, (state.copy & ~DEBUGCTL_SMM) | want);
 	else
@@ -262,17 +263,17 @@ static void debugctl_test_sync(struct kunit *test)
 	start_alone(&state);
 	debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
-	/* A #DB clears BTF in the MSR. */
+	/* Clear BTF in the MSR, as a #DB does. */
 	poke(debugctl_get() & ~DEBUGCTLMSR_BTF);
 	debugctl_sync();
 	synced = peek();
 
-	/* S3 clears the MSR. */
+	/* Clear the MSR, as S3 does. */
 	poke(0);
 	debugctl_resume();
 	resumed = peek();
 
-	/* A VM exit clears the MSR. */
+	/* Clear the MSR, as a VM exit does. */
 	poke(0);
 	debugctl_vm_exit(DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF | state.copy);
 	kept = peek();
@@ -290,7 +291,7 @@ static void debugctl_test_sync(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cleared, state.copy & ~DEBUGCTLMSR_BTF);
 }
 
-/* FREEZE_*_ON_PMI, which the firmware may have left set, is cleared, and BTF is kept. */
+/* debugctl_cpu_init() clears FREEZE_*_ON_PMI, which the firmware may have set, and keeps BTF. */
 static void debugctl_test_cpu_init(struct kunit *test)
 {
 	const unsigned long freezes = DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
@@ -299,7 +300,7 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	unsigned long copy, msr;
 
 	need_register(test);
-	/* debugctl_cpu_init() expects that no NMI changes the copy: claim LBR and BTS. */
+	/* No NMI may change the copy during debugctl_cpu_init(): claim LBR and BTS. */
 	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
 	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, state.copy | DEBUGCTLMSR_BTF | freezes))
@@ -314,7 +315,10 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msr, copy);
 }
 
-/* BTINT alone has no effect: nothing is stored without TR and BTS. */
+/*
+ * debugctl_emergency_stop_bts() clears the BTS field only. The test sets BTINT alone: without TR
+ * and BTS, the processor stores no records.
+ */
 static void debugctl_test_emergency(struct kunit *test)
 {
 	const unsigned long btint = debugctl_bts_bits(DEBUGCTLMSR_BTINT);
@@ -355,7 +359,10 @@ static int nmi_flips_bit(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Find a bit of DEBUGCTL_LBR that the MSR keeps. LBR reads 0 with architectural LBRs. */
+/*
+ * Find a bit of DEBUGCTL_LBR that the MSR keeps when it is set. With architectural LBRs, LBR is
+ * always 0.
+ */
 static unsigned long kept_bit(void)
 {
 	static const unsigned long bits[] = { DEBUGCTLMSR_LBR, DEBUGCTLMSR_FREEZE_LBRS_ON_PMI };
@@ -373,7 +380,11 @@ static unsigned long kept_bit(void)
 	return kept;
 }
 
-/* Send NMIs, and write another field until each of them has arrived, at any instruction. */
+/*
+ * Send NMIs to this CPU, one after the other. Until the NMI has arrived, write the step field: the
+ * NMI may interrupt any instruction of debugctl_write_field(). Count in @differed after how many
+ * NMIs the copy or the MSR is wrong. Return the number of NMIs that have arrived.
+ */
 static unsigned int race_nmis(unsigned long *differed)
 {
 	unsigned int i, spins, writes = 0;
@@ -382,7 +393,10 @@ static unsigned int race_nmis(unsigned long *differed)
 		__apic_send_IPI(nmi_cpu, NMI_VECTOR);
 		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
 			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
-		/* Interrupts are off: give up after the first NMI that does not arrive. */
+		/*
+		 * Waiting takes long, and interrupts are off: send no more NMIs if this one has not
+		 * arrived.
+		 */
 		if (READ_ONCE(nmi_count) == i)
 			break;
 		if (peek() != debugctl_get() || nmi_on != !!(peek() & nmi_bit))

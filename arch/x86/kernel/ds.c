@@ -2,24 +2,25 @@
 /*
  * The users of the Debug Store
  *
- * Intel's Debug Store is a page of buffer positions to which DS_AREA points,
- * and one buffer each for branches (BTS) and for event samples (PEBS). The
- * hardware writes there with any page table that is loaded, and a write that
- * faults is fatal. Hence the rules of this file:
+ * Intel's Debug Store has two halves: one for branches (BTS), and one for samples of
+ * events (PEBS). Each half has a buffer, and its positions in a page that both halves
+ * share, the store. DS_AREA is the address of the store. The hardware writes to store
+ * and buffers through the page table that is loaded, and a write that faults is fatal.
+ * Hence the rules of this file:
  *
- *  - Page and buffers are in the CPU entry area, which page-table isolation
+ *  - Store and buffers are in the CPU entry area, which page-table isolation
  *    maps in every page table. Their addresses never change.
- *  - Each half is reference counted, for all possible CPUs at once. For the first
- *    user of any half, DS_AREA is loaded on every CPU. After the last put, it is
- *    cleared on every CPU before a buffer is unmapped.
+ *  - Each half is reference counted, for all possible CPUs at once. The first user of
+ *    either half loads DS_AREA on every CPU. When neither half has a user any more,
+ *    DS_AREA is cleared on every CPU before the last buffers are unmapped.
  *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that BTS can be
  *    held off before the CPU runs with page tables that do not map the buffer.
  *
  * perf is the user of PEBS, and of BTS unless ds_claim_bts() has taken it.
  *
  * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
- * ds_mutex. Positions and ds_bts_field are accessed on their CPU with interrupts off, or
- * by an NMI on it.
+ * ds_mutex. While a CPU may record, the positions in its store are accessed only on this
+ * CPU, with interrupts off or in an NMI. So is its ds_bts_field.
  */
 #include <linux/atomic.h>
 #include <linux/bug.h>
@@ -46,26 +47,28 @@ DEFINE_PER_CPU_PAGE_ALIGNED(struct debug_store, cpu_debug_store);
 
 /**
  * struct ds_bts_field - the BTS field of DEBUGCTL on a CPU
- * @bits:	the value that the user of BTS wants in it
- * @held:	BTS is held off: write 0 instead of @bits, see ds_bts_hold()
+ * @bits:	the value that the user of BTS wants in the field
+ * @held_off:	the field is 0, whatever @bits is, see ds_bts_hold()
  */
 struct ds_bts_field {
 	u64	bits;
-	bool	held;
+	bool	held_off;
 };
 
 static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 
-/* This protects the next two variables, and the memory of ds_store.c. */
+/* This protects the next two variables, and the buffers that ds_store.c allocates. */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
-/* DS_AREA of each CPU has to hold the address of its store. */
+/* DS_AREA of each CPU that is online has to be the address of its store. */
 static bool ds_loaded;
 
+/* This protects changes of the next two variables. */
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
+/* The argument of ds_claim_bts() */
 static bool (*ds_claimant)(bool privileged);
-/* The number of callers between ds_give_way() and ds_given_way() */
+/* The number of callers in ds_give_way(), and between its return and ds_given_way() */
 static atomic_t ds_takers;
 
 /**
@@ -85,10 +88,13 @@ unsigned long ds_area(void)
 
 static u64 ds_bts_wanted(void)
 {
-	return this_cpu_read(ds_bts_field.held) ? 0 : this_cpu_read(ds_bts_field.bits);
+	return this_cpu_read(ds_bts_field.held_off) ? 0 : this_cpu_read(ds_bts_field.bits);
 }
 
-/* An NMI may change ds_bts_field after it was read: read it again. */
+/*
+ * Write the BTS field of DEBUGCTL as ds_bts_field tells. If an NMI changes ds_bts_field before the
+ * write, the value is stale: write again.
+ */
 static void notrace ds_bts_apply(void)
 {
 	u64 bits;
@@ -103,8 +109,8 @@ static void notrace ds_bts_apply(void)
  * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
  * @bits:	from debugctl_bts_bits(), 0 to stop
  *
- * Called with interrupts off, or in an NMI. If BTS is held off, this takes effect
- * in ds_bts_release().
+ * Called with interrupts off, or in an NMI. If BTS is held off, the field stays 0 until
+ * ds_bts_release().
  */
 void notrace ds_bts_write(u64 bits)
 {
@@ -113,11 +119,11 @@ void notrace ds_bts_write(u64 bits)
 }
 
 /**
- * ds_bts_active - tell whether BTS is wanted on this CPU, held off or not
+ * ds_bts_active - tell whether the user of BTS wants it on this CPU, held off or not
  *
  * Called with interrupts off.
  *
- * Return: true if so.
+ * Return: true if the last ds_bts_write() was not 0.
  */
 bool ds_bts_active(void)
 {
@@ -125,7 +131,7 @@ bool ds_bts_active(void)
 }
 
 /**
- * ds_bts_hold - keep BTS off on this CPU, whatever ds_bts_write() sets
+ * ds_bts_hold - keep BTS off on this CPU until ds_bts_release(), even if ds_bts_write() is called
  *
  * Called with interrupts off, or in an NMI.
  *
@@ -133,33 +139,33 @@ bool ds_bts_active(void)
  */
 bool ds_bts_hold(void)
 {
-	bool held = this_cpu_read(ds_bts_field.held);
+	bool held_off = this_cpu_read(ds_bts_field.held_off);
 
-	this_cpu_write(ds_bts_field.held, true);
+	this_cpu_write(ds_bts_field.held_off, true);
 	ds_bts_apply();
 
-	return held;
+	return held_off;
 }
 
 /**
- * cpu_emergency_stop_bts - ds_bts_hold() on a CPU that goes down or enters another kernel
+ * cpu_emergency_stop_bts - keep BTS off on a CPU that is stopped or enters another kernel
  *
- * Called with interrupts off, in any context. Takes no lock.
+ * Like ds_bts_hold(), but callable in any context, with interrupts off: takes no lock.
  */
 void cpu_emergency_stop_bts(void)
 {
-	this_cpu_write(ds_bts_field.held, true);
+	this_cpu_write(ds_bts_field.held_off, true);
 	debugctl_emergency_stop_bts();
 }
 
 /**
- * ds_bts_release - undo ds_bts_hold(): set BTS again as ds_bts_write() wants it
+ * ds_bts_release - undo ds_bts_hold(): set the BTS field as the last ds_bts_write() did
  *
  * Called with interrupts off, or in an NMI.
  */
 void ds_bts_release(void)
 {
-	this_cpu_write(ds_bts_field.held, false);
+	this_cpu_write(ds_bts_field.held_off, false);
 	ds_bts_apply();
 }
 
@@ -187,7 +193,7 @@ static int ds_get(enum ds_part part, size_t size, size_t record)
 	}
 	WRITE_ONCE(ds_users[part], ds_users[part] + 1);
 
-	/* A CPU that is not online yet reads ds_loaded when it comes online. */
+	/* A CPU that is not online yet reads ds_loaded in ds_cpu_online(). */
 	if (!ds_loaded) {
 		WRITE_ONCE(ds_loaded, true);
 		on_each_cpu(ds_sync_cpu, NULL, 1);
@@ -199,8 +205,8 @@ static int ds_get(enum ds_part part, size_t size, size_t record)
 /**
  * ds_get_bts - use the branch half of the Debug Store
  *
- * On success, a buffer of BTS_BUFFER_SIZE is mapped on each possible CPU and
- * its DS_AREA is loaded, until ds_put(). May sleep.
+ * On success, each possible CPU has a mapped buffer of BTS_BUFFER_SIZE until ds_put(), and
+ * DS_AREA is loaded on each CPU that is online. May sleep.
  *
  * Return: 0, -EOPNOTSUPP if the machine has no BTS, or -ENOMEM.
  */
@@ -214,7 +220,7 @@ int ds_get_bts(void)
  * @size:	bytes of the buffer, at most PEBS_BUFFER_SIZE
  * @record:	bytes of a record
  *
- * Like ds_get_bts(). All users share the buffer, with the sizes of the first one.
+ * Like ds_get_bts(). All users share the buffer, with the sizes that the first user gave.
  *
  * Return: 0, -EINVAL, -EOPNOTSUPP if the machine has no PEBS, or -ENOMEM.
  */
@@ -253,9 +259,9 @@ void ds_put(enum ds_part part)
 /**
  * ds_bts_claimed - tell whether the BTS half belongs to the caller of ds_claim_bts()
  *
- * perf must then neither read nor write the positions of BTS. Any context.
+ * While BTS is claimed, perf must neither read nor write the positions of BTS. Any context.
  *
- * Return: true if so.
+ * Return: true if BTS is claimed.
  */
 bool ds_bts_claimed(void)
 {
@@ -264,12 +270,12 @@ bool ds_bts_claimed(void)
 
 /**
  * ds_give_way - ask the claimant of BTS to give it back
- * @privileged: the user for whom it is needed may monitor performance
+ * @privileged: whether the user who needs the hardware may monitor performance
  *
  * May sleep.
  *
- * Return: true if BTS is not claimed now. Then it cannot be claimed until the caller
- * calls ds_given_way().
+ * Return: true if BTS is not claimed now. Then the caller has to call ds_given_way(), and
+ * until then ds_claim_bts() fails.
  */
 bool ds_give_way(bool privileged)
 {
@@ -301,15 +307,16 @@ EXPORT_SYMBOL_FOR_KVM(ds_given_way);
 
 /**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
- * @give_way: called when perf or KVM needs hardware that BTS excludes. It may call
- *	ds_unclaim_bts(), and returns true if BTS is not claimed any more. If NULL,
- *	BTS is never given back.
+ * @give_way: called when perf or KVM needs hardware that cannot be used at the same time as
+ *	BTS. @give_way may call ds_unclaim_bts(), and returns true if BTS is not claimed
+ *	any more. If NULL, BTS is not given back for perf or KVM.
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the machine has no BTS; -EBUSY if it is claimed, or if
- * perf or KVM uses hardware that excludes it or is about to; or -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the machine has no BTS; -EBUSY if BTS is claimed already, or if
+ * perf or KVM uses hardware that cannot be used at the same time as BTS, or is about to use
+ * such hardware; or -ENOMEM.
  */
 int ds_claim_bts(bool (*give_way)(bool privileged))
 {
@@ -334,12 +341,12 @@ int ds_claim_bts(bool (*give_way)(bool privileged))
 		return ret;
 	}
 
-	/* perf may have left other values there. */
+	/* perf may have left other positions in the stores. */
 	for_each_possible_cpu(cpu)
 		ds_reset(DS_BTS, cpu, BTS_BUFFER_SIZE, ds_layout.record);
 	WRITE_ONCE(ds_claimant, give_way);
 	WRITE_ONCE(ds_claimed, true);
-	/* Wait for an NMI handler of perf that has seen BTS unclaimed. */
+	/* An NMI handler of perf may have read ds_claimed as false: wait until it has returned. */
 	kick_all_cpus_sync();
 
 	return 0;
@@ -353,8 +360,8 @@ static void ds_stop_cpu(void *unused)
 /**
  * ds_unclaim_bts - give BTS back to perf
  *
- * Stops BTS on all CPUs. Clears the buffers if the CPU has the Meltdown bug, as user space
- * may be able to read the entry area. May sleep.
+ * Stops BTS on all CPUs. With the Meltdown bug, user space may be able to read the CPU entry
+ * area, so the buffers are cleared. May sleep.
  */
 void ds_unclaim_bts(void)
 {
@@ -394,7 +401,7 @@ static int ds_cpu_starting(unsigned int cpu)
 
 	this_cpu_write(ds_bts_field.bits, 0);
 	/* A CPU that is brought up during a kexec must not record. */
-	this_cpu_write(ds_bts_field.held, kexec_in_progress);
+	this_cpu_write(ds_bts_field.held_off, kexec_in_progress);
 	/* The kernel before a kexec may have left BTS on, with its own buffer. */
 	if (debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))
 		ds_bts_apply();
@@ -404,8 +411,8 @@ static int ds_cpu_starting(unsigned int cpu)
 }
 
 /*
- * If DS_AREA was changed on all online CPUs after ds_cpu_starting() on this CPU, but before
- * it was online, this CPU has missed the change.
+ * DS_AREA may have been changed on all CPUs that were online after ds_cpu_starting() on this CPU,
+ * but before this CPU was online: set DS_AREA again.
  */
 static int ds_cpu_online(unsigned int cpu)
 {
@@ -434,7 +441,7 @@ static int __init ds_init(void)
 	if (!ds_has(DS_BTS) && !ds_has(DS_PEBS))
 		return 0;
 
-	/* A hypervisor may report the features, but not have the register. */
+	/* A hypervisor may report the features in CPUID, but not have the register. */
 	if (rdmsrq_safe(MSR_IA32_DS_AREA, &val)) {
 		ds_layout = (struct ds_layout){};
 		return 0;

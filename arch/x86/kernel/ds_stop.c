@@ -3,10 +3,11 @@
  * Hold BTS off while the system suspends.
  *
  * Suspend to RAM and hibernation run for a while on page tables that do not map
- * the CPU entry area. A branch record would cause a triple fault there. Users of
- * BTS do not have to handle that: the last CPU holds BTS off in its syscore suspend
- * callback, and no NMI can enable it again. ds.c stops BTS on CPUs that go offline,
- * cpu_emergency_stop_bts() on CPUs that are stopped for a kexec or a crash.
+ * the CPU entry area. Meanwhile, the write of a branch record would cause a triple fault.
+ * So the last CPU that is online holds BTS off in a syscore suspend callback. No user of
+ * BTS has to stop it for suspend, and no NMI can enable it before resume. On CPUs that go
+ * offline, ds_cpu_dying() holds BTS off. On CPUs that are stopped for a kexec or in a
+ * crash, cpu_emergency_stop_bts() does.
  *
  * Suspend to idle keeps the page tables, and does not stop BTS.
  */
@@ -16,8 +17,8 @@
 #include <asm/ds.h>
 
 /*
- * Called on the last CPU, when the others are offline, for suspend, hibernation, and a kexec
- * that returns.
+ * Called for suspend, hibernation, and a kexec that returns, on the last CPU, when the other CPUs
+ * are offline.
  */
 static int ds_syscore_suspend(void *unused)
 {
@@ -42,7 +43,10 @@ static struct syscore ds_syscore = {
 
 static int __init ds_stop_init(void)
 {
-	/* Registered after the local APIC, and so resumed after it: the PMI is needed. */
+	/*
+	 * Registered after the local APIC, and so resumed after it: BTS needs the local APIC to
+	 * raise its PMI.
+	 */
 	if (ds_has(DS_BTS))
 		register_syscore(&ds_syscore);
 

@@ -2,7 +2,7 @@
 /*
  * The memory of the Debug Store: its layout, and its buffers in the CPU entry area
  *
- * The functions that change it are called by ds.c, with ds_mutex held.
+ * ds.c calls ds_alloc() and ds_free() with ds_mutex held.
  */
 #define pr_fmt(fmt) "x86/ds: " fmt
 
@@ -25,9 +25,10 @@
 
 /**
  * struct ds_cpu - the buffers of a CPU's Debug Store
- * @pages:	the buffer of each half, which the entry area maps
- * @store:	memory in which the store is instead of cpu_debug_store, or NULL
- * @buffer:	memory for the BTS buffer, which is not freed, or NULL
+ * @pages:	the memory of the buffer of each half, which is mapped into the entry area; NULL
+ *		while the half has no user
+ * @store:	the memory of the store from ds_use_memory(); NULL if it is cpu_debug_store
+ * @buffer:	the memory for the BTS buffer from ds_use_memory(); NULL if it is allocated
  */
 struct ds_cpu {
 	void	*pages[DS_NR_PARTS];
@@ -42,11 +43,11 @@ struct ds_layout ds_layout __ro_after_init;
 
 /**
  * ds_choose_layout - find the sizes that the hardware uses in its Debug Store
- * @ds:		CPUID says that there is one
- * @dtes64:	CPUID says that its fields have 64 bits in any mode
+ * @ds:		CPUID says that there is a Debug Store
+ * @dtes64:	CPUID says that its fields have 64 bits, also in 32-bit mode
  * @kernel64:	the kernel runs in 64-bit mode
  *
- * Return: the layout, all 0 if there is none.
+ * Return: the layout; all 0 if the kernel cannot use a Debug Store.
  */
 struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
 {
@@ -67,9 +68,9 @@ struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
 
 /**
  * ds_has - tell whether this machine has a half of the Debug Store
- * @part:	the half in question
+ * @part:	the half
  *
- * Return: true if the hardware is there and its layout is known.
+ * Return: true if the processor has this half, in a layout that the kernel can use.
  */
 bool ds_has(enum ds_part part)
 {
@@ -103,14 +104,14 @@ static void *ds_buffer(enum ds_part part, unsigned int cpu)
 }
 
 /*
- * Map @pages into the entry area at @buffer, or unmap it if NULL. A mapping that is removed
- * may be in TLBs until the caller flushes them. A new mapping needs no flush.
+ * Map @pages into the entry area at @buffer; if @pages is NULL, unmap @buffer. A mapping that is
+ * removed may be in TLBs of other CPUs until the caller flushes them. A new mapping needs no flush.
  */
 static void ds_map(void *buffer, size_t size, void *pages)
 {
 	size_t at;
 
-	/* cea_set_pte() flushes the TLB of this CPU, and must not be migrated. */
+	/* cea_set_pte() flushes the TLB of this CPU, and must be called with preemption off. */
 	preempt_disable();
 	for (at = 0; at < size; at += PAGE_SIZE)
 		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,
@@ -122,7 +123,7 @@ static void ds_map(void *buffer, size_t size, void *pages)
  * ds_bts_buffer - tell where the BTS buffer of a CPU is mapped
  * @cpu:	the CPU
  *
- * Any context. After a crash, this is right even if the store was overwritten.
+ * Any context. This does not read the store, which a crash may have overwritten.
  *
  * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
  */
@@ -132,7 +133,7 @@ void *ds_bts_buffer(unsigned int cpu)
 }
 
 /**
- * ds_reset - set the positions of one half of a store to its beginning
+ * ds_reset - set the positions in one half of a store to those of an empty buffer
  * @part:	the half
  * @cpu:	its CPU
  * @size:	bytes of the buffer, 0 if there is none
@@ -147,7 +148,7 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	ds_write(ds, part, DS_BASE, base);
 	ds_write(ds, part, DS_INDEX, base);
 	ds_write(ds, part, DS_MAXIMUM, base + nr * record);
-	/* Leave room for the records that are made until the PMI is handled. */
+	/* Leave room for the records that the hardware writes until the PMI is handled. */
 	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
 
 	if (part == DS_PEBS) {
@@ -156,7 +157,7 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	}
 }
 
-/* Allocate the buffer of a CPU, or take the memory that ds_use_memory() was given for it. */
+/* Allocate the buffer of a CPU. If ds_use_memory() was given memory for it, return this memory. */
 static void *ds_alloc_pages(enum ds_part part, unsigned int cpu, size_t size)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
@@ -182,8 +183,8 @@ static void ds_free_pages(enum ds_part part, unsigned int cpu)
 }
 
 /**
- * ds_free - unmap and free one half of the stores of all CPUs
- * @part:	the half, which no CPU's hardware writes to any more
+ * ds_free - unmap and free the buffers of one half of the stores of all possible CPUs
+ * @part:	the half, to which no CPU writes any more
  */
 void ds_free(enum ds_part part)
 {
@@ -196,7 +197,7 @@ void ds_free(enum ds_part part)
 		ds_reset(part, cpu, 0, 0);
 		ds_map(ds_buffer(part, cpu), ds_size[part], NULL);
 	}
-	/* Flush everything once: the entry areas of the CPUs are far apart. */
+	/* Flush the whole TLB once: the entry areas of the CPUs are far apart. */
 	flush_tlb_all();
 
 	for_each_possible_cpu(cpu)
@@ -204,7 +205,7 @@ void ds_free(enum ds_part part)
 }
 
 /**
- * ds_alloc - allocate and map one half of the stores of all possible CPUs
+ * ds_alloc - allocate and map the buffers of one half of the stores of all possible CPUs
  * @part:	the half
  * @size:	bytes of each buffer
  * @record:	bytes of a record
@@ -236,13 +237,13 @@ int ds_alloc(enum ds_part part, size_t size, size_t record)
 }
 
 /**
- * ds_use_memory - let the store and the BTS buffer of a CPU be in given memory
+ * ds_use_memory - place the store and the BTS buffer of a CPU in the caller's memory
  * @cpu:	any possible CPU
  * @store:	a page for the store
  * @buffer:	BTS_BUFFER_SIZE bytes for the buffer, at a multiple of the page size
  *
  * Called in an early_initcall, before the Debug Store has a user, and before other CPUs may
- * have the mapping of the store in their TLBs. The memory is used from now on.
+ * have the mapping of the store in their TLBs. The memory is never given back.
  */
 void __init ds_use_memory(unsigned int cpu, void *store, void *buffer)
 {
@@ -255,7 +256,7 @@ void __init ds_use_memory(unsigned int cpu, void *store, void *buffer)
 
 #ifdef CONFIG_VMCORE_INFO
 /**
- * ds_save_vmcoreinfo - store the addresses of stores and buffers in a crash dump
+ * ds_save_vmcoreinfo - add to vmcoreinfo where a crash dump has the stores and buffers
  */
 void ds_save_vmcoreinfo(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ds.c, and a module parameter for tests in user space,
- * /sys/module/ds_test/parameters/claim: write 1 to claim BTS and mark the stores, 2 to
- * claim it and record, 0 to give it back.
+ * /sys/module/ds_test/parameters/claim: write 1 to claim BTS and write marks into stores and
+ * buffers, 2 to claim BTS and record, 0 to give BTS back.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -28,7 +28,7 @@ static char *bts_buffer(unsigned int cpu)
 	return get_cpu_entry_area(cpu)->cpu_debug_buffers.bts_buffer;
 }
 
-/* Write values into a store that no other code would write there. */
+/* Write values into the store and the BTS buffer of a CPU that no other code would write there. */
 static void mark_cpu(unsigned int cpu)
 {
 	struct debug_store *ds = ds_store(cpu);
@@ -163,17 +163,17 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
-/* Claim BTS. If the test does not give it back, ds_test_exit() does. */
+/* Claim BTS. If the test does not unclaim BTS, ds_test_exit() does. */
 static void claim(struct kunit *test)
 {
 	int err;
 
-	/* BTS may still be claimed for the last trace. */
+	/* A trace that has ended may have left BTS claimed: ask for BTS. */
 	if (ds_give_way(false))
 		ds_given_way();
 	err = ds_claim_bts(NULL);
 	if (err == -EBUSY)
-		kunit_skip(test, "perf uses BTS");
+		kunit_skip(test, "BTS is in use");
 	KUNIT_ASSERT_EQ(test, err, 0);
 }
 
@@ -234,9 +234,9 @@ static void forget_pebs(void *unused)
 }
 
 /*
- * Set X86_FEATURE_PEBS for the test. Nothing writes to the memory of the PEBS half before
- * perf enables PEBS, so the half can be tested without PEBS. Return false if its layout is
- * not supported.
+ * Set X86_FEATURE_PEBS for the test. Only perf enables PEBS, and the hardware writes no samples
+ * before. So the PEBS half can be tested on a processor without PEBS. Return false if the layout of
+ * this machine's store is not supported for PEBS.
  */
 static bool have_pebs(struct kunit *test)
 {
@@ -277,7 +277,7 @@ static void test_halves(struct kunit *test)
 		return;
 	}
 	if (ds_store(0)->pebs_buffer_base)
-		kunit_skip(test, "perf has PEBS, in its own geometry");
+		kunit_skip(test, "perf uses PEBS, with other sizes");
 
 	get_pebs(test, PAGE_SIZE, 100);
 	expect_area(test, true);
@@ -442,7 +442,7 @@ static struct kunit_case ds_cases[] = {
 	{},
 };
 
-/* Give BTS back if the test has failed to do so. */
+/* Unclaim BTS if the test has not done so. Then the test has failed. */
 static void ds_test_exit(struct kunit *test)
 {
 	bool leaked = ds_bts_claimed();
@@ -494,7 +494,10 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-/* Show a line for each CPU, which changes with any change of its store or buffer. */
+/*
+ * Show a line for each CPU, with the positions of BTS and a hash of the buffer. A test in user
+ * space compares the lines to find out whether store or buffer have changed.
+ */
 static int claim_get(char *buf, const struct kernel_param *kp)
 {
 	unsigned int cpu, field;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hardware of the branch flight recorder. It has two sources: the Branch Trace Store,
- * which is used through one BTS_FLIGHT context for each CPU, and last branch records, see
- * hw_branches_lbr.c.
+ * The hardware of the branch flight recorder. The recorder uses one of two sources: the Branch
+ * Trace Store (BTS), through one context with BTS_FLIGHT for each CPU, see asm/bts.h; or last
+ * branch records (LBR), see hw_branches_lbr.c.
  */
 
 #include <linux/cpumask.h>
@@ -29,12 +29,13 @@
 #include "hw_branches_source.h"
 
 /*
- * The ring of a context stores the records when the hardware's buffer has to be drained for
- * a traced task. It has room for as many records as this buffer holds of 64 bits a field.
+ * The number of records in the ring of a context. Records stay in the hardware's buffer until it
+ * has to be drained for a traced task. Then they are moved to the ring. The ring has room for a
+ * full buffer of records with fields of 64 bits.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
-/* With call depth tracking, the target of a call is in the padding before the function. */
+/* With call depth tracking, a call to a function goes to the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
 /* The context of a CPU: the pointer that readers use, and the one for bts_destroy() */
@@ -42,8 +43,9 @@ static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
 /*
- * Return the most branches that bts_flight_last() copies: those in the ring, a mark for those
- * missing, and those in the hardware's buffer, whose records may have fields of 32 bits.
+ * Return the largest number of branches that bts_flight_last() copies: the branches in the ring,
+ * one mark for missing branches, and the branches in the hardware's buffer. The buffer holds most
+ * records if their fields have 32 bits.
  */
 static u32 hw_branches_bts_depth(void)
 {
@@ -79,7 +81,7 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_seen, cpu), NULL);
-	/* hw_branches_bts_last() runs with preemption off: wait for its readers. */
+	/* hw_branches_bts_last() is called with preemption off: wait until it has returned. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
@@ -121,7 +123,7 @@ static const struct hw_branches_source *const hw_branches_sources[] = {
 	&hw_branches_lbr,
 };
 
-/* This changes only while no CPU records. */
+/* The source that is used. It changes only while no CPU records. */
 static const struct hw_branches_source *hw_branches_source __read_mostly = &hw_branches_bts;
 
 const char *arch_hw_branches_name(unsigned int source)
@@ -197,7 +199,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 	return READ_ONCE(hw_branches_source)->last(cpu, place, newer, out, n);
 }
 
-/* Choose the source by the static key, see struct hw_branches_source. */
+/* Find the source by the static key, without an indirect call: see struct hw_branches_source. */
 bool notrace arch_hw_branches_hold(void)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
@@ -224,7 +226,10 @@ bool arch_hw_branches_is_entry(u64 to)
 	return bts_is_entry(to);
 }
 
-/* User code can forge addresses in records: read only those in text of kernel and modules. */
+/*
+ * Tell whether an address is in the text of the kernel or of modules. Only such addresses may be
+ * read: user code can get any address into a record.
+ */
 static bool hw_branches_is_code(u64 address)
 {
 #ifdef CONFIG_MODULES
@@ -246,13 +251,16 @@ static u32 hw_branches_read_code(u64 address, u8 *buf, u32 n)
 		return 0;
 	if (!copy_from_kernel_nofault(buf, at, n))
 		return n;
-	/* The next page may be after the end of a module: read up to the end of this page. */
+	/* If the next page is after the end of a module, it cannot be read: read only this page. */
 	n = min_t(u32, n, PAGE_SIZE - offset_in_page(at));
 
 	return copy_from_kernel_nofault(buf, at, n) ? 0 : n;
 }
 
-/* Tell whether a call precedes @to. Indirect calls in entry code have no memory operand. */
+/*
+ * Tell whether the instruction before @to, which is in entry code, is a call: of 5 bytes if direct,
+ * of 2 bytes if indirect. The indirect calls of entry code have no memory operand.
+ */
 static bool hw_branches_after_call(u64 to)
 {
 	u8 code[5];
@@ -270,7 +278,7 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	};
 
 	*back = 0;
-	/* With call depth tracking, the target is in the padding before the function. */
+	/* A branch to __switch_to_asm(), or to the padding before it, changes the stack. */
 	if (branch->from == HW_BRANCH_USER ||
 	    (unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
 		return HW_BRANCH_BREAK;
@@ -282,7 +290,10 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	return hw_branches_kind_of(&insn, back);
 }
 
-/* As a mitigation of ITS, modules have thunks in pages of their own: JMP *reg; INT3. */
+/*
+ * Tell whether an address is in a thunk of a module. As a mitigation of ITS, modules have thunks
+ * in pages of their own: JMP *reg; INT3.
+ */
 static bool hw_branches_is_module_thunk(u64 address)
 {
 #if defined(CONFIG_MODULES) && defined(CONFIG_MITIGATION_ITS)
@@ -305,7 +316,7 @@ bool arch_hw_branches_is_thunk(u64 address)
 		return true;
 
 #ifdef CONFIG_MITIGATION_RETPOLINE
-	/* The range from the first thunk to the last one, __x86_return_thunk */
+	/* The thunks of the kernel are contiguous. The last thunk is __x86_return_thunk. */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;
 #else
@@ -325,9 +336,9 @@ bool arch_hw_branches_is_return(u64 address)
 
 #ifdef CONFIG_VMCORE_INFO
 /**
- * hw_branches_save_vmcoreinfo - store the address of frozen LBRs in a crash dump
+ * hw_branches_save_vmcoreinfo - add to vmcoreinfo where a crash dump has the LBRs of frozen CPUs
  *
- * ds_save_vmcoreinfo() stores the addresses of the buffers of BTS.
+ * ds_save_vmcoreinfo() does the same for the buffers of BTS.
  */
 void hw_branches_save_vmcoreinfo(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder: what x86 keeps over a reboot
+ * The branch flight recorder: the branches that x86 keeps over a reboot
  *
- * The Debug Store and the buffer of BTS are in the memory that is kept. So after any reset,
- * even if no code ran before it, the branches up to the reset are there. Last branch records
- * are in registers, which a reset clears. They are in this memory only while their CPU is
- * frozen, as by a crash.
+ * The Debug Store and the buffer of BTS are in memory that is kept over a reboot. So after any
+ * reset, even if no code ran before the reset, the branches up to the reset can be read. Last
+ * branch records are in registers, which a reset clears. They are copied to the kept memory
+ * when their CPU is frozen, for example in a crash.
  *
- * The ring of a context is not kept: records that were moved there for a traced task are lost.
+ * The records of BTS that were moved from the buffer to a ring for a traced task are lost.
  */
 
 #include <linux/hw_branches.h>
@@ -22,9 +22,9 @@
 #include "hw_branches_lbr.h"
 
 /**
- * struct hw_branches_boot_slot - the memory of a CPU
- * @lbr:	its last branch records
- * @bts:	its Debug Store
+ * struct hw_branches_boot_slot - the memory of a CPU that is kept over a reboot
+ * @lbr:	the last branch records of the CPU
+ * @bts:	the Debug Store of the CPU
  */
 struct hw_branches_boot_slot {
 	struct hw_branches_lbr_saved	lbr __aligned(PAGE_SIZE);
@@ -49,7 +49,10 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 	bts_ds_boot_use(cpu, &slot->bts);
 }
 
-/* If a crash has frozen LBRs, the Debug Store may have branches of other users. */
+/*
+ * If LBRs were saved, the source of the recorder was LBR. Then the branches in the Debug Store may
+ * be those of another user.
+ */
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out)
 {
 	const struct hw_branches_boot_slot *slot = memory;

@@ -2,7 +2,7 @@
 /*
  * Find the kind of a branch from its instruction
  *
- * The kernel and tools/tracing/hw-branches build the same code.
+ * This file is also a part of the user-space program in tools/tracing/hw-branches.
  */
 
 #include "hw_branches_kind.h"
@@ -11,7 +11,7 @@
 #define MODRM_REG(modrm)	((modrm) >> 3 & 7)
 #define MODRM_RM(modrm)		((modrm) & 7)
 
-/* Tell whether a byte is a prefix that a branch may have. */
+/* Tell whether a byte is a prefix that a branch instruction may have. */
 static bool hw_branches_is_prefix(u8 byte, bool wide)
 {
 	switch (byte) {
@@ -28,7 +28,7 @@ static bool hw_branches_is_prefix(u8 byte, bool wide)
 	}
 }
 
-/* Return the length of a ModRM byte with its SIB byte and displacement. */
+/* Return the length of a ModRM byte with the SIB byte and the displacement that follow it. */
 static u32 hw_branches_modrm_len(const u8 *at, u32 n)
 {
 	u8 mod = MODRM_MOD(at[0]), rm = MODRM_RM(at[0]);
@@ -57,8 +57,8 @@ static s32 hw_branches_rel32(const u8 *at)
 }
 
 /*
- * Tell whether a direct branch goes to insn->to. If not, it was interrupted, or has been
- * changed since.
+ * Tell whether insn->to is the target of a direct branch. Its displacement has @size bytes at @at.
+ * If insn->to is not the target, the instruction was interrupted, or has been changed since.
  */
 static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 size)
 {
@@ -72,10 +72,12 @@ static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 si
 }
 
 /*
- * The instruction is unknown, or does not branch to insn->to by itself. If insn->to is entry code
- * that is not called, an exception or interrupt came at insn->from. Otherwise the kind is unknown.
+ * Called if the instruction is not known to branch to insn->to. If insn->to is in entry code and is
+ * not a return address, an exception or interrupt has interrupted the code at insn->from.
+ * Otherwise the kind is unknown.
  */
-static enum hw_branch_kind hw_branches_other(const struct hw_branches_insn *insn, u64 *back)
+static enum hw_branch_kind hw_branches_entry_or_other(const struct hw_branches_insn *insn,
+						      u64 *back)
 {
 	if (!insn->entry || insn->after_call)
 		return HW_BRANCH_OTHER;
@@ -90,8 +92,8 @@ static enum hw_branch_kind hw_branches_direct(const struct hw_branches_insn *ins
 	u64 next = insn->from + at + size;
 
 	if (!hw_branches_goes(insn, at, size))
-		return hw_branches_other(insn, back);
-	/* A call to an address shortly after it fills the return stack buffer. */
+		return hw_branches_entry_or_other(insn, back);
+	/* A call of an address less than 16 bytes ahead only fills the return stack buffer. */
 	if (kind == HW_BRANCH_CALL && insn->to - next < 16)
 		return HW_BRANCH_OTHER;
 	if (kind == HW_BRANCH_CALL)
@@ -106,7 +108,7 @@ static enum hw_branch_kind hw_branches_indirect(const struct hw_branches_insn *i
 	u8 reg;
 
 	if (at >= insn->n || insn->entry)
-		return hw_branches_other(insn, back);
+		return hw_branches_entry_or_other(insn, back);
 	reg = MODRM_REG(insn->byte[at]);
 	if (reg == 4)
 		return HW_BRANCH_JUMP;
@@ -121,7 +123,7 @@ static enum hw_branch_kind hw_branches_two_bytes(const struct hw_branches_insn *
 						 u64 *back)
 {
 	if (at >= insn->n)
-		return hw_branches_other(insn, back);
+		return hw_branches_entry_or_other(insn, back);
 	if ((insn->byte[at] & 0xf0) == 0x80)
 		return hw_branches_direct(insn, at + 1, 4, HW_BRANCH_OTHER, back);
 	/* ERETS */
@@ -129,13 +131,14 @@ static enum hw_branch_kind hw_branches_two_bytes(const struct hw_branches_insn *
 	    insn->byte[0] == 0xf2)
 		return HW_BRANCH_EXIT;
 
-	return hw_branches_other(insn, back);
+	return hw_branches_entry_or_other(insn, back);
 }
 
 /**
  * hw_branches_kind_of - tell the kind of a branch that an instruction has made
  * @insn: the instruction and the branch
- * @back: the address that a call returns to, or that an exception has interrupted
+ * @back: where to store the address that a call returns to, or that an exception or interrupt has
+ *	interrupted; 0 for other kinds
  *
  * Any context: this reads only @insn.
  *
@@ -149,7 +152,7 @@ enum hw_branch_kind hw_branches_kind_of(const struct hw_branches_insn *insn, u64
 	while (at < insn->n && hw_branches_is_prefix(insn->byte[at], insn->wide))
 		at++;
 	if (at >= insn->n)
-		return hw_branches_other(insn, back);
+		return hw_branches_entry_or_other(insn, back);
 
 	switch (insn->byte[at]) {
 	case 0x0f:
@@ -167,13 +170,13 @@ enum hw_branch_kind hw_branches_kind_of(const struct hw_branches_insn *insn, u64
 	case 0xc3:
 	case 0xca:
 	case 0xcb:
-		return insn->entry && !insn->after_call ? hw_branches_other(insn, back) :
-							  HW_BRANCH_RETURN;
+		return insn->entry && !insn->after_call ?
+		       hw_branches_entry_or_other(insn, back) : HW_BRANCH_RETURN;
 	case 0xcf:
 		return HW_BRANCH_EXIT;
 	case 0xff:
 		return hw_branches_indirect(insn, at + 1, back);
 	default:
-		return hw_branches_other(insn, back);
+		return hw_branches_entry_or_other(insn, back);
 	}
 }

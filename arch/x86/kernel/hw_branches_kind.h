@@ -18,8 +18,8 @@
  * @from:	the address of the instruction
  * @to:		the target of the branch
  * @entry:	@to is in the entry code of exceptions and interrupts
- * @after_call:	@entry, and a call precedes @to
- * @wide:	it is 64-bit code
+ * @after_call:	@entry is true, and the instruction before @to is a call
+ * @wide:	the instruction is 64-bit code
  */
 struct hw_branches_insn {
 	u8	byte[HW_BRANCHES_INSN_SIZE];

@@ -2,22 +2,27 @@
 /*
  * Last branch records (LBR) as a source of the branch flight recorder
  *
- * The processor keeps the newest 8 to 32 branches in registers, without any overhead. The
- * code that finds out that an exception is fatal makes more branches than that. So
- * asm/hw_branches.h stops recording at the entry of an exception, and
- * hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
+ * The processor keeps the newest branches in registers, without any overhead: 64 at most, and
+ * 32 or fewer on many processors. The code that finds out that an exception is fatal may make
+ * more branches than that. So asm/hw_branches.h stops recording at the entry of an exception,
+ * and hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
  *
  * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
- * perf creates its first event with branch stacks, hw_branches_lbr_yield() stops recording
- * on all CPUs. After the last one is gone, hw_branches_lbr_take() starts it again.
+ * perf creates its first event that claims this field (with branch stacks, for example),
+ * hw_branches_lbr_yield() stops recording on all CPUs. After the last such event is gone,
+ * hw_branches_lbr_take() starts recording again.
  *
- * hw_branches_lbr_has and hw_branches_lbr_cpus tell which CPUs have to record. The code that
- * changes one of them calls hw_branches_lbr_follow() on all CPUs that are online. It is also
- * called on a CPU that comes online or goes offline. If hw_branches_lbr_records is true,
- * the LBRs of the CPU are enabled, unless the CPU is frozen or held. perf's intel_pmu_reset()
- * also disables them, but only in an NMI, and hw_branches_nmi_release() enables them again.
- * perf's function for bpf_get_branch_snapshot() would disable them, too: see
- * hw_branches_snapshot().
+ * hw_branches_lbr_has and hw_branches_lbr_cpus tell which CPUs have to record. Whenever one of
+ * these variables changes, hw_branches_lbr_follow() is called on all CPUs that are online. It is
+ * also called on a CPU that comes online or goes offline. hw_branches_lbr_records is true on the
+ * CPUs that record. Their LBRs are enabled, except in two cases:
+ *
+ *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
+ *  - The CPU is held for a short time, for example in an NMI: see hw_branches_lbr_hold().
+ *
+ * perf's intel_pmu_reset() disables the LBRs, too, but only in an NMI, and
+ * hw_branches_nmi_release() enables them again. perf's function for bpf_get_branch_snapshot()
+ * would also disable the LBRs: hw_branches_snapshot() replaces this function.
  */
 
 #include <linux/cc_platform.h>
@@ -46,16 +51,16 @@
 /* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
-/* The recorder has DEBUGCTL's LBR field: perf has not claimed it. */
+/* The recorder has DEBUGCTL's LBR field, because perf has not claimed the field. */
 static bool hw_branches_lbr_has;
 
 /* The CPUs that have to record while the recorder has the LBR field */
 static cpumask_t hw_branches_lbr_cpus;
 
-/* This CPU is online, and is not going offline. */
+/* True from hw_branches_lbr_up() to hw_branches_lbr_down() on this CPU */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
-/* hw_branches_lbr_cpu.kept, unless there is memory that is kept over a reboot */
+/* The memory of hw_branches_lbr_cpu.kept if no memory is kept over a reboot */
 static DEFINE_PER_CPU(struct hw_branches_lbr_saved, hw_branches_lbr_kept);
 
 static void hw_branches_lbr_select(u64 filter)
@@ -64,14 +69,17 @@ static void hw_branches_lbr_select(u64 filter)
 		native_wrmsrq(hw_branches_lbr_stack.select, filter);
 }
 
-/* Disable the LBRs, and FREEZE_LBRS_ON_PMI: a PMI must not stop the recorder. */
-static void hw_branches_lbr_leave(void)
+/* Disable the LBRs. Clear FREEZE_LBRS_ON_PMI as well: a PMI must not stop the recorder. */
+static void hw_branches_lbr_disable(void)
 {
 	hw_branches_lbr_enable(false);
 	debugctl_write_field(DEBUGCTL_LBR, 0);
 }
 
-/* Start or stop recording on this CPU, as the variables above tell. */
+/*
+ * Start or stop recording on this CPU, as hw_branches_lbr_has, hw_branches_lbr_cpus and
+ * hw_branches_lbr_online tell.
+ */
 static void hw_branches_lbr_follow(void *unused)
 {
 	int cpu = smp_processor_id();
@@ -85,17 +93,17 @@ static void hw_branches_lbr_follow(void *unused)
 		return;
 
 	if (want) {
-		hw_branches_lbr_leave();
+		hw_branches_lbr_disable();
 		hw_branches_lbr_wipe();
 		hw_branches_lbr_select(HW_BRANCHES_LBR_NO_USER);
 		this_cpu_write(hw_branches_lbr_records, true);
 		barrier();
 		hw_branches_lbr_resume();
 	} else {
-		/* From here on, an NMI does not read or set anything. */
+		/* From here on, a freeze or thaw on this CPU does not access the LBR registers. */
 		this_cpu_write(hw_branches_lbr_records, false);
 		barrier();
-		hw_branches_lbr_leave();
+		hw_branches_lbr_disable();
 		hw_branches_lbr_wipe();
 		hw_branches_lbr_select(0);
 	}
@@ -103,7 +111,10 @@ static void hw_branches_lbr_follow(void *unused)
 
 static void hw_branches_lbr_follow_all(void)
 {
-	/* Pairs with a CPU that sets itself online before hw_branches_lbr_up(). */
+	/*
+	 * A CPU that is just coming online either gets the IPI, or reads the new values in
+	 * hw_branches_lbr_up(). Pairs with setting the CPU online before hw_branches_lbr_up().
+	 */
 	smp_mb();
 	on_each_cpu(hw_branches_lbr_follow, NULL, 1);
 }
@@ -132,18 +143,18 @@ static bool hw_branches_lbr_given_up(void)
 }
 
 /*
- * On and off
+ * Switching the recorder on and off, CPU hotplug, and suspend
  */
 
-/* Erase the branches that were saved in memory. */
+/* Erase the branches of a CPU that were saved in memory. */
 static void hw_branches_lbr_reset(int cpu)
 {
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 
-	WRITE_ONCE(c->suspect, NULL);
+	WRITE_ONCE(c->exception, NULL);
 	memset(c->kept, 0, sizeof(*c->kept));
-	memset(&c->suspected, 0, sizeof(c->suspected));
-	memset(&c->looked, 0, sizeof(c->looked));
+	memset(&c->before_exception, 0, sizeof(c->before_exception));
+	memset(&c->for_reader, 0, sizeof(c->for_reader));
 }
 
 static void hw_branches_lbr_forget(void)
@@ -194,7 +205,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
 	}
-	/* hw_branches_lbr_last() runs with preemption off: wait for its readers. */
+	/* hw_branches_lbr_last() is called with preemption off: wait until it has returned. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		hw_branches_lbr_reset(cpu);
@@ -212,7 +223,10 @@ static int hw_branches_lbr_up(unsigned int cpu)
 	return 0;
 }
 
-/* Until the CPU is offline, an IPI may still call hw_branches_lbr_follow(): clear this first. */
+/*
+ * Until the CPU is offline, an IPI may call hw_branches_lbr_follow() again. As
+ * hw_branches_lbr_online is false, it does not start recording.
+ */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
 	guard(irqsave)();
@@ -222,7 +236,7 @@ static int hw_branches_lbr_down(unsigned int cpu)
 	return 0;
 }
 
-/* The CPU that suspends last loses LBR_SELECT and the LBR registers. */
+/* The last CPU loses LBR_SELECT and the LBR registers in suspend: set them up after it again. */
 static int hw_branches_lbr_suspend(void *unused)
 {
 	return hw_branches_lbr_down(smp_processor_id());
@@ -248,8 +262,8 @@ static struct syscore hw_branches_lbr_syscore = {
 
 /**
  * hw_branches_lbr_read - read branches that were saved
- * @saved: what was saved; it may change meanwhile, or contain anything
- * @newer: the number of newer branches that are left out
+ * @saved: the saved branches; they may change meanwhile, and may be corrupt
+ * @newer: the number of newest branches to skip
  * @out: where to store the branches, the newest first
  * @n: the largest number of branches to store
  *
@@ -285,10 +299,10 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 	if (!hw_branches_lbr_frozen(cpu)) {
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
 			return 0;
-		saved = &c->looked;
-		/* Save the registers once for each reader. */
+		saved = &c->for_reader;
+		/* Save the registers in the first call of each reader, whose state is @place. */
 		if (!place->moved)
-			hw_branches_lbr_save(&c->looked);
+			hw_branches_lbr_save(&c->for_reader);
 		place->moved = 1;
 	} else if (READ_ONCE(c->outdated)) {
 		return 0;
@@ -365,7 +379,10 @@ static void __init hw_branches_lbr_use_own_memory(void)
 	}
 }
 
-/* Hypervisors may offer LBRs by CPUID, and refuse or ignore what is written to the registers. */
+/*
+ * Test writes to the registers: a hypervisor may report LBRs in CPUID, but refuse or ignore these
+ * writes.
+ */
 static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 {
 	u64 val;
@@ -381,7 +398,10 @@ static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 	       !wrmsrq_safe(stack->ctl, stack->ctl_off) && val == stack->ctl_on;
 }
 
-/* In a confidential guest, a write of an MSR may raise #VC or #VE where none is allowed. */
+/*
+ * Find the LBRs. In a confidential guest, a write of an MSR may raise #VC or #VE where these
+ * exceptions are not allowed, so such a guest has no LBRs.
+ */
 static bool __init hw_branches_lbr_find(struct x86_lbr_stack *stack)
 {
 	if (boot_cpu_has(X86_FEATURE_XENPV) || cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))

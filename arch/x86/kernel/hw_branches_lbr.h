@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Last branch records as a source: what the files hw_branches_lbr*.c share */
+/* Last branch records as a source: declarations shared by hw_branches_lbr*.c */
 #ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
 #define _X86_KERNEL_HW_BRANCHES_LBR_H
 
@@ -29,18 +29,21 @@ struct hw_branches_lbr_saved {
 
 /**
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
- * @frozen:	the CPU does not record
- * @saved:	@kept and @frozen_at can be read
- * @thawing:	@frozen has just been cleared: if a freeze comes now, it does not change @kept
- * @freeze:	the NMI by which another CPU requests @frozen
- * @outdated:	@kept is from before a thaw that the CPU missed, as it was offline
+ * @frozen:	the CPU is frozen: it does not record until a thaw
+ * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
+ * @thawing:	hw_branches_lbr_thaw_here() is clearing @frozen. If a freeze interrupts it,
+ *		hw_branches_lbr_thaw_here() fills @kept for this freeze
+ * @freeze:	the NMI by which another CPU requests the freeze of this CPU
+ * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
+ *		read
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
- * @suspect:	the pt_regs of the exception at which @suspected was saved, or NULL
- * @task:	the task that this exception has interrupted
+ * @exception:	the pt_regs of the exception before which @before_exception was saved; NULL if
+ *		a freeze must not use @before_exception
+ * @task:	the task that @exception has interrupted
  * @kept:	the last branches before the freeze, perhaps in memory that is kept over a reboot;
- *		none while the CPU is not frozen
- * @suspected:	the branches before the last exception without a fixup
- * @looked:	the branches that a reader has saved while the CPU is held
+ *		empty while the CPU is not frozen
+ * @before_exception: the last branches before @exception, which has no fixup and may be fatal
+ * @for_reader:	the branches that hw_branches_lbr_last() has saved on this CPU for a reader
  */
 struct hw_branches_lbr_cpu {
 	bool				frozen;
@@ -49,16 +52,16 @@ struct hw_branches_lbr_cpu {
 	bool				outdated;
 	struct branch_freeze_nmi	freeze;
 	u64				frozen_at;
-	struct pt_regs			*suspect;
+	struct pt_regs			*exception;
 	struct task_struct		*task;
 	struct hw_branches_lbr_saved	*kept;
-	struct hw_branches_lbr_saved	suspected;
-	struct hw_branches_lbr_saved	looked;
+	struct hw_branches_lbr_saved	before_exception;
+	struct hw_branches_lbr_saved	for_reader;
 };
 
 DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 
-/* The recorder uses the LBRs of this CPU: it records this CPU, and perf has not claimed LBR. */
+/* True while the recorder uses the LBRs of this CPU, even if the CPU is frozen or held */
 DECLARE_PER_CPU(bool, hw_branches_lbr_records);
 
 extern struct x86_lbr_stack hw_branches_lbr_stack;
@@ -68,13 +71,13 @@ u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
 			 struct hw_branch *out, u32 n);
 
 /**
- * hw_branches_lbr_decode - read a record from its registers
+ * hw_branches_lbr_decode - get the addresses of a record from the values of its registers
  * @stack:	the format
- * @from:	the source register
- * @to:		the target register
- * @raw:	filled in
+ * @from:	the value of the source register
+ * @to:		the value of the target register
+ * @raw:	where to store the addresses
  *
- * Return: true; false if AMD's record tells that the branch was not taken, or is wrong.
+ * Return: true; false if a record of AMD is not valid, or its branch was not taken.
  */
 static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64 from, u64 to,
 					  struct bts_raw *raw)

@@ -2,8 +2,9 @@
 /*
  * Last branch records as a source of the branch flight recorder: freeze and thaw
  *
- * A CPU saves its LBR registers in memory when it is frozen. If the reason is an exception of
- * the current task, the branches before that exception are kept: see asm/hw_branches.h.
+ * When a CPU is frozen, it saves its LBR registers in hw_branches_lbr_cpu.kept. If the current
+ * task is handling an exception without a fixup, the CPU keeps the branches before this exception
+ * instead. They were saved at the entry of the exception, see asm/hw_branches.h.
  */
 
 #include <linux/atomic.h>
@@ -34,24 +35,27 @@ static struct branch_freezes hw_branches_lbr_freezing;
  * hw_branches_lbr_suspect - save the last branches before an exception that may be fatal
  * @regs: the registers of the interrupted code
  *
- * Called while the entry code of the exception holds the CPU. Recording is resumed.
+ * Called in the entry code of the exception, after hw_branches_lbr_hold() has stopped recording.
+ * This resumes recording.
  */
 void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	c->suspect = NULL;
+	c->exception = NULL;
 	barrier();
-	hw_branches_lbr_save(&c->suspected);
+	hw_branches_lbr_save(&c->before_exception);
 	c->task = current;
 	barrier();
-	c->suspect = regs;
+	c->exception = regs;
 	hw_branches_lbr_resume();
 }
 
 /**
- * hw_branches_lbr_judge - resume recording, after hw_branches_lbr_suspect() if there is no fixup
+ * hw_branches_lbr_judge - resume recording; if an exception has no fixup, first save the branches
  * @regs: the registers of the interrupted code
+ *
+ * An exception with a fixup is not fatal, so its branches need not be saved.
  */
 void notrace hw_branches_lbr_judge(struct pt_regs *regs)
 {
@@ -65,46 +69,49 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
  * hw_branches_lbr_acquit - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated, the saved branches stay on the CPU of the exception. The next
- * exception without a fixup there overwrites them, and a thaw drops them. If that CPU is frozen
- * before, while the same task runs there, it keeps them instead of the newest branches. If the
- * exception is fatal after all, the CPU to which the task has migrated does not find them: it
- * saves its registers.
+ * If the task has migrated since the exception, this does nothing. The saved branches stay on the
+ * CPU of the exception until another exception without a fixup, a freeze or a thaw there. If the
+ * same task runs there again at a freeze, that CPU keeps these branches instead of its newest
+ * ones. If the exception is fatal after the migration, the CPU of the crash keeps its newest ones.
  */
 void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
 {
-	if (this_cpu_read(hw_branches_lbr_cpu.suspect) == regs)
-		this_cpu_write(hw_branches_lbr_cpu.suspect, NULL);
+	if (this_cpu_read(hw_branches_lbr_cpu.exception) == regs)
+		this_cpu_write(hw_branches_lbr_cpu.exception, NULL);
 }
 
 /*
  * Freeze and thaw
  */
 
-/* Save the last branches for the freeze of this CPU. */
+/*
+ * Stop recording on this CPU for a freeze, and fill @kept with the last branches: those before the
+ * exception that the current task is handling, or else those in the LBR registers.
+ */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
 	c->kept->nr = 0;
 	if (this_cpu_read(hw_branches_lbr_records)) {
 		hw_branches_lbr_enable(false);
-		if (c->suspect && c->task == current)
-			*c->kept = c->suspected;
+		if (c->exception && c->task == current)
+			*c->kept = c->before_exception;
 		else
 			hw_branches_lbr_save(c->kept);
 	}
-	c->suspect = NULL;
+	c->exception = NULL;
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
 }
 
 /*
- * Freeze this CPU, in any context. If it is frozen already, the branches of the earlier freeze
- * are kept. If it is just being thawed, hw_branches_lbr_thaw_here() saves its branches.
+ * Freeze this CPU, in any context. If this CPU is frozen already, it keeps the branches of the
+ * earlier freeze. If an NMI calls this during hw_branches_lbr_thaw_here(), the interrupted
+ * hw_branches_lbr_thaw_here() calls hw_branches_lbr_keep().
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	/* If an NMI comes between the test and the store, it must not save again. */
+	/* An NMI may call this function between test and store: do both by one instruction. */
 	if (this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
 		return;
 
@@ -122,7 +129,7 @@ void notrace hw_branches_lbr_freeze(void)
 		return;
 
 	atomic_inc(&hw_branches_lbr_freezing.last);
-	/* Increment before any CPU is frozen: pairs with hw_branches_lbr_thaw_here(). */
+	/* Count the freeze before any CPU is frozen: pairs with hw_branches_lbr_thaw_here(). */
 	smp_mb__after_atomic();
 	hw_branches_lbr_freeze_here();
 	branch_freeze_send(&hw_branches_lbr_cpu.freeze);
@@ -165,9 +172,10 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * hw_branches_lbr_freeze() increments hw_branches_lbr_freezing.last before it sends the NMIs.
- * The freeze of an NMI that arrives before the second branch_refrozen() may be undone here.
- * Then this function freezes the CPU again.
+ * Thaw this CPU, unless there was a freeze since the thaw was decided. hw_branches_lbr_freeze()
+ * counts the freeze before it sends the NMIs. If such an NMI freezes this CPU before the store to
+ * @frozen, this function undoes the new freeze. Then the second branch_refrozen() is true, and this
+ * function freezes the CPU again.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
 {
@@ -179,9 +187,12 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	if (branch_refrozen(&hw_branches_lbr_freezing))
 		return;
 
-	c->suspect = NULL;
+	c->exception = NULL;
 	WRITE_ONCE(c->freeze.asked, false);
-	/* Wipe while the CPU is frozen: the next freeze must not save branches of this one. */
+	/*
+	 * The next freeze must not save branches from before the thaw. Wipe them while the CPU is
+	 * frozen.
+	 */
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_wipe();
 	WRITE_ONCE(c->kept->nr, 0);
@@ -196,7 +207,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_freeze_here();
 	barrier();
 	c->thawing = false;
-	/* A freeze that came while @thawing was set has kept the branches of the one before. */
+	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(). */
 	if (frozen && c->frozen)
 		hw_branches_lbr_keep(c);
 	if (again)
@@ -212,7 +223,10 @@ void hw_branches_lbr_thaw(u32 freezes)
 	int cpu;
 
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
-	/* Pairs with a CPU that sets itself online before hw_branches_lbr_up(). */
+	/*
+	 * A CPU that is just coming online either gets the IPI, or reads the new count in
+	 * hw_branches_lbr_up(). Pairs with setting the CPU online before hw_branches_lbr_up().
+	 */
 	smp_mb();
 	on_each_cpu(hw_branches_lbr_thaw_here, NULL, 1);
 
@@ -228,7 +242,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 }
 
 /**
- * hw_branches_lbr_catch_up - freeze or thaw this CPU as the others while it was offline
+ * hw_branches_lbr_catch_up - freeze or thaw this CPU, as the others were while it was offline
  *
  * Called with interrupts off.
  */
@@ -263,7 +277,8 @@ void hw_branches_lbr_forget_freezes(void)
 /**
  * hw_branches_lbr_watch_nmis - register the handlers for the NMIs of freezes
  *
- * Called for the first start: before it, the handlers must not slow down NMIs.
+ * Called at each start of the recorder, and not at boot, so that the handlers do not slow down
+ * NMIs before the first start. They stay registered.
  *
  * Return: 0 or an error.
  */

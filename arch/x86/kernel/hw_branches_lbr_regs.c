@@ -2,11 +2,16 @@
 /*
  * Last branch records as a source of the branch flight recorder: the registers
  *
- * They are accessed without tracepoints, as this is for NMIs and crashes.
+ * The functions here access the registers without tracepoints, as they are called in NMIs and
+ * in crashes.
  *
- * There are three formats, which struct x86_lbr_stack describes: the model-specific LBRs of
- * Intel, which DEBUGCTL.LBR enables, architectural LBRs, and LBRv2 of AMD, which registers
- * of their own enable. DEBUGCTL's LBR field stands for all of them if it is claimed.
+ * There are three kinds of LBRs, which struct x86_lbr_stack describes:
+ *
+ *  - the model-specific LBRs of Intel: DEBUGCTL.LBR enables them;
+ *  - the architectural LBRs of Intel: MSR_ARCH_LBR_CTL enables them;
+ *  - LBRv2 of AMD: a register of its own enables it.
+ *
+ * On each of them, the user of the LBRs owns DEBUGCTL's LBR field: see debugctl_claim().
  */
 
 #include <linux/cache.h>
@@ -23,7 +28,7 @@
 DEFINE_PER_CPU(bool, hw_branches_lbr_on);
 DEFINE_PER_CPU(bool, hw_branches_lbr_records);
 
-/* For KVM */
+/* Exported for KVM, see hw_branches_guest_enter() */
 DEFINE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 EXPORT_SYMBOL_GPL(hw_branches_lbr_used);
 
@@ -33,7 +38,7 @@ struct hw_branches_lbr_ctl hw_branches_lbr_ctl __ro_after_init;
 DEFINE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
 
 /**
- * hw_branches_lbr_wipe - erase the LBR registers of this CPU
+ * hw_branches_lbr_wipe - erase the records in the LBR registers of this CPU
  */
 void hw_branches_lbr_wipe(void)
 {
@@ -78,7 +83,8 @@ void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 /**
  * hw_branches_lbr_resume - resume recording on this CPU, unless it is frozen
  *
- * This ends hw_branches_lbr_hold(). An NMI may freeze the CPU at any time.
+ * This undoes hw_branches_lbr_hold(). An NMI may freeze the CPU at any time: test for a freeze
+ * again after the LBRs were enabled.
  */
 noinstr void hw_branches_lbr_resume(void)
 {
@@ -91,9 +97,10 @@ noinstr void hw_branches_lbr_resume(void)
 }
 
 /**
- * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
+ * hw_branches_lbr_guest_enter - stop recording before a guest runs, unless VM entry does
  *
- * Called with interrupts off.
+ * Called with interrupts off. VM entry loads DEBUGCTL of the guest, which stops the LBRs if
+ * DEBUGCTL.LBR enables them.
  *
  * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
  */

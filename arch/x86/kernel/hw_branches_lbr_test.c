@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of reading last branch records in each format */
+/* KUnit tests of hw_branches_lbr_decode() with each format of last branch records */
 
 #include <kunit/test.h>
 
@@ -38,7 +38,10 @@ static const struct x86_lbr_stack lbr_amd_57_bits = {
 	.to_taken	= BIT_ULL(63),
 };
 
-/* An address as AMD's records have it: the sign reaches up to a bit below the flags. */
+/*
+ * An address as AMD's records contain it. The highest bit of the address fills the bits up to the
+ * flags, which are bit 63 of the source, and bits 61 to 63 of the target.
+ */
 #define LBR_AMD_FROM(address)	((address) & GENMASK_ULL(62, 0))
 #define LBR_AMD_TO(address)	((address) & GENMASK_ULL(60, 0))
 

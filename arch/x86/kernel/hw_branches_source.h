@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sources of the branch flight recorder: the functions that hw_branches.c calls */
+/* The sources of the branch flight recorder, which hw_branches.c calls */
 #ifndef _X86_KERNEL_HW_BRANCHES_SOURCE_H
 #define _X86_KERNEL_HW_BRANCHES_SOURCE_H
 
@@ -24,8 +24,8 @@ struct hw_branches_place;
  * @frozen_at:	see arch_hw_branches_frozen_at()
  * @last:	see arch_hw_branches_last()
  *
- * hw_branches.c dispatches hold and release without an indirect call, as the branches
- * of such a call could overwrite those before a crash.
+ * There are no pointers for hold and release, which hw_branches.c calls directly: the branches of
+ * an indirect call could overwrite those before a crash.
  */
 struct hw_branches_source {
 	const char	*name;

@@ -3,17 +3,18 @@
 #define _ASM_X86_DEBUGCTL_H
 
 /*
- * The bits of DEBUGCTL belong to several owners. Each owner changes its bits in an
- * NMI, or where an NMI may interrupt it. So each CPU has a copy of its DEBUGCTL in
- * memory. An owner changes its own bits of the copy by instructions that are atomic
- * on this CPU, and then writes the copy to the MSR until both agree.
+ * The bits of DEBUGCTL belong to several owners, and some owners change their bits in an
+ * NMI. If code read the MSR, changed some bits, and wrote the result, it would undo the
+ * change of an NMI that arrives in between. So each CPU has a copy of its DEBUGCTL in
+ * memory: debugctl_copy. An owner changes its own bits of the copy by instructions that
+ * are atomic on this CPU, and then writes the copy to the MSR.
  *
- * No value that is read from the MSR is written back, but when a CPU starts or
- * resumes. The processor itself clears bits in it: LBR and BTF at each #DB, everything
- * at a VM exit on Intel. The code that handles these events writes the copy to the MSR
- * again. If a PMI has frozen the LBRs by clearing LBR, it is cleared in the copy as well,
- * and perf sets it again.
- * A value written to /dev/cpu/N/msr lasts until the next write from here.
+ * Only debugctl_cpu_init() writes a value to the MSR that was read from the MSR. The
+ * processor clears bits of the MSR by itself: LBR and BTF at each #DB, all bits at a VM
+ * exit on Intel. The code that handles these events writes the copy to the MSR again.
+ * Before version 4 of perfmon, a PMI clears LBR in the MSR. Then perf's handler of the PMI
+ * clears LBR in the copy, too, and sets it again after it has read the LBRs.
+ * A value that root writes to /dev/cpu/N/msr lasts until the kernel writes DEBUGCTL.
  */
 
 #include <linux/bug.h>
@@ -25,7 +26,7 @@
 #include <asm/msr.h>
 #include <asm/processor.h>
 
-/* The owners of DEBUGCTL's bits: no owner writes a bit of another owner. */
+/* The fields of DEBUGCTL. Each field has one owner, and only the owner writes its bits. */
 #define DEBUGCTL_STEP		DEBUGCTLMSR_BTF
 #define DEBUGCTL_LBR		(DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
 #define DEBUGCTL_BTS		(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
@@ -38,19 +39,19 @@
  */
 
 /*
- * This model has the field DEBUGCTL_BTS shifted right by debugctl_bts_shift bits, at the bits
- * of debugctl_bts_mask.
+ * The BTS field of this CPU model is debugctl_bts_mask: DEBUGCTL_BTS, shifted right by
+ * debugctl_bts_shift bits.
  */
 extern u8 debugctl_bts_shift;
 extern unsigned long debugctl_bts_mask;
 
 /**
- * debugctl_bts_bits - Translate bits of the BTS field to those of this model
+ * debugctl_bts_bits - Translate bits of the BTS field to those of this CPU model
  * @bits: bits within DEBUGCTL_BTS
  *
- * Netburst has the same bits in the same order, but at 2 to 6 (volume 3 of Intel's
- * manual, MSR_DEBUGCTLA). It has no bus lock detection, which owns bit 2 on other
- * models. debugctl_claim() takes DEBUGCTL_BTS on all models.
+ * Netburst has the same bits in the same order, but at positions 2 to 6 (volume 3 of
+ * Intel's manual, MSR_DEBUGCTLA). Netburst has no bus lock detection, which owns bit 2 on
+ * other models. The argument of debugctl_claim() is DEBUGCTL_BTS on all models.
  *
  * Return: the bits for debugctl_write_bts(), or to test in debugctl_get().
  */
@@ -62,7 +63,7 @@ static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 	return bits >> debugctl_bts_shift;
 }
 
-/* Tell whether all bits of @mask, a constant, belong to one owner. */
+/* Tell whether all bits of @mask belong to one owner. */
 static __always_inline bool debugctl_one_owner(unsigned long mask)
 {
 	return !(mask & ~DEBUGCTL_STEP) || !(mask & ~DEBUGCTL_LBR) ||
@@ -81,7 +82,7 @@ static __always_inline bool debugctl_exists(void)
 /**
  * debugctl_get - Get the value that DEBUGCTL of this CPU is set to
  *
- * Return: the copy; in the MSR, the processor may have cleared bits.
+ * Return: the copy. The processor may have cleared some of its bits in the MSR.
  */
 static __always_inline unsigned long debugctl_get(void)
 {
@@ -91,10 +92,10 @@ static __always_inline unsigned long debugctl_get(void)
 /**
  * debugctl_sync - Write the copy to the MSR of this CPU
  *
- * Call it with interrupts off or from NMI, after the processor has changed
- * the MSR by itself. An NMI or #DB between the read and the write may change
- * the copy and write the MSR. The second read sees that, and the loop overwrites
- * the stale value at once.
+ * Called with interrupts off or from NMI, after a change of the copy, or after the
+ * processor has cleared bits of the MSR. An NMI or #DB between the read and the write may
+ * change the copy and write the MSR. Then the MSR gets a stale value, the second read
+ * differs from the first, and the loop writes the new copy.
  */
 static __always_inline void debugctl_sync(void)
 {
@@ -107,8 +108,8 @@ static __always_inline void debugctl_sync(void)
 }
 
 /*
- * Like debugctl_sync(), without the tracepoint of MSR writes: for code that a crash or an
- * NMI may run where RCU does not watch.
+ * Like debugctl_sync(), but without the tracepoint of MSR writes: for code that may run in a
+ * crash or an NMI while RCU is not watching.
  */
 static __always_inline void debugctl_sync_untraced(void)
 {
@@ -121,13 +122,13 @@ static __always_inline void debugctl_sync_untraced(void)
 }
 
 /**
- * debugctl_vm_exit - Write the copy to the MSR after a VM exit that cleared it
- * @preserved: bits that the exit leaves as they are
+ * debugctl_vm_exit - Write all bits of the copy but LBR to the MSR after a VM exit
+ * @preserved: bits of the MSR that the exit does not clear
  *
- * For noinstr code on VMX. If an NMI caused the exit, call this before the NMI is
- * handled, so that its branches are recorded like those of any other NMI. LBR is not
- * set: if that NMI is a PMI, the LBRs must not record before its handler has read them.
- * If LBR is set in the copy, call debugctl_sync() after the NMI.
+ * For noinstr code of VMX and TDX. If an NMI caused the exit, call this before the NMI is
+ * handled, so that BTS records the branches of its handler like those of any other NMI.
+ * LBR stays clear: if the NMI is a PMI, the LBRs must not record before the handler of the
+ * PMI has read them. If LBR is set in the copy, call debugctl_sync() after the NMI.
  */
 static __always_inline void debugctl_vm_exit(unsigned long preserved)
 {
@@ -143,8 +144,8 @@ static __always_inline void debugctl_vm_exit(unsigned long preserved)
 }
 
 /*
- * A single bit is changed by one instruction. Several bits need a cmpxchg loop, which
- * tries again if an NMI or #DB has changed the copy in between.
+ * Change bits of the copy, but not of the MSR. A single bit is changed by one instruction.
+ * Several bits need a cmpxchg loop, which tries again if an NMI or #DB has changed the copy.
  */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
@@ -166,18 +167,18 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
 
 /**
  * debugctl_write_field - Change one owner's bits of DEBUGCTL on this CPU
- * @mask: the bits to change, a constant inside one of the owners' masks
+ * @mask: the bits to change, a constant inside one field
  * @val: their new value
  *
- * Call it with interrupts off or from NMI. It writes the MSR even if the copy
- * does not change: an NMI may have interrupted code that has changed the copy and
- * not written the MSR yet. Inlined and straight-line, because perf stops the LBRs by
- * it, and each taken branch would overwrite one that the LBRs hold.
+ * Called with interrupts off or from NMI. This writes the MSR even if the copy does not
+ * change: if this runs in an NMI, the interrupted code may have changed the copy and not
+ * written the MSR yet. perf stops the LBRs by this function, and each taken branch would
+ * overwrite a branch that the LBRs hold. So the function is inlined, and usually takes no
+ * branch.
  */
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {
 	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_one_owner(mask));
-	/* Do not ask lockdep: a crash stops BTS before lockdep knows that interrupts are off. */
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!raw_irqs_disabled());
 
@@ -190,15 +191,19 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
 
 /**
  * debugctl_write_bts - Change the BTS field of DEBUGCTL on this CPU
- * @val: its new value, from debugctl_bts_bits()
+ * @val: the new value of the field, from debugctl_bts_bits()
  *
- * Like debugctl_write_field(), for the field at its position in this model, and without
- * the tracepoint of MSR writes.
+ * Like debugctl_write_field(), but for the BTS field of this CPU model, and without the
+ * tracepoint of MSR writes.
  */
 static __always_inline void debugctl_write_bts(unsigned long val)
 {
 	unsigned long old, new;
 
+	/*
+	 * Do not use lockdep_assert_irqs_disabled(): a crash stops BTS before lockdep knows that
+	 * interrupts are off.
+	 */
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!raw_irqs_disabled());
 
@@ -216,9 +221,10 @@ static __always_inline void debugctl_write_bts(unsigned long val)
  * debugctl_cleared - Clear bits in the copy of this CPU without writing the MSR
  * @mask: the bits
  *
- * Called after the processor has cleared them in the MSR, or before the MSR is written. A
- * PMI that freezes the LBRs clears LBR: code that writes DEBUGCTL before perf has read the
- * LBRs must not set it again.
+ * Called after the processor has cleared the bits in the MSR, so that the next write of the
+ * copy does not set them again. Before version 4 of perfmon, for example, a PMI clears LBR to
+ * stop the LBRs, and LBR must stay clear until perf has read them. Also called before the
+ * caller writes the MSR.
  */
 static __always_inline void debugctl_cleared(unsigned long mask)
 {
@@ -226,11 +232,11 @@ static __always_inline void debugctl_cleared(unsigned long mask)
 }
 
 /**
- * debugctl_load_guest - Load DEBUGCTL of a guest before it runs
+ * debugctl_load_guest - Write a guest's DEBUGCTL to the MSR before the guest runs
  * @val: the guest's value
  *
- * Only for SVM, between CLGI and STGI: no NMI arrives between this and the
- * debugctl_sync() after the exit.
+ * The copy keeps the value of the host, and debugctl_sync() writes it to the MSR after the
+ * VM exit. Only for SVM, between CLGI and STGI, where no NMI arrives.
  */
 static __always_inline void debugctl_load_guest(unsigned long val)
 {
@@ -241,7 +247,7 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  * debugctl_write_lbr - Set or clear LBR on this CPU
  * @on: whether to set it
  *
- * Like debugctl_write_field(), for noinstr code. The LBRs keep their branches.
+ * Like debugctl_write_field(), but for noinstr code. The LBRs keep the branches that they hold.
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {
@@ -253,13 +259,14 @@ static __always_inline void debugctl_write_lbr(bool on)
 }
 
 /**
- * struct debugctl_yielder - an owner that gives its fields up to any other owner
+ * struct debugctl_yielder - an owner that gives its fields up when another owner claims them
  * @mask:	the fields
- * @give_up:	stop using the fields on all CPUs; when it returns, another owner uses them
+ * @give_up:	stop using the fields on all CPUs: after this returns, another owner uses them
  * @take:	start using the fields
  *
  * Both functions are called in process context under debugctl_mutex, and must not call
- * debugctl_claim(), debugctl_release(), or the functions for yielders.
+ * debugctl_claim(), debugctl_release(), debugctl_claim_yielding() or
+ * debugctl_release_yielding().
  */
 struct debugctl_yielder {
 	unsigned long	mask;

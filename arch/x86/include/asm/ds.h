@@ -12,7 +12,7 @@
 
 struct debug_store;
 
-/* The two independent halves of a Debug Store. */
+/* The two independent halves of a Debug Store: for branches, and for samples of events */
 enum ds_part {
 	DS_BTS,
 	DS_PEBS,
@@ -81,7 +81,7 @@ static inline unsigned int ds_record_size(void)
 	return 3 * ds_field_size();
 }
 
-/* Read word @nr of a store or of a record. @width is the @field of its struct ds_layout. */
+/* Read word @nr of a store or of a record. @width is the size of a word, from ds_layout.field. */
 static inline u64 ds_word(const void *p, unsigned int nr, unsigned int width)
 {
 	if (width == sizeof(u64))

@@ -3,12 +3,13 @@
 #define _ASM_X86_HW_BRANCHES_H
 
 /*
- * The branch flight recorder by last branch records (LBR): hooks at the entry of exceptions
+ * The branch flight recorder with last branch records (LBR): hooks at the entry of exceptions
  *
- * The LBRs hold 32 branches at most. The code from the entry of an exception up to where it
- * is known to be fatal may make more. So the entry code of an exception that interrupts the
- * kernel and may be fatal stops recording by one write. If no fixup is found, the LBRs
- * are saved for the crash that may follow. Recording is resumed in both cases.
+ * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
+ * more branches than that before it knows that an exception is fatal. So the entry code of an
+ * exception that interrupts the kernel and may be fatal stops recording by one write. If the
+ * exception has no fixup, the entry code saves the LBRs for the crash that may follow. In both
+ * cases, the entry code then resumes recording.
  */
 
 #include <linux/compiler.h>
@@ -26,17 +27,17 @@ struct pt_regs;
 #include <asm/ptrace.h>
 #include <asm/trap_pf.h>
 
-/* The recorder is on, and its source is LBR. */
+/* True while the recorder is on and its source is LBR */
 DECLARE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 
-/* The recorder has enabled the LBRs of this CPU. */
+/* True while the recorder has enabled the LBRs of this CPU, and they record */
 DECLARE_PER_CPU(bool, hw_branches_lbr_on);
 
 /**
  * struct hw_branches_lbr_ctl - the register that enables the LBRs
- * @msr:	its number; 0 if DEBUGCTL.LBR enables them
- * @on:		the value while they record
- * @off:	the value while they do not
+ * @msr:	the number of the MSR; 0 if DEBUGCTL.LBR enables the LBRs
+ * @on:		its value while the LBRs record
+ * @off:	its value while the LBRs do not record
  */
 struct hw_branches_lbr_ctl {
 	u32	msr;
@@ -55,10 +56,12 @@ void hw_branches_lbr_guest_exit(void);
 void hw_branches_save_vmcoreinfo(void);
 
 /*
- * Called with interrupts off. hw_branches_lbr_on is false during the write. So the entry code of
- * an NMI or of a fault in here neither stops nor resumes recording, and the LBRs may record the
- * branches of an NMI. If an NMI freezes the CPU, this write may enable the LBRs after that:
- * hw_branches_lbr_resume() checks for a freeze afterwards, and disables them.
+ * Enable or disable the LBRs of this CPU, with interrupts off.
+ *
+ * hw_branches_lbr_on is false during the write of the register. So the entry code of an NMI or of
+ * a fault in here neither stops nor resumes recording, and the LBRs may record branches of that
+ * NMI. If an NMI freezes the CPU before this function enables the LBRs, they record although the
+ * CPU is frozen: then hw_branches_lbr_resume() disables them again.
  */
 static __always_inline void hw_branches_lbr_enable(bool on)
 {
@@ -75,9 +78,10 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 }
 
 /*
- * Stop recording on this CPU, with interrupts off. Inlined, as a call would overwrite a
- * branch that the LBRs hold. Return true if it was stopped already; then the caller must
- * not resume it.
+ * Stop recording on this CPU for a short time, with interrupts off. Inlined, as a call would
+ * overwrite a branch that the LBRs hold. Return false if recording was stopped, and true if this
+ * CPU did not record. The caller passes the return value to hw_branches_lbr_release(), which
+ * resumes recording only if the value is false.
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {
@@ -96,9 +100,8 @@ static __always_inline void hw_branches_lbr_release(bool held)
 }
 
 /*
- * hw_branches_exception_hold() - stop recording at the entry of an exception
- *
- * Called before irqentry_enter(). Return: like hw_branches_lbr_hold().
+ * Stop recording at the entry of an exception that has interrupted the kernel. Called before
+ * irqentry_enter(). Return: like hw_branches_lbr_hold().
  */
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
@@ -109,8 +112,8 @@ static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 }
 
 /*
- * hw_branches_exception_hold() for page faults. With SMAP, code that accesses user memory on
- * purpose sets AC. Its faults are frequent and not fatal, so they do not stop recording.
+ * hw_branches_exception_hold() for page faults. With SMAP, the kernel sets AC while it accesses
+ * user memory. Faults of these accesses are frequent and not fatal, so recording is not stopped.
  */
 static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigned long error_code,
 						   unsigned long address)
@@ -125,8 +128,9 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 }
 
 /*
- * Called before interrupts are enabled: save the LBRs, unless there is a fixup, and resume
- * recording. @held is what the function that stopped recording has returned.
+ * If the exception has no fixup, save the LBRs. Then resume recording. Called before interrupts are
+ * enabled. @held is the return value of hw_branches_exception_hold() or hw_branches_fault_hold().
+ * If recording was not stopped, @held is true, and this function does nothing.
  */
 static __always_inline void hw_branches_exception_judge(struct pt_regs *regs, bool held)
 {
@@ -134,7 +138,7 @@ static __always_inline void hw_branches_exception_judge(struct pt_regs *regs, bo
 		hw_branches_lbr_judge(regs);
 }
 
-/* hw_branches_exception_judge() for an exception that no fixup can handle */
+/* hw_branches_exception_judge() for an exception that never has a fixup */
 static __always_inline void hw_branches_exception_suspect(struct pt_regs *regs, bool held)
 {
 	if (!held)
@@ -142,8 +146,9 @@ static __always_inline void hw_branches_exception_suspect(struct pt_regs *regs, 
 }
 
 /*
- * Called instead of hw_branches_exception_judge(), after hw_branches_bug() has frozen the
- * recorder if the exception is a crash
+ * Resume recording after hw_branches_bug(), without saving the LBRs. If the exception is a crash,
+ * hw_branches_bug() has frozen this CPU, and recording stays stopped. *@held is set to true, so
+ * that a later hw_branches_exception_judge() does nothing.
  */
 static __always_inline void hw_branches_exception_release(bool *held)
 {
@@ -151,14 +156,14 @@ static __always_inline void hw_branches_exception_release(bool *held)
 	*held = true;
 }
 
-/* Called when the exception has turned out not to be fatal. */
+/* Drop the saved LBRs. The handler of the exception has returned: the exception was not fatal. */
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
 		hw_branches_lbr_acquit(regs);
 }
 
-/* Stop recording while an NMI is handled. */
+/* Stop recording at the entry of an NMI. Return: like hw_branches_lbr_hold(). */
 static __always_inline bool hw_branches_nmi_hold(void)
 {
 	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_hold();
@@ -170,8 +175,9 @@ static __always_inline void hw_branches_nmi_release(bool held)
 }
 
 /*
- * Called before a guest runs, and after it. VM entry loads the guest's DEBUGCTL, but leaves the
- * other registers that enable LBRs as they are: they would record the guest's kernel.
+ * Stop recording before a guest runs, unless DEBUGCTL.LBR enables the LBRs. VM entry loads the
+ * guest's DEBUGCTL, but not the other registers that enable LBRs: the LBRs would record the kernel
+ * of the guest. Return: like hw_branches_lbr_hold().
  */
 static __always_inline bool hw_branches_guest_enter(void)
 {
