@@ -34,10 +34,10 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
  * branch_freeze_claims - tell whether an NMI that no other handler claims was for a freeze
  * @nmi: the state of this CPU
  *
- * The NMI of a freeze may find no request: two CPUs may have requested the same freeze, an
- * NMI for another reason may have handled the request before, or a thaw may have cleared it.
- * So it is not known which NMI was sent for which freeze. Therefore, for one second after
- * a freeze, this function claims each NMI that no other handler claims.
+ * When the NMI of a freeze arrives, there may be no request left for branch_freeze_asked(). The
+ * NMI of another CPU, or an NMI for another reason, may have frozen this CPU before, or a thaw
+ * may have cleared the request. So it is not known which NMI was sent for which freeze. Therefore,
+ * for one second after a freeze, this function claims each NMI that no other handler claims.
  *
  * Return: true if the NMI is claimed.
  */
@@ -55,7 +55,7 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 
 #ifdef CONFIG_SMP
 /*
- * Wait until the APIC has delivered the IPI before. Without x2APIC, __apic_send_IPI() waits for
+ * Wait until the APIC has delivered the previous IPI. Without x2APIC, __apic_send_IPI() waits for
  * this as well, but in steps of 100 us.
  */
 static void branch_freeze_await_icr(void)

@@ -2,9 +2,9 @@
 /*
  * Freezing all CPUs: code shared by the Debug Store and by last branch records
  *
- * A freeze stops the recording of branches on all CPUs at once, for example in a crash, and
- * keeps what was recorded. A thaw resumes recording. The CPU that freezes sends an NMI to each
- * other CPU, and this CPU freezes itself in the NMI handler.
+ * A freeze stops the recording of branches on all CPUs, for example in a crash, and keeps the
+ * recorded branches. A thaw resumes recording. The CPU that requests a freeze freezes itself, and
+ * sends an NMI to each other CPU. Each of these CPUs freezes itself in the handler of the NMI.
  */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H
 #define _X86_KERNEL_BRANCH_FREEZE_H

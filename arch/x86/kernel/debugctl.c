@@ -38,7 +38,7 @@ static const struct debugctl_yielder *debugctl_yielder;
  */
 static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
 
-/* Tell whether @mask is made of whole fields: bits of no owner are no field. */
+/* Tell whether @mask consists of whole fields, without any other bit. */
 static bool debugctl_whole_fields(unsigned long mask)
 {
 	unsigned int i;
@@ -52,7 +52,7 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
-/* Tell whether there is a yielding owner, and it has its fields because none is claimed. */
+/* Tell whether there is a yielding owner that has its fields: no other owner has claimed any. */
 static bool debugctl_yielder_has(void)
 {
 	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);

@@ -165,7 +165,7 @@ static const struct debugctl_yielder debugctl_test_yielder = {
 	.give_up = debugctl_test_yield,
 };
 
-/* The yielding owner has its field exactly while no other owner claims the field. */
+/* The yielding owner has its field exactly while no other owner has claimed the field. */
 static void debugctl_test_yields(struct kunit *test)
 {
 	static const struct debugctl_yielder bad = { .mask = DEBUGCTLMSR_LBR };

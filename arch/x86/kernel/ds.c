@@ -411,8 +411,8 @@ static int ds_cpu_starting(unsigned int cpu)
 }
 
 /*
- * DS_AREA may have been changed on all CPUs that were online after ds_cpu_starting() on this CPU,
- * but before this CPU was online: set DS_AREA again.
+ * ds_get() and ds_put() set DS_AREA on the CPUs that are online. Between ds_cpu_starting() and the
+ * time when this CPU was online, they did not reach this CPU: set its DS_AREA again.
  */
 static int ds_cpu_online(unsigned int cpu)
 {

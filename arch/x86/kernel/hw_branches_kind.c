@@ -93,7 +93,7 @@ static enum hw_branch_kind hw_branches_direct(const struct hw_branches_insn *ins
 
 	if (!hw_branches_goes(insn, at, size))
 		return hw_branches_entry_or_other(insn, back);
-	/* A call of an address less than 16 bytes ahead only fills the return stack buffer. */
+	/* A call that skips less than 16 bytes only fills the return stack buffer. */
 	if (kind == HW_BRANCH_CALL && insn->to - next < 16)
 		return HW_BRANCH_OTHER;
 	if (kind == HW_BRANCH_CALL)

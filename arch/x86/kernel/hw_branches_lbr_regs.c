@@ -97,10 +97,10 @@ noinstr void hw_branches_lbr_resume(void)
 }
 
 /**
- * hw_branches_lbr_guest_enter - stop recording before a guest runs, unless VM entry does
+ * hw_branches_lbr_guest_enter - stop recording before a guest runs, if the LBRs would record it
  *
- * Called with interrupts off. VM entry loads DEBUGCTL of the guest, which stops the LBRs if
- * DEBUGCTL.LBR enables them.
+ * Called with interrupts off. Nothing has to be stopped if DEBUGCTL.LBR enables the LBRs: VM entry
+ * loads the DEBUGCTL of the guest.
  *
  * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
  */

@@ -9,11 +9,13 @@
  * memory: debugctl_copy. An owner changes its own bits of the copy by instructions that
  * are atomic on this CPU, and then writes the copy to the MSR.
  *
- * Only debugctl_cpu_init() writes a value to the MSR that was read from the MSR. The
- * processor clears bits of the MSR by itself: LBR and BTF at each #DB, all bits at a VM
+ * No code but debugctl_cpu_init() writes back a value that it has read from the MSR.
+ *
+ * The processor clears bits of the MSR by itself: LBR and BTF at each #DB, all bits at a VM
  * exit on Intel. The code that handles these events writes the copy to the MSR again.
  * Before version 4 of perfmon, a PMI clears LBR in the MSR. Then perf's handler of the PMI
  * clears LBR in the copy, too, and sets it again after it has read the LBRs.
+ *
  * A value that root writes to /dev/cpu/N/msr lasts until the kernel writes DEBUGCTL.
  */
 
@@ -26,7 +28,7 @@
 #include <asm/msr.h>
 #include <asm/processor.h>
 
-/* The fields of DEBUGCTL. Each field has one owner, and only the owner writes its bits. */
+/* The fields of DEBUGCTL. A field has one owner at a time, and only its owner writes its bits. */
 #define DEBUGCTL_STEP		DEBUGCTLMSR_BTF
 #define DEBUGCTL_LBR		(DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
 #define DEBUGCTL_BTS		(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
