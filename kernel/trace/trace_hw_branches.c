@@ -2,12 +2,13 @@
 /*
  * The branch flight recorder
  *
- * On some processors the hardware can record each branch that it takes. To record in a
- * circular buffer takes no instruction. After a crash, the buffer shows how the CPU got
- * there: not only the calls that are still on the stack, but each jump, call and return
- * of the last microseconds.
+ * Some processors can record each branch that they take in a circular buffer, without any
+ * instruction of the kernel. After a crash, the buffer shows how the CPU got there: not only
+ * the calls that are still on the stack, but each jump, call and return of the last
+ * microseconds.
  *
- * The hardware is driven by the architecture: see <linux/hw_branches.h>.
+ * This file switches the recorder on and off. <linux/hw_branches.h> explains the terms, and
+ * declares the functions of the architecture that control the hardware.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -24,8 +25,10 @@
 
 #include "trace_hw_branches.h"
 
-/* These change under hw_branches_mutex. */
+/* The CPUs that are to be recorded when the recorder is on. Changes under hw_branches_mutex. */
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
+
+/* The CPUs on which recording was started. Changes under hw_branches_mutex. */
 static cpumask_t hw_branches_recording;
 
 /* Like hw_branches_on, and also true while recording is being started or stopped. */
@@ -37,7 +40,7 @@ static void hw_branches_stop(const struct cpumask *cpus)
 	cpumask_andnot(&hw_branches_recording, &hw_branches_recording, cpus);
 }
 
-/* Record on the CPUs in @want, and on no others. */
+/* Record on the CPUs in @want, and on no others. An error changes nothing. */
 static int hw_branches_record(const struct cpumask *want)
 {
 	cpumask_var_t cpus;
@@ -96,7 +99,7 @@ int hw_branches_parse_source(const char *word, int *source)
 	return -EINVAL;
 }
 
-/* Start recording with a source; for HW_BRANCHES_AUTO, with the first one that can. */
+/* Start recording with @source; for HW_BRANCHES_AUTO, with the first source that does not fail. */
 static int hw_branches_start(int source)
 {
 	int err, first, i;
@@ -128,12 +131,12 @@ static bool hw_branches_is_source(int source)
 
 /**
  * hw_branches_enable - switch the recorder on or off
- * @source: the source, from hw_branches_parse_source()
+ * @source: the number of a source, HW_BRANCHES_AUTO or HW_BRANCHES_OFF
  *
- * If it is switched off, the recorded branches are erased.
+ * Switching the recorder off erases the recorded branches.
  *
  * Return: 0; -EBUSY if another source is on; -ENOMEM; or an error of the architecture:
- * -EOPNOTSUPP without the hardware, -EBUSY if it is in use otherwise.
+ * -EOPNOTSUPP without the hardware, -EBUSY if another user has the hardware.
  */
 int hw_branches_enable(int source)
 {
@@ -154,9 +157,9 @@ int hw_branches_enable(int source)
 		WRITE_ONCE(hw_branches_on, !err);
 	} else {
 		WRITE_ONCE(hw_branches_on, false);
-		/* hw_branches_crash_freeze() may have read hw_branches_on as true. */
+		/* A concurrent crash may have read hw_branches_on as true: wait for its freeze. */
 		synchronize_rcu();
-		/* hw_branches_stop() cannot erase a buffer that is frozen. */
+		/* Thaw first: hw_branches_stop() cannot erase a buffer that is frozen. */
 		hw_branches_thaw();
 		hw_branches_stop(&hw_branches_recording);
 		static_branch_disable(&hw_branches_claimed);
@@ -169,7 +172,7 @@ int hw_branches_enable(int source)
  * hw_branches_set_cpus - choose the CPUs whose branches are recorded
  * @cpus: the CPUs; at least one must be possible
  *
- * Return: 0, -EINVAL, or an error like hw_branches_enable().
+ * Return: 0; -EINVAL if none is possible; or an error like hw_branches_enable().
  */
 int hw_branches_set_cpus(const struct cpumask *cpus)
 {
@@ -189,9 +192,9 @@ int hw_branches_set_cpus(const struct cpumask *cpus)
 }
 
 /**
- * hw_branches_cpus - return the mask that hw_branches_set_cpus() has set
+ * hw_branches_cpus - return the mask of the CPUs whose branches are recorded
  *
- * Return: the mask, which may change at any time.
+ * Return: the mask, which hw_branches_set_cpus() may change at any time.
  */
 const struct cpumask *hw_branches_cpus(void)
 {
@@ -206,7 +209,7 @@ const struct cpumask *hw_branches_cpus(void)
  *
  * May sleep. If the CPU is not frozen, it continues to record.
  *
- * Return: the number of branches that were copied.
+ * Return: the number of branches that were copied; 0 if the recorder is off.
  */
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 {
@@ -235,7 +238,10 @@ static bool __init hw_branches_setup_cpus(const char *list)
 	return good;
 }
 
-/* hw_branches[=[SOURCE][,][CPUS]]: a list of CPUs never begins like the name of a source. */
+/*
+ * Parse hw_branches[=[SOURCE][,][CPUS]]. SOURCE is auto or the name of a source. If the first word
+ * is neither, it belongs to CPUS: 0 and 1 are CPUs here.
+ */
 static int __init hw_branches_setup(char *str)
 {
 	int source = HW_BRANCHES_AUTO;

@@ -16,7 +16,7 @@ struct task_struct;
 /* seq_printf(), or a function that prints elsewhere and ignores its first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
-/* The maximum number of lines that are printed of a CPU */
+/* The maximum number of lines to print of each CPU */
 #define HW_BRANCHES_MAX_NR	10000
 
 extern struct mutex hw_branches_mutex;
@@ -30,7 +30,7 @@ extern struct dentry *hw_branches_dir;
 
 extern bool hw_branches_plain;
 
-/* Functions for a struct hw_branches_reader of branches of this kernel */
+/* Members of a struct hw_branches_reader that reads branches of the running kernel */
 static inline enum hw_branch_kind
 hw_branches_kind_of_branch(void *unused, const struct hw_branch *branch, u64 *back)
 {
@@ -86,14 +86,15 @@ void hw_branches_look(void);
 void hw_branches_looked(void);
 void hw_branches_show(void (*show)(void));
 
-/* The size of an array of branches on the stack */
+/* The number of branches that are copied at a time to an array on the stack */
 #define HW_BRANCHES_CHUNK	8
 
 /**
- * struct hw_branches_top - which branch is to be printed first
- * @any:	an exception or an interrupt, except of entry code
+ * struct hw_branches_top - describes the branch that is to be printed first
+ * @any:	if @to is 0: any exception or interrupt that did not interrupt entry code
  * @to:		if not 0: a branch to this address
- * @from:	otherwise: an exception at this address, or at the instruction before it
+ * @from:	if @to is 0 and @any is false: an exception at this address, or at the
+ *		instruction before it
  */
 struct hw_branches_top {
 	bool		any;

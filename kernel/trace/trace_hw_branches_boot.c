@@ -2,14 +2,14 @@
 /*
  * The branch flight recorder: branches that are kept over a reboot, in hw_branches/last_boot
  *
- * With the boot parameter reserve_mem=SIZE:ALIGN:hw_branches, the architecture lets its
- * hardware record in this memory, or saves there what a freeze keeps. If the
+ * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. The architecture lets
+ * its hardware record in this memory, or saves there the branches that a freeze keeps. If the
  * machine is reset and its memory keeps its contents, the next boot copies the memory before
- * it uses it again. The copy is shown once.
+ * it uses the memory itself. The copy can be read once.
  *
- * The memory may contain anything, so all that is read from it is checked. The kernel of the
- * boot before may have been another one, or at another address. Its modules were. So the
- * memory also tells where kernel and modules were.
+ * The memory may contain anything, so everything that is read from it is checked. The previous
+ * boot may have had another kernel, or the same kernel at another address, and it had the modules
+ * at other addresses. So the memory also contains the addresses of that kernel and its modules.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -59,9 +59,9 @@ struct hw_branches_boot_module {
  * @cpu_size:	the size of the memory of each CPU
  * @text:	the address of the kernel's text
  * @text_end:	the end of the kernel's text
- * @build_id:	the build ID of the kernel; all 0 if it does not know its own
+ * @build_id:	the build ID of the kernel; all 0 if the kernel does not know it
  * @sum:	the checksum of the fields above
- * @module:	the modules
+ * @module:	the modules, as many as fit
  *
  * The memory of the CPUs follows, at a multiple of the page size.
  */
@@ -79,10 +79,10 @@ struct hw_branches_boot_head {
 
 #define HW_BRANCHES_BOOT_HEAD	PAGE_ALIGN(sizeof(struct hw_branches_boot_head))
 
-/* The memory for the next boot; NULL if there is none */
+/* The reserved memory, in which this boot keeps its branches; NULL if there is none */
 static struct hw_branches_boot_head *hw_branches_boot_memory;
 
-/* The copy of what the boot before has left; NULL if it has left nothing, or it was read */
+/* The copy of what the previous boot has left; NULL if it has left nothing, or it was read */
 static struct hw_branches_boot_head *hw_branches_boot_left;
 
 /* Protects hw_branches_boot_left, and the modules in hw_branches_boot_memory. */
@@ -93,7 +93,7 @@ static u32 hw_branches_boot_sum(const struct hw_branches_boot_head *head)
 	return jhash(head, offsetof(struct hw_branches_boot_head, sum), 0);
 }
 
-/* Find the memory of a CPU. A crash may have overwritten head->cpu_size. */
+/* Find the memory of a CPU. Do not use head->cpu_size: a crash may have overwritten it. */
 static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned int cpu)
 {
 	return (void *)head + HW_BRANCHES_BOOT_HEAD + cpu * arch_hw_branches_boot_size();
@@ -103,7 +103,7 @@ static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned i
  * At boot
  */
 
-/* Tell whether the boot before has left branches in this memory. */
+/* Tell whether the previous boot has left branches in this memory. */
 static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *head, u64 size)
 {
 	return head->magic == HW_BRANCHES_BOOT_MAGIC &&
@@ -131,7 +131,10 @@ static void hw_branches_boot_get_build_id(u8 *build_id)
 #endif
 }
 
-/* Write the head last: if the machine is reset before, the next boot finds nothing. */
+/*
+ * Let this boot keep its branches in the memory. Write the magic number and the checksum last: if
+ * the machine is reset before, the next boot finds nothing.
+ */
 static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
 {
 	unsigned int cpu;
@@ -150,7 +153,10 @@ static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
 	hw_branches_boot_memory = head;
 }
 
-/* Called before other CPUs are started, and before perf may use the hardware. */
+/*
+ * Copy the branches of the previous boot, and let this boot use the memory. Called before other
+ * CPUs are started, and before perf may use the hardware.
+ */
 static int __init hw_branches_boot_early(void)
 {
 	u64 need = HW_BRANCHES_BOOT_HEAD + nr_cpu_ids * arch_hw_branches_boot_size();
@@ -186,7 +192,7 @@ static void hw_branches_boot_add(struct hw_branches_boot_module *entry, const st
 	entry->start = (unsigned long)mod->mem[MOD_TEXT].base;
 }
 
-/* Note which module is where. */
+/* Store the address of a module that was loaded, and delete that of a module that is unloaded. */
 static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
 {
 	struct hw_branches_boot_module *entry = hw_branches_boot_memory->module;
@@ -219,7 +225,7 @@ static struct notifier_block hw_branches_boot_module_notifier = {
 };
 #endif
 
-/* Called before an orderly reboot, which is no reason to keep anything. */
+/* Called before an orderly reboot: let the next boot find nothing. */
 static int hw_branches_boot_forget(struct notifier_block *self, unsigned long event, void *data)
 {
 	WRITE_ONCE(hw_branches_boot_memory->magic, 0);
@@ -232,13 +238,13 @@ static struct notifier_block hw_branches_boot_notifier = {
 };
 
 /*
- * last_boot: the branches of the boot before. The file that is opened first takes them.
+ * last_boot: the branches of the previous boot. The first open takes them, others find nothing.
  */
 
 /**
  * struct hw_branches_boot_view - a reader of last_boot
  * @left:	the copy of the memory; NULL if there is none, or it was read before
- * @same:	the kernel of the boot before is this one, except for its address
+ * @same:	the kernel of the previous boot is this one, perhaps at another address
  * @cpu:	the CPU whose branches are in @branch; -1 for none
  * @nr:		the number of branches in @branch
  * @branch:	the branches, the newest first
@@ -251,7 +257,10 @@ struct hw_branches_boot_view {
 	struct hw_branch		branch[];
 };
 
-/* The number of a line is the CPU times this, plus the number of the branch plus 1. */
+/*
+ * Line CPU * HW_BRANCHES_BOOT_LINES is the headline of a CPU. The lines of its branches have the
+ * numbers that follow.
+ */
 #define HW_BRANCHES_BOOT_LINES	0x10000
 
 static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos)
@@ -269,7 +278,7 @@ static bool hw_branches_boot_line(struct hw_branches_boot_view *view, loff_t pos
 	return view->nr && pos % HW_BRANCHES_BOOT_LINES <= view->nr;
 }
 
-/* Find the next line, @pos or a later one. */
+/* Move @pos to the first line at or after @pos that exists. Return NULL if there is none. */
 static void *hw_branches_boot_start(struct seq_file *m, loff_t *pos)
 {
 	struct hw_branches_boot_view *view = m->private;

@@ -55,11 +55,14 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 }
 
 /*
- * Any context. Recording is held first, as last branch records would soon be overwritten.
- * hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits.
+ * Any context. Stop recording before anything else, as few branches suffice to overwrite all
+ * last branch records. hw_branches_on is read with interrupts off, so that
+ * arch_hw_branches_stop() waits for this function.
  *
- * perf's function disables last branch records. So it must not run while recording is being
- * started or stopped, nor after an interrupt has started it again.
+ * perf's function disables last branch records, so it must not run while the recorder uses them.
+ * It runs if hw_branches_claimed is false: then recording is neither on nor being started or
+ * stopped. It also runs if the recorder has given up the hardware: interrupts are off, so the
+ * recorder does not take the hardware back on this CPU meanwhile.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
@@ -84,7 +87,7 @@ static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsig
 	return got;
 }
 
-/* perf has chosen its function in an early_initcall. */
+/* Called after the early_initcall in which perf chooses its function. */
 static int __init hw_branches_bpf_init(void)
 {
 	static_call_update(hw_branches_perf_snapshot,

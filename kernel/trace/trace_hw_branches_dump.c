@@ -3,8 +3,8 @@
  * The branch flight recorder: printing the branches after a crash, or on sysrq
  *
  * After a crash, locks may be held and memory may be corrupt. So these functions take no
- * lock and allocate no memory, and wait no longer than HW_BRANCHES_PATIENCE for all other
- * CPUs together. For a CPU that has not frozen by then, one line says so.
+ * lock and allocate no memory. They wait HW_BRANCHES_MAX_WAIT_US in total, at most, until the
+ * other CPUs are frozen. For a CPU that is not frozen then, they print a line that says so.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -32,12 +32,16 @@
 
 #include "trace_hw_branches.h"
 
-/* No instruction is longer than this. */
+/* An instruction is not longer than this. */
 #define HW_BRANCHES_INSTRUCTION	16
 
-/* With call depth tracking, the target of a call is in the padding before the function. */
+/*
+ * With the mitigation 'call depth tracking', a call goes to the padding before the function: at
+ * most this number of bytes before the address of the function
+ */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
+/* Tell whether @branch is the one that @top describes. */
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
 {
 	if (top.to)
@@ -49,7 +53,10 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 	if (top.any)
 		return !arch_hw_branches_is_entry(branch->from);
 
-	/* A trap reports the next instruction, but the branch may be from its own. */
+	/*
+	 * After a trap, the instruction pointer in @top is that of the next instruction. The
+	 * recorded source may be the instruction that trapped.
+	 */
 	return branch->from != HW_BRANCH_USER &&
 	       top.from - branch->from <= HW_BRANCHES_INSTRUCTION;
 }
@@ -57,12 +64,12 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 /**
  * hw_branches_since - find the branch that is to be printed first
  * @cpu: the CPU, which is frozen or held
- * @top: the branch
+ * @top: describes the branch
  *
- * It is not the newest one: the code from a fault to the freeze has made some branches, and on
- * the other CPUs the NMI handlers have.
+ * The newest branches are not of interest. On the CPU that crashed, the code from the fault to
+ * the freeze has made them. On the other CPUs, the handler of the NMI has made them.
  *
- * Return: the number of newer branches; -1 if there is no such branch.
+ * Return: the number of branches that are newer than this branch; -1 if it was not found.
  */
 int hw_branches_since(int cpu, struct hw_branches_top top)
 {
@@ -83,8 +90,8 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 }
 
 /*
- * Print the headline for @cpu. The time is relative to the CPU that crashed first, which
- * freezes itself before it sends the NMIs.
+ * Print the headline for @cpu: for a CPU other than the one that crashed first, with the time from
+ * the freeze of the CPU that crashed to the freeze of @cpu.
  */
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
@@ -105,27 +112,27 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 }
 
 /**
- * struct hw_branches_look - a reader of a CPU's branches
+ * struct hw_branches_frozen_reader - the state of a reader of a frozen CPU's branches
  * @cpu:	the CPU
  * @place:	two positions: one for the lines, one for calls that are searched farther back
  */
-struct hw_branches_look {
+struct hw_branches_frozen_reader {
 	int				cpu;
 	struct hw_branches_place	place[2];
 };
 
 static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 {
-	struct hw_branches_look *look = data;
-	u32 ahead = nr - look->place[0].newer;
+	struct hw_branches_frozen_reader *reader = data;
+	u32 ahead = nr - reader->place[0].newer;
 
-	/* Use the position that is nearer. */
+	/* A record more than 2 ahead is one of a search: keep the position of the lines. */
 	return nr < arch_hw_branches_depth() &&
-	       arch_hw_branches_last(look->cpu, &look->place[ahead > 2], nr, branch, 1);
+	       arch_hw_branches_last(reader->cpu, &reader->place[ahead > 2], nr, branch, 1);
 }
 
-/* Folding up to HW_BRANCHES_MAX_NR lines takes long, and interrupts may be off. */
-static void hw_branches_still_here(void *unused)
+/* Called for each line, as folding all lines takes long, and interrupts may be off. */
+static void hw_branches_touch_watchdog(void *unused)
 {
 	touch_nmi_watchdog();
 }
@@ -135,15 +142,15 @@ static const struct hw_branches_reader hw_branches_reader = {
 	.kind		= hw_branches_kind_of_branch,
 	.is_thunk	= hw_branches_thunk,
 	.is_return	= hw_branches_return,
-	.progress	= hw_branches_still_here,
+	.progress	= hw_branches_touch_watchdog,
 };
 
 /**
- * struct hw_branches_folds - memory of a CPU for folding, as it is too large for the stack
+ * struct hw_branches_folds - memory of a CPU for folding, which is too large for the stack
  * @task:	the task that prints, or that the printing code has interrupted
- * @start:	when @task was started: its memory may have been reused for another task
+ * @start:	when @task was started: the memory of @task may be that of another task now
  * @used:	the number of elements of @fold that are in use
- * @fold:	one for printing, and one for a crash or an interrupt during that
+ * @fold:	one for printing, and one for a crash or an interrupt during the printing
  */
 struct hw_branches_folds {
 	struct task_struct	*task;
@@ -154,7 +161,10 @@ struct hw_branches_folds {
 
 static DEFINE_PER_CPU(struct hw_branches_folds, hw_branches_folds);
 
-/* Called with preemption off, which stays off until hw_branches_put_fold(). */
+/*
+ * Return memory for folding, or NULL if all is in use. Called with preemption off, which stays off
+ * until hw_branches_put_fold(). The caller has to call that function in both cases.
+ */
 static struct hw_branches_fold *hw_branches_get_fold(void)
 {
 	struct hw_branches_folds *folds = this_cpu_ptr(&hw_branches_folds);
@@ -185,7 +195,7 @@ static void hw_branches_put_fold(void)
  */
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 {
-	struct hw_branches_look look = { .cpu = cpu, };
+	struct hw_branches_frozen_reader reader = { .cpu = cpu, };
 	u32 newer = max(since, 0), lines = nr, records;
 	struct hw_branches_fold *fold;
 	struct hw_branches_line line;
@@ -194,9 +204,9 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 
 	guard(preempt)();
 	fold = hw_branches_get_fold();
-	if (fold && hw_branches_get(&look, newer, &branch)) {
+	if (fold && hw_branches_get(&reader, newer, &branch)) {
 		hw_branches_fold_begin(fold, newer, READ_ONCE(hw_branches_plain),
-				       &hw_branches_reader, &look);
+				       &hw_branches_reader, &reader);
 		base = hw_branches_fold_base(fold, nr, &records);
 		hw_branches_print_head(print, cpu, newer, records);
 		while (lines-- && hw_branches_fold_next(fold, &line)) {
@@ -207,7 +217,10 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 	hw_branches_put_fold();
 }
 
-/* Find the call of panic(), or of nmi_panic() or vpanic() by code that does not call panic(). */
+/*
+ * Find the newest call of panic(). If there is none, find a call of nmi_panic(), or else of
+ * vpanic(): some code calls these directly.
+ */
 static int hw_branches_since_panic(int cpu)
 {
 	const unsigned long calls[] = {
@@ -227,7 +240,8 @@ static int hw_branches_since_panic(int cpu)
  * hw_branches_since_stop - find the branch at which a CPU was interrupted to freeze it
  * @cpu: the CPU, which is frozen
  *
- * For a CPU that has called panic() itself, find that call.
+ * This is the newest exception or interrupt: usually the NMI that has frozen the CPU. If the CPU
+ * has called panic(), find the call of panic() instead.
  *
  * Return: like hw_branches_since().
  */
@@ -240,13 +254,16 @@ int hw_branches_since_stop(int cpu)
 }
 
 /*
- * It may take some time until an NMI is handled by a CPU in a deep idle state, or by a virtual
- * CPU that is not running. The wait is short, as messages that were printed before may not have
- * been written to a console yet.
+ * How long to wait until all other CPUs are frozen. A CPU in a deep idle state, or a virtual CPU
+ * that is not running, needs some time to handle the NMI. The wait is short, as earlier messages of
+ * the crash may not have been written to a console yet.
  */
-#define HW_BRANCHES_PATIENCE	1000	/* us, for all CPUs */
+#define HW_BRANCHES_MAX_WAIT_US	1000
 
-/* Wait until a CPU is frozen. Return true if it is; otherwise print a line that it is not. */
+/*
+ * Wait until a CPU is frozen, @left microseconds at most, and subtract the time from @left. Return
+ * true if the CPU is frozen. If it is not, but has to record, print a line that says so.
+ */
 static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 {
 	bool records = cpu_online(cpu) && cpumask_test_cpu(cpu, hw_branches_cpus());
@@ -262,12 +279,13 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /*
- * Print the other CPUs; after a crash, each CPU only once. The caller may be preemptible, such as
- * sys_info() in khungtaskd. Disable preemption, so that arch_hw_branches_stop() waits.
+ * Print all CPUs except @self; after a crash, each CPU only once. The caller may be preemptible,
+ * such as sys_info() in khungtaskd. Disable preemption, so that arch_hw_branches_stop() waits for
+ * this reader.
  */
 static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
 {
-	int cpu, left = HW_BRANCHES_PATIENCE;
+	int cpu, left = HW_BRANCHES_MAX_WAIT_US;
 
 	for_each_possible_cpu(cpu) {
 		guard(preempt)();
@@ -309,7 +327,10 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
  * Crashes
  */
 
-/* Print @cpu, for which hw_branches_claim_print() has returned true. */
+/*
+ * Print @cpu, for which hw_branches_claim_print() has returned true, and with crash_all the other
+ * CPUs.
+ */
 static void hw_branches_print_crash(int cpu, int since)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
@@ -319,7 +340,7 @@ static void hw_branches_print_crash(int cpu, int since)
 		hw_branches_print_others(hw_branches_log, cpu, true, nr);
 }
 
-/* Return the CPU on which current has crashed. It may have migrated since the freeze. */
+/* Return the CPU on which current has crashed: current may have migrated since the freeze. */
 static int hw_branches_crashed_on(void)
 {
 	const struct hw_branches_crash *crash = hw_branches_first_crash();
@@ -340,7 +361,11 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 
 	since = hw_branches_since(cpu, fault);
 	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
-		/* The records are from the first of two crashes, or user mode has crashed. */
+		/*
+		 * The instruction at regs->ip is not in the records, because they end at an
+		 * earlier crash, which this crash has interrupted, or because user mode is not
+		 * recorded. Begin with the newest exception.
+		 */
 		fault.any = true;
 		since = hw_branches_since(cpu, fault);
 	} else if (since < 0) {
@@ -352,8 +377,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 
 #ifdef CONFIG_GENERIC_BUG
 /*
- * Tell whether the trap at @ip will be a crash. A trap without a struct bug_entry comes from a
- * sanitizer, and counts as one.
+ * Tell whether the trap at @ip is a crash: not if it is a WARN(), unless the WARN() will panic. A
+ * trap without a struct bug_entry comes from a sanitizer, and counts as a crash.
  */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
@@ -369,11 +394,12 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
 /**
  * hw_branches_bug_freeze - hw_branches_bug(), if the recorder is on
  * @ip: the address of the trap
- * @bug: its struct bug_entry, or NULL
+ * @bug: the struct bug_entry of the trap, or NULL if it has to be looked up
  *
- * The search for @bug alone may make more branches than the hardware keeps, and the trap is
- * printed before oops_enter(). So hold recording during the search, and freeze here if this
- * is a crash. Lockdep is off meanwhile, as a warning of lockdep would call this again.
+ * The search for @bug may make more branches than the hardware keeps, so recording is held during
+ * the search. The trap is printed before oops_enter() freezes the recorder, so a crash freezes
+ * it here. Lockdep is off during the search, as a warning of lockdep would call this function
+ * again.
  */
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 {
@@ -403,7 +429,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Return the CPU that called panic(). With panic_force_cpu=, another CPU executes it. */
+/* Return the CPU that called panic(). With panic_force_cpu=, another CPU executes panic(). */
 static int hw_branches_panic_cpu(void)
 {
 	int cpu = atomic_read(&panic_redirect_cpu);
@@ -414,8 +440,9 @@ static int hw_branches_panic_cpu(void)
 /**
  * hw_branches_report_print - hw_branches_report(), if the recorder is on
  *
- * Called before a crash kernel is started and before the other CPUs are stopped. If an oops
- * led to panic(), it has printed the branches already.
+ * Called after a lockup was reported, and by panic() before it starts a crash kernel or stops the
+ * other CPUs. If an oops has led to panic(), the oops has printed the branches already, and nothing
+ * is printed here.
  */
 void hw_branches_report_print(void)
 {
@@ -437,7 +464,7 @@ void hw_branches_report_print(void)
 /**
  * hw_branches_sys_info - print the last branches of all CPUs that a crash has frozen
  *
- * Called by sys_info(). CPUs that the crash has printed already are not printed again.
+ * Called by sys_info(). A CPU that the crash has printed already is not printed again.
  */
 void hw_branches_sys_info(void)
 {
@@ -447,8 +474,8 @@ void hw_branches_sys_info(void)
 }
 
 /*
- * Called after KASAN or KFENCE has printed a report. If the report has frozen the recorder,
- * current is the task of the first crash. It may have migrated since.
+ * Called after KASAN or KFENCE has printed a report. If the beginning of this report has frozen the
+ * recorder, current is the task of the first crash. The task may have migrated since.
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {
@@ -463,7 +490,7 @@ static void hw_branches_reported(void *unused, enum error_detector detector, uns
 		hw_branches_print_crash(cpu, -1);
 }
 
-/* This notifier runs before any that returns NOTIFY_STOP. */
+/* The highest priority: another notifier could return NOTIFY_STOP, and prevent this call. */
 static struct notifier_block hw_branches_die_notifier = {
 	.notifier_call	= hw_branches_die,
 	.priority	= INT_MAX,

@@ -22,9 +22,14 @@
 struct dentry *hw_branches_dir;
 
 /*
- * Switches
+ * Switches: freeze, crash_all, fold
  */
 
+/**
+ * struct hw_branches_switch - a file that contains 0 or 1
+ * @get:	return the value that is read
+ * @set:	set the value that was written; return 0 or an error
+ */
 struct hw_branches_switch {
 	bool	(*get)(void);
 	int	(*set)(bool on);
@@ -35,12 +40,12 @@ static const struct hw_branches_switch hw_branches_freeze_switch = {
 	.set	= hw_branches_freeze,
 };
 
-static bool hw_branches_prints_all(void)
+static bool hw_branches_get_crash_all(void)
 {
 	return READ_ONCE(hw_branches_crash_all);
 }
 
-static int hw_branches_print_all(bool on)
+static int hw_branches_set_crash_all(bool on)
 {
 	WRITE_ONCE(hw_branches_crash_all, on);
 
@@ -48,16 +53,16 @@ static int hw_branches_print_all(bool on)
 }
 
 static const struct hw_branches_switch hw_branches_crash_all_switch = {
-	.get	= hw_branches_prints_all,
-	.set	= hw_branches_print_all,
+	.get	= hw_branches_get_crash_all,
+	.set	= hw_branches_set_crash_all,
 };
 
-static bool hw_branches_folds(void)
+static bool hw_branches_get_folding(void)
 {
 	return !READ_ONCE(hw_branches_plain);
 }
 
-static int hw_branches_fold_lines(bool on)
+static int hw_branches_set_folding(bool on)
 {
 	WRITE_ONCE(hw_branches_plain, !on);
 
@@ -65,8 +70,8 @@ static int hw_branches_fold_lines(bool on)
 }
 
 static const struct hw_branches_switch hw_branches_fold_switch = {
-	.get	= hw_branches_folds,
-	.set	= hw_branches_fold_lines,
+	.get	= hw_branches_get_folding,
+	.set	= hw_branches_set_folding,
 };
 
 static ssize_t hw_branches_switch_read(struct file *file, char __user *buf, size_t size,
@@ -97,7 +102,7 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
- * enable: the source that records, or 0
+ * enable: the name of the source that records, or 0 if the recorder is off
  */
 
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
@@ -140,7 +145,7 @@ static const struct file_operations hw_branches_enable_fops = {
 };
 
 /*
- * cpumask: the CPUs that record; nr, crash_nr: the number of lines to print of each
+ * cpumask: the CPUs that record
  */
 
 static int hw_branches_cpumask_show(struct seq_file *m, void *v)
@@ -179,6 +184,10 @@ static const struct file_operations hw_branches_cpumask_fops = {
 	.release	= single_release,
 };
 
+/*
+ * nr, crash_nr: the number of lines to print of each CPU
+ */
+
 static u64 hw_branches_nr_min = 1;
 static u64 hw_branches_nr_max = HW_BRANCHES_MAX_NR;
 
@@ -194,7 +203,11 @@ static struct trace_min_max_param hw_branches_crash_nr_param = {
 	.max	= &hw_branches_nr_max,
 };
 
-/* The limit of a week does not overflow in jiffies. */
+/*
+ * thaw_after: the number of seconds after which the recorder thaws after a crash
+ */
+
+/* The maximum is a week, which does not overflow a long if it is converted to jiffies. */
 static u64 hw_branches_thaw_after_min;
 static u64 hw_branches_thaw_after_max = 7 * 24 * 60 * 60;
 
@@ -205,8 +218,9 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
 };
 
 /*
- * trace: the branches of one CPU after the other. Those of each CPU are copied when the reader
- * gets there. To see all CPUs at the same time, freeze the recorder first.
+ * trace: the branches of one CPU after the other. The branches of a CPU are copied when the
+ * reader reaches its first line. To read all CPUs as they were at one time, freeze the recorder
+ * before opening the file.
  */
 
 /**
@@ -214,7 +228,7 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
  * @cpu:	the CPU whose branches are in @branch
  * @only:	the only CPU to show; -1 for all CPUs
  * @pos:	the number of @line
- * @plain:	each record is a line
+ * @plain:	make a line for each record, without folding
  * @base:	the outermost depth of the lines of @cpu
  * @fold:	the walk that makes the lines
  * @line:	the current line
@@ -271,7 +285,7 @@ static int hw_branches_next_cpu(const struct hw_branches_view *view)
 	return cpu;
 }
 
-/* Copy the branches of the next CPU. */
+/* Copy the branches of the next CPU. Return false after the last CPU. */
 static bool hw_branches_view_next_cpu(struct hw_branches_view *view)
 {
 	int cpu = hw_branches_next_cpu(view);
@@ -353,10 +367,13 @@ static const struct seq_operations hw_branches_seq_ops = {
 	.show	= hw_branches_seq_show,
 };
 
-/* In the file of one CPU, i_private is the number of the CPU plus 1. */
+/* In the file of one CPU, i_private is the number of the CPU plus 1. For all CPUs, it is 0. */
 static int hw_branches_trace_open(struct inode *inode, struct file *file)
 {
-	/* A source with more branches may be chosen before the read: view->room is the limit. */
+	/*
+	 * Before the read, root may choose a source that keeps more branches. Therefore
+	 * view->room limits the number of branches that are copied.
+	 */
 	u32 room = arch_hw_branches_depth();
 	struct hw_branches_view *view;
 	int err;

@@ -4,36 +4,45 @@
  *
  * The walk goes from the newest branch to the oldest:
  *
- *  - The branches to, in and from a thunk are shown as one branch, from the code that
- *    entered the thunk to the code that the thunk jumped to.
- *  - A call that has returned is one line, with the number of branches that it took.
- *    In the order of the walk, each return from a call or an exception opens one level,
- *    and each call and each exception closes one. The call that closes the first level must
- *    match the return: the target of the return is the instruction after the call. If it
- *    does not match, because the call is older than the oldest record or because a return
- *    address was changed, the return is a line of its own, and so are the branches before
- *    it.
- *  - Equal consecutive lines are one line with their number. So are up to HW_BRANCHES_LOOP
- *    lines that repeat.
+ *  - A thunk is code that the compiler calls or jumps to in place of a return or an
+ *    indirect branch, as a mitigation. The branches to, in and from a thunk are joined to
+ *    one branch, from the code that entered the thunk to the code that the thunk went to.
+ *  - A call that has returned is one line, with the number of branches from the call to
+ *    the return. To find the call of a return, the walk counts levels: each return from a
+ *    call or an exception opens one level, and each call and each exception closes one. The
+ *    call that closes the first level must match the return: the target of the return is the
+ *    instruction after the call. It does not match if a return address was changed. The call
+ *    is not found if it is older than the oldest record, or before a switch to another task,
+ *    an entry from user mode or missing records. In all these cases, the return is a line of
+ *    its own, and the walk continues with the branch before the return.
+ *  - Equal consecutive lines become one line with their number. A sequence of up to
+ *    HW_BRANCHES_LOOP lines that is repeated is shown once, with the number of repeats.
  *
- * A switch to another task, an entry from user mode, and missing records end all
- * levels. All instructions other than calls and returns count as jumps.
- *
- * There is no lock and no allocation here, and only the reader's functions access memory
- * other than the caller's: this runs in any context.
+ * This code runs in any context: it takes no lock and allocates no memory, and only the
+ * functions of struct hw_branches_reader access memory other than the caller's.
  */
 
 #include "trace_hw_branches_fold.h"
 
-/* The largest number of records that a walk reads to find calls that have returned */
+/* The largest number of branches that a walk reads, in total, to find calls of returns */
 #define HW_BRANCHES_SEARCH	20000
 
-/* The largest number of branches that the code of a thunk makes */
+/* The largest number of branches to and in a thunk that are joined with the one that leaves it */
 #define HW_BRANCHES_HOPS	8
 
-/* An exception may return to the end of the instruction that it interrupted. */
+/*
+ * The length of the longest instruction. An exception returns to the beginning or to the end of
+ * the instruction that it has interrupted.
+ */
 #define HW_BRANCHES_INSN	15
 
+/**
+ * struct hw_branches_joined - a branch, joined with those to and in a thunk that it leaves
+ * @branch:	the branch
+ * @kind:	the kind of the branch
+ * @back:	the address that a call returns to, or that an exception has interrupted
+ * @next:	the number of the record before this branch; 0 is the newest
+ */
 struct hw_branches_joined {
 	struct hw_branch	branch;
 	enum hw_branch_kind	kind;
@@ -56,7 +65,10 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 	return fold->reader->is_thunk(fold->data, address);
 }
 
-/* Tell whether @older, which is of @kind, belongs to the branch that leaves a thunk at @from. */
+/*
+ * Tell whether @older, which is of @kind, is to be joined with the branch from @from: @from must be
+ * in a thunk, and @older go to a thunk.
+ */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)
 {
@@ -101,8 +113,8 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 		break;
 	}
 	/*
-	 * Do not join if the thunk was interrupted, if its entry is older than the oldest
-	 * record, or if there are too many branches.
+	 * If the source is in a thunk still, the thunk was interrupted, or the branch to the
+	 * thunk is older than the oldest record, or there are too many branches: do not join.
 	 */
 	if (hw_branches_is_thunk(fold, joined->branch.from))
 		*joined = first;
@@ -110,6 +122,7 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 	return true;
 }
 
+/* Tell whether @ret is the return from @call, which is a call or an exception. */
 static bool hw_branches_returns(const struct hw_branches_joined *ret,
 				const struct hw_branches_joined *call)
 {
@@ -151,7 +164,7 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 	return false;
 }
 
-/* Tell by how much the call depth is higher before the branch of a line than after it. */
+/* Return the call depth before the branch of a line, minus the call depth after the branch. */
 static int hw_branches_deeper(const struct hw_branches_line *line)
 {
 	if (line->inside)
@@ -169,7 +182,7 @@ static int hw_branches_deeper(const struct hw_branches_line *line)
 	}
 }
 
-/* Make the next line, without folding equal ones. At the end, fold->at may be past it. */
+/* Make the next line, without folding equal lines. Return false if there is no record left. */
 static bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_line *line)
 {
 	struct hw_branches_joined joined, call;
@@ -205,6 +218,7 @@ static bool hw_branches_same(const struct hw_branches_line *a, const struct hw_b
 	       a->kind == b->kind && !a->inside == !b->inside && a->kind != HW_BRANCH_BREAK;
 }
 
+/* Make lines until fold->ahead is full, or no record is left. */
 static void hw_branches_fill(struct hw_branches_fold *fold)
 {
 	while (fold->nr < 2 * HW_BRANCHES_LOOP &&
@@ -212,6 +226,7 @@ static void hw_branches_fill(struct hw_branches_fold *fold)
 		fold->nr++;
 }
 
+/* Remove the first @n lines of fold->ahead. */
 static void hw_branches_drop(struct hw_branches_fold *fold, u32 n)
 {
 	u32 i;
@@ -269,7 +284,7 @@ static void hw_branches_take_loop(struct hw_branches_fold *fold, u32 n)
  * hw_branches_fold_begin - begin a walk
  * @fold: the walk
  * @at: the number of newest branches to skip
- * @plain: do not fold
+ * @plain: make a line for each record
  * @reader: the functions that read branches
  * @data: the argument of the functions of @reader
  */
@@ -290,9 +305,9 @@ void hw_branches_fold_begin(struct hw_branches_fold *fold, u32 at, bool plain,
 /**
  * hw_branches_fold_next - make the next line
  * @fold: the walk
- * @line: the line
+ * @line: where to store the line
  *
- * Return: false if there is none.
+ * Return: false if there is no line left.
  */
 bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_line *line)
 {
@@ -322,8 +337,8 @@ bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_lin
 
 /**
  * hw_branches_fold_base - find the outermost depth of the next lines
- * @fold: a walk that has just begun; it is begun again before this returns
- * @lines: the number of lines
+ * @fold: a walk that has just begun; this function begins the walk again before it returns
+ * @lines: the number of lines to look at
  * @records: where to store the number of branches that these lines stand for
  *
  * Return: the least @depth of these lines, 0 at most.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Folding last branches into lines. The kernel and tools/tracing/hw-branches build the
- * same code.
+ * Folding last branches into lines: see trace_hw_branches_fold.c. Both the kernel and
+ * tools/tracing/hw-branches compile this code.
  */
 #ifndef _TRACE_HW_BRANCHES_FOLD_H
 #define _TRACE_HW_BRANCHES_FOLD_H
@@ -36,11 +36,11 @@ enum hw_branch_kind {
 
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
- * @get:	read the branch that has @nr newer ones; false if there is none
+ * @get:	read the branch that has @nr newer branches; false if there is no such branch
  * @kind:	tell the kind of a branch. @back is the address that a call returns to, or
  *		that an exception or interrupt has interrupted
- * @is_thunk:	tell whether an address is in a thunk for returns or indirect calls
- * @is_return:	tell whether an address is that of a return thunk
+ * @is_thunk:	tell whether an address is in a thunk for returns or indirect branches
+ * @is_return:	tell whether an address is the first one of a thunk for returns
  * @progress:	called for each line that hw_branches_fold_base() makes; may be NULL
  */
 struct hw_branches_reader {
@@ -53,15 +53,16 @@ struct hw_branches_reader {
 
 /**
  * struct hw_branches_line - one line
- * @branch:	the branch; the call if @inside is not 0
+ * @branch:	the branch; if @inside is not 0, the call or exception that has returned
  * @kind:	the kind of @branch
  * @inside:	if not 0, the number of branches from the call to its return, including both,
  *		in all repeats of the line
- * @records:	the number of recorded branches that the line stands for
- * @depth:	the call depth of the code that branched, relative to the start of the walk: -1
- *		is its caller
- * @lines:	the number of lines of a loop, of which this line is the last one
- * @times:	the number of times that these lines are repeated
+ * @records:	the number of recorded branches that the line stands for; the last line of a
+ *		loop also stands for those of all repeats
+ * @depth:	the call depth of the code that made @branch, relative to the code that ran
+ *		when the walk started: -1 is the caller of that code
+ * @lines:	1, or the number of lines of a loop, of which this line is the last one
+ * @times:	how often the line, or the loop, occurs consecutively
  */
 struct hw_branches_line {
 	struct hw_branch	branch;
@@ -80,15 +81,15 @@ struct hw_branches_line {
  * struct hw_branches_fold - a walk from the newest branch to the oldest
  * @reader:	the functions that read branches
  * @data:	the argument of the functions of @reader
- * @at:		the next record
+ * @at:		the number of the next record to read; 0 is the newest
  * @plain:	make a line for each record
- * @left:	the number of records that may still be read to find calls that have returned
- * @depth:	the call depth of the code before @at
+ * @left:	the number of branches that may still be read to find calls that have returned
+ * @depth:	the call depth of the code that made the branch of the last line
  * @nr:		the number of lines in @ahead
- * @ahead:	the next lines
+ * @ahead:	the next lines, not yet folded
  * @body:	the lines of a loop
  * @nr_body:	the number of lines in @body
- * @shown:	the number of lines in @body that have been returned
+ * @shown:	the number of lines in @body that hw_branches_fold_next() has returned
  */
 struct hw_branches_fold {
 	const struct hw_branches_reader	*reader;

@@ -2,8 +2,8 @@
 /*
  * KUnit tests of folded branches
  *
- * Each branch of the tests contains its kind. Functions are 0x100 bytes apart, calls are
- * 5 bytes long, and all code from THUNKS on is in thunks.
+ * The tests use invented branches, each with its kind. Functions begin at multiples of 0x100,
+ * calls are 5 bytes long, and all addresses from THUNKS on are in thunks.
  */
 
 #include <kunit/test.h>
@@ -23,7 +23,7 @@ struct fakes {
 	u32			nr;
 };
 
-/* In the tests, the oldest branch comes first, in the order of execution. */
+/* The arrays of the tests have the order of execution: the oldest branch is the first element. */
 static bool fake_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	const struct fakes *fakes = data;
@@ -72,7 +72,7 @@ static const struct hw_branches_reader fake_reader = {
 	.is_return	= fake_is_return,
 };
 
-/* The expected members of a line */
+/* The expected members of a line. A 0 in @lines or @times stands for 1. */
 struct expected {
 	u64	from;
 	u64	to;
@@ -235,12 +235,12 @@ static void a_return_from_an_interrupt(struct kunit *test)
 static void calls_and_returns_through_thunks(struct kunit *test)
 {
 	static const struct fake fake[] = {
-		/* a retpoline */
+		/* an indirect call through a retpoline */
 		CALL(0x110, 0xf100), CALL(0xf100, 0xf10c), RETURN(0xf110, 0x200),
 		COND(0x210, 0x220),
-		/* a return thunk that calls, too */
+		/* a return through a thunk that contains a call */
 		JUMP(0x230, 0xf800), CALL(0xf800, 0xf820), RETURN(0xf824, 0x115),
-		/* and one that does not */
+		/* a call and a return through a thunk that contains no call */
 		CALL(0x120, 0x300), JUMP(0x330, 0xf900), RETURN(0xf900, 0x125),
 	};
 
@@ -268,7 +268,7 @@ static void a_thunk_that_is_interrupted(struct kunit *test)
 	EXPECT(test, fake, { 0x110, 0x200, 5, 0 });
 }
 
-/* A function that consists of a jump is not a thunk. */
+/* A function that only jumps to another one is not a thunk: the jump is a line of its own. */
 static void a_function_that_jumps(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -423,7 +423,7 @@ static void a_chain_of_thunks_has_an_end(struct kunit *test)
 	hw_branches_fold_begin(fold, 0, false, &endless_reader, &endless);
 	hw_branches_fold_base(fold, 100, &records);
 	KUNIT_EXPECT_EQ(test, records, 100);
-	/* Each line reads its own branch and 8 more; so do those that are read ahead. */
+	/* To make a line, the walk reads 9 branches at most, also for the lines in fold->ahead. */
 	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 9);
 	KUNIT_EXPECT_EQ(test, endless.lines, 100);
 }

@@ -2,10 +2,10 @@
 /*
  * The branch flight recorder: freeze and thaw
  *
- * The buffer is overwritten within microseconds. So code that detects a crash first
- * freezes the recorder, on this CPU at once and on the others by NMIs, and prints later.
- * The first crash freezes it until root thaws it, or until hw_branches_thaw_after seconds
- * have passed.
+ * The recorded branches are overwritten within microseconds. So code that detects a crash
+ * first freezes the recorder, on this CPU at once and on the others by NMIs, and prints
+ * later. The first crash keeps the recorder frozen until root thaws it, or until
+ * hw_branches_thaw_after seconds have passed.
  */
 
 #include <linux/atomic.h>
@@ -28,10 +28,10 @@
 
 #include "trace_hw_branches.h"
 
-/* Protects what is on, which CPUs record, and thaws. */
+/* Serializes switching the recorder on and off, changing the CPUs that record, and thaws. */
 DEFINE_MUTEX(hw_branches_mutex);
 
-/* Changes under the mutex. */
+/* The recorder is on. Changes under hw_branches_mutex; read in any context. */
 bool hw_branches_on __read_mostly;
 
 /* The recorder thaws this many seconds after a crash has frozen it; never if 0. */
@@ -40,7 +40,7 @@ u64 hw_branches_thaw_after __read_mostly;
 /* Root, a trigger or a watchpoint has frozen the recorder until root thaws it. */
 static bool hw_branches_keeping;
 
-/* The number of users that have frozen it temporarily: sysrq, trigger, watchpoint, debugger */
+/* The number of users that have frozen the recorder temporarily, by hw_branches_look() */
 static atomic_t hw_branches_lookers;
 
 /* The first crash since the last thaw, if @cpu is not -1. It keeps the recorder frozen. */
@@ -52,13 +52,14 @@ static atomic_t hw_branches_crashes;
 /* The value of hw_branches_crashes at the last crash that printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
-/* Inlined, as a call would be recorded. */
+/* Inlined, as a call would be recorded, and overwrite an older branch. */
 static __always_inline void hw_branches_freeze_all(void)
 {
 	/*
-	 * The caller has stored the reason: hw_branches_first, hw_branches_keeping or
-	 * hw_branches_lookers. hw_branches_thaw_unkept() must see the reason if it sees the
-	 * number of this freeze. Pairs with the barrier there.
+	 * The caller has stored the reason for the freeze in hw_branches_first,
+	 * hw_branches_keeping or hw_branches_lookers. arch_hw_branches_freeze() increments the
+	 * number of freezes. If hw_branches_thaw_unkept() reads the new number, it must also
+	 * read the reason. Pairs with smp_rmb() there.
 	 */
 	smp_wmb();
 	arch_hw_branches_freeze();
@@ -76,12 +77,15 @@ static void hw_branches_late_irq(struct irq_work *work)
 		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, max(left, 0L));
 }
 
-/* A hard irq_work: on PREEMPT_RT, the thread of the others may be the task that crashed. */
+/*
+ * Queue the work that thaws the recorder hw_branches_thaw_after seconds after the crash. On
+ * PREEMPT_RT, a thread runs the irq_works that are not hard, and this thread may have crashed.
+ */
 static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
 /*
- * Note a crash, if it is the first since the last thaw. Return true if it is. Inlined like
- * hw_branches_freeze_all().
+ * If this is the first crash since the last thaw, store its data in hw_branches_first and return
+ * true. Inlined like hw_branches_freeze_all().
  */
 static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
 {
@@ -103,8 +107,9 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  * hw_branches_crash_freeze - hw_branches_crash(), if the recorder is on
  * @ip: the address of the instruction that crashed, 0 if it is not known
  *
- * At a later crash, this CPU is frozen already, unless the NMI has not arrived yet. If the
- * freeze itself has crashed, it is not tried again.
+ * At a later crash, this CPU is frozen already, unless the NMI of the first crash has not
+ * arrived yet. If arch_hw_branches_freeze() itself crashes after it has begun to freeze this
+ * CPU, the crash does not freeze this CPU once more.
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
@@ -115,16 +120,17 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 	raw_local_irq_save(flags);
 	held = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
-	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this. */
+	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
 		claimed = hw_branches_claim_first(cpu, ip);
 		first |= claimed;
 		if (claimed || !arch_hw_branches_frozen(cpu))
 			hw_branches_freeze_all();
 		/*
-		 * A concurrent hw_branches_thaw() either sees the number of this freeze
-		 * and undoes it, or has stored -1, so that this crash is the first. Pairs
-		 * with smp_store_mb() there.
+		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
+		 * reads the number of freezes. If it undoes this freeze, it has stored -1
+		 * before: then the test below reads -1, and this crash tries again to be the
+		 * first one. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
@@ -152,12 +158,11 @@ const struct hw_branches_crash *hw_branches_first_crash(void)
  * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
  * @cpu: the CPU
  *
- * Any context. Each CPU is printed once for each first crash. If the printing crashes, that
- * crash does not print the CPU again. A thaw does not reset hw_branches_printed: a crash that
- * races with the thaw stores the number of the crash before, and the next first crash has
- * another number.
+ * Any context. Each CPU is printed once for each crash that was the first one after a thaw. So if
+ * the printing crashes, the second crash does not print the CPU again. A thaw need not reset
+ * hw_branches_printed, as the next first crash has another number.
  *
- * Return: true if the caller has to print them.
+ * Return: true if the caller has to print the branches.
  */
 bool hw_branches_claim_print(int cpu)
 {
@@ -176,15 +181,15 @@ static void hw_branches_thaw_unkept(void)
 
 	lockdep_assert_held(&hw_branches_mutex);
 
-	/* Pairs with the barrier in hw_branches_freeze_all(), which explains it. */
+	/* Pairs with smp_wmb() in hw_branches_freeze_all(), see there. */
 	smp_rmb();
 	if (!hw_branches_kept() && !atomic_read(&hw_branches_lookers))
 		arch_hw_branches_thaw(freezes);
 }
 
 /*
- * This work thaws even if the recorder is off: hw_branches_look() may have frozen the CPUs
- * after hw_branches_enable() thawed them.
+ * Thaw the recorder after hw_branches_looked(), even if the recorder is off: hw_branches_look() may
+ * have frozen the CPUs after hw_branches_enable() thawed them.
  */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -216,9 +221,9 @@ static bool hw_branches_all_frozen(void)
 }
 
 /**
- * hw_branches_look - freeze temporarily, to read the branches
+ * hw_branches_look - freeze the recorder temporarily, to read the branches
  *
- * Any context. The caller has to call hw_branches_show() or hw_branches_looked() later.
+ * Any context. The caller has to undo the freeze by hw_branches_show() or hw_branches_looked().
  */
 void notrace hw_branches_look(void)
 {
@@ -242,10 +247,10 @@ void notrace hw_branches_looked(void)
 NOKPROBE_SYMBOL(hw_branches_looked);
 
 /**
- * hw_branches_show - show all CPUs after hw_branches_look(), and undo it
- * @show: called when all CPUs are frozen, unless the recorder is off now
+ * hw_branches_show - wait for the freeze of hw_branches_look(), call @show, and undo the freeze
+ * @show: a function that shows the branches; not called if the recorder is off
  *
- * May sleep. Does not wait longer than about 100 ms for CPUs to freeze.
+ * May sleep. If not all CPUs are frozen after about 100 to 200 ms, @show is called nevertheless.
  */
 void hw_branches_show(void (*show)(void))
 {
@@ -263,7 +268,7 @@ void hw_branches_show(void (*show)(void))
 }
 
 /**
- * hw_branches_keep - freeze until root thaws it
+ * hw_branches_keep - freeze the recorder until root thaws it
  *
  * Any context.
  */
@@ -274,9 +279,9 @@ void hw_branches_keep(void)
 }
 
 /**
- * hw_branches_kept - tell whether the recorder stays frozen until it is thawed
+ * hw_branches_kept - tell whether a crash, root, a trigger or a watchpoint has frozen the recorder
  *
- * Return: true if so.
+ * Return: true if so; false if it is frozen only by hw_branches_look(), or not at all.
  */
 bool hw_branches_kept(void)
 {
@@ -284,11 +289,10 @@ bool hw_branches_kept(void)
 }
 
 /**
- * hw_branches_thaw - undo all freezes, and let the next crash be the first one
+ * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * Called with hw_branches_mutex held. A concurrent crash stays frozen: either it sees the -1
- * that is stored here, or it has frozen the CPUs before and tries again, see
- * hw_branches_crash_freeze().
+ * Called with hw_branches_mutex held. The recorder stays frozen during hw_branches_look(), and if
+ * there is a concurrent crash: see hw_branches_crash_freeze().
  */
 void hw_branches_thaw(void)
 {
@@ -300,7 +304,7 @@ void hw_branches_thaw(void)
 	hw_branches_thaw_unkept();
 }
 
-/* Tell whether the time has come to thaw the recorder after the first crash. */
+/* Tell whether hw_branches_thaw_after seconds have passed since the first crash. */
 static bool hw_branches_is_due(void)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
@@ -309,8 +313,9 @@ static bool hw_branches_is_due(void)
 }
 
 /*
- * Since this was queued, hw_branches_keep() may have frozen the recorder, root may have switched
- * it off, or root may have thawed it and the next crash followed. So test all conditions again.
+ * Since this work was queued, hw_branches_keep() may have frozen the recorder, root may have
+ * switched the recorder off, or root may have thawed it and another crash followed. So test
+ * all conditions.
  */
 static void hw_branches_thaw_late_work(struct work_struct *work)
 {
@@ -347,10 +352,10 @@ int hw_branches_freeze(bool freeze)
 static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 
 /**
- * hw_branches_debugger_enter - freeze while the kernel is in its debugger
+ * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
- * Called with interrupts off, on the CPU that stops the others. A breakpoint in a function
- * that this calls enters the debugger again.
+ * Called with interrupts off, on the CPU that stops the others. The calls nest, as a breakpoint in
+ * a function that hw_branches_look() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {
@@ -363,7 +368,7 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 /**
  * hw_branches_debugger_leave - undo hw_branches_debugger_enter()
  *
- * Called like hw_branches_debugger_enter(), once for each call of it.
+ * Called like hw_branches_debugger_enter(), once for each call of that function.
  */
 void notrace hw_branches_debugger_leave(void)
 {

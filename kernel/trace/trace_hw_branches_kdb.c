@@ -3,7 +3,8 @@
  * The branch flight recorder in kdb: the command 'branches'
  *
  * In the debugger, the CPU that waits for a key makes branches, and so do the CPUs that wait
- * for this CPU. So all are frozen while the kernel is in the debugger.
+ * for this CPU. So hw_branches_debugger_enter() freezes all CPUs while the kernel is in the
+ * debugger.
  */
 
 #include <linux/cpumask.h>
@@ -14,7 +15,7 @@
 
 #include "trace_hw_branches.h"
 
-/* Print nothing more after the user has answered the pager with q. */
+/* Print a line, unless the user has answered kdb's pager with q. */
 static __printf(2, 3)
 void hw_branches_kdb_line(struct seq_file *unused, const char *fmt, ...)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The branch flight recorder: how a line of branches is printed, and how many of them */
+/* The branch flight recorder: printing a line, and the settings for what is printed */
 
 #include <linux/cache.h>
 #include <linux/minmax.h>
@@ -7,14 +7,17 @@
 
 #include "trace_hw_branches.h"
 
-/* The number of lines that sysrq, a watchpoint or kdb prints, or a trigger traces, of a CPU */
+/*
+ * The number of lines of each CPU that sysrq, a watchpoint and kdb print, and the number of
+ * branches of each CPU that a trigger writes
+ */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* The number of lines that a crash prints of a CPU, and whether it prints all CPUs */
+/* The number of lines of each CPU that a crash prints, and whether it prints all CPUs */
 u64 hw_branches_crash_nr __read_mostly = 32;
 bool hw_branches_crash_all __read_mostly;
 
-/* Print a line for each record, without folding. */
+/* Print a line for each record, instead of folding records: see trace_hw_branches_fold.c. */
 bool hw_branches_plain __read_mostly;
 
 /* The largest indentation of a line */
@@ -25,7 +28,7 @@ bool hw_branches_plain __read_mostly;
  * @print: the function that prints
  * @m: the first argument of @print
  * @cpu: the CPU of the branches
- * @depth: the call depth, which is shown up to HW_BRANCHES_INDENT
+ * @depth: the call depth, shown as an indentation of up to HW_BRANCHES_INDENT columns
  * @line: the line
  *
  * Any context: addresses are only looked up as symbols, never dereferenced.

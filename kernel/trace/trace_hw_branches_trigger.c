@@ -4,13 +4,15 @@
  *
  *   branches[:COUNT][:all][:freeze][ if FILTER]
  *
- * The trigger writes the last branches that led to a trace event into the trace of its
+ * The trigger writes the last branches that led to a trace event into the trace of the event's
  * instance, as events hw_branch, the newest first. With 'all', it writes those of all CPUs.
- * With 'freeze', the recorder stays frozen, so that the rest of it can be read.
+ * With 'freeze', the recorder stays frozen, so that older branches can be read from the files
+ * in hw_branches/.
  *
- * An event can occur in any context. Without 'all' and 'freeze', only this CPU is held while
- * its branches are read. With one of them, all CPUs are frozen. As that takes the others some
- * time, a work writes their branches later.
+ * An event can occur in any context. Without 'all' and 'freeze', recording stops only on this
+ * CPU, and only while its branches are read. With 'all' or 'freeze', all CPUs are frozen. It
+ * takes some time until the other CPUs are frozen. So with 'all', a work writes their branches
+ * later.
  */
 
 #include <linux/cleanup.h>
@@ -29,7 +31,7 @@
 #include <trace/events/hw_branch.h>
 
 /**
- * struct hw_branches_mark - a trigger
+ * struct hw_branches_mark - the data of a trigger 'branches'
  * @file:	the event that has the trigger
  * @own:	the event hw_branch in the same instance
  * @all:	write the branches of all CPUs
@@ -42,7 +44,10 @@ struct hw_branches_mark {
 	bool			freeze;
 };
 
-/* The trigger is running. It writes MSRs and sends IPIs: these events may have triggers, too. */
+/*
+ * This CPU is running a trigger. A trigger writes MSRs and sends IPIs, which are events themselves:
+ * if they have triggers, too, these must not run.
+ */
 static DEFINE_PER_CPU(bool, hw_branches_marking);
 
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
@@ -83,7 +88,10 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
  * The other CPUs, for 'all'
  */
 
-/* The event hw_branch of the trigger that shows the other CPUs, and the CPU of the trigger */
+/*
+ * The trigger with 'all' for which the work will write the other CPUs: its event hw_branch, or NULL
+ * if there is no such trigger, and the CPU of its event
+ */
 static struct trace_event_file *hw_branches_marked;
 static int hw_branches_marked_cpu;
 
@@ -119,7 +127,10 @@ static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_other
  * The CPU of the trigger
  */
 
-/* The other CPUs are shown for one trigger at a time: a second one shows only its own CPU. */
+/*
+ * Reserve the work for a trigger with 'all'. Return false if the work is in use: then this trigger
+ * writes only its own CPU.
+ */
 static bool hw_branches_mark_others(const struct hw_branches_mark *mark, int cpu)
 {
 	if (!mark->all || cmpxchg(&hw_branches_marked, NULL, mark->own))
@@ -143,7 +154,10 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 	if (all)
 		hw_branches_look();
 
-	/* Skip the branches after the call of the probe. For some events it is not known. */
+	/*
+	 * The event calls its probe, which runs the trigger. Skip the branches after this call.
+	 * For some events, the probe is not known.
+	 */
 	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
 	arch_hw_branches_release(held);
@@ -151,7 +165,10 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 		irq_work_queue(&hw_branches_others);
 }
 
-/* If this CPU was frozen before, its branches are older than the event. */
+/*
+ * Tell whether the trigger can write branches. If this CPU was frozen before, its branches are
+ * older than the event.
+ */
 static bool hw_branches_can_mark(void)
 {
 	return READ_ONCE(hw_branches_on) && !this_cpu_read(hw_branches_marking) &&
@@ -201,7 +218,7 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
-/* Wait until no CPU runs a trigger that was removed, and no work shows other CPUs for it. */
+/* Wait until a trigger that was removed does not run on any CPU, and its work has ended. */
 static void hw_branches_finish_marks(void)
 {
 	tracepoint_synchronize_unregister();
@@ -211,7 +228,8 @@ static void hw_branches_finish_marks(void)
 
 /*
  * The event hw_branch need not be enabled, as the trigger writes it directly. The reference
- * keeps the module that has the event from being unloaded before its trigger is removed.
+ * keeps the module with the event of the trigger from being unloaded before the trigger is
+ * removed.
  */
 static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
@@ -222,7 +240,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 		return -EBUSY;
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
-		/* The trigger may have been registered for a short time. */
+		/* A CPU may have run the trigger before register_trigger() failed. */
 		hw_branches_finish_marks();
 		trace_event_put_ref(file->event_call);
 	}
@@ -230,7 +248,10 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	return err;
 }
 
-/* Called after the trigger was removed from the list of its event. */
+/*
+ * Drop a reference to the trigger. The last reference is dropped after the trigger was removed from
+ * the list of its event: then free the trigger.
+ */
 static void hw_branches_trigger_free(struct event_trigger_data *data)
 {
 	struct hw_branches_mark *mark = data->private_data;
@@ -314,7 +335,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Take a reference, so that a failure to register does not free it. */
+	/* Take a reference, so that a failure to register does not free @data. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)

@@ -5,9 +5,10 @@
  *   echo '[MODULE:]SYMBOL[+OFFSET]|0xADDRESS[:1|2|4|8][:w|rw][:freeze]' > watch
  *   echo > watch
  *
- * A hardware breakpoint on kernel memory freezes the branch flight recorder, and a work
- * prints the branches that led to the access to the log, the newest first. Then the recorder
- * is thawed; with 'freeze', it stays frozen.
+ * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
+ * hardware breakpoint freezes the branch flight recorder. Then a work prints the branches that
+ * led to the access to the log, the newest first, and thaws the recorder. With 'freeze', the
+ * recorder stays frozen.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -44,8 +45,8 @@
  * @events:	the breakpoint on each CPU that is online
  * @module:	the module that the address is in, or NULL
  * @freeze:	leave the recorder frozen after a hit
- * @limit:	the rate limit of hits, without @freeze
- * @text:	the text that root has written
+ * @limit:	the rate limit of hits, used without @freeze
+ * @text:	the text that was written to the file
  */
 struct hw_branches_watch {
 	struct perf_event_attr	attr;
@@ -92,7 +93,7 @@ static void hw_branches_hit_irq(struct irq_work *work)
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
-/* This runs like an NMI handler, so a work prints the hit. */
+/* Called in the #DB handler, which may interrupt any code: so a work prints the hit. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
@@ -196,7 +197,7 @@ static void hw_branches_flush_hits(void)
 	flush_work(&hw_branches_hit);
 }
 
-/* Set the breakpoint on this CPU. A failure does not change those of the other CPUs. */
+/* Set the breakpoint on this CPU. If that fails, the CPU comes online without it. */
 static int hw_branches_cpu_online(unsigned int cpu)
 {
 	struct hw_branches_watch *watch;
@@ -245,7 +246,10 @@ static int hw_branches_look_up(const char *name, unsigned long *address)
 	return n > 1 ? -EADDRNOTAVAIL : 0;
 }
 
-/* Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text to what follows. */
+/*
+ * Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text to what follows. The part
+ * before the first ':' is MODULE if it contains no '+' and is not the name of a symbol.
+ */
 static int hw_branches_parse_symbol(char **text, unsigned long *address)
 {
 	char *name = *text, *end = name + strcspn(name, ":"), *plus;
@@ -306,7 +310,10 @@ static int hw_branches_parse_place(char **text, unsigned long *address)
 	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
 }
 
-/* Check the address again: its module may have been unloaded before hw_branches_hold_module(). */
+/*
+ * Look up the address again: before hw_branches_hold_module(), the module may have been unloaded,
+ * and another one loaded at the same address.
+ */
 static int hw_branches_check_place(const struct hw_branches_watch *watch)
 {
 	char *all __free(kfree) = kstrdup(watch->text, GFP_KERNEL), *text = all;

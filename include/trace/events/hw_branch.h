@@ -9,14 +9,15 @@
 #include <linux/tracepoint.h>
 
 /**
- * hw_branch - one of the last branches of a CPU, for the trigger 'branches'
+ * hw_branch - one of the last branches of a CPU, written by the event trigger 'branches'
  * @cpu: the CPU
- * @age: the number of branches that were newer when the trigger read them
+ * @age: the number of newer branches of this CPU when the trigger read its branches
  * @branch: the branch
  *
- * The events of one CPU come in order, the newest branch first. If @from is 0, the branch
- * comes from user mode, or the kernel has jumped to NULL: then @to of the next event, an
- * older branch, is 0.
+ * The events of one CPU come in order, the newest branch first. If the fields from and to are
+ * both 0, branches are missing here. If only from is 0, the branch came from user mode, or from
+ * address 0 after the kernel had jumped to NULL. In the case of NULL, the next event, which is
+ * the next older branch, has a to of 0 and a from that is not 0.
  */
 TRACE_EVENT(hw_branch,
 

@@ -5,13 +5,18 @@
  *   hw-branches [-n NR] [-m MAP] [-p] DUMP
  *
  * DUMP is /proc/vmcore of the crash kernel, or a copy of it in ELF format. The dump's VMCOREINFO
- * has what is needed to find the buffers, so no debug information is needed. MAP, the crashed
+ * has what is needed to find the branches, so no debug information is needed. MAP, the crashed
  * kernel's System.map or a copy of its /proc/kallsyms, has the names of addresses. For dumps that
  * makedumpfile has compressed, see hw_branches.py.
  *
- * The lines are those that the kernel itself prints, made by the same code: calls that have
- * returned and loops are folded. Without MAP less is known, so less is folded. The program
- * reports damaged parts of the dump, and prints the rest.
+ * The branches are in one of two places. The Branch Trace Store (BTS) of Intel's processors writes
+ * them to a buffer in memory. The Debug Store, also in memory, has the address of the buffer. The
+ * other place are last branch records (LBR): registers that the kernel has saved for the crash.
+ *
+ * The lines are those that the kernel itself prints, made by the same code: a call that has
+ * returned is one line, and so are the repeats of a loop. Without MAP, the program does not know
+ * where interrupts and thunks are, and combines fewer branches. The program reports damaged parts
+ * of the dump, and prints the rest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,7 +36,10 @@
 #include "trace_hw_branches_fold.h"
 #include "hw_branches_kind.h"
 
-/* Fields of the Debug Store that concern branches. */
+/*
+ * The numbers of the fields of the Debug Store for branches: the address of the buffer, the address
+ * behind the newest record, and the end of the buffer.
+ */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
 /* The buffer of each CPU: 64 KiB for records of 24 bytes. */
@@ -39,15 +47,16 @@ enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 #define RECORD_SIZE	24
 #define MOST_RECORDS	(BUFFER_SIZE / RECORD_SIZE)
 
-/* More last branch records than any processor has. */
+/* No processor has more last branch records. */
 #define MOST_LBRS	64
 
 /* As in <linux/hw_branches.h>: the source of a branch from user mode. */
 #define FROM_USER	(1ull << 63)
 
-/* More CPUs than any kernel supports. */
+/* No kernel supports more CPUs. */
 #define MOST_CPUS	8192
 
+/* The largest indentation of a line, in columns. */
 #define MOST_INDENT	16
 
 struct symbol {
@@ -59,8 +68,10 @@ static const char *dump_name;
 static int dump;
 static Elf64_Phdr *segments;
 static unsigned int nr_segments;
-static char *info;		/* VMCOREINFO */
-static bool damaged;		/* part of the dump could not be read */
+/* The text of VMCOREINFO. */
+static char *info;
+/* A part of the dump could not be read. */
+static bool damaged;
 
 static struct symbol *symbols;
 static size_t nr_symbols;
@@ -109,7 +120,7 @@ static void read_header(const char *path)
 	read_at(header.e_phoff, segments, nr_segments * sizeof(*segments));
 }
 
-/* Returns the contents of the note @name in a segment of notes, terminated by a 0, or NULL. */
+/* Returns the text of the note @name in a segment of notes; NULL if there is no such note. */
 static char *find_note(const Elf64_Phdr *segment, const char *name)
 {
 	char *notes = calloc(1, segment->p_filesz + 1);
@@ -144,7 +155,7 @@ static void find_info(void)
 		errx(1, "%s has no VMCOREINFO: it is not the dump of a kernel", dump_name);
 }
 
-/* Read the value of a line "KEY=VALUE" of VMCOREINFO. */
+/* Read the value of a line "KEY=VALUE" of VMCOREINFO. Returns false if there is no such line. */
 static bool has_value(const char *key, int base, uint64_t *value)
 {
 	size_t len = strlen(key);
@@ -170,8 +181,8 @@ static uint64_t value_of(const char *key, int base)
 }
 
 /*
- * Read memory of the crashed kernel at its virtual address. Returns false if it is not in the
- * dump.
+ * Read memory of the crashed kernel at the virtual address @at. Returns false if this memory is not
+ * in the dump.
  */
 static bool read_kernel(uint64_t at, void *buf, size_t size)
 {
@@ -224,7 +235,10 @@ static void read_map(const char *path)
 		errx(1, "%s has no symbols: give System.map or a copy of /proc/kallsyms", path);
 }
 
-/* Sort the symbols. Those of a System.map are moved to where the kernel ran. */
+/*
+ * Add the offset by which the kernel was relocated to the symbols of a System.map. The symbols of
+ * /proc/kallsyms have it already. Then sort the symbols.
+ */
 static void place_symbols(void)
 {
 	uint64_t ran_at, moved = 0;
@@ -257,14 +271,14 @@ static void print_address(uint64_t at)
 		else
 			high = middle;
 	}
-	/* Addresses behind the last symbol are those of modules, which the map may not have. */
+	/* After the last symbol of the map, there may be modules that the map does not have. */
 	if (low && low < nr_symbols)
 		printf("%s+%#" PRIx64, symbols[low - 1].name, at - symbols[low - 1].at);
 	else
 		printf("%#" PRIx64, at);
 }
 
-/* Returns 0 without a map, or if the map has no such name. */
+/* Returns the address of a symbol; 0 if there is no map, or it has no such symbol. */
 static uint64_t address_of(const char *name)
 {
 	size_t i;
@@ -276,8 +290,11 @@ static uint64_t address_of(const char *name)
 	return 0;
 }
 
-/* The kinds of branches, as in the kernel: arch/x86/kernel/hw_branches.c */
+/*
+ * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
+ */
 
+/* Addresses of the kernel, from the map: entry code, thunks, and the switch of stacks. */
 static uint64_t entries, entries_end, thunks, thunks_end, switch_to;
 
 static void find_places(void)
@@ -291,7 +308,7 @@ static void find_places(void)
 	switch_to = address_of("__switch_to_asm");
 }
 
-/* Returns whether there is a call before @to. */
+/* Returns whether the instruction before @to is a call. */
 static bool is_after_call(uint64_t to)
 {
 	uint8_t code[5];
@@ -307,8 +324,8 @@ static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u6
 	(void)unused;
 	*back = 0;
 	/*
-	 * A call may go to an address up to 64 bytes before the function, for call depth
-	 * tracking.
+	 * With the mitigation "call depth tracking", a call goes to the padding before the
+	 * function, which is up to 64 bytes long.
 	 */
 	if (branch->from == FROM_USER || (switch_to && switch_to - branch->to <= 64))
 		return HW_BRANCH_BREAK;
@@ -402,8 +419,10 @@ static void print_lines(unsigned int cpu, const char *source, struct branches *a
 }
 
 /*
- * Append a branch to @all, the newest first. Code of the kernel may have jumped to a user address
- * through a bad pointer: it has if @older goes to the source of @record.
+ * Append the branch of @record to @all, unless it is a branch within user mode. @older is the next
+ * older record. A source in user mode is shown as "user mode", with one exception: if @older is a
+ * branch of the kernel to this source, the kernel has jumped through a bad pointer, and the
+ * address is shown.
  */
 static void take_branch(struct branches *all, const uint64_t *record, const uint64_t *older)
 {
@@ -416,13 +435,13 @@ static void take_branch(struct branches *all, const uint64_t *record, const uint
 	};
 }
 
-/* The buffer has wrapped if the last record is not empty. */
+/* Returns whether the circular buffer has wrapped: then its last record is not empty. */
 static bool has_wrapped(const uint64_t *record)
 {
 	return record[3 * (MOST_RECORDS - 1)] || record[3 * (MOST_RECORDS - 1) + 1];
 }
 
-/* Read the branches of a circular buffer. @at is the index behind the newest record. */
+/* Append the branches of a circular buffer to @all. @at is the index after the newest record. */
 static void take_branches(struct branches *all, const uint64_t *record, size_t at)
 {
 	size_t nr = has_wrapped(record) ? MOST_RECORDS : at, i;
@@ -441,7 +460,10 @@ static void say_damaged(unsigned int cpu, const char *what)
 	damaged = true;
 }
 
-/* Read the Debug Store of a CPU. It may be in memory that was reserved for it. */
+/*
+ * Read the Debug Store of a CPU. @offset is that of the CPU's per-CPU data. The Debug Store is in
+ * the per-CPU data, or in memory reserved by the boot parameter reserve_mem.
+ */
 static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 {
 	uint64_t at = 0, moved;
@@ -454,7 +476,7 @@ static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 	return read_kernel(at, store, size);
 }
 
-/* Take the branches from the buffer of the Branch Trace Store. */
+/* Append the branches in the buffer of the Branch Trace Store to @all. */
 static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 {
 	static uint64_t record[3 * MOST_RECORDS];
@@ -481,8 +503,8 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 }
 
 /*
- * Take the last branch records that were saved when the CPU was frozen. Returns false if the
- * CPU was not frozen with this source, or the kernel does not have it.
+ * Append the last branch records to @all, which the kernel saved when it stopped ("froze") the
+ * recorder on this CPU. Returns false if the kernel did not save any.
  */
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 {
@@ -529,7 +551,7 @@ static void print_all(unsigned long nr, bool plain)
 	/* A kernel for one CPU does not have this symbol. */
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
-	/* It is 0 without a Debug Store. */
+	/* The size of a field of the Debug Store; 0 if the processor has none. */
 	if (field && field != sizeof(uint64_t))
 		errx(1, "the processor of that kernel has no 64-bit Debug Store");
 	if (cpus > MOST_CPUS) {

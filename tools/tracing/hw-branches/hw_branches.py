@@ -8,12 +8,17 @@ recorder has left in the memory of a kernel. This needs drgn.
 
 DUMP may be in any format that drgn reads, also one that makedumpfile has
 compressed. Without DUMP, the script reads the running kernel by /proc/kcore:
-freeze the recorder first.
+before that, write 1 to hw_branches/freeze in tracefs.
+
+The branches are either in last branch records (LBR), which the kernel has saved,
+or in the buffer of the Branch Trace Store (BTS). The Debug Store has the address
+of this buffer. If a debugger traced a task on the same CPU, the kernel has moved
+older branches from the buffer to a ring.
 
 VMCOREINFO tells where the branches are, so no debug information is needed. With
-that of vmlinux and of modules (-d), the script also prints files and lines,
-the functions of modules, and the branches that the kernel had moved to a ring.
-MAP is a copy of /proc/kallsyms, or System.map, for names without -d.
+the debug information of vmlinux and of modules (-d), the script also prints files
+and lines, the functions of modules, and the branches in the ring. MAP is a copy of
+/proc/kallsyms, or System.map: it has the names of addresses, without -d.
 """
 
 import argparse
@@ -46,8 +51,8 @@ def warn(text):
 
 def read_info(path, size):
     """
-    Return VMCOREINFO as a dictionary. It is text in the headers of all formats, which are at the
-    beginning of the file.
+    Return VMCOREINFO as a dictionary. All formats contain it as text, in the headers at the
+    beginning of the file. Look for it in the first bytes, as many as size.
     """
     with open(path, "rb") as dump:
         text = re.search(rb"OSRELEASE=[\n -~]*", dump.read(size))
@@ -74,7 +79,7 @@ def open_dump(path):
 
 
 def run(command, text):
-    """Return the output of a command with this input; none if it fails."""
+    """Return the output of a command with this input; an empty string if the command fails."""
     try:
         return subprocess.run(command, input=text, stdout=subprocess.PIPE,
                               universal_newlines=True, check=True).stdout
@@ -114,14 +119,17 @@ class Memory:
         return range(self.number("NUMBER(nr_cpu_ids)"))
 
     def variable(self, name, cpu):
-        """Return the address of a variable of a CPU, which a kernel for one CPU has once."""
+        """
+        Return the address of a per-CPU variable of a CPU. A kernel without CONFIG_SMP has one
+        instance of the variable, and no __per_cpu_offset.
+        """
         address = self.symbol(name)
         if self.has("SYMBOL(__per_cpu_offset)"):
             address += self.words(self.symbol("__per_cpu_offset") + 8 * cpu, 1)[0]
         return address % (1 << 64)
 
     def lbr(self, cpu):
-        """Return the frozen last branch records of a CPU; None if it has none."""
+        """Return the last branch records of a CPU; None if the kernel has not saved any."""
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)
@@ -138,7 +146,10 @@ class Memory:
         return self.records(kept + self.offset("hw_branches_lbr_saved.raw"), nr)
 
     def store(self, cpu):
-        """Return the address of a CPU's Debug Store, which may be in reserved memory."""
+        """
+        Return the address of a CPU's Debug Store. It is a per-CPU variable, or in memory
+        reserved by the boot parameter reserve_mem.
+        """
         state = self.variable("ds_cpu", cpu)
         if self.has("OFFSET(ds_cpu.store)"):
             store = self.words(state + self.offset("ds_cpu.store"), 1)[0]
@@ -288,9 +299,10 @@ class Names:
 
 def kernel_branches(records):
     """
-    Leave out branches of user mode, and addresses of user mode as sources. But a branch
-    of the kernel to a bad address, and the next one from there, are shown: the older record goes
-    to the source of this one.
+    Return the branches of the kernel as pairs of source and target. Leave out branches within
+    user mode. Replace a source in user mode by None, with one exception: if the next older
+    record is a branch of the kernel to this source, the kernel has jumped through a bad
+    pointer, and the address is kept. A pair of None and None says that branches are missing.
     """
     found = []
     for i, (source, target) in enumerate(records):
