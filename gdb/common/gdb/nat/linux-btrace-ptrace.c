@@ -5,7 +5,7 @@
 
    This file is part of GDB.  */
 
-/* Newer versions of GDB have the compiler include it.  */
+/* Newer versions of GDB include common-defs.h by an option of the compiler.  */
 #ifndef GDBSUPPORT_COMMON_DEFS_H
 # include "gdbsupport/common-defs.h"
 #endif
@@ -56,7 +56,7 @@ struct bts_read
   uint32_t count, flags;
 };
 
-/* The types of records that matter here.  */
+/* The types of records that this file uses.  */
 enum bts_record_type : uint16_t
 {
   BTS_BRANCH = 1,
@@ -74,18 +74,22 @@ struct bts_record
   uint64_t from, to;
 };
 
-/* The largest power of two that the kernel takes for the size of a trace.  */
+/* The largest power of two that the kernel accepts as the size of a trace.  */
 static const uint32_t MAX_SIZE = 1 << 28;
 
 /* How many records are read by one request.  */
 static const size_t READ_CHUNK = 16384;
 
-/* A trace is on in the kernel; or it will be, as soon as the thread has stopped;
-   or that has failed.  */
+/* The state of a trace.  */
 enum trace_state
 {
+  /* The kernel records branches.  */
   TRACE_ON,
+
+  /* The thread was running: the trace is made when the thread is resumed.  */
   TRACE_PENDING,
+
+  /* The trace could not be made when the thread was resumed.  */
   TRACE_FAILED
 };
 
@@ -96,26 +100,28 @@ struct linux_ptrace_bts
   ptid_t ptid;
   trace_state state;
 
-  /* What was asked for.  */
+  /* The arguments of linux_ptrace_bts_enable.  */
   btrace_config_bts conf;
   bool use_ds;
 
-  /* The running number of the next record, and the pc, when the trace was read
-     last.  */
+  /* When the trace was last read: the sequence number of the next record, and
+     the pc of the thread.  */
   uint64_t last_next = 0;
   CORE_ADDR last_pc = 0;
 
-  /* In lossless mode, the records that the kernel has given away.  The oldest one
-     has the number KEPT_FIRST.  */
+  /* In lossless mode, the records that were read and removed from the kernel,
+     oldest first.  The oldest one has the sequence number KEPT_FIRST.  */
   std::deque<bts_record> kept;
   uint64_t kept_first = 0;
+
+  /* Whether the user was told that the oldest records of KEPT were dropped.  */
   bool dropped = false;
 };
 
 /* All traces.  */
 static std::vector<linux_ptrace_bts *> traces;
 
-/* The threads whose traces are to end when they are resumed next.  */
+/* The LWPs of the threads whose traces end when the threads are resumed.  */
 static std::vector<long> ending;
 
 /* Whether linux_ptrace_bts_prepare_to_resume has anything to do.  */
@@ -150,7 +156,7 @@ bts_get_status (ptid_t ptid, bts_status *status)
   return bts_request (BTS_REQUEST_STATUS, ptid, status, sizeof (*status)) >= 0;
 }
 
-/* Return the number of the oldest record of a trace.  */
+/* Return the sequence number of the oldest record that the kernel has.  */
 
 static uint64_t
 bts_oldest (const bts_status &status)
@@ -158,8 +164,9 @@ bts_oldest (const bts_status &status)
   return status.next - status.held;
 }
 
-/* Append to RECORDS what the kernel holds of PTID's trace from the running
-   number FIRST on.  Return the number of the first record that was appended.  */
+/* Append to RECORDS all records of PTID's trace that the kernel has, from the
+   sequence number FIRST on.  FLAGS is 0 or BTS_READ_CONSUME.  Return the sequence
+   number of the first record that was appended, or FIRST if there is none.  */
 
 static uint64_t
 bts_get_records (ptid_t ptid, uint64_t first, uint32_t flags,
@@ -190,8 +197,8 @@ bts_get_records (ptid_t ptid, uint64_t first, uint32_t flags,
     }
 }
 
-/* The size in bytes that perf_event would give for SIZE: pages, to the power of
-   two.  */
+/* Round SIZE up to a power of two and at least a page, as perf_event does.  The
+   result is at most MAX_SIZE.  */
 
 static uint32_t
 bts_round_size (unsigned int size)
@@ -209,8 +216,9 @@ bts_lossless (const btrace_config_bts &conf)
   return conf.lossless_size != 0;
 }
 
-/* Make a trace of as much of what TRACE wants as the kernel gives.  Return false
-   and set errno if it gives nothing.  */
+/* Make a trace in the kernel with a buffer of TRACE's size.  If there is not enough
+   memory, try smaller buffers.  Store the size in TRACE.  Return false and set
+   errno on failure.  */
 
 static bool
 bts_allocate (linux_ptrace_bts *trace)
@@ -231,7 +239,8 @@ bts_allocate (linux_ptrace_bts *trace)
   return true;
 }
 
-/* Tell the user, once, if the kernel single-steps the thread.  */
+/* If the kernel records branches by single-stepping the thread, warn the user.  Do
+   so only once.  */
 
 static void
 warn_if_slow (const bts_status &status)
@@ -245,7 +254,8 @@ warn_if_slow (const bts_status &status)
 	     "kernel steps\nthrough the program, which runs much slower."));
 }
 
-/* Make the trace of a stopped thread.  Return false and set errno on failure.  */
+/* Make TRACE in the kernel, if its thread is stopped.  Return false and set errno
+   on failure: to ESRCH if the thread is running.  */
 
 static bool
 bts_start (linux_ptrace_bts *trace)
@@ -268,7 +278,7 @@ bts_start (linux_ptrace_bts *trace)
   return true;
 }
 
-/* Forget that the trace of the thread LWP is to end.  Return true if it was.  */
+/* Remove LWP from ENDING.  Return false if it was not there.  */
 
 static bool
 cancel_ending (long lwp)
@@ -359,8 +369,8 @@ linux_ptrace_bts_disable (linux_ptrace_bts *trace)
   traces.erase (std::find (traces.begin (), traces.end (), trace));
   delete trace;
 
-  /* ENXIO: there is no trace any more, if there ever was.  ESRCH: the thread
-     runs, or is gone.  */
+  /* ESRCH says that the thread is running or has exited.  After any other error,
+     the kernel has no trace of the thread.  */
   if (bts_configure (ptid, BTS_F_END, 0) || errno != ESRCH)
     return;
 
@@ -407,8 +417,8 @@ linux_ptrace_bts_prepare_to_resume (lwp_info *lwp)
     changes_pending |= other->state == TRACE_PENDING;
 }
 
-/* In lossless mode, drop the oldest records that are more than the user wants to
-   keep.  */
+/* In lossless mode, drop the oldest records if there are more records than the
+   user wants to keep.  */
 
 static void
 limit_kept (linux_ptrace_bts *trace)
@@ -432,7 +442,7 @@ limit_kept (linux_ptrace_bts *trace)
   trace->dropped = true;
 }
 
-/* Take all records out of the kernel.  */
+/* In lossless mode, move all records from the kernel to TRACE->kept.  */
 
 static void
 drain (linux_ptrace_bts *trace)
@@ -454,7 +464,8 @@ linux_ptrace_bts_handle_full (lwp_info *lwp)
     drain (trace);
 }
 
-/* The hardware was given to somebody else: say so, and ask for it again.  */
+/* The kernel has taken the hardware from TRACE for another user.  Warn the user of
+   GDB, and ask for the hardware again.  */
 
 static void
 handle_revoked (const linux_ptrace_bts *trace)
@@ -470,14 +481,18 @@ handle_revoked (const linux_ptrace_bts *trace)
 	     linux_ptrace_bts_strerror (errno));
 }
 
-/* Makes blocks out of records, from the newest to the oldest.
+/* Makes blocks out of records, from the newest record to the oldest.
 
-   A block is what ran without a branch, so it begins where one record leads to
-   and ends where the next one comes from.  Where the kernel resumed the thread
-   (BTS_LEAVE) nothing is known of where it was interrupted.  Usually that is the
-   same place, behind a system call or in the middle of a block, and the record
-   tells nothing.  Signal handlers are marked.  Otherwise the thread was made to
-   go on elsewhere, by a debugger for instance.  */
+   A block is a sequence of instructions that the thread executed without a
+   branch.  It begins at the target of one record and ends at the source of the
+   next newer record.
+
+   BTS_LEAVE says at which address the kernel resumed the thread, but not where the
+   thread was interrupted.  Usually the thread was interrupted at the same address:
+   after a system call, or within a block.  Then the record does not end a block.
+   Signal handlers have records of their own, BTS_SIGNAL and BTS_SIGRETURN.  In the
+   remaining cases, the thread was resumed at another address, for example by a
+   debugger.  */
 
 class block_builder
 {
@@ -486,37 +501,42 @@ public:
     : m_blocks (blocks), m_end (pc)
   {}
 
-  /* Add the record that is next older.  Return false if the trace is
-     interrupted there.  */
+  /* Add the next older record.  Return false if older records are not connected
+     with this one.  */
   bool add (const bts_record &rec);
 
-  /* There is no older record, and the thread was at PC before these.  The
-     beginning of the oldest block is left to btrace_fetch.  */
+  /* Complete the oldest block of a delta.  The thread was at PC before the oldest
+     record.  The block begins at 0: btrace_fetch replaces that by the beginning of
+     the block that it has already.  */
   void finish_delta (CORE_ADDR pc);
 
-  /* There is no older record that is connected with these.  The oldest block is
-     only good if the kernel has resumed the thread in it.  If the trace is
-     INTERRUPTED, give the current instruction at least, so that btrace_fetch does
-     not go on with what it has.  */
+  /* Complete the oldest block, if there is no older record that is connected with
+     it.  The beginning of this block is known only if the kernel has resumed the
+     thread in it; otherwise drop the block.  If older records exist but are not
+     connected (INTERRUPTED), and there is no block, make one of the current
+     instruction, so that btrace_fetch does not append to the old history.  */
   void finish (bool interrupted);
 
 private:
-  /* The next older record leads to TARGET.  If the thread cannot have run from
-     there to the end of the block by way of where the kernel has resumed it, it
-     was made to go on elsewhere, and all that is known of the block before is
-     where it begins.  */
+  /* TARGET is the target of the next older record.  If the address at which the
+     kernel has resumed the thread is not between TARGET and the end of the block,
+     the thread was resumed at another address than where it was interrupted.  Then
+     complete the block that begins there.  Of the block before, only the beginning
+     TARGET is known.  */
   void settle_resumption (CORE_ADDR target);
 
-  /* Complete a block by its BEGIN.  The one before ends at END, by EXIT.  */
+  /* Complete the current block, which begins at BEGIN.  The next older block ends
+     at END, and the thread left it by EXIT.  */
   void push (CORE_ADDR begin, CORE_ADDR end, enum btrace_block_exit exit);
 
   std::vector<btrace_block> *m_blocks;
 
-  /* Where the block ends that is next to be completed, and how.  */
+  /* The end of the current block, and how the thread left the block.  */
   CORE_ADDR m_end;
   enum btrace_block_exit m_exit = BTRACE_BLOCK_BRANCH;
 
-  /* Where the kernel has resumed the thread in this block, if it has.  */
+  /* Whether the kernel has resumed the thread in the current block, and at which
+     address.  */
   CORE_ADDR m_resumed = 0;
   bool m_resumed_p = false;
 };
@@ -559,7 +579,8 @@ block_builder::add (const bts_record &rec)
       push (rec.to, rec.from, (rec.type == BTS_SIGNAL
 			       ? BTRACE_BLOCK_SIGNAL
 			       : BTRACE_BLOCK_SIGRETURN));
-      /* 0 stands for an address of the kernel, as of a vsyscall.  */
+      /* The kernel stores 0 instead of a kernel address, such as that of a
+	 vsyscall: the older block has no known end.  */
       return rec.from != 0;
 
     case BTS_LOST:
@@ -586,9 +607,10 @@ block_builder::finish (bool interrupted)
     push (m_end, 0, BTRACE_BLOCK_BRANCH);
 }
 
-/* Make blocks of RECORDS from the number WANTED on, when the first one has the
-   number FIRST and TRACE's thread is at PC.  If DELTA, they follow what was read
-   last; then return nullptr if they do not.  */
+/* Make blocks of the records with sequence numbers from WANTED on.  FIRST is the
+   sequence number of the first element of RECORDS.  PC is the current pc of TRACE's
+   thread.  If DELTA, the blocks continue those that were read last; return nullptr
+   if records in between are missing.  */
 
 static std::vector<btrace_block> *
 make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &records,
@@ -612,8 +634,9 @@ make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &record
   return blocks.release ();
 }
 
-/* Get the STATUS of TRACE, all 0 if it is not on yet.  Return false if it
-   cannot be read.  */
+/* Store the status of TRACE in *STATUS, which the caller has set to all 0, and
+   which stays so for a pending trace.  Return false if the trace cannot be
+   read.  */
 
 static bool
 trace_status (const linux_ptrace_bts *trace, bts_status *status)
@@ -644,10 +667,11 @@ linux_ptrace_bts_read (linux_ptrace_bts *trace,
   if (type == BTRACE_READ_NEW && status.next == trace->last_next)
     return BTRACE_ERR_NONE;
 
-  /* The number of the oldest record that is wanted, and of the one that there
-     is.  */
   std::deque<bts_record> read;
   const std::deque<bts_record> *records = &read;
+
+  /* The sequence numbers of the oldest record to make blocks of, and of the first
+     element of *RECORDS.  */
   uint64_t wanted, first;
 
   if (bts_lossless (trace->conf))
@@ -659,8 +683,8 @@ linux_ptrace_bts_read (linux_ptrace_bts *trace,
   else
     wanted = bts_oldest (status);
 
-  /* The number is less than before if the thread is another one now, by
-     execve.  */
+  /* After an execve by another thread of the process, a different trace may belong
+     to this LWP: then the sequence number may be less than the last one.  */
   const bool delta = type == BTRACE_READ_DELTA;
   if (delta)
     {

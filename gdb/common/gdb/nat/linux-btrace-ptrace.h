@@ -15,45 +15,52 @@ struct lwp_info;
 /* The branch trace of one thread.  */
 struct linux_ptrace_bts;
 
-/* The stop of a thread whose trace is full.  Like PTRACE_EVENT_STOP it has no
-   PTRACE_O_* option.  */
+/* The ptrace event by which the kernel stops a thread whose trace is full.  Like
+   PTRACE_EVENT_STOP, it is not enabled by a PTRACE_O_* option.  */
 #ifndef PTRACE_EVENT_BTS
 # define PTRACE_EVENT_BTS 129
 #endif
 
 /* Ask the kernel to record the branches of thread PTID as *CONF says, and store
-   in CONF->size how much the kernel grants.  USE_DS says whether this processor's
-   Debug Store may be used.  A thread that runs is stopped, and gets its trace
-   when it is resumed.  Return nullptr and set errno if that is impossible.  */
+   in CONF->size the size of the buffer that the kernel grants.  USE_DS says
+   whether the kernel may use this processor's Debug Store, the hardware that
+   records branches.  If the thread is running, stop it; its trace is made when it
+   is resumed.  Return nullptr and set errno on failure.  */
 
 extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,
 						  btrace_config_bts *conf,
 						  bool use_ds);
 
-/* Say what errno ERR of linux_ptrace_bts_enable means, and what to do.  */
+/* Return a message for the user that explains errno ERR of
+   linux_ptrace_bts_enable and what the user can do.  */
 
 extern const char *linux_ptrace_bts_strerror (int err);
 
-/* End TRACE.  A thread that runs is stopped for it and resumed.  */
+/* End TRACE.  If the thread is running, stop it; its trace ends when it is
+   resumed.  */
 
 extern void linux_ptrace_bts_disable (linux_ptrace_bts *trace);
 
-/* Read TRACE into BLOCKS, which is set to nullptr if TYPE asks for nothing but
-   new branches and there are none.  */
+/* Read the branches of TRACE and store them in *BLOCKS.  Set *BLOCKS to nullptr
+   on failure, and if TYPE is BTRACE_READ_NEW and there are no new branches.  */
 
 extern enum btrace_error linux_ptrace_bts_read
   (linux_ptrace_bts *trace, std::vector<btrace_block> **blocks,
    enum btrace_read_type type);
 
-/* Return the LWP of PTID if it is not stopped.  This is in x86-linux.c.  */
+/* Return the LWP of thread PTID if it is running, and nullptr otherwise.  Defined
+   in x86-linux.c.  */
 
 extern lwp_info *linux_find_running_lwp (ptid_t ptid);
 
-/* LWP is stopped and about to be resumed: do what had to wait for that.  */
+/* Make or end the trace of LWP, if linux_ptrace_bts_enable or
+   linux_ptrace_bts_disable could not do so because LWP was running.  Called
+   before LWP is resumed.  */
 
 extern void linux_ptrace_bts_prepare_to_resume (lwp_info *lwp);
 
-/* LWP has stopped by PTRACE_EVENT_BTS: take the records out of the kernel.  */
+/* Read the records of LWP and remove them from its trace in the kernel.  Called
+   when LWP has stopped by PTRACE_EVENT_BTS, because the trace is full.  */
 
 extern void linux_ptrace_bts_handle_full (lwp_info *lwp);
 

@@ -10,7 +10,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Their instructions are known to ptrace-signal.exp.  */
+/* ptrace-signal.exp refers to the instructions of these two functions by their
+   offsets.  */
 
 /* Send signal SIG to process PID.  */
 extern void send_signal (long pid, long sig);
@@ -44,7 +45,7 @@ plain_handler (int sig)
   handled++;
 }
 
-/* Step over the instruction at fault + 2.  */
+/* Skip the instruction at fault + 2, which has raised the signal.  */
 
 static void
 fault_handler (int sig, siginfo_t *info, void *context)

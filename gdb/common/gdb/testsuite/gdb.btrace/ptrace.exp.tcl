@@ -2,9 +2,10 @@
 #
 # This testcase is part of GDB, the GNU debugger.
 
-# What the tests of branch tracing by ptrace have in common.
+# Procedures that the tests of branch tracing by ptrace share.
 
-# Start recording by ptrace.  Return whether that is possible here.
+# Start recording by ptrace.  Return whether that has succeeded.  If the kernel, the
+# machine or the target cannot do it, the test is unsupported.
 
 proc record_by_ptrace {} {
     gdb_test_no_output "maint set btrace bts backend ptrace"
@@ -45,8 +46,8 @@ proc prepare_and_run { {options debug} } {
     return 1
 }
 
-# Return the places of the recorded instructions from FIRST on, COUNT at most, each
-# as function+offset, or ?? where no function is known.
+# Return a list of the places of the recorded instructions from number FIRST on, COUNT
+# at most.  A place is function+offset, or ?? if no function is known.
 
 proc recorded_places { first count } {
     set places {}
@@ -74,8 +75,8 @@ proc recorded_places { first count } {
     return $places
 }
 
-# Return the number of the first recorded instruction at PLACE behind number AFTER,
-# or 0.
+# Return the number of the first recorded instruction at PLACE that has a number greater
+# than AFTER, or 0 if there is none.
 
 proc number_of_place { place {after 0} } {
     set n [expr {$after + 1}]
@@ -88,8 +89,8 @@ proc number_of_place { place {after 0} } {
     return 0
 }
 
-# Check that what is recorded has no gap.  EXPECT is what "info record" tells of it
-# in front of that.
+# Check that the recording has no gap.  EXPECT is a pattern for the text of "info
+# record" between "Recorded" and the number of gaps.
 
 proc check_no_gap { {expect ""} } {
     if { $expect == "" } {
