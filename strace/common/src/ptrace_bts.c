@@ -203,7 +203,7 @@ print_ptrace_bts_status(struct tcb *const tcp, const kernel_ulong_t addr,
 	tprint_struct_end();
 }
 
-/* What is asked for, before the kernel overwrites it. */
+/* Print the request before the kernel changes the structure. */
 static int
 print_ptrace_bts_read_entering(struct tcb *const tcp, const kernel_ulong_t addr,
 			       const kernel_ulong_t size)
@@ -254,8 +254,9 @@ print_ptrace_bts_read_exiting(struct tcb *const tcp, const kernel_ulong_t addr)
 }
 
 /*
- * Print what the argument addr of a PTRACE_BTS_* request points to.
- * Return RVAL_DECODED if nothing of it is left for the exiting stage.
+ * Print the structure to which the argument addr of a PTRACE_BTS_* request
+ * points.  On entering, return RVAL_DECODED if nothing of the structure has to
+ * be printed on exiting.
  */
 int
 decode_ptrace_bts_addr(struct tcb *const tcp)

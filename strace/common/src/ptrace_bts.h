@@ -10,7 +10,10 @@
 
 # include <stdint.h>
 
-/* These structures are the same for all x86 ABIs.  */
+/*
+ * The structures of <asm/ptrace_bts.h> and <asm/bts.h>.  They are the same
+ * for all x86 ABIs.
+ */
 
 typedef struct {
 	uint32_t size;

@@ -258,7 +258,7 @@ check_event(void)
 	check_get(-1UL);
 	check_read(0, 8, 0);
 	check_read(2, 2, PTRACE_BTS_READ_CONSUME);
-	/* These are gone: first changes. */
+	/* The first records were removed, so the kernel changes rd->first. */
 	check_read(0, 40, 0);
 	check_read(-1ULL, 1, 0);
 	check_drain(0);
@@ -268,7 +268,7 @@ check_event(void)
 	printf("ptrace(PTRACE_BTS_CLEAR, %d) = %s\n", pid, errstr);
 }
 
-/* The tracee stops whenever its trace is full, and for its signals. */
+/* Wait for the tracee: it stops if its trace is full, and for its signals. */
 static int
 check_wait(void)
 {

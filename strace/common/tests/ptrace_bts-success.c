@@ -1,5 +1,6 @@
 /*
- * Check decoding of what PTRACE_BTS_* requests store, by injected results.
+ * Check decoding of the data that PTRACE_BTS_* requests return.  The results
+ * of the requests are injected, and the test itself stores the data.
  *
  * Copyright (c) 2026 The strace developers.
  * All rights reserved.
@@ -33,7 +34,10 @@
 # undef XLAT_MACROS_ONLY
 
 static const int pid = 0x7fffffff;
-/* What is injected: sizeof(struct_ptrace_bts_status), more, or much less. */
+/*
+ * The injected result: sizeof(struct_ptrace_bts_status), or with -long a greater
+ * number, or with -short a number less than sizeof(status->size)
+ */
 static long rval;
 
 static void
@@ -158,7 +162,7 @@ check_drain_and_read(void)
 	print_records();
 	printf("}, 24) = %ld (INJECTED)\n", rval);
 
-	/* less memory than the result tells of */
+	/* only one of the records that the result claims is readable */
 	rd->records = (uintptr_t) (recs + rval - 1);
 	do_ptrace(PTRACE_BTS_READ, rd, sizeof(*rd));
 	printf("ptrace(" XLAT_FMT ", %d, {first=5, records=%p, count=4096"
@@ -222,7 +226,10 @@ check_status(void)
 	printf("ptrace(" XLAT_FMT ", %d, %p, 0) = %ld (INJECTED)\n",
 	       XLAT_ARGS(PTRACE_BTS_STATUS), pid, status, rval);
 
-	/* The kernel stores as much as it has and as there is room for. */
+	/*
+	 * The kernel would store MIN(rval, size) bytes: rval is the size of
+	 * its structure.
+	 */
 	do_ptrace(PTRACE_BTS_STATUS, buf, longer);
 	if (rval < (long) sizeof(status->size)) {
 		print_status(longer, "size=\"\\x60\\x00\\x00\"");

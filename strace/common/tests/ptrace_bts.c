@@ -56,7 +56,7 @@ check_no_args(void)
 	       XLAT_ARGS(PTRACE_BTS_CLEAR), pid, errstr);
 }
 
-/* What is stored by the kernel is not looked at if the call fails. */
+/* If a request fails, strace prints only the pointer to the results. */
 static void
 check_outputs(void)
 {
@@ -150,7 +150,7 @@ check_config(struct_ptrace_bts_config *const config)
 	       XLAT_UNKNOWN(0xbadc0ded, "PTRACE_BTS_CLOCK_???"), errstr);
 }
 
-/* fields that are not passed, or only in part */
+/* sizes that leave out some fields, or a part of a field */
 static void
 check_short_config(struct_ptrace_bts_config *const config)
 {
@@ -167,7 +167,7 @@ check_short_config(struct_ptrace_bts_config *const config)
 	       XLAT_ARGS(PTRACE_BTS_CONFIG), pid, errstr);
 }
 
-/* more than the structure that is known */
+/* a size greater than that of the structure that strace knows */
 static void
 check_long_config(void)
 {
