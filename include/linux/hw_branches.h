@@ -166,7 +166,7 @@ bool arch_hw_branches_hold(void);
 bool arch_hw_branches_hold_early(void);
 /* Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @held. */
 void arch_hw_branches_release(bool held);
-/* Tell whether @to is in the entry code of exceptions and interrupts. */
+/* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
  * Tell the kind of a branch. Set @back to the address that a call returns to, or that an exception

@@ -91,7 +91,8 @@ void hw_branches_show(void (*show)(void));
 
 /**
  * struct hw_branches_top - describes the branch that is to be printed first
- * @any:	if @to is 0: any exception or interrupt that did not interrupt entry code
+ * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
+ *		interrupt or a system call
  * @to:		if not 0: a branch to this address
  * @from:	if @to is 0 and @any is false: an exception at this address, or at the
  *		instruction before it

@@ -32,7 +32,7 @@
 
 #include "trace_hw_branches.h"
 
-/* An instruction is not longer than this. */
+/* No instruction is longer than this. */
 #define HW_BRANCHES_INSTRUCTION	16
 
 /*
@@ -240,7 +240,7 @@ static int hw_branches_since_panic(int cpu)
  * hw_branches_since_stop - find the branch at which a CPU was interrupted to freeze it
  * @cpu: the CPU, which is frozen
  *
- * This is the newest exception or interrupt: usually the NMI that has frozen the CPU. If the CPU
+ * This is the newest branch to the entry code: usually the NMI that has frozen the CPU. If the CPU
  * has called panic(), find the call of panic() instead.
  *
  * Return: like hw_branches_since().
@@ -328,8 +328,8 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
  */
 
 /*
- * Print @cpu, for which hw_branches_claim_print() has returned true, and with crash_all the other
- * CPUs.
+ * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
+ * after hw_branches_claim_print() has returned true for @cpu.
  */
 static void hw_branches_print_crash(int cpu, int since)
 {
@@ -364,7 +364,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		/*
 		 * The instruction at regs->ip is not in the records, because they end at an
 		 * earlier crash, which this crash has interrupted, or because user mode is not
-		 * recorded. Begin with the newest exception.
+		 * recorded. Begin with the newest branch to the entry code.
 		 */
 		fault.any = true;
 		since = hw_branches_since(cpu, fault);
