@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branches that are known before they run, recorded by the stock kernel's drivers: all records
- * must be the expected ones.
+ * Record branches that are known in advance, with perf of the stock kernel: the records must be
+ * exactly the expected ones.
  *
  *   known period1|aux [RECORDS [singlestep]]
+ *
+ * RECORDS is the least number of records of generated programs. With singlestep, the emulator
+ * translates one instruction at a time.
  */
 #include "../guest/traced.h"
 #include "../guest/guest.h"
@@ -21,7 +24,7 @@ static bool run_window(struct recs *want, void (*run)(int fd, void *arg),
 	bool good;
 	int ret;
 
-	/* room for the kernel's side of system calls and interrupts, which is in AUX, too */
+	/* AUX also has records of system calls and interrupts, which @want lacks: leave room. */
 	ret = source_open(&s, kind, want->nr + want->nr / 4 + 4096);
 	if (ret) {
 		printf("# perf_event_open: %s\n", strerror(-ret));
@@ -79,7 +82,7 @@ static bool test_generated(u64 seed, size_t *nr)
 	g.program = program_new(seed, BLOCKS);
 	if (!g.program)
 		return false;
-	/* as many passes as fit into a window */
+	/* Choose the number of passes so that a trace has about WINDOW records. */
 	program_replay(g.program, g.seed, 1, &want);
 	g.passes = WINDOW / want.nr;
 	recs_free(&want);
@@ -102,7 +105,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		goal = strtoul(argv[2], NULL, 0);
 	plan(4);
-	/* booting with single-stepping on would take ten times as long */
+	/* Turn on the emulator's single-stepping only now: it makes booting ten times as slow. */
 	if (argc > 3 && !strcmp(argv[3], "singlestep"))
 		hmp("singlestep on", NULL, 0);
 	ok(test_sequence(), "sequence known to the assembler");
@@ -112,8 +115,9 @@ int main(int argc, char **argv)
 	ok(good, "generated branches");
 	nmis = interrupts("NMI") - nmis;
 	/*
-	 * The period-1 buffer is full after 2730 records, but context switches empty it as well.
-	 * For AUX a piece of the buffer has 4 MiB.
+	 * The buffer of a period-1 event causes a PMI after 2730 records. Context switches drain
+	 * the buffer, too, so expect half of these PMIs. AUX causes a PMI after 4 MiB only, so
+	 * expect none.
 	 */
 	printf("# %lu NMIs\n", nmis);
 	ok(kind == SOURCE_AUX || nmis >= nr / 2730 / 2, "PMIs came as NMIs");

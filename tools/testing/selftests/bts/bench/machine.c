@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the unpatched kernel detects of the machine: its PMU, its Debug Store, and the events that
- * it allows.
+ * Check that the stock kernel detects the PMU and the Debug Store of the emulated machine, and
+ * which events perf allows.
  *
  *   machine pti|nopti
  */
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	   file_has("/proc/cpuinfo", " dtes64"), "features of the processor");
 	ok(kernel_said("Intel PMU driver"), "Intel PMU driver");
 	ok(file_has("/proc/cpuinfo", " pti") == !nopti, "page-table isolation");
-	/* perf refuses AUX with page-table isolation */
+	/* With page-table isolation, the kernel does not register intel_bts. */
 	ok((intel_bts_type() >= 0) == nopti, "intel_bts %s",
 	   nopti ? "present" : "absent");
 	ok(!try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Debian's perf and gdb on the unpatched kernel trace `victim`. They use their own code to read
- * the records, and gdb follows the program along them: a missing or wrong record is a gap.
+ * Trace `victim` on the stock kernel with Debian's perf and gdb, which read the records with their
+ * own code. gdb disassembles the program from one record to the next, and reports a missing or
+ * wrong record as a gap.
  *
  *   stock [lbr N]	lbr: perf record -b, with N LBRs
  */
@@ -15,7 +16,7 @@
 #define BRANCHES	(VICTIM_ROUNDS * VICTIM_BRANCHES + 1)
 #define TEXT_SIZE	(1 << 20)
 
-/* the output and the errors of the last command */
+/* stdout and stderr of the last command */
 static char text[TEXT_SIZE];
 
 /*
@@ -53,7 +54,7 @@ static bool run(const char * const argv[])
 	return waitpid(pid, &status, 0) == pid && !status;
 }
 
-/* Print the reason, and the output of the last command, if not @good. Returns @good. */
+/* Unless @good, print @what and the output of the last command. Returns @good. */
 static bool because(bool good, const char *what)
 {
 	char *line, *save = NULL;
@@ -135,7 +136,7 @@ static bool gdb_record(void)
 		sscanf(said, "Recorded %d instructions in %*d functions (%d gaps)",
 		       &insns, &gaps);
 	printf("# %d instructions, %d gaps\n", insns, gaps);
-	/* from the first instruction of work() to the one after its return */
+	/* gdb records from the first instruction of work() to the instruction after the call. */
 	return because(!gaps && insns == VICTIM_ROUNDS * VICTIM_INSNS + 1, "gdb");
 }
 
@@ -144,7 +145,7 @@ struct pair {
 	uint64_t to;
 };
 
-/* All branches of victim, recorded by BTS, and the LBRs of one sample, the oldest first. */
+/* all: every branch of victim, recorded by BTS. stack: the LBRs of one sample, oldest first. */
 static struct pair all[BRANCHES], stack[64];
 static int nr_all;
 
@@ -182,8 +183,8 @@ static int read_stack(const char *line)
 }
 
 /*
- * Check the newest of @n entries, up to one with a kernel address: they must be consecutive
- * branches of victim.
+ * Skip the entries of stack[] up to the last one with a kernel address. The rest of the @n entries
+ * must be consecutive branches of victim.
  */
 static bool is_piece(int n)
 {
@@ -225,7 +226,10 @@ static bool perf_lbr(int depth)
 		}
 	}
 	printf("# %d samples, %d with %d branches, %d wrong\n", samples, full, depth, wrong);
-	/* Branches that are not taken count as well. A context switch clears the LBRs. */
+	/*
+	 * The event also counts branches that are not taken, so more samples may come. Context
+	 * switches clear the LBRs, so not every sample is full.
+	 */
 	return samples >= BRANCHES / 37 && full > samples / 2 && !wrong;
 }
 
@@ -244,7 +248,7 @@ static bool perf_lbr_kernel(void)
 	       because(strstr(text, "0xffffffff"), "no branch of the kernel");
 }
 
-/* _start calls work(), which calls leaf(). */
+/* One sample must show that _start called work(), which called leaf(). */
 static bool perf_callgraph(void)
 {
 	static const char * const record[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * More tracers than CPUs at the same time. Each traces itself through known branches, while CPU 1
- * goes offline and online.
+ * Run more tracers than CPUs at the same time. Each tracer traces its own known branches, while
+ * CPU 1 goes offline and online.
  *
  *   tracers period1|aux [WINDOWS]
  */

@@ -11,7 +11,7 @@
 	.type	_start, @function
 _start:
 	mov	$VICTIM_ROUNDS, %ebx
-	/* one branch */
+	/* the only branch outside of the rounds */
 	call	work
 	.size	_start, . - _start
 

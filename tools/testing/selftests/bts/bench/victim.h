@@ -2,7 +2,7 @@
 #ifndef BTS_BENCH_VICTIM_H
 #define BTS_BENCH_VICTIM_H
 
-/* few enough for the default buffer of gdb */
+/* Few enough that all records fit into gdb's default buffer. */
 #define VICTIM_ROUNDS		100
 
 /*

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A window for the oracle: intel_bts traces the CPU while the emulator logs what it executes.
- * Then records and code are handed over.
+ * Record a trace that the oracle can check: intel_bts traces CPU 0 while the emulator logs each
+ * instruction that it executes. Then save the records, and the code that ran, to files on the host.
+ * The oracle (../oracle) compares the records with the log.
  *
  *   window user             user mode only
- *   window flags            a short sequence of user mode, with registers in the log
+ *   window flags            sequence() in user mode only; the log has the registers, too
  *   window kernel RECORDS   user mode and kernel, until there are RECORDS records
  *
- * The printed line `# oracle ...` holds the arguments for the oracle. The files that it names are
- * in the directory of the case.
+ * The printed line `# oracle ...` has the arguments for the oracle. The files are in the directory
+ * of the test case.
  */
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -53,7 +54,7 @@ static int open_cpu0(bool kernel)
 	return aux == MAP_FAILED ? -1 : fd;
 }
 
-/* Returns whether the driver reports no truncated or lost record. */
+/* Returns true if no AUX record reports lost data, and the ring has not wrapped. */
 static bool aux_is_complete(void)
 {
 	const u8 *data = (const u8 *)ring + ring->data_offset;
@@ -97,7 +98,7 @@ static bool trace_kernel(int fd, u64 records)
 	bool good = true;
 
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	/* the head moves when the driver begins another piece of the buffer */
+	/* The driver updates aux_head only when it switches to the next piece of the buffer. */
 	while (good && *head < records * 24)
 		good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER) && workload_kernel();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
 	CPU_ZERO(&cpu0);
 	CPU_SET(0, &cpu0);
 	sched_setaffinity(0, sizeof(cpu0), &cpu0);
-	/* a piece of 4 MiB more than needed, rounded up to a power of two */
+	/* Make room for @records and one piece of the buffer (4 MiB), as a power of two. */
 	for (aux_size = 4 << 20; aux_size < records * 24 + (4 << 20);)
 		aux_size *= 2;
 	fd = open_cpu0(kernel);

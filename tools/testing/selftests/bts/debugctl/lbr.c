@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Last branch records and #DB, which clears DEBUGCTL.LBR. An event of perf uses the LBRs on
- * one CPU, and nothing else makes perf write the register again.
+ * A #DB clears DEBUGCTL.LBR: the kernel must set the bit again. An event of perf uses the
+ * LBRs on one CPU, and perf itself has no reason to write DEBUGCTL after the #DB.
  *
  *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel
  */
@@ -24,7 +24,7 @@
 
 static bool kept;
 
-/* Fewer branches than PERIOD, so that a round has at most one sample. */
+/* A loop with fewer branches than PERIOD, so that each round has at most one sample. */
 extern const char loop_begin[], loop_back[], loop_end[];
 
 __attribute__((noinline))
@@ -66,10 +66,10 @@ struct lbr_sample {
 };
 
 struct counts {
-	unsigned int samples;	/* in the loop */
-	unsigned int fresh;	/* those whose newest branch is in the loop */
-	unsigned int frozen;	/* those in user mode whose newest branch leads to the sample */
-	unsigned int user;
+	unsigned int samples;	/* samples in the loop */
+	unsigned int fresh;	/* samples in the loop whose newest branch is the loop's */
+	unsigned int frozen;	/* samples in user mode whose newest branch is not the PMI */
+	unsigned int user;	/* samples in user mode */
 };
 
 static bool in_loop(uint64_t ip)
@@ -167,8 +167,9 @@ static void check_samples(void)
 }
 
 /*
- * Check that LBR is on, and has recorded the tracer after the tracee's last #DB. On the
- * stock kernel LBR may be on as well, if a context switch made perf load its events.
+ * Check that LBR is on, and that the CPU has recorded branches of the tracer after the
+ * tracee's last #DB. Not on the stock kernel: there, perf may have turned LBR on again at a
+ * context switch.
  */
 static void check_recording(void)
 {
@@ -180,7 +181,7 @@ static void check_recording(void)
 	   "the newest branch is not the tracee's: from %#llx", (unsigned long long)from);
 }
 
-/* Block-step a tracee. Only its tracer runs on the CPU after it. */
+/* Block-step a tracee while an event uses the LBRs. Tracer and tracee run on the same CPU. */
 static void check_block_step(void)
 {
 	int fd = must_open_lbr(NEVER, false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A KVM guest runs while its thread is block-stepped: the guest must not see the host's
- * BTF, the host must have BTF back, and what an NMI writes to DEBUGCTL after KVM has read
- * it must survive the guest.
+ * A KVM guest runs while its thread is block-stepped. BTF must be off in the guest and on
+ * after the guest. If an NMI writes DEBUGCTL after KVM has read the register, the NMI's
+ * value must not be lost.
  *
- * nested MODULE kept|lost
+ * nested MODULE kept|lost: kept: the value is kept; lost: the stock kernel, which loses it
  */
 #include <linux/kvm.h>
 #include <signal.h>
@@ -125,7 +125,7 @@ static void finish_tracee(pid_t pid)
 	   vm->exit_reason, steps, GUEST_STEPS);
 }
 
-/* BTF cannot be read from outside, as the tracee is not on its CPU then. */
+/* The stops show whether BTF is on after KVM_RUN: the tracer cannot read the tracee's BTF. */
 static void guest_with_block_step(void)
 {
 	pid_t pid = start_traced(run_vcpu, NULL);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lost updates of DEBUGCTL, one by one, in windows that are wide enough to be hit each
- * time.
+ * Races in which an update of DEBUGCTL can be lost. The laboratory's window makes each race
+ * happen every time.
  *
- * races MODULE kept|lost [bts]: kept: a kernel that keeps them; lost: the stock kernel;
- * bts: the race that needs intel_bts.
+ * races MODULE kept|lost [bts]: kept: a kernel that loses no update; lost: the stock kernel;
+ * bts: only the race that needs intel_bts.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -22,8 +22,8 @@
 static bool kept;
 
 /*
- * No branch comes between the INT3 and the read() in which the task blocks: the tracee is
- * switched in and out while block-stepped, without a #DB.
+ * There is no branch between the INT3 and the read() in which the tracee blocks. So a
+ * block-stepped tracee is switched in and out without a #DB.
  */
 static void block_in_read(void *arg)
 {
@@ -55,7 +55,7 @@ static void end_tracee(pid_t pid, int pipe_fds[2])
 	close(pipe_fds[1]);
 }
 
-/* Let the tracee run into read(), through the window in the context switch. */
+/* Block-step the tracee into read(). Returns how often a context switch hit the window. */
 static unsigned int block_step_through_window(pid_t pid)
 {
 	unsigned int hits;
@@ -74,8 +74,8 @@ static void nmi_in_switch(void)
 		.function = "__switch_to_xtra",
 		.at_wrmsr = 1,
 		/*
-		 * Skip the switch to the tracee. Nothing repairs DEBUGCTL after the switch
-		 * away from it.
+		 * Skip the switch to the tracee, and use the switch away from the tracee:
+		 * after that, nothing writes DEBUGCTL again.
 		 */
 		.skip = 1,
 		.action = LAB_NMI_SETS_LBR,
@@ -98,7 +98,7 @@ static void nmi_in_switch(void)
 	lab(LAB_SET_LBR, &off);
 }
 
-/* A #DB in user mode clears LBR, whose user does not know. */
+/* A #DB in user mode clears LBR: the kernel must set LBR again. */
 static void lbr_after_user_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -119,7 +119,7 @@ static void lbr_after_user_db(void)
 	end_tracee(pid, pipe_fds);
 }
 
-/* The same with a #DB in kernel mode. */
+/* A #DB in the kernel clears LBR: the kernel must set LBR again. */
 static void lbr_after_kernel_db(void)
 {
 	unsigned int on = 1, off = 0;
@@ -134,7 +134,7 @@ static void lbr_after_kernel_db(void)
 	lab(LAB_SET_LBR, &off);
 }
 
-/* Trace this CPU, user mode and kernel, into an AUX area that is not emptied. */
+/* Trace user mode and kernel of this CPU, into an AUX area that fills up: nobody reads it. */
 static int open_intel_bts(void)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -160,8 +160,8 @@ static int open_intel_bts(void)
 }
 
 /*
- * The same race in perf: the PMI of intel_bts finds the AUX area full and turns BTS off,
- * while the interrupted context switch is about to write an older value.
+ * The race of nmi_in_switch(), with perf: the PMI of intel_bts finds the AUX area full and
+ * turns BTS off. The interrupted context switch is about to write an older value.
  */
 static void intel_bts_stops_in_switch(void)
 {

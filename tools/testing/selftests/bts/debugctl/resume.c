@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After suspend to RAM, the boot CPU must have FREEZE_IN_SMM as before. The other CPUs are
- * brought up anew, and set it there.
+ * After suspend to RAM, FREEZE_IN_SMM must be on as before. Only the boot CPU needs code for
+ * that: the other CPUs go offline, and set the bit when they come online.
  *
- * resume MODULE kept|lost
+ * resume MODULE kept|lost: kept: a kernel that restores the bit; lost: the stock kernel
  */
 #include <sys/sysinfo.h>
 

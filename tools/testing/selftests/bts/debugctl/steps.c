@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stepping must be the same whoever else uses DEBUGCTL. Each way of stepping is tried
- * alone, with perf's BTS on the same task, and with BTS and an NMI storm, in which each NMI
- * runs perf's handler.
+ * Other users of DEBUGCTL must not change where a stepped task stops. Each way of stepping
+ * is tried alone, with perf's BTS on the same task, and with BTS and an NMI storm. Each NMI
+ * calls perf's handler.
  *
  * steps [MODULE]
  *
@@ -37,7 +37,7 @@ static const char *const company_name[] = {
 
 static enum company company;
 
-/* Check single steps: one for each instruction, with every branch target among them. */
+/* Check single steps: as many as instructions, with every branch target among them. */
 static bool every_instruction(const struct stops *stops)
 {
 	unsigned int i, want = 0;
@@ -109,7 +109,7 @@ static const struct way {
 	{ .name = "block-step", .request = PTRACE_SINGLEBLOCK, },
 	{ .name = "single-step over a uprobe", .request = PTRACE_SINGLESTEP,
 	  .besides = UPROBE, },
-	/* uprobes disables the block-step, so the tracee stops behind the probe. */
+	/* uprobes turns block-step off, so the tracee stops after the probed instruction. */
 	{ .name = "block-step over a uprobe", .request = PTRACE_SINGLEBLOCK,
 	  .besides = UPROBE, .extra = walk_behind_probe, },
 	{ .name = "block-step into a watchpoint", .request = PTRACE_SINGLEBLOCK,
@@ -160,7 +160,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* A task that sets TF itself. It is not switched out, so PMIs must drain the buffer. */
+/* Single-step this task by TF. No context switch drains the buffer, so PMIs must drain it. */
 static void step_oneself(void)
 {
 	struct sigaction action = { .sa_handler = on_trap, };

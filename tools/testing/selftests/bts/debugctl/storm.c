@@ -21,7 +21,7 @@
 #define MAX_CHILDREN	64
 #define OWN_LOOPS	50
 
-/* Counted by the children. */
+/* In shared memory: the children count. */
 struct counters {
 	unsigned long walks;
 	unsigned long wrong_walks;
@@ -52,7 +52,7 @@ static void start_child(void (*run)(int), int arg)
 	children[nr_children++] = pid;
 }
 
-/* The tracee migrates between all CPUs, the tracer stays on @cpu. */
+/* Block-step tracees that migrate between all CPUs. The tracer stays on @cpu. */
 static void block_step_walks(int cpu)
 {
 	struct stops stops;
@@ -79,7 +79,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* Single-step this task itself on @cpu: if BTF was left on, it would skip steps. */
+/* Single-step this task by TF on @cpu. If BTF were left on, traps would be missing. */
 static void own_steps(int cpu)
 {
 	const struct sigaction action = { .sa_handler = on_trap, };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run the kernel's own selftests one after the other, and print their results so that two
- * kernels can be compared: a line for each verdict and for each end of a program, without
- * numbers and addresses.
+ * Run the kernel's own selftests one after the other, and print their results so that the
+ * results on two kernels can be compared: a line for each verdict and for the end of each
+ * program, without numbers and addresses.
  *
  * upstream SECONDS DIRECTORY...: every program in the directories.
  */
@@ -50,7 +50,7 @@ static void print_verdict(const char *name, const char *line)
 	puts("");
 }
 
-/* Read until the end of the output or of the time, and kill the process group then. */
+/* Print the verdicts in the output. If it does not end in @seconds, kill the process group. */
 static void collect(int fd, pid_t pid, const char *name, int seconds)
 {
 	time_t end = time(NULL) + seconds;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The code of the nested guest, in real mode, which is copied to GUEST_CODE: it makes many
- * exits that the host's kernel handles, then sets TF and counts #DBs. With the host's BTF
- * on, there would be fewer of them.
+ * Real-mode code of the nested guest, which nested.c copies to GUEST_CODE. First, CPUID
+ * causes many exits to the host. Then the guest sets TF, and its handler counts #DBs. If the
+ * host's BTF were on in the guest, fewer #DBs would come.
  */
 #include "vcpu.h"
 
@@ -21,10 +21,10 @@ guest_code:
 	or	$0x100, %ax
 	push	%ax
 	popf
-	mov	$GUEST_LOOPS, %si	/* the first step */
-2:	dec	%si			/* two steps in each round */
+	mov	$GUEST_LOOPS, %si	/* the first #DB */
+2:	dec	%si			/* two #DBs in each round */
 	jnz	2b
-	pushf				/* and five more */
+	pushf				/* and five more #DBs */
 	pop	%ax
 	and	$~0x100, %ax
 	push	%ax

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * intel_bts and its buffers. 'right': as a kernel should do; 'wrong': as the stock kernel does.
+ * Bugs of intel_bts. right: the kernel must not have the bug; wrong: the kernel must have the bug,
+ * as the stock kernel has.
  *
- * aux MODULE snapshot right|wrong	NMIs, while the newest records are kept
- * aux MODULE reset right|wrong	a reset of the PMU, while intel_bts stops
- * aux MODULE memory right|wrong	no memory for the Debug Store; wrong: a crash
- * aux MODULE foreign right		an unknown NMI, with memory for PEBS and none for
- *				BTS: the console tells whether perf claims it
- * aux MODULE absent right|wrong	a Pentium 4, whose BTS intel_bts cannot use
+ * aux MODULE snapshot right|wrong	NMIs set the position in the AUX area back
+ * aux MODULE reset right|wrong	a reset of the PMU does the same, while intel_bts stops
+ * aux MODULE memory right|wrong	without memory for the Debug Store, the kernel crashes
+ * aux MODULE foreign right		perf claims an unknown NMI, if PEBS has a buffer and
+ *				BTS has none: the console shows whether it does
+ * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>
 
@@ -25,7 +26,7 @@ static __attribute__((noinline)) void leaf(void)
 	__asm__ volatile("");
 }
 
-/* Record CALLS calls, and then call @disturb. Returns where the newest record ends. */
+/* Record CALLS calls, and call @disturb. Returns the driver's position in the AUX area. */
 static uint64_t recorded_until(void (*disturb)(void))
 {
 	const struct perf_event_mmap_page *page;
@@ -68,7 +69,8 @@ static void some_nmis(void)
 }
 
 /*
- * Reset the PMU while the event's state is STOPPED, when the newest records are not counted yet.
+ * Have the PMU reset when the event is disabled: then its state is STOPPED, but the position
+ * does not include the newest records yet.
  */
 static void reset_in_stop(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A claim of BTS and perf exclude each other: the second one gets -EBUSY. Events that do not need
- * BTS are not affected.
+ * The kernel's ds_claim_bts() and perf's use of BTS exclude each other: the second user gets
+ * -EBUSY. Events that do not need BTS are not affected. The module ds_test makes the claims.
  *
- * claims exclude     events before and after a claim
- * claims beside      events during a claim do not change the store
- * claims recording   the same while the hardware records
- * claims pmi         perf does not take an NMI that is not its own
+ * claims exclude     events that are opened before and after a claim
+ * claims beside      events during a claim must not change the Debug Store
+ * claims recording   the same, while the hardware records for the claim
+ * claims pmi         perf must not claim an NMI that is not perf's
  */
 #include <sys/sysinfo.h>
 
@@ -28,7 +28,7 @@ static void check(int err, int want, const char *what, const char *kind)
 		printf("# it was: %s\n", strerror(-err));
 }
 
-/* Try both orders for one kind of event, on a CPU or of a task. */
+/* Open an event before a claim, and after it. @want is the error of the second one, or 0. */
 static void exclude_kind(enum kind kind, int want, pid_t pid, int cpu)
 {
 	const char *name = kind_name[kind];
@@ -64,7 +64,7 @@ static void exclude(void)
 	ok(areas_are(false), "the end of a claim clears DS_AREA");
 }
 
-/* Make perf the first and the last user of the other hardware, several times. */
+/* Open and close events of perf, none of which uses BTS, several times on each CPU. */
 static void perf_comes_and_goes(void)
 {
 	int cpu, cpus = get_nprocs(), round;
@@ -126,7 +126,10 @@ static void recording(void)
 	ok(bts_counter("records") == records, "for good");
 }
 
-/* The claim's index is beyond its threshold. perf has an event, and must not take the NMI. */
+/*
+ * ds_test has set the index of the buffer beyond the threshold, as at a PMI of BTS. perf has an
+ * event, and must not claim the NMI.
+ */
 static void pmi(void)
 {
 	struct trace trace;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jump into a second kernel while BTS runs in the task that jumps, and in a task that keeps
- * another CPU busy. The second kernel and its initramfs are on disks. Run it where a store of a
- * record without a buffer ends the emulator.
+ * Start a second kernel by kexec or a crash while BTS records on this CPU and on another one. The
+ * second kernel and its initramfs are on disks. Run this program in an emulator that ends if the
+ * CPU stores a record without a buffer.
  *
- * jump kexec|crash aux|period1|claim|recorder
- * jump MODULE crash astray	the recorder, and a jump through a bad pointer
- * jump arrived			run by the second kernel
- * jump read|astray CPUS		the same, and read the dump of the first kernel
+ * jump kexec|crash aux|period1|claim|recorder	BTS is used by perf, by a claim, or by the
+ *						branch flight recorder
+ * jump MODULE crash astray	the recorder, and a crash by a jump through a bad pointer
+ * jump arrived			in the second kernel: check that BTS is off
+ * jump read|astray CPUS		the same, and check the dump of the first kernel
  */
 #include <sys/reboot.h>
 #include <sys/sysinfo.h>
@@ -83,7 +84,7 @@ static void load_kernel(unsigned long flags, const char *cmdline)
 	close(initrd);
 }
 
-static bool records(const char *how)
+static bool uses_recorder(const char *how)
 {
 	return !strcmp(how, "recorder") || !strcmp(how, "astray");
 }
@@ -96,13 +97,13 @@ static int start_bts(const char *how)
 
 	if (!strcmp(how, "claim"))
 		return try_text(CLAIM_KNOB, "2");
-	if (records(how))
+	if (uses_recorder(how))
 		return try_text(RECORDER, "1");
 	err = trace_open(&other, kind, start_spinner(get_nprocs() - 1), -1);
 	return err ? err : trace_open(&own, kind, 0, -1);
 }
 
-/* Jump. The second kernel reports all results, also those of the first one. */
+/* Load the second kernel, start BTS, and jump. All results are reported by the second kernel. */
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
@@ -111,7 +112,7 @@ static int jump(bool crash, const char *how)
 
 	pin_to(0);
 	snprintf(line, sizeof(line), COMMAND_LINE " -- jump %s %d",
-		 astray ? "astray" : records(how) ? "read" : "arrived", get_nprocs());
+		 astray ? "astray" : uses_recorder(how) ? "read" : "arrived", get_nprocs());
 	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, line);
 	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
 		give_up("panic_on_oops");
@@ -145,7 +146,10 @@ static int arrived(void)
 	return finish();
 }
 
-/* Start hw-branches. The map is that of this kernel, which has the same addresses. */
+/*
+ * Start hw-branches, which prints @nr branches of each CPU from the dump. @map has the symbols:
+ * KALLSYMS of this kernel is good, as the first kernel is the same and had the same addresses.
+ */
 static FILE *start_reader(const char *nr, const char *map)
 {
 	int ends[2];
@@ -162,7 +166,7 @@ static FILE *start_reader(const char *nr, const char *map)
 	return fdopen(ends[0], "r");
 }
 
-/* Read a line of branches, and remove its CPU. */
+/* Read a line of hw-branches, and remove the number of the CPU at its beginning, if any. */
 static char *next_branch(char *line, int size, FILE *out)
 {
 	int cpu, at = 0;
@@ -174,16 +178,16 @@ static char *next_branch(char *line, int size, FILE *out)
 	return line;
 }
 
-/* Returns whether a branch comes from panic(), or from vpanic(), which newer kernels call. */
+/* Returns whether panic(), or vpanic() in newer kernels, has taken the branch. */
 static bool in_panic(const char *line)
 {
 	return strstr(line, " <- panic+") || strstr(line, " <- vpanic+");
 }
 
 /*
- * Check that the dump has all that the buffers hold, for each CPU. panic() is called with
- * interrupts on, so an interrupt with a hundred branches may come between the call and the
- * freeze, but nothing else.
+ * Check that the dump has all branches in the buffers of each CPU. On the crashed CPU, only
+ * branches of panic() may be between the call of panic() and hw_branches_crash_freeze(), or an
+ * interrupt, as interrupts are on.
  */
 static void read_all(int cpus)
 {
@@ -221,7 +225,7 @@ static void read_all(int cpus)
 	   "all of each: %d and %d", nr[0], nr[1]);
 }
 
-/* Write a map with other addresses, like those where the kernel was linked. */
+/* Write a map with all addresses shifted, as if KASLR had moved the first kernel. */
 static void write_map(const char *path)
 {
 	FILE *in = fopen(KALLSYMS, "r"), *out = fopen(path, "w");
@@ -260,7 +264,7 @@ static void test_map(void)
 	   same);
 }
 
-/* The address that jumped is in no register and not on the stack. */
+/* The dump must show where the jump to 0xb75 came from, which no register and no stack shows. */
 static int read_astray(void)
 {
 	FILE *out = start_reader("100", KALLSYMS);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last CPU repeatedly goes offline and online, while perf's BTS or a claim records on all
- * CPUs. Run it where a store of a record without a buffer ends the emulator.
+ * The last CPU repeatedly goes offline and online, while BTS records for perf or for a claim
+ * (ds_claim_bts()) on all CPUs. Run this program in an emulator that ends if the CPU stores a
+ * record without a buffer.
  *
  * offline perf|claim ROUNDS
  */
@@ -33,7 +34,7 @@ static void off_and_on(int rounds, bool *loaded)
 	}
 }
 
-/* Trace a task that may run anywhere, and one that is bound to the CPU. */
+/* Trace a task that may run anywhere, and a task that is bound to the last CPU. */
 static void of_tasks(enum kind kind, int rounds)
 {
 	pid_t anywhere = start_spinner(-1), bound = start_spinner(last);
@@ -52,7 +53,7 @@ static void of_tasks(enum kind kind, int rounds)
 	end_spinner(bound);
 }
 
-/* Open an event of the CPU that goes offline, and one of a CPU that stays. */
+/* Open an event of the CPU that goes offline, and an event of CPU 0. */
 static void of_cpus(enum kind kind, int rounds)
 {
 	bool opened = true, loaded = true, once;
@@ -72,7 +73,7 @@ static void of_cpus(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
-/* The last event ends while the CPU is offline: DS_AREA must be 0 when it comes online. */
+/* The last event ends while a CPU is offline: DS_AREA must be 0 when that CPU comes online. */
 static void missed_the_end(enum kind kind, int rounds)
 {
 	pid_t spinner = start_spinner(-1);

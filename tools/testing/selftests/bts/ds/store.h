@@ -8,6 +8,7 @@
 
 #include "../guest/debugctl.h"
 
+/* 1: ds_test claims BTS, and marks the Debug Stores. 2: claims and records. 0: ends the claim. */
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
 
@@ -31,9 +32,9 @@ struct trace {
 };
 
 /*
- * On any CPU if @cpu is -1, of any task if @pid is -1. trace_open() returns 0 or -errno,
- * event_open() a file descriptor or -errno. An event of intel_bts has no buffer until
- * trace_start().
+ * @cpu is -1: on any CPU. @pid is -1: any task. trace_open() returns 0 or -errno. event_open()
+ * returns a file descriptor or -errno: for AUX and AUX_USER, trace_start() must map the buffer
+ * and enable the event.
  */
 int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu);
 int event_open(enum kind kind, pid_t pid, int cpu);
@@ -48,7 +49,8 @@ bool kind_exists(enum kind kind);
 void keep_perf_on(void);
 
 /*
- * Returns whether DS_AREA of each CPU is loaded with an address of its own, or is 0 everywhere.
+ * @loaded: returns whether DS_AREA of each CPU is not 0, and different from all others. Otherwise
+ * returns whether DS_AREA of each CPU is 0.
  */
 bool areas_are(bool loaded);
 

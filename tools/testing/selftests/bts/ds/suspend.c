@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend while BTS runs in the task that suspends, with the kernel where perf can record it. Run
- * it where a store of a record without a buffer ends the emulator.
+ * Suspend the machine while BTS records the task that does so. aux and claim also record the
+ * kernel. Run this program in an emulator that ends if the CPU stores a record without a buffer.
  *
  * suspend STATE aux|period1|claim
  *
- * STATE is freeze, mem, or disk: the last one writes an image and resumes from it at once,
- * through the temporary page tables, with swap on /dev/sda.
+ * STATE is freeze, mem, or disk. disk writes an image to swap on /dev/sda, and resumes from the
+ * image at once, through the temporary page tables of resume.
  */
 #include <sched.h>
 #include <sys/swap.h>
@@ -51,7 +51,7 @@ static bool go_to_sleep(const char *state)
 		swap_on();
 		return write_text("/sys/power/state", state);
 	}
-	/* Nothing would wake this machine from freeze, so stop before the last step. */
+	/* Nothing would wake this machine from freeze, so only test the steps before. */
 	if (!strcmp(state, "freeze")) {
 		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
 			give_up(PM_TEST);

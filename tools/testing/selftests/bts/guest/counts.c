@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send to the host how often each line of the kernel ran, if the kernel counts that: each file
- * behind a line "gcov PATH SIZE". The host adds up the counts of its guests.
+ * If the kernel counts how often each line runs (gcov), send the files with the counts to the host:
+ * for each file a line "gcov PATH SIZE", then the file's content.
  */
 #include <ftw.h>
 #include <sys/stat.h>

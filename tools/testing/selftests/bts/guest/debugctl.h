@@ -15,13 +15,14 @@
 #define DEBUGCTL_BTS_BITS	(0x1fU << 6)
 #define DEBUGCTL_SMM_BIT	(1U << 14)
 
-/* perf's trace of a task: branches:u, with a sample for each branch. */
+/* An event of perf that takes a sample at each branch of a task in user mode. */
 struct branch_event {
 	int fd;
 	struct perf_event_mmap_page *page;
 	size_t size;
 };
 
+/* The laboratory is a module for tests: see debugctl/lab/lab.h. */
 void load_lab(const char *path);
 struct lab_state lab_read(void);
 void lab(unsigned long request, void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All ways in which user code enters the kernel and returns. A fault handler continues at
- * resume_at, since the program counter of the fault is of no use.
+ * All ways in which user code enters the kernel and returns. The signal handler of a fault returns
+ * to resume_at, as a return to the faulting instruction would fault again.
  */
 #include <asm/unistd.h>
 
@@ -56,13 +56,13 @@ function fault_load
 	mov	(%rdi), %al
 1:	ret
 
-/* void fault_jump(const void *unmapped): the jump completes, the fetch faults */
+/* void fault_jump(const void *unmapped): the jump is recorded, then the fetch faults */
 function fault_jump
 	resume	1f
 	jmp	*%rdi
 1:	ret
 
-/* void fault_call(void *unmapped): the push faults, there is no branch */
+/* void fault_call(void *unmapped): the push faults, so the call is not recorded */
 function fault_call
 	resume	1f
 	mov	%rdi, %rsp
@@ -96,7 +96,8 @@ function trap_flag
 
 /*
  * void spin_in_place(const struct itimerval *timer)
- * Executes one instruction until the signal ends it: interrupts have from == to.
+ * Executes a jump to itself until the timer's signal comes. The jump and its interrupts have the
+ * same source address.
  */
 function spin_in_place
 	resume	2f
@@ -116,7 +117,7 @@ function copy_string
 
 function system_call_int80
 	push	%rbx
-	/* getpid() by its number of the 32-bit table */
+	/* __NR_getpid of 32-bit programs */
 	mov	$20, %eax
 	int	$0x80
 	pop	%rbx
@@ -142,8 +143,8 @@ function far_transfers
 2:	ret
 
 /*
- * Runs 32-bit code, whose text is below 4 GiB. An interrupt there may truncate the stack pointer
- * to 32 bits.
+ * Runs 32-bit code: the program must be linked below 4 GiB. An interrupt of 32-bit code may
+ * truncate the stack pointer to 32 bits, so compat_sp keeps it.
  */
 function compat_code
 	push	%rbx

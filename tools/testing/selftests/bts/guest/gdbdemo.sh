@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# gdbdemo.sh GDB, in the guest: a jump through a bad pointer in gdb, as a user to whom perf
+# gdbdemo.sh GDB, in the guest: use gdb to find a jump through a bad pointer, as a user to whom perf
 # refuses branch traces.
 
 gdb=$1
 
-# The user needs access to the directories of the host's cache.
+# GDB is in the host's cache: make its directories accessible to user nobody.
 path=$gdb
 while [ "$path" != / ]; do
 	chmod a+rx "$path"

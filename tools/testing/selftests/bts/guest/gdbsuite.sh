@@ -13,7 +13,7 @@ shift 3
 export SHELL=/bin/sh
 work=/tmp/suite
 
-# A user may need access to the directories of the host's cache.
+# open_path FILE: make the directories of FILE, in the host's cache, accessible to all users.
 open_path() {
 	path=$1
 	while [ "$path" != / ]; do
@@ -39,7 +39,7 @@ write_site() {
 	echo "set gdb_test_timeout 120"
 }
 
-# Print the counts of each file in the summary, as KTAP and for the host.
+# Print a result of each file in gdb.sum as KTAP, and a line "# counts" for the host.
 tell() {
 	awk '
 	function close_file() {

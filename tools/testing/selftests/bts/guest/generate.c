@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of random branches. Blocks of code are shuffled in memory. Each block ends with one
- * kind of branch to the next one. Conditions depend on a random generator, which the program
- * steps while it runs, and the replay steps in C. So the branches are known without any record.
+ * Programs of random branches. Blocks of code are shuffled in memory. Each block has a branch of
+ * one kind, and goes to the next block. Conditions depend on a random number generator, which the
+ * program steps while it runs. program_replay() steps the same generator in C, so it knows which
+ * branches are taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ enum block_kind {
 struct block {
 	u64 entry;
 	u64 site;	/* address of the branch under test */
-	u64 to;		/* its target if it does not leave the block */
-	u64 leave;	/* address of the last branch, to the next block */
+	u64 to;		/* target of that branch, or for calls the address of the return */
+	u64 leave;	/* address of the jump to the next block */
 	u8 kind;
 	u8 bit;
 	u8 count;
@@ -162,7 +163,7 @@ static void put_call(struct program *p, struct block *b)
 		put_code(p, "\xff\xd0");
 		break;
 	case CALL_MEM:
-		/* the pointer is behind the jump that follows */
+		/* The pointer is after the jump to the next block, which follows the call. */
 		put_code(p, "\xff\x15");
 		put(p, 5, 4);
 		break;
@@ -265,7 +266,7 @@ static u64 block_entry(const struct program *p, unsigned int i)
 	return i < p->nr ? p->blocks[i].entry : p->end;
 }
 
-/* Put functions with three kinds of return. */
+/* Put functions for the calls, with three kinds of return. */
 static void put_leaves(struct program *p)
 {
 	static const char * const rets[NR_LEAVES] = { "\xc3", "\xf3\xc3", "\x90\xc3" };

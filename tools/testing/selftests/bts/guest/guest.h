@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 /*
- * The first address above user mode: of all ABIs of a 64-bit kernel with 4 levels of page tables,
- * or of a 32-bit kernel with the usual split
+ * The first address above user space. On a 64-bit kernel with 4 levels of page tables, the value is
+ * the same for programs of each ABI. On a 32-bit kernel, assume the default memory split.
  */
 #define USER_END	user_end()
 
@@ -75,7 +75,7 @@ static inline bool ok(bool cond, const char *fmt, ...)
 	return cond;
 }
 
-/* Report a result that is not available, and the reason. */
+/* Report that the test @name is skipped, and why. */
 static inline void skip(const char *name, const char *reason)
 {
 	printf("ok %d - %s # SKIP %s\n", ++ktap.run, name, reason);
@@ -128,7 +128,7 @@ static inline int open_port(const char *path)
 	return fd;
 }
 
-/* Read an answer up to a line that is a single dot. */
+/* Read the monitor's answer from @fd, up to a line that is a single dot. */
 static inline int read_answer(int fd, char *buf, size_t len)
 {
 	size_t used = 0, column = 0;
@@ -155,8 +155,8 @@ static inline int read_answer(int fd, char *buf, size_t len)
 }
 
 /*
- * Run a monitor command, and store its output in @buf (may be NULL), at most @len bytes. Returns
- * 0, or -1 if there is no monitor.
+ * Run a command of the emulator's monitor, and store its output in @buf (may be NULL), at most @len
+ * bytes. Returns 0, or -1 if there is no monitor.
  */
 static inline int hmp(const char *cmd, char *buf, size_t len)
 {

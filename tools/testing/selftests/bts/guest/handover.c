@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Hands over to the oracle what it needs of a guest, through the emulator's monitor. */
+/* Save memory of the guest to files for the oracle, through the emulator's monitor. */
 #include <sys/auxv.h>
 
 #include "guest.h"
@@ -13,7 +13,6 @@ extern const char __executable_start[], etext[];
 
 static char arguments[2048];
 
-/* Save memory to a file beside the log, through the emulator's monitor. */
 bool hand_over(const char *name, u64 addr, u64 size, bool code)
 {
 	size_t used = strlen(arguments);
@@ -39,7 +38,10 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code)
 	return true;
 }
 
-/* Find the next function of that name, in @module if it is not NULL. */
+/*
+ * Find the next symbol @name in @f, or the next function of @module if @name is NULL. Returns false
+ * if there is none.
+ */
 static bool symbol_in(FILE *f, const char *name, const char *module, u64 *addr)
 {
 	char line[512], sym[256], owner[64];

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Files for the oracle (../oracle), a program on the host that compares branch records with the
+ * instructions that the emulator has logged.
+ */
 #ifndef BTS_GUEST_HANDOVER_H
 #define BTS_GUEST_HANDOVER_H
 
@@ -7,8 +11,8 @@
 #include "traced.h"
 
 /*
- * Save memory to a file in the directory of the case, through the emulator's monitor: code for
- * the oracle to decode if @code, otherwise records for it to check.
+ * Save memory to the file @name in the directory of the test case, through the emulator's monitor.
+ * @code: the memory has code, which the oracle decodes; otherwise records, which the oracle checks.
  */
 bool hand_over(const char *name, u64 addr, u64 size, bool code);
 
@@ -20,7 +24,7 @@ bool hand_over_module(const char *module);
 /* Add an option for the oracle. @option begins with a space. */
 void hand_over_option(const char *option);
 
-/* Print the line with the arguments for the oracle, which names the files. */
+/* Print the line with the oracle's arguments, among them the names of the files. */
 void hand_over_arguments(void);
 
 #endif

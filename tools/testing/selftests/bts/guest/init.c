@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the test guest: mounts file systems, runs the program behind "--" on the kernel
- * command line, reports its end on the second serial port, and powers off. Without a program it
- * starts a shell on the console.
+ * PID 1 of the test guest: mounts file systems, runs the program after "--" on the kernel command
+ * line, reports its end on the second serial port, and powers off. Without such a program, PID 1
+ * runs a shell on the console.
  */
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -87,8 +87,8 @@ static void mount_all(void)
 }
 
 /*
- * If time is that of the host, NMI handlers seem slow. Each message about that takes thousands of
- * branches in the NMI, so suppress it.
+ * If the guest's clock is the host's, NMI handlers may seem slow, and the kernel prints a message.
+ * Printing takes thousands of branches in the NMI, so suppress the message.
  */
 static void hush_nmis(void)
 {
@@ -100,7 +100,7 @@ static void hush_nmis(void)
 	close(fd);
 }
 
-/* Run a program. Only for a shell, the console becomes the controlling terminal. */
+/* Run a program. If @interactive, the console becomes its controlling terminal. */
 static void run(char *const argv[], bool interactive)
 {
 	struct rlimit core = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };

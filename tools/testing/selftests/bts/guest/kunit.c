@@ -44,7 +44,7 @@ static void report_suite(const char *suite)
 		ok(false, "%s has results in %s", suite, path);
 }
 
-/* Report all suites. An early patch of the series has none: then report that. */
+/* Report all suites, and their number. With the first patches of the series, there may be none. */
 static void report_all(void)
 {
 	glob_t all = { };

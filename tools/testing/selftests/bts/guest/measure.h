@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For programs that measure a figure. The guest runs with -icount shift=0, where the time stamp
- * counter advances by one for each instruction. So it counts instructions of user mode and kernel
- * on one CPU.
+ * counter advances by one for each instruction of user mode or kernel. So the difference of two
+ * values is a number of instructions, on a guest with one CPU.
  */
 #ifndef BTS_GUEST_MEASURE_H
 #define BTS_GUEST_MEASURE_H
@@ -30,9 +30,9 @@ void report(double value);
 double median(double *values, size_t n);
 
 /*
- * What is measured for comparison: an event of perf on another process, and its ring or AUX area.
- * "perf_period1" is the event that gdb uses: branches of user mode with period 1. "intel_bts" is
- * the AUX event.
+ * A peer is an event of perf on another process, with its ring or AUX area. Its cost is compared
+ * with that of PTRACE_BTS_*. "perf_period1" is the event that gdb uses: branches of user mode with
+ * period 1. "intel_bts" is the AUX event.
  */
 struct peer *peer_open(const char *name, pid_t pid);
 void peer_enable(struct peer *peer);

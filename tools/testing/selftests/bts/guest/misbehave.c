@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults of a guest, selected by name, each after one good result: the runner must detect every
- * one of them.
+ * Misbehave in the way that is selected by its name, after one good result. The runner (vmrun) must
+ * report each of these ways as a failure.
  */
 #include <signal.h>
 #include <sys/reboot.h>
@@ -28,8 +28,8 @@ static int splat(void)
 static int panic(void)
 {
 	/*
-	 * The list of splats excludes the panic of sysrq, for tests of the crash kernel: print
-	 * another one.
+	 * The runner ignores the panic of sysrq, for tests of the crash kernel. So print the
+	 * message of another panic first.
 	 */
 	if (write_file("/dev/kmsg", "<0>Kernel panic - not syncing: planted\n"))
 		return 1;

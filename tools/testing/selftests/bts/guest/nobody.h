@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An unprivileged user who may lock only a few pages. The memory of traces is charged to
- * this user, who notices a charge that is not given back, or given back twice.
+ * An unprivileged user with a small RLIMIT_MEMLOCK, to whom the kernel charges the memory of
+ * traces. If a trace does not give its charge back, the next traces of this user fail.
  */
 #ifndef BTS_GUEST_NOBODY_H
 #define BTS_GUEST_NOBODY_H
@@ -14,15 +14,13 @@
 /* The number of pages that the user may lock. Set it before calling the functions below. */
 extern unsigned int nobody_pages;
 
-/* Turn this process into one of that user. */
+/* Give this process the IDs and the limit of that user. */
 void become_nobody(void);
-/* Run @what in a process of that user. Returns its exit status, or -1 if it was killed. */
+/* Run @what in a new process of that user. Returns the exit status, or -1 if it was killed. */
 int as_nobody(int (*what)(void *arg), void *arg);
-/* Make a trace that takes all nobody_pages. Returns 0 or an errno. */
+/* Trace a new tracee, with a ring of nobody_pages. Then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
-/*
- * Wait a while until nothing is charged to the user any more. Returns whether that is so.
- */
+/* Wait some seconds until nothing is charged to the user. Returns false if that does not happen. */
 bool all_given_back(void);
 
 #endif /* BTS_GUEST_NOBODY_H */

@@ -56,7 +56,7 @@ struct tracee nth_forking_tracee(uint32_t flags, uint32_t size)
 
 void nth_fork(unsigned long n)
 {
-	/* After the fork of the tracee, nth still is the file of its tracer. */
+	/* The tracee has inherited nth, which is the file of its tracer. */
 	if (owner != getpid())
 		nth_open();
 	nth_arm(n);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Fail one place after the other in a system call, with /proc/PID/fail-nth. */
+/* Make the allocations and user copies of a system call fail in turn, by /proc/PID/fail-nth. */
 #ifndef BTS_GUEST_NTH_H
 #define BTS_GUEST_NTH_H
 
 #include "tracee.h"
 
-/* From now on, nth_arm() affects the calling process. */
+/* From now on, nth_arm() affects the calling thread. */
 void nth_open(void);
-/* Let the @n-th call fail, once, of those that fault injection knows; 0 disarms. */
+/* Make the @n-th call of a function with fault injection fail, once. 0: let none fail. */
 void nth_arm(unsigned int n);
-/* Returns whether the @n-th call was not reached, and disarms. */
+/* Returns whether fewer calls came than nth_arm() was given. Then lets none fail. */
 bool nth_out_of_reach(void);
 
 /* The result of nth_fork() in the tracee. */
@@ -18,15 +18,16 @@ struct nth_fork {
 	bool out_of_reach;
 };
 
-/* Shared by tracer and tracee. */
+/* In memory that tracer and tracee share. */
 extern struct nth_fork *nth_forked;
 
-/* Start a tracee whose children inherit a trace of @size bytes with @flags. */
+/* Start a traced tracee, with @flags and @size of the trace. Its children inherit the trace. */
 struct tracee nth_forking_tracee(uint32_t flags, uint32_t size);
 /* Run in the tracee: fork with the @n-th call failing. The child has no exit signal. */
 void nth_fork(unsigned long n);
 /*
- * Let the tracee fork. Returns 1 for a child with a trace, 0 without one, -1 for no child.
+ * Let the tracee call @what with @arg, which must fork. Kill the child. Returns 1 if the child had
+ * a trace, 0 if the child had none, -1 if there was no child.
  */
 int nth_let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 

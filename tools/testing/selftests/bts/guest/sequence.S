@@ -72,7 +72,7 @@ sequence_records_end:
 	.globl	sequence
 	.type	sequence, @function
 sequence:
-	/* to the next instruction: taken, although it makes no difference */
+	/* Jumps to the next instruction are taken, too. */
 	branch	1, 1f, jmp 1f
 1:	xor	%eax, %eax
 	branch	2, 1f, jz 1f
@@ -113,7 +113,7 @@ sequence:
 1:	branch	17, 3f, jmp 3f
 2:	branch	16, 1b, repz ret
 3:	branch	18, 2f, call *.Lpointer(%rip)
-	/* a prefix is part of the instruction, so from is its address */
+	/* A prefix is part of the instruction, so the source is the address of the prefix. */
 1:	branch	20, 3f, bnd jmp 3f
 2:
 .Lleaf:	branch	19, 1b, bnd ret
@@ -151,6 +151,6 @@ sequence:
 	.section .rodata
 	.balign	8
 .Lpointer:
-	/* the target of the call in slot 18 */
+	/* the target of branch 18 */
 	.quad	.Lleaf
 	.section .note.GNU-stack, "", @progbits

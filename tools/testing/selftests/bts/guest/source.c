@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The two ways to get branch records from the stock kernel, and their comparison. */
+/* Events of perf that record branches on the stock kernel too, and the comparison of records. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions of tests for the system that they run on. */
+/* Functions by which tests use the system that they run on. */
 #include <cpuid.h>
 #include <glob.h>
 #include <linux/perf_event.h>
@@ -200,7 +200,7 @@ void allow_many_samples(void)
 {
 	static bool lifted;
 
-	/* The second limit can only be written while the first one is in force. */
+	/* The kernel refuses to write max_sample_rate while cpu_time_max_percent is 0. */
 	if (lifted)
 		return;
 	lifted = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of tests for the system that they run on. They give up on errors. */
+/* Functions by which tests use the system that they run on. They give up on errors. */
 #ifndef BTS_GUEST_SYSTEM_H
 #define BTS_GUEST_SYSTEM_H
 
@@ -14,19 +14,19 @@ void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*
- * Convert a value of DEBUGCTL, or read the register, so that BTS has the bits that it has on all
- * processors but the Pentium 4.
+ * Pentium 4 has the BTS bits of DEBUGCTL at other places. Move these bits of @val to where all
+ * other processors have them. read_debugctl() does the same with the value of the register.
  */
 uint64_t plain_debugctl(uint64_t val);
 uint64_t read_debugctl(int cpu);
 /*
- * Wait until the Debug Store is released, some seconds after the last trace. Returns whether it
- * is.
+ * Wait until DS_AREA is 0: the kernel releases the Debug Store some seconds after the last trace.
+ * Returns false if DS_AREA is not 0 after 20 seconds.
  */
 bool store_goes(int cpu);
-/* Returns a figure of the `total` line of the monitor's `info bts`. */
+/* Returns a number from the line `total` of the monitor's `info bts`. */
 long long bts_counter(const char *name);
-/* The same, but 0 if the emulator does not have it. */
+/* The same, but returns 0 if there is no such number or no line `total`. */
 long long bts_counter_or_0(const char *name);
 /* Load a module, unless it is loaded already. */
 void load_module(const char *path, const char *options);
@@ -45,29 +45,31 @@ struct range {
 };
 
 /*
- * Look up symbols in /proc/kallsyms. The first one of that name counts. @end is valid for symbols
- * of the kernel itself only. Gives up if the last symbol is missing.
+ * Look up @nr symbols in /proc/kallsyms. If several have the same name, use the first. @end is the
+ * address of the next symbol, and not valid for symbols of modules. Gives up if the last of @names
+ * is missing.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
-/* Lift perf's limits, which the kernel lowers on a busy host. */
+/* Raise perf's limits of the sample rate, which the kernel lowers if the host is busy. */
 void allow_many_samples(void);
 /*
- * Let perf sample all CPUs every @period of the hardware's @event, by NMIs, in all modes, until
- * this program ends.
+ * Open an event of perf on each CPU that causes an NMI every @period of the hardware's @event, in
+ * user mode and kernel. The events stay open until this program ends.
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
- * Open perf's event of branches: each @period of them is a sample with the LBRs of user mode, and
- * of the kernel if @kernel. Returns a file descriptor, or -errno.
+ * Open an event of perf that takes a sample every @period branches, with the LBRs. Branches of user
+ * mode count and are in the LBRs, and those of the kernel if @kernel. Returns a file descriptor, or
+ * -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
-/* Returns the number of NMIs so far. */
+/* Returns the number of NMIs since boot, on all CPUs. */
 long nmis(void);
-/* Set the clock's alarm, which wakes the machine after it has suspended. */
+/* Set the alarm of the real-time clock, which wakes the machine from suspend. */
 void wake_later(void);
-/* Wait until @pid stops by @signal, or by the event in the upper half of @signal. */
+/* Wait until @pid stops. Gives up unless by @signal (of an event: SIGTRAP | EVENT << 8). */
 void wait_stop(pid_t pid, int signal);
-/* Start a child that stops, traced, before it calls run(arg) and exits. */
+/* Start a tracee that has stopped by SIGSTOP. When continued, it calls run(arg) and exits. */
 pid_t start_traced(void (*run)(void *), void *arg);
 
 #endif /* BTS_GUEST_SYSTEM_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code with known branches, the two ways to get branch records from the stock kernel, and the
- * comparison of both.
+ * Code with known branches, events of perf that record branches on the stock kernel too, and the
+ * comparison of records with what is known.
  */
 #ifndef BTS_GUEST_TRACED_H
 #define BTS_GUEST_TRACED_H
@@ -34,15 +34,19 @@ struct recs {
 void recs_add(struct recs *recs, u64 from, u64 to);
 void recs_free(struct recs *recs);
 
-/* sequence.S: enables the event, calls fn(arg), and disables the event. */
+/* sequence.S: enables the event @fd, calls fn(arg), and disables the event. */
 long traced_call(int fd, void (*fn)(void *arg), void *arg);
 extern const char traced_call_site[], traced_call_back[];
 
-/* sequence.S: a little of everything, with a list of records made by the assembler. */
+/* sequence.S: branches of many kinds. The assembler makes the list of their records. */
 void sequence(void *arg);
 extern const struct rec sequence_records[], sequence_records_end[];
 
-/* generate.c: a program of random branches, which depend on a generator that it steps. */
+/*
+ * generate.c: a program of random branches. Conditions depend on a random number generator, which
+ * the program steps while it runs. program_run() runs it between enabling and disabling the event
+ * @fd. program_replay() appends the records of such a run to @out.
+ */
 struct program;
 
 struct program *program_new(u64 seed, unsigned int blocks);
@@ -67,13 +71,13 @@ int intel_bts_type(void);
 /* Open a disabled event of the calling thread, for user mode only. Returns 0 or -errno. */
 int source_open(struct source *s, enum source_kind kind, size_t room);
 void source_close(struct source *s);
-/* Append all records between user addresses. Returns false if some were lost. */
+/* Append all records with two user addresses to @out. Returns false if records were lost. */
 bool source_collect(struct source *s, struct recs *out);
 
-/* Returns whether the records are the same, and prints the first difference. */
+/* Returns whether the records are the same. Prints the first difference. */
 bool same_records(const struct recs *got, const struct recs *want);
 
-/* Returns the number of interrupts of this name in /proc/interrupts, on all CPUs. */
+/* Returns the sum of the line @name in /proc/interrupts over all CPUs. */
 unsigned long interrupts(const char *name);
 
 #endif

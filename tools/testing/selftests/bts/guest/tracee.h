@@ -44,29 +44,30 @@ int bts(int request, pid_t pid, void *addr, unsigned long data);
 int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
 int bts_end(pid_t pid);
 struct ptrace_bts_status bts_status(pid_t pid);
-/* Describes the source that a trace gets if it does not name one. */
+/* Returns what ARCH_GET_PTRACE_BTS reports of the default source of records. */
 struct ptrace_bts_info bts_info(void);
-/* Returns whether that source is the Debug Store. */
+/* Returns whether the default source of records is the Debug Store. */
 bool bts_hardware(void);
 
-/* Appends all records of the trace to @out, with requests of at most @piece records. */
+/* Moves all records of the trace to the end of @out, by requests of at most @piece records. */
 void trace_drain(pid_t pid, struct trace *out, size_t piece);
 void trace_free(struct trace *t);
 size_t trace_count(const struct trace *t, unsigned int type);
-/* Returns the index of the first record that user mode must not see, or -1. */
+/* Returns the index of the first record with a kernel address or an unknown type, or -1. */
 long trace_leak(const struct trace *t);
+/* Prints the record @at, four before it and three after it. */
 void trace_print(const struct trace *t, size_t at);
 
-/* A child that stops itself and, each time it is continued, does what it is told to. */
+/* A child that repeatedly stops itself by SIGSTOP and, when continued, executes its order. */
 struct tracee {
 	pid_t pid;
 	struct order *order;
 };
 
 struct tracee tracee_new(void);
-/* Have the tracee execute @what(@arg); returns when it has stopped itself again. */
+/* Have the tracee execute @what(@arg). Returns when the tracee has stopped itself again. */
 void tracee_do(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
-/* Only tell the tracee what to do: the caller continues it and handles its stops. */
+/* Only set the order: the caller continues the tracee and handles its stops. */
 void tracee_begin(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 void tracee_end(const struct tracee *t);
 /* Continue with @signal; returns waitpid()'s status of the next stop or of the end. */
@@ -77,8 +78,8 @@ bool stopped_by(int status, int signal);
 void known_work(unsigned long n);
 extern const char known_loop[], known_site[];
 /*
- * Returns the number of known_work()'s branches if no other branch is among them, else 0.
- * Interrupts may be among them.
+ * Returns the number of known_work()'s branches in @t, or 0 if another record of type
+ * X86_BTS_BRANCH is between two of them. Records of other types (interrupts) may be between them.
  */
 size_t known_in_row(const struct trace *t);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A walk between two INT3, for 64 and 32 bits, of which every taken branch is known.
- * walk_targets lists the targets of its branches, in order, up to a 0. walk_nrsteps is the
- * number of instructions between the INT3: each iteration of a loop counts, REP counts
- * once.
+ * The walk: code between two INT3, for 64 and 32 bits. Each taken branch is known: walk_targets
+ * lists their targets, in order, up to a 0. walk_nrsteps is the number of instructions that the
+ * walk executes between the INT3. REP MOVSB counts once.
  */
 #ifdef __x86_64__
 #define REG(x) %r##x
@@ -83,7 +82,7 @@ walk_end:
 leaf:
 	ret
 
-/* Set TF, loop as often as the argument says, clear TF: 2n + 3 steps. */
+/* Set TF, loop @n times, clear TF. This causes 2 * @n + 3 single-step traps. */
 	.type step_myself, @function
 step_myself:
 #ifdef __x86_64__

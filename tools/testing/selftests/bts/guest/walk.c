@@ -39,7 +39,7 @@ pid_t start_walk(void)
 	return pid;
 }
 
-/* Step with @request up to the second INT3, and store every stop before it. */
+/* Step with @request up to the second INT3, and store the address of every stop before it. */
 void step_through(pid_t pid, int request, struct stops *stops)
 {
 	unsigned long ip;
@@ -80,7 +80,10 @@ unsigned int nr_branches(void)
 	return n;
 }
 
-/* Check that the stops are all targets of taken branches, and @extra (if any) once. */
+/*
+ * Check that the stops are exactly the targets of all taken branches, in order. @extra, if not 0,
+ * is an address where one more stop must be.
+ */
 bool only_branch_targets(const struct stops *stops, unsigned long extra)
 {
 	unsigned int i, want = 0;

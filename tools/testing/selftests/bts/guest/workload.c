@@ -38,7 +38,7 @@ extern uint64_t resume_at, resume_sp;
 static volatile sig_atomic_t seen[NSIG];
 static char *unmapped;
 
-/* Continue after a breakpoint or a trace trap. */
+/* Return to the interrupted code after SIGTRAP and SIGUSR1. After other signals go to resume_at. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;

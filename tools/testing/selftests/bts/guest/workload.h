@@ -8,15 +8,15 @@
 void workload_prepare(void);
 
 #define WORKLOAD_FORK	1
-#define WORKLOAD_TIMER	2	/* parts whose branches depend on time */
+#define WORKLOAD_TIMER	2	/* the parts whose branches depend on time */
 
 /*
- * Do a round of signals, faults, traps, far transfers, system calls of three kinds, and the
- * optional parts in @with. Returns false if something did not happen.
+ * Do a round of signals, faults, traps, far transfers, system calls, and the optional parts in
+ * @with (WORKLOAD_*). Returns false if an expected signal or fault did not come.
  */
 bool workload_faults(int with);
 
-/* Do a round of work in the kernel: switches, sleep, memory, files. */
+/* Do a round of work in the kernel: context switches, sleep, page faults, reads of files. */
 bool workload_kernel(void);
 
 #endif

@@ -57,10 +57,10 @@ void lab_storm_stop(struct lab_report *report);
 
 int lab_window_open(const struct lab_window *window);
 unsigned int lab_window_close(void);
-/* In an NMI: returns true if the window has sent it. */
+/* Called by the NMI handler: returns true if the window's action has sent this NMI. */
 bool lab_window_nmi(void);
 
-/* Make allocations of 1 << @order pages by the caller fail. 0 stops that. */
+/* Make the calling task's allocations of 1 << @order pages fail. 0: let none fail. */
 int lab_refuse(unsigned int order);
 
 #endif /* BTS_DEBUGCTL_LAB_INTERNAL_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The laboratory of group debugctl: a module that looks at DEBUGCTL inside of the kernel,
- * and makes NMIs hit at critical places. These are the requests of /dev/debugctl_lab. A
- * request acts on the caller's CPU unless it says otherwise.
+ * The laboratory: a kernel module for the tests of group debugctl. It reads DEBUGCTL in the
+ * kernel, and sends NMIs at critical places. These are the requests of /dev/debugctl_lab.
+ * A request acts on the caller's CPU, except for LAB_STORM and LAB_REPORT.
  */
 #ifndef BTS_DEBUGCTL_LAB_H
 #define BTS_DEBUGCTL_LAB_H
@@ -10,7 +10,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The value of the MSR, and the kernel's copy of it. */
+/* The value of the MSR, and the copy that the patched kernel keeps in a per-CPU variable. */
 struct lab_state {
 	__u64 msr;
 	__u64 copy;
@@ -18,17 +18,16 @@ struct lab_state {
 	__u32 cpu;
 };
 
-/* Actions in a window. */
 enum lab_action {
-	LAB_NMI_SETS_LBR,	/* an NMI comes, whose handler sets LBR */
-	LAB_BRANCHES,		/* branches until perf's PMI has stopped BTS */
-	LAB_RESETS_PMU,		/* an NMI comes, in which perf resets a stuck PMU */
+	LAB_NMI_SETS_LBR,	/* send an NMI, whose handler sets LBR */
+	LAB_BRANCHES,		/* take branches until perf's PMI handler has turned BTS off */
+	LAB_RESETS_PMU,		/* send an NMI, in which perf resets a stuck PMU */
 };
 
-/* A place in a kernel function where the action happens once, on this CPU. */
+/* A window: a place in a kernel function where the action happens once, on this CPU. */
 struct lab_window {
 	char function[52];
-	__u32 skip;		/* skip this number of passes */
+	__u32 skip;		/* let the function pass the place so often before the action */
 	__u32 at_wrmsr;		/* 1: before a WRMSR of DEBUGCTL, 0: at the entry of the function */
 	__u32 action;
 };
@@ -36,7 +35,7 @@ struct lab_window {
 /* An NMI storm on all CPUs, and an observer. */
 struct lab_storm {
 	__u32 nmi_us;		/* interval of NMIs on each CPU; 0: none */
-	__u32 observe_us;	/* interval of the observer's looks at each CPU */
+	__u32 observe_us;	/* interval at which the observer looks at each CPU; 0: none */
 	__u32 flip_lbr;		/* each NMI inverts LBR on its CPU */
 	__u32 pad;
 };
@@ -44,9 +43,9 @@ struct lab_storm {
 struct lab_report {
 	__u64 nmis;
 	__u64 observed;
-	__u64 copy_differs;	/* looks at which MSR and copy differed */
-	__u64 lbr_differs;	/* looks at which LBR was not as the last NMI had set it */
-	__u64 bad_msr;		/* the MSR at the last difference */
+	__u64 copy_differs;	/* number of looks that found the MSR and the copy different */
+	__u64 lbr_differs;	/* number of looks that found LBR not as the last NMI had set it */
+	__u64 bad_msr;		/* the MSR at the last difference; those of all CPUs ORed */
 	__u64 bad_copy;
 };
 
@@ -56,7 +55,7 @@ struct lab_report {
 #define LAB_WINDOW_HITS	_IOR('D', 3, __u32)	/* also closes the window */
 #define LAB_STORM	_IOW('D', 4, struct lab_storm)
 #define LAB_REPORT	_IOR('D', 5, struct lab_report)	/* also ends the storm */
-#define LAB_WATCH	_IO('D', 6)	/* cause a #DB in the kernel: write to a watched word */
+#define LAB_WATCH	_IO('D', 6)	/* cause a #DB in the kernel by a watchpoint */
 #define LAB_REFUSE	_IOW('D', 7, __u32)	/* fail allocations of 2^N pages; 0: none */
 
 #endif /* BTS_DEBUGCTL_LAB_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device of the laboratory. For the test bench only: it uses symbols that the kernel
- * does not export to modules. It builds against a stock kernel as well.
+ * /dev/debugctl_lab. This module is for tests only: it looks up symbols that the kernel does
+ * not export. The module builds against a stock kernel, too.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/kprobes.h>

@@ -44,7 +44,7 @@ int lab_refuse(unsigned int order)
 	refused_order = order;
 	/* A struct kprobe that was registered before must be initialized again. */
 	probe = (struct kprobe){
-		/* Where the first function exists, the second one may be inlined. */
+		/* In kernels with `frozen`, __alloc_pages_noprof() may be inlined. */
 		.symbol_name	= lab_symbol(frozen) ? frozen : "__alloc_pages_noprof",
 		.pre_handler	= refuse,
 		.post_handler	= nothing_after,

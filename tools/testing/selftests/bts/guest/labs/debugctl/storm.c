@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An NMI storm, and an observer that compares the MSR with the copy.
+ * An NMI storm, and an observer that compares the MSR with the kernel's copy.
  *
- * The timer of each CPU sends an NMI to the next CPU, so that it hits any code there.
- * Another timer looks at its own CPU. It runs only where interrupts were on, and no code
- * writes DEBUGCTL with interrupts on, so every difference is an error. A look that an NMI
- * has interrupted is repeated.
+ * A timer of each CPU sends an NMI to the next CPU, so the NMI hits any code there. Another
+ * timer is the observer of its own CPU. Timers interrupt only code with interrupts on, which
+ * never writes DEBUGCTL, so every difference is an error. The observer repeats a look that
+ * an NMI has interrupted.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -45,7 +45,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* NMIs from the monitor, and the second of two that arrived as one. */
+/* Claim NMIs without a known source, among them those of the emulator's monitor. */
 static int unknown_nmi(unsigned int type, struct pt_regs *regs)
 {
 	return READ_ONCE(storming) ? NMI_HANDLED : NMI_DONE;
@@ -140,8 +140,8 @@ void lab_storm_stop(struct lab_report *sum)
 	for_each_online_cpu(i)
 		hrtimer_cancel(&per_cpu(lab_cpus, i).nmi_timer);
 	/*
-	 * Wait for NMIs that are on their way, with the handler and the observer still
-	 * active.
+	 * NMIs may be pending: wait until they have arrived. The handler and the observer
+	 * stay active.
 	 */
 	fsleep(20000);
 	for_each_online_cpu(i) {

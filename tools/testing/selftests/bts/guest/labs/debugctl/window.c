@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One window: a kprobe at a critical place, and the NMI in it.
+ * One window: a kprobe at a critical place of a function, whose handler does the window's
+ * action, e.g. sends an NMI.
  *
- * The breakpoint of the probe is handled with interrupts off but NMIs on, so what happens
- * in its handler happens between two instructions of the function.
+ * A kprobe's handler runs with interrupts off but NMIs on. So the NMI arrives between two
+ * instructions of the function.
  */
 #include <linux/kprobes.h>
 
@@ -42,7 +43,10 @@ static void wait_for_nmi(void)
 		cpu_relax();
 }
 
-/* perf's NMI handler resets the PMU if acknowledging an overflow does not clear it. */
+/*
+ * Set an overflow bit and send an NMI. perf's handler resets the PMU if it cannot clear the bit,
+ * as on an emulated CPU with x-pmu-stuck.
+ */
 static void reset_pmu(void)
 {
 	if (!wrmsrq_safe(MSR_CORE_PERF_GLOBAL_STATUS, 1))
@@ -95,7 +99,7 @@ static int probe_at(unsigned int offset)
 	return err;
 }
 
-/* If these bytes are inside of another instruction, kprobes refuses the probe. */
+/* If the two bytes are part of another instruction, register_kprobe() refuses the probe. */
 static int probe_every_wrmsr(void)
 {
 	unsigned long size, offset;
