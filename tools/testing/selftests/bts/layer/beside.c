@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces beside perf. perf's counters keep working. What needs the same hardware is refused
- * with -EBUSY, in both orders, and works again afterwards.
+ * Traces beside perf. perf's counters must keep working. If an event of perf needs the
+ * hardware of a trace, whichever of the two comes second gets -EBUSY.
  *
  *   beside MODULE [counters]
  *
- * On a Pentium 4 perf has counters only, so nothing of it is refused.
+ * counters: test only the counters, as on a Pentium 4 perf has nothing else.
  */
 #include <linux/perf_event.h>
 #include <string.h>
@@ -89,8 +89,8 @@ static void test_rival(size_t i)
 }
 
 /*
- * Open, run and close counters while a trace runs. Closing the last one must not disturb
- * it.
+ * Open, run and close perf's counters while a trace runs. Closing the last counter must not
+ * disturb the trace.
  */
 static void test_counters(void)
 {

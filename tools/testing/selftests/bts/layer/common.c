@@ -23,8 +23,8 @@ void load_lab(const char *path)
 {
 	load_module(path, "");
 	/*
-	 * On a busy host NMIs seem to take long, and the messages from NMI context fill
-	 * buffers.
+	 * If the host is busy, NMI handlers seem slow to the guest, and the kernel prints
+	 * messages. Suppress these: printing takes many branches.
 	 */
 	put_number("/sys/kernel/debug/x86/nmi_longest_ns", "100000000000");
 	allow_many_samples();
@@ -215,9 +215,9 @@ static bool in_switch(u64 addr)
 }
 
 /*
- * Find a place where the program counter goes backwards or too far between two branches.
- * That is so at most records that are missing, doubled or out of order. Code that the
- * kernel runs while recording is off leaves no records.
+ * From the target of a branch to the source of the next one, addresses only increase, and
+ * not by much. Otherwise a record is most likely missing, doubled or out of order. Branches
+ * in switches[] may be missing, as recording is off there.
  */
 ssize_t find_break(const struct records *r)
 {

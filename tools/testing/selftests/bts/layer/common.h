@@ -30,7 +30,7 @@ struct records {
 void load_lab(const char *path);
 int nr_cpus(void);
 
-/* Open the laboratory, and configure the new file. */
+/* Open the laboratory (see lab/lab.h), and configure the new file. */
 int lab_open(int target, int id, u32 flags, u32 nr);
 void lab_config(int fd, const struct lab_config *config);
 /* Returns 0 or -errno. */
@@ -38,33 +38,35 @@ int lab_do(int fd, unsigned long request, void *arg);
 void lab_must(int fd, unsigned long request, void *arg);
 struct lab_status lab_status(int fd);
 u64 lab_debugctl(void);
-/* Returns the number of records to expect from this kernel where a plain one makes @nr. */
+/* Returns @nr, multiplied if this kernel has debugging options and so takes more branches. */
 u32 kernel_records(u32 nr);
 
 /* Append all records to @out. Returns their number. */
 size_t lab_read(int fd, struct records *out);
-/* Append at most @nr records, since a trace of the reader itself never ends. */
+/* Append at most @nr records. For a trace of the reader itself, which never gets empty. */
 void lab_take(int fd, struct records *out, size_t nr);
 void records_free(struct records *r);
 size_t count_of(const struct records *r, u64 type);
 
-/* Keep only the branches of user mode, without returns from the kernel. */
+/* Append the branches of @in that stay in user mode to @out. */
 void user_branches(const struct records *in, struct recs *out);
 /* Returns the index of the first address, type or field that a user may not see, or -1. */
 ssize_t find_leak(const struct records *r);
 /*
- * Returns the index of the first impossible control flow, or -1. For traces of user mode
- * and kernel.
+ * Returns the index of the first record that cannot follow the one before it, or -1. The
+ * trace must include user mode and the kernel.
  */
 ssize_t find_break(const struct records *r);
 void print_around(const struct records *r, size_t at);
 
-/* Count the branches of the known program, or check that a trace has exactly those in @want. */
+/* Returns the number of branches of the known program (guest/known.h). */
 size_t known_count(const struct records *got);
+/* Returns whether the branches of the known program are exactly those in @want. */
 bool known_same(const struct records *got, const struct recs *want);
 
 void ptrace_cont(pid_t pid);
-int let_run(pid_t pid);		/* until it stops or ends; returns waitpid()'s status */
+/* Continue @pid until it ends, or stops by another signal than SIGCHLD. Returns that status. */
+int let_run(pid_t pid);
 void end_child(pid_t pid);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two contexts of a task and two of CPUs, each of user mode, of the kernel, or of both.
- * They are removed in every order. While a context exists, it must have all its records in
- * order, and the hardware must be set to the union of what the contexts want.
+ * Two contexts (traces in the kernel) of a task and two of CPUs, each of user mode, of the
+ * kernel, or of both. They are ended in every order. A context must have all its records, in
+ * order. The hardware must record the union of what the remaining contexts want.
  *
- *   contexts MODULE [ORDERS]	number of orders for each combination, up to 24
+ *   contexts MODULE [ORDERS]	number of orders for each combination of modes, up to 24
  */
 #include "../guest/guest.h"
 #include "common.h"
@@ -26,12 +26,12 @@ struct context {
 
 static struct context contexts[NR];
 static int cpus;
-/* Sizes of a ring without and with the kernel's records. */
+/* The size of a ring, in records: without and with the kernel's records */
 static u32 user_ring, kernel_ring;
 
 /*
- * Each run of the program, and which contexts were there. Nothing else makes many records
- * meanwhile. Afterwards this tells what each context must hold.
+ * For each run of the known program, which contexts existed. So phases[] tells which branches
+ * of the program each context must have.
  */
 static struct phase {
 	u64 seed;
@@ -54,8 +54,9 @@ static void run_phase(u64 seed, int cpu)
 }
 
 /*
- * Compare the end only: a ring that the kernel's branches have overrun has the newest ones.
- * The last Q_LOST is the mark of records that were overwritten while they were read.
+ * If the kernel's branches have overrun a ring, the ring has the newest records only: compare
+ * these with the end of @want. Skip everything up to the last Q_LOST, which marks records
+ * that were overwritten while they were read.
  */
 static bool same_end(const struct records *all, const struct recs *want)
 {
@@ -143,7 +144,7 @@ static bool check_context(size_t c)
 	return good;
 }
 
-/* Returns what DEBUGCTL of this CPU must contain. */
+/* Returns the bits of BTS that DEBUGCTL of this CPU must have. */
 static u64 wanted(int cpu)
 {
 	u64 val = DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;
@@ -223,13 +224,13 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	cpus = nr_cpus();
-	/* CPUs that wait for their turn fill the ring as well. */
+	/* With several CPUs, contexts of CPUs have more records of other tasks. */
 	user_ring = cpus > 1 ? 60000 : 20000;
 	kernel_ring = kernel_records(user_ring);
 	known_program(42, BLOCKS);
 	for (combination = 0; combination < NR_COMBINATIONS && bad < 5; combination++) {
 		for (i = 0; i < orders && bad < 5; i++) {
-			/* spread over all orders if fewer are asked for */
+			/* If fewer orders are asked for, vary them with the combination. */
 			unsigned int order = (i + combination * 5) % NR_ORDERS;
 
 			if (!one_order(combination, order)) {

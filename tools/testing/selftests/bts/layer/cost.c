@@ -3,7 +3,7 @@
  * The cost of tracing, in instructions; run by measure.sh.
  *
  *   cost MODULE record|pmi|switch|flight|memory
- *   cost MODULE cpu N		of a record, for each of N traces of a CPU
+ *   cost MODULE cpu N		of a record, divided by the number N of traces of the CPU
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,7 +31,7 @@ static int start(int target, int id, u32 flags)
 	return fd;
 }
 
-/* Returns the cost of flushing this number of records out of the buffer. */
+/* Returns the cost of moving @records records from the hardware's buffer to the rings. */
 static u64 flush_cost(int fd, unsigned long records)
 {
 	u64 begin;
@@ -43,7 +43,7 @@ static u64 flush_cost(int fd, unsigned long records)
 	return instructions() - begin;
 }
 
-/* Returns the cost of a record for each of several traces. */
+/* Returns the cost of a record, divided by the number of traces that get it. */
 static double records_cost(int target, int traces)
 {
 	double values[ROUNDS];
@@ -73,7 +73,7 @@ static u64 run_cost(void)
 	return instructions() - begin;
 }
 
-/* Returns what a run costs in addition to its records, for each PMI. */
+/* Returns the cost of a PMI: what tracing adds to a run, without the cost of its records. */
 static double pmi_cost(void)
 {
 	double record = record_cost(), values[ROUNDS];
@@ -122,7 +122,7 @@ static double trip_cost(const int *pipes)
 	return median(trips, TRIPS);
 }
 
-/* Returns half of what a round trip costs more when the partner is traced. */
+/* Returns half of what a round trip between two tasks costs more if one of them is traced. */
 static double switch_cost(u32 flags)
 {
 	int pipes[4], fd = lab_open(LAB_TASK, 0, flags, 10000);
@@ -148,7 +148,7 @@ static double switch_cost(u32 flags)
 	return (traced - plain) / 2;
 }
 
-/* Returns the cost of system calls without and with a flight recorder. */
+/* Returns what the flight recorder adds to the cost of system calls, for each record. */
 static double flight_cost(void)
 {
 	double plain[ROUNDS], flight[ROUNDS], *values = plain;

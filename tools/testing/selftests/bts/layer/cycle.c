@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs go offline and online while contexts exist.
+ * CPU 1 goes offline and online while contexts (traces in the kernel) exist.
  *
  *   cycle MODULE [CYCLES]
  */
@@ -37,7 +37,10 @@ static int start(int target, int id, u32 flags)
 	return fd;
 }
 
-/* Do one cycle. @cpu traces the CPU, @own the task, @kernel the kernel. */
+/*
+ * CPU 1 goes offline and online once. Files of traces: @cpu of the CPU's user mode, @own of
+ * this task, @kernel of the CPU's user mode and kernel.
+ */
 static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 {
 	struct records got = { };
@@ -49,7 +52,7 @@ static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 	pin_to(0);
 	if (!set_online(false))
 		return false;
-	/* while the CPU is offline, its trace can be read, but not flushed */
+	/* The trace of an offline CPU can be read, but the CPU cannot be flushed. */
 	lab_read(cpu, &got);
 	good &= known_same(&got, &want);
 	good &= lab_do(cpu, LAB_FLUSH, (void *)CPU) == -ENXIO;
@@ -65,8 +68,8 @@ static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 }
 
 /*
- * A trace created while its CPU is offline begins when that comes online; destroyed while
- * offline, it ends.
+ * A trace that is created while its CPU is offline must begin when the CPU comes online. A
+ * trace that is ended while its CPU is offline must not continue.
  */
 static void test_created_offline(void)
 {
@@ -95,7 +98,7 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
-/* A task that cannot leave its CPU, and sleeps there repeatedly while the CPU goes down. */
+/* Run in the tracee: sleep repeatedly on CPU 1, without migrating, while the CPU goes down. */
 static void stay(void *fd)
 {
 	struct recs unused = { };
@@ -120,7 +123,7 @@ static void wait_for_ioctl(pid_t pid)
 	}
 }
 
-/* Check that no record of user mode is missing, and that the kernel's have @gaps. */
+/* The trace of such a task must have all branches of the program, and @gaps marks. */
 static void test_stays(u32 flags, unsigned int gaps)
 {
 	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All ways of a task into the kernel, and jumps to addresses that it may not use: a trace
- * of user mode shows no address of the kernel, while other traces record the kernel on that
- * CPU.
+ * A task enters the kernel in all ways, and jumps to addresses that it may not use. A trace
+ * of user mode must show no kernel address, also while other traces record the kernel on the
+ * same CPU.
  *
  *   forge MODULE [ROUNDS]
  */
@@ -52,7 +52,8 @@ static void call(u64 target)
 }
 
 /*
- * Jump to each target. Both the branch's record and that of its fault have a bad address.
+ * Jump to each target, and call it. Two records have the bad address: that of the branch as
+ * target, and that of its fault as source.
  */
 static void forge(void)
 {
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
 		leaves += count_of(&got, Q_LEAVE);
 		if (at >= 0)
 			break;
-		/* a user's trace of the CPU sees more tasks, but nothing of the kernel */
+		/* The trace of CPU 0 in user mode has all tasks, but must not show the kernel. */
 		got.nr = 0;
 		lab_read(user, &got);
 		at = find_leak(&got);
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
 	ok(good, "the workload has done its work");
 	for (cpu = 0; cpu < cpus && cpu < 16; cpu++) {
 		got.nr = 0;
-		/* one of these traces the reader itself, and never ends */
+		/* One of these traces records this read itself: do not read until it is empty. */
 		lab_take(both[cpu], &got, 20000);
 		kernel += got.nr;
 	}

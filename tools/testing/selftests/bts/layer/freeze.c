@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder of a CPU, and the records that a freeze keeps.
+ * bts_freeze_all() stops recording on all CPUs, and keeps the buffers. bts_unfreeze_all()
+ * thaws the CPUs. Also tested: the flight recorder, a circular buffer without PMIs.
  *
  *   freeze MODULE
  */
@@ -56,7 +57,7 @@ static void test_self(void)
 	lab_must(fd, LAB_FREEZE, NULL);
 	run_seed(2);
 	ok(!(lab_debugctl() & (DEBUGCTL_TR | DEBUGCTL_BTS)), "freeze: the hardware is off");
-	/* a frozen buffer is not drained, so reading ends */
+	/* A frozen buffer is not drained, so reading comes to an end. */
 	lab_read(fd, &got);
 	ok(!count_of(&got, Q_LOST), "freeze: %zu records can be read", got.nr);
 	lab_must(fd, LAB_UNFREEZE, NULL);
@@ -70,7 +71,7 @@ static void test_self(void)
 	close(fd);
 }
 
-/* Switch tasks on a frozen CPU: no task may get records of another one. */
+/* For test_switch(), which switches tasks on a frozen CPU. */
 static void run_six(void *unused)
 {
 	(void)unused;
@@ -96,7 +97,10 @@ static void test_switch(void)
 	lab_read(own, &mine);
 	lab_read(other, &others);
 	lab_read(cpu, &cpus);
-	/* the task was switched out frozen, so only the CPU's trace got its last records */
+	/*
+	 * This task was switched out while its CPU was frozen. So only the CPU's trace got the
+	 * records of the time before.
+	 */
 	ok(has_runs(&mine, (u64[]){ 7 }, 1) && count_of(&mine, Q_LOST) == 1,
 	   "frozen and switched out: a mark");
 	ok(has_runs(&others, NULL, 0), "frozen and switched in: nothing of the other's");
@@ -110,7 +114,7 @@ static void test_switch(void)
 	close(cpu);
 }
 
-/* Freeze, execute another program, and thaw there. */
+/* Run in the tracee: freeze, and execute a program that thaws. */
 static void run_another(void *lab)
 {
 	char fd[16];
@@ -142,8 +146,8 @@ static void test_exec(void)
 }
 
 /*
- * Do not run as SCHED_FIFO: interrupt threads, one of which sends the results to the host,
- * would not run.
+ * Not as SCHED_FIFO, which this task inherits: on PREEMPT_RT, interrupt threads could not run,
+ * and one of them sends the results to the host.
  */
 static void run_forever(void *unused)
 {
@@ -157,7 +161,7 @@ static void run_forever(void *unused)
 		run_seed(8);
 }
 
-/* All CPUs freeze, and thaw. */
+/* A CPU that runs another task must freeze and thaw, too. */
 static void test_all(void)
 {
 	pid_t pid = start_traced(run_forever, NULL);
@@ -183,7 +187,7 @@ static void test_all(void)
 	close(fd);
 }
 
-/* A freeze comes between the decision to thaw and the thaw. */
+/* If another freeze comes between bts_freezes() and bts_unfreeze_all(), CPUs stay frozen. */
 static void test_overtaken(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING);
@@ -203,7 +207,7 @@ static void test_overtaken(void)
 	close(fd);
 }
 
-/* A context that is created while the CPU is frozen gets no frozen records. */
+/* A context that is created while the CPU is frozen must not get older records. */
 static void test_created(void)
 {
 	int first = start(LAB_CPU, 0, LAB_USER, RING), second;
@@ -244,7 +248,7 @@ static void set_online(const char *online)
 		give_up("CPU 1 online: %s", online);
 }
 
-/* A CPU that comes online is frozen if the others are, and not otherwise. */
+/* A CPU that comes online must be frozen if the other CPUs are, and record otherwise. */
 static void test_comes(void)
 {
 	int fd = start(LAB_CPU, 1, LAB_KERNEL, RING);
@@ -262,7 +266,7 @@ static void test_comes(void)
 	close(fd);
 }
 
-/* NMIs of many freezes arrive after their thaw, or two of them as one. */
+/* Freeze and thaw so often that NMIs arrive late or merge. Then the CPU must record. */
 static void test_flurry(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING), i;
@@ -282,6 +286,7 @@ static void test_flurry(void)
 	close(fd);
 }
 
+/* The last trace ends while the CPU is frozen. A new trace must record. */
 static void test_forgotten(bool switched)
 {
 	pid_t pid = switched ? start_traced(run_six, NULL) : 0;
@@ -289,7 +294,7 @@ static void test_forgotten(bool switched)
 	struct records got = { };
 
 	lab_must(fd, LAB_FREEZE, NULL);
-	/* from here on the frozen records belong to another task */
+	/* Switch to another task and back, so that the frozen buffer is not this task's. */
 	if (switched)
 		let_run(pid);
 	lab_must(fd, LAB_DESTROY, NULL);
@@ -311,7 +316,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* Check that all branches are the kernel's, with no hole between two marks. */
+/* Check that all branches are the kernel's, and that none is missing between two marks. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };
@@ -326,7 +331,7 @@ static bool sound_flight(const struct records *got)
 		if (rec->type != Q_BRANCH || rec->to < USER_END)
 			at = i;
 	}
-	/* an entry from user mode starts a new piece */
+	/* User mode is not recorded: let find_break() start anew at each entry. */
 	part.rec = malloc(got->nr * sizeof(*part.rec));
 	for (i = 0; i < got->nr && at < 0; i++) {
 		part.rec[i] = got->rec[i];
@@ -372,8 +377,8 @@ static void test_flight(void)
 	ok(has_runs(&mine, all, 20) && find_leak(&mine) < 0,
 	   "the task's trace is complete");
 	/*
-	 * End it first: reading makes records, with debugging options more than fit into
-	 * the ring.
+	 * End the trace before reading: reading makes records, with debugging options more
+	 * than fit into the ring.
 	 */
 	lab_must(flight, LAB_END, NULL);
 	ok(!(lab_debugctl() & DEBUGCTL_BTS), "off again");
@@ -399,8 +404,8 @@ int main(int argc, char **argv)
 	load_lab(argv[1]);
 	pin_to(0);
 	/*
-	 * a task that is preempted while frozen would lose more records than the tests
-	 * expect
+	 * If this task were preempted while its CPU is frozen, more records would be lost than
+	 * the tests expect.
 	 */
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		give_up("no SCHED_FIFO");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task that traces itself: its rings must hold the branches that it is known to have
- * taken.
+ * A task traces itself while it runs a program whose branches are known. The records must
+ * be these branches.
  *
  *   itself MODULE [RECORDS [mixed|out [OWN]]]
- *	mixed: while the kernel is traced on all CPUs
- *	out: while NMI handlers take many branches after the PMI, of which the kernel
- *	itself takes OWN
+ *	RECORDS: number of branches of generated programs
+ *	mixed: meanwhile, the kernel is traced on all CPUs
+ *	out: after each PMI, NMI handlers take many branches. OWN: number of branches that
+ *	this kernel takes without the additional handler
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -18,8 +19,8 @@ static struct program *program;
 static struct recs want;
 static u64 seed;
 static unsigned int passes;
-static bool ways_back_drop;	/* the filter drops returns from the kernel */
-static u32 own_branches;	/* branches of this kernel on the way out of each PMI */
+static bool filter_drops_returns;	/* from the kernel: see learn_rule() */
+static u32 own_branches;		/* branches of this kernel after each PMI: see OWN */
 
 /* Make a program that takes at least @nr branches. */
 static void prepare(u64 new_seed, size_t nr)
@@ -47,8 +48,8 @@ static void run(int fd, struct records *got)
 }
 
 /*
- * Check that @got has the expected branches behind the first @skip. If @skip is 0, the
- * newest ones may be missing.
+ * Check that @got has the expected branches, without the first @skip. If @skip is 0, the
+ * newest branches may be missing.
  */
 static bool same_part(const struct records *got, size_t skip)
 {
@@ -105,7 +106,7 @@ static void run_sequence(void)
 	/* returns from LAB_START, from getpid(), and from interrupts */
 	ok(count_of(&got, Q_LEAVE) >= 2 && count_of(&got, Q_LEAVE) < 1000,
 	   "%zu ways back from the kernel", count_of(&got, Q_LEAVE));
-	/* two MOVs of 3 bytes precede the call */
+	/* After the system call, two MOVs of 3 bytes precede the call. */
 	if (!ok(got.nr && got.rec[0].type == Q_LEAVE &&
 		got.rec[0].to + 6 == (u64)traced_call_site,
 		"the first is that of the system call that began it"))
@@ -135,7 +136,8 @@ static void run_generated(size_t goal)
 }
 
 /*
- * Check that entries and exits alternate, with no record of user mode while in the kernel.
+ * Check that exits from the kernel and entries alternate, and that branches come only between
+ * an exit and the next entry.
  */
 static bool turns(const struct records *got)
 {
@@ -229,10 +231,11 @@ static void run_saved(u32 nr, u32 flags)
 }
 
 /*
- * Another NMI handler makes the way out of each PMI longer, and that way is recorded. If it
- * fills the buffer, the next PMI would follow at once, so the kernel must stop recording
- * itself. A long way now and then must not matter: a trace that stops pauses after each
- * PMI.
+ * When the handler of the PMI has emptied the buffer, recording goes on: @branches branches
+ * of the kernel are recorded before the interrupted code continues. lab_nmi(), which comes
+ * after that handler, takes most of them. If they fill the buffer, the next PMI follows at
+ * once, so the kernel must stop recording (@fits is false). This comes later for a trace that
+ * stops when its ring is full: such a trace pauses after each PMI.
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {
@@ -256,18 +259,18 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	prepare(11, 20000);
 	lab_must(beside, LAB_START, NULL);
 	run(fd, &got);
-	/* Without a hardware filter, user mode is not recorded then either. */
+	/* Without a filter in hardware, user mode is not recorded either if it does not fit. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
 	   !filter || same_branches(&got),
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
 	/*
-	 * If more is recorded than the buffer holds, nobody knows what was lost. And if the
-	 * filter drops returns from the kernel, the kernel is recorded for the sake of user
-	 * mode.
+	 * The trace of user mode alone must have no gap. Exceptions: the buffer overflowed, so
+	 * that lost records may have been those of user mode; the filter is absent or drops
+	 * returns from the kernel, so that the kernel is recorded for all traces.
 	 */
-	ok(!filter || ways_back_drop || branches > 2000 || !lab_status(beside).gaps,
+	ok(!filter || filter_drops_returns || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
 	records_free(&got);
@@ -293,8 +296,8 @@ static int run_ways_out(void)
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
 	/*
-	 * With debugging options, all that the kernel does between two pauses takes more
-	 * branches.
+	 * With debugging options, the kernel takes more branches between two pauses than the
+	 * buffer holds.
 	 */
 	if (!own_branches)
 		run_way_out(1500, true, true, filter);
@@ -340,9 +343,9 @@ static void run_both(void)
 }
 
 /*
- * The filter of some hardware goes by the privilege level before the branch, and so drops
- * returns from the kernel. Once the kernel has noticed that, it does not use the filter.
- * Each return that was dropped until then is marked.
+ * Some processors apply the filter to the privilege level before the branch, and so drop
+ * returns from the kernel. When the kernel has noticed that, it does not use the filter any
+ * more. Before, it puts a mark of a lost record for each return that was dropped.
  */
 static void learn_rule(void)
 {
@@ -356,7 +359,7 @@ static void learn_rule(void)
 	user_branches(&got, &have);
 	for (i = 0; i < got.nr; i++)
 		lost += got.rec[i].type == Q_LOST ? got.rec[i].count : 0;
-	ways_back_drop = lost;
+	filter_drops_returns = lost;
 	back = count_of(&got, Q_LEAVE);
 	/* every sixteenth block has a system call */
 	ok(same_records(&have, &want) && lost == count_of(&got, Q_LOST) && back + lost >= passes,
@@ -397,7 +400,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		run_wrap(sizes[i]);
 		run_stop(sizes[i]);
-		/* the kernel's records make the PMI late */
+		/* With mixed, the kernel's records delay the PMI, so that records may be lost. */
 		if (!mixed)
 			run_saved(sizes[i], 0);
 	}

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task's trace for the oracle to check: a child traces itself, works, and ends, while the
- * emulator logs what it executes.
+ * A child traces itself, works, and ends, while the emulator logs each instruction. The
+ * oracle, a program on the host, compares the trace with that log.
  *
  *   judged MODULE user|kernel RECORDS [sampled]
- *	user: while another trace records the kernel on that CPU
- *	sampled: while perf samples all CPUs, every 1,000,000 instructions of 64 ns
+ *	user: the trace is of user mode; another trace records the kernel on that CPU
+ *	kernel: the trace is of user mode and kernel
+ *	sampled: meanwhile, perf samples all CPUs, every 1,000,000 cycles
  *
- * The printed line `# oracle ...` holds the arguments for the oracle.
+ * The printed line `# oracle ...` has the arguments for the oracle.
  */
 #include <linux/perf_event.h>
 #include <sys/mman.h>
@@ -74,7 +75,7 @@ static bool run_logged(int fd, u64 records, bool kernel)
 	return !status;
 }
 
-/* Do this before the emulator logs, since it changes the kernel's code. */
+/* Call this before the emulator logs: the kernel patches its code for a new trace. */
 static void trace_cpu(void)
 {
 	int fd = lab_open(LAB_CPU, 0, LAB_KERNEL, 10000);

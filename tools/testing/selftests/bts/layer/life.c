@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to a traced task: it migrates, is preempted, forks, fails to fork, executes
- * another program, exits, is killed. Its trace has all of its branches and no others.
+ * A traced task migrates, is preempted, forks, fails to fork, executes another program, exits,
+ * is killed. Its trace must have all of its branches and no others.
  *
  *   life MODULE
  */
@@ -212,7 +212,7 @@ static void threads(void *unused)
 		_exit(9);
 }
 
-/* Fail after the task's state was copied: no file descriptor is left for the pidfd. */
+/* clone3() fails after the task's state was copied: it cannot write the pidfd. */
 static void fails_late(void *unused)
 {
 	struct clone_args args = {
@@ -229,7 +229,7 @@ static void fails_late(void *unused)
 	run_program(unused);
 }
 
-/* Fail before that: no further process is allowed. */
+/* fork() fails before the task's state was copied, by RLIMIT_NPROC. */
 static void fails_early(void *unused)
 {
 	struct rlimit none = { 0, 0 };
@@ -271,7 +271,7 @@ static void *executes_thread(void *fd)
 	return NULL;
 }
 
-/* Call execve() in a thread that is not the leader. It takes the leader's pid. */
+/* A thread that is not the leader calls execve(), and so takes over the leader's pid. */
 static void thread_executes(void *fd)
 {
 	pthread_t t;
@@ -338,7 +338,7 @@ static void test_end(void)
 	passes = 20;
 }
 
-/* Create, read and end traces while their task runs on any CPU. */
+/* Create, read and end traces of a task that keeps running. */
 static void test_running(void)
 {
 	struct lab_status status = { };
@@ -380,7 +380,7 @@ static void test_misuse(void)
 	close(fd);
 }
 
-/* Check that arrivals and departures alternate, each with the pid in this namespace. */
+/* Check that records of arrival and departure alternate, and have @pid as seen by the caller. */
 static bool sound_marks(const struct records *got, pid_t pid)
 {
 	u64 clock = 0;
@@ -410,7 +410,7 @@ static bool trace_naps(void)
 	struct records got = { };
 	bool good;
 
-	/* one CPU, since clocks of CPUs may differ */
+	/* Stay on one CPU, as the clocks of CPUs may differ. */
 	pin_to(0);
 	lab_must(fd, LAB_START, NULL);
 	for (i = 0; i < 10; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task that traces itself in a code segment that it has made: records hold linear
- * addresses, but an interrupt saves one relative to the segment's base.
+ * A task traces itself while it runs in a code segment whose base is not 0. Records have linear
+ * addresses, but regs->ip of an interrupt is relative to the segment's base.
  *
  *   segment MODULE
  */
@@ -17,7 +17,7 @@
 #define SELECTOR	7	/* the first one of the LDT, for user mode */
 #define USER_CS		0x33	/* the 64-bit code segment */
 
-/* Code that is interrupted at one address again and again: loop . ; ljmp to @back */
+/* Code that is interrupted at the same address again and again: loop . ; ljmp USER_CS:back */
 static struct {
 	u8 loop[2];
 	u8 jump;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A context of the laboratory, from its creation to its end. */
+/* The context (struct bts_context) of an open file of /dev/bts_lab, from creation to end. */
 #include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -13,7 +13,7 @@ static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == B
 	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP && LAB_IDLE == BTS_IDLE &&
 	      LAB_FLIGHT == BTS_FLIGHT);
 
-/* Read records from the ring, oldest first, as long as there is room for them. */
+/* Move records from the ring to lab->saved, oldest first, as long as there is room. */
 static int save(struct lab_file *lab)
 {
 	int n = bts_read(lab->ctx, lab->saved + lab->nr_saved, lab->config.room - lab->nr_saved);
@@ -29,7 +29,7 @@ static void save_work(struct callback_head *work)
 	struct lab_file *lab = container_of(work, struct lab_file, work);
 
 	WRITE_ONCE(lab->queued, false);
-	/* The context is gone if the task was in the LAB_END of its own trace. */
+	/* If the task has just ended its own trace by LAB_END, there is no context. */
 	if (lab->ctx)
 		save(lab);
 }
@@ -78,7 +78,7 @@ int lab_start(struct lab_file *lab)
 
 	if (lab->ctx)
 		return -EEXIST;
-	/* All saved records of an earlier trace were read: there is room again. */
+	/* If all saved records of an earlier trace were read, use the room again. */
 	if (lab->read == lab->nr_saved) {
 		lab->read = 0;
 		lab->nr_saved = 0;
@@ -113,9 +113,9 @@ int lab_end(struct lab_file *lab)
 	if (!lab->ctx)
 		return -ENXIO;
 	/*
-	 * The mark of lost records comes after all that were kept, so read twice. If the
-	 * newest are kept, records that are overwritten between the two reads leave no
-	 * mark.
+	 * In a trace that stops when its ring is full (LAB_STOP), the mark of lost records
+	 * comes after all records that were kept. So read a second time. Do not do so for other
+	 * traces: records that are overwritten between the two reads would leave no mark.
 	 */
 	err = save(lab);
 	if (err > 0 && lab->config.flags & LAB_STOP)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The laboratory of group bts: a module that gives programs the branch traces that only the
- * kernel can use otherwise. These are the requests of /dev/bts_lab. An open file is a
- * context.
+ * The laboratory of group bts: a module by which test programs use the kernel's internal
+ * interface for branch traces, <asm/bts.h>. These are the requests of /dev/bts_lab. Each open
+ * file has at most one context, which is a trace of a task or of a CPU.
  */
 #ifndef BTS_LAYER_LAB_H
 #define BTS_LAYER_LAB_H
@@ -32,8 +32,8 @@ enum lab_overflow {
 };
 
 /*
- * The argument of LAB_UNFREEZE. LAB_OVERTAKEN: a new freeze came before this thaw.
- * LAB_LATE: another thaw came before, and has undone more freezes.
+ * The argument of LAB_UNFREEZE. LAB_OVERTAKEN: after the decision to thaw, but before the
+ * thaw, a new freeze comes. LAB_LATE: another thaw comes first, and undoes more freezes.
  */
 enum lab_thaw {
 	LAB_IN_TIME,
@@ -93,13 +93,13 @@ struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
 	__u32 context_size;	/* bytes of a context without its ring */
-	__u32 weight;		/* branches of this kernel for each one of a plain kernel */
+	__u32 weight;		/* this kernel takes so many branches for one of a plain kernel */
 	__u32 reserved;
 };
 
 /*
- * Numbers like those of perf's requests, so that traced code needs no branch to tell them
- * apart.
+ * The same numbers as PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE, so that
+ * traced_call() works for both without an additional branch.
  */
 #define LAB_START	_IO('$', 0)
 #define LAB_END		_IO('$', 1)	/* saves the records first */
@@ -113,8 +113,8 @@ struct lab_cpu {
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* sleep on this CPU until and while it goes down */
-#define LAB_LOOK	_IO('B', 10)	/* compare what a flight recorder shows */
-/* read() removes records: first those that were saved, then those in the ring. */
+#define LAB_STAY	_IO('B', 9)	/* do not migrate, until this CPU has begun to go down */
+#define LAB_LOOK	_IO('B', 10)	/* 0 if reading a flight recorder in parts is right */
+/* read() takes out records: first the saved ones, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

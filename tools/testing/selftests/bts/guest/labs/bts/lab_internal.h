@@ -15,7 +15,7 @@ struct hw_branches_place;
 
 /* One open file. */
 struct lab_file {
-	struct mutex mutex;	/* one request at a time */
+	struct mutex mutex;	/* held during each request */
 	struct lab_config config;
 	struct bts_context *ctx;
 	struct bts_status last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Look at a flight recorder, while a late PMI comes. */
+/* LAB_LOOK: read a flight recorder while a late PMI moves its records out of the buffer. */
 #include <linux/errno.h>
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
@@ -21,7 +21,10 @@ static bool move_records(void)
 	return source->pause() && source->resume();
 }
 
-/* Read the branches once in one piece and once in two. Returns 0 if they are the same. */
+/*
+ * Read the newest branches once in one piece, and once in two pieces with move_records() in
+ * between. Returns 0 if the branches are the same.
+ */
 int lab_look(struct lab_file *lab)
 {
 	static struct hw_branch all[LOOKED], parts[LOOKED];

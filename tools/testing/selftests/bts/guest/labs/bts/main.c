@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The device of the laboratory. For the test bench only. */
+/* The device /dev/bts_lab. This module is for tests only. */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -23,7 +23,7 @@
 int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 			 enum task_work_notify_mode mode);
 
-/* The number of branches that each NMI takes in addition. */
+/* The number of branches that lab_nmi() takes in each NMI. */
 static int nmi_branches;
 
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -40,7 +40,7 @@ static int register_nmi(void)
 	return register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
 }
 
-/* Register again, behind newer handlers: the handler of the Debug Store must come first. */
+/* Register lab_nmi() again, so that it comes after the handler of the Debug Store. */
 static int set_nmi_branches(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_int(val, kp);
@@ -160,7 +160,7 @@ static void end_nap(struct timer_list *unused)
 
 static DEFINE_TIMER(nap_timer, end_nap);
 
-/* Sleep by a timer of CPU 0: on PREEMPT_RT, timers of a CPU that goes down do not run. */
+/* Sleep for 20 ms. On PREEMPT_RT, timers of a CPU that goes down do not run: use CPU 0's. */
 static void nap(void)
 {
 	nap_timer.expires = jiffies + msecs_to_jiffies(20);
@@ -170,7 +170,7 @@ static void nap(void)
 	timer_delete_sync(&nap_timer);
 }
 
-/* While migration is disabled, the caller's CPU cannot go down. It must not be CPU 0. */
+/* Keep the caller's CPU, which must not be CPU 0, from going down: migration is disabled. */
 static int lab_stay(void)
 {
 	int naps = 1000, more = 15;
@@ -246,8 +246,8 @@ static ssize_t lab_do_read(struct lab_file *lab, char __user *buf, size_t size)
 	if (!bounce)
 		return -ENOMEM;
 	/*
-	 * Reading makes records, so stop after a read that returns fewer than were asked
-	 * for.
+	 * Reading makes records, so the ring may never get empty: stop after a read that
+	 * returns fewer records than were asked for.
 	 */
 	do {
 		want = min_t(size_t, BOUNCE, (size - done) / sizeof(*bounce));
@@ -280,7 +280,7 @@ static int lab_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* If the context cannot be destroyed, leave it for ever: a test has failed. */
+/* If the context cannot be destroyed, leave it and its memory: a test has failed. */
 static int lab_release(struct inode *inode, struct file *file)
 {
 	struct lab_file *lab = file->private_data;
