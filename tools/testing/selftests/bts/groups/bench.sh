@@ -9,21 +9,22 @@ stock() {
 	boot "$1" kernel=stock config=base "${@:2}"
 }
 
-# Branches that are known before they run.
+# Record branches that are known in advance.
 known_branches() {
 	stock aux pti=off -- known aux
 	stock period1 pti=off -- known period1
 	stock period1-pti pti=on smp=2 -- known period1
 }
 
-# How the stock kernel sees the machine.
+# Check what the stock kernel detects.
 machine() {
 	stock machine pti=off -- machine nopti
 	stock machine-pti pti=on -- machine pti
 }
 
-# Combinations of other processors and other ways to run the emulator. On Nehalem and Haswell the
-# kernel refuses the period-1 event; on Core 2 and Penryn perf does not use the late ACK.
+# The same with other processors, and other options of the emulator. On Nehalem and Haswell, perf
+# refuses the event with period 1, so use intel_bts. On Core 2 and Penryn, perf acknowledges a PMI
+# before it handles the overflow, not after (late ACK).
 matrix() {
 	stock core2duo cpu=core2duo pti=on -- known period1 20000
 	stock icount cpu=Penryn icount=1 pti=on -- known period1 20000
@@ -32,7 +33,7 @@ matrix() {
 	stock rule-either cpu=Haswell cpl=either pti=off -- known aux 20000
 }
 
-# The same machine without an operating system, for what Linux never does.
+# Run programs on the machine without an operating system, to use it in ways that Linux does not.
 metal() {
 	need_emulator
 	check metal -- env QEMU_L="${QEMU_L[*]}" "$B/metal/all.sh" "$QEMU" "$JOBS"
@@ -56,12 +57,13 @@ stock_tools() {
 	done
 }
 
-# While it logs each instruction, the emulator is too slow for a clock that follows real time: the
-# guest would only handle timer interrupts. 64 ns for each instruction leave time for work, and
-# make each run the same.
+# The emulator is slow while it logs each instruction. With a clock that follows real time, the
+# guest would only handle timer interrupts. With 64 ns for each instruction, there is time for work,
+# and each run is the same.
 SLOW_CLOCK=("qemu=-icount shift=6,sleep=off")
 
-# consult ARGUMENT...: let the oracle compare the log and the records of the case.
+# consult ARGUMENT...: run the oracle, which compares the records of the last case with the
+# emulator's log of executed instructions. Its output goes to the file oracle.
 consult() {
 	local arguments
 
@@ -70,8 +72,8 @@ consult() {
 		--rule "${OPT[cpl]}" "$@") >"$CASE_DIR/oracle" 2>&1
 }
 
-# judge CASE NEED [SAY [ARGUMENT...]]: pass if the oracle finds no error in the window that was
-# just traced, and prints SAY.
+# judge CASE NEED [SAY [ARGUMENT...]]: pass if the oracle finds no error in the last case, prints
+# SAY, and finds all kinds of branches in NEED.
 judge() {
 	local case=$1
 
@@ -109,11 +111,11 @@ plant_errors() {
 	finds "$case.wrong" "record $middle: wrong"
 }
 
-# With SMAP, far returns fail in QEMU 7.2; with ERMS, most of the log would be iterations of REP
-# MOVSB.
+# Keys of boot for a trace that the oracle checks. With SMAP, far returns fail in QEMU 7.2. With
+# ERMS, most of the log would be iterations of REP MOVSB.
 WINDOW=("${SLOW_CLOCK[@]}" pti=off "cpu=$CPU,-smap,-erms")
 
-# All ways of a user program into the kernel.
+# For NEED of judge: branches of all kinds, and entries into the kernel in all ways.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {
@@ -123,13 +125,14 @@ oracle_window_user() {
 	for rule in after before either; do
 		stock "window-user-$rule" "${WINDOW[@]}" cpl="$rule" -- window user
 		judge "window-user-$rule" "$USER_NEEDS"
-		# by another rule, the same records are wrong
+		# If the oracle assumes another rule of the filter, it must find the records wrong.
 		cp "$CASE_DIR/records" "$CASE_DIR/planted"
 		finds "window-user-$rule.rule" "first difference" --rule "${other[$rule]}"
 	done
 }
 
-# Branches to the next instruction: only the flags tell whether they were taken.
+# Have the registers in the log. If the target of a branch is the next instruction, the oracle needs
+# the flags to know whether the branch was taken.
 oracle_window_flags() {
 	stock window-flags "${WINDOW[@]}" -- window flags
 	judge window-flags "branches=25,jcc,loop,sysret" "0 of 0 open"
@@ -139,7 +142,7 @@ oracle_window_flags() {
 oracle_window_kernel() {
 	local before=$FAILED
 
-	# silent for long on a busy host, as each instruction is a line of the log
+	# The guest prints nothing for a long time, as the emulator logs each instruction.
 	stock window-kernel "${WINDOW[@]}" timeout=400 stall=300 -- window kernel 1000000
 	judge window-kernel "$USER_NEEDS,branches=1000000,v2"
 	# The log has about a gigabyte: keep it only if a test failed.

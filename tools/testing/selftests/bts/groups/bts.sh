@@ -19,9 +19,9 @@ units() {
 		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
 			append=kunit.enable=1 -- kunit bts_ring bts_context
 	done
-	# Without an APIC, the buffer is circular, and drained at the context switch. Not on
-	# PREEMPT_RT: power-off never ends then, as kernel_power_off() sleeps in pr_flush() after
-	# the last timer.
+	# Without an APIC there is no PMI: the buffer is circular, and only context switches drain
+	# it. Not on PREEMPT_RT, where power-off would hang: kernel_power_off() sleeps in pr_flush()
+	# when timers do not run any more.
 	[ "$CONFIG" = rt ] || boot unit-noapic kernel=patched config="$CONFIG" smp=1 \
 		append="kunit.enable=1 nolapic" -- kunit bts_ring
 }
@@ -30,7 +30,8 @@ known_sequences() {
 	local rule own=0
 
 	need_kernel patched "$CONFIG"
-	# KCSAN's checks take up to 500 branches each time, KASAN's hundreds, too
+	# Tell the program that this kernel takes about 500 branches after each PMI: the checks of
+	# KCSAN and KASAN.
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself
@@ -45,8 +46,8 @@ known_sequences() {
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }
 
-# Print the number of orders, of 24, in which contexts go away. With debugging options the kernel
-# is much slower, and the rings are larger.
+# Print in how many orders, of 24, the program contexts ends its contexts: fewer with debugging
+# options, where the kernel is much slower and the rings are larger.
 orders() {
 	[ "$CONFIG" = base ] && echo 24 || echo 1
 }

@@ -7,7 +7,7 @@
 # shellcheck source=bench.sh
 . "$B/groups/bench.sh"
 
-# Ten millions of known user records, while the kernel is traced.
+# Record ten million known branches of user mode, while another trace records the kernel.
 millions() {
 	local rule pti
 
@@ -20,8 +20,8 @@ millions() {
 }
 
 # judged_long user|kernel[-sampled] RECORDS NEED [ARGUMENT...]: the oracle compares a trace with
-# what the emulator executed. The guest is silent for long, as each instruction is a line of the
-# log.
+# the emulator's log. The guest prints nothing for a long time, as the emulator logs each
+# instruction. NEED and ARGUMENT are for judge.
 judged_long() {
 	local before=$FAILED whose=${1%-sampled} sampled=() cpu=${WINDOW[-1]}
 
@@ -45,6 +45,6 @@ group_btslong() {
 	traced contexts-2 smp=2 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced contexts-4 smp=4 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced cycle-1000 smp=2 timeout=3000 -- cycle 1000
-	# with a clock that runs no faster than the program
+	# Use a clock that counts instructions, so that a slow host does not cause timer interrupts.
 	traced forge-1000 "$FAR" smp=2 icount=1 timeout=1500 stall=600 -- forge 1000
 }

@@ -5,13 +5,13 @@
 # FREEZE_IN_SMM is off in most tests, as in a virtual machine.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
-# Stepping must be the same on every kernel.
+# Single-step and block-step must stop at the same places on every kernel.
 stepping() {
 	lab_boot steps kernel="$FLAVOUR" config="$CONFIG" -- steps
 	lab_boot steps32 kernel="$FLAVOUR" config="$CONFIG" -- steps_32
 }
 
-# Updates that the stock kernel loses, and the patched one keeps.
+# Races in which the stock kernel loses an update of DEBUGCTL, and the patched kernel does not.
 races() {
 	lab_boot races kernel=patched config="$CONFIG" -- races kept
 	lab_boot races-bts kernel=patched config="$CONFIG" pti=off icount=slow -- races kept bts
@@ -39,8 +39,8 @@ resume() {
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost
 }
 
-# All writers of DEBUGCTL at once. A processor without FREEZE_IN_SMM is tested as well: that bit
-# must not get into the copy.
+# All writers of DEBUGCTL at once. Also on a processor without FREEZE_IN_SMM: that bit must not get
+# into the kernel's copy of the register.
 storms() {
 	lab_boot storm4 kernel=patched config="$CONFIG" smp=4 "$FREEZE_SMM" -- storm kept 20
 	lab_boot storm2 kernel=patched config="$CONFIG" smp=2 -- storm kept 5

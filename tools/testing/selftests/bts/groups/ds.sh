@@ -2,14 +2,14 @@
 # ds: the Debug Store has one owner, and BTS is off before its buffer is unmapped
 # shellcheck shell=bash
 #
-# intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, a
-# store of a record without a buffer ends the emulator.
+# intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, the
+# emulator ends if the CPU cannot store a record, as its buffer is not mapped.
 
 RAW_DISK=if=ide,format=raw,snapshot=on
 
-# On the patched kernel as on the stock one, a late PMI of perf's own BTS drivers is an unknown
-# NMI, so their cases are not run where PMIs are late.
-perfs_too() {
+# Return whether to run cases with perf's own BTS drivers. Not where PMIs are late: on all kernels,
+# a late PMI of these drivers is an unknown NMI.
+perf_cases_too() {
 	[ "$SILICON_RULE" != late ] && [ "$SILICON_RULE" != worst ]
 }
 
@@ -34,14 +34,14 @@ ds_units() {
 
 # On the stock kernel, DS_AREA still points to the buffers after they are freed.
 ds_area() {
-	perfs_too || return 0
+	perf_cases_too || return 0
 	stock area-stock smp=2 pti=off -- area left
 	ours area smp=2 pti=off -- area cleared
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: perf must warn
-# of a stuck PMU, and reset it.
+# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: run on a processor
+# whose PMU gets stuck. perf must warn, and reset the PMU.
 stuck_pmu() {
 	lab_boot "$1" "$2" "$3" pti=off cpu="$CPU,x-pmu-stuck=on" expect=splat "${@:4}"
 	nothing_else "$1" 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
@@ -51,7 +51,7 @@ stuck_pmu() {
 # intel_bts keeps its position across an NMI and a reset of the PMU, and is refused without a
 # Debug Store.
 ds_aux() {
-	perfs_too || return 0
+	perf_cases_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
 	lab_boot aux-snapshot kernel=patched config="$CONFIG" pti=off -- aux snapshot right
 	stuck_pmu aux-reset-stock kernel=stock config=base -- aux reset wrong
@@ -63,33 +63,34 @@ ds_aux() {
 }
 
 ds_claims() {
-	if perfs_too; then
+	if perf_cases_too; then
 		ours exclude smp=2 pti=off -- claims exclude
 		ours exclude-pti smp=2 pti=on -- claims exclude
 		ours beside smp=4 -- claims beside
 	fi
 	ours recording smp=2 pti=off abort=1 -- claims recording
 	ours recording-pti smp=2 pti=on abort=1 -- claims recording
-	# The kernel must print 'Uhhuh': nobody asked for this NMI.
+	# No driver may claim this NMI, so the kernel must print 'Uhhuh'.
 	ours foreign-nmi smp=1 expect=splat -- claims pmi
 }
 
 ds_offline() {
 	# The only CPU cannot go offline.
 	[[ ,$CONFIG, != *,up,* ]] || return 0
-	if perfs_too; then
+	if perf_cases_too; then
 		ours offline smp=2 pti=off abort=1 -- offline perf 10
 		ours offline-pti smp=4 pti=on abort=1 -- offline perf 10
 	fi
 	ours offline-claim smp=2 abort=1 -- offline claim 10
 }
 
-# suspended CASE STATE HOW KEY=VALUE...
+# suspended CASE STATE HOW KEY=VALUE...: run the program suspend with STATE and HOW.
 suspended() {
 	ours "$1" smp=2 abort=1 "${@:4}" -- suspend "$2" "$3"
 }
 
-# scratch_disk CONFIGURATION: make a disk for the image of hibernation.
+# scratch_disk CONFIGURATION: make a disk for the image of hibernation, and set DISK_KEYS to the
+# keys of boot for it.
 scratch_disk() {
 	local mem=192 size=512
 
@@ -105,14 +106,14 @@ ds_suspend() {
 
 	scratch_disk "$CONFIG"
 	for state in freeze mem; do
-		if perfs_too; then
+		if perf_cases_too; then
 			suspended "$state" $state aux pti=off
 			suspended "$state-pti" $state period1 pti=on
 		fi
 		suspended "$state-claim" $state claim
 	done
 	suspended disk-claim disk claim "${DISK_KEYS[@]}"
-	perfs_too || return 0
+	perf_cases_too || return 0
 	suspended disk disk aux pti=off "${DISK_KEYS[@]}"
 	stock disk-stock smp=2 abort=1 pti=off expect=abort "${DISK_KEYS[@]}" -- suspend disk aux
 }
@@ -127,13 +128,13 @@ jump_boot() {
 		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
 }
 
-# The buffer is unmapped while another kernel takes over.
+# kexec and a crash start a second kernel, which does not map the buffers: BTS must be off.
 ds_jump() {
 	local how way
 
 	for way in kexec crash; do
 		jump_boot patched "$CONFIG" "$way-claim" -- jump $way claim
-		perfs_too || continue
+		perf_cases_too || continue
 		jump_boot stock base "$way-stock" expect=abort -- jump $way aux
 		for how in aux period1; do
 			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how
@@ -141,7 +142,8 @@ ds_jump() {
 	done
 }
 
-# The dump has the buffers, and no record is stored after the jump. Used by group ring0, too.
+# The crash dump must have the recorder's buffers, and no record may be stored after the jump. Group
+# ring0 calls this function, too.
 recorder_dump() {
 	jump_boot patched "$CONFIG" kdump -- jump crash recorder
 }
@@ -154,6 +156,6 @@ group_ds() {
 	ds_offline
 	ds_suspend
 	ds_jump
-	# On one CPU, group ring0 is not run.
+	# On a kernel for one CPU, where group ring0 is not run, this is the only test of a dump.
 	has_option SMP || ! has_option HW_BRANCH_RECORDER || recorder_dump
 }

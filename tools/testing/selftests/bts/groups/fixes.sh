@@ -40,7 +40,7 @@ fixed_absent() {
 	lab_boot aux-absent-fixed kernel=fixed config=base pti=off cpu="$PENTIUM4" -- aux absent right
 }
 
-# A later patch of the series replaces this fix, so no other group runs its code.
+# A later patch of the series replaces the code of this fix, so no other group tests it.
 fixed_branches() {
 	local depth
 
@@ -61,8 +61,9 @@ fixed_pause() {
 	nothing_else pause-fixed "$CRASH"
 }
 
-# If group ds or debugctl runs the case on the stock kernel, it is not repeated here. KVM's
-# restore of DEBUGCTL is not tested, as the emulated machine has no VMX.
+# Test each fix on the kernel with the fixes only. Groups ds and debugctl run most of these cases on
+# the stock kernel: these runs are not repeated here. The fix of KVM's restore of DEBUGCTL is not
+# tested, as the emulated machine has no VMX.
 group_fixes() {
 	local way
 

@@ -5,7 +5,8 @@
 # Commands that the guest needs in addition to gdb and its tests.
 SUITE_TOOLS="busybox runtest expect /usr/bin/gcc /usr/bin/g++"
 
-# suite CASE USER BOARD [FILE...]: run these files of the suite in a guest, with $GDB.
+# suite CASE USER BOARD [FILE...]: run files of gdb's test suite in a guest, with $GDB. See
+# guest/gdbsuite.sh.
 suite() {
 	local case=$1 user=$2 board=$3
 	shift 3

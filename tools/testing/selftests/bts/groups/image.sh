@@ -6,6 +6,7 @@
 
 KIT_STALL=120		# seconds for which a boot may be silent
 
+# Print the FAT partition of the stick, as mtools want it.
 kit_fat() {
 	echo "$CASE_DIR/stick.img@@$((IMAGE_START * 512))"
 }
@@ -43,7 +44,7 @@ kit_store() {
 		-drive "if=ide,format=raw,file=$CASE_DIR/stick.img")
 }
 
-# Add a disk of the machine, which the kit must not change.
+# Add a disk with a file system, to which the kit must not write.
 kit_disk() {
 	local disk=$CASE_DIR/disk.img
 
@@ -120,7 +121,7 @@ kit_ends() {
 	fi
 }
 
-# kit_done CASE: remove the stick.
+# kit_done CASE: remove the files of the stick.
 kit_done() {
 	rm -f "$CASE_DIR/stick.img" "$CASE_DIR"/monitor.* "$CASE_DIR/vars.fd"
 	say "  done $GROUP.$1"
@@ -135,7 +136,7 @@ kit_reports() {
 	fi
 }
 
-# kit_good CASE: nothing may have failed, and no part of the report may be missing.
+# kit_good CASE: the report must show no failure, and have its last parts.
 kit_good() {
 	local bad
 
@@ -176,7 +177,8 @@ kit_whole() {
 
 QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost
 
-# kit_found CASE CPL-RULE SILICON CPU ANSWER...: the kit's questions must find these answers.
+# kit_found CASE CPL-RULE SILICON CPU ANSWER...: boot the kit on such a processor. The report must
+# have the lines "answer ANSWER", which its steps $QUESTIONS print about the processor.
 kit_found() {
 	local case=$1 cpl=$2 silicon=$3 cpu=$4 answer
 	shift 4
@@ -196,7 +198,7 @@ kit_last_step() {
 	sed -n 's/^\[[ 0-9]*\/[0-9]*\] \([a-z_0-9]*\) .*/\1/p' "$CASE_DIR/console" | tail -n 1
 }
 
-# kit_went_on CASE: one step has not ended, and the steps behind it ran.
+# kit_went_on CASE: the report must say that one step did not end, and that the steps after it ran.
 kit_went_on() {
 	kit_ends "$1"
 	kit_reports "$1" told "did not come to its end"

@@ -5,8 +5,8 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# Print the key of a machine with 32 LBRs, with 16, with 16 and no SMAP, with architectural LBRs,
-# or with those of AMD.
+# Print the key cpu=MODEL of boot for a machine: 32 or 16 LBRs, 16 and no SMAP, architectural LBRs
+# (arch), or LBRs of AMD. Another argument is printed as it is.
 lbr_machine() {
 	case $1 in
 	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
@@ -47,15 +47,16 @@ lbr_files() {
 	lasts booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
 	lasts booted-bad 32 append=hw_branches=lbrs -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
-	# Not the state of BTS, nor that of a CPU that goes offline and comes back
+	# With KCSAN, suspend is not tested: its checks in restore_processor_state() need %gs before
+	# it is restored.
 	for machine in 32 arch amd; do
 		lasts "offline-$machine" $machine -- lastbranch offline
 		[ "$CONFIG" = kcsan ] || lasts "suspend-$machine" $machine -- lastbranch suspend
 	done
 }
 
-# perf has priority over the recorder. These are perf's tests, with the recorder on. The counters
-# of the emulated AMD do not count.
+# perf has priority over the recorder, so perf's tests must pass with the recorder on. Without AMD
+# for `around`: the counters of the emulated AMD processor do not count.
 lbr_perf() {
 	local machine
 
@@ -74,8 +75,8 @@ lbr_perf() {
 	lasts perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
 
-# left MACHINE KIND FUNCTION LEAST: a crash that is survived must print at least LEAST branches,
-# with FUNCTION on top.
+# left MACHINE KIND FUNCTION LEAST: a crash of this KIND, which the guest survives, must print at
+# least LEAST branches, with FUNCTION on top.
 left() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	lasts "$2-$1" "$1" before="$LAB" expect=splat -- lastbranch crash "$2" "$3" "$4"
@@ -107,7 +108,7 @@ last_words() {
 all_kinds() {
 	local sender=send_nmi
 
-	# The function in which the NMI arrives, as 16 LBRs do not reach back to its caller
+	# 16 LBRs do not reach back to send_nmi(): name the function in which the NMI arrives.
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
 	left "$1" task bts_crash_fault "$2"
 	left "$1" kernel bts_crash_at "$2"
@@ -119,7 +120,7 @@ all_kinds() {
 	left "$1" bug bts_crash_bug "$2"
 	last_words "$1" double bts_crash_double_fault "$2" 1
 	last_words "$1" panic bts_crash_panic "$2" 1
-	# The branches before the NMI
+	# The newest 12 branches, as the NMI arrives some branches after the call.
 	last_words "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
 		last_words "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1

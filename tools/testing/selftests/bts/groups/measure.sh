@@ -2,6 +2,7 @@
 # measure (slow): the measured costs are the same twice, and meet their goals
 # shellcheck shell=bash
 
+# Measure a row of measure/rows twice: both results must be the same, and meet the goal.
 measure_twice() {
 	local first peer ratio met
 	WANTED=()

@@ -7,7 +7,7 @@ group_mutants() {
 
 	need_emulator
 	[ -n "${QEMU_TREE:-}" ] || die "mutants need a build of their own: unset QEMU_BTS"
-	# Use a copy of the source: others build from the original.
+	# Use another copy of the source, as the faults are planted into the files.
 	tree=$QEMU_TREE/mutants
 	if [ ! -e "$tree/ready" ]; then
 		rm -rf "$tree"

@@ -2,7 +2,7 @@
 # nested (slow): a KVM guest disturbs neither the block-step of its thread, nor the recorder
 # shellcheck shell=bash
 #
-# The emulator has AMD's extension only. The code for Intel's was reviewed, not run.
+# The emulator has AMD's virtualization (SVM) only. The kernel's code for VMX was reviewed, not run.
 
 group_nested() {
 	local amd=max,vendor=AuthenticAMD,+svm

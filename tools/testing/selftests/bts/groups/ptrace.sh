@@ -14,7 +14,7 @@ requests() {
 	for rule in $RULES; do
 		asked "requests-$rule" cpl="$rule" -- requests "$WAYS"
 	done
-	# With this rule, the filter keeps entries to the kernel.
+	# With the rule either, the filter also lets entries to the kernel pass.
 	asked requests-either cpl=either -- requests kernel
 	asked requests-32 pti=on -- requests_32 "$WAYS"
 	asked requests-x32 pti=on smp=2 -- requests_x32 "$WAYS"
@@ -44,8 +44,8 @@ record_flags() {
 lifetime() {
 	local few=20
 
-	# A slower kernel with debugging options gets more other interrupts. A broadcast in each
-	# of the 1,000 rounds would still be more than these.
+	# The limit of interrupts in `holders`. A slow kernel with debugging options gets more
+	# interrupts for other reasons, but fewer than one in each of the 1,000 rounds.
 	[ "$CONFIG" = base ] || few=500
 	asked orphans smp=2 -- orphans
 	asked giveway smp=2 pti=off -- giveway
@@ -59,9 +59,9 @@ lifetime() {
 group_ptrace() {
 	local RULES='after before' WAYS=kernel
 
-	# With KMSAN, the way out of an NMI takes so many branches that the kernel is not
-	# recorded; nor is user mode where the filter drops returns from the kernel, and so is
-	# not used.
+	# With KMSAN, the kernel takes so many branches after each PMI that it stops recording
+	# itself. By the rule before, the filter drops returns from the kernel and is not used, so
+	# user mode would not be recorded either: leave out that rule.
 	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests
 	lossless

@@ -7,8 +7,8 @@
 # shellcheck source=bench.sh
 . "$B/groups/bench.sh"
 
-# Compare every branch of busybox with what the emulator executed. Leave out returns from the
-# kernel, whose records have no source.
+# Compare every branch of busybox with the emulator's log. Leave out returns from the kernel, as
+# their records have no source address.
 real_program() {
 	local before=$FAILED
 
@@ -20,7 +20,7 @@ real_program() {
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
-# Kernels that refuse requests, or fail.
+# Kernels where security modules refuse requests, or where allocations fail.
 denied() {
 	local deny=config=$CONFIG,deny secret=append=lockdown=confidentiality
 

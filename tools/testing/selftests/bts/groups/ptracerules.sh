@@ -10,7 +10,7 @@ group_ptracerules() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		# less than the largest trace needs
+		# With less memory than the largest trace needs
 		ruled "refusals$abi" mem=400 -- "refusals$abi"
 	done
 	for abi in '' _32; do

@@ -7,7 +7,7 @@
 
 READER=$REPO/tools/tracing/hw-branches/hw_branches.py
 
-# A kernel with debug information, and what else these tests need
+# Set REMAINS to a configuration with debug information, and options that these tests need.
 remains_config() {
 	REMAINS=remains
 	[ "$CONFIG" = base ] || REMAINS=$CONFIG,remains
@@ -18,7 +18,7 @@ remain() {
 	flight "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
 }
 
-# reads_dump NAME LEAST COMMAND...: COMMAND must print LEAST branches of CPU 0.
+# reads_dump NAME LEAST COMMAND...: COMMAND must print at least LEAST branches of CPU 0.
 reads_dump() {
 	local name=$1 least=$2 n wrong=
 	shift 2
@@ -35,7 +35,7 @@ reads_dump() {
 	fi
 }
 
-# has_line NAME REGEX: the output of a reader must have such a line.
+# has_line NAME REGEX: the output of reads_dump NAME must have a line that matches REGEX.
 has_line() {
 	if grep -qE "$2" "$CASE_DIR/$1"; then
 		pass "$1.line"
@@ -44,8 +44,8 @@ has_line() {
 	fi
 }
 
-# move_segments DUMP: makedumpfile expects the list of three segments right after the header of
-# 64 bytes, but the emulator has written it at offset 192.
+# move_segments DUMP: makedumpfile expects the list of three segments at offset 64, right after the
+# header. The emulator writes the list at offset 192: move it.
 move_segments() {
 	chmod u+w "$1"
 	dd if="$1" of="$1" bs=1 skip=192 seek=64 count=168 conv=notrunc status=none
@@ -88,8 +88,8 @@ remains_dumps() {
 		remains live "$READER"
 }
 
-# again CASE KEY=VALUE... -- remains ARGUMENT...: the guest reboots, with memory for the branches.
-# WATCHDOG has options for a watchdog.
+# again CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem keeps the
+# memory with the branches. WATCHDOG may have options of the emulator for a watchdog.
 again() {
 	remain "$1" append=reserve_mem=1M:4096:hw_branches qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
 }

@@ -22,7 +22,7 @@ ring0_files() {
 	flight booted-bad smp=1 append=hw_branches=x -- files booted -
 }
 
-# scrubbed CASE KEY=VALUE...: check the buffers while another trace uses them.
+# scrubbed CASE KEY=VALUE...: run the program scrub, beside a trace of the module bts_lab.
 scrubbed() {
 	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
 	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
@@ -62,8 +62,8 @@ judge_trace() {
 	fi
 }
 
-# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the console must show the branches, those of the
-# crashing CPU first, with FUNCTION on top of its 32.
+# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the console must show 32 branches of each CPU, those
+# of the crashing CPU first, with FUNCTION on top.
 fatal() {
 	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
 	judge_trace "$1" "$3" "$4"
@@ -87,14 +87,16 @@ ring0_kdb() {
 	nothing_else kdb-oops "$CRASH"
 	came_to_end kdb-oops
 	kdb kdb-stop expect=splat -- kdb stop
-	# Setting a breakpoint takes the lock of a page table, even in an NMI.
+	# Allow known splats of kgdb: setting a breakpoint takes the lock of a page table, even in
+	# an NMI.
 	for splat in 'sleeping function .* kernel/locking/spinlock_rt.c' 'inconsistent lock state'; do
 		! called_by "$splat" kgdb_arch_set_breakpoint || poke+="|$splat"
 	done
 	nothing_else kdb-stop "$CRASH$poke"
 	came_to_end kdb-stop
 	kdb kdb-panic expect=splat -- kdb panic
-	# kdb's command `set` allocates memory even in an NMI, and KASAN saves the caller.
+	# Allow a known splat of kdb: its command `set` allocates memory even in an NMI, where KASAN
+	# saves the stack trace.
 	splat='WARNING: .* stack_depot_save_flags'
 	! called_by "$splat" kdb_set || set="|$splat"
 	nothing_else kdb-panic "$CRASH$set"
@@ -105,8 +107,8 @@ ring0_kdb() {
 	judge_trace kdb-go bts_crash_panic 2
 }
 
-# folded CASE KIND FUNCTION KEY=VALUE...: with the defaults, a fatal crash prints the branches of
-# the crashing CPU only, with the fault on top, and the way from the system call.
+# folded CASE KIND FUNCTION KEY=VALUE...: with default settings, a fatal crash must print the
+# branches of the crashing CPU only, from FUNCTION on top back to the system call.
 folded() {
 	local wrong
 
@@ -131,7 +133,8 @@ whole() {
 	fi
 }
 
-# overwritten CASE KIND: data that the recorder needs was overwritten: expect one oops only.
+# overwritten CASE KIND: the guest overwrites data that the recorder needs, and crashes. Printing
+# the branches must not cause a second oops.
 overwritten() {
 	local oopses
 
@@ -235,8 +238,8 @@ ring0_crashes() {
 	judge_trace panics bts_crash_panic 2 1
 }
 
-# Print the kernel's own messages of a crash, without those of the recorder, and without numbers
-# and stale stack entries, which differ in each run.
+# own_words FILE: print the kernel's messages of a crash without those of the recorder. Leave out
+# numbers and stale stack entries, which differ in each run.
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
 		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d
@@ -246,8 +249,8 @@ own_words() {
 		sed -n '/^BUG:/,$p'
 }
 
-# words CASE NEED KEY=VALUE...: a crash prints the same with the recorder off and on, and NEED
-# among it.
+# words CASE NEED KEY=VALUE...: a crash must print the same messages of the kernel with the recorder
+# off and on, and NEED must be among them.
 words() {
 	local off on
 
@@ -275,14 +278,15 @@ ring0_judged() {
 	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
 }
 
-# What the kernel does after an oops must not change.
+# The recorder must not change what the kernel prints and does after an oops.
 ring0_words() {
 	words oops-panic 'Kernel panic - not syncing: Fatal exception' append=oops=panic
 	words panic-on-oops 'Kernel panic - not syncing: Fatal exception' \
 		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
-# reports CASE NAME KEY=VALUE...: test the report of an error, whose event names NAME.
+# reports CASE NAME KEY=VALUE...: cause the kernel's report of an error (a warning, a lockup). The
+# recorder's event for it must name NAME.
 reports() {
 	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_|soft lockup|hard LOCKUP'
@@ -312,7 +316,7 @@ ring0_marks() {
 	flight pages smp=2 pti=off timeout=300 -- pages 60
 }
 
-# races CASE KEY=VALUE... -- overlap [KIND]: make two CPUs meet at a chosen place of the recorder.
+# races CASE KEY=VALUE... -- overlap [KIND]: make two CPUs race at a chosen place of the recorder.
 races() {
 	local crash
 
@@ -351,7 +355,8 @@ ring0_kdump() {
 	# The crashing kernel prints the branches before the crash kernel takes over.
 	console_says kdump 'Last branches of CPU 0'
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	# Not on PREEMPT_RT, where a thread prints, and the crash kernel starts before that.
+	# On PREEMPT_RT expect no splat on the console: a thread prints, and the crash kernel starts
+	# before that thread runs.
 	! has_option PREEMPT_RT || words=()
 	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray
 	nothing_else kdump-astray "$CRASH"

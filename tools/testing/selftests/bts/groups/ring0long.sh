@@ -5,7 +5,7 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# One guest for each crash.
+# fatal_200 KIND FUNCTION: crash 200 guests, as each crash is fatal.
 fatal_200() {
 	local i pti=(on off)
 

@@ -2,7 +2,8 @@
 # runner: whatever goes wrong in a guest, the runner reports a failure
 # shellcheck shell=bash
 
-# must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: the boot must fail, with REASON.
+# must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: boot must report a failure that matches
+# REASON.
 must_fail() {
 	local case=$1 reason=$2 passed=$PASSED failed=$FAILED skipped=$SKIPPED
 	shift 2

@@ -5,7 +5,8 @@
 # The programs of the kselftest, each also for 32 bits
 KSELFTEST_PROGRAMS="multithread multithread_32 refusals refusals_32 rings rings_32 steps steps_32"
 
-# Build the kselftest from the files of its own patch and of the headers of user space.
+# build_kselftest_alone DIR: the kselftest must build in DIR with only the files of its own patch
+# and the headers for user space.
 build_kselftest_alone() {
 	local dir=$1
 

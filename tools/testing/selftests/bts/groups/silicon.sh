@@ -9,7 +9,7 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# core NAME KEY=VALUE...: run a trace of each kind, the tests of the store, and the recorder.
+# core NAME KEY=VALUE...: run tests of traces, of the Debug Store, and of the recorder.
 core() {
 	local name=$1
 	shift
@@ -26,7 +26,7 @@ core() {
 	survived "crash-$name" smp=2 "$@" -- crash task 2
 }
 
-# The 64-bit variant; group small has the others, and 32-bit kernels.
+# A Pentium 4 with 64 bits. Group small tests the other variants, with 32-bit kernels.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
@@ -42,7 +42,8 @@ pentium4() {
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
-# Each record beyond the threshold asks for a late PMI, so another one comes after the first.
+# A PMI comes 100 branches late, and each record beyond the threshold requests another PMI. So
+# another PMI comes after the kernel has handled the first.
 late_twice() {
 	local cpu=$CPU,x-bts-pmi-delay=100
 
@@ -61,7 +62,7 @@ debug_exceptions() {
 	asked steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 }
 
-# Counters that overflow use the same interrupt vector.
+# perf's counters overflow while BTS records: both cause PMIs by the same interrupt vector.
 sampled() {
 	local rule
 

@@ -7,7 +7,8 @@
 # shellcheck source=btslong.sh
 . "$B/groups/btslong.sh"
 
-# Compare with what the emulator executed; --netburst tells the oracle that machine's DEBUGCTL.
+# The oracle compares a trace on a Pentium 4 with the emulator's log. --netburst tells the oracle
+# the layout of that processor's DEBUGCTL.
 judged_pentium4() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \

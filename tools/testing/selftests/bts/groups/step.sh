@@ -22,8 +22,8 @@ step_invisible() {
 	plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
 }
 
-# The tests of group ptrace, except those that take the hardware from a trace (giveway, holders),
-# and those of the flags of records (recordflags).
+# The tests of group ptrace. Not those that need the hardware: giveway and holders, in which others
+# take the hardware from a trace, and recordflags.
 step_requests() {
 	plain requests-qemu64 cpu=qemu64 -- requests kernel
 	plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel
@@ -73,7 +73,8 @@ step_sources() {
 		"for i in 1 2 3; do $busybox true; test -n x && echo y; done"
 }
 
-# Beside the recorder, also where #DB clears TR: it must be set again after each step.
+# Step while the recorder uses the hardware. If #DB clears TR, the kernel must set TR again after
+# each step.
 step_recorder() {
 	local rule=(kernel=patched config="$CONFIG" icount=slow)
 
@@ -104,7 +105,7 @@ need_kselftest() {
 	KSELFTEST=$out/install
 }
 
-# Run the tests as users of the kernel do: run_kselftest.sh. None may be skipped.
+# Run the kselftest by run_kselftest.sh, as users of the kernel do. No test may be skipped.
 step_kselftest() {
 	need_kselftest
 	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \

@@ -27,8 +27,8 @@ without_ptracerules() {
 	plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
-# The tests of group tool that run in guests, except the parts of toolmodes and toolerrors about
-# the kernel's branches and about perf, which need the hardware.
+# The tests of group tool that run in guests. Not the parts of toolmodes and toolerrors about the
+# kernel's branches and about perf, which need the hardware.
 without_tool() {
 	local less=
 

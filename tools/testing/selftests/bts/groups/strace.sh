@@ -2,7 +2,7 @@
 # strace (slow): strace with the patch of strace/ decodes the requests and their records
 # shellcheck shell=bash
 
-# The compiler must not print warnings for the patched source that it does not for the stock one.
+# strace_warnings STOCK PATCHED: the compiler must print no warning that is new in the patched tree.
 strace_warnings() {
 	local new
 
@@ -14,7 +14,8 @@ strace_warnings() {
 	fi
 }
 
-# Trace with tracers of each ABI: these tests of strace need a guest of this bench.
+# strace_live TREE: run the tests of strace that need the kernel's requests in a guest, with tracers
+# of each ABI.
 strace_live() {
 	local tree=$1 dir test live=()
 

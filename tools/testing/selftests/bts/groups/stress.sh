@@ -7,7 +7,7 @@
 # --rounds events of each race, must complete in --seconds each.
 # STRESS_PARTS selects some of the parts of this group.
 
-# The slab allocator records the owner of each object.
+# Have the slab allocator record the caller that allocated each object.
 OWNERS='append=slub_debug=U,kmalloc-*'
 
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]
@@ -16,7 +16,7 @@ stressed() {
 		with="again fuzz fuzz_32" "$OWNERS" "${@:3}"
 }
 
-# Repeat each run that has found a bug.
+# Repeat each run of the file stress/seeds: these have found bugs.
 stress_seeds() {
 	local line nr=0
 
@@ -27,7 +27,7 @@ stress_seeds() {
 	done 3<"$B/stress/seeds"
 }
 
-# fuzzed CASE SECONDS PROG [KEY=VALUE...]: fuzz with all kinds of noise.
+# fuzzed CASE SECONDS PROG [KEY=VALUE...]: fuzz while other programs disturb in all ways (-x).
 fuzzed() {
 	stressed "$1" "$2" mem=512 slice=2000 before="$LAB" "${@:4}" -- \
 		"$3" -t "$2" -s "$STRESS_SEED" -n 8 -x sprhkm
@@ -60,7 +60,7 @@ stress_races() {
 	done
 }
 
-# Each call with each of its allocations and user copies failing in turn.
+# Make each allocation and user copy of each system call fail in turn.
 stress_faults() {
 	local names=$CONFIG
 

@@ -2,7 +2,7 @@
 # tool: btstrace: the output of each mode equals what is known, also for hostile programs
 # shellcheck shell=bash
 
-# Unit tests that need no kernel, plain and with sanitizers.
+# units VARIANT KEY=VALUE...: build btstrace so, and run its unit tests, which need no kernel.
 units() {
 	local variant=$1 unit
 	shift
@@ -13,7 +13,7 @@ units() {
 	done
 }
 
-# clang must not print warnings either.
+# Build with clang, where a warning is an error, and run a unit test.
 other_compiler() {
 	need_btstrace clang tests CC=clang
 	pass clang
@@ -27,7 +27,7 @@ used() {
 		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
 
-# Execute a program step by step, and compare what is decoded with objdump.
+# Record a program, and compare the kind and the target of each branch with objdump's.
 against_objdump() {
 	local bits
 
@@ -36,7 +36,8 @@ against_objdump() {
 	done
 }
 
-# Compare coverage byte by byte, of the same programs and of some with libraries.
+# Single-step programs, some with shared libraries, and compare the executed bytes with btstrace's
+# coverage.
 against_steps() {
 	local guest=$PROGRAMS/out/guest
 

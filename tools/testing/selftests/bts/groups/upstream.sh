@@ -4,8 +4,8 @@
 
 UPSTREAM_TARGETS="breakpoints ptrace x86 perf_events"
 
-# Do not run these: the guest has no shell and no other files. The last one makes QEMU 7.2 crash
-# any kernel.
+# Do not run these: nx_stack_* need a shell or files that the guest lacks, and in QEMU 7.2
+# syscall_arg_fault_32 crashes any kernel.
 UPSTREAM_LEAVE="nx_stack_32 nx_stack_64 syscall_arg_fault_32"
 
 build_upstream() {
@@ -39,7 +39,8 @@ upstream_programs() {
 	done
 }
 
-# upstream_run TARGET FLAVOUR: set VERDICTS to the file with the verdicts.
+# upstream_run TARGET FLAVOUR: run the programs of TARGET in a guest, and set VERDICTS to the file
+# with their results.
 upstream_run() {
 	local target=$1 kind=$2 programs
 
