@@ -85,12 +85,13 @@ usage() {
 	END
 }
 
-# Print the value of an option.
+# value_of OPTION VALUE: print VALUE; die if it is missing.
 value_of() {
 	[ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a value: see vmtest.sh help"
 	printf '%s' "$2"
 }
 
+# number_of OPTION VALUE MAXIMUM: print VALUE; die if it is not a number from 1 to MAXIMUM.
 number_of() {
 	case $2 in
 	*[!0-9]* | '' | 0) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
@@ -99,6 +100,7 @@ number_of() {
 	printf '%s' "$2"
 }
 
+# one_of OPTION VALUE CHOICE...: print VALUE; die if it is none of the choices.
 one_of() {
 	local option=$1 value=$2
 	shift 2
@@ -133,8 +135,8 @@ take_options() {
 		die "--base and --kernel both choose the kernel: give only one"
 }
 
-# Print the groups, one in each line. The second line of a group's file is '# NAME: DESCRIPTION'
-# or '# NAME (slow): DESCRIPTION'.
+# group_names all|fast: print the names of the groups, one in each line; fast: without the slow
+# ones. The second line of a group's file is '# NAME: DESCRIPTION' or '# NAME (slow): DESCRIPTION'.
 group_names() {
 	local file name
 
@@ -186,7 +188,7 @@ cmd_test() {
 	[ $# -gt 0 ] || mapfile -t groups < <(group_names "${SLOW:-fast}")
 	run_groups "${groups[@]}"
 	if [ "$FAILED" -eq 0 ]; then
-		# Large logs of executed instructions are of no use after a success.
+		# Large logs of executed instructions are needed only after a failure.
 		find "$RESULTS" -type f -size +4M -delete
 	else
 		say "logs: $RESULTS"
@@ -265,7 +267,7 @@ cmd_list() {
 	done
 }
 
-# Remove only what the bench has made: BTS_CACHE may name a directory with other files.
+# Remove only the entries that vmtest.sh makes: BTS_CACHE may be a directory with other files.
 cmd_clean() {
 	local name
 
@@ -348,6 +350,6 @@ main() {
 	esac
 }
 
-# bash has read the file up to here before main runs, so that editing it does not disturb a run.
+# bash has read the whole file before main runs, so that editing the file does not disturb a run.
 main "$@"
 exit

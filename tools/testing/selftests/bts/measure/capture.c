@@ -2,8 +2,8 @@
 /*
  * capture perf_period1|intel_bts|singlestep|blockstep
  *
- * The cost, in instructions, of capturing each user branch of another process and reading it,
- * without the instructions of the process itself.
+ * Measure the cost of recording and reading a branch of another process in user mode, in
+ * instructions for each branch. The instructions of the process itself do not count.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,8 +17,8 @@
 
 #include "../guest/measure.h"
 
-#define BRANCHES	100000UL	/* in a round, for events */
-#define STOPS		2000UL		/* in a round, for ptrace, which is slower */
+#define BRANCHES	100000UL	/* branches in a round, for events */
+#define STOPS		2000UL		/* branches in a round, for stepping, which is slower */
 #define ROUNDS		5
 
 /* Execute a loop with one taken branch in three instructions, @count times. */
@@ -52,7 +52,7 @@ static void wait_stop(pid_t pid)
 		fail("the traced process died");
 }
 
-/* Let the process run a round, and read all its branches. Returns the cost. */
+/* Let the process run a round, and read its branches. Returns the number of instructions. */
 static uint64_t event_round(pid_t pid, struct peer *peer, unsigned long *count)
 {
 	uint64_t begin = instructions();
@@ -73,7 +73,7 @@ static double capture_event(const char *name)
 	int i;
 
 	wait_stop(pid);
-	/* Do not count the first round, which has all page faults. */
+	/* Round -1 has all page faults, and does not count. */
 	for (i = -1; i < ROUNDS; i++) {
 		plain = event_round(pid, peer, &count);
 		if (count)
@@ -97,9 +97,9 @@ static unsigned long rip(pid_t pid)
 }
 
 /*
- * Measure from one branch of the loop to the next. The median leaves out those with a timer
- * interrupt. A step that is no branch moves forward by the length of an instruction; the loop's
- * branch goes backwards.
+ * Step through the loop, and measure the instructions from one taken branch to the next. That
+ * branch goes backwards; other steps move forward by the length of an instruction. The median
+ * leaves out values with a timer interrupt.
  */
 static double capture_stops(enum __ptrace_request request)
 {

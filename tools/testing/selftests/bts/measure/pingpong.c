@@ -2,8 +2,8 @@
 /*
  * pingpong untraced|perf_period1|intel_bts|blockstep
  *
- * The cost, in instructions, of a round trip between two processes over pipes; with an event or
- * block-step on one of them, the additional cost.
+ * Measure the cost of a round trip between two processes over pipes, in instructions. If one of the
+ * processes is traced or block-stepped, measure the additional cost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "../guest/measure.h"
 
 #define TRIPS	2000
-#define WARM	(TRIPS / 10)	/* trips before those that count */
+#define WARM	(TRIPS / 10)	/* trips at the beginning that do not count */
 
 static int there[2], back[2];
 
@@ -42,7 +42,7 @@ static pid_t start(void)
 	return pid;
 }
 
-/* The median leaves out trips with a timer interrupt. */
+/* Returns the median of all trips, which leaves out those with a timer interrupt. */
 static double round_trip(struct peer *peer)
 {
 	static double trips[TRIPS];
@@ -63,8 +63,8 @@ static double round_trip(struct peer *peer)
 }
 
 /*
- * Block-step stops at each system call, but not inside of one. So one long write into a pipe of
- * one page sleeps for each page.
+ * A block-stepped process stops after each system call, but not within one. So use a single long
+ * write to a pipe of one page: the process sleeps after each page.
  */
 static pid_t start_writer(size_t page)
 {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, progress, and the end of all processes that were started.
+# Messages, progress, and code that ends all processes and removes unfinished files at exit.
 
 STEP_PID=	# process group of the running step
-SHELL_PID=	# the emulator of an interactive guest
-SCRATCH=	# unfinished results, always removed
-UNFINISHED=	# the same for those that must be made in their final place
-BUILDING=	# mark of the build directory that make is writing to
+SHELL_PID=	# an emulator that runs in the background
+SCRATCH=	# directory for unfinished files, removed at exit
+UNFINISHED=	# unfinished directory at its final place in the cache, removed at exit
+BUILDING=	# file that exists while make writes to a build directory: see build_in_place()
 
-# The screen, even when the output of a step goes to a log.
+# The file descriptor of the screen, also while the output of a step goes to a log
 exec {SCREEN}>&2
 
 # die MESSAGE...: print what is wrong and what to do about it, in one line, and exit with 2.
@@ -34,12 +34,13 @@ now_ms() {
 	printf '%s' "${t%???}"
 }
 
-# 1234 -> 1.2 s
+# seconds MS: print milliseconds as seconds, e.g. 1234 as 1.2 s.
 seconds() {
 	printf '%d.%d s' $(($1 / 1000)) $(($1 % 1000 / 100))
 }
 
-# End a process group: first with SIGTERM, so that make removes unfinished files.
+# end_group PID: end a process group. First use SIGTERM, so that make removes unfinished files.
+# Return 1 if the group had to be killed.
 end_group() {
 	local pid=$1 i
 
@@ -56,7 +57,7 @@ on_exit() {
 	local status=$?
 
 	trap '' INT TERM HUP
-	# If the build had to be killed, keep its mark: see build_in_place().
+	# If a build had to be killed, keep the file $BUILDING: see build_in_place().
 	if [ -n "$STEP_PID" ]; then
 		end_group "$STEP_PID" && [ -n "$BUILDING" ] && rm -f "$BUILDING"
 	fi
@@ -136,7 +137,7 @@ logged() {
 	return 1
 }
 
-# Print the line of a log that gives the reason, for an error message of one line.
+# reason_in LOG: print the first line of LOG that names an error, or else the last line.
 reason_in() {
 	local line
 

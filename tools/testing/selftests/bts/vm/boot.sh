@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions for the groups: boot, check, pass, fail, skip.
+# Functions for the groups: boot runs a test in a guest, check runs a test on the host, pass, fail
+# and skip report a result.
 
 PASSED=0
 FAILED=0
 SKIPPED=0
-FAILURES=()	# their names and reasons
+FAILURES=()	# names and reasons of the failed tests
 GROUP=
 QUIET=
 
-# Features of a model that TCG lacks: without them, it prints no warnings.
+# Features of a processor model that the emulator (TCG) lacks. They are switched off, as the
+# emulator would print a warning for each.
 declare -A WITHOUT=(
 	[Skylake-Client]=-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm,-rdseed,-3dnowprefetch,-xsavec
 )
@@ -21,7 +23,7 @@ declare -A NEEDS=(
 	[max]=vendor=GenuineIntel
 )
 
-# Print, unless the group tests the runner with planted failures.
+# Print a message, except while group runner tests planted failures.
 report() {
 	[ -n "$QUIET" ] || say "$@"
 }
@@ -42,7 +44,7 @@ skip() {
 	report "  skip $GROUP.$1: ${*:2}"
 }
 
-# console_says CASE TEXT: the console must contain TEXT, for guests that die in the test.
+# console_says CASE TEXT: the console must contain TEXT. For guests that crash.
 console_says() {
 	if grep -q "$2" "$CASE_DIR/console"; then
 		pass "$1.console"
@@ -64,7 +66,7 @@ nothing_else() {
 	fi
 }
 
-# came_to_end CASE: the test must have ended, for a case with an expected splat.
+# came_to_end CASE: the program must have ended its output. For cases with an expected splat.
 came_to_end() {
 	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
 		pass "$1.end"
@@ -73,7 +75,8 @@ came_to_end() {
 	fi
 }
 
-# Print the -cpu argument for MODEL[,OPTION...], CPL rule, abort, and SILICON rule.
+# cpu_argument MODEL[,OPTION...] CPL-RULE ABORT SILICON-RULE: print the argument of -cpu for the
+# patched emulator. ABORT and SILICON-RULE may be empty.
 cpu_argument() {
 	local model=${1%%,*} more=
 
@@ -85,8 +88,8 @@ cpu_argument() {
 	printf '%s' "${3:+,x-bts-abort=on}$more"
 }
 
-# Print a key of boot: a processor with this number of last branch records, with 32 architectural
-# ones, or with 16 of AMD.
+# lbr_cpu 16|32|arch|amd: print the key cpu=... of boot for a processor with so many LBRs, with 32
+# architectural LBRs, or with 16 LBRs of AMD.
 lbr_cpu() {
 	case $1 in
 	16) echo "cpu=SandyBridge,x-lbr=16,x-pmu-counts=on" ;;
@@ -105,9 +108,10 @@ quote() {
 	esac
 }
 
-# Set OPT from the keys of boot, and ARGS to the program and its arguments. Keys for files in the
-# guest: with=PROGRAM... of the bench, tools=COMMAND... of this system, and before=FILE..., whose
-# paths go before the program's own arguments.
+# boot_options KEY=VALUE... -- PROG ARG...: set OPT[KEY], and ARGS to the program and its arguments.
+# Three keys name files that the guest needs: with=PROGRAM..., programs of the bench;
+# tools=COMMAND..., commands of this system; before=FILE..., files whose paths become the first
+# arguments of the program.
 boot_options() {
 	local paths
 
@@ -128,9 +132,9 @@ boot_options() {
 	read -ra paths <<<"${OPT[before]}"
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes at most 30 to PID 1"
-	# Kernels with debugging options are slower, and some tools need memory. icount=slow
-	# selects -icount for them: with the host's clock, a slow kernel does little but handle
-	# ticks.
+	# Kernels with debugging options are slow, and some tools need memory. icount=slow means:
+	# with such a kernel, use -icount. With the host's clock, that kernel would mostly handle
+	# timer ticks.
 	[ "${OPT[icount]}" != slow ] || OPT[icount]=$([ "${OPT[config]}" = base ] || echo 1)
 	case ${OPT[config]} in
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
@@ -161,7 +165,7 @@ plain_cpu_argument() {
 	printf '%s%s%s' "$model" "${WITHOUT[$model]:+,${WITHOUT[$model]}}" "$more"
 }
 
-# need_machine: build or find the emulator for the key machine.
+# need_machine: build or find the emulator that OPT[machine] names.
 need_machine() {
 	case ${OPT[machine]} in
 	bts) need_emulator ;;
@@ -172,7 +176,7 @@ need_machine() {
 
 # Set COMMAND to the emulator's command line.
 emulator_command() {
-	# On a busy host, the kernel's checks of timer interrupt and TSC fail.
+	# If the host is busy, the kernel's checks of the timer interrupt and the TSC would fail.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg machine
 
@@ -189,16 +193,16 @@ emulator_command() {
 	on) append+=" pti=on" ;;
 	off) append+=" pti=off" ;;
 	esac
-	# Keep EPYC from warning that it lacks the microcode for this.
+	# Without this, the kernel warns on EPYC that the processor's microcode is too old.
 	[ "${OPT[machine]}" != plain ] || append+=" spec_rstack_overflow=off"
 	append+=" $GUEST_WORDS ${OPT[append]} --"
 	for arg in "${ARGS[@]}"; do
 		append+=$(quote "$arg") || exit 2
 	done
-	# Run all CPUs in one thread, in turns. With a thread for each, QEMU 7.2 may translate
-	# code while another CPU patches it, and keep the old code: one boot in twelve died of one
-	# of the kernel's own breakpoints. That is not slower. With a slice, turns end at random
-	# times within it.
+	# Run all CPUs in one thread, in turns. With a thread for each CPU, QEMU 7.2 may translate
+	# code while another CPU patches it, and keep the old code: one boot in twelve died of a
+	# breakpoint that the kernel had put there itself. One thread is not slower. OPT[slice] is
+	# the longest turn, in microseconds: then turns end at random.
 	COMMAND=("${machine[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"
@@ -209,7 +213,8 @@ emulator_command() {
 	COMMAND+=("${arg[@]}")
 }
 
-# Count the results in a KTAP file. Sets RUN and BAD.
+# count_ktap CASE FILE: report the results in a KTAP file. Sets RUN to their number, and BAD to the
+# number of failures.
 count_ktap() {
 	local case=$1 file=$2 kind name reason
 
@@ -227,8 +232,8 @@ count_ktap() {
 	done < <(awk -f "$B/vm/ktap.awk" "$file")
 }
 
-# Count the end of a program: as a result of its own if there was no KTAP, otherwise only a
-# failure that the KTAP does not show.
+# count_status CASE STATUS: report the exit status of a program after count_ktap. Success is a
+# result only if there was no KTAP. A failure is one unless the KTAP has a failure already.
 count_status() {
 	local case=$1 status=$2 what="exit status $2"
 
@@ -240,6 +245,7 @@ count_status() {
 	fi
 }
 
+# count_run CASE: report all results of a guest that has ended.
 count_run() {
 	local case=$1 outcome detail status before=$FAILED
 
@@ -269,6 +275,8 @@ new_case() {
 	mkdir -p "$CASE_DIR" || die "cannot write $CASE_DIR: free some space"
 }
 
+# boot CASE [KEY=VALUE...] -- PROG [ARG...]: run PROG in a guest, and report its results. Their
+# names begin with CASE. For the keys see boot_options.
 boot() {
 	local case=$1 runner own tools
 	shift
@@ -297,7 +305,7 @@ boot() {
 	count_run "$case"
 }
 
-# check CASE -- COMMAND...: run a test on the host.
+# check CASE -- COMMAND...: run a test on the host, and report its results.
 check() {
 	local case=$1 status=0 before=$FAILED start
 	shift 2

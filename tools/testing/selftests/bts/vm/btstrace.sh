@@ -9,8 +9,8 @@ make_btstrace() {
 	make -C "$REPO/$BTSTRACE_DIR" -j "$JOBS" OUTPUT="$1" "${@:3}" "$2"
 }
 
-# need_btstrace [VARIANT TARGET KEY=VALUE...]: set BTSTRACE to the directory with the results of
-# TARGET. A warning is an error.
+# need_btstrace [VARIANT TARGET KEY=VALUE...]: make TARGET of btstrace, and set BTSTRACE to the
+# directory with the results. A compiler warning is an error.
 need_btstrace() {
 	local variant=${1:-plain} target=${2:-all} log
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The cache outside of the repository, and Debian packages. The key of an entry depends on all of
-# its inputs. An entry is made in $SCRATCH and moved to its place when it is complete.
+# The cache, a directory outside of the repository, and Debian packages. The name of an entry has a
+# checksum (key) of all that the entry is made from. An entry is made in $SCRATCH, and moved to its
+# place when it is complete.
 
 CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 
 open_cache() {
 	local holder
 
-	# An absolute path, as steps change the directory; make can take neither space nor colon.
+	# Steps change the directory, so the path must be absolute. make supports neither a space
+	# nor a colon in it.
 	[[ $CACHE = /* ]] || CACHE=$PWD/$CACHE
 	[[ $CACHE != *[[:space:]:]* ]] ||
 		die "the path $CACHE has a space or a colon, which make does not support: set BTS_CACHE to another directory"
@@ -20,13 +22,13 @@ open_cache() {
 		die "another run (process ${holder:-unknown}) uses $CACHE: wait until it ends, or set BTS_CACHE"
 	fi
 	echo $$ >"$CACHE/holder"
-	# We hold the lock, so these are leftovers of a process that was killed.
+	# This process holds the lock, so an old scratch directory is of a run that was killed.
 	rm -rf "$CACHE"/scratch.*
 	SCRATCH=$CACHE/scratch.$$
 	mkdir "$SCRATCH" || die "cannot write $CACHE: free some space"
 }
 
-# need_space MIB WHAT
+# need_space MIB WHAT: die unless the cache's file system has so much space for WHAT.
 need_space() {
 	local free
 
@@ -35,7 +37,7 @@ need_space() {
 		die "$2 needs $1 MiB in $CACHE, but only $free MiB are free: free space, or set BTS_CACHE to a larger disk"
 }
 
-# Print a key made from standard input.
+# Print a short checksum of standard input.
 key_of() {
 	sha256sum | cut -c1-16
 }
@@ -60,7 +62,7 @@ keep_newest() {
 		done
 }
 
-# Return whether a command, or a file that matches a pattern, exists.
+# present COMMAND|/PATTERN: return whether the command, or a file that matches the pattern, exists.
 present() {
 	case $1 in
 	/*) compgen -G "$1" >/dev/null ;;

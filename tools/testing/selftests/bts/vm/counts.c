@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Add up how often the lines of a kernel ran in several guests. The FILEs have parts in the
- * format of gcc 12, each behind a line "gcov PATH SIZE", all from one kernel.
+ * Add up gcov's counts of several guests that ran the same kernel.
  *
  *   counts DIRECTORY FILE...
  *
- * Writes a file for each PATH into DIRECTORY, with '#' in its name for each '/'.
+ * Each FILE is what guest/counts.c has sent: for each file of counts, in the format of gcc 12, a
+ * line "gcov PATH SIZE" and the content. Writes the sums of each PATH to a file in DIRECTORY, whose
+ * name has '#' for each '/' of PATH.
  */
 #include <errno.h>
 #include <limits.h>
@@ -49,7 +50,7 @@ static void add_counter(unsigned char *to, const unsigned char *from)
 	memcpy(to, &a, sizeof(a));
 }
 
-/* Two files of one object differ only in their counters. */
+/* Add the counters. Files of the same object have the same layout. */
 static void add(struct sum *sum, const unsigned char *data, size_t size)
 {
 	size_t at, length, i;
@@ -100,7 +101,7 @@ static void read_guest(const char *name)
 		data = malloc(size);
 		if (!data)
 			die(name, "no memory");
-		/* the guest ended early: use what it has sent */
+		/* If the guest has ended early, use the files before. */
 		if (fread(data, 1, size, f) != size) {
 			free(data);
 			break;

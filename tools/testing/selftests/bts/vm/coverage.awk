@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# Read 'FILE FUNCTION<TAB>REASON' lines (unrun), the names of the wanted files (files), and gcov's
-# text of one or more kernels. Print a table of the number of lines in each file that ran, that
-# ran but cannot be counted (REASON begins with 'uncounted: '), and that did not run for a known
-# reason; then the lines that did not run without a reason, and the reasons. Fails if a line has
-# no reason, or if a reason is not needed, unless it begins with 'sometimes: '.
+# Input: the file named by the variable unrun, with lines 'FILE FUNCTION<TAB>REASON'; the file named
+# by the variable files, with the names of the wanted files; gcov's text of one or more kernels.
+#
+# Print a table with the number of lines in each file that ran, that ran but cannot be counted
+# (REASON begins with 'uncounted: '), and that did not run for a known reason. Then print the lines
+# that did not run and have no reason, and all reasons. Fail if there is such a line, if a reason is
+# not needed (unless it begins with 'sometimes: '), or if too few lines of a file ran (goal).
 
 function percent(part, whole)
 {
@@ -67,7 +69,8 @@ source == "" { next }
 		ran[key] = 1
 }
 
-# If the compiler has merged a line with its neighbours in one kernel, another kernel counts it.
+# Return whether a line is in the table. Not if it never ran, and the compiler has merged it with
+# its neighbours in one kernel: then it may have run there.
 function counts(key)
 {
 	return ran[key] || !(key in merged)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh coverage: which lines of the series' kernel files the groups run. Counts of a guest
-# that crashes are lost.
+# vmtest.sh coverage: print which lines of the series' kernel files the groups run. If a guest
+# crashes, its counts are lost.
 
 COVERAGE_GOAL=90
 
-# Print gcov's text of the guests' counts, for each kernel with counters.
+# count_lines DIR: print gcov's text for the files of counts in DIR.
 count_lines() {
 	local sums=$1 file object
 
@@ -17,6 +17,7 @@ count_lines() {
 	done
 }
 
+# sum_counts DIR: add up the counts of all guests in DIR, and write gcov's text of them to DIR/text.
 sum_counts() {
 	local sums=$1 all
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The emulator with a Debug Store, built from Debian's source and qemu/, or the one that QEMU_BTS
-# names; and Debian's own emulator, unchanged.
+# Two emulators: one with a Debug Store, which is built from Debian's source and the patches in
+# qemu/, or which QEMU_BTS names; and Debian's own emulator, unchanged ("plain").
 
 QEMU=
 QEMU_L=()
@@ -9,7 +9,8 @@ QEMU_TREE=
 QEMU_DATA="/usr/share/qemu /usr/share/seabios"
 PLAIN_QEMU=
 
-# Set QEMU_L to the directories of the BIOS, which Debian's source package lacks.
+# Set QEMU_L to options (-L) for the directories of the BIOS. Debian's source package of QEMU has no
+# BIOS.
 set_qemu_l() {
 	local dir
 
@@ -47,7 +48,7 @@ need_emulator() {
 	check_emulator
 }
 
-# need_plain_emulator: sets PLAIN_QEMU.
+# need_plain_emulator: set PLAIN_QEMU to Debian's own emulator.
 need_plain_emulator() {
 	[ -z "$PLAIN_QEMU" ] || return 0
 	need_packages plain
@@ -71,7 +72,7 @@ build_emulator() {
 	QEMU_TREE=$CACHE/qemu/$(qemu_source_key | key_of)
 	QEMU=$QEMU_TREE/out/qemu-system-x86_64
 	[ ! -e "$QEMU_TREE/ready" ] || return 0
-	# Built in its final place, as the build contains its path.
+	# Build it at its final place, as the result contains the path.
 	rm -rf "$QEMU_TREE"
 	mkdir -p "$QEMU_TREE/out"
 	UNFINISHED=$QEMU_TREE

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# gdb of Debian 12 and the newest of Debian, each without and with the patch in gdb/, and what its
-# test suite needs in a guest.
+# gdb of Debian 12 and the newest gdb of Debian, each without and with the patch in gdb/; and the
+# files that gdb's test suite needs in a guest.
 
 GDB_VERSIONS=(13.1 18.1)
 
@@ -14,7 +14,7 @@ GDB_CONFIGURE=(--quiet --disable-sim --disable-ld --disable-gold --disable-gas
 	--without-intel-pt --without-xxhash --without-auto-load-dir --with-expat
 	--enable-gdbserver --prefix=/usr "CFLAGS=-O1 -g0" "CXXFLAGS=-O1 -g0")
 
-# The directories of gdb's source that the patch changes, and the tests.
+# The directories of gdb's source that the patch changes
 GDB_PARTS=(gdb gdbserver gdbsupport)
 
 # Download Debian 12's source package, or the package gdb-source of trixie-backports.
@@ -67,8 +67,8 @@ need_gdb_source() {
 	mv "$SCRATCH/gdb" "$GDB_SOURCE"
 }
 
-# lay_gdb FLAVOUR SRC: make SRC a tree of FLAVOUR. Unchanged files keep their times, so that they
-# are not compiled again.
+# lay_gdb FLAVOUR SRC: make SRC a source tree, patched if FLAVOUR is not stock. Unchanged files keep
+# their times, so that they are not compiled again.
 lay_gdb() {
 	local laid=$SCRATCH/gdb-laid
 
@@ -85,7 +85,7 @@ make_gdb() {
 	nice -n 5 make -s -j "$JOBS" all-gdb all-gdbserver MAKEINFO=true
 }
 
-# Collect the files for the guest, under names that do not tell the flavour.
+# collect_gdb DIR: collect the files for the guest in DIR/bin and DIR/testsuite.
 collect_gdb() {
 	local dir
 
@@ -140,7 +140,7 @@ compiler_files() {
 	dpkg -L libc6 libgcc-s1 libstdc++6 | grep -E '/lib[^/]*\.so[.0-9]*$'
 }
 
-# Make the links that a compiler and a shell script expect.
+# compiler_links ROOT: make the links in ROOT by which gcc, g++, as and ld are called.
 compiler_links() {
 	mkdir -p "$1/usr/bin" "$1/bin"
 	ln -sf x86_64-linux-gnu-gcc-12 "$1/usr/bin/gcc"

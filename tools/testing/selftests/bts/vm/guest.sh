@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Files of the guest: programs of the bench, and tools of this system with their libraries, packed
-# into initramfs archives.
+# Files of the guest, packed into an initramfs: programs of the bench, and commands of this system
+# ("tools") with their libraries.
 
 PROGRAMS=
 
@@ -25,12 +25,13 @@ need_programs() {
 		die "the programs do not build: $(reason_in "$log"), see $log"
 }
 
+# pack DIR FILE: pack the content of DIR into a cpio archive.
 pack() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"
 }
 
-# initrd_of PROGRAM...: set INITRD to an archive with PID 1 and these programs of the bench, and
-# no others, as each guest has to unpack it. A 32-bit kernel gets 32-bit programs.
+# initrd_of PROGRAM...: set INITRD to an archive with PID 1 and only these programs of the bench, as
+# each guest has to unpack the archive. For a 32-bit kernel, take the 32-bit programs.
 initrd_of() {
 	local root=$SCRATCH/root name from=$PROGRAMS/out/guest bits=
 
@@ -64,8 +65,8 @@ with_libraries() {
 	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'
 }
 
-# Print the files that the tools need, and make links in the directory $1. A name without a slash
-# is a command, even if the working directory has a file of that name.
+# tool_files ROOT TOOL...: print the paths of the files that the tools need, and make links in ROOT.
+# TOOL is a directory, a file with a slash in its name, or a command.
 tool_files() {
 	local root=$1 tool path
 	shift
@@ -118,7 +119,8 @@ pack_tools() {
 
 	rm -rf "$root"
 	mkdir -p "$root"
-	# Do not use a pipe, which would hide a failure, and pack an incomplete list.
+	# Do not use a pipe: it would hide a failure of tool_files, and the list would be
+	# incomplete.
 	tool_files "$root" "$@" >"$SCRATCH/tool_files"
 	sort -u "$SCRATCH/tool_files" | xargs -d '\n' cp -L --parents -t "$root" || return
 	pack "$root" "$SCRATCH/tools.cpio"

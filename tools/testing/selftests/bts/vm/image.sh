@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh image: the kit, a file for a USB stick that boots by BIOS and by UEFI. It has one
-# FAT16 partition with the kernel, the initramfs, and the state of the steps. For BIOS, GRUB is in
-# front of the partition, for UEFI in it. Making the file needs neither mount nor root.
+# vmtest.sh image: make the kit, an image for a USB stick that boots by BIOS and by UEFI. The image
+# has one FAT16 partition with the kernel, the initramfs, and the state of the steps. GRUB for BIOS
+# is before the partition, GRUB for UEFI in the partition. Making the image needs neither mount nor
+# root.
 
 IMAGE=
-IMAGE_LIMIT=64		# limit in MiB
+IMAGE_LIMIT=64		# largest size of the image in MiB
 IMAGE_CONFIG=mitigations,image
 IMAGE_START=2048	# sector of the partition
 
@@ -13,12 +14,13 @@ IMAGE_START=2048	# sector of the partition
 IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit refusals rings
 	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump hello)
 
-# Built-in modules of GRUB, common and by platform.
+# Modules to build into GRUB: for all platforms, and additional ones for each platform
 GRUB_MODULES=(normal configfile part_msdos fat linux search_fs_uuid test echo boot all_video)
 declare -A GRUB_MORE=([i386-pc]=biosdisk [i386-efi]="" [x86_64-efi]="")
 declare -A GRUB_NAME=([i386-efi]=BOOTIA32.EFI [x86_64-efi]=BOOTX64.EFI)
 
-# badjump keeps its symbols and line numbers, for btstrace to show.
+# image_root FILE: make the initramfs. badjump is not stripped: btstrace shows its symbols and
+# lines.
 image_root() {
 	local root=$SCRATCH/image-root name from=$PROGRAMS/out/guest
 
@@ -41,7 +43,8 @@ image_root() {
 	pack "$root" "$SCRATCH/image.cpio" && gzip -9n <"$SCRATCH/image.cpio" >"$1"
 }
 
-# grub_image PLATFORM VOLUME FILE: make a GRUB that runs the file grub.cfg of the volume.
+# grub_image PLATFORM VOLUME FILE: make a GRUB that reads grub.cfg from the file system with the ID
+# VOLUME.
 grub_image() {
 	local platform=$1 volume=$2 more
 
@@ -55,8 +58,8 @@ grub_image() {
 		"${GRUB_MODULES[@]}" "${more[@]}"
 }
 
-# The boot sector loads the rest of GRUB from sector 1, where that expects to be. So both are
-# written there, without the partition table.
+# image_bios IMAGE VOLUME: write GRUB's boot code to the first 440 bytes of sector 0, which leaves
+# the partition table as it is. That code loads the rest of GRUB from sector 1 on.
 image_bios() {
 	local img=$1 core=$SCRATCH/core.img
 
@@ -71,7 +74,7 @@ image_files() {
 
 	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
-	# First write the files that will be overwritten in place, so that they are not
+	# The kit overwrites STATE.TXT and grub.cfg in place: write them first, so that they are not
 	# fragmented.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
 		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg &&
@@ -85,7 +88,7 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME BZIMAGE: make the image, with free space for the reports.
+# make_image FILE VOLUME BZIMAGE: make the image. Its partition has 8 MiB free for reports.
 make_image() {
 	local img=$1 volume=$2 bzimage=$3 initrd=$SCRATCH/initrd sectors
 

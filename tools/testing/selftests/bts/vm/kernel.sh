@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernels, stock and patched, each configuration in its own build directory. They are built in
-# place, so that a change of one file rebuilds only what depends on it.
+# Kernels: stock, fixed (with the fixes of the series only) and patched. Each configuration has its
+# own build directory, which is kept: a change of one file rebuilds only what depends on that file.
 
 declare -A KERNELS=()	# kernels that this run has brought up to date
 
@@ -30,7 +30,8 @@ fresh_tree() {
 	mkdir -p "$(dirname "$1")" && cp -al "$LINUX" "$1"
 }
 
-# lay_series TREE [--to PATCH]
+# lay_series TREE [--to PATCH]: apply the series, or its patches up to PATCH, to TREE. Make TREE if
+# it does not exist.
 lay_series() {
 	local tree=$1
 
@@ -62,19 +63,21 @@ need_patched_tree() {
 	need_series_tree "$PATCHED"
 }
 
-# Set FIXED to a tree with the fixes only, the patches before number 0100.
+# Set FIXED to a tree with only the fixes of the series: its patches before number 0100.
 need_fixed_tree() {
 	need_linux
 	FIXED=$CACHE/fixed/$LINUX_KEY
 	need_series_tree "$FIXED" --to "$(grep '^00[0-9][0-9]-' "$REPO/series/series" | tail -n 1)"
 }
 
-# on_this_kernel FILE: print the lines of FILE, and those behind '# on VERSION: ' for this kernel.
+# on_this_kernel FILE: print FILE. Remove '# on VERSION: ' from lines for this kernel's version, so
+# that they are no comments any more.
 on_this_kernel() {
 	sed "s/^# on ${LINUX_VERSION//./\\.}: //" "$1"
 }
 
-# Print the path of the fragment FILE as it is for this kernel.
+# fragment FILE: print the path of a copy of this fragment of a configuration, adapted to this
+# kernel by on_this_kernel.
 fragment() {
 	local dir=$CACHE/fragments/$LINUX_VERSION
 
@@ -105,9 +108,9 @@ check_config_name() {
 	done
 }
 
-# Print the values of a directive in fragments. '# include: PATH' includes another fragment of the
-# kernel tree, '# arch: i386' and '# cc: clang-19' select architecture and compiler, and
-# '# count: series' counts how often the lines of the series' files run.
+# directive KEY FRAGMENT...: print the values of the directives '# KEY: VALUE'. '# include: PATH'
+# includes a fragment of the kernel tree. '# arch: i386' and '# cc: clang-19' select architecture
+# and compiler. '# count: series' builds the series' files with gcov's counters.
 directive() {
 	local key=$1
 	shift
@@ -171,7 +174,8 @@ missing_options() {
 	}' "$@" last=1 "$config"
 }
 
-# Print a key for .config, which depends on the fragments and the existing options.
+# config_key FRAGMENT...: print a checksum of what .config depends on: the fragments, and the
+# Kconfig files of kernel and series.
 config_key() {
 	{
 		echo "$LINUX_STATE"
@@ -180,8 +184,8 @@ config_key() {
 	} | key_of
 }
 
-# make_config FLAVOUR NAMES SRC BUILD: write .config only if it changes, since a new one would
-# rebuild everything.
+# make_config FLAVOUR NAMES SRC BUILD: make .config. Leave an equal .config as it is, as a new file
+# would rebuild everything.
 make_config() {
 	local flavour=$1 names=$2 src=$3 build=$4 log files missing key
 
@@ -210,7 +214,8 @@ make_kernel() {
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' bzImage
 }
 
-# The mark is left behind only if make was killed before it could remove unfinished files.
+# build_in_place DIR: make the build directory DIR, and the file DIR.building. built removes that
+# file. If the file exists already, make was killed and may have left unfinished files: remove DIR.
 build_in_place() {
 	local build=$1
 
@@ -230,7 +235,7 @@ check_built() {
 		die "--built $BUILT_KERNEL: no arch/x86/boot/bzImage there: give the directory that make O= was given"
 }
 
-# Use the kernel that --built names, whatever a test asks for.
+# Use the kernel of --built for all flavours and configurations.
 use_built_kernel() {
 	KERNEL_BUILD=$(readlink -f "$BUILT_KERNEL")
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage
@@ -238,9 +243,9 @@ use_built_kernel() {
 	has_option 64BIT || ARCH_OPTION=ARCH=i386
 }
 
-# need_kernel FLAVOUR NAMES: stock, patched, or fixed, which has the fixes only. Sets KERNEL to
-# the image, KERNEL_BUILD to the build directory with vmlinux, and KERNEL_MAKE to the arguments of
-# make.
+# need_kernel FLAVOUR NAMES: build a kernel, if necessary. FLAVOUR is stock, patched, or fixed (with
+# the fixes only), NAMES its configuration. Sets KERNEL to the image, KERNEL_BUILD to the build
+# directory with vmlinux, and KERNEL_MAKE to the arguments of make.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 
@@ -286,7 +291,7 @@ need_kernel() {
 	KERNELS[$KERNEL_BUILD]=1
 }
 
-# has_option NAME: return whether the last kernel that was needed has the option.
+# has_option NAME: return whether the kernel of the last need_kernel has CONFIG_NAME=y.
 has_option() {
 	grep -qx "CONFIG_$1=y" "$KERNEL_BUILD/.config"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Read KTAP, and print one line for each result: "pass NAME", "fail NAME REASON", or "skip NAME
-# REASON". Subtests, which are indented, do not count, only the line that sums them up. A number
-# of results that differs from the plan is a failure.
+# REASON". Ignore results of subtests, which are indented: the result after them sums them up. Print
+# a failure if the number of results differs from the plan.
 
 function name_of(text)
 {

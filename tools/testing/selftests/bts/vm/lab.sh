@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Test modules: a directory with a Makefile for kbuild, built for a kernel.
+# Modules for tests ("labs"). Each one is a directory with a Makefile for kbuild.
 
 make_lab() {
 	local src=$1 build=$2 dir=$3
@@ -10,14 +10,15 @@ make_lab() {
 			KBUILD_MODPOST_WARN=1 M="$dir" modules
 }
 
-# Print the files of the overlay that change the modules in DIR.
+# lab_overlay DIR: print the files in series/compat/VERSION that adapt the module in DIR to an older
+# kernel.
 lab_overlay() {
 	local dir=$1
 
 	[ -z "$OVERLAY" ] || find "$OVERLAY/rename.sed" "$OVERLAY/${dir#"$REPO/"}" -type f 2>/dev/null
 }
 
-# copy_lab DIR WORK: copy the sources, adapted to this kernel.
+# copy_lab DIR WORK: copy the module's sources to WORK, and adapt them to this kernel.
 copy_lab() {
 	local dir=$1 work=$2 change
 
@@ -30,7 +31,8 @@ copy_lab() {
 	done
 }
 
-# need_lab DIR NAME FLAVOUR CONFIGURATION: set LAB to NAME.ko, built from DIR.
+# need_lab DIR NAME FLAVOUR CONFIGURATION: build the module in DIR for this kernel, and set LAB to
+# the path of NAME.ko.
 need_lab() {
 	local dir=$1 name=$2 flavour=$3 names=$4 src work key log
 
@@ -55,7 +57,7 @@ need_lab() {
 	logged "build $name for the $flavour kernel, $names" "$log" \
 		make_lab "$src" "$KERNEL_BUILD" "$work" ||
 		die "$name does not build: $(reason_in "$log"), see $log"
-	# Files for the guest are found as commands, so it must be executable.
+	# tool_files finds a file for the guest by `command -v`, so the file must be executable.
 	chmod +x "$LAB"
 	echo "$key" >"$work.key"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh lint: each check prints its findings, one in each line, and nothing if there are none.
+# vmtest.sh lint: run the checks lint_NAME. A check prints its findings, one in each line.
 
 LINT_LINES=800	# limit for a file
 LINT_SCREEN=60	# limit for the lines of a function
@@ -13,7 +13,7 @@ repo_files() {
 		done
 }
 
-# Print those files that are shell scripts, or are sourced.
+# Print the files of the repository that are shell scripts or are sourced by one.
 shell_files() {
 	repo_files | while IFS= read -r file; do
 		case $file in
@@ -25,6 +25,7 @@ shell_files() {
 	echo series/lib.sh
 }
 
+# collect FILE COMMAND...: run COMMAND with its output in FILE.
 collect() {
 	"${@:2}" >"$1" 2>&1
 }
@@ -54,8 +55,8 @@ lint_shellcheck() {
 	(cd "$REPO" && shell_files | sort -u | xargs shellcheck -x -P SCRIPTDIR -f gcc)
 }
 
-# Diffs, mails and plain text cannot have a comment. Files for strace state their licence in the
-# way of strace.
+# Each file must have an SPDX line. Not those that cannot have a comment (diffs, plain text), nor
+# those for strace, which states its license in another way.
 lint_spdx() {
 	local file
 
@@ -67,7 +68,8 @@ lint_spdx() {
 		done
 }
 
-# In a diff, an empty line of context is a single space.
+# No line may end with white space. In a diff check only added lines, as an empty line of context is
+# a single space.
 lint_space() {
 	local file
 
@@ -86,7 +88,8 @@ lint_length() {
 			print $2 ": " $1 " lines, " max " at most" }'
 }
 
-# Functions end with a brace in the first column, in C and in shell.
+# No function may have more than LINT_SCREEN lines. A function of C or shell ends with a brace in
+# the first column.
 lint_screen() {
 	(
 		cd "$REPO" && repo_files | grep -E '\.([ch]|sh)$|^series/[a-z]*$' |
@@ -105,13 +108,13 @@ lint_spelling() {
 	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,pevent,reenable,struc)
 }
 
-# Paths that exist on one machine only.
+# Find paths that exist only on the machine of a developer.
 lint_paths() {
 	git -C "$REPO" -c safe.directory='*' grep -nE "(/tmp/w/|/work/|/home/[a-z]|$HOME/)" -- . ":!$BTS_PATH/vm/lint.sh" |
 		cut -c1-160
 }
 
-# The program in a manual page must equal the file that the page names.
+# lint_page_program PAGE: the program in a manual page must equal the file that the page names.
 lint_page_program() {
 	local name file
 
@@ -125,14 +128,14 @@ lint_page_program() {
 		echo "$1: the program is not what ${file:-$name} is"
 }
 
-# Run both formatters. groff reports less than mandoc.
+# lint_page PAGE: check a manual page with both formatters, as each finds other errors.
 lint_page() {
 	mandoc -T lint -W warning "$1"
 	groff -ww -man -T utf8 -z "$1" 2>&1
 	lint_page_program "$1"
 }
 
-# Apply a change of a system's manual page to that page.
+# lint_page_patch PATCH: apply a patch to a manual page of this system, and check the result.
 lint_page_patch() {
 	local page=$SCRATCH/man/${1#man-pages/}
 	page=${page%.*.patch}
@@ -157,7 +160,8 @@ lint_man() {
 	done
 }
 
-# Print only warnings about files of the series: other documents have some, too.
+# Build the documentation, and print the warnings about files of the series. Other documents of the
+# kernel cause warnings, too.
 # shellcheck disable=SC2153
 lint_docs() {
 	local dirs
@@ -170,7 +174,8 @@ lint_docs() {
 		grep -F -f - "$SCRATCH/docs.out" | grep -E ':[0-9]+: ' | sed "s|$PATCHED/||g" | sort -u
 }
 
-# Only debugctl.c, its header and its unit test may write DEBUGCTL. A call may span lines.
+# Only debugctl.c, its header and its unit test may write DEBUGCTL. perl is used since a call may
+# span several lines.
 # shellcheck disable=SC2016
 lint_debugctl() {
 	[ -f "$REPO/arch/x86/kernel/debugctl.c" ] || return 0
@@ -186,7 +191,8 @@ lint_debugctl() {
 			}' | sed "s|^$PATCHED/||"
 }
 
-# Print the findings that are not in series/exceptions, and the exceptions without a finding.
+# Read findings of checkpatch. Print those that are not in series/exceptions, and the exceptions
+# that match no finding.
 excuse() {
 	awk -F '\t' -v bts="$BTS_PATH" '
 	NR == FNR {
@@ -214,7 +220,7 @@ excuse() {
 	}' <(on_this_kernel "$REPO/series/exceptions") -
 }
 
-# checkpatch MAIL: use the cached result for an unchanged mail.
+# checkpatch MAIL: print checkpatch's findings. For an unchanged mail, use the cached result.
 checkpatch() {
 	local done_before
 
@@ -251,7 +257,8 @@ lint_checkpatch() {
 	keep_newest "$CACHE/checkpatch" 200
 }
 
-# Print the kernel's C files that the series adds (new) or changes, on this kernel.
+# series_sources new|changed: print the kernel's C files that the series adds to this kernel, or
+# changes.
 series_sources() {
 	local laid=$PATCHED/.bts-series file
 
@@ -276,7 +283,8 @@ compile_findings() {
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
 }
 
-# Use another build directory: W=1 would rebuild everything in that of the kernel.
+# lint_build TREE BUILD CC: prepare a build directory for compile_findings. The kernel's own cannot
+# be used: W=1 would rebuild everything there.
 lint_build() {
 	mkdir -p "$2"
 	if ! cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged"; then
@@ -287,7 +295,8 @@ lint_build() {
 		echo "cannot prepare $2: $(reason_in "$RESULTS/prepare")"
 }
 
-# compile_with CC DIR: print warnings that the stock kernel does not have.
+# compile_with CC DIR: print compiler warnings that are new in the patched kernel. The build
+# directories are DIR-stock and DIR-patched.
 compile_with() {
 	local file new changed stock=$2-stock patched=$2-patched
 
@@ -296,7 +305,7 @@ compile_with() {
 	[ $((${#new[@]} + ${#changed[@]})) -gt 0 ] || return 0
 	lint_build "$LINUX" "$stock" "$1"
 	lint_build "$PATCHED" "$patched" "$1"
-	# Compile again, as the compiler prints warnings only then.
+	# Remove the objects, as only a compilation prints warnings.
 	(cd "$stock" && rm -f "${changed[@]/%.c/.o}")
 	(cd "$patched" && rm -f "${changed[@]/%.c/.o}" "${new[@]/%.c/.o}")
 	compile_findings "$LINUX" "$stock" "$1" "${changed[@]}" >"$SCRATCH/stock"
@@ -339,7 +348,7 @@ cocci_finding() {
 } 3>&1
 export -f cocci_finding
 
-# As make coccicheck MODE=report, which can only check whole directories.
+# Do the same as make coccicheck MODE=report, which cannot check single files.
 lint_cocci() {
 	local new
 
@@ -369,7 +378,8 @@ without_comments() {
 	gcc -fpreprocessed -dD -E -P -w -x c "$1"
 }
 
-# A new header must compile alone, without a C library, and in each ABI.
+# lint_new_header DIR HEADER: a new header must compile alone, without a C library, in each ABI, and
+# must not use CONFIG_ options.
 lint_new_header() {
 	local abi
 
@@ -380,8 +390,8 @@ lint_new_header() {
 	done
 }
 
-# As scripts/check-uapi.sh, which needs a newer abidiff than Debian 12's: existing headers must
-# not change at all.
+# Check the headers for user space: existing ones must not change, except for comments. This
+# replaces scripts/check-uapi.sh, which needs a newer abidiff than Debian 12 has.
 lint_uapi() {
 	local had=$SCRATCH/uapi-old/include has=$SCRATCH/uapi-new/include header
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # vmtest.sh matrix: run vmtest.sh test for each row of the file matrix.
 
-MATRIX=()	# lines of the printed table
+MATRIX=()	# lines of the table of results
 WALKED=0	# number of rows that were run
 
 # each_configuration FUNCTION: call FUNCTION NAME CONFIGURATION OPTIONS GROUPS for each row.
@@ -26,7 +26,8 @@ matrix_line() {
 	MATRIX+=("$line")
 }
 
-# Use step() and not a job of the shell: ^C ends the step, which ends its guest or make.
+# walk_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row. step() ends that process
+# and its children if the user types ^C.
 walk_row() {
 	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
 

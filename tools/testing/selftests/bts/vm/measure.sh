@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh measure: each row of measure/rows is one guest and one program that reports a figure.
-# The guest runs with -icount, so that its clock counts instructions. A repeated string
-# instruction counts each iteration then. So, in all rows, the processor has no ERMS and no FSRM,
-# and the kernel does not copy with REP MOVSB.
+# vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest. The
+# guest runs with -icount, so that its clock counts instructions. With -icount, each iteration of a
+# repeated string instruction counts. So the processor has no ERMS and no FSRM, and the kernel does
+# not copy with REP MOVSB.
 
 MEASURE_CPU=-erms,-fsrm
 
@@ -19,7 +19,8 @@ each_row() {
 	done 7<"$B/measure/rows"
 }
 
-# Without keys, all rows are wanted, otherwise those rows and their peers.
+# wanted KEY: return whether a row is to be measured. WANTED has the rows that the user has named,
+# and their peers; if it is empty, all rows are wanted.
 wanted() {
 	[ ${#WANTED[@]} -eq 0 ] || [[ " ${WANTED[*]} " = *" $1 "* ]]
 }
@@ -30,13 +31,13 @@ want_peer() {
 	fi
 }
 
-# figure CASE OPTIONS PROGRAM: run the program, and set FIGURE.
+# figure CASE OPTIONS PROGRAM: run the program in a guest, and set FIGURE to what it measures.
 figure() {
 	local options program
 
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
-	# Requests that only the kernel can make need a module.
+	# If the first option is no KEY=VALUE, it names files whose paths the program gets.
 	case ${options[0]} in
 	lab) need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG" ;;
 	tool)
@@ -60,7 +61,8 @@ median() {
 # The kinds of crashes for the figure recorder.reach.
 REACH=(task jump bug lock irq work nmi recurse longjmp panic)
 
-# reach_of CASE KIND: print how many recorded branches the 32 lines of a crash cover, over 32.
+# reach_of CASE KIND: crash a guest, whose console shows the newest branches in 32 lines. Print the
+# number of branches that these lines stand for, divided by 32.
 reach_of() {
 	boot "$1-$2" icount=1 smp=1 cpu="$CPU,$MEASURE_CPU" kernel=patched \
 		config="$CONFIG,mitigations" before="$LAB" expect=splat \
@@ -70,7 +72,7 @@ reach_of() {
 		END { print n / 32 }'
 }
 
-# figure_reach CASE: set FIGURE to the median of all kinds.
+# figure_reach CASE: set FIGURE to the median of reach_of all kinds of crashes.
 figure_reach() {
 	local kind values
 
@@ -85,18 +87,18 @@ figure_reach() {
 # The kinds of crashes for the figures of last branch records.
 LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
 
-# left_of CASE KIND OUT: print how many branches a crash shows, and how many functions, if the
-# filter leaves out OUT.
+# left_of CASE KIND OUT: crash a guest whose LBR filter leaves out branches of kind OUT. Print the
+# number of branches on the console, and the number of functions that they name.
 left_of() {
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
 		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
 	awk -f "$B/ring0/left.awk" "$CASE_DIR/console"
 }
 
-declare -A LEFT_OF=()	# what left_of has printed of all kinds, by OUT
+declare -A LEFT_OF=()	# for each OUT, the output of left_of for all kinds of crashes
 
-# figure_left CASE branches|functions OUT: set FIGURE to the least number of branches, or to the
-# median of the functions.
+# figure_left CASE branches|functions OUT: set FIGURE to the least number of branches of all kinds
+# of crashes, or to the median of the number of functions.
 figure_left() {
 	local kind values
 
@@ -128,7 +130,8 @@ run_row() {
 	VALUE[$1]=$FIGURE
 }
 
-# Print the peer's figure, the ratio, and whether the goal is met.
+# compare_row KEY UNIT PEER GOAL...: print the peer's figure, the ratio to it, and whether the goal
+# is met (met, missed, or ? if unknown).
 compare_row() {
 	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
 		ratio = met = "-"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Just enough JSON for the emulator's machine protocol. Quotes inside of strings are escaped, so
- * a key can be searched in the raw line.
+ * The emulator's machine protocol (QMP), with a minimal parser of JSON. A quote inside of a string
+ * is escaped, so a search for "key" in a line finds only a key.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "vmrun.h"
 
-/* Copy the JSON string at @s (its opening quote) without escapes. */
+/* Copy a JSON string, whose opening quote is at @s, and decode its escapes. */
 static void unquote(const char *s, struct buf *text)
 {
 	static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the manuals leave open and models do differently, as properties of the emulated processor.
-# Group silicon tests all of them; --silicon selects one for all guests.
+# SILICON rules: behavior that Intel's manuals leave open, or that differs between models, as
+# properties of the emulated processor. Group silicon tests all rules. --silicon selects a rule for
+# all guests.
 
 SILICON_RULE=
 
-# The Pentium 4, with BTS at other bits of DEBUGCTL and other counters: the 64-bit variant, and an
-# early one with neither 64-bit records nor a filter by CPL.
+# The Pentium 4 has BTS at other bits of DEBUGCTL, and other counters. PENTIUM4 has 64 bits.
+# PENTIUM4_EARLY has neither 64-bit records nor a filter by CPL.
 PENTIUM4=kvm64,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 PENTIUM4_EARLY=kvm32,model=2,-dtes64,-ds-cpl,x-netburst=on,x-pmu2=off,x-bts-predicts=on
 

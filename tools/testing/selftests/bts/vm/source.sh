@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The sources: Debian's packages linux-source and qemu, downloaded with a separate configuration
-# of apt, or directories that the user names.
+# The sources of Linux and QEMU: Debian's packages, downloaded with a separate configuration of apt,
+# or directories that the user names.
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
 LINUX=
 
-# own_apt COMMAND...: run apt with lists and archives in the cache, without the system's lists.
-# APT_DIR is a directory for each set of releases.
+# own_apt COMMAND...: run a command of apt with lists and archives in APT_DIR, a directory of the
+# cache, and without the system's lists.
 own_apt() {
 	"$1" -q -o Dir::Etc::sourcelist="$APT_DIR/sources.list" \
 		-o Dir::Etc::sourceparts=- \
@@ -16,7 +16,8 @@ own_apt() {
 		-o Acquire::Languages=none -o Acquire::Retries=2 "${@:2}"
 }
 
-# own_apt_lists TYPE: fetch the lists of deb or deb-src, for the release with the package.
+# own_apt_lists deb|deb-src: fetch the lists of binary or source packages: of trixie-backports if
+# APT_DIR is apt-newest, otherwise of bookworm.
 own_apt_lists() {
 	local signed=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -36,13 +37,14 @@ download_linux() {
 		tar -x "./usr/src/$LINUX_PACKAGE.tar.xz"
 }
 
-# Print the newest kernel that the series fits. Debian may have a newer one, or none.
+# Print the version of the newest kernel that the series fits. Debian may have a newer one, or may
+# not have this one.
 newest_known() {
 	sed -n 's/^kernel //p' "$REPO/series/series"
 }
 
-# Set LINUX_PACKAGE, and APT_DIR to its directory. End the command without a failure if
-# trixie-backports does not have the newest kernel that the series fits.
+# Set LINUX_PACKAGE to the package for --base, and APT_DIR. If trixie-backports does not have the
+# newest kernel that the series fits, exit with 0: nothing can be tested.
 choose_package() {
 	local known there
 
@@ -69,7 +71,7 @@ unpack_linux() {
 		tar -xJf "$1" -C "$SCRATCH/linux" --strip-components=1
 }
 
-# Set ARCHIVE to the installed package, or to a copy in the cache.
+# Set ARCHIVE to the kernel's source archive: of the installed package, or downloaded to the cache.
 linux_archive() {
 	choose_package
 	ARCHIVE=/usr/src/$LINUX_PACKAGE.tar.xz
@@ -83,7 +85,7 @@ linux_archive() {
 		die "$LINUX_PACKAGE from $MIRROR contains no kernel source: give --kernel DIR"
 }
 
-# Copy the tree that the user named: it may be in use, or contain a build.
+# Copy the tree of --kernel, and remove a build from the copy.
 copy_kernel_dir() {
 	rsync -ai --delete --exclude=/.git "$KERNEL_DIR/" "$LINUX/" || return
 	[ ! -e "$LINUX/.config" ] && [ ! -d "$LINUX/include/config" ] ||
@@ -114,7 +116,7 @@ kernel_from_dir() {
 	LINUX_STATE=$(cat "$LINUX.state")
 }
 
-# Print VERSION.PATCHLEVEL of a kernel tree.
+# version_of TREE: print VERSION.PATCHLEVEL of a kernel tree, such as 6.12.
 version_of() {
 	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' "$1/Makefile" | head -n 2 | paste -sd .
 }
@@ -130,10 +132,10 @@ wanted_version() {
 	fi
 }
 
-# Set LINUX_VERSION, such as 6.12, which selects what depends on the kernel.
+# Set LINUX_VERSION, such as 6.12, and OVERLAY.
 read_version() {
 	LINUX_VERSION=$(version_of "$LINUX")
-	# The overlay that an older kernel needs: see series/apply.
+	# The directory with changes for an older kernel, if this is one: see series/apply.
 	OVERLAY=
 	[ ! -d "$REPO/series/compat/$LINUX_VERSION" ] || OVERLAY=$REPO/series/compat/$LINUX_VERSION
 }
@@ -167,7 +169,7 @@ download_qemu() {
 		cd "$SCRATCH/qemu-source" && own_apt apt-get source --download-only qemu
 }
 
-# Download the source package, unless the user names a tree.
+# Download Debian's source package of QEMU to the cache.
 need_qemu_archive() {
 	[ ! -d "$CACHE/qemu-source" ] || return 0
 	need_space 1500 "the emulator's source with its build"
@@ -186,7 +188,7 @@ unpack_qemu() {
 	fi
 }
 
-# Unpack the emulator's source into a writable tree at DIR.
+# unpack_qemu_source DIR: unpack the emulator's source to DIR, or copy the tree $QEMU_SRC.
 unpack_qemu_source() {
 	local log=$CACHE/log/qemu-unpack
 

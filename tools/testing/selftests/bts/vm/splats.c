@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of splats: one extended regular expression in each line. A line that begins with '!'
- * is an exception, and needs a comment right above it that gives the reason.
+ * The list of splats, which are console lines that fail a run: one extended regular expression in
+ * each line. A line that begins with '!' is an exception. The line before it must be a comment with
+ * the reason.
  */
 #include <errno.h>
 #include <regex.h>

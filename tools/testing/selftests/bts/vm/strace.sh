@@ -3,9 +3,9 @@
 # strace, stock and with the patch of strace/, built from Debian's source package. STRACE_SRC
 # names another source tree, of a version that the patch fits.
 
-# The tests of strace that concern ptrace and what the patch changes.
+# The tests of strace that concern ptrace, or code that the patch changes
 STRACE_TESTS='^(ptrace|arch_prctl|wait)'
-# Those of them that run in a guest.
+# The tests of these that also run in a guest
 STRACE_LIVE='ptrace_bts-live ptrace_bts arch_prctl'
 
 download_strace() {
@@ -60,8 +60,8 @@ make_strace() {
 		make -j "$JOBS"
 }
 
-# Build the selected tests only: all of them would take an hour. tests.list names those of each
-# ABI that this system can run.
+# make_strace_tests DIR: build only the tests in STRACE_TESTS, as all tests would take an hour.
+# Write tests.list, with the tests of each ABI that this system can run.
 make_strace_tests() {
 	local dir test abi programs
 
@@ -81,7 +81,7 @@ make_strace_tests() {
 	done
 }
 
-# Build the tests for a guest statically, as it has no libraries of that ABI.
+# make_strace_live DIR: build the tests in STRACE_LIVE statically, as the guest has no libraries.
 make_strace_live() {
 	local live=ptrace_bts-live
 
@@ -95,7 +95,8 @@ make_strace_live() {
 	done
 }
 
-# need_strace stock|patched: set STRACE_TREE to the source tree with the build.
+# need_strace stock|patched: build strace and its tests, and set STRACE_TREE to the source tree with
+# the build.
 need_strace() {
 	local variant=$1 log=$CACHE/log/strace-$1
 

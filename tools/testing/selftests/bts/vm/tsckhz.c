@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print the frequency in kHz of this machine's time stamp counter, which the guest uses as well.
- * On a busy host the guest cannot measure it, and its clock might run forty times too fast.
+ * Print the frequency in kHz of the host's time stamp counter, which the guest uses, too. If the
+ * host is busy, the guest would measure a wrong frequency: its clock was forty times too fast.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Read both clocks together. Use the one of several readings that took the least time. */
+/* Read both clocks at the same time: repeat, and use the reading that took the least time. */
 static struct moment look(void)
 {
 	uint64_t least = -1ull, before, ns, took;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run one guest: start the emulator with four serial ports (console, KTAP, control, data), write
- * their logs, execute commands of the control port in the emulator's monitor, check each console
- * line for a splat, and end a guest that hangs. The verdict goes to the file "result".
+ * The runner of one guest: start the emulator with four serial ports (console, KTAP, control,
+ * data), log their output, execute commands from the control port in the emulator's monitor, check
+ * each console line for a splat, and end a guest that hangs. The outcome goes to the file "result".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ enum port_nr {
 
 struct port {
 	const char *name;
-	int fd;			/* our end, -1 once closed */
+	int fd;			/* the runner's end, -1 once closed */
 	int qemu_fd;
 	FILE *log;
 	struct buf in;
@@ -60,7 +60,7 @@ static struct {
 	bool qemu_gone;
 	int qemu_status;
 	bool connected;		/* the monitor is ready for commands */
-	enum asker asker;	/* for whom the monitor executes a command */
+	enum asker asker;	/* who waits for the output of a command; NOBODY: idle */
 
 	long started, last_output;
 	char splat[512];
@@ -130,9 +130,9 @@ char *buf_line(struct buf *b)
 }
 
 /*
- * A port from which the guest only sends is a pipe, which packs single bytes. A socket is full
- * after some 280 of them. The emulated port would wait then, and the kernel, which waits for 10
- * ms only, would overwrite unsent output.
+ * Returns whether the guest only sends through the port. Then use a pipe, not a socket: the
+ * emulator writes single bytes, of which a socket holds only some 280. The emulated port would
+ * block, and the kernel, which waits only for 10 ms, would overwrite unsent output.
  */
 static bool only_comes_out(int nr)
 {
@@ -177,6 +177,7 @@ static void answer_control(void)
 	}
 }
 
+/* The monitor has executed a command: send its output to the guest, if the guest has asked. */
 static void monitor_output(struct buf *text)
 {
 	struct port *p = &run.port[CONTROL];
@@ -351,7 +352,7 @@ static bool ports_open(void)
 	return false;
 }
 
-/* Log what a hanging machine is doing, and end it. */
+/* Log the registers of a guest that hangs, and end the emulator. */
 static void end_hanging(void)
 {
 	static const char *const questions[] = {
@@ -403,7 +404,7 @@ static void watch(void)
 		step(deadline);
 }
 
-/* Write one line: the outcome, and its reason. */
+/* Write a line with the outcome and its reason. Returns whether the outcome is "ok". */
 static bool verdict(FILE *f)
 {
 	int status = run.qemu_status;
@@ -504,7 +505,7 @@ static void spawn(const sigset_t *old_mask)
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
 		dup2(fileno(err), 1);
 		dup2(fileno(err), 2);
-		/* files that the monitor saves go to the directory of the logs */
+		/* The emulator must save files of monitor commands in the directory of the logs. */
 		if (!chdir(run.dir))
 			execvp(command.argv[0], command.argv);
 		fprintf(stderr, "%s: %s\n", command.argv[0], strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of the runner on the host. */
+/* Shared by the sources of vmrun, which runs a guest. */
 #ifndef BTS_VMRUN_H
 #define BTS_VMRUN_H
 
@@ -36,9 +36,9 @@ enum qmp_kind {
 	QMP_SHUTDOWN,		/* shutdown, and its reason */
 };
 
-/* Parse a line of the protocol. Its text goes to @text. */
+/* Parse a line of the protocol. @text gets the output, or the reason of a shutdown. */
 enum qmp_kind qmp_parse(const char *line, struct buf *text);
-/* Write the request for one monitor command to @out. */
+/* Append the request to execute a monitor command to @out. */
 void qmp_request(const char *command, struct buf *out);
 
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
