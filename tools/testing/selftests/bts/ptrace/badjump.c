@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program with a bug: rename_command() copies a name that is too long into command.name,
- * overwrites the function pointer behind it, and execute() jumps to an address without
- * code. A stack trace does not tell how it got there.
+ * overwrites the function pointer after it, and execute() jumps to an address without code.
+ * A debugger's stack trace does not show where that jump came from.
  */
 #include <stdio.h>
 #include <string.h>

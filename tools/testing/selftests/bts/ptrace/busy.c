@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trace a real program from its first instruction to its end for the oracle to check: the
- * emulator logs the instructions that it executes while the tracee runs.
+ * Trace a real program from its first instruction to its end, while the emulator logs each
+ * instruction. The oracle, a program on the host, compares the records with that log.
  *
- *   busy RECORDS PROGRAM [ARGUMENT...]
+ *   busy RECORDS PROGRAM [ARGUMENT...]	RECORDS: least number of records
  *
- * The printed line `# oracle ...` holds the arguments for the oracle.
+ * The printed line `# oracle ...` has the arguments for the oracle.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ static bool run_logged(pid_t pid)
 	return stopped_by(status, SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-/* Copy the branches of user mode into memory that the monitor of QEMU can read. */
+/* Copy the branches to memory in the oracle's format, for hand_over(). */
 static struct raw *raw_records(const struct trace *got, size_t *nr)
 {
 	struct raw *raw = mmap(NULL, got->nr * sizeof(*raw), PROT_READ | PROT_WRITE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chain(): an endless loop, for 64-bit, x32 and 32-bit programs. Each pass stops at an INT3
- * and then takes CHAIN_LENGTH branches, chain_passes times. Each branch has its own
- * address; the last one returns to the INT3.
+ * chain(): an endless loop, for 64-bit, x32 and 32-bit programs. It stops at an INT3, and
+ * then makes chain_passes passes of CHAIN_LENGTH branches. Each branch of a pass has another
+ * address. The last branch of the last pass jumps back to the INT3.
  */
 #include "chain.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * demo BTSTRACE, for vmtest.sh demo: trace a program that jumps through a bad pointer, and
- * show how it got there; then the same as a user to whom perf refuses branch traces.
+ * demo BTSTRACE, for vmtest.sh demo: run a program that jumps through a bad pointer under
+ * btstrace, which prints the branches before the crash. Then do the same with the program
+ * example, as a user to whom perf refuses branch traces.
  */
 #include <grp.h>
 #include <linux/perf_event.h>
@@ -50,8 +51,8 @@ static bool perf_refuses(void)
 }
 
 /*
- * Print a command line and run it, with `-n @number` unless @number is NULL. Returns
- * whether it ended by the signal of the program that crashes.
+ * Print the command line `@path [-n @number] badjump`, and run it. Returns whether it ended
+ * by SIGSEGV, or with the exit status for it, as badjump crashes.
  */
 static bool crashes(const char *path, const char *number)
 {

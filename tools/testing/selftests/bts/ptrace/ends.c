@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracees that end while their tracer ends or detaches, and while another thread of the
- * tracer reaps them: exactly one of these frees the trace. Each round may lock only as much
- * memory as its traces need, so the next round fails if a trace is not freed, or freed
- * twice.
+ * Tracees end while their tracer ends or detaches, and while another thread of the tracer
+ * reaps them. The trace must be freed once. The memory that may be locked is just enough for
+ * the traces of a round: if a trace is not freed, the next round fails.
  *
  *   ends [TRACEES]		number of tracees for each of the two tests
  */
@@ -25,7 +24,10 @@ static pid_t tracees[NR];
 static sem_t begun, reaped;
 static unsigned int round_nr;
 
-/* The tracee shares its tracer's memory, with errno: call syscall(), check no result. */
+/*
+ * The tracee shares its tracer's memory, and so errno. Call syscall() only, and check no
+ * result.
+ */
 static int tracee(void *nr)
 {
 	syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
@@ -67,7 +69,7 @@ static void start_tracees(void)
 		start_tracee(i);
 }
 
-/* The tracer of one round: this thread ends while its tracees run. */
+/* The tracer of one round: a thread that starts tracees, continues them, and ends. */
 static void *tracer_that_ends(void *unused)
 {
 	unsigned int i;
@@ -82,7 +84,7 @@ static void *tracer_that_ends(void *unused)
 	return unused;
 }
 
-/* The tracer of all rounds: detaches while another thread may kill and reap its tracees. */
+/* The tracer of all rounds: it detaches while another thread kills and reaps its tracees. */
 static void *tracer_that_detaches(void *rounds)
 {
 	unsigned int nr = *(unsigned int *)rounds, i, done;

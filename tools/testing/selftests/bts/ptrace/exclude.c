@@ -53,7 +53,10 @@ static void check_second(void)
 	tracee_end(&t);
 }
 
-/* Shared with the tracer, which runs as an unprivileged user: the step and its results. */
+/*
+ * Shared with user_tracer(), a process of an unprivileged user. Both wait for a number in
+ * @step and set the next one. @state and @good are results of user_tracer().
+ */
 struct shared {
 	volatile int step;
 	volatile int state;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Let one allocation after the other fail, wherever a trace is made: in the tracer's
- * PTRACE_BTS_CONFIG, in a fork of the tracee, and where a child starts. A failure must
- * change nothing else and leave nothing behind, neither memory charged to the user nor a
- * reference to a pid namespace, which each trace holds.
+ * Make each allocation for a trace fail in turn: in the tracer's PTRACE_BTS_CONFIG, in a
+ * fork of the tracee, and when a child starts. A failure must change nothing else. It must
+ * leave no memory charged to the user, and no reference to a pid namespace, which each trace
+ * holds.
  */
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 
 /* File descriptors of failslab/times and failslab/space. */
 static int times, space;
-/* Number of calls of CONFIG that failed. */
+/* Number of PTRACE_BTS_CONFIG requests that failed, in shared memory */
 static unsigned int *failed;
 
 static void put_number(int fd, unsigned long n)
@@ -31,7 +31,7 @@ static void put_number(int fd, unsigned long n)
 		give_up("cannot have allocations fail");
 }
 
-/* Returns whether the status is as before. The drain at the end shows the WORK records. */
+/* Returns whether the trace has the same status as @before. */
 static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *before)
 {
 	struct ptrace_bts_status status = bts_status(t->pid);
@@ -39,7 +39,11 @@ static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *be
 	return !memcmp(&status, before, sizeof(status));
 }
 
-/* Fail each allocation of a CONFIG in turn. CONFIG may succeed without some of them. */
+/*
+ * Make each allocation of a PTRACE_BTS_CONFIG fail in turn. The request may succeed
+ * nevertheless. If it fails, the old trace must be as before. Returns the number of a step
+ * that went wrong, or 0.
+ */
 static int failing_configs(void *unused)
 {
 	struct ptrace_bts_status before;
@@ -77,8 +81,9 @@ static int failing_configs(void *unused)
 }
 
 /*
- * Fail each allocation of a fork in turn: the fork fails, the child has no trace, or the
- * allocation was not needed. not_inherited must count each child without a trace.
+ * Make each allocation of a fork fail in turn. Then the fork may fail, or the child has no
+ * trace, or the allocation was not needed. not_inherited must count each child without a
+ * trace. Adds the number of failed forks to *@count.
  */
 static int failing_forks(void *count)
 {
@@ -113,7 +118,10 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/* Fail each allocation for the child's trace in turn: the child starts without a trace. */
+/*
+ * Make each allocation for the child's trace fail in turn (see fail_below()): the child must
+ * start without a trace. Adds the number of these children to *@count.
+ */
 static int failing_children(void *count)
 {
 	struct tracee t = nth_forking_tracee(TRACE, OLD);
@@ -154,7 +162,7 @@ static int open_knob(const char *name)
 	return fd;
 }
 
-/* Fail only allocations that are called from this function of the kernel. */
+/* From now on, failslab makes only allocations fail that this kernel function asks for. */
 static void fail_below(const char *function)
 {
 	struct range at = { };
@@ -187,7 +195,10 @@ static void make_failures_quiet(void)
 	space = open_knob(DEBUGFS "failslab/space");
 }
 
-/* Enter a new pid namespace. Only one may exist: waits until the previous one is gone. */
+/*
+ * Have the next child in a new pid namespace. Only one may exist: wait until the previous one
+ * is gone. Returns false if that does not happen in 5 seconds.
+ */
 static bool has_namespace(void)
 {
 	int tries = 500;
@@ -200,7 +211,10 @@ static bool has_namespace(void)
 	return true;
 }
 
-/* Run @what in a pid namespace, which each trace references, and check that it is freed. */
+/*
+ * Run @what in a new pid namespace. Each trace has a reference to that namespace: check that
+ * the namespace is freed, so that no trace is left.
+ */
 static void leaves_nothing_behind(const char *name, int (*what)(void *), void *arg)
 {
 	int status;

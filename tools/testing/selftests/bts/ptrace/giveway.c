@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who gets the hardware: a user who may watch performance (CAP_PERFMON) revokes the traces
- * of users who may not. Those traces keep their records, report that they were revoked, and
- * can get the hardware back. Nobody else can revoke a trace. intel_bts needs page-table
+ * If a user with CAP_PERFMON opens intel_bts, the kernel takes the hardware from the traces
+ * of users without it. Such a trace keeps its records, reports that it was revoked, and can
+ * get the hardware back. No other user can revoke a trace. intel_bts needs page-table
  * isolation to be off.
  */
 #include <signal.h>
@@ -20,9 +20,10 @@ static void spin(unsigned long unused)
 		known_work(1000);
 }
 
-/* The orders that a tracer executes, one at a time, and the result of the last one. */
+/* What a tracer can be told to do: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
+/* Shared with a tracer: the order, or -1 when it was executed, and its result. */
 struct steps {
 	volatile int what;
 	volatile long result;
@@ -40,7 +41,7 @@ static void run_handler(unsigned long unused)
 	raise(SIGUSR1);
 }
 
-/* Run the handler, through the signal stop that comes before it. */
+/* Have the tracee run the handler of a signal: continue it at the stop for that signal. */
 static long do_run_handler(struct tracee *t)
 {
 	tracee_begin(t, run_handler, 0);
@@ -146,7 +147,7 @@ static void check_revoked(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
-/* A user whose trace is refused again and again does not keep root from the hardware. */
+/* A user who asks for a trace again and again must not keep root from the hardware. */
 static void check_insistent(struct steps *s)
 {
 	pid_t pid = start_tracer(s, false);
@@ -177,7 +178,7 @@ static void check_firm(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
-/* A trace whose tracer has exited keeps nobody from the hardware. */
+/* A trace whose tracer has exited must not keep others from the hardware. */
 static void check_orphan(struct steps *s)
 {
 	pid_t pid = start_tracer(s, false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel shows who uses the hardware: in debugfs, and in the kernel log for whoever is
- * refused. Making and ending traces in a loop must not interrupt other CPUs. intel_bts
- * needs page-table isolation to be off.
+ * A file in debugfs must show which tasks use the hardware, and so must the kernel log if
+ * somebody is refused the hardware. Making and ending traces in a loop must not interrupt
+ * other CPUs. intel_bts needs page-table isolation to be off.
  *
- *   holders NUMBER	allow this NUMBER of interrupts, which may come for other reasons
+ *   holders NUMBER	allow this NUMBER of interrupts, which may have other causes
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Children of a traced task: with PTRACE_BTS_F_INHERIT, the children that are attached to
- * the same tracer have their own trace from their first instruction on; others have none.
+ * With PTRACE_BTS_F_INHERIT, children of a tracee that are attached to the same tracer have
+ * their own trace from their first instruction on. Other children have none.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 extern const char fork_back[];
 
-/* fork(), with a label where both parent and child return. */
+/* fork() of 64-bit programs, with a label at the address where parent and child return. */
 __attribute__((noinline, noclone))
 static long fork_here(void)
 {
@@ -74,9 +74,9 @@ static bool starts_well(pid_t pid, uint32_t flags)
 }
 
 /*
- * Let @leader execute @what, and follow all its children, until @leader stops itself again.
- * Stores in @ended what each child had executed when it ended. Returns the number of
- * children, or -1 if one of them had no trace at its first stop.
+ * Let @leader execute @what, and continue all its children, until @leader stops itself and
+ * the children have ended. Stores the trace of each child at its exit in @ended. Returns the
+ * number of children, or -1 if one of them had not the right trace at its first stop.
  */
 static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsigned long),
 		  struct trace *ended, int max)
@@ -113,8 +113,8 @@ static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsi
 			trace_drain(pid, &ended[i], ROOM);
 		} else if (status >> 16) {
 			/*
-			 * a new child, whose first stop may have been seen before this
-			 * event
+			 * The event of a new child. Count it here, as its first stop may come
+			 * before or after the event.
 			 */
 			left++;
 		} else {
@@ -196,7 +196,7 @@ static void fork_and_wait(unsigned long unused)
 		pause();
 }
 
-/* A child that has another tracer than @t. */
+/* A child of @t that is not attached automatically must have no trace. */
 static void check_stranger(const struct tracee *t, uint32_t flags)
 {
 	int status;
@@ -228,7 +228,10 @@ static void fork_once(unsigned long unused)
 	_exit(0);
 }
 
-/* As a user who may lock @pages pages, trace a tracee that forks once. */
+/*
+ * As a user who may lock @pages pages, trace a tracee that forks once. Returns 0 if the child
+ * has a trace exactly if @inherits, else 1.
+ */
 static int poor(rlim_t pages, bool inherits)
 {
 	struct rlimit limit = { pages * 4096, pages * 4096 };
@@ -254,7 +257,7 @@ static int poor(rlim_t pages, bool inherits)
 	return 0;
 }
 
-/* Alternate between memory for one trace and for two: each round must free its memory. */
+/* Alternately allow memory for one trace and for two. Each round must free its memory. */
 static void check_refusal(void)
 {
 	int i, status, good = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program cannot tell that it is traced by the trap flag (TF). It logs all that it sees
- * of TF and of single steps: alone, with a tracer, and traced by TF. Its tracer logs each
- * stop. The logs must be the same.
+ * A program must not notice that it is traced by the trap flag (TF). The program logs all
+ * that it sees of TF and of single steps. It runs alone, with a tracer, and traced by TF. The
+ * tracer logs each stop. The logs must be the same.
  *
  *   invisible [smap]	smap: skip IRET in user mode, which the emulator cannot do with SMAP
  */
@@ -84,7 +84,7 @@ struct transcript {
 };
 
 static struct transcript *seen;
-/* The selector byte that the kernel reads at each system call to send it back by SIGSYS. */
+/* The selector of syscall user dispatch: whether the kernel turns a system call into SIGSYS. */
 static volatile char dispatch = SYSCALL_DISPATCH_FILTER_ALLOW;
 static const char *what = "";
 static bool smap;
@@ -119,7 +119,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	if (sig == SIGSEGV || sig == SIGILL || sig == SIGFPE)
 		regs[REG_IP] = (greg_t)invisible_resume;
 	/*
-	 * Requested by the tests: set or clear TF for the next instruction of the program.
+	 * For step_by_sigreturn(): the program's next instruction is stepped, and no more.
 	 */
 	if (sig == SIGUSR2)
 		regs[REG_EFL] |= TF;
@@ -262,7 +262,7 @@ static void child(enum how how)
 	_exit(0);
 }
 
-/* Log each stop that the tracer sees except those by SIGCHLD, whose time varies. */
+/* Continue the tracee to its end, and log each stop, except stops by SIGCHLD: their time varies. */
 static int follow(pid_t pid, struct transcript *stops)
 {
 	int status, signal = 0;
@@ -329,7 +329,7 @@ static bool same(const struct transcript *a, const struct transcript *b)
 }
 
 #ifndef __x86_64__
-/* Offsets in this segment pass the end of 4 GiB and wrap. */
+/* Make a segment whose base is so high that addresses wrap at 4 GiB. */
 static void need_segment(void)
 {
 	struct user_desc desc = {

@@ -8,7 +8,7 @@
 #define INVISIBLE_SELECTOR	7
 
 #ifndef __ASSEMBLER__
-/* Each returns the flags that it saw. The handlers of signals log each trap besides. */
+/* Each function returns the flags that it has read. Traps are logged by invisible.c. */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
 unsigned long invisible_mov_ss(void);
@@ -43,7 +43,7 @@ unsigned long invisible_sysenter(void);
 unsigned long invisible_pushf_segment(void);
 #endif
 
-/* Set for a single step: the handler of SIGTRAP clears TF. */
+/* If not 0, the handler of SIGTRAP clears TF, so that only one instruction is stepped. */
 extern int invisible_once;
 /* The address at which the program continues after a fault. */
 extern unsigned long invisible_resume;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ways to see and to use the trap flag. Each returns the flags that it saw. */
+/* Ways to read and to set the trap flag (TF). Each function returns the flags it has read. */
 #include <asm/unistd.h>
 
 #include "invisible.h"
@@ -55,7 +55,7 @@ area:
 \name:
 	.endm
 
-	/* Set TF: each instruction behind this macro traps. */
+	/* Set TF: each instruction after this macro causes a #DB. */
 	.macro	set_tf
 	PUSHF
 	orl	$TF, (SP)
@@ -93,7 +93,7 @@ way invisible_pushfw
 	popw	%ax
 	ret
 
-	/* No #DB comes between MOV SS and PUSHF: the step ends behind PUSHF. */
+	/* No #DB comes between MOV SS and PUSHF: a single step executes both. */
 way invisible_mov_ss
 	mov	%ss, %eax
 	mov	%eax, %ss
@@ -139,7 +139,7 @@ way invisible_popf_again
 	pop	AX
 	ret
 
-	/* Each instruction traps, and PUSHF shows TF. Some branches go to the next one. */
+	/* Each instruction causes a #DB, and PUSHF shows TF. */
 way invisible_steps
 	set_tf
 	nop
@@ -217,7 +217,7 @@ way invisible_steps_call
 	int3
 	.endm
 
-	/* IRET of a 32-bit program leaves SS:SP on the stack: BP restores SP. */
+	/* 32-bit IRET to the same privilege level does not pop SS:SP: restore SP from BP. */
 way invisible_iret
 	push	BP
 	mov	SP, BP
@@ -256,7 +256,7 @@ way invisible_lret
 	pop	AX
 	ret
 
-	/* getpid() by its number of the 32-bit table. */
+	/* getpid(): 20 is its number in the 32-bit table. */
 way invisible_int80
 #ifdef __x86_64__
 	push	%rbx
@@ -345,8 +345,8 @@ way invisible_syscall
 	ret
 
 	/*
-	 * SYSCALL with a prefix has three bytes. MOV SS below makes it one step with
-	 * another.
+	 * SYSCALL with a prefix has three bytes, not two. In invisible_syscall_ss, a single step
+	 * executes both MOV SS and SYSCALL.
 	 */
 way invisible_syscall_rex
 	mov	$__NR_getpid, %eax
@@ -371,7 +371,7 @@ way invisible_syscall_ss
 	ret
 
 	/*
-	 * An invalid number; -1 is also what the kernel stores in orig_ax for an interrupt.
+	 * -1 is no system call. The kernel also stores -1 in orig_ax for an interrupt.
 	 */
 way invisible_syscall_none
 	mov	$-1, %rax
@@ -380,8 +380,8 @@ way invisible_syscall_none
 	ret
 
 	/*
-	 * Registers as after a system call, with TF set in R11: the kernel must not change
-	 * them.
+	 * The registers look as after a system call, with TF set in R11. As there was none, the
+	 * kernel must not clear TF in R11.
 	 */
 way invisible_forged
 	pushfq
@@ -403,8 +403,8 @@ way invisible_vsyscall
 	ret
 
 	/*
-	 * Run 32-bit code with another stack: an interrupt there may truncate RSP to 32
-	 * bits.
+	 * Run 32-bit code, with a stack below 4 GiB: an interrupt of 32-bit code may truncate RSP
+	 * to 32 bits.
 	 */
 way invisible_compat
 	push	%rbx
@@ -440,7 +440,8 @@ compat_stack:
 	.text
 #else
 	/*
-	 * SS gets a segment with another base; SP is adjusted, so the stack stays in place.
+	 * Load SS with a segment of another base, and adjust SP: the stack stays at the same
+	 * linear address.
 	 */
 way invisible_pushf_segment
 	mov	$INVISIBLE_SELECTOR, %ecx

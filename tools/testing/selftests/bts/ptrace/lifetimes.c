@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace during the life of its tracee: children and threads, execve(), exit, and a reader
- * that is blocked while the tracee is killed.
+ * Traces of tasks that fork, create threads, call execve(), exit, or are killed while the
+ * tracer reads their trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,7 @@ FIXTURE_SETUP(life)
 	ASSERT_EQ(0, ptrace(PTRACE_SETOPTIONS, self->pid, NULL, OPTIONS));
 }
 
-/* Kill the tracee, and reap its threads, which must come before their leader. */
+/* Kill the tracee, and reap all children: a leader can be reaped only after its threads. */
 FIXTURE_TEARDOWN(life)
 {
 	int status;
@@ -119,7 +119,8 @@ static int event(int nr)
 }
 
 /*
- * Let the tracee execute @what up to event @nr. Returns the child that the event reports.
+ * Let the tracee execute @what up to the event PTRACE_EVENT_* @nr. Returns the new child, which
+ * has stopped by SIGSTOP.
  */
 static pid_t new_child(const struct tracee *t, void (*what)(unsigned long), unsigned long arg,
 		       int nr)
@@ -148,7 +149,7 @@ static const struct way {
 	{ "thread", run_clone, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, PTRACE_EVENT_CLONE, },
 };
 
-/* Without INHERIT, a child shares nothing of its parent's trace. */
+/* Without INHERIT, a child has no trace, and does not change its parent's. */
 TEST_F(life, child_without_a_trace)
 {
 	struct ptrace_bts_status before;
@@ -229,7 +230,7 @@ TEST_F(life, child_that_inherits)
 	}
 }
 
-/* A child that this tracer does not trace inherits nothing and costs nothing. */
+/* A child that is not attached to this tracer has no trace, and not_inherited stays 0. */
 TEST_F(life, child_that_is_not_traced)
 {
 	pid_t child;
@@ -309,8 +310,8 @@ TEST_F(life, exec_32)
 }
 
 /*
- * Continue @pid, and drain the trace whenever it is full. Returns the status of another
- * stop.
+ * Continue @pid, and drain the trace whenever it is full. Returns the status of the first stop
+ * that has another reason.
  */
 static int stop_but_full(pid_t pid)
 {
@@ -322,8 +323,8 @@ static int stop_but_full(pid_t pid)
 }
 
 /*
- * The record of an execve() fills the ring: stop before the new program's first
- * instruction.
+ * The record of an execve() fills the ring: the tracee must stop before the new program's
+ * first instruction.
  */
 TEST_F(life, full_in_exec)
 {
@@ -340,7 +341,7 @@ TEST_F(life, full_in_exec)
 	EXPECT_EQ(0, bts_status(self->pid).lost);
 }
 
-/* Make the kernel loop over many lengths, one branch each, and return an error. */
+/* Make the kernel loop over an array of lengths, with one branch for each, and fail. */
 static void run_lengths(unsigned long times)
 {
 	static struct iovec all[1024];
@@ -355,7 +356,7 @@ static void run_lengths(unsigned long times)
 	}
 }
 
-/* The kernel is recorded in a loop whose records look as if it made no progress. */
+/* The hardware records a long loop of the kernel, as ENTRY needs. No record may be lost. */
 TEST_F(life, full_after_a_loop_of_the_kernel)
 {
 	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);
@@ -373,8 +374,8 @@ static void run_sleep(unsigned long times)
 }
 
 /*
- * The ring fills up in a system call: the tracee stops after the system call's exit stop.
- * If it stopped in place of that, a tracer that detaches would leave a SIGTRAP pending.
+ * The ring fills up in a system call: the tracee must stop after the system call's exit stop,
+ * not instead of it. Otherwise a SIGTRAP would be pending when the tracer detaches.
  */
 TEST_F(life, full_in_a_system_call)
 {
@@ -420,8 +421,8 @@ static void run_exec_thread(unsigned long unused)
 }
 
 /*
- * A thread that is not the leader calls execve(): its trace goes with it, under the pid of
- * the leader.
+ * A thread that is not the leader calls execve(), and so gets the pid of the leader. The
+ * thread must keep its trace.
  */
 TEST_F(life, exec_by_a_thread)
 {
@@ -457,7 +458,7 @@ static void run_exit(unsigned long status)
 	_exit(status);
 }
 
-/* The exit stop still shows all records. */
+/* At the exit stop, all records can be read. */
 TEST_F(life, exit)
 {
 	siginfo_t info;
@@ -513,7 +514,7 @@ static void open_fault(struct stuck *stuck)
 		give_up("userfaultfd");
 }
 
-/* The tracee cannot run during a request, so the request ends before the tracee dies. */
+/* A killed tracee cannot run while a request reads its trace, so the request succeeds. */
 TEST_F(life, killed_while_it_is_drained)
 {
 	struct stuck stuck = { .victim = self->pid };

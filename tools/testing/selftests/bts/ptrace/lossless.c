@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A complete trace through a small ring: the tracee stops whenever the ring is full, and
- * the tracer drains it. The records must equal what the generator predicts, one by one.
+ * Record a program whose branches are known, completely, with a small ring: the tracee stops
+ * whenever the ring is full, and the tracer drains it. The records must be these branches.
  *
  *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES] | suspended]]
  *
- * The stop is PTRACE_EVENT_BTS without SIGNAL or with 0. With `sampled`, perf samples all
- * CPUs every CYCLES cycles, by default each millisecond of the emulated machine's clock.
- * With `suspended`, the machine suspends to RAM SUSPENDS times while the tracee is traced.
+ * The tracee stops by SIGNAL, or by PTRACE_EVENT_BTS if SIGNAL is 0 or absent. With
+ * `sampled`, perf samples all CPUs every CYCLES cycles (1,000,000 by default). With
+ * `suspended`, the machine suspends to RAM SUSPENDS times meanwhile.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -41,8 +41,8 @@ static bool is_overflow(pid_t pid, int status, int signal)
 }
 
 /*
- * Returns whether the tracee stopped because its ring is full. Checks that it is full, and
- * that it holds at most 320 records more.
+ * Returns whether the tracee stopped because its ring is full. Counts stops at which the ring
+ * was not full (early), or held more than 320 records beyond its size (late).
  */
 static bool stopped_full(pid_t pid, int status, int signal, unsigned int room)
 {
@@ -73,8 +73,8 @@ static void trace_round(const struct tracee *t, unsigned long round, int signal,
 }
 
 /*
- * Run twice before the test: the kernel notices once, with a gap, if the hardware does not
- * record returns to user mode.
+ * Before the test, let the kernel notice whether the filter of the hardware drops returns to
+ * user mode: when it does, the first trace has a gap.
  */
 static void warm_up(const struct tracee *t)
 {
@@ -117,7 +117,7 @@ static pid_t suspend_often(void)
 	_exit(done);
 }
 
-/* Tell whether the process that suspends the machine has not ended yet. */
+/* Returns whether the process @pid is still suspending the machine. Reports its result. */
 static bool suspends(pid_t pid)
 {
 	int status;

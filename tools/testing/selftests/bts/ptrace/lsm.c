@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Security modules: a task that a tracer may not attach to cannot be traced, and a kernel
- * in lockdown for confidentiality shows its branches to nobody.
+ * Security modules: a tracer must not trace a task to which it may not attach (Yama). In
+ * lockdown for confidentiality, the kernel must refuse traces to everybody.
  *
- *   lsm none|integrity|confidentiality [unfiltered]	the lockdown= that the kernel
- *			was started with; unfiltered: hardware always records the kernel
+ *   lsm none|integrity|confidentiality [unfiltered]	the value of lockdown= on the
+ *			kernel command line; unfiltered: the hardware has no filter, and so
+ *			always records the kernel
  */
 #include <signal.h>
 #include <sys/mount.h>
@@ -35,7 +36,7 @@ static void check_lockdown(const char *level, bool filtered)
 		int root;
 		int nobody;
 	} want[] = {
-		/* These values hold for processors with Meltdown, such as the bench's. */
+		/* Valid for processors with Meltdown, such as the emulated one. */
 		{ TRACE, secret ? EACCES : 0, secret || !filtered ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },
@@ -67,7 +68,7 @@ static bool all_refused(pid_t pid)
 	       bts(PTRACE_BTS_CLEAR, pid, NULL, 0) == -EACCES;
 }
 
-/* Traces that exist when a lockdown takes effect. */
+/* Traces that exist before the lockdown is raised to confidentiality */
 static const __u32 raised_flags[] = { TRACE, TRACE | KERNEL, };
 static struct tracee raised[ARRAY_SIZE(raised_flags)];
 
@@ -103,7 +104,7 @@ static void check_raised(void)
 }
 
 /*
- * Which processes may be attached to in each of Yama's scopes.
+ * Yama: to which processes a tracer may attach, depending on ptrace_scope.
  */
 
 enum { OWN_WISH, OWN_CHILD, STRANGER, WILLING, NR_TARGETS };
@@ -156,8 +157,7 @@ static int attach(pid_t pid)
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
 		err = errno;
 		/*
-		 * The caller traces nothing then, so requests fail with ESRCH and no other
-		 * errno.
+		 * The target is not a tracee of the caller, so requests must fail with ESRCH.
 		 */
 		if (bts_config(pid, TRACE | ALLOC, RECORDS(100), 0) != -ESRCH ||
 		    bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) != -ESRCH)

@@ -19,7 +19,7 @@ static bool traced_alone(pid_t group, pid_t pid)
 	int status;
 	bool good;
 
-	/* Do not use SIGSTOP: the kernel would look at all other threads. */
+	/* Do not use SIGSTOP: to stop the group, the kernel would visit all other threads. */
 	syscall(SYS_tgkill, group, pid, SIGUSR1);
 	if (waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGUSR1))
 		give_up("a thread does not stop: %#x", status);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many tracees at once: each trace holds its task's branches only, and the clocks of the
- * markers order the events of all of them.
+ * Many tracees at once: each trace must have the branches of its own task only. The clocks in
+ * records of arrival and departure must order the events of all traces.
  */
 #include <errno.h>
 #include <sched.h>
@@ -64,8 +64,8 @@ TEST(processes)
 }
 
 /*
- * Threads of one process, each with a number of branches that identifies it. pthreads are
- * not used: in 32-bit programs they need system calls with 32-bit time.
+ * Threads of one process. Each takes another number of branches, which identifies its trace.
+ * Do not use pthreads: in 32-bit programs they need system calls with 32-bit time.
  */
 static volatile int arrived, done;
 
@@ -102,7 +102,7 @@ static void run_threads(unsigned long unused)
 		sched_yield();
 }
 
-/* Wait for the end of all threads. Returns a mask of the numbers found in their traces. */
+/* Wait for the end of all threads. Returns a mask of the threads whose branches were found. */
 static unsigned int reap_threads(struct __test_metadata *_metadata, pid_t leader)
 {
 	unsigned int seen = 0;
@@ -172,7 +172,7 @@ static void run_turns(unsigned long unused)
 	}
 }
 
-/* The earliest time at which a turn began, and the latest time at which it was over. */
+/* The time of the arrival before a turn, and of the departure after it. */
 struct interval {
 	uint64_t begin;
 	uint64_t end;
@@ -235,7 +235,7 @@ TEST(order_on_two_cpus)
 		EXPECT_LT(a->begin, b->end) TH_LOG("turn %d", i);
 		sure += a->begin < b->begin;
 	}
-	/* A process that did not have to wait for its turn has no marker for it. */
+	/* If a process did not have to wait for its turn, there is no record of arrival. */
 	EXPECT_LT(TURNS, sure);
 }
 

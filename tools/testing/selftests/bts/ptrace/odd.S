@@ -61,8 +61,8 @@ odd_ss_loop:
 	ret
 
 	/*
-	 * odd_pushes(stack, counter): push and count, until the stack is not writable any
-	 * more.
+	 * odd_pushes(stack, counter): push at @stack and count, until the push faults. The
+	 * handler of the fault continues at odd_pushes_end.
 	 */
 	.globl	odd_pushes_end
 way odd_pushes
@@ -77,8 +77,8 @@ odd_pushes_end:
 	return
 
 	/*
-	 * odd_block(memory, n): one block for block-step; each byte set by REP STOSB is a
-	 * step.
+	 * odd_block(memory, n): a REP STOSB of @n bytes, then a jump. Block-step stops only after
+	 * the jump. For TF, each byte is a step.
 	 */
 	.globl	odd_block_end
 way odd_block
@@ -93,8 +93,8 @@ odd_block_end:
 
 #ifndef __x86_64__
 	/*
-	 * odd_segment(far pointer to odd_segment_in): call into another code segment and
-	 * return.
+	 * odd_segment(far pointer to odd_segment_in): a far call to another code segment, whose
+	 * code returns.
 	 */
 	.globl	odd_segment_in, odd_segment_end
 way odd_segment

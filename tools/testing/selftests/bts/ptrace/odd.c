@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces by the trap flag of programs that do rare things, or that lose their tracer.
+ * Traces by the trap flag (TF) of programs with rarely used instructions, of programs whose
+ * memory changes meanwhile, and of a program whose tracer exits.
  *
  *   odd		on any machine
  *   odd block	where PTRACE_SINGLEBLOCK stops at branches only
@@ -33,7 +34,7 @@ void odd_pushes(void *stack, volatile unsigned int *counter);
 void odd_block(void *memory, unsigned long n);
 extern const char odd_ss_loop[], odd_pushes_end[], odd_block_end[];
 
-/* Memory of a tracee and of another task that shares its address space. */
+/* Shared by the tracer, a tracee, and another task in the tracee's address space. */
 static struct {
 	volatile unsigned int pushes;
 	volatile bool stop;
@@ -122,9 +123,9 @@ static void into_segment(unsigned long unused)
 }
 
 /*
- * Records hold addresses without the segment's base. This test has no segment in which an
- * address passes 4 GiB, where QEMU 7.2 cannot fetch code in a 64-bit kernel: the kernel's
- * unit tests have such.
+ * Records must have linear addresses, also if the code segment has a base. Segments whose
+ * addresses wrap at 4 GiB are tested in the kernel's unit tests only: with a 64-bit kernel,
+ * QEMU 7.2 cannot fetch code there.
  */
 static void check_segment(void)
 {
@@ -189,8 +190,8 @@ static int keep_map_busy(void *unused)
 }
 
 /*
- * Run a loop so near to the end of a page that the kernel must take the mmap lock to read
- * the instructions, and may sleep for it.
+ * Run a loop at the very end of mapped memory. To read its instructions, the kernel must take
+ * the mmap lock, and may sleep.
  */
 static void loop_at_page_end(unsigned long n)
 {
@@ -246,7 +247,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 static int ones;
 static uint8_t *pushed;
 
-/* Replace the stack of odd_pushes() by pages of a file that are not writable. */
+/* After some pushes of odd_pushes(), replace its stack by a page that is not writable. */
 static int replace_stack(void *round)
 {
 	unsigned int until = shared->pushes + 5 + (uintptr_t)round % 7;
@@ -277,7 +278,8 @@ static void push_until_fault(unsigned long round)
 }
 
 /*
- * Set a breakpoint that is not hit, so that the kernel accesses memory with the mmap lock.
+ * Set a hardware breakpoint at an address that the tracee does not execute. With a breakpoint,
+ * the kernel takes the mmap lock when it accesses the tracee's memory.
  */
 static void set_breakpoint(pid_t pid)
 {
@@ -349,7 +351,7 @@ static void one_block(unsigned long unused)
 	_exit(1);
 }
 
-/* Trace a tracee, and exit while it is in the middle of a block. */
+/* Trace and block-step a tracee, and exit while it executes the REP STOSB of odd_block(). */
 static void lose_tracer(void)
 {
 	struct tracee t = tracee_new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracers and tracees that end in every order: the memory charged to the tracer's user is
- * given back exactly once, and nobody else sees the trace.
+ * Tracers and tracees end in every order. The memory that is charged to the tracer's user must
+ * be given back once, and no other tracer may see the trace.
  *
  *   orphans [ROUNDS]
  */
@@ -25,7 +25,7 @@
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct x86_bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
 #define PILE	3000
-/* The CPUs of the workers that are not bound to one CPU */
+/* The CPUs on which the kernel's workers run, unless they are bound to one CPU */
 #define WORKERS	"/sys/devices/virtual/workqueue/cpumask"
 
 static int limits(void *unused)
@@ -105,7 +105,7 @@ static const struct state {
 	{ "is a zombie", end, LEAVE_ZOMBIE, },
 };
 
-/* Bring a tracee into @state, and store its pid in @pid. */
+/* The tracer: start and trace a tracee, bring it into @state, and store its pid in *@pid. */
 static void tracer(const struct state *state, volatile pid_t *pid)
 {
 	long options = state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0;
@@ -243,8 +243,8 @@ static void check_killed_drain(void)
 }
 
 /*
- * Run this process, its children, and the kernel's workers that are not bound to a CPU on
- * CPU 0 only, and the workers only while all of the others sleep.
+ * Keep the kernel's workers from running until they are waited for: let them run on CPU 0
+ * only, where this process and its children have priority (SCHED_FIFO).
  */
 static void hold_workers(void)
 {
@@ -274,8 +274,8 @@ static int late_worker(void)
 }
 
 /*
- * A worker ends the traces of a tracer that has died. The next request waits for it before it
- * would be refused.
+ * When a tracer has died, a worker of the kernel frees its traces. If the worker is late and
+ * the user's limit is reached, the next PTRACE_BTS_CONFIG must wait for the worker.
  */
 static void check_late_worker(void)
 {
@@ -389,7 +389,7 @@ static void check_race(unsigned int rounds)
 			_exit(0);
 		}
 		waitpid(tracer_pid, NULL, 0);
-		/* the tracees of a dead tracer are children of this process now */
+		/* Reap the tracees: as their tracer has ended, this process is their parent. */
 		while (waitpid(-1, NULL, __WALL | WNOHANG) > 0)
 			;
 	}

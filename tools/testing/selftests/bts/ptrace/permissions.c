@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Permissions: dumpable, the sysctl, branches of the kernel, locked memory, namespaces.
- * Most tests run as a user without capabilities.
+ * Permissions: undumpable tracees, the sysctl kernel.ptrace_bts, branches of the kernel, the
+ * limit of locked memory, namespaces. Most tests run as a user without capabilities.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +182,7 @@ static void run_through_secret(unsigned long unused)
 	_exit(127);
 }
 
-/* Ways to execute a program that may be read, such as hello. */
+/* Ways to get to a program that may be read, hello. @secret: the program before may not. */
 static const struct departure {
 	const char *name;
 	void (*run)(unsigned long arg);
@@ -227,7 +227,7 @@ static void expect_reads(struct __test_metadata *_metadata, const struct departu
 		TH_LOG("%s: %ld", d->name, held);
 }
 
-/* The trace can be read again, and shows only what is recorded from now on. */
+/* The trace must be empty and readable. Records from now on must be readable, too. */
 static void expect_anew(struct __test_metadata *_metadata, const struct departure *d, pid_t pid)
 {
 	struct x86_bts_record rec;
@@ -260,7 +260,10 @@ static void try_departures(struct __test_metadata *_metadata)
 	}
 }
 
-/* A trace of a program that cannot be read stays unreadable after execve(). */
+/*
+ * A trace of a program that the user may not read must stay unreadable after execve() of
+ * another program, until it is cleared or made anew.
+ */
 TEST(program_before)
 {
 	const struct departure *d;
@@ -363,7 +366,10 @@ static void try_setuid(struct __test_metadata *_metadata)
 	tracee_end(&t);
 }
 
-/* With root as tracer it does. Only root may read the trace, which is of two users. */
+/*
+ * With root as tracer, execve() of a set-uid program changes the user. Root may read the
+ * trace.
+ */
 TEST(set_uid)
 {
 	struct tracee t;
@@ -435,7 +441,7 @@ TEST(sysctl)
 	end_chain(pid);
 }
 
-/* The trace of the kernel was made while this was allowed. Expect @err from now on. */
+/* Use an existing trace of the kernel. Each request must return @err, or succeed if 0. */
 static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -463,7 +469,7 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	try_kernel(_metadata, pid, 0);
 	must_trace(pid, KERNEL | TRACE, 10000, 0);
 	run_chain(pid, 1);
-	/* Have the privileged process forbid it. */
+	/* Have the privileged process forbid traces of the kernel, and wait. */
 	if (write(strict, "2", 1) != 1)
 		give_up("pipe");
 	while (!bts(PTRACE_BTS_CLEAR, pid, NULL, 0))
@@ -473,7 +479,7 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | TRACE | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, ENTRY | TRACE | ALLOC, 240, 0));
 	/*
-	 * Anybody may make a trace without the kernel, which shows nothing of the kernel.
+	 * Every user may still make a trace of user mode, which has nothing of the kernel.
 	 */
 	must_trace(pid, TRACE, ROOM, 0);
 	run_chain(pid, 1);
@@ -500,7 +506,7 @@ TEST(kernel)
 	EXPECT_EQ(0, status);
 }
 
-/* With level 4 perf allows no branch events, but ptrace does. */
+/* With perf_event_paranoid at 4, perf allows no events, but ptrace allows traces. */
 TEST(paranoid)
 {
 	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));
@@ -508,7 +514,7 @@ TEST(paranoid)
 	EXPECT_EQ(0, write_sysctl(PARANOID, "2"));
 }
 
-/* The limit is exact to the page, and charges go back to the user who had them. */
+/* RLIMIT_MEMLOCK is exact to the page, and memory of ended traces is given back. */
 static void try_limit(struct __test_metadata *_metadata)
 {
 	const unsigned int fits = PAGES * PAGE / 24, half = PAGES / 2 * PAGE / 24;
@@ -610,7 +616,7 @@ static void run_undumpable(unsigned long unused)
 	execl("/proc/self/exe", "permissions", "undumpable", NULL);
 }
 
-/* A user namespace gives no rights outside of it. */
+/* Capabilities in a user namespace must give no rights outside of the namespace. */
 static void try_userns(struct __test_metadata *_metadata)
 {
 	struct tracee t;
@@ -626,13 +632,13 @@ static void try_userns(struct __test_metadata *_metadata)
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
 	end_chain(pid);
-	/* Not even on an undumpable program that was started outside of it. */
+	/* They give no right to trace an undumpable program that was started outside. */
 	t = tracee_new();
 	must_trace(t.pid, TRACE, ROOM, 0);
 	tracee_do(&t, be_dumpable, 0);
 	expect_all(_metadata, t.pid, -EPERM);
 	tracee_end(&t);
-	/* It does on programs that were started in it, dumpable or not. */
+	/* They do give the right to trace programs that were started in the namespace. */
 	t = tracee_new();
 	tracee_begin(&t, run_undumpable, 0);
 	go_on(t.pid, SIGTRAP);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of a branch trace for a debugger, in instructions; run by measure.sh.
+ * Measure the cost of branch traces for a debugger, in instructions. vm/measure.sh runs this.
+ * The argument tells of what the cost is:
  *
- *   price capture	of each user branch, until it is in the tracer's memory
+ *   price capture	a branch of user mode: recording it, and PTRACE_BTS_DRAIN
  *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace
- *   price switch	of each round trip between two processes, one of them traced
- *   price first	of starting to record, one branch, and bringing it to the tracer
- *   price drain N	of a PTRACE_BTS_DRAIN of N records
+ *   price switch	a round trip between two processes: what tracing one of them adds
+ *   price first	starting to record, one branch, and PTRACE_BTS_DRAIN
+ *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
- *   price step N		of each branch of a loop of N instructions, by the trap flag
- *   price sequential	of each instruction that is no branch, by the trap flag
- *   price singlestep N	of each branch of a loop of N instructions, by PTRACE_SINGLESTEP
+ *   price step N		a branch in a loop of N instructions, traced by the trap flag
+ *   price sequential	an instruction that is no branch, traced by the trap flag
+ *   price singlestep N	a branch in a loop of N instructions, by PTRACE_SINGLESTEP
  */
 #include <signal.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static int collect_read(const struct tracee *t)
 
 static int (*collect)(const struct tracee *t) = collect_drain;
 
-/* Let the tracee take @count branches, and collect them. Returns the cost. */
+/* Let the tracee take @count branches, and collect them. Returns the number of instructions. */
 static uint64_t round_of(const struct tracee *t, unsigned long count, int *got)
 {
 	uint64_t begin = instructions();
@@ -82,7 +83,7 @@ static double capture(void)
 	int i, got;
 
 	must_config(t.pid, TRACE | ALLOC, ROOM);
-	/* Do not count the first round, which has all page faults. */
+	/* Round -1 has all page faults, and does not count: round 0 overwrites its value. */
 	for (i = -1; i < ROUNDS; i++) {
 		must_config(t.pid, 0, 0);
 		plain = round_of(&t, BRANCHES, &got);
@@ -137,8 +138,8 @@ static double drain(unsigned int nr)
 }
 
 /*
- * By the trap flag and by PTRACE_SINGLESTEP: loops of two and of eight instructions, of
- * which one is a branch.
+ * Loops of two and of eight instructions, one of which is a branch, for traces by the trap
+ * flag and for PTRACE_SINGLESTEP.
  */
 
 #define STEPS	2000u
@@ -187,7 +188,7 @@ static double stepped(unsigned int length)
 	return median(values, ROUNDS);
 }
 
-/* The same for a tracer that single-steps and asks for the address of each instruction. */
+/* The same, for a tracer that single-steps and reads the address of each instruction. */
 static double singlestepped(unsigned int length)
 {
 	static double values[STEPS];

@@ -50,7 +50,7 @@ example_CFLAGS = $(PTRACE_BTS_UAPI)
 GUEST_PROGS += ptrace/price
 price_SRCS := ptrace/price.c ptrace/threads.c guest/tracee.c guest/peer.c
 price_CFLAGS = $(PTRACE_BTS_UAPI)
-# Link busy at an address that the programs do not use which it traces.
+# Link busy at an address that the traced programs do not use.
 GUEST_PROGS += ptrace/busy
 busy_SRCS := ptrace/busy.c guest/tracee.c guest/handover.c
 busy_CFLAGS = $(PTRACE_BTS_UAPI) -Wl,-Ttext-segment=0x20000000
@@ -90,6 +90,6 @@ odd_CFLAGS = $(PTRACE_BTS_UAPI) -no-pie
 GUEST_PROGS += ptrace/twice
 twice_SRCS := ptrace/twice.c guest/tracee.c
 twice_CFLAGS = $(PTRACE_BTS_UAPI)
-# A program for twice to trace.
+# A program that `twice` traces.
 GUEST_PROGS += ptrace/unusual
 unusual_SRCS := ptrace/unusual.c guest/workload.c guest/sequence.S guest/faults.S

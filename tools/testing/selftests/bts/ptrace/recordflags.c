@@ -24,7 +24,7 @@ static void check_unreliable(const struct trace *t, unsigned int type, bool flag
 	   "%s: %zu records, %zu flagged", name, trace_count(t, type), with);
 }
 
-/* The emulator's property x-bts-predicts predicts every branch as one backwards. */
+/* With the emulator's x-bts-predicts, each branch forwards counts as mispredicted. */
 static bool expects_other(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_BRANCH && rec->branch.to > rec->branch.from;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	else if (predicts)
 		told = X86_BTS_F_MISPREDICTED;
 
-	/* The kernel learns from the first full buffer that the processor has this flag. */
+	/* From a full buffer, the kernel learns whether the processor sets the prediction flag. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
 		give_up("no trace");
 	tracee_do(&t, known_work, FULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every reason to refuse a request, with otherwise valid arguments: the exact errno, and
- * nothing has changed.
+ * Invalid requests, each with one wrong argument: the kernel must return the right errno, and
+ * must not change the trace.
  */
 #include <errno.h>
 #include <limits.h>
@@ -37,7 +37,7 @@ static size_t get_all(pid_t pid, struct x86_bts_record *rec)
 	return i;
 }
 
-/* After the last branch of the chain, an interrupt may have come: skip the return from it. */
+/* Get the newest branch. Skip returns from interrupts that came after it. */
 static int newest_branch(pid_t pid, struct x86_bts_record *rec)
 {
 	int i = 0, ret;
@@ -324,7 +324,7 @@ static uint64_t memory_size(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-/* No size that the user passes makes an allocation go wrong. */
+/* Invalid sizes of a ring, among them those that could overflow a calculation. */
 TEST_F(check, size_of_the_trace)
 {
 	static const uint32_t bad[] = {
@@ -392,7 +392,10 @@ TEST_F(check, stop_full_needs_alloc)
 	EXPECT_EQ(0, bts_config(self->pid, STOP_FULL, 0, 0));
 }
 
-/* The structure is extensible: fields beyond the given size count as 0. */
+/*
+ * The structure can grow: fields beyond the caller's size count as 0, and bytes that the
+ * kernel does not know must be 0.
+ */
 TEST_F(check, size_of_the_configuration)
 {
 	struct ptrace_bts_config *config = (void *)self->page;
@@ -443,7 +446,10 @@ TEST_F(check, bad_pointers)
 	EXPECT_UNCHANGED();
 }
 
-/* The kernel checks the part that it does not know before the rest. */
+/*
+ * The known part of the structure is not readable. The kernel must check the bytes beyond it
+ * first, and fail with E2BIG if they are not 0.
+ */
 TEST_F(check, bad_pointer_and_good_tail)
 {
 	char *start = mmap(NULL, 2 * self->size, PROT_READ | PROT_WRITE,
@@ -653,7 +659,7 @@ TEST_F(check, arguments_that_are_ignored)
 	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
 }
 
-/* "No trace" and "no such tracee" are different errors. */
+/* Without a trace, each request must fail with ENXIO, not ESRCH. */
 TEST_F(check, no_trace)
 {
 	struct ptrace_bts_status status;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every request from end to end, in the ABI that this program is compiled for. The records
- * must be the branches that the tracee is known to have taken.
+ * Test every request, in the ABI for which this program is compiled. The records must be the
+ * branches that the tracee is known to have taken.
  *
- *   requests [kernel|gap]	gap: the kernel cannot be recorded
+ *   requests [kernel|gap]	gap: this kernel stops recording itself: see left_out
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,10 @@
 #define ROOM	2000
 #define WORK	700
 
-/* The kernel cannot be recorded: its returns from NMIs fill too much of the buffer. */
+/*
+ * After each PMI, this kernel takes so many branches that they fill the buffer. So it stops
+ * recording its own branches, and reports a gap.
+ */
 static bool left_out;
 
 static void nothing(unsigned long unused)
@@ -57,8 +60,8 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 		   "flags %#x: the kernel is left out, and that is told", flags);
 	else
 		/*
-		 * Hardware that does not record returns to user mode shows up once, as a
-		 * lost record.
+		 * If the filter of the hardware drops returns to user mode, the first one is a
+		 * lost record. Then the kernel does not use the filter any more.
 		 */
 		ok(!!(flags & ENTRY) == enter &&
 		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program overwrites the instruction that it executes with MOV SS, and has filled all
- * memory behind it with MOV SS. At the #DB the kernel looks for the instruction that has
- * ended, which may be behind a series of MOV SS, and must not search all that memory.
+ * After a step, the kernel looks for the instruction that was executed, and skips MOV SS, as
+ * no #DB comes after it. A program overwrites its own instruction by MOV SS, and the 16 MiB
+ * after it have nothing but MOV SS. The kernel must not search all of that memory.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
 
 static uint8_t *code;
 
-/* Overwrite the code. The bytes behind it are no code, so the tracee gets a signal. */
+/* Jump to the instruction that overwrites itself. The bytes after it cause a signal. */
 static void rewrite(unsigned long unused)
 {
 	uint64_t many;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The contents of a trace after a known run: wrapped or stopped, read in different ways,
- * full to the last record; and the stop and signal at a full ring.
+ * The records in a ring after a run of known branches: if the ring wraps, if it stops when
+ * full, and if it is exactly full. The requests that read it. The stop and the signal when a
+ * ring is full.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,9 +15,9 @@
 #include "tracing.h"
 
 #define ROOM	40000
-/* Some tests need a run without an interrupt. Repeat at most that often. */
+/* How often to try a test that succeeds only if no interrupt comes */
 #define TRIES	50
-/* A ring that stops may hold this many records more, which come in until the stop. */
+/* With STOP_FULL, a ring may hold so many records more, which come before the tracee stops. */
 #define SKID	320
 
 static struct x86_bts_record records[ROOM];
@@ -36,7 +37,7 @@ FIXTURE_TEARDOWN(ring)
 	end_chain(self->pid);
 }
 
-/* A trace begins with the return to user mode at the place where it was made. */
+/* Returns whether a trace has the return to user mode with which it began, and all branches. */
 static bool is_whole_run(const struct x86_bts_record *rec, size_t nr, unsigned int passes)
 {
 	return nr && rec->type == X86_BTS_LEAVE && !rec->branch.from &&
@@ -77,8 +78,8 @@ TEST_F(ring, get_against_drain)
 }
 
 /*
- * After the ring wraps, it holds the newest records, before and behind its end in memory.
- * Draining it in pieces keeps the order.
+ * When the ring has wrapped, it holds the newest records, from the middle of its memory to the
+ * end and on from the beginning. Draining in pieces must keep their order.
  */
 TEST_F(ring, wrap)
 {
@@ -120,7 +121,7 @@ TEST_F(ring, wrap_again_and_again)
 			continue;
 		nr = must_drain(self->pid, records, ROOM);
 		ASSERT_EQ(50, nr);
-		/* All of the second run, behind what is left of the first */
+		/* At the end the second run, complete; before it what is left of the first */
 		for (at = nr; at && !is_whole_run(records + at, nr - at, 1); at--)
 			;
 		ASSERT_LT(0, at);
@@ -252,7 +253,10 @@ static bool is_full_stop(pid_t pid, int status, int signal)
 	       info.si_code == SI_KERNEL && info.si_errno == ENOBUFS;
 }
 
-/* Run with a ring of @room that reports when it is full. Returns the number of records. */
+/*
+ * Run with a ring of @room records, and drain it at each stop because it is full. Returns the
+ * number of records.
+ */
 static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned int passes,
 			      unsigned int *stops)
 {
@@ -336,8 +340,8 @@ static int take_uprobe(void)
 }
 
 /*
- * The ring fills up while a uprobe is single-stepped, where the tracee cannot stop. It
- * stops soon afterwards.
+ * The ring may get full while the kernel single-steps a probed instruction, where the tracee
+ * cannot stop. The tracee must stop before any record is lost.
  */
 TEST_F(ring, stop_beside_uprobe)
 {
@@ -421,7 +425,10 @@ static pid_t start_chain_that(bool ignores)
 	return pid;
 }
 
-/* The tracer sees the signal if its tracee ignores it, but not if the tracee blocks it. */
+/*
+ * If the tracee ignores the signal, the tracer must get the stop nevertheless. If the tracee
+ * blocks the signal, there is no stop, and records are lost.
+ */
 TEST_F(ring, signal_ignored_or_blocked)
 {
 	struct ptrace_bts_status status;

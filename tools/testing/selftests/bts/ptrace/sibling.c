@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An event that joins a group takes the hardware from the kernel, while the CPU of the
- * group goes offline and online. perf holds a mutex of the group meanwhile, which CPU
- * hotplug takes too: the guest stalls if one waits for the other.
+ * After a trace, the kernel keeps the hardware for some seconds. An event of perf that joins
+ * a group takes the hardware back, while the CPU of the group goes offline and online. perf
+ * holds a mutex of the group then, which CPU hotplug takes, too: this must not deadlock.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -32,8 +32,8 @@ static int event_open(uint64_t config, uint64_t period, int group)
 }
 
 /*
- * A trace has ended, and the kernel keeps the hardware for some seconds. Open a sibling
- * event, which takes it back.
+ * Make and end a trace, so that the kernel keeps the hardware. Open an event that joins a
+ * group, and so takes the hardware back. Returns 0 or -errno.
  */
 static int take_back(struct tracee *t)
 {

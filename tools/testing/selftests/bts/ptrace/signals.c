@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The marks of signal handlers: where the program was interrupted, and where it continues.
+ * Records of signal handlers, X86_BTS_SIGNAL and X86_BTS_SIGRETURN ("marks"): they must show
+ * where the program was interrupted, and where it continues.
  */
 #include <signal.h>
 #include <string.h>
@@ -40,7 +41,10 @@ FIXTURE_TEARDOWN(marks)
 	tracee_end(&self->tracee);
 }
 
-/* Let the tracee execute @what, pass on all signals, until its own stop. */
+/*
+ * Let the tracee execute @what with a new trace, and pass all signals on to it. Returns the
+ * number of records.
+ */
 static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, uint32_t flags,
 		    void (*what)(unsigned long), unsigned long arg)
 {
@@ -56,7 +60,7 @@ static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, u
 }
 
 /*
- * Returns the next mark at or behind *@at and moves *@at behind it; NULL if there is none.
+ * Returns the first mark from index *@at on, or NULL. Sets *@at to the index after the mark.
  */
 static const struct x86_bts_record *next_mark(size_t nr, size_t *at)
 {
@@ -69,7 +73,7 @@ static const struct x86_bts_record *next_mark(size_t nr, size_t *at)
 	return NULL;
 }
 
-/* Behind a mark comes a return to user mode, to the target of the mark. */
+/* Returns whether the record @at is a return to user mode to address @to. */
 static bool leaves_for(size_t nr, size_t at, uint64_t to)
 {
 	return at < nr && records[at].type == X86_BTS_LEAVE && records[at].branch.to == to;
@@ -257,7 +261,7 @@ TEST_F(marks, two_at_once)
 	EXPECT_EQ(mark[0]->branch.from, mark[3]->branch.to);
 }
 
-/* The only system call in which the task sleeps is its read(). */
+/* Wait until the task @pid sleeps. In run_restart(), that is only in read(). */
 static void await_sleep(pid_t pid)
 {
 	char path[64], state = 0;
@@ -298,7 +302,7 @@ static void run_restart(unsigned long unused)
 	close(fds[1]);
 }
 
-/* The interrupted system call is restarted. */
+/* With SA_RESTART, the handler must return to the system call instruction itself. */
 TEST_F(marks, restart)
 {
 	const struct x86_bts_record *there, *back;
@@ -341,7 +345,7 @@ static uint64_t now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* With PTRACE_BTS_CLOCK_MONOTONIC, times are comparable with the tracer's clock. */
+/* With PTRACE_BTS_CLOCK_MONOTONIC, times in records are those of CLOCK_MONOTONIC. */
 TEST_F(marks, clock)
 {
 	struct ptrace_bts_config config = {

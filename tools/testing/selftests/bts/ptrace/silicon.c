@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The trace marks what the hardware did not record.
+ * A trace must have a mark wherever the hardware did not record a branch.
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
- *   silicon cleared	each #DB stops the recording
+ *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
  *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
  *   silicon together	the same with two more counters and the NMI watchdog
  *   silicon damaged	SMIs or changes of the power state damage or lose records
@@ -159,7 +159,7 @@ static void check_together(void)
 	ok(!log_has("NMI received") && !log_has("hard LOCKUP"), "each NMI was somebody's");
 }
 
-/* Counts of records of a known loop, from a ring that is drained whenever it is full. */
+/* What run_damaged() counts in the records of known_work() */
 struct damage {
 	size_t known;
 	size_t unmarked;
@@ -211,7 +211,7 @@ static void forever(unsigned long unused)
 		known_work(1000 + unused);
 }
 
-/* The trace misses or marks only what the machine has damaged. */
+/* Not more branches may be missing than the emulator has damaged, and all must be marked. */
 static void check_damaged(void)
 {
 	const unsigned int room = 1000;
@@ -243,9 +243,9 @@ static void check_damaged(void)
 }
 
 /*
- * Send an NMI that no device asked for. Other NMIs drain records in this test, and the
- * kernel must not take this one for a late PMI. The monitor sends it by LINT1, which only
- * the boot CPU receives.
+ * Send an NMI without a cause, while other NMIs are PMIs of the trace. The kernel must not
+ * take this NMI for a late PMI. The emulator's monitor sends it by LINT1, which only the boot
+ * CPU receives.
  */
 static void check_stray(void)
 {

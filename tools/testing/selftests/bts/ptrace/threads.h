@@ -5,12 +5,12 @@
 
 #include "../guest/tracee.h"
 
-/* The number that each thread passes to known_work(), before it sleeps for ever. */
+/* The argument with which each thread calls known_work(), before it sleeps for ever. */
 #define THREADS_WORK	60
 
-/* Start a tracee whose threads each get a ring of @room records. */
+/* Start a traced tracee. Each of its threads inherits the trace, with a ring of @room records. */
 struct tracee threads_new(unsigned int room);
-/* Start @nr threads, continue each from its first stop; returns how many there are. */
+/* Start @nr threads, and wait until they sleep. Stores their pids, and returns their number. */
 unsigned int threads_run(const struct tracee *t, pid_t *pids, unsigned int nr);
 
 #endif

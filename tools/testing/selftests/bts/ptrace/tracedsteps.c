@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Single-step, block-step and a watchpoint on a traced tracee: it stops at the same places
- * as without the trace, and no branch is missing.
+ * Single-step and block-step a traced tracee, some with a watchpoint. The tracee must stop at
+ * the same places as without the trace, and the trace must have all branches.
  */
 #include <errno.h>
 #include <signal.h>
@@ -99,8 +99,8 @@ FIXTURE_SETUP(steps)
 	pid_t pid;
 
 	/*
-	 * As above: without the Debug Store the trace itself single-steps, and so does
-	 * block-step.
+	 * Without the Debug Store, the trace single-steps the tracee, and block-step is a
+	 * single-step: the same problem of QEMU 7.2.
 	 */
 	if (variant->watchpoint && !bts_hardware())
 		SKIP(return, "QEMU 7.2 cannot step into a watchpoint");
@@ -166,7 +166,7 @@ TEST_F(steps, as_without_a_trace)
 	trace_free(&got);
 }
 
-/* Step from before the trace begins until after it has ended. */
+/* Begin and end a trace between steps. The stops must be the same as without the trace. */
 static void step_across(struct __test_metadata *_metadata, int request)
 {
 	struct stops plain, rest;

@@ -132,7 +132,7 @@ size_t known_count(const struct x86_bts_record *rec, size_t nr)
 	return count;
 }
 
-/* A program that is run without arguments skips all tests on a machine without traces. */
+/* If a program without arguments runs on a machine without branch traces, skip all tests. */
 __attribute__((constructor))
 static void need_branch_traces(int argc)
 {

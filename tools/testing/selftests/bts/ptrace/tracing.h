@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs of group ptracerules: a tracee that runs chain(). */
+/* Shared by the programs of group ptracerules. Most have a tracee that runs chain(). */
 #ifndef BTS_PTRACE_TRACING_H
 #define BTS_PTRACE_TRACING_H
 
@@ -16,13 +16,13 @@ size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
 void go_on(pid_t pid, int signal);
 /* Start a child that has stopped at the beginning of chain(). */
 pid_t start_chain(void);
-/* Let the child take @passes * CHAIN_LENGTH branches. */
+/* Continue the child up to its next stop: it takes @passes * CHAIN_LENGTH branches. */
 void run_chain(pid_t pid, unsigned int passes);
 void end_chain(pid_t pid);
 
 /*
- * Returns whether the @nr records are those of the last branches of a run of @passes, with
- * nothing but returns from interrupts among them. @whole: they must be all branches.
+ * Returns whether the @nr records are the last branches of run_chain(@passes), or all of its
+ * branches if @whole. Returns from interrupts into chain() may be between them, nothing else.
  */
 bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole);
 

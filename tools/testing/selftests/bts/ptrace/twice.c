@@ -5,9 +5,9 @@
  *
  *   twice branches|entry PROGRAM [ARGUMENT...]
  *
- * Interrupts and faults that restart an instruction come at different times, and so do
- * stops. So `branches` does not compare entries to and exits from the kernel. `entry`
- * compares these except pairs in which the kernel returns to where it was entered.
+ * `branches` does not compare records of entry to and exit from the kernel: interrupts, stops,
+ * and faults that restart an instruction come at different times. `entry` compares them, but
+ * not an entry and its exit if the kernel returns to the same address.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 #define ROOM	4096
 #define NAME	64
 
-/* A task, named after its parent and the number of children that the parent had before. */
+/* A task. Its name is PARENT.N for the N-th child of PARENT, so it is the same in both runs. */
 struct task {
 	pid_t pid;
 	char name[NAME];
@@ -43,8 +43,8 @@ static struct task *find(struct run *run, pid_t pid)
 	size_t i;
 
 	/*
-	 * Take the newest: a thread that calls execve() takes the pid of its group's
-	 * leader.
+	 * If there are several, take the newest: a thread that calls execve() gets the pid of
+	 * its leader.
 	 */
 	for (i = run->nr; i--; ) {
 		if (run->task[i].pid == pid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to be traced that does the same in every run: signals, faults, traps, and far
- * transfers.
+ * A program for `twice` to trace. In each run, it takes the same branches: signals, faults,
+ * traps, and far transfers.
  *
  *   unusual ROUNDS [TASKS]	TASKS: number of tasks that share its memory
  */
@@ -22,7 +22,8 @@ static int work(void *rounds)
 }
 
 /*
- * Tasks must not wait for each other in user mode: their branches would depend on timing.
+ * Start tasks that share this task's memory. They do not wait for each other in user mode, as
+ * their branches would depend on time then.
  */
 static int share(int tasks)
 {

@@ -10,7 +10,7 @@ struct io_uring_sqe;
  * kernel thread polls it, and sleeps after @idle milliseconds without a request.
  */
 void uring_new(unsigned int flags, unsigned int idle);
-/* Have a kernel worker execute a request. Returns its result. */
+/* Have a kernel worker execute @what, and wait. Returns the result of the request. */
 int uring_ask(const struct io_uring_sqe *what);
 
 #endif /* BTS_PTRACE_URING_H */

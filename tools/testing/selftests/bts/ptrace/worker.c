@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel threads that work for a process and never return to user mode: vhost's and
- * io_uring's. When their tracer dies, the memory charged for their trace is given back.
+ * Traces of kernel threads that work for a process and never return to user mode, those of
+ * vhost and io_uring. When the tracer dies, the memory of the trace must be given back.
  */
 #include <dirent.h>
 #include <linux/io_uring.h>
@@ -26,7 +26,7 @@ struct found {
 	volatile int answer;
 };
 
-/* Returns the thread of this process that the kernel has created. */
+/* Returns the pid of the thread that the kernel has added to this process, or 0. */
 static pid_t find_worker(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -173,7 +173,7 @@ static void test_waiting(void (*owner)(struct found *found), const char *who)
 	end_owner();
 }
 
-/* A request that a traced worker executes survives the death of the tracer. */
+/* The tracer dies while a traced worker executes a request: the request must succeed. */
 static void test_working(void)
 {
 	int tries = 200, fd;
