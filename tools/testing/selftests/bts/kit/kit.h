@@ -46,10 +46,10 @@ void machine_find(void);
 void machine_tell(void);
 
 /* stick.c: the partition that this system was booted from. */
-/* Mount the FAT partition with the serial number @id. Waits until it exists. */
+/* Mount the FAT partition with the serial number @id. Wait up to 30 seconds for it. */
 void stick_mount(const char *id);
 void stick_unmount(void);
-/* Read, write and rename files of the partition. Without one, these fail. */
+/* Access files of the partition. If it is not mounted, these do nothing, or return false. */
 bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
 void stick_rename(const char *from, const char *to);
@@ -68,11 +68,11 @@ enum outcome {
 struct step {
 	const char *name;
 	const char *what;
-	const char *argv[8];	/* empty: the program questions, with @name */
+	const char *argv[8];	/* the command; if empty, "questions" with the argument @name */
 	unsigned int seconds;	/* expected time */
 	bool store;		/* needs the Debug Store */
-	bool output;		/* show its output, not only its results */
-	bool crashes;		/* must end like a program that crashes */
+	bool output;		/* show its output, not only its failures */
+	bool crashes;		/* passes if it ends by SIGSEGV */
 	/* Results */
 	enum outcome outcome;
 	int passed, failed, skipped;
@@ -82,7 +82,10 @@ extern struct step steps[];
 extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
-/* Select the steps in the list @only, separated by commas; all if it is NULL. */
+/*
+ * Set the outcome of the steps that shall not run to NO_HARDWARE: those that need a missing Debug
+ * Store, and those missing from @only, a list of names separated by commas, unless it is NULL.
+ */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */
@@ -95,9 +98,7 @@ enum state state_load(void);
 extern const struct step *state_crashed;
 void state_save(bool done);
 
-/*
- * klog.c: copy the kernel's complaints since the last call to the report. Returns their number.
- */
+/* klog.c: print the kernel's complaints since the last call, at most ten. Returns their number. */
 int klog_complaints(void);
 
 #endif /* BTS_KIT_H */

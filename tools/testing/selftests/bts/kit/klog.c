@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernel's complaints: only the lines of its log that indicate an error. */
+/* Find the kernel's complaints: the lines of its log that indicate an error. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -13,7 +13,7 @@ static const char *const complaints[] = {
 	"soft lockup", "hard LOCKUP", "blocked for more than", "rcu: INFO", "RIP: 0010:",
 };
 
-/* A line with WARNING is a complaint if it names a CPU. Others concern mitigations. */
+/* A line with WARNING is a complaint if it names a CPU. Other warnings are about mitigations. */
 static bool is_complaint(const char *line)
 {
 	size_t i;
@@ -27,7 +27,7 @@ static bool is_complaint(const char *line)
 	return false;
 }
 
-/* Identify a line by its time stamp, as older lines may have left the log. */
+/* Returns the time stamp of a line, in seconds since boot, or 0. */
 static double time_of(const char *line)
 {
 	double at;

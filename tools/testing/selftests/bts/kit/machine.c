@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the processor and the kernel report about the machine. Neither serial numbers nor names
- * given by its owner are read.
+ * Report what the processor and the kernel tell about the machine, but neither serial numbers nor
+ * names given by its owner.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ static void find_model(void)
 		snprintf(machine.model, sizeof(machine.model), "a processor without a name");
 }
 
-/* Ask the kernel about @source. Returns false if the kernel does not have it. */
+/* Get the kernel's information about a trace source. Returns false if it is not available. */
 static bool ask_kernel(unsigned int source, struct ptrace_bts_info *info)
 {
 	*info = (struct ptrace_bts_info) { .size = sizeof(*info), .source = source, };

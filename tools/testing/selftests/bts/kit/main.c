@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the image that vmtest.sh image makes: prints what the machine is, runs the steps, and
- * stores the report on the stick that it was booted from. It mounts nothing else, and installs
- * nothing.
+ * PID 1 of the image that vmtest.sh image makes: prints a description of the machine, runs the
+ * steps, and stores the report on the stick that the image was booted from. It mounts no other
+ * disk, and installs nothing.
  *
- * Options on the kernel's command line: kit.volume=ID, the stick; kit.steps=NAME,..., only these
- * steps; kit.end=off, power off without waiting for a key.
+ * Options on the kernel's command line: kit.volume=ID, the serial number of the stick's partition;
+ * kit.steps=NAME,..., run only these steps; kit.end=off, power off without waiting for a key.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,8 +49,8 @@ static void mount_all(void)
 	}
 }
 
-/* Returns the value of an option of the command line, or NULL. Valid until the next call. */
-static const char *word(const char *key)
+/* Returns the value of a kernel command line option, or NULL. Valid until the next call. */
+static const char *boot_option(const char *key)
 {
 	static char line[4096];
 	size_t len = strlen(key);
@@ -76,12 +76,12 @@ static void load_module(void)
 	close(fd);
 }
 
-static bool keep(void)
+static bool save_report(void)
 {
 	return stick_write(REPORT, report_text());
 }
 
-static void begin(void)
+static void begin_report(void)
 {
 	static const char contents[] =
 		"This report says what processor it is, what the kernel does about its flaws, which\n"
@@ -95,8 +95,8 @@ static void begin(void)
 	tell("\n");
 }
 
-/* Continue the report after a crash. */
-static void go_on(void)
+/* Continue the report of the last boot, which ended before all steps were done. */
+static void continue_report(void)
 {
 	static char old[1 << 17];
 
@@ -124,17 +124,17 @@ static void run_steps(void)
 		step_run(s);
 		tell("        %s: %d passed, %d failed, %d skipped\n", outcome_names[s->outcome],
 		     s->passed, s->failed, s->skipped);
-		keep();
+		save_report();
 		state_save(false);
 	}
 }
 
-static void end(void)
+static void finish_and_power_off(void)
 {
-	const char *how = word("kit.end");
+	const char *how = boot_option("kit.end");
 
 	print_page();
-	if (keep()) {
+	if (save_report()) {
 		state_save(true);
 		show("The report is on the stick: " REPORT ". Read it before you send it.\n");
 	} else {
@@ -172,25 +172,25 @@ int main(int argc, char *argv[])
 	signal(SIGPIPE, SIG_IGN);
 	screen_open();
 	machine_find();
-	id = word("kit.volume");
+	id = boot_option("kit.volume");
 	if (id)
 		stick_mount(id);
 	switch (state_load()) {
 	case STATE_GOES_ON:
-		go_on();
+		continue_report();
 		break;
 	case STATE_DONE:
 		stick_rename(REPORT, PREVIOUS);
-		begin();
+		begin_report();
 		break;
 	case STATE_NEW:
-		begin();
+		begin_report();
 		break;
 	}
-	keep();
+	save_report();
 	klog_complaints();
 	load_module();
-	steps_choose(word("kit.steps"));
+	steps_choose(boot_option("kit.steps"));
 	run_steps();
-	end();
+	finish_and_power_off();
 }

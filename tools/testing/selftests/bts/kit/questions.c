@@ -5,8 +5,8 @@
  *
  *   questions QUESTION
  *
- * prints a line "answer QUESTION: WORD, and what it means". No answer is a failure, but an
- * experiment with an impossible result is.
+ * prints a line "answer QUESTION: WORD, and what it means". Any answer passes. A result that should
+ * be impossible fails.
  */
 #include <poll.h>
 #include <sched.h>
@@ -19,11 +19,11 @@
 
 #define MSR_SMI_COUNT	0x34
 #define FEW		200
-#define MOST		180	/* are recorded at least, even if some are damaged */
-#define MANY		1200	/* branches; an interrupt may be that late */
+#define MOST		180	/* of FEW branches, so many must be recorded: some may be damaged */
+#define MANY		1200	/* branches, so that an interrupt may come late */
 #define FIRST		4	/* number of records up to the threshold */
 #define CALLS		20
-#define MOST_CALLS	12	/* of CALLS are recorded at least */
+#define MOST_CALLS	12	/* of CALLS system calls, so many must be recorded */
 #define BUSY_TRIES	300
 
 static int lab;
@@ -78,7 +78,7 @@ static void ask_layout(void)
 	answer("layout: %u bytes a record", r.record_size);
 }
 
-/* Returns the number of SMIs, if the processor counts them. */
+/* Returns the number of SMIs, or 0 if the processor does not count them. */
 static uint64_t smis(void)
 {
 	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
@@ -148,8 +148,8 @@ static int look(__u32 off, struct kit_filter *found)
 }
 
 /*
- * Tell the rule of a filter that leaves out the kernel, from the branches that change the
- * privilege level.
+ * Describe the rule of the filter by privilege level, from records that were made while it left
+ * out the kernel: does the level before or after a branch decide?
  */
 static const char *filter_rule(const struct kit_filter *f)
 {
@@ -185,8 +185,8 @@ static void ask_filter(void)
 }
 
 /*
- * On some models, each record behind the threshold raises an interrupt; and not all models notice
- * that the threshold was passed.
+ * Find out which record raises the interrupt: each one past the threshold, the one that crosses
+ * the threshold, or only one that ends exactly at the threshold. Models differ.
  */
 static void ask_pmi(void)
 {

@@ -6,9 +6,9 @@
 
 #include "kit.h"
 
-/* An answer is a line of the report that begins with this. */
+/* The beginning of each line of the report that has the answer to a question. */
 #define ANSWER		"      answer "
-#define MAX_ANSWERS	12	/* that fit on the page */
+#define MAX_ANSWERS	12	/* so many fit on the page */
 
 static char report[1 << 17];
 static size_t used;

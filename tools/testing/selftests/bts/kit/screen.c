@@ -37,7 +37,8 @@ void screen_open(void)
 }
 
 /*
- * Wait for a slow serial port, but not for ever: a port that takes nothing must not stop the kit.
+ * Write all of @text. A serial port may be slow, so retry, but for one second only: a port that
+ * accepts nothing must not stop the kit.
  */
 static void put(int fd, const char *text, size_t len)
 {
@@ -147,7 +148,7 @@ void wait_for_enter(void)
 	for (;;) {
 		poll(fds, ARRAY_SIZE(fds), -1);
 		for (i = 0; i < ARRAY_SIZE(fds); i++) {
-			/* A port that hangs up would always be ready. */
+			/* Stop polling a port that hung up: poll() would always report it. */
 			if (fds[i].revents & ~POLLIN)
 				fds[i].fd = -1;
 			if (fds[i].revents & POLLIN && read(fds[i].fd, &c, 1) == 1 &&

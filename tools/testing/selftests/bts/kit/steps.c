@@ -13,13 +13,16 @@
 
 #include "kit.h"
 
-/* A slow machine may take this many times the expected time. */
-#define PATIENCE	20
-#define LEAST_PATIENCE	120
-#define MAX_LINES	12	/* lines shown of a step without output of its own */
-#define MAX_OUTPUT	60
+/* The time limit of a step: so many times the expected time, but at least so many seconds. */
+#define LIMIT_FACTOR	20
+#define LEAST_LIMIT	120
+#define MAX_LINES	12	/* most lines shown of a step without the flag @output */
+#define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
 
-/* Questions come before other users of the store, which keep it for some seconds. */
+/*
+ * Questions come first: other users of the Debug Store keep it for some seconds after their last
+ * use.
+ */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define PROGRAM(n, w, s, ...) \
@@ -112,7 +115,7 @@ static void run_child(const struct step *step, int out)
 	dup2(open("/dev/null", O_RDONLY), 0);
 	dup2(out, 1);
 	dup2(out, 2);
-	/* The kit ignores this signal, the program must not. */
+	/* PID 1 ignores SIGPIPE. The program must not inherit that. */
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], (char **)argv);
 	printf("Bail out! cannot run %s: %s\n", argv[0], strerror(errno));
@@ -120,7 +123,7 @@ static void run_child(const struct step *step, int out)
 	_exit(127);
 }
 
-/* Count a result in a line of output, and print the line if it is of interest. */
+/* Count the result that a line of output may have. Print failures, and with @output other lines. */
 static void take_line(struct step *step, const char *line, int *told)
 {
 	bool bad = !strncmp(line, "not ok", 6) || !strncmp(line, "Bail out!", 9);
@@ -178,12 +181,12 @@ static void show_time(const struct step *step, time_t since)
 {
 	unsigned int left = steps_seconds_left(), spent = now() - since;
 
-	/* The rest of this step's expected time. If it takes longer, that is not known. */
+	/* Subtract the time spent on this step, at most the time that was expected. */
 	left -= spent < step->seconds ? spent : step->seconds;
 	show_progress("  %s: %u s; about %u s left in all", step->name, spent, left);
 }
 
-/* Reap @child. Leave it behind if even SIGKILL does not end it. */
+/* Reap @child. Returns false after 10 seconds: even SIGKILL may not end it. */
 static bool reap(pid_t child, int *status)
 {
 	int i;
@@ -197,8 +200,8 @@ static bool reap(pid_t child, int *status)
 }
 
 /*
- * Returns whether @child has ended. Its output may stay open in processes that it has left
- * running.
+ * Returns whether @child has ended. The end of its output does not tell: processes that it has left
+ * running may keep the pipe open.
  */
 static bool has_ended(pid_t child)
 {
@@ -211,11 +214,11 @@ static bool has_ended(pid_t child)
 static bool watch(struct step *step, pid_t child, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };
-	time_t since = now(), most = step->seconds * PATIENCE;
+	time_t since = now(), most = step->seconds * LIMIT_FACTOR;
 	struct reader reader = { };
 
-	if (most < LEAST_PATIENCE)
-		most = LEAST_PATIENCE;
+	if (most < LEAST_LIMIT)
+		most = LEAST_LIMIT;
 	while (now() - since < most) {
 		if (poll(&poll_fd, 1, 1000)) {
 			if (!read_lines(step, fd, &reader))
@@ -239,7 +242,7 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 {
 	if (!in_time || !dead)
 		return TIMED_OUT;
-	/* btstrace ends with the status of the program that it traces, which crashes. */
+	/* The program crashes. btstrace ends with the status of the program that it traces. */
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;

@@ -23,7 +23,7 @@
 
 static bool mounted;
 
-/* Compare the serial number in the boot sector of a FAT16 or FAT32 file system. */
+/* Returns whether a boot sector is that of a FAT16 or FAT32 file system with the number @id. */
 static bool has_id(const uint8_t *sector, uint32_t id)
 {
 	static const struct {
@@ -126,7 +126,7 @@ bool stick_read(const char *name, char *text, size_t size)
 	return n >= 0;
 }
 
-/* Write the new contents before truncating, so that the file never shrinks before that. */
+/* Write before truncating: a crash in between must not leave an empty file. */
 bool stick_write(const char *name, const char *text)
 {
 	size_t len = strlen(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which branches are recorded, and their sources, in 64-bit code at CPL 0. */
+/* Cases for 64-bit code at CPL 0: which branches are recorded, and with which source. */
 #include "case.inc"
 
 /* A Jcc that is taken: one record */
@@ -11,7 +11,7 @@
 .Lto\@:
 .endm
 
-/* the same with a 32-bit displacement */
+/* A Jcc with a 32-bit displacement that is taken: one record */
 .macro TAKEN_NEAR opcode
 .Lfrom\@:
 	.byte	0x0f, \opcode

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Working counters: of branches, and of instructions if the emulator counts them. */
+/* Tests of counters that count: branches, and with QEMU's -icount also instructions. */
 #include "metal.h"
 
 #define EV_BRANCHES	0xc4
@@ -41,7 +41,7 @@ TEST(count_branches, "counters: branches, taken or not, of the levels that are w
 	base = counted(chain_at(1), all);
 	got = counted(chain_at(41), all) - base;
 	expect(got == 40, "%u of 40 branches", got);
-	/* the shortest chain has one of these as well */
+	/* The jump into the code is one of them, but @base contains it as well. */
 	got = counted((u64)lbr_types, all) - base;
 	expect(got == 13, "%u of 13 branches of each kind", got);
 	/* three LOOPs, CALL, JMP, INT */

@@ -34,7 +34,7 @@ btf_step_to:
 2:	nop
 5:	END
 
-/* A handler that stores DEBUGCTL, DR6 and RIP, counts, and clears TF. */
+/* A handler that stores DEBUGCTL, DR6 and RIP in seen[], counts its calls, and clears TF. */
 	.globl	btf_note
 btf_note:
 	push	%rax
@@ -348,7 +348,7 @@ CASE smi, "nothing is recorded in system management mode, nor its entry and exit
 	nop
 5:	END
 
-/* write to an unmapped address; the handler stores the error code and CR2 */
+/* For test unmapped_exception: a write faults, and the handler stores the error code and CR2. */
 	.globl	fault_write, fault_write_to
 fault_write:
 	mov	$HOLE + 0x123, %eax

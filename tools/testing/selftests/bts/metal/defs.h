@@ -3,7 +3,7 @@
 #ifndef METAL_DEFS_H
 #define METAL_DEFS_H
 
-/* CPUID.1: EDX, ECX, ECX */
+/* Bits of CPUID.1: DS in EDX, the others in ECX */
 #define CPUID_DS		(1 << 21)
 #define CPUID_DTES64		(1 << 2)
 #define CPUID_DS_CPL		(1 << 4)
@@ -62,7 +62,7 @@
 #endif
 #define DBG_FREEZE_LBRS		0x800
 #define DBG_FREEZE_PERFMON	0x1000
-#define DBG_STEP		0x3	/* and LBR and BTF */
+#define DBG_STEP		0x3	/* LBR and BTF */
 
 /* Bit numbers in LBR_SELECT */
 #define LBR_NO_OS		0
@@ -89,7 +89,7 @@
 #define CR4_PCE			(1 << 8)
 #define CR4_SMAP		(1 << 21)
 
-/* This order is right for SYSCALL, SYSRET, SYSENTER and SYSEXIT. */
+/* SYSCALL, SYSRET, SYSENTER and SYSEXIT depend on the order of the first six. */
 #define SEL_KCODE		0x08
 #define SEL_KDATA		0x10
 #define SEL_UCODE32		0x18
@@ -108,19 +108,19 @@
 #define SEL_LIMIT		0x90
 #define RPL3			3
 
-/* Bases of the two code segments with a base. With the second one, addresses wrap at 4 GiB. */
+/* Bases of KCODE32_BASE and KCODE32_WRAP. With WRAP_BASE, addresses wrap at 4 GiB. */
 #define CODE_BASE		0x80000
 #define WRAP_BASE		0xfff00000
 #define WRAP_OFFSET		0x100000	/* 4 GiB - WRAP_BASE */
 
-/* Another mapping of the same memory, at the top of the address space. */
+/* A second mapping of the first GiB, at the top of the address space. */
 #define HIGH			0xffffffff80000000
 
 /* The window: 4 KiB pages, supervisor only, for the Debug Store. */
 #define WIN			0x40000000
 #define WIN_PAGES		6
 #define BUF			(WIN + 0x1000)
-#define HOLE			0x40100000	/* in the window, never mapped */
+#define HOLE			0x40100000	/* behind the window's pages, never mapped */
 
 #define APIC			0xfee00000
 #define APIC_EOI		0xb0
@@ -158,7 +158,7 @@
 #define PM1A_OFF		0x2000
 
 /* Flags of a case, to be combined */
-#define ONCE			1	/* run once only: the CPL filter would move the PMI */
+#define ONCE			1	/* run without CPL filters only: they would move the PMI */
 #define LEGACY			2	/* protected mode without long mode */
 
 #endif

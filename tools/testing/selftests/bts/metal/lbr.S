@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Code for tests of LBRs and counters, and its branches: source, target, bit of the filter. */
+/* Code for tests of LBRs and counters, and lists of its branches: source, target, filter bit. */
 #include "defs.h"
 
 	.text

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Last branch records, alone and together with the store. */
+/* Tests of last branch records that DEBUGCTL enables, alone and together with the Debug Store. */
 #include "metal.h"
 
 #define MISPREDICTED	(1ull << 63)
@@ -111,7 +111,7 @@ TEST(lbr_off, "LBR: nothing is recorded while DEBUGCTL.LBR is clear")
 	expect_lbr(0, 0, 0);
 }
 
-/* Check that all branches are there, except those that @select filters out. */
+/* Check that all branches of lbr_types are recorded, except those that @select filters out. */
 static void run_types(u64 select)
 {
 	const struct branch *b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Last branch records that a register of their own enables: architectural ones, and AMD's. */
+/* Tests of last branch records with an enable register of their own: architectural and AMD's. */
 #include "metal.h"
 
 #define CHAIN		50
@@ -62,7 +62,7 @@ static void erase(void)
 	}
 }
 
-/* Record @code without the branches that @select leaves out, as LBR_SELECT has them. */
+/* Record @code without the branches that @select leaves out. Its bits are those of LBR_SELECT. */
 static void record(u64 code, u32 select)
 {
 	u32 ctl = CTL_ALL, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 16-bit code that runs as a copy: that of the second CPU (at LOW_CODE), and that of SMM. */
+/* 16-bit code that tests copy: of the second CPU, to LOW_CODE, and of the SMI handler, to SMRAM. */
 #include "defs.h"
 
 .macro SET_MSR msr, value
@@ -28,7 +28,7 @@ ap_first_to:
 1:	hlt
 	jmp	1b
 
-	/* after INIT */
+	/* The second start, after INIT */
 2:	mov	$MSR_DEBUGCTL, %ecx
 	rdmsr
 	mov	%eax, LOW_VARS + 8

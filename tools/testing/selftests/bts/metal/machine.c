@@ -62,7 +62,7 @@ static struct tss32 tss_a, tss_b;
 
 static u8 kernel_stack[4096] __aligned(16);
 static u8 task_stack[4096] __aligned(16);
-/* twice the window: the other 32-bit page directory maps the second half */
+/* Memory of the window, and as much again for page tables that map other memory there. */
 static u8 frames[2 * WIN_PAGES][4096] __aligned(4096);
 
 static void put(char c)
@@ -121,7 +121,7 @@ void print(const char *fmt, ...)
 
 static bool failed;
 
-/* Returns whether the current test has failed, and resets that. */
+/* Returns whether the current test has failed, and forgets the failure. */
 bool test_failed(void)
 {
 	bool was = failed;
@@ -262,7 +262,7 @@ static u64 tss_descriptor(const void *tss, u32 size)
 	return (size - 1) | (base & 0xffffff) << 16 | (u64)TYPE_TSS << 40 | (base >> 24) << 56;
 }
 
-/* Set up the GDT. This also makes task-state segments available again. */
+/* Set up the GDT. This also clears the busy bits of the task-state segments. */
 void gdt_init(void)
 {
 	tss64.rsp[0] = (u64)kernel_stack + sizeof(kernel_stack);
@@ -278,7 +278,7 @@ void gdt_init(void)
 	asm volatile("ltr %w0" : : "r"(SEL_TSS));
 }
 
-/* The first task is that of the case. The second one begins at @eip. */
+/* Set up two tasks: A for the code of the case, and B, which begins at @eip in @directory. */
 void tss32_b(u64 eip, u64 directory)
 {
 	tss_a = (struct tss32) {

@@ -14,7 +14,7 @@ static void report(const char *text, bool good)
 	print("%s %u - %s\n", good ? "ok" : "not ok", (u64)nr_done, text);
 }
 
-/* Set the initial state of every case and test. */
+/* Reset the machine to the state in which every case and test begins. */
 static void settle(void)
 {
 	wrmsr(MSR_DEBUGCTL, 0);
@@ -34,7 +34,7 @@ static void settle(void)
 	want_none();
 }
 
-/* Run a case with this filter. Returns whether it left the expected records. */
+/* Run a case with the CPL filter bits @filter. Returns whether it left the expected records. */
 static bool run_filter(const struct tcase *c, u32 filter)
 {
 	const struct want *w_end = c + 1 < cases_end ? c[1].wants : wants_end;
@@ -154,7 +154,7 @@ static void finish(void)
 	machine_exit();
 }
 
-/* For the emulator's abort mode: store one record to an unmapped page. */
+/* For the emulator's abort mode: store one record to an unmapped page, at which it must exit. */
 static void abort_mode(void)
 {
 	settle();
@@ -217,7 +217,7 @@ static void lbr_mode(void)
 	finish();
 }
 
-/* Returns whether the code of a case has no place for a PMI that comes some branches late. */
+/* Returns whether @c cannot run on this machine, where PMIs come some branches late. */
 static bool needs_prompt_pmi(const struct tcase *c)
 {
 	return machine.delay && c->debugctl & DBG_BTINT;

@@ -73,7 +73,7 @@ struct machine {
 	u32 amd_lbr;
 };
 
-/* Totals that the machine must have counted at the end. */
+/* Totals that the tests expect. At the end, the emulator must have counted the same. */
 struct tally {
 	u64 records;
 	u64 wraps;
@@ -90,7 +90,7 @@ extern struct tally tally;
 void print(const char *fmt, ...);
 bool test_failed(void);
 bool expect(bool good, const char *fmt, ...);
-/* Write a register, which must then read ; if that is not , the write must fault. */
+/* Write @value to @msr, which must then read as @want. If they differ, the write must raise #GP. */
 void expect_msr(u32 msr, u64 value, u64 want);
 void __noreturn machine_exit(void);
 
@@ -139,7 +139,7 @@ void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 
 /* Tracing */
-/* trace() writes DEBUGCTL, or the register trace_msr, and clears it at the end. */
+/* trace() runs @code with @debugctl in the register trace_msr, which is DEBUGCTL by default. */
 extern u32 trace_msr;
 void trace(u64 code, u32 debugctl);
 void trace32(u64 code, u32 debugctl);

@@ -140,7 +140,7 @@ CASE task_int, "task switch by INT n through a task gate: one record", \
 	WANT	task_iret, 2f
 2:	END32
 
-/* CPL 3; the code is a copy below 1 MiB */
+/* A copy of v86_code, below 1 MiB, runs at CPL 3. */
 CASE v86, "virtual-8086 mode: linear addresses, CPL 3", flags=LEGACY, setup=setup_v86
 	pushl	$0
 	pushl	$0
@@ -165,7 +165,7 @@ v86_code:
 	.byte	0xcd, VEC_EXIT		/* 21: int */
 v86_code_end:
 
-/* run by a separate test, since the records after the switch are in another page */
+/* Test task_cr3 runs this code: records behind the task switch go to another page. */
 	.globl	task_other, task_other_jmp, task_other_end
 task_other:
 task_other_jmp:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the store must raise a PMI, and when not, with the PMI as an NMI. See debug.S for the
- * rest.
+ * Tests of when the Debug Store must raise a PMI, with the PMI as an NMI. debug.S has cases of
+ * PMIs between certain instructions.
  */
 #include "metal.h"
 
@@ -9,7 +9,7 @@ struct pmi_case {
 	const char *text;
 	u32 debugctl;
 	u32 lvt;
-	/* the threshold relative to the base: this many records and bytes */
+	/* distance of the threshold from the base: so many records, and so many bytes more */
 	int records;
 	int bytes;
 };
@@ -187,7 +187,10 @@ TEST(pmi_drained, "a handler that drains and unmasks sees every fifth record")
 	apic_write(APIC_LVTPC, LVT_NMI);
 	set_gate(VEC_NMI, (u64)pmi_drain, 0);
 	chain(40, DBG_BTINT);
-	/* 5, then 4 and the handler's IRETQ: 5 + 8 * 4 = 37; late PMIs: 7 + 5 * 6 = 37 */
+	/*
+	 * The first PMI comes after 5 branches of the chain, later ones after 4, as the IRETQ is
+	 * the first of 5 records: 5 + 8 * 4 = 37. Two branches late: 7 + 5 * 6 = 37.
+	 */
 	expect(pmi_count == pmis, "%u PMIs, expected %u", (u64)pmi_count, (u64)pmis);
 	expect(ds_get(DS_INDEX) == BUF + 4 * rec_size(), "index 0x%x", ds_get(DS_INDEX));
 	want_add((struct want) { .from = (u64)pmi_drain_iret, .to = chain_at(4) });

@@ -61,7 +61,7 @@ TEST(append, "the index says where the next record goes")
 	expect_store();
 }
 
-/* Store @n records to a ring of @slots records with @spare bytes behind. */
+/* Check what @n branches leave in a buffer of @slots records and @spare bytes that wraps. */
 static void ring(u32 slots, u32 spare, u32 n)
 {
 	u32 size = rec_size(), last = n % slots, i;
@@ -133,7 +133,7 @@ TEST(wrap_beyond, "BTINT = 0: an index beyond the maximum goes to the base")
 	tally.wraps++;
 }
 
-/* Store @n records to a store with @slots records and @spare bytes that stops when it is full. */
+/* Check what @n branches leave in a buffer of @slots records and @spare bytes that fills up. */
 static void stop(u32 slots, u32 spare, u32 n)
 {
 	u32 size = rec_size();
@@ -213,8 +213,8 @@ TEST(area_high, "a management area, and with 64-bit fields a buffer, at the top"
 }
 
 /*
- * Check that lost records change nothing, and that recording goes on when the page is mapped
- * again.
+ * Check that @n records that are lost change nothing, and that recording goes on when @page is
+ * mapped again.
  */
 static void expect_lost(u32 n, u64 page)
 {

@@ -8,13 +8,13 @@ usage() {
 	  --layout 64|32             size of the Debug Store's fields (default 64)
 	  --rule after|before|either which CPL the filter looks at (default after)
 	  --pmi each|crossed|equal   which record asks for the interrupt (default each)
-	  --kept                     an interrupt that finds its vector masked comes later
-	  --late                     the interrupt comes two branches late (not with each)
+	  --kept                     an interrupt is kept while its vector is masked
+	  --late                     the interrupt comes two branches late (not with 'each')
 	  --wrong-from               'from' is wrong where the CPL changes, with a filter bit
 	  --lbr 16|32                with a stack of last branch records
 	  --arch-lbr 16|32           with architectural last branch records
-	  --amd-lbr                  with those of AMD
-	  --counts                   counters count
+	  --amd-lbr                  with AMD's last branch records
+	  --counts                   with performance counters that count
 	  --db-clears                a machine whose #DB clears TR and BTS
 	  --icount, --singlestep     as QEMU's own options
 	  --netburst                 a Pentium 4: other bits of DEBUGCTL, a PMU of its own
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
 	--plain) plain=1 ;;
 	--off) off=1 ;;
 	--abort) abort=1 ;;
-	*) usage >&2; die "what is '$1'?" ;;
+	*) usage >&2; die "unknown option '$1'" ;;
 	esac
 	shift
 done
@@ -98,7 +98,7 @@ timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seab
 status=$?
 tr -d '\r' <"$tmp/out"
 
-# What the machine has counted must equal what the test has counted.
+# The totals that the emulator has counted, and those that the test expects, must be equal.
 totals() {
 	sed -n 's/^bts: total //p' "$tmp/err" | tail -1
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Preparations and checks of single cases. */
+/* The functions that cases name as their setup and check. */
 #include "metal.h"
 
 #define DR7_L0		1
@@ -135,7 +135,7 @@ void check_db_watch(void)
 	expect(seen[3] == 1, "%u traps, expected 1", seen[3]);
 }
 
-/* The handler stored DEBUGCTL, DR6 and RIP, and counted the traps. */
+/* The handler btf_note stored DEBUGCTL, DR6, RIP and the number of traps in seen[]. */
 void check_btf(void)
 {
 	expect_debugctl(seen[0]);
@@ -184,7 +184,7 @@ void check_pmi(void)
 		tally.masked += want_count() - 3;
 }
 
-/* Raise an SMI by APMC. Its handler is in SMRAM, which must be opened for writing. */
+/* The case raises an SMI by port 0xb2. The handler goes to SMRAM, which must be opened for that. */
 #define PCI_ADDRESS	0xcf8
 #define PCI_SMRAM	0x80000070
 #define PCI_SMRAM_DATA	0xcfe
@@ -200,7 +200,7 @@ void setup_smi(void)
 	copy((void *)SMM_ENTRY, smm_code, smm_code_end - smm_code);
 	outb(PCI_SMRAM_DATA, SMRAM_CLOSED);
 	*SMI_COUNT = 0;
-	/* where a record of SMM, which has no paging, would be stored */
+	/* SMM has no paging. If it was recorded by mistake, the record would be stored here. */
 	ds_place(LOW_DS, LOW_DS + 0x100, 64 * rec_size());
 }
 

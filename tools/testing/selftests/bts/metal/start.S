@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The multiboot entry, the switch to long mode, tables, exception stubs. */
+/* The multiboot entry, the switch to long mode, exception stubs, the GDT, and page tables. */
 #include "defs.h"
 
 #define MB_MAGIC	0x1badb002
@@ -54,8 +54,8 @@ reload_cs:
 	lretq
 
 /*
- * A stub for each vector, 16 bytes apart. A fault for which a fixup is set continues there; other
- * faults end the run.
+ * A stub for each vector, 16 bytes apart. If the variable fixup is set, an exception continues at
+ * that address. Otherwise it ends the run.
  */
 	.globl	stubs
 	.balign	16
@@ -101,7 +101,7 @@ wrmsr_fault:
 	mov	caught, %eax
 	ret
 
-/* u32 rdpmc_fault(u32 counter, u64 *value): the same for RDPMC */
+/* u32 rdpmc_fault(u32 counter, u64 *value): returns the vector that RDPMC raised, or 0 */
 	.globl	rdpmc_fault
 rdpmc_fault:
 	mov	%edi, %ecx
@@ -141,7 +141,7 @@ gdt_ptr:
 	.word	SEL_LIMIT - 1
 	.quad	gdt
 
-/* Large pages map the first GiB twice. User mode may access one of the two mappings. */
+/* Large pages map the first GiB twice. User mode may only access the page at 4 MiB: .user. */
 	.balign	4096
 	.globl	pml4, win_pt, win_pt32, win_pt32_other, pd32, pd32_other
 pml4:	.quad	pdpt + PAGE_USER

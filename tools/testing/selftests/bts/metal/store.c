@@ -46,8 +46,8 @@ void ds_set(enum ds_field field, u64 value)
 }
 
 /*
- * Set up a store of @bytes at @base, with a threshold that cannot be reached. Outside of the
- * window, virtual addresses must equal physical ones, and the management area must come first.
+ * Set up a Debug Store: the management area at @where, and a buffer of @bytes at @base, with a
+ * threshold that cannot be reached. A buffer below the window must come after its area.
  */
 void ds_place(u64 where, u64 base, u64 bytes)
 {
@@ -76,7 +76,7 @@ struct want rec_at(u64 addr)
 	return (struct want) {
 		.from = word_at(addr),
 		.to = word_at(addr + word_size()),
-		/* 'before' must be 0: it tells whether another bit is set */
+		/* Not the CPL here: 1 if a bit of the third word is set that is not valid. */
 		.before = !!(word_at(addr + 2 * word_size()) & ~REC_FLAGS),
 	};
 }
@@ -115,7 +115,7 @@ u32 want_count(void)
 	return nr_wants;
 }
 
-/* Returns where to enter the chain for @n records, including that of the entry. */
+/* Returns where to enter the chain for @n records, including that of the jump into the chain. */
 u64 chain_at(u32 n)
 {
 	return (u64)trace_done - 2 * (n - 1);
@@ -160,7 +160,7 @@ static bool rule_says(const struct want *w, u32 cpl_mask)
 	}
 }
 
-/* Returns whether the CPL filter in @debugctl lets a transfer be recorded. */
+/* Returns whether a transfer is recorded with these TR, BTS and CPL filter bits of DEBUGCTL. */
 bool stored(const struct want *w, u32 debugctl)
 {
 	u32 cpl_mask = 0;
@@ -175,7 +175,8 @@ bool stored(const struct want *w, u32 debugctl)
 }
 
 /*
- * Returns @w as the erratum stores it: with a filter bit, `from` equals `to` if the CPL changes.
+ * Returns the record of @w. On a machine with wrong_from and with a filter bit, `from` equals `to`
+ * if the CPL changes.
  */
 struct want spoilt(struct want w, u32 debugctl)
 {
@@ -185,7 +186,7 @@ struct want spoilt(struct want w, u32 debugctl)
 	return w;
 }
 
-/* Check that the @n records at @base are those from @first on. */
+/* Check that the @n records at @base are the expected ones from number @first on. */
 void expect_at(u64 base, u32 first, u32 n)
 {
 	u32 i;

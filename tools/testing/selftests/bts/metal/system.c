@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* INIT and the second CPU; tasks with their own page tables. */
+/* Tests of INIT, on the second CPU, and of a task switch to other page tables. */
 #include "metal.h"
 
 #define ICR_INIT	0x4500

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracing is switched on and off only here, in long mode and in legacy mode. */
+/* Run code while its branches are recorded, in long mode and in protected mode; PMI handlers. */
 #include "defs.h"
 
 	.text
@@ -22,7 +22,8 @@ trace:
 trace_go:
 	jmp	*%rdi
 /*
- * The chain: branches of two bytes, each to the next one. The entry decides how many are taken.
+ * The chain: jumps of two bytes, each to the next one. Where the code enters the chain decides how
+ * many are taken.
  */
 	.rept	128
 	.byte	0xeb, 0
@@ -124,8 +125,8 @@ trace32_done:
 	ret
 
 /*
- * PMI handlers without a branch. The first one stores what it finds; the second one also empties
- * the store and unmasks the vector, as a driver does.
+ * PMI handlers whose only branch is IRETQ. pmi_note stores RIP, LVTPC and the index. pmi_drain also
+ * resets the index, and writes pmi_relvt to LVTPC to unmask the vector, as a driver does.
  */
 	.globl	pmi_note, pmi_note_iret, pmi_drain, pmi_drain_iret
 .macro PMI_NOTE
@@ -159,7 +160,7 @@ pmi_drain:
 pmi_drain_iret:
 	iretq
 
-/* for vectors that may still be pending from a previous case */
+/* Handler of interrupts that may still be pending from a previous case. */
 	.globl	ignore_irq
 ignore_irq:
 	push	%rax
@@ -168,7 +169,7 @@ ignore_irq:
 	pop	%rax
 	iretq
 
-/* An unexpected exception in protected mode: power off, so that the report is missing. */
+/* Power off at an unexpected exception in protected mode. run.sh then misses the test's end. */
 	.globl	unexpected32
 	.code32
 unexpected32:

@@ -85,7 +85,7 @@ static bool is_on(u64 debugctl)
 	return (debugctl & on) == on;
 }
 
-/* A write of DEBUGCTL has completed. */
+/* Call this when a write of DEBUGCTL has completed. */
 static void switch_debugctl(struct walk *w)
 {
 	if (w->opt->until_off && is_on(w->debugctl) && !is_on(w->new_debugctl))
@@ -124,7 +124,7 @@ static void bad_log(struct walk *w, const struct event *next, const char *why)
 	w->done = true;
 }
 
-/* Returns whether this instruction can complete with control at its own address. */
+/* Returns whether this instruction can branch to its own address. */
 static bool may_branch_to_itself(const struct insn *insn)
 {
 	if (insn->kind == INSN_PLAIN || insn->kind == INSN_INT)
@@ -133,9 +133,9 @@ static bool may_branch_to_itself(const struct insn *insn)
 }
 
 /*
- * The event behind an instruction is at its own address. Returns whether the instruction has
- * completed. External interrupts, trace traps and the next instruction come after completion;
- * other events are raised by the instruction itself.
+ * @next is at the address of @insn. Returns whether @insn has completed, and so has branched to
+ * itself. Executions, external interrupts and single-step traps come after completion. The
+ * instruction itself raises other events.
  */
 static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 				const struct event *next)
@@ -288,8 +288,8 @@ const char *walk_branches(struct execlog *log, struct decoder *d,
 		.debugctl = opt->debugctl,
 	};
 	/*
-	 * Do not judge an instruction before it is sure to have begun: the next line may tell
-	 * that it was stopped before.
+	 * Hold each instruction until the next event: that may be EV_STOP, which tells that the
+	 * instruction did not begin.
 	 */
 	while (!w.done) {
 		execlog_next(log, &ev);

@@ -22,8 +22,8 @@ struct compare {
 	size_t size;		/* of a record */
 	size_t pos;		/* of the next record, in bytes */
 	u64 nr;			/* records consumed */
-	u64 skip;		/* branches before the first record */
-	u64 padding;
+	u64 skip;		/* branches left before the first record */
+	u64 padding;		/* records passed over by next_record() */
 	u64 open_taken;
 	bool differs;
 	u64 nr_before;
@@ -42,8 +42,9 @@ static u64 record_field(const struct compare *c, size_t pos, unsigned int field)
 }
 
 /*
- * Skip records of zeroes, which perf leaves at the end of each piece of its buffer. A real record
- * has a source other than 0.
+ * Find the first record at *@pos or behind. Skip records of zeroes, which perf leaves at the end of
+ * each piece of its buffer, and with --user-addresses those with kernel addresses. Returns false at
+ * the end.
  */
 static bool next_record(struct compare *c, size_t *pos, struct record *rec)
 {
@@ -119,7 +120,10 @@ static bool on_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* Returns the number of missing records before two consecutive ones fit again, or less than 0. */
+/*
+ * Returns how many records are missing: after so many branches, the next two records match again.
+ * Returns less than 0 if they match nowhere.
+ */
 static int branches_missing(const struct compare *c)
 {
 	struct record one, two;
@@ -314,7 +318,7 @@ static bool count_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* Compute the number of branches before the records, if these are the last ones. */
+/* For --last: count the branches before the first record. Returns NULL, or an error message. */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {
 	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;

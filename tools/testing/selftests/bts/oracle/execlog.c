@@ -6,7 +6,7 @@
  *   Trace CPU: HOST [CSBASE/PC/FLAGS/CFLAGS] SYMBOL   about to execute PC
  *   Stopped execution of TB chain before HOST [PC]    it was not executed after all
  *   COUNT: v=VV e=.. i=S cpl=C IP=.. pc=PC ...        delivers an IDT vector
- *   Servicing hardware INT=0x..                       so the next v= is external
+ *   Servicing hardware INT=0x..                       the next v= is an external interrupt
  *   wrmsr MSR VALUE                                   an MSR is about to change
  *
  * With the item `cpu`, registers follow each Trace line, of which RCX and the flags are used.

@@ -110,7 +110,7 @@ struct segment {
 	u64 size;
 };
 
-/* 32-bit and 64-bit files have the same fields at different offsets. */
+/* Read program header @i. Returns false if there is none. 32-bit files have other field offsets. */
 static bool get_segment(const struct blob *b, unsigned int i, struct segment *seg)
 {
 	const Elf64_Ehdr *e64 = (const void *)b->data;
@@ -179,7 +179,7 @@ size_t image_read(const struct image *img, u64 addr, u8 *buf, size_t size)
 			n = size - done;
 		memcpy(buf + done, p->data + (addr + done - p->addr), n);
 		done += n;
-		/* the rest may be in a previous piece */
+		/* The rest may be in a previous piece: begin again. */
 		i = -1;
 	}
 	return done;

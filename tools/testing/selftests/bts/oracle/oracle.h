@@ -78,7 +78,7 @@ struct insn {
 	bool has_target;
 };
 
-/* @mode is the size of the code segment: 64, 32 or 16 bits. */
+/* In all functions, @mode is the size of the code segment: 64, 32 or 16 bits. */
 struct decoder;
 
 struct decoder *decoder_new(const struct image *img);
@@ -139,12 +139,12 @@ struct branch {
 	u8 cpl_from;
 	u8 cpl_to;
 	u8 mode;
-	/* for a vector through the IDT, INSN_INT and vector >= 0, else -1 */
+	/* INSN_*; deliveries of interrupts and exceptions are INSN_INT, with a vector */
 	u8 kind;
+	/* for a delivery through the IDT; otherwise -1 */
 	int vector;
 	/*
-	 * a conditional branch to the next instruction, of which the log does not tell whether it
-	 * was taken
+	 * a conditional branch to the next instruction: the log does not tell whether it was taken
 	 */
 	bool open;
 };
@@ -163,7 +163,7 @@ struct options {
 	const char *need;
 };
 
-/* Kinds and vectors are counted while BTS is on. */
+/* Counts over the whole log; but kinds and vectors are counted only while BTS is on. */
 struct totals {
 	u64 insns;
 	u64 restarts;
@@ -175,7 +175,7 @@ struct totals {
 	u64 vectors[256];
 };
 
-/* Returns false to stop the walk. */
+/* Called for each branch. Returns false to stop the walk. */
 typedef bool (*branch_fn)(void *arg, const struct branch *br);
 
 bool is_user_address(u64 addr);

@@ -21,7 +21,7 @@ static const u8 user_text[] = {
 	0xeb, 0xfe,			/* 0f jmp 0f */
 };
 
-/* behind it, at U + 0x11 */
+/* This code comes behind user_text, at U + 0x11. */
 static const u8 user_leaf[] = {
 	0xc3,				/* 11 ret */
 	0xff, 0xe0,			/* 12 jmp *%rax */
@@ -52,7 +52,7 @@ static const u8 kernel_text[] = {
 #define ON_ALL	KT("00") "wrmsr 000001d9 00000000000000c0\n"
 #define OFF	KT("00") "wrmsr 000001d9 0000000000000000\n" KT("02")
 
-/* iret, jmp to the next, je taken, a page fault in the call, call, ret */
+/* Many kinds of branches, a page fault, interrupts, and instructions that are restarted. */
 static const char straight[] =
 	ON_ALL KT("02") UT("000") UT("002") STOP("002") UT("002") UT("006")
 	VEC("0e", "0", "3", UA("006")) KT("05") KT("06") UT("006") UT("011")
@@ -81,7 +81,7 @@ static const struct branch straight_records[] = {
 	{ .from = K + 5, .to = K },
 };
 
-/* the records of `crossing` with DEBUGCTL.BTS_OFF_OS, under each rule */
+/* A log with DEBUGCTL.BTS_OFF_OS, and its records under each rule. */
 static const char crossing[] =
 	ON KT("02") UT("000") UT("002") UT("004") UT("005")
 	"Servicing hardware INT=0x20\n" VEC("20", "0", "3", UA("006"))
@@ -119,7 +119,7 @@ static const struct branch crossing_user[] = {
 	{ .from = U + 0x11, .to = U + 0x14 },
 };
 
-/* a fault of the fetch behind a branch, a delivery that faults, a WRMSR that faults */
+/* The target of a branch faults when it is fetched, a delivery faults, and a WRMSR faults. */
 static const char faults[] =
 	ON_ALL KT("02") UT("012") VEC("0e", "0", "3", "0000000000600000")
 	VEC("08", "0", "3", "0000000000600000") KT("00")
@@ -134,7 +134,7 @@ static const struct branch faults_records[] = {
 	{ .from = K + 6, .to = K },
 };
 
-/* the records of `straight` without the sources in user mode */
+/* Some records of `straight`. The first one has 0 instead of its source in user mode. */
 static const struct branch hidden_records[] = {
 	{ .from = 0, .to = K + 2 },
 	{ .from = K + 2, .to = U + 0xd },
@@ -151,7 +151,7 @@ static const struct branch off_records[] = {
 	{ .from = U + 2, .to = K },
 };
 
-/* je to the next instruction: open without registers, known with them */
+/* je to the next instruction: without registers, the log does not tell whether it was taken. */
 static const char open_jcc[] = ON_ALL KT("02") UT("016") UT("018") OFF;
 static const char taken_jcc[] = ON_ALL KT("02") UT("016")
 	"RAX=0 RBX=0 RCX=0000000000000000 RDX=0\nRIP=0 RFL=00000246 [---Z-P-]\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which branches between user mode and the kernel pass the filter by privilege level. The caller
- * makes system calls on one CPU between lab_filter_start() and lab_filter_look(). Page-table
+ * Find out which branches between user mode and the kernel pass the filter by privilege level. The
+ * caller makes system calls on one CPU between lab_filter_start() and lab_filter_look(). Page-table
  * isolation does not matter, as the buffer is mapped in both sets of page tables.
  */
 #include <linux/cpufeature.h>

@@ -8,7 +8,7 @@
 
 #include "lab.h"
 
-/* Functions that the kernel does not export to modules. */
+/* Functions and variables that the kernel does not export to modules. */
 struct lab_kernel {
 	int (*claim)(bool (*give_way)(bool privileged));
 	void (*unclaim)(void);
@@ -26,9 +26,12 @@ extern struct lab_kernel lab_kernel;
 
 void *lab_symbol(const char *name);
 
-/* Convert bits of DEBUGCTL's BTS field to those of this model. */
+/* Move bits of DEBUGCTL to where this model has them: Netburst has other bits for BTS. */
 u64 lab_bts_bits(u64 bits);
-/* Empty this CPU's store, with room for @room records. Call with interrupts off. */
+/*
+ * Clear this CPU's buffer, and set up its Debug Store for @room records. @threshold and @index are
+ * offsets in bytes. Call with interrupts off.
+ */
 void lab_reset_store(u32 room, u32 threshold, u32 index);
 u32 lab_record_size(void);
 /* Returns word @nr of record @i in this CPU's buffer. */

@@ -9,9 +9,9 @@
 #define KIT_LAB_DEVICE	"/dev/kit_lab"
 
 #define KIT_BTINT	0x01	/* enable the interrupt at the threshold */
-#define KIT_MASKED	0x02	/* with its vector masked until recording has stopped */
+#define KIT_MASKED	0x02	/* mask that interrupt's vector until recording has stopped */
 #define KIT_PAST	0x04	/* begin one record behind the threshold */
-#define KIT_HALF	0x08	/* move the threshold by half a record */
+#define KIT_HALF	0x08	/* add half a record to the threshold */
 #define KIT_STEP	0x10	/* end with a single step: a debug exception */
 #define KIT_FREEZE	0x20	/* with FREEZE_LBRS_ON_PMI set */
 #define KIT_OFF		0x40	/* do not record, for comparison */
@@ -22,13 +22,13 @@
  * @threshold: in: number of records up to the threshold
  * @flags: in: KIT_*
  * @record_size: bytes of a record, according to the kernel
- * @bytes: distance by which the index has moved
+ * @bytes: distance of the index from the base when recording stopped
  * @known: number of records of the known branches
- * @strange: number of other records among them
+ * @strange: number of other records between known ones
  * @nmis: interrupts until recording stopped, or soon after
  * @nmis_unmasked: with KIT_MASKED, interrupts when the vector was unmasked
  * @nmi_at: number, from 1, of the record of the NMI's delivery; 0 if none
- * @step_at: the same for the debug exception
+ * @step_at: number, from 1, of the record of the debug exception; 0 if none
  * @ticks: ticks of the time stamp counter during the branches
  * @flags_or: all bits that are set in the third word of any record
  * @flags_and: all bits that are set in the third word of every record
@@ -57,7 +57,7 @@ struct kit_run {
  * @enters: branches from user mode into the kernel
  * @leaves: branches from the kernel to user mode
  * @kernel: branches within the kernel
- * @same: records with the same source and target
+ * @same: records with the same source and target; they are counted above as well
  */
 struct kit_filter {
 	__u32 user;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kit's device. It owns the Debug Store while it is open, so that neither perf nor a branch
- * trace disturbs an experiment. It uses symbols that the kernel does not export to modules, and
- * is for the image of vmtest.sh only.
+ * The kit's device. It owns the Debug Store from the first experiment until it is closed, so that
+ * neither perf nor a branch trace disturbs an experiment. It uses symbols that the kernel does not
+ * export to modules, and is for the image of vmtest.sh only.
  */
 #include <linux/kprobes.h>
 #include <linux/miscdevice.h>
@@ -144,7 +144,7 @@ static long lab_request(unsigned int cmd, void __user *arg)
 	return -ENOTTY;
 }
 
-/* The first experiment claims the store. Closing the last file releases it. */
+/* Whether this module owns the Debug Store: from the first experiment until the file is closed. */
 static bool claimed;
 
 static long lab_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

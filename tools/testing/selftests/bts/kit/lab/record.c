@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One experiment: record a loop of known branches with interrupts off, and look at the buffer.
- * The interrupt of the Debug Store is an NMI, which the handler here claims.
+ * lab_nmi() handles the interrupt of the Debug Store, which is an NMI.
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -121,7 +121,10 @@ static bool is_known(u32 i)
 	       lab_word(i, 1) == (unsigned long)lab_loop_top;
 }
 
-/* Count the records between the first and the last known one. */
+/*
+ * Count the known records from number @first on, and the other ones between them. Find the records
+ * of the NMI and of the debug exception.
+ */
 static void analyse(struct kit_run *run, u32 first)
 {
 	u32 end = run->bytes / lab_record_size(), i, last = first;
