@@ -163,7 +163,7 @@ struct options {
 	const char *need;
 };
 
-/* Counts over the whole log; but kinds and vectors are counted only while BTS is on. */
+/* Totals of a log. Branches, kinds and vectors are counted only while BTS is on. */
 struct totals {
 	u64 insns;
 	u64 restarts;

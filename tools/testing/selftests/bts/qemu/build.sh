@@ -16,8 +16,8 @@ usage() {
 	END
 }
 
-# Check for all tools and libraries that the build needs, so that one
-# installation is enough.
+# Check for all tools and libraries that the build needs at once, so that the user
+# can install them by one command.
 need_tools() {
 	local missing=() tool lib
 
@@ -42,7 +42,7 @@ fingerprint() {
 	overlay | xargs -d '\n' sha256sum | sha256sum
 }
 
-# Copy the new files and apply the patches. Doing this twice is harmless.
+# Copy the new files and apply the patches, unless this was done before.
 lay() {
 	local file out stamp=$src/.bts-overlay
 

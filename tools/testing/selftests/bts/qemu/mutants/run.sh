@@ -32,7 +32,8 @@ shift 2
 jobs=${JOBS:-$(nproc)}
 tmp=$(mktemp -d) || exit 2
 
-# The fault's patch is kept beside the tree while it is in, for a run that was killed.
+# While a fault is in the tree, its patch is kept there as well: if this run is killed,
+# the next run takes the fault out.
 reverse() {
 	[ -e "$planted" ] || return 0
 	patch -d "$src" -p1 -R -s -F0 -r - --no-backup-if-mismatch <"$planted" >&2 ||
@@ -58,7 +59,7 @@ field() {
 	sed -n "s/^$1: //p;/^---/q" "$2"
 }
 
-# Prints what found the fault: a check that failed, or how the machine broke.
+# Print the checks that failed, or the message with which the test ended early.
 found() {
 	sed -n -e 's/^not ok [0-9]* - //p' -e 's/^Bail out! //p' "$tmp/result"
 }
@@ -67,7 +68,7 @@ build() {
 	ninja -C "$out/build" -j "$jobs" qemu-system-x86_64 >"$tmp/build" 2>&1
 }
 
-# The verdict on one mutant, in "$verdict"; true if it was killed as it must be.
+# Build and test one mutant. Set $verdict. Succeed if the check that its patch names failed.
 try() {
 	local patch=$1 options
 
@@ -81,7 +82,8 @@ try() {
 	return 1
 }
 
-# All of them, those of one source file together: it is built once a mutant, not twice.
+# List all mutants by source file. If the next mutant changes another file, the build has
+# to compile two files: the one that was restored, and the other one.
 all() {
 	grep -H -m 1 '^+++ ' "$here"/*.patch | sort -k 2 | sed 's/:+++.*//'
 }

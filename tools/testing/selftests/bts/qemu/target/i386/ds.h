@@ -48,18 +48,18 @@
 #define NETBURST_PMU_FIRST              0x300
 #define NETBURST_PMU_LAST               0x3f2
 
-/* Which CPL decides whether a branch that changes the CPL is recorded. */
+/* Which CPL a filter looks at if a branch changes the CPL. */
 typedef enum X86BTSRule {
     X86_BTS_RULE_AFTER,
     X86_BTS_RULE_BEFORE,
     X86_BTS_RULE_EITHER,
 } X86BTSRule;
 
-/* When a record raises the interrupt. */
+/* Which record raises the interrupt. */
 typedef enum X86BTSPmi {
     X86_BTS_PMI_EACH,       /* with each record at or past the threshold */
     X86_BTS_PMI_CROSSED,    /* once, with the record that crosses it */
-    X86_BTS_PMI_EQUAL,      /* once, if the index equals it */
+    X86_BTS_PMI_EQUAL,      /* only a record that ends exactly at it */
 } X86BTSPmi;
 
 /* Which registers the last branch records have. */
@@ -69,7 +69,7 @@ typedef enum X86LBRKind {
     X86_LBR_AMD,            /* AMD's last branch stack */
 } X86LBRKind;
 
-/* Types of branches. Those that LBR_SELECT can filter have its bit numbers. */
+/* Types of branches. Up to FAR, they are bit numbers in LBR_SELECT. */
 typedef enum X86Branch {
     X86_BRANCH_JCC = 2,
     X86_BRANCH_CALL_REL,
@@ -91,7 +91,7 @@ typedef struct X86LBR {
     uint64_t ctl;           /* the register that enables them, if not DEBUGCTL */
     uint32_t depth;         /* as written to IA32_LBR_DEPTH, 0 for all */
     uint32_t tos;           /* index of the newest */
-    uint64_t since;         /* time of the newest, in instructions */
+    uint64_t since;         /* time of the last record, in instructions */
 } X86LBR;
 
 /* Only written by the thread of the vCPU, and not cleared by a reset. */
@@ -102,8 +102,8 @@ typedef struct X86BTSCounters {
     uint64_t masked;    /* PMIs while LVTPC was masked */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost as the store is inaccessible */
-    uint64_t garbled;   /* records with a wrong from, by property */
-    uint64_t dropped;   /* records lost, by property */
+    uint64_t garbled;   /* wrong sources, by x-bts-smi or x-bts-damage */
+    uint64_t dropped;   /* records lost by x-bts-damage */
 } X86BTSCounters;
 
 typedef struct X86DSConfig {
@@ -111,13 +111,13 @@ typedef struct X86DSConfig {
     X86BTSRule cpl_rule;
     char *pmi_name;
     X86BTSPmi pmi;
-    bool pmi_kept;      /* a PMI while LVTPC is masked comes later */
-    uint32_t pmi_delay; /* number of branches by which it is late */
+    bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
+    uint32_t pmi_delay; /* a PMI comes so many branches late */
     uint32_t pmi_left;  /* branches until the pending PMI, or 0 */
     struct QEMUTimer *pmi_timer;
-    bool wrong_from;    /* if a filter is on and the CPL changes */
+    bool wrong_from;    /* with a filter, if the CPL changes */
     uint32_t smi_every; /* records between SMIs, on the first CPU */
-    uint32_t damage_every;
+    uint32_t damage_every; /* records between damaged or lost ones */
     uint32_t to_smi;    /* records until the next SMI */
     uint32_t to_damage;
     bool after_smi;     /* the next record will be garbage */
@@ -134,7 +134,7 @@ typedef struct X86DSConfig {
     bool predicts;      /* records have a flag of the prediction */
     bool pmu2;
     bool pmu_counts;    /* the counters of that PMU work */
-    bool pmu_stuck;     /* GLOBAL_STATUS is writable, an ack fails */
+    bool pmu_stuck;     /* GLOBAL_STATUS is writable, acks are ignored */
     uint64_t pmu_since; /* time up to which counters have counted */
     uint32_t lbr;       /* number of LBRs, 0 for none */
     char *lbr_kind_name;
@@ -150,7 +150,7 @@ typedef enum X86MSRResult {
     X86_MSR_GP,
 } X86MSRResult;
 
-/* Filters and call stacks, and all that a record can tell */
+/* CPUID 0x1c: any depth, all filters, call stacks, all fields of a record */
 static inline void x86_lbr_arch_cpuid(const X86DSConfig *ds, uint32_t *eax,
                                       uint32_t *ebx, uint32_t *ecx,
                                       uint32_t *edx)
@@ -161,7 +161,7 @@ static inline void x86_lbr_arch_cpuid(const X86DSConfig *ds, uint32_t *eax,
     *edx = 0;
 }
 
-/* Performance monitoring version 2, the stack, and its freeze by a PMI */
+/* CPUID 0x80000022: PMU version 2, the LBR stack, and its freeze by a PMI */
 static inline void x86_lbr_amd_cpuid(const X86DSConfig *ds, uint32_t *eax,
                                      uint32_t *ebx)
 {

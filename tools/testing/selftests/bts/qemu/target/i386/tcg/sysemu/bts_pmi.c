@@ -14,11 +14,12 @@
 #include "hw/i386/apic.h"
 #include "ds_helper.h"
 
-/* The duration of a branch while branches are not counted. */
+/* The time that stands for one branch of a delay while none is recorded. */
 #define NS_PER_BRANCH   8
 
 /*
- * Deliver a PMI of BTS or of counters. Returns false if the vector is masked.
+ * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL tells to.
+ * Returns false if the vector is masked.
  */
 bool x86_pmi_deliver(X86CPU *cpu)
 {
@@ -61,7 +62,7 @@ static bool bts_pmi(X86CPU *cpu)
     return true;
 }
 
-/* Returns whether a record that moves the index from @before raises a PMI. */
+/* Returns whether a record that moves @before to @index raises a PMI. */
 bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
                      uint64_t threshold)
 {
@@ -75,7 +76,7 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
     }
 }
 
-/* Raise a PMI. Returns true if it was delivered immediately. */
+/* Raise a PMI, at once or late. Returns true if it was delivered at once. */
 bool x86_bts_pmi_raise(X86CPU *cpu)
 {
     if (!cpu->ds.pmi_delay) {

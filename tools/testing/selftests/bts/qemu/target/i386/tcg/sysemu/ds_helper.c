@@ -223,8 +223,8 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * Damage the current record by a model's erratum, or by an SMI of the platform.
- * Returns false if it is lost.
+ * Damage the current record: every damage_every records, and after an SMI.
+ * Returns false if the record is lost.
  */
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
@@ -248,7 +248,7 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
     return true;
 }
 
-/* Raise an SMI at times. The firmware handles only those of the first CPU. */
+/* Every smi_every records, raise an SMI. Firmware handles CPU 0's only. */
 static void bts_smi(X86CPU *cpu)
 {
     X86DSConfig *ds = &cpu->ds;
@@ -268,7 +268,7 @@ static void bts_smi(X86CPU *cpu)
     }
 }
 
-/* Returns false if there is no room for a record. */
+/* Wrap the index if it must and may. Returns false if there is no room. */
 static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
                      unsigned size)
 {
@@ -286,7 +286,7 @@ static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
     return *index <= maximum && maximum - *index >= len;
 }
 
-/* Returns true if the record has raised a PMI. */
+/* Store a record. Returns true if a PMI was delivered at once. */
 static bool bts_store(CPUX86State *env, target_ulong from, target_ulong to)
 {
     uint8_t fields[BTS_FIELDS * 8], record[BTS_RECORD_FIELDS * 8];
@@ -393,7 +393,7 @@ bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
     return late;
 }
 
-/* Let LBRs and counters see a branch, whether it is recorded or not. */
+/* Record a branch in the LBRs, and count it. Returns true if a PMI came. */
 bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
                 target_ulong from)
 {
@@ -454,7 +454,7 @@ static void bts_update_hflags(CPUX86State *env)
     }
 }
 
-/* To be called before an event is delivered. @db: a debug exception. */
+/* Call this before an event is delivered. @db: it is a debug exception. */
 void x86_ds_event(CPUX86State *env, bool db)
 {
     if (db) {

@@ -11,8 +11,8 @@
  *    IA32_PERF_GLOBAL_STATUS, which stops them until it is acknowledged.
  *  - amd: AMD's last branch stack, 8, 16 or 32. DBG_EXTN_CFG enables it.
  *
- * Record 0 of the last two is the newest branch. The records' prediction is the
- * static one: a forward conditional branch is predicted not taken.
+ * With arch and amd, record 0 is the newest branch. A record is marked as
+ * mispredicted if it is a forward conditional branch.
  */
 
 #include "qemu/osdep.h"
@@ -33,7 +33,7 @@
 #define MISPREDICTED        (1ULL << 63)
 #define CYCLES_MAX          0xffff
 
-/* IA32_LBR_CTL: it selects what is recorded. */
+/* Bits of IA32_LBR_CTL, which select what is recorded. */
 #define CTL_ENABLE          (1U << 0)
 #define CTL_OS              (1U << 1)
 #define CTL_USR             (1U << 2)
@@ -101,7 +101,7 @@ bool x86_lbr_on(CPUX86State *env)
     }
 }
 
-/* To be called after a PMI with FREEZE_LBRS_ON_PMI. */
+/* Call this after a PMI with FREEZE_LBRS_ON_PMI. */
 void x86_lbr_freeze(CPUX86State *env)
 {
     if (env_archcpu(env)->ds.lbr_kind == X86_LBR_ARCH) {
@@ -209,7 +209,7 @@ void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from)
     }
 }
 
-/* Record @n is the one of this age, where there is no top of the stack. */
+/* Returns where record @n is, for LBRs that number them from the newest. */
 static uint32_t lbr_slot(const CPUX86State *env, uint32_t n)
 {
     uint32_t depth = lbr_depth(env);

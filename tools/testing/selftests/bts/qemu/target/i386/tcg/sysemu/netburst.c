@@ -9,7 +9,7 @@
 #include "cpu.h"
 #include "ds_helper.h"
 
-/* Bits that are the same in DEBUGCTL of later processors */
+/* Bits of DEBUGCTL: the same on later processors, and moved there by a shift */
 #define NETBURST_SAME       (DEBUGCTL_LBR | DEBUGCTL_BTF)
 #define NETBURST_MOVED      0x7cU
 #define NETBURST_SHIFT      4
@@ -29,7 +29,7 @@ uint64_t x86_netburst_show_debugctl(uint64_t ctl)
     return (ctl & NETBURST_SAME) | (ctl >> NETBURST_SHIFT & NETBURST_MOVED);
 }
 
-/* Returns false if a bit is reserved. */
+/* Move the bits to where later processors have them. False: one is reserved. */
 bool x86_netburst_take_debugctl(uint64_t *ctl)
 {
     uint64_t val = *ctl;
@@ -77,7 +77,8 @@ X86MSRResult x86_netburst_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
 }
 
 /*
- * Returns false if there is no such counter. With bit 31, read the lower half.
+ * Returns false if there is no such counter. Bit 31 of @index means: read only
+ * the lower 32 bits.
  */
 bool x86_netburst_rdpmc(CPUX86State *env, uint32_t index, uint64_t *val)
 {

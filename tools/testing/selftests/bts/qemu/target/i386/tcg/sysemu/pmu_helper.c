@@ -66,7 +66,7 @@ static uint64_t *pmu2_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 #define EVTSEL_OS           (1U << 17)
 #define EVTSEL_INT          (1U << 20)
 #define EVTSEL_EN           (1U << 22)
-/* Inverted, or with a minimum for each cycle: such events never occur. */
+/* INV and CMASK: a counter with one of these bits set counts nothing. */
 #define EVTSEL_INV_CMASK    0xff800000
 #define FIXED_OS            1
 #define FIXED_USR           2
@@ -78,7 +78,7 @@ typedef enum PMUEvent {
     PMU_BRANCHES,
 } PMUEvent;
 
-/* All counters, the general ones first. */
+/* A counter. Number 0 is the first general one, fixed ones come behind. */
 typedef struct PMUCounter {
     uint64_t *value;
     uint64_t status;    /* bit in GLOBAL_STATUS and in GLOBAL_CTRL */
@@ -154,7 +154,7 @@ bool x86_pmu_hooked(CPUX86State *env)
     return false;
 }
 
-/* Returns the time of this CPU, in instructions or in nanoseconds. */
+/* Returns the time: instructions of this CPU with -icount, or nanoseconds. */
 uint64_t x86_pmu_clock(X86CPU *cpu)
 {
     if (!icount_enabled()) {
@@ -190,7 +190,7 @@ static bool pmu_add(CPUX86State *env, PMUEvent event, uint64_t n,
     return pmi;
 }
 
-/* Count the time that has passed at the privilege level of @hflags. */
+/* Count the time since the last call, at @hflags' CPL. Returns as pmu_add(). */
 static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
 {
     uint64_t now = x86_pmu_clock(cpu), passed = now - cpu->ds.pmu_since;
@@ -199,7 +199,7 @@ static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
     return pmu_add(&cpu->env, PMU_TIME, passed, hflags);
 }
 
-/* Update all counters, and raise a PMI if one has overflowed. */
+/* Update all counters of time, and raise a PMI if one has overflowed. */
 static void pmu_count(X86CPU *cpu)
 {
     if (pmu_pass(cpu, cpu->env.hflags)) {
@@ -208,7 +208,7 @@ static void pmu_count(X86CPU *cpu)
 }
 
 /*
- * A PMI disables all counters. If they overflow here, there is no second PMI.
+ * A PMI disables all counters. An overflow at this moment raises no second PMI.
  */
 void x86_pmu_freeze(X86CPU *cpu)
 {
@@ -217,7 +217,8 @@ void x86_pmu_freeze(X86CPU *cpu)
 }
 
 /*
- * Set a timer to the first possible overflow: time of other CPUs passes, too.
+ * Set a timer to the first possible overflow. That may come later: the virtual
+ * clock goes on while other CPUs execute.
  */
 static void pmu_arm(X86CPU *cpu)
 {
@@ -295,7 +296,7 @@ X86MSRResult x86_pmu2_rdmsr(CPUX86State *env, uint32_t msr, uint64_t *val)
     return X86_MSR_DONE;
 }
 
-/* Returns whether a stuck PMU handles this write itself. */
+/* Handle the writes that x-pmu-stuck changes. Returns false for others. */
 static bool pmu2_stuck(CPUX86State *env, uint32_t msr, uint64_t val)
 {
     if (!env_archcpu(env)->ds.pmu_stuck) {
