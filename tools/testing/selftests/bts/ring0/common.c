@@ -116,7 +116,7 @@ bool next_line(const char **text, struct line *line)
 			snprintf(line->to, sizeof(line->to), "%s", to);
 			snprintf(line->from, sizeof(line->from), "%s", from);
 		} else {
-			/* a remark, not a branch */
+			/* The line is a remark, not a branch. */
 			line->to[0] = '\0';
 			line->from[0] = '\0';
 		}

@@ -17,7 +17,7 @@
 #define DEBUGCTL_BTS_BITS	0x7c0ul
 #define DEBUGCTL_OFF_USR	0x400ul
 /*
- * DEBUGCTL while the recorder runs: TR and BTS. No BTINT, and the kernel is not filtered.
+ * DEBUGCTL while the recorder runs: TR and BTS. BTINT is clear, and so is the filter of the kernel.
  */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
@@ -28,17 +28,22 @@ int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
 /* Returns the contents of a file below the recorder's directory, which the caller frees. */
 char *get(const char *name);
+/* Returns whether the first line of that file is @text. */
 bool is(const char *name, const char *text);
 
 int cpus(void);
+/* Returns whether a CPU's DEBUGCTL is that of the recorder, with user mode filtered or not. */
 bool recording(int cpu);
 
-/* Read the kernel's log: messages without prefix. read_log() returns false at the end. */
+/*
+ * Read the kernel's log. read_log() returns the next message without its prefix, or false at the
+ * end. skip_log() reads up to the end.
+ */
 void open_log(void);
 bool read_log(char *line, size_t size);
 void skip_log(void);
 
-/* A line of the trace: "CPU  TO <- FROM". */
+/* A line of the trace: "CPU  TO <- FROM". Without a branch, both texts are empty. */
 struct line {
 	int cpu;
 	char to[128];
@@ -49,7 +54,10 @@ struct line {
 bool next_line(const char **text, struct line *line);
 /* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
 bool within(const char *at, const char *function);
-/* Count lines of the trace that enter or leave @function, on @cpu, or on all CPUs if -1. */
+/*
+ * Count lines of the trace that enter or leave @function, or all lines if NULL, on @cpu, or on all
+ * CPUs if -1.
+ */
 size_t count_lines(const char *trace, int cpu, const char *function);
 
 #endif

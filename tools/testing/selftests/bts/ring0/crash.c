@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Crashes that the kernel survives, and what the recorder prints of them.
+ * Tests of what the recorder prints of a crash. The kernel survives most of the crashes.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
@@ -33,8 +33,8 @@ static bool good(const struct dump *d, int cpu, int traces)
 }
 
 /*
- * An oops freezes the recorder first of all, and the frozen branches stay in the ring. The
- * trace is read from the newest branch to the oldest.
+ * Check that an oops freezes the recorder before it does anything else. Read the trace, which keeps
+ * the frozen branches, from the newest to the oldest.
  */
 static void test_order(const char *kind)
 {
@@ -210,7 +210,7 @@ static bool other_waits(void)
 	return waits;
 }
 
-/* With the recorder off, a BUG() must still be recognized as one. */
+/* With the recorder off, a BUG() must still be an oops, without branches. */
 static void test_off(void)
 {
 	struct dump d;
@@ -224,7 +224,7 @@ static void test_off(void)
 	ok(goes_on(), "off: and on again");
 }
 
-/* With messages only in memory, no console output lets the emulator run the other CPU. */
+/* Without messages on the console. They would let the emulator run the other CPU. */
 static void test_quiet(int times)
 {
 	static const char loglevel[] = "/proc/sys/kernel/printk";
@@ -296,7 +296,7 @@ static void test_again(int times)
 	must_set("freeze", "0");
 }
 
-/* The recorder thaws by itself after the time in thaw_after. */
+/* A crash thaws after the time in thaw_after, unless root has frozen the recorder as well. */
 static void test_late(void)
 {
 	int tries = 100;
@@ -433,7 +433,8 @@ static void test_second_freeze(const char *online)
 }
 
 /*
- * Branches that a CPU recorded before it went offline are outdated once others are thawed.
+ * A CPU goes offline while it is frozen. When the others have been thawed, its branches are
+ * outdated, and must not be printed.
  */
 static void test_offline(void)
 {
@@ -463,9 +464,9 @@ static void test_offline(void)
 	test_second_freeze(online);
 }
 
-/* Write 'B' to sysrq-trigger: nothing has crashed, so nothing stays frozen. */
 enum { SYSRQS = 10 };
 
+/* In a child on @cpu, request the branches by sysrq-B, SYSRQS times. */
 static pid_t press_sysrq(int cpu)
 {
 	pid_t pid = fork();
@@ -559,7 +560,7 @@ static void test_freezing(void)
 	   "freezing: this CPU is frozen until it is thawed");
 }
 
-/* Between freeze and printing, interrupts come, and the task may migrate. */
+/* An exception whose handler enables interrupts: they come between the freeze and the printing. */
 static void test_interrupted(void)
 {
 	struct dump d;
@@ -662,8 +663,8 @@ int main(int argc, char **argv)
 {
 	if (getpid() == 1) {
 		/*
-		 * The arguments are those for the bench's own init: a program, and its
-		 * arguments.
+		 * The arguments are those for the bench's own init: a program and its arguments.
+		 * Skip the program, which is this one.
 		 */
 		argv++;
 		argc--;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run hw-branches on a damaged dump: it prints what is left, and reports the rest.
+# Run hw-branches on a damaged dump: it must print what is intact, and report the damage.
 #
 #   damaged.sh REPOSITORY
 

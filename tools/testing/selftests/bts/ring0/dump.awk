@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Print a line about an error in the traces on the console of a guest that died, or nothing.
-# Set function_name to the function that crashed, cpus to the number of CPUs, and all if all
-# CPUs crashed there.
+# Check the traces on the console of a guest that died. Print a line about an error, or nothing.
+# Set function_name to the function that crashed, cpus to the number of CPUs, and all to 1 if
+# all CPUs crashed there.
 
 {
 	sub(/\r$/, "")

@@ -17,8 +17,8 @@ struct dump {
 	char top[256];		/* the newest of them */
 	char next[256];		/* the one before */
 	int fault;		/* index of the branch that left the faulting function, or -1 */
-	int work;		/* number in bts_crash_work(), called before the fault */
-	bool interrupted;	/* an interrupt may have displaced these */
+	int work;		/* number that left bts_crash_work(), called before the fault */
+	bool interrupted;	/* there was an interrupt, which may have displaced these */
 	int others;		/* number of branches printed for other CPUs */
 	int running;		/* CPUs that did not stop recording */
 	int again;		/* crashes while frozen, without branches of their own */
@@ -36,9 +36,7 @@ void take_line(struct dump *d, const char *line);
 /* Parse the whole kernel log. */
 struct dump read_dump(void);
 
-/*
- * Returns whether the branches before the fault are there, or an interrupt displaced them.
- */
+/* Returns whether the branches before the fault were printed, or there was an interrupt instead. */
 bool shows_way(const struct dump *d);
 
 /*
@@ -47,19 +45,22 @@ bool shows_way(const struct dump *d);
 pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);
 /*
- * Wait until the kernel has switched its clock source, for which it stops all CPUs: a CPU
- * that waits or locks up in a test would block that.
+ * Wait until the kernel uses the TSC as its clock source. To switch to it, the kernel stops all
+ * CPUs, which a CPU that waits or locks up in a test would block.
  */
 void await_clock(void);
-/* Wait until all CPUs record again, which may need a work. */
+/*
+ * Returns whether all CPUs record. Waits up to a second for each, as the kernel may need a work to
+ * thaw them.
+ */
 bool goes_on(void);
 /*
- * stays_frozen() returns whether a crash keeps all CPUs frozen. thaws() thaws them then,
- * and returns whether they were frozen before and record afterwards.
+ * stays_frozen() returns whether all CPUs are still frozen after a tenth of a second. thaws() also
+ * thaws them, and returns whether they were frozen before and record afterwards.
  */
 bool stays_frozen(void);
 bool thaws(void);
-/* Returns the line behind its CPU and indentation. */
+/* Returns the text behind the CPU and the indentation of a line. */
 const char *behind_cpu(const char *line);
 
 #endif

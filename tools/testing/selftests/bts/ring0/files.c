@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files of the branch flight recorder: their contents, valid and invalid writes.
+ * Tests of the files of the branch flight recorder: their contents, valid and invalid writes.
  *
  *   files all|missing|booted CPULIST
  */
@@ -93,8 +93,8 @@ static bool all_recording(void)
 }
 
 /*
- * Check that code runs forward from the target of each branch to the source of the next
- * one. The newest branch is first.
+ * Check that code runs forward from the target of each branch to the source of the next branch, if
+ * both are in one function. The newest branch is first.
  */
 static bool in_one_piece(const char *trace, int cpu, size_t least)
 {
@@ -123,7 +123,7 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 	return followed > least;
 }
 
-/* The ring holds 2730 branches, and the hardware's buffer 5461 of 32 bits a field. */
+/* The ring holds 2730 branches, and the hardware's buffer at most 5461, with fields of 32 bits. */
 #define MOST	8200
 
 static void test_trace(void)
@@ -151,13 +151,14 @@ static void test_trace(void)
 }
 
 /*
- * The last function of a freeze. Branches before it may be lost: debugging options add
- * many.
+ * The last function of a freeze, whose branches must be in the trace. Older branches may be
+ * displaced: debugging options add many.
  */
-#define LAST_WORDS	"arch_hw_branches_freeze"
+#define FREEZE_END	"arch_hw_branches_freeze"
 
 /*
- * Folding prints fewer lines than there are branches, and shows calls that have returned.
+ * Check that folding prints fewer lines than there are branches, and shows calls that have
+ * returned.
  */
 static void test_fold(void)
 {
@@ -194,14 +195,14 @@ static void test_freeze(void)
 	usleep(20000);
 	after = get(file);
 	ok(is("freeze", "1") && bts_counter("records") == n, "frozen: nothing is recorded");
-	ok(!strcmp(before, after) && count_lines(before, 0, LAST_WORDS) > 0,
+	ok(!strcmp(before, after) && count_lines(before, 0, FREEZE_END) > 0,
 	   "frozen: the trace stays");
 	must_set("freeze", "0");
 	usleep(20000);
 	ok(is("freeze", "0") && bts_counter("records") > n && all_recording(), "it goes on");
 	free(after);
 	after = get(file);
-	ok(strstr(after, "missing") && count_lines(after, 0, LAST_WORDS) > 0,
+	ok(strstr(after, "missing") && count_lines(after, 0, FREEZE_END) > 0,
 	   "what was frozen is still there, behind a gap");
 	free(before);
 	free(after);
@@ -273,7 +274,7 @@ static int missing(void)
 	return finish();
 }
 
-/* Check the CPUs in the boot parameter's @list: only they record, since boot. */
+/* Check that only the CPUs in @list record, without a write to "enable". '-' stands for no CPU. */
 static int booted(const char *list)
 {
 	int cpu;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Print a line about an error in the folded branches on the console of a guest that died, or
+# Check the folded branches on the console of a guest that died. Print a line about an error, or
 # nothing. Set function_name to the function that crashed.
 
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A KVM guest that only branches must not overwrite the last branches of the host's kernel.
+ * Check that a KVM guest that only branches does not overwrite the host kernel's last branches in
+ * the LBRs.
  *
  *   guestlbr
  */

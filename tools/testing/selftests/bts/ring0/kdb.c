@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command 'branches' of kdb.
+ * Tests of kdb's command 'branches'.
  *
  *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go
  */
@@ -9,7 +9,7 @@
 
 #define TERMINAL	"/dev/bts_kdb"
 
-/* Set the commands for the next time kdb is entered. kdb continues after them. */
+/* Set the commands that kdb reads when it is entered next. The kernel continues after them. */
 static void type(const char *commands)
 {
 	errno = -try_text(TERMINAL, commands);
@@ -87,7 +87,7 @@ static void test_break(void)
 	must_set("freeze", "0");
 }
 
-/* Crashes do not enter kdb while panic has a timeout. */
+/* Clear the timeout of panic: while there is one, crashes do not enter kdb. */
 static void stop_at_crashes(void)
 {
 	if (try_text("/proc/sys/kernel/panic", "0"))
@@ -107,7 +107,7 @@ static void test_oops(void)
 }
 
 /*
- * Stop at a breakpoint in the code that prints an oops: entering kdb there must not thaw.
+ * Stop at a breakpoint in the code that prints an oops. Entering kdb there must not thaw the CPUs.
  */
 static void test_stop(void)
 {
@@ -124,7 +124,7 @@ static void test_stop(void)
 	ok(thaws(), "stop: frozen until it is thawed");
 }
 
-/* Panic, with these commands for kdb. The host reads the console. */
+/* Panic, with @keys as the commands for kdb. The host checks the console. */
 static int test_panic(const char *keys)
 {
 	stop_at_crashes();

@@ -36,7 +36,7 @@ static int recording_cpus(void)
 	return n;
 }
 
-static int lit_cpus(void)
+static int enabled_cpus(void)
 {
 	int cpu, n = 0;
 
@@ -116,19 +116,19 @@ static int files(int depth)
 	ok(!user_addresses(), "no address of user mode");
 	must_set("freeze", "1");
 	usleep(20000);
-	ok(!lit_cpus() && is("freeze", "1") && branches(0), "frozen: nothing is recorded");
+	ok(!enabled_cpus() && is("freeze", "1") && branches(0), "frozen: nothing is recorded");
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "thawed");
 	must_set("cpumask", "1");
-	ok(lit_cpus() == 1 && lbr_of_kernel(0) && lbr_unfiltered(1) && lbr_wiped(1, depth),
+	ok(enabled_cpus() == 1 && lbr_of_kernel(0) && lbr_unfiltered(1) && lbr_wiped(1, depth),
 	   "cpumask: CPU 0 only");
 	must_set("cpumask", "3");
 	ok(recording_cpus() == cpus(), "cpumask: all");
 	must_set("freeze", "1");
 	must_set("enable", "0");
-	ok(!lit_cpus() && lbr_unfiltered(0) && lbr_wiped(0, depth) && lbr_wiped(1, depth) &&
+	ok(!enabled_cpus() && lbr_unfiltered(0) && lbr_wiped(0, depth) && lbr_wiped(1, depth) &&
 	   !branches(0) && is("freeze", "0"), "off: nothing left");
-	/* perf uses the hardware of BTS, so 'auto' chooses LBRs. */
+	/* An event of perf excludes BTS, so 'auto' chooses LBRs. */
 	fd = open_lbr(0, -1, NEVER, false);
 	ok(fd >= 0 && set("enable", "bts") && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
@@ -186,11 +186,11 @@ static int beside_perf(int depth)
 	two = open_lbr(0, -1, NEVER, false);
 	must_set("enable", "0");
 	close(two);
-	ok(!lit_cpus() && is("enable", "0"), "off meanwhile, it stays off");
+	ok(!enabled_cpus() && is("enable", "0"), "off meanwhile, it stays off");
 	return finish();
 }
 
-/* Take many branches, and have PMIs on the way. */
+/* Execute many branches, so that perf's event overflows. */
 static void work(void)
 {
 	volatile int i;
@@ -200,8 +200,8 @@ static void work(void)
 }
 
 /*
- * A task with a sampling event moves to another CPU before it closes the event: perf had used
- * the LBRs of both.
+ * A task with a sampling event moves to another CPU before it closes the event, so perf has used
+ * the LBRs of both CPUs. The recorder must take both back.
  */
 static int migrated(void)
 {
@@ -218,7 +218,7 @@ static int migrated(void)
 		work();
 		pin_to((i + 1) % cpus());
 		work();
-		kept += is("enable", GIVEN_UP) && lit_cpus() < 2;
+		kept += is("enable", GIVEN_UP) && enabled_cpus() < 2;
 		close(fd);
 		back += is("enable", "lbr") && recording_cpus() == cpus();
 		usleep(20000);
@@ -231,7 +231,10 @@ static int migrated(void)
 	return finish();
 }
 
-/* Return whether a program ends with 0. Print what it has said if it does not. */
+/*
+ * Run a program. Returns whether it exits with 0, and the recorder gives its LBRs up to perf if
+ * @when is "during", and only then. If the program fails, print its output.
+ */
 static bool passes(char **argv, const char *when)
 {
 	static const char said[] = "/tmp/said";
@@ -288,7 +291,7 @@ static int hotplugged(void)
 	usleep(20000);
 	must_write(online, "0");
 	must_write(online, "1");
-	ok(!lit_cpus(), "not while it is frozen");
+	ok(!enabled_cpus(), "not while it is frozen");
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "thawed");
 	must_set("freeze", "1");
@@ -303,7 +306,7 @@ static int hotplugged(void)
 	must_write(online, "0");
 	must_set("enable", "0");
 	must_write(online, "1");
-	ok(!lit_cpus(), "switched off meanwhile, it is off");
+	ok(!enabled_cpus(), "switched off meanwhile, it is off");
 	return finish();
 }
 
@@ -380,13 +383,13 @@ static int crash(const char *kind, const char *function, int least)
 	printf("# %s: %d branches, %d more since then\n", kind, d.nr, d.since);
 	ok(d.nr >= least, "%s: %d branches are left, at least %d", kind, d.nr, least);
 	ok(d.traces == cpus() && d.others > 5, "%s: %d branches of others", kind, d.others);
-	ok(stays_frozen() && !lit_cpus(), "%s: frozen", kind);
+	ok(stays_frozen() && !enabled_cpus(), "%s: frozen", kind);
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "%s: thawed", kind);
 	return finish();
 }
 
-/* A crash of a child, fatal or not. Leave @out out of the LBRs. */
+/* Crash in a child, with an LBR filter that leaves out the branches that @out names. */
 static int die(const char *kind, const char *out)
 {
 	int status;

@@ -7,16 +7,16 @@
 #include "common.h"
 #include "lbrs.h"
 
-/* The recorder's values: of LBR_SELECT, and of IA32_LBR_CTL, which has the filter, too */
+/* The recorder's filter in LBR_SELECT, and its value of IA32_LBR_CTL */
 #define NO_USER		(1ul << 1)
 #define ARCH_KERNEL	0x7f0003ul
 
 struct format {
 	const char	*name;
 	unsigned int	ctl;		/* the register that enables */
-	uint64_t	enable;
-	uint64_t	on;		/* its value, where it is the filter, too */
-	unsigned int	select;		/* the register with the filter */
+	uint64_t	enable;		/* its enable bit */
+	uint64_t	on;		/* if it has the filter, too: the recorder's value */
+	unsigned int	select;		/* otherwise: the register with the filter */
 	unsigned int	from;
 	unsigned int	to;
 	unsigned int	step;

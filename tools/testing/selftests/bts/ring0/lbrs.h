@@ -5,17 +5,18 @@
 
 #include <stdbool.h>
 
-/* Intel's models, architectural, or AMD's */
+/* Returns the kind of LBRs: "model" for those of Intel's models, "arch", or "amd". */
 const char *lbr_format(void);
-/* Are the LBRs of a CPU enabled? And do they have the filter of the recorder? */
 bool lbr_enabled(int cpu);
+/* Returns whether the LBRs of a CPU are enabled with the recorder's filter: the kernel only. */
 bool lbr_of_kernel(int cpu);
+/* Returns whether no filter is set in a separate filter register, if there is one. */
 bool lbr_unfiltered(int cpu);
-/* Are all records of a CPU erased? */
+/* Returns whether the first @depth records of a CPU are 0. */
 bool lbr_wiped(int cpu, int depth);
 /*
  * While the recorder is on, change the filter of all CPUs to leave out some kinds of branches.
- * Returns false for an unknown word, or if the kernel would undo it.
+ * Returns false for an unknown word, and for architectural LBRs, whose filter the kernel restores.
  */
 bool lbr_leave_out(const char *what);
 

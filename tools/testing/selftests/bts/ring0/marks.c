@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Marks in the kernel and in a module, which show the branches that led to them.
+ * Tests of marks: events with the trigger 'branches', which show the branches that led to them.
+ * Each time, the trigger shows a run of branches of the event's CPU or, with 'all', of each CPU.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
@@ -17,7 +18,7 @@
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
-/* The number of branches in a run, now. */
+/* The current length of a run, as in the file "nr". */
 static int nr = NR;
 
 /* A summary of the trace since the last clear(). */
@@ -28,7 +29,7 @@ struct seen {
 	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
 	int work;		/* number that left bts_crash_work(), called before the mark */
-	int since;		/* number of branches newer than these */
+	int since;		/* age of the newest of these: number of newer branches */
 	bool named;		/* each line begins with the name of a task */
 };
 
@@ -91,7 +92,7 @@ static void must(const char *path, const char *text)
 		give_up("%s to %s", text, path);
 }
 
-/* Set this trigger at the mark, write @word to the module @times, and return the trace. */
+/* Set @trigger at the mark, write @word to the module, @times times, and return the trace. */
 static struct seen with(const char *trigger, const char *word, int times)
 {
 	struct seen seen;
@@ -161,7 +162,7 @@ static void test_options(void)
 	must_set("freeze", "0");
 }
 
-/* Writing to trace_marker is an event in a context that may be preempted or migrate. */
+/* A write to trace_marker is an event in a context that may be preempted and may migrate. */
 static void test_written(void)
 {
 	static const char print[] = TRACEFS "/events/ftrace/print/trigger";
@@ -210,7 +211,7 @@ static void test_builtin(void)
 	must(fork_mark, "!branches");
 }
 
-/* A mark at an event that the trigger itself causes: a probe of what reads the branches. */
+/* A mark at an event that the trigger itself causes: a probe of the function it calls. */
 static void test_itself(void)
 {
 	static const char *const own_mark = TRACEFS "/events/kprobes/itself/trigger";
@@ -281,7 +282,7 @@ static bool module_goes(void)
 	return true;
 }
 
-/* A trigger at its event pins the module. */
+/* A trigger pins the module of its event. */
 static void test_removal(const char *module)
 {
 	int i, stayed = 0, gone = 0;
@@ -368,7 +369,7 @@ static unsigned long long now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Returns the time of a mark that shows this number of branches. */
+/* Returns how many ns a mark that shows this number of branches takes. */
 static unsigned long long time_of(int branches)
 {
 	unsigned long long start;
@@ -486,7 +487,7 @@ static int unload(const char *module)
 #define PRINTED		TRACEFS "/events/printk/console/"
 #define PROBED		TRACEFS "/events/kprobes/warned/"
 
-/* The event after a report is a mark, too. Its branches show how the report was printed. */
+/* An event comes at the end of a report. A mark there shows how the report was printed. */
 static void test_reported(const char *word, const char *name)
 {
 	struct seen seen;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder. A module makes one CPU act at a chosen point of what
- * another CPU does.
+ * Tests of races of the branch flight recorder. A module makes one CPU act at a chosen point of
+ * what another CPU does.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
  *				     migrate
@@ -15,7 +15,7 @@
 #include "dump.h"
 
 #define RACES	"/dev/bts_races"
-/* Enables the event of the mark. */
+/* The file that enables the event bts_crash_mark. */
 #define ENABLE	TRACEFS "/events/bts_crash/bts_crash_mark/enable"
 
 static void act(const char *word)
@@ -100,8 +100,8 @@ static void test_late(void)
 }
 
 /*
- * The work that thaws a crash when its time is over waits for a mutex. So does root, who
- * freezes first.
+ * After thaw_after, a work thaws the CPUs that a crash has frozen. The work and root's write to
+ * "freeze" both wait for a mutex. The work must not undo root's freeze.
  */
 static void test_mutex(void)
 {
@@ -133,7 +133,7 @@ static void test_mutex(void)
 }
 
 /*
- * The branches are read with preemption off, since a thaw could overwrite them otherwise.
+ * The branches must be read with preemption off. Otherwise a thaw could overwrite them.
  */
 static void test_sys_info(void)
 {
@@ -171,7 +171,8 @@ static void test_break(void)
 }
 
 /*
- * A second crash comes at a certain point of a thaw. A later crash must be the first again.
+ * A second crash comes at a certain point of a thaw. A third one must then be printed as a first
+ * crash is.
  */
 static void test_thaw_at(const char *word)
 {
@@ -220,7 +221,7 @@ static void test_thaw(void)
 	test_thaw_in_crash();
 }
 
-/* The module is unloaded after its symbol was looked up. */
+/* A module is unloaded between the lookup of its symbol and the use of the symbol's address. */
 static void test_watched(const char *module)
 {
 	pid_t remover;
@@ -282,7 +283,7 @@ static void test_trigger(void)
 	try_text(ENABLE, "0");
 }
 
-/* Migrate after the freeze of a panic. The host reads the console. */
+/* Panic in a task that migrates after the freeze. The host checks the console. */
 static int migrate(void)
 {
 	pid_t self = getpid();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While an event has a trigger or a filter, each CPU builds its records in a page, which is
- * freed with the last of them. A CPU that goes offline or online meanwhile must not use a
- * freed page, and must use the next one.
+ * While an event has a trigger or a filter, each CPU builds its records in a page. Removing the
+ * last trigger and filter frees the pages. A CPU that goes offline or online at that time must
+ * neither use a freed page, nor block the use of the next one.
  *
- *   pages ROUNDS [lost]	lost: expect the stock kernel's bug, and stop when it shows
+ *   pages ROUNDS [lost]	lost: expect the stock kernel's bug, and stop when it occurs
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static void must(const char *path, const char *text)
 	}
 }
 
-/* The pauses are long enough for every part of a round to fall into one. */
+/* Take CPU 1 offline and online until killed. The random pauses are longer than a round. */
 static void come_and_go(int *times)
 {
 	for (;;) {

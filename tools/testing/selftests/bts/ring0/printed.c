@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a crash prints, for the oracle to check: the emulator logs what it executes while a
- * child crashes.
+ * Collect the branches that a crash prints. The oracle compares them with the emulator's log of
+ * what it executed while a child crashed.
  *
  *   printed MODULE NR
  *
@@ -89,7 +89,10 @@ struct raw {
 	u64 flags;
 };
 
-/* Read the records of the crashing CPU, newest first. Returns their number. */
+/*
+ * Read the branches of the crashing CPU, which are printed newest first, and store them at the end
+ * of @raw, oldest first. Returns their number.
+ */
 static int read_printed(struct raw *raw, int nr, int *since)
 {
 	char line[1024], *arrow;

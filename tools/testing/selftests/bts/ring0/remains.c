@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branches that the flight recorder leaves behind: in dumps of memory, and in memory that is kept
+ * Tests of branches that the flight recorder leaves in dumps of memory, and in memory that is kept
  * over a reboot.
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
@@ -23,13 +23,13 @@
 #define LAST_BOOT	"last_boot"
 #define WATCHDOG	"/dev/watchdog"
 
-/* A byte of the clock's memory that nobody uses. It is 0 at first, and is kept over a reset. */
+/* An unused byte of the CMOS memory counts the boots. It is 0 at first, and survives a reset. */
 #define PORTS		"/dev/port"
 #define CMOS_PORT	0x70
 #define CMOS_BYTE	0x60
 #define REBOOTS		5
 
-/* The files are written to the directory of the case. */
+/* Crash, and let the emulator write dumps to the directory of the case, on the host. */
 static int write_dumps(const char *source)
 {
 	char answer[256] = "";
@@ -115,7 +115,7 @@ static int live(char *script)
 	return finish();
 }
 
-/* The kernel counts the seconds; nobody tells it that this program is alive. */
+/* Start the kernel's watchdog with a timeout of two seconds, and let it expire. */
 static void wait_for_watchdog(void)
 {
 	int fd = open(WATCHDOG, O_WRONLY | O_CLOEXEC), seconds = 2;
@@ -152,7 +152,7 @@ static bool shows(const char *text, const char *what)
 	return there;
 }
 
-/* The second boot: @text is what the first one has left. */
+/* The second boot: check @text, the branches that the first boot has left. */
 static int judge(char *text, const char *how, const char *source)
 {
 	int least = strcmp(source, "lbr") ? 2700 : 20;
@@ -207,7 +207,10 @@ static void reboot_at_once(void)
 	give_up("no reboot");
 }
 
-/* Fill the memory with random bytes, and let the next boot read it, some times. */
+/*
+ * Fill the recorder's reserved memory with random bytes, and reboot, REBOOTS times. Each boot reads
+ * that memory, and the last one checks what it has read.
+ */
 static int scribbled(const char *module, const char *how)
 {
 	char option[32], *text = get(LAST_BOOT);
@@ -218,13 +221,13 @@ static int scribbled(const char *module, const char *how)
 	if (!boots && f.headlines)
 		give_up("there are branches of no boot");
 	if (boots == REBOOTS) {
-		/* With a bad head or a bad store, nothing is read. */
+		/* With a bad head or a bad store, the kernel shows nothing. */
 		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
 		   f.headlines);
 		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);
 		return finish();
 	}
-	/* The hardware must not write meanwhile. */
+	/* Make a valid store. The hardware must not write to the buffer afterwards. */
 	if (!strcmp(how, "records")) {
 		must_set("enable", "bts");
 		must_set("freeze", "1");

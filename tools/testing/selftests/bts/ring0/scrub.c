@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is left in the hardware's buffers when the recorder, or one of its CPUs, is switched
- * off, while a trace of user mode keeps them mapped. With page-table isolation, user mode's
- * page tables map them as well.
+ * Check that no kernel address is left in the hardware's buffers when the recorder, or one of its
+ * CPUs, is switched off, while a trace of user mode keeps the buffers mapped. With page-table
+ * isolation, user mode's page tables map them as well.
  *
  *   scrub LAB
  */
@@ -18,7 +18,7 @@
 #define BUFFER		65520
 #define SAMPLE		2400
 
-/* Trace a task that never runs. */
+/* Trace a stopped task, so that the buffers stay mapped. Returns the file that holds the trace. */
 static int keep_mapped(void)
 {
 	struct lab_config config = {
@@ -47,7 +47,7 @@ static int keep_mapped(void)
 }
 
 /*
- * Count kernel addresses at @start in CPU 0's address space. The monitor's lines look like
+ * Count kernel addresses in the memory at @start, by the emulator's monitor. Its lines look like
  * "address: 0xvalue 0xvalue".
  */
 static size_t count_addresses(uint64_t start, size_t size)
@@ -69,7 +69,7 @@ static uint64_t buffer_of(int cpu)
 	return peek(read_msr(cpu, MSR_DS_AREA));
 }
 
-/* Check the first and the last records of the buffer. */
+/* Count the kernel addresses in the first and the last records of the buffer. */
 static size_t left_at(uint64_t buffer)
 {
 	return count_addresses(buffer, SAMPLE) + count_addresses(buffer + BUFFER - SAMPLE, SAMPLE);
@@ -87,7 +87,7 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
-/* Run in the kernel until the buffer holds enough records. */
+/* Make system calls on @cpu until its buffer is full of kernel addresses. */
 static bool fill(int cpu)
 {
 	int tries = 100, i;

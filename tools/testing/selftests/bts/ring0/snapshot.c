@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bpf_get_branch_snapshot() with and without the flight recorder. A program is attached to a
- * tracepoint that fork() hits, and stores its snapshot in a map.
+ * Tests of bpf_get_branch_snapshot() with and without the flight recorder. A BPF program is
+ * attached to a tracepoint that fork() hits. The program stores its snapshot in a map.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -119,7 +119,10 @@ static bool in_kernel(uint64_t address)
 	return address >> 63;
 }
 
-/* Count branches of the kernel in a row, and those of kernel_clone(), which hits the tracepoint. */
+/*
+ * Check that a snapshot has at least @least branches, all of the kernel. With @far, some must be of
+ * kernel_clone(), which hits the tracepoint.
+ */
 static void inspect(int64_t n, const char *when, int64_t least, bool far)
 {
 	int64_t i, good = 0, clones = 0;
@@ -150,7 +153,7 @@ static void make_map(void)
 		give_up("a map");
 }
 
-/* Returns whether no branches of the recorder are returned. perf may return empty entries. */
+/* Returns whether a snapshot has no branches: perf may return empty entries. */
 static bool nothing(int64_t n)
 {
 	int64_t i;
@@ -162,7 +165,7 @@ static bool nothing(int64_t n)
 	return true;
 }
 
-/* The program was loaded before or while the recorder is on. */
+/* Check snapshots of BTS. @when tells whether the program was loaded before the recorder was on. */
 static void with_bts(const char *when)
 {
 	inspect(take(), when, MOST, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The recorder beside a program that is traced by the trap flag: the kernel's branches
- * after each step are recorded, even on processors where #DB stops the recording.
+ * Check that the recorder records the kernel's branches after each step of a program that is
+ * traced by the trap flag, even on processors where #DB stops the recording.
  *
  *   stepped
  */
@@ -21,7 +21,8 @@
 #define ROOM	10000
 
 /*
- * Freeze the recorder between two steps. The branches of that system call are the newest.
+ * The traced program. It freezes the recorder between two steps, so the newest branches are those
+ * of the write() to the file "freeze".
  */
 static int program(void)
 {

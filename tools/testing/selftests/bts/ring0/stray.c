@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An NMI of unknown origin after a freeze that has sent NMIs: whether the kernel claims it.
+ * Check whether the kernel claims an NMI of unknown origin after a freeze that has sent NMIs: it
+ * must within a second, and must not two seconds later.
  *
  *   stray MODULE soon|late
  */

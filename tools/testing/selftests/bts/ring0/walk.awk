@@ -75,7 +75,8 @@ function low(text) {
 	return hex(substr(text, length(text) - 8 > 0 ? length(text) - 8 : 1))
 }
 
-# Note the instructions of a symbol. Its size is known when the next symbol begins.
+# Store the instructions of a symbol that are sources of branches. This is done when the next
+# symbol begins, as only then is the symbol's size known.
 function end_symbol(end,    i, key) {
 	for (i = 0; i < nr_insn; i++) {
 		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)
@@ -137,7 +138,7 @@ function kind(i,    w) {
 	return w == "" ? "unknown" : "jump"
 }
 
-# Returns the place that is @bytes behind another one.
+# Returns the place that is @bytes behind the place @text.
 function later(text, bytes,    part) {
 	split(text, part, /\+0x|\/0x/)
 	return sprintf("%s+0x%x/0x%s", part[1], hex(part[2]) + bytes, part[3])
@@ -150,7 +151,7 @@ function match_all(    i, k, top) {
 		if (is_thunk(from[i]) && k != "entry" && k != "break")
 			continue
 		if (k == "jump" && is_thunk(to[i])) {
-			# The target of the thunk is that of the record before
+			# The newer records of the thunk tell where it has jumped to.
 			k = to[i] ~ /return/ ? "return" : "jump"
 			last = i
 			while (last > 0 && is_thunk(from[last - 1]))

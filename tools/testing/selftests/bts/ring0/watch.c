@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A watchpoint that shows who has written, and the branches that led there.
+ * Tests of the file "watch": a watchpoint prints which code has written, and the branches that led
+ * to that.
  *
  *   watch MODULE
  */
@@ -45,7 +46,10 @@ static void read_hit(struct hit *hit)
 	}
 }
 
-/* Read until nothing more is printed. On a busy host, the first line may come late. */
+/*
+ * Write @word to the module, and read what the watchpoint prints. On a busy host, the first line
+ * may come late: if @wanted, wait for it up to five seconds.
+ */
 static struct hit hits_of(const char *word, bool wanted)
 {
 	int lines, tries = wanted ? 25 : 1;
@@ -184,7 +188,7 @@ static void test_refusals(void)
 		close(slot[i]);
 }
 
-/* perf's breakpoint of this program must still count. */
+/* A breakpoint of perf, in this program, must still count. */
 static void test_beside(void)
 {
 	static volatile int var;

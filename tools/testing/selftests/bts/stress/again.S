@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program for the race `exec`. It executes itself with one argument less, until only its
- * name is left. Most of its time should pass in the kernel. The two letters of its name
- * tell what it does before: how many rounds it loops, and with 't' that a new thread calls
- * execve() while the leader spins.
+ * A program for the race `exec`. It executes itself with one argument less, until only argv[0] is
+ * left. Most of its time should pass in the kernel. The first byte of argv[0] is the number of
+ * rounds that it loops before. If the second byte is 't', a new thread calls execve() while the
+ * leader spins.
  */
 #include <asm/unistd.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Make requests while their tracee ends or changes: it exits, is detached, executes, or
- * forks, on all CPUs. The only error allowed then is that there is no such tracee.
+ * Make requests while their tracee ends or changes: it exits, is detached, executes, or forks, on
+ * all CPUs. Requests may then fail with ESRCH, ENXIO without a trace, and EINVAL for GET.
  *
  *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
  *
- * With 0 TIMES the event happens as often as the time allows, otherwise at least TIMES
- * times. A round has a family of tasks of its own, and several events.
+ * The test ends when the event has happened TIMES times, and fails if the time is over before. With
+ * 0 TIMES it ends when the time is over. A round has several events, and its own family of tasks.
  */
 #include <sched.h>
 #include <signal.h>
@@ -84,8 +84,8 @@ static int request(pid_t pid, int nr, bool new)
 }
 
 /*
- * Returns whether an answer is valid: a tracee may have a trace or not, and GET may ask for
- * an index without a record.
+ * Returns whether a result is valid: the tracee may be gone, may have a trace or not, and may have
+ * no record with the index that GET asks for.
  */
 static bool may_be(int ret, int nr, bool new)
 {
@@ -145,7 +145,7 @@ static bool is_fork(int event)
 	       event == PTRACE_EVENT_CLONE;
 }
 
-/* An execve() before the options are set is reported by a SIGTRAP. */
+/* Without PTRACE_O_TRACEEXEC, a SIGTRAP reports an execve(). */
 static bool is_exec(int status)
 {
 	return status >> 16 == PTRACE_EVENT_EXEC || status >> 8 == SIGTRAP;
@@ -168,7 +168,7 @@ static void see_through(pid_t first, bool (*is_it)(int status))
 	int status;
 
 	for (;;) {
-		/* While it is about to stop again or to end */
+		/* Make requests while the tracee is about to stop again or to end. */
 		hammer(last, rng(4));
 		pid = waitpid(-1, &status, __WALL);
 		if (pid < 0)
@@ -264,8 +264,7 @@ static void read_anew(pid_t pid)
 }
 
 /*
- * Attach and detach @times times. The last time, exit instead of detaching in half the
- * cases.
+ * Attach and detach @times times. In half of the cases, exit at the last time instead of detaching.
  */
 static void have_and_leave(pid_t pid, int times)
 {
@@ -399,8 +398,8 @@ static void worker(const struct race *race, int number, uint64_t times)
 }
 
 /*
- * Keep the hardware claimed by a trace of its own, most of the time. Claiming it stops all
- * CPUs and takes long, so little else would happen.
+ * Hold a trace most of the time, so that the hardware stays claimed. Each claim stops all CPUs and
+ * takes long, so little else would happen.
  */
 static void hold_hardware(struct tracee *t, bool on)
 {

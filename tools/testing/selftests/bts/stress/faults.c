@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Let the first allocation or user copy in a call fail, then the second, and so on, until
- * none is left that can fail. Each failure must give the right errno, change nothing, and
+ * Let the first place in a call fail, an allocation or a user copy, then the second, and so on,
+ * until none is left that can fail. Each failure must give the right errno, change nothing, and
  * leak nothing.
  */
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define TRIGGER		"/sys/kernel/tracing/events/signal/signal_deliver/trigger"
 #define OTHER_EVENT	"/sys/kernel/tracing/events/signal/signal_generate/enable"
 #define PAGES		8
-/* Two traces of that size fill the limit. */
+/* Two traces of that many records fill the limit of PAGES. */
 #define ROOM		(PAGES / 2 * PAGE / RECORDS(1))
 #define WORK		50
 #define MANY		2000
@@ -127,7 +127,7 @@ static bool unchanged(const struct call *call, const struct ptrace_bts_status *b
 	return !memcmp(before, &now, sizeof(now));
 }
 
-/* The result of a process that has given up its privileges. */
+/* For each call: the result of walk_all(), which runs in a process without privileges. */
 static struct result {
 	int failed;
 	int places;
@@ -224,7 +224,7 @@ static void set_faults(void)
 	set_fault("fail_page_alloc", "min-order", "0");
 }
 
-/* The caller opens its own file early, as no file can be opened while allocations fail. */
+/* Open the file early: while allocations of the caller fail, it cannot open a file. */
 static int open_may_fail(const char *pid)
 {
 	char path[64];
@@ -262,7 +262,7 @@ static void allocations_fail(const char *percent)
 		set_fault(kinds[i], "probability", percent);
 }
 
-/* Ending a trace needs no memory. */
+/* Check that a trace can be ended while all allocations fail. */
 static void end_without_memory(void)
 {
 	int i, wrong = 0, refused = 0, self = open_may_fail("self");
@@ -344,7 +344,7 @@ static void walk_recorder(const char *what, const char *path, const char *on, co
 				 memory_ring_count() == rings);
 		if (!right)
 			printf("# %s, place %d: %d\n", what, nth, ret);
-		/* If setting it failed, removing it may fail, too: nothing may be set. */
+		/* If setting it failed, removing it may fail as well, as nothing is set. */
 		right &= !try_text(path, off) || ret;
 	}
 	ok(right && failed && nth < MANY, "%s: %d of %d places to fail do", what, failed, nth - 1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fuzzer for the PTRACE_BTS_* requests, with a model of what each of them must return,
- * and of the memory that is charged to each user.
+ * A fuzzer for the PTRACE_BTS_* requests. It compares their results with a model of what each
+ * request must return, and of the memory that is charged to each user.
  *
  *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
  *        [-i LIFE] [MODULE]
  *
- * Without REQUESTS it makes as many as the time allows, otherwise it must make that many.
+ * With REQUESTS it ends after that many, and fails if the time is over before. Without, it makes as
+ * many as the time allows.
  * The same seed makes the same requests, unless tasks are killed: each step of each tracer
  * has its own random numbers.
  *
@@ -14,8 +15,8 @@
  *   -o	run only the tracer with this number
  *   -x	other activity, by letters: s (sysctls), p (perf), r (recorder), h (CPU hotplug),
  *	k (kills), m (MODULE)
- *   -i	the first life of a tracer: one that was killed starts its next life, with
- *	other random numbers
+ *   -i	number of the first life of each tracer. A tracer that was killed starts its next life,
+ *	with other random numbers
  */
 #include <sched.h>
 #include <signal.h>
@@ -232,7 +233,7 @@ static void reap(void)
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
 		if (pid == (pid_t)shared->noise_pids[0] || pid == (pid_t)shared->noise_pids[1]) {
 			if (!shared->stop)
-				violation("who makes noise ended with status %#x", status);
+				violation("a noise process ended with status %#x", status);
 			continue;
 		}
 		t = tracer_of(pid);
@@ -349,7 +350,7 @@ static void supervise(void)
 		;
 }
 
-/* Each kind of noise must have happened in a long run. */
+/* In a run of so many requests, each kind of noise must have succeeded at least once. */
 #define LONG	5000
 
 static void check_noise(void)

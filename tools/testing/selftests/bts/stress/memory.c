@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of traces: the memory charged to a user, measured by what still fits; the rings;
- * the small structures; and objects that nothing points to.
+ * Check the memory of traces: the memory charged to a user, by the size of a trace that still fits;
+ * the rings; the small structures; and leaked objects.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -31,7 +31,7 @@ static void drop_ipc_lock(void)
 		give_up("capset");
 }
 
-/* Check that exactly PAGES pages fit under a limit of PAGES. */
+/* Check that exactly PAGES pages fit under a limit of PAGES. Returns as memory_probe(). */
 static int probe(uint32_t uid)
 {
 	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };
@@ -90,7 +90,7 @@ static int count_lines(const char *path, const char *word, bool tell)
 	return n;
 }
 
-/* The second name is the caller if the compiler has turned the last call into a jump. */
+/* Count both names: if the compiler makes a tail call, the allocation has the second one. */
 int memory_ring_count(void)
 {
 	return count_lines("/proc/vmallocinfo", " bts_", false) +
@@ -109,8 +109,8 @@ void memory_rings(int *now, int *with_one)
 }
 
 /*
- * Count objects of sizes that traces use, and of what traces reference. One slab of smaller
- * objects holds hundreds of them.
+ * Returns whether a cache holds objects of sizes that traces use, or that traces reference. Caches
+ * of smaller objects are left out: one slab of them holds hundreds.
  */
 static bool matters(const char *cache)
 {
@@ -176,7 +176,7 @@ void memory_settle(void)
 
 #define KMEMLEAK	"/sys/kernel/debug/kmemleak"
 
-/* kmemleak reports objects older than five seconds that two scans did not find. */
+/* kmemleak reports objects older than five seconds to which two scans have found no pointer. */
 int memory_leaks(void)
 {
 	char line[256];

@@ -5,7 +5,7 @@
 
 #include "../guest/tracee.h"
 
-/* More objects than allocators keep in reserve. memory_owned() has the exact count. */
+/* Allocators may keep so many objects in reserve. memory_owned() counts exactly. */
 #define SLAB_MARGIN	600
 
 /*
@@ -18,11 +18,11 @@ int memory_ring_count(void);
 void memory_rings(int *now, int *with_one);
 /* Returns the number of objects of the kinds that traces need. */
 long memory_slabs(void);
-/* The same for objects of traces only, or -1 if the kernel does not track owners. */
+/* Returns the number of objects of traces only, or -1 if the kernel does not track owners. */
 int memory_owned(bool tell);
 /* Returns the number of leaked objects, or -1 without kmemleak. */
 int memory_leaks(void);
-/* Wait until objects are freed that need a grace period. */
+/* Wait until the kernel has freed objects for which it waits for a grace period. */
 void memory_settle(void);
 
 static inline long memory_begin(void)

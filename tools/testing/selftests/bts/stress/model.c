@@ -75,7 +75,7 @@ uint32_t model_source(uint32_t source)
 
 #define ANY	(TRACE | KERNEL | SCHED)
 
-/* The record of the task's arrival would fill the ring. */
+/* Returns whether the record of the task's arrival alone would fill the ring. */
 static bool crowded(uint32_t flags, uint32_t nr)
 {
 	return flags & SCHED && flags & SIGNAL && nr < 2;
@@ -239,7 +239,7 @@ static void expect_drain(const struct model *m, const struct request *r, struct 
 		answer_add(a, -EFAULT);
 	else
 		answer_add(a, least(m->held, fits));
-	/* The mark of a loss is stored once the other records have been drained. */
+	/* When the other records are drained, the mark of a loss may be stored, and drained, too. */
 	if (mark_waits(m) && fits > m->held)
 		answer_add(a, m->held + 1);
 }
@@ -277,7 +277,7 @@ static void expect_read(const struct model *m, const struct request *r, struct a
 	}
 	n = least(m->next - model_from(m, r->read.first), count);
 	answer_add(a, n && !fits ? -EFAULT : least(n, fits));
-	/* As for DRAIN */
+	/* The mark of a loss may be stored and read, as for DRAIN. */
 	if (n && r->read.flags & PTRACE_BTS_READ_CONSUME && mark_waits(m) && fits > n)
 		answer_add(a, n + 1);
 }

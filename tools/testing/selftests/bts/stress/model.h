@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What each request must return. Written from the manual page, without knowledge of the
- * kernel's code.
+ * The model: what each request must return. It was written from the manual page, without knowledge
+ * of the kernel's code.
  */
 #ifndef BTS_STRESS_MODEL_H
 #define BTS_STRESS_MODEL_H
@@ -9,7 +9,7 @@
 #include "stress.h"
 
 #define NO_LIMIT	LONG_MAX
-#define SKID		320	/* room beyond the size of a ring that stops */
+#define SKID		320	/* records that a trace with STOP_FULL holds beyond its size */
 
 /* The caller of a request. */
 struct who {
@@ -20,7 +20,7 @@ struct who {
 
 /**
  * struct model - a tracee and its trace
- * @dumpable:	as PR_GET_DUMPABLE of the tracee
+ * @dumpable:	whether the tracee is dumpable
  * @foreign:	its memory belongs to the initial user namespace
  * @there:	it has a trace
  * @nr:		size of the trace in records

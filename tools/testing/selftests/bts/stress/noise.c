@@ -79,7 +79,10 @@ static void switch_paranoid(void)
  * perf
  */
 
-/* Returns whether there is a trace that does not yield to perf. @perhaps: or may be one. */
+/*
+ * Returns whether a trace exists that does not yield to perf. With @perhaps, also if such a trace
+ * may exist.
+ */
 static bool any_firm_trace(bool perhaps)
 {
 	unsigned int i, j;
@@ -118,7 +121,10 @@ static int open_event(bool aux, int type)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* While a CPU goes offline or online, the hardware stays claimed after the last trace. */
+/*
+ * While a CPU goes offline or online, the hardware stays claimed after the last trace. With @again,
+ * retry on EBUSY for a second.
+ */
 static int open_event_beside_hotplug(bool aux, int type, bool again)
 {
 	int fd, tries = 200;

@@ -89,7 +89,7 @@ static void choose_pointer(struct request *r)
 
 static const uint32_t signals[] = { 0, 0, 0, 0, 5, 9, 10, 19, 23, 34, 64 };
 
-/* Choose a size near to the number of pages that are left, or any size. */
+/* Choose a number of records: near to the number of pages that are left, or any. */
 static uint32_t choose_records(struct tracer *me, uint32_t flags)
 {
 	unsigned long used = pages_used(me, true);
@@ -184,7 +184,8 @@ static void spoil_config(struct request *r)
 }
 
 /*
- * Without a limit, the amount of free memory would decide, which the model does not know.
+ * Limit the size of a trace if the tracer has no limit. Otherwise the result would depend on the
+ * amount of free memory, which the model does not know.
  */
 static void keep_small(struct tracer *me, struct request *r)
 {
@@ -237,7 +238,7 @@ static void choose_config(struct tracer *me, struct child *t, struct request *r)
  * READ
  */
 
-/* Choose where the structure is. The records go to the area. */
+/* Choose where the structure of a READ is. The records go to the pointer chosen before. */
 static void choose_desk(struct request *r)
 {
 	unsigned long left = chance(2) ? rng(100) : sizeof(r->read) + rng(8);
@@ -546,7 +547,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
-/* Fill only the bytes that compare_rest() checks: filling is what takes most time. */
+/* Fill only the bytes that compare_rest() checks: filling takes most of the time. */
 static void prepare_output(const struct request *r)
 {
 	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;

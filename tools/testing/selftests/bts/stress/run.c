@@ -27,9 +27,9 @@ struct started {
 	uint64_t arg;
 	struct model before;
 	bool compare;	/* @before is valid */
-	bool careful;	/* drain the trace whenever it is full */
+	bool careful;	/* clear the trace whenever it is full */
 	bool dying;	/* the tracee is expected to die */
-	uint64_t drained;	/* number of records drained by that */
+	uint64_t drained;	/* number of records that were cleared for @careful */
 	unsigned int stops;	/* number of stops at a full trace */
 	bool done;		/* the event of its execve() or fork has come */
 };
@@ -41,7 +41,7 @@ bool tracee_was_killed(const struct child *t)
 	return killed && killed == __atomic_load_n(&t->shared->pid, __ATOMIC_SEQ_CST);
 }
 
-/* Publish the pages that are charged for the tracee. */
+/* Publish the pages that are charged for the trace, and whether it yields to perf. */
 void charge(struct child *t)
 {
 	const struct model *m = &t->model;
@@ -295,7 +295,7 @@ static bool only_work(const struct started *s)
 	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;
 }
 
-/* Beside its branches, there are returns from interrupts and stops. */
+/* Returns the most records a run may add: its branches, and returns from interrupts and stops. */
 static uint64_t most_records(const struct started *s)
 {
 	return s->arg + s->arg / 2 + 1000 + 4 * s->stops;
@@ -369,10 +369,7 @@ static void end_run(struct tracer *me, struct child *t, struct started *s)
 		t->model.dumpable = s->arg;
 	if ((s->what == DO_EXEC || s->what == DO_FORK) && !s->done && !tracee_was_killed(t))
 		violation("nothing was told of %s", orders[s->what]);
-	/*
-	 * The number of records drained meanwhile is unknown, so the count is only known
-	 * after this.
-	 */
+	/* The tracee has made an unknown number of records. look() reads the counts. */
 	t->model.known = false;
 	if (!t->model.there || !look(me, t) || !s->compare || tracee_was_killed(t))
 		return;
@@ -416,10 +413,7 @@ static void in_last_stop(struct tracer *me, struct child *t, struct started *s)
 
 	t->exiting = true;
 	s->dying = may_die(t, s);
-	/*
-	 * If the tracee is killed during execve(), the model does not know whose memory it
-	 * has.
-	 */
+	/* If the tracee was killed during execve(), it may have the old memory or the new one. */
 	if (s->what == DO_EXEC)
 		will_be(t, !into_secret(me, s), into_secret(me, s));
 	t->model.known = false;
@@ -451,7 +445,7 @@ static bool signal_stop(struct tracer *me, struct child *t, struct started *s, i
 		resume(t, 0);
 		return false;
 	}
-	/* It was killed after the wait: the next wait tells of its last stop. */
+	/* It was killed after the wait, and is in its last stop: the next wait reports that. */
 	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
 		return false;
 	if (signal == SIGSTOP && info.si_code == SI_TKILL &&
@@ -569,7 +563,7 @@ void tracee_new_child(struct tracer *me, struct child *t)
 		violation("PTRACE_SETOPTIONS: %s", strerror(errno));
 }
 
-/* Detach from a tracee, and attach again. That ends its trace. */
+/* Detach from a tracee, which ends its trace, and attach again. */
 void detach_and_attach(struct tracer *me, struct child *t)
 {
 	struct started s = { .what = DO_WAIT, };

@@ -29,8 +29,8 @@ enum what {
 	DO_SYSCALLS,	/* arg system calls */
 	DO_FAULT,	/* jump to the bad address with number arg */
 	DO_DUMPABLE,	/* prctl(PR_SET_DUMPABLE, arg) */
-	DO_FORK,	/* arg: offset of the child's tracee_shared */
-	DO_EXEC,	/* arg: EXEC_64, ... */
+	DO_FORK,	/* arg: offset of the child's tracee_shared in struct shared */
+	DO_EXEC,	/* arg: one of EXEC_64, EXEC_32, EXEC_SECRET */
 	DO_EXIT,
 	DO_WAIT,	/* wait for @release */
 };
@@ -66,7 +66,7 @@ struct tracee_shared {
  * @pid:		its process, and its process group
  * @uid:		the user to whom its traces are charged
  * @dying:	it is being killed
- * @incarnation:	how many tracers of this number were killed before
+ * @incarnation:	number of its life: from option -i on, one more after each kill
  * @step:		number of its current step
  * @requests:	number of requests it has made
  * @tracees:	its tracees
@@ -103,6 +103,7 @@ struct shared {
 	u64_shared seed;
 	uint32_t stop;
 	uint32_t violations;
+	/* changes with each trace and each kill */
 	uint32_t version;
 	/* NOISE_* that are on, and how often each of them has succeeded */
 	uint32_t noise;

@@ -11,7 +11,7 @@
 
 #include "tracer.h"
 
-/* Two of them have the same user, so the memory of both is charged to one account. */
+/* Two tracers have the same user, so the memory of their traces is charged to one account. */
 const struct role roles[NR_TRACERS] = {
 	{ .name = "user", .uid = 1000, },
 	{ .name = "root", },
@@ -31,8 +31,8 @@ static uint32_t *account_lock(uint32_t uid)
 }
 
 /*
- * Only one tracer of an account may be in a step, unless it has no limit. The others sleep:
- * all CPUs of the guest may share one CPU of the host.
+ * Allow only one tracer of an account in a step, unless the account has no limit. The other ones
+ * sleep, and do not spin: all CPUs of the guest may share one CPU of the host.
  */
 static void take_account(const struct tracer *me)
 {
@@ -50,8 +50,8 @@ static void take_account(const struct tracer *me)
 }
 
 /*
- * Release the account. If a tracer dies with it, its supervisor does that, after all its
- * tracees are gone.
+ * Release the account. If its tracer was killed, the supervisor calls this, after all tracees of
+ * that tracer are gone.
  */
 void account_give(int number)
 {
@@ -89,8 +89,8 @@ static void take_role(struct tracer *me)
 }
 
 /*
- * Returns another tracer's tracee, or 0 in a PID namespace, where its number is another
- * one.
+ * Returns the pid of another tracer's tracee, or 0. In a PID namespace it is always 0, as the pid
+ * is another one there.
  */
 static pid_t foreign_tracee(struct tracer *me)
 {

@@ -28,9 +28,9 @@ extern const struct role roles[NR_TRACERS];
  * @model:	the model of its trace
  * @signals:	the signals that may come because the trace is full
  * @own:		it is a child of its tracer
- * @changing:	its memory or whether it is dumpable may be changing
- * @dumpable:	the new value
- * @foreign:	the new value
+ * @changing:	@model.dumpable and @model.foreign may be changing to the values below
+ * @dumpable:	the new value of @model.dumpable
+ * @foreign:	the new value of @model.foreign
  * @exiting:	it is in its last stop
  */
 struct child {
@@ -57,14 +57,15 @@ struct tracer {
 void tracer_main(int number);
 void account_give(int number);
 bool tracee_was_killed(const struct child *t);
-/* Publish that a trace may change, before a request, and its charge, after the request. */
+/* Before a request: publish that the tracee's trace, and what is charged for it, may change. */
 void trace_may_change(struct child *t);
+/* After the request: publish what is charged. */
 void charge(struct child *t);
 
 /* request.c */
 void buffers_init(void);
 void fuzz_request(struct tracer *me, struct child *t);
-/* Read the status and compare it with the model. Returns false if there is none. */
+/* Read the status and compare it with the model. Returns false if the request fails. */
 bool look(struct tracer *me, struct child *t);
 /* Make a valid CONFIG for a new trace, which may be refused. */
 void fuzz_new_trace(struct tracer *me, struct child *t);
@@ -78,14 +79,17 @@ struct views {
 	int nr;
 };
 
-/* Collect the states of the system during a request: begin before it, end after it. */
+/*
+ * Collect the states in which the rest of the system may have been during a request. Call
+ * views_begin() before the request, and views_end() after it.
+ */
 void views_begin(struct tracer *me);
 void views_end(struct tracer *me, struct views *out);
 unsigned long pages_used(struct tracer *me, bool most);
 
 /* run.c */
 void tracee_new_child(struct tracer *me, struct child *t);
-/* Give an order, and handle all stops until it is completed or the tracee ends. */
+/* Give the tracee an order. Handle all its stops until it has completed the order, or ends. */
 void run(struct tracer *me, struct child *t, enum what what, uint64_t arg);
 /* Wait for the end of a tracee that is dead or about to die. */
 void tracee_bury(struct tracer *me, struct child *t);

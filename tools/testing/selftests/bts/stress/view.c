@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings and charges outside the tracee that decide how a request is answered. If they change
- * during the request, views_end() returns every combination that may have been in force.
+ * Collect the settings and charges outside of the tracee on which the result of a request depends.
+ * If they change during the request, views_end() returns every combination that is possible.
  */
 #include "tracer.h"
 

@@ -58,12 +58,13 @@ static int find_functions(void)
 	       0 : -ENOENT;
 }
 
-/* do_freeze(): a crash that is not printed yet. do_report(): a report of KASAN. */
+/* Freeze as a crash does, but print nothing. */
 static void do_freeze(void)
 {
 	crash_freeze(0);
 }
 
+/* Report an error as KASAN does. */
 static void do_report(void)
 {
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
@@ -79,7 +80,7 @@ static void do_mutex(void)
 	mutex_unlock(mutex);
 }
 
-/* The number of reads of branches by a task that could be preempted. */
+/* The number of reads of branches by a task that could be preempted; -1: there was no read. */
 static int preemptible_reads;
 module_param(preemptible_reads, int, 0400);
 
@@ -100,7 +101,8 @@ static int read_begins(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * A probe with a post handler is not optimized into a jump, whose preemption count differs.
+ * Empty, but needed: a probe with a post handler is not optimized into a jump. In an optimized
+ * probe, the preemption count differs.
  */
 static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
@@ -167,12 +169,12 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
-/* Call at_write() when a variable of the recorder is written. */
+/* Call at_write() once, when a variable of the recorder is written. */
 static struct perf_event * __percpu *watch;
 static void (*at_write)(void);
 static bool armed;
 
-/* Another crash, which freezes and claims the printing. */
+/* Freeze and claim the printing, as another crash does. */
 static void crash_too(void)
 {
 	crash_freeze(0);
@@ -244,7 +246,7 @@ static void do_crash_thawed(void)
 	unwatch();
 }
 
-/* Returns whether the second crash has come. */
+/* The parameter `hit`: whether at_write() was called, and so the second crash has come. */
 static int get_hit(char *buf, const struct kernel_param *kp)
 {
 	return sprintf(buf, "%c\n", armed ? 'N' : 'Y');
@@ -328,7 +330,7 @@ static void do_allow(void)
 	refusing = false;
 }
 
-/* Returns whether the other CPUs' branches are still to be shown for a trigger. */
+/* The parameter `marked`: whether the other CPUs' branches still have to be shown for a trigger. */
 static int get_marked(char *buf, const struct kernel_param *kp)
 {
 	void **marked = (void **)look_up("hw_branches_marked");

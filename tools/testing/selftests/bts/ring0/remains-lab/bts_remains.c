@@ -39,7 +39,7 @@ static noinline void bts_remains_panic(void)
 	panic("as asked for by a test");
 }
 
-/* Without a table of exceptions, the first one is a triple fault. */
+/* Without an IDT, any exception becomes a triple fault. */
 static noinline void bts_remains_triple(void)
 {
 	const struct desc_ptr none = { };
@@ -49,7 +49,7 @@ static noinline void bts_remains_triple(void)
 	asm volatile("lidt %0\n\tint3" : : "m" (none));
 }
 
-/* The head has a checksum. The list of modules follows, and for each CPU LBRs, store, buffer. */
+/* The layout: a head with a checksum, the list of modules, for each CPU LBRs, store and buffer. */
 #define HEAD		64
 #define MODULES		(4 * PAGE_SIZE)
 #define LBRS_AND_STORE	(2 * PAGE_SIZE)

@@ -177,12 +177,12 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* An interrupt during the freeze. */
-static void come(struct irq_work *work)
+/* The handler of an interrupt that comes during the freeze. */
+static void do_nothing(struct irq_work *work)
 {
 }
 
-static struct irq_work comes = IRQ_WORK_INIT_HARD(come);
+static struct irq_work interruption = IRQ_WORK_INIT_HARD(do_nothing);
 
 static int crash_again(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -233,8 +233,9 @@ static void do_recursive(void)
 }
 
 /*
- * Interrupt or crash the task that sends the NMIs of a freeze, @freezes times, during the
- * freeze of its first crash: its own CPU has stopped recording, the others have not.
+ * While the first crash of the task `freezer` freezes the recorder, interrupt that task, overwrite
+ * data, or crash again, up to `freezes` times. At this point the task is about to send the NMIs:
+ * its own CPU has stopped recording, the other CPUs have not.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -250,7 +251,7 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 	if (current != freezer || !in_task())
 		return;
 	if (xchg(&interrupt, false))
-		irq_work_queue(&comes);
+		irq_work_queue(&interruption);
 	what = xchg(&overwrite, NULL);
 	if (what)
 		what();
@@ -260,7 +261,7 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 
 static struct ftrace_ops freeze_ops = {
 	.func	= crash_in_freeze,
-	/* A crash in the function must not leave a mark of a recursion. */
+	/* The function may crash in its own crash. Let ftrace limit that recursion. */
 	.flags	= FTRACE_OPS_FL_RECURSION,
 };
 
@@ -380,7 +381,7 @@ static void do_nmi_panic(void)
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* Panic after another CPU has: its NMI does not reach this CPU, which is in an NMI. */
+/* Panic after another CPU has. The other CPU's NMI does not reach this CPU, which is in an NMI. */
 static void panic_too(void)
 {
 	WRITE_ONCE(waiting, true);
@@ -554,8 +555,9 @@ static void do_read(void)
 }
 
 /*
- * Overwrite data that the recorder needs, while it freezes and the hardware is off: the
- * ring, the context, or the positions in the Debug Store, of this CPU.
+ * Overwrite data of this CPU that the recorder needs to print: a pointer of the ring, the pointer
+ * to the context, or the positions in the Debug Store. This is done during the freeze of a crash,
+ * after this CPU's hardware has stopped.
  */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 

@@ -11,11 +11,11 @@
 #define BAD_ADDRESS	0xb75ul
 
 void bts_crash_fault(void);
-/* Work before the crash, whose last branches must be in the trace */
+/* Work before the crash: @n branches, of which the last ones must be in the trace */
 int bts_crash_work(int n);
 void bts_crash_path(void);
 
-/* Crash after a bad lock, deep in a recursion, and after a jump out of several calls at once. */
+/* Crash at a lock with a bad address, in a deep recursion, after a jump out of several calls. */
 void bts_crash_lock(void);
 void bts_crash_recursion(void);
 void bts_crash_longjmp(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes with other branches before them, and lockups */
+/* Crashes at a lock, in a recursion and after a longjmp(), and lockups. */
 #include <linux/irqflags.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
@@ -76,8 +76,8 @@ STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
 /*
- * Run without a tick, or without another task, until a report freezes the recorder, at most
- * half a minute. There is no call in the loop: the report must come from this function.
+ * Spin until the report of a lockup freezes the recorder, at most half a minute. There is no call
+ * in the loop: the report must come from this function.
  */
 static noinline void bts_crash_spin(void)
 {
