@@ -239,7 +239,7 @@ static void expect_drain(const struct model *m, const struct request *r, struct 
 		answer_add(a, -EFAULT);
 	else
 		answer_add(a, least(m->held, fits));
-	/* When the other records are drained, the mark of a loss may be stored, and drained, too. */
+	/* When the other records are drained, the mark of a loss may be stored and drained. */
 	if (mark_waits(m) && fits > m->held)
 		answer_add(a, m->held + 1);
 }

@@ -1,31 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# choose.sh DIR PROGRAM: which functions btstrace (in DIR) shows of a program in C++,
-# crashesxx, and by which names: -e, --root, --depth, --no-demangle.
+# choose.sh DIR PROGRAM: check which functions of PROGRAM (crashesxx, in C++) btstrace (in
+# DIR) shows, and by which names, with -e, --root, --depth and --no-demangle.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
 
-# show OPTION...: fills out
+# show OPTION...: show the trace; the output goes to the file out
 show() {
 	"$dir/btstrace" -r trace "$@" >out 2>err && [ ! -s err ]
 }
 
-# The functions of a tree
+# Print the functions of the call tree in the file out.
 functions() {
 	sed -n 's/^ *[0-9]\+ \+[0-9]\+ \+[0-9]\+ \+\(.*\)/\1/p' out
 }
 
-# The deepest indentation: two blanks for each call
+# Print the depth of the call tree in the file out. Each level is indented by two blanks.
 deepest() {
 	sed -n 's/^.\{38\}\( *\)[^ ].*/\1/p' out |
 		awk '{ n = length($0) / 2 + 1; if (n > max) max = n } END { print max }'
 }
 
-# By its signal
+# The program ends by a signal.
 "$dir/test/record" trace "$program" throw >/dev/null 2>&1
 [ -s trace ]
 result $? "the program runs"
@@ -60,7 +60,7 @@ for depth in 1 3; do
 		[ "$(awk -F';' 'NF - 1 > max { max = NF - 1 } END { print max }' out)" -eq $depth ]
 	result $? "--folded --root --depth $depth"
 done
-# Whatever is hidden, its branches are counted where it was called.
+# The branches of hidden functions count for their callers, so the total must stay the same.
 total() {
 	awk 'NR == 3 { print $3 }' out
 }

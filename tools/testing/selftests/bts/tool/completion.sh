@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# completion.sh DIR SOURCE PAGE: what bash completes of btstrace's command line, and
-# that it and the manual page know each option of btstrace (in DIR).
+# completion.sh DIR SOURCE PAGE: check how bash completes btstrace's command line, and that
+# the completion and the manual page PAGE have each option of btstrace (in DIR).
 
 dir=$1 page=$3
 # shellcheck source=host.sh
@@ -10,8 +10,8 @@ dir=$1 page=$3
 # shellcheck source=../../../../bts/btstrace/btstrace.bash
 . "$2/btstrace.bash"
 
-# completes WANTED WORD...: one of what the last of these words can become is
-# WANTED; nothing can, if that is empty. As readline does, = is a word of its own.
+# completes WANTED WORD...: the completions of the last WORD must include WANTED; if WANTED
+# is empty, there must be none. = is a separate WORD, as readline splits it.
 completes() {
 	local wanted=$1 found
 	shift
@@ -29,7 +29,7 @@ completes() {
 
 cd "$scratch" || exit 2
 : >file
-# What a command's own words would become
+# Stub of bash-completion, which completes the words of the traced command
 _command_offset() {
 	COMPREPLY=("command$1")
 }

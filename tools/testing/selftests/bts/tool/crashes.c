@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that crash in one way each: crashes WHAT. The comment "cause WHAT" stands
- * on the line that is wrong, which the crash view of btstrace has to show.
+ * crashes WHAT: crash in the way WHAT. The comment "cause WHAT" marks the line that causes
+ * the crash. The crash view of btstrace has to show that line.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ struct item {
 static volatile int zero;
 static char *volatile nowhere;
 
-/* Some work that is no part of the crash: loops, branches that alternate, calls */
+/* Some work before the crash: loops, branches that alternate, calls */
 NOINLINE static int mix(int x)
 {
 	return x & 1 ? x * 3 + 1 : x / 2;
@@ -126,7 +126,7 @@ NOINLINE static void copies(void)
 	puts(buf);
 }
 
-/* Called by the library */
+/* qsort() calls this function. */
 static int compares(const void *a, const void *b)
 {
 	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Programs in C++ that crash in one way each: crashesxx WHAT, as crashes.c.
+// crashesxx WHAT: crash in the way WHAT, in C++. See crashes.c.
 #include <cstdio>
 #include <cstring>
 #include <map>

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# drcov.sh DIR PROGRAM [ARG...]: the coverage that btstrace (in DIR) writes is what
-# was executed, step by step: no byte more, none less, in all modules.
+# drcov.sh DIR PROGRAM [ARG...]: check that the coverage that btstrace (in DIR) writes has
+# exactly the bytes that were executed according to single steps, in all modules.
 
 dir=$1
 shift
 scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 
-# Whatever its end is
+# The program may end in any way, so ignore the status.
 "$dir/test/record" -x "$scratch/steps" "$scratch/trace" "$@"
 [ -s "$scratch/steps" ] &&
 	"$dir/btstrace" -r "$scratch/trace" --drcov -o "$scratch/drcov" || {
@@ -18,7 +18,7 @@ trap 'rm -rf "$scratch"' EXIT
 	exit 1
 }
 
-# Behind the text are blocks: start, and size | module << 16
+# The file is text, followed by binary blocks of two words: start, and size | module << 16
 text=$(grep -abo '^BB Table: [0-9]* bbs' "$scratch/drcov" | cut -d: -f1)
 text=$((text + $(tail -c "+$((text + 1))" "$scratch/drcov" | head -n 1 | wc -c)))
 head -c "$text" "$scratch/drcov" | sed -n 's/^\([0-9]*\), \(0x[0-9a-f]*\), .*/\1 \2/p' |
@@ -27,7 +27,7 @@ head -c "$text" "$scratch/drcov" | sed -n 's/^\([0-9]*\), \(0x[0-9a-f]*\), .*/\1
 	done >"$scratch/modules"
 tail -c "+$((text + 1))" "$scratch/drcov" | od -An -v -tu4 -w8 >"$scratch/blocks"
 
-# Addresses fit into a double.
+# awk's numbers are doubles, in which addresses of user mode are exact.
 awk '
 BEGIN {
 	CONVFMT = "%.0f"

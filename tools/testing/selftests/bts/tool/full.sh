@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# full.sh DIR PROGRAM: btstrace (in DIR) says that its output cannot be written, in each mode
-# and whenever the system says so, and ends with status 118. A reader that ends early is none
-# of these errors.
+# full.sh DIR PROGRAM: check that btstrace (in DIR) reports an output that cannot be written,
+# in each mode, by write() or by close(), and exits with status 118. A reader that ends early
+# is no such error.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh
@@ -13,7 +13,7 @@ cd "$scratch" || exit 2
 "$dir/test/record" trace "$program" sorts 1
 result $? "the program runs"
 
-# full FILE COMMAND...: it fails, and says that there is no space left for FILE
+# full FILE COMMAND...: it must exit with 118, and report that there is no space left for FILE
 full() {
 	local status
 	"${@:2}" 2>err
@@ -35,7 +35,7 @@ full /dev/full "$dir/btstrace" -r trace -o /dev/full
 full output to_full "$dir/btstrace" --help
 full output to_full "$dir/btstrace" --version
 
-# Some file systems tell when the file is closed.
+# Some file systems report the error when the file is closed. This library simulates that.
 cat >late.c <<'EOF'
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The tests of btstrace that are scripts source this file. It makes the directory $scratch,
-# which goes away with the script.
+# and removes it when the script exits.
 
 tests=0 failed=0
 scratch=$(mktemp -d) || exit 2

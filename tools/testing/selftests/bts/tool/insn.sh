@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# insn.sh DIR PROGRAM [ARG...]: the instructions that btstrace (in DIR) shows are those
-# that were executed, step by step, in the same order.
+# insn.sh DIR PROGRAM [ARG...]: check that btstrace (in DIR) shows the instructions that
+# single-stepping has counted, in the same order.
 
 dir=$1
 shift
@@ -13,11 +13,11 @@ shift
 "$dir/btstrace" -r "$scratch/trace" --insn >"$scratch/out"
 result $? "btstrace --insn"
 
-# The addresses of both. An instruction that repeats itself is one.
+# Compare the addresses. Repetitions of one instruction, as by REP, count once.
 awk '$1 != "branch" { print $1 }' "$scratch/steps" | xargs printf '0x%x\n' | uniq >"$scratch/executed"
 sed -n 's/^  \(0x[0-9a-f]*\) .*/\1/p' "$scratch/out" | uniq >"$scratch/shown"
 executed=$(wc -l <"$scratch/executed") shown=$(wc -l <"$scratch/shown")
-# The system call that does not return, or the instruction that faults, is not shown.
+# The last instruction is not shown if it is a system call that does not return, or faults.
 [ "$shown" -gt 1000 ] && [ $((executed - shown)) -ge 0 ] && [ $((executed - shown)) -le 1 ] &&
 	head -n "$shown" "$scratch/executed" | cmp -s - "$scratch/shown"
 result $? "$shown of $executed instructions, in their order"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# layers.sh DIR SOURCE: btstrace's files (in SOURCE, built in DIR) lie in layers: none
-# needs itself again through what it includes and calls. A C file and the header of the
-# same name are one.
+# layers.sh DIR SOURCE: check that the files of btstrace (in SOURCE, built in DIR) form
+# layers: what they include and call makes no circle. A C file and the header of the same
+# name count as one.
 
 dir=$1 source=$2
 scratch=$(mktemp -d) || exit 2
@@ -31,8 +31,8 @@ tsort "$scratch/needs" >/dev/null 2>"$scratch/circles" || { printf 'not ' && fai
 echo "ok 2 - no circle"
 sed 's/^/# /' "$scratch/circles"
 
-# A constant is defined once, and what a file offers to others is used by the program: a
-# function by another file, or at least by its own.
+# No constant may be defined in two files. Each global function must be used in the program
+# itself, not only in its tests.
 twice=$(grep -o '^#define *[A-Za-z_0-9]*' ./*.[ch] | sed 's/.*#define *//' | sort | uniq -d)
 [ -z "$twice" ] || { printf 'not ' && failed=1; }
 echo "ok 3 - no constant is defined in two files: ${twice//$'\n'/ }"

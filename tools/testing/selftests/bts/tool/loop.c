@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* loop TRACE: print how many branches a recorded trace holds, and the ns that a loop takes. */
+/* loop TRACE: print the number of branches in a trace, and the ns that a loop over them takes. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * madeup WHAT N: print a recorded trace of N records that no program made: each is of
- * code that none before was of, which needs as much memory as a trace can.
+ * madeup WHAT N: print an artificial trace of N records. Each record is of code without
+ * earlier records, so btstrace needs as much memory for it as for any trace of that size.
  *
- *   jumps	jumps from one place to the next, which is further on
+ *   jumps	jumps from one place to the next, at rising addresses
  *   loops	jumps back to the same place
  *   calls	calls that return, of two threads in turn, 100 records each
  *   deep	calls that do not return
@@ -28,7 +28,7 @@ static void put(uint32_t type, uint32_t tid, const void *head, size_t head_len, 
 
 static void put_thread(uint32_t tid)
 {
-	/* Of process 1, and of 64 bits */
+	/* A 64-bit thread of process 1 */
 	struct {
 		uint32_t id, is64;
 		char name[6];
@@ -37,7 +37,7 @@ static void put_thread(uint32_t tid)
 	put(THREAD, tid, &thread, 14, 0);
 }
 
-/* Memory without a file, full of the four bytes of @code */
+/* Anonymous memory that is filled with the four bytes of @code */
 static void put_code(const char *code, unsigned long n)
 {
 	uint64_t base = BASE;
@@ -58,7 +58,7 @@ static void put_record(uint64_t type, uint64_t a, uint64_t b)
 	fwrite(&rec, sizeof(rec), 1, stdout);
 }
 
-/* All in one piece */
+/* Jumps in one chunk, from each place. If @to is 0, they all go to BASE. */
 static void put_jumps(unsigned long n, unsigned long from, unsigned long to)
 {
 	unsigned long i;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make.sh DIR SOURCE: btstrace's Makefile (in SOURCE) says what is missing, installs,
-# and takes away again. What is built is in DIR.
+# make.sh DIR SOURCE: check that btstrace's Makefile (in SOURCE) names missing packages,
+# installs, and uninstalls. DIR holds the built files.
 
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"

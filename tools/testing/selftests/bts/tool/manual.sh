@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# manual.sh DIR PROGRAM PAGE: each example of the manual page that shows a recorded
-# trace works when it is typed, with btstrace (in DIR) and a trace of PROGRAM. One that
-# traces is understood; what comes of it depends on this system's kernel.
+# manual.sh DIR PROGRAM PAGE: check that each example of the manual page PAGE that shows a
+# recorded trace works as typed, with btstrace (in DIR) and a trace of PROGRAM. Examples
+# that trace must have a valid command line; their result depends on this system's kernel.
 
 dir=$1
 # shellcheck source=host.sh
@@ -14,7 +14,7 @@ PATH=$dir:$PATH
 
 "$dir/test/record" trace "$program" sorts 2
 result $? "the program runs"
-# As troff shows it
+# Extract the examples, with the hyphens that troff shows.
 mapfile -t all < <(sed -n 's/^\$ \\fB\(btstrace .*\)\\fP$/\1/p' "$page" | sed 's/\\-/-/g')
 mapfile -t examples < <(printf '%s\n' "${all[@]}" | grep -e ' -r trace')
 for example in "${examples[@]}"; do
@@ -37,7 +37,7 @@ mapfile -t live < <(printf '%s\n' "${all[@]}" | grep -ve ' -r trace')
 for example in "${live[@]}"; do
 	timeout -s INT 2 bash -c "$example" >out 2>err
 	status=$?
-	# It could be traced, until it was told to end; or not on this kernel or machine.
+	# It was traced until timeout ended it, or this kernel or machine cannot trace it.
 	case $status in
 	0 | 110 | 116 | 124 | 130) true ;;
 	*) false ;;
@@ -48,7 +48,7 @@ kill $server
 wait $server 2>/dev/null
 [ ${#live[@]} -ge 3 ]
 result $? "${#live[@]} examples that trace"
-# One for each mode that --help tells of
+# Each mode in --help must have an example.
 for mode in $("$dir/btstrace" --help | sed -n '/^Modes/,/^$/p' | grep -o -e '--[a-z]*' | sort -u); do
 	case $mode in
 	--crash) mode='trace$' ;;

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# memory.sh DIR MADEUP: with --memory 16M btstrace (in DIR) needs no more than 32 MiB, for
-# traces of MADEUP that need ten times as much without, and says what is incomplete then.
+# memory.sh DIR MADEUP: check that with --memory 16M, 32 MiB are enough for btstrace (in
+# DIR), and that it says what is incomplete. MADEUP makes traces that need more without it.
 
 dir=$1 madeup=$(realpath "$2")
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
 
-# bounded TRACE OPTION...: show a trace with 32 MiB of memory that can be written
+# bounded TRACE OPTION...: show a trace with 32 MiB of writable memory at most
 bounded() {
 	(
 		ulimit -d 32000
@@ -21,7 +21,7 @@ for what in jumps loops calls deep; do
 	"$madeup" "$what" 300000 >"./$what"
 done
 
-# fits TRACE SAYS OPTION...: it fits, and what is said is SAYS
+# fits TRACE SAYS OPTION...: that must succeed, and the message must be SAYS
 fits() {
 	bounded "$1" --memory 16M "${@:3}" && [ -s out ] &&
 		[ "$(sed 's/^btstrace: --memory 16M does not suffice: //' err)" = "$2" ]

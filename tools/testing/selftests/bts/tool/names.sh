@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# names.sh DIR PROGRAM: whatever a program is called, the output of btstrace (in
-# DIR) is what its format says, and nothing that a terminal would act upon.
+# names.sh DIR PROGRAM: check that the output of btstrace (in DIR) is valid in its format,
+# and has no control characters, if the program's name is full of special characters.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
-# All that follows looks at bytes.
+# Compare bytes, not characters.
 export LC_ALL=C
 
-# Quotes, separators, a newline, escapes in one byte and in two, no UTF-8, UTF-8
+# A name with quotes, separators, control characters of one byte and of two, invalid UTF-8, UTF-8
 name=$'e"v,i;l\\ {}\n\t\x1b[31m\x80\xc2\x9b\xe2\x82\xac 7'
 # The same as text, and in JSON
 text=$'e"v,i;l\\ {}???[31m??\xe2\x82\xac 7'
@@ -24,7 +24,7 @@ for mode in $modes perfetto; do
 	"$dir/btstrace" -r trace "--$mode" >"$mode"
 done
 
-# A file of drcov is text up to this line, and binary behind it.
+# A file of drcov is text up to the line 'BB Table', and binary behind it.
 sed -n '1,/^BB Table: /p' drcov >text
 head=$(wc -c <text) size=$(wc -c <drcov) blocks=$(sed -n 's/^BB Table: \([0-9]*\) bbs$/\1/p' text)
 [ "${blocks:-0}" -gt 100 ] && [ $((size - head)) -eq $((8 * blocks)) ]
@@ -44,14 +44,14 @@ done
 for mode in full json insn calls flow folded profile drcov; do
 	case $mode in
 	json) grep -aqF "\"module\":\"$json\"" $mode ;;
-	# There ; is between two names.
+	# In this format, ; separates names, so btstrace replaces it.
 	folded) grep -aqF -e ";${text/;/:}+" $mode ;;
 	*) grep -aqF -e "$text" $mode ;;
 	esac
 	result $? "$mode: has the name"
 done
 
-# A string becomes s, a number or an object n, and in the end a line is n.
+# Reduce a line: a string becomes s, a number or an object becomes n. A valid line ends up as n.
 awk '{
 	gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])*"/, "s")
 	gsub(/:(-?(0|[1-9][0-9]*)|true|false|null)/, ":n")

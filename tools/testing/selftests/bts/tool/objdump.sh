@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# objdump.sh DIR PROGRAM: btstrace (in DIR) tells of every branch of PROGRAM's
-# own code what objdump says of the instruction: which kind, and where it goes.
+# objdump.sh DIR PROGRAM: check that btstrace (in DIR) and objdump agree on each branch in
+# PROGRAM's own code: its kind and its target.
 
 dir=$1 program=$2
 scratch=$(mktemp -d) || exit 2
@@ -17,7 +17,7 @@ trap 'rm -rf "$scratch"' EXIT
 	exit 1
 }
 
-# address, kind as btstrace calls it, and the target if the code has one
+# Print for each instruction: address, kind as btstrace names it, and the target in the code.
 awk -F '\t' '
 /^ *[0-9a-f]+:\t/ {
 	sub(/^ */, "", $1)

@@ -9,7 +9,7 @@ toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 
 GUEST_PROGS += tool/straced
 
-# With libraries: they come along into the guest as the tools of this system do.
+# Dynamically linked programs: the bench copies them with their libraries into the guest.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop \
 	tool/repeat tool/madeup
 loop_CFLAGS = $(PTRACE_BTS_UAPI)
@@ -18,7 +18,7 @@ madeup_CFLAGS = $(PTRACE_BTS_UAPI)
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s
-# What is wrong with them is meant to be.
+# These two have bugs on purpose, so no option may find or remove them.
 crashes_CFLAGS := -O1 -fstack-protector-all -Wno-array-bounds
 crashesxx_CFLAGS := -O1
 crashesxx_LDLIBS := -lstdc++

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# readers.sh DIR PROGRAM: those for whom btstrace (in DIR) writes read what it wrote of
-# PROGRAM, and find in it what btstrace tells itself: genhtml and lcov the coverage,
-# protoc the timeline.
+# readers.sh DIR PROGRAM: check that other tools read the files that btstrace (in DIR)
+# writes for a trace of PROGRAM, and find the same as btstrace in them: genhtml and lcov
+# in the coverage, protoc in the timeline.
 
 dir=$1 program=$(realpath "$2") here=$(realpath "${BASH_SOURCE[0]%/*}")
 # shellcheck source=host.sh
@@ -28,7 +28,7 @@ grep -q 'lineCov.*qsort(' "$page"
 result $? "genhtml: the line that was executed is shown so"
 grep -q 'lineNoCov.*dlopen(' "$page"
 result $? "genhtml: and so is one that was not"
-# What two runs covered is as much as both
+# Added to itself, the coverage has twice each count.
 lcov --quiet -a coverage.info -a coverage.info -o both.info 2>err && [ ! -s err ] &&
 	[ "$(grep '^DA:' both.info)" = "$(grep '^DA:' coverage.info | awk -F, '{ print $1 "," 2 * $2 }')" ]
 result $? "lcov: adds two of them up"

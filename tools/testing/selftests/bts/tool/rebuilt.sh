@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rebuilt.sh DIR: a recorded trace is shown with the program that was traced, and
-# with no other: btstrace is in DIR.
+# rebuilt.sh DIR: check that btstrace (in DIR) shows a recorded trace with the program that
+# was traced only, not with another program in the same file.
 
 dir=$1
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
 
-# build NAME [OPTION...]: a program whose function is called that
+# build NAME [OPTION...]: build the program p, whose function has that name
 build() {
 	printf 'int zero;\nstatic inline int half(int x) { return x / 2; }\n' >p.c
 	{
@@ -20,7 +20,7 @@ build() {
 	gcc -g -O1 -o p p.c "${@:2}"
 }
 
-# shows STATUS WORDS OPTION...: what comes of it, and what is said
+# shows STATUS WORDS OPTION...: btstrace must exit with STATUS, and print WORDS
 shows() {
 	local status
 	"$dir/btstrace" -r trace "${@:3}" >out 2>err
@@ -62,7 +62,7 @@ grep -q '^first (.*/p.c:7) | *for (i = 0' out && grep -A1 '^first (.*/p.c:7) ' o
 result $? "--insn: instructions below the text of their line"
 "$dir/btstrace" -r trace --profile | grep -q '^ *[0-9.]* .* first (p)$'
 result $? "--profile: a function"
-# A file that is there, but for others only: root needs to have no capability.
+# A file that this user cannot read. Root has to drop its capabilities for that.
 shows 0 ' first ' --profile
 chmod 000 p
 plain=()

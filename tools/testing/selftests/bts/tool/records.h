@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The least that a reader of a recorded trace can do: look at each record. */
+/* A loop over all records of a recorded trace: the least work that any reader has. */
 #ifndef BTS_TOOL_RECORDS_H
 #define BTS_TOOL_RECORDS_H
 
@@ -20,7 +20,7 @@ struct chunk {
 
 static volatile uint64_t sink;
 
-/* Look at each record. Returns how many branches there are. */
+/* Read each record. Returns the number of branches. */
 static inline unsigned long look_at_records(const unsigned char *bytes, size_t len)
 {
 	const struct x86_bts_record *rec;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * repeat TRACE TIMES: print a recorded trace in which the records come so often, as a
- * program that is executed step by step is recorded slowly.
+ * repeat TRACE TIMES: print a trace with the records of TRACE, repeated so often. This
+ * makes a long trace quickly, while recording by single steps is slow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static unsigned char bytes[1 << 24];
 
-/* Write the chunks of @bytes from @from to @to, or those with records alone. */
+/* Write the chunks of @bytes from @from to @to: all of them, or only those with records. */
 static void put(size_t from, size_t to, int all)
 {
 	struct chunk chunk;

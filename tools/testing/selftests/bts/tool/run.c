@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Programs that a test runs, and what they wrote */
+/* Run commands, and get their status and their output. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,8 +27,8 @@ long less(long n)
 	return n / divisor ? n / divisor : 1;
 }
 
-/* Split at blanks; $b and $r stand for the two programs. */
-static void words(char *line, const char **argv)
+/* Split @line at blanks, and replace $b and $r by the paths of btstrace and record. */
+static void split_words(char *line, const char **argv)
 {
 	int n = 0;
 	char *word;
@@ -44,8 +44,11 @@ static void words(char *line, const char **argv)
 	argv[n] = NULL;
 }
 
-/* With all that is said going to @fd; nowhere if there is none. */
-static void become(const char *line, int fd)
+/*
+ * Execute a command in this process, with @fd as standard output and error. If @fd is -1, close
+ * the three standard files.
+ */
+static void execute(const char *line, int fd)
 {
 	const char *argv[WORDS];
 
@@ -56,7 +59,7 @@ static void become(const char *line, int fd)
 	} else {
 		close_range(0, 2, 0);
 	}
-	words(strdup(line), argv);
+	split_words(strdup(line), argv);
 	execv(argv[0], (char **)argv);
 	perror(argv[0]);
 	_exit(127);
@@ -76,12 +79,15 @@ pid_t run_begin(const char *line, uid_t uid, long memlock)
 		setrlimit(RLIMIT_MEMLOCK, &limit);
 	if (uid && (setgid(uid) || setuid(uid)))
 		_exit(126);
-	become(line, open(ERR, O_WRONLY | O_CREAT | O_TRUNC, 0666));
+	execute(line, open(ERR, O_WRONLY | O_CREAT | O_TRUNC, 0666));
 	return 0;
 }
 
-/* The shell: whoever stops is told to go on by whoever runs the test. */
-static void mind_job(const char *line, int slave)
+/*
+ * Be the shell: run the command as the foreground job, and exit with its status. If the job stops,
+ * the test continues it.
+ */
+static void run_as_shell(const char *line, int slave)
 {
 	pid_t job;
 	int status;
@@ -92,7 +98,7 @@ static void mind_job(const char *line, int slave)
 		setpgid(0, 0);
 		tcsetpgrp(slave, getpid());
 		signal(SIGTTOU, SIG_DFL);
-		become(line, slave);
+		execute(line, slave);
 	}
 	close(slave);
 	while (waitpid(job, &status, 0) != job)
@@ -111,14 +117,14 @@ static pid_t begin_on_terminal(const char *line, int *terminal, bool job)
 	unlink(OUT);
 	pid = fork();
 	if (!pid) {
-		/* It becomes the controlling one. */
+		/* The first terminal that a session leader opens becomes its controlling one. */
 		setsid();
 		slave = open(ptsname(*terminal), O_RDWR);
 		if (slave < 0)
 			_exit(126);
 		if (job)
-			mind_job(line, slave);
-		become(line, slave);
+			run_as_shell(line, slave);
+		execute(line, slave);
 	}
 	return pid;
 }
@@ -141,7 +147,7 @@ struct run run_terminal_end(pid_t pid, int terminal)
 	bool over = false;
 	ssize_t n = 0;
 
-	/* It may not have been opened yet; and what came last is read after the end. */
+	/* The command may not have opened the terminal yet. Read its last output after its end. */
 	while (n > 0 || !over) {
 		over = over || waitpid(pid, &r.status, WNOHANG) == pid;
 		if (!over)
@@ -172,7 +178,7 @@ struct run run_closed(const char *line)
 	unlink(ERR);
 	pid = fork();
 	if (!pid)
-		become(line, -1);
+		execute(line, -1);
 	return run_end(pid);
 }
 
@@ -202,7 +208,7 @@ bool killed(const struct run *r, int sig)
 	return WIFSIGNALED(r->status) && WTERMSIG(r->status) == sig;
 }
 
-/* All of a file; an empty string if it is not there. */
+/* Returns the contents of a file, or an empty string if it cannot be read. */
 char *read_file(const char *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -251,7 +257,7 @@ const char *last_line(const char *text, const char *what)
 	return found;
 }
 
-/* The beginnings of what was written, for who has to find out why. */
+/* Print the status of a command, and parts of what it wrote, to explain a failure. */
 void explain(const struct run *r)
 {
 	printf("# status %#x, standard error: %.300s\n", r->status, r->err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Programs that a test runs, and what they wrote. */
+/* Run commands, and get their status and their output. */
 #ifndef BTS_TOOL_RUN_H
 #define BTS_TOOL_RUN_H
 
@@ -11,16 +11,16 @@
 #define ERR	"/tmp/err"
 
 /*
- * Takes the paths of btstrace and record, the first arguments; and less=N, the last
- * if it is there: on a kernel that is slower by far, all is done N times less.
+ * Take the paths of btstrace and record from the first two arguments. The last one may be
+ * less=N, for a slow kernel: less() then divides by N.
  */
 void run_init(int argc, char **argv);
 
-/* @n, or less */
+/* Returns @n divided by the N of less=N, but at least 1. */
 long less(long n);
 
 /**
- * struct run - what came of a command
+ * struct run - the result of a command
  * @status:	of waitpid()
  * @out:	what it wrote to OUT (-o)
  * @err:	what it wrote to standard error
@@ -31,17 +31,23 @@ struct run {
 	char	*err;
 };
 
-/* Run a command of blanks between words, as user @uid, with @memlock bytes. */
+/*
+ * Run a command, whose words are separated by blanks, as user @uid, and with @memlock as
+ * RLIMIT_MEMLOCK unless it is -1. $b and $r stand for btstrace and record.
+ */
 struct run run_as(const char *line, uid_t uid, long memlock);
 struct run run(const char *line);
-/* The same, in two steps */
+/* The same as run_as(), in two steps */
 pid_t run_begin(const char *line, uid_t uid, long memlock);
 struct run run_end(pid_t pid);
-/* With standard input, output and error closed; what it would have said goes nowhere. */
+/* Run a command with standard input, output and error closed. */
 struct run run_closed(const char *line);
-/* In two steps, with a terminal for standard error, as the controlling one */
+/*
+ * Run a command on a new terminal, which is its controlling one, and its standard output and
+ * error. run_terminal_end() returns the output in @err.
+ */
 pid_t run_on_terminal(const char *line, int *terminal);
-/* The same, as a job in the foreground of a shell, which ends as the job did */
+/* The same, but the command is a foreground job of a shell, which exits with its status. */
 pid_t run_as_job(const char *line, int *terminal);
 struct run run_terminal_end(pid_t pid, int terminal);
 void run_free(struct run *r);
@@ -52,11 +58,11 @@ bool killed(const struct run *r, int sig);
 char *read_file(const char *path);
 void write_file(const char *path, const char *text);
 size_t count(const char *text, const char *what);
-/* The last line of @text that holds @what, to its end; "" if there is none. */
+/* Returns @text from the last line with @what on, or "" if there is none. */
 const char *last_line(const char *text, const char *what);
 void explain(const struct run *r);
 
-/* Wait up to ten seconds for @what(@arg). */
+/* Wait up to ten seconds until @what(@arg) is true, and return whether it was. */
 bool wait_until(bool (*what)(long arg), long arg);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of other shapes than walk: shapes WHAT [N]. Position independent, with
- * libraries, some of which come and go; code made at run time; the kernel's own.
+ * shapes WHAT N: unlike walk, this program is position independent, uses shared libraries,
+ * loads and unloads one, executes code that it makes at run time, and calls the vDSO.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ NOINLINE static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* From the program into a library, and from there back into the program */
+/* Call a library, which calls a function of the program. */
 static int sorts(long n)
 {
 	int v[64];
@@ -33,7 +33,7 @@ static int sorts(long n)
 	return 0;
 }
 
-/* A library that was not there before, and all times but the last is not afterwards */
+/* Load a library @n times, and unload it each time but the last. */
 static int opens(long n)
 {
 	const char *(*version)(void);
@@ -50,7 +50,7 @@ static int opens(long n)
 	return 0;
 }
 
-/* Time without a system call */
+/* Read the clock by the vDSO, without a system call. */
 static int times(long n)
 {
 	struct timespec ts;
@@ -60,7 +60,7 @@ static int times(long n)
 	return 0;
 }
 
-/* Functions that are written, called and written over: mov $n, %eax; ret */
+/* Make functions at run time, call each and overwrite it: mov $n, %eax; ret */
 static int writes(long n)
 {
 	uint8_t *code = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -81,7 +81,7 @@ static int writes(long n)
 
 static const uint8_t returns[] = { 0xb8, 7, 0, 0, 0, 0xc3 };
 
-/* Code at two places, of which @tell tells */
+/* Make two functions at run time, describe them to tracers by @tell, and call them. */
 static int compiles(long n, int (*tell)(const void *first, const void *second))
 {
 	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -96,7 +96,7 @@ static int compiles(long n, int (*tell)(const void *first, const void *second))
 	while (n--)
 		if (((int (*)(void))code)() + ((int (*)(void))(code + 64))() != 14)
 			return 1;
-	/* A system call, after which what was told is read */
+	/* At a system call, btstrace reads what @tell has written. */
 	getppid();
 	return 0;
 }
@@ -148,7 +148,7 @@ static int tell_dump(const void *first, const void *second)
 	put_load(f, second, "_ZN4jits3twoEv");
 	if (fflush(f))
 		return 1;
-	/* That is how perf learns where it is. */
+	/* Tracers find the file by this mapping, as perf does. */
 	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED;
 }
 

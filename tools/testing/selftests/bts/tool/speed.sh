@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# speed.sh DIR LOOP PROGRAM: nanoseconds of CPU time a branch for each mode of btstrace (in
-# DIR), on some millions of branches of PROGRAM, walk; beside them those of LOOP, which only
-# looks at each, and those a sample of perf script.
+# speed.sh DIR LOOP PROGRAM: measure the CPU time per branch of each mode of btstrace (in
+# DIR), on some millions of branches of PROGRAM (walk). Measure for comparison: LOOP, which
+# only reads each record, and perf script, per sample.
 
 dir=$1 loop=$2 program=$(realpath "$3")
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 cd "$scratch" || exit 2
 
-# ns N COMMAND...: sets NS to the CPU time of the command for each of N, the least of five
+# ns N COMMAND...: set NS to the command's CPU time in ns, divided by N: the least of five runs
 ns() {
 	local n=$1 i user system TIMEFORMAT='%U %S' least=
 	shift
@@ -40,7 +40,7 @@ for mode in --crash --plain --summary --full --raw --json --calls --folded --flo
 	of[$mode]=$NS
 done
 
-# at_most MODE TIMES PEER
+# at_most MODE TIMES PEER: MODE must cost at most TIMES as much as PEER
 at_most() {
 	awk -v ours="${of[$1]}" -v n="$2" -v peer="${of[$3]}" 'BEGIN { exit ours > n * peer }'
 	result $? "$1: at most $2 times $3"
@@ -49,7 +49,7 @@ at_most() {
 at_most --json 3 --raw
 at_most --perfetto 3 --calls
 
-# perf has no branches here: samples of the clock, of the same program, are printed likewise.
+# perf has no branches here. Measure how it prints samples of the same program by the clock.
 if perf record -q -e cpu-clock:u -c 10000 -o perf.data "$program" loop 300000000 >/dev/null 2>&1; then
 	samples=$(perf script -i perf.data -F ip,sym 2>/dev/null | grep -c .)
 	ns "$samples" perf script -i perf.data -F ip,sym

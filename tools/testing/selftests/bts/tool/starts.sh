@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# starts.sh DIR PROGRAM: what btstrace (in DIR) refuses before it traces anything, and that
-# it leaves nothing behind then. PROGRAM is one that can be traced.
+# starts.sh DIR PROGRAM: check which commands btstrace (in DIR) refuses before it traces
+# anything, and that it leaves no files behind then. PROGRAM is one that can be traced.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh
@@ -10,7 +10,7 @@ dir=$1 program=$(realpath "$2")
 chmod 755 "$scratch"
 cd "$scratch" || exit 2
 
-# refused STATUS WORDS OPTION...: what comes of it, and the only line that is said
+# refused STATUS WORDS OPTION...: btstrace must exit with STATUS and print one line with WORDS
 refused() {
 	local status
 	"$dir/btstrace" "${@:3}" >out 2>err
@@ -19,7 +19,7 @@ refused() {
 	result $? "${*:3}: $status, $(cat err)"
 }
 
-# One new file by two names
+# Two names of one new file
 ln -s new link
 mkdir sub
 refused 125 "-o: that file is for the recorded trace" -o new -w ./new true
@@ -34,7 +34,7 @@ refused 125 "-o: that file is for the recorded trace" -o link -w new true
 result $? "a file that was there is left"
 rm -f new link
 
-# Where one of both cannot be made, the other one is not either.
+# If one of both output files cannot be created, the other one must not be created or changed.
 refused 118 /nowhere/file -o new -w /nowhere/file true
 [ ! -e new ]
 result $? "-w cannot be made: -o is not there"

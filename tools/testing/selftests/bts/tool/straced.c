@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What strace makes of the requests, records and events of real traces.
+ * Check how strace prints the requests, records and events of real traces.
  *
  *   straced STRACE PROGRAM LIVE...
  *
- * Each LIVE is a test of strace's suite: it makes calls, and prints what strace is
- * to print of them. The example of ptrace_bts(2) prints the last records of PROGRAM,
- * which has no symbols; strace's line of each request is made out of that.
+ * Each LIVE is a test of strace's suite: it makes calls, and prints what strace has to
+ * print of them. The example of ptrace_bts(2) prints the last records of PROGRAM, which has
+ * no symbols. expect() computes from these what strace has to print of the example's requests.
  */
 #include <sys/wait.h>
 
@@ -18,7 +18,7 @@
 
 static const char *strace;
 
-/* Give the contents of a file, to be freed. */
+/* Returns the contents of a file, which the caller frees. */
 static char *contents(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -64,7 +64,7 @@ static int run(const char *trace, const char *const *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Are both texts the same? Shows the first line that is not. */
+/* Returns whether both texts are equal. Prints the first line that differs. */
 static bool same(const char *expected, const char *got)
 {
 	size_t i = 0, line = 0;
@@ -81,7 +81,7 @@ static bool same(const char *expected, const char *got)
 	return false;
 }
 
-/* A test whose first call of arch_prctl() marks where its output begins. */
+/* This call marks where the output of the test arch_prctl begins. */
 #define MARK		"arch_prctl(0xffffffff"
 #define SOURCE_TOLD	"{size=32, source=PTRACE_BTS_SOURCE_DS, sources=1<<PTRACE_BTS_SOURCE_DS, "
 
@@ -110,7 +110,7 @@ static void check_live(const char *path)
 	free(got);
 }
 
-/* Write what strace prints of PTRACE_BTS_GET for a line of the example. */
+/* Write what strace has to print of the PTRACE_BTS_GET that led to a line of the example. */
 static bool write_get(FILE *f, int pid, const char *line, long index)
 {
 	unsigned long long from = 0, to;
@@ -127,7 +127,7 @@ static bool write_get(FILE *f, int pid, const char *line, long index)
 	return true;
 }
 
-/* Make what strace is to print from what the example has printed. */
+/* Returns what strace has to print, computed from what the example has printed. */
 static char *expect(int pid, long held, const char *out)
 {
 	long index = atol(LAST);

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# stracesuite.sh STOCK PATCHED: the tests of strace's own suite that concern ptrace,
-# in the source tree PATCHED and, where it has them, in STOCK. A test that passes in
-# neither tree says nothing about the patch; all others must pass in PATCHED.
+# stracesuite.sh STOCK PATCHED: run the tests of strace's own suite that concern ptrace,
+# in the source tree PATCHED and, where it has them, in STOCK. A test that fails in both
+# trees tells nothing about the patch, and is skipped; all others must pass in PATCHED.
 
 stock=$1 patched=$2
 declare -A before=([pass]=0 [fail]=0 [skip]=0) after=([pass]=0 [fail]=0 [skip]=0)
 run=0
 
-# one TREE TEST: prints pass, skip or fail; what the test said is in TREE/TEST.said.
+# one TREE TEST: run a test. Print pass, skip or fail; the test's output is in TREE/TEST.said.
 one() {
 	local tree=$1 dir=${2%/*} name=${2##*/} status=0
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# terminal.sh DIR PROGRAM: colours, columns and a pager on a terminal, and nowhere
-# else: with btstrace (in DIR) and a trace of PROGRAM.
+# terminal.sh DIR PROGRAM: check that btstrace (in DIR) uses colours, the terminal's width
+# and a pager on a terminal only, with a trace of PROGRAM.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh
@@ -11,7 +11,7 @@ cd "$scratch" || exit 2
 escape=$'\033['
 export TERM=xterm PAGER='' LC_ALL=C.UTF-8
 
-# on_terminal COMMAND: what a terminal gets from it
+# on_terminal COMMAND: run it on a terminal, and print what it writes there
 on_terminal() {
 	script -qec "$1" /dev/null </dev/null
 }
@@ -34,7 +34,7 @@ result $? "some with --color, in a pipe too"
 result $? "none in a file"
 [ "$(on_terminal "stty -F /dev/tty cols 72; $show --color=never" | tr -d '\r' | wc -L)" -le 72 ]
 result $? "no line is longer than the terminal is wide"
-# Lines of wide characters, and of marks above the character before
+# Source lines with wide characters, and with combining characters
 cat >wide.c <<'EOF'
 static volatile int *nowhere;
 int main(void)

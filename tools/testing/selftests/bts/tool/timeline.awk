@@ -13,7 +13,7 @@ function value(line)
 	return line
 }
 
-# A packet has been read: its fields are in packet[], its interned names are known.
+# Check the packet that has been read. Its fields are in packet[], its interned names in name_of[].
 function end_packet(   i, track)
 {
 	if ("own" in packet) {
@@ -28,7 +28,7 @@ function end_packet(   i, track)
 			wrong["track"]++
 		if (packet["sequence_flags"] != 2)
 			wrong["sequence"]++
-		# Of 64 bits: longer is later
+		# awk's numbers have less than 64 bits: compare as text. A longer one is later.
 		clock = packet["timestamp"]
 		if (length(clock) < length(clocks[track]) ||
 		    (length(clock) == length(clocks[track]) && clock "" < clocks[track] ""))

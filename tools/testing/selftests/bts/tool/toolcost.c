@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Five millions of branches, none lost; and what that costs, beside executing
- * the same program step by step. Under -icount, where time is instructions.
+ * Trace five million branches: none may be lost, and single-stepping the same program must
+ * take AT_LEAST times as many instructions. QEMU's -icount makes the clock count these.
  *
  *   toolcost BTSTRACE RECORD
  */
@@ -12,11 +12,11 @@
 #include "../guest/measure.h"
 #include "run.h"
 
-#define ROUNDS		1666667L	/* of three branches */
+#define ROUNDS		1666667L	/* of walk loop, with three branches each */
 #define STEPPED		2000L
 #define AT_LEAST	50
 
-/* Step through the program. Returns what that took. */
+/* Step through the program. Returns the number of instructions that this took. */
 static double stepped(long rounds)
 {
 	uint64_t begin = instructions();
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 99;
 	run_init(argc, argv);
-	/* What a round costs, without the beginning and the end */
+	/* The cost of all rounds in steps, without the start and the end of the program */
 	step = (stepped(STEPPED * 2) - stepped(STEPPED)) / STEPPED * ROUNDS;
 	check("--calls -o " OUT, step);
 	check("-c -o " OUT, step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The crash view: for each way to crash, the line that caused it is on the screen,
- * among those of the program's own code.
+ * Check btstrace's crash view: for each way to crash, it must fit on the screen, and show
+ * the line that caused the crash.
  *
  *   toolcrash BTSTRACE RECORD CRASHES CRASHESXX WHAT=LINE... xx WHAT=LINE... [less=N]
  */
@@ -13,7 +13,7 @@
 
 #define SCREEN	32
 
-/* Is @line of @file told of in what comes behind "The way there", or among the calls? */
+/* Crash in the way @what, and check that the crash view shows @line of @file. */
 static void check(const char *program, const char *file, const char *what, const char *line)
 {
 	bool threads = !strcmp(what, "thread");
@@ -28,7 +28,7 @@ static void check(const char *program, const char *file, const char *what, const
 		"%s: line %s is on the screen", what, line))
 		explain(&r);
 	ok(threads || count(r.out, "\n") <= SCREEN, "%s: %zu lines", what, count(r.out, "\n"));
-	/* Of two threads the one that did not crash shows its calls only. */
+	/* Both threads have calls, but only the one that crashed has a way to the crash. */
 	if (!ok(count(r.out, "calls that have not returned") == (threads ? 2 : 1) &&
 		count(r.out, "The way there, ") == 1 && !strstr(r.out, "None of the last"),
 		"%s: calls and a way", what))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What btstrace says when it cannot: a line that tells what to do, a status of
- * its own, and nothing left behind.
+ * Check btstrace's errors: one line that tells what to do, an exit status for each kind of
+ * error, and no files left behind.
  *
  *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source
  */
@@ -63,7 +63,7 @@ static void check_usage(void)
 	refused("$b -r /tmp/trace -o /tmp/trace", 0, -1, 125, "for the recorded trace");
 	refused("$b -w /tmp/trace -o /tmp/../tmp/trace /bt/walk killer", 0, -1, 125,
 		"for the recorded trace");
-	/* What cannot start has no trace and no table, and takes no other one away. */
+	/* If the command cannot start, no output file may be created or changed. */
 	refused("$b -w /tmp/trace -o /tmp/other /nowhere/command", 0, -1, 127, "no such command");
 	ok(holds("/tmp/trace", "not to be lost"), "-w: the file is as it was");
 	ok(access("/tmp/other", F_OK), "-o: nor is there one that was not");
@@ -85,7 +85,7 @@ static void check_usage(void)
 	refused("$b -s 99999999999999999999K /bt/walk exit 0", 0, -1, 125, "from 24 to");
 	refused("$b -s 18014398509481985K /bt/walk exit 0", 0, -1, 125, "from 24 to");
 	refused("$b -e func=a,,b /bt/walk exit 0", 0, -1, 125, "a list of patterns");
-	/* Options behind the words that pidof printed */
+	/* -p takes the list of numbers that pidof prints; options may come behind it. */
 	refused("$b -p 999999 999998 --raw --json", 0, -1, 125, "choose one");
 	refused("$b -p 999999 /bt/walk exit 0", 0, -1, 125, "give one of");
 	write_file("/tmp/script", "#!/nowhere/interpreter\n");
@@ -94,7 +94,7 @@ static void check_usage(void)
 	refused("$b -r /dev/null", 0, -1, 118, "not a pipe or a device");
 }
 
-/* Nothing is traced any more that cannot be written. */
+/* btstrace must stop tracing when the output cannot be written. */
 static void check_full_disk(void)
 {
 	static const char *const lines[] = {
@@ -138,14 +138,17 @@ static void check_machine(void)
 	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
 	write_file("/proc/sys/kernel/ptrace_bts", "0");
 	fd = perf_bts();
-	/* A name that would do something to a terminal, in one byte or two */
+	/* A name with control characters of one byte and of two, which must not be printed */
 	prctl(PR_SET_NAME, "tool\033[\xc2\x9bxyz");
 	if (ok(fd >= 0, "perf takes the hardware"))
 		refused("$b /bt/walk killer", 0, -1, 111, "(tool?[?xyz)");
 	close(fd);
 }
 
-/* A file that is closed could be taken for the output, and the output for it. */
+/*
+ * With the standard files closed, btstrace must not open its output under one of their numbers:
+ * messages would go into the output.
+ */
 static void check_closed(void)
 {
 	struct run r = run_closed("$b --full -o " OUT " /bt/walk inherited");
@@ -159,7 +162,10 @@ static void check_closed(void)
 	run_free(&r);
 }
 
-/* The file is cut short when its first pages were read: the output waits. */
+/*
+ * Truncate the recorded trace after btstrace has read its first pages. The output is a FIFO, so
+ * btstrace waits at that point.
+ */
 static void check_cut(void)
 {
 	char buf[4096];
@@ -188,7 +194,7 @@ static void check_cut(void)
 	run_free(&r);
 }
 
-/* As if there were Yama, which the guest's kernel does not have */
+/* Simulate the sysctl of Yama, which the guest's kernel does not have. */
 static void check_yama(void)
 {
 	if (mount("none", "/proc/sys/kernel", "tmpfs", 0, NULL) ||
@@ -201,7 +207,10 @@ static void check_yama(void)
 	umount("/proc/sys/kernel");
 }
 
-/* Less memory than wished for is enough, unless it was asked for. */
+/*
+ * With a low memory limit, btstrace uses a smaller trace. It must tell so if fewer branches fit
+ * than -n asks for.
+ */
 static void check_little_memory(void)
 {
 	struct run r = run_as("$b --calls -o " OUT " /bt/walk loop 20000", NOBODY, 65536);
@@ -219,7 +228,7 @@ static void check_little_memory(void)
 	run_free(&r);
 }
 
-/* User mode is traced without the hardware, and one line tells that, in each mode. */
+/* Without the hardware, user mode is traced by single steps, and one line tells so in each mode. */
 static void check_stepped(void)
 {
 	static const char told[] = "btstrace: no Branch Trace Store here: ";

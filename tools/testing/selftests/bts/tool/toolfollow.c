@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads, processes and programs that btstrace follows or attaches to, and
- * what it may not change of them: signals, stops, statuses.
+ * Check that btstrace follows and attaches to threads, processes and programs, and does not
+ * change their signals, stops and exit statuses.
  *
  *   toolfollow BTSTRACE RECORD
  */
@@ -54,7 +54,7 @@ static void check_statuses(void)
 	run_free(&r);
 }
 
-/* Whatever btstrace does to signals is nothing to the command. */
+/* The command must inherit the signal settings with which btstrace was started. */
 static void check_inherited(void)
 {
 	static const char *const lines[] = {
@@ -84,7 +84,7 @@ static void check_inherited(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Lines of the first process that tell of fork(), up to @at */
+/* Count the lines up to @at that show a call of fork() in the first process. */
 static size_t forks_before(const char *text, const char *at)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ static size_t forks_before(const char *text, const char *at)
 	return n;
 }
 
-/* Does the first line of the n-th child come behind the n-th fork? */
+/* Returns whether the first line of each n-th child comes behind the n-th fork. */
 static bool forks_come_first(const char *text, size_t children)
 {
 	const char *line = text, *seen[64];
@@ -180,7 +180,7 @@ static pid_t child_of(pid_t pid)
 	return child;
 }
 
-/* Its child is stopped, and the tracer has nothing to do about it. */
+/* Returns whether @pid, a tracer, sleeps while its child is stopped. */
 static bool is_at_rest(long pid)
 {
 	pid_t child = child_of(pid);
@@ -237,7 +237,7 @@ static void set_mark(void)
 		mark[i] = spin->count[i];
 }
 
-/* Have all threads made progress since? */
+/* Returns whether all threads have made progress since set_mark(). */
 static bool moved_on(long unused)
 {
 	int i, n = 0;
@@ -248,7 +248,7 @@ static bool moved_on(long unused)
 	return n == SPINNERS;
 }
 
-/* Has no thread made progress since? */
+/* Returns whether no thread has made progress since set_mark(). */
 static bool stands_still(void)
 {
 	int i;
@@ -312,7 +312,7 @@ static void attach(pid_t target, const char *mode, int sig, int how_often)
 	ok(all_spin(), "-p %s: all threads go on afterwards", mode);
 }
 
-/* A thread by itself, then its process with all threads, then that one again */
+/* Attach to one thread, to its process with all threads, and to the same thread again. */
 static void attach_twice(pid_t target)
 {
 	char line[128], path[64];
@@ -347,7 +347,7 @@ static bool rests_traced(long pid)
 	return (state_of(pid) == 'T' || state_of(pid) == 't') && is_traced(pid);
 }
 
-/* Stopped before somebody attaches, or after: it stays so when that one has gone. */
+/* A process that is stopped, before btstrace attaches or later, must stay so after the detach. */
 static void detach_stopped(pid_t target, bool before)
 {
 	struct timespec pause = { .tv_nsec = 50000000 };
@@ -422,7 +422,7 @@ static bool is_suspended_alone(long pid)
 	return state_of(pid) == 'T';
 }
 
-/* A signal that is on its way when btstrace is told to end arrives. */
+/* A signal that stopped the tracee before btstrace was told to end must be delivered. */
 static void check_on_its_way(void)
 {
 	char line[64];
@@ -489,7 +489,7 @@ static void check_pipe(void)
 	run_free(&r);
 }
 
-/* ^C of a terminal goes to the command, which decides. Told to end, it lets go. */
+/* SIGTERM ends btstrace, which shows the last branches, and the command that it has started. */
 static void check_end(void)
 {
 	struct timespec a_while = { .tv_nsec = 300000000 };
@@ -510,7 +510,7 @@ static void check_end(void)
 	run_free(&r);
 }
 
-/* As nohup starts it: a terminal that is gone does not end it. */
+/* Started by nohup, btstrace must ignore SIGHUP: a terminal that is closed does not end it. */
 static void check_nohup(void)
 {
 	struct run r;
@@ -530,7 +530,7 @@ static void check_nohup(void)
 	run_free(&r);
 }
 
-/* ^C on a terminal: the command ends by it, and then btstrace, with what there is. */
+/* ^C on a terminal ends the command, and then btstrace, which shows the last branches. */
 static void check_interrupted(void)
 {
 	struct run r;
@@ -591,7 +591,7 @@ static void check_suspended(void)
 	run_free(&r);
 }
 
-/* The thread that takes over is not followed: btstrace can still be told to end. */
+/* A thread that is not followed calls execve(), and replaces the traced one. SIGTERM must work. */
 static void check_replaced(void)
 {
 	struct run r;

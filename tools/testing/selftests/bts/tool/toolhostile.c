@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that make it hard for whoever traces them.
+ * Trace programs that are hard to trace.
  *
  *   toolhostile BTSTRACE RECORD
  */
@@ -118,7 +118,7 @@ static void check_hidden(void)
 	run_free(&r);
 }
 
-/* Hundreds of execs: each ends all that was known of the process. */
+/* Many calls of execve(): after each, btstrace must read the maps of the new program. */
 static void check_execs(void)
 {
 	size_t n = less(30);

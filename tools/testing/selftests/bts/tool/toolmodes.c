@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each of btstrace's modes, on programs whose branches are known: because they
- * were counted, or from executing the same program step by step.
+ * Check each mode of btstrace on programs whose branches are known: from the source, or
+ * from executing the same program step by step.
  *
  *   toolmodes BTSTRACE RECORD
  */
@@ -13,9 +13,8 @@
 #include "run.h"
 
 /*
- * Cut @text down to what a program does by itself: without interrupts and signals,
- * which come when they like, and without what is said of its end. What remains of
- * branches from nowhere are system calls.
+ * Remove the lines that differ between runs: of interrupts and signals, which come at any
+ * time, and of the program's end.
  */
 static void only_own(char *text)
 {
@@ -33,7 +32,7 @@ static void only_own(char *text)
 	*out = '\0';
 }
 
-/* Prints the first line that differs. */
+/* Returns whether both texts are equal. Prints the first line that differs. */
 static bool same_text(const char *got, const char *want)
 {
 	size_t i, line = 1, begin = 0;
@@ -61,7 +60,7 @@ static struct run shown(const char *options, const char *what)
 	return r;
 }
 
-/* The same for a program that does something @n times */
+/* The same, with @n as the last argument of the program */
 static struct run shown_n(const char *options, const char *what, long n)
 {
 	char line[128];
@@ -70,7 +69,7 @@ static struct run shown_n(const char *options, const char *what, long n)
 	return shown(options, line);
 }
 
-/* The live trace, a recorded one, and one of single steps tell the same. */
+/* Check that a live trace, the recorded one, and one of single steps show the same. */
 static void against_steps(const char *what, long n)
 {
 	struct run live, again, steps;
@@ -146,7 +145,10 @@ static void check_last(void)
 	run_free(&r);
 }
 
-/* To record is not to show: that are the last. */
+/*
+ * -w without a mode records all branches, and shows the last ones. With -n as well, only the last
+ * ones are recorded.
+ */
 static void check_recorded(void)
 {
 	struct run r = shown("-w /tmp/recorded", "/bt/walk loop 5000");
@@ -239,7 +241,7 @@ static void check_formats(void)
 	run_free(&r);
 }
 
-/* On a terminal it tells how far it is, and takes that back in the end. */
+/* On a terminal, btstrace shows its progress, and erases that line at the end. */
 static void check_progress(void)
 {
 	static const char last[] = "\r\033[K";
@@ -268,7 +270,7 @@ static void check_progress(void)
 	run_free(&r);
 }
 
-/* Kinds of the kernel's branches, too, and of those across its border */
+/* With -k, check the kinds of the kernel's branches, and of branches into the kernel. */
 static void check_kernel(const char *what)
 {
 	long n = less(5);
@@ -331,14 +333,14 @@ static void check_sched(void)
 	   count(r.out, "syscall   ") > count(r.out, "syscall   [kernel]"),
 	   "--entries: where it left");
 	run_free(&r);
-	/* What is recorded can be shown in any mode: it has clocks, asked for or not. */
+	/* A recorded trace has clocks even without -t, as it may be shown with -t. */
 	r = shown("--full -w /tmp/clocks.bts", "/bt/walk mixed 5");
 	ok(!strstr(r.out, "--- on CPU "), "-w: clocks are not shown");
 	run_free(&r);
 	r = run("$b -r /tmp/clocks.bts --full -t -o " OUT);
 	ok(count(r.out, "--- on CPU "), "-r -t: but they are there");
 	run_free(&r);
-	/* The kernel's branches on the way to the end are one line. */
+	/* The crash view shows the kernel's last branches as one line. */
 	r = shown("-k", "/bt/walk fault 0");
 	if (!ok(strstr(r.out, " walk.c:") && strstr(r.out, "  [kernel]: ") &&
 		count(r.out, "\n") <= 32, "-k: the program's own code, and the kernel"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to show a recorded trace in one of the modes, or to trace in it, for
- * each branch; beside that, what a loop in C over the records costs, and what perf
- * needs to print as many branches that it has recorded itself.
+ * Measure what it costs per branch to show a recorded trace in one of the modes, or to
+ * trace in it. For comparison: a loop in C over the records, and perf script, on branches
+ * that perf has recorded.
  *
  *   toolread BTSTRACE RECORD loop|MODE|live MODE|perf
  */
@@ -50,7 +50,7 @@ static uint64_t cost_of(const char *line)
 	return instructions() - begin;
 }
 
-/* What perf needs to print each of the branches that it has recorded of the same program */
+/* Returns what it costs perf script per branch to print a trace that perf has recorded. */
 static double cost_of_perf(void)
 {
 	unsigned long told;

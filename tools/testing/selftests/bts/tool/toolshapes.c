@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of all shapes: with libraries, without symbols, with code that no file
- * holds. Each branch is told of by a name or by a module and an offset, and what
- * was recorded tells the same again.
+ * Trace programs with libraries, without symbols, and with code that is in no file.
+ * btstrace must show each branch by a name, or by a module and an offset. It must show the
+ * same when it reads the recorded trace.
  *
  *   toolshapes BTSTRACE RECORD SHAPES STRIPPED SHAPES32
  */
@@ -25,7 +25,7 @@ static void show_difference(const char *a, const char *b)
 	       (int)strcspn(b + begin, "\n"), b + begin);
 }
 
-/* Trace a program live and to a file, and compare what is shown. Returns it, to be freed. */
+/* Trace a program, then show the recorded trace: both outputs must be equal. Returns the output. */
 static char *show_twice(const char *mode, const char *program, const char *what)
 {
 	struct run live, again;
@@ -34,7 +34,7 @@ static char *show_twice(const char *mode, const char *program, const char *what)
 
 	snprintf(line, sizeof(line), "$b %s -o " OUT " -w /tmp/trace %s %s", mode, program, what);
 	live = run(line);
-	/* -s is for live threads only. */
+	/* Cut off -s: with -r, it is refused. */
 	cut = strstr(mode, " -s ");
 	snprintf(line, sizeof(line), "$b %.*s -o " OUT " -r /tmp/trace",
 		 (int)(cut ? cut - mode : (long)strlen(mode)), mode);
@@ -51,7 +51,7 @@ static char *show_twice(const char *mode, const char *program, const char *what)
 	return out;
 }
 
-/* It is the same again, holds @must, and of what is mapped nothing is unknown. */
+/* Check that both outputs are equal, contain @must, and have no unknown module or kind. */
 static void check(const char *program, const char *what, const char *must)
 {
 	char *out = show_twice("--full", program, what);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	shapes32 = argv[5];
 	check_modes(shapes, "sorts 3");
 	check(shapes, "sorts 3", "-> compare+0x0 (shapes.c:");
-	/* Through the linkage table, by any of its names; and that is no function of its own */
+	/* A call through the PLT counts as a call of the function, and the PLT as no function. */
 	out = show_twice("--full -e call -e to=qsort", shapes, "sorts 3");
 	ok(count(out, " -> ") == 3, "-e to=qsort: %zu calls", count(out, " -> "));
 	free(out);
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
-	/* Read many times, while the code is another each time */
+	/* The small trace is read many times, while the program changes its code. */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));
 	free(show_twice("--full -s 24K", shapes, what));
 	return finish();

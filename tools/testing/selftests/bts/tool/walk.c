@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What btstrace is let loose on: walk WHAT [N]. Known branches, ways to end, and
- * the things that programs do to whoever traces them.
+ * walk WHAT [N]: the program that most tests of btstrace trace. It has known branches, ends
+ * in several ways, and does things that are hard for a tracer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ NOINLINE static long fib(long n)
 	return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-/* Three branches each time: there, back, and around. */
+/* Three branches a round: the call, the return, and the jump back. */
 NOINLINE static void steps(long n)
 {
 	while (n--)
@@ -66,7 +66,7 @@ static int loop(long n)
 	return 0;
 }
 
-/* A little of everything */
+/* Calls, signals, longjmp(), system calls and memset(), @n times */
 static int mixed(long n)
 {
 	signal(SIGUSR1, handler);
@@ -94,7 +94,7 @@ static int crash(long n)
 	return 0;
 }
 
-/* In the middle of code that goes straight on */
+/* Fault at an instruction that is no branch, and comes some instructions after the last one. */
 static int fault(long n)
 {
 	*(volatile long *)(result + n) = 1;
@@ -150,7 +150,7 @@ static int forks(long n)
 	return bad;
 }
 
-/* Programs of 32 and 64 bits in turn. */
+/* Execute the 32-bit and the 64-bit program in turn, @n times. */
 static int execs(long n)
 {
 	char left[24], *argv[] = { "walk", "execs", left, NULL };
@@ -169,7 +169,7 @@ static void *exec_thread(void *arg)
 	return NULL;
 }
 
-/* Not the first thread: it gets another ID on the way. */
+/* A thread that is not the first calls execve(), and so gets the ID of the first one. */
 static int exec_by_thread(long n)
 {
 	pthread_t id;
@@ -179,7 +179,7 @@ static int exec_by_thread(long n)
 	return 1;
 }
 
-/* Likewise; and the program goes on until it is told to end */
+/* The same with a program that runs until the test tells it to end */
 static void *spin_thread(void *arg)
 {
 	execl("/bt/walk", "walk", "spins", "1", NULL);
@@ -195,7 +195,7 @@ static int exec_spins(long n)
 	return n;
 }
 
-/* What it was given: which signals are ignored or blocked, and more files */
+/* Returns which signals are ignored or blocked, and whether files were inherited. */
 static int inherited(long n)
 {
 	static const int sig[] = { SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGTTIN, SIGUSR1 };
@@ -209,14 +209,14 @@ static int inherited(long n)
 		if (act.sa_handler == SIG_IGN || sigismember(&set, sig[i]))
 			n |= 1 << i;
 	}
-	/* A file that is not its own; the first three are as they were for btstrace. */
+	/* Look for inherited files. If standard files were closed, their numbers must be free. */
 	for (i = fcntl(0, F_GETFD) < 0 ? 0 : 3; i < 64; i++)
 		if (fcntl(i, F_GETFD) >= 0)
 			n |= 0x80;
 	return n;
 }
 
-/* What threads count in a file, until a byte in it says to end. */
+/* A file that is shared with the test: each thread counts, until the test sets @end. */
 struct spin {
 	volatile long count[8];
 	volatile char end;
@@ -260,7 +260,7 @@ static int spins(long n)
 	return 42;
 }
 
-/* All signals blocked: whoever counts on one to be told loses. */
+/* With all signals blocked: a tracer that relies on one loses records. */
 static int masked(long n)
 {
 	sigset_t all;
@@ -271,7 +271,7 @@ static int masked(long n)
 	return 0;
 }
 
-/* Does its tracer in, and goes on. */
+/* Kill the tracer, and go on. */
 static int killer(long n)
 {
 	int fd;
@@ -294,7 +294,7 @@ NOINLINE static void end_at_once(void)
 		_exit(0);
 }
 
-/* Threads and processes that begin and end all at once, some of them violently */
+/* Threads and processes that begin and end quickly; some kill themselves */
 static int cloner(long n)
 {
 	pthread_t id;
@@ -321,7 +321,7 @@ static int cloner(long n)
 	return 0;
 }
 
-/* A jump whose target it changes each time before it takes it. */
+/* Change the target of a jump each time before executing it. */
 static int modify(long n)
 {
 	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
