@@ -29,7 +29,7 @@ static const struct pmi_case pmi_cases[] = {
 
 /*
  * Expected: the number of the record behind which the PMI comes, 0 for none, and the number of
- * lost PMIs.
+ * PMIs that find the vector masked.
  */
 struct foreseen {
 	u32 at;

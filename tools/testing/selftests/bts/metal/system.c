@@ -5,7 +5,7 @@
 #define ICR_INIT	0x4500
 #define ICR_STARTUP	0x4600
 #define AP_ID		1
-#define PATIENCE	20000000
+#define AP_WAIT_LOOPS	20000000
 
 struct low_vars {
 	u32 phase;
@@ -34,7 +34,7 @@ static bool start_ap(u32 phase)
 		asm volatile("pause");
 	apic_write(APIC_ICR_HIGH, AP_ID << 24);
 	apic_write(APIC_ICR, ICR_STARTUP | LOW_CODE >> 12);
-	for (i = 0; low->reached != phase && i < PATIENCE; i++)
+	for (i = 0; low->reached != phase && i < AP_WAIT_LOOPS; i++)
 		asm volatile("pause");
 	return expect(low->reached == phase, "the second CPU does not get to phase %u", (u64)phase);
 }

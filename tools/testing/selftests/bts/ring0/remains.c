@@ -48,7 +48,7 @@ static int write_dumps(const char *source)
 struct found {
 	int headlines;
 	int lines;
-	int functions;		/* lines with bts_crash or with getppid */
+	int functions;		/* lines with bts_remains or with getppid */
 };
 
 static struct found count(char *text)

@@ -15,7 +15,7 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/"
-#define WATCHED		"jiffies_64"	/* by a breakpoint of the recorder */
+#define WATCHED		"jiffies_64"	/* written to the recorder's file "watch" */
 #define TRIGGER		"/sys/kernel/tracing/events/signal/signal_deliver/trigger"
 #define OTHER_EVENT	"/sys/kernel/tracing/events/signal/signal_generate/enable"
 #define PAGES		8

@@ -13,7 +13,7 @@ export LC_ALL=C
 
 # A name with quotes, separators, control characters of one byte and of two, invalid UTF-8, UTF-8
 name=$'e"v,i;l\\ {}\n\t\x1b[31m\x80\xc2\x9b\xe2\x82\xac 7'
-# The same as text, and in JSON
+# The name as btstrace must print it in text, and in JSON
 text=$'e"v,i;l\\ {}???[31m??\xe2\x82\xac 7'
 json=$'e\\"v,i;l\\\\ {}\\u000a\\u0009\\u001b[31m\\ufffd\\u009b\xe2\x82\xac 7'
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Plant one fault at a time into the emulated machine; the bare-metal test must find it.
 #
-# A patch names in its head the fault, the check that must find it (a regular expression
-# on the check's text), and how the test has to be run where the default does not do.
+# The head of each patch has the lines Fault: (a description), Check: (a regular expression
+# for the text of the check that must find the fault), and Run: (options for metal/run.sh).
 
 set -u
 
