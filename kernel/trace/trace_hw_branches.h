@@ -62,8 +62,8 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
 int hw_branches_freeze(bool freeze);
 void hw_branches_thaw(void);
-void hw_branches_keep(void);
-bool hw_branches_kept(void);
+void hw_branches_keep_frozen(void);
+bool hw_branches_is_kept_frozen(void);
 
 /**
  * struct hw_branches_crash - the crash that has frozen the recorder
@@ -82,8 +82,8 @@ struct hw_branches_crash {
 const struct hw_branches_crash *hw_branches_first_crash(void);
 bool hw_branches_claim_print(int cpu);
 
-void hw_branches_look(void);
-void hw_branches_looked(void);
+void hw_branches_freeze_to_read(void);
+void hw_branches_thaw_after_read(void);
 void hw_branches_show(void (*show)(void));
 
 /* The number of branches that are copied at a time to an array on the stack */

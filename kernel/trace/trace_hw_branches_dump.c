@@ -517,10 +517,10 @@ static void hw_branches_sysrq(u8 key)
 	}
 
 	cpu = get_cpu();
-	hw_branches_look();
+	hw_branches_freeze_to_read();
 	put_cpu();
 	hw_branches_dump(hw_branches_log, cpu, 0);
-	hw_branches_looked();
+	hw_branches_thaw_after_read();
 	clear_bit_unlock(0, &busy);
 }
 

@@ -36,7 +36,7 @@ struct hw_branches_switch {
 };
 
 static const struct hw_branches_switch hw_branches_freeze_switch = {
-	.get	= hw_branches_kept,
+	.get	= hw_branches_is_kept_frozen,
 	.set	= hw_branches_freeze,
 };
 

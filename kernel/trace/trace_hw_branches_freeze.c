@@ -38,10 +38,10 @@ bool hw_branches_on __read_mostly;
 u64 hw_branches_thaw_after __read_mostly;
 
 /* Root, a trigger or a watchpoint has frozen the recorder until root thaws it. */
-static bool hw_branches_keeping;
+static bool hw_branches_kept_frozen;
 
-/* The number of users that have frozen the recorder temporarily, by hw_branches_look() */
-static atomic_t hw_branches_lookers;
+/* The number of users that have frozen the recorder temporarily, by hw_branches_freeze_to_read() */
+static atomic_t hw_branches_readers;
 
 /* The first crash since the last thaw, if @cpu is not -1. It keeps the recorder frozen. */
 static struct hw_branches_crash hw_branches_first = { .cpu = -1, };
@@ -57,7 +57,7 @@ static __always_inline void hw_branches_freeze_all(void)
 {
 	/*
 	 * The caller has stored the reason for the freeze in hw_branches_first,
-	 * hw_branches_keeping or hw_branches_lookers. arch_hw_branches_freeze() increments the
+	 * hw_branches_kept_frozen or hw_branches_readers. arch_hw_branches_freeze() increments the
 	 * number of freezes. If hw_branches_thaw_unkept() reads the new number, it must also
 	 * read the reason. Pairs with smp_rmb() there.
 	 */
@@ -183,13 +183,13 @@ static void hw_branches_thaw_unkept(void)
 
 	/* Pairs with smp_wmb() in hw_branches_freeze_all(), see there. */
 	smp_rmb();
-	if (!hw_branches_kept() && !atomic_read(&hw_branches_lookers))
+	if (!hw_branches_is_kept_frozen() && !atomic_read(&hw_branches_readers))
 		arch_hw_branches_thaw(freezes);
 }
 
 /*
- * Thaw the recorder after hw_branches_looked(), even if the recorder is off: hw_branches_look() may
- * have frozen the CPUs after hw_branches_enable() thawed them.
+ * Thaw the recorder after hw_branches_thaw_after_read(), even if the recorder is off:
+ * hw_branches_freeze_to_read() may have frozen the CPUs after hw_branches_enable() thawed them.
  */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -221,36 +221,38 @@ static bool hw_branches_all_frozen(void)
 }
 
 /**
- * hw_branches_look - freeze the recorder temporarily, to read the branches
+ * hw_branches_freeze_to_read - freeze the recorder temporarily, to read the branches
  *
- * Any context. The caller has to undo the freeze by hw_branches_show() or hw_branches_looked().
+ * Any context. The caller has to undo the freeze by hw_branches_show() or
+ * hw_branches_thaw_after_read().
  */
-void notrace hw_branches_look(void)
+void notrace hw_branches_freeze_to_read(void)
 {
-	atomic_inc(&hw_branches_lookers);
+	atomic_inc(&hw_branches_readers);
 	hw_branches_freeze_all();
 }
 
-NOKPROBE_SYMBOL(hw_branches_look);
+NOKPROBE_SYMBOL(hw_branches_freeze_to_read);
 
 /**
- * hw_branches_looked - undo hw_branches_look()
+ * hw_branches_thaw_after_read - undo hw_branches_freeze_to_read()
  *
  * Any context.
  */
-void notrace hw_branches_looked(void)
+void notrace hw_branches_thaw_after_read(void)
 {
-	atomic_dec(&hw_branches_lookers);
+	atomic_dec(&hw_branches_readers);
 	irq_work_queue(&hw_branches_irq_work);
 }
 
-NOKPROBE_SYMBOL(hw_branches_looked);
+NOKPROBE_SYMBOL(hw_branches_thaw_after_read);
 
 /**
- * hw_branches_show - wait for the freeze of hw_branches_look(), call @show, and undo the freeze
+ * hw_branches_show - wait until the CPUs are frozen, call @show, and undo the freeze
  * @show: a function that shows the branches; not called if the recorder is off
  *
- * May sleep. If not all CPUs are frozen after about 100 to 200 ms, @show is called nevertheless.
+ * Called after hw_branches_freeze_to_read(). May sleep. If not all CPUs are frozen after about
+ * 100 to 200 ms, @show is called nevertheless.
  */
 void hw_branches_show(void (*show)(void))
 {
@@ -264,41 +266,42 @@ void hw_branches_show(void (*show)(void))
 		if (hw_branches_on)
 			show();
 	}
-	hw_branches_looked();
+	hw_branches_thaw_after_read();
 }
 
 /**
- * hw_branches_keep - freeze the recorder until root thaws it
+ * hw_branches_keep_frozen - freeze the recorder until root thaws it
  *
  * Any context.
  */
-void hw_branches_keep(void)
+void hw_branches_keep_frozen(void)
 {
-	WRITE_ONCE(hw_branches_keeping, true);
+	WRITE_ONCE(hw_branches_kept_frozen, true);
 	hw_branches_freeze_all();
 }
 
 /**
- * hw_branches_kept - tell whether a crash, root, a trigger or a watchpoint has frozen the recorder
+ * hw_branches_is_kept_frozen - tell whether the recorder is frozen until somebody thaws it
  *
- * Return: true if so; false if it is frozen only by hw_branches_look(), or not at all.
+ * Return: true if a crash, root, a trigger or a watchpoint has frozen it; false if only
+ * hw_branches_freeze_to_read() has, or nothing.
  */
-bool hw_branches_kept(void)
+bool hw_branches_is_kept_frozen(void)
 {
-	return READ_ONCE(hw_branches_keeping) || READ_ONCE(hw_branches_first.cpu) >= 0;
+	return READ_ONCE(hw_branches_kept_frozen) || READ_ONCE(hw_branches_first.cpu) >= 0;
 }
 
 /**
  * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * Called with hw_branches_mutex held. The recorder stays frozen during hw_branches_look(), and if
- * there is a concurrent crash: see hw_branches_crash_freeze().
+ * Called with hw_branches_mutex held. The recorder stays frozen if hw_branches_readers is not 0,
+ * or if there is a concurrent crash: see hw_branches_crash_freeze().
  */
 void hw_branches_thaw(void)
 {
 	lockdep_assert_held(&hw_branches_mutex);
 
-	WRITE_ONCE(hw_branches_keeping, false);
+	WRITE_ONCE(hw_branches_kept_frozen, false);
 	/* Store -1 before the number of freezes is read: see hw_branches_crash_freeze(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	hw_branches_thaw_unkept();
@@ -313,7 +316,7 @@ static bool hw_branches_is_due(void)
 }
 
 /*
- * Since this work was queued, hw_branches_keep() may have frozen the recorder, root may have
+ * Since this work was queued, hw_branches_keep_frozen() may have frozen the recorder, root may have
  * switched the recorder off, or root may have thawed it and another crash followed. So test
  * all conditions.
  */
@@ -321,7 +324,7 @@ static void hw_branches_thaw_late_work(struct work_struct *work)
 {
 	guard(mutex)(&hw_branches_mutex);
 
-	if (hw_branches_on && !READ_ONCE(hw_branches_keeping) && hw_branches_is_due() &&
+	if (hw_branches_on && !READ_ONCE(hw_branches_kept_frozen) && hw_branches_is_due() &&
 	    !panic_in_progress())
 		hw_branches_thaw();
 }
@@ -340,7 +343,7 @@ int hw_branches_freeze(bool freeze)
 		return -ENXIO;
 
 	if (freeze)
-		hw_branches_keep();
+		hw_branches_keep_frozen();
 	else
 		hw_branches_thaw();
 
@@ -355,12 +358,12 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
  * Called with interrupts off, on the CPU that stops the others. The calls nest, as a breakpoint in
- * a function that hw_branches_look() calls enters the debugger again.
+ * a function that hw_branches_freeze_to_read() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {
 	if (this_cpu_inc_return(hw_branches_debugged) == 1)
-		hw_branches_look();
+		hw_branches_freeze_to_read();
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_enter);
@@ -373,7 +376,7 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 void notrace hw_branches_debugger_leave(void)
 {
 	if (this_cpu_read(hw_branches_debugged) == 1)
-		hw_branches_looked();
+		hw_branches_thaw_after_read();
 	this_cpu_dec(hw_branches_debugged);
 }
 

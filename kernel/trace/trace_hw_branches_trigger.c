@@ -150,9 +150,9 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 
 	held = arch_hw_branches_hold();
 	if (mark->freeze)
-		hw_branches_keep();
+		hw_branches_keep_frozen();
 	if (all)
-		hw_branches_look();
+		hw_branches_freeze_to_read();
 
 	/*
 	 * The event calls its probe, which runs the trigger. Skip the branches after this call.

@@ -110,9 +110,9 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 	}
 
 	if (watch->freeze)
-		hw_branches_keep();
+		hw_branches_keep_frozen();
 	/* hw_branches_hit_work() undoes this after it has printed the hit. */
-	hw_branches_look();
+	hw_branches_freeze_to_read();
 	hw_branches_hit_cpu = cpu;
 	hw_branches_hit_ip = instruction_pointer(regs);
 	irq_work_queue(&hw_branches_hit_irq_work);

@@ -99,7 +99,7 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
  * Called while the source of hardware is frozen. From here on, the records that it keeps must
  * not be delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
  */
-void bts_disown(void)
+void bts_give_up_frozen(void)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	struct bts_context *ctx;
@@ -141,7 +141,7 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 {
 	if (unlikely(cpu->followed))
 		bts_follow_switch(prev, next);
-	cpu->owner = next->thread.bts ?: &bts_nobody;
+	cpu->owner = next->thread.bts ?: &bts_no_contexts;
 	cpu->idle = is_idle_task(next);
 }
 
@@ -149,7 +149,7 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *prev,
 				       struct task_struct *next)
 {
-	bts_disown();
+	bts_give_up_frozen();
 	bts_mark_steps(cpu->owner, X86_BTS_TASK_DEPARTS, prev);
 	bts_arrive(cpu, prev, next);
 	bts_mark_steps(cpu->owner, X86_BTS_TASK_ARRIVES, next);
@@ -174,7 +174,7 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 	bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
 	bts_arrive(cpu, prev, next);
 	/* No context is live on this CPU now: leave the source paused. */
-	if (cpu->owner == &bts_nobody && list_empty(&cpu->contexts))
+	if (cpu->owner == &bts_no_contexts && list_empty(&cpu->contexts))
 		return;
 
 	bts_mark_switch(cpu, X86_BTS_TASK_ARRIVES, next);

@@ -151,7 +151,7 @@ static void bts_revoke(struct bts_call *call)
 	if (call->paused)
 		bts_deliver_gap();
 	else
-		bts_disown();
+		bts_give_up_frozen();
 }
 
 static void bts_revoke_here(void *unused)
@@ -265,7 +265,7 @@ static const struct {
 	{ BTS_IDLE,	"idle" },
 	{ BTS_FLIGHT,	"flight" },
 	{ BTS_YIELDS,	"yields" },
-	{ BTS_WIDE,	"wide" },
+	{ BTS_SOFT_FILTER,	"soft_filter" },
 	{ BTS_MONOTONIC, "monotonic" },
 };
 

@@ -131,7 +131,7 @@ static void bts_task_link(struct bts_call *call)
 	/* If the source is frozen, its records are from before this trace began. */
 	this_cpu_write(bts_cpu.owner, owner);
 	if (!call->paused)
-		bts_disown();
+		bts_give_up_frozen();
 }
 
 static void bts_task_disown(struct task_struct *task)
@@ -140,7 +140,7 @@ static void bts_task_disown(struct task_struct *task)
 	task->thread.bts = NULL;
 	if (task != current)
 		return;
-	this_cpu_write(bts_cpu.owner, &bts_nobody);
+	this_cpu_write(bts_cpu.owner, &bts_no_contexts);
 	bts_follow(current);
 }
 
@@ -466,7 +466,7 @@ static void bts_exit_unlink(struct bts_call *call)
 {
 	/* If the source is frozen, the last records of the task will not be delivered. */
 	if (!call->paused)
-		bts_disown();
+		bts_give_up_frozen();
 	bts_task_disown(current);
 }
 

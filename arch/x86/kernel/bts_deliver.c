@@ -209,7 +209,7 @@ struct bts_want bts_want(void)
 	}
 	if (flags & BTS_STOP)
 		want.room = bts_least_room(cpu);
-	if (flags & modes && (flags & BTS_ENTRY || bts_widens(flags)))
+	if (flags & modes && (flags & BTS_ENTRY || bts_avoids_cpl_filter(flags)))
 		flags |= modes;
 	want.flags = flags & (modes | BTS_FLIGHT);
 

@@ -20,7 +20,7 @@ static void bts_exec_mark(struct bts_call *call)
 
 	/* Frozen records of the old program would be delivered after the mark: prevent that. */
 	if (!call->paused)
-		bts_disown();
+		bts_give_up_frozen();
 	list_for_each_entry(ctx, &owner->contexts, node)
 		bts_mark(ctx, X86_BTS_EXEC, current);
 	list_for_each_entry(ctx, &owner->stepped, node)
@@ -60,19 +60,19 @@ static void bts_moved_mark(struct bts_call *call)
 
 	/* Frozen records are older than the mark, but would be delivered after it: prevent that. */
 	if (!call->paused)
-		bts_disown();
+		bts_give_up_frozen();
 	bts_put_moved(&owner->contexts, call->event);
 	bts_put_moved(&owner->stepped, call->event);
 }
 
 /**
- * bts_moved - mark that current enters a signal handler, or returns from one
+ * bts_mark_signal - mark that current enters a signal handler, or returns from one
  * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
  * @from: the address that current would have executed next
  * @to: the address where it continues
  * @info: the number of the signal, or 0
  */
-void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info)
+void bts_mark_signal(u16 type, unsigned long from, unsigned long to, u32 info)
 {
 	struct x86_bts_record event = {
 		.type		= type,

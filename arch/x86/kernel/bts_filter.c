@@ -68,7 +68,7 @@ bool bts_is_entry(u64 addr)
 }
 
 /**
- * bts_strays - tell whether a branch is a jump of the kernel through a bad pointer
+ * bts_is_stray_jump - tell whether a branch is a jump of the kernel through a bad pointer
  * @raw: the branch
  *
  * A branch from the kernel to a user address is such a jump, except from the entry code, which
@@ -76,7 +76,7 @@ bool bts_is_entry(u64 addr)
  *
  * Return: true if @raw is such a jump.
  */
-bool bts_strays(const struct bts_raw *raw)
+bool bts_is_stray_jump(const struct bts_raw *raw)
 {
 	return raw->from >= TASK_SIZE_MAX && raw->to < TASK_SIZE_MAX &&
 	       !bts_is_entry(raw->from);
@@ -172,7 +172,7 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 	if (from_user != user)
 		return false;
 
-	if (ring->flags & BTS_FLIGHT && bts_strays(in)) {
+	if (ring->flags & BTS_FLIGHT && bts_is_stray_jump(in)) {
 		bts_whole(ring, out, in);
 		return true;
 	}

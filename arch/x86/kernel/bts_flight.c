@@ -88,7 +88,7 @@ void bts_release(bool held)
 bool bts_flight_wants(const struct bts_raw *raw)
 {
 	return raw->to >= TASK_SIZE_MAX || !(raw->from || raw->to) ||
-	       bts_strays(raw);
+	       bts_is_stray_jump(raw);
 }
 
 /**
@@ -108,7 +108,7 @@ struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_r
 	struct hw_branch branch = { .from = raw->from, .to = raw->to, };
 
 	if (raw->from < TASK_SIZE_MAX && (raw->from || raw->to) &&
-	    !(older->to == raw->from && bts_strays(older)))
+	    !(older->to == raw->from && bts_is_stray_jump(older)))
 		branch.from = HW_BRANCH_USER;
 
 	return branch;

@@ -69,7 +69,7 @@ struct bts_context {
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to
  *		the contexts of @owner
  * @outdated:	the CPU was offline during a thaw: its frozen records are from before that thaw
- * @owner:	the contexts of the task that runs here; bts_nobody if it has none
+ * @owner:	the contexts of the task that runs here; bts_no_contexts if it has none
  */
 struct bts_cpu {
 	struct list_head	contexts;
@@ -85,7 +85,7 @@ struct bts_cpu {
 
 DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
 
-extern struct bts_task bts_nobody;
+extern struct bts_task bts_no_contexts;
 
 extern struct mutex bts_mutex;
 extern const struct bts_source bts_no_source;
@@ -133,9 +133,9 @@ static inline void bts_resume(void)
  * Tell whether the CPL filter of the hardware must not be used for a context with @flags,
  * because it drops wanted records. See bts_filter.c.
  */
-static inline bool bts_widens(u32 flags)
+static inline bool bts_avoids_cpl_filter(u32 flags)
 {
-	return flags & (BTS_KERNEL | BTS_WIDE) && READ_ONCE(bts_cpl_skewed);
+	return flags & (BTS_KERNEL | BTS_SOFT_FILTER) && READ_ONCE(bts_cpl_skewed);
 }
 
 bool bts_takes_kernel(u32 flags);
@@ -148,7 +148,7 @@ int bts_source_get(struct bts_context *ctx);
 void bts_source_put(struct bts_context *ctx);
 
 void bts_follow(struct task_struct *task);
-void bts_disown(void);
+void bts_give_up_frozen(void);
 void bts_forget_freezes(void);
 bool bts_refrozen(void);
 void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event);

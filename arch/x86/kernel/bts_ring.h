@@ -83,7 +83,7 @@ void bts_ring_clear(struct bts_ring *ring);
 u64 bts_ring_clock(const struct bts_ring *ring);
 void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count);
 
-bool bts_strays(const struct bts_raw *raw);
+bool bts_is_stray_jump(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
 

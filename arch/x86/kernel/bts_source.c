@@ -12,13 +12,13 @@
 
 #include "bts_internal.h"
 
-struct bts_task bts_nobody = {
-	.contexts = LIST_HEAD_INIT(bts_nobody.contexts),
-	.stepped = LIST_HEAD_INIT(bts_nobody.stepped),
+struct bts_task bts_no_contexts = {
+	.contexts = LIST_HEAD_INIT(bts_no_contexts.contexts),
+	.stepped = LIST_HEAD_INIT(bts_no_contexts.stepped),
 };
 
 DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
-	.owner = &bts_nobody,
+	.owner = &bts_no_contexts,
 };
 
 /* The number of contexts that need the source of hardware. Changes under bts_mutex. */
@@ -30,7 +30,7 @@ bool bts_revoked;
 /*
  * A ring has noticed that the CPL filter of the source drops records that are wanted,
  * see bts_filter.c. Until the source is given back, the filter is not used for contexts
- * for which bts_widens() returns true.
+ * for which bts_avoids_cpl_filter() returns true.
  */
 bool bts_cpl_skewed;
 
@@ -163,5 +163,5 @@ bool bts_takes_kernel(u32 flags)
 	if (flags & (BTS_KERNEL | BTS_ENTRY))
 		return true;
 
-	return flags & BTS_USER && (!bts_source->filters || bts_widens(flags));
+	return flags & BTS_USER && (!bts_source->filters || bts_avoids_cpl_filter(flags));
 }

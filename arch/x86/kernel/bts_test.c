@@ -268,7 +268,7 @@ static struct kunit_case bts_context_cases[] = {
 static void give_back(struct kunit_suite *suite)
 {
 	if (ds_give_way(true))
-		ds_given_way();
+		ds_end_give_way();
 }
 
 static struct kunit_suite bts_context_suite = {

@@ -232,7 +232,7 @@ void debugctl_emergency_stop_bts(void)
 	if (!boot_cpu_has(X86_FEATURE_BTS))
 		return;
 
-	debugctl_cleared(debugctl_bts_bits(DEBUGCTL_BTS));
+	debugctl_clear_copy(debugctl_bts_bits(DEBUGCTL_BTS));
 	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
 }
 

@@ -280,7 +280,7 @@ static void debugctl_test_sync(struct kunit *test)
 	debugctl_vm_exit(0);
 	exited = peek();
 
-	debugctl_cleared(DEBUGCTLMSR_BTF);
+	debugctl_clear_copy(DEBUGCTLMSR_BTF);
 	cleared = debugctl_get();
 	end_alone(&state);
 

@@ -68,7 +68,7 @@ static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
 /* The argument of ds_claim_bts() */
 static bool (*ds_claimant)(bool privileged);
-/* The number of callers in ds_give_way(), and between its return and ds_given_way() */
+/* The number of callers in ds_give_way(), and between its return and ds_end_give_way() */
 static atomic_t ds_takers;
 
 /**
@@ -274,7 +274,7 @@ bool ds_bts_claimed(void)
  *
  * May sleep.
  *
- * Return: true if BTS is not claimed now. Then the caller has to call ds_given_way(), and
+ * Return: true if BTS is not claimed now. Then the caller has to call ds_end_give_way(), and
  * until then ds_claim_bts() fails.
  */
 bool ds_give_way(bool privileged)
@@ -290,20 +290,20 @@ bool ds_give_way(bool privileged)
 	}
 	if (!claimed || (give_way && give_way(privileged)))
 		return true;
-	ds_given_way();
+	ds_end_give_way();
 
 	return false;
 }
 EXPORT_SYMBOL_FOR_KVM(ds_give_way);
 
 /**
- * ds_given_way - let BTS be claimed again after ds_give_way()
+ * ds_end_give_way - let BTS be claimed again after ds_give_way()
  */
-void ds_given_way(void)
+void ds_end_give_way(void)
 {
 	atomic_dec(&ds_takers);
 }
-EXPORT_SYMBOL_FOR_KVM(ds_given_way);
+EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
 
 /**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs

@@ -170,7 +170,7 @@ static void claim(struct kunit *test)
 
 	/* A trace that has ended may have left BTS claimed: ask for BTS. */
 	if (ds_give_way(false))
-		ds_given_way();
+		ds_end_give_way();
 	err = ds_claim_bts(NULL);
 	if (err == -EBUSY)
 		kunit_skip(test, "BTS is in use");
@@ -326,7 +326,7 @@ static void test_claim(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, ds_give_way(false));
 	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
-	ds_given_way();
+	ds_end_give_way();
 	claim(test);
 	ds_unclaim_bts();
 }

@@ -32,13 +32,13 @@ static struct branch_freezes hw_branches_lbr_freezing;
  */
 
 /**
- * hw_branches_lbr_suspect - save the last branches before an exception that may be fatal
+ * hw_branches_lbr_save_now - save the last branches before an exception that may be fatal
  * @regs: the registers of the interrupted code
  *
  * Called in the entry code of the exception, after hw_branches_lbr_hold() has stopped recording.
  * This resumes recording.
  */
-void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
+void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
@@ -52,21 +52,21 @@ void notrace hw_branches_lbr_suspect(struct pt_regs *regs)
 }
 
 /**
- * hw_branches_lbr_judge - resume recording; if an exception has no fixup, first save the branches
+ * hw_branches_lbr_save_unless_fixup - save the branches if an exception has no fixup, and resume
  * @regs: the registers of the interrupted code
  *
  * An exception with a fixup is not fatal, so its branches need not be saved.
  */
-void notrace hw_branches_lbr_judge(struct pt_regs *regs)
+void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
 {
 	if (search_exception_tables(regs->ip))
 		hw_branches_lbr_resume();
 	else
-		hw_branches_lbr_suspect(regs);
+		hw_branches_lbr_save_now(regs);
 }
 
 /**
- * hw_branches_lbr_acquit - drop the saved branches of an exception that was not fatal
+ * hw_branches_lbr_drop_saved - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
  * If the task has migrated since the exception, this does nothing. The saved branches stay on the
@@ -74,7 +74,7 @@ void notrace hw_branches_lbr_judge(struct pt_regs *regs)
  * same task runs there again at a freeze, that CPU keeps these branches instead of its newest
  * ones. If the exception is fatal after the migration, the CPU of the crash keeps its newest ones.
  */
-void notrace hw_branches_lbr_acquit(struct pt_regs *regs)
+void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
 	if (this_cpu_read(hw_branches_lbr_cpu.exception) == regs)
 		this_cpu_write(hw_branches_lbr_cpu.exception, NULL);

@@ -381,7 +381,7 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 	if (!pb->perfmon)
 		attr.flags |= BTS_YIELDS;
 	else if (attr.flags & BTS_USER)
-		attr.flags |= BTS_WIDE;
+		attr.flags |= BTS_SOFT_FILTER;
 	if (pb->config.clock == PTRACE_BTS_CLOCK_MONOTONIC)
 		attr.flags |= BTS_MONOTONIC;
 	if (config->flags & PTRACE_BTS_F_SIGNAL)

@@ -54,7 +54,7 @@ static int ptrace_bts_permitted_kernel(void)
  * memory, so each trace of branches needs the permission there.
  *
  * If the CPL filter is found to drop branches back to user mode, hardware has to record the
- * kernel to get these branches. Only traces with CAP_PERFMON do that, by BTS_WIDE.
+ * kernel to get these branches. Only traces with CAP_PERFMON do that, by BTS_SOFT_FILTER.
  *
  * A source of software never records the kernel.
  */

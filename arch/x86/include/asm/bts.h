@@ -20,7 +20,7 @@
 #define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: the buffer of the
 				 * hardware is circular and raises no PMI
 				 */
-#define BTS_WIDE	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware is found to
+#define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware is found to
 				 * drop wanted records, record user mode and the kernel without
 				 * it, and filter in software
 				 */
@@ -30,7 +30,7 @@
 				 */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | \
-			 BTS_WIDE | BTS_MONOTONIC | BTS_YIELDS)
+			 BTS_SOFT_FILTER | BTS_MONOTONIC | BTS_YIELDS)
 #define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
 
 #define BTS_MAX_RECORDS	BIT(24)
@@ -250,7 +250,7 @@ void bts_deliver_steps_gap(void);
 void bts_switch_to(struct task_struct *prev, struct task_struct *next);
 void bts_debug_exception(void);
 void bts_exec(void);
-void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info);
+void bts_mark_signal(u16 type, unsigned long from, unsigned long to, u32 info);
 void bts_exit(struct task_struct *task);
 
 #else
@@ -258,7 +258,7 @@ void bts_exit(struct task_struct *task);
 static inline void bts_switch_to(struct task_struct *prev, struct task_struct *next) { }
 static inline void bts_debug_exception(void) { }
 static inline void bts_exec(void) { }
-static inline void bts_moved(u16 type, unsigned long from, unsigned long to, u32 info) { }
+static inline void bts_mark_signal(u16 type, unsigned long from, unsigned long to, u32 info) { }
 static inline void bts_exit(struct task_struct *task) { }
 
 #endif /* CONFIG_X86_BTS */

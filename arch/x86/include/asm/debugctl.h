@@ -220,7 +220,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 }
 
 /**
- * debugctl_cleared - Clear bits in the copy of this CPU without writing the MSR
+ * debugctl_clear_copy - Clear bits in the copy of this CPU without writing the MSR
  * @mask: the bits
  *
  * Called after the processor has cleared the bits in the MSR, so that the next write of the
@@ -228,7 +228,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
  * stop the LBRs, and LBR must stay clear until perf has read them. Also called before the
  * caller writes the MSR.
  */
-static __always_inline void debugctl_cleared(unsigned long mask)
+static __always_inline void debugctl_clear_copy(unsigned long mask)
 {
 	this_cpu_and(debugctl_copy, ~mask);
 }
@@ -256,7 +256,7 @@ static __always_inline void debugctl_write_lbr(bool on)
 	if (on)
 		this_cpu_or(debugctl_copy, DEBUGCTLMSR_LBR);
 	else
-		debugctl_cleared(DEBUGCTLMSR_LBR);
+		debugctl_clear_copy(DEBUGCTLMSR_LBR);
 	debugctl_sync_untraced();
 }
 

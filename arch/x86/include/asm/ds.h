@@ -63,7 +63,7 @@ void ds_bts_release(void);
 
 int ds_claim_bts(bool (*give_way)(bool privileged));
 bool __must_check ds_give_way(bool privileged);
-void ds_given_way(void);
+void ds_end_give_way(void);
 void ds_unclaim_bts(void);
 bool ds_bts_claimed(void);
 
@@ -119,7 +119,7 @@ static inline void ds_write(struct debug_store *ds, enum ds_part part,
 #else /* CONFIG_CPU_SUP_INTEL */
 
 static inline bool ds_give_way(bool privileged) { return false; }
-static inline void ds_given_way(void) { }
+static inline void ds_end_give_way(void) { }
 static inline void ds_unclaim_bts(void) { }
 static inline bool ds_bts_claimed(void) { return false; }
 static inline bool ds_bts_active(void) { return false; }

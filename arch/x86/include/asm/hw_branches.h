@@ -48,9 +48,9 @@ struct hw_branches_lbr_ctl {
 extern struct hw_branches_lbr_ctl hw_branches_lbr_ctl;
 
 void hw_branches_lbr_resume(void);
-void hw_branches_lbr_suspect(struct pt_regs *regs);
-void hw_branches_lbr_judge(struct pt_regs *regs);
-void hw_branches_lbr_acquit(struct pt_regs *regs);
+void hw_branches_lbr_save_now(struct pt_regs *regs);
+void hw_branches_lbr_save_unless_fixup(struct pt_regs *regs);
+void hw_branches_lbr_drop_saved(struct pt_regs *regs);
 bool hw_branches_lbr_guest_enter(void);
 void hw_branches_lbr_guest_exit(void);
 void hw_branches_save_vmcoreinfo(void);
@@ -132,23 +132,23 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
  * enabled. @held is the return value of hw_branches_exception_hold() or hw_branches_fault_hold().
  * If recording was not stopped, @held is true, and this function does nothing.
  */
-static __always_inline void hw_branches_exception_judge(struct pt_regs *regs, bool held)
+static __always_inline void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool held)
 {
 	if (!held)
-		hw_branches_lbr_judge(regs);
+		hw_branches_lbr_save_unless_fixup(regs);
 }
 
-/* hw_branches_exception_judge() for an exception that never has a fixup */
-static __always_inline void hw_branches_exception_suspect(struct pt_regs *regs, bool held)
+/* hw_branches_exception_save_unless_fixup() for an exception that never has a fixup */
+static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool held)
 {
 	if (!held)
-		hw_branches_lbr_suspect(regs);
+		hw_branches_lbr_save_now(regs);
 }
 
 /*
  * Resume recording after hw_branches_bug(), without saving the LBRs. If the exception is a crash,
  * hw_branches_bug() has frozen this CPU, and recording stays stopped. *@held is set to true, so
- * that a later hw_branches_exception_judge() does nothing.
+ * that a later hw_branches_exception_save_unless_fixup() does nothing.
  */
 static __always_inline void hw_branches_exception_release(bool *held)
 {
@@ -160,7 +160,7 @@ static __always_inline void hw_branches_exception_release(bool *held)
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
-		hw_branches_lbr_acquit(regs);
+		hw_branches_lbr_drop_saved(regs);
 }
 
 /* Stop recording at the entry of an NMI. Return: like hw_branches_lbr_hold(). */
@@ -203,8 +203,9 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 	return true;
 }
 
-static __always_inline void hw_branches_exception_judge(struct pt_regs *regs, bool held) { }
-static __always_inline void hw_branches_exception_suspect(struct pt_regs *regs, bool held) { }
+static __always_inline
+void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool held) { }
+static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool held) { }
 static __always_inline void hw_branches_exception_release(bool *held) { }
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs) { }
 static __always_inline bool hw_branches_nmi_hold(void) { return true; }

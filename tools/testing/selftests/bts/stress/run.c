@@ -553,7 +553,7 @@ void tracee_new_child(struct tracer *me, struct child *t)
 	t->signals = 0;
 	pid = fork();
 	if (!pid)
-		tracee_start(t->shared);
+		tracee_run(t->shared);
 	if (pid < 0)
 		give_up("fork");
 	t->pid = pid;

@@ -141,8 +141,8 @@ extern int my_number;
 
 enum { EXEC_64, EXEC_32, EXEC_SECRET, NR_EXECS };
 
-/* tracee.c: tracee_start() does not return. */
-void tracee_start(struct tracee_shared *self);
+/* tracee.c: tracee_run() does not return. */
+void tracee_run(struct tracee_shared *self);
 void tracee_exec_main(int argc, char **argv);
 
 #endif /* BTS_STRESS_H */

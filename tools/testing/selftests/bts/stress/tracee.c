@@ -166,7 +166,7 @@ void tracee_exec_main(int argc, char **argv)
 }
 
 /* Make the calling process the first tracee of a family. Does not return. */
-void tracee_start(struct tracee_shared *self)
+void tracee_run(struct tracee_shared *self)
 {
 	ignore_signals();
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);

@@ -229,7 +229,7 @@ static void watch_variable(unsigned long address, unsigned int len, void (*what)
 
 static void do_thaw_keeping(void)
 {
-	watch_variable(look_up("hw_branches_keeping"), HW_BREAKPOINT_LEN_1, crash_too);
+	watch_variable(look_up("hw_branches_kept_frozen"), HW_BREAKPOINT_LEN_1, crash_too);
 }
 
 static void do_thaw_first(void)

@@ -69,7 +69,7 @@ static void drop_task(struct lab_file *lab)
 int lab_start(struct lab_file *lab)
 {
 	struct bts_attr attr = {
-		.flags = lab->config.flags | (lab->config.flags & LAB_USER ? BTS_WIDE : 0),
+		.flags = lab->config.flags | (lab->config.flags & LAB_USER ? BTS_SOFT_FILTER : 0),
 		.nr = lab->config.nr,
 		.overflow = lab->config.overflow ? overflow : NULL,
 		.data = lab,
@@ -130,7 +130,7 @@ void lab_status(struct lab_file *lab, struct lab_status *status)
 	if (lab->ctx)
 		bts_status(lab->ctx, &is);
 	*status = (struct lab_status){
-		.flags = is.flags & ~BTS_WIDE,
+		.flags = is.flags & ~BTS_SOFT_FILTER,
 		.nr = is.nr,
 		.held = is.held,
 		.gaps = is.gaps,
