@@ -10,6 +10,7 @@
 
 #include <asm/apic.h>
 #include <asm/debugctl.h>
+#include <asm/debugctl_claim.h>
 #include <asm/nmi.h>
 
 #define UNOWNED		(DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI | DEBUGCTLMSR_RTM_DEBUG)

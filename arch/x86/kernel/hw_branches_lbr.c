@@ -40,6 +40,7 @@
 #include <linux/string.h>
 #include <linux/syscore_ops.h>
 
+#include <asm/debugctl_claim.h>
 #include <asm/hw_branches.h>
 #include <asm/msr.h>
 #include <asm/perf_event.h>

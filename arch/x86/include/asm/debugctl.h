@@ -146,25 +146,29 @@ static __always_inline void debugctl_vm_exit(unsigned long preserved)
 }
 
 /*
- * Change bits of the copy, but not of the MSR. A single bit is changed by one instruction.
- * Several bits need a cmpxchg loop, which tries again if an NMI or #DB has changed the copy.
+ * Change several bits of the copy, but not of the MSR. @val has no bits outside @mask. The loop
+ * tries again if an NMI or #DB has changed the copy.
  */
+static __always_inline void __debugctl_replace(unsigned long mask, unsigned long val)
+{
+	unsigned long old = this_cpu_read(debugctl_copy), new;
+
+	do {
+		new = (old & ~mask) | val;
+	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
+}
+
+/* Change bits of the copy, but not of the MSR. A single bit is changed by one instruction. */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
-	unsigned long old, new;
-
 	if (__builtin_constant_p(mask) && is_power_of_2(mask)) {
 		if (val & mask)
 			this_cpu_or(debugctl_copy, mask);
 		else
 			this_cpu_and(debugctl_copy, ~mask);
-		return;
+	} else {
+		__debugctl_replace(mask, val & mask);
 	}
-
-	old = this_cpu_read(debugctl_copy);
-	do {
-		new = (old & ~mask) | (val & mask);
-	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
 }
 
 /**
@@ -200,8 +204,6 @@ static __always_inline void debugctl_write_field(unsigned long mask, unsigned lo
  */
 static __always_inline void debugctl_write_bts(unsigned long val)
 {
-	unsigned long old, new;
-
 	/*
 	 * Do not use lockdep_assert_irqs_disabled(): a crash stops BTS before lockdep knows that
 	 * interrupts are off.
@@ -212,10 +214,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
 	if (!debugctl_exists())
 		return;
 
-	old = this_cpu_read(debugctl_copy);
-	do {
-		new = (old & ~debugctl_bts_mask) | val;
-	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
+	__debugctl_replace(debugctl_bts_mask, val);
 	debugctl_sync_untraced();
 }
 
@@ -260,27 +259,7 @@ static __always_inline void debugctl_write_lbr(bool on)
 	debugctl_sync_untraced();
 }
 
-/**
- * struct debugctl_yielder - an owner that gives its fields up when another owner claims them
- * @mask:	the fields
- * @give_up:	stop using the fields on all CPUs: after this returns, another owner uses them
- * @take:	start using the fields
- *
- * Both functions are called in process context under debugctl_mutex, and must not call
- * debugctl_claim(), debugctl_release(), debugctl_claim_yielding() or
- * debugctl_release_yielding().
- */
-struct debugctl_yielder {
-	unsigned long	mask;
-	void		(*give_up)(void);
-	void		(*take)(void);
-};
-
-int debugctl_claim_yielding(const struct debugctl_yielder *yielder);
-void debugctl_release_yielding(void);
 int debugctl_try_field(unsigned long mask, unsigned long val);
-int debugctl_claim(unsigned long mask);
-void debugctl_release(unsigned long mask);
 void debugctl_cpu_init(void);
 void debugctl_resume(void);
 void debugctl_emergency_stop_bts(void);

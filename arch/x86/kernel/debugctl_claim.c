@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Claiming fields of DEBUGCTL that may have several users. See asm/debugctl_claim.h.
+ */
+
+#include <linux/bug.h>
+#include <linux/cleanup.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/mutex.h>
+
+#include <asm/debugctl.h>
+#include <asm/debugctl_claim.h>
+
+static const unsigned long debugctl_fields[] = {
+	DEBUGCTL_STEP,
+	DEBUGCTL_LBR,
+	DEBUGCTL_BTS,
+	DEBUGCTL_SMM,
+	DEBUGCTL_BUSLOCK,
+};
+
+static DEFINE_MUTEX(debugctl_mutex);
+
+/* The yielding owner: it gives its fields up while another owner claims one of them. */
+static const struct debugctl_yielder *debugctl_yielder;
+
+/*
+ * The fields that are claimed. Those of block-step, freeze-in-SMM and bus lock detection are
+ * never released.
+ */
+static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
+
+/* Tell whether @mask consists of whole fields, without any other bit. */
+static bool debugctl_whole_fields(unsigned long mask)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(debugctl_fields); i++) {
+		unsigned long field = debugctl_fields[i];
+
+		if ((mask & field) == field)
+			mask &= ~field;
+	}
+	return !mask;
+}
+
+/* Tell whether there is a yielding owner that has its fields: no other owner has claimed any. */
+static bool debugctl_yielder_has(void)
+{
+	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);
+}
+
+/**
+ * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
+ * @mask: one or more of the owners' masks
+ *
+ * For the fields that may have several users: LBR and BTS. May sleep. If a field of @mask
+ * belongs to the yielding owner, the yielding owner gives all its fields up on all CPUs
+ * before this returns.
+ *
+ * Return: 0; -EBUSY if a field of @mask is claimed already, and then nothing changes;
+ * -EINVAL if @mask is not made of whole fields.
+ */
+int debugctl_claim(unsigned long mask)
+{
+	bool had;
+
+	if (!mask || !debugctl_whole_fields(mask))
+		return -EINVAL;
+
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_claimed & mask)
+		return -EBUSY;
+
+	had = debugctl_yielder_has();
+	debugctl_claimed |= mask;
+	if (had && !debugctl_yielder_has())
+		debugctl_yielder->give_up();
+	return 0;
+}
+
+/**
+ * debugctl_release - Release fields that debugctl_claim() has granted
+ * @mask: a mask that was claimed, or some of its fields
+ *
+ * The caller must have cleared the bits on all CPUs, except for FREEZE_LBRS_ON_PMI with
+ * architectural LBRs, which perf does not clear. May sleep. If all fields of the yielding
+ * owner are free now, it takes them back before this returns.
+ */
+void debugctl_release(unsigned long mask)
+{
+	bool had;
+
+	guard(mutex)(&debugctl_mutex);
+	WARN_ON_ONCE((debugctl_claimed & mask) != mask);
+	had = debugctl_yielder_has();
+	debugctl_claimed &= ~mask;
+	if (!had && debugctl_yielder_has())
+		debugctl_yielder->take();
+}
+
+/**
+ * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
+ * @yielder: the fields and the callbacks
+ *
+ * If the fields are free, ->take() is called before this returns, otherwise when they are
+ * released. May sleep.
+ *
+ * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is not
+ * made of whole fields.
+ */
+int debugctl_claim_yielding(const struct debugctl_yielder *yielder)
+{
+	if (!yielder->mask || !debugctl_whole_fields(yielder->mask))
+		return -EINVAL;
+
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_yielder)
+		return -EBUSY;
+
+	debugctl_yielder = yielder;
+	if (debugctl_yielder_has())
+		yielder->take();
+	return 0;
+}
+
+/**
+ * debugctl_release_yielding - Undo debugctl_claim_yielding()
+ *
+ * If the yielding owner has its fields, its ->give_up() is called. May sleep.
+ */
+void debugctl_release_yielding(void)
+{
+	guard(mutex)(&debugctl_mutex);
+	if (debugctl_yielder_has())
+		debugctl_yielder->give_up();
+	debugctl_yielder = NULL;
+}
