@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All parts of the core of btstrace share this header. Each part is usable without the ones
- * behind it:
+ * All parts of the core of btstrace include this header. Each part can be used without the
+ * parts that are listed after it:
  *
- *	read.h		the requests of ptrace: records of a stopped thread
- *	decode.h	which kind of branch some bytes are
- *	elffile.h, module.h, space.h	which function, line and module an address belongs to
+ *	read.h		the requests of ptrace_bts(2)
+ *	decode.h	the kind of branch that an instruction is
+ *	elffile.h, module.h, space.h	the function, line and module of an address
  *	writer.h	writes a recorded trace
- *	session.h	records become branches, with all that is known of them
- *	replay.h	tells a session what a recorded trace holds
- *	calls.h, tree.h	branches become calls
- *	output.h	the formats
+ *	session.h	turns records into branches, and passes them to an output
+ *	replay.h	reads a recorded trace, and passes it to a session
+ *	calls.h, tree.h	find the calls in a list of branches
+ *	output.h	the output formats
  *
- * A part that is out of memory ends the program: see text.c.
+ * If no memory is left, the function that needs it ends the program: see text.c.
  */
 #ifndef BTSTRACE_BT_H
 #define BTSTRACE_BT_H
@@ -45,9 +45,9 @@ char *bt_copy(const char *s);
 BT_PRINTF(1, 2) char *bt_print(const char *fmt, ...);
 
 /*
- * bt_hash - spread a key over a table of 2^bits slots
+ * bt_hash - find the slot of a key in a hash table
  * @key: an address or a number
- * @bits: 1 to 63
+ * @bits: the table has 2^bits slots; 1 to 63
  */
 static inline size_t bt_hash(u64 key, int bits)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls from branches. The stack of frames is a guess that each branch confirms
- * or corrects: where its instruction is not in the innermost frame's function,
- * something was missed (a gap, a signal, code that runs on from one symbol into
- * the next), and the frames are brought in line with it.
+ * This file finds calls in branches. The stack of frames is a guess, which each branch
+ * confirms or corrects. If the instruction that branches is not in the function of the
+ * innermost frame, then something was missed: records, a signal, or code that runs on from
+ * one symbol into the next. settle() then corrects the frames.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
 
-/* Deeper calls are counted, not kept: a program may call itself without end. */
+/* Deeper frames are only counted: a program may call itself without end. */
 static size_t frames_max = 1024 * 1024;
 
-/* Use no more than @bytes for the calls that one thread is in. */
+/* Use no more than @bytes for the frames of one thread. */
 void bt_calls_memory(u64 bytes)
 {
 	size_t most = bytes / sizeof(struct bt_frame);
@@ -28,7 +28,10 @@ struct bt_calls *bt_calls_new(void)
 	return bt_alloc(1, sizeof(struct bt_calls));
 }
 
-/* The compiler puts the code that foo() seldom executes into foo.cold(). */
+/*
+ * Is one of @a and @b the cold part of the other? The compiler puts the code that foo()
+ * seldom executes into foo.cold().
+ */
 static bool is_cold_part(const struct bt_function *a, const struct bt_function *b)
 {
 	size_t len_a, len_b;
@@ -42,15 +45,16 @@ static bool is_cold_part(const struct bt_function *a, const struct bt_function *
 	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
 }
 
-/* Inline, as each branch asks, and nearly always for one and the same function. */
+/* Inline: called for each branch, and @a == @b nearly always. */
 static inline bool same_function(const struct bt_function *a, const struct bt_function *b)
 {
 	return a == b || is_cold_part(a, b);
 }
 
 /*
- * The first call of a function goes from its stub to the first of all stubs, and
- * from there to the dynamic linker, which looks for the function and jumps to it.
+ * Does the first PLT stub, which is @frame, jump to the dynamic linker, at @to? The first
+ * call of a function goes from the stub of the function to the first stub, and from there to
+ * the dynamic linker, which finds the function and jumps to it.
  */
 static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
 {
@@ -63,7 +67,7 @@ static struct bt_frame *top_of(struct bt_calls *c)
 	return c->nr ? &c->frame[c->nr - 1] : NULL;
 }
 
-/* Tell of a frame that begins. A hop stands for the function that it leads to. */
+/* Tell the user of a frame that begins. */
 static void tell(struct bt_calls *c, struct bt_frame *frame)
 {
 	if (c->enter)
@@ -100,7 +104,7 @@ static void pop(struct bt_calls *c)
 		return;
 	}
 	top = top_of(c);
-	/* The hop led to no function: it is shown as a function itself. */
+	/* The hop led to no function: tell the user of the hop itself. */
 	if (top->hop && !top->quiet)
 		tell(c, top);
 	if (c->leave && !top->quiet)
@@ -108,7 +112,10 @@ static void pop(struct bt_calls *c)
 	c->nr--;
 }
 
-/* The hop, which is the top frame, arrives at the function that the program called. */
+/*
+ * The top frame is a hop, which jumps to @to: to the function that the program called, or to
+ * another hop.
+ */
 static void arrive(struct bt_calls *c, const struct bt_place *to)
 {
 	struct bt_frame *top = top_of(c);
@@ -131,14 +138,17 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 	if (top->quiet)
 		return;
 	tell(c, top);
-	/* The first of the hidden branches is the call itself. */
+	/*
+	 * The first of the hidden branches is the call itself. The others are those of the
+	 * dynamic linker.
+	 */
 	if (c->resolved && hidden > 1) {
 		c->hidden = 0;
 		c->resolved(c, top, hidden);
 	}
 }
 
-/* A function ends: so do all that it took the place of. */
+/* End the top frame and, if it began by a tail call, the frames below that return with it. */
 static void pop_whole(struct bt_calls *c)
 {
 	bool tail;
@@ -169,7 +179,7 @@ static size_t find_function(const struct bt_calls *c, const struct bt_function *
 	return nr;
 }
 
-/* The function of the top frame turns into another, which returns to the same address. */
+/* Replace the top frame by one for the function at @place, which returns to the same address. */
 static void shift(struct bt_calls *c, const struct bt_place *place)
 {
 	struct bt_frame frame = *top_of(c);
@@ -180,7 +190,10 @@ static void shift(struct bt_calls *c, const struct bt_place *place)
 	push(c, place, frame);
 }
 
-/* The thread is at @place: make the top frame that of its function. */
+/*
+ * The thread executes the code at @place. If the top frame is not that of this function,
+ * correct the frames.
+ */
 static void settle(struct bt_calls *c, const struct bt_place *place)
 {
 	size_t nr;
@@ -206,14 +219,20 @@ static void call(struct bt_calls *c, const struct bt_branch *b)
 {
 	u64 back = b->from->addr + b->from->insn.length;
 
-	/* Position independent code calls the next instruction to learn its own address. */
+	/*
+	 * Position independent code calls the next instruction to learn its own address.
+	 * That is no call of a function.
+	 */
 	if (b->to->addr == back)
 		return;
 	c->calls++;
 	push(c, b->to, (struct bt_frame){ .back = back });
 }
 
-/* The function of the top frame ends by a jump to another, which returns for both. */
+/*
+ * A tail call: the function of the top frame ends by a jump to @to. When that function
+ * returns, it returns for both.
+ */
 static void replace_by(struct bt_calls *c, const struct bt_place *to)
 {
 	struct bt_frame *top = top_of(c);
@@ -224,7 +243,10 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 		arrive(c, to);
 		return;
 	}
-	/* Two functions may end by jumping to each other in turn. */
+	/*
+	 * Two functions may end by jumping to each other in turn: do not add a frame each
+	 * time.
+	 */
 	for (nr = c->nr; nr > 1 && c->frame[nr - 1].tail; nr--) {
 		if (c->frame[nr - 2].fn == to->fn) {
 			unwind_to(c, nr - 1);
@@ -234,7 +256,10 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 	push(c, to, (struct bt_frame){ .back = top->back, .tail = true });
 }
 
-/* Code without names may begin a function anywhere but behind a call. */
+/*
+ * Can @place be the first instruction of a function? In code without symbols, every place
+ * can that is not behind a call.
+ */
 static bool begins_function(const struct bt_place *place)
 {
 	return place->fn->named || place->fn->whole ? !place->offset : !place->follows_call;
@@ -258,7 +283,7 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 	while (nr > 1 && c->frame[nr - 1].tail)
 		nr--;
 	if (c->frame[nr - 1].signal) {
-		/* The handler returns into the code that ends it. */
+		/* A signal handler returns to the code that calls sigreturn(). */
 		unwind_to(c, nr);
 		shift(c, b->to);
 		return;
@@ -268,7 +293,10 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 		replace_by(c, b->to);
 		return;
 	}
-	/* The first function of the trace returns to a caller that the trace does not have. */
+	/*
+	 * Do not count it if the first function of the trace returns: the trace does not
+	 * have its call.
+	 */
 	c->unmatched += c->nr > 1 || top->back;
 	pop_whole(c);
 	settle(c, b->to);
@@ -301,7 +329,7 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel goes to user mode: back to where it was entered, or into a handler. */
+/* The kernel returns to user mode at @to: to where it was entered, or to a signal handler. */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;
@@ -315,14 +343,17 @@ static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 			push(c, to, (struct bt_frame){ .signal = true });
 			return;
 		}
-		/* The thread leaves a handler. */
+		/* The signal handler has ended. */
 		if (top_of(c)->signal)
 			pop(c);
 	}
 	settle(c, to);
 }
 
-/* The code of the kernel cannot be read: its symbols have to do. */
+/*
+ * A branch into the kernel or within it. Often the code of the kernel cannot be read: take a
+ * branch to the beginning of a function for a call.
+ */
 static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
 {
 	if (!BT_IS_KERNEL(b->from->addr)) {
@@ -387,7 +418,7 @@ static void take(struct bt_calls *c, const struct bt_branch *b)
 	}
 }
 
-/* Update the calls by a record. */
+/* Update the calls with the next record. */
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 {
 	c->branches += bt_is_branch(b->rec);
@@ -396,12 +427,12 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 }
 
 /*
- * bt_calls_branched - find the frame that made a branch
- * @c: after bt_calls_branch()
- * @branches: set to how many there are to count: none, while it is not known whose
- *	they are, and more than one when it is
+ * bt_calls_branched - find the frame that the last branch counts for
+ * @c: the calls, after bt_calls_branch()
+ * @branches: set to the number of branches to count for the frame. It is 0 in a hop, and
+ *	more than 1 after a hop: the branches of a hop count for a later frame.
  *
- * Returns the frame, or NULL.
+ * Returns the frame, or NULL if there is none or it is a hop.
  */
 struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 {
@@ -417,7 +448,10 @@ struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 	return top;
 }
 
-/* Returns the name that the program called the function by, or else the function's own. */
+/*
+ * Returns the name that the program called the function by or, if it is unknown, the
+ * function's own name.
+ */
 const char *bt_frame_name(const struct bt_frame *frame)
 {
 	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
@@ -431,7 +465,7 @@ struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame)
 	return NULL;
 }
 
-/* No more records follow: all frames end. */
+/* No records follow: end all frames. */
 void bt_calls_end(struct bt_calls *c)
 {
 	c->beyond = 0;
@@ -447,7 +481,7 @@ void bt_calls_free(struct bt_calls *c)
 	free(c);
 }
 
-/* Did every return lead to where a call came from, and nothing else end a function? */
+/* Did all functions end by a return to their caller, and was no record missing? */
 bool bt_calls_balanced(const struct bt_calls *c)
 {
 	return !c->unwound && !c->unmatched && !c->gaps;

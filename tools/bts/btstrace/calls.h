@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This header is for the calls that a thread is in, found from its branches. Each thread
- * has one struct bt_calls. Its user is told of each function that begins and ends; the call
- * tree, the crash view and the timeline are users.
+ * Finds the calls that a thread is in from its branches. Each thread has a struct bt_calls.
+ * Its callbacks tell its user, which is the call tree, the crash view or the timeline, about
+ * each function that begins or ends.
  */
 #ifndef BTSTRACE_CALLS_H
 #define BTSTRACE_CALLS_H
@@ -12,21 +12,22 @@
 /*
  * struct bt_frame - a function that was called and has not returned
  * @fn:		the function
- * @module:	where it is
+ * @module:	the module that contains it
  * @called:	the name that the program called it by, if it went through a PLT; or NULL
- * @back:	where it returns to; 0 if that is not known
- * @begin:	the branch that led to it, counted from 0
- * @tail:	it took the place of the frame below
+ * @back:	its return address; 0 if unknown
+ * @begin:	the number of the record with which it began, counted from 0
+ * @tail:	the function of the frame below has ended by a jump to this one (a tail call):
+ *	if this one returns, so does the one below
  * @kernel:	the kernel, entered from user mode
- * @signal:	a handler, put in by the kernel
+ * @signal:	a signal handler
  * @hop:	a PLT stub or the dynamic linker, on the way to a function. The user is
- *		told of that function only.
- * @quiet:	called by such a hop; the user is not told of it
- * @inside:	it is part of what is to be shown; see select.h
- * @shown:	and is shown itself
- * @level:	how many such frames there are, with this one
+ *	told of that function only.
+ * @quiet:	called by a @hop, directly or not; the user is not told of it
+ * @inside:	it is a function of --root, or is called by one; see select.c
+ * @shown:	it is shown
+ * @level:	the number of shown frames from the first one up to this one
  * @data:	for the user
- * @mark:	likewise
+ * @mark:	for the user
  */
 struct bt_frame {
 	const struct bt_function	*fn;
@@ -47,23 +48,28 @@ struct bt_frame {
 };
 
 /*
- * struct bt_calls - the calls that a thread is in, and what it did
+ * struct bt_calls - the calls that a thread is in, and counts
  * @calls:	calls
- * @returns:	returns to where one of them came from
- * @tails:	functions that ended by a jump to another
- * @unwound:	functions that were left otherwise: longjmp(), an exception
- * @unmatched:	returns to where nothing was called
- * @shifts:	one function turned into another without a branch
- * @gaps:	records missing
- * @deepest:	most frames at once
- * @branches:	branches, with the one that is looked at
- * @frame:	what it is in now, the innermost last
- * @nr:		how many
- * @enter:	told of each frame that begins, if not NULL
- * @leave:	told of each that ends, while it is still the innermost
- * @resolved:	told of the branches of the dynamic linker that found the function of
- *		a frame, right after @enter
- * @arg:	for these three
+ * @returns:	returns to the return address of a frame
+ * @tails:	functions that ended by a jump to another one
+ * @unwound:	functions that ended otherwise, for example by longjmp() or an exception
+ * @unmatched:	returns to an address that is the return address of no frame
+ * @shifts:	how often a thread went from one function to another without a branch
+ * @gaps:	places where records are missing
+ * @deepest:	the largest number of frames at one time
+ * @branches:	branches, with the current one
+ * @frame:	the frames, the innermost last
+ * @nr:		the number of frames
+ * @enter:	called for each frame that begins, if not NULL
+ * @leave:	called for each frame that ends, while it is still the innermost, if not NULL
+ * @resolved:	called right after @enter with the number of branches that the dynamic linker
+ *	made to find the function, if not NULL
+ * @arg:	for these callbacks
+ * @room:	the number of frames that @frame has room for
+ * @lost:	records are missing before the current one
+ * @beyond:	the number of frames that are too deep to be kept
+ * @hidden:	branches of hops that no frame counts yet
+ * @records:	the number of records so far
  */
 struct bt_calls {
 	u64		calls;
@@ -98,7 +104,7 @@ void bt_calls_free(struct bt_calls *c);
 bool bt_calls_balanced(const struct bt_calls *c);
 const char *bt_frame_name(const struct bt_frame *frame);
 
-/* Returns the frame below that the user was told of, or NULL. */
+/* Returns the nearest frame below @frame that the user was told of, or NULL. */
 struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The format of a recorded trace: everything that a session was told, to be told
- * again, on another day or another machine. The file is a line that says what it
- * is, then chunks, in the byte order and alignment of x86.
+ * The format of a recorded trace, which contains everything that a session was told, so that
+ * it can be shown later, or on another machine. The file begins with the line BT_FILE_MAGIC.
+ * Chunks follow, in the byte order and with the alignment of x86.
  */
 #ifndef BTSTRACE_CHUNK_H
 #define BTSTRACE_CHUNK_H
@@ -11,6 +11,7 @@
 
 #define BT_FILE_MAGIC	"btstrace 1\n"
 
+/* The types of chunks, and the contents of each */
 enum bt_chunk_type {
 	BT_CHUNK_THREAD = 1,	/* struct bt_chunk_task, name */
 	BT_CHUNK_MAPS,		/* text */
@@ -19,29 +20,29 @@ enum bt_chunk_type {
 	BT_CHUNK_EXEC,		/* struct bt_chunk_task, name */
 	BT_CHUNK_NOTE,		/* text */
 	BT_CHUNK_EXIT,		/* text, or nothing */
-	BT_CHUNK_KERNEL,	/* text: which boot of which machine */
+	BT_CHUNK_KERNEL,	/* text: the boot ID, see write_kernel() */
 	BT_CHUNK_ENDED_AT,	/* address */
-	BT_CHUNK_FILE,		/* struct bt_ident, path: before the first that is mapped there */
+	BT_CHUNK_FILE,		/* struct bt_ident, path: a mapped file, once */
 	BT_CHUNK_JIT,		/* text: lines of /tmp/perf-PID.map */
 };
 
 struct bt_chunk {
 	u32	type;
 	u32	tid;
-	u64	len;	/* of what follows */
+	u64	len;	/* of the contents that follow, in bytes */
 };
 
 /*
- * struct bt_chunk_task - what a thread is
- * @id: THREAD: of its process; EXEC: the one that it had before
- * @is64: of the program
+ * struct bt_chunk_task - the beginning of BT_CHUNK_THREAD and BT_CHUNK_EXEC
+ * @id: THREAD: the ID of the process; EXEC: the ID that the thread had before execve()
+ * @is64: the program is 64-bit
  */
 struct bt_chunk_task {
 	u32	id;
 	u32	is64;
 };
 
-/* No chunk is longer. */
+/* A chunk with more contents than this is damaged. */
 #define BT_CHUNK_MAX	(1024ull * 1024 * 1024)
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file keeps code that exists in memory only, by pages: of a trace that is read or
- * written.
+ * This file stores code that exists in memory only, by pages. The code was read from a
+ * recorded trace, or was written to one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,10 @@
 
 #define PAGES_BITS	6
 
-/* Of a page, the bytes from @first to @end are known. */
+/*
+ * struct page - a page of code, of which the bytes from @first to @end - 1 are known. @batch
+ * is the argument of the last bt_code_first_in_batch() for this page.
+ */
 struct page {
 	u64		addr;
 	u32		first;
@@ -20,7 +23,7 @@ struct page {
 	struct page	*next;
 };
 
-/* The table has 2^bits lists of pages. */
+/* struct bt_code - a hash table of 2^bits lists of pages */
 struct bt_code {
 	struct page	**page;
 	int		bits;
@@ -113,7 +116,10 @@ static bool put_in_page(struct page *p, u32 at, const u8 *bytes, u32 len)
 	return true;
 }
 
-/* There is code at @addr, in place of what was on these pages. Is that new? */
+/*
+ * Store code at @addr. It replaces all that was known of these pages. Returns false if
+ * exactly these bytes were known before.
+ */
 bool bt_code_put(struct bt_code *code, u64 addr, const u8 *bytes, size_t len)
 {
 	bool new = false;
@@ -128,7 +134,7 @@ bool bt_code_put(struct bt_code *code, u64 addr, const u8 *bytes, size_t len)
 	return new;
 }
 
-/* Read up to @n bytes. Returns how many there are. */
+/* Read up to @n bytes at @addr. Returns the number of bytes that are known. */
 size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 {
 	const struct page *p;
@@ -149,8 +155,11 @@ size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 	return got;
 }
 
-/* Is this the first call for this page in @batch? */
-bool bt_code_asked(struct bt_code *code, u64 addr, u32 batch)
+/*
+ * Is this the first call for the page of @addr with this number of a batch? The caller
+ * numbers batches of records.
+ */
+bool bt_code_first_in_batch(struct bt_code *code, u64 addr, u32 batch)
 {
 	struct page *p = get(code, addr);
 	bool first = p->batch != batch;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file finds the way to where a thread is. */
+/* This file sums up branches for the crash view; see collapse.h. */
 #include <stdlib.h>
 
 #include "collapse.h"
 
-/* find_round() looks at so many items. */
+/* find_round() looks at no more items than this. */
 #define ROUND_MAX	1024
 
 /*
- * struct collapse - on the way
- * @items: what there is so far. Those of the innermost function are the last.
- * @b: the branch that is looked at
- * @at: its number
- * @first: the number of the first
+ * struct collapse - the state of bt_collapse()
+ * @items: the items so far; those in the innermost function are the last
+ * @b: the current branch
+ * @at: the number of the current branch
+ * @first: the number of the first branch
  */
 struct collapse {
 	struct bt_items		*items;
@@ -30,7 +30,7 @@ static void add(struct collapse *c, struct bt_item item)
 	items->item[items->nr++] = item;
 }
 
-/* bt_calls_branch() calls this for each function that begins at the branch. */
+/* The callback for a function that begins: add an item. */
 static void enter(struct bt_calls *calls, struct bt_frame *frame)
 {
 	struct collapse *c = calls->arg;
@@ -48,7 +48,7 @@ static void enter(struct bt_calls *calls, struct bt_frame *frame)
 	});
 }
 
-/* The item of the function stands for all that happened in it. */
+/* The callback for a function that ends: remove the items in it, and close its own item. */
 static void leave(struct bt_calls *calls, struct bt_frame *frame)
 {
 	struct collapse *c = calls->arg;
@@ -65,8 +65,9 @@ static bool goes_back(const struct bt_item *item)
 }
 
 /*
- * Returns the number of the item that began the round that the jump back @b ends; items->nr
- * if there is none. A round of an outer loop begins the rounds of the inner one anew.
+ * The jump @b goes back to the beginning of a loop. Returns the index of the item of the
+ * last such jump, with which the round began that @b ends. Returns items->nr if there is
+ * none, or if an outer loop began a round since.
  */
 static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
 {
@@ -112,7 +113,7 @@ static void jump(struct collapse *c, size_t begin)
 	});
 }
 
-/* Take a branch: it begins or ends functions, or it is a jump within one. */
+/* Handle the current branch: it begins or ends functions, or it is a jump within a function. */
 static void look(struct collapse *c, struct bt_calls *calls)
 {
 	const struct bt_branch *b = c->b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This header is for the way to where a thread is. A call that has returned becomes one
- * item, and so do all but the last round of a loop. The calls that have not returned are
- * left, with what each of them did itself.
+ * Sums up branches, for the crash view: the result is a list of items. A call that has
+ * returned becomes one item. All rounds of a loop but the last become one item. The other
+ * items are calls that have not returned, and jumps in these functions.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -11,23 +11,23 @@
 
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
-	BT_ITEM_CALL,	/* a call; or a jump to another function */
-	BT_ITEM_INSIDE,	/* a function that was entered before the first branch */
-	BT_ITEM_SIGNAL,	/* a handler begins */
-	BT_ITEM_LOOP,	/* rounds of a loop, before the last one */
+	BT_ITEM_CALL,	/* a call, or a jump to another function */
+	BT_ITEM_INSIDE,	/* a function whose call is not in the trace */
+	BT_ITEM_SIGNAL,	/* a signal handler */
+	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
 	BT_ITEM_GAP,	/* records are missing */
 };
 
 /*
- * struct bt_item - one step of the way
+ * struct bt_item - a jump, a call, a loop or a gap
  * @type:	BT_ITEM_*
  * @open:	of a function: it has not returned
- * @from:	where it starts; NULL if that is not known
- * @to:		where it goes
- * @name:	of a function: what it was called by
- * @first:	the first branch that it stands for, counted from 0
- * @end:	the first one behind it
- * @times:	rounds of a loop
+ * @from:	the instruction that branched; of a loop: that at its end; NULL if unknown
+ * @to:		the target of the branch; of a loop: its beginning
+ * @name:	of a function: the name that it was called by
+ * @first:	the number of the first branch of the item, counted from 0
+ * @end:	the number of the last branch of the item, plus 1
+ * @times:	of a loop: the number of rounds
  */
 struct bt_item {
 	enum bt_item_type	type;
@@ -47,8 +47,8 @@ struct bt_items {
 };
 
 /*
- * Set @items to the way that branches @first to @end - 1 of @b are. The caller frees
- * items->item.
+ * Set @items to a summary of the branches @b[@first] to @b[@end - 1]. The caller frees
+ * @items->item.
  */
 void bt_collapse(struct bt_items *items, const struct bt_branch *b, size_t first, size_t end);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds out which code was executed. A block is all instructions between the
- * target of a branch and the next branch.
+ * This file finds which code was executed. A block begins at the target of a branch, and
+ * ends behind the next instruction that branches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,13 @@
 #include "coverage.h"
 
 #define BLOCKS_BITS	12
-/* A block needs so much memory, with the edges that out_lcov.c makes of it. */
+/* A block takes this many bytes, with the edges that out_lcov.c makes from it. */
 #define BLOCK_BYTES	160
 #define SIZE_MAX_16	0xffff
-/* A point is the target of a branch. */
+/*
+ * struct point - the target of a branch: its address, its module, and its offset in the
+ * module
+ */
 struct point {
 	bool known;
 	u64 addr;
@@ -22,8 +25,8 @@ struct point {
 
 /*
  * struct coverage_thread - a thread
- * @last:	where its last branch went
- * @before:	likewise, before the kernel put in a signal's handler
+ * @last:	the target of its last branch
+ * @before:	if a signal handler runs: the target of the last branch before
  */
 struct coverage_thread {
 	struct point last;
@@ -45,12 +48,12 @@ void coverage_free(struct bt_session *s)
 	struct coverage *c = s->data;
 
 	if (c->full)
-		s->short_of = "some code that was executed is missing";
+		s->incomplete = "some code that was executed is missing";
 	free(c->block);
 	free(c);
 }
 
-/* A slot of the table is free if its block has no size. */
+/* Returns the slot of the block, or the free slot for it, whose block has no size. */
 static struct bt_block *find_block(struct coverage *c, const struct bt_block *b)
 {
 	size_t at = bt_hash((u64)b->start << 32 | (u32)b->size << 16 | b->module, c->bits);
@@ -87,7 +90,7 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 	free(old);
 }
 
-/* Cover the code from @first to @length bytes behind @last. */
+/* Count the code from @first to @length bytes behind @last as executed. */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)
 {
@@ -105,8 +108,8 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 }
 
 /*
- * Follow the code at @p, without a branch that is always taken, up to @limit, or behind a
- * system call before it. Returns the address, or 0 if the code leads elsewhere.
+ * Follow the code at @p up to @limit, or to an earlier system call. Returns @limit, or the
+ * address behind the system call. Returns 0 if a branch that is always taken comes before.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -125,7 +128,10 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 	return at == limit ? at : 0;
 }
 
-/* Cover what was executed from @p on, if the kernel was entered there and returns to @to. */
+/*
+ * The kernel returns to @to. If the thread can have entered the kernel from the code at @p,
+ * count the code up to there as executed.
+ */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
 	u64 end = leads_to(space, p, to);
@@ -133,7 +139,10 @@ static bool cover_entry(struct coverage *c, struct bt_space *space, const struct
 
 	if (!end)
 		return false;
-	/* After SYSENTER the kernel returns behind the INT 0x80 that follows it. */
+	/*
+	 * After SYSENTER, the kernel returns to the address behind the INT 0x80 that follows
+	 * it.
+	 */
 	next = bt_space_insn(space, bt_space_place(space, end));
 	if (end != to && (next->kind != BT_SYSCALL || end + next->length != to))
 		return false;
@@ -141,7 +150,7 @@ static bool cover_entry(struct coverage *c, struct bt_space *space, const struct
 	return true;
 }
 
-/* Cover what was executed from @p to the system call that the thread has made then. */
+/* Count the code from @p to the next system call as executed: the thread has made this call. */
 static void cover_to_call(struct coverage *c, struct bt_space *space, const struct point *p)
 {
 	u64 end = leads_to(space, p, p->addr + BT_STRAIGHT_MAX);
@@ -151,10 +160,11 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 }
 
 /*
- * The thread returns from the kernel: to where it entered it, into a handler, or from the
- * end of a handler. The entry may be a system call.
+ * The kernel returns to user mode. The record does not tell where the kernel was entered:
+ * find it from the return address. The thread goes on there, or in a signal handler, or
+ * where a handler had interrupted it. Count the code before the entry as executed.
  */
-static void end_in_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
+static void return_from_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {
 	struct bt_space *space = b->thread->process->space;
 
@@ -182,7 +192,7 @@ void coverage_branch(struct coverage *c, const struct bt_branch *b)
 	} else if (b->from && b->from->insn.length) {
 		cover(c, &d->last, b->from, b->from->insn.length);
 	} else if (b->rec->type == X86_BTS_LEAVE) {
-		end_in_kernel(c, d, b);
+		return_from_kernel(c, d, b);
 	}
 	switch (b->rec->type) {
 	case X86_BTS_BRANCH:
@@ -202,8 +212,8 @@ void coverage_branch(struct coverage *c, const struct bt_branch *b)
 	}
 }
 
-/* A thread that ends has executed all before @addr. */
-void coverage_last(struct coverage *c, struct bt_thread *t, u64 addr)
+/* The thread has ended. It has executed all instructions before @addr. */
+void coverage_ended_at(struct coverage *c, struct bt_thread *t, u64 addr)
 {
 	struct coverage_thread *d = t->data;
 
@@ -218,8 +228,8 @@ void coverage_exit(struct bt_thread *t)
 }
 
 /*
- * Returns the modules by the IDs that the blocks have; the caller frees the list. A file
- * that was mapped at several addresses has one ID: the first module stands for all.
+ * Returns an array of modules, in which the ID of a module is its index. The caller frees
+ * the array. All modules of one file have one ID: the first stands for all.
  */
 const struct bt_module **coverage_modules(u32 *n)
 {
@@ -227,7 +237,7 @@ const struct bt_module **coverage_modules(u32 *n)
 	size_t room = 0;
 
 	*n = 0;
-	/* The list has the modules in the order of their IDs. */
+	/* bt_modules() are in the order of their IDs. */
 	for (m = bt_modules(); m; m = m->next) {
 		if (m->id != *n)
 			continue;

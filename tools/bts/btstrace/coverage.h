@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the code that was executed, and how often. */
+/* Finds which code was executed, and how often. */
 #ifndef BTSTRACE_COVERAGE_H
 #define BTSTRACE_COVERAGE_H
 
 #include "session.h"
 
 /*
- * struct bt_block - instructions that were executed one after the other
- * @start:	from the beginning of the module
- * @size:	in bytes; 0 in a slot that is free
- * @module:	its ID
- * @times:	how often
+ * struct bt_block - a piece of code that was executed without a branch in between
+ * @start:	its offset in the module
+ * @size:	in bytes; 0 in a free slot
+ * @module:	the ID of the module
+ * @times:	how often it was executed
  */
 struct bt_block {
 	u32 start;
@@ -20,10 +20,10 @@ struct bt_block {
 };
 
 /*
- * struct coverage - blocks, each once, in a hash table of 2^bits
+ * struct coverage - a hash table of different blocks, with 2^bits slots
  * @nr: the number of blocks
- * @max: the most that there may be
- * @full: there were more
+ * @max: the largest number that memory suffices for
+ * @full: blocks are missing, as there was no memory
  */
 struct coverage {
 	struct bt_block	*block;
@@ -36,7 +36,7 @@ struct coverage {
 struct coverage *coverage_new(const struct bt_session *s);
 void coverage_free(struct bt_session *s);
 void coverage_branch(struct coverage *c, const struct bt_branch *b);
-void coverage_last(struct coverage *c, struct bt_thread *t, u64 addr);
+void coverage_ended_at(struct coverage *c, struct bt_thread *t, u64 addr);
 void coverage_exit(struct bt_thread *t);
 const struct bt_module **coverage_modules(u32 *n);
 

@@ -7,9 +7,9 @@
 #include "crash.h"
 #include "own.h"
 
-/* fold_repeats() finds loops of up to so many lines. */
+/* fold_repeats() finds repetitions of at most this many lines. */
 #define PERIOD_MAX	8
-/* A line of a library has the names of up to so many functions. */
+/* A line about a library has at most this many names of functions. */
 #define NAMES_MAX	6
 
 static bool is_function(const struct bt_item *item)
@@ -31,7 +31,7 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
-	/* lines->line is NULL if there was no line at all. */
+	/* memmove() must not get NULL, which lines->line is if there was no line at all. */
 	if (!n)
 		return;
 	for (i = first; i < first + n; i++)
@@ -46,7 +46,10 @@ static bool same(const struct crash_line *a, const struct crash_line *b)
 	return a->type == b->type && a->at == b->at && a->key == b->key;
 }
 
-/* If the last lines repeat those before them, remove those, and count them in the last. */
+/*
+ * If the last lines repeat the lines before them, remove the earlier ones, and add their
+ * @times to those of the last lines.
+ */
 static void fold_repeats(struct crash_lines *lines)
 {
 	size_t period, i, first;
@@ -58,7 +61,7 @@ static void fold_repeats(struct crash_lines *lines)
 				break;
 		if (i < first + period)
 			continue;
-		/* The later ones say more exactly what was last. */
+		/* Keep the later lines: they say what happened last. */
 		for (i = first; i < first + period; i++)
 			lines->line[i + period].times += lines->line[i].times;
 		drop(lines, first, period);
@@ -88,7 +91,7 @@ void crash_name(struct bt_text *t, const char *name)
 	free(brief);
 }
 
-/* struct names - the names of functions of a library, for one line */
+/* struct names - names of functions of a library, which become one line */
 struct names {
 	struct bt_text			text;
 	const struct bt_module		*module;
@@ -128,7 +131,10 @@ static void end_names(struct names *n, struct crash_lines *lines)
 	n->module = NULL;
 }
 
-/* Add a line for each open call, the innermost first; @end is where the thread is. */
+/*
+ * Add a line for each call that has not returned, the innermost first. Calls of library
+ * functions in a row get one line. @end is where the thread has ended, or NULL.
+ */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {
 	struct bt_place *at = end;
@@ -159,7 +165,10 @@ void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct
 	end_names(&names, lines);
 }
 
-/* Put the place @to, as seen from @from, which is in the same function. */
+/*
+ * Put the place @to: its line number if it is in the same file as @from, otherwise its
+ * offset in the function.
+ */
 static void put_there(struct bt_text *t, struct bt_place *from, struct bt_place *to)
 {
 	const struct bt_view *a = bt_place_view(from), *b = bt_place_view(to);
@@ -175,7 +184,10 @@ static const char *plural(u64 n)
 	return n == 1 ? "" : "s";
 }
 
-/* A loop of rounds of one branch each is that branch, the next item, repeated. */
+/*
+ * Has each round of the loop @item one branch only, that of the next item? Then both become
+ * one line.
+ */
 static bool is_one_branch(const struct bt_item *item, size_t left)
 {
 	return item->type == BT_ITEM_LOOP && item->end - item->first == item->times && left > 1 &&
@@ -259,13 +271,13 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			add_gap(lines);
 			continue;
 		}
-		/* An open function that the trace begins in says nothing by itself. */
+		/* An open function whose call is not in the trace gets no line. */
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
 		/*
-		 * A library has called a function of the user's, as main(), which has
-		 * returned.
+		 * A function of the user's own that was called by a library, for example
+		 * main(), and has returned, is worth a line.
 		 */
 		called = is_function(item) && !item->open && bt_place_is_own(item->to);
 		if (called || bt_place_is_own(in)) {
@@ -294,7 +306,7 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 	end_names(&names, lines);
 }
 
-/* Put @more behind line @at of @lines. */
+/* Insert @more after line @at of @lines. */
 static void insert(struct crash_lines *lines, size_t at, struct crash_lines *more)
 {
 	size_t behind = lines->nr - at - 1;
@@ -308,7 +320,10 @@ static void insert(struct crash_lines *lines, size_t at, struct crash_lines *mor
 	free(more->line);
 }
 
-/* Insert the lines of a call of the user's own that has returned, if there is space. */
+/*
+ * Line @at is a call that has returned. Insert after it the lines of what happened in the
+ * call, unless there are more than @max lines then. Returns false if there are.
+ */
 static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch *b, size_t max)
 {
 	struct crash_line *line = &lines->line[at];
@@ -330,7 +345,7 @@ static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch 
 	return true;
 }
 
-/* Add @max lines of what the user's own code did last. */
+/* Add up to @max lines: what the user's own code did last, the newest last. */
 void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	       const struct bt_branch *b, struct bt_place *end, size_t max)
 {
@@ -348,7 +363,10 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 			at = lines->nr;
 }
 
-/* Replace lines in the middle by one, so that @max are left. */
+/*
+ * If there are more than @max lines, replace some in the middle by one that tells their
+ * number.
+ */
 void crash_shorten(struct crash_lines *lines, size_t max)
 {
 	size_t first = max / 2, n;

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of the crash view; for out_crash.c */
+/* Makes the lines of the crash view, for out_crash.c. */
 #ifndef BTSTRACE_CRASH_H
 #define BTSTRACE_CRASH_H
 
 #include "collapse.h"
 #include "text.h"
 
-/* A place that is longer than this does not move the columns of others. */
+/* The largest width of the column of places. A longer place shifts only its own line. */
 #define CRASH_WHERE_MAX	40
 
 enum { LINE_LIBRARY = -1, LINE_WORDS = -2 };
 
 /*
- * struct crash_line - a line of it
- * @at:		what it is about, or NULL
- * @what:	what happened there, allocated
- * @key:	two lines with the same @key, @type and @at are the same
- * @type:	enum bt_item_type; LINE_LIBRARY, with the module as its @key; LINE_WORDS
- * @times:	how often, one after the other
- * @first:	of a call that has returned, and whose function can be shown in more
- *		detail: its first branch
- * @end:	the first one behind it; 0 if there is nothing more to show
+ * struct crash_line - a line of the crash view
+ * @at:		the place that the line is about, or NULL
+ * @what:	what happened there, as text; allocated
+ * @key:	lines with the same @key, @type and @at are repetitions
+ * @type:	enum bt_item_type; LINE_LIBRARY: functions of a library, with the module as @key;
+ *	LINE_WORDS: only @what
+ * @times:	the number of repetitions
+ * @first:	of a call that has returned, and that can be shown in more detail: the number of
+ *	its first branch
+ * @end:	the number of its last branch, plus 1; 0 if there is nothing more to show
  */
 struct crash_line {
 	struct bt_place	*at;
@@ -33,8 +34,8 @@ struct crash_line {
 };
 
 /*
- * struct crash_lines - some of them
- * @own: one is of the user's own code
+ * struct crash_lines - a list of lines
+ * @own: at least one line is about the user's own code
  */
 struct crash_lines {
 	struct crash_line	*line;

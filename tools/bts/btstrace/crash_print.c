@@ -8,7 +8,7 @@
 #include "source.h"
 #include "width.h"
 
-/* Events that are longer do not move the columns of others. */
+/* The largest width of the column of events. A longer event shifts only its own line. */
 #define WHAT_MAX	36
 
 /* Put function and line, or function and offset if the line is not known. */
@@ -37,7 +37,7 @@ static void put_where(struct bt_text *t, struct bt_place *at)
 
 static void put_what(struct bt_text *t, const struct crash_line *line)
 {
-	/* crash_name() has made the names in it safe. */
+	/* crash_name() has replaced control characters in the names in @what. */
 	text_str(t, line->what);
 	if (line->times > 1)
 		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
@@ -56,7 +56,7 @@ static void pad(struct bt_text *t, size_t have, size_t want)
 		text_char(t, ' ');
 }
 
-/* Measure how wide the columns are. */
+/* Set *@where and *@what to the widths of the columns of places and events. */
 static void measure(const struct crash_lines *lines, size_t *where, size_t *what)
 {
 	struct bt_text t;
@@ -82,7 +82,10 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 	text_close(&t);
 }
 
-/* Put as much of @t as fits into @width columns, or all if that is 0. */
+/*
+ * Put as much of @t as fits into @width columns, or all of it if @width is 0, as a line.
+ * Empty @t.
+ */
 static void put_cut(struct bt_text *out, struct bt_text *t, size_t width, bool color)
 {
 	size_t fits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prints the lines of the crash view; for out_crash.c */
+/* Prints the lines of the crash view, for out_crash.c. */
 #ifndef BTSTRACE_CRASH_PRINT_H
 #define BTSTRACE_CRASH_PRINT_H
 

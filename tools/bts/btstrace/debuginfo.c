@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libdw looks for symbols and lines that are not in the program's own file by names that
- * the program contains. Whoever made the program may have put a FIFO there, and libdw would
- * wait for ever. This file checks the names first.
+ * libdw looks for debug information in other files, whose names the program contains. The
+ * author of a hostile program may have put a FIFO there, and libdw would wait for ever. This
+ * file checks the names first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,10 @@ static bool is_harmless(char *path)
 	return harmless;
 }
 
-/* Only root can put files below /usr/lib/debug, so that is not checked. */
+/*
+ * Is the file @name harmless, an absolute path, or a path below @dir and @dir/.debug? Do not
+ * check /usr/lib/debug, where libdw looks, too: only root can put files there.
+ */
 static bool all_harmless(const char *dir, int dir_len, const char *name)
 {
 	if (*name == '/')
@@ -29,8 +32,8 @@ static bool all_harmless(const char *dir, int dir_len, const char *name)
 }
 
 /*
- * Are the file @link, which the program names, and the one that libdw derives from @path
- * harmless?
+ * Check the names that libdw tries for the program @path: the name of the program with
+ * .debug behind it, and the name @link that the program contains.
  */
 static bool beside_harmless(const char *path, const char *link)
 {
@@ -53,7 +56,10 @@ int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwar
 
 	free(real);
 	if (!harmless) {
-		/* libdw would look for some of it even without this callback. */
+		/*
+		 * libdw looks for some files without this callback: also forbid the use of
+		 * what libdw finds.
+		 */
 		*(bool *)*user = true;
 		return -1;
 	}

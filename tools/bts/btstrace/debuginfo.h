@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Debug information, through libdw: debuginfo.c, lines.c and inlines.c, for elffile.c */
+/* Reads debug information with libdw: debuginfo.c, lines.c and inlines.c, for elffile.c */
 #ifndef BTSTRACE_DEBUGINFO_H
 #define BTSTRACE_DEBUGINFO_H
 
@@ -7,12 +7,12 @@
 
 #include "view.h"
 
-/* struct elf_units - the compilation units, and the addresses of their code */
+/* struct elf_units - the address ranges of the compilation units of a file */
 struct elf_units;
 
 /*
- * This is a callback of libdw. *@user points to a bool, which it sets if libdw must not
- * look for debug information.
+ * The callback find_debuginfo of libdw. **@user is a bool, which the callback sets to true
+ * if libdw must not read debug information.
  */
 int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwarf_Addr base,
 		       const char *path, const char *link, GElf_Word crc, char **found);

@@ -61,8 +61,8 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 		break;
 	}
 	/*
-	 * LOOP and JRCXZ belong to this category, too. XBEGIN does, but only an abort
-	 * branches.
+	 * LOOP and JRCXZ belong to this category, too. So does XBEGIN, which is no branch:
+	 * only an abort of the transaction branches.
 	 */
 	if (zi->meta.category == ZYDIS_CATEGORY_COND_BR && zi->mnemonic != ZYDIS_MNEMONIC_XBEGIN)
 		return BT_JCC;
@@ -70,12 +70,12 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 }
 
 /*
- * bt_decode - look at an instruction
- * @bytes: it, and maybe what follows
- * @n: how many bytes can be read
- * @addr: where it stands
- * @is64: in 64-bit code, else 32-bit
- * @insn: filled in, whatever the bytes are
+ * bt_decode - decode an instruction
+ * @bytes: the instruction, and maybe more bytes behind it
+ * @n: the number of bytes
+ * @addr: the address of the instruction
+ * @is64: true for 64-bit code, false for 32-bit code
+ * @insn: filled in, even if the bytes are no instruction
  */
 void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *insn)
 {
@@ -102,8 +102,8 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 }
 
 /*
- * Is the last instruction of @bytes a system call? The kernel returns to the address behind
- * it. No way to decode backwards is sure, but other code seldom ends in these two bytes.
+ * Is the last instruction in @bytes a system call? Code cannot be decoded backwards
+ * reliably, but other instructions seldom end in these two bytes.
  */
 bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 {
@@ -116,7 +116,10 @@ bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 	return false;
 }
 
-/* Is it a call? The bytes are e8 and a distance, or ff /2 with its operand. */
+/*
+ * Is the last instruction in @bytes a call? A call is e8 with a distance of 4 bytes, or ff
+ * /2 with its operand.
+ */
 bool bt_ends_in_call(const u8 *bytes, size_t n)
 {
 	size_t len;

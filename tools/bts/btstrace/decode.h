@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the kind of branch that an instruction is. It needs only Zydis. */
+/* Decodes an instruction: is it a branch, and of which kind? It needs only Zydis. */
 #ifndef BTSTRACE_DECODE_H
 #define BTSTRACE_DECODE_H
 
 #include "bt.h"
 
-/* No instruction has more bytes. */
+/* The longest instruction has this many bytes. */
 #define BT_INSN_MAX	15
 
 enum bt_kind {
-	BT_UNKNOWN,	/* the instruction cannot be read, or is no branch any more */
+	BT_UNKNOWN,	/* no branch; or the instruction cannot be read, or was overwritten */
 	BT_CALL,
 	BT_RET,
 	BT_JMP,
 	BT_JCC,
 	BT_SYSCALL,
-	BT_INTERRUPT,	/* or fault, or signal: not asked for by an instruction */
+	BT_INTERRUPT,	/* an interrupt, a fault, a signal; or INT, except INT 0x80 */
 	BT_KINDS,
 };
 
 /*
- * struct bt_insn - what an instruction does to the flow of control
- * @target:	where it goes, if @direct
- * @kind:	how
- * @length:	in bytes; 0 if nothing could be decoded
+ * struct bt_insn - a decoded instruction
+ * @target:	the target of the branch, if @direct
+ * @kind:	enum bt_kind
+ * @length:	in bytes; 0 if the bytes are no instruction
  * @direct:	the target is part of the instruction
- * @known:	it was decoded
+ * @known:	bt_decode() has filled in this structure
  */
 struct bt_insn {
 	u64	target;
@@ -41,7 +41,7 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 bool bt_ends_in_syscall(const u8 *bytes, size_t n);
 bool bt_ends_in_call(const u8 *bytes, size_t n);
 
-/* The two functions above look at so many bytes before a place. */
+/* bt_ends_in_syscall() and bt_ends_in_call() need at most this many bytes. */
 #define BT_BEFORE	7
 
 #endif

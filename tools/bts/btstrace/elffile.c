@@ -15,7 +15,8 @@
 
 /*
  * libelf maps files. If another process truncates such a file, reading the map raises
- * SIGBUS. That can happen only while libdw reads, which then holds nothing but memory.
+ * SIGBUS, and guarded() leaves libdw by siglongjmp(). libdw reads in guarded() only. It
+ * holds nothing but memory then.
  */
 static sigjmp_buf cut_short;
 
@@ -24,7 +25,10 @@ static void on_bus_error(int sig)
 	siglongjmp(cut_short, sig);
 }
 
-/* Run @what(@elf, @arg) as far as the file goes. */
+/*
+ * Call @what(@elf, @arg). Returns false if SIGBUS has ended the call, as the file was
+ * truncated.
+ */
 static bool guarded(void (*what)(struct bt_elf *elf, void *arg), struct bt_elf *elf, void *arg)
 {
 	struct sigaction act = { .sa_handler = on_bus_error }, old;
@@ -44,7 +48,10 @@ const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr)
 	return bt_functions_at(&elf->functions, addr);
 }
 
-/* Is it in code? Sets @limit to where that ends. */
+/*
+ * Is the symbol a function, or a label in code? Sets *@limit to the end of its section, or
+ * to 0.
+ */
 static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
@@ -63,10 +70,7 @@ static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 	return header.sh_flags & SHF_EXECINSTR;
 }
 
-/*
- * Returns the length of the name without its version, as in name@@VERSION, and at most
- * NAME_LENGTH.
- */
+/* Returns the length of a name without its version, as in name@@VERSION: at most NAME_LENGTH. */
 static int name_length(const char *name)
 {
 	int n = 1;
@@ -76,7 +80,7 @@ static int name_length(const char *name)
 	return n;
 }
 
-/* Returns how far a symbol is seen. */
+/* Returns the BT_RANK_* of a symbol. */
 static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const char *name)
 {
 	static const u8 ranks[] = {
@@ -152,7 +156,7 @@ static void read_file(struct bt_elf *elf, void *path)
 	elf->dwfl = dwfl_begin(&callbacks);
 	if (!elf->dwfl || fd < 0)
 		return;
-	/* dwfl_report_elf() takes the descriptor if it succeeds. */
+	/* If dwfl_report_elf() succeeds, libdw closes @fd later. */
 	elf->mod = dwfl_report_elf(elf->dwfl, path, path, fd, 0, true);
 	dwfl_report_end(elf->dwfl, NULL, NULL);
 	if (!elf->mod) {
@@ -172,11 +176,11 @@ static void read_file(struct bt_elf *elf, void *path)
 }
 
 /*
- * bt_elf_open - read the symbols of a file
- * @fd: the file; closed with the rest, or on failure
- * @path: what to look for separate debug information by
+ * bt_elf_open - open an ELF file, and read its symbols
+ * @fd: the file; bt_elf_close() closes it, and so does bt_elf_open() if it fails
+ * @path: the path of the file, to find separate debug information
  *
- * Returns NULL if it is no ELF file.
+ * Returns NULL if the file is no ELF file.
  */
 struct bt_elf *bt_elf_open(int fd, const char *path)
 {
@@ -222,7 +226,10 @@ static void find_line(struct bt_elf *elf, void *arg)
 {
 	struct line_query *q = arg;
 	Dwarf_Addr bias;
-	/* This call opens the debug information, in the file or beside it. */
+	/*
+	 * This call opens the debug information, which is in the file itself or in a
+	 * separate file.
+	 */
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 	Dwfl_Line *line;
 
@@ -235,15 +242,19 @@ static void find_line(struct bt_elf *elf, void *arg)
 		elf_find_line(elf->units, dwarf, q->addr - bias, &q->file, &q->line);
 }
 
-/* Find file and line of @addr. @file stays as long as @elf does. */
+/*
+ * Find the source file and the line of @addr. *@file is valid as long as @elf is. Returns
+ * false if they are not known.
+ */
 bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line)
 {
 	struct line_query q = { .addr = addr };
 
 	if (!elf->mod)
 		return false;
+	/* After SIGBUS, do not use libdw for this file again. bt_elf_close() frees its memory. */
 	if (!guarded(find_line, elf, &q))
-		elf->mod = NULL;	/* left in disorder; ended with the rest */
+		elf->mod = NULL;
 	if (!q.file || q.line <= 0)
 		return false;
 	*file = q.file;
@@ -267,7 +278,10 @@ static void find_view(struct bt_elf *elf, void *arg)
 		elf_find_view(&unit, q->addr - bias, q->view);
 }
 
-/* Find how people see @addr. @view stays valid as long as @elf does. */
+/*
+ * Find the source line to show for @addr: see struct bt_view. *@view is valid as long as
+ * @elf is. Returns false if the line is not known.
+ */
 bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
 {
 	struct view_query q = { .addr = addr, .view = view };
@@ -291,12 +305,15 @@ static void find_all_lines(struct bt_elf *elf, void *arg)
 	Dwarf_Addr bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 
-	/* Nothing is relocated: see read_file(). */
+	/*
+	 * Ignore the bias: read_file() reports the file at the addresses that it is linked
+	 * to.
+	 */
 	if (dwarf && !elf->no_lines)
 		elf_find_lines(dwarf, q->take, q->arg);
 }
 
-/* Tell of all lines that there is code for, with its address. */
+/* Call @take for each address where the code of a source line begins. */
 void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg)
 {
 	struct lines_query q = { take, arg };
@@ -305,7 +322,7 @@ void bt_elf_lines(struct bt_elf *elf, bt_take_line *take, void *arg)
 		elf->mod = NULL;
 }
 
-static void find_lines(struct bt_elf *elf, void *arg)
+static void find_any_unit(struct bt_elf *elf, void *arg)
 {
 	Dwarf_Addr bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
@@ -316,27 +333,33 @@ static void find_lines(struct bt_elf *elf, void *arg)
 		       !dwarf_nextcu(dwarf, 0, &next, &head, NULL, NULL, NULL);
 }
 
-/* Is there debug information at all? */
+/* Is there any debug information, in the file itself or in a separate file? */
 bool bt_elf_has_lines(struct bt_elf *elf)
 {
 	bool found = false;
 
 	if (!elf->has_lines && elf->mod) {
-		if (!guarded(find_lines, elf, &found))
+		if (!guarded(find_any_unit, elf, &found))
 			elf->mod = NULL;
 		elf->has_lines = found ? 1 : 2;
 	}
 	return elf->has_lines == 1;
 }
 
-/* Find the address that the byte at @offset of the file is linked to. */
+/*
+ * Find the address that the byte at @offset of the file is linked to. Returns false if the
+ * byte is in no segment.
+ */
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr)
 {
 	size_t i;
 
 	for (i = 0; i < elf->nr_segments; i++) {
 		const struct bt_segment *s = &elf->segment[i];
-		/* The kernel maps whole pages. */
+		/*
+		 * The kernel maps whole pages: bytes before a segment in its first page are
+		 * mapped, too.
+		 */
 		u64 slack = s->offset & 0xfff, first = s->offset - slack;
 
 		if (offset >= first && offset - first < s->size + slack) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This header is for functions and lines of an ELF file, by the addresses it was linked for.
- * It uses libdw. A file that is damaged, or that is truncated while it is read, has fewer.
+ * Finds functions and lines of an ELF file, with libdw. Addresses are those that the file is
+ * linked to. If a file is damaged, or is truncated while it is read, some functions and
+ * lines are missing.
  */
 #ifndef BTSTRACE_ELFFILE_H
 #define BTSTRACE_ELFFILE_H
@@ -17,11 +18,10 @@ struct bt_segment {
 
 /*
  * struct bt_elf - an ELF file
- * @is64:	64-bit code
- * @base:	where its first segment is linked to
- * @fn:	its functions, in order
- * @nr_fn:	how many
- * @no_lines:	do not look for any
+ * @is64:	it contains 64-bit code
+ * @base:	the lowest address that a segment is linked to, rounded down to a page
+ * @functions:	its functions, sorted by address
+ * @no_lines:	do not read debug information: it may be in a FIFO
  */
 struct bt_elf {
 	bool			is64;
@@ -33,7 +33,7 @@ struct bt_elf {
 	size_t			nr_segments;
 	size_t			room_segments;
 	struct elf_units	*units;
-	u8			has_lines;	/* 1 or 2 once that is known */
+	u8			has_lines;	/* 0: unknown; 1: yes; 2: no */
 	int			fd;
 	struct Dwfl		*dwfl;
 	struct Dwfl_Module	*mod;

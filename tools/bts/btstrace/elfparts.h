@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of an ELF file that have no symbols; for elffile.c */
+/* Parts of elffile.c: old versions of functions, PLT stubs, and functions without symbols */
 #ifndef BTSTRACE_ELFPARTS_H
 #define BTSTRACE_ELFPARTS_H
 

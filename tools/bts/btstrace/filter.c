@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file decides which branches are shown: -e. */
+/* This file decides which branches and functions are shown: option -e. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
 
 /*
- * struct bt_filter - one condition; all have to hold
+ * struct bt_filter - one of several conditions, which all have to be true
  * @what: FILTER_*
- * @not: it has to be false
- * @kinds: bits, 1 << enum bt_kind
- * @patterns: separated by zeroes, ended by an empty one
+ * @not: negate the condition
+ * @kinds: of FILTER_KIND: a bit 1 << enum bt_kind for each kind
+ * @patterns: of the others: patterns, each ended by a zero; an empty one ends the list
  */
 struct bt_filter {
 	int			what;
@@ -50,7 +50,7 @@ static bool parse_patterns(struct bt_filter *f, const char *s)
 {
 	char *c;
 
-	/* An empty one would end them. */
+	/* An empty pattern would end the list. */
 	if (!*s || *s == ',' || s[strlen(s) - 1] == ',' || strstr(s, ",,"))
 		return false;
 	f->patterns = bt_print("%s%c%c", s, 0, 0);
@@ -61,10 +61,12 @@ static bool parse_patterns(struct bt_filter *f, const char *s)
 }
 
 /*
- * bt_filter_add - one more condition
- * @filter: those there are, or NULL
- * @spec: [!]KIND,... or [!]kind=, from=, to=, func=, module= and a list
- * @error: set to what is wrong, if NULL is returned
+ * bt_filter_add - add a condition
+ * @filter: the conditions so far, or NULL
+ * @spec: an argument of -e: [!]KIND,... or [!] and kind=, from=, to=, func= or module= with a list
+ * @error: set to what is wrong with @spec, if NULL is returned
+ *
+ * Returns the conditions with the new one.
  */
 struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error)
 {
@@ -125,7 +127,7 @@ static bool holds(const struct bt_filter *f, enum bt_kind kind, const struct bt_
 	}
 }
 
-/* Is a branch of this @kind wanted? @from and @to are NULL if they are not known. */
+/* Does a branch meet all conditions? @from and @to are NULL if they are not known. */
 bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 		      const struct bt_place *from, const struct bt_place *to)
 {
@@ -136,8 +138,8 @@ bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 }
 
 /*
- * Does a function of @module pass @filter? The conditions are about functions, see
- * bt_filter_about_functions().
+ * Does a function of @module meet all conditions? bt_filter_about_functions() is true for
+ * @filter.
  */
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module)
@@ -153,7 +155,10 @@ bool bt_filter_function(const struct bt_filter *filter, const struct bt_function
 	return true;
 }
 
-/* Can a function alone be compared with all conditions? */
+/*
+ * Can all conditions be checked for a function, without a branch? That is so for func= and
+ * module=.
+ */
 bool bt_filter_about_functions(const struct bt_filter *filter)
 {
 	for (; filter; filter = filter->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the branches and functions that are wanted: -e, --root, --depth. */
+/* Selects branches and functions: the options -e, --root and --depth */
 #ifndef BTSTRACE_FILTER_H
 #define BTSTRACE_FILTER_H
 
@@ -16,9 +16,9 @@ bool bt_filter_about_functions(const struct bt_filter *filter);
 void bt_filter_free(struct bt_filter *filter);
 
 /*
- * struct bt_select - which functions of a call tree
- * @root:	a pattern: only functions of such a name, and what they call; or NULL
- * @depth:	no more than so many below each other; 0 for all
+ * struct bt_select - the functions to show in a call tree
+ * @root:	a pattern: show functions with such a name, and all that they call; or NULL
+ * @depth:	show at most this many levels of calls; 0 for all
  */
 struct bt_select {
 	const char	*root;

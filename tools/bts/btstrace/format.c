@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file writes instructions in the syntax of gdb and objdump. */
+/* This file disassembles instructions in AT&T syntax, as gdb and objdump do. */
 #include <stdio.h>
 #include <Zydis/Zydis.h>
 
 #include "format.h"
 
 /*
- * Put the instruction at @addr into words. Returns its length, 0 if the bytes are none.
+ * Write the instruction at @addr into @buf as text. Returns the length of the instruction,
+ * or 0 if @bytes do not begin with one.
  */
 size_t bt_format(const u8 *bytes, size_t n, u64 addr, bool is64, char *buf, size_t len)
 {

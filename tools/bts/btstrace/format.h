@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Instructions as people read them. Stands alone, on Zydis. */
+/* Disassembles instructions. It needs only Zydis. */
 #ifndef BTSTRACE_FORMAT_H
 #define BTSTRACE_FORMAT_H
 

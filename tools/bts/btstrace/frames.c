@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds where functions begin in a stripped file: .eh_frame_hdr has a table for
- * exceptions.
+ * This file finds where functions begin in a file without symbols. The section .eh_frame_hdr
+ * has a sorted table of their addresses, which exceptions use.
  */
 #include <string.h>
 
 #include "elfparts.h"
 
-/* DW_EH_PE_*: four bytes each, signed; @table is relative to the section */
+/*
+ * The encodings (DW_EH_PE_*) that are supported: a count of 4 bytes; a table of signed
+ * numbers of 4 bytes, relative to the section. The table begins at offset HEAD.
+ */
 #define FDE_COUNT_UDATA4	0x03
 #define TABLE_DATAREL_SDATA4	0x3b
 #define HEAD			12
@@ -42,7 +45,10 @@ static const u8 *find_table(Elf *e, u64 *addr, size_t *n)
 	return bytes + HEAD;
 }
 
-/* Returns the end of the section that @addr is in; a function ends there at the latest. */
+/*
+ * Returns the end of the section of code that contains @addr, or 0. A function ends there at
+ * the latest.
+ */
 static u64 end_of_section(Elf *e, u64 addr)
 {
 	Elf_Scn *scn = NULL;
@@ -55,7 +61,10 @@ static u64 end_of_section(Elf *e, u64 addr)
 	return 0;
 }
 
-/* Add stand-ins for functions without a symbol; see bt_functions_tidy(). */
+/*
+ * Add a stand-in for each function of the table. bt_functions_tidy() later drops the
+ * stand-ins of functions that have a symbol.
+ */
 void elf_add_frames(struct bt_functions *functions, Elf *e, const char *path)
 {
 	const char *slash = strrchr(path, '/');

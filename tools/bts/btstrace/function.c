@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file has lists of functions, in order of their addresses. */
+/* This file keeps lists of functions, sorted by address. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "function.h"
 
-/* Add @fn. The list frees its name, which was allocated. */
+/* Add @fn. The list takes over @fn.name, which was allocated, and frees it later. */
 void bt_functions_add(struct bt_functions *list, struct bt_function fn)
 {
 	if (fn.end < fn.start)
@@ -14,7 +14,7 @@ void bt_functions_add(struct bt_functions *list, struct bt_function fn)
 	list->fn[list->nr++] = fn;
 }
 
-/* A copy of @name is one more name of @fn. */
+/* Add a copy of @name to the other names of @fn. */
 void bt_function_alias(struct bt_function *fn, const char *name)
 {
 	struct bt_alias *alias = bt_alloc(1, sizeof(*alias));
@@ -29,7 +29,10 @@ static int underscores(const char *s)
 	return strspn(s, "_");
 }
 
-/* Compare addresses; of several names for one address, the name that people use comes first. */
+/*
+ * Sort by address. Of several functions at one address, prefer one with a size, then one
+ * with a symbol, then the name that people use.
+ */
 static int compare_functions(const void *va, const void *vb)
 {
 	const struct bt_function *a = va, *b = vb;
@@ -53,7 +56,7 @@ static int compare_functions(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->name, b->name);
 }
 
-/* A function without a size ends where @next begins, or at its limit. */
+/* If @fn has no size, it ends at @next, or at @fn->limit if that is before @next. */
 static void end_before(struct bt_function *fn, u64 next)
 {
 	if (fn->end == fn->start)
@@ -74,7 +77,7 @@ static void free_function(struct bt_function *fn)
 	free(fn->shown);
 }
 
-/* @fn is another name for @first: keep it, as one. */
+/* @fn begins where @first begins: add the name of @fn to the names of @first. */
 static void merge(struct bt_function *first, struct bt_function *fn)
 {
 	if (fn->named && strcmp(first->name, fn->name))
@@ -82,7 +85,10 @@ static void merge(struct bt_function *first, struct bt_function *fn)
 	free_function(fn);
 }
 
-/* Put functions in order: one for each address, no labels within functions. */
+/*
+ * Sort the list. Merge functions that begin at one address. Drop labels and stand-ins that
+ * lie within other functions.
+ */
 void bt_functions_tidy(struct bt_functions *list)
 {
 	struct bt_function *fn = list->fn;
@@ -110,7 +116,7 @@ void bt_functions_tidy(struct bt_functions *list)
 	}
 	if (out && fn[out - 1].limit)
 		end_before(&fn[out - 1], UINT64_MAX);
-	/* The end of the last function may be unknown: drop it. */
+	/* Drop the last function if its end is unknown. */
 	if (out && fn[out - 1].end == fn[out - 1].start)
 		free_function(&fn[--out]);
 	list->nr = out;
@@ -124,7 +130,7 @@ void bt_functions_free(struct bt_functions *list)
 	*list = (struct bt_functions){};
 }
 
-/* Returns the innermost of the functions that @addr is in. */
+/* Returns the innermost function that contains @addr, or NULL. */
 const struct bt_function *bt_functions_at(const struct bt_functions *list, u64 addr)
 {
 	const struct bt_function *fn = list->fn;
@@ -138,7 +144,10 @@ const struct bt_function *bt_functions_at(const struct bt_functions *list, u64 a
 		else
 			high = middle;
 	}
-	/* Functions within functions are rare, and few. */
+	/*
+	 * An earlier function may enclose later ones. That is rare: look at 16 functions at
+	 * most.
+	 */
 	for (back = 0; low && back < 16; back++)
 		if (addr < fn[--low].end)
 			return &fn[low];

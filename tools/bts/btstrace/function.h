@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions, by address, and their names. */
+/* Lists of functions with their addresses and names */
 #ifndef BTSTRACE_FUNCTION_H
 #define BTSTRACE_FUNCTION_H
 
 #include "bt.h"
 
-/* Exported; weakly so; for this file only; something else; for programs of old only */
+/*
+ * How a symbol is bound. The rank helps to choose one of several names for one address.
+ * BT_RANK_OLD is a version that only programs use which were linked long ago.
+ */
 enum { BT_RANK_GLOBAL, BT_RANK_WEAK, BT_RANK_LOCAL, BT_RANK_OTHER, BT_RANK_OLD };
 
-/* One more name of a function */
+/* struct bt_alias - one more name of a function */
 struct bt_alias {
 	const char	*name;
 	struct bt_alias	*next;
@@ -17,16 +20,16 @@ struct bt_alias {
 };
 
 /*
- * struct bt_function - a function, or what stands for all that has no name
- * @name:	as it is in the file; never NULL
- * @alias:	its other names; of a PLT stub, what it leads to
- * @start:	its first address
- * @end:	the first one behind it
- * @named:	false for a stand-in: @name is that of the module, and maybe an offset
- * @plt:	a stub that goes on to a function of another module
- * @whole:	only a stand-in: from @start to @end it is one function, says .eh_frame
- * @rank:	how far it is seen, of BT_RANK_*: it decides which of several names is @name
- * @limit:	if its size is not known, it ends here at the latest
+ * struct bt_function - a function, or a stand-in for code that has no symbol
+ * @name:	its name in the file, mangled; never NULL
+ * @alias:	its other names; of a PLT stub: the name of the function that it leads to
+ * @start:	the first address
+ * @end:	the address behind the last byte
+ * @named:	false for a stand-in: @name is the name of the module, maybe with an offset
+ * @plt:	it is a PLT stub, which jumps to a function of another module
+ * @whole:	of a stand-in: .eh_frame says that the code from @start to @end is one function
+ * @rank:	BT_RANK_*, to choose @name from several symbols at one address
+ * @limit:	the end of its section: a function of unknown size ends there at the latest; or 0
  */
 struct bt_function {
 	const char	*name;
@@ -42,7 +45,7 @@ struct bt_function {
 	char		*shown;
 };
 
-/* A list of them; in order after bt_functions_tidy() */
+/* struct bt_functions - a list of functions, sorted by address after bt_functions_tidy() */
 struct bt_functions {
 	struct bt_function	*fn;
 	size_t			nr;
@@ -56,7 +59,7 @@ void bt_functions_free(struct bt_functions *list);
 
 void bt_function_alias(struct bt_function *fn, const char *name);
 
-void bt_demangle_not(void);
+void bt_demangle_disable(void);
 char *bt_demangle(const char *name);
 const char *bt_alias_name(struct bt_alias *alias);
 const char *bt_function_name(const struct bt_function *fn);

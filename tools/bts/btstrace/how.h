@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header says how live threads are traced. */
+/* Options that say how live threads are traced */
 #ifndef BTSTRACE_HOW_H
 #define BTSTRACE_HOW_H
 
 #include "bt.h"
 
 /*
- * struct bt_how - what is wanted of live threads
- * @bytes:	of each thread's trace
- * @fixed:	no less will do
- * @shrink:	the more threads, the less for each: what is there will do
- * @full:	nothing may be lost: read whenever a trace is full
- * @children:	follow threads and processes that are made
- * @kernel:	the kernel's branches too
- * @entries:	where user mode is left
- * @sched:	when threads are scheduled in and out
- * @quiet:	do not tell on standard error that the hardware is not there
- * @progress:	tell on standard error how far it is
+ * struct bt_how - how live threads are traced
+ * @bytes:	the size of the trace of each thread
+ * @fixed:	the user has chosen @bytes: do not make a smaller trace if memory is short
+ * @shrink:	make smaller traces if there are many threads: a short trace is good enough
+ * @full:	lose no records: stop a thread when its trace is full, and read the trace
+ * @children:	trace the new threads and processes of traced threads, too
+ * @kernel:	record branches in the kernel, too
+ * @entries:	record where user mode is left, too
+ * @sched:	record when threads are scheduled in and out
+ * @quiet:	do not warn on standard error that there is no Branch Trace Store
+ * @progress:	show the progress on standard error
  */
 struct bt_how {
 	u32	bytes;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file identifies a file. It does not use libelf, which would read all of it. */
+/*
+ * This file reads the build ID of a file, or computes a checksum. It looks for the build ID
+ * without libelf, so that it reads only the headers and the notes.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +11,11 @@
 #include "ident.h"
 #include "text.h"
 
-/* No linker makes more program headers, or longer notes. */
+/* Read no more than this: no linker makes more program headers or longer notes. */
 #define HEADERS_MAX	64
 #define NOTES_BYTES	4096
 
-/* struct notes - a segment of notes, of a file of either class */
+/* struct notes - a segment PT_NOTE of a 32-bit or 64-bit file */
 struct notes {
 	u64 offset;
 	u64 size;
@@ -44,7 +47,10 @@ static size_t find_notes32(int fd, const Elf32_Ehdr *head, struct notes *notes)
 	return n;
 }
 
-/* Names and descriptions begin at multiples of 4; the head is the same in both classes. */
+/*
+ * Look for the build ID in @len bytes of notes. Name and description of a note begin at
+ * multiples of 4. Elf64_Nhdr is the same as Elf32_Nhdr.
+ */
 static bool find_build_id(const u8 *bytes, size_t len, struct bt_ident *id)
 {
 	size_t at = 0, name, desc;
@@ -90,7 +96,10 @@ static bool read_build_id(int fd, struct bt_ident *id)
 	return false;
 }
 
-/* Fill in @id; its kind is BT_IDENT_NONE if the file cannot be read. */
+/*
+ * Fill in @id: the build ID or, if the file has none, a checksum of all bytes. @id->kind is
+ * BT_IDENT_NONE if the file is empty or cannot be read.
+ */
 void bt_ident_read(int fd, struct bt_ident *id)
 {
 	u64 sum = 0xcbf29ce484222325ull, at = 0;
@@ -115,7 +124,7 @@ bool bt_ident_same(const struct bt_ident *a, const struct bt_ident *b)
 	return a->kind == b->kind && a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-/* Returns the ID in words, allocated. */
+/* Returns the build ID or the checksum as text. The caller frees the text. */
 char *bt_ident_text(const struct bt_ident *id)
 {
 	struct bt_text t;

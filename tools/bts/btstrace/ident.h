@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the identity of a file, whatever its name: its build ID, or a checksum. */
+/* Identifies the contents of a file, whatever its name: by its build ID, or by a checksum. */
 #ifndef BTSTRACE_IDENT_H
 #define BTSTRACE_IDENT_H
 

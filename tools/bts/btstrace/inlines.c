@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds the function that the source text of an address is in: the compiler may
- * have inlined it into another, and that into another again.
+ * This file finds the function that contains the source line of an address. It may differ
+ * from the function of the symbol, which the compiler has inlined it into.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -9,13 +9,16 @@
 
 #include "debuginfo.h"
 
-/* Nobody looks for a mistake in headers of the compiler and of libraries first. */
+/*
+ * Is @file a header of the compiler or of a library? People look for mistakes in their own
+ * files first.
+ */
 bool bt_is_system_source(const char *file)
 {
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
 }
 
-/* Find where the function of an inlined copy was called. */
+/* Find the line that calls the inlined function @copy. */
 static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *line)
 {
 	Dwarf_Attribute attr;
@@ -32,9 +35,10 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 }
 
 /*
- * Find the scopes of an address, from the innermost outwards. Behind the first copy of an
- * inlined function, dwarf_getscopes() goes on with where the function was written, not with
- * the function that it was inlined into.
+ * Find the scopes of an address, from the innermost inlined function outwards. Returns their
+ * number, 0 if no function was inlined there. dwarf_getscopes() is not enough: behind the
+ * first inlined function it continues with the scopes of the definition of this function,
+ * not with the function that contains the inlined code.
  */
 static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 {
@@ -55,8 +59,9 @@ static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 }
 
 /*
- * Go from the innermost function outwards, until one is in a file of the user's own. The
- * caller has set @view->file and @view->line to what the line table says.
+ * Go from the innermost inlined function outwards until a line is in a file of the user's
+ * own. Set @view to this line, and to the inlined function that contains it. The caller has
+ * set @view->file and @view->line to the entry of the line table.
  */
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view)
 {

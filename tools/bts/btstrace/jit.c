@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file keeps the functions that just-in-time compilers tell of. */
+/* This file keeps the functions that just-in-time compilers list; see jit.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #define JIT_NAME_LENGTH	1024
 
 /*
- * struct bt_jit - what was told at one time
- * @functions: in order
- * @older: what was told before, of the same process
- * @next: of any process. Names may be in use until the end.
+ * struct bt_jit - the functions of one call of bt_jit_add()
+ * @functions: the functions, sorted by address
+ * @older: the functions of earlier calls for the same process
+ * @next: links all processes. All is freed at the end only, as names may be in use until then.
  */
 struct bt_jit {
 	struct bt_functions	functions;
@@ -55,7 +55,7 @@ static void add_line(struct bt_functions *list, const char *s, const char *end)
 	});
 }
 
-/* Add lines of a map of a process. */
+/* Add functions to those of a process: lines of /tmp/perf-PID.map. */
 void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;
@@ -74,7 +74,7 @@ void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 	all = more;
 }
 
-/* Returns the newest function that was at @addr. */
+/* Returns the function at @addr that was added last, or NULL. */
 const struct bt_function *bt_jit_function(const struct bt_jit *jit, u64 addr)
 {
 	const struct bt_function *fn = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that a just-in-time compiler tells of, for perf and others: in
- * /tmp/perf-PID.map, or in a jitdump file that it maps.
+ * Keeps the functions that just-in-time compilers list for perf and other tools, in
+ * /tmp/perf-PID.map or in a jitdump file.
  */
 #ifndef BTSTRACE_JIT_H
 #define BTSTRACE_JIT_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file reads the files of just-in-time compilers. */
+/* This file reads the files that just-in-time compilers write: /tmp/perf-PID.map and jitdump. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,16 @@
 #include "jitread.h"
 #include "text.h"
 
-/* A read takes so much of a file; the next one goes on there. */
+/*
+ * Read at most this much of a file at once. The next call of bt_jit_read() reads what
+ * follows.
+ */
 #define READ_MAX	(64 * 1024 * 1024)
 
 /*
- * struct file - one of a process
- * @path: of a jitdump, or empty
- * @at: up to where it was read
+ * struct file - a file that a compiler writes
+ * @path: not used
+ * @at: the offset up to which the file was read
  */
 struct file {
 	char	*path;
@@ -101,7 +104,10 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 	return p;
 }
 
-/* Read the part of a file that was not read before. Returns NULL if there is none. */
+/*
+ * Read the part of a file that was not read before. Returns NULL if there is none. The
+ * caller moves @f->at on.
+ */
 static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
 {
 	char *real = bt_print("/proc/%d/root%s", tgid, path), *text = NULL;
@@ -109,7 +115,7 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 	ssize_t n;
 	int fd;
 
-	/* Other users may have put a link or a FIFO there. */
+	/* Other users may have put a symbolic link or a FIFO there. */
 	fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	free(real);
 	if (fd < 0)
@@ -124,7 +130,10 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 	return text;
 }
 
-/* Take whole lines only: the rest may not have been written yet. */
+/*
+ * Read new lines of /tmp/perf-PID.map. Leave a last line without its end: the compiler may
+ * not have written all of it yet.
+ */
 static void read_map(struct bt_text *out, struct process *p)
 {
 	char *path = bt_print("/tmp/perf-%d.map", p->tgid), *text, *eol;
@@ -140,7 +149,7 @@ static void read_map(struct bt_text *out, struct process *p)
 	free(path);
 }
 
-/* Put a record of a jitdump as a line of a map. */
+/* Write the record of a new function in a jitdump as a line of /tmp/perf-PID.map. */
 static void put_load(struct bt_text *out, const char *bytes, size_t len)
 {
 	struct dump_load load;
@@ -188,14 +197,14 @@ static bool is_dump(const char *path)
 }
 
 /*
- * bt_jit_read - what a process' compiler has told since the last time
- * @r: what was read
+ * bt_jit_read - read functions that a just-in-time compiler has listed since the last call
+ * @r: the reader; it remembers how far each file was read
  * @tgid: the process
- * @maps: what is mapped
- * @n: how many lines
- * @len: set to the length
+ * @maps: the lines of /proc/PID/maps
+ * @n: the number of lines
+ * @len: set to the length of the text
  *
- * Returns lines of a map, allocated, or NULL if there are none.
+ * Returns lines as in /tmp/perf-PID.map, which the caller frees, or NULL if there are none.
  */
 char *bt_jit_read(struct bt_jit_reader *r, pid_t tgid, const struct bt_map *maps, size_t n,
 		  size_t *len)

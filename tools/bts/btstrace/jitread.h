@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads what the just-in-time compilers of live processes tell; see jit.h. */
+/* Reads the lists of functions of just-in-time compilers in live processes; see jit.h. */
 #ifndef BTSTRACE_JITREAD_H
 #define BTSTRACE_JITREAD_H
 

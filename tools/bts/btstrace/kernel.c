@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file knows the functions and the code of the kernel that runs, as far as it shows
- * them.
+ * This file reads functions of the running kernel from /proc/kallsyms and its code from
+ * /proc/kcore, if the user may read them.
  */
 #include <ctype.h>
 #include <elf.h>
@@ -14,20 +14,20 @@
 #include "kernel.h"
 
 static struct bt_functions functions;
-static bool looked;
-/* The records were made under the kernel that runs now. */
+static bool kallsyms_read;
+/* False if records come from another boot: addresses of the running kernel mean nothing then. */
 static bool same_kernel = true;
 static int kcore = -1;
 static Elf64_Phdr *segments;
 static size_t nr_segments;
-static bool tried;
+static bool kcore_tried;
 
 void bt_kernel_use(bool same)
 {
 	same_kernel = same;
 }
 
-/* Read an ID that no other boot of any machine has. Returns NULL if there is none. */
+/* Read the ID of this boot, which no other boot of any machine has. Returns NULL on failure. */
 const char *bt_kernel_boot(char *id, size_t len)
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -40,7 +40,7 @@ const char *bt_kernel_boot(char *id, size_t len)
 	return id;
 }
 
-/* /proc/kcore is an ELF file of all that is mapped. Only root can read it. */
+/* /proc/kcore is an ELF file of all memory that the kernel has mapped. Only root can read it. */
 static void open_kcore(void)
 {
 	Elf64_Ehdr head;
@@ -59,7 +59,7 @@ static void open_kcore(void)
 		nr_segments = head.e_phnum;
 }
 
-/* Read up to @n bytes of the kernel. */
+/* Read up to @n bytes of the kernel's memory at @addr. Returns the number of bytes, or 0. */
 size_t bt_kernel_read(u64 addr, void *buf, size_t n)
 {
 	const Elf64_Phdr *s;
@@ -68,9 +68,9 @@ size_t bt_kernel_read(u64 addr, void *buf, size_t n)
 
 	if (!same_kernel)
 		return 0;
-	if (!tried)
+	if (!kcore_tried)
 		open_kcore();
-	tried = true;
+	kcore_tried = true;
 	for (i = 0; i < nr_segments; i++) {
 		s = &segments[i];
 		if (s->p_type != PT_LOAD || addr < s->p_vaddr || addr - s->p_vaddr >= s->p_memsz)
@@ -106,22 +106,22 @@ const struct bt_function *bt_kernel_function(u64 addr)
 {
 	if (!same_kernel)
 		return NULL;
-	if (!looked)
+	if (!kallsyms_read)
 		read_kallsyms();
-	looked = true;
+	kallsyms_read = true;
 	return bt_functions_at(&functions, addr);
 }
 
 void bt_kernel_free(void)
 {
 	bt_functions_free(&functions);
-	looked = false;
+	kallsyms_read = false;
 	free(segments);
 	segments = NULL;
 	nr_segments = 0;
 	if (kcore >= 0)
 		close(kcore);
 	kcore = -1;
-	tried = false;
+	kcore_tried = false;
 	same_kernel = true;
 }

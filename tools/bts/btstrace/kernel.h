@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel that runs: its functions, and its code. */
+/* Reads functions and code of the running kernel. */
 #ifndef BTSTRACE_KERNEL_H
 #define BTSTRACE_KERNEL_H
 

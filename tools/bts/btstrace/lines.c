@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds the compilation unit of an address that .debug_aranges does not tell of,
- * where libdw looks: clang writes no such table.
+ * This file finds compilation units and lines. libdw looks for the unit of an address in
+ * .debug_aranges, which clang does not write: read the address ranges of all units instead.
  */
 #include <stdlib.h>
 
 #include "debuginfo.h"
 
-/* struct range - addresses of the compilation unit at the offset @unit of .debug_info */
+/* struct range - a range of addresses of the compilation unit at offset @unit of .debug_info */
 struct range {
 	u64	start;
 	u64	end;
 	u64	unit;
 };
 
-/*
- * struct elf_units - all of them, in order once they were read
- */
+/* struct elf_units - the ranges of all units, sorted by address; empty until @read is true */
 struct elf_units {
 	bool		read;
 	struct range	*range;
@@ -84,7 +82,7 @@ static const struct range *find_range(const struct elf_units *units, u64 addr)
 	return low && addr < units->range[low - 1].end ? &units->range[low - 1] : NULL;
 }
 
-/* Find the unit that @addr is in. */
+/* Find the compilation unit that contains @addr. Returns false if there is none. */
 bool elf_find_unit(struct elf_units *units, Dwarf *dwarf, u64 addr, Dwarf_Die *unit)
 {
 	const struct range *range;
@@ -95,7 +93,7 @@ bool elf_find_unit(struct elf_units *units, Dwarf *dwarf, u64 addr, Dwarf_Die *u
 	return range && dwarf_offdie(dwarf, range->unit, unit);
 }
 
-/* Sets *@file to NULL if there is none. */
+/* Find the source file and the line of @addr. Sets *@file to NULL if they are not known. */
 void elf_find_line(struct elf_units *units, Dwarf *dwarf, u64 addr, const char **file, int *line)
 {
 	Dwarf_Line *found;
@@ -127,7 +125,7 @@ static void take_unit(Dwarf_Die *unit, bt_take_line *take, void *arg)
 	}
 }
 
-/* Tell @take of all lines that there is code for. */
+/* Call @take for each address where the code of a source line begins. */
 void elf_find_lines(Dwarf *dwarf, bt_take_line *take, void *arg)
 {
 	Dwarf_Off at = 0, next;

@@ -261,9 +261,9 @@ static void share_memory(struct bt_session *s, u64 bytes)
 
 static void say_short(const struct bt_session *s, u64 bytes)
 {
-	if (s->short_of)
+	if (s->incomplete)
 		bt_complain("--memory %lluM does not suffice: %s",
-			    (unsigned long long)bytes / 1024 / 1024, s->short_of);
+			    (unsigned long long)bytes / 1024 / 1024, s->incomplete);
 }
 
 /* Returns an exit status, or minus the signal to end by. */
@@ -282,7 +282,7 @@ static int work(struct options *o)
 	if (o->read && !o->no_pager && !(o->out->flags & BT_OUT_BINARY))
 		fd = bt_pager_start(fd);
 	text_open(&session.text, fd);
-	session.text.old = o->output;
+	session.text.truncate = o->output;
 	if (o->write) {
 		status = open_record(&session, o);
 		if (status) {
@@ -298,7 +298,7 @@ static int work(struct options *o)
 	session.last = o->last;
 	session.times = o->times;
 	share_memory(&session, o->memory);
-	session.again = o->read;
+	session.replayed = o->read;
 	session.by_thread = o->by_thread;
 	session.lines = o->lines;
 	o->how.quiet = o->quiet;

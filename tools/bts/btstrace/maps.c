@@ -5,7 +5,7 @@
 
 #include "maps.h"
 
-/* Read a number of @base at *@s, and move *@s behind it. */
+/* Read a number in base @base at *@s, and move *@s behind the number. */
 static bool number(const char **s, const char *end, int base, u64 *v)
 {
 	const char *begin = *s;
@@ -33,7 +33,7 @@ static bool letter(const char **s, const char *end, char c)
 	return true;
 }
 
-/* The kernel writes a newline in a path as \012. */
+/* Copy a path. The kernel writes a newline in a path as \012. */
 static char *copy_path(const char *s, const char *end)
 {
 	char *path = bt_alloc(end - s + 1, 1), *out = path;
@@ -73,7 +73,10 @@ static bool parse_line(const char *s, const char *end, struct bt_map *map)
 	return true;
 }
 
-/* Sets *@maps to what @text says, as far as it makes sense. Returns how many. */
+/*
+ * Set *@maps to the lines of @text, without lines that are malformed or not in order.
+ * Returns the number of lines in *@maps.
+ */
 size_t bt_maps_parse(const char *text, size_t len, struct bt_map **maps)
 {
 	const char *end = text + len, *eol;
@@ -87,7 +90,7 @@ size_t bt_maps_parse(const char *text, size_t len, struct bt_map **maps)
 			eol = end;
 		if (!parse_line(text, eol, &map))
 			continue;
-		/* bt_maps_find() needs them in order. */
+		/* bt_maps_find() needs sorted lines. */
 		if (n && map.start < (*maps)[n - 1].end) {
 			free(map.path);
 			continue;

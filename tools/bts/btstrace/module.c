@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file keeps the files that are mapped, and opens each once. */
+/* This file keeps all modules, and opens each file once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define MODULES_BITS		12
 
 static struct bt_module *modules, **last = &modules;
-/* The same modules, by address and by file */
+/* Hash tables of all modules: by file and base address; by file */
 static struct bt_module *by_base[1 << MODULES_BITS], *by_file[1 << MODULES_BITS];
 static u32 next_id;
 
@@ -30,13 +30,19 @@ const struct bt_module *bt_modules(void)
 	return modules;
 }
 
-/* Is @ino the inode of what @path names now? Then open it; otherwise errno tells why not. */
+/*
+ * Open @path if it is a regular file with the inode @ino; 0 stands for any inode. Returns -1
+ * and sets errno on failure.
+ */
 static int open_same(const char *path, u64 ino)
 {
 	struct stat st;
 	int fd;
 
-	/* Opening a device may do something, and opening a FIFO may wait for ever. */
+	/*
+	 * Check the type first: opening a device may have side effects, and opening a FIFO
+	 * may wait for ever.
+	 */
 	if (stat(path, &st))
 		return -1;
 	if (!S_ISREG(st.st_mode)) {
@@ -54,8 +60,8 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open the file that is mapped, not the one that has its name today. Which of these paths
- * leads there depends on privileges, and on whether the file still has a name.
+ * Open the file that is mapped, even if it was deleted, or another file has its path now.
+ * Which of these paths works depends on privileges, and on whether the file was deleted.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -76,19 +82,22 @@ static int open_live(const struct bt_map *map, pid_t pid)
 	return fd;
 }
 
-/* Open the file that is mapped. Returns -1 on failure. @pid is 0 if the process is gone. */
+/*
+ * Open the file that is mapped. Returns -1 on failure. @pid is 0 if the process is gone:
+ * then open what has the path now.
+ */
 int bt_module_open(const struct bt_map *map, pid_t pid)
 {
 	return pid ? open_live(map, pid) : open_same(map->path, 0);
 }
 
-/* Open the file that has that name today. Returns -1 with errno set if it is no file. */
+/* Open the regular file that has this path now. Returns -1 and sets errno on failure. */
 int bt_module_open_path(const char *path)
 {
 	return open_same(path, 0);
 }
 
-/* Returns how much of @path, as the kernel tells it, is the name of the file. */
+/* Returns the length of @path without " (deleted)", which the kernel appends. */
 size_t bt_module_path_len(const char *path)
 {
 	size_t len = strlen(path), cut = strlen(DELETED);
@@ -96,7 +105,10 @@ size_t bt_module_path_len(const char *path)
 	return len > cut && !strcmp(path + len - cut, DELETED) ? len - cut : len;
 }
 
-/* Make a file of code that is in memory only. Sets *@sum to a checksum of it. */
+/*
+ * Make a file in memory with the bytes of @image. Sets *@sum to a checksum, which stands in
+ * for the inode.
+ */
 static int open_image(const u8 *image, size_t len, u64 *sum)
 {
 	int fd = memfd_create("image", MFD_CLOEXEC);
@@ -106,7 +118,7 @@ static int open_image(const u8 *image, size_t len, u64 *sum)
 		close(fd);
 		fd = -1;
 	}
-	/* The checksum tells the vdso of 32-bit programs from that of 64-bit programs. */
+	/* The inode has to tell the vdso of 32-bit programs from that of 64-bit programs. */
 	for (*sum = len, i = 0; i < len; i++)
 		*sum = (*sum ^ image[i]) * 0x100000001b3ull;
 	return fd;
@@ -140,7 +152,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Addresses where nothing is mapped belong to this module, which begins at 0. */
+/* Returns the module for all addresses where nothing is mapped. It begins at 0. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -166,7 +178,10 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 	return a->ino == b->ino && a->dev == b->dev && !strcmp(a->path, b->path);
 }
 
-/* A file is mapped in pieces, each with a greater offset than the one before. */
+/*
+ * Find the addresses of a module. A file is mapped in several lines, each with a greater
+ * offset than the line before.
+ */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {
 	size_t i = first;
@@ -209,13 +224,13 @@ static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, i
 }
 
 /*
- * bt_module_of - the module that a line of the maps is part of
- * @maps: all lines
- * @n: how many
- * @first: which
- * @pid: to find the file by; 0 if the process is not there any more
- * @image: all that is mapped there, if no file holds it; or NULL
- * @len: its length
+ * bt_module_of - find or make the module of a mapping
+ * @maps: all lines of /proc/PID/maps
+ * @n: the number of lines
+ * @first: the index of the line of the mapping
+ * @pid: the process, to open the file; 0 if the process is gone
+ * @image: the code at this mapping if it is in no file; or NULL
+ * @len: the number of bytes of @image
  */
 struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,
 			       const u8 *image, size_t len)
@@ -254,7 +269,7 @@ void bt_modules_free(void)
 
 	for (m = modules; m; m = next) {
 		next = m->next;
-		/* Other modules of the same file use it, too. */
+		/* Modules of the same file share @elf: close it once. */
 		bt_elf_close(m->opened);
 		free(m->path);
 		free(m->name);

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files that are mapped, and what else is mapped under one name. */
+/*
+ * Modules: the files that processes have mapped, and other mappings, such as [vdso] and
+ * [anon]
+ */
 #ifndef BTSTRACE_MODULE_H
 #define BTSTRACE_MODULE_H
 
 #include "elffile.h"
 #include "maps.h"
 
-/* The kernel's page of code, which exists in memory only */
+/*
+ * The path of the vdso in /proc/PID/maps: code of the kernel for user mode, which is in no
+ * file
+ */
 #define BT_VDSO	"[vdso]"
 /* The vdso is smaller than this. */
 #define BT_VDSO_MAX	(256 * 1024)
 
 /*
- * struct bt_module - a file, or what else is mapped under one name
- * @id:		counts up from 0
- * @name:	the last part of its path, or what stands for it: [vdso], [anon]
- * @path:	as the kernel tells it
- * @base:	where it begins
- * @end:	where it ends
- * @elf:	NULL if it is no ELF file, or is gone
- * @all:	stands for what of it has no name
+ * struct bt_module - a mapped file, or other mappings with the same name
+ * @id:		counts files from 0: all modules of one file have the same ID; UINT32_MAX
+ *		for bt_module_none() and bt_module_kernel()
+ * @name:	the last part of @path; [anon] if @path is empty
+ * @path:	as in /proc/PID/maps, without " (deleted)"
+ * @base:	the address of the first byte of the file
+ * @end:	the address behind the last mapping
+ * @elf:	its functions and lines; NULL if it is no ELF file, or cannot be opened
+ * @all:	a stand-in for the function of code that has no symbol
  */
 struct bt_module {
 	u32			id;
@@ -35,7 +42,7 @@ struct bt_module {
 	struct bt_module	*next;
 	struct bt_module	*same_base;
 	struct bt_module	*same_file;
-	struct bt_elf		*opened;	/* to be closed with this one */
+	struct bt_elf		*opened;	/* @elf if this module has opened it, to close it; or NULL */
 };
 
 struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file shows the names of functions as people know them. */
+/* This file demangles the names of functions. */
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
-/* This header defines ARRAY_SIZE differently. */
+/* libiberty.h and bt.h have different definitions of ARRAY_SIZE. */
 #undef ARRAY_SIZE
 
 #include "function.h"
 #include "text.h"
 
-/* Nobody reads longer names, and what a hostile name stands for may have no end. */
+/*
+ * Show a name as it is if it is longer than NAME_MAX_IN, or NAME_MAX_OUT when demangled: the
+ * mangled name of a hostile file may stand for a text without end.
+ */
 #define NAME_MAX_IN	2048
 #define NAME_MAX_OUT	4096
 
 static bool raw_names;
 
-/* Show names as the linker sees them. */
-void bt_demangle_not(void)
+/* Show mangled names from now on. */
+void bt_demangle_disable(void)
 {
 	raw_names = true;
 }
@@ -37,7 +40,10 @@ static void take(const char *s, size_t n, void *opaque)
 	text_put(&d->text, s, n);
 }
 
-/* Returns what @name means in the language that it comes from, allocated, or NULL. */
+/*
+ * Returns the demangled name of C++ or Rust, which the caller frees. Returns NULL if @name
+ * is not mangled, or is too long.
+ */
 char *bt_demangle(const char *name)
 {
 	struct demangling d;
@@ -46,7 +52,10 @@ char *bt_demangle(const char *name)
 	if ((!rust && strncmp(name, "_Z", 2)) || strlen(name) > NAME_MAX_IN)
 		return NULL;
 	text_open(&d.text, -1);
-	/* The demangler has allocated nothing that longjmp() would leave behind. */
+	/*
+	 * take() calls longjmp() if the text becomes too long. The demangler may leak a
+	 * buffer then.
+	 */
 	if (!setjmp(d.enough))
 		found = rust ? rust_demangle_callback(name, 0, take, &d) :
 			cplus_demangle_v3_callback(name, DMGL_ANSI, take, &d);
@@ -57,7 +66,7 @@ char *bt_demangle(const char *name)
 	return d.text.buf;
 }
 
-/* Returns the name to show. *@shown keeps it. */
+/* Returns the name to show. *@shown caches the demangled name. */
 static const char *shown_name(const char *name, char **shown)
 {
 	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
@@ -71,7 +80,10 @@ static const char *shown_name(const char *name, char **shown)
 
 const char *bt_function_name(const struct bt_function *fn)
 {
-	/* @fn is part of a list that can be written to. */
+	/*
+	 * The function is const for callers, but the list that contains it is not: fill in
+	 * its cache.
+	 */
 	return shown_name(fn->name, &((struct bt_function *)fn)->shown);
 }
 
@@ -93,7 +105,7 @@ static bool name_matches(const char *name, const char *pattern)
 	return found;
 }
 
-/* Does one of the names of @fn match? */
+/* Does @pattern match one of the names of @fn, mangled or demangled? */
 bool bt_function_matches(const struct bt_function *fn, const char *pattern)
 {
 	const struct bt_alias *alias;

@@ -311,7 +311,7 @@ static bool parse_one(struct options *o, int c, const char *mode)
 	case OPT_COLOR:
 		return set_color(o);
 	case OPT_NO_DEMANGLE:
-		bt_demangle_not();
+		bt_demangle_disable();
 		return true;
 	case 'e':
 		return add_filter(o);

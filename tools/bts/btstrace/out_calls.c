@@ -7,27 +7,28 @@
 
 #include "output.h"
 
-#define GROVE_BITS	12
+#define TREES_BITS	12
 
-/* struct grove - a tree, of all threads of the same name, or of one thread */
-struct grove {
+/* struct named_tree - the call tree of all threads with one name, or of one thread */
+struct named_tree {
 	char name[48];
-	struct bt_grower grower;
-	struct grove *next;
-	struct grove *next_in_slot;
+	struct bt_tree tree;
+	struct named_tree *next;
+	struct named_tree *next_in_slot;
 };
 
 /*
- * struct forest - all trees, and what those did that made them grow
- * @first:	the trees
- * @slot:	the same, by name
- * @sum:	of all threads that are gone
- * @open:	frames that they were in
- * @unbalanced:	how many had calls and returns that do not fit
+ * struct calls_data - the data of the output
+ * @first:	a list of all trees
+ * @last:	where the next tree is put into the list
+ * @slot:	a hash table of all trees, by name
+ * @sum:	counts of all threads that have ended
+ * @open:	the number of frames that these threads had at their end
+ * @unbalanced:	the number of these threads whose calls and returns do not match
  */
-struct forest {
-	struct grove *first, **last;
-	struct grove *slot[1 << GROVE_BITS];
+struct calls_data {
+	struct named_tree *first, **last;
+	struct named_tree *slot[1 << TREES_BITS];
 	struct bt_calls sum;
 	u64 open;
 	u64 unbalanced;
@@ -35,7 +36,7 @@ struct forest {
 
 static void calls_begin(struct bt_session *s)
 {
-	struct forest *f = bt_alloc(1, sizeof(*f));
+	struct calls_data *f = bt_alloc(1, sizeof(*f));
 
 	f->last = &f->first;
 	s->data = f;
@@ -51,34 +52,34 @@ static u64 key_of(const char *name)
 	return key;
 }
 
-static struct bt_grower *grower_for(const struct bt_session *s, const struct bt_thread *t)
+static struct bt_tree *tree_for(const struct bt_session *s, const struct bt_thread *t)
 {
-	struct forest *f = s->data;
-	struct grove *g, **slot;
+	struct calls_data *f = s->data;
+	struct named_tree *g, **slot;
 	char name[48];
 
 	if (s->by_thread)
 		snprintf(name, sizeof(name), "%s [%d]", t->comm, t->tid);
 	else
 		snprintf(name, sizeof(name), "%s", t->comm);
-	slot = &f->slot[bt_hash(key_of(name), GROVE_BITS)];
+	slot = &f->slot[bt_hash(key_of(name), TREES_BITS)];
 	for (g = *slot; g && strcmp(g->name, name); )
 		g = g->next_in_slot;
 	if (!g) {
 		g = bt_alloc(1, sizeof(*g));
 		snprintf(g->name, sizeof(g->name), "%s", name);
-		g->grower = (struct bt_grower){ s, bt_tree_new() };
+		g->tree = (struct bt_tree){ s, bt_tree_new() };
 		g->next_in_slot = *slot;
 		*slot = g;
 		*f->last = g;
 		f->last = &g->next;
 	}
-	return &g->grower;
+	return &g->tree;
 }
 
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
 {
-	struct forest *f = s->data;
+	struct calls_data *f = s->data;
 	struct bt_calls *c = t->data;
 
 	if (!c)
@@ -103,7 +104,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
-	t->data = bt_tree_grow(grower_for(s, t));
+	t->data = bt_tree_calls_new(tree_for(s, t));
 }
 
 static void calls_branch(struct bt_session *s, const struct bt_branch *b)
@@ -112,16 +113,16 @@ static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 	bt_tree_branch(b->thread->data, b);
 }
 
-static void free_forest(struct bt_session *s)
+static void free_trees(struct bt_session *s)
 {
-	struct forest *f = s->data;
-	struct grove *g;
+	struct calls_data *f = s->data;
+	struct named_tree *g;
 
-	if (bt_tree_is_full())
-		s->short_of = "some calls count for their callers";
+	if (bt_tree_is_incomplete())
+		s->incomplete = "some calls count for their callers";
 	while ((g = f->first)) {
 		f->first = g->next;
-		bt_tree_free(g->grower.root);
+		bt_tree_free(g->tree.root);
 		free(g);
 	}
 	free(f);
@@ -146,17 +147,17 @@ static void print_node(struct bt_text *t, const struct bt_node *node)
 
 static void calls_end(struct bt_session *s)
 {
-	struct forest *f = s->data;
+	struct calls_data *f = s->data;
 	struct bt_calls *sum = &f->sum;
 	struct bt_text *t = &s->text;
 	struct bt_node *node;
-	struct grove *g;
+	struct named_tree *g;
 
 	for (g = f->first; g; g = g->next) {
-		bt_tree_sum(g->grower.root);
+		bt_tree_sum(g->tree.root);
 		text_safe(t, g->name);
 		text_str(t, ":\n     calls     branches        total  function\n");
-		for (node = g->grower.root->child; node; node = bt_tree_next(node))
+		for (node = g->tree.root->child; node; node = bt_tree_next(node))
 			print_node(t, node);
 	}
 	text_print(t, "%" PRIu64 " calls, %" PRIu64 " returns, %" PRIu64 " open at the end; %"
@@ -164,7 +165,7 @@ static void calls_end(struct bt_session *s)
 		   " returns without a call, %" PRIu64 " gaps; depth %" PRIu64 "; %s\n",
 		   sum->calls, sum->returns, f->open, sum->tails, sum->unwound, sum->unmatched,
 		   sum->gaps, sum->deepest, f->unbalanced ? "not balanced" : "balanced");
-	free_forest(s);
+	free_trees(s);
 }
 
 const struct bt_output bt_out_calls = {
@@ -177,7 +178,7 @@ const struct bt_output bt_out_calls = {
 	.end = calls_end,
 };
 
-/* flamegraph.pl would take a semicolon for the end of a name. */
+/* A semicolon in a name becomes a colon: to flamegraph.pl, a semicolon is the end of a name. */
 static void put_name(struct bt_text *t, const char *name)
 {
 	size_t i, begin = t->used;
@@ -188,7 +189,7 @@ static void put_name(struct bt_text *t, const char *name)
 			t->buf[i] = ':';
 }
 
-static void fold(struct bt_session *s, const struct grove *g)
+static void fold(struct bt_session *s, const struct named_tree *g)
 {
 	size_t *end = bt_alloc(1, sizeof(*end)), room = 1;
 	const struct bt_node *node;
@@ -197,7 +198,7 @@ static void fold(struct bt_session *s, const struct grove *g)
 	text_open(&path, -1);
 	put_name(&path, g->name);
 	end[0] = path.used;
-	for (node = g->grower.root->child; node; node = bt_tree_next(node)) {
+	for (node = g->tree.root->child; node; node = bt_tree_next(node)) {
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
 		path.used = end[node->depth - 1];
 		text_char(&path, ';');
@@ -216,12 +217,12 @@ static void fold(struct bt_session *s, const struct grove *g)
 
 static void folded_end(struct bt_session *s)
 {
-	struct forest *f = s->data;
-	struct grove *g;
+	struct calls_data *f = s->data;
+	struct named_tree *g;
 
 	for (g = f->first; g; g = g->next)
 		fold(s, g);
-	free_forest(s);
+	free_trees(s);
 }
 
 const struct bt_output bt_out_folded = {

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "source.h"
 
-/* The calls get at most CALLS_MAX lines. Headings and notes get FRAMING lines. */
+/* At most CALLS_MAX lines are for calls. FRAMING lines are for headings and notes. */
 #define CALLS_MAX	10
 #define NOTES_MAX	2
 #define FRAMING		(3 + NOTES_MAX)
@@ -20,8 +20,10 @@
 /*
  * struct crash - the data of a thread until it ends
  * @branch: its last records
+ * @nr: the number of records
  * @ended_at: the address of the first instruction that it did not execute, or 0
  * @note: messages about its end, to be printed after the branches
+ * @nr_notes: the number of messages
  */
 struct crash {
 	struct bt_branch	*branch;
@@ -57,7 +59,7 @@ static void crash_note(struct bt_session *s, struct bt_thread *t, const char *wh
 		c->note[c->nr_notes++] = bt_copy(what);
 }
 
-static void crash_last(struct bt_session *s, struct bt_thread *t, u64 addr)
+static void crash_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
 	struct crash *c = t->data;
 
@@ -65,7 +67,10 @@ static void crash_last(struct bt_session *s, struct bt_thread *t, u64 addr)
 	c->ended_at = addr;
 }
 
-/* Returns the place that the thread would have executed next. */
+/*
+ * Returns the place that the thread would have executed next or, if that is unknown, the
+ * target of its last branch; or NULL.
+ */
 static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 {
 	size_t i;
@@ -80,9 +85,9 @@ static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 
 static void say_none(struct bt_session *s, const struct crash *c)
 {
-	/* A recorded trace has no older branches. */
+	/* A recorded trace has no older branches to look at. */
 	text_print(&s->text, "  None of the last %zu branches is the program's own.%s\n", c->nr,
-		   s->again ? "" : " Look further back: -s 16M");
+		   s->replayed ? "" : " Look further back: -s 16M");
 }
 
 static bool has_signal(const struct crash *c)
@@ -105,7 +110,10 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
-	/* One of many threads has crashed: nobody looks for what the others did. */
+	/*
+	 * If there are several threads, only the one with the signal has crashed: show only
+	 * the calls of the others.
+	 */
 	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
 	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);
@@ -164,7 +172,7 @@ const struct bt_output bt_out_crash = {
 	.thread = crash_thread,
 	.branch = crash_branch,
 	.note = crash_note,
-	.last = crash_last,
+	.ended_at = crash_ended_at,
 	.exit = crash_exit,
 	.end = crash_end,
 };

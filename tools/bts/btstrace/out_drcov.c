@@ -16,9 +16,9 @@ static void drcov_branch(struct bt_session *s, const struct bt_branch *b)
 	coverage_branch(s->data, b);
 }
 
-static void drcov_last(struct bt_session *s, struct bt_thread *t, u64 addr)
+static void drcov_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
-	coverage_last(s->data, t, addr);
+	coverage_ended_at(s->data, t, addr);
 }
 
 static void drcov_exit(struct bt_session *s, struct bt_thread *t)
@@ -71,7 +71,7 @@ const struct bt_output bt_out_drcov = {
 	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_BINARY,
 	.begin = drcov_begin,
 	.branch = drcov_branch,
-	.last = drcov_last,
+	.ended_at = drcov_ended_at,
 	.exit = drcov_exit,
 	.end = drcov_end,
 };

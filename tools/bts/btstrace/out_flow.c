@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file shows calls in the order in which they were made, each below its caller. What
- * one of several threads did between two switches of the scheduler is a piece; the pieces
- * are sorted by their clocks, or by thread.
+ * This file shows calls in the order in which they were made, each below its caller. If
+ * there are several threads, the lines of a thread from one switch by the scheduler to the
+ * next are a piece. The pieces are sorted by time, or by thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,14 +10,18 @@
 #include "output.h"
 #include "select.h"
 
-/* Calls that are deeper than this are not shown further to the right. */
+/* Deeper calls are indented like calls of this depth. */
 #define INDENT_MAX	40
-/* A piece ends when its text exceeds this many bytes. The thread then begins another one. */
+/* A piece ends when its text has more bytes than this. The thread then begins another piece. */
 #define PIECE_MAX	4096
 
 /*
- * struct piece - the lines of what a thread did until it was scheduled out, or a part of
- * them
+ * struct piece - the lines of a thread until it was scheduled out, or a part of these lines
+ * @clock: the time when the thread was scheduled in
+ * @thread: the number of the thread
+ * @number: the number of the piece
+ * @begin: where its text begins in struct flow.text
+ * @len: the length of its text
  */
 struct piece {
 	u64	clock;
@@ -28,9 +32,11 @@ struct piece {
 };
 
 /*
- * struct flow - of all threads
- * @text: the pieces, one behind the other, until all of them are sorted
- * @nr_threads: that were seen
+ * struct flow - the data of the output
+ * @text: the texts of all pieces that were not written yet
+ * @piece: these pieces
+ * @nr: the number of pieces
+ * @nr_threads: the number of threads that there were
  */
 struct flow {
 	struct bt_text	text;
@@ -41,13 +47,15 @@ struct flow {
 };
 
 /*
- * struct flow_thread - of one
+ * struct flow_thread - a thread
+ * @calls: the calls that it is in
  * @s: the session
- * @calls: that it is in
- * @text: lines that belong to the piece that is not at its end
- * @number: which thread it is
- * @clock: when it was scheduled in
- * @begun: the last function has not called another so far; its name was not written yet
+ * @thread: the thread
+ * @text: the lines of its current piece
+ * @number: the number of the thread, counted from 0
+ * @clock: the time when it was scheduled in
+ * @line_pending: the line of the innermost shown function was not written yet, as it is unknown
+ *	whether this function calls others
  */
 struct flow_thread {
 	struct bt_calls		*calls;
@@ -56,7 +64,7 @@ struct flow_thread {
 	struct bt_text		text;
 	u64			number;
 	u64			clock;
-	bool			begun;
+	bool			line_pending;
 };
 
 static void flow_begin(struct bt_session *s)
@@ -86,7 +94,7 @@ static int by_thread(const void *va, const void *vb)
 	return a->number < b->number ? -1 : 1;
 }
 
-/* Write all pieces in order. */
+/* Sort and write all pieces. */
 static void flush_pieces(struct bt_session *s)
 {
 	struct flow *f = s->data;
@@ -100,7 +108,10 @@ static void flush_pieces(struct bt_session *s)
 	f->nr = 0;
 }
 
-/* If the pieces need too much memory, write them. A later piece may belong before them. */
+/*
+ * If the pieces take too much memory, write them now. Pieces that come later are not sorted
+ * among them.
+ */
 static void limit_pieces(struct bt_session *s)
 {
 	static const char said[] =
@@ -112,12 +123,12 @@ static void limit_pieces(struct bt_session *s)
 		return;
 	flush_pieces(s);
 	text_str(&s->text, said);
-	s->short_of = "what the threads did is sorted in parts";
+	s->incomplete = "what the threads did is sorted in parts";
 }
 
 /*
- * End the piece of a thread. As long as only one thread was seen, write the piece at once:
- * nothing has to be sorted.
+ * End the current piece of a thread. If there was only one thread so far, write the piece at
+ * once: there is nothing to sort.
  */
 static void end_piece(struct bt_session *s, struct flow_thread *ft)
 {
@@ -170,15 +181,18 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 	}
 }
 
-/* The last function that was begun calls another: write its name. */
+/*
+ * @frame is the innermost shown function, and calls another one: write its line, unless it
+ * was written.
+ */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {
-	if (!ft->begun)
+	if (!ft->line_pending)
 		return;
 	put_head(ft, frame, 0);
 	put_function(ft, frame);
 	text_str(&ft->text, " {\n");
-	ft->begun = false;
+	ft->line_pending = false;
 }
 
 static void enter(struct bt_calls *c, struct bt_frame *frame)
@@ -194,7 +208,7 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 		return;
 	if (below)
 		open_last(ft, below);
-	ft->begun = true;
+	ft->line_pending = true;
 }
 
 static void leave(struct bt_calls *c, struct bt_frame *frame)
@@ -204,15 +218,18 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	if (!frame->shown)
 		return;
 	put_head(ft, frame, c->branches - frame->mark);
-	if (ft->begun)
+	if (ft->line_pending)
 		put_function(ft, frame);
 	else
 		text_char(&ft->text, '}');
 	text_char(&ft->text, '\n');
-	ft->begun = false;
+	ft->line_pending = false;
 }
 
-/* End the line of a function that has not returned: the next line comes after its name. */
+/*
+ * Write the line of the innermost shown function, unless it was written: the next line
+ * belongs after it.
+ */
 static void open_top(struct flow_thread *ft)
 {
 	struct bt_frame *top;

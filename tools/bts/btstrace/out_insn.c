@@ -38,7 +38,7 @@ static void put_thread(struct bt_session *s, const struct bt_thread *t)
 		text_print(&s->text, "[pid %d] ", t->tid);
 }
 
-/* Put the source line of @place, unless it was put last. */
+/* Put the source line of @place, unless it is the line that was put last. */
 static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_place *place)
 {
 	struct insn_thread *it = t->data;
@@ -65,7 +65,10 @@ static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_
 	text_char(&s->text, '\n');
 }
 
-/* Put the instruction in words. The place keeps them, as most are executed many times. */
+/*
+ * Put an instruction as text. @place caches the text, as most instructions are executed
+ * often.
+ */
 static void put_words(struct bt_text *out, struct bt_space *space, struct bt_place *place)
 {
 	char words[256];
@@ -87,7 +90,10 @@ static void put_words(struct bt_text *out, struct bt_space *space, struct bt_pla
 	text_put(out, place->words, place->words_len);
 }
 
-/* Put one instruction. Returns its length, or 0 if it cannot be decoded. */
+/*
+ * Put one instruction, if the filter passes its function. Returns its length, or 0 if it
+ * cannot be decoded.
+ */
 static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr)
 {
 	struct bt_space *space = t->process->space;
@@ -102,8 +108,8 @@ static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr
 }
 
 /*
- * Put all instructions from where the thread was to @end; with that at @end if it is a
- * branch.
+ * Put all instructions from the target of the last branch to @end. If @branch, the
+ * instruction at @end is the next branch: put it, too.
  */
 static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, bool branch)
 {
@@ -111,7 +117,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	u64 at = it->at;
 	size_t len;
 
-	/* If records are missing, only the branch itself is known to be executed. */
+	/* If records are missing, only the branch itself is known to have been executed. */
 	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
@@ -143,8 +149,9 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	struct insn_thread *it = b->thread->data;
 
 	/*
-	 * The kernel returns to user mode: to the instruction that an interrupt came before, or
-	 * to the one after a system call. All instructions up to there were executed.
+	 * The kernel returns to user mode: to the instruction before which an interrupt
+	 * came, or to the one after a system call. All instructions up to there were
+	 * executed.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))
@@ -171,8 +178,8 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	}
 }
 
-/* A thread that ends has executed all before @addr. */
-static void insn_last(struct bt_session *s, struct bt_thread *t, u64 addr)
+/* The thread has ended. It has executed all instructions before @addr. */
+static void insn_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
 	const struct insn_thread *it = t->data;
 
@@ -205,7 +212,7 @@ const struct bt_output bt_out_insn = {
 	.flags = BT_OUT_PLACES | BT_OUT_FUNCTIONS,
 	.thread = insn_thread,
 	.branch = insn_branch,
-	.last = insn_last,
+	.ended_at = insn_ended_at,
 	.note = insn_note,
 	.exit = insn_exit,
 	.end = insn_end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file writes an object of JSON for each record, one on a line. */
+/* This file writes a JSON object for each record, each on its own line. */
 #include <inttypes.h>
 
 #include "output.h"
@@ -18,7 +18,7 @@ static void put_flag(struct bt_text *t, const char *key, bool set)
 		text_print(t, ",\"%s\":true", key);
 }
 
-/* Addresses are strings, as many readers keep numbers as floating point. */
+/* Addresses are strings: many readers store numbers as floating point, which is not exact. */
 static void put_address(struct bt_text *t, const char *key, u64 v)
 {
 	text_char(t, '"');
@@ -116,8 +116,11 @@ static void put_branch(struct bt_text *t, const struct bt_branch *b)
 	put_place(t, "to", b->to);
 }
 
-/* Put the kind and the places of a branch. @from keeps the text until its target changes. */
-static void put_again(struct bt_text *t, const struct bt_branch *b)
+/*
+ * Put the kind and the places of a branch. @b->from caches the text until a branch from
+ * there has another target.
+ */
+static void put_cached(struct bt_text *t, const struct bt_branch *b)
 {
 	struct bt_place *from = b->from;
 	struct bt_text words;
@@ -141,7 +144,7 @@ static void json_branch(struct bt_session *s, const struct bt_branch *b)
 	}
 	put_head(s, b->thread, "branch");
 	if (b->from && b->to && b->from->went_to == b->to)
-		put_again(t, b);
+		put_cached(t, b);
 	else
 		put_branch(t, b);
 	put_flag(t, "mispredicted", b->rec->flags & X86_BTS_F_MISPREDICTED);

@@ -8,7 +8,10 @@
 #include "own.h"
 #include "output.h"
 
-/* struct edge - from an address on, code was executed @times more often, or less if negative */
+/*
+ * struct edge - from @addr on, code was executed @times times; in edges_of(), at first:
+ * @times times more often than before @addr
+ */
 struct edge {
 	u64 addr;
 	int64_t times;
@@ -18,7 +21,7 @@ struct line {
 	const char *file;
 	int line;
 	u64 times;
-	const char *function;	/* that begins here, or NULL */
+	const char *function;	/* the function that begins in this line, or NULL */
 };
 
 struct lines {
@@ -37,8 +40,9 @@ static int compare_edges(const void *va, const void *vb)
 }
 
 /*
- * Returns how often the code of a module was executed, as edges in the order of linked
- * addresses. Behind each edge its times are the sum.
+ * Returns the edges of a module, sorted by @addr, an address that the module is linked to.
+ * The code between two edges was executed as often as the first one says. The caller frees
+ * them.
  */
 static struct edge *edges_of(const struct coverage *c, const struct bt_module *m, size_t *n)
 {
@@ -124,7 +128,10 @@ static int compare_lines(const void *va, const void *vb)
 	return !!b->function - !!a->function;
 }
 
-/* Put the lines of the file of @first. Returns how many they are. */
+/*
+ * Put the lines of one source file. They are the first of the @left sorted lines at @first.
+ * Returns the number of lines that are of this file.
+ */
 static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 {
 	size_t i, found = 0, hit = 0;
@@ -145,8 +152,8 @@ static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 	left = i;
 	for (i = 0; i < left; i++) {
 		/*
-		 * If a line has several pieces of code, it counts as often as the busiest
-		 * was executed.
+		 * If a line has several pieces of code, use the count of the one that was
+		 * executed most often.
 		 */
 		if (first[i].times > times)
 			times = first[i].times;
@@ -171,9 +178,9 @@ static void lcov_branch(struct bt_session *s, const struct bt_branch *b)
 	coverage_branch(s->data, b);
 }
 
-static void lcov_last(struct bt_session *s, struct bt_thread *t, u64 addr)
+static void lcov_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
-	coverage_last(s->data, t, addr);
+	coverage_ended_at(s->data, t, addr);
 }
 
 static void lcov_exit(struct bt_session *s, struct bt_thread *t)
@@ -208,7 +215,7 @@ const struct bt_output bt_out_lcov = {
 	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
 	.begin = lcov_begin,
 	.branch = lcov_branch,
-	.last = lcov_last,
+	.ended_at = lcov_ended_at,
 	.exit = lcov_exit,
 	.end = lcov_end,
 };

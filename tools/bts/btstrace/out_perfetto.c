@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls on a time axis, as ui.perfetto.dev opens them: packets of protobuf.
+ * This file writes calls on a time axis, for ui.perfetto.dev: packets of protobuf.
  *
- * Branches have no time. The times are known when a thread was scheduled in and out: the
- * branches in between are spread over that time evenly. Without such marks, each branch
- * takes a microsecond.
+ * Records of branches have no time. A mark is a record that a thread was scheduled in or out,
+ * which has a time. A slice is what a thread did between two marks. The branches of a slice are
+ * spread evenly over its time. If a thread has no marks, each branch takes a microsecond.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "output.h"
 #include "proto.h"
 
-/* These are numbers of fields, of protos/perfetto/trace/. */
+/* Numbers of fields, from protos/perfetto/trace/ of Perfetto */
 enum {
 	TRACE_PACKET = 1,
 
@@ -51,8 +51,8 @@ enum {
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 
 /*
- * The file has one sequence. Its first packet clears the interned names; the others use
- * them.
+ * All packets belong to one sequence. Its first packet clears the interned names, and the
+ * other packets need them.
  */
 #define SEQUENCE	1
 #define FLAG_CLEARED	1
@@ -61,20 +61,20 @@ enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 #define NAMES_BITS	10
 
 struct event {
-	const char *name;	/* NULL where it ends */
+	const char *name;	/* NULL: a function ends */
 	const struct bt_module *module;
-	u64 at;		/* how many branches since the slice began */
+	u64 at;		/* the number of branches in the slice before */
 };
 
 /*
- * struct track - a thread's
- * @uuid:	what the file calls it
- * @calls:	that it is in
- * @event:	since the last mark of time
- * @nr:		how many
- * @branches:	likewise
- * @clock:	when the slice began, in nanoseconds
- * @marked:	@clock comes from a mark
+ * struct track - a thread
+ * @uuid:	the number of its track in the file
+ * @calls:	the calls that it is in
+ * @event:	calls that have begun or ended in the current slice
+ * @nr:		the number of events
+ * @branches:	the number of branches in the current slice
+ * @clock:	the time when the current slice began, in nanoseconds
+ * @marked:	there was a mark
  */
 struct track {
 	u64		uuid;
@@ -88,12 +88,13 @@ struct track {
 };
 
 /*
- * struct perfetto - the file
- * @name: what names are called by in it, a hash table of 2^bits
- * @nr: how many there are
- * @tracks: likewise
- * @packet: room for one
- * @part: likewise, for what is in it
+ * struct perfetto - the data of the output
+ * @name: the names that the file has defined, a hash table of 2^bits slots
+ * @iid: the number of each name in the file
+ * @nr: the number of names
+ * @tracks: the number of tracks
+ * @packet: the contents of the next packet
+ * @part: the contents of a message in this packet
  */
 struct perfetto {
 	const char	**name;
@@ -105,7 +106,7 @@ struct perfetto {
 	struct bt_text	part;
 };
 
-/* Write the packet, and begin the next one. */
+/* Write @packet, and empty it. */
 static void put_packet(struct bt_session *s)
 {
 	struct perfetto *p = s->data;
@@ -144,8 +145,8 @@ static void more_names(struct perfetto *p)
 }
 
 /*
- * Returns the number of @name. The file defines it before it is used first. The string
- * @name has to stay where it is.
+ * Returns the number of @name in the file. The first call for a name writes a packet that
+ * defines it. The hash table has the address of the string: it has to stay there.
  */
 static u64 intern(struct bt_session *s, const char *name, u32 field)
 {
@@ -174,7 +175,7 @@ static u64 intern(struct bt_session *s, const char *name, u32 field)
 	return iid;
 }
 
-/* Write the event in @p->part, with the time @ns. */
+/* Write the event in @part, with the time @ns. */
 static void put_event(struct bt_session *s, u64 ns)
 {
 	struct perfetto *p = s->data;
@@ -215,6 +216,10 @@ static void put_instant(struct bt_session *s, const struct track *track, const c
 	put_event(s, track->clock);
 }
 
+/*
+ * Write the events of the current slice, which ends at the time @until, and begin the next
+ * slice.
+ */
 static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
 {
 	struct track *track = t->data;
@@ -266,7 +271,10 @@ static void perfetto_begin(struct bt_session *s)
 	put_packet(s);
 }
 
-/* Returns the end of the slice, if no mark of time follows. */
+/*
+ * Returns the end of the current slice if there is no mark: a branch takes a nanosecond or,
+ * if there was no mark before, a microsecond.
+ */
 static u64 end_of(const struct track *track)
 {
 	return track->clock + track->branches * (track->marked ? 1 : 1000);
@@ -286,7 +294,7 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* Write the track in @p->part, with its ID and its parent. */
+/* Write the track in @part, with its ID and the ID of its parent. */
 static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 {
 	struct perfetto *p = s->data;
@@ -299,7 +307,10 @@ static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 	put_packet(s);
 }
 
-/* Write tracks for a process and for a thread. A program that replaces another has new ones. */
+/*
+ * Write a track for a thread and, if it is the first of its process, one for the process.
+ * After execve() they are written anew. Returns the ID of the track of the thread.
+ */
 static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)
 {
 	struct perfetto *p = s->data;
@@ -329,7 +340,7 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = bt_alloc(1, sizeof(*track)), *before = t->data;
 
-	/* The time of a thread goes on after execve(). */
+	/* After execve() the time of a thread goes on. */
 	if (before) {
 		track->clock = end_of(before);
 		track->marked = before->marked;
@@ -356,12 +367,15 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 }
 
 /*
- * A slice ends after so many events if there is no mark of time, or all events would be
- * kept.
+ * A slice ends after this many events if there is no mark: all events of a slice are kept in
+ * memory.
  */
 #define SLICE_MAX	100000
 
-/* The clocks of two CPUs may differ: time does not go back. */
+/*
+ * Move the time of a track on to @clock. It does not go back, though the clocks of two CPUs
+ * may differ.
+ */
 static void go_to(struct track *track, u64 clock)
 {
 	if (clock > track->clock)
@@ -374,7 +388,10 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 
 	switch (b->rec->type) {
 	case X86_BTS_TASK_ARRIVES:
-		/* The branches before the first mark have no time of their own. */
+		/*
+		 * The times of the branches before the first mark are unknown: show them all
+		 * at the mark.
+		 */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);
 		flush_slice(s, b->thread, track->clock);

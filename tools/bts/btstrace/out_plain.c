@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file writes lines for people, lines of numbers, and a table. */
+/*
+ * This file has three outputs: --plain, a line for each branch; --raw, records as numbers;
+ * and --summary, a table of kinds.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,8 +43,11 @@ static void put_branch(struct bt_text *t, const struct bt_branch *b)
 	text_char(t, '\n');
 }
 
-/* Put the kind and the places of a branch. @from keeps the text until its target changes. */
-static void put_again(struct bt_text *t, const struct bt_branch *b)
+/*
+ * Put the kind and the places of a branch. @b->from caches the text until a branch from
+ * there has another target.
+ */
+static void put_cached(struct bt_text *t, const struct bt_branch *b)
 {
 	struct bt_place *from = b->from;
 	struct bt_text words;
@@ -104,7 +110,7 @@ static void plain_branch(struct bt_session *s, const struct bt_branch *b)
 	}
 	put_thread(s, b->thread);
 	if (b->from && b->to && b->from->went_to == b->to)
-		put_again(&s->text, b);
+		put_cached(&s->text, b);
 	else
 		put_branch(&s->text, b);
 }

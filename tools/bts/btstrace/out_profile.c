@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file counts branches by function, by line, and by loop. */
+/*
+ * This file counts branches by function, by line, and by loop: --profile, --lines and
+ * --loops.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,20 +10,21 @@
 #include "output.h"
 
 #define SUMS_BITS	12
-/* A sum takes about this much memory, with its slots in the table and the words of a loop. */
+/* A sum takes about this many bytes, with its slots in the hash table, @from and @to. */
 #define SUM_BYTES	512
 
 /*
  * struct sum - the branches of a function, of a line, or of a loop
- * @of:		the function; the file of a line; NULL in a slot that is free
- * @number:	the line; of a loop, its beginning, from the beginning of its module
- * @end:	of a loop, its end, likewise
+ * @of:		the function that it is, or that contains the loop; of a line: its file; NULL in a
+ *	free slot
+ * @number:	of a line: its number; of a loop: the offset of its beginning in the module
+ * @end:	of a loop: the offset of its end in the module
  * @branches:	the number of branches that were made there
  * @calls:	of a function: how often it was called
- * @fn:		a function that the line is part of
- * @module:	of a function: where it is
- * @from:	of a loop: its end, in words
- * @to:		of a loop: its beginning, in words
+ * @fn:		of a line: a function that contains it
+ * @module:	of a function: the module that contains it
+ * @from:	of a loop: its end, as text
+ * @to:		of a loop: its beginning, as text
  */
 struct sum {
 	const void			*of;
@@ -35,11 +39,11 @@ struct sum {
 };
 
 /*
- * struct profile - sums in a hash table of 2^bits
- * @nr:		how many there are
- * @max:	the most that there may be
- * @rest:	the sum of all for which there is no memory
- * @branches:	all branches
+ * struct profile - a hash table of sums, with 2^bits slots
+ * @nr:		the number of sums
+ * @max:	the largest number that memory suffices for
+ * @rest:	counts all branches for which there is no memory
+ * @branches:	the number of all branches
  */
 struct profile {
 	struct sum	*sum;
@@ -86,7 +90,10 @@ static void more_slots(struct profile *p)
 	free(old);
 }
 
-/* Returns the sum that a branch counts for. A new one is a copy of @key. */
+/*
+ * Returns the sum that a branch counts for. A new sum is a copy of @key. If there is no
+ * memory for a new one, returns @rest.
+ */
 static struct sum *sum_of(struct profile *p, const struct sum *key)
 {
 	struct sum *sum = find_slot(p, key);
@@ -198,8 +205,8 @@ static int compare_loops(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->to, b->to);
 }
 
-/* Make a list of the table. */
-static void list(struct profile *p)
+/* Move all sums to the beginning of the table, to sort them. It is no hash table any more. */
+static void compact(struct profile *p)
 {
 	size_t in, out = 0;
 
@@ -215,8 +222,8 @@ static void sort(struct profile *p, int (*compare)(const void *a, const void *b)
 }
 
 /*
- * Two units of a program may include one file, with a copy of its name each: merge its
- * lines.
+ * Two compilation units may contain lines of the same file. As each has its own copy of the
+ * name of the file, there are two sums for such a line: merge them.
  */
 static void merge_lines(struct profile *p)
 {
@@ -307,7 +314,7 @@ static void profile_end(struct bt_session *s)
 	struct profile *p = s->data;
 	size_t i;
 
-	list(p);
+	compact(p);
 	if (s->out == &bt_out_profile)
 		functions_end(&s->text, p);
 	else if (s->out == &bt_out_lines)
@@ -315,7 +322,7 @@ static void profile_end(struct bt_session *s)
 	else
 		loops_end(&s->text, p);
 	if (p->rest.branches || p->rest.calls)
-		s->short_of = "some branches are counted together";
+		s->incomplete = "some branches are counted together";
 	for (i = 0; i < p->nr; i++) {
 		free(p->sum[i].from);
 		free(p->sum[i].to);

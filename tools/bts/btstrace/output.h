@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The formats */
+/* The outputs, one for each format */
 #ifndef BTSTRACE_OUTPUT_H
 #define BTSTRACE_OUTPUT_H
 
@@ -22,7 +22,7 @@ extern const struct bt_output bt_out_lines;
 extern const struct bt_output bt_out_loops;
 extern const struct bt_output bt_out_summary;
 
-/* The output called @name, or NULL. */
+/* Returns the output with this name, or NULL. */
 const struct bt_output *bt_output_find(const char *name);
 
 #endif

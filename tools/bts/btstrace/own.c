@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file decides which code is the user's own. */
+/* This file decides which code is the user's own, and which belongs to the system. */
 #include <string.h>
 
 #include "own.h"
 
 /*
- * Is the module a library in a directory of the system? The program may be there, too, but
- * is no library.
+ * Is the module the kernel, the vdso, or a library in a system directory? A program in a
+ * system directory is the user's own: its name does not contain .so.
  */
 static bool is_system(const struct bt_module *m)
 {
@@ -32,8 +32,9 @@ bool bt_module_is_own(const struct bt_module *m)
 }
 
 /*
- * In a program that is linked statically, the code that has lines is the user's own, but
- * for templates of the compiler's library.
+ * If the file has debug information, code is the user's own if its lines are known, and are
+ * not in a system header. That leaves out the C library of a static program, and templates
+ * of the C++ library.
  */
 static bool is_own(struct bt_place *place)
 {

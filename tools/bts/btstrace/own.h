@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header tells the user's own code from that of the system. */
+/* Tells the user's own code from code of the system. */
 #ifndef BTSTRACE_OWN_H
 #define BTSTRACE_OWN_H
 

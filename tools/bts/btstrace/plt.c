@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stubs of a procedure linkage table have no symbols of their own. Each
- * jumps through a slot that a relocation fills in, which names the function.
+ * This file names the stubs of a procedure linkage table (PLT), which have no symbols. Each
+ * stub jumps to the address that is in a slot. The relocation of the slot names the
+ * function.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -9,11 +10,12 @@
 
 #include "elfparts.h"
 
-#define STUB	16	/* the usual size; .plt.got's are 8, two for one look */
+/* The size of a stub in bytes. A stub in .plt.got has half of that. */
+#define STUB	16
 
 struct slot {
 	u64 addr;
-	const char *name;	/* or NULL: the function at @resolver chooses */
+	const char *name;	/* NULL if the function at @resolver chooses the function */
 	u64 resolver;
 };
 
@@ -21,8 +23,8 @@ struct slots {
 	struct slot *slot;
 	size_t nr;
 	size_t room;
-	struct bt_functions own; /* those that had names of their own, in order */
-	u64 got;	/* what %ebx holds in a 32-bit PIC stub */
+	struct bt_functions own; /* the functions with symbols, sorted */
+	u64 got;	/* the value of %ebx in a 32-bit PIC stub */
 };
 
 static const char *symbol_name(Elf *e, const GElf_Shdr *rel, size_t index)
@@ -75,7 +77,10 @@ static int compare_slots(const void *va, const void *vb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Find the slot that the stub at @addr jumps through: jmp *disp32, in three forms. */
+/*
+ * Find the slot of the stub at @addr. The stub has a jmp *disp32 in one of three forms:
+ * relative to %rip in 64-bit code; absolute, or relative to %ebx, in 32-bit code.
+ */
 static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n, u64 addr,
 		      u64 *slot)
 {
@@ -95,7 +100,7 @@ static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n
 	return false;
 }
 
-/* Returns the name of the function that a slot leads to, or NULL. */
+/* Returns the name of the function that the slot at @addr leads to, or NULL. */
 static const char *slot_name(const struct slots *s, u64 addr)
 {
 	struct slot key = { .addr = addr }, *slot;
@@ -109,8 +114,8 @@ static const char *slot_name(const struct slots *s, u64 addr)
 }
 
 /*
- * Add a stub. The stub without a function is the first of all, which goes to the dynamic
- * linker.
+ * Add a stub that leads to the function @name. @name is NULL for the first stub of the
+ * table, which jumps to the dynamic linker.
  */
 static void add_stub(struct bt_functions *functions, const char *name, u64 addr, size_t n)
 {
@@ -139,7 +144,10 @@ static void name_stubs(struct bt_functions *functions, bool is64, const struct s
 	}
 }
 
-/* Add the stubs of @e. @functions are in order before, and are not afterwards. */
+/*
+ * Add the stubs of @e to @functions. @functions must be sorted, and are not sorted
+ * afterwards.
+ */
 void elf_add_plt(struct bt_functions *functions, Elf *e, bool is64)
 {
 	struct slots s = {};

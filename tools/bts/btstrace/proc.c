@@ -16,10 +16,10 @@
 
 #define USER64_CS	0x33
 
-/* This is the index of the register in struct user_regs_struct of a 32-bit thread. */
+/* The index of EIP among the registers of a 32-bit thread */
 #define EIP		12
 
-/* Read all of /proc/@tid/@file. */
+/* Read all of /proc/@tid/@file. Returns false on failure. */
 bool bt_proc_read(struct bt_buffer *b, pid_t tid, const char *file)
 {
 	char path[64];
@@ -68,7 +68,7 @@ static pid_t status_number(pid_t tid, const char *key)
 	return number;
 }
 
-/* Returns the process of a thread, or the thread itself if that cannot be told. */
+/* Returns the ID of the process that @tid belongs to, or @tid if it cannot be read. */
 pid_t bt_proc_tgid(pid_t tid)
 {
 	pid_t tgid = status_number(tid, "\nTgid:");
@@ -76,7 +76,7 @@ pid_t bt_proc_tgid(pid_t tid)
 	return tgid > 0 ? tgid : tid;
 }
 
-/* Returns the tracer of a thread, or 0. */
+/* Returns the ID of the process that traces @tid, or 0. */
 pid_t bt_proc_tracer(pid_t tid)
 {
 	return status_number(tid, "\nTracerPid:");
@@ -87,7 +87,10 @@ union registers {
 	u32 of32[17];
 };
 
-/* Returns how many bytes there are, 0 if they cannot be read. */
+/*
+ * Returns the number of bytes that the registers have, which tells 32-bit from 64-bit
+ * threads. Returns 0 if the registers cannot be read.
+ */
 static size_t get_registers(pid_t tid, union registers *regs)
 {
 	struct iovec iov = { regs, sizeof(*regs) };
@@ -95,7 +98,10 @@ static size_t get_registers(pid_t tid, union registers *regs)
 	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) ? 0 : iov.iov_len;
 }
 
-/* Does a stopped thread execute 64-bit code? */
+/*
+ * Does a stopped thread execute 64-bit code? If its registers cannot be read, assume that it
+ * does.
+ */
 bool bt_proc_is64(pid_t tid)
 {
 	union registers regs;
@@ -118,7 +124,10 @@ u64 bt_proc_ip(pid_t tid)
 	return 0;
 }
 
-/* Sets *@tids to the threads of a process; nothing if it is no process. */
+/*
+ * Set *@tids to the IDs of the threads of a process, and return their number: 0 if there is
+ * no such process. The caller frees *@tids.
+ */
 size_t bt_proc_threads(pid_t tgid, pid_t **tids)
 {
 	struct dirent *entry;

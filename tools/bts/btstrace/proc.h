@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for what /proc and ptrace tell of a thread. */
+/* Reads from /proc, and with ptrace, what is known of a thread. */
 #ifndef BTSTRACE_PROC_H
 #define BTSTRACE_PROC_H
 
 #include "bt.h"
 
-/*
- * struct bt_buffer - a file of /proc, as it was read last
- */
+/* struct bt_buffer - the contents of a file of /proc, as they were read last */
 struct bt_buffer {
 	char	*bytes;
 	size_t	len;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file writes messages of protobuf. */
+/* This file encodes messages of protobuf. */
 #include "proto.h"
 
-/* These are encodings of a field. */
+/* Wire types: they say how a field is encoded. */
 #define WIRE_VARINT	0
 #define WIRE_LEN	2
 
@@ -23,7 +23,7 @@ void proto_number(struct bt_text *t, u32 field, u64 v)
 	varint(t, v);
 }
 
-/* Put bytes: a string, or a message. */
+/* Append a field of bytes: a string, or a message within the message. */
 void proto_bytes(struct bt_text *t, u32 field, const void *bytes, size_t len)
 {
 	varint(t, field << 3 | WIRE_LEN);
@@ -31,7 +31,10 @@ void proto_bytes(struct bt_text *t, u32 field, const void *bytes, size_t len)
 	text_put(t, bytes, len);
 }
 
-/* Put a string, which has to be UTF-8. */
+/*
+ * Append a string. protobuf requires UTF-8: text_safe() replaces other bytes by a question
+ * mark.
+ */
 void proto_name(struct bt_text *t, u32 field, const char *s)
 {
 	struct bt_text safe;

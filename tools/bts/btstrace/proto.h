@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Messages of protobuf, put together in memory: no more of it than Perfetto's traces need. */
+/* Writes messages of protobuf into memory, as far as traces of Perfetto need them. */
 #ifndef BTSTRACE_PROTO_H
 #define BTSTRACE_PROTO_H
 

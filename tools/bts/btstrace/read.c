@@ -7,7 +7,7 @@
 
 #include "read.h"
 
-/* ptrace() of the C library takes an enum, which does not have these requests. */
+/* ptrace() of the C library takes an enum that does not have these requests. */
 static int request(long what, pid_t tid, void *addr, unsigned long data)
 {
 	long ret = syscall(SYS_ptrace, what, tid, addr, data);
@@ -27,7 +27,7 @@ int bt_status(pid_t tid, struct ptrace_bts_status *status)
 	return ret < 0 ? ret : 0;
 }
 
-/* Take the oldest records, @n at most. Returns how many there were. */
+/* Read and remove the oldest records, @n at most. Returns the number of records, or -errno. */
 int bt_drain(pid_t tid, struct x86_bts_record *rec, size_t n)
 {
 	return request(PTRACE_BTS_DRAIN, tid, rec, n * sizeof(*rec));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The meaning of a record of the kernel */
+/* Tells what a record of the kernel is about. */
 #ifndef BTSTRACE_RECORD_H
 #define BTSTRACE_RECORD_H
 
@@ -11,7 +11,10 @@ static inline bool bt_is_branch(const struct x86_bts_record *rec)
 	       rec->type == X86_BTS_LEAVE;
 }
 
-/* A signal moves user mode without a branch. */
+/*
+ * Is the record about a signal handler that begins or ends? User mode goes on elsewhere
+ * then, without a branch.
+ */
 static inline bool bt_is_signal(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_SIGNAL || rec->type == X86_BTS_SIGRETURN;

@@ -8,7 +8,7 @@
 #include "kernel.h"
 #include "replay.h"
 
-/* bt_session_records() gets up to so many records at once. */
+/* Pass at most this many records to bt_session_records() at once. */
 #define RECORDS_MAX	1024
 
 static char *copy_text(const u8 *bytes, size_t len)
@@ -104,11 +104,14 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		replay_text(s, chunk, bytes);
 		return true;
 	}
-	/* A later version wrote this chunk. */
+	/* BT_CHUNK_FILE, which bt_file_check() reads, or a chunk of a later version */
 	return true;
 }
 
-/* Is the file that a chunk tells of the same today? */
+/*
+ * Compare the identity in a BT_CHUNK_FILE with the file that has the path now. Call @tell if
+ * they differ, or if there is no such file. Returns false only if they differ.
+ */
 static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
 {
 	struct bt_ident then, now = {};
@@ -135,12 +138,12 @@ static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
 }
 
 /*
- * bt_file_check - are the programs and libraries still those that were traced?
- * @bytes: the file
- * @len: its length
- * @tell: called for each that is not
+ * bt_file_check - look for programs and libraries that have changed since they were traced
+ * @bytes: the recorded trace
+ * @len: the number of bytes
+ * @tell: called for each file that has changed, or cannot be opened
  *
- * Returns how many are others now.
+ * Returns the number of files that have changed, without those that cannot be opened.
  */
 size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
 {
@@ -162,12 +165,13 @@ size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
 }
 
 /*
- * bt_file_replay - tell a session what a recorded trace holds
- * @s: the session, begun
- * @bytes: the file
- * @len: its length
+ * bt_file_replay - pass a recorded trace to a session
+ * @s: the session, after bt_session_begin()
+ * @bytes: the recorded trace
+ * @len: the number of bytes
  *
- * Returns NULL, or what is wrong with the file; all before that was told.
+ * Returns NULL, or a message that says what is wrong with the trace. The session was told all
+ * that is before the mistake.
  */
 const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 {

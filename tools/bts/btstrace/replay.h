@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reads a recorded trace, and tells a session what it holds; see chunk.h. */
+/* Reads a recorded trace, and passes it to a session. See chunk.h for the format. */
 #ifndef BTSTRACE_REPLAY_H
 #define BTSTRACE_REPLAY_H
 
@@ -7,8 +7,8 @@
 #include "session.h"
 
 /*
- * Says that a file is another than it was, or that it cannot be opened: then @now is NULL,
- * and errno tells why.
+ * Called for a file that has changed since it was traced: @then was its identity, @now is
+ * its identity. @now is NULL if the file cannot be opened; errno tells why.
  */
 typedef void bt_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file decides which functions of a call tree are shown. */
+/* This file decides which functions of a call tree are shown: options --root, --depth and -e. */
 #include "select.h"
 
-/* May the functions that @frame calls be shown? It is shown itself. */
+/* @frame is shown: does --depth allow to show the functions that it calls? */
 bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 {
 	const struct bt_select *select = s->select;
@@ -11,8 +11,8 @@ bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 }
 
 /*
- * Decide whether a frame that begins is shown. If not, its branches count for the next
- * frame below that is shown.
+ * Decide whether a new frame is shown. If not, its branches count for the nearest shown
+ * frame below, that is, for a caller.
  */
 void bt_select_frame(const struct bt_session *s, struct bt_calls *c, struct bt_frame *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the functions of a call tree that struct bt_select wants. */
+/* Decides which functions of a call tree are shown. */
 #ifndef BTSTRACE_SELECT_H
 #define BTSTRACE_SELECT_H
 

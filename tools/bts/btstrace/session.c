@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file makes branches of records. */
+/* This file turns records into branches, and passes them to the output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session.h"
 
-/* This is incomplete if the memory does not suffice. */
+/* The value of @incomplete if memory does not suffice for the last branches */
 #define SHORT_LAST	"fewer of the last branches were looked at"
 
 static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)
@@ -23,7 +23,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid)
 	return *slot_of(s, tid);
 }
 
-/* An output that shows the last branches looks at as many as there is memory for. */
+/* Limit the number of the last branches to what memory suffices for. */
 static void limit_last(struct bt_session *s)
 {
 	u64 most = s->memory / BT_LAST_BYTES;
@@ -112,7 +112,10 @@ void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, c
 		s->out->thread(s, t);
 }
 
-/* The memory of a thread can be read from now on, or not any more. */
+/*
+ * The memory of a thread can be read from now on if @live, otherwise it cannot be read any
+ * more.
+ */
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -131,7 +134,7 @@ void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t l
 		bt_write_maps(s->record, tid, text, len, t->process->space);
 }
 
-/* A just-in-time compiler has written more lines of its map. */
+/* A just-in-time compiler has listed more functions, in lines of /tmp/perf-PID.map. */
 void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -152,8 +155,9 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 }
 
 /*
- * Returns what the kernel was entered for, by the place that it returns to. If it returns
- * there again without a branch, an interrupt came before the program executed anything.
+ * Returns why the kernel was entered that now returns to @b->to: for a system call if there
+ * is one before this address, otherwise for an interrupt. If the kernel returned to the same
+ * address before, without a branch since, it was for an interrupt, too.
  */
 static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
 {
@@ -170,8 +174,9 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch from or to the kernel of which both addresses are known. If
- * its instruction is no branch, the kernel begins to handle an interrupt there.
+ * Returns the kind of a branch into, out of, or within the kernel, of which both addresses
+ * are known. If an instruction in the kernel is no branch, and the target is the beginning
+ * of a function, that function handles an interrupt.
  */
 static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 {
@@ -188,8 +193,9 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch. If its instruction has another target, the program has
- * overwritten the instruction: read it again, and return BT_UNKNOWN if it still differs.
+ * Returns the kind of a branch in user mode. If the instruction in memory has another target
+ * than the record, the program has overwritten it: read it again, and return BT_UNKNOWN if
+ * the target still differs.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
@@ -200,8 +206,8 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 		return kind_in_kernel(space, b);
 	insn = bt_space_insn(space, b->from);
 	/*
-	 * Only the code before the target can tell whether a function without a name begins
-	 * there.
+	 * Fill in @b->to->follows_call: begins_function() in calls.c needs it for functions
+	 * without a name.
 	 */
 	if (!b->to->fn->named && b->to->fn != b->from->fn)
 		bt_space_insn(space, b->to);
@@ -212,7 +218,10 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 	return insn->kind;
 }
 
-/* Look up both places and the kind. Most branches go where they went the last time. */
+/*
+ * Find both places and the kind. Most branches go where they went the last time: use what
+ * was found then.
+ */
 static void resolve_branch(struct bt_space *space, struct bt_branch *b)
 {
 	struct bt_place *from = bt_space_place(space, b->rec->branch.from);
@@ -265,7 +274,7 @@ static bool has_clock(const struct x86_bts_record *rec)
 	return !bt_is_branch(rec) && rec->type != X86_BTS_INVALID && rec->type <= X86_BTS_EXEC;
 }
 
-/* Count a record. @kind is BT_UNKNOWN if nobody has looked for it yet. */
+/* Count a record. @kind is BT_UNKNOWN if the session has not looked for it. */
 static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, enum bt_kind kind)
 {
 	if (rec->type == X86_BTS_LOST) {
@@ -277,7 +286,10 @@ static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, 
 	}
 }
 
-/* Look up what a record means. Returns false if the filter does not pass it. */
+/*
+ * Fill in @b: find the places and the kind, if they are needed. Returns false if the filter
+ * does not pass the branch.
+ */
 static bool understand(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		       struct bt_branch *b)
 {
@@ -291,14 +303,17 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 	       bt_filter_passes(s->filter, b->kind, b->from, b->to);
 }
 
-/* Is the record only about the scheduler, and not asked for? */
+/* Is the record about scheduling, which neither the user nor the output has asked for? */
 static bool is_unwanted(const struct bt_session *s, const struct x86_bts_record *rec)
 {
 	return (rec->type == X86_BTS_TASK_ARRIVES || rec->type == X86_BTS_TASK_DEPARTS) &&
 	       !s->times && !(s->out->flags & BT_OUT_CLOCK);
 }
 
-/* Keep records until it is known which of them are the last. */
+/*
+ * Keep the newest records of a thread. show_last() shows the last of them when the thread
+ * ends.
+ */
 static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		 size_t n)
 {
@@ -308,7 +323,7 @@ static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts
 		rec += n - pool;
 		n = pool;
 	}
-	/* Many threads have few records: do not make room for all. */
+	/* Most threads have few records: do not make room for all that may come. */
 	most = t->nr_pending + n < pool * 2 ? t->nr_pending + n : pool * 2;
 	t->pending = bt_grow(t->pending, &t->room_pending, most, sizeof(*rec));
 	if (t->nr_pending + n > pool * 2) {
@@ -370,8 +385,8 @@ static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
 }
 
 /*
- * An output that shows the last branches needs all their places. If there is no memory
- * for more of them, it gets the branches that it has.
+ * Should show_last() stop looking for more branches, as memory for places is used up? An
+ * output with BT_OUT_LAST keeps places. For other outputs, free all places instead.
  */
 static bool is_enough(struct bt_session *s)
 {
@@ -381,11 +396,14 @@ static bool is_enough(struct bt_session *s)
 	}
 	if (!bt_space_is_full())
 		return false;
-	s->short_of = SHORT_LAST;
+	s->incomplete = SHORT_LAST;
 	return true;
 }
 
-/* Show the last of the records that were kept: as many as are wanted and pass the filter. */
+/*
+ * Show the last of the records that were kept: the @last branches that pass the filter, and
+ * what is between them.
+ */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
 	size_t first = t->nr_pending, found = 0, branches = 0;
@@ -398,7 +416,7 @@ static void show_last(struct bt_session *s, struct bt_thread *t)
 		branches += bt_is_branch(&t->pending[first]);
 	}
 	if (first && s->last_reduced)
-		s->short_of = SHORT_LAST;
+		s->incomplete = SHORT_LAST;
 	if (s->filter && branches && !found)
 		say_none(s, t, branches);
 	t->left_to = 0;
@@ -408,12 +426,12 @@ static void show_last(struct bt_session *s, struct bt_thread *t)
 }
 
 /*
- * bt_session_exec - another program begins
+ * bt_session_exec - a thread has executed another program
  * @s: the session
- * @tid: the thread that runs it, alone
- * @old: the ID that this thread had before
- * @is64: what the program is
- * @comm: its name
+ * @tid: the ID of the thread, which is now the only one of its process
+ * @old: the ID that the thread had before
+ * @is64: the program is 64-bit
+ * @comm: the new name of the thread
  */
 void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, const char *comm)
 {
@@ -431,12 +449,15 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 		t->tid = tid;
 		*slot_of(s, tid) = t;
 	}
-	/* The mappings of the new program say nothing of the records before. */
+	/* Forget the records from before: their mappings are gone. */
 	t->nr_pending = 0;
 	free(t->note);
 	t->note = NULL;
 	set_comm(t, comm);
-	/* Other threads of the process are dead, but that may not have been told yet. */
+	/*
+	 * The other threads are dead, but bt_session_exit() may come later: they keep the
+	 * old process.
+	 */
 	if (!t->process->replaced)
 		leave_process(s, t->process);
 	t->process->replaced = true;
@@ -446,7 +467,7 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 		s->out->thread(s, t);
 }
 
-/* Something happened to a thread, after all records that were given so far. */
+/* Add a message about a thread, for example a signal. It belongs after all records so far. */
 void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -463,7 +484,7 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 	}
 }
 
-/* Returns an address in words, to be freed by the caller. */
+/* Returns an address as text, with function and line. The caller frees it. */
 char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -471,7 +492,7 @@ char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 	return bt_copy(t ? bt_place_text(bt_space_place(t->process->space, addr)) : "?");
 }
 
-/* A thread is about to end: what is at @addr it has not executed. */
+/* A thread is about to end. It has not executed the instruction at @addr any more. */
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -483,7 +504,10 @@ void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 	t->ended_at = addr;
 }
 
-/* Show the last note, which may explain the end: the signal that caused it. */
+/*
+ * Show the note that was kept, which may be the signal that has killed the thread, and then
+ * @how it ended.
+ */
 static void show_note(struct bt_session *s, struct bt_thread *t, const char *how)
 {
 	if (s->out->note && t->note)
@@ -494,7 +518,7 @@ static void show_note(struct bt_session *s, struct bt_thread *t, const char *how
 	t->note = NULL;
 }
 
-/* A thread is gone, or is not followed any more. @how may be NULL. */
+/* A thread has ended, or is not followed any more. @how says so as text, or is NULL. */
 void bt_session_exit(struct bt_session *s, pid_t tid, const char *how)
 {
 	struct bt_thread **at = slot_of(s, tid), *t = *at;
@@ -505,8 +529,8 @@ void bt_session_exit(struct bt_session *s, pid_t tid, const char *how)
 		bt_write_exit(s->record, tid, how);
 	if (s->last)
 		show_last(s, t);
-	if (s->out->last && t->ended_at)
-		s->out->last(s, t, t->ended_at);
+	if (s->out->ended_at && t->ended_at)
+		s->out->ended_at(s, t, t->ended_at);
 	show_note(s, t, how);
 	if (s->out->exit)
 		s->out->exit(s, t);
@@ -527,7 +551,10 @@ void bt_session_end(struct bt_session *s)
 		s->out->end(s);
 }
 
-/* Returns errno of the first write that failed, to any of its files, or 0. */
+/*
+ * Returns errno of the first failed write of the output or, if there is none, of the
+ * recorded trace; or 0.
+ */
 int bt_session_error(const struct bt_session *s)
 {
 	return s->text.error || !s->record ? s->text.error : bt_writer_error(s->record);

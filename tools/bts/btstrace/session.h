@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session has threads and their address spaces. Its caller reads records of live threads or
- * of a file, and tells it what happens. The session turns each record into a branch with all
- * that is known of it, and hands that to one output.
+ * A session has threads and their address spaces. Its caller reads records of live threads
+ * or of a recorded trace, and passes them to the session. The session finds the places and
+ * the kind of each branch, and passes the branch to one output.
  */
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
@@ -16,11 +16,11 @@
 struct bt_session;
 
 /*
- * struct bt_counts - what was seen
- * @branches:	branches, on whatever side of the kernel's border
- * @kinds:	the same, by kind, if the output wanted that to be known
- * @lost:	records that are known to be missing
- * @gaps:	places where an unknown number is missing
+ * struct bt_counts - numbers of records
+ * @branches:	branches, in user mode or in the kernel
+ * @kinds:	branches by kind; all are BT_UNKNOWN if the session does not look for kinds
+ * @lost:	missing records that were counted
+ * @gaps:	places where records are missing that were not counted
  */
 struct bt_counts {
 	u64	branches;
@@ -34,7 +34,7 @@ struct bt_counts {
  */
 struct bt_process {
 	pid_t			tgid;
-	bool			replaced;	/* by another program: not to be found */
+	bool			replaced;	/* by execve(): get_process() does not find it */
 	int			threads;
 	struct bt_space		*space;
 	struct bt_process	*next;
@@ -44,14 +44,15 @@ struct bt_process {
  * struct bt_thread - a thread
  * @tid:	its ID
  * @comm:	its name
- * @process:	what it is part of
- * @counts:	what it did
- * @ended_at:	what it would have executed next, or 0
- * @clock:	the last time that a record told
- * @left_to:	where the kernel went, if no branch came since
- * @pending:	records to choose the last from, oldest first
- * @nr_pending:	how many
- * @note:	likewise, what happened to it last
+ * @process:	the process that it is part of
+ * @counts:	its records that were shown, or left out by the filter
+ * @ended_at:	the address that it would have executed next when it ended, or 0
+ * @clock:	the time of its last record that has a time
+ * @left_to:	where the kernel returned to, if no record of a branch came since; or 0
+ * @pending:	if only the last branches are shown: its newest records, oldest first
+ * @nr_pending:	the number of records in @pending
+ * @room_pending: the number of records that @pending has room for
+ * @note:	if only the last branches are shown: the last note about it
  * @data:	for the output
  */
 struct bt_thread {
@@ -72,11 +73,12 @@ struct bt_thread {
 
 /*
  * struct bt_branch - a record, and what it means
- * @thread:	whose
- * @rec:	as the kernel gave it
- * @kind:	of branch
- * @from:	the instruction that branched, or what a signal kept from running; or NULL
- * @to:		where it went, or NULL
+ * @thread:	the thread that the record is of
+ * @rec:	the record of the kernel
+ * @kind:	the kind of branch
+ * @from:	the instruction that branched. Of a signal: the instruction that would have run
+ *	next. NULL in the kernel, or if the session does not look for places.
+ * @to:		where the thread went on; NULL likewise
  */
 struct bt_branch {
 	struct bt_thread		*thread;
@@ -86,27 +88,28 @@ struct bt_branch {
 	struct bt_place			*to;
 };
 
-/* These flags say what an output needs. */
-#define BT_OUT_PLACES	0x1	/* wants to know places, and kinds */
-#define BT_OUT_WHOLE	0x2	/* makes sense of a whole trace only */
-#define BT_OUT_FILTER	0x4	/* can do with a part of the branches */
-#define BT_OUT_CLOCK	0x8	/* has a use for times */
-#define BT_OUT_LAST	0x20	/* holds on to places: shows the last branches only */
-#define BT_OUT_BINARY	0x40	/* is not for people to read */
-#define BT_OUT_FUNCTIONS 0x10	/* filters are about functions, not about branches */
+/* These flags tell about an output. */
+#define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
+#define BT_OUT_WHOLE	0x2	/* needs all branches; nothing checks this flag */
+#define BT_OUT_FILTER	0x4	/* can show a part of the branches: -e with any condition */
+#define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
+#define BT_OUT_LAST	0x20	/* shows the last branches only, and keeps their places */
+#define BT_OUT_BINARY	0x40	/* is not text */
+#define BT_OUT_FUNCTIONS 0x10	/* -e with func= and module= only, for functions */
 #define BT_OUT_CALLS	0x80	/* shows which function calls which */
 
 /*
- * struct bt_output - a format
- * @name:	what the option is called
+ * struct bt_output - an output: a format, and what writes it
+ * @name:	the name of its option
  * @flags:	BT_OUT_*
- * @begin:	once, before all
- * @thread:	a thread begins
- * @branch:	a record of it; NULL for places where it was not asked for
- * @note:	something else that happened to it, in words
- * @last:	what it did not execute any more, after its last branch
- * @exit:	it is gone
- * @end:	once, after all
+ * @begin:	called once, before all others
+ * @thread:	called when a thread begins, and when it executes another program
+ * @branch:	called for each record that passes the filter
+ * @note:	called with a message about a thread, such as a signal
+ * @ended_at:	called after the last record of a thread, with the address of the instruction
+ *	that the thread would have executed next, if this address is known
+ * @exit:	called when a thread has ended, or is not followed any more
+ * @end:	called once, after all others
  */
 struct bt_output {
 	const char	*name;
@@ -115,40 +118,40 @@ struct bt_output {
 	void	(*thread)(struct bt_session *s, struct bt_thread *t);
 	void	(*branch)(struct bt_session *s, const struct bt_branch *b);
 	void	(*note)(struct bt_session *s, struct bt_thread *t, const char *what);
-	void	(*last)(struct bt_session *s, struct bt_thread *t, u64 addr);
+	void	(*ended_at)(struct bt_session *s, struct bt_thread *t, u64 addr);
 	void	(*exit)(struct bt_session *s, struct bt_thread *t);
 	void	(*end)(struct bt_session *s);
 };
 
-/* Code of more bytes without a branch is a mistake: records are missing. */
+/* Bytes of code without a taken branch. If there are more, records must be missing. */
 #define BT_STRAIGHT_MAX	0x10000
 
 #define BT_THREAD_BITS	14
 
-/* An output may keep so many bytes if @memory of the session is 0. */
+/* The value of @memory if the caller of bt_session_begin() leaves it 0 */
 #define BT_MEMORY	(192ull * 1024 * 1024)
 
 /*
- * struct bt_session - all of it
- * @out:	the format
- * @text:	where it goes
- * @filter:	which branches, or NULL for all
- * @select:	which functions, for outputs that show calls, or NULL for all
- * @last:	how many of each thread, at its end; 0 for all, at once
- * @kinds:	find out kinds, even if @out does not care
- * @many:	there may be more than one thread: say whose a line is
- * @record:	where else all is written to, or NULL
- * @counts:	of all threads, what was shown
- * @told:	what was told of, shown or not
- * @nr_threads:	that there were
- * @times:	when threads are scheduled, if @out does not want to know anyway
- * @by_thread:	for outputs that sum up, one sum for each thread
- * @memory:	bytes that @out may keep of all threads, about
- * @short_of:	what is incomplete because they did not suffice, in words, or NULL
- * @lines:	that a screen has, for the crash view
- * @width:	columns that it has, or 0
- * @again:	it shows what was recorded
- * @color:	for a terminal that has some
+ * struct bt_session - a session
+ * @out:	the output
+ * @text:	the text that the output writes
+ * @filter:	which branches or functions to show, or NULL for all
+ * @select:	which functions to show in a call tree, or NULL for all
+ * @last:	how many branches of each thread to show, when it ends; 0: show all, at once
+ * @kinds:	find the kinds of branches, even if @out does not need them
+ * @many:	there was more than one thread: print the thread before each line
+ * @record:	the writer of a recorded trace, or NULL
+ * @counts:	records of all threads that were shown, or left out by the filter
+ * @told:	all records of all threads
+ * @nr_threads:	the number of threads that there were
+ * @times:	show when threads are scheduled, even if @out lacks BT_OUT_CLOCK
+ * @by_thread:	show each thread by itself
+ * @memory:	the bytes that @out may use for all threads together, roughly
+ * @incomplete:	a message that says what @out left out as @memory was used up, or NULL
+ * @lines:	the number of lines of the crash view
+ * @width:	the columns of the terminal, or 0
+ * @replayed:	the records come from a recorded trace
+ * @color:	use colors
  * @data:	for the output
  */
 struct bt_session {
@@ -166,10 +169,10 @@ struct bt_session {
 	bool			times;
 	bool			by_thread;
 	u64			memory;
-	const char		*short_of;
+	const char		*incomplete;
 	size_t			lines;
 	size_t			width;
-	bool			again;
+	bool			replayed;
 	bool			color;
 	void			*data;
 	/* private */
@@ -195,15 +198,21 @@ void bt_session_end(struct bt_session *s);
 int bt_session_error(const struct bt_session *s);
 struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 
-/* At least so many records of each thread are kept to choose the last from. */
+/*
+ * To show the last branches, keep at least this many records of each thread: some are no
+ * branches, or do not pass the filter.
+ */
 #define BT_LAST_POOL	2730
-/* -n may ask for so many branches. */
+/* The largest argument of -n */
 #define BT_LAST_MAX	1000000
-/* The crash view looks at no fewer branches: an exception that is not caught makes 40,000. */
+/*
+ * The crash view looks at this many branches or more, if memory suffices: an exception that
+ * is not caught makes 40,000.
+ */
 #define BT_LAST_CRASH	87381
-/* Each of these branches needs so much memory, without its places. */
+/* The bytes of memory that one of the last branches needs, without its places */
 #define BT_LAST_BYTES	192
-/* The crash view has so many lines. */
+/* The number of lines of the crash view, without -n */
 #define BT_LINES	32
 
 #endif

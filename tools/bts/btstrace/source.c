@@ -12,11 +12,11 @@
 #define SOURCE_MAX	(16 * 1024 * 1024)
 
 /*
- * struct source - a file
- * @path: its name
- * @text: with each newline replaced by a zero; NULL if it cannot be read
- * @line: where each line begins
- * @nr: how many
+ * struct source - a source file
+ * @path: its path
+ * @text: its contents, with each newline replaced by a zero; NULL if they cannot be read
+ * @line: the beginning of each line in @text
+ * @nr: the number of lines
  */
 struct source {
 	char		*path;
@@ -29,7 +29,10 @@ struct source {
 
 static struct source *sources;
 
-/* The program contains the path: whoever made it may name a FIFO, or any other file. */
+/*
+ * Returns the contents of a source file, or NULL. The debug information of a hostile program
+ * may name a FIFO or a device: do not wait, and read regular files only.
+ */
 static char *read_source(const char *path, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -78,8 +81,8 @@ static struct source *add_source(const char *path)
 }
 
 /*
- * Returns a line, counted from 1, without the blanks at its beginning, or NULL. Tabs are
- * spaces.
+ * Returns a line of a source file, without the blanks at its beginning and with spaces for
+ * tabs. Lines are counted from 1. Returns NULL if there is no such line.
  */
 const char *bt_source_line(const char *path, int line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of source files. */
+/* Reads lines of source files. */
 #ifndef BTSTRACE_SOURCE_H
 #define BTSTRACE_SOURCE_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file looks up what is known of an address of an address space. */
+/*
+ * This file finds the module, function, line and instruction of an address in an address
+ * space.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -12,10 +15,10 @@
 #include "text.h"
 
 /*
- * struct mapped - the maps, as they were at one time
- * @map: its lines
- * @module: of each line, once it was looked up
- * @nr: how many
+ * struct mapped - the mappings of a process at one time
+ * @map: the lines of /proc/PID/maps
+ * @module: the module of each line; NULL if it was not looked up yet
+ * @nr: the number of lines
  */
 struct mapped {
 	struct bt_map		*map;
@@ -25,17 +28,17 @@ struct mapped {
 
 /*
  * struct bt_space - an address space
- * @is64: what its program is, where no file tells
- * @pid: to read memory from; 0 if there is nothing to read
- * @text: the maps as they were read, to see whether they changed
- * @now: what is where now
- * @old: what was before the last change: a record may be older than that
- * @code: what is in memory only: from a recorded trace, or in the one that is written
+ * @is64: the program is 64-bit; used for code that is in no ELF file
+ * @pid: the thread whose memory can be read, or 0
+ * @text: /proc/PID/maps as it was read last, to detect a change
+ * @now: the current mappings
+ * @old: the mappings before the last change: a record may be older than the change
+ * @code: code that exists in memory only, of a recorded trace that is read or written
  * @jit: functions of a just-in-time compiler
- * @places: the places that were asked for so far, a hash table of 2^bits
- * @batch: the number of calls of bt_space_update()
- * @next: another one, in the list of all
- * @at: the pointer that points to this one
+ * @places: the places that were looked up so far, a hash table of 2^bits slots
+ * @batch: counts batches of records: code that may change is read once for each batch
+ * @next: the next address space in the list of all
+ * @at: the pointer that points to this address space
  */
 struct bt_space {
 	bool		is64;
@@ -53,11 +56,11 @@ struct bt_space {
 };
 
 #define PLACES_BITS	6
-/* A place takes about this much memory, with its words and its slots in the table. */
+/* A place takes about this many bytes, with @words and its slots in the hash table. */
 #define PLACE_BYTES	512
 
 static struct bt_space *spaces;
-/* These are the numbers of places that all address spaces have, and may have together. */
+/* The number of places of all address spaces together, and the limit of it */
 static size_t all_places, places_max = 500000;
 
 /* Use no more than about @bytes for the places of all address spaces. */
@@ -103,7 +106,7 @@ static void forget_places(struct bt_space *space)
 	}
 }
 
-/* Forget all places, and shrink the tables, which may have become long. */
+/* Free all places of all address spaces, and shrink the hash tables. */
 static void forget_all(void)
 {
 	struct bt_space *space;
@@ -140,20 +143,20 @@ void bt_space_free(struct bt_space *space)
 	free(space);
 }
 
-/* Read the memory of @pid from now on; of no process if that is 0. */
+/* From now on, read the memory of @pid; of no process if @pid is 0. */
 void bt_space_attach(struct bt_space *space, pid_t pid)
 {
 	space->pid = pid;
 }
 
 /*
- * bt_space_update - the maps were read again
+ * bt_space_update - tell an address space its current mappings
  * @space: the address space
- * @maps: text of /proc/PID/maps
- * @len: its length
+ * @maps: the text of /proc/PID/maps
+ * @len: the length of the text
  *
- * To be called with each batch of records. Places found before are gone if it
- * returns true: there was a change.
+ * The caller does this before each batch of records. Returns true if the mappings have
+ * changed: then all places of @space were freed.
  */
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 {
@@ -172,7 +175,10 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 	return true;
 }
 
-/* Forget all places if they need more memory than bt_space_memory() allows. No caller has one. */
+/*
+ * Free all places if they take more memory than bt_space_memory() allows. The caller must
+ * not use places from before.
+ */
 void bt_space_limit(void)
 {
 	if (all_places > places_max)
@@ -180,8 +186,8 @@ void bt_space_limit(void)
 }
 
 /*
- * Forget all places if they leave less than half of the memory, for a caller that needs
- * many places at the same time.
+ * Free all places if they take more than half of the memory that bt_space_memory() allows,
+ * for a caller that is going to need many places at the same time.
  */
 void bt_space_make_room(void)
 {
@@ -189,7 +195,10 @@ void bt_space_make_room(void)
 		forget_all();
 }
 
-/* Would bt_space_limit() forget all places if there were a few more? */
+/*
+ * Is the memory used up that bt_space_memory() allows? A few more places would make
+ * bt_space_limit() free all places.
+ */
 bool bt_space_is_full(void)
 {
 	return all_places + 1 >= places_max;
@@ -207,14 +216,14 @@ const struct bt_map *bt_space_maps(const struct bt_space *space, size_t *n)
 	return space->now.map;
 }
 
-/* Add code of a recorded trace. It is valid for the records that are told of from now on. */
+/* Add code of a recorded trace. It is valid for the records that follow. */
 void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size_t len)
 {
 	bt_code_put(space->code, addr, bytes, len);
 	space->batch++;
 }
 
-/* Add functions of a just-in-time compiler: lines of /tmp/perf-PID.map. */
+/* Add functions of a just-in-time compiler, lines of /tmp/perf-PID.map, and free all places. */
 void bt_space_add_jit(struct bt_space *space, const char *text, size_t len)
 {
 	bt_jit_add(&space->jit, text, len);
@@ -227,7 +236,7 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	size_t whole = BT_PAGE - addr % BT_PAGE;
 	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
-	/* The call fails if only the second page is not there. */
+	/* If the second page is not mapped, the call fails: read from the first page only. */
 	if (got < 0 && whole < n) {
 		here.iov_len = whole;
 		there.iov_len = whole;
@@ -236,7 +245,10 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	return got < 0 ? 0 : got;
 }
 
-/* Read memory as it is now, if possible. */
+/*
+ * Read memory of the process or of the kernel as it is now. Returns the number of bytes, or
+ * 0.
+ */
 static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
 	if (BT_IS_KERNEL(addr))
@@ -244,13 +256,19 @@ static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 	return space->pid ? read_process(space->pid, addr, buf, n) : 0;
 }
 
-/* Read up to @n bytes at @addr: from memory, the record, or the file. */
+/*
+ * Read up to @n bytes at @addr, from memory, the recorded trace, or the file of the module.
+ * Returns the number of bytes, or 0.
+ */
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
 	const struct bt_place *place;
 	size_t got;
 
-	/* The kernel's memory may have changed since it was recorded. */
+	/*
+	 * If a recorded trace is shown (@space->pid is 0), prefer the recorded code of the
+	 * kernel: the memory of the running kernel may differ.
+	 */
 	got = space->pid ? read_memory(space, addr, buf, n) : 0;
 	if (!got)
 		got = bt_code_read(space->code, addr, buf, n);
@@ -263,8 +281,8 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 }
 
 /*
- * Returns what is known of the page of @addr, in @buf of BT_PAGE bytes, if its code is in
- * no file and has changed since the last call; otherwise 0.
+ * Read the page of @addr into @buf of BT_PAGE bytes, to record it. Returns the number of
+ * bytes; 0 if a file contains the code, or if the code has not changed since the last call.
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
@@ -272,13 +290,13 @@ size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 	size_t n;
 
 	if ((map ? map->ino && !map->writable : !BT_IS_KERNEL(addr)) ||
-	    !bt_code_asked(space->code, addr, space->batch))
+	    !bt_code_first_in_batch(space->code, addr, space->batch))
 		return 0;
 	n = read_memory(space, addr - addr % BT_PAGE, buf, BT_PAGE);
 	return bt_code_put(space->code, addr - addr % BT_PAGE, buf, n) ? n : 0;
 }
 
-/* Read the kernel's page of code, whole. Returns NULL if it cannot be read. */
+/* Read the whole vdso. Returns NULL if it cannot be read. The caller frees it. */
 static u8 *read_vdso(struct bt_space *space, const struct bt_map *map)
 {
 	size_t n, got, len = map->end - map->start;
@@ -307,7 +325,7 @@ static struct bt_module *module_at(struct bt_space *space, struct mapped *m,
 		return *module;
 	if (!strcmp(map->path, BT_VDSO))
 		image = read_vdso(space, map);
-	/* The path of a file that was mapped before may lead to another file. */
+	/* A file of @space->old is not mapped any more: open what has its path now. */
 	*module = bt_module_of(m->map, m->nr, map - m->map, m == &space->now ? space->pid : 0,
 			       image, map->end - map->start);
 	free(image);
@@ -390,8 +408,8 @@ static void more_places(struct bt_space *space)
 }
 
 /*
- * Look up @addr. The place is valid until bt_space_update() sees a change, or
- * bt_space_limit() or bt_space_make_room() is called.
+ * Look up @addr. The place is valid until bt_space_update() sees a change, or until
+ * bt_space_limit(), bt_space_make_room() or bt_space_add_jit() is called.
  */
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 {
@@ -405,7 +423,10 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	}
 	place = bt_alloc(1, sizeof(*place));
 	place->addr = addr;
-	/* look_up() may read memory, which looks up places: insert the place before. */
+	/*
+	 * Insert the place before look_up(), which may read the vdso, and look up this place
+	 * again for that.
+	 */
 	space->places[at] = place;
 	place->module = bt_module_none();
 	place->fn = &place->module->all;
@@ -416,7 +437,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	return place;
 }
 
-/* Is it 64-bit code? */
+/* Is the code at @place 64-bit code? */
 bool bt_space_is64(const struct bt_space *space, const struct bt_place *place)
 {
 	if (BT_IS_KERNEL(place->addr))
@@ -424,6 +445,7 @@ bool bt_space_is64(const struct bt_space *space, const struct bt_place *place)
 	return place->elf ? place->elf->is64 : space->is64;
 }
 
+/* Read the instruction at a place, even if it was read before. */
 const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_place *place)
 {
 	u8 bytes[BT_INSN_MAX];
@@ -434,13 +456,16 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 	place->batch = space->batch;
 	n = place->addr < BT_BEFORE ? 0 :
 	    bt_space_read(space, place->addr - BT_BEFORE, bytes, BT_BEFORE);
-	/* The bytes before may be on another page, which is not there. */
+	/* The bytes before may be on another page, which cannot be read: @n is less then. */
 	place->follows_syscall = n == BT_BEFORE && bt_ends_in_syscall(bytes, n);
 	place->follows_call = n == BT_BEFORE && bt_ends_in_call(bytes, n);
 	return &place->insn;
 }
 
-/* Returns the instruction at a place. It is read anew with each batch if it may change. */
+/*
+ * Returns the instruction at a place. Code that may change is read anew for each batch of
+ * records.
+ */
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place)
 {
 	if (!place->insn.known || (place->changeable && place->batch != space->batch))
@@ -458,7 +483,7 @@ static void put_line(struct bt_text *t, struct bt_place *place)
 }
 
 /*
- * Returns the place in words: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
+ * Returns the place as text: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
  * libfoo.so+0x1234.
  */
 const char *bt_place_text(struct bt_place *place)
@@ -485,7 +510,7 @@ const char *bt_place_text(struct bt_place *place)
 	return place->text;
 }
 
-/* Fill in file and line, once. */
+/* Fill in @place->file and @place->line, when called for the first time. */
 void bt_place_line(struct bt_place *place)
 {
 	if (place->looked)
@@ -495,7 +520,7 @@ void bt_place_line(struct bt_place *place)
 		place->file = NULL;
 }
 
-/* Returns the place as people see it. Its file is NULL if there are no lines. */
+/* Returns the source line to show for a place. Its @file is NULL if the line is not known. */
 const struct bt_view *bt_place_view(struct bt_place *place)
 {
 	if (!place->viewed && place->elf && !bt_elf_view(place->elf, place->elf_addr, &place->view))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the mappings of an address space, as /proc/PID/maps tells them. */
+/* Address spaces: finds the module, function, line and instruction of an address */
 #ifndef BTSTRACE_SPACE_H
 #define BTSTRACE_SPACE_H
 
@@ -7,24 +7,27 @@
 #include "module.h"
 
 /*
- * struct bt_place - all that is known of an address
+ * struct bt_place - what is known of an address
  * @addr:	the address
- * @module:	what it is in; never NULL
- * @fn:		the function; never NULL, @fn->named tells if it is one
- * @offset:	from the beginning of @fn
- * @module_offset: from the beginning of @module
- * @file:	source file, or NULL
- * @line:	its line
- * @text:	the above as people read it, see bt_place_text()
- * @text_len:	its length
- * @insn:	the instruction, see bt_space_insn()
- * @follows_syscall: the one before is a system call; filled in with @insn
- * @follows_call: the one before is a call; likewise
- * @changeable:	the code may be another at any time
- * @went_to:	where the branch here went last, or NULL; see session.c
- * @went_as:	and what kind of branch that was
- * @words:	an output's words for that branch, freed with the place
- * @words_len:	their length
+ * @module:	the module that contains it; never NULL
+ * @fn:		the function that contains it, or a stand-in if @fn->named is false; never NULL
+ * @offset:	its offset in @fn
+ * @module_offset: its offset in @module
+ * @file:	its source file, or NULL; filled in by bt_place_line()
+ * @line:	its line in @file
+ * @text:	the place as text, filled in by bt_place_text()
+ * @text_len:	the length of @text
+ * @insn:	the instruction at @addr, filled in by bt_space_insn()
+ * @follows_syscall: the instruction before is a system call; filled in with @insn
+ * @follows_call: the instruction before is a call; filled in with @insn
+ * @changeable:	the code may change at any time: it is writable, or is in no file
+ * @went_to:	the target of the last branch from here; NULL if there was none, or @changeable
+ * @went_as:	the kind of that branch, enum bt_kind
+ * @words:	text that an output has cached for this branch or instruction; freed with the place
+ * @words_len:	the length of @words
+ * @owner:	for own.c; 0: unknown; 1: the user's own code; 2: code of the system
+ * @viewed:	@view is filled in
+ * @view:	filled in by bt_place_view()
  */
 struct bt_place {
 	u64			addr;
@@ -44,7 +47,7 @@ struct bt_place {
 	u8			went_as;
 	char			*words;
 	u32			words_len;
-	u8			owner;	/* for own.c */
+	u8			owner;
 	bool			viewed;
 	struct bt_view		view;
 	/* private */

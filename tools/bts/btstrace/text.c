@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file has memory and text. */
+/* This file allocates memory, and builds text. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #define TEXT_ROOM	(64 * 1024)
 
-/* No caller could continue without memory: end, as strace and most tools do. */
+/* No caller can go on without memory: exit, as strace and most tools do. */
 static void *need(void *p)
 {
 	if (!p) {
@@ -21,15 +21,15 @@ static void *need(void *p)
 	return p;
 }
 
-/* Returns memory for @n objects of @size, zeroed. */
+/* Returns zeroed memory for @n objects of @size bytes. */
 void *bt_alloc(size_t n, size_t size)
 {
 	return need(calloc(n ? n : 1, size));
 }
 
 /*
- * Make room for @need objects of @size in an array that has room for *@room.
- * Returns the array, which may have moved.
+ * Make room for @need_room objects of @size bytes in the array @old, which has room for
+ * *@room objects. Returns the array, which may have moved.
  */
 void *bt_grow(void *old, size_t *room, size_t need_room, size_t size)
 {
@@ -66,11 +66,11 @@ void text_open(struct bt_text *t, int fd)
 	*t = (struct bt_text){ .fd = fd };
 }
 
-/* Forget what was not written yet; the file stays as it is. */
+/* Drop the text that was not written yet, and do not truncate the file. */
 void text_drop(struct bt_text *t)
 {
 	t->used = 0;
-	t->old = false;
+	t->truncate = false;
 }
 
 void text_close(struct bt_text *t)
@@ -89,10 +89,10 @@ void text_flush(struct bt_text *t)
 
 	if (t->fd < 0)
 		return;
-	/* ftruncate() fails for pipes and devices, which hold nothing. */
-	if (t->old && ftruncate(t->fd, 0) && errno != EINVAL)
+	/* For pipes and devices, ftruncate() fails with EINVAL: they have no old contents. */
+	if (t->truncate && ftruncate(t->fd, 0) && errno != EINVAL)
 		t->error = errno;
-	t->old = false;
+	t->truncate = false;
 	while (done < t->used && !t->error) {
 		n = write(t->fd, t->buf + done, t->used - done);
 		if (n >= 0)
@@ -106,7 +106,10 @@ void text_flush(struct bt_text *t)
 	t->used = 0;
 }
 
-/* Returns room for @n bytes at the end. The caller fills it and adds to @used. */
+/*
+ * Returns a pointer to room for @n more bytes. The caller fills them, and adds their number
+ * to @t->used.
+ */
 char *text_reserve(struct bt_text *t, size_t n)
 {
 	if (n > t->room - t->used) {
@@ -167,7 +170,7 @@ static bool continues(const unsigned char *s, int n)
 	return true;
 }
 
-/* Returns the number of bytes of the UTF-8 character at @s, or 0 if it is none. */
+/* Returns the number of bytes of the UTF-8 character at @s, or 0 if the bytes are not UTF-8. */
 static int utf8_length(const unsigned char *s)
 {
 	if (*s < 0x80)
@@ -187,13 +190,16 @@ static int utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* Is the character at @s, of @n bytes, one that a terminal acts upon? */
+/* Is the character at @s, of @n bytes, a control character, which a terminal would act upon? */
 static bool is_control(const unsigned char *s, int n)
 {
 	return n == 1 ? *s < ' ' || *s == 0x7f : *s == 0xc2 && s[1] < 0xa0;
 }
 
-/* Put a name that somebody else chose, without characters that a terminal acts upon. */
+/*
+ * Append a string that may come from a hostile program. Control characters and bytes that
+ * are not UTF-8 become question marks.
+ */
 void text_safe(struct bt_text *t, const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
@@ -208,7 +214,7 @@ void text_safe(struct bt_text *t, const char *s)
 	}
 }
 
-/* Put @n bytes. Marks of colours in it become escapes, or nothing. */
+/* Append @n bytes. Color marks, such as TEXT_BOLD, become escape sequences, or nothing. */
 void text_color(struct bt_text *t, const char *s, size_t n, bool color)
 {
 	static const char *const escapes[] = { "", "\33[m", "\33[1m", "\33[2m", "\33[1;31m" };
@@ -222,7 +228,7 @@ void text_color(struct bt_text *t, const char *s, size_t n, bool color)
 	}
 }
 
-/* Put a string of JSON, with its quotes. Bytes that are not UTF-8 are replaced. */
+/* Append a string of JSON, with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void text_json(struct bt_text *t, const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Output that is put together piece by piece, and written in large ones. */
+/* Builds text in memory, and writes it to a file in large pieces. */
 #ifndef BTSTRACE_TEXT_H
 #define BTSTRACE_TEXT_H
 
@@ -8,17 +8,17 @@
 #include "bt.h"
 
 /*
- * struct bt_text - text on its way to a file
- * @fd:		where it goes; -1 keeps it all in memory
- * @old:	truncate the file before anything is written to it
+ * struct bt_text - text in memory, or for a file
+ * @fd:		the file; -1: keep all text in memory
+ * @truncate:	truncate the file before the first write: it may have old contents
  * @error:	errno of the first write that failed; nothing is written after it
- * @used:	bytes in @buf that are not written yet
- * @room:	size of @buf
- * @buf:	what waits
+ * @used:	the number of bytes in @buf
+ * @room:	the size of @buf
+ * @buf:	text that was not written to @fd yet
  */
 struct bt_text {
 	int	fd;
-	bool	old;
+	bool	truncate;
 	int	error;
 	size_t	used;
 	size_t	room;
@@ -37,7 +37,7 @@ void text_color(struct bt_text *t, const char *s, size_t n, bool color);
 void text_safe(struct bt_text *t, const char *s);
 void text_json(struct bt_text *t, const char *s);
 
-/* @s may be NULL if @n is 0. */
+/* Append @n bytes. @s may be NULL if @n is 0. */
 static inline void text_put(struct bt_text *t, const void *s, size_t n)
 {
 	if (!n)
@@ -58,8 +58,8 @@ static inline void text_char(struct bt_text *t, char c)
 }
 
 /*
- * Bytes that begin a part in another colour, in text that text_color() writes; what
- * text_safe() writes has none of them.
+ * Color marks: text_color() replaces these bytes by escape sequences. text_safe() never
+ * writes them.
  */
 #define TEXT_NORMAL	"\1"
 #define TEXT_BOLD	"\2"

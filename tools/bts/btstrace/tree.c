@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file grows the call tree: which function called which, how often, and with how many
+ * This file builds the call tree: which function called which, how often, and with how many
  * branches.
  */
 #include <stdlib.h>
@@ -8,23 +8,26 @@
 
 #include "tree.h"
 
-/* Calls that are deeper than this count for their parent. */
+/* Deeper calls have no node: their branches count for their caller. */
 #define DEPTH_MAX	1000
 
 static size_t nr_nodes, nodes_max = 4000000;
-static bool full;
+static bool incomplete;
 
-/* Use no more than about @bytes for nodes: a call that has no node counts for its parent. */
+/* Use no more than about @bytes for nodes. Calls that get no node count for their caller. */
 void bt_tree_memory(u64 bytes)
 {
 	nodes_max = bytes / (sizeof(struct bt_node) + 4 * sizeof(void *));
-	full = false;
+	incomplete = false;
 }
 
-/* Has a call counted for its parent because the memory did not suffice? Ignores DEPTH_MAX. */
-bool bt_tree_is_full(void)
+/*
+ * Has a call no node because the memory of bt_tree_memory() was used up? DEPTH_MAX is no
+ * reason.
+ */
+bool bt_tree_is_incomplete(void)
 {
-	return full;
+	return incomplete;
 }
 
 struct bt_node *bt_tree_new(void)
@@ -32,11 +35,14 @@ struct bt_node *bt_tree_new(void)
 	return bt_alloc(1, sizeof(struct bt_node));
 }
 
-/* A node with more children than this has a table of them. */
+/*
+ * A node with more children than LIST_MAX has a hash table of them, of 2^CHILDREN_BITS slots
+ * or more.
+ */
 #define LIST_MAX	16
 #define CHILDREN_BITS	6
 
-/* Put @node, a child of @parent, into the table, which has room. */
+/* Put @node, a child of @parent, into the hash table of @parent, which has room. */
 static void into_table(struct bt_node *parent, struct bt_node *node)
 {
 	size_t mask = ((size_t)1 << parent->bits) - 1;
@@ -69,8 +75,8 @@ static struct bt_node *find_in_table(const struct bt_node *parent, const struct 
 }
 
 /*
- * Find a child. It becomes the first, so that children that are asked for often are found
- * fast.
+ * Find the child of @fn, and make it the first of the list, so that frequent children are
+ * found fast.
  */
 static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_function *fn)
 {
@@ -88,11 +94,13 @@ static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_func
 }
 
 /*
- * bt_tree_child - the node of a function below another
- * @parent: the caller's
+ * bt_tree_child - find or make the node of a function that was called
+ * @parent: the node of the caller
  * @fn: the function
- * @module: where it is
- * @name: what it was called by
+ * @module: the module that contains it
+ * @name: the name that it was called by
+ *
+ * Returns @parent if there is no node, and no depth or memory for a new one.
  */
 struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *fn,
 			      const struct bt_module *module, const char *name)
@@ -105,7 +113,7 @@ struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *
 	if (node)
 		return node;
 	if (nr_nodes >= nodes_max) {
-		full = true;
+		incomplete = true;
 		return parent;
 	}
 	nr_nodes++;
@@ -125,7 +133,7 @@ struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *
 	return node;
 }
 
-/* Returns the node after @node: its first child, its sibling, or that of a parent. */
+/* Returns the next node in depth-first order, or NULL. */
 struct bt_node *bt_tree_next(const struct bt_node *node)
 {
 	if (node->child)
@@ -135,7 +143,7 @@ struct bt_node *bt_tree_next(const struct bt_node *node)
 	return node ? node->next : NULL;
 }
 
-/* Sort a list of children by their totals, by merging. */
+/* Sort a list of children by their totals, the largest first (merge sort). */
 static struct bt_node *sort_children(struct bt_node *list)
 {
 	struct bt_node *half[2] = {}, *next, *sorted = NULL, **tail = &sorted;
@@ -160,14 +168,14 @@ static struct bt_node *sort_children(struct bt_node *list)
 	return sorted;
 }
 
-/* Fill in the totals, and put the most expensive first. */
+/* Fill in the totals, and sort all children by them, the largest first. */
 void bt_tree_sum(struct bt_node *root)
 {
 	struct bt_node *node, *next;
 
 	for (node = root; node; node = bt_tree_next(node))
 		node->total = node->branches;
-	/* Sum up children before parents: go to the first leaf, then from one to the next. */
+	/* Add up children before their parents: go to the first leaf, then from node to node. */
 	for (node = root; node->child; )
 		node = node->child;
 	for (; node != root; node = next) {
@@ -205,7 +213,7 @@ void bt_tree_free(struct bt_node *root)
 
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
-	const struct bt_grower *g = c->arg;
+	const struct bt_tree *g = c->arg;
 	struct bt_frame *below = bt_frame_below(c, frame);
 	struct bt_node *parent = below ? below->data : g->root;
 
@@ -217,11 +225,14 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 	((struct bt_node *)frame->data)->calls++;
 }
 
-/* The dynamic linker's work is part of the first call of a function. */
+/*
+ * The dynamic linker has found the function of @frame: count its branches for a child of the
+ * function.
+ */
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {
 	static const struct bt_function linker = { .name = "[dynamic linker]" };
-	const struct bt_grower *g = c->arg;
+	const struct bt_tree *g = c->arg;
 	struct bt_node *node = frame->data;
 
 	if (frame->shown && bt_select_below(g->session, frame)) {
@@ -231,8 +242,11 @@ static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 	node->branches += branches;
 }
 
-/* Have the calls of a thread grow a tree. @g stays as long as they do. */
-struct bt_calls *bt_tree_grow(struct bt_grower *g)
+/*
+ * Returns the calls of a new thread, which are added to the tree @g as they begin. @g has to
+ * exist as long as they do.
+ */
+struct bt_calls *bt_tree_calls_new(struct bt_tree *g)
 {
 	struct bt_calls *c = bt_calls_new();
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The call tree, grown by the calls of one or more threads. */
+/* A call tree of one or more threads */
 #ifndef BTSTRACE_TREE_H
 #define BTSTRACE_TREE_H
 
 #include "select.h"
 
 /*
- * struct bt_node - a function, called from where its parents say
+ * struct bt_node - a function, as called by the function of its parent node
  * @fn:		the function; NULL in the root
- * @module:	where it is
- * @name:	what it was called by first
- * @calls:	how often it was called from there
- * @branches:	how many branches it made itself
- * @total:	with those of its children; filled in by bt_tree_sum()
+ * @module:	the module that contains it
+ * @name:	the name that it was called by first
+ * @calls:	the number of calls
+ * @branches:	the number of branches of the function itself
+ * @total:	the number of branches with those of all nodes below; filled in by bt_tree_sum()
+ * @depth:	the number of nodes above
+ * @parent:	the node of the caller
+ * @child:	the first in the list of its children
+ * @next:	the next child of @parent
+ * @children:	the number of its children
+ * @table:	a hash table of its children with 2^@bits slots, or NULL if there are few
  */
 struct bt_node {
 	const struct bt_function	*fn;
@@ -32,21 +38,21 @@ struct bt_node {
 };
 
 /*
- * struct bt_grower - what makes a tree grow
- * @session:	that tells which functions are wanted
- * @root:	of the tree
+ * struct bt_tree - a call tree
+ * @session:	tells which functions are shown
+ * @root:	the root of the nodes
  */
-struct bt_grower {
+struct bt_tree {
 	const struct bt_session	*session;
 	struct bt_node		*root;
 };
 
-struct bt_calls *bt_tree_grow(struct bt_grower *g);
+struct bt_calls *bt_tree_calls_new(struct bt_tree *g);
 void bt_tree_branch(struct bt_calls *c, const struct bt_branch *b);
 
 struct bt_node *bt_tree_new(void);
 void bt_tree_memory(u64 bytes);
-bool bt_tree_is_full(void);
+bool bt_tree_is_incomplete(void);
 struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *fn,
 			      const struct bt_module *module, const char *name);
 void bt_tree_sum(struct bt_node *root);

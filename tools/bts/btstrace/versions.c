@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A library keeps names for programs that were linked long ago. The table of versions marks
- * them as hidden. People never use them.
+ * A library keeps old versions of functions for programs that were linked long ago. The
+ * section SHT_GNU_versym marks the names of old versions as hidden. This file finds them, as
+ * people never use these names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +56,8 @@ static void read_table(struct elf_hidden *h, Elf *e, Elf_Scn *scn, const GElf_Sh
 }
 
 /*
- * Returns the hidden names of @e, valid as long as that is. The caller frees them by
- * elf_hidden_free().
+ * Returns the hidden names of @e. The names are valid until @e is closed. The caller frees
+ * the result with elf_hidden_free().
  */
 struct elf_hidden *elf_hidden_read(Elf *e)
 {

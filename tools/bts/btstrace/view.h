@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lines of source text, as people see them. */
+/* The source line to show for an address */
 #ifndef BTSTRACE_VIEW_H
 #define BTSTRACE_VIEW_H
 
 #include "bt.h"
 
 /*
- * struct bt_view - how people see an address
- * @file:	source file
- * @line:	its line; if that is in a header of the system, the one in the user's own
- *		file that led there
- * @inlined:	the function that this line is part of, if it was inlined; or NULL
+ * struct bt_view - the source line to show for an address
+ * @file:	a source file. If the address is in an inlined function of a system header, it is
+ *	the user's own file that calls this function.
+ * @line:	the line in @file
+ * @inlined:	the inlined function that contains this line, or NULL if none was inlined
  */
 struct bt_view {
 	const char	*file;
@@ -18,7 +18,7 @@ struct bt_view {
 	const char	*inlined;
 };
 
-/* Takes a line that there is code for, at @addr. */
+/* Called with a source line that has code at @addr */
 typedef void bt_take_line(void *arg, u64 addr, const char *file, int line);
 
 bool bt_is_system_source(const char *file);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file measures how many columns of a terminal text needs. */
+/* This file measures how many columns of a terminal a text needs. */
 #include <locale.h>
 #include <wchar.h>
 
 #include "width.h"
 
 /*
- * Returns the locale that wcwidth() uses: C.UTF-8 or, if it is not installed, the user's. If
- * there is none, wcwidth() knows only ASCII.
+ * Returns a locale for wcwidth(): C.UTF-8 or, if C.UTF-8 is not installed, that of the user.
+ * Without a locale, wcwidth() knows only ASCII.
  */
 static locale_t utf8_locale(void)
 {
@@ -20,7 +20,10 @@ static locale_t utf8_locale(void)
 	return utf8;
 }
 
-/* Returns the character at @s, which text_safe() has written, and sets its length. */
+/*
+ * Returns the UTF-8 character at @s, and sets *@len to its length. text_safe() has written
+ * @s, so that the character is valid.
+ */
 static wchar_t character(const char *s, size_t n, size_t *len)
 {
 	u8 first = *s;
@@ -38,7 +41,10 @@ static wchar_t character(const char *s, size_t n, size_t *len)
 	return c;
 }
 
-/* Marks of colours have no width; a character that wcwidth() does not know has one column. */
+/*
+ * Returns the columns of @c: 0 for a color mark such as TEXT_BOLD, 1 for a character that
+ * wcwidth() does not know.
+ */
 static size_t width_of(wchar_t c)
 {
 	int width;
@@ -51,12 +57,12 @@ static size_t width_of(wchar_t c)
 
 /*
  * bt_width - measure text
- * @s: UTF-8, as text_safe() and text_color() take it
- * @n: its length
- * @most: columns that there are; 0 if there is no limit
- * @fits: set to how much of @s fits into them
+ * @s: text that text_safe() has written; it may contain color marks such as TEXT_BOLD
+ * @n: the number of bytes of @s
+ * @most: the number of columns of the terminal; 0 if there is no limit
+ * @fits: set to the number of bytes of @s that fit into @most columns
  *
- * Returns the columns that @fits bytes of @s need.
+ * Returns the number of columns that the first *@fits bytes of @s need.
  */
 size_t bt_width(const char *s, size_t n, size_t most, size_t *fits)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* This header is for the columns of a terminal that text needs. */
+/* Measures how many columns of a terminal a text needs. */
 #ifndef BTSTRACE_WIDTH_H
 #define BTSTRACE_WIDTH_H
 

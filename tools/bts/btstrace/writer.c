@@ -14,7 +14,7 @@
 
 #define FILE_BITS	8
 
-/* struct known - a file whose identity was written */
+/* struct known - a file whose struct bt_ident was written */
 struct known {
 	u64		dev;
 	u64		ino;
@@ -36,7 +36,7 @@ static void write_chunk(struct bt_writer *w, enum bt_chunk_type type, pid_t tid,
 	text_put(&w->text, body, body_len);
 }
 
-/* The kernel's functions have names only until the machine is booted again. */
+/* Write the boot ID: the addresses of kernel functions are valid until the next boot only. */
 static void write_kernel(struct bt_writer *w)
 {
 	char id[64];
@@ -50,7 +50,7 @@ struct bt_writer *bt_writer_open(int fd)
 	struct bt_writer *w = bt_alloc(1, sizeof(*w));
 
 	text_open(&w->text, fd);
-	w->text.old = true;
+	w->text.truncate = true;
 	text_str(&w->text, BT_FILE_MAGIC);
 	write_kernel(w);
 	return w;
@@ -68,7 +68,10 @@ void bt_writer_drop(struct bt_writer *w)
 	text_drop(&w->text);
 }
 
-/* Close the file. Returns errno of the first write that failed, or of the close, or 0. */
+/*
+ * Close the file, and free @w. Returns errno of the first write that failed, or of close(),
+ * or 0.
+ */
 int bt_writer_close(struct bt_writer *w)
 {
 	struct known *k;
@@ -109,7 +112,10 @@ static bool is_known(struct bt_writer *w, const struct bt_map *map)
 	return false;
 }
 
-/* Write the identity of a file: later its path may lead to another. */
+/*
+ * Write the identity of a mapped file, once. When the trace is shown, its path may lead to
+ * another file.
+ */
 static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *map, pid_t pid)
 {
 	struct bt_ident id;
@@ -127,7 +133,10 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 			    bt_module_path_len(map->path));
 }
 
-/* Write the maps, and the vdso, which is needed whole for its symbols. */
+/*
+ * Write the mappings, and the files that they are of. Write the whole vdso, which contains
+ * its symbols.
+ */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)
 {
@@ -159,7 +168,10 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 		write_chunk(w, BT_CHUNK_CODE, tid, &addr, sizeof(addr), bytes, n);
 }
 
-/* Write records, and before them the code around both ends that no file holds. */
+/*
+ * Write records. Before them, write the code around the source and the target of each
+ * branch, unless a file contains it.
+ */
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes a recorded trace; see chunk.h. */
+/* Writes a recorded trace. See chunk.h for the format. */
 #ifndef BTSTRACE_WRITER_H
 #define BTSTRACE_WRITER_H
 

@@ -656,9 +656,9 @@ static void test_calm(void)
 }
 
 /* To look further back is possible only as long as the program can be traced again. */
-static void test_hint(bool again)
+static void test_hint(bool replayed)
 {
-	struct bt_session s = { .out = &bt_out_crash, .again = again };
+	struct bt_session s = { .out = &bt_out_crash, .replayed = replayed };
 
 	text_open(&s.text, -1);
 	bt_session_begin(&s);
@@ -668,8 +668,8 @@ static void test_hint(bool again)
 	bt_session_end(&s);
 	text_char(&s.text, '\0');
 	if (!ok(strstr(s.text.buf, "  None of the last 1 branches is the program's own.") &&
-		!strstr(s.text.buf, ". Look further back: -s 16M\n") == again,
-		"crash: none is its own, %s", again ? "recorded" : "live"))
+		!strstr(s.text.buf, ". Look further back: -s 16M\n") == replayed,
+		"crash: none is its own, %s", replayed ? "recorded" : "live"))
 		printf("# got:\n%s\n", s.text.buf);
 	free(s.text.buf);
 	bt_modules_free();

@@ -210,8 +210,8 @@ static void print_tree(char *out, const struct bt_node *root)
 static void run(const struct script *s)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_grower g = { &session, root };
-	struct bt_calls *c = bt_tree_grow(&g);
+	struct bt_tree g = { &session, root };
+	struct bt_calls *c = bt_tree_calls_new(&g);
 	const char *word;
 	char tree[1024];
 	size_t len;
@@ -308,8 +308,8 @@ static void test_way(const struct way *way)
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_grower g = { &session, root };
-	struct bt_calls *c = bt_tree_grow(&g);
+	struct bt_tree g = { &session, root };
+	struct bt_calls *c = bt_tree_calls_new(&g);
 	int i, n = 1100000;
 
 	for (i = 0; i < n; i++)
@@ -328,8 +328,8 @@ static void test_depth(void)
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();
-	struct bt_grower g = { &session, root };
-	struct bt_calls *c = bt_tree_grow(&g);
+	struct bt_tree g = { &session, root };
+	struct bt_calls *c = bt_tree_calls_new(&g);
 	static const char *const names[] = { "a", "b", "c", "d", "e" };
 	char word[64];
 	size_t i, j;
@@ -392,7 +392,7 @@ static void test_memory(void)
 	for (i = 0; i < n; i++)
 		bt_tree_child(root, &fn[i], &module, "f")->branches++;
 	bt_tree_sum(root);
-	ok(root->total == n && nodes_of(root) > 40000 && bt_tree_is_full() &&
+	ok(root->total == n && nodes_of(root) > 40000 && bt_tree_is_incomplete() &&
 	   nodes_of(root) * sizeof(struct bt_node) <= bytes, "%zu children in %zu MiB: %zu nodes",
 	   n, bytes >> 20, nodes_of(root));
 	bt_tree_memory(512 * 1024 * 1024);
