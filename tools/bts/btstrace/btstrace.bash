@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Completion for btstrace(1)
 
-# Does the value of the last of these short options come in the next word?
+# $1 is a word with short options. Is the next word the argument of the last one?
 _btstrace_wants() {
 	local rest=${1#-}
 
@@ -13,8 +13,8 @@ _btstrace_wants() {
 	[ ${#rest} -eq 1 ]
 }
 
-# Sets at to the word where the command's own begin, as far as what is typed is
-# btstrace's own. Readline makes --option=VALUE three words.
+# Set at to the index of the first word that is no option of btstrace, nor an argument of one:
+# the command. Readline makes three words of --option=VALUE.
 _btstrace_position() {
 	local word
 
@@ -28,7 +28,7 @@ _btstrace_position() {
 		-?*) ! _btstrace_wants "$word" || at=$((at + 1)) ;;
 		*) return ;;
 		esac
-		# --color=never, -e func=main
+		# Skip the = and the word behind it, as in --color=never and -e func=main.
 		while [ "${COMP_WORDS[at + 1]}" = = ]; do
 			at=$((at + 2))
 		done
@@ -36,7 +36,7 @@ _btstrace_position() {
 	done
 }
 
-# The last of a list of kinds becomes a kind; the words in front of it stay.
+# Complete the last of a list of kinds, or one of the words $1. Keep the kinds before.
 _btstrace_kinds() {
 	local before='' words="call ret jmp jcc syscall interrupt $1"
 
@@ -45,7 +45,7 @@ _btstrace_kinds() {
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "${cur#"$before"}")
 }
 
-# A filter is a list of kinds, or begins with the name of a condition.
+# Complete a filter: a list of kinds, or the name of a condition and =.
 _btstrace_filter() {
 	case $cur in
 	*=*) ;;
@@ -60,7 +60,7 @@ _btstrace() {
 	COMPREPLY=()
 	_btstrace_position
 	if [ "$at" -lt "$COMP_CWORD" ]; then
-		# The command and its arguments
+		# Complete the command and its arguments.
 		if declare -F _command_offset >/dev/null; then
 			_command_offset "$at"
 		else

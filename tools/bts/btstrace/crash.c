@@ -322,7 +322,7 @@ static void insert(struct crash_lines *lines, size_t at, struct crash_lines *mor
 
 /*
  * Line @at is a call that has returned. Insert after it the lines of what happened in the
- * call, unless there are more than @max lines then. Returns false if there are.
+ * call, unless there are more than @max lines then. Returns whether lines were inserted.
  */
 static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch *b, size_t max)
 {

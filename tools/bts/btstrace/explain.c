@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file says why something does not work, and what to do about it. */
+/* This file says why something does not work and what to do about it. */
 #include <cpuid.h>
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "explain.h"
 #include "text.h"
 
-/* CPUID.1:EDX: there is a Debug Store */
+/* The bit of CPUID.1:EDX that says that there is a Debug Store */
 #define CPUID_DS	0x200000
 
 void bt_complain(const char *fmt, ...)
@@ -28,7 +28,10 @@ void bt_complain(const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return;
-	/* The message contains names that others chose. */
+	/*
+	 * The message contains names that may come from a hostile program: replace control
+	 * characters.
+	 */
 	text_open(&line, -1);
 	text_str(&line, "btstrace: ");
 	text_safe(&line, s);
@@ -38,7 +41,10 @@ void bt_complain(const char *fmt, ...)
 	free(s);
 }
 
-/* Read the first line of a file that begins with @key; cut it at its end. */
+/*
+ * Read into @line the first line of a file that begins with @key, without the newline.
+ * Returns false if there is none.
+ */
 static bool find_line(const char *path, const char *key, char *line, size_t len)
 {
 	FILE *f = fopen(path, "re");
@@ -73,7 +79,10 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-/* No kernel has the requests without the patches; without the hardware they are no use. */
+/*
+ * Say which kernel to boot: this one lacks the patches for the PTRACE_BTS requests. Returns
+ * the exit status to end with, as all explain_*() do.
+ */
 static int explain_old_kernel(void)
 {
 	unsigned int eax, ebx, ecx, edx = 0;
@@ -88,8 +97,8 @@ static int explain_old_kernel(void)
 }
 
 /*
- * There is no Branch Trace Store, or none that can do what was wanted. @how is added to the
- * advice.
+ * Say why there is no Branch Trace Store, or none that can do what was asked for. @how is
+ * added to the advice.
  */
 static int explain_no_source(const char *how)
 {
@@ -132,7 +141,7 @@ static bool holds_perf_event(const char *pid)
 	return found;
 }
 
-/* Name the processes that may be using the hardware. */
+/* perf uses the hardware: name the processes that have perf events. */
 static int explain_busy(void)
 {
 	char path[300], comm[64], who[512] = "";
@@ -190,13 +199,13 @@ static int explain_permission(pid_t tid)
 }
 
 /*
- * bt_explain_config - why a thread cannot be traced
+ * bt_explain_config - say why a thread cannot be traced
  * @tid: the thread
- * @error: what PTRACE_BTS_CONFIG said
- * @bytes: of the trace
- * @kernel: branches of the kernel were wanted, or where it is entered
+ * @error: the errno of PTRACE_BTS_CONFIG
+ * @bytes: the size of the trace
+ * @kernel: -k or --entries was given
  *
- * Returns the exit status that stands for it.
+ * Returns the exit status to end with.
  */
 int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 {
@@ -231,7 +240,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	return BT_EXIT_USAGE;
 }
 
-/* Say why PTRACE_SEIZE failed. Returns the exit status that stands for it. */
+/* Say why PTRACE_SEIZE failed. Returns the exit status to end with. */
 int bt_explain_attach(pid_t tid, int error)
 {
 	char path[64], line[128];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file follows live threads, in strace's manner. */
+/* This file follows live threads with ptrace, as strace does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,10 +18,16 @@
 #include "read.h"
 #include "tracee.h"
 
-/* So many stops are handled before waitpid() is asked for others, so that no thread starves. */
+/*
+ * Collect up to this many stops before they are handled, so that no thread starves:
+ * waitpid() may return the same busy threads again and again.
+ */
 #define BATCH		256
 #define PROGRESS_MS	500
-/* After ^Z, btstrace waits so long for the command, and for other processes, to stop. */
+/*
+ * After ^Z, btstrace waits this long for the command to stop and, if the command has
+ * stopped, this long for other threads.
+ */
 #define COMMAND_STOPS_MS	2000
 #define OTHERS_STOP_MS		500
 
@@ -46,10 +52,10 @@ static void watched_set(sigset_t *set)
 	sigemptyset(set);
 	for (i = 0; i < ARRAY_SIZE(watched); i++)
 		sigaddset(set, watched[i]);
-	/* nohup makes a program ignore SIGHUP: tracing goes on after it. */
+	/* nohup makes a program ignore SIGHUP: keep on tracing then. */
 	if (is_ignored(SIGHUP))
 		sigdelset(set, SIGHUP);
-	/* A shell without job control makes a program ignore SIGTSTP. */
+	/* A shell without job control makes a program ignore SIGTSTP: keep ignoring it. */
 	if (is_ignored(SIGTSTP))
 		sigdelset(set, SIGTSTP);
 }
@@ -72,7 +78,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->shown = now_ms();
 	f->jit = bt_jit_reader_new();
 	f->rec = bt_alloc(how->bytes, 1);
-	/* A process that ignores SIGCHLD is not told of its children. */
+	/* If SIGCHLD is ignored, waitpid() does not tell of children that have ended. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
 	f->before.pipe = signal(SIGPIPE, SIG_IGN);
 	watched_set(&set);
@@ -116,7 +122,7 @@ static int seize(struct bt_follow *f, pid_t tid)
 	return 0;
 }
 
-/* The child waits until it is seized, and becomes the command. */
+/* The new process waits until btstrace has seized it, and then executes the command. */
 static void become(const struct bt_follow *f, int go, char **argv)
 {
 	ssize_t n;
@@ -125,7 +131,7 @@ static void become(const struct bt_follow *f, int go, char **argv)
 	do
 		n = read(go, &c, 1);
 	while (n < 0 && errno == EINTR);
-	/* The parent is gone: nobody would trace the command. */
+	/* btstrace has died: do not run the command without a trace. */
 	if (n != 1)
 		_exit(BT_EXIT_USAGE);
 	signal(SIGCHLD, f->before.child);
@@ -170,7 +176,10 @@ int bt_follow_start(struct bt_follow *f, char **argv)
 		kill(pid, SIGKILL);
 	}
 	close(go[1]);
-	/* In the background, the command stops when it uses the terminal. btstrace does not. */
+	/*
+	 * A process in the background stops if it uses the terminal. That is right for the
+	 * command, but not for btstrace.
+	 */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	return err;
@@ -186,8 +195,8 @@ static int attach_thread(struct bt_follow *f, pid_t tid)
 }
 
 /*
- * Attach to a process with all its threads, or to a thread that is not the
- * first of its process. Returns 0 or an exit status.
+ * Attach to all threads of the process @pid. If @pid is a thread that is not the first of
+ * its process, attach to this thread only. Returns 0 or an exit status.
  */
 int bt_follow_attach(struct bt_follow *f, pid_t pid)
 {
@@ -195,15 +204,15 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	pid_t *tids;
 	int err;
 
-	/* A process that was attached before may have brought this thread along. */
+	/* The thread may be attached already, with the process that it belongs to. */
 	err = tracee_find(f, pid) ? 0 : attach_thread(f, pid);
 	if (err)
 		return bt_explain_attach(pid, err);
 	if (bt_proc_tgid(pid) != pid)
 		return 0;
 	/*
-	 * Repeat until there are no new threads: a thread that is not attached yet may make
-	 * some.
+	 * A thread that is not attached yet may make new threads: repeat until there are
+	 * none.
 	 */
 	do {
 		more = 0;
@@ -215,18 +224,18 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	return 0;
 }
 
-static void go_on(struct tracee *t, int sig)
+static void resume(struct tracee *t, int sig)
 {
 	ptrace(PTRACE_CONT, t->tid, 0, (long)sig);
 }
 
-static void let_go(struct bt_follow *f, struct tracee *t, int sig)
+static void detach(struct bt_follow *f, struct tracee *t, int sig)
 {
-	/* A command that cannot be traced does not begin. */
+	/* If tracing has failed, the command must not run without a trace. */
 	if (f->error && f->command)
 		kill(t->tid, SIGKILL);
 	tracee_leave(f, t, f->error ? NULL : "+++ detached +++");
-	/* Nobody has to wait for a thread that is about to end. */
+	/* If PTRACE_DETACH fails, the thread is about to end: do not wait for that. */
 	ptrace(PTRACE_DETACH, t->tid, 0, (long)sig);
 	tracee_forget(f, t->tid);
 }
@@ -236,7 +245,10 @@ static void on_exec(struct bt_follow *f, struct tracee *t)
 	unsigned long old = t->tid;
 	struct tracee *runner;
 
-	/* The thread that runs the program takes over the ID of the first. */
+	/*
+	 * A thread that calls execve() takes over the ID of the first thread of its process.
+	 * Get the ID that it had before.
+	 */
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &old);
 	runner = tracee_find(f, old);
 	if (runner && runner != t) {
@@ -249,9 +261,9 @@ static void on_exec(struct bt_follow *f, struct tracee *t)
 	if (!t->traced && !t->refused)
 		tracee_configure(f, t);
 	if (f->ending)
-		let_go(f, t, 0);
+		detach(f, t, 0);
 	else
-		go_on(t, 0);
+		resume(t, 0);
 }
 
 static void on_exit_event(struct bt_follow *f, struct tracee *t)
@@ -263,12 +275,13 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 	how = tracee_ending(status);
 	tracee_leave(f, t, how);
 	free(how);
-	go_on(t, 0);
+	resume(t, 0);
 }
 
 /*
- * The session hears what led to a new thread before what the thread does: the first stop of
- * a thread may come before the event of its parent, and then lasts until that event.
+ * Should a new thread stay in its first stop until its parent has reported it? The session
+ * has to get the records of the parent up to the creation of the thread before those of the
+ * thread.
  */
 static bool hold(struct bt_follow *f, struct tracee *t)
 {
@@ -286,10 +299,10 @@ static void release(struct bt_follow *f, struct tracee *t)
 		return;
 	t->held = false;
 	f->nr_held--;
-	go_on(t, 0);
+	resume(t, 0);
 }
 
-/* The parents of threads that are held may be dead, and tell of nobody. */
+/* Resume all threads that are held: their parents may be dead, and cannot report them. */
 static void release_all(struct bt_follow *f)
 {
 	struct tracee *t;
@@ -309,17 +322,17 @@ static void on_child(struct bt_follow *f, struct tracee *t)
 		tracee_drain(f, t);
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child);
 	/*
-	 * The child may have been killed, and its end been told, before its parent tells of
-	 * it.
+	 * The child may have been killed, and forgotten, before its parent reports it: do
+	 * not add it again.
 	 */
 	if (child && (tracee_find(f, child) || bt_proc_tracer(child) == getpid()))
 		release(f, tracee_add(f, child));
 }
 
-/* Handle the first stop of a thread, a group stop, or an interruption. */
+/* Handle PTRACE_EVENT_STOP: the first stop of a thread, a group stop, or PTRACE_INTERRUPT. */
 static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 {
-	/* Before its execve() the command is still btstrace: do not trace that. */
+	/* Do not trace the command before its execve(): it is still a copy of btstrace. */
 	if (!t->traced && !t->refused && (t->tid != f->command || f->one_traced))
 		tracee_configure(f, t);
 	if (f->how.full)
@@ -327,11 +340,11 @@ static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 	if (hold(f, t))
 		return;
 	if (f->ending)
-		let_go(f, t, 0);
+		detach(f, t, 0);
 	else if (sig != SIGTRAP)
 		t->listens = !ptrace(PTRACE_LISTEN, t->tid, 0, 0);
 	else
-		go_on(t, 0);
+		resume(t, 0);
 }
 
 static void on_signal(struct bt_follow *f, struct tracee *t, int sig)
@@ -341,9 +354,9 @@ static void on_signal(struct bt_follow *f, struct tracee *t, int sig)
 	if (t->traced)
 		tracee_signal(f, t, sig);
 	if (f->ending)
-		let_go(f, t, sig);
+		detach(f, t, sig);
 	else
-		go_on(t, sig);
+		resume(t, sig);
 }
 
 static void on_end(struct bt_follow *f, struct tracee *t, int status)
@@ -386,15 +399,15 @@ static void on_stop(struct bt_follow *f, const struct stop *stop)
 	case 0:
 		on_signal(f, t, WSTOPSIG(stop->status));
 		break;
-	default:	/* its trace is full; or it made another, which stops itself */
+	default:	/* its trace is full, or it has made a thread or process */
 		if (event == PTRACE_EVENT_BTS)
 			tracee_drain(f, t);
 		else
 			on_child(f, t);
 		if (f->ending)
-			let_go(f, t, 0);
+			detach(f, t, 0);
 		else
-			go_on(t, 0);
+			resume(t, 0);
 	}
 }
 
@@ -414,7 +427,10 @@ static void show_progress(struct bt_follow *f)
 		f->nr == 1 ? "" : "s");
 }
 
-/* Collect threads that have stopped. Returns how many, or -1 if there is no thread left. */
+/*
+ * Collect threads that have stopped or ended. Returns their number, or -1 if no thread is
+ * left.
+ */
 static int collect(struct stop *stops)
 {
 	int n = 0;
@@ -432,8 +448,9 @@ static int collect(struct stop *stops)
 }
 
 /*
- * Make a thread stop, so that it can be detached. Another thread of its process, which is
- * not followed, may have executed a program and taken over its ID; the kernel tells nobody.
+ * Stop a thread, to detach it. If there is none with this ID, another thread of the process,
+ * which is not followed, has called execve() and taken over the ID. The kernel does not
+ * report that.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {
@@ -444,6 +461,10 @@ static void interrupt(struct bt_follow *f, struct tracee *t)
 	}
 }
 
+/*
+ * Begin to detach all threads: because of the signal @sig or, if @sig is 0, because a write
+ * failed.
+ */
 static void end(struct bt_follow *f, int sig)
 {
 	struct tracee *t, *next;
@@ -460,15 +481,16 @@ static void end(struct bt_follow *f, int sig)
 			}
 			t->held = false;
 			f->nr_held--;
-			let_go(f, t, 0);
+			detach(f, t, 0);
 		}
 	}
 }
 
 /*
- * ^Z: the terminal sends SIGTSTP to the command, too. A tracee needs btstrace to stop: so
- * btstrace stops after the command, and not at all if the command goes on. If SIGTSTP is not
- * from a terminal, it is for btstrace alone.
+ * Handle SIGTSTP. If the user has typed ^Z, the terminal sends SIGTSTP to the command, too.
+ * The command cannot stop without btstrace, its tracer: so btstrace stops after the command,
+ * or not at all if the command goes on. If SIGTSTP is not from a terminal, it is for
+ * btstrace alone.
  */
 static void stop_later(struct bt_follow *f, bool terminal)
 {
@@ -490,7 +512,7 @@ static bool all_stopped(const struct bt_follow *f)
 	return true;
 }
 
-/* Stop like the command, if ^Z has stopped it. Called when no thread waits for btstrace. */
+/* After ^Z: stop if the command has stopped. Called when there are no stops to handle. */
 static void stop_with_command(struct bt_follow *f)
 {
 	u64 since = now_ms() - f->stopping;
@@ -516,8 +538,8 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 		return;
 	}
 	/*
-	 * The terminal sends these signals to the command, too, and the command decides
-	 * whether it ends.
+	 * The terminal sends these signals to the command, too. If the command ends, so does
+	 * btstrace.
 	 */
 	if (f->command && info->ssi_code == SI_KERNEL &&
 	    (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT))
@@ -525,7 +547,7 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 	end(f, info->ssi_signo);
 }
 
-/* Take the signals that are pending. If @wait, wait for one first. */
+/* Handle the signals that are pending. If @wait, wait for one first. */
 static void take_signals(struct bt_follow *f, bool wait)
 {
 	struct pollfd poll_fd = { .fd = f->signals, .events = POLLIN };
@@ -537,7 +559,10 @@ static void take_signals(struct bt_follow *f, bool wait)
 		take_signal(f, &info);
 }
 
-/* Let the command end that cannot be traced. */
+/*
+ * Send the command the signal that has ended btstrace: SIGKILL if the command cannot be
+ * traced.
+ */
 static void end_command(struct bt_follow *f)
 {
 	if (!f->command || f->command_ended || !f->ending || !f->end_signal)
@@ -548,7 +573,7 @@ static void end_command(struct bt_follow *f)
 }
 
 /*
- * bt_follow_run - trace until no thread is left, or a signal says to end
+ * bt_follow_run - trace until no thread is left, or until a signal ends btstrace
  * @f: with at least one thread attached
  *
  * Returns 0 or an exit status.
@@ -582,8 +607,9 @@ int bt_follow_run(struct bt_follow *f)
 }
 
 /*
- * Returns the status to end with: that of the command, or minus the number of the signal
- * that killed it.
+ * Returns the exit status of the command, or minus the number of the signal that killed it.
+ * If btstrace was ended by a signal, returns minus its number; SIGPIPE stands for a failed
+ * write.
  */
 int bt_follow_status(const struct bt_follow *f)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Live threads: starts or attaches to them, and tells a session what they do. */
+/*
+ * Traces live threads: starts a command or attaches to processes, and tells a session what
+ * they do.
+ */
 #ifndef BTSTRACE_FOLLOW_H
 #define BTSTRACE_FOLLOW_H
 

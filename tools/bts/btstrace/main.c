@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* btstrace: the strace of branches. See btstrace(1). */
+/*
+ * btstrace shows the branches of programs, as strace shows their system calls. See
+ * btstrace(1).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,8 +34,8 @@ static int open_file(const char *path, int flags)
 }
 
 /*
- * If standard input, output or error is closed, the next file that is opened would take its
- * place. The command finds it closed.
+ * If standard input, output or error is closed, open /dev/null instead: the next file that
+ * is opened would take its place. The command does not inherit /dev/null.
  */
 static void fill_standard(void)
 {
@@ -45,7 +48,10 @@ static void fill_standard(void)
 		close(fd);
 }
 
-/* Returns the file for the output, which the command does not inherit. */
+/*
+ * Returns the descriptor for the output, which the command does not inherit, or -1 after a
+ * message.
+ */
 static int open_output(const struct options *o)
 {
 	int fd;
@@ -60,7 +66,10 @@ static int open_output(const struct options *o)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* Another process truncates the file while it is read, maybe to record another trace. */
+/*
+ * Another process has truncated the recorded trace while it was read, maybe to record
+ * another one.
+ */
 static void on_cut(int sig)
 {
 	static const char say[] = "btstrace: the recorded trace was cut short meanwhile\n";
@@ -108,7 +117,10 @@ static int replay(struct bt_session *s, const char *path, bool force)
 		return BT_EXIT_FILE;
 	}
 	signal(SIGBUS, on_cut);
-	/* Addresses are right whatever the files contain now. */
+	/*
+	 * Only outputs that show names need the files that were traced. Addresses are right
+	 * in any case.
+	 */
 	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
 	    !force) {
 		bt_complain("put back what was traced, or show names that may be wrong: --force");
@@ -142,7 +154,7 @@ static int trace(struct bt_session *s, const struct options *o)
 	return status;
 }
 
-/* Print one line for the user, who has waited. */
+/* Print the closing line: what was recorded, and how long it took. */
 static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
@@ -153,13 +165,16 @@ static void say_closing(const struct bt_session *s, double seconds)
 		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
 }
 
-/* struct files - the files that were there before */
+/* struct files - whether the files of -o and -w existed before */
 struct files {
 	bool output;
 	bool write;
 };
 
-/* Two names that were not there may lead to one new file. */
+/*
+ * Do both descriptors lead to one regular file? Two paths that did not exist before may lead
+ * to one new file.
+ */
 static bool is_same(int a, int b)
 {
 	struct stat sa, sb;
@@ -173,7 +188,10 @@ static bool is_there(const char *path)
 	return path && !access(path, F_OK);
 }
 
-/* Remove the file that was made by that name, which may be a link to the file. */
+/*
+ * Remove the file that was made by opening @path. If @path is a symbolic link, remove its
+ * target.
+ */
 static void drop_file(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -183,7 +201,7 @@ static void drop_file(const char *path)
 	free(real);
 }
 
-/* Nothing was traced: remove the files that are new, and leave the others as they were. */
+/* Nothing was traced: remove new files, and leave the others as they were. */
 static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
 {
 	text_drop(&s->text);
@@ -196,7 +214,7 @@ static void drop_files(struct bt_session *s, const struct options *o, const stru
 		drop_file(o->write);
 }
 
-/* Returns 0, or an exit status. */
+/* Open the file of -w. Returns 0, or an exit status after a message. */
 static int open_record(struct bt_session *s, const struct options *o)
 {
 	int fd = open_file(o->write, O_WRONLY | O_CREAT);
@@ -221,12 +239,12 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		status = BT_EXIT_FILE;
 	}
 	text_close(&s->text);
-	/* Some file systems tell of a full disk here. */
+	/* Some file systems report only at close() that the disk is full. */
 	if (close(s->text.fd) && !s->text.error)
 		s->text.error = errno;
 	if (!bt_pager_end())
 		status = BT_EXIT_FILE;
-	/* A reader that reads only the beginning has what it wants. */
+	/* EPIPE: the reader of a pipe has read what it wants. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
 		status = BT_EXIT_FILE;
@@ -234,7 +252,10 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 	return status;
 }
 
-/* End as the command did: with its status, or by its signal if @status is negative. */
+/*
+ * End as the command did: with its exit status or, if @status is negative, by the signal
+ * -@status.
+ */
 static int end_like(int status)
 {
 	struct rlimit none = {};
@@ -251,7 +272,10 @@ static int end_like(int status)
 	return 128 - status;
 }
 
-/* Half of the memory is for addresses, an eighth for the calls that one thread is in. */
+/*
+ * Half of the memory is for places, an eighth for the calls of one thread, and the rest for
+ * the output.
+ */
 static void share_memory(struct bt_session *s, u64 bytes)
 {
 	bt_space_memory(bytes / 2);
@@ -266,7 +290,7 @@ static void say_short(const struct bt_session *s, u64 bytes)
 			    (unsigned long long)bytes / 1024 / 1024, s->incomplete);
 }
 
-/* Returns an exit status, or minus the signal to end by. */
+/* Returns an exit status, or minus the number of the signal to end by. */
 static int work(struct options *o)
 {
 	struct bt_session session = {};
@@ -308,8 +332,8 @@ static int work(struct options *o)
 	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
 	/*
-	 * Behind an error, a table of nothing would only confuse. The files stay as they
-	 * were.
+	 * After an error without any thread, do not print empty tables, and leave the files
+	 * as they were.
 	 */
 	if (status && !session.nr_threads)
 		drop_files(&session, o, &had);

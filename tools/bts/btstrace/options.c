@@ -18,8 +18,8 @@
 #define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
 /*
- * Each long option has a value of its own: getopt_long() takes an abbreviation of several
- * options with the same value for one of them. Modes come first.
+ * Each long option has a value of its own: otherwise getopt_long() takes an abbreviation of
+ * several options with one value for one of these options. OPT_CRASH to OPT_JSON are modes.
  */
 enum {
 	OPT_CRASH = 256, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FLOW, OPT_FOLDED, OPT_PERFETTO,
@@ -82,46 +82,50 @@ static void print_help(void)
 	      "  --plain            the last branches before the end, with function and line\n"
 	      "  --full             all branches, none lost\n"
 	      "  --insn             the instructions between branches, with their source text\n"
-	      "  --raw              records as they are, without names\n"
-	      "  --json             an object for each record\n"
-	      "  --calls            who called whom, how often\n"
-	      "  --flow             the calls in their order\n"
+	      "  --raw              records as numbers, without names\n"
+	      "  --json             a JSON object for each record\n"
+	      "  --calls            which function called which, how often\n"
+	      "  --flow             the calls in the order in which they were made\n"
 	      "  --folded           stacks for flamegraph.pl\n"
 	      "  --perfetto         calls on a time axis, for ui.perfetto.dev\n"
 	      "  --profile, --lines, --loops  the branches of each function, line, and loop\n"
 	      "  --drcov            which code was executed, for Lighthouse and fuzzers\n"
-	      "  --lcov             which lines were, for genhtml\n"
+	      "  --lcov             which source lines were executed, for genhtml\n"
 	      "  -c, --summary      how many branches of which kind\n"
 	      "\n", stdout);
-	fputs("  -f, --follow       threads and processes that are made, too\n"
-	      "  -p, --attach PID   a process that runs, with all its threads; ^C lets it go on\n"
+	fputs("  -f, --follow       trace new threads and processes, too\n"
+	      "  -p, --attach PID   trace a running process with all its threads; ^C detaches\n"
 	      "  -n, --last N       only the last N branches of each thread [32 with --plain];\n"
-	      "                     with --crash so many lines\n"
+	      "                     with --crash: N lines\n"
 	      "  -e, --filter SPEC  only some branches: [!][kind=]KIND,... (call, ret, jmp, jcc,\n"
 	      "                     syscall, interrupt, ?), or [!]from=, to=, func=GLOB,...\n"
 	      "                     or [!]module=GLOB,...; functions by func= and module=\n"
-	      "      --root GLOB    of --calls, --flow and --folded, only what such functions call\n"
-	      "      --depth N      and no more than N of them below each other\n"
-	      "      --by-thread    and each thread by itself\n"
+	      "      --root GLOB    with --calls, --flow and --folded: only functions with\n"
+	      "                     such a name, and what they call\n"
+	      "      --depth N      with these modes: at most N levels of calls\n"
+	      "      --by-thread    with these modes: each thread by itself\n"
 	      "  -k, --kernel       branches of the kernel, too\n"
 	      "      --entries      where user mode is left, too (slow)\n"
 	      "  -t, --times        when threads are scheduled in and out, too\n"
 	      "  -s, --size SIZE    bytes for each thread's trace, with K or M\n"
-	      "      --memory SIZE  for what is known of addresses and calls [512M]\n"
-	      "  -o, --output FILE  to FILE, not standard error (-r: standard output)\n"
-	      "  -w, --write FILE   record all that is needed to show it again, in any mode\n"
-	      "  -r, --read FILE    show what was recorded\n"
-	      "      --force        even if programs are not those that were traced\n"
-	      "      --no-demangle  names as they are in the file\n"
+	      "      --memory SIZE  memory for what is known of addresses and calls [512M]\n"
+	      "  -o, --output FILE  write to FILE, not to standard error (-r: standard output)\n"
+	      "  -w, --write FILE   record the trace to FILE, to show it later in any mode\n"
+	      "  -r, --read FILE    show a recorded trace\n"
+	      "      --force        with -r: even if programs have changed since\n"
+	      "      --no-demangle  show mangled names\n"
 	      "      --color[=always|never|auto], --no-pager  on a terminal\n"
-	      "  -q, --quiet        no closing line, no word of a missing Branch Trace Store\n"
+	      "  -q, --quiet        no closing line, no warning without a Branch Trace Store\n"
 	      "  -h, --help; -V, --version\n"
 	      "\n"
 	      "The exit status is the command's; 110 to 118 and 125 to 127 are btstrace's own:\n"
 	      "see btstrace(1).\n", stdout);
 }
 
-/* Options that are about live threads mean nothing to a recorded trace. */
+/*
+ * Returns a message if there is an option that means nothing with -r, as it is about live
+ * threads; or NULL.
+ */
 static const char *live_only(const struct options *o)
 {
 	return o->how.children ? "-f: with -r all threads that were recorded are shown" :
@@ -147,7 +151,7 @@ static bool number(const char *s, u64 max, u64 *v, const char **end)
 	return digits && !errno && *v && *v <= max;
 }
 
-/* Parse a number of bytes, or one with K or M. */
+/* Parse a number of bytes, at most @max. K or M may follow the number. */
 static bool size(const char *s, u64 max, u64 *v)
 {
 	const char *end;
@@ -241,7 +245,10 @@ static bool parse_number(struct options *o, int c)
 	return false;
 }
 
-/* Take a word. An empty one is a mistake, such as a variable of a script that is not set. */
+/*
+ * Set *@word to the argument of an option. An empty one is refused: it may come from a
+ * variable that a script has not set.
+ */
 static bool set_word(const char **word, const char *option, const char *what)
 {
 	*word = optarg;
@@ -278,7 +285,7 @@ static bool set_color(struct options *o)
 	return !bad;
 }
 
-/* Set an option that has no value. Returns false if @c is none of them. */
+/* Set an option that has no argument. Returns false if @c is no such option. */
 static bool parse_flag(struct options *o, int c)
 {
 	bool *flag = c == OPT_FULL ? &o->how.full :
@@ -344,8 +351,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * keep() in session.c keeps twice as many records as are to be shown: does the memory
- * suffice?
+ * Does memory suffice for the records of -n? keep() in session.c keeps twice as many records
+ * as are shown.
  */
 static bool last_fits(const struct options *o)
 {
@@ -382,7 +389,10 @@ static const char *contradiction(const struct options *o)
 	return NULL;
 }
 
-/* Returns how many branches the crash view looks at: as many as there are, within reason. */
+/*
+ * Returns how many of the last branches the crash view looks at: as many as the trace has
+ * room for, but at least BT_LAST_CRASH; or BT_LAST_MAX of a recorded trace.
+ */
 static u32 crash_last(const struct options *o)
 {
 	u32 fit = o->how.bytes / sizeof(struct x86_bts_record);
@@ -392,7 +402,7 @@ static u32 crash_last(const struct options *o)
 	return fit > BT_LAST_CRASH ? fit : BT_LAST_CRASH;
 }
 
-/* Fill in what the options imply. */
+/* Fill in what the options imply, and defaults. */
 static void complete(struct options *o)
 {
 	bool by_default = false;
@@ -400,7 +410,7 @@ static void complete(struct options *o)
 
 	if (!o->memory)
 		o->memory = MEMORY_DEFAULT;
-	/* A user who asks for some of the branches wants to see branches. */
+	/* -n, --full, -e and -t say which branches to show: they imply --plain. */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;
@@ -413,12 +423,12 @@ static void complete(struct options *o)
 		o->last = DEFAULT_LAST;
 		by_default = true;
 	}
-	/* Any mode may show the file of -w later: record everything, unless -n was given. */
+	/* Any mode may show the recorded trace later: record everything, unless -n was given. */
 	if (o->write && (o->out == &bt_out_crash || by_default))
 		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
-	/* A recorded trace has clocks, as it may be shown in any mode. */
+	/* Record the times of scheduling: any mode may show the recorded trace later. */
 	o->how.sched = o->times || o->write || o->out->flags & BT_OUT_CLOCK;
 	if (o->how.bytes)
 		return;
@@ -426,8 +436,11 @@ static void complete(struct options *o)
 	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct x86_bts_record);
 }
 
-/* Could the text be written that was asked for? */
-static int said(void)
+/*
+ * Finish the output of --help or --version. Returns 0, or an exit status if it could not be
+ * written.
+ */
+static int flush_stdout(void)
 {
 	if (!fflush(stdout))
 		return 0;
@@ -436,8 +449,8 @@ static int said(void)
 }
 
 /*
- * Get the next option. pidof prints a list of processes as several words; options may
- * follow.
+ * Get the next option. After -p, more words may be process IDs, as pidof prints them, and
+ * options may follow these words.
  */
 static int next_option(struct options *o, int argc, char **argv, int *which)
 {
@@ -463,11 +476,11 @@ int options_parse(struct options *o, int argc, char **argv)
 	while ((c = next_option(o, argc, argv, &which)) != -1) {
 		if (c == 'h') {
 			print_help();
-			return said();
+			return flush_stdout();
 		}
 		if (c == 'V') {
 			puts("btstrace " VERSION);
-			return said();
+			return flush_stdout();
 		}
 		if (!parse_one(o, c, long_options[which].name))
 			return BT_EXIT_USAGE;

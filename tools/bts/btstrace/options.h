@@ -10,25 +10,25 @@
 
 /*
  * struct options - the command line
- * @out:	the format
- * @how:	what to trace
- * @filter:	which branches to show
- * @select:	which functions, for what shows calls
- * @last:	how many; 0 for all
- * @lines:	that the crash view has
+ * @out:	the output
+ * @how:	how live threads are traced
+ * @filter:	which branches or functions to show, or NULL for all
+ * @select:	which functions to show in a call tree
+ * @last:	how many branches of each thread to look at, at its end; 0 for all
+ * @lines:	the number of lines of the crash view
  * @times:	show when threads are scheduled
- * @by_thread:	a call tree for each
- * @force:	replay even if files are not those that were traced
- * @no_pager:	none before a terminal
- * @color:	when to use some
- * @memory:	that what is remembered of the trace may take, in bytes
- * @output:	a file, or NULL
- * @write:	where to record, or NULL
- * @read:	what to replay, or NULL
- * @pids:	whom to attach to
- * @nr_pids:	how many
- * @quiet:	no closing line, and no word of a missing Branch Trace Store
- * @command:	what to start
+ * @by_thread:	show each thread by itself
+ * @force:	show a recorded trace even if programs have changed since
+ * @no_pager:	do not start a pager
+ * @color:	when to use colors
+ * @memory:	the bytes of memory for what is known of the trace
+ * @output:	the file to write to, or NULL
+ * @write:	the file to record to, or NULL
+ * @read:	the recorded trace to show, or NULL
+ * @pids:	the processes and threads to attach to
+ * @nr_pids:	the number of @pids
+ * @quiet:	print no closing line, and no warning that there is no Branch Trace Store
+ * @command:	the command to start, with its arguments, ended by NULL
  */
 struct options {
 	const struct bt_output	*out;
@@ -52,15 +52,18 @@ struct options {
 	char			**command;
 };
 
-/* The message if -o and -w, or -o and -r, name one file */
+/* The message if -o names the same file as -w or -r */
 #define SAME_FILE	"-o: that file is for the recorded trace"
 
-/* A mode may keep so much of the memory. */
+/* The part of --memory that an output may use */
 #define MODE_SHARE(bytes)	((bytes) / 8 * 3)
 
 void options_complain(const char *wrong);
 
-/* Returns -1 to go on, or an exit status: it was said why. */
+/*
+ * Returns -1 if the options are fine. Otherwise a message, the help or the version was
+ * printed: returns the exit status to end with.
+ */
 int options_parse(struct options *o, int argc, char **argv);
 
 #endif

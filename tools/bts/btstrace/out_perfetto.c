@@ -74,7 +74,7 @@ struct event {
  * @nr:		the number of events
  * @branches:	the number of branches in the current slice
  * @clock:	the time when the current slice began, in nanoseconds
- * @marked:	there was a mark
+ * @marked:	@clock comes from a mark, or follows one
  */
 struct track {
 	u64		uuid;

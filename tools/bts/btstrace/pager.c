@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file handles terminals as git and less do. */
+/* This file finds out about terminals, and starts a pager as git does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static bool is_set(const char *name)
 	return value && *value;
 }
 
-/* NO_COLOR is what https://no-color.org asks programs to obey. */
+/* Should text for @fd have colors? https://no-color.org asks programs to obey NO_COLOR. */
 bool bt_wants_color(int fd, enum bt_when when)
 {
 	const char *term = getenv("TERM");
@@ -31,7 +31,7 @@ bool bt_wants_color(int fd, enum bt_when when)
 	return isatty(fd) && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
 }
 
-/* Returns the columns of a terminal, or 0 if @fd is none. */
+/* Returns the number of columns of a terminal, or 0 if @fd is no terminal. */
 size_t bt_columns(int fd)
 {
 	struct winsize size;
@@ -49,8 +49,8 @@ static const char *command(void)
 }
 
 /*
- * Start a pager for the terminal @fd. Returns the file to write to: @fd itself if it is no
- * terminal, or if no pager is wanted.
+ * Start a pager if @fd is a terminal and a pager is wanted. Returns the descriptor to write
+ * to: a pipe to the pager, or @fd if there is no pager.
  */
 int bt_pager_start(int fd)
 {
@@ -69,8 +69,8 @@ int bt_pager_start(int fd)
 		dup2(ends[0], STDIN_FILENO);
 		dup2(fd, STDOUT_FILENO);
 		/*
-		 * less ends at once if all fits, keeps colours, and leaves the screen as it
-		 * is.
+		 * F: less ends at once if all text fits; R: it shows colors; X: it does not
+		 * clear the screen.
 		 */
 		setenv("LESS", "FRX", 0);
 		execlp("sh", "sh", "-c", name, NULL);
@@ -78,14 +78,17 @@ int bt_pager_start(int fd)
 	}
 	close(ends[0]);
 	close(fd);
-	/* ^C is for the pager. When the user leaves the pager, btstrace ends, too. */
+	/*
+	 * ^C is for the pager. When the user ends the pager, btstrace ends, too: it cannot
+	 * write any more.
+	 */
 	signal(SIGINT, SIG_IGN);
 	return ends[1];
 }
 
 /*
- * Wait until the pager has read the output, which is written and closed. Returns false
- * after a message if there is no such pager.
+ * Wait until the pager has ended. The caller has closed the output. Returns false, after a
+ * message, if the pager could not be run.
  */
 bool bt_pager_end(void)
 {
@@ -94,7 +97,7 @@ bool bt_pager_end(void)
 	while (pager > 0 && waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;
-	/* The shell ends with these statuses if it cannot run a command. */
+	/* The shell exits with one of these statuses if it cannot run a command. */
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
 		return true;
 	bt_complain("the pager '%s' cannot be run: give --no-pager", command());

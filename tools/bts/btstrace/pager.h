@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Terminals: whether there is one, its colours, and a pager before it. */
+/* Terminals: their colors, their width, and a pager */
 #ifndef BTSTRACE_PAGER_H
 #define BTSTRACE_PAGER_H
 

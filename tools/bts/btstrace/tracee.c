@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file begins the trace of a thread, reads it, and ends it. */
+/* This file begins the trace of a live thread, reads it, and ends it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +14,9 @@
 #include "read.h"
 #include "tracee.h"
 
+/* If memory is short, try smaller traces down to this many bytes. */
 #define SMALLEST	4096
-/* A share of the memory that RLIMIT_MEMLOCK allows is not less. */
+/* The smallest share of RLIMIT_MEMLOCK that a thread gets, in bytes */
 #define SHARE_MIN	(16 * 1024)
 
 static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
@@ -55,7 +56,10 @@ void tracee_forget(struct bt_follow *f, pid_t tid)
 	f->nr--;
 }
 
-/* A thread that executes a program becomes the first of its process. */
+/*
+ * The thread has called execve(), and becomes the first thread of its process: its new ID is
+ * @tid.
+ */
 void tracee_rename(struct bt_follow *f, struct tracee *t, pid_t tid)
 {
 	struct tracee **at;
@@ -90,24 +94,24 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	int status;
 
 	if (error == ESRCH)
-		return;	/* The thread was killed: its end will be told. */
+		return;	/* The thread was killed: waitpid() will report that. */
 	t->refused = true;
-	/* The reason is the same for all threads: say it once. */
+	/* The reason is the same for all threads: print it once. */
 	if (f->refused++)
 		return;
 	status = bt_explain_config(t->tid, error, bytes,
 				   f->how.kernel || f->how.entries);
 	if (f->one_traced)
 		return;
-	/* If the first thread is refused, there is nothing to trace. */
+	/* The first thread is refused, so that there is nothing to trace. */
 	f->error = status;
 	f->ending = true;
 	f->end_signal = SIGKILL;
 }
 
 /*
- * Tell the session which functions the just-in-time compiler of the process has written
- * since the last time.
+ * Tell the session which functions the just-in-time compiler of the process has listed since
+ * the last call.
  */
 static void tell_jit(struct bt_follow *f, struct tracee *t)
 {
@@ -126,8 +130,8 @@ static void tell_jit(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * Tell the session what is mapped now. This has to be early: the mappings cannot be read
- * any more when another program has replaced this one.
+ * Tell the session what is mapped now. Do that early: after execve() the old mappings cannot
+ * be read any more.
  */
 static void tell_maps(struct bt_follow *f, struct tracee *t)
 {
@@ -137,7 +141,7 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 	tell_jit(f, t);
 }
 
-/* Say if the trace has not room for as many branches as are to be shown. */
+/* Warn, once, if a trace has no room for as many branches as are to be shown. */
 static void tell_short(struct bt_follow *f, u32 room)
 {
 	if (f->how.full || f->how.shrink || room >= f->s->last || f->short_told)
@@ -147,7 +151,7 @@ static void tell_short(struct bt_follow *f, u32 room)
 		    f->s->last);
 }
 
-/* Say once that the hardware is not there. */
+/* Warn, once, that the thread is executed step by step, as there is no Branch Trace Store. */
 static void tell_stepped(struct bt_follow *f, pid_t tid)
 {
 	struct ptrace_bts_status status;
@@ -160,8 +164,9 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 }
 
 /*
- * Returns the size of the trace of one more thread. The first has room for all branches of
- * an abort. RLIMIT_MEMLOCK is shared, so that it suffices for a hundred others.
+ * Returns the size of the trace of a new thread, in bytes. If traces may shrink, the trace
+ * of each further thread is smaller, so that RLIMIT_MEMLOCK suffices for a hundred threads.
+ * The trace of the first thread has room for all branches of an abort().
  */
 static u32 bytes_for(const struct bt_follow *f)
 {
@@ -177,7 +182,7 @@ static u32 bytes_for(const struct bt_follow *f)
 	return share < f->how.bytes ? share : f->how.bytes;
 }
 
-/* Begin the trace of a thread that has just stopped for the first time. */
+/* Begin the trace of a thread that has stopped, and that has no trace. */
 void tracee_configure(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = {
@@ -206,7 +211,7 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	tell_maps(f, t);
 }
 
-/* Tell the session @n records of a stopped thread, which it calls @tid. */
+/* Tell the session the first @n records of @f->rec, for the thread that it knows as @tid. */
 static void tell_records(struct bt_follow *f, struct tracee *t, pid_t tid, int n)
 {
 	const struct x86_bts_record *rec;
@@ -243,7 +248,7 @@ static void regain(struct bt_follow *f, struct tracee *t)
 	bt_configure(t->tid, &config);
 }
 
-/* Read all records of a stopped thread. */
+/* Read all records of a stopped thread, and tell them to the session. */
 void tracee_drain(struct bt_follow *f, struct tracee *t)
 {
 	bool first = true;
@@ -259,7 +264,10 @@ void tracee_drain(struct bt_follow *f, struct tracee *t)
 		regain(f, t);
 }
 
-/* Another program begins. The records that were not read yet are of the one before. */
+/*
+ * A thread has executed another program. The records that were not read yet belong to the
+ * program before.
+ */
 void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old)
 {
 	char comm[32];
@@ -296,8 +304,8 @@ static bool is_fault(const siginfo_t *info, int sig)
 }
 
 /*
- * Returns where the fault is, in words, and the address that it is about if the processor
- * told.
+ * Returns a message about a fault: where it is and, if known, the address that could not be
+ * accessed.
  */
 static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
 			const char *name)
@@ -315,7 +323,7 @@ static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *
 	return note;
 }
 
-/* A thread is about to get a signal. */
+/* Tell the session that a thread is about to get a signal. */
 void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 {
 	char name[32], *note;
@@ -334,7 +342,7 @@ void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 	free(note);
 }
 
-/* Returns how a process ended, in words. */
+/* Returns how a thread has ended, as text, from its status of waitpid(). The caller frees it. */
 char *tracee_ending(int status)
 {
 	char name[32];
@@ -345,7 +353,10 @@ char *tracee_ending(int status)
 	return bt_print("+++ killed by %s%s +++", name, WCOREDUMP(status) ? " (core dumped)" : "");
 }
 
-/* Tell of records that were lost at the end, when no room was left for a record of that. */
+/*
+ * Tell the session of missing records that no record X86_BTS_LOST has counted: at the end
+ * there may have been no room for one.
+ */
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_status status;
@@ -357,7 +368,10 @@ static void tell_losses(struct bt_follow *f, struct tracee *t)
 	bt_session_records(f->s, t->tid, &rec, 1);
 }
 
-/* A stopped thread ends, or is detached. */
+/*
+ * A stopped thread is about to end, or to be detached: tell the session the rest of its
+ * trace, and @how it has ended.
+ */
 void tracee_leave(struct bt_follow *f, struct tracee *t, const char *how)
 {
 	if (t->done)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One live thread; for follow.c */
+/* A live thread, for follow.c */
 #ifndef BTSTRACE_TRACEE_H
 #define BTSTRACE_TRACEE_H
 
@@ -16,13 +16,13 @@
  * struct tracee - a thread that is attached
  * @tid:	its ID
  * @traced:	it has a trace
- * @refused:	it cannot have one; it runs without
- * @done:	it was taken leave of, and is about to end
- * @announced:	it was attached to, or its parent told of it
- * @held:	it stays in its first stop until its parent tells of it
+ * @refused:	the kernel has refused a trace for it; it runs without one
+ * @done:	tracee_leave() was called: its trace was read, and it is about to end
+ * @announced:	btstrace has attached to it, or its parent has reported it
+ * @held:	it stays in its first stop until its parent has reported it
  * @listens:	it is in a group stop
- * @lost:	how many records its trace said were missing
- * @next:	in the same slot
+ * @lost:	the number of missing records, as its records X86_BTS_LOST have counted them
+ * @next:	the next thread in the same slot
  */
 struct tracee {
 	pid_t		tid;
@@ -37,31 +37,31 @@ struct tracee {
 };
 
 /*
- * struct bt_follow - all of them
- * @s:		the session that is told
- * @how:	what is wanted
- * @slot:	the threads
- * @nr:		how many
+ * struct bt_follow - all live threads
+ * @s:		the session that is told what they do
+ * @how:	how they are traced
+ * @slot:	a hash table of the threads
+ * @nr:		the number of threads
  * @command:	the process that was started, or 0
- * @status:	how it ended, as wait() tells it
- * @command_ended: it did: its number may be another process' now
+ * @status:	how the command has ended, as waitpid() tells it
+ * @command_ended: the command has ended: its ID may belong to another process now
  * @signals:	a signalfd
- * @before:	what the command is to find of signals, as btstrace did
- * @stopping:	when ^Z was typed, if btstrace has not stopped since; otherwise 0
+ * @before:	how signals were handled when btstrace was started; the command gets it back
+ * @stopping:	the time when ^Z was typed, if btstrace has not stopped since; or 0
  * @ending:	detach from each thread that stops
- * @end_signal:	the signal that said so
- * @error:	an exit status, if tracing failed
+ * @end_signal:	the signal that is the reason for @ending, or 0
+ * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
- * @refused:	how many could not have one
- * @nr_held:	how many are held in their first stop
- * @short_told:	it was said that there is less memory than wanted
- * @stepped_told:	it was said that the hardware is not there
- * @revoked_told: it was said that another user has the hardware
- * @rec:	room for what is read
- * @maps:	likewise
- * @jit:	what was read of what compilers told
- * @shown:	when progress was told, in milliseconds
- * @on_screen:	progress is
+ * @refused:	the number of threads that were refused a trace
+ * @nr_held:	the number of threads that are held
+ * @short_told:	it was printed that a trace is shorter than wanted
+ * @stepped_told:	it was printed that there is no Branch Trace Store
+ * @revoked_told: it was printed that another user has the hardware
+ * @rec:	room for records that are read
+ * @maps:	room for /proc/PID/maps
+ * @jit:	reads the lists of functions of just-in-time compilers
+ * @shown:	the time when the progress was printed last, in milliseconds
+ * @on_screen:	the progress is on the screen
  */
 struct bt_follow {
 	struct bt_session	*s;

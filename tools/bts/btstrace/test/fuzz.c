@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For libFuzzer, over what may come from a stranger: recorded traces, and ELF
- * files. The first byte chooses: a format, or a file.
+ * A fuzzer of what may come from a stranger: recorded traces, and ELF files. It needs
+ * libFuzzer. The first byte tells which: 0x80 and more is an ELF file; otherwise the byte
+ * chooses the output, and whether it shows all branches or the last.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Perfetto's traces as lines, for tests: a line for each track and each event. */
+/* Converts a trace of Perfetto to text, for tests: a line for each track and each event. */
 #ifndef BTSTRACE_TEST_PERFETTO_H
 #define BTSTRACE_TEST_PERFETTO_H
 
@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-/* A field of a message: a number, or bytes */
+/* struct field - a field of a message: a number, or bytes */
 struct field {
 	u32 number;
 	u64 value;
@@ -34,7 +34,7 @@ static inline bool read_varint(struct message *m, u64 *v)
 	return false;
 }
 
-/* The next field; false at the end, or if it is none. */
+/* Read the next field. Returns false at the end of the message, or if it is malformed. */
 static inline bool next_field(struct message *m, struct field *f)
 {
 	u64 key;
@@ -61,8 +61,8 @@ static inline struct message inside(const struct field *f)
 #define PERFETTO_IDS	4096
 
 struct perfetto_names {
-	char name[PERFETTO_IDS][64];	/* by what they are called */
-	int pid[PERFETTO_IDS], tid[PERFETTO_IDS];	/* of tracks */
+	char name[PERFETTO_IDS][64];	/* interned names, by their numbers */
+	int pid[PERFETTO_IDS], tid[PERFETTO_IDS];	/* of each track, by its ID */
 };
 
 static inline void copy_name(char *to, const struct field *f)
@@ -139,7 +139,10 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 		   names->tid[track], ts / 1000, ts % 1000, name);
 }
 
-/* All of a trace, allocated; ends with "broken" if it is not well-formed. */
+/*
+ * Returns a trace as text, which the caller frees. A line "broken" stands for what is
+ * malformed.
+ */
 static inline char *perfetto_text(const void *bytes, size_t len)
 {
 	struct message trace = { bytes, (const u8 *)bytes + len }, packet;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record [-x STEPS] FILE COMMAND...: makes a recorded trace on any machine, by
- * executing a command step by step. What it tells of branches comes from where the
- * program is after each step, and is compared with what btstrace tells. STEPS gets
- * a line for each instruction: its address and its length; or "branch".
+ * record [-x STEPS] FILE COMMAND...: write a recorded trace of a command to FILE, on any
+ * machine, by executing the command step by step. Whether an instruction has branched,
+ * record finds from the addresses before and after the step. The tests compare that with
+ * what btstrace finds. The file STEPS gets a line with the address and the length of each
+ * instruction, and a line "branch" for each record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,7 @@ static void look(pid_t pid, bool is64, u64 at, struct bt_insn *insn)
 	bt_decode(bytes, n < 0 ? 0 : n, at, is64, insn);
 }
 
-/* Where a system call would have returned to, if no handler comes first. */
+/* The address that a system call returns to, unless a signal handler runs first; or 0 */
 static u64 pending;
 
 static void note_return(pid_t pid, bool handler)
@@ -103,7 +104,10 @@ static void note_return(pid_t pid, bool handler)
 	pending = 0;
 }
 
-/* What the step from @from to @to was; @sig was given to the program before. */
+/*
+ * Record the step from @from to @to. The thread got the signal @sig with it, or none if @sig
+ * is 0.
+ */
 static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, int sig)
 {
 	bool branches = insn->kind != BT_UNKNOWN;
@@ -124,7 +128,10 @@ static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, i
 		flush(pid);
 		break;
 	default:
-		/* A handler; a repeated string instruction stays where it is. */
+		/*
+		 * A signal handler has begun if @to is neither the next instruction nor, for
+		 * a repeated string instruction, the same one.
+		 */
 		if (to != from && to != from + insn->length)
 			add(pid, X86_BTS_LEAVE, 0, to);
 	}
@@ -153,7 +160,10 @@ static int step_through(pid_t pid)
 		if (status >> 16 == PTRACE_EVENT_EXIT) {
 			flush(pid);
 			bt_session_ended_at(&session, pid, bt_proc_ip(pid));
-			/* All of a system call that does not return was executed. */
+			/*
+			 * The thread ends in a system call, which was executed, and makes no
+			 * record.
+			 */
 			if (steps && insn.kind == BT_SYSCALL)
 				fputs("branch\n", steps);
 			sig = 0;

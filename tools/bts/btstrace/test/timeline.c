@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* timeline FILE: print a trace of Perfetto as lines; see perfetto.h. */
+/* timeline FILE: print a trace of Perfetto as text; see perfetto.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

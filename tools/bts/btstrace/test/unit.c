@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of what needs no kernel and no file: decoding, maps, filters, text */
+/*
+ * Tests of the parts that need neither the kernel nor files: decoding, maps, lists of
+ * functions, names, filters, text
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +15,7 @@ struct decoded {
 	bool is64;
 	enum bt_kind kind;
 	int length;
-	u64 target;	/* with @direct, at address 0x1000 */
+	u64 target;	/* if @direct, of an instruction at address 0x1000 */
 	bool direct;
 	int bytes_len;
 };
@@ -183,7 +186,7 @@ static void test_names(void)
 	shown = bt_demangle("_RNvC6_123foo3bar");
 	ok(shown && strstr(shown, "foo::bar"), "names: of Rust: %s", shown ? shown : "none");
 	free(shown);
-	/* Each pair is twice as long as the one before. */
+	/* Each pair doubles the length of the demangled name. */
 	for (i = 4; i + 20 < 400; i += 6)
 		strcat(endless, i == 4 ? "St4pairIiiE" : "S_IS0_S0_E");
 	shown = bt_demangle(endless);
@@ -202,7 +205,7 @@ struct filtered {
 	bool passes;
 };
 
-/* A call from foo in liba.so to bar in libb.so */
+/* Filters, and whether each passes a call from foo in liba.so to bar in libb.so */
 static const struct filtered filters[] = {
 	{ { "call" }, true }, { { "ret,call" }, true }, { { "ret" }, false },
 	{ { "!ret" }, true }, { { "!call,ret" }, false }, { { "kind=call" }, true },
@@ -285,7 +288,7 @@ struct measured {
 	size_t fits;
 };
 
-/* Text, the columns that there are, those that it needs, and the bytes that fit */
+/* @text, the limit of columns, the columns that it needs, and the bytes that fit */
 static const struct measured texts[] = {
 	{ "", 0, 0, 0 },
 	{ "abc", 0, 3, 3 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of the command line: what follows from it, and what is refused */
+/* Tests of the command line: what the options imply, and what is refused */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,12 @@
 #define WORDS_MAX	16
 
 /*
- * struct parsed - what became of a command line
+ * struct parsed - the result for a command line
  * @o:		the options
- * @status:	-1, or the exit status
- * @said:	what was said on standard error
- * @line:	holds the words of the command line
+ * @status:	the result of options_parse(): -1, or an exit status
+ * @said:	the text on standard error
+ * @line:	contains the words of the command line
+ * @words:	points to these words
  */
 struct parsed {
 	struct options	o;
@@ -37,7 +38,7 @@ static struct parsed *parse(const char *line)
 	p->line = bt_print("btstrace %s", line);
 	for (word = strtok(p->line, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
 		p->words[n++] = word;
-	/* With 0 getopt begins anew. */
+	/* With optind 0, getopt_long() begins anew. */
 	optind = 0;
 	stderr = open_memstream(&p->said, &len);
 	p->status = options_parse(&p->o, n, p->words);
@@ -55,7 +56,7 @@ static void drop(struct parsed *p)
 	free(p);
 }
 
-/* The file of -w contains all records, unless -n says how many branches are wanted. */
+/* -w records all branches, unless -n says how many are wanted. */
 static void test_write(void)
 {
 	static const struct {
@@ -81,7 +82,7 @@ static void test_write(void)
 	}
 }
 
-/* The crash view looks back as far as there is room for; or at all that was recorded. */
+/* The crash view looks at as many branches as the trace has room for, or as were recorded. */
 static void test_crash(void)
 {
 	static const struct {
@@ -109,7 +110,7 @@ static void test_crash(void)
 	}
 }
 
-/* Each of these command lines is refused, with this message. */
+/* Each of @lines is refused with this message. Each of @fine is not. */
 static void test_refused(void)
 {
 	static const char functions_only[] =

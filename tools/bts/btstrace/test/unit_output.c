@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of sessions, recorded traces and formats, on a trace that is made up: of
- * branches that this program could take. Written and replayed, it has to give
- * the same in each format.
+ * Tests of sessions, recorded traces and outputs, with a made-up trace of branches that this
+ * program could take. Each output has to be the same for the trace itself and for a
+ * recording of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "replay.h"
 #include "tap.h"
 
-/* Labels of all branches in a small program */
+/* A small program, with a label at each branch and each target */
 asm(".pushsection .text\n"
 	".type walk_main, @function\n"
 	"walk_main:\n"
@@ -70,7 +70,10 @@ static void lose(struct bt_session *s, u64 count)
 	bt_session_records(s, PID, &rec, 1);
 }
 
-/* Tell a session the story; @live: it can look at this very program. */
+/*
+ * Tell a session the made-up trace. If @live, the session detaches from memory first, as PID
+ * is no process of ours. The test tells it always so.
+ */
 static void tell(struct bt_session *s, bool live)
 {
 	bt_session_thread(s, PID, PID, true, "wa\"lk;er");
@@ -182,7 +185,7 @@ static void test_cut(const u8 *file, size_t len)
 	   "a file cut short anywhere: between two of its parts %zu times", whole);
 }
 
-/* Parts that are too short for what they should hold */
+/* Chunks that are too short for their contents */
 static void test_damaged(void)
 {
 	struct bt_chunk chunk = { .tid = 1 };
@@ -321,7 +324,10 @@ static void test_shapes(void)
 	free(got);
 }
 
-/* A branch in another module, or behind the one before: what led there nobody knows. */
+/*
+ * No block is counted if the next branch is in another module than the last target, or
+ * before it: records must be missing.
+ */
 static void test_drcov_gaps(void)
 {
 	static const struct {
@@ -356,7 +362,10 @@ static void test_drcov_gaps(void)
 	}
 }
 
-/* Lines of events: on each track time never goes back, and what begins ends. */
+/*
+ * Check the lines of perfetto_text(): on each track time does not go back, and each call
+ * that begins ends.
+ */
 static bool tracks_in_order(const char *text, int nr, int *slices)
 {
 	double ts, last[4] = {};
@@ -366,7 +375,7 @@ static bool tracks_in_order(const char *text, int nr, int *slices)
 
 	*slices = 0;
 	for (line = text; *line; line = strchr(line, '\n') + 1) {
-		/* What a process or a thread is called */
+		/* Skip the names of processes and threads. */
 		if (line[1] != ' ')
 			continue;
 		if (sscanf(line, "%c %d %d %lf", &phase, &pid, &tid, &ts) != 4 ||
@@ -398,8 +407,8 @@ static void go(struct bt_session *s, pid_t tid, u64 clock, u64 what)
 }
 
 /*
- * Two threads, of which the second executes a program and becomes the first; CPUs
- * whose clocks differ.
+ * There are two threads; the second calls execve() and becomes the first. The clocks of CPUs
+ * differ.
  */
 static void test_tracks(void)
 {
@@ -431,7 +440,7 @@ static void test_tracks(void)
 	bt_modules_free();
 }
 
-/* Interrupted in walk_leaf before its return, by a signal with walk_tail as handler */
+/* A signal comes in walk_leaf, before it returns. Its handler is walk_tail. */
 static void tell_signal(struct bt_session *s)
 {
 	struct x86_bts_record rec = {
@@ -485,7 +494,7 @@ static void test_signal(void)
 	}
 }
 
-/* Back from a system call, and interrupted before it could go on */
+/* The kernel returns from a system call and, before the thread goes on, from an interrupt. */
 static void test_again(void)
 {
 	struct bt_session s = { .out = &bt_out_plain };
@@ -531,7 +540,7 @@ static void test_last(void)
 	free(got);
 }
 
-/* None of what was kept is what was asked for: that is told, and not nothing. */
+/* If none of the branches that were kept passes the filter, a message says so. */
 static void test_none(void)
 {
 	const char *error;
@@ -555,7 +564,7 @@ static void test_none(void)
 	bt_modules_free();
 }
 
-/* What two threads did in turn is shown in the order of time, or each thread by itself. */
+/* Two threads run in turn. The output is sorted by time, or by thread. */
 static void test_flow(bool by_thread)
 {
 	struct bt_session s = { .out = &bt_out_flow, .by_thread = by_thread };
@@ -568,7 +577,7 @@ static void test_flow(bool by_thread)
 	bt_session_thread(&s, PID, PID, true, "x");
 	bt_session_thread(&s, PID + 1, PID, true, "y");
 	bt_session_maps(&s, PID, maps.bytes, maps.len);
-	/* Told of by each thread's trace, one after the other */
+	/* All records of one thread come before those of the other. */
 	go(&s, PID, 10000, X86_BTS_TASK_DEPARTS);
 	go(&s, PID, 30000, X86_BTS_TASK_DEPARTS);
 	go(&s, PID + 1, 20000, X86_BTS_TASK_DEPARTS);
@@ -588,8 +597,8 @@ static void test_flow(bool by_thread)
 }
 
 /*
- * What is said of a thread comes after the function that it was in, and records that are
- * missing are told in the same words everywhere.
+ * A note comes after the line of the function that the thread was in. Missing records have
+ * the same words as in other outputs.
  */
 static void test_flow_notes(void)
 {
@@ -634,8 +643,8 @@ static void test_flow_notes(void)
 	bt_modules_free();
 }
 
-/* Of two threads of which none has crashed, each shows its calls, and no way: no line at all. */
-static void test_calm(void)
+/* If none of two threads has crashed, the crash view shows only their calls. */
+static void test_no_crash(void)
 {
 	struct bt_session s = { .out = &bt_out_crash };
 	int i;
@@ -655,7 +664,7 @@ static void test_calm(void)
 	bt_modules_free();
 }
 
-/* To look further back is possible only as long as the program can be traced again. */
+/* For a recorded trace there is no advice to look further back: it has no older branches. */
 static void test_hint(bool replayed)
 {
 	struct bt_session s = { .out = &bt_out_crash, .replayed = replayed };
@@ -675,8 +684,11 @@ static void test_hint(bool replayed)
 	bt_modules_free();
 }
 
-/* Threads that nobody introduced, processes that change while others run */
-static void test_strangers(void)
+/*
+ * The session is told of threads that it does not know, and of an execve() while other
+ * threads exist.
+ */
+static void test_unknown_threads(void)
 {
 	struct bt_session s = { .out = &bt_out_calls };
 	struct x86_bts_record rec = { .type = X86_BTS_BRANCH, .branch = { 1, 2 } };
@@ -705,8 +717,8 @@ static void test_strangers(void)
 }
 
 /*
- * Very many processes of one thread each, all at the same time, each with a name and a
- * library at an address of its own: that is no square of anything.
+ * There are 100000 processes at the same time, each with another name and another address of
+ * a library. The time must not be quadratic in their number.
  */
 static void test_many_threads(void)
 {
@@ -751,13 +763,13 @@ int main(void)
 	test_again();
 	test_last();
 	test_none();
-	test_calm();
+	test_no_crash();
 	test_hint(false);
 	test_hint(true);
 	test_flow(false);
 	test_flow(true);
 	test_flow_notes();
-	test_strangers();
+	test_unknown_threads();
 	free(maps.bytes);
 	test_many_threads();
 	return finish();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of what depends on files and memory: this program looks at itself, and
- * at copies of itself that are gone, cut short, or no programs at all.
+ * Tests of files and memory. This program looks at itself, and at copies of itself that were
+ * deleted, truncated or replaced.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -24,7 +24,7 @@
 static const int line_of_marked = __LINE__ + 1;
 __attribute__((noinline)) int marked(int x) { return x + 1; }
 
-/* A function whose name is longer than anybody's */
+/* A function whose name is longer than NAME_LENGTH in elffile.c */
 #define FOUR(s)	s s s s
 #define NAME	"name" FOUR(FOUR(FOUR(FOUR(FOUR(FOUR("x"))))))
 
@@ -34,7 +34,10 @@ extern const char long_name[] asm(NAME);
 
 static struct bt_buffer maps;
 
-/* Left behind where reading a file that was cut short had to be given up. */
+/*
+ * libdw leaks this memory when it reads a file that was truncated: see guarded() in
+ * elffile.c.
+ */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -97,7 +100,7 @@ static void test_vdso(void)
 	bt_space_free(space);
 }
 
-/* A copy of this program, mapped. Sets @fd to the file. */
+/* Make a copy of this program, and map it. Sets *@fd to the file. */
 static u8 *mapped_copy(const char *name, int *fd)
 {
 	int self = open("/proc/self/exe", O_RDONLY);
@@ -128,7 +131,7 @@ static void test_deleted(void)
 	place = bt_space_place(space, (u64)(uintptr_t)map + 0x40);
 	ok(!strcmp(place->module->name, "unit-deleted") && place->module_offset == 0x40,
 	   "a deleted file: %s", bt_place_text(place));
-	/* Another file by the same name is not what is mapped. */
+	/* Another file with the same path is not the file that is mapped. */
 	close(open("./unit-deleted", O_WRONLY | O_CREAT, 0600));
 	bt_space_free(space);
 	bt_modules_free();
@@ -158,7 +161,10 @@ static void test_fifo(void)
 	close(fd);
 }
 
-/* Likewise where libdw looks for what is not in the file: there is no section. */
+/*
+ * There is a FIFO where libdw looks for separate debug information. The file has no
+ * sections, so that libdw does look.
+ */
 static void test_fifo_debug(void)
 {
 	Elf64_Ehdr head;
@@ -186,7 +192,7 @@ static void test_fifo_debug(void)
 	unlink("./unit-bare.debug");
 }
 
-/* libelf has the file mapped; whoever shortens it makes that a trap. */
+/* libelf maps a file. If the file is truncated, reading the map raises SIGBUS. */
 static void test_cut_short(void)
 {
 	struct bt_elf *elf;
@@ -223,7 +229,7 @@ static void test_no_elf(void)
 	unlink("./unit-text");
 }
 
-/* Code that a program wrote: read anew each time. */
+/* Code in memory that the program can write: it is read anew for each batch of records. */
 static void test_changing(void)
 {
 	u8 *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -245,7 +251,7 @@ static void test_changing(void)
 	bt_space_free(space);
 }
 
-/* What a record was made in may be gone when it is read. */
+/* A mapping may be gone when a record from there is read. */
 static void test_old_maps(void)
 {
 	struct bt_space *space = bt_space_new(false);
@@ -263,7 +269,7 @@ static void test_old_maps(void)
 	bt_space_free(space);
 }
 
-/* The place at @addr, with a mark that it loses when it is forgotten */
+/* Look up the place at @addr, and mark it. The mark is gone when the place was freed. */
 static void mark(struct bt_space *space, u64 addr)
 {
 	bt_space_place(space, addr)->went_as = 1;
@@ -296,7 +302,7 @@ static void test_many_places(void)
 	bt_space_limit();
 	ok(!is_marked(space, 0x1000) && !is_marked(other, 0x1000) && !bt_space_is_full(),
 	   "then all are forgotten, of all address spaces");
-	/* Two address spaces have room for no more than one. */
+	/* The limit is that of all address spaces together. */
 	bt_space_memory(1 << 20);
 	for (i = 0; i < 1200; i++) {
 		mark(space, 0x1000 + i);
@@ -316,7 +322,7 @@ static void test_many_places(void)
 	bt_space_free(other);
 }
 
-/* Nanoseconds to find one of @n pages of code */
+/* Returns how many nanoseconds it takes to find one of @n pages of code. */
 static double time_of_pages(size_t n)
 {
 	struct bt_code *code = bt_code_new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the call tree. Branches are written as a script, a word each:
- * kind:from>to, with places function.offset; the result as paths and counts.
+ * Tests of the call tree. Branches are written as words, kind:from>to, where from and to are
+ * a function or function+offset. The result is written as paths and numbers of calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 
 static struct bt_function functions[FUNCTIONS];
 static struct bt_module module = { .name = "test" };
-/* Where names begin with L */
+/* The module of functions whose names begin with L */
 static struct bt_module linker = { .name = "ld-linux.so.2" };
 static const struct bt_session session;
 static struct bt_place places[64];
 static size_t nr_places;
 
-/* The function of that name, made when it is first asked for. */
+/* Returns the function of that name, which is made when it is first asked for. */
 static struct bt_function *function_of(const char *name, size_t len)
 {
 	struct bt_function *fn;
@@ -33,7 +33,10 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->name = strndup(name, len);
 	fn->start = (fn - functions + 1) * FUNCTION_SIZE;
 	fn->end = fn->start + FUNCTION_SIZE;
-	/* a name in brackets: code that has none; in braces: none, but it is one function */
+	/*
+	 * If the name begins with [, the code has no symbol. If it begins with {, .eh_frame
+	 * tells that the code is one function.
+	 */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
 	fn->named = fn->plt || (*name != '[' && *name != '{');
 	fn->whole = *name == '{';
@@ -46,7 +49,10 @@ static struct bt_function *function_of(const char *name, size_t len)
 	return fn;
 }
 
-/* name, name.offset: a call is 5 bytes long and everything follows nothing. */
+/*
+ * Returns the place that is written as name or name+offset. Its instruction has 5 bytes. A $
+ * says that it follows a system call, a ! that it follows a call.
+ */
 static struct bt_place *place_of(const char *s, size_t len)
 {
 	struct bt_place *place = &places[nr_places++ % ARRAY_SIZE(places)];
@@ -63,7 +69,7 @@ static struct bt_place *place_of(const char *s, size_t len)
 	return place;
 }
 
-/* A word as a branch of the record @rec */
+/* Parse a word: fill in @rec, and return the branch of @rec. */
 static struct bt_branch branch_of(const char *word, size_t len, struct x86_bts_record *rec)
 {
 	struct bt_branch b = { .rec = rec };
@@ -100,7 +106,7 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 struct script {
 	const char *what;
 	const char *words;
-	const char *tree;	/* path=calls, in order of the first call */
+	const char *tree;	/* path=calls for each node; of the children of a node, the last called comes first */
 	int calls, returns, open, unwound, unmatched;
 };
 
@@ -234,7 +240,7 @@ static void run(const struct script *s)
 struct way {
 	const char *what;
 	const char *words;
-	const char *items;	/* an open function: name(; one that returned: name and branches */
+	const char *items;	/* name( has not returned; name and branches: has returned; rounds x branches: loop */
 };
 
 static const struct way ways[] = {
@@ -304,7 +310,7 @@ static void test_way(const struct way *way)
 	free(items.item);
 }
 
-/* Deeper than anybody keeps count of */
+/* More calls in each other than frames are kept */
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
@@ -324,7 +330,7 @@ static void test_depth(void)
 	bt_tree_free(root);
 }
 
-/* Totals, and the order by them */
+/* The totals of all nodes, and their order */
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();
@@ -351,7 +357,10 @@ static void test_sum(void)
 	bt_tree_free(root);
 }
 
-/* A function that calls a million others, each twice: that is no square of anything. */
+/*
+ * A function calls a million others, each twice. The time must not be quadratic in their
+ * number.
+ */
 static void test_many(void)
 {
 	size_t n = 1000000, i;
@@ -370,7 +379,7 @@ static void test_many(void)
 	free(fn);
 }
 
-/* How many nodes there are below @root */
+/* Returns the number of nodes below @root. */
 static size_t nodes_of(const struct bt_node *root)
 {
 	const struct bt_node *node;
@@ -381,7 +390,7 @@ static size_t nodes_of(const struct bt_node *root)
 	return n;
 }
 
-/* With little memory there are fewer nodes, and still no branch is missing. */
+/* With little memory there are fewer nodes, but all branches are counted. */
 static void test_memory(void)
 {
 	size_t n = 1000000, i, bytes = 16 * 1024 * 1024;
