@@ -12,7 +12,7 @@
  *	calls.h, tree.h	find the calls in a list of branches
  *	output.h	the output formats
  *
- * If no memory is left, the function that needs it ends the program: see text.c.
+ * If there is no memory left, bt_alloc(), bt_grow() and the like end the program: see text.c.
  */
 #ifndef BTSTRACE_BT_H
 #define BTSTRACE_BT_H

@@ -257,8 +257,8 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 }
 
 /*
- * Can @place be the first instruction of a function? In code without symbols, every place
- * can that is not behind a call.
+ * Can @place be the first instruction of a function? In code without symbols, assume that it
+ * can, unless a call instruction is right before it.
  */
 static bool begins_function(const struct bt_place *place)
 {
@@ -294,8 +294,8 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 		return;
 	}
 	/*
-	 * Do not count it if the first function of the trace returns: the trace does not
-	 * have its call.
+	 * Do not count the return of the first function of the trace: its call is not in the
+	 * trace.
 	 */
 	c->unmatched += c->nr > 1 || top->back;
 	pop_whole(c);
@@ -351,8 +351,8 @@ static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 }
 
 /*
- * A branch into the kernel or within it. Often the code of the kernel cannot be read: take a
- * branch to the beginning of a function for a call.
+ * A branch into the kernel or within it. Often the code of the kernel cannot be read: treat
+ * a branch to the beginning of a function as a call.
  */
 static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
 {
@@ -429,10 +429,10 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 /*
  * bt_calls_branched - find the frame that the last branch counts for
  * @c: the calls, after bt_calls_branch()
- * @branches: set to the number of branches to count for the frame. It is 0 in a hop, and
- *	more than 1 after a hop: the branches of a hop count for a later frame.
+ * @branches: set to the number of branches to count for the frame. While a hop runs, it is 0.
+ *	After the hop, it includes the branches of the hop.
  *
- * Returns the frame, or NULL if there is none or it is a hop.
+ * Returns the frame, or NULL if there is none or a hop runs.
  */
 struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 {
@@ -481,7 +481,7 @@ void bt_calls_free(struct bt_calls *c)
 	free(c);
 }
 
-/* Did all functions end by a return to their caller, and was no record missing? */
+/* Has every function that has ended returned to its caller, and is no record missing? */
 bool bt_calls_balanced(const struct bt_calls *c)
 {
 	return !c->unwound && !c->unmatched && !c->gaps;

@@ -130,7 +130,7 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 
 /*
  * The kernel returns to @to. If the thread can have entered the kernel from the code at @p,
- * count the code up to there as executed.
+ * count the code up to the entry as executed. Returns false if it cannot.
  */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
@@ -161,10 +161,10 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 
 /*
  * The kernel returns to user mode. The record does not tell where the kernel was entered:
- * find it from the return address. The thread goes on there, or in a signal handler, or
- * where a handler had interrupted it. Count the code before the entry as executed.
+ * find the entry, and count the code before it as executed. The thread returns to the entry,
+ * to a signal handler or, at the end of a handler, to the entry before the handler.
  */
-static void return_from_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
+static void leave_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {
 	struct bt_space *space = b->thread->process->space;
 
@@ -192,7 +192,7 @@ void coverage_branch(struct coverage *c, const struct bt_branch *b)
 	} else if (b->from && b->from->insn.length) {
 		cover(c, &d->last, b->from, b->from->insn.length);
 	} else if (b->rec->type == X86_BTS_LEAVE) {
-		return_from_kernel(c, d, b);
+		leave_kernel(c, d, b);
 	}
 	switch (b->rec->type) {
 	case X86_BTS_BRANCH:

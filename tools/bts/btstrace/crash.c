@@ -276,8 +276,8 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			continue;
 		in = item->from ? item->from : item->to;
 		/*
-		 * A function of the user's own that was called by a library, for example
-		 * main(), and has returned, is worth a line.
+		 * A function of the user's own that has returned gets a line. A library may
+		 * have called it, for example main().
 		 */
 		called = is_function(item) && !item->open && bt_place_is_own(item->to);
 		if (called || bt_place_is_own(in)) {

@@ -20,8 +20,9 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Is the file @name harmless, an absolute path, or a path below @dir and @dir/.debug? Do not
- * check /usr/lib/debug, where libdw looks, too: only root can put files there.
+ * Is the file @name harmless? @name is an absolute path, or is relative to @dir and to
+ * @dir/.debug. libdw also looks in /usr/lib/debug. That is not checked: only root can put
+ * files there.
  */
 static bool all_harmless(const char *dir, int dir_len, const char *name)
 {

@@ -15,8 +15,8 @@
 
 /*
  * libelf maps files. If another process truncates such a file, reading the map raises
- * SIGBUS, and guarded() leaves libdw by siglongjmp(). libdw reads in guarded() only. It
- * holds nothing but memory then.
+ * SIGBUS, and guarded() leaves libdw by siglongjmp(). All reading is done in guarded(), and
+ * libdw holds nothing but memory at that time.
  */
 static sigjmp_buf cut_short;
 

@@ -279,9 +279,9 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * Should a new thread stay in its first stop until its parent has reported it? The session
- * has to get the records of the parent up to the creation of the thread before those of the
- * thread.
+ * With --full, keep a new thread in its first stop until its parent has reported it: the
+ * session has to get the records of the parent up to the creation of the thread before those
+ * of the thread. Returns true if the thread is kept.
  */
 static bool hold(struct bt_follow *f, struct tracee *t)
 {
@@ -448,9 +448,9 @@ static int collect(struct stop *stops)
 }
 
 /*
- * Stop a thread, to detach it. If there is none with this ID, another thread of the process,
- * which is not followed, has called execve() and taken over the ID. The kernel does not
- * report that.
+ * Stop a thread, to detach it. If that fails, and btstrace does not trace this ID any more,
+ * forget the thread: another thread of the process, which is not followed, has called
+ * execve() and taken over the ID. The kernel does not report that.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {

@@ -15,7 +15,10 @@
 
 static struct bt_functions functions;
 static bool kallsyms_read;
-/* False if records come from another boot: addresses of the running kernel mean nothing then. */
+/*
+ * False if the records come from another boot, so that addresses of the running kernel mean
+ * nothing.
+ */
 static bool same_kernel = true;
 static int kcore = -1;
 static Elf64_Phdr *segments;

@@ -42,7 +42,7 @@ struct bt_module {
 	struct bt_module	*next;
 	struct bt_module	*same_base;
 	struct bt_module	*same_file;
-	struct bt_elf		*opened;	/* @elf if this module has opened it, to close it; or NULL */
+	struct bt_elf		*opened;	/* @elf if this module has opened it; or NULL */
 };
 
 struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,

@@ -410,7 +410,10 @@ static void complete(struct options *o)
 
 	if (!o->memory)
 		o->memory = MEMORY_DEFAULT;
-	/* -n, --full, -e and -t say which branches to show: they imply --plain. */
+	/*
+	 * Without a mode, -n, --full, -e and -t imply --plain: they say which branches to
+	 * show.
+	 */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;

@@ -36,10 +36,10 @@ struct calls_data {
 
 static void calls_begin(struct bt_session *s)
 {
-	struct calls_data *f = bt_alloc(1, sizeof(*f));
+	struct calls_data *d = bt_alloc(1, sizeof(*d));
 
-	f->last = &f->first;
-	s->data = f;
+	d->last = &d->first;
+	s->data = d;
 	bt_tree_memory(s->memory);
 }
 
@@ -54,47 +54,47 @@ static u64 key_of(const char *name)
 
 static struct bt_tree *tree_for(const struct bt_session *s, const struct bt_thread *t)
 {
-	struct calls_data *f = s->data;
-	struct named_tree *g, **slot;
+	struct calls_data *d = s->data;
+	struct named_tree *named, **slot;
 	char name[48];
 
 	if (s->by_thread)
 		snprintf(name, sizeof(name), "%s [%d]", t->comm, t->tid);
 	else
 		snprintf(name, sizeof(name), "%s", t->comm);
-	slot = &f->slot[bt_hash(key_of(name), TREES_BITS)];
-	for (g = *slot; g && strcmp(g->name, name); )
-		g = g->next_in_slot;
-	if (!g) {
-		g = bt_alloc(1, sizeof(*g));
-		snprintf(g->name, sizeof(g->name), "%s", name);
-		g->tree = (struct bt_tree){ s, bt_tree_new() };
-		g->next_in_slot = *slot;
-		*slot = g;
-		*f->last = g;
-		f->last = &g->next;
+	slot = &d->slot[bt_hash(key_of(name), TREES_BITS)];
+	for (named = *slot; named && strcmp(named->name, name); )
+		named = named->next_in_slot;
+	if (!named) {
+		named = bt_alloc(1, sizeof(*named));
+		snprintf(named->name, sizeof(named->name), "%s", name);
+		named->tree = (struct bt_tree){ s, bt_tree_new() };
+		named->next_in_slot = *slot;
+		*slot = named;
+		*d->last = named;
+		d->last = &named->next;
 	}
-	return &g->tree;
+	return &named->tree;
 }
 
 static void calls_exit(struct bt_session *s, struct bt_thread *t)
 {
-	struct calls_data *f = s->data;
+	struct calls_data *d = s->data;
 	struct bt_calls *c = t->data;
 
 	if (!c)
 		return;
-	f->sum.calls += c->calls;
-	f->sum.returns += c->returns;
-	f->sum.tails += c->tails;
-	f->sum.unwound += c->unwound;
-	f->sum.unmatched += c->unmatched;
-	f->sum.shifts += c->shifts;
-	f->sum.gaps += c->gaps;
-	f->open += c->nr;
-	f->unbalanced += !bt_calls_balanced(c);
-	if (c->deepest > f->sum.deepest)
-		f->sum.deepest = c->deepest;
+	d->sum.calls += c->calls;
+	d->sum.returns += c->returns;
+	d->sum.tails += c->tails;
+	d->sum.unwound += c->unwound;
+	d->sum.unmatched += c->unmatched;
+	d->sum.shifts += c->shifts;
+	d->sum.gaps += c->gaps;
+	d->open += c->nr;
+	d->unbalanced += !bt_calls_balanced(c);
+	if (c->deepest > d->sum.deepest)
+		d->sum.deepest = c->deepest;
 	bt_calls_end(c);
 	bt_calls_free(c);
 	t->data = NULL;
@@ -115,17 +115,17 @@ static void calls_branch(struct bt_session *s, const struct bt_branch *b)
 
 static void free_trees(struct bt_session *s)
 {
-	struct calls_data *f = s->data;
-	struct named_tree *g;
+	struct calls_data *d = s->data;
+	struct named_tree *named;
 
 	if (bt_tree_is_incomplete())
 		s->incomplete = "some calls count for their callers";
-	while ((g = f->first)) {
-		f->first = g->next;
-		bt_tree_free(g->tree.root);
-		free(g);
+	while ((named = d->first)) {
+		d->first = named->next;
+		bt_tree_free(named->tree.root);
+		free(named);
 	}
-	free(f);
+	free(d);
 }
 
 static void print_node(struct bt_text *t, const struct bt_node *node)
@@ -147,24 +147,24 @@ static void print_node(struct bt_text *t, const struct bt_node *node)
 
 static void calls_end(struct bt_session *s)
 {
-	struct calls_data *f = s->data;
-	struct bt_calls *sum = &f->sum;
+	struct calls_data *d = s->data;
+	struct bt_calls *sum = &d->sum;
 	struct bt_text *t = &s->text;
 	struct bt_node *node;
-	struct named_tree *g;
+	struct named_tree *named;
 
-	for (g = f->first; g; g = g->next) {
-		bt_tree_sum(g->tree.root);
-		text_safe(t, g->name);
+	for (named = d->first; named; named = named->next) {
+		bt_tree_sum(named->tree.root);
+		text_safe(t, named->name);
 		text_str(t, ":\n     calls     branches        total  function\n");
-		for (node = g->tree.root->child; node; node = bt_tree_next(node))
+		for (node = named->tree.root->child; node; node = bt_tree_next(node))
 			print_node(t, node);
 	}
 	text_print(t, "%" PRIu64 " calls, %" PRIu64 " returns, %" PRIu64 " open at the end; %"
 		   PRIu64 " ended by a jump to another, %" PRIu64 " unwound, %" PRIu64
 		   " returns without a call, %" PRIu64 " gaps; depth %" PRIu64 "; %s\n",
-		   sum->calls, sum->returns, f->open, sum->tails, sum->unwound, sum->unmatched,
-		   sum->gaps, sum->deepest, f->unbalanced ? "not balanced" : "balanced");
+		   sum->calls, sum->returns, d->open, sum->tails, sum->unwound, sum->unmatched,
+		   sum->gaps, sum->deepest, d->unbalanced ? "not balanced" : "balanced");
 	free_trees(s);
 }
 
@@ -189,16 +189,16 @@ static void put_name(struct bt_text *t, const char *name)
 			t->buf[i] = ':';
 }
 
-static void fold(struct bt_session *s, const struct named_tree *g)
+static void fold(struct bt_session *s, const struct named_tree *named)
 {
 	size_t *end = bt_alloc(1, sizeof(*end)), room = 1;
 	const struct bt_node *node;
 	struct bt_text path;
 
 	text_open(&path, -1);
-	put_name(&path, g->name);
+	put_name(&path, named->name);
 	end[0] = path.used;
-	for (node = g->tree.root->child; node; node = bt_tree_next(node)) {
+	for (node = named->tree.root->child; node; node = bt_tree_next(node)) {
 		end = bt_grow(end, &room, node->depth + 1, sizeof(*end));
 		path.used = end[node->depth - 1];
 		text_char(&path, ';');
@@ -217,11 +217,11 @@ static void fold(struct bt_session *s, const struct named_tree *g)
 
 static void folded_end(struct bt_session *s)
 {
-	struct calls_data *f = s->data;
-	struct named_tree *g;
+	struct calls_data *d = s->data;
+	struct named_tree *named;
 
-	for (g = f->first; g; g = g->next)
-		fold(s, g);
+	for (named = d->first; named; named = named->next)
+		fold(s, named);
 	free_trees(s);
 }
 

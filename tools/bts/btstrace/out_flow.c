@@ -182,8 +182,8 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 }
 
 /*
- * @frame is the innermost shown function, and calls another one: write its line, unless it
- * was written.
+ * Write the line of @frame, the innermost shown function, unless it was written: other lines
+ * follow within this function.
  */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {

@@ -9,8 +9,9 @@
 #include "output.h"
 
 /*
- * struct edge - from @addr on, code was executed @times times; in edges_of(), at first:
- * @times times more often than before @addr
+ * struct edge - the code from @addr to the next edge was executed @times times. While
+ * edges_of() makes the edges, it was executed @times times more often than the code before
+ * @addr.
  */
 struct edge {
 	u64 addr;

@@ -63,7 +63,7 @@ enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 struct event {
 	const char *name;	/* NULL: a function ends */
 	const struct bt_module *module;
-	u64 at;		/* the number of branches in the slice before */
+	u64 at;		/* the number of branches in the slice before this event */
 };
 
 /*

@@ -155,9 +155,9 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 }
 
 /*
- * Returns why the kernel was entered that now returns to @b->to: for a system call if there
- * is one before this address, otherwise for an interrupt. If the kernel returned to the same
- * address before, without a branch since, it was for an interrupt, too.
+ * The kernel returns to @b->to. Returns why the kernel was entered: BT_SYSCALL if a system
+ * call is right before @b->to, otherwise BT_INTERRUPT. If the kernel returns to one address
+ * twice without a branch in between, the second return is BT_INTERRUPT.
  */
 static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
 {
@@ -193,9 +193,9 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch in user mode. If the instruction in memory has another target
- * than the record, the program has overwritten it: read it again, and return BT_UNKNOWN if
- * the target still differs.
+ * Returns the kind of a branch of which both addresses are known. If, in user mode, the
+ * instruction in memory has another target than the record, the program has overwritten it:
+ * read it again, and return BT_UNKNOWN if the target still differs.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
@@ -219,8 +219,8 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Find both places and the kind. Most branches go where they went the last time: use what
- * was found then.
+ * Find both places and the kind. Most branches have the same target as the last time: use
+ * what was found then.
  */
 static void resolve_branch(struct bt_space *space, struct bt_branch *b)
 {

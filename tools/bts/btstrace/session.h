@@ -88,7 +88,7 @@ struct bt_branch {
 	struct bt_place			*to;
 };
 
-/* These flags tell about an output. */
+/* Properties of an output */
 #define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
 #define BT_OUT_WHOLE	0x2	/* needs all branches; nothing checks this flag */
 #define BT_OUT_FILTER	0x4	/* can show a part of the branches: -e with any condition */
@@ -123,7 +123,10 @@ struct bt_output {
 	void	(*end)(struct bt_session *s);
 };
 
-/* Bytes of code without a taken branch. If there are more, records must be missing. */
+/*
+ * The longest code without a taken branch, in bytes, that is plausible. If there is more
+ * code between two records, other records must be missing.
+ */
 #define BT_STRAIGHT_MAX	0x10000
 
 #define BT_THREAD_BITS	14
@@ -207,7 +210,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_MAX	1000000
 /*
  * The crash view looks at this many branches or more, if memory suffices: an exception that
- * is not caught makes 40,000.
+ * is not caught takes 40,000 branches.
  */
 #define BT_LAST_CRASH	87381
 /* The bytes of memory that one of the last branches needs, without its places */

@@ -22,8 +22,8 @@ void bt_tree_memory(u64 bytes)
 }
 
 /*
- * Has a call no node because the memory of bt_tree_memory() was used up? DEPTH_MAX is no
- * reason.
+ * Did a call get no node because the memory of bt_tree_memory() was used up? Calls that are
+ * deeper than DEPTH_MAX do not matter here.
  */
 bool bt_tree_is_incomplete(void)
 {
@@ -100,7 +100,8 @@ static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_func
  * @module: the module that contains it
  * @name: the name that it was called by
  *
- * Returns @parent if there is no node, and no depth or memory for a new one.
+ * Returns @parent if there is no such node, and a new one would be too deep or need too much
+ * memory.
  */
 struct bt_node *bt_tree_child(struct bt_node *parent, const struct bt_function *fn,
 			      const struct bt_module *module, const char *name)
@@ -213,11 +214,11 @@ void bt_tree_free(struct bt_node *root)
 
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
-	const struct bt_tree *g = c->arg;
+	const struct bt_tree *tree = c->arg;
 	struct bt_frame *below = bt_frame_below(c, frame);
-	struct bt_node *parent = below ? below->data : g->root;
+	struct bt_node *parent = below ? below->data : tree->root;
 
-	bt_select_frame(g->session, c, frame);
+	bt_select_frame(tree->session, c, frame);
 	frame->data = parent;
 	if (!frame->shown)
 		return;
@@ -226,16 +227,16 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 }
 
 /*
- * The dynamic linker has found the function of @frame: count its branches for a child of the
- * function.
+ * The dynamic linker has found the function of @frame: count its branches for a node
+ * [dynamic linker] below the function.
  */
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {
 	static const struct bt_function linker = { .name = "[dynamic linker]" };
-	const struct bt_tree *g = c->arg;
+	const struct bt_tree *tree = c->arg;
 	struct bt_node *node = frame->data;
 
-	if (frame->shown && bt_select_below(g->session, frame)) {
+	if (frame->shown && bt_select_below(tree->session, frame)) {
 		node = bt_tree_child(node, &linker, frame->module, linker.name);
 		node->calls++;
 	}
@@ -243,16 +244,16 @@ static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 }
 
 /*
- * Returns the calls of a new thread, which are added to the tree @g as they begin. @g has to
- * exist as long as they do.
+ * Returns the calls of a new thread. bt_tree_branch() adds them to @tree, which has to exist
+ * as long as they do.
  */
-struct bt_calls *bt_tree_calls_new(struct bt_tree *g)
+struct bt_calls *bt_tree_calls_new(struct bt_tree *tree)
 {
 	struct bt_calls *c = bt_calls_new();
 
 	c->enter = enter;
 	c->resolved = resolved;
-	c->arg = g;
+	c->arg = tree;
 	return c;
 }
 

@@ -47,7 +47,7 @@ struct bt_tree {
 	struct bt_node		*root;
 };
 
-struct bt_calls *bt_tree_calls_new(struct bt_tree *g);
+struct bt_calls *bt_tree_calls_new(struct bt_tree *tree);
 void bt_tree_branch(struct bt_calls *c, const struct bt_branch *b);
 
 struct bt_node *bt_tree_new(void);

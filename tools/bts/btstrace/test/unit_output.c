@@ -71,8 +71,8 @@ static void lose(struct bt_session *s, u64 count)
 }
 
 /*
- * Tell a session the made-up trace. If @live, the session detaches from memory first, as PID
- * is no process of ours. The test tells it always so.
+ * Tell a session the made-up trace. @live is always true: the session must not read the
+ * memory of PID, which is none of our processes.
  */
 static void tell(struct bt_session *s, bool live)
 {

@@ -106,7 +106,7 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 struct script {
 	const char *what;
 	const char *words;
-	const char *tree;	/* path=calls for each node; of the children of a node, the last called comes first */
+	const char *tree;	/* path=calls for each node, the last called child first */
 	int calls, returns, open, unwound, unmatched;
 };
 
@@ -237,10 +237,17 @@ static void run(const struct script *s)
 	bt_tree_free(root);
 }
 
+/*
+ * struct way - a test of bt_collapse()
+ * @what: the name of the test
+ * @words: the branches
+ * @items: the items: "a(" is a call of a that has not returned; "a4" one that has, with 4
+ *	branches; "3x9" 3 rounds of a loop, with 9 branches; "a+2" a jump to a+2
+ */
 struct way {
 	const char *what;
 	const char *words;
-	const char *items;	/* name( has not returned; name and branches: has returned; rounds x branches: loop */
+	const char *items;
 };
 
 static const struct way ways[] = {
@@ -310,7 +317,7 @@ static void test_way(const struct way *way)
 	free(items.item);
 }
 
-/* More calls in each other than frames are kept */
+/* A recursion with more calls than frames are kept */
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
