@@ -29,8 +29,8 @@ struct bt_calls *bt_calls_new(void)
 }
 
 /*
- * Is one of @a and @b the cold part of the other? The compiler puts the code that foo()
- * seldom executes into foo.cold().
+ * Are @a and @b parts of one function? The compiler puts the code that foo() seldom executes
+ * into foo.cold().
  */
 static bool is_cold_part(const struct bt_function *a, const struct bt_function *b)
 {

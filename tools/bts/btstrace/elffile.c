@@ -90,7 +90,7 @@ static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const ch
 	u8 bind = GELF_ST_BIND(sym->st_info);
 	const char *version = strchr(name + 1, '@');
 
-	/* name@VERSION, not name@@VERSION, is only for programs that were linked long ago. */
+	/* name@VERSION, unlike name@@VERSION, is only for programs that were linked long ago. */
 	if ((version && version[1] != '@') || elf_hidden_has(hidden, sym->st_value, name))
 		return BT_RANK_OLD;
 	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;

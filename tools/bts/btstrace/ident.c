@@ -11,7 +11,10 @@
 #include "ident.h"
 #include "text.h"
 
-/* Read no more than this: no linker makes more program headers or longer notes. */
+/*
+ * A file with more program headers, and the rest of longer notes, is ignored: no linker
+ * makes them.
+ */
 #define HEADERS_MAX	64
 #define NOTES_BYTES	4096
 

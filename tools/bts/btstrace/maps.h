@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The lines of /proc/PID/maps. */
+/* Parses /proc/PID/maps. */
 #ifndef BTSTRACE_MAPS_H
 #define BTSTRACE_MAPS_H
 
