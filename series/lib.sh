@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# What apply, export and check share: reading series/series, finding the
-# pristine kernel, and laying one patch's files over a tree.
+# Functions of apply, export and check: they read series/series, find the
+# pristine kernel, and apply the files of one patch to a tree.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bts=tools/testing/selftests/bts
 stamp_dir=.bts-series
 default_kernel=${BTS_KERNEL:-/usr/src/linux-source-6.12.tar.xz}
 
-# The files at their in-tree places fit this kernel. series/compat/VERSION is the
-# overlay for an older one: see the text at the top of its file series.
+# The files of the repository fit this kernel. series/compat/VERSION is the overlay for
+# an older kernel: see the comment at the top of its file series.
 newest=$(sed -n 's/^kernel //p' "$top/series/series" 2>/dev/null)
 overlay=
 
-# Not part of the kernel tree: everything else must be in exactly one patch.
+# Files that are not for the kernel tree. All other files must be in exactly one patch.
 outside='^(README|COPYING|\.gitignore|\.ci/.*|series/.*|man-pages/.*|gdb/.*|strace/.*|\.git/.*)$'
 
 export LC_ALL=C
@@ -33,7 +33,7 @@ make_scratch()
 	trap 'exit 130' INT TERM
 }
 
-# git in the scratch tree, without the settings of whoever runs this.
+# Run git in the scratch tree, without the settings of the user.
 g()
 {
 	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git -C "$tmp/git" "$@"
@@ -71,8 +71,8 @@ version_in()
 	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p' | head -n 2 | paste -sd .
 }
 
-# Set base to the version of the kernel, a directory or an archive, and overlay to
-# the directory of what differs there, empty for the newest.
+# Set base to the version of the kernel, which is a directory or an archive. Set overlay to
+# the directory of the files that differ for this version, or to nothing for the newest.
 choose_base()
 {
 	local arg=$1
@@ -91,7 +91,7 @@ choose_base()
 	read_renames
 }
 
-# Set renamed=(FILE...) as keys: what the overlay's rules of sed would change.
+# Set the keys of renamed to the files in which rename.sed of the overlay changes names.
 read_renames()
 {
 	local f pattern
@@ -102,8 +102,8 @@ read_renames()
 	done < <(cd "$top" && list_files | tr '\n' '\0' | xargs -0r grep -sl -- "$pattern")
 }
 
-# Print the path of FILE as it is to be laid: the overlay's, or with the overlay's
-# names, or the one in the repository.
+# Print the path of the file to use for FILE: that of the overlay, a copy in which rename.sed
+# has changed names, or the one in the repository.
 source_of()
 {
 	local f=$1
@@ -129,8 +129,8 @@ tree_files()
 	done
 }
 
-# Read one file of entries into patches, parts, part_of, takes and taken_by. That of an
-# overlay adds files to patches that are there, and what the overlay drops is not taken.
+# Read one file of entries into patches, parts, part_of, takes and taken_by. The file of an
+# overlay adds files to existing patches. Files that the overlay drops are left out.
 read_entries()
 {
 	local file=$1 add=$2 line name='' f
@@ -175,7 +175,7 @@ is_dropped()
 
 # Read series/series: patches=(NAME...), takes[NAME]=files, one per line,
 # parts=(PART...), part_of[NAME]=PART.
-# An entry with a trailing slash takes what no longer entry names below it.
+# An entry with a trailing slash takes the files below it that no other, longer entry names.
 read_series()
 {
 	local f d
@@ -215,7 +215,7 @@ in_part()
 	[ -z "$part" ] || [ "${part_of[$p]}" = "$part" ]
 }
 
-# A diff against a kernel file; the bench's own patches are plain files.
+# Return whether the file is a diff of a kernel file. Patches below selftests/bts are new files.
 is_patch()
 {
 	[[ $1 = *.patch && $1 != "$bts"/* ]]
@@ -250,7 +250,7 @@ read_targets()
 	done
 }
 
-# Print the pristine kernel that --base BASE means, fetched if need be.
+# Print the directory of the pristine kernel for --base BASE. Fetch it if necessary.
 kernel_of_base()
 {
 	local out
@@ -266,7 +266,7 @@ is_kernel()
 	grep -qs '^PATCHLEVEL = ' "$1/Makefile" && [ -f "$1/MAINTAINERS" ] && [ -d "$1/arch/x86" ]
 }
 
-# Read the series as it is for the kernel ARG, a directory or an archive.
+# Read the series with the overlay for the kernel ARG, a directory or an archive.
 read_series_for()
 {
 	[ -e "$1" ] || die "no kernel source at $1: install linux-source-6.12 or give --kernel DIR|TAR"
@@ -276,7 +276,7 @@ read_series_for()
 	read_series
 }
 
-# Print which kernel the series was laid over, and by what.
+# Print the version of the kernel and the overlay that is used for it.
 said_base()
 {
 	echo "Linux $base${overlay:+, with the overlay ${overlay#"$top/"}}"
@@ -304,7 +304,7 @@ open_kernel()
 					printf '%s' "${takes[$p]}"
 				done
 			} | sed "s,^,$prefix/," | sort -u >"$tmp/names"
-			# Files that are new are not in there: tar complains, and is right.
+			# tar reports the new files of the series as missing: ignore that.
 			tar -xf "$arg" -C "$kernel" --strip-components=1 -T "$tmp/names" 2>/dev/null
 		fi
 	fi
@@ -316,8 +316,8 @@ in_stamp()
 	[ -e "$1/$stamp_dir/stamp" ] && cut -c67- "$1/$stamp_dir/stamp" | grep -qxF -- "$2"
 }
 
-# Print where the unchanged FILE is in the kernel tree $1; fail if it has none.
-# A tree that apply was run on keeps the originals beside its stamp.
+# Print the path of the unchanged FILE in the kernel tree $1; fail if there is none.
+# If apply has changed the tree, the originals are in the directory of the stamp.
 pristine()
 {
 	local dir=$1 f=$2
@@ -330,7 +330,7 @@ pristine()
 	fi
 }
 
-# The only two modes that git knows.
+# Print the mode of a file as git stores it.
 mode()
 {
 	if [ -x "$1" ]; then echo 755; else echo 644; fi
@@ -375,7 +375,7 @@ lay_compat()
 		die "${overlay#"$top/"}/$1.compat.patch does not fit $1: remake it"
 }
 
-# Lay the files of patch NAME over STAGE, the original kernel being FROM.
+# Apply the files of patch NAME in STAGE. FROM is the original kernel.
 lay()
 {
 	local name=$1 from=$2 stage=$3 f
@@ -392,7 +392,7 @@ lay()
 	done < <(printf '%s' "${takes[$name]}" | sort_entries)
 }
 
-# New files first, then diffs in the order of series/series.
+# Print new files first, then diffs, each in the order of series/series.
 sort_entries()
 {
 	awk '/\.patch$/ && index($0, "'"$bts"'/") != 1 { p[++n] = $0; next } { print }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Names of 6.12, where the new ones are not there yet.
+# Use the names of 6.12 instead of names that only later kernels have.
 s/\<\(\(native_\)\?\(rd\|wr\)msr\)q/\1l/g
 s/\<kzalloc_obj(\(\*[a-z]*\), /kzalloc(sizeof(\1), /g
 s/\<kzalloc_obj(\(\*[a-z]*\))/kzalloc(sizeof(\1), GFP_KERNEL)/g
