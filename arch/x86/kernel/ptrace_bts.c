@@ -11,7 +11,6 @@
  * from the same user, even if the tracer has exited or changed its user since.
  */
 
-#include <linux/capability.h>
 #include <linux/cleanup.h>
 #include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
@@ -21,20 +20,11 @@
 #include <linux/sched/task.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
-#include <linux/sysctl.h>
 #include <linux/uprobes.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 #include "ptrace_bts_internal.h"
-
-enum {
-	PTRACE_BTS_PTRACER,
-	PTRACE_BTS_PERFMON,
-	PTRACE_BTS_NOBODY,
-};
-
-static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 
 /* Ends traces whose tracer has detached or exited. If it could not be allocated, none starts. */
 static struct workqueue_struct *ptrace_bts_wq __ro_after_init;
@@ -454,51 +444,8 @@ struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 	return pb;
 }
 
-/*
- * Permission
- */
-
-/**
- * ptrace_bts_perfmon - tell whether current may monitor performance
- *
- * The test is not audited, as nothing is refused for the lack of the capability alone.
- *
- * Return: true if so.
- */
-bool ptrace_bts_perfmon(void)
-{
-	return ns_capable_noaudit(&init_user_ns, CAP_PERFMON) ||
-	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
-}
-
-/**
- * ptrace_bts_allowed - tell whether the sysctl kernel.ptrace_bts allows a tracer to trace
- * @perfmon: the tracer may monitor performance
- *
- * Return: true if so.
- */
-bool ptrace_bts_allowed(bool perfmon)
-{
-	int needs = READ_ONCE(sysctl_ptrace_bts);
-
-	return needs == PTRACE_BTS_PTRACER || (needs == PTRACE_BTS_PERFMON && perfmon);
-}
-
-static const struct ctl_table ptrace_bts_sysctls[] = {
-	{
-		.procname	= "ptrace_bts",
-		.data		= &sysctl_ptrace_bts,
-		.maxlen		= sizeof(sysctl_ptrace_bts),
-		.mode		= 0644,
-		.proc_handler	= proc_dointvec_minmax,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_TWO,
-	},
-};
-
 static int __init ptrace_bts_init(void)
 {
-	register_sysctl_init("kernel", ptrace_bts_sysctls);
 	ptrace_bts_wq = alloc_workqueue("ptrace_bts", WQ_UNBOUND, 0);
 
 	return ptrace_bts_wq ? 0 : -ENOMEM;
