@@ -10,6 +10,7 @@ files_SRCS := ring0/files.c $(RING0)
 guestlbr_SRCS := ring0/guestlbr.c ring0/lbrs.c $(RING0)
 # The program that reads the dump, in the crash kernel.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
+	../../../tracing/hw-branches/dump.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c
 hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
