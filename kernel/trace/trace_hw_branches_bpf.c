@@ -61,8 +61,9 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them.
  * It runs if hw_branches_claimed is false: then recording is neither on nor being started or
- * stopped. It also runs if the recorder has given up the hardware: interrupts are off, so the
- * recorder does not take the hardware back on this CPU meanwhile.
+ * stopped. static_branch_enable() sends IPIs to all CPUs, so it waits until this function has
+ * ended. perf's function also runs if the recorder has given up the hardware: interrupts are
+ * off, so the recorder does not take the hardware back on this CPU meanwhile.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
@@ -70,11 +71,10 @@ static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsig
 	int got = 0;
 	bool held;
 
-	if (!static_branch_unlikely(&hw_branches_claimed))
-		return static_call(hw_branches_perf_snapshot)(entries, cnt);
-
 	raw_local_irq_save(flags);
-	if (READ_ONCE(hw_branches_on)) {
+	if (!static_branch_unlikely(&hw_branches_claimed)) {
+		got = static_call(hw_branches_perf_snapshot)(entries, cnt);
+	} else if (READ_ONCE(hw_branches_on)) {
 		held = arch_hw_branches_hold();
 		if (arch_hw_branches_given_up())
 			got = static_call(hw_branches_perf_snapshot)(entries, cnt);

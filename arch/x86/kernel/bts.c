@@ -83,7 +83,8 @@ static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task
 	bts_mark_steps(cpu->owner, type, task);
 	bts_mark_list(&cpu->owner->contexts, type, task);
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (ctx->attr.flags & BTS_SCHED && bts_ctx_records_now(cpu, ctx))
+		if (ctx->attr.flags & BTS_SCHED && !bts_is_revoked(ctx) &&
+		    bts_ctx_records_now(cpu, ctx))
 			bts_mark(ctx, type, task);
 	}
 }

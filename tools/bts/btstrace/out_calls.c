@@ -170,7 +170,7 @@ static void calls_end(struct bt_session *s)
 
 const struct bt_output bt_out_calls = {
 	.name = "calls",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
+	.flags = BT_OUT_PLACES | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,
@@ -227,7 +227,7 @@ static void folded_end(struct bt_session *s)
 
 const struct bt_output bt_out_folded = {
 	.name = "folded",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
+	.flags = BT_OUT_PLACES | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
 	.begin = calls_begin,
 	.thread = calls_thread,
 	.branch = calls_branch,

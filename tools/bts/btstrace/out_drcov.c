@@ -68,7 +68,7 @@ static void drcov_end(struct bt_session *s)
 
 const struct bt_output bt_out_drcov = {
 	.name = "drcov",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_BINARY,
+	.flags = BT_OUT_PLACES | BT_OUT_BINARY,
 	.begin = drcov_begin,
 	.branch = drcov_branch,
 	.ended_at = drcov_ended_at,

@@ -327,7 +327,7 @@ static void flow_end(struct bt_session *s)
 
 const struct bt_output bt_out_flow = {
 	.name = "flow",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CLOCK | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
+	.flags = BT_OUT_PLACES | BT_OUT_CLOCK | BT_OUT_FUNCTIONS | BT_OUT_CALLS,
 	.begin = flow_begin,
 	.thread = flow_thread,
 	.branch = flow_branch,

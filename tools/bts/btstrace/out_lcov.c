@@ -213,7 +213,7 @@ static void lcov_end(struct bt_session *s)
 
 const struct bt_output bt_out_lcov = {
 	.name = "lcov",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE,
+	.flags = BT_OUT_PLACES,
 	.begin = lcov_begin,
 	.branch = lcov_branch,
 	.ended_at = lcov_ended_at,

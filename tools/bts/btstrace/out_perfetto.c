@@ -436,7 +436,7 @@ static void perfetto_end(struct bt_session *s)
 
 const struct bt_output bt_out_perfetto = {
 	.name = "perfetto",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_CLOCK | BT_OUT_BINARY,
+	.flags = BT_OUT_PLACES | BT_OUT_CLOCK | BT_OUT_BINARY,
 	.begin = perfetto_begin,
 	.thread = perfetto_thread,
 	.branch = perfetto_branch,

@@ -211,7 +211,7 @@ static void summary_end(struct bt_session *s)
 
 const struct bt_output bt_out_summary = {
 	.name = "summary",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FILTER,
+	.flags = BT_OUT_PLACES | BT_OUT_FILTER,
 	.end = summary_end,
 };
 

@@ -333,7 +333,7 @@ static void profile_end(struct bt_session *s)
 
 const struct bt_output bt_out_profile = {
 	.name = "profile",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FILTER,
+	.flags = BT_OUT_PLACES | BT_OUT_FILTER,
 	.begin = profile_begin,
 	.branch = profile_branch,
 	.end = profile_end,
@@ -341,7 +341,7 @@ const struct bt_output bt_out_profile = {
 
 const struct bt_output bt_out_lines = {
 	.name = "lines",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FILTER,
+	.flags = BT_OUT_PLACES | BT_OUT_FILTER,
 	.begin = profile_begin,
 	.branch = profile_branch,
 	.end = profile_end,
@@ -349,7 +349,7 @@ const struct bt_output bt_out_lines = {
 
 const struct bt_output bt_out_loops = {
 	.name = "loops",
-	.flags = BT_OUT_PLACES | BT_OUT_WHOLE | BT_OUT_FILTER,
+	.flags = BT_OUT_PLACES | BT_OUT_FILTER,
 	.begin = profile_begin,
 	.branch = profile_branch,
 	.end = profile_end,

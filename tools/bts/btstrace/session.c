@@ -295,7 +295,7 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 {
 	*b = (struct bt_branch){ .thread = t, .rec = rec };
 	if ((bt_is_branch(rec) || bt_is_signal(rec)) &&
-	    (s->kinds || s->filter || s->out->flags & BT_OUT_PLACES))
+	    (s->filter || s->out->flags & BT_OUT_PLACES))
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;

@@ -90,7 +90,6 @@ struct bt_branch {
 
 /* Properties of an output */
 #define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
-#define BT_OUT_WHOLE	0x2	/* needs all branches; nothing checks this flag */
 #define BT_OUT_FILTER	0x4	/* can show a part of the branches: -e with any condition */
 #define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
 #define BT_OUT_LAST	0x20	/* shows the last branches only, and keeps their places */
@@ -141,7 +140,6 @@ struct bt_output {
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree, or NULL for all
  * @last:	how many branches of each thread to show, when it ends; 0: show all, at once
- * @kinds:	find the kinds of branches, even if @out does not need them
  * @many:	there was more than one thread: print the thread before each line
  * @record:	the writer of a recorded trace, or NULL
  * @counts:	records of all threads that were shown, or left out by the filter
@@ -163,7 +161,6 @@ struct bt_session {
 	struct bt_filter	*filter;
 	const struct bt_select	*select;
 	u32			last;
-	bool			kinds;
 	bool			many;
 	struct bt_writer	*record;
 	struct bt_counts	counts;

@@ -277,7 +277,7 @@ cmd_clean() {
 	}
 	open_cache
 	set_traps
-	for name in apt apt-newest build checkpatch fixed fragments gdb initrd lab linux log patched programs \
+	for name in apt apt-newest build checkpatch fixed fragments gdb initrd kselftest lab linux log patched programs \
 		qemu qemu-source results strace strace-source upstream image holder; do
 		step "remove $name" rm -rf "${CACHE:?}/$name"
 	done

@@ -82,7 +82,7 @@ group_tool() {
 		"$REPO/man-pages/man1/btstrace.1"
 	check rebuilt -- "$B/tool/rebuilt.sh" "$BTSTRACE"
 	check terminal -- "$B/tool/terminal.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
-	check starts -- "$B/tool/starts.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
+	check starts -- "$B/tool/starts.sh" "$BTSTRACE"
 	check layers -- "$B/tool/layers.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
 	check memory -- "$B/tool/memory.sh" "$BTSTRACE" "$BENCH_BIN/madeup"
 	check full -- "$B/tool/full.sh" "$BTSTRACE" "$BENCH_BIN/shapes"

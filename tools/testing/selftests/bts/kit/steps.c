@@ -246,6 +246,10 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;
+	if (step->crashes && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		tell("      did not crash\n");
+		return FAILED;
+	}
 	if (WIFSIGNALED(status)) {
 		tell("      killed by signal %d\n", WTERMSIG(status));
 		return FAILED;

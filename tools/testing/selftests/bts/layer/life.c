@@ -319,11 +319,14 @@ static void test_exec(void)
 
 static void test_end(void)
 {
-	pid_t pid = start_traced(run_program, NULL);
-	int fd = trace_of(pid, LAB_USER), err;
 	struct records got = { };
+	int fd, err;
+	pid_t pid;
 
-	passes = 2000;
+	/* The task must still run when it is killed. */
+	passes = 1u << 30;
+	pid = start_traced(run_program, NULL);
+	fd = trace_of(pid, LAB_USER);
 	ptrace_cont(pid);
 	usleep(2000);
 	kill(pid, SIGKILL);

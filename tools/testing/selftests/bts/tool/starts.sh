@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# starts.sh DIR PROGRAM: check which commands btstrace (in DIR) refuses before it traces
-# anything, and that it leaves no files behind then. PROGRAM is one that can be traced.
+# starts.sh DIR: check which commands btstrace (in DIR) refuses before it traces
+# anything, and that it leaves no files behind then.
 
-dir=$1 program=$(realpath "$2")
+dir=$1
 # shellcheck source=host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 chmod 755 "$scratch"
