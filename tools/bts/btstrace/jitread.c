@@ -17,19 +17,14 @@
 #define READ_MAX	(64 * 1024 * 1024)
 
 /*
- * struct file - a file that a compiler writes
- * @path: not used
- * @at: the offset up to which the file was read
+ * struct process - a process, and the offsets up to which its files were read
+ * @map: of /tmp/perf-PID.map
+ * @dump: of the jitdump
  */
-struct file {
-	char	*path;
-	u64	at;
-};
-
 struct process {
 	pid_t		tgid;
-	struct file	map;
-	struct file	dump;
+	u64		map;
+	u64		dump;
 	struct process	*next;
 };
 
@@ -82,8 +77,6 @@ void bt_jit_reader_free(struct bt_jit_reader *r)
 	for (i = 0; i < ARRAY_SIZE(r->slot); i++) {
 		while ((p = r->slot[i])) {
 			r->slot[i] = p->next;
-			free(p->map.path);
-			free(p->dump.path);
 			free(p);
 		}
 	}
@@ -105,10 +98,20 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 }
 
 /*
- * Read the part of a file that was not read before. Returns NULL if there is none. The
- * caller moves @f->at on.
+ * bt_jit_exec - forget what was read of a process that has called execve()
+ * @r: the reader
+ * @tgid: the process; the compiler of its new program writes the files anew
  */
-static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
+void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
+{
+	struct process *p = get_process(r, tgid);
+
+	p->map = 0;
+	p->dump = 0;
+}
+
+/* Read the part of a file behind the offset @at. Returns NULL if there is none. */
+static char *read_more(u64 at, pid_t tgid, const char *path, size_t *len)
 {
 	char *real = bt_print("/proc/%d/root%s", tgid, path), *text = NULL;
 	struct stat st;
@@ -120,10 +123,10 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 	free(real);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (u64)st.st_size > f->at) {
-		*len = st.st_size - f->at < READ_MAX ? st.st_size - f->at : READ_MAX;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (u64)st.st_size > at) {
+		*len = st.st_size - at < READ_MAX ? st.st_size - at : READ_MAX;
 		text = bt_alloc(*len + 1, 1);
-		n = pread(fd, text, *len, f->at);
+		n = pread(fd, text, *len, at);
 		*len = n < 0 ? 0 : n;
 	}
 	close(fd);
@@ -139,11 +142,11 @@ static void read_map(struct bt_text *out, struct process *p)
 	char *path = bt_print("/tmp/perf-%d.map", p->tgid), *text, *eol;
 	size_t len = 0;
 
-	text = read_more(&p->map, p->tgid, path, &len);
+	text = read_more(p->map, p->tgid, path, &len);
 	eol = text ? memrchr(text, '\n', len) : NULL;
 	if (eol) {
 		text_put(out, text, eol + 1 - text);
-		p->map.at += eol + 1 - text;
+		p->map += eol + 1 - text;
 	}
 	free(text);
 	free(path);
@@ -170,13 +173,13 @@ static void read_dump(struct bt_text *out, struct process *p, const char *path)
 	size_t len = 0, at = 0;
 	char *text;
 
-	text = read_more(&p->dump, p->tgid, path, &len);
-	if (text && !p->dump.at && len >= sizeof(head)) {
+	text = read_more(p->dump, p->tgid, path, &len);
+	if (text && !p->dump && len >= sizeof(head)) {
 		memcpy(&head, text, sizeof(head));
 		at = head.magic == DUMP_MAGIC && head.size >= sizeof(head) && head.size <= len ?
 		     head.size : len;
 	}
-	while (text && len - at >= sizeof(rec) && (p->dump.at || at)) {
+	while (text && len - at >= sizeof(rec) && (p->dump || at)) {
 		memcpy(&rec, text + at, sizeof(rec));
 		if (rec.size < sizeof(rec) || rec.size > len - at)
 			break;
@@ -184,7 +187,7 @@ static void read_dump(struct bt_text *out, struct process *p, const char *path)
 			put_load(out, text + at + sizeof(rec), rec.size - sizeof(rec));
 		at += rec.size;
 	}
-	p->dump.at += at;
+	p->dump += at;
 	free(text);
 }
 

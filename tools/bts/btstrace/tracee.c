@@ -280,6 +280,7 @@ void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old)
 		tell_records(f, t, old, n);
 	bt_proc_comm(t->tid, comm, sizeof(comm));
 	bt_session_exec(f->s, t->tid, old, bt_proc_is64(t->tid), comm);
+	bt_jit_exec(f->jit, t->tid);
 	tell_maps(f, t);
 }
 

@@ -101,7 +101,7 @@ static int compiles(long n, int (*tell)(const void *first, const void *second))
 	return 0;
 }
 
-static int tell_map(const void *first, const void *second)
+static int write_map(const void *first, const void *second, const char *name)
 {
 	char path[64];
 	FILE *f;
@@ -110,14 +110,32 @@ static int tell_map(const void *first, const void *second)
 	f = fopen(path, "w");
 	if (!f)
 		return 1;
-	fprintf(f, "%lx %zx compiled one\n%lx %zx _ZN4jits3twoEv\n", (long)first,
-		sizeof(returns), (long)second, sizeof(returns));
+	fprintf(f, "%lx %zx %s\n%lx %zx _ZN4jits3twoEv\n", (long)first, sizeof(returns), name,
+		(long)second, sizeof(returns));
 	return fclose(f);
+}
+
+static int tell_map(const void *first, const void *second)
+{
+	return write_map(first, second, "compiled one");
+}
+
+static int tell_longer_map(const void *first, const void *second)
+{
+	return write_map(first, second, "compiled before execve()");
 }
 
 static int maps(long n)
 {
 	return compiles(n, tell_map);
+}
+
+/* The map that is written after execve() is shorter. */
+static int remaps(long n)
+{
+	if (!compiles(n, tell_longer_map))
+		execl("/proc/self/exe", "shapes", "maps", "3", NULL);
+	return 1;
 }
 
 static void put_load(FILE *f, const void *code, const char *name)
@@ -162,7 +180,7 @@ static const struct {
 	int (*run)(long n);
 } list[] = {
 	{ "sorts", sorts }, { "opens", opens }, { "times", times }, { "writes", writes },
-	{ "maps", maps }, { "dumps", dumps },
+	{ "maps", maps }, { "remaps", remaps }, { "dumps", dumps },
 };
 
 int main(int argc, char **argv)

@@ -100,6 +100,8 @@ int main(int argc, char **argv)
 	check(shapes, "opens 1", "zlibVersion+0x0 (libz.so.1");
 	check(shapes, "maps 3", " -> compiled one+0x0 ([anon])");
 	check(shapes, "maps 3", " -> jits::two+0x0 ([anon])");
+	check(shapes, "remaps 3", " -> compiled before execve()+0x0 ([anon])");
+	check(shapes, "remaps 3", " -> compiled one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
