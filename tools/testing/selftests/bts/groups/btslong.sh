@@ -4,8 +4,8 @@
 
 # shellcheck source=bts.sh
 . "$B/groups/bts.sh"
-# shellcheck source=bench.sh
-. "$B/groups/bench.sh"
+# shellcheck source=shared/oracle.sh
+. "$B/groups/shared/oracle.sh"
 
 # Record ten million known branches of user mode, while another trace records the kernel.
 millions() {

@@ -5,21 +5,15 @@
 # intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, the
 # emulator ends if the CPU cannot store a record, as its buffer is not mapped.
 
-RAW_DISK=if=ide,format=raw,snapshot=on
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+# shellcheck source=shared/jump.sh
+. "$B/groups/shared/jump.sh"
 
 # Return whether to run cases with perf's own BTS drivers. Not where PMIs are late: on all kernels,
 # a late PMI of these drivers is an unknown NMI.
 perf_cases_too() {
 	[ "$SILICON_RULE" != late ] && [ "$SILICON_RULE" != worst ]
-}
-
-ours() {
-	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
-}
-
-# Bugs of the stock kernel do not depend on the configuration.
-stock() {
-	boot "$1" kernel=stock config=base "${@:2}"
 }
 
 ds_units() {
@@ -38,14 +32,6 @@ ds_area() {
 	stock area-stock smp=2 pti=off -- area left
 	ours area smp=2 pti=off -- area cleared
 	ours area-pti smp=4 pti=on -- area cleared
-}
-
-# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: run on a processor
-# whose PMU gets stuck. perf must warn, and reset the PMU.
-stuck_pmu() {
-	lab_boot "$1" "$2" "$3" pti=off cpu="$CPU,x-pmu-stuck=on" expect=splat "${@:4}"
-	nothing_else "$1" 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
-	came_to_end "$1"
 }
 
 # intel_bts keeps its position across an NMI and a reset of the PMU, and is refused without a
@@ -89,18 +75,6 @@ suspended() {
 	ours "$1" smp=2 abort=1 "${@:4}" -- suspend "$2" "$3"
 }
 
-# scratch_disk CONFIGURATION: make a disk for the image of hibernation, and set DISK_KEYS to the
-# keys of boot for it.
-scratch_disk() {
-	local mem=192 size=512
-
-	# A kernel with debugging options needs more memory, half of which must be free.
-	[ "$1" = base ] || mem=768 size=1536
-	DISK=$SCRATCH/disk
-	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"
-	DISK_KEYS=("mem=$mem" qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
-}
-
 ds_suspend() {
 	local state
 
@@ -118,16 +92,6 @@ ds_suspend() {
 	stock disk-stock smp=2 abort=1 pti=off expect=abort "${DISK_KEYS[@]}" -- suspend disk aux
 }
 
-# jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: boot with the case's kernel and initramfs on
-# two disks, from which kexec loads them.
-jump_boot() {
-	need_kernel "$1" "$2"
-	need_programs
-	initrd_of jump hw-branches
-	boot "$3" kernel="$1" config="$2" smp=2 abort=1 pti=off mem=768 with=hw-branches append=crashkernel=256M \
-		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
-}
-
 # kexec and a crash start a second kernel, which does not map the buffers: BTS must be off.
 ds_jump() {
 	local how way
@@ -140,12 +104,6 @@ ds_jump() {
 			jump_boot patched "$CONFIG" "$way-$how" -- jump $way $how
 		done
 	done
-}
-
-# The crash dump must have the recorder's buffers, and no record may be stored after the jump. Group
-# ring0 calls this function, too.
-recorder_dump() {
-	jump_boot patched "$CONFIG" kdump -- jump crash recorder
 }
 
 group_ds() {

@@ -2,8 +2,12 @@
 # fixes (slow): the first patches of the series alone fix bugs that the stock kernel has
 # shellcheck shell=bash
 
-# shellcheck source=ring0.sh
-. "$B/groups/ring0.sh"
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
+# shellcheck source=shared/jump.sh
+. "$B/groups/shared/jump.sh"
 
 # without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: perf must warn that it does
 # not get memory. Other splats must match REGEX.

@@ -2,19 +2,8 @@
 # lbr: the branch flight recorder with last branch records
 # shellcheck shell=bash
 
-# shellcheck source=ring0.sh
-. "$B/groups/ring0.sh"
-
-# Print the key cpu=MODEL of boot for a machine: 32 or 16 LBRs, 16 and no SMAP, architectural LBRs
-# (arch), or LBRs of AMD. Another argument is printed as it is.
-lbr_machine() {
-	case $1 in
-	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
-	16-no-smap) lbr_cpu 16 ;;
-	32 | arch | amd) lbr_cpu "$1" ;;
-	*) echo "$1" ;;
-	esac
-}
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
 
 # Print the number of LBRs of a machine.
 lbr_depth() {

@@ -4,8 +4,8 @@
 
 # shellcheck source=ptrace.sh
 . "$B/groups/ptrace.sh"
-# shellcheck source=bench.sh
-. "$B/groups/bench.sh"
+# shellcheck source=shared/oracle.sh
+. "$B/groups/shared/oracle.sh"
 
 # Compare every branch of busybox with the emulator's log. Leave out returns from the kernel, as
 # their records have no source address.

@@ -2,8 +2,8 @@
 # remains (slow): what the flight recorder leaves behind: dumps, memory kept over a reboot; BPF
 # shellcheck shell=bash
 
-# shellcheck source=lbr.sh
-. "$B/groups/lbr.sh"
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
 
 READER=$REPO/tools/tracing/hw-branches/hw_branches.py
 

@@ -2,14 +2,14 @@
 # ring0: the branch flight recorder: its files, and what it prints of a crash
 # shellcheck shell=bash
 
-# shellcheck source=ds.sh
-. "$B/groups/ds.sh"
-# shellcheck source=bench.sh
-. "$B/groups/bench.sh"
-# flight CASE KEY=VALUE... -- PROG [ARG...]
-flight() {
-	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
-}
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+# shellcheck source=shared/jump.sh
+. "$B/groups/shared/jump.sh"
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
+# shellcheck source=shared/oracle.sh
+. "$B/groups/shared/oracle.sh"
 
 ring0_files() {
 	flight files smp=1 timeout=300 -- files all
@@ -28,45 +28,9 @@ scrubbed() {
 	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
-# Messages of the crashes in this group.
-CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
-CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
-
-# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
-crashing() {
-	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	flight "$1" before="$LAB" expect=splat "${@:2}"
-	nothing_else "$1" "$CRASH"
-}
-
 # called_by SPLAT FUNCTION: return whether FUNCTION is in the stack trace of SPLAT.
 called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
-}
-
-# survived CASE KEY=VALUE... -- crash KIND TIMES
-survived() {
-	crashing "$@"
-	came_to_end "$1"
-}
-
-# judge_trace CASE FUNCTION CPUS [1]: check the branches on the console. 1: all CPUs crashed.
-judge_trace() {
-	local wrong
-
-	wrong=$(awk -v function_name="$2" -v cpus="$3" -v all="${4:-0}" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
-	if [ -z "$wrong" ]; then
-		pass "$1.trace"
-	else
-		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
-	fi
-}
-
-# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the console must show 32 branches of each CPU, those
-# of the crashing CPU first, with FUNCTION on top.
-fatal() {
-	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
-	judge_trace "$1" "$3" "$4"
 }
 
 # kdb CASE KEY=VALUE... -- kdb WHERE: enter kdb at WHERE.

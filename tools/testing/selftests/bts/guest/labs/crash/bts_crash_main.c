@@ -267,7 +267,8 @@ static struct ftrace_ops freeze_ops = {
 
 static void crash_watched(void (*crash)(void))
 {
-	static char sender[] = "branch_freeze_send";
+	/* ftrace_set_filter() takes no constant. */
+	char sender[] = "branch_freeze_send";
 
 	if (freezer || ftrace_set_filter(&freeze_ops, sender, sizeof(sender) - 1, 1) ||
 	    register_ftrace_function(&freeze_ops))

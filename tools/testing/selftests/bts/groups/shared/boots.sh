@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Short forms of boot() that several groups use.
+
+# ours CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel with the series.
+ours() {
+	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
+}
+
+# stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series. Its bugs do not
+# depend on the configuration.
+stock() {
+	boot "$1" kernel=stock config=base "${@:2}"
+}
+
+# stuck_pmu CASE kernel=FLAVOUR config=CONFIGURATION -- aux reset right|wrong: run on a processor
+# whose PMU gets stuck. perf must warn, and reset the PMU.
+stuck_pmu() {
+	lab_boot "$1" "$2" "$3" pti=off cpu="$CPU,x-pmu-stuck=on" expect=splat "${@:4}"
+	nothing_else "$1" 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
+	came_to_end "$1"
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The flight recorder: machines that it is run on, crashes, and what it prints of them.
+
+# flight CASE KEY=VALUE... -- PROG [ARG...]: boot the kernel with the series. The emulator ends if
+# the CPU cannot store a record.
+flight() {
+	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
+}
+
+# Print the key cpu=MODEL of boot for a machine: 32 or 16 LBRs, 16 and no SMAP, architectural LBRs
+# (arch), or LBRs of AMD. Another argument is printed as it is.
+lbr_machine() {
+	case $1 in
+	16) echo "cpu=Broadwell,x-lbr=16,x-pmu-counts=on" ;;
+	16-no-smap) lbr_cpu 16 ;;
+	32 | arch | amd) lbr_cpu "$1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# Messages of the crashes that the module bts_crash causes.
+CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
+CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
+
+# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
+crashing() {
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	flight "$1" before="$LAB" expect=splat "${@:2}"
+	nothing_else "$1" "$CRASH"
+}
+
+# survived CASE KEY=VALUE... -- crash KIND TIMES
+survived() {
+	crashing "$@"
+	came_to_end "$1"
+}
+
+# judge_trace CASE FUNCTION CPUS [1]: check the branches on the console. 1: all CPUs crashed.
+judge_trace() {
+	local wrong
+
+	wrong=$(awk -v function_name="$2" -v cpus="$3" -v all="${4:-0}" -f "$B/ring0/dump.awk" "$CASE_DIR/console")
+	if [ -z "$wrong" ]; then
+		pass "$1.trace"
+	else
+		fail "$1.trace" "$wrong (see $CASE_DIR/console)"
+	fi
+}
+
+# fatal CASE KIND FUNCTION CPUS KEY=VALUE...: the console must show 32 branches of each CPU, those
+# of the crashing CPU first, with FUNCTION on top.
+fatal() {
+	crashing "$1" smp="$4" "${@:5}" -- crash die "$2"
+	judge_trace "$1" "$3" "$4"
+}
