@@ -43,31 +43,41 @@ kdb() {
 	flight "$1" smp=2 before="$crash $LAB" "${@:2}"
 }
 
-ring0_kdb() {
-	local poke="" set="" splat
+# Print the known splats of kgdb and kdb that the last case has, each as an alternative of a regular
+# expression. Setting a breakpoint takes the lock of a page table, and kdb's command `set` allocates
+# memory, even in an NMI.
+kdb_splats() {
+	local splat
 
-	kdb kdb-break -- kdb break
-	kdb kdb-oops expect=splat -- kdb oops
-	nothing_else kdb-oops "$CRASH"
-	came_to_end kdb-oops
-	kdb kdb-stop expect=splat -- kdb stop
-	# Allow known splats of kgdb: setting a breakpoint takes the lock of a page table, even in
-	# an NMI.
-	for splat in 'sleeping function .* kernel/locking/spinlock_rt.c' 'inconsistent lock state'; do
-		! called_by "$splat" kgdb_arch_set_breakpoint || poke+="|$splat"
+	for splat in 'sleeping function .* kernel/locking/spinlock_rt.c' 'inconsistent lock state' \
+		'WARNING: .* stack_depot_save_flags'; do
+		if called_by "$splat" kgdb_arch_set_breakpoint || called_by "$splat" kdb_set; then
+			printf '|%s' "$splat"
+		fi
 	done
-	nothing_else kdb-stop "$CRASH$poke"
+}
+
+# kdb_crash CASE KEY=VALUE... -- kdb WHERE: the same, where the kernel crashes.
+kdb_crash() {
+	kdb "$1" expect=splat "${@:2}"
+	nothing_else "$1" "$CRASH$(kdb_splats)"
+}
+
+ring0_kdb() {
+	# On PREEMPT_RT, the memory that `set` allocates on 7.3 needs a sleeping lock.
+	if has_option PREEMPT_RT && [ "$LINUX_VERSION" != 6.12 ]; then
+		kdb_crash kdb-break -- kdb break
+	else
+		kdb kdb-break -- kdb break
+	fi
+	kdb_crash kdb-oops -- kdb oops
+	came_to_end kdb-oops
+	kdb_crash kdb-stop -- kdb stop
 	came_to_end kdb-stop
-	kdb kdb-panic expect=splat -- kdb panic
-	# Allow a known splat of kdb: its command `set` allocates memory even in an NMI, where KASAN
-	# saves the stack trace.
-	splat='WARNING: .* stack_depot_save_flags'
-	! called_by "$splat" kdb_set || set="|$splat"
-	nothing_else kdb-panic "$CRASH$set"
+	kdb_crash kdb-panic -- kdb panic
 	judge_trace kdb-panic bts_crash_panic 4
 	# If the user of kdb continues after a panic, the branches are printed as well.
-	kdb kdb-go expect=splat -- kdb go
-	nothing_else kdb-go "$CRASH"
+	kdb_crash kdb-go -- kdb go
 	judge_trace kdb-go bts_crash_panic 2
 }
 
@@ -319,9 +329,9 @@ ring0_kdump() {
 	# The crashing kernel prints the branches before the crash kernel takes over.
 	console_says kdump 'Last branches of CPU 0'
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	# On PREEMPT_RT expect no splat on the console: a thread prints, and the crash kernel starts
-	# before that thread runs.
-	! has_option PREEMPT_RT || words=()
+	# On 6.12 with PREEMPT_RT expect no splat on the console: a thread prints, and the crash
+	# kernel starts before that thread runs.
+	! has_option PREEMPT_RT || [ "$LINUX_VERSION" != 6.12 ] || words=()
 	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray
 	nothing_else kdump-astray "$CRASH"
 	came_to_end kdump-astray

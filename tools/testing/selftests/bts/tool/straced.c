@@ -83,7 +83,7 @@ static bool same(const char *expected, const char *got)
 
 /* This call marks where the output of the test arch_prctl begins. */
 #define MARK		"arch_prctl(0xffffffff"
-#define SOURCE_TOLD	"{size=32, source=PTRACE_BTS_SOURCE_DS, sources=1<<PTRACE_BTS_SOURCE_DS, "
+#define SOURCE_TOLD	"{size=32, source=PTRACE_BTS_SOURCE_DS, sources=1<<PTRACE_BTS_SOURCE_DS"
 
 static void check_live(const char *path)
 {
