@@ -59,10 +59,10 @@ static void check_seen(const struct tracee *t)
 
 	ok(list_has("free traces 0"), "nobody has traced yet");
 	ok(!bts_config(t->pid, TRACE | ALLOC, RECORDS(ROUNDS), 0), "a trace of root");
-	snprintf(line, sizeof(line), "task %d holders records %d user wide", t->pid, ROUNDS);
+	snprintf(line, sizeof(line), "task %d holders records %d user soft_filter", t->pid, ROUNDS);
 	ok(list_has("held traces 1") && list_has(line), "is in the list: %s", line);
 	tracee_do(t, rename_self, (unsigned long)"a\ncpu 7");
-	snprintf(line, sizeof(line), "task %d a\\ncpu 7 records %d user wide", t->pid, ROUNDS);
+	snprintf(line, sizeof(line), "task %d a\\ncpu 7 records %d user soft_filter", t->pid, ROUNDS);
 	ok(list_has(line), "a name cannot look like another line");
 	tracee_do(t, rename_self, (unsigned long)"holders");
 	ok(as_nobody(open_list, NULL) == EACCES, "which others cannot read");
