@@ -62,7 +62,8 @@ static void check_seen(const struct tracee *t)
 	snprintf(line, sizeof(line), "task %d holders records %d user soft_filter", t->pid, ROUNDS);
 	ok(list_has("held traces 1") && list_has(line), "is in the list: %s", line);
 	tracee_do(t, rename_self, (unsigned long)"a\ncpu 7");
-	snprintf(line, sizeof(line), "task %d a\\ncpu 7 records %d user soft_filter", t->pid, ROUNDS);
+	snprintf(line, sizeof(line), "task %d a\\ncpu 7 records %d user soft_filter", t->pid,
+		 ROUNDS);
 	ok(list_has(line), "a name cannot look like another line");
 	tracee_do(t, rename_self, (unsigned long)"holders");
 	ok(as_nobody(open_list, NULL) == EACCES, "which others cannot read");
