@@ -17,14 +17,22 @@
 #define READ_MAX	(64 * 1024 * 1024)
 
 /*
- * struct process - a process, and the offsets up to which its files were read
- * @map: of /tmp/perf-PID.map
- * @dump: of the jitdump
+ * struct file - a file that a compiler writes
+ * @at: the offset up to which the file was read
+ * @ino, @mtime: the file when it was read last
+ * @old: the program before execve() has written the file; do not read it until it changes
  */
+struct file {
+	u64		at;
+	ino_t		ino;
+	struct timespec	mtime;
+	bool		old;
+};
+
 struct process {
 	pid_t		tgid;
-	u64		map;
-	u64		dump;
+	struct file	map;	/* /tmp/perf-PID.map */
+	struct file	dump;	/* the jitdump */
 	struct process	*next;
 };
 
@@ -83,13 +91,22 @@ void bt_jit_reader_free(struct bt_jit_reader *r)
 	free(r);
 }
 
+static struct process *find_process(struct bt_jit_reader *r, pid_t tgid)
+{
+	struct process *p = r->slot[bt_hash(tgid, PROCESSES_BITS)];
+
+	while (p && p->tgid != tgid)
+		p = p->next;
+	return p;
+}
+
 static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 {
-	struct process **slot = &r->slot[bt_hash(tgid, PROCESSES_BITS)], *p;
+	struct process **slot = &r->slot[bt_hash(tgid, PROCESSES_BITS)];
+	struct process *p = find_process(r, tgid);
 
-	for (p = *slot; p; p = p->next)
-		if (p->tgid == tgid)
-			return p;
+	if (p)
+		return p;
 	p = bt_alloc(1, sizeof(*p));
 	p->tgid = tgid;
 	p->next = *slot;
@@ -98,20 +115,39 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 }
 
 /*
- * bt_jit_exec - forget what was read of a process that has called execve()
+ * bt_jit_exec - tell that a process has called execve()
  * @r: the reader
  * @tgid: the process; the compiler of its new program writes the files anew
  */
 void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 {
-	struct process *p = get_process(r, tgid);
+	struct process *p = find_process(r, tgid);
 
-	p->map = 0;
-	p->dump = 0;
+	if (p)
+		p->map.old = p->dump.old = true;
 }
 
-/* Read the part of a file behind the offset @at. Returns NULL if there is none. */
-static char *read_more(u64 at, pid_t tgid, const char *path, size_t *len)
+/* Returns whether a file has a part that was not read before; it begins at @f->at. */
+static bool has_more(struct file *f, const struct stat *st)
+{
+	bool same = f->ino == st->st_ino && f->mtime.tv_sec == st->st_mtim.tv_sec &&
+		    f->mtime.tv_nsec == st->st_mtim.tv_nsec;
+
+	if (!S_ISREG(st->st_mode) || (f->old && same))
+		return false;
+	if (f->old || (u64)st->st_size < f->at)
+		f->at = 0;
+	f->old = false;
+	f->ino = st->st_ino;
+	f->mtime = st->st_mtim;
+	return (u64)st->st_size > f->at;
+}
+
+/*
+ * Read the part of a file that was not read before. Returns NULL if there is none. The caller
+ * moves @f->at on.
+ */
+static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
 {
 	char *real = bt_print("/proc/%d/root%s", tgid, path), *text = NULL;
 	struct stat st;
@@ -123,10 +159,10 @@ static char *read_more(u64 at, pid_t tgid, const char *path, size_t *len)
 	free(real);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (u64)st.st_size > at) {
-		*len = st.st_size - at < READ_MAX ? st.st_size - at : READ_MAX;
+	if (!fstat(fd, &st) && has_more(f, &st)) {
+		*len = st.st_size - f->at < READ_MAX ? st.st_size - f->at : READ_MAX;
 		text = bt_alloc(*len + 1, 1);
-		n = pread(fd, text, *len, at);
+		n = pread(fd, text, *len, f->at);
 		*len = n < 0 ? 0 : n;
 	}
 	close(fd);
@@ -142,11 +178,11 @@ static void read_map(struct bt_text *out, struct process *p)
 	char *path = bt_print("/tmp/perf-%d.map", p->tgid), *text, *eol;
 	size_t len = 0;
 
-	text = read_more(p->map, p->tgid, path, &len);
+	text = read_more(&p->map, p->tgid, path, &len);
 	eol = text ? memrchr(text, '\n', len) : NULL;
 	if (eol) {
 		text_put(out, text, eol + 1 - text);
-		p->map += eol + 1 - text;
+		p->map.at += eol + 1 - text;
 	}
 	free(text);
 	free(path);
@@ -173,13 +209,13 @@ static void read_dump(struct bt_text *out, struct process *p, const char *path)
 	size_t len = 0, at = 0;
 	char *text;
 
-	text = read_more(p->dump, p->tgid, path, &len);
-	if (text && !p->dump && len >= sizeof(head)) {
+	text = read_more(&p->dump, p->tgid, path, &len);
+	if (text && !p->dump.at && len >= sizeof(head)) {
 		memcpy(&head, text, sizeof(head));
 		at = head.magic == DUMP_MAGIC && head.size >= sizeof(head) && head.size <= len ?
 		     head.size : len;
 	}
-	while (text && len - at >= sizeof(rec) && (p->dump || at)) {
+	while (text && len - at >= sizeof(rec) && (p->dump.at || at)) {
 		memcpy(&rec, text + at, sizeof(rec));
 		if (rec.size < sizeof(rec) || rec.size > len - at)
 			break;
@@ -187,7 +223,7 @@ static void read_dump(struct bt_text *out, struct process *p, const char *path)
 			put_load(out, text + at + sizeof(rec), rec.size - sizeof(rec));
 		at += rec.size;
 	}
-	p->dump += at;
+	p->dump.at += at;
 	free(text);
 }
 
