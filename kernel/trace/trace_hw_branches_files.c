@@ -204,7 +204,7 @@ static struct trace_min_max_param hw_branches_crash_nr_param = {
 };
 
 /*
- * thaw_after: the number of seconds after which the recorder thaws after a crash
+ * thaw_after: the number of seconds after which the recorder thaws after a crash, or 0 for never
  */
 
 /* The maximum is a week, which does not overflow a long if it is converted to jiffies. */

@@ -88,9 +88,12 @@ static void bts_unfrozen(void)
 
 /*
  * A bts_freeze_all() may run at the same time. It increments bts_freezing.last before it sends
- * the NMIs. If its NMI arrives before the second bts_refrozen(), ->unfreeze() may have undone the
- * freeze: bts_refrozen() returns true, and this function freezes the CPU again. If the NMI
- * arrives later, ->pause() fails.
+ * the NMIs. There are three cases:
+ *
+ *  - Its NMI arrives before the second bts_refrozen(). ->unfreeze() may have undone the freeze.
+ *    bts_refrozen() returns true, and this function freezes the CPU again.
+ *  - The NMI arrives between this bts_refrozen() and ->pause(): ->pause() returns false.
+ *  - The NMI arrives after ->pause(): ->resume() returns false, and bts_resume() marks a gap.
  */
 static void bts_unfreeze_here(void *unused)
 {

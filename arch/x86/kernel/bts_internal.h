@@ -130,8 +130,10 @@ static inline void bts_resume(void)
 }
 
 /*
- * Tell whether the CPL filter of the hardware must not be used for a context with @flags,
- * because it drops wanted records. See bts_filter.c.
+ * Tell whether the CPL filter of the hardware must not be used for @flags, the flags of one or
+ * several contexts, because the filter was found to drop wanted records: see bts_filter.c. A
+ * trace of user mode alone keeps the filter even then, unless it has BTS_SOFT_FILTER: without
+ * the filter, the hardware also records the kernel, which such a trace may not be allowed to do.
  */
 static inline bool bts_avoids_cpl_filter(u32 flags)
 {

@@ -61,7 +61,10 @@ static int real_mode_vcpu(int vm_fd)
 	return vcpu;
 }
 
-/* Call KVM_RUN between an INT3 and the first branch, so that BTF is on during the call. */
+/*
+ * Call KVM_RUN between an INT3 and the first branch. At the stop for the INT3, the tracer begins
+ * to block-step, so BTF is on when KVM_RUN is called.
+ */
 __attribute__((noinline))
 static void run_vcpu(void *unused)
 {

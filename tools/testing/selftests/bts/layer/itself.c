@@ -234,8 +234,10 @@ static void run_saved(u32 nr, u32 flags)
  * When the handler of the PMI has emptied the buffer, recording goes on: @branches branches
  * of the kernel are recorded before the interrupted code continues. lab_nmi(), which comes
  * after that handler, takes most of them. If they fill the buffer, the next PMI follows at
- * once, so the kernel must stop recording (@fits is false). This comes later for a trace that
- * stops when its ring is full: such a trace pauses after each PMI.
+ * once. After several such PMIs in a row, branches of the kernel are not recorded until the CPU
+ * is paused (@fits is false). User mode is still recorded then if the hardware has a filter by
+ * privilege level (@filter). A trace that stops when its ring is full (@stops) pauses the CPU
+ * after each PMI, so it takes more branches until it loses any.
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {

@@ -78,7 +78,7 @@ FIXTURE_VARIANT_ADD(steps, run_watch)
 	.flags = TRACE,
 };
 
-/* Set a watchpoint on writes of the 4 bytes of walk_result, near the end of the walk. */
+/* Set a watchpoint on writes of the 4 bytes of walk_result, which the walk writes near its end. */
 static void set_watchpoint(pid_t pid)
 {
 	const size_t reg = sizeof(((struct user *)0)->u_debugreg[0]);

@@ -561,7 +561,10 @@ static bool is_stopped_itself(long pid)
 	return state_of(pid) == 'T';
 }
 
-/* ^Z on a terminal, and fg: both stop, and both go on. SIGTSTP by kill() stops btstrace alone. */
+/*
+ * ^Z on a terminal stops btstrace and its command, and after fg both go on. SIGTSTP by kill() to
+ * btstrace stops btstrace alone.
+ */
 static void check_suspended(void)
 {
 	pid_t shell, job;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The requests of the kit to its kernel module: experiments with the Debug Store. */
+/*
+ * The requests of the kit to its kernel module: experiments with the Debug Store, and the
+ * kernel's unit tests
+ */
 #ifndef BTS_KIT_LAB_H
 #define BTS_KIT_LAB_H
 

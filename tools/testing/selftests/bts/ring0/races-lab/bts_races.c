@@ -185,7 +185,11 @@ static void crash_too(void)
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* Wait for a thaw by another CPU, up to the point where that waits for this CPU. */
+/*
+ * Wait until another CPU thaws: the thaw first stores -1 in hw_branches_first.cpu. Wait 20 ms
+ * more, in which the thaw reaches on_each_cpu(). There it waits for this CPU, whose interrupts
+ * are off.
+ */
 static void await_thaw(void)
 {
 	int *first = (int *)look_up("hw_branches_first");

@@ -556,9 +556,10 @@ static void do_read(void)
 }
 
 /*
- * Overwrite data of this CPU that the recorder needs to print: a pointer of the ring, the pointer
- * to the context, or the positions in the Debug Store. This is done during the freeze of a crash,
- * after this CPU's hardware has stopped.
+ * The functions below overwrite data of this CPU without which the recorder cannot print: a
+ * pointer of the ring, the pointer to the context, or the positions in the Debug Store.
+ * crash_in_freeze() calls them during the freeze of a crash, after this CPU's hardware has
+ * stopped. Nothing is mapped at this address.
  */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 

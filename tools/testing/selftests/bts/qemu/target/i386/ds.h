@@ -150,7 +150,10 @@ typedef enum X86MSRResult {
     X86_MSR_GP,
 } X86MSRResult;
 
-/* CPUID 0x1c: any depth, all filters, call stacks, all fields of a record */
+/*
+ * CPUID 0x1c: each multiple of 8 up to @ds->lbr as the depth, all filters, call
+ * stacks, all fields of a record
+ */
 static inline void x86_lbr_arch_cpuid(const X86DSConfig *ds, uint32_t *eax,
                                       uint32_t *ebx, uint32_t *ecx,
                                       uint32_t *edx)
