@@ -294,7 +294,7 @@ static void test_forgotten(bool switched)
 	struct records got = { };
 
 	lab_must(fd, LAB_FREEZE, NULL);
-	/* Switch to another task and back: the frozen records are not delivered to this task then. */
+	/* Switch to another task and back: this task does not get the frozen records then. */
 	if (switched)
 		let_run(pid);
 	lab_must(fd, LAB_DESTROY, NULL);
