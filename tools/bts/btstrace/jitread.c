@@ -123,8 +123,10 @@ void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 {
 	struct process *p = find_process(r, tgid);
 
-	if (p)
-		p->map.old = p->dump.old = true;
+	if (!p)
+		return;
+	p->map.old = true;
+	p->dump.old = true;
 }
 
 /* Returns whether a file has a part that was not read before; it begins at @f->at. */
