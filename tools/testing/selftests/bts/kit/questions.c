@@ -23,7 +23,7 @@
 #define MANY		1200	/* branches, so that an interrupt may come late */
 #define FIRST		4	/* number of records up to the threshold */
 #define CALLS		20
-#define MOST_CALLS	12	/* with fewer records of CALLS calls, a kind of branch is not recorded */
+#define MOST_CALLS	12	/* with fewer records of CALLS calls, a kind is not recorded */
 #define BUSY_TRIES	300
 
 static int lab;
