@@ -61,9 +61,8 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them.
  * It runs if hw_branches_claimed is false: then recording is neither on nor being started or
- * stopped. static_branch_enable() sends IPIs to all CPUs, so it waits until this function has
- * ended. perf's function also runs if the recorder has given up the hardware: interrupts are
- * off, so the recorder does not take the hardware back on this CPU meanwhile.
+ * stopped. perf's function also runs if the recorder has given up the hardware. Interrupts are off
+ * in both cases: the recorder starts, or takes the hardware back, on this CPU by an IPI.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
