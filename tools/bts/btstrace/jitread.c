@@ -137,7 +137,7 @@ static bool has_more(struct file *f, const struct stat *st)
 
 	if (!S_ISREG(st->st_mode) || (f->old && same))
 		return false;
-	if (f->old || (u64)st->st_size < f->at)
+	if (f->old)
 		f->at = 0;
 	f->old = false;
 	f->ino = st->st_ino;
