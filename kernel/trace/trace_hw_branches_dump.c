@@ -254,7 +254,7 @@ int hw_branches_since_stop(int cpu)
 }
 
 /*
- * How long to wait until all other CPUs are frozen. A CPU in a deep idle state, or a virtual CPU
+ * The time to wait until all other CPUs are frozen. A CPU in a deep idle state, or a virtual CPU
  * that is not running, needs some time to handle the NMI. The wait is short, as earlier messages of
  * the crash may not have been written to a console yet.
  */

@@ -6,7 +6,7 @@
 #include "bt.h"
 
 /*
- * How a symbol is bound. The rank helps to choose one of several names for one address.
+ * The binding of a symbol. The rank helps to choose one of several names for one address.
  * BT_RANK_OLD: an old version of a function, for programs that were linked long ago.
  */
 enum { BT_RANK_GLOBAL, BT_RANK_WEAK, BT_RANK_LOCAL, BT_RANK_OTHER, BT_RANK_OLD };

@@ -92,7 +92,7 @@ static void set_watchpoint(pid_t pid)
 		give_up("watchpoint");
 }
 
-/* What is set up in addition to stepping. */
+/* The traps that are set up in addition to stepping */
 enum besides {
 	NOTHING,
 	UPROBE,

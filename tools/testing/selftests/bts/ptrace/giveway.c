@@ -20,7 +20,7 @@ static void spin(unsigned long unused)
 		known_work(1000);
 }
 
-/* What a tracer can be told to do: see step(). */
+/* The orders that a tracer can execute: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
 /* Shared with a tracer: the order, or -1 when it was executed, and its result. */

@@ -15,7 +15,7 @@
 #include "tracing.h"
 
 #define ROOM	40000
-/* How often to try a test that succeeds only if no interrupt comes */
+/* The number of times to try a test that succeeds only if no interrupt comes */
 #define TRIES	50
 /* With STOP_FULL, a ring may hold so many records more, which come before the tracee stops. */
 #define SKID	320

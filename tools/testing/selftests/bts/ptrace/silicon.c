@@ -159,7 +159,7 @@ static void check_together(void)
 	ok(!log_has("NMI received") && !log_has("hard LOCKUP"), "each NMI was somebody's");
 }
 
-/* What run_damaged() counts in the records of known_work() */
+/* The numbers of records of known_work() that run_damaged() counts */
 struct damage {
 	size_t known;
 	size_t unmarked;

@@ -260,7 +260,7 @@ static void new_child(struct tracer *me, struct child *parent)
 }
 
 /*
- * What a run must record
+ * The records that a run must make
  */
 
 static uint64_t total(const struct model *m)
