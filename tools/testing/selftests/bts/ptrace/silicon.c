@@ -29,11 +29,21 @@
 
 #define READ_ALL	3	/* command of klogctl() */
 
-static bool log_has(const char *text)
+static unsigned int times_in_log(const char *text)
 {
 	static char log[1 << 18];
+	const char *at = log;
+	unsigned int n = 0;
+	int len = klogctl(READ_ALL, log, sizeof(log) - 1);
 
-	return klogctl(READ_ALL, log, sizeof(log) - 1) > 0 && strstr(log, text);
+	if (len < 0)
+		give_up("the kernel's log");
+	log[len] = 0;
+	while ((at = strstr(at, text))) {
+		at += strlen(text);
+		n++;
+	}
+	return n;
 }
 
 static size_t known_branches(const struct trace *t)
@@ -156,7 +166,8 @@ static void check_together(void)
 	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 1000000);
 	sample_all(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 300007);
 	check_beside_counters();
-	ok(!log_has("NMI received") && !log_has("hard LOCKUP"), "each NMI was somebody's");
+	ok(!times_in_log("NMI received") && !times_in_log("hard LOCKUP"),
+	   "each NMI was somebody's");
 }
 
 /* The numbers of records of known_work() that run_damaged() counts */
@@ -243,15 +254,16 @@ static void check_damaged(void)
 }
 
 /*
- * Send an NMI without a cause, while other NMIs are PMIs of the trace. The kernel must not
- * take this NMI for a late PMI. The emulator's monitor sends it by LINT1, which only the boot
- * CPU receives.
+ * Send NMIs without a cause, while other NMIs are PMIs of the trace. The kernel must not take
+ * them for late PMIs. It may miss some: a CPU that handles an NMI keeps only one more pending,
+ * and if that one is of a PMI too, the kernel sees the PMI. The emulator's monitor sends them
+ * by LINT1, which only the boot CPU receives. The kernel prints at most ten of them in 5 s.
  */
 static void check_stray(void)
 {
+	const unsigned int sent = 9, enough = 3;
 	struct tracee t;
-	bool told;
-	int i;
+	unsigned int told, i;
 
 	pin_to(0);
 	t = tracee_new();
@@ -263,13 +275,16 @@ static void check_stray(void)
 	/* On a busy host, the trace may begin late, and the log may be late. */
 	while (!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_TR_BIT))
 		usleep(10000);
-	told = log_has("NMI received");
-	if (hmp("nmi", NULL, 0))
-		give_up("the monitor's nmi");
-	for (i = 0; i < 100 && !log_has("NMI received"); i++)
+	ok(!times_in_log("NMI received"), "each NMI before was somebody's");
+	for (i = 0; i < sent; i++) {
+		if (hmp("nmi", NULL, 0))
+			give_up("the monitor's nmi");
 		usleep(100000);
-	ok(!told && log_has("NMI received for unknown reason"),
-	   "an NMI that is nobody's is told");
+	}
+	for (i = 0; i < 100 && times_in_log("NMI received") < enough; i++)
+		usleep(100000);
+	told = times_in_log("NMI received for unknown reason");
+	ok(told >= enough, "of %u NMIs that are nobody's, %u are told", sent, told);
 	kill(t.pid, SIGKILL);
 }
 
