@@ -154,8 +154,8 @@ bool arch_hw_branches_frozen(int cpu);
 /* Return when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the time is not stored yet. */
 u64 arch_hw_branches_frozen_at(int cpu);
 /*
- * Stop recording on this CPU for a short time. Called with interrupts off. Return the argument for
- * arch_hw_branches_release().
+ * Stop recording on this CPU for a short time. Called with interrupts off. Return true if this call
+ * has stopped recording. The caller passes the return value to arch_hw_branches_release().
  */
 bool arch_hw_branches_hold(void);
 /*
@@ -164,8 +164,8 @@ bool arch_hw_branches_hold(void);
  * This function must not crash: it would be called again for that crash, without an end.
  */
 bool arch_hw_branches_hold_early(void);
-/* Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @held. */
-void arch_hw_branches_release(bool held);
+/* Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @stopped. */
+void arch_hw_branches_release(bool stopped);
 /* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*

@@ -66,20 +66,20 @@ void hw_branches_keep_frozen(void);
 bool hw_branches_is_kept_frozen(void);
 
 /**
- * struct hw_branches_crash - the crash that has frozen the recorder
+ * struct hw_branches_crash_info - the crash that has frozen the recorder
  * @cpu:	the CPU that crashed; -1 if there was no crash since the last thaw
  * @task:	the task that crashed
  * @ip:		the address of the instruction that crashed; 0 if it is not known
  * @thaw_at:	when the recorder thaws by itself, in jiffies; 0 for never
  */
-struct hw_branches_crash {
+struct hw_branches_crash_info {
 	int			cpu;
 	struct task_struct	*task;
 	unsigned long		ip;
 	unsigned long		thaw_at;
 };
 
-const struct hw_branches_crash *hw_branches_first_crash(void);
+const struct hw_branches_crash_info *hw_branches_first_crash(void);
 bool hw_branches_claim_print(int cpu);
 
 void hw_branches_freeze_to_read(void);

@@ -68,18 +68,18 @@ static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsig
 {
 	unsigned long flags;
 	int got = 0;
-	bool held;
+	bool stopped;
 
 	raw_local_irq_save(flags);
 	if (!static_branch_unlikely(&hw_branches_claimed)) {
 		got = static_call(hw_branches_perf_snapshot)(entries, cnt);
 	} else if (READ_ONCE(hw_branches_on)) {
-		held = arch_hw_branches_hold();
+		stopped = arch_hw_branches_hold();
 		if (arch_hw_branches_given_up())
 			got = static_call(hw_branches_perf_snapshot)(entries, cnt);
 		else
 			got = hw_branches_snapshot_read(entries, cnt);
-		arch_hw_branches_release(held);
+		arch_hw_branches_release(stopped);
 	}
 	raw_local_irq_restore(flags);
 

@@ -343,7 +343,7 @@ static void hw_branches_print_crash(int cpu, int since)
 /* Return the CPU on which current has crashed: current may have migrated since the freeze. */
 static int hw_branches_crashed_on(void)
 {
-	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
 	int cpu = READ_ONCE(crash->cpu);
 
 	return cpu >= 0 && crash->task == current ? cpu : smp_processor_id();
@@ -403,7 +403,7 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
  */
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 {
-	bool held = arch_hw_branches_hold(), rcu;
+	bool stopped = arch_hw_branches_hold(), rcu;
 
 	lockdep_off();
 	rcu = warn_rcu_enter();
@@ -411,7 +411,7 @@ void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 		hw_branches_crash_freeze(ip);
 	warn_rcu_exit(rcu);
 	lockdep_on();
-	arch_hw_branches_release(held);
+	arch_hw_branches_release(stopped);
 }
 #else
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
@@ -446,7 +446,7 @@ static int hw_branches_panic_cpu(void)
  */
 void hw_branches_report_print(void)
 {
-	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
 	int cpu = hw_branches_panic_cpu(), since = -1;
 
 	/* A task that calls panic() may have migrated since it froze the recorder. */
@@ -479,7 +479,7 @@ void hw_branches_sys_info(void)
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {
-	const struct hw_branches_crash *crash = hw_branches_first_crash();
+	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
 	int cpu = READ_ONCE(crash->cpu);
 
 	if (detector == ERROR_DETECTOR_WARN || !READ_ONCE(hw_branches_on))

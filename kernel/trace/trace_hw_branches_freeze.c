@@ -44,7 +44,7 @@ static bool hw_branches_kept_frozen;
 static atomic_t hw_branches_readers;
 
 /* The first crash since the last thaw, if @cpu is not -1. It keeps the recorder frozen. */
-static struct hw_branches_crash hw_branches_first = { .cpu = -1, };
+static struct hw_branches_crash_info hw_branches_first = { .cpu = -1, };
 
 /* The number of crashes that were the first one after a thaw */
 static atomic_t hw_branches_crashes;
@@ -113,12 +113,12 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
-	bool claimed, held, first = false;
+	bool claimed, stopped, first = false;
 	unsigned long flags;
 	int cpu, tries = 2;
 
 	raw_local_irq_save(flags);
-	held = arch_hw_branches_hold_early();
+	stopped = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
@@ -136,7 +136,7 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
 			break;
 	}
-	arch_hw_branches_release(held);
+	arch_hw_branches_release(stopped);
 	if (first)
 		irq_work_queue(&hw_branches_late);
 	raw_local_irq_restore(flags);
@@ -149,7 +149,7 @@ NOKPROBE_SYMBOL(hw_branches_crash_freeze);
  *
  * Return: the first crash since the last thaw.
  */
-const struct hw_branches_crash *hw_branches_first_crash(void)
+const struct hw_branches_crash_info *hw_branches_first_crash(void)
 {
 	return &hw_branches_first;
 }

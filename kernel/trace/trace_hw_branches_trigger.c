@@ -92,8 +92,8 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
  * The trigger with 'all' for which the work will write the other CPUs: its event hw_branch, or NULL
  * if there is no such trigger, and the CPU of its event
  */
-static struct trace_event_file *hw_branches_marked;
-static int hw_branches_marked_cpu;
+static struct trace_event_file *hw_branches_others_event;
+static int hw_branches_others_trigger_cpu;
 
 static void hw_branches_trace_others(void)
 {
@@ -101,8 +101,8 @@ static void hw_branches_trace_others(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (cpu != hw_branches_marked_cpu && arch_hw_branches_frozen(cpu))
-			hw_branches_trace_cpu(hw_branches_marked, cpu,
+		if (cpu != hw_branches_others_trigger_cpu && arch_hw_branches_frozen(cpu))
+			hw_branches_trace_cpu(hw_branches_others_event, cpu,
 					      max(hw_branches_since(cpu, any), 0));
 	}
 }
@@ -110,8 +110,8 @@ static void hw_branches_trace_others(void)
 static void hw_branches_do_others(struct work_struct *work)
 {
 	hw_branches_show(hw_branches_trace_others);
-	/* Pairs with the cmpxchg() of the next trigger, which changes hw_branches_marked_cpu. */
-	smp_store_release(&hw_branches_marked, NULL);
+	/* Pairs with the cmpxchg() of the next trigger, which then changes the CPU of the trigger. */
+	smp_store_release(&hw_branches_others_event, NULL);
 }
 
 static DECLARE_WORK(hw_branches_others_work, hw_branches_do_others);
@@ -131,11 +131,11 @@ static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_other
  * Reserve the work for a trigger with 'all'. Return false if the work is in use: then this trigger
  * writes only its own CPU.
  */
-static bool hw_branches_mark_others(const struct hw_branches_mark *mark, int cpu)
+static bool hw_branches_reserve_others(const struct hw_branches_mark *mark, int cpu)
 {
-	if (!mark->all || cmpxchg(&hw_branches_marked, NULL, mark->own))
+	if (!mark->all || cmpxchg(&hw_branches_others_event, NULL, mark->own))
 		return false;
-	hw_branches_marked_cpu = cpu;
+	hw_branches_others_trigger_cpu = cpu;
 
 	return true;
 }
@@ -146,9 +146,9 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 		.to = (unsigned long)mark->file->event_call->class->probe,
 	};
 	int cpu = smp_processor_id();
-	bool all = hw_branches_mark_others(mark, cpu), held;
+	bool all = hw_branches_reserve_others(mark, cpu), stopped;
 
-	held = arch_hw_branches_hold();
+	stopped = arch_hw_branches_hold();
 	if (mark->freeze)
 		hw_branches_keep_frozen();
 	if (all)
@@ -160,7 +160,7 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
 	 */
 	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
-	arch_hw_branches_release(held);
+	arch_hw_branches_release(stopped);
 	if (all)
 		irq_work_queue(&hw_branches_others);
 }

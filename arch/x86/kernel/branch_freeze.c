@@ -34,9 +34,9 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
  * branch_freeze_claims - tell whether an NMI that no other handler claims was for a freeze
  * @nmi: the state of this CPU
  *
- * When the NMI of a freeze arrives, there may be no request left for branch_freeze_asked(). The
- * NMI of another CPU, or an NMI for another reason, may have frozen this CPU before, or a thaw
- * may have cleared the request. So it is not known which NMI was sent for which freeze. Therefore,
+ * When the NMI of a freeze arrives, branch_freeze_take_request() may find no request. The NMI of
+ * another CPU, or an NMI for another reason, may have frozen this CPU before, or a thaw may have
+ * cleared the request. So it is not known which NMI was sent for which freeze. Therefore,
  * for one second after a freeze, this function claims each NMI that no other handler claims.
  *
  * Return: true if the NMI is claimed.
@@ -68,7 +68,7 @@ static void branch_freeze_await_icr(void)
 
 /**
  * branch_freeze_send - send an NMI to each other CPU that is online
- * @nmi: the state of each CPU, for branch_freeze_asked() in its NMI handler
+ * @nmi: the state of each CPU, for branch_freeze_take_request() in its NMI handler
  *
  * Any context, with interrupts off. Each CPU gets an IPI of its own. The APIC's shorthand for
  * all CPUs would also reach a CPU that is just being started and has no IDT yet. The functions
@@ -97,7 +97,7 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 			continue;
 		WRITE_ONCE(its->when, now);
 		WRITE_ONCE(its->awaited, true);
-		WRITE_ONCE(its->asked, true);
+		WRITE_ONCE(its->requested, true);
 		if (!x2apic_mode)
 			branch_freeze_await_icr();
 		__apic_send_IPI(cpu, NMI_VECTOR);

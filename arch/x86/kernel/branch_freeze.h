@@ -29,7 +29,7 @@ struct branch_freezes {
  * Tell whether a freeze is in force: no thaw has undone the last freeze. Some CPUs may not have
  * frozen themselves yet.
  */
-static inline bool branch_refrozen(const struct branch_freezes *f)
+static inline bool branch_freeze_in_force(const struct branch_freezes *f)
 {
 	return atomic_read(&f->last) != atomic_read(&f->thawed);
 }
@@ -38,14 +38,14 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
- * @asked:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
+ * @requested:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
  *		the request
  * @awaited:	the NMI may still arrive
  * @when:	when the NMI was last sent; valid if @awaited. The clock is
  *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash
  */
 struct branch_freeze_nmi {
-	bool		asked;
+	bool		requested;
 	bool		awaited;
 	u64		when;
 };
@@ -54,12 +54,12 @@ struct branch_freeze_nmi {
  * Tell whether this CPU has to freeze itself, and clear the request. Called in each NMI with the
  * state of this CPU.
  */
-static inline bool branch_freeze_asked(struct branch_freeze_nmi *nmi)
+static inline bool branch_freeze_take_request(struct branch_freeze_nmi *nmi)
 {
-	if (likely(!READ_ONCE(nmi->asked)))
+	if (likely(!READ_ONCE(nmi->requested)))
 		return false;
 
-	WRITE_ONCE(nmi->asked, false);
+	WRITE_ONCE(nmi->requested, false);
 
 	return true;
 }

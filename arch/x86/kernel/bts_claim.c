@@ -139,7 +139,7 @@ void bts_source_put(struct bts_context *ctx)
 
 	WRITE_ONCE(bts_revoked, false);
 	/* No context is left that could get the frozen records: do not keep them. */
-	if (bts_refrozen())
+	if (bts_freeze_in_force())
 		bts_source_end();
 	else if (bts_claimed)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
@@ -261,7 +261,7 @@ static const struct {
 	{ BTS_KERNEL,	"kernel" },
 	{ BTS_ENTRY,	"entry" },
 	{ BTS_SCHED,	"sched" },
-	{ BTS_STOP,	"stop" },
+	{ BTS_STOP_FULL,	"stop" },
 	{ BTS_IDLE,	"idle" },
 	{ BTS_FLIGHT,	"flight" },
 	{ BTS_YIELDS,	"yields" },

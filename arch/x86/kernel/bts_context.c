@@ -47,7 +47,7 @@ static struct bts_context *bts_alloc(const struct bts_attr *attr,
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 
-	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags, source->told);
+	err = bts_ring_init(&ctx->ring, attr->nr, attr->flags, source->props);
 	if (err) {
 		kfree(ctx);
 		return ERR_PTR(err);
@@ -347,7 +347,7 @@ static void bts_do_change(struct bts_call *call)
 /**
  * bts_change_task - change what is recorded of a task
  * @ctx: the context of a task
- * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP,
+ * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP_FULL,
  *	BTS_MONOTONIC and BTS_YIELDS must not change. If all other flags are 0, the trace is
  *	paused.
  *
@@ -358,7 +358,7 @@ static void bts_do_change(struct bts_call *call)
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
 	struct bts_call call = { .func = bts_do_change, .attr = attr };
-	const u32 fixed = BTS_STOP | BTS_MONOTONIC | BTS_YIELDS;
+	const u32 fixed = BTS_STOP_FULL | BTS_MONOTONIC | BTS_YIELDS;
 	int err;
 
 	if (ctx->cpu >= 0)

@@ -140,7 +140,7 @@ static u32 bts_room(const struct bts_context *ctx)
 	const u32 least = 2;
 	u32 held;
 
-	if (!(ctx->attr.flags & BTS_STOP) || !ctx->attr.overflow || ctx->full)
+	if (!(ctx->attr.flags & BTS_STOP_FULL) || !ctx->attr.overflow || ctx->full)
 		return U32_MAX;
 	/* The context records no branches: the source cannot fill it. */
 	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
@@ -207,7 +207,7 @@ struct bts_want bts_want(void)
 		flags |= cpu->owner->flags;
 		flags &= ~BTS_FLIGHT;
 	}
-	if (flags & BTS_STOP)
+	if (flags & BTS_STOP_FULL)
 		want.room = bts_least_room(cpu);
 	if (flags & modes && (flags & BTS_ENTRY || bts_avoids_cpl_filter(flags)))
 		flags |= modes;

@@ -46,7 +46,7 @@ static bool bts_ds_unfreeze(void)
 	if (!READ_ONCE(bts_ds_claimed))
 		return false;
 
-	WRITE_ONCE(d->freeze.asked, false);
+	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);
 	/* A freeze sets frozen_at after frozen: in between, readers must not see an old time. */
 	WRITE_ONCE(d->frozen_at, 0);
@@ -94,7 +94,7 @@ static void bts_ds_reset(struct bts_ds *d)
 {
 	/* Do not reset late_pmis: a PMI may still be pending. */
 	WRITE_ONCE(d->state, BTS_DS_OFF);
-	WRITE_ONCE(d->freeze.asked, false);
+	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);
 	WRITE_ONCE(d->frozen_at, 0);
 	WRITE_ONCE(d->pmi_seen, false);
@@ -141,7 +141,7 @@ static void bts_ds_put(void)
 
 static struct bts_source bts_ds_source __ro_after_init = {
 	.id		= BTS_SOURCE_DS,
-	.told		= &bts_ds_told,
+	.props		= &bts_ds_props,
 	.get		= bts_ds_get,
 	.put		= bts_ds_put,
 	.pause		= bts_ds_pause,
@@ -203,7 +203,7 @@ static int __init bts_ds_init(void)
 
 	match = x86_match_cpu(bts_ds_errata);
 	if (match && match->driver_data & BTS_DS_UNRELIABLE)
-		bts_ds_told.flags = X86_BTS_F_UNRELIABLE;
+		bts_ds_props.flags = X86_BTS_F_UNRELIABLE;
 	bts_ds_filters = boot_cpu_has(X86_FEATURE_DSCPL) &&
 			 !(match && match->driver_data & BTS_DS_NO_FILTER);
 	bts_ds_source.filters = bts_ds_filters;

@@ -27,19 +27,19 @@ enum bts_ds_state {
  * @late_pmis:	the number of PMIs that may still arrive for records delivered already
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records
  * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_ways has reached BTS_DS_LONG_WAYS: no branch of the kernel is
+ * @stuck:	@long_ways has reached BTS_DS_MAX_LONG_WAYS: no branch of the kernel is
  *		recorded until the next pause
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
  * @interrupted: bts_ds_pmi() has delivered records since the last pause, in an NMI whose way
- *		out (see BTS_DS_WAY_OUT) is recorded; @pmi_user, @pmi_ip and @pmi_when are
+ *		out (see BTS_DS_LONG_WAY) is recorded; @pmi_user, @pmi_ip and @pmi_when are
  *		about this NMI
  * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
  *		bts_ds_may_be_repeat()
  * @repeat_within: the records that were past the threshold at the last PMI may have requested
  *		a second one; if so, it arrives before this many further records are made
  * @pmi_user:	the NMI interrupted user mode
- * @long_ways:	how many ways out in a row were longer than BTS_DS_WAY_OUT
+ * @long_ways:	how many ways out in a row were longer than BTS_DS_LONG_WAY
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI interrupted
  * @pmi_when:	when the NMI arrived, in jiffies
@@ -73,7 +73,7 @@ DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
 /* bts_ds_get() has claimed BTS. If not, the NMI handlers must not change anything. */
 extern bool bts_ds_claimed;
-extern struct bts_told bts_ds_told;
+extern struct bts_record_props bts_ds_props;
 extern bool bts_ds_filters;
 
 /*
@@ -85,14 +85,14 @@ extern bool bts_ds_filters;
  * number plus BTS_DS_PROGRESS for the interrupted code; the first threshold is
  * BTS_DS_PROGRESS.
  *
- * If the way out makes more than BTS_DS_WAY_OUT records, the interrupted code makes less than a
- * fifth of all records. If that happens BTS_DS_LONG_WAYS times in a row, the kernel is not
+ * If the way out makes more than BTS_DS_LONG_WAY records, the interrupted code makes less than a
+ * fifth of all records. If that happens BTS_DS_MAX_LONG_WAYS times in a row, the kernel is not
  * recorded until the next pause. A single long way out may come from a message that nmi.c
  * prints.
  */
 #define BTS_DS_PROGRESS	256
-#define BTS_DS_WAY_OUT	(4 * BTS_DS_PROGRESS)
-#define BTS_DS_LONG_WAYS	8
+#define BTS_DS_LONG_WAY	(4 * BTS_DS_PROGRESS)
+#define BTS_DS_MAX_LONG_WAYS	8
 
 static inline void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 {

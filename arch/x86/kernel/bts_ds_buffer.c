@@ -40,7 +40,7 @@
 
 DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
-struct bts_told bts_ds_told;
+struct bts_record_props bts_ds_props;
 
 /* BTS_OFF_OS and BTS_OFF_USR, the CPL filter, exist and work on this model. */
 bool bts_ds_filters __ro_after_init;
@@ -56,7 +56,7 @@ bool bts_ds_claimed;
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
-	      BTS_DS_RESERVE + BTS_DS_WAY_OUT + BTS_DS_PROGRESS);
+	      BTS_DS_RESERVE + BTS_DS_LONG_WAY + BTS_DS_PROGRESS);
 
 /* Deliver @n records at @at, which have fields of 32 bits. */
 static void bts_ds_deliver_narrow(const void *at, u32 n)

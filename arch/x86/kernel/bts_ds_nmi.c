@@ -28,8 +28,8 @@ static void bts_ds_learn(const struct bts_ds *d)
 {
 	void *at = bts_ds_pos(d, DS_BASE) + bts_ds_held(d) / 2 * ds_record_size();
 
-	if (!READ_ONCE(bts_ds_told.predicted) && bts_ds_word(at, 2) & BTS_RAW_PREDICTED)
-		WRITE_ONCE(bts_ds_told.predicted, true);
+	if (!READ_ONCE(bts_ds_props.predicted) && bts_ds_word(at, 2) & BTS_RAW_PREDICTED)
+		WRITE_ONCE(bts_ds_props.predicted, true);
 }
 
 /*
@@ -127,8 +127,8 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 
 	out = bts_ds_way_out(d, ip);
 	d->min_records_to_pmi = out + BTS_DS_PROGRESS;
-	d->long_ways = out > BTS_DS_WAY_OUT ? d->long_ways + 1 : 0;
-	d->stuck = d->long_ways >= BTS_DS_LONG_WAYS;
+	d->long_ways = out > BTS_DS_LONG_WAY ? d->long_ways + 1 : 0;
+	d->stuck = d->long_ways >= BTS_DS_MAX_LONG_WAYS;
 }
 
 /*
@@ -199,7 +199,7 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 	int handled = NMI_DONE;
 
-	if (branch_freeze_asked(&d->freeze)) {
+	if (branch_freeze_take_request(&d->freeze)) {
 		bts_ds_freeze();
 		handled = NMI_HANDLED;
 	}

@@ -128,7 +128,7 @@ static __always_inline void bts_plain(u64 head, bool predicted, struct x86_bts_r
 static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
 		      const struct bts_raw *in)
 {
-	bts_plain(ring->branch, ring->told->predicted, out, in);
+	bts_plain(ring->branch, ring->props->predicted, out, in);
 }
 
 /*
@@ -139,7 +139,7 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 							struct x86_bts_record *out, u64 to)
 {
 	ring->skews = 0;
-	bts_branch(out, bts_head(X86_BTS_LEAVE, ring->told->flags), 0, to);
+	bts_branch(out, bts_head(X86_BTS_LEAVE, ring->props->flags), 0, to);
 
 	return out + 1;
 }
@@ -178,7 +178,7 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 	}
 
 	if (ring->flags & BTS_ENTRY) {
-		bts_branch(out, bts_head(X86_BTS_ENTER, ring->told->flags), in->from, 0);
+		bts_branch(out, bts_head(X86_BTS_ENTER, ring->props->flags), in->from, 0);
 		return true;
 	}
 
@@ -250,7 +250,7 @@ static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct
 /* Copy those of the @n records at @in that the context wants. There is room for all. */
 static void bts_ring_fill(struct bts_ring *ring, const struct bts_raw *in, u32 n, bool more)
 {
-	if (READ_ONCE(ring->told->predicted))
+	if (READ_ONCE(ring->props->predicted))
 		bts_ring_fill_predicted(ring, in, n, more);
 	else
 		__bts_ring_fill(ring, in, n, more, false);
@@ -294,7 +294,7 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
  * @in: records as the hardware has them, oldest first
  * @n: the number of records
  *
- * A ring with BTS_STOP keeps its records, and counts those for which there is no room.
+ * A ring with BTS_STOP_FULL keeps its records, and counts those for which there is no room.
  * Other rings overwrite their oldest records.
  *
  * Return: true if the ring is full.

@@ -56,7 +56,7 @@ u64 bts_frozen_at(int cpu)
  * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a
  * freeze, this marks no gap in any context.
  *
- * Return: the argument for bts_release().
+ * Return: true if this call has stopped recording; the argument for bts_release().
  */
 bool bts_hold(void)
 {
@@ -69,11 +69,11 @@ bool bts_hold(void)
 
 /**
  * bts_release - undo bts_hold()
- * @held: what bts_hold() returned
+ * @stopped: what bts_hold() returned
  */
-void bts_release(bool held)
+void bts_release(bool stopped)
 {
-	if (bts_source->id && !held)
+	if (stopped)
 		bts_source->release();
 }
 
@@ -259,12 +259,12 @@ static void bts_flight_copy_here(void *info)
 {
 	struct hw_branches_place place = { };
 	struct bts_flight_call *call = info;
-	bool held;
+	bool stopped;
 
 	guard(irqsave)();
-	held = bts_hold();
+	stopped = bts_hold();
 	call->ret = bts_flight_last(call->ctx, call->ctx->cpu, &place, 0, call->out, call->n);
-	bts_release(held);
+	bts_release(stopped);
 }
 
 /**

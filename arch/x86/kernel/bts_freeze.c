@@ -52,9 +52,9 @@ u32 bts_freezes(void)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
 
-bool bts_refrozen(void)
+bool bts_freeze_in_force(void)
 {
-	return branch_refrozen(&bts_freezing);
+	return branch_freeze_in_force(&bts_freezing);
 }
 
 /**
@@ -90,9 +90,9 @@ static void bts_unfrozen(void)
  * A bts_freeze_all() may run at the same time. It increments bts_freezing.last before it sends
  * the NMIs. There are three cases:
  *
- *  - Its NMI arrives before the second bts_refrozen(). ->unfreeze() may have undone the freeze.
- *    bts_refrozen() returns true, and this function freezes the CPU again.
- *  - The NMI arrives between this bts_refrozen() and ->pause(): ->pause() returns false.
+ *  - Its NMI arrives before the second bts_freeze_in_force(). ->unfreeze() may have undone the
+ *    freeze. bts_freeze_in_force() returns true, and this function freezes the CPU again.
+ *  - The NMI arrives between this bts_freeze_in_force() and ->pause(): ->pause() returns false.
  *  - The NMI arrives after ->pause(): ->resume() returns false, and bts_resume() marks a gap.
  */
 static void bts_unfreeze_here(void *unused)
@@ -100,7 +100,7 @@ static void bts_unfreeze_here(void *unused)
 	bool thawed;
 
 	guard(irqsave)();
-	if (bts_refrozen())
+	if (bts_freeze_in_force())
 		return;
 
 	thawed = bts_source->unfreeze();
@@ -109,7 +109,7 @@ static void bts_unfreeze_here(void *unused)
 	 * bts_freeze_all(), with which this barrier pairs.
 	 */
 	smp_mb();
-	if (bts_refrozen()) {
+	if (bts_freeze_in_force()) {
 		bts_source->freeze();
 		return;
 	}
@@ -172,7 +172,7 @@ static void bts_catch_up(void)
 {
 	guard(irqsave)();
 
-	if (bts_refrozen())
+	if (bts_freeze_in_force())
 		bts_source->freeze();
 	else
 		bts_unfreeze_here(NULL);

@@ -20,7 +20,7 @@
 
 static u32 bts_ring_size(u32 nr, u32 flags)
 {
-	return flags & BTS_STOP ? nr + BTS_RING_SKID : nr;
+	return flags & BTS_STOP_FULL ? nr + BTS_RING_SKID : nr;
 }
 
 /**
@@ -39,14 +39,14 @@ unsigned long bts_pages(u32 nr, u32 flags)
  * bts_ring_init - initialize a ring and allocate its memory
  * @ring: the ring
  * @nr: the number of records it holds, at least 1
- * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT, BTS_MONOTONIC
- * @told: the properties of the records of the source
+ * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC
+ * @props: the properties of the records of the source
  *
  * May sleep. The memory is charged to current's memory cgroup.
  *
  * Return: 0, -EINVAL for a size of 0 or beyond BTS_MAX_RECORDS, or -ENOMEM.
  */
-int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_told *told)
+int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_record_props *props)
 {
 	if (!nr || nr > BTS_MAX_RECORDS)
 		return -EINVAL;
@@ -54,8 +54,8 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_tol
 	memset(ring, 0, sizeof(*ring));
 	ring->nr = nr;
 	ring->size = bts_ring_size(nr, flags);
-	ring->told = told;
-	ring->branch = bts_head(X86_BTS_BRANCH, told->flags);
+	ring->props = props;
+	ring->branch = bts_head(X86_BTS_BRANCH, props->flags);
 	bts_ring_change(ring, flags);
 	/* A large ring must fail rather than invoke the OOM killer. */
 	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT |
@@ -75,7 +75,7 @@ static u64 bts_fast_limit(u32 flags)
 /**
  * bts_ring_change - filter by other flags from here on
  * @ring: the ring
- * @flags: like those of bts_ring_init(); BTS_STOP and BTS_MONOTONIC must not change
+ * @flags: like those of bts_ring_init(); BTS_STOP_FULL and BTS_MONOTONIC must not change
  */
 void bts_ring_change(struct bts_ring *ring, u32 flags)
 {

@@ -9,9 +9,9 @@
 #include <asm/bts.h>
 
 /*
- * A ring with BTS_STOP has room for this many records more than were requested. When the ring is
- * full, the task stops only before its next return to user mode, and makes records until then. A
- * source may notice a full ring 256 records late, not counting the records of its own interrupt.
+ * A ring with BTS_STOP_FULL has room for this many records more than were requested. When the ring
+ * is full, the task stops only before its next return to user mode, and makes records until then.
+ * A source may notice a full ring 256 records late, not counting the records of its own interrupt.
  */
 #define BTS_RING_SKID	(256 + 64)
 
@@ -22,12 +22,12 @@
  * struct bts_ring - the records of one context
  * @rec:	the records, @size of them
  * @nr:		the number of records with which it is full
- * @size:	the number of records that it has room for; more than @nr with BTS_STOP
+ * @size:	the number of records that it has room for; more than @nr with BTS_STOP_FULL
  * @pos:	the index of the next record: @head modulo @size
- * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP, BTS_FLIGHT, BTS_MONOTONIC of
+ * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC of
  *		<asm/bts.h>
  * @limit:	a branch whose addresses are both below it is stored without bts_sort()
- * @told:	the properties of the records of the source
+ * @props:	the properties of the records of the source
  * @branch:	the first eight bytes of an X86_BTS_BRANCH record
  * @head:	the number of records that were ever put in
  * @tail:	the number of those that were consumed, cleared, or counted in @overwritten
@@ -51,7 +51,7 @@ struct bts_ring {
 	u32			pos;
 	u32			flags;
 	u64			limit;
-	const struct bts_told	*told;
+	const struct bts_record_props	*props;
 	u64			branch;
 	u64			head;
 	u64			tail;
@@ -64,7 +64,7 @@ struct bts_ring {
 	u32			skews;
 };
 
-int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_told *told);
+int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_record_props *props);
 void bts_ring_change(struct bts_ring *ring, u32 flags);
 void bts_ring_free(struct bts_ring *ring);
 
@@ -87,12 +87,12 @@ bool bts_is_stray_jump(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
 
-/* Count the records that fit in at ring->pos before the ring wraps or, with BTS_STOP, is full. */
+/* Return how many records fit until the ring wraps or, with BTS_STOP_FULL, is full. */
 static __always_inline u32 bts_ring_room(const struct bts_ring *ring)
 {
 	u32 room = ring->size - ring->pos;
 
-	if (ring->flags & BTS_STOP)
+	if (ring->flags & BTS_STOP_FULL)
 		room = min_t(u64, room, ring->size - (ring->head - ring->tail));
 
 	return room;
@@ -130,7 +130,7 @@ static __always_inline void bts_branch(struct x86_bts_record *rec, u64 head, u64
 static __always_inline bool bts_ring_put_one(struct bts_ring *ring, u64 from, u64 to)
 {
 	if (unlikely((from | to) >= ring->limit || ring->away || ring->gap || ring->unmarked ||
-		     (ring->flags & BTS_STOP && !bts_ring_room(ring)))) {
+		     (ring->flags & BTS_STOP_FULL && !bts_ring_room(ring)))) {
 		const struct bts_raw raw = { .from = from, .to = to };
 
 		return bts_ring_put(ring, &raw, 1);

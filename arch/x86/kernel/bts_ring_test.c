@@ -21,14 +21,14 @@
 KUNIT_DEFINE_ACTION_WRAPPER(free_ring, bts_ring_free, struct bts_ring *);
 
 /* The properties of the records of the tests: no flags, and no predictions */
-static struct bts_told told;
+static struct bts_record_props props;
 
 static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
 {
 	struct bts_ring *ring = kunit_kzalloc(test, sizeof(*ring), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, ring);
-	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags, &told));
+	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags, &props));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
 	/* Do not expect a branch to the wanted mode first. */
 	ring->away = false;
@@ -85,9 +85,9 @@ static void ring_sizes(struct kunit *test)
 {
 	struct bts_ring ring;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, 0, BTS_USER, &told));
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, BTS_MAX_RECORDS + 1, BTS_USER, &told));
-	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, U32_MAX, BTS_USER, &told));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, 0, BTS_USER, &props));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, BTS_MAX_RECORDS + 1, BTS_USER, &props));
+	KUNIT_EXPECT_EQ(test, -EINVAL, bts_ring_init(&ring, U32_MAX, BTS_USER, &props));
 	KUNIT_EXPECT_EQ(test, sizeof(struct x86_bts_record), 24);
 }
 
@@ -140,7 +140,7 @@ static void ring_keeps_newest(struct kunit *test)
 
 static void ring_stops_and_counts(struct kunit *test)
 {
-	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP_FULL);
 	const u32 room = 10 + BTS_RING_SKID;
 	const struct x86_bts_record *rec;
 
@@ -168,7 +168,7 @@ static void ring_stops_and_counts(struct kunit *test)
 
 static void ring_counts_only_its_own(struct kunit *test)
 {
-	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP_FULL);
 	struct bts_raw foreign = { .from = KERNEL_ADDR(1), .to = KERNEL_ADDR(2) };
 
 	put_numbered(test, ring, 0, 1 + BTS_RING_SKID);
@@ -179,7 +179,7 @@ static void ring_counts_only_its_own(struct kunit *test)
 /* An event for which there is no room is lost like any other record. */
 static void ring_counts_a_lost_mark(struct kunit *test)
 {
-	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP_FULL);
 	const struct x86_bts_record event = { .type = X86_BTS_EXEC }, *rec;
 	const u32 room = 1 + BTS_RING_SKID;
 
@@ -199,7 +199,7 @@ static void ring_counts_a_lost_mark(struct kunit *test)
 
 static void ring_marks_gaps(struct kunit *test)
 {
-	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP);
+	struct bts_ring *ring = make_ring(test, 10, BTS_USER | BTS_STOP_FULL);
 	const struct x86_bts_record *rec;
 
 	put_numbered(test, ring, 0, 2);
@@ -282,8 +282,8 @@ static void compare_rings(struct kunit *test, const struct bts_ring *one,
 static void ring_one_is_as_many(struct kunit *test)
 {
 	const u32 flags[] = {
-		BTS_USER, BTS_USER | BTS_ENTRY, BTS_USER | BTS_STOP,
-		BTS_USER | BTS_ENTRY | BTS_STOP,
+		BTS_USER, BTS_USER | BTS_ENTRY, BTS_USER | BTS_STOP_FULL,
+		BTS_USER | BTS_ENTRY | BTS_STOP_FULL,
 	};
 	struct bts_ring *one, *many;
 	int i, j;
@@ -507,7 +507,7 @@ static void filter_notices_a_skew(struct kunit *test)
 static void filter_counts_a_skew_once(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };
-	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP);
+	struct bts_ring *ring = make_ring(test, 1, BTS_USER | BTS_STOP_FULL);
 
 	put_numbered(test, ring, 0, 1 + BTS_RING_SKID);
 	bts_ring_put(ring, inside, 2);

@@ -114,9 +114,9 @@ u32 bts_possible_flags(const struct bts_source *source)
 /* Return X86_BTS_F_* that the records of a source may have. */
 u32 bts_record_flags(const struct bts_source *source)
 {
-	const struct bts_told *told = source->told;
+	const struct bts_record_props *props = source->props;
 
-	return told->flags | (READ_ONCE(told->predicted) ? X86_BTS_F_MISPREDICTED : 0);
+	return props->flags | (READ_ONCE(props->predicted) ? X86_BTS_F_MISPREDICTED : 0);
 }
 
 /**

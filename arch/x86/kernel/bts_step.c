@@ -51,7 +51,7 @@
 DEFINE_PER_CPU(struct bts_step, bts_step);
 DEFINE_PER_CPU(u8, bts_step_state);
 
-static const struct bts_told bts_step_told;
+static const struct bts_record_props bts_step_props;
 
 /* Block-step (BTF) works. Many hypervisors ignore it: then each instruction raises #DB. */
 static bool bts_step_has_btf __ro_after_init;
@@ -505,7 +505,7 @@ bool notrace bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 
 static const struct bts_source bts_step_source = {
 	.id		= BTS_SOURCE_STEP,
-	.told		= &bts_step_told,
+	.props		= &bts_step_props,
 	.software	= true,
 	.pause		= bts_step_pause,
 	.resume		= bts_step_resume,

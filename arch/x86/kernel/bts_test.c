@@ -136,7 +136,7 @@ static void nonsense_is_refused(struct kunit *test)
 	} cases[] = {
 		{ false, 0, 1, },
 		{ true, 0, 1, },
-		{ false, BTS_STOP, 1, },
+		{ false, BTS_STOP_FULL, 1, },
 		{ false, BTS_KERNEL | BTS_ENTRY, 1, },
 		{ false, BTS_USER | BTS_IDLE, 1, },
 		{ false, BTS_KERNEL | BTS_FLIGHT, 1, },
@@ -191,7 +191,7 @@ static void change_takes_effect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wanted(), BTS_KERNEL);
 	KUNIT_EXPECT_EQ(test, 0, change(ctx, 0));
 	KUNIT_EXPECT_EQ(test, wanted(), 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_USER | BTS_STOP));
+	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_USER | BTS_STOP_FULL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_USER | BTS_IDLE));
 	KUNIT_EXPECT_EQ(test, -EINVAL, change(ctx, BTS_ENTRY));
 	KUNIT_EXPECT_EQ(test, wanted(), 0);

@@ -135,7 +135,7 @@ bool ds_bts_active(void)
  *
  * Called with interrupts off, or in an NMI.
  *
- * Return: true if BTS was held off before; then this caller must not release it.
+ * Return: true if BTS was not held off before. If false, this caller must not release it.
  */
 bool ds_bts_hold(void)
 {
@@ -144,7 +144,7 @@ bool ds_bts_hold(void)
 	this_cpu_write(ds_bts_field.held_off, true);
 	ds_bts_apply();
 
-	return held_off;
+	return !held_off;
 }
 
 /**

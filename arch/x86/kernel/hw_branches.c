@@ -210,15 +210,15 @@ bool notrace arch_hw_branches_hold(void)
 
 bool notrace arch_hw_branches_hold_early(void)
 {
-	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_hold();
+	return static_branch_unlikely(&hw_branches_lbr_used) && hw_branches_lbr_hold();
 }
 
-void notrace arch_hw_branches_release(bool held)
+void notrace arch_hw_branches_release(bool stopped)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
-		hw_branches_lbr_release(held);
+		hw_branches_lbr_release(stopped);
 	else
-		bts_release(held);
+		bts_release(stopped);
 }
 
 bool arch_hw_branches_is_entry(u64 to)

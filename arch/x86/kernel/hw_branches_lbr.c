@@ -322,10 +322,10 @@ static void hw_branches_lbr_copy_here(void *info)
 {
 	struct hw_branches_lbr_call *call = info;
 	struct hw_branches_place place = { };
-	bool held = hw_branches_lbr_hold();
+	bool stopped = hw_branches_lbr_hold();
 
 	call->ret = hw_branches_lbr_last(smp_processor_id(), &place, 0, call->out, call->n);
-	hw_branches_lbr_release(held);
+	hw_branches_lbr_release(stopped);
 }
 
 static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)

@@ -156,7 +156,7 @@ static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
-	if (!branch_freeze_asked(&c->freeze))
+	if (!branch_freeze_take_request(&c->freeze))
 		return NMI_DONE;
 
 	if (static_branch_unlikely(&hw_branches_lbr_used))
@@ -174,8 +174,8 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 /*
  * Thaw this CPU, unless there was a freeze since the thaw was decided. hw_branches_lbr_freeze()
  * counts the freeze before it sends the NMIs. If such an NMI freezes this CPU before the store to
- * @frozen, this function undoes the new freeze. Then the second branch_refrozen() is true, and this
- * function freezes the CPU again.
+ * @frozen, this function undoes the new freeze. Then the second branch_freeze_in_force() is true,
+ * and this function freezes the CPU again.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
 {
@@ -184,11 +184,11 @@ static void hw_branches_lbr_thaw_here(void *unused)
 
 	lockdep_assert_irqs_disabled();
 
-	if (branch_refrozen(&hw_branches_lbr_freezing))
+	if (branch_freeze_in_force(&hw_branches_lbr_freezing))
 		return;
 
 	c->exception = NULL;
-	WRITE_ONCE(c->freeze.asked, false);
+	WRITE_ONCE(c->freeze.requested, false);
 	/*
 	 * The next freeze must not save branches from before the thaw. Wipe them while the CPU is
 	 * frozen.
@@ -202,7 +202,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	WRITE_ONCE(c->frozen, false);
 	/* Pairs with hw_branches_lbr_freeze(). */
 	smp_mb();
-	again = branch_refrozen(&hw_branches_lbr_freezing);
+	again = branch_freeze_in_force(&hw_branches_lbr_freezing);
 	if (again)
 		hw_branches_lbr_freeze_here();
 	barrier();
@@ -248,7 +248,7 @@ void hw_branches_lbr_thaw(u32 freezes)
  */
 void hw_branches_lbr_catch_up(void)
 {
-	if (!branch_refrozen(&hw_branches_lbr_freezing))
+	if (!branch_freeze_in_force(&hw_branches_lbr_freezing))
 		hw_branches_lbr_thaw_here(NULL);
 	else if (static_branch_unlikely(&hw_branches_lbr_used))
 		hw_branches_lbr_freeze_here();
@@ -267,7 +267,7 @@ void hw_branches_lbr_forget_freezes(void)
 	for_each_possible_cpu(cpu) {
 		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 
-		WRITE_ONCE(c->freeze.asked, false);
+		WRITE_ONCE(c->freeze.requested, false);
 		WRITE_ONCE(c->saved, false);
 		WRITE_ONCE(c->frozen, false);
 		WRITE_ONCE(c->outdated, false);

@@ -102,11 +102,12 @@ noinstr void hw_branches_lbr_resume(void)
  * Called with interrupts off. Nothing has to be stopped if DEBUGCTL.LBR enables the LBRs: VM entry
  * loads the DEBUGCTL of the guest.
  *
- * Return: true if nothing was stopped; then the caller must not call hw_branches_lbr_guest_exit().
+ * Return: true if this call has stopped recording; then the caller must call
+ * hw_branches_lbr_guest_exit().
  */
 bool hw_branches_lbr_guest_enter(void)
 {
-	return !hw_branches_lbr_ctl.msr || hw_branches_lbr_hold();
+	return hw_branches_lbr_ctl.msr && hw_branches_lbr_hold();
 }
 EXPORT_SYMBOL_GPL(hw_branches_lbr_guest_enter);
 

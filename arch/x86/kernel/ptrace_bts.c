@@ -35,7 +35,7 @@ static struct workqueue_struct *ptrace_bts_wq __ro_after_init;
 
 static unsigned long ptrace_bts_pages(const struct ptrace_bts *pb)
 {
-	return bts_pages(pb->nr, pb->config.flags & PTRACE_BTS_F_STOP_FULL ? BTS_STOP : 0);
+	return bts_pages(pb->nr, pb->config.flags & PTRACE_BTS_F_STOP_FULL ? BTS_STOP_FULL : 0);
 }
 
 static bool ptrace_bts_try_charge(const struct ptrace_bts *pb)
@@ -345,7 +345,7 @@ u32 ptrace_bts_wants(u32 flags)
 	if (flags & PTRACE_BTS_F_SCHED)
 		wants |= BTS_SCHED;
 	if (flags & PTRACE_BTS_F_STOP_FULL)
-		wants |= BTS_STOP;
+		wants |= BTS_STOP_FULL;
 
 	return wants;
 }

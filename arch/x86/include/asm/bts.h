@@ -15,7 +15,7 @@
 #define BTS_KERNEL	BIT(1)	/* record branches whose target is in the kernel */
 #define BTS_ENTRY	BIT(2)	/* with BTS_USER: also record where user mode enters the kernel */
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
-#define BTS_STOP	BIT(4)	/* when full, drop new records, not the oldest ones */
+#define BTS_STOP_FULL	BIT(4)	/* when full, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
 #define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: the buffer of the
 				 * hardware is circular and raises no PMI
@@ -29,7 +29,7 @@
 				 * allowed to monitor performance
 				 */
 
-#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP | \
+#define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP_FULL | \
 			 BTS_SOFT_FILTER | BTS_MONOTONIC | BTS_YIELDS)
 #define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
 
@@ -56,11 +56,11 @@ struct bts_raw {
 #define BTS_RAW_PREDICTED	BIT(4)
 
 /**
- * struct bts_told - properties of all records of a source
+ * struct bts_record_props - properties of all records of a source
  * @predicted:	BTS_RAW_PREDICTED is valid; may become true at any time
  * @flags:	X86_BTS_F_* that each record of a branch gets
  */
-struct bts_told {
+struct bts_record_props {
 	bool	predicted;
 	u16	flags;
 };
@@ -81,7 +81,7 @@ struct bts_told {
  *		print; it may set bits and flags of the task, kick it, and queue an irq_work
  * @data:	argument of @overflow
  *
- * With BTS_STOP and @overflow, the source raises an interrupt as soon as there are @nr
+ * With BTS_STOP_FULL and @overflow, the source raises an interrupt as soon as there are @nr
  * records. If the task is then stopped before it returns to user mode, none of its branches
  * in user mode are lost.
  */
@@ -151,7 +151,7 @@ struct bts_want {
 /**
  * struct bts_source - a source of records
  * @id:		BTS_SOURCE_*
- * @told:	properties of its records
+ * @props:	properties of its records
  * @software:	the source makes each record in the task that branched, and records only user
  *		mode. It needs no claim, buffers nothing, and has only @pause and @resume,
  *		which are called only for tasks that have contexts of this source.
@@ -175,7 +175,7 @@ struct bts_want {
  * @frozen:	tell whether a CPU is frozen, in any context
  * @frozen_at:	tell when it was frozen, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
- *		off or in an NMI, and change nothing else; true if the CPU was held already
+ *		off or in an NMI, and change nothing else; true if this call has stopped it
  * @release:	undo @hold
  * @peek:	copy a record from the buffer of a CPU that does not record, in any context.
  *		@newer is the number of newer records in the buffer, 0 for the newest record.
@@ -185,7 +185,7 @@ struct bts_want {
  */
 struct bts_source {
 	u32	id;
-	const struct bts_told *told;
+	const struct bts_record_props *props;
 	bool	software;
 	bool	filters;
 	int	(*get)(bool (*give_way)(bool privileged));
@@ -231,7 +231,7 @@ bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
 u64 bts_frozen_at(int cpu);
 bool bts_hold(void);
-void bts_release(bool held);
+void bts_release(bool stopped);
 u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);

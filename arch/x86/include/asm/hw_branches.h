@@ -79,23 +79,22 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 
 /*
  * Stop recording on this CPU for a short time, with interrupts off. Inlined, as a call would
- * overwrite a branch that the LBRs hold. Return false if recording was stopped, and true if this
- * CPU did not record. The caller passes the return value to hw_branches_lbr_release(), which
- * resumes recording only if the value is false.
+ * overwrite a branch that the LBRs hold. Return true if this call has stopped recording, and false
+ * if this CPU did not record. The caller passes the return value to hw_branches_lbr_release().
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {
 	if (!this_cpu_read(hw_branches_lbr_on))
-		return true;
+		return false;
 
 	hw_branches_lbr_enable(false);
 
-	return false;
+	return true;
 }
 
-static __always_inline void hw_branches_lbr_release(bool held)
+static __always_inline void hw_branches_lbr_release(bool stopped)
 {
-	if (!held)
+	if (stopped)
 		hw_branches_lbr_resume();
 }
 
@@ -106,7 +105,7 @@ static __always_inline void hw_branches_lbr_release(bool held)
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
 	if (!static_branch_unlikely(&hw_branches_lbr_used) || user_mode(regs))
-		return true;
+		return false;
 
 	return hw_branches_lbr_hold();
 }
@@ -119,41 +118,42 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 						   unsigned long address)
 {
 	if (!static_branch_unlikely(&hw_branches_lbr_used) || user_mode(regs))
-		return true;
+		return false;
 	if (address < TASK_SIZE_MAX && !(error_code & X86_PF_INSTR) &&
 	    cpu_feature_enabled(X86_FEATURE_SMAP) && regs->flags & X86_EFLAGS_AC)
-		return true;
+		return false;
 
 	return hw_branches_lbr_hold();
 }
 
 /*
  * If the exception has no fixup, save the LBRs. Then resume recording. Called before interrupts are
- * enabled. @held is the return value of hw_branches_exception_hold() or hw_branches_fault_hold().
- * If recording was not stopped, @held is true, and this function does nothing.
+ * enabled. @stopped is the return value of hw_branches_exception_hold() or
+ * hw_branches_fault_hold(). If it is false, this function does nothing.
  */
-static __always_inline void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool held)
+static __always_inline
+void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped)
 {
-	if (!held)
+	if (stopped)
 		hw_branches_lbr_save_unless_fixup(regs);
 }
 
 /* hw_branches_exception_save_unless_fixup() for an exception that never has a fixup */
-static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool held)
+static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool stopped)
 {
-	if (!held)
+	if (stopped)
 		hw_branches_lbr_save_now(regs);
 }
 
 /*
  * Resume recording after hw_branches_bug(), without saving the LBRs. If the exception is a crash,
- * hw_branches_bug() has frozen this CPU, and recording stays stopped. *@held is set to true, so
+ * hw_branches_bug() has frozen this CPU, and recording stays stopped. *@stopped is set to false, so
  * that a later hw_branches_exception_save_unless_fixup() does nothing.
  */
-static __always_inline void hw_branches_exception_release(bool *held)
+static __always_inline void hw_branches_exception_release(bool *stopped)
 {
-	hw_branches_lbr_release(*held);
-	*held = true;
+	hw_branches_lbr_release(*stopped);
+	*stopped = false;
 }
 
 /* Drop the saved LBRs. The handler of the exception has returned: the exception was not fatal. */
@@ -166,12 +166,12 @@ static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 /* Stop recording at the entry of an NMI. Return: like hw_branches_lbr_hold(). */
 static __always_inline bool hw_branches_nmi_hold(void)
 {
-	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_hold();
+	return static_branch_unlikely(&hw_branches_lbr_used) && hw_branches_lbr_hold();
 }
 
-static __always_inline void hw_branches_nmi_release(bool held)
+static __always_inline void hw_branches_nmi_release(bool stopped)
 {
-	hw_branches_lbr_release(held);
+	hw_branches_lbr_release(stopped);
 }
 
 /*
@@ -181,12 +181,12 @@ static __always_inline void hw_branches_nmi_release(bool held)
  */
 static __always_inline bool hw_branches_guest_enter(void)
 {
-	return !static_branch_unlikely(&hw_branches_lbr_used) || hw_branches_lbr_guest_enter();
+	return static_branch_unlikely(&hw_branches_lbr_used) && hw_branches_lbr_guest_enter();
 }
 
-static __always_inline void hw_branches_guest_exit(bool held)
+static __always_inline void hw_branches_guest_exit(bool stopped)
 {
-	if (!held)
+	if (stopped)
 		hw_branches_lbr_guest_exit();
 }
 
@@ -194,24 +194,24 @@ static __always_inline void hw_branches_guest_exit(bool held)
 
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
-	return true;
+	return false;
 }
 
 static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigned long error_code,
 						   unsigned long address)
 {
-	return true;
+	return false;
 }
 
 static __always_inline
-void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool held) { }
-static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool held) { }
-static __always_inline void hw_branches_exception_release(bool *held) { }
+void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped) { }
+static __always_inline void hw_branches_exception_save(struct pt_regs *regs, bool stopped) { }
+static __always_inline void hw_branches_exception_release(bool *stopped) { }
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs) { }
-static __always_inline bool hw_branches_nmi_hold(void) { return true; }
-static __always_inline void hw_branches_nmi_release(bool held) { }
-static __always_inline bool hw_branches_guest_enter(void) { return true; }
-static __always_inline void hw_branches_guest_exit(bool held) { }
+static __always_inline bool hw_branches_nmi_hold(void) { return false; }
+static __always_inline void hw_branches_nmi_release(bool stopped) { }
+static __always_inline bool hw_branches_guest_enter(void) { return false; }
+static __always_inline void hw_branches_guest_exit(bool stopped) { }
 static inline void hw_branches_save_vmcoreinfo(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

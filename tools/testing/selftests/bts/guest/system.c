@@ -62,7 +62,7 @@ uint64_t read_debugctl(int cpu)
 	return plain_debugctl(read_msr(cpu, MSR_DEBUGCTL));
 }
 
-bool store_goes(int cpu)
+bool ds_area_is_cleared(int cpu)
 {
 	int i;
 

@@ -23,7 +23,7 @@ uint64_t read_debugctl(int cpu);
  * Wait until DS_AREA is 0: the kernel releases the Debug Store some seconds after the last trace.
  * Returns false if DS_AREA is not 0 after 20 seconds.
  */
-bool store_goes(int cpu);
+bool ds_area_is_cleared(int cpu);
 /* Returns a number from the line `total` of the monitor's `info bts`. */
 long long bts_counter(const char *name);
 /* The same, but returns 0 if there is no such number or no line `total`. */

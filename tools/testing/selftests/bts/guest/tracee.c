@@ -231,7 +231,7 @@ static bool is_known(const struct x86_bts_record *rec)
 	       rec->branch.to == (uintptr_t)known_loop;
 }
 
-size_t known_in_row(const struct trace *t)
+size_t count_known_in_row(const struct trace *t)
 {
 	size_t i, n = 0, others = 0;
 

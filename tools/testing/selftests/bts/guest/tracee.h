@@ -81,6 +81,6 @@ extern const char known_loop[], known_site[];
  * Returns the number of known_work()'s branches in @t, or 0 if another record of type
  * X86_BTS_BRANCH is between two of them. Records of other types (interrupts) may be between them.
  */
-size_t known_in_row(const struct trace *t);
+size_t count_known_in_row(const struct trace *t);
 
 #endif

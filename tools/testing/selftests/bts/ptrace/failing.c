@@ -71,7 +71,7 @@ static int failing_configs(void *unused)
 		if ((err != -ENOMEM && err != -EFAULT) || last || !unchanged(&t, &before))
 			return 2;
 		trace_drain(t.pid, &got, 100);
-		if (known_in_row(&got) != WORK - 1)
+		if (count_known_in_row(&got) != WORK - 1)
 			return 3;
 		trace_free(&got);
 		++*failed;

@@ -147,8 +147,8 @@ static void check_forks(const struct tracee *t)
 	must_config(t, TRACE | INHERIT);
 	nr = follow(t, TRACE | INHERIT, fork_twice, ended, 2);
 	ok(nr == 2, "child and grandchild start with an empty trace");
-	first = known_in_row(&ended[0]);
-	second = known_in_row(&ended[1]);
+	first = count_known_in_row(&ended[0]);
+	second = count_known_in_row(&ended[1]);
 	ok(first == WORK - 1 && second == 2 * WORK - 1, "each has its own branches: %zu and %zu",
 	   first, second);
 	ok(ended[0].nr && ended[0].rec[0].type == X86_BTS_LEAVE &&
@@ -171,7 +171,7 @@ static void check_threads(const struct tracee *t)
 	nr = follow(t, TRACE | SCHED | INHERIT, many_threads, ended, THREADS);
 	for (i = 0; i < THREADS; i++) {
 		for (k = 0; k < THREADS; k++)
-			right += known_in_row(&ended[i]) == WORK + k - 1;
+			right += count_known_in_row(&ended[i]) == WORK + k - 1;
 		trace_free(&ended[i]);
 	}
 	ok(nr == THREADS && right == THREADS, "%d threads, %lu traced alone and completely",

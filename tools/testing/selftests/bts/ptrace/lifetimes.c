@@ -582,7 +582,7 @@ TEST_F(life, nothing_is_left)
 		if (how != KILL)
 			end_chain(t.pid);
 	}
-	EXPECT_TRUE(store_goes(0));
+	EXPECT_TRUE(ds_area_is_cleared(0));
 }
 
 TEST_HARNESS_MAIN

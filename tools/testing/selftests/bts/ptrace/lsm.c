@@ -231,7 +231,7 @@ static void check_yama(void)
 	ok(!bts_config(t.pid, TRACE | ALLOC, RECORDS(ROOM), 0), "Yama 3: who is attached goes on");
 	tracee_do(&t, known_work, 100);
 	trace_drain(t.pid, &got, ROOM);
-	ok(known_in_row(&got) == 99, "Yama 3: and is traced");
+	ok(count_known_in_row(&got) == 99, "Yama 3: and is traced");
 	trace_free(&got);
 	tracee_end(&t);
 }

@@ -24,7 +24,7 @@ static bool traced_alone(pid_t group, pid_t pid)
 	if (waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGUSR1))
 		give_up("a thread does not stop: %#x", status);
 	trace_drain(pid, &got, ROOM);
-	good = known_in_row(&got) == THREADS_WORK - 1 && trace_leak(&got) < 0;
+	good = count_known_in_row(&got) == THREADS_WORK - 1 && trace_leak(&got) < 0;
 	trace_free(&got);
 	return good;
 }

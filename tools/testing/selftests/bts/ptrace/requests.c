@@ -76,7 +76,7 @@ static void check_known(const struct tracee *t, uint32_t flags)
 	start(t, flags, ROOM);
 	tracee_do(t, known_work, WORK);
 	trace_drain(t->pid, &got, ROOM);
-	ok(known_in_row(&got) == WORK - 1, "flags %#x: %u branches, each once and in order",
+	ok(count_known_in_row(&got) == WORK - 1, "flags %#x: %u branches, each once and in order",
 	   flags, WORK - 1);
 	leak = trace_leak(&got);
 	ok(leak < 0, "flags %#x: nothing of the kernel", flags);

@@ -23,7 +23,7 @@
 static bool good(const struct dump *d, int cpu, int traces)
 {
 	bool all = d->first == cpu && d->nr == NR && !d->fault &&
-		   shows_way(d) && d->traces == traces && d->others <= NR * (traces - 1) &&
+		   shows_way_to_crash(d) && d->traces == traces && d->others <= NR * (traces - 1) &&
 		   (d->others || cpus() == 1) && !d->running && !d->bad;
 
 	if (!all)
@@ -123,7 +123,7 @@ static void test_jump(const char *kind, const char *target)
 	ok(d.first == 1 && d.nr == NR && d.traces == cpus() && !d.bad && d.since >= 0 &&
 	   !strncmp(d.top, "asm_exc_page_fault+0x0", 22) && strstr(d.top, fault) &&
 	   !strcmp(strstr(d.top, fault), fault), "%s: the fault: %s", kind, d.top);
-	ok(!strncmp(d.next, jump, strlen(jump)) && shows_way(&d),
+	ok(!strncmp(d.next, jump, strlen(jump)) && shows_way_to_crash(&d),
 	   "%s: and who jumped: %s", kind, d.next);
 	ok(thaws(), "%s: frozen until it is thawed", kind);
 	ok(kept(target), "%s: and both are there still", kind);
@@ -552,7 +552,7 @@ static void test_freezing(void)
 	left = parameter("freezes");
 	ok(left == 2, "freezing: it is not tried again, %llu left", left);
 	d = read_dump();
-	ok(!d.first && !d.fault && d.nr == NR && shows_way(&d),
+	ok(!d.first && !d.fault && d.nr == NR && shows_way_to_crash(&d),
 	   "freezing: the first fault: CPU %d, fault at %d, %d branches, %d of the way",
 	   d.first, d.fault, d.nr, d.work);
 	/* The crash came before the NMIs to the other CPUs were sent. */

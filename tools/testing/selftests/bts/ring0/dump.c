@@ -77,7 +77,7 @@ struct dump read_dump(void)
 	return d;
 }
 
-bool shows_way(const struct dump *d)
+bool shows_way_to_crash(const struct dump *d)
 {
 	return d->work >= 5 || d->interrupted;
 }

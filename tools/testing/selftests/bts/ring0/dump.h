@@ -37,7 +37,7 @@ void take_line(struct dump *d, const char *line);
 struct dump read_dump(void);
 
 /* Returns whether the branches before the fault were printed, or there was an interrupt instead. */
-bool shows_way(const struct dump *d);
+bool shows_way_to_crash(const struct dump *d);
 
 /*
  * Crash in a child on @cpu. crash_once() waits, and returns whether the child was killed.

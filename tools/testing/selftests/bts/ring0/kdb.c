@@ -102,7 +102,7 @@ static void test_oops(void)
 	type("branches\n");
 	ok(crash_once("task", 0), "oops: survived");
 	d = shown();
-	ok(complete(&d) && !d.fault && shows_way(&d), "oops: %s", d.top);
+	ok(complete(&d) && !d.fault && shows_way_to_crash(&d), "oops: %s", d.top);
 	ok(thaws(), "oops: frozen until it is thawed");
 }
 

@@ -337,7 +337,7 @@ static void do_allow(void)
 /* The parameter `marked`: whether the other CPUs' branches still have to be shown for a trigger. */
 static int get_marked(char *buf, const struct kernel_param *kp)
 {
-	void **marked = (void **)look_up("hw_branches_marked");
+	void **marked = (void **)look_up("hw_branches_others_event");
 
 	return sprintf(buf, "%c\n", READ_ONCE(*marked) ? 'Y' : 'N');
 }

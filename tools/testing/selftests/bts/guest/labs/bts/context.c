@@ -10,7 +10,7 @@
 
 static_assert(sizeof(struct lab_record) == sizeof(struct x86_bts_record));
 static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == BTS_ENTRY &&
-	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP && LAB_IDLE == BTS_IDLE &&
+	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP_FULL && LAB_IDLE == BTS_IDLE &&
 	      LAB_FLIGHT == BTS_FLIGHT);
 
 /* Move records from the ring to lab->saved, oldest first, as long as there is room. */

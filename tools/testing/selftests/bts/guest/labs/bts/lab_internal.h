@@ -35,7 +35,7 @@ extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *
 extern struct lab_look_symbols {
 	const struct bts_source **source;
 	bool (*hold)(void);
-	void (*release)(bool held);
+	void (*release)(bool stopped);
 	u32 (*last)(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
 		    struct hw_branch *out, u32 n);
 } lab_look_symbols;

@@ -32,19 +32,19 @@ int lab_look(struct lab_file *lab)
 	struct hw_branches_place place = { };
 	unsigned long flags;
 	int n, got;
-	bool held;
+	bool stopped;
 
 	if (!lab->ctx)
 		return -ENXIO;
 	local_irq_save(flags);
-	held = s->hold();
+	stopped = s->hold();
 	n = s->last(lab->ctx, smp_processor_id(), &place, 0, all, LOOKED);
 	place = (struct hw_branches_place) { };
 	got = s->last(lab->ctx, smp_processor_id(), &place, 0, parts, FIRST);
 	if (move_records())
 		got += s->last(lab->ctx, smp_processor_id(), &place, got, parts + got,
 			       LOOKED - got);
-	s->release(held);
+	s->release(stopped);
 	local_irq_restore(flags);
 
 	return got == LOOKED && n == got && !memcmp(all, parts, sizeof(all)) ? 0 : -EILSEQ;
