@@ -49,7 +49,7 @@ kdb() {
 kdb_splats() {
 	local splat
 
-	for splat in 'sleeping function .* kernel/locking/spinlock_rt.c' 'inconsistent lock state' \
+	for splat in 'sleeping function .*kernel/locking/spinlock_rt.c' 'inconsistent lock state' \
 		'WARNING: .* stack_depot_save_flags'; do
 		if called_by "$splat" kgdb_arch_set_breakpoint || called_by "$splat" kdb_set; then
 			printf '|%s' "$splat"
