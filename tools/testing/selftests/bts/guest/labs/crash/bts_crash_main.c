@@ -28,6 +28,8 @@
 #include <asm/msr.h>
 #include <asm/nospec-branch.h>
 
+#include <trace/events/printk.h>
+
 #include "crashes.h"
 
 #define CREATE_TRACE_POINTS
@@ -56,7 +58,6 @@ module_param(stopped_at, ulong, 0400);
 
 static int marks;
 static atomic_t at_meeting;
-static bool panicking;
 
 noinline void bts_crash_fault(void)
 {
@@ -318,16 +319,11 @@ static void do_meet(void)
 	bts_crash_path();
 }
 
-/* An emulator that runs CPUs in turn switches to the next one at each console line. */
-static void end_turn(struct console *con, const char *text, unsigned int size)
+/* An emulator that runs CPUs in turn switches to the next one at each message of the kernel. */
+static void end_turn(void *unused, const char *text, size_t len)
 {
 	cpu_relax();
 }
-
-static struct console turns = {
-	.name	= "turns",
-	.write	= end_turn,
-};
 
 /*
  * Wait until another CPU's crash stops recording on this CPU, at most ten seconds. The NMI
@@ -337,9 +333,8 @@ static void do_look(void)
 {
 	unsigned long end = jiffies + 10 * HZ;
 
-	turns.flags = CON_ENABLED;
-	turns.index = -1;
-	register_console(&turns);
+	if (register_trace_console(end_turn, NULL))
+		return;
 	WRITE_ONCE(stopped_at, 0);
 	WRITE_ONCE(looker, raw_smp_processor_id());
 	atomic_inc(&at_meeting);
@@ -347,7 +342,8 @@ static void do_look(void)
 		cpu_relax();
 	atomic_dec(&at_meeting);
 	WRITE_ONCE(looker, -1);
-	unregister_console(&turns);
+	unregister_trace_console(end_turn, NULL);
+	tracepoint_synchronize_unregister();
 }
 
 static void do_seen(void)
@@ -363,7 +359,6 @@ static noinline void bts_crash_panic(void)
 {
 	local_irq_disable();
 	bts_crash_work(5);
-	WRITE_ONCE(panicking, true);
 	panic("as asked for by a test");
 }
 
@@ -382,49 +377,42 @@ static void do_nmi_panic(void)
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* Panic after another CPU has. The other CPU's NMI does not reach this CPU, which is in an NMI. */
-static void panic_too(void)
+/* The message of another CPU for which this CPU waits, and whether it was printed */
+static const char *awaited;
+static bool printed;
+
+static void watch_messages(void *unused, const char *text, size_t len)
+{
+	if (strnstr(text, awaited, len))
+		WRITE_ONCE(printed, true);
+}
+
+/* The NMI by which the other CPU stops this CPU does not come: this CPU is in an NMI. */
+static void panic_after_message(void)
 {
 	WRITE_ONCE(waiting, true);
-	while (!READ_ONCE(panicking))
+	while (!READ_ONCE(printed))
 		cpu_relax();
-	mdelay(1);
 	bts_crash_panic();
 }
 
+static void panic_after(const char *message)
+{
+	awaited = message;
+	if (!register_trace_console(watch_messages, NULL))
+		send_nmi(panic_after_message);
+}
+
+/* Panic after another CPU has. */
 static void do_panic_too(void)
 {
-	send_nmi(panic_too);
+	panic_after("Kernel panic - not syncing");
 }
 
 /* Panic while another CPU prints its branches, and so cut that output short. */
-static bool cut_now;
-
-static void watch_lines(struct console *con, const char *text, unsigned int size)
-{
-	if (strnstr(text, "Last branches of CPU 0", size))
-		WRITE_ONCE(cut_now, true);
-}
-
-static struct console lines = {
-	.name	= "lines",
-	.write	= watch_lines,
-	.flags	= CON_ENABLED,
-	.index	= -1,
-};
-
-static void panic_in_between(void)
-{
-	WRITE_ONCE(waiting, true);
-	while (!READ_ONCE(cut_now))
-		cpu_relax();
-	bts_crash_panic();
-}
-
 static void do_cut(void)
 {
-	register_console(&lines);
-	send_nmi(panic_in_between);
+	panic_after("Last branches of CPU 0");
 }
 
 static noinline void bts_crash_bug(void)
