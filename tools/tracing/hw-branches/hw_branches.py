@@ -23,6 +23,7 @@ and lines, the functions of modules, and the branches in the ring. MAP is a copy
 
 import argparse
 import bisect
+import itertools
 import os
 import re
 import subprocess
@@ -36,6 +37,10 @@ from drgn.helpers.linux.percpu import per_cpu
 RECORD = 24
 MOST_RECORDS = 65536 // RECORD
 MOST_LBRS = 64
+
+# More than any kernel has: a list or a ring that has more was overwritten.
+MOST_MODULES = 10000
+MOST_IN_RING = 1 << 24
 
 # The type of a branch in a ring: X86_BTS_BRANCH of <asm/bts.h>
 BRANCH = 1
@@ -182,6 +187,8 @@ def ring(cpu):
         return []
     records = context.ring
     size, pos = records.size.value_(), records.pos.value_()
+    if not 0 < size <= MOST_IN_RING:
+        raise ValueError("the ring was overwritten")
     held = min(records.head.value_() - records.tail.value_(), size)
     found = []
     for i in range(held):
@@ -220,13 +227,20 @@ class Names:
             modules = prog["modules"]
         except KeyError:
             return
-        for module in list_for_each_entry("struct module", modules.address_of_(), "list"):
-            text = module.mem[0]
-            base = text.base.value_()
-            name = module.name.string_().decode()
-            self.modules.append((base, base + text.size.value_(), name))
-            if name in self.files:
-                self.read_module(name, base)
+        found = list_for_each_entry("struct module", modules.address_of_(), "list")
+        try:
+            for module in itertools.islice(found, MOST_MODULES):
+                self.add_module(module)
+        except FaultError as error:
+            warn("the list of modules was overwritten: %s" % error)
+
+    def add_module(self, module):
+        text = module.mem[0]
+        base = text.base.value_()
+        name = module.name.string_().decode(errors="replace")
+        self.modules.append((base, base + text.size.value_(), name))
+        if name in self.files:
+            self.read_module(name, base)
 
     def read_module(self, name, base):
         """Read the functions of a module, whose text begins at base."""
