@@ -248,9 +248,16 @@ static void hw_branches_lbr_wake(void *unused)
 	hw_branches_lbr_up(smp_processor_id());
 }
 
+/* Called before a reboot or kexec: a new kernel may not disable all kinds of LBRs. */
+static void hw_branches_lbr_shutdown(void *unused)
+{
+	hw_branches_lbr_yield();
+}
+
 static const struct syscore_ops hw_branches_lbr_syscore_ops = {
 	.suspend	= hw_branches_lbr_suspend,
 	.resume		= hw_branches_lbr_wake,
+	.shutdown	= hw_branches_lbr_shutdown,
 };
 
 static struct syscore hw_branches_lbr_syscore = {
@@ -391,12 +398,16 @@ static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 	guard(irqsave)();
 	if (stack->select && wrmsrq_safe(stack->select, 0))
 		return false;
-	if (!stack->ctl)
-		return !debugctl_try_field(DEBUGCTLMSR_LBR, DEBUGCTLMSR_LBR) &&
-		       !debugctl_try_field(DEBUGCTLMSR_LBR, 0);
+	if (stack->ctl)
+		return !wrmsrq_safe(stack->ctl, stack->ctl_on) && !rdmsrq_safe(stack->ctl, &val) &&
+		       !wrmsrq_safe(stack->ctl, stack->ctl_off) && val == stack->ctl_on;
 
-	return !wrmsrq_safe(stack->ctl, stack->ctl_on) && !rdmsrq_safe(stack->ctl, &val) &&
-	       !wrmsrq_safe(stack->ctl, stack->ctl_off) && val == stack->ctl_on;
+	if (debugctl_try_field(DEBUGCTLMSR_LBR, DEBUGCTLMSR_LBR))
+		return false;
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, val);
+	debugctl_try_field(DEBUGCTLMSR_LBR, 0);
+
+	return val & DEBUGCTLMSR_LBR;
 }
 
 /*

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start a second kernel by kexec or a crash while BTS records on this CPU and on another one. The
- * second kernel and its initramfs are on disks. Run this program in an emulator that ends if the
- * CPU stores a record without a buffer.
+ * Start a second kernel by kexec or a crash while BTS or LBRs record on this CPU and on another
+ * one. The second kernel and its initramfs are on disks. Run this program in an emulator that ends
+ * if the CPU stores a record without a buffer.
  *
  * jump kexec|crash aux|period1|claim|recorder	BTS is used by perf, by a claim, or by the
  *						branch flight recorder
+ * jump kexec|crash lbr		LBRs are used by the branch flight recorder
  * jump MODULE crash astray	the recorder, and a crash by a jump through a bad pointer
  * jump arrived			in the second kernel: check that BTS is off
+ * jump off			in the second kernel: check that the LBRs are disabled
  * jump read|astray CPUS		the same, and check the dump of the first kernel
  */
 #include <sys/reboot.h>
@@ -19,6 +21,7 @@
 
 #include <linux/kexec.h>
 
+#include "../guest/lbrs.h"
 #include "store.h"
 
 /* SCSI addresses, since the names of the disks depend on the order in which they are found. */
@@ -27,7 +30,8 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define RECORDER	"/sys/kernel/tracing/hw_branches/enable"
 #define CRASH		"/dev/bts_crash"
-#define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1"
+#define COMMAND_LINE	"console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check maxcpus=1 " \
+			"spec_rstack_overflow=off"
 
 static int open_disk(const char *address)
 {
@@ -99,11 +103,22 @@ static int start_bts(const char *how)
 		return try_text(CLAIM_KNOB, "2");
 	if (uses_recorder(how))
 		return try_text(RECORDER, "1");
+	if (!strcmp(how, "lbr"))
+		return try_text(RECORDER, "lbr");
 	err = trace_open(&other, kind, start_spinner(get_nprocs() - 1), -1);
 	return err ? err : trace_open(&own, kind, 0, -1);
 }
 
-/* Load the second kernel, start BTS, and jump. All results are reported by the second kernel. */
+static const char *command_after(const char *how)
+{
+	if (!strcmp(how, "astray"))
+		return how;
+	if (!strcmp(how, "lbr"))
+		return "off";
+	return uses_recorder(how) ? "read" : "arrived";
+}
+
+/* Load the second kernel, start BTS or LBRs, and jump. All results are reported by the second kernel. */
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
@@ -111,13 +126,14 @@ static int jump(bool crash, const char *how)
 	int err;
 
 	pin_to(0);
-	snprintf(line, sizeof(line), COMMAND_LINE " -- jump %s %d",
-		 astray ? "astray" : uses_recorder(how) ? "read" : "arrived", get_nprocs());
+	snprintf(line, sizeof(line), COMMAND_LINE " -- jump %s %d", command_after(how),
+		 get_nprocs());
 	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, line);
 	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
 		give_up("panic_on_oops");
 	err = start_bts(how);
-	if (err || !(read_debugctl(0) & DEBUGCTL_BTS_BITS)) {
+	if (err || (strcmp(how, "lbr") ? !(read_debugctl(0) & DEBUGCTL_BTS_BITS) :
+					 !lbr_enabled(0))) {
 		printf("Bail out! cannot start %s: %s\n", how, strerror(-err));
 		return 1;
 	}
@@ -130,6 +146,12 @@ static int jump(bool crash, const char *how)
 		reboot(RB_KEXEC);
 	printf("Bail out! still here\n");
 	return 1;
+}
+
+static int lbrs_are_off(void)
+{
+	ok(!lbr_enabled(0), "LBRs are disabled");
+	return finish();
 }
 
 static int arrived(void)
@@ -317,6 +339,8 @@ int main(int argc, char *argv[])
 		return read_dump(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "astray"))
 		return read_astray();
+	if (argc == 3 && !strcmp(argv[1], "off"))
+		return lbrs_are_off();
 	if (argc == 3 && !strcmp(argv[1], "arrived"))
 		return arrived();
 	if (argc == 4) {
@@ -326,7 +350,7 @@ int main(int argc, char *argv[])
 	}
 	if (argc == 3 && (!strcmp(argv[1], "kexec") || !strcmp(argv[1], "crash")))
 		return jump(!strcmp(argv[1], "crash"), argv[2]);
-	fprintf(stderr, "usage: %s [MODULE] kexec|crash aux|period1|claim|recorder|astray\n",
+	fprintf(stderr, "usage: %s [MODULE] kexec|crash aux|period1|claim|recorder|lbr|astray\n",
 		argv[0]);
 	return 2;
 }

@@ -4,6 +4,8 @@
 
 # shellcheck source=shared/crashes.sh
 . "$B/groups/shared/crashes.sh"
+# shellcheck source=shared/jump.sh
+. "$B/groups/shared/jump.sh"
 
 # Print the number of LBRs of a machine.
 lbr_depth() {
@@ -29,6 +31,7 @@ lbr_files() {
 		lasts "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	flight refused -- lastbranch refused
+	lasts ignored "$(lbr_machine 32),x-lbr-ignored=on" -- lastbranch refused
 	for machine in 32 arch; do
 		lasts "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted
 	done
@@ -64,19 +67,24 @@ lbr_perf() {
 	lasts perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
 
-# left MACHINE KIND FUNCTION LEAST: a crash of this KIND, which the guest survives, must print at
-# least LEAST branches, with FUNCTION on top.
+# The addresses of page faults that the tests cause.
+LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
+
+# left MACHINE KIND FUNCTION LEAST [TIMES]: a crash of this KIND, which the guest survives, must
+# print at least LEAST branches, with FUNCTION on top.
 left() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	lasts "$2-$1" "$1" before="$LAB" expect=splat -- lastbranch crash "$2" "$3" "$4"
+	lasts "$2-$1" "$1" before="$LAB" expect=splat timeout=900 -- \
+		lastbranch crash "$2" "$3" "$4" "${5:-1}"
 	nothing_else "$2-$1" "$CRASH"
 	came_to_end "$2-$1"
 }
 
 # last_words MACHINE KIND FUNCTION LEAST TOP [WORD]: the same for a fatal crash, with FUNCTION
-# among the TOP newest branches. WORD is for the kernel command line.
+# among the TOP newest branches. WORD is for the kernel command line. The value of ROUND is the end
+# of the case's name.
 last_words() {
-	local wrong name=$2-$1 append=$6
+	local wrong name=$2-$1${ROUND:-} append=$6
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	[ "$1" != amd ] || append+=" spec_rstack_overflow=off"
@@ -93,20 +101,24 @@ last_words() {
 	fi
 }
 
-# all_kinds MACHINE LEAST: crashes of each kind.
-all_kinds() {
+# kinds_survived MACHINE LEAST TIMES: crashes of each kind that the guest survives.
+kinds_survived() {
+	left "$1" task bts_crash_fault "$2" "$3"
+	left "$1" kernel bts_crash_at "$2" "$3"
+	left "$1" null 0x0 "$2" "$3"
+	left "$1" jump 0xb75 "$2" "$3"
+	left "$1" error 0xffffffffffffffff "$2" "$3"
+	left "$1" protection bts_crash_at "$2" "$3"
+	left "$1" interrupted bts_crash_divide "$2" "$3"
+	left "$1" bug bts_crash_bug "$2" "$3"
+}
+
+# kinds_fatal MACHINE LEAST: a crash of each kind that is fatal.
+kinds_fatal() {
 	local sender=send_nmi
 
 	# 16 LBRs do not reach back to send_nmi(): name the function in which the NMI arrives.
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
-	left "$1" task bts_crash_fault "$2"
-	left "$1" kernel bts_crash_at "$2"
-	left "$1" null 0x0 "$2"
-	left "$1" jump 0xb75 "$2"
-	left "$1" error 0xffffffffffffffff "$2"
-	left "$1" protection bts_crash_at "$2"
-	left "$1" interrupted bts_crash_divide "$2"
-	left "$1" bug bts_crash_bug "$2"
 	last_words "$1" double bts_crash_double_fault "$2" 1
 	last_words "$1" panic bts_crash_panic "$2" 1
 	# The newest 12 branches, as the NMI arrives some branches after the call.
@@ -116,11 +128,14 @@ all_kinds() {
 }
 
 lbr_crashes() {
-	local CRASH="$CRASH|address: (0000000000000000|ffffffffffffffff|ffffe90000001000)" machine
+	local CRASH="$CRASH|$LBR_ADDRESSES" machine
 
-	all_kinds 32 20
-	all_kinds arch 20
-	all_kinds amd 4
+	kinds_survived 32 20 1
+	kinds_survived arch 20 1
+	kinds_survived amd 4 1
+	kinds_fatal 32 20
+	kinds_fatal arch 20
+	kinds_fatal amd 4
 	for machine in 16 16-no-smap; do
 		left $machine task bts_crash_fault 4
 		left $machine null 0x0 4
@@ -132,8 +147,23 @@ lbr_crashes() {
 	done
 }
 
+# A second kernel must find the LBRs disabled. A crash ends in a freeze, which disables them.
+lbr_jump() {
+	local machine way words
+
+	for machine in 32 arch amd; do
+		words=crashkernel=256M
+		[ $machine != amd ] || words+=" spec_rstack_overflow=off"
+		for way in kexec crash; do
+			jump_boot patched "$CONFIG" "$way-$machine" append="$words" \
+				"$(lbr_machine $machine)" -- jump $way lbr
+		done
+	done
+}
+
 group_lbr() {
 	lbr_files
 	lbr_perf
 	lbr_crashes
+	lbr_jump
 }

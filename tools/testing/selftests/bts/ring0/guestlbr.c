@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "lbrs.h"
+#include "../guest/lbrs.h"
 
 #define GUEST_CPU	1
 #define CODE		0x1000

@@ -11,7 +11,8 @@
  *   lastbranch offline			CPUs go offline and online
  *   lastbranch suspend			suspend to RAM and resume
  *   lastbranch reset			perf resets the PMU
- *   lastbranch MODULE crash KIND FUNCTION LEAST	a crash that is survived, FUNCTION on top
+ *   lastbranch MODULE crash KIND FUNCTION LEAST TIMES
+ *					crashes that are survived, FUNCTION on top
  *   lastbranch MODULE die KIND [OUT]	a crash of a child, without the branches OUT
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
@@ -20,7 +21,7 @@
 
 #include "common.h"
 #include "dump.h"
-#include "lbrs.h"
+#include "../guest/lbrs.h"
 
 #define GIVEN_UP	"lbr (given up to perf)"
 #define NEVER		(1ULL << 40)
@@ -363,18 +364,12 @@ static void choose_address(const char *kind)
 		bad_address = 0xffffe90000001000;
 }
 
-/* Check that the fault is on top, with at least @least branches in all. */
-static int crash(const char *kind, const char *function, int least)
+/* Crash, check that the fault is on top, with at least @least branches in all, and thaw. */
+static void crash_and_thaw(const char *kind, const char *function, int least)
 {
 	char source[64] = "", *arrow;
 	struct dump d = NO_DUMP;
 
-	choose_address(kind);
-	must_set("fold", "0");
-	must_set("crash_all", "1");
-	must_set("enable", "lbr");
-	usleep(20000);
-	open_log();
 	skip_log();
 	ok(crash_once(kind, 0), "%s: survived", kind);
 	ok(source_is_said(source, sizeof(source), &d), "%s: source %s", kind, source);
@@ -386,6 +381,18 @@ static int crash(const char *kind, const char *function, int least)
 	ok(stays_frozen() && !enabled_cpus(), "%s: frozen", kind);
 	must_set("freeze", "0");
 	ok(recording_cpus() == cpus(), "%s: thawed", kind);
+}
+
+static int crash(const char *kind, const char *function, int least, int times)
+{
+	choose_address(kind);
+	must_set("fold", "0");
+	must_set("crash_all", "1");
+	must_set("enable", "lbr");
+	usleep(20000);
+	open_log();
+	while (times-- > 0)
+		crash_and_thaw(kind, function, least);
 	return finish();
 }
 
@@ -451,8 +458,8 @@ int main(int argc, char **argv)
 	}
 	/* The bench passes the module as the first argument. */
 	load_module(argv[1], "");
-	if (argc == 6 && !strcmp(argv[2], "crash"))
-		return crash(argv[3], argv[4], atoi(argv[5]));
+	if (argc == 7 && !strcmp(argv[2], "crash"))
+		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))
 		return die(argv[3], argc > 4 ? argv[4] : "nothing");
 	return fixup();

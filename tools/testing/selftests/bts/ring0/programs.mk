@@ -7,7 +7,7 @@ GUEST_PROGS_32 += ring0/crash ring0/files
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
-guestlbr_SRCS := ring0/guestlbr.c ring0/lbrs.c $(RING0)
+guestlbr_SRCS := ring0/guestlbr.c guest/lbrs.c $(RING0)
 # The program that reads the dump, in the crash kernel.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../tracing/hw-branches/dump.c \
@@ -15,7 +15,7 @@ hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c
 hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
 kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
-lastbranch_SRCS := ring0/lastbranch.c ring0/lbrs.c $(RING0) ring0/dump.c
+lastbranch_SRCS := ring0/lastbranch.c guest/lbrs.c $(RING0) ring0/dump.c
 marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
 pages_SRCS := ring0/pages.c $(SYSTEM)
 printed_SRCS := ring0/printed.c $(RING0) ring0/dump.c guest/handover.c

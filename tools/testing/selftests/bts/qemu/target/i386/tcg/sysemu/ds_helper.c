@@ -571,6 +571,9 @@ X86MSRResult x86_ds_wrmsr(CPUX86State *env, uint32_t msr, uint64_t val)
         if (val & ~debugctl_valid(env)) {
             return X86_MSR_GP;
         }
+        if (env_archcpu(env)->ds.lbr_ignored) {
+            val &= ~(uint64_t)DEBUGCTL_LBR;
+        }
         env->msr_debugctl = val;
         bts_update_hflags(env);
         if (!(env->hflags & (HF_BTS_OS_MASK | HF_BTS_USR_MASK))) {

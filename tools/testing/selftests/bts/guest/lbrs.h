@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The last branch records of this machine, in each of their formats. */
-#ifndef BTS_RING0_LBRS_H
-#define BTS_RING0_LBRS_H
+#ifndef BTS_GUEST_LBRS_H
+#define BTS_GUEST_LBRS_H
 
 #include <stdbool.h>
 

@@ -3,9 +3,11 @@
 #include <cpuid.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
-#include "common.h"
+#include "guest.h"
 #include "lbrs.h"
+#include "system.h"
 
 /* The recorder's filter in LBR_SELECT, and its value of IA32_LBR_CTL */
 #define NO_USER		(1ul << 1)
@@ -95,7 +97,7 @@ bool lbr_leave_out(const char *what)
 		;
 	if (i == ARRAY_SIZE(kinds) || !f->select)
 		return false;
-	for (cpu = 0; cpu < cpus(); cpu++)
+	for (cpu = 0; cpu < get_nprocs(); cpu++)
 		write_msr(cpu, f->select, NO_USER | kinds[i].select);
 	return true;
 }
