@@ -22,11 +22,11 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/reboot.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sprintf.h>
 #include <linux/string.h>
+#include <linux/syscore_ops.h>
 #include <linux/tracefs.h>
 #include <linux/vmalloc.h>
 
@@ -40,10 +40,10 @@
 #define HW_BRANCHES_BOOT_MODULES	250
 
 /**
- * struct hw_branches_boot_module - where a module was
- * @start:	the address of its text; 0 if this entry is free
- * @size:	the size of its text
- * @name:	its name
+ * struct hw_branches_boot_module - where the text of a module was, or its init text
+ * @start:	the address of the text; 0 if this entry is free
+ * @size:	the size of the text
+ * @name:	the name of the module
  */
 struct hw_branches_boot_module {
 	u64	start;
@@ -61,7 +61,7 @@ struct hw_branches_boot_module {
  * @text_end:	the end of the kernel's text
  * @build_id:	the build ID of the kernel; all 0 if the kernel does not know it
  * @sum:	the checksum of the fields above
- * @module:	the modules, as many as fit
+ * @module:	the text of the modules, as many as fit
  *
  * The memory of the CPUs follows, at a multiple of the page size.
  */
@@ -84,6 +84,9 @@ static struct hw_branches_boot_head *hw_branches_boot_memory;
 
 /* The copy of what the previous boot has left; NULL if it has left nothing, or it was read */
 static struct hw_branches_boot_head *hw_branches_boot_left;
+
+/* The previous boot had the same kernel, perhaps at another address. */
+static bool hw_branches_boot_same __ro_after_init;
 
 /* Protects hw_branches_boot_left, and the modules in hw_branches_boot_memory. */
 static DEFINE_MUTEX(hw_branches_boot_mutex);
@@ -113,22 +116,51 @@ static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *he
 	       head->cpus <= (size_t)(size - HW_BRANCHES_BOOT_HEAD) / arch_hw_branches_boot_size();
 }
 
+static void __init hw_branches_boot_get_build_id(u8 *build_id)
+{
+#if IS_ENABLED(CONFIG_STACKTRACE_BUILD_ID) || IS_ENABLED(CONFIG_VMCORE_INFO)
+	memcpy(build_id, vmlinux_build_id, BUILD_ID_SIZE_MAX);
+#endif
+}
+
+static bool __init hw_branches_boot_is_same(const struct hw_branches_boot_head *head)
+{
+	u8 build_id[BUILD_ID_SIZE_MAX] = { };
+
+	hw_branches_boot_get_build_id(build_id);
+
+	return memchr_inv(build_id, 0, sizeof(build_id)) &&
+	       !memcmp(build_id, head->build_id, sizeof(build_id));
+}
+
+/*
+ * The previous boot had the same kernel, perhaps at another address: change each word of @left
+ * that is an address in the text of that kernel to the address in this kernel.
+ */
+static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left, u64 size)
+{
+	unsigned long *word = (void *)left + HW_BRANCHES_BOOT_HEAD;
+	unsigned long *end = (void *)left + size;
+
+	for (; word < end; word++) {
+		if (*word >= left->text && *word < left->text_end)
+			*word += (unsigned long)_stext - (unsigned long)left->text;
+	}
+}
+
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
 {
 	u64 size = HW_BRANCHES_BOOT_HEAD + head->cpus * head->cpu_size;
 
 	hw_branches_boot_left = vmalloc(size);
-	if (hw_branches_boot_left)
-		memcpy(hw_branches_boot_left, head, size);
-	else
+	if (!hw_branches_boot_left) {
 		pr_warn("no memory for the branches of the last boot\n");
-}
-
-static void hw_branches_boot_get_build_id(u8 *build_id)
-{
-#if IS_ENABLED(CONFIG_STACKTRACE_BUILD_ID) || IS_ENABLED(CONFIG_VMCORE_INFO)
-	memcpy(build_id, vmlinux_build_id, BUILD_ID_SIZE_MAX);
-#endif
+		return;
+	}
+	memcpy(hw_branches_boot_left, head, size);
+	hw_branches_boot_same = hw_branches_boot_is_same(head);
+	if (hw_branches_boot_same)
+		hw_branches_boot_relocate(hw_branches_boot_left, size);
 }
 
 /*
@@ -185,37 +217,63 @@ early_initcall(hw_branches_boot_early);
  */
 
 #ifdef CONFIG_MODULES
-static void hw_branches_boot_add(struct hw_branches_boot_module *entry, const struct module *mod)
-{
-	strscpy(entry->name, mod->name);
-	entry->size = mod->mem[MOD_TEXT].size;
-	entry->start = (unsigned long)mod->mem[MOD_TEXT].base;
-}
-
-/* Store the address of a module that was loaded, and delete that of a module that is unloaded. */
-static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
+/* Find the entry of the text that starts at @start, or a free entry if @start is 0. */
+static struct hw_branches_boot_module *hw_branches_boot_entry(u64 start)
 {
 	struct hw_branches_boot_module *entry = hw_branches_boot_memory->module;
-	const struct module *mod = data;
-	u64 wanted = 0;
 	int i;
+
+	for (i = 0; i < HW_BRANCHES_BOOT_MODULES; i++, entry++) {
+		if (entry->start == start)
+			return entry;
+	}
+
+	return NULL;
+}
+
+static void hw_branches_boot_add(const struct module *mod, enum mod_mem_type type)
+{
+	struct hw_branches_boot_module *entry = hw_branches_boot_entry(0);
+
+	if (!mod->mem[type].base || !entry)
+		return;
+	strscpy(entry->name, mod->name);
+	entry->size = mod->mem[type].size;
+	entry->start = (unsigned long)mod->mem[type].base;
+}
+
+static void hw_branches_boot_delete(const struct module *mod, enum mod_mem_type type)
+{
+	struct hw_branches_boot_module *entry;
+
+	if (!mod->mem[type].base)
+		return;
+	entry = hw_branches_boot_entry((unsigned long)mod->mem[type].base);
+	if (entry)
+		entry->start = 0;
+}
+
+/* Store the addresses of a module that is loaded. Delete them when the text is freed. */
+static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
+{
+	const struct module *mod = data;
 
 	guard(mutex)(&hw_branches_boot_mutex);
 
-	if (state == MODULE_STATE_GOING)
-		wanted = (unsigned long)mod->mem[MOD_TEXT].base;
-	else if (state != MODULE_STATE_COMING)
-		return NOTIFY_DONE;
-
-	for (i = 0; i < HW_BRANCHES_BOOT_MODULES && entry->start != wanted; i++)
-		entry++;
-	if (i == HW_BRANCHES_BOOT_MODULES)
-		return NOTIFY_DONE;
-
-	if (state == MODULE_STATE_COMING)
-		hw_branches_boot_add(entry, mod);
-	else
-		entry->start = 0;
+	switch (state) {
+	case MODULE_STATE_COMING:
+		hw_branches_boot_add(mod, MOD_TEXT);
+		hw_branches_boot_add(mod, MOD_INIT_TEXT);
+		break;
+	case MODULE_STATE_LIVE:
+		hw_branches_boot_delete(mod, MOD_INIT_TEXT);
+		break;
+	case MODULE_STATE_GOING:
+		hw_branches_boot_delete(mod, MOD_TEXT);
+		/* If its init function has failed, the module was never live. */
+		hw_branches_boot_delete(mod, MOD_INIT_TEXT);
+		break;
+	}
 
 	return NOTIFY_DONE;
 }
@@ -223,18 +281,31 @@ static int hw_branches_boot_module(struct notifier_block *self, unsigned long st
 static struct notifier_block hw_branches_boot_module_notifier = {
 	.notifier_call	= hw_branches_boot_module,
 };
+
+/* Called after hw_branches_boot_early(), and before the first module is loaded. */
+static int __init hw_branches_boot_watch_modules(void)
+{
+	return hw_branches_boot_memory ?
+	       register_module_notifier(&hw_branches_boot_module_notifier) : 0;
+}
+core_initcall(hw_branches_boot_watch_modules);
 #endif
 
-/* Called before an orderly reboot: let the next boot find nothing. */
-static int hw_branches_boot_forget(struct notifier_block *self, unsigned long event, void *data)
+/*
+ * Called in an orderly reboot after the devices were shut down, which may crash: let the next boot
+ * find nothing.
+ */
+static void hw_branches_boot_forget(void *unused)
 {
 	WRITE_ONCE(hw_branches_boot_memory->magic, 0);
-
-	return NOTIFY_DONE;
 }
 
-static struct notifier_block hw_branches_boot_notifier = {
-	.notifier_call	= hw_branches_boot_forget,
+static const struct syscore_ops hw_branches_boot_syscore_ops = {
+	.shutdown	= hw_branches_boot_forget,
+};
+
+static struct syscore hw_branches_boot_syscore = {
+	.ops = &hw_branches_boot_syscore_ops,
 };
 
 /*
@@ -244,14 +315,12 @@ static struct notifier_block hw_branches_boot_notifier = {
 /**
  * struct hw_branches_boot_view - a reader of last_boot
  * @left:	the copy of the memory; NULL if there is none, or it was read before
- * @same:	the kernel of the previous boot is this one, perhaps at another address
  * @cpu:	the CPU whose branches are in @branch; -1 for none
  * @nr:		the number of branches in @branch
  * @branch:	the branches, the newest first
  */
 struct hw_branches_boot_view {
 	struct hw_branches_boot_head	*left;
-	bool				same;
 	int				cpu;
 	u32				nr;
 	struct hw_branch		branch[];
@@ -326,8 +395,8 @@ static void hw_branches_boot_name(struct seq_file *m, u64 address)
 	module = hw_branches_boot_find_module(left, address);
 	if (address == HW_BRANCH_USER)
 		seq_puts(m, "user mode");
-	else if (view->same && address >= left->text && address < left->text_end)
-		seq_printf(m, "%pS", _stext + (unsigned long)(address - left->text));
+	else if (hw_branches_boot_same && core_kernel_text(address))
+		seq_printf(m, "%pS", (void *)(unsigned long)address);
 	else if (module)
 		seq_printf(m, "%#llx [%*pE]", address - module->start,
 			   (int)strnlen(module->name, sizeof(module->name)), module->name);
@@ -370,16 +439,6 @@ static const struct seq_operations hw_branches_boot_seq_ops = {
 	.show	= hw_branches_boot_show,
 };
 
-static bool hw_branches_boot_is_same(const struct hw_branches_boot_head *left)
-{
-	u8 build_id[BUILD_ID_SIZE_MAX] = { };
-
-	hw_branches_boot_get_build_id(build_id);
-
-	return left && memchr_inv(build_id, 0, sizeof(build_id)) &&
-	       !memcmp(build_id, left->build_id, sizeof(build_id));
-}
-
 static int hw_branches_boot_open(struct inode *inode, struct file *file)
 {
 	struct hw_branches_boot_view *view;
@@ -400,7 +459,6 @@ static int hw_branches_boot_open(struct inode *inode, struct file *file)
 	view->cpu = -1;
 	scoped_guard(mutex, &hw_branches_boot_mutex)
 		swap(view->left, hw_branches_boot_left);
-	view->same = hw_branches_boot_is_same(view->left);
 	((struct seq_file *)file->private_data)->private = view;
 
 	return 0;
@@ -434,10 +492,8 @@ static int __init hw_branches_boot_init(void)
 	if (hw_branches_dir)
 		trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
 				  &hw_branches_boot_fops);
-#ifdef CONFIG_MODULES
-	register_module_notifier(&hw_branches_boot_module_notifier);
-#endif
+	register_syscore(&hw_branches_boot_syscore);
 
-	return register_reboot_notifier(&hw_branches_boot_notifier);
+	return 0;
 }
 late_initcall(hw_branches_boot_init);

@@ -91,7 +91,8 @@ remains_dumps() {
 # again CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem keeps the
 # memory with the branches. WATCHDOG may have options of the emulator for a watchdog.
 again() {
-	remain "$1" append=reserve_mem=1M:4096:hw_branches qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
+	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
+		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
 }
 
 remains_reboot() {
@@ -104,6 +105,12 @@ remains_reboot() {
 	again panic-lbr before="$LAB" expect=splat -- remains panic lbr
 	nothing_else panic-lbr "$CRASH"
 	came_to_end panic-lbr
+	# With KASLR, a boot may overwrite the memory. Then the test crashes the kernel once more.
+	for what in init shutdown; do
+		KASLR="" again $what before="$LAB" expect=splat -- remains $what bts
+		nothing_else $what "$CRASH"
+		came_to_end $what
+	done
 	again triple before="$LAB" -- remains triple bts
 	WATCHDOG="-device i6300esb" again watchdog -- remains watchdog bts
 	again reset-lbr -- remains reset lbr

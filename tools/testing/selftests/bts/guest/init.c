@@ -162,7 +162,8 @@ static void report_taint(void)
 int main(int argc, char *argv[])
 {
 	static char *const shell[] = { "sh", NULL };
-	bool interactive = argc < 2;
+	char *const *program = argv + 1;
+	bool interactive;
 	int status;
 	pid_t pid;
 
@@ -170,6 +171,10 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "%s: this is PID 1 of the test guest\n", argv[0]);
 		return 2;
 	}
+	/* The kernel passes this word to init, as only its decompressor knows the word. */
+	if (*program && !strcmp(*program, "nokaslr"))
+		program++;
+	interactive = !*program;
 	mount_all();
 	hush_nmis();
 	/* execvp() in the child searches this path. */
@@ -182,7 +187,7 @@ int main(int argc, char *argv[])
 
 	pid = fork();
 	if (!pid)
-		run(interactive ? shell : argv + 1, interactive);
+		run(interactive ? shell : program, interactive);
 	status = wait_for(pid);
 	end_leftovers();
 	save_counts();

@@ -5,7 +5,8 @@
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn
- *   remains MODULE panic|triple SOURCE	end the kernel; the next boot reads its branches
+ *   remains MODULE panic|init|shutdown|triple SOURCE
+ *				end the kernel; the next boot reads its branches
  *   remains watchdog SOURCE		the same, by a watchdog
  *   remains reset|reboot SOURCE	reboot with nothing left
  *   remains MODULE head|body|records scribble	fill memory with random bytes, and reboot
@@ -49,7 +50,20 @@ struct found {
 	int headlines;
 	int lines;
 	int functions;		/* lines with bts_remains or with getppid */
+	int unnamed;		/* addresses without a name */
 };
+
+static int unnamed_addresses(const char *line)
+{
+	int n = 0;
+
+	while ((line = strstr(line, " 0x"))) {
+		line += 3;
+		line += strspn(line, "0123456789abcdef");
+		n += strncmp(line, " [", 2) != 0;
+	}
+	return n;
+}
 
 static struct found count(char *text)
 {
@@ -58,7 +72,10 @@ static struct found count(char *text)
 
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		f.headlines += !strncmp(line, "Last branches of CPU", 20);
-		f.lines += !!strstr(line, " <- ");
+		if (strstr(line, " <- ")) {
+			f.lines++;
+			f.unnamed += unnamed_addresses(line);
+		}
 		f.functions += strstr(line, "getppid") || strstr(line, "bts_remains");
 		if (f.lines <= 10)
 			printf("# %s\n", line);
@@ -140,6 +157,8 @@ static int end(const char *module, const char *how, const char *source)
 		wait_for_watchdog();
 	snprintf(option, sizeof(option), "how=%s", how);
 	load_module(module, option);
+	if (!strcmp(how, "shutdown"))
+		reboot(RB_AUTOBOOT);
 	give_up("%s: still here", how);
 }
 
@@ -160,7 +179,7 @@ static int judge(char *text, const char *how, const char *source)
 	struct found f;
 	char *again;
 
-	if (!strcmp(how, "panic"))
+	if (strcmp(how, "triple") && strcmp(how, "watchdog"))
 		kernel = shows(text, "panic+0x0/");
 	if (strcmp(how, "watchdog"))
 		there = shows(text, " [bts_remains]");
@@ -171,6 +190,8 @@ static int judge(char *text, const char *how, const char *source)
 	f = count(text);
 	ok(f.headlines >= 1 && f.lines >= least, "%s: %d CPUs, %d branches", how, f.headlines,
 	   f.lines);
+	/* The kernel and the module are at other addresses than in the first boot. */
+	ok(!f.unnamed, "%s: %d addresses without a name", how, f.unnamed);
 	free(text);
 	again = get(LAST_BOOT);
 	ok(!again[0], "wiped when read");

@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/panic.h>
 #include <linux/random.h>
+#include <linux/reboot.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -38,6 +39,25 @@ static noinline void bts_remains_panic(void)
 	bts_remains_work(5);
 	panic("as asked for by a test");
 }
+
+/* As in the crash of a module's init function */
+static noinline int __init bts_remains_init_work(void)
+{
+	bts_remains_panic();
+	return bts_remains_work(5);
+}
+
+/* Panic in an orderly reboot, after the other notifiers. */
+static int bts_remains_reboot(struct notifier_block *self, unsigned long event, void *data)
+{
+	bts_remains_panic();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block bts_remains_notifier = {
+	.notifier_call	= bts_remains_reboot,
+	.priority	= INT_MIN,
+};
 
 /* Without an IDT, any exception becomes a triple fault. */
 static noinline void bts_remains_triple(void)
@@ -76,6 +96,10 @@ static int __init bts_remains_init(void)
 {
 	if (!strcmp(how, "panic"))
 		bts_remains_panic();
+	else if (!strcmp(how, "init"))
+		return bts_remains_init_work();
+	else if (!strcmp(how, "shutdown"))
+		return register_reboot_notifier(&bts_remains_notifier);
 	else if (!strcmp(how, "triple"))
 		bts_remains_triple();
 	else if (!strcmp(how, "head"))
