@@ -15,10 +15,9 @@
 #include "branch_freeze.h"
 
 /**
- * branch_count_thaw - record that a thaw undoes all freezes up to a number
- * @f:		the freezes of one source
- * @freezes:	the number of the last freeze when the thaw was decided. If another thaw has
- *		undone this freeze since, nothing changes
+ * branch_count_thaw - set the number of the last freeze that a thaw has undone
+ * @f:		the freezes
+ * @freezes:	the number. If another thaw has undone this freeze already, nothing changes
  */
 void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 {
@@ -31,13 +30,12 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 }
 
 /**
- * branch_freeze_claims - tell whether an NMI that no other handler claims was for a freeze
+ * branch_freeze_claims - tell whether an NMI that no other handler claims may be that of a freeze
  * @nmi: the state of this CPU
  *
- * When the NMI of a freeze arrives, branch_freeze_take_request() may find no request. The NMI of
- * another CPU, or an NMI for another reason, may have frozen this CPU before, or a thaw may have
- * cleared the request. So it is not known which NMI was sent for which freeze. Therefore,
- * for one second after a freeze, this function claims each NMI that no other handler claims.
+ * When the NMI of a freeze arrives, branch_freeze_take_request() may find no request: an earlier
+ * NMI may have handled the request, or a thaw may have cleared the request. So for one second after
+ * the last request, this function claims each NMI that no other handler claims.
  *
  * Return: true if the NMI is claimed.
  */
@@ -55,8 +53,8 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 
 #ifdef CONFIG_SMP
 /*
- * Wait until the APIC has delivered the previous IPI. Without x2APIC, __apic_send_IPI() waits for
- * this as well, but in steps of 100 us.
+ * Wait until the xAPIC has delivered the previous IPI, but give up after 1000 reads of the ICR.
+ * __apic_send_IPI() waits for the xAPIC as well, but in steps of 100 us.
  */
 static void branch_freeze_await_icr(void)
 {
@@ -67,14 +65,13 @@ static void branch_freeze_await_icr(void)
 }
 
 /**
- * branch_freeze_send - send an NMI to each other CPU that is online
- * @nmi: the state of each CPU, for branch_freeze_take_request() in its NMI handler
+ * branch_freeze_send - request the freeze of each other CPU that is online, and send its NMI
+ * @nmi: the per-CPU states
  *
- * Any context, with interrupts off. Each CPU gets an IPI of its own. The APIC's shorthand for
- * all CPUs would also reach a CPU that is just being started and has no IDT yet. The functions
- * that send to a mask of CPUs use a temporary mask for each CPU. If this runs in an NMI, the
- * interrupted code may be using the same temporary mask. This function need not be notrace:
- * this CPU is frozen already, so the branches of function tracing are not recorded.
+ * Any context, with interrupts off, after this CPU was frozen. Each CPU gets an IPI of its own. The
+ * APIC's shorthand for all CPUs would also reach a CPU that is just being started and has no IDT
+ * yet. The functions that send to a mask of CPUs use a per-CPU temporary mask. If this runs in an
+ * NMI, the interrupted code may be using the same temporary mask.
  */
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
@@ -86,7 +83,7 @@ void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
 
-	/* The code that an NMI has interrupted may have set APIC_ICR2 for an IPI: restore it. */
+	/* If this runs in an NMI, the interrupted code may have set APIC_ICR2: restore it below. */
 	if (restore)
 		target = apic_read(APIC_ICR2);
 

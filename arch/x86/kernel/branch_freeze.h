@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 /**
- * struct branch_freezes - the freezes of one source, numbered from 1
+ * struct branch_freezes - all freezes of the Debug Store or of last branch records, numbered from 1
  * @last:	the number of the last freeze
  * @thawed:	the number of the last freeze that a thaw has undone; a thaw undoes all earlier
  *		freezes, too
@@ -40,7 +40,7 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
  * struct branch_freeze_nmi - the NMI that freezes a CPU
  * @requested:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
  *		the request
- * @awaited:	the NMI may still arrive
+ * @awaited:	the NMI was sent, and may still arrive
  * @when:	when the NMI was last sent; valid if @awaited. The clock is
  *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash
  */

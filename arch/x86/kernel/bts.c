@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: any number of contexts, one source of records
+ * Branch traces: any number of contexts share a source of records
  *
  * A context is the trace of one task or of one CPU: flags that say which branches are
- * wanted, and a ring for their records. On each CPU, the source records the union of what
- * the contexts of the current task and the contexts of the CPU want. When the source
- * delivers its records, each ring filters them for its own context.
+ * wanted, and a ring for their records. The source of hardware is the Debug Store, see bts_ds.c.
+ * On each CPU, it records the union of what the contexts of the current task and the contexts
+ * of the CPU want. When it delivers its records, each ring filters them for its own context.
  *
- * The source of hardware is the Debug Store, see bts_ds.c. There may also be a source of
- * software, which makes each record in the task that branched: bts_step.c single-steps the
- * task. A task has one list of contexts for each of the two sources.
+ * There may also be a source of software, bts_step.c, which single-steps tasks. A task has one
+ * list of contexts for each of the two sources.
  *
- * A context is live on a CPU while this CPU records for it: the contexts of the CPU, and those
- * of the current task.
+ * The contexts of a CPU and those of its current task are live on this CPU: it records for them.
  *
  * Locking rules:
  *
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    Take cpus_read_lock() before bts_mutex.
- *  - The list of contexts of a CPU, its bts_cpu.owner, the list of contexts of the owner, and the
- *    rings of the contexts on both lists are accessed only on that CPU with interrupts off: by
- *    the NMI handler of the source while the source records, and by other code while the
- *    source is paused or frozen. A source that is paused or frozen delivers nothing from an
- *    NMI. If the CPU is offline, any CPU may access all of these under cpus_read_lock() and
- *    bts_mutex. Only bts_flight.c reads rings without these rules, for a crash.
+ *  - A CPU itself accesses its list of contexts, its bts_cpu.owner, the lists of the owner, and the
+ *    rings of the contexts on these lists, with interrupts off. While the source records, only
+ *    its NMI handler does so. While the source is paused or frozen, only other code does so, as
+ *    the NMI handler then delivers nothing.
+ *  - If the CPU is offline, any CPU may access all of these under cpus_read_lock() and bts_mutex.
+ *    In a crash, bts_flight.c reads rings without following these rules.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
  *    switched out. Other tasks therefore access a context of this task either on the CPU
  *    where the task runs, or while the locks of the scheduler keep the task off all CPUs: see
@@ -97,8 +95,8 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 }
 
 /*
- * Called while the source of hardware is frozen. From here on, the records that it keeps must
- * not be delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
+ * Called while the source of hardware is frozen. From here on, its frozen records must not be
+ * delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
  */
 void bts_give_up_frozen(void)
 {
@@ -114,9 +112,8 @@ void bts_give_up_frozen(void)
  * bts_follow - make the next task switch on this CPU call bts_switch_to(), if a context needs it
  * @task: the task that runs on this CPU, or is about to run
  *
- * Sets TIF_BTS of @task if this CPU has contexts. Then each switch passes TIF_BTS on to the next
- * task. A CPU that has only flight recorders does not need bts_switch_to(). Called with
- * interrupts off.
+ * Sets TIF_BTS of @task if this CPU has contexts that are not flight recorders. Then each switch
+ * passes TIF_BTS on to the next task. Called with interrupts off.
  */
 void bts_follow(struct task_struct *task)
 {
@@ -174,7 +171,7 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 
 	bts_mark_switch(cpu, X86_BTS_TASK_DEPARTS, prev);
 	bts_arrive(cpu, prev, next);
-	/* No context is live on this CPU now: leave the source paused. */
+	/* If no context is live on this CPU now, leave the source paused. */
 	if (cpu->owner == &bts_no_contexts && list_empty(&cpu->contexts))
 		return;
 
@@ -199,8 +196,8 @@ void bts_debug_exception(void)
 }
 
 /*
- * @info is a struct bts_call: call its function on this CPU, while the source is paused or
- * frozen.
+ * Call the function of @info, a struct bts_call, on this CPU while the sources are paused. If the
+ * source of hardware is frozen, it stays frozen.
  */
 void bts_call_here(void *info)
 {

@@ -14,7 +14,7 @@
 
 #include "bts_internal.h"
 
-/* The locks of task_call_func() keep @task from being switched in or out. */
+/* If @task does not run, the locks of task_call_func() keep it off all CPUs meanwhile. */
 static int bts_visit(struct task_struct *task, void *info)
 {
 	struct bts_call *call = info;
@@ -37,14 +37,14 @@ static void bts_visit_current(void *info)
 }
 
 /*
- * Return false if @call->func() was not called, as the task was switched out or migrated
- * meanwhile: the caller has to try again.
+ * Return false if the task was switched in, switched out or migrated before @call->func() could be
+ * called. Then the caller has to try again.
  */
 static bool bts_try_task(struct bts_call *call)
 {
 	struct task_struct *task;
 
-	/* The task may exit, but its task_struct is not freed. */
+	/* The task may exit meanwhile, but RCU keeps its task_struct. */
 	guard(rcu)();
 	/*
 	 * Pairs with bts_exit_list() and bts_task_unlink(): if the task is NULL, no other CPU
@@ -70,7 +70,7 @@ static void bts_call_task(struct bts_call *call)
 		cond_resched();
 }
 
-/* Call @call->func() where it may change the list that @ctx is on. */
+/* Call @call->func() so that it may add @ctx to the list of its task or CPU, or remove it. */
 void bts_call_locked(struct bts_context *ctx, struct bts_call *call)
 {
 	lockdep_assert_cpus_held();
@@ -94,7 +94,7 @@ int bts_call(struct bts_context *ctx, struct bts_call *call)
 	}
 
 	guard(cpus_read_lock)();
-	/* An error here says that the CPU is offline. */
+	/* If this fails, the CPU is offline. */
 	if (smp_call_function_single(ctx->cpu, bts_call_here, call, 1)) {
 		guard(mutex)(&bts_mutex);
 		call->func(call);

@@ -3,10 +3,10 @@
  * Contexts of branch traces: claiming the source of hardware, and giving it back
  *
  * While the source of hardware is claimed, perf and KVM cannot use features that exclude BTS.
- * The first context claims the source. After the last context has put the source, it is given
- * back after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS,
- * perf and KVM may also take the source away from them, for a user who may monitor performance:
- * the contexts are revoked then.
+ * The first context claims the source. When no context is left, the source is given back
+ * after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS, perf and
+ * KVM may also take the source away from them, for a user who may monitor performance. Then the
+ * contexts are revoked: they keep their records, but record no branches.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -30,14 +30,14 @@ DEFINE_MUTEX(bts_mutex);
 /* The contexts that need the source. Changes under bts_mutex. */
 static LIST_HEAD(bts_holders);
 
-/* The source is claimed. It is kept for BTS_LINGER after the last context has put it. */
+/* The source is claimed. Changes under bts_mutex. */
 static bool bts_claimed;
 #define BTS_LINGER	(5 * HZ)
 
 /*
- * The context because of which the source was last refused to perf or KVM, for a user who may
- * not [0] or may [1] monitor performance. Each of the two contexts has been logged. NULL if
- * the source was never refused, or if the context is gone.
+ * A context because of which the source was refused to perf or KVM: [0] for a user who may not
+ * monitor performance, [1] for a user who may. NULL if the source was not refused, or if the
+ * context is gone. While this is set, the source is refused without another message in the log.
  */
 static const struct bts_context *bts_obstacles[2];
 
@@ -84,14 +84,14 @@ int bts_source_claim(void)
 	if (err)
 		return err;
 	bts_claimed = true;
-	/* Every context records again when its task next runs. */
+	/* The contexts record again from the next bts_switch_to() on. */
 	WRITE_ONCE(bts_revoked, false);
 
 	return 0;
 }
 
 /**
- * bts_source_get - take the source of a context; the source of hardware is claimed for that
+ * bts_source_get - claim the source of hardware, if it is the source of a context
  * @ctx: the context
  *
  * Called like bts_source_claim().
@@ -102,7 +102,6 @@ int bts_source_get(struct bts_context *ctx)
 {
 	int err;
 
-	/* A source of software excludes nothing, and needs no claim. */
 	if (ctx->source->software)
 		return 0;
 	err = bts_source_claim();
@@ -138,14 +137,14 @@ void bts_source_put(struct bts_context *ctx)
 		return;
 
 	WRITE_ONCE(bts_revoked, false);
-	/* No context is left that could get the frozen records: do not keep them. */
+	/* If the source is frozen, no context is left that could get its records: drop them. */
 	if (bts_freeze_in_force())
 		bts_source_end();
 	else if (bts_claimed)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap. If the source is frozen, the records that it keeps will not be delivered. */
+/* Mark a gap in the live contexts. If the source is frozen, its records are dropped. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)
@@ -161,7 +160,7 @@ static void bts_revoke_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* Find the first context that does not give the source up. Return NULL if all do. */
+/* Find a context that does not give the source up to such a user. Return NULL if all do. */
 static const struct bts_context *bts_obstacle(bool privileged)
 {
 	const struct bts_context *ctx;
@@ -203,9 +202,9 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 }
 
 /*
- * Give the hardware back to perf or KVM, unless a context keeps it. @privileged says whether
- * their user may monitor performance. Contexts keep their records. The gap is marked in the
- * contexts of running tasks now, and in those of other tasks when they run.
+ * Give the hardware back to perf or KVM, unless a context keeps it: then return false. @privileged
+ * says whether the user of perf or KVM may monitor performance. A gap is marked in the contexts of
+ * running tasks now, and in those of other tasks when they run.
  */
 static bool bts_take_back(bool privileged)
 {
@@ -238,8 +237,8 @@ static bool bts_give_way(bool privileged)
 
 	/*
 	 * For an event that joins a group, perf holds the mutex of the group's
-	 * perf_event_context. CPU hotplug takes that mutex inside cpus_write_lock(), so only
-	 * try the lock here.
+	 * perf_event_context. CPU hotplug takes that mutex inside cpus_write_lock(), so
+	 * cpus_read_lock() could deadlock here.
 	 */
 	if (!cpus_read_trylock())
 		return false;

@@ -104,9 +104,9 @@ static bool bts_task_empty(const struct bts_task *owner)
 }
 
 /*
- * bts_switch_to() makes thread.bts the owner of the CPU, also if it is called only because
- * the CPU is traced. So thread.bts changes together with the lists, under the same rules,
- * and not when the struct bts_task is allocated or freed.
+ * bts_switch_to() reads thread.bts of any task on a CPU that is traced, also if the task has no
+ * contexts. So thread.bts is changed under the same rules as the lists of the task, by
+ * bts_task_link() and bts_task_disown().
  */
 
 static void bts_task_link(struct bts_call *call)
@@ -128,8 +128,8 @@ static void bts_task_link(struct bts_call *call)
 	if (task != current)
 		return;
 
-	/* If the source is frozen, its records are from before this trace began. */
 	this_cpu_write(bts_cpu.owner, owner);
+	/* If the source is frozen, its records are from before this trace began. */
 	if (!call->paused)
 		bts_give_up_frozen();
 }
@@ -153,7 +153,7 @@ static void bts_task_unlink(struct bts_call *call)
 	bts_task_update(owner);
 	if (bts_task_empty(owner))
 		bts_task_disown(task);
-	/* From here on, bts_try_task() accesses the context on any CPU. */
+	/* Pairs with bts_try_task(): from here on, any CPU may access the context. */
 	smp_store_release(&call->ctx->task, NULL);
 }
 
@@ -191,7 +191,7 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  * @ctxp: where to store the new context
  *
  * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
- * about to exit; -EBUSY if the hardware is in use otherwise; -EOPNOTSUPP if this machine
+ * about to exit; -EBUSY if the hardware has another user; -EOPNOTSUPP if this machine
  * has no source, or the source cannot do what is wanted; -ENODEV if the machine lacks
  * @attr->source; -ENOMEM.
  */
@@ -213,7 +213,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	/* Allocate before the locks are taken: a memory cgroup may make its task wait. */
+	/* Allocate before the locks are taken: charging a memory cgroup may sleep. */
 	owner = bts_task_alloc();
 	if (!owner) {
 		bts_free(ctx);
@@ -267,7 +267,7 @@ static void bts_cpu_link(struct bts_call *call)
 
 	/* cpu->idle is not up to date if the CPU was not followed. */
 	cpu->idle = cpu_online(call->ctx->cpu) && is_idle_task(current);
-	/* Frozen records are from before this trace began. */
+	/* If the CPU is frozen, its records are from before this trace began. */
 	call->ctx->late = bts_source->frozen(call->ctx->cpu);
 	list_add_tail(&call->ctx->node, &cpu->contexts);
 	bts_cpu_update(cpu);
@@ -348,11 +348,11 @@ static void bts_do_change(struct bts_call *call)
  * bts_change_task - change what is recorded of a task
  * @ctx: the context of a task
  * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP_FULL,
- *	BTS_MONOTONIC and BTS_YIELDS must not change. If all other flags are 0, the trace is
- *	paused.
+ *	BTS_MONOTONIC and BTS_YIELDS must not change. If no other flag is set, nothing is
+ *	recorded until the next change.
  *
  * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
- * flags that the source cannot do. If perf or KVM has taken the hardware and @attr wants
+ * flags that the source does not support. If perf or KVM has taken the hardware and @attr wants
  * branches, the hardware is claimed again, with errors like those of bts_create_task().
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
@@ -476,7 +476,7 @@ static void bts_exit_list(struct list_head *contexts)
 
 	list_for_each_entry_safe(ctx, tmp, contexts, node) {
 		list_del_init(&ctx->node);
-		/* From here on, bts_try_task() accesses the context on any CPU. */
+		/* Pairs with bts_try_task(): from here on, any CPU may access the context. */
 		smp_store_release(&ctx->task, NULL);
 		bts_source_put(ctx);
 	}

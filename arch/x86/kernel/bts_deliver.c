@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: the source asks what to record on a CPU, and delivers the records there
+ * Branch traces: functions by which a source asks what to record on a CPU, and delivers its records
  *
- * All of this runs on the CPU where the records were made, while the source of hardware
+ * All functions run on the CPU where the records were made, while the source of hardware
  * does not record.
  */
 
@@ -90,7 +90,7 @@ void bts_deliver_gap(void)
 }
 
 /**
- * bts_deliver_kernel_gap - mark that the source lost records, but none of user mode
+ * bts_deliver_kernel_gap - mark that the source lost records of branches in the kernel only
  *
  * Called like bts_deliver().
  */
@@ -131,9 +131,9 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * Count the records that @ctx has room for until its task has to stop. The return from
- * that stop to user mode is recorded, too. With room for one record only, the task would
- * stop again at once, so the count is 2 at least.
+ * Return how many records @ctx has room for until its task has to stop, or U32_MAX if the task
+ * need not stop. The return to user mode after the stop is recorded, too. If this record filled
+ * the ring, the task would stop again at once, so return at least 2.
  */
 static u32 bts_room(const struct bts_context *ctx)
 {
@@ -142,7 +142,7 @@ static u32 bts_room(const struct bts_context *ctx)
 
 	if (!(ctx->attr.flags & BTS_STOP_FULL) || !ctx->attr.overflow || ctx->full)
 		return U32_MAX;
-	/* The context records no branches: the source cannot fill it. */
+	/* If the context records no branches, the source cannot fill it. */
 	if (!(ctx->attr.flags & (BTS_USER | BTS_KERNEL)))
 		return U32_MAX;
 
@@ -168,10 +168,9 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 }
 
 /*
- * Mark a gap in the contexts of the current task, which runs without being recorded. If
- * the hardware was taken away, all branches are missing. On a CPU that goes offline, only
- * branches of the kernel are missing, as the task leaves that CPU before it returns to
- * user mode.
+ * Mark a gap in the contexts of the current task, which is not recorded now. If perf or KVM has
+ * taken the hardware, all branches are missing. If the CPU goes offline, only branches of the
+ * kernel are missing, as the task leaves the CPU before it returns to user mode.
  */
 static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 {

@@ -160,11 +160,12 @@ static struct bts_source bts_ds_source __ro_after_init = {
 };
 
 /*
- * BTS_DS_UNRELIABLE: the specification update of the model says that a record may be wrong
- * or lost: the first record after SMM (BU10 and similar), or a record during a change of the power
- * state (AF36). Software cannot tell which record, so all are marked as unreliable.
- * BTS_DS_NO_FILTER: @from is wrong in a record where the privilege level changes, but only
- * while the CPL filter is in use (W125, AR62).
+ * Errata, from the specification updates of the models.
+ * BTS_DS_UNRELIABLE: a record may be wrong or lost after SMM (BU10 and similar), or during a change
+ * of the power state (AF36). Software cannot tell which record, so all records get
+ * X86_BTS_F_UNRELIABLE.
+ * BTS_DS_NO_FILTER: if the CPL filter is in use, a record where the privilege level changes has a
+ * wrong @from (W125, AR62).
  */
 #define BTS_DS_UNRELIABLE	BIT(0)
 #define BTS_DS_NO_FILTER	BIT(1)

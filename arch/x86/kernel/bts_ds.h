@@ -31,15 +31,14 @@ enum bts_ds_state {
  *		recorded until the next pause
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
- * @interrupted: bts_ds_pmi() has delivered records since the last pause, in an NMI whose way
- *		out (see BTS_DS_LONG_WAY) is recorded; @pmi_user, @pmi_ip and @pmi_when are
- *		about this NMI
+ * @interrupted: bts_ds_pmi() has delivered records since the last pause; @pmi_user, @pmi_ip and
+ *		@pmi_when are those of its last NMI
  * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
  *		bts_ds_may_be_repeat()
- * @repeat_within: the records that were past the threshold at the last PMI may have requested
- *		a second one; if so, it arrives before this many further records are made
+ * @repeat_within: if the hardware sends a second NMI for the last PMI, it arrives before this
+ *		many further records are made
  * @pmi_user:	the NMI interrupted user mode
- * @long_ways:	how many ways out in a row were longer than BTS_DS_LONG_WAY
+ * @long_ways:	how many exit paths in a row had more than BTS_DS_LONG_WAY records
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI interrupted
  * @pmi_when:	when the NMI arrived, in jiffies
@@ -77,18 +76,16 @@ extern struct bts_record_props bts_ds_props;
 extern bool bts_ds_filters;
 
 /*
- * If the kernel is recorded, so is the way out of the NMI: the code from the end of
- * bts_ds_last_nmi() to the return. With too low a threshold, these records alone would
- * raise the next PMI, and the interrupted code would make no progress. How many records
- * the way out makes depends on NMI handlers that were registered later and on function
- * tracing. So each PMI measures the way out of the last PMI. The next threshold is this
- * number plus BTS_DS_PROGRESS for the interrupted code; the first threshold is
- * BTS_DS_PROGRESS.
+ * If the kernel is recorded, so is the exit path of the NMI: the code from the end of
+ * bts_ds_last_nmi() to the return from the NMI. If the threshold were too low, the records of
+ * the exit path alone would raise the next PMI, and the interrupted code would make no progress.
+ * The number of these records depends on NMI handlers that were registered later and on function
+ * tracing. So each PMI counts the records of the last PMI's exit path. The next threshold is this
+ * number plus BTS_DS_PROGRESS for the interrupted code. The first threshold is BTS_DS_PROGRESS.
  *
- * If the way out makes more than BTS_DS_LONG_WAY records, the interrupted code makes less than a
+ * If an exit path makes more than BTS_DS_LONG_WAY records, the interrupted code makes less than a
  * fifth of all records. If that happens BTS_DS_MAX_LONG_WAYS times in a row, the kernel is not
- * recorded until the next pause. A single long way out may come from a message that nmi.c
- * prints.
+ * recorded until the next pause. If that happens once, nmi.c may have printed a message.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_LONG_WAY	(4 * BTS_DS_PROGRESS)
@@ -99,7 +96,7 @@ static inline void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 	return (void *)(unsigned long)ds_read(d->store, DS_BTS, field);
 }
 
-/* Read one of the three words of the record at @at. */
+/* Read a word of the record at @at: 0 is from, 1 is to, 2 is flags. */
 static inline u64 bts_ds_word(const void *at, unsigned int nr)
 {
 	return ds_word(at, nr, ds_field_size());

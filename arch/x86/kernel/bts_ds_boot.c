@@ -35,7 +35,7 @@ u32 bts_ds_boot_most(void)
 	if (!ds_has(DS_BTS))
 		return 0;
 
-	/* One more, for the mark that says that older records are missing. */
+	/* One more, for the record of all 0 that stands for missing older records. */
 	return BTS_BUFFER_SIZE / ds_record_size() + 1;
 }
 

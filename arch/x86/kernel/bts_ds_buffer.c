@@ -15,11 +15,11 @@
  * the threshold. So if the kernel is recorded, bts_ds_first_nmi() stops recording in each NMI,
  * and bts_ds_last_nmi() checks the threshold and resumes recording.
  *
- * bts_ds.state says which code may access the positions and deliver records. ON: the NMI
- * handler. BUSY or OFF: the context (task, interrupt or NMI) that set the state, as
- * the hardware does not record. 'frozen' may be set in any context at any time. Recording
- * stops at once, in any state, and the records are kept and not delivered. Code that
- * starts recording checks 'frozen' afterwards.
+ * bts_ds.state says which code may access the positions (base, index and so on) and deliver
+ * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, as
+ * the hardware does not record. bts_ds_freeze() may run at any time, in any state: it stops
+ * recording, and the records stay in the buffer until bts_ds_unfreeze(). So code that starts
+ * recording checks bts_ds.frozen afterwards.
  */
 
 #include <linux/compiler.h>
@@ -48,9 +48,9 @@ bool bts_ds_filters __ro_after_init;
 bool bts_ds_claimed;
 
 /*
- * Room for the records that are made from reaching the threshold until the NMI handler
- * stops recording. Further records are lost, and a gap is marked. With KASAN or
- * lockdep, the code up to the handler makes several times as many.
+ * The number of records that fit into the buffer past the threshold: those that are made until
+ * the NMI handler stops recording. If there are more, they are lost, and a gap is marked. With
+ * KASAN or lockdep, the code up to the handler makes several times as many.
  */
 #define BTS_DS_RESERVE \
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
@@ -89,8 +89,8 @@ static void bts_ds_deliver(const void *from, const void *to)
 }
 
 /*
- * The last record of a circular buffer is cleared before recording starts. No branch has
- * the address 0 on both sides, so this record tells whether the hardware has wrapped.
+ * Return the record at the end of the buffer. In a circular buffer, it is cleared before recording
+ * starts. No branch has the address 0 on both sides, so the buffer has wrapped if it is not clear.
  */
 static void *bts_ds_last(const struct bts_ds *d)
 {
@@ -119,7 +119,7 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 	}
 	bts_ds_deliver(bts_ds_pos(d, DS_BASE), index);
 	/*
-	 * The buffer must not seem to have wrapped now: if a freeze prevents the next resume, a
+	 * If a freeze prevents the next resume, nothing else clears the last record. Then a
 	 * reader of the buffer, or the next drain, would find the same records again.
 	 */
 	bts_ds_clear_last(d);
@@ -129,11 +129,10 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
  * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
  *
  * If the index has reached the threshold, the hardware has requested a PMI. The PMI arrives
- * now, later, or never if LVTPC was masked. Once the index is reset, bts_ds_last_nmi() cannot
- * recognize the PMI any more. So d->late_pmis is incremented before the reset, and
- * bts_ds_unknown_nmi() claims the late PMI. If the PMI arrives before the reset,
- * bts_ds_last_nmi() sets d->pmi_seen, and d->late_pmis is decremented again. If the index has not
- * reached the threshold, no PMI is expected.
+ * now, later, or never if LVTPC was masked. When this function has reset the index,
+ * bts_ds_last_nmi() cannot recognize the PMI any more. So this function increments d->late_pmis
+ * before the reset, and bts_ds_unknown_nmi() claims a late PMI. If the PMI arrives before the
+ * reset, bts_ds_last_nmi() sets d->pmi_seen, and this function decrements d->late_pmis again.
  */
 void bts_ds_drain(struct bts_ds *d)
 {
@@ -154,8 +153,8 @@ void bts_ds_drain(struct bts_ds *d)
 	}
 
 	/*
-	 * No PMI was requested, or it has been handled. Reset the index first, so that an NMI
-	 * in between does not set pmi_seen again.
+	 * If no PMI was requested, or if it has arrived, no PMI can be late. Reset the index
+	 * first, so that an NMI in between does not set pmi_seen again.
 	 */
 	if (!asked || READ_ONCE(d->pmi_seen)) {
 		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);
@@ -245,7 +244,7 @@ static void bts_ds_record(struct bts_ds *d)
 		ds_bts_write(bits);
 		barrier();
 	} while (unlikely(bits != READ_ONCE(d->bits)));
-	/* An NMI may have frozen this CPU before recording started. */
+	/* If an NMI froze this CPU before recording started, stop recording. */
 	if (READ_ONCE(d->frozen))
 		ds_bts_write(0);
 }
@@ -275,10 +274,10 @@ bool bts_ds_resume(void)
 }
 
 /*
- * A freeze, or an NMI that it sent, may arrive after the last trace has ended, when perf
- * owns positions and buffer again. So each function that changes the state of a CPU
- * without pausing it checks bts_ds_claimed first. ds_unclaim_bts() sends an IPI to all
- * CPUs, and so waits for functions that have seen bts_ds_claimed true.
+ * A freeze, or the NMI of a freeze, may come after the last trace has ended, when perf owns
+ * positions and buffer again. So each function that changes the state of a CPU without pausing
+ * it checks bts_ds_claimed first. After bts_ds_claimed was cleared, ds_unclaim_bts() sends an IPI
+ * to all CPUs, and so waits for functions that have read true.
  */
 void notrace bts_ds_freeze(void)
 {

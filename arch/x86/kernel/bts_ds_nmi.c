@@ -21,7 +21,7 @@
 /*
  * Find out whether this model reports predictions: only some models ever set
  * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The first records in the
- * buffer are those of the way out of the last PMI, the same branches each time. So look at the
+ * buffer are those of the exit path of the last PMI, the same branches each time. So look at the
  * record in the middle, which is of the interrupted code.
  */
 static void bts_ds_learn(const struct bts_ds *d)
@@ -33,10 +33,10 @@ static void bts_ds_learn(const struct bts_ds *d)
 }
 
 /*
- * Tell whether the record at @at is the return from the NMI of the last PMI. That NMI has
- * interrupted the code at pmi_ip. The NMI handler has drained the buffer, so no earlier record
- * goes from the entry text to pmi_ip. If the NMI has interrupted user mode, the linear address in
- * the record may differ from pmi_ip. But then no earlier record goes to user mode at all.
+ * Tell whether the record at @at is the return from the NMI of the last PMI, that is, the first
+ * record since that NMI that goes from the entry code to d->pmi_ip. If the NMI has interrupted user
+ * mode, that is the first record that goes to user mode: it has a linear address, which may differ
+ * from pmi_ip.
  */
 static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 {
@@ -57,11 +57,12 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 }
 
 /*
- * Count the records of the way out of the last PMI. If the return from its NMI is not in the
- * buffer, count all records. But if the buffer is not full, and this NMI has interrupted another
- * address, then the interrupted code has made progress: return 0.
+ * Count the records of the last PMI's exit path, see BTS_DS_LONG_WAY. If the buffer lacks the
+ * return from that PMI, the exit path may have filled it: count all records. But if there is
+ * room left, and this NMI has interrupted another address, the interrupted code has made progress:
+ * return 0.
  */
-static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
+static u32 bts_ds_exit_records(const struct bts_ds *d, unsigned long ip)
 {
 	void *base = bts_ds_pos(d, DS_BASE), *max = bts_ds_pos(d, DS_MAXIMUM);
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
@@ -82,7 +83,7 @@ static u32 bts_ds_way_out(const struct bts_ds *d, unsigned long ip)
  *
  *  - The hardware may request a PMI for each record past the threshold. If the last PMI
  *    arrived late, the records made before its arrival have requested further PMIs, which
- *    arrive late, too: before @repeat_within further records.
+ *    arrive late, too: before d->repeat_within further records.
  *  - No code has run between that PMI and this NMI: both have interrupted the same
  *    instruction, and the buffer holds no other records than the return from that PMI
  *    and the entry of this NMI.
@@ -100,7 +101,7 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 		return true;
 	if (ip != d->pmi_ip)
 		return false;
-	/* The CPL filter may have dropped the return. */
+	/* The CPL filter may have dropped the record of the return. */
 	if (index == base)
 		return true;
 	at = bts_ds_return(d, base, index);
@@ -113,29 +114,28 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * Measure the way out of the last PMI, and set the threshold for the next one so high that
- * the interrupted code makes progress before the next PMI. If another NMI handler or function
- * tracing makes too many branches, the buffer is too small for that, and the CPU would do nothing
- * but handle PMIs. Then the kernel is not recorded until the CPU is paused.
+ * Set the threshold so high that the interrupted code makes progress before the next PMI. If NMI
+ * handlers or function tracing make too many branches, the buffer is too small for that, and the
+ * CPU would do nothing but handle PMIs. Then set d->stuck. See BTS_DS_LONG_WAY.
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
-	u32 out;
+	u32 records;
 
 	if (!d->kernel)
 		return;
 
-	out = bts_ds_way_out(d, ip);
-	d->min_records_to_pmi = out + BTS_DS_PROGRESS;
-	d->long_ways = out > BTS_DS_LONG_WAY ? d->long_ways + 1 : 0;
+	records = bts_ds_exit_records(d, ip);
+	d->min_records_to_pmi = records + BTS_DS_PROGRESS;
+	d->long_ways = records > BTS_DS_LONG_WAY ? d->long_ways + 1 : 0;
 	d->stuck = d->long_ways >= BTS_DS_MAX_LONG_WAYS;
 }
 
 /*
- * Calculate @repeat_within: how many further records may be made before a second PMI arrives
- * that the records past the threshold have requested. That is as many as were made from the
- * threshold to the first PMI. If NMIs were blocked, many more may be past the threshold, which
- * says nothing about the delay of PMIs, so the number is limited.
+ * Calculate d->repeat_within. If the records past the threshold have requested a second PMI, it is
+ * as late as the first PMI: as many records are made before it as were made from the threshold to
+ * the first PMI. If NMIs were blocked, many more may be past the threshold, which says nothing
+ * about the delay of PMIs, so the number is limited.
  */
 static u32 bts_ds_repeat_within(const struct bts_ds *d)
 {
@@ -191,8 +191,9 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 }
 
 /*
- * Called before all handlers that were registered earlier, so that as few of their branches
- * as possible are recorded.
+ * Freeze this CPU if another CPU has requested that. If the kernel is recorded, stop recording
+ * until bts_ds_last_nmi(). Called before all handlers that were registered earlier, so that few of
+ * their branches are recorded.
  */
 static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -220,8 +221,8 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
  * Handle the PMI, if this NMI is one, and resume recording if bts_ds_first_nmi() has stopped it.
  *
  * If the state is not ON, the interrupted code is about to stop recording. Then, or if the CPU is
- * frozen, the records are not delivered here, and this only stops BTS. If BTS stayed on, each way
- * out of an NMI would raise the next PMI until the buffer is full.
+ * frozen, only stop BTS, and do not deliver the records. If BTS stayed on, the exit path of each
+ * NMI would raise the next PMI until the buffer is full.
  *
  * Called after perf's handler, which unmasks LVTPC even if there is no event: see
  * x86_perf_claim_bts().
@@ -241,7 +242,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* Drain the buffer in any NMI, as the way out of the NMI may need all the room. */
+	/* Drain the buffer in any NMI, as the exit path of the NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else

@@ -61,7 +61,7 @@ static bool bts_ds_index(const struct debug_store *ds, u64 base, u32 *index)
 	return true;
 }
 
-/* See ds_bts_peek(). @index is that of the next record in the buffer at @base. */
+/* See ds_bts_peek(). @index is where the hardware writes the next record of the buffer at @base. */
 static bool bts_ds_peek_at(const void *base, u32 index, bool circular, u32 newer,
 			   struct bts_raw *rec)
 {
@@ -75,7 +75,7 @@ static bool bts_ds_peek_at(const void *base, u32 index, bool circular, u32 newer
 		newer -= index;
 		if (newer > size - index)
 			return false;
-		/* Before the oldest record, say that records are missing. */
+		/* A record of all 0 before the oldest one stands for missing records. */
 		if (newer == size - index) {
 			*rec = (struct bts_raw) { };
 			return true;
@@ -89,7 +89,7 @@ static bool bts_ds_peek_at(const void *base, u32 index, bool circular, u32 newer
 /**
  * ds_bts_peek - read a record without removing it
  * @cpu: the CPU
- * @circular: the buffer wraps
+ * @circular: the buffer is circular, so that it may have wrapped
  * @newer: the number of newer records in the buffer
  * @rec: where to store the record; all 0 for the one before the oldest record of a buffer
  *	that has wrapped

@@ -18,7 +18,7 @@ static void bts_exec_mark(struct bts_call *call)
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 	struct bts_context *ctx;
 
-	/* Frozen records of the old program would be delivered after the mark: prevent that. */
+	/* If the source is frozen, its older records must not be delivered after X86_BTS_EXEC. */
 	if (!call->paused)
 		bts_give_up_frozen();
 	list_for_each_entry(ctx, &owner->contexts, node)
@@ -28,7 +28,7 @@ static void bts_exec_mark(struct bts_call *call)
 }
 
 /**
- * bts_exec - mark that current runs another program from here on
+ * bts_exec - record that current runs another program from here on
  */
 void bts_exec(void)
 {
@@ -58,7 +58,7 @@ static void bts_moved_mark(struct bts_call *call)
 {
 	struct bts_task *owner = this_cpu_read(bts_cpu.owner);
 
-	/* Frozen records are older than the mark, but would be delivered after it: prevent that. */
+	/* If the source is frozen, its older records must not be delivered after this record. */
 	if (!call->paused)
 		bts_give_up_frozen();
 	bts_put_moved(&owner->contexts, call->event);
@@ -66,7 +66,7 @@ static void bts_moved_mark(struct bts_call *call)
 }
 
 /**
- * bts_mark_signal - mark that current enters a signal handler, or returns from one
+ * bts_mark_signal - record that current enters a signal handler, or returns from one
  * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
  * @from: the address that current would have executed next
  * @to: the address where it continues

@@ -2,24 +2,23 @@
 /*
  * The filter in front of a ring of branch records
  *
- * A branch belongs to the mode of its target, user mode or the kernel, which the filter tells
- * from the address of the target. So a trace of user mode has the branches back to user mode
- * (after a system call, a fault, or to a signal handler). A reader needs them to follow the
- * control flow.
+ * A branch belongs to the mode of its target: user mode or the kernel, depending on the address
+ * of the target. So a trace of user mode has the branches back to user mode (after a system
+ * call, a fault, or to a signal handler). A reader needs them to follow the control flow.
  *
  * The hardware has a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR of
  * DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
  * that this filter drops, too. Then the CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
- * to the wanted mode. A ring notices each of these skews: a record that leaves the wanted mode
- * is followed by a record that starts in the wanted mode, and exactly one record is missing in
- * between. The missing record is counted as lost, and a mark is put in its place. After
- * BTS_RING_SKEWS skews in a row, the CPL filter is not used any more. A single skew may have
- * another cause, such as an SMI.
+ * to the wanted mode. This is a skew: a record that leaves the wanted mode is followed by a record
+ * that starts in the wanted mode, and exactly one record is missing in between. The ring counts
+ * the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have another
+ * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set, and the
+ * CPL filter is not used any more, see bts_avoids_cpl_filter().
  *
- * User code can forge both addresses of a record by jumping to any address. They are
- * compared and copied here, and never dereferenced.
+ * User code can forge both addresses of a record by jumping to any address. So this file compares
+ * and copies addresses, but never dereferences them.
  */
 
 #include <linux/kernel.h>
@@ -37,15 +36,14 @@
  * @addr: an address
  * @fred: whether events are delivered by FRED
  *
- * With FRED, an NMI that caused a VM exit does not go through the entry points of FRED: KVM
- * calls asm_fred_entry_from_kvm() for such an NMI.
+ * With FRED, the entry code is that at the entry points of FRED. It does not include
+ * asm_fred_entry_from_kvm(), which KVM calls for an NMI that caused a VM exit.
  *
  * Return: true if @addr is in the entry code.
  */
 bool bts_is_entry_with(u64 addr, bool fred)
 {
 #ifdef CONFIG_X86_FRED
-	/* The entry point for events in the kernel is the last one. */
 	if (fred)
 		return addr >= (unsigned long)asm_fred_entrypoint_user &&
 		       addr < (unsigned long)asm_fred_entrypoints_end;
@@ -89,11 +87,12 @@ static bool bts_starts_inside(const struct bts_ring *ring, const struct bts_raw 
 }
 
 /*
- * Called for a branch @in that leaves the wanted mode; @more tells whether records follow it.
- * If the branch back to the wanted mode is missing, store a mark of one lost record at @out,
- * in place of a record for @in, and return true.
+ * Called for a branch @in that leaves the wanted mode. If the next record starts in the wanted
+ * mode, the branch back is missing: store an X86_BTS_LOST record at @out, and return true.
+ * Otherwise, return false. If @more is false, the next record is not there yet: set ring->away, so
+ * that bts_ring_first() tests that record.
  */
-static bool bts_sort_way_out(struct bts_ring *ring, struct x86_bts_record *out,
+static bool bts_sort_leaving(struct bts_ring *ring, struct x86_bts_record *out,
 			     const struct bts_raw *in, bool more)
 {
 	ring->away = !more;
@@ -145,8 +144,8 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 }
 
 /*
- * Turn @in into the record that the context wants, at @out. If it wants none, return false
- * and do not write to @out: in a full ring, @out is the oldest record.
+ * Store at @out the record that the ring wants for @in, and return true. If the ring wants none,
+ * return false and do not write to @out: in a full ring, @out is the oldest record.
  */
 static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)
@@ -182,7 +181,7 @@ static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 		return true;
 	}
 
-	return bts_sort_way_out(ring, out, in, more);
+	return bts_sort_leaving(ring, out, in, more);
 }
 
 static __always_inline u64 bts_either(const struct bts_raw *in)
@@ -191,9 +190,9 @@ static __always_inline u64 bts_either(const struct bts_raw *in)
 }
 
 /*
- * Copy four records, unless one of them has to go through bts_sort(). If the bitwise OR of
- * all addresses is below @limit, each address is. One test for four records makes the copy fast:
- * nearly every record of a user context takes nine instructions.
+ * Copy four records and return true. If one of them may need bts_sort(), copy none and return
+ * false. One test for four records makes this fast: if the bitwise OR of all addresses is below
+ * @limit, each address is below @limit.
  */
 static __always_inline bool bts_copy_four(u64 head, bool predicted, struct x86_bts_record *out,
 					  const struct bts_raw *in, u64 limit)
@@ -217,15 +216,15 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	struct x86_bts_record *start = ring->rec + ring->pos, *out = start;
 	const struct bts_raw *end = in + n, *last = end - 1;
 	const u64 limit = ring->limit;
-	/* Four records can be copied while @in is before this. */
+	/* While @in is below @few, at least four records are left. */
 	const struct bts_raw *few = n < 4 ? in : end - 3;
-	/* In a ring for user mode only, a branch from the kernel to below @leave is a return. */
+	/* In a ring for user mode only, bts_leave() stores the branches back to user mode. */
 	const u64 leave = limit == TASK_SIZE_MAX ? limit : 0;
 
 	for (;;) {
 		for (; in < few && bts_copy_four(head, predicted, out, in, limit); in += 4)
 			out += 4;
-		/* Copy single records up to the next one that is not copied as it is. */
+		/* Copy single records up to one that bts_leave() or bts_sort() has to store. */
 		for (; in != end && bts_either(in) < limit; in++)
 			bts_plain(head, predicted, out++, in);
 		if (in == end)
@@ -240,7 +239,7 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	bts_ring_advance(ring, out - start);
 }
 
-/* A copy of the loop: with the test of the flags, each record takes a third more instructions. */
+/* A second copy of the loop, so that only sources with predictions have to test the flags. */
 static noinline void bts_ring_fill_predicted(struct bts_ring *ring, const struct bts_raw *in,
 					     u32 n, bool more)
 {
@@ -266,7 +265,7 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 		if (!bts_sort(ring, &scratch, in++, n))
 			continue;
 		count++;
-		/* bts_sort() has counted the missing record in ring->lost; @count includes it. */
+		/* bts_sort() has added this record to ring->lost, and the caller adds @count. */
 		if (scratch.type == X86_BTS_LOST)
 			ring->lost--;
 	}

@@ -96,10 +96,10 @@ bool bts_flight_wants(const struct bts_raw *raw)
  * @raw: the record
  * @older: the record before it; all 0 if there is none
  *
- * A branch from below TASK_SIZE_MAX is one from user mode, unless the branch before
- * it was a jump of the kernel to this address. (If an NMI arrives exactly between the two,
- * the branch before is the return from the NMI, and the jump is not recognized.) Any
- * context.
+ * If the branch comes from user mode, its address becomes HW_BRANCH_USER. A branch from below
+ * TASK_SIZE_MAX comes from user mode, unless the branch before it was a jump of the kernel to
+ * this address. If an NMI arrives between the two, this function does not recognize the jump,
+ * as the branch before is the return from the NMI. Any context.
  *
  * Return: the branch.
  */
@@ -179,7 +179,7 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 	return got;
 }
 
-/* Read the buffer, and then the @ring. */
+/* Read the buffer, and then @ring. If @late, the buffer is from before this context: skip it. */
 static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 			   struct hw_branches_place *place, u32 newer,
 			   struct hw_branch *out, u32 n)
@@ -189,7 +189,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* While the buffer is drained, the ring may have some of the same records: stop here. */
+	/* While @cpu drains its buffer, the ring may have some of the same records: skip it. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -226,10 +226,10 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *
 		return 0;
 
 	/*
-	 * A pending PMI may still be handled on a CPU that is held, and move the records from
-	 * the buffer to the ring. Then read again. The number of newer records does not change
-	 * by that, except that the PMI may add the mark of a gap, and one branch is returned
-	 * twice. Read again only once: records move more often only if the CPU still records.
+	 * A CPU that is held may still handle a pending PMI, and move the records from the
+	 * buffer to the ring. Then ring.head changes: read again. Once is enough: records
+	 * move more often only if the CPU still records. If the PMI adds an X86_BTS_LOST record,
+	 * the caller gets one branch twice.
 	 */
 	do {
 		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||
@@ -283,7 +283,7 @@ int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 	struct hw_branches_place place = { };
 
 	guard(cpus_read_lock)();
-	/* An error here says that the CPU is offline, so that it does not record. */
+	/* If this fails, the CPU is offline, and does not record. */
 	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
 		return bts_flight_last(ctx, ctx->cpu, &place, 0, out, n);
 

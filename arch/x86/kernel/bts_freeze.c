@@ -32,7 +32,7 @@ void notrace bts_freeze_all(void)
 		return;
 
 	atomic_inc(&bts_freezing.last);
-	/* Increment before any CPU is frozen: pairs with bts_unfreeze_here(). */
+	/* Increment before any CPU is frozen: pairs with smp_mb() in bts_unfreeze_here(). */
 	smp_mb__after_atomic();
 	bts_source->freeze();
 	bts_source->freeze_others();
@@ -73,7 +73,7 @@ void bts_forget_freezes(void)
 	}
 }
 
-/* Called after ->unfreeze(), when the records that were frozen have been delivered. */
+/* Called after ->unfreeze(), when the records that were frozen have been delivered: mark a gap. */
 static void bts_unfrozen(void)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
@@ -87,8 +87,8 @@ static void bts_unfrozen(void)
 }
 
 /*
- * A bts_freeze_all() may run at the same time. It increments bts_freezing.last before it sends
- * the NMIs. There are three cases:
+ * Thaw this CPU, unless a freeze is in force. A bts_freeze_all() may run at the same time. It
+ * increments bts_freezing.last before it sends the NMIs. There are three cases:
  *
  *  - Its NMI arrives before the second bts_freeze_in_force(). ->unfreeze() may have undone the
  *    freeze. bts_freeze_in_force() returns true, and this function freezes the CPU again.
@@ -113,14 +113,14 @@ static void bts_unfreeze_here(void *unused)
 		bts_source->freeze();
 		return;
 	}
-	/* The CPU was frozen again: it still keeps the same records, and stays outdated. */
+	/* If ->pause() fails, the CPU was frozen again, and keeps the same records. */
 	if (thawed && !bts_source->pause())
 		return;
 
 	this_cpu_write(bts_cpu.outdated, false);
 	if (thawed) {
 		bts_unfrozen();
-		/* Destroying a context while this CPU was frozen has not scrubbed the buffer. */
+		/* A context that was destroyed while this CPU was frozen could not scrub it. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
@@ -196,8 +196,8 @@ static int bts_cpu_up(unsigned int cpu)
 }
 
 /*
- * If the source is frozen, it loses nothing, and the mark of a gap would precede the
- * records that the source keeps.
+ * If the source is frozen, do not mark a gap: the source loses nothing, and the X86_BTS_LOST record
+ * would precede the frozen records.
  */
 static void bts_mark_offline_gap(struct bts_call *call)
 {
@@ -208,11 +208,11 @@ static void bts_mark_offline_gap(struct bts_call *call)
 static void bts_park(struct bts_call *call)
 {
 	bts_mark_offline_gap(call);
-	/* Overwrite the buffer, or the records stay in memory while the CPU is offline. */
+	/* Otherwise the records would stay in memory while the CPU is offline. */
 	bts_source->scrub(smp_processor_id());
 }
 
-/* From here on only code that cannot leave this CPU yet runs on it, and is not recorded. */
+/* Stop recording. From here on, only code that cannot leave this CPU yet runs on it. */
 static int bts_cpu_down(unsigned int cpu)
 {
 	struct bts_call call = { .func = bts_park };
@@ -224,8 +224,8 @@ static int bts_cpu_down(unsigned int cpu)
 }
 
 /*
- * Park the last CPU, too, although ds_stop.c keeps BTS off during a suspend. Otherwise, after the
- * resume, new records would directly follow the old ones in the buffer, and the gap between
+ * Empty the buffer of the last CPU, too, although ds_stop.c keeps BTS off during a suspend.
+ * Otherwise, new records would directly follow the old ones after the resume, and the gap between
  * them could not be marked.
  */
 static int bts_syscore_suspend(void *unused)

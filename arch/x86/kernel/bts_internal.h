@@ -63,7 +63,7 @@ struct bts_context {
  * @flags:	the union of the flags of @contexts
  * @idle_flags:	the union of the flags of those in @contexts that have BTS_IDLE
  * @idle:	the idle task is running; up to date only while @followed
- * @parked:	the CPU is going offline or is being suspended, or has been
+ * @parked:	the CPU goes offline or into suspend, or is there already
  * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
  *		finds out whether TIF_BTS is still needed
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to
@@ -97,7 +97,7 @@ extern bool bts_cpl_skewed;
 
 /*
  * Tell whether perf or KVM has taken the hardware from @ctx. Then no branches, switches or
- * signals of a task are recorded, only X86_BTS_EXEC.
+ * signals are recorded for @ctx, only X86_BTS_EXEC.
  */
 static inline bool bts_is_revoked(const struct bts_context *ctx)
 {
@@ -114,26 +114,26 @@ static inline bool bts_ctx_records_now(const struct bts_cpu *cpu, const struct b
 	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
 }
 
-/* Mark in the ring of @ctx that the source has lost records. */
+/* If @ctx records branches, mark in its ring that the source has lost records. */
 static inline void bts_put_gap(struct bts_context *ctx)
 {
 	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))
 		bts_ring_put_gap(&ctx->ring);
 }
 
-/* Called after ->pause() of the source of hardware has returned true. */
+/* Resume the source of hardware, after its ->pause() has returned true. */
 static inline void bts_resume(void)
 {
-	/* An NMI has frozen the source since ->pause(): the traces have a gap from here on. */
+	/* If an NMI has frozen the source since ->pause(), records are missing from here on. */
 	if (!bts_source->resume())
 		bts_deliver_gap();
 }
 
 /*
- * Tell whether the CPL filter of the hardware must not be used for @flags, the flags of one or
- * several contexts, because the filter was found to drop wanted records: see bts_filter.c. A
- * trace of user mode alone keeps the filter even then, unless it has BTS_SOFT_FILTER: without
- * the filter, the hardware also records the kernel, which such a trace may not be allowed to do.
+ * Tell whether contexts with @flags must not use the CPL filter of the hardware, because it drops
+ * wanted records: see bts_filter.c. Without the CPL filter, the hardware also records the kernel.
+ * A trace of user mode may lack the permission for that, and so uses the CPL filter in any case,
+ * unless the trace has BTS_SOFT_FILTER.
  */
 static inline bool bts_avoids_cpl_filter(u32 flags)
 {
@@ -161,7 +161,7 @@ void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
  * @ctx:	the context
  * @func:	the function; while it runs, the task of @ctx cannot be switched in or out
  * @ret:	the result of @func
- * @paused:	the source is paused; if false, the source is frozen, or no CPU records for
+ * @paused:	the source of hardware is paused; if false, it is frozen, or no CPU records for
  *		@ctx now
  * @done:	set by bts_visit_current(): @func has been called
  * @owner:	argument of @func, as all below
@@ -195,7 +195,7 @@ void bts_call_here(void *info);
 int bts_call(struct bts_context *ctx, struct bts_call *call);
 void bts_call_locked(struct bts_context *ctx, struct bts_call *call);
 
-/* These functions of bts_flight.c are also called by hw_branches_lbr.c. */
+/* These functions of bts_flight.c are also called for last branch records. */
 bool bts_flight_wants(const struct bts_raw *raw);
 struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_raw *older);
 

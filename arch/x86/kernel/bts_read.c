@@ -105,8 +105,8 @@ EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 #define BTS_READ_CHUNK	256
 
 /*
- * Move up to BTS_READ_CHUNK records from the ring to @call->rec. The next record is
- * @call->seq, unless it has been overwritten since the last chunk.
+ * Move up to BTS_READ_CHUNK records from the ring to @call->rec, beginning with @call->seq. If that
+ * record was overwritten since the last chunk, store an X86_BTS_LOST record first.
  */
 static void bts_do_read(struct bts_call *call)
 {
@@ -146,9 +146,9 @@ static void bts_do_read(struct bts_call *call)
  * @rec: where to store the records
  * @n: the number of records that there is room for
  *
- * Records that are added after the call began are not read, as the call itself adds records if
- * the kernel is recorded. If records are overwritten after older ones have been read, an
- * X86_BTS_LOST record tells how many.
+ * Records that are added after the call began are not read. If the kernel is recorded, the call
+ * itself adds records, and would not end otherwise. If records are overwritten after older ones
+ * have been read, an X86_BTS_LOST record tells how many.
  *
  * Return: the number of records stored.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of branch records: see bts_filter.c for what is put in
+ * Rings of branch records. bts_filter.c puts branches in
  */
 
 #include <linux/errno.h>
@@ -81,7 +81,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task is in the kernel now, so its next wanted record returns to user mode. */
+	/* The task is in the kernel now. If only user mode is wanted, its return comes first. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 
@@ -122,10 +122,10 @@ void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 
 }
 
 /**
- * bts_ring_settle - append the mark of lost records or of a gap, if one is due
+ * bts_ring_settle - append an X86_BTS_LOST record if records are missing and not marked yet
  * @ring: the ring
  *
- * If there is no room for the mark, it stays due until there is.
+ * If there is no room for that record, nothing changes, and a later call appends it.
  */
 void bts_ring_settle(struct bts_ring *ring)
 {
@@ -159,7 +159,7 @@ void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *even
 	bts_ring_advance(ring, 1);
 }
 
-/* Tell whether the newest record is the mark of a gap, and has not been consumed. */
+/* Tell whether the newest record is the X86_BTS_LOST record of a gap, and was not consumed. */
 static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
 {
 	const struct x86_bts_record *rec;
@@ -175,8 +175,8 @@ static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
  * bts_ring_put_gap - note that the source has lost records at this point
  * @ring: the ring
  *
- * The mark of the gap is appended before the next record, or when the ring is read. So
- * several calls in a row make one mark.
+ * The X86_BTS_LOST record is appended before the next record, or when the ring is read. So
+ * several calls in a row make one such record.
  */
 void bts_ring_put_gap(struct bts_ring *ring)
 {
@@ -296,7 +296,8 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
  * bts_ring_clear - remove all records
  * @ring: the ring
  *
- * The counts of lost records are kept; a mark that is still due is dropped.
+ * The counts of lost records do not change. If records are missing but not marked yet, they are not
+ * marked any more.
  */
 void bts_ring_clear(struct bts_ring *ring)
 {

@@ -9,13 +9,18 @@
 #include <asm/bts.h>
 
 /*
- * A ring with BTS_STOP_FULL has room for this many records more than were requested. When the ring
- * is full, the task stops only before its next return to user mode, and makes records until then.
- * A source may notice a full ring 256 records late, not counting the records of its own interrupt.
+ * A ring holds the records of one context. If records are missing, an X86_BTS_LOST record marks
+ * their position. If the source does not know how many it has lost, this is a gap.
+ */
+
+/*
+ * A ring with BTS_STOP_FULL has room for this many records more than were requested. The source may
+ * notice up to 256 records late that the ring is full, not counting the records of its own
+ * interrupt. Then the task makes further records until it stops, before it returns to user mode.
  */
 #define BTS_RING_SKID	(256 + 64)
 
-/* If this many returns to the wanted mode in a row are missing, the CPL filter drops them. */
+/* After this many skews in a row, the CPL filter is not used any more: see bts_filter.c. */
 #define BTS_RING_SKEWS	4
 
 /**
@@ -40,9 +45,8 @@
  * @away:	the last record left the wanted mode: the next record should return to that mode
  * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
  *
- * A ring has no lock. It is accessed on the CPU where the context is live, with interrupts
- * off while its source does not record, or while the context is not live on any CPU. Only the
- * records that bts_ring_peek() has found are read on any CPU at any time: see bts_peek().
+ * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has
+ * found may be read on any CPU at any time, see bts_peek().
  */
 struct bts_ring {
 	struct x86_bts_record	*rec;
@@ -87,7 +91,7 @@ bool bts_is_stray_jump(const struct bts_raw *raw);
 
 bool bts_is_entry_with(u64 addr, bool fred);
 
-/* Return how many records fit until the ring wraps or, with BTS_STOP_FULL, is full. */
+/* Return how many records fit until the ring wraps or, with BTS_STOP_FULL, has no room left. */
 static __always_inline u32 bts_ring_room(const struct bts_ring *ring)
 {
 	u32 room = ring->size - ring->pos;

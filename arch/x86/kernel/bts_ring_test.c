@@ -30,7 +30,7 @@ static struct bts_ring *make_ring(struct kunit *test, u32 nr, u32 flags)
 	KUNIT_ASSERT_NOT_NULL(test, ring);
 	KUNIT_ASSERT_EQ(test, 0, bts_ring_init(ring, nr, flags, &props));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_ring, ring));
-	/* Do not expect a branch to the wanted mode first. */
+	/* The first record need not be a branch back to the wanted mode. */
 	ring->away = false;
 
 	return ring;
@@ -153,7 +153,7 @@ static void ring_stops_and_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, ring->lost);
 	KUNIT_EXPECT_EQ(test, room, bts_ring_held(ring));
 
-	/* There is one mark, at the position of the missing records. */
+	/* There is one X86_BTS_LOST record, at the position of the missing records. */
 	take_numbered(test, ring, 0, room);
 	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
 	put_numbered(test, ring, room + 8, 2);
@@ -215,7 +215,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 
-	/* The reader finds a mark, once, even if no record follows it. */
+	/* The reader finds one X86_BTS_LOST record, even if no record follows the gap. */
 	bts_ring_consume(ring, ring->tail, 4);
 	bts_ring_put_gap(ring);
 	bts_ring_settle(ring);
@@ -515,7 +515,7 @@ static void filter_counts_a_skew_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->unmarked);
 }
 
-/* A single missing branch is not attributed to the hardware's filter. */
+/* A branch back to the wanted mode resets the count of skews. */
 static void filter_counts_skews_in_a_row(struct kunit *test)
 {
 	const struct bts_raw inside[] = { round_trip[0], round_trip[2], };

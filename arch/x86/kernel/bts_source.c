@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: the state of the layer, the sources of records, and what each of them can do
+ * Branch traces: the global state, the sources of records, and what each of them can do
  */
 
 #include <linux/bits.h>
@@ -40,8 +40,8 @@ static bool bts_no_pause(void)
 }
 
 /*
- * With these two functions, bts_switch_to() and bts_call_here() need not test whether this machine
- * has a source of hardware.
+ * bts_source of a machine without a source of hardware: bts_switch_to() and bts_call_here() call
+ * these two functions without a test.
  */
 const struct bts_source bts_no_source = {
 	.pause	= bts_no_pause,
@@ -92,7 +92,7 @@ const struct bts_source *bts_find_source(u32 id)
 
 /**
  * bts_records_kernel - tell whether a trace makes its source record the kernel
- * @id: the source of the trace, like @id of bts_source_info()
+ * @id: the source of the trace: BTS_SOURCE_*, or 0 for the best source
  * @flags: the flags of the trace
  *
  * If so, branches of the kernel are in the buffer of the source even if the filter of the

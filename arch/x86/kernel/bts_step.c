@@ -86,7 +86,7 @@ static __always_inline enum bts_step_kind bts_step_ff(u8 modrm)
 {
 	unsigned int reg = X86_MODRM_REG(modrm);
 
-	/* CALL, CALL far, JMP, JMP far */
+	/* 2 to 5 are CALL, CALL far, JMP, and JMP far. */
 	if (reg - 2 >= 4)
 		return BTS_STEP_OTHER;
 
@@ -208,7 +208,7 @@ static bool bts_step_taken(const struct pt_regs *regs, const struct bts_step_ins
 	}
 }
 
-/* Read and decode the instruction at @at. This may enable interrupts for a while. */
+/* Decode the instruction at @at. Return the number of bytes read. May enable interrupts. */
 static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes, bool wide)
 {
 	int n = 0;
@@ -327,7 +327,10 @@ static __always_inline void bts_step_run(struct pt_regs *regs)
 	this_cpu_write(bts_step_state, BTS_STEP_RUNS);
 }
 
-/* The slow path: anything but the next step in a flat segment, without TF of the program. */
+/*
+ * The slow path of bts_step_exit(): the last #DB was not only that of a step, the code segment has
+ * changed or is not flat, or the program has set TF itself.
+ */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {
 	struct bts_step *s = this_cpu_ptr(&bts_step);
@@ -347,7 +350,7 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
 }
 
 /**
- * bts_step_exit - set TF, so that user mode runs for one instruction
+ * bts_step_exit - set TF, so that user mode runs for one step, that is, one instruction
  * @regs: the registers of user mode, which is traced
  *
  * Called with interrupts off, as the last action before the return to user mode.
@@ -406,7 +409,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	bool branch = false;
 	u8 state;
 
-	/* Set this before interrupts may be enabled: a task switch changes it. */
+	/* Set this before interrupts may be enabled, as a task switch then changes the state. */
 	this_cpu_write(bts_step_state, BTS_STEP_READS);
 #ifdef CONFIG_X86_64
 	if (step.r11)
@@ -422,8 +425,8 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		s->ip = regs->ip;
 		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
 		/*
-		 * After a task switch, or if the #DB has other reasons, too, the return to user
-		 * mode is recorded.
+		 * BTS_STEP_LEFT makes bts_step_exit() record the return to user mode: after a
+		 * task switch, or if the #DB has other reasons, too.
 		 */
 		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
 		this_cpu_write(bts_step_state, state);

@@ -46,7 +46,7 @@ static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
 	return true;
 }
 
-/* Return the base of a segment, 0 if there is no such segment. */
+/* Return the base of a segment; 0 for a segment that the program has not defined. */
 unsigned long bts_step_base(const struct pt_regs *regs, u16 selector)
 {
 	struct desc_struct desc;
@@ -57,7 +57,7 @@ unsigned long bts_step_base(const struct pt_regs *regs, u16 selector)
 	return bts_step_descriptor(selector, &desc) ? get_desc_base(&desc) : 0;
 }
 
-/* Return the size of addresses in the segment, in bits. */
+/* Return the size of addresses in a segment, in bits. Called only for 16-bit or 32-bit code. */
 int bts_step_bits(const struct pt_regs *regs, u16 selector)
 {
 	struct desc_struct desc;
@@ -71,8 +71,8 @@ int bts_step_bits(const struct pt_regs *regs, u16 selector)
 }
 
 /*
- * Read up to @n bytes of current's memory, or write them with FOLL_WRITE. Enables interrupts
- * meanwhile, and may sleep. With FOLL_FORCE, also reads memory that can only be executed.
+ * Read up to @n bytes of current's memory, or write them with FOLL_WRITE, and return their number.
+ * With FOLL_FORCE, also read execute-only memory. Enables interrupts meanwhile, and may sleep.
  */
 int bts_step_access(unsigned long at, void *buf, int n, unsigned int flags)
 {

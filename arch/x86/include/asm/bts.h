@@ -9,6 +9,9 @@
 #include <uapi/asm/bts.h>
 
 /*
+ * A context is one branch trace, of a task or of a CPU. A source makes its records: a source of
+ * hardware (the Debug Store) or of software (single-stepping). See arch/x86/kernel/bts.c.
+ *
  * The flags of a context. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
  */
 #define BTS_USER	BIT(0)	/* record branches whose target is in user mode */
@@ -17,12 +20,13 @@
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
 #define BTS_STOP_FULL	BIT(4)	/* when full, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: the buffer of the
-				 * hardware is circular and raises no PMI
+#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: while no other
+				 * context records on this CPU, the buffer of the hardware is
+				 * circular and raises no PMI
 				 */
-#define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware is found to
-				 * drop wanted records, record user mode and the kernel without
-				 * it, and filter in software
+#define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware drops wanted
+				 * records (see bts_filter.c), record user mode and the kernel
+				 * without the CPL filter, and filter in software
 				 */
 #define BTS_MONOTONIC	BIT(8)	/* the clock of the records is CLOCK_MONOTONIC, not sched_clock */
 #define BTS_YIELDS	BIT(9)	/* users of perf and KVM may take the hardware away if they are
@@ -71,19 +75,17 @@ struct bts_record_props {
  * @nr:		the number of records with which its ring is full, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
- * @overflow:	if not NULL, called when the ring becomes full, and not again before records
- *		were removed. A source of hardware calls it in hard interrupt context, on the
- *		CPU where the ring became full. A source of software calls it in the task,
- *		with interrupts off: in the #DB of a step, on return to user mode, in a task
- *		switch, in execve(), or for a signal.
- *		A task switch holds the run queue lock, so @overflow must not sleep,
- *		wake a task, take a lock under which tasks are woken (such as siglock), or
- *		print; it may set bits and flags of the task, kick it, and queue an irq_work
+ * @overflow:	called when the ring becomes full, and not again before records were removed;
+ *		may be NULL. With the source of hardware, @overflow is called in hard interrupt
+ *		context, on the CPU where the ring became full. With the source of software,
+ *		@overflow is called in the task with interrupts off, perhaps in a task switch,
+ *		which holds the run queue lock. So @overflow must not sleep, wake a task, take a
+ *		lock under which tasks are woken (such as siglock), or print. It may set bits and
+ *		flags of the task, kick the task, and queue an irq_work
  * @data:	argument of @overflow
  *
- * With BTS_STOP_FULL and @overflow, the source raises an interrupt as soon as there are @nr
- * records. If the task is then stopped before it returns to user mode, none of its branches
- * in user mode are lost.
+ * With BTS_STOP_FULL, the source delivers its records as soon as there are @nr. So if @overflow
+ * makes the task stop before it returns to user mode, no branches in user mode are lost.
  */
 struct bts_attr {
 	u32	flags;
@@ -141,7 +143,7 @@ struct bts_source_info {
 /**
  * struct bts_want - what is to be recorded on one CPU
  * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer without PMI
- * @room:	the number of records after which the source has to deliver them at the latest
+ * @room:	when the source has made this many records, it has to deliver them
  */
 struct bts_want {
 	u32	flags;
@@ -153,34 +155,33 @@ struct bts_want {
  * @id:		BTS_SOURCE_*
  * @props:	properties of its records
  * @software:	the source makes each record in the task that branched, and records only user
- *		mode. It needs no claim, buffers nothing, and has only @pause and @resume,
- *		which are called only for tasks that have contexts of this source.
+ *		mode. Nobody has to claim it, it has no buffer, and it has no functions but
+ *		@pause and @resume.
  * @filters:	the source can leave out branches to the kernel, or to user mode
  * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
  *		has none, -EBUSY if it is in use otherwise, or -ENOMEM. @give_way is called
  *		when perf or KVM needs the hardware, see ds_claim_bts().
  * @put:	undo @get
- * @pause:	stop recording on this CPU, with interrupts off, and deliver the records in
- *		the buffer by bts_deliver(), or bts_deliver_step() for a source of software;
- *		false if the CPU is frozen, and then nothing changes
- * @resume:	start to record on this CPU what bts_want(), or bts_wanted_steps(), returns;
- *		false if the CPU is frozen. Need not be called if this CPU has nothing to record.
- * @restart:	resume recording on this CPU after the processor has stopped it
- * @scrub:	overwrite the records left in the buffer of this CPU, which is paused, or of
- *		a CPU that is offline
+ * @pause:	stop recording on this CPU, and deliver the records in its buffer. Called with
+ *		interrupts off. If the CPU is frozen, change nothing and return false.
+ * @resume:	record on this CPU what bts_want() returns, or bts_wanted_steps() for a source
+ *		of software; false if the CPU is frozen
+ * @restart:	resume recording on this CPU after a #DB has made the processor stop it
+ * @scrub:	overwrite the records in the buffer of this CPU, which is paused, or of a CPU
+ *		that is offline. If this CPU is frozen instead, do nothing.
  * @freeze:	stop recording on this CPU and keep its records, in any context
  * @freeze_others: make all other CPUs call @freeze soon, without waiting for them
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	tell whether a CPU is frozen, in any context
- * @frozen_at:	tell when it was frozen, by ktime_get_mono_fast_ns()
+ * @frozen_at:	tell when a CPU was frozen, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
  *		off or in an NMI, and change nothing else; true if this call has stopped it
  * @release:	undo @hold
  * @peek:	copy a record from the buffer of a CPU that does not record, in any context.
  *		@newer is the number of newer records in the buffer, 0 for the newest record.
- *		If the buffer has wrapped, a record of all 0 stands before the oldest record.
- *		False if the buffer has no such record.
+ *		If the buffer has wrapped, a record of all 0 comes before the oldest record, as
+ *		older records are missing. False if the buffer has no such record.
  * @draining:	tell whether a CPU is delivering the records in its buffer, in any context
  */
 struct bts_source {
@@ -226,7 +227,7 @@ void bts_freeze_all(void);
 u32 bts_freezes(void);
 void bts_unfreeze_all(u32 freezes);
 
-/* flight recorders, read in place */
+/* for readers of flight recorders */
 bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
 u64 bts_frozen_at(int cpu);

@@ -71,8 +71,8 @@ struct ptrace_bts_config {
 };
 
 /*
- * perf or KVM has taken the hardware, and no branches are recorded. PTRACE_BTS_CONFIG, with or
- * without ALLOC, requests the hardware again.
+ * perf or KVM has taken the hardware, and no branches are recorded. PTRACE_BTS_CONFIG with TRACE,
+ * KERNEL or ALLOC requests the hardware again.
  */
 #define PTRACE_BTS_S_REVOKED	0x1
 
@@ -131,7 +131,7 @@ struct ptrace_bts_read {
 /**
  * struct ptrace_bts_info - what this machine can do, for arch_prctl(ARCH_GET_PTRACE_BTS)
  * @size:	in: the size of this structure for the caller; out: its size for the kernel
- * @source:	in: PTRACE_BTS_SOURCE_*; out: the source that was meant, never ANY
+ * @source:	in: PTRACE_BTS_SOURCE_*; out: the same, or the best source if this was ANY
  * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that this machine has
  * @flags:	PTRACE_BTS_F_* that @source supports
  * @record_flags: X86_BTS_F_* that records of @source may have
