@@ -17,9 +17,9 @@
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    Take cpus_read_lock() before bts_mutex.
  *  - A CPU itself accesses its list of contexts, its bts_cpu.owner, the lists of the owner, and the
- *    rings of the contexts on these lists, with interrupts off. While the source records, only
- *    its NMI handler does so. While the source is paused or frozen, only other code does so, as
- *    the NMI handler then delivers nothing.
+ *    rings of the contexts on these lists, with interrupts off. While the source of hardware
+ *    records, only its NMI handler accesses the rings that it delivers to. Other code first
+ *    pauses the source, or finds it frozen: then the NMI handler delivers nothing.
  *  - If the CPU is offline, any CPU may access all of these under cpus_read_lock() and bts_mutex.
  *    In a crash, bts_flight.c reads rings without following these rules.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
@@ -182,7 +182,8 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 /**
  * bts_debug_exception - resume recording if a #DB has stopped it
  *
- * Called on return from #DB, with interrupts off, before other code writes DEBUGCTL.
+ * Called on return from #DB, with interrupts off. Other code must not write DEBUGCTL before this,
+ * as the write would set the cleared bits again.
  */
 void bts_debug_exception(void)
 {

@@ -14,7 +14,7 @@
 
 #include "bts_internal.h"
 
-/* If @task does not run, the locks of task_call_func() keep it off all CPUs meanwhile. */
+/* Fail if @task runs. Otherwise the locks of task_call_func() keep @task off all CPUs meanwhile. */
 static int bts_visit(struct task_struct *task, void *info)
 {
 	struct bts_call *call = info;

@@ -24,7 +24,7 @@
 
 #include "bts_internal.h"
 
-/* See bts.c. */
+/* See the locking rules in bts.c. */
 DEFINE_MUTEX(bts_mutex);
 
 /* The contexts that need the source. Changes under bts_mutex. */
@@ -160,7 +160,7 @@ static void bts_revoke_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* Find a context that does not give the source up to such a user. Return NULL if all do. */
+/* Find a context that keeps the source: one without BTS_YIELDS, or any one if not @privileged. */
 static const struct bts_context *bts_obstacle(bool privileged)
 {
 	const struct bts_context *ctx;
@@ -202,8 +202,8 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 }
 
 /*
- * Give the hardware back to perf or KVM, unless a context keeps it: then return false. @privileged
- * says whether the user of perf or KVM may monitor performance. A gap is marked in the contexts of
+ * Give the hardware back to perf or KVM, or return false if a context keeps it. @privileged says
+ * whether the user of perf or KVM may monitor performance. A gap is marked in the contexts of
  * running tasks now, and in those of other tasks when they run.
  */
 static bool bts_take_back(bool privileged)

@@ -114,7 +114,7 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * Set the threshold so high that the interrupted code makes progress before the next PMI. If NMI
+ * Raise the next threshold so that the interrupted code makes progress before the next PMI. If NMI
  * handlers or function tracing make too many branches, the buffer is too small for that, and the
  * CPU would do nothing but handle PMIs. Then set d->stuck. See BTS_DS_LONG_WAY.
  */

@@ -120,7 +120,7 @@ static void bts_unfreeze_here(void *unused)
 	this_cpu_write(bts_cpu.outdated, false);
 	if (thawed) {
 		bts_unfrozen();
-		/* A context that was destroyed while this CPU was frozen could not scrub it. */
+		/* If a context was destroyed during the freeze, the buffer was not scrubbed. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}

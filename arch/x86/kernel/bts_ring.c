@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of branch records. bts_filter.c puts branches in
+ * Rings of branch records: see bts_filter.c for how branches are put in
  */
 
 #include <linux/errno.h>
@@ -38,7 +38,7 @@ unsigned long bts_pages(u32 nr, u32 flags)
 /**
  * bts_ring_init - initialize a ring and allocate its memory
  * @ring: the ring
- * @nr: the number of records it holds, at least 1
+ * @nr: the number of records with which it is full, at least 1
  * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC
  * @props: the properties of the records of the source
  *
@@ -81,7 +81,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task is in the kernel now. If only user mode is wanted, its return comes first. */
+	/* The task is in the kernel. Without BTS_KERNEL, expect its return to user mode next. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 

@@ -557,7 +557,6 @@ static void filter_forgives_a_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ring->skews);
 }
 
-/* bts_is_entry_with() without FRED */
 static void filter_entry(struct kunit *test)
 {
 #ifdef CONFIG_X86_64

@@ -265,7 +265,7 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
  */
 
 /* Record the entry into the kernel, if that is wanted and has not been recorded. */
-static void bts_step_record_leave(const struct bts_step *s)
+static void bts_step_record_entry(const struct bts_step *s)
 {
 	u8 state = this_cpu_read(bts_step_state);
 
@@ -277,7 +277,7 @@ static void bts_step_record_leave(const struct bts_step *s)
 
 static bool bts_step_pause(void)
 {
-	bts_step_record_leave(this_cpu_ptr(&bts_step));
+	bts_step_record_entry(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
 	/* Set BTF again, which bts_step_arrive() may have cleared for the single steps. */
 	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
@@ -297,7 +297,7 @@ static bool bts_step_resume(void)
 /* Record the return to user mode after an event other than the #DB of a step. */
 static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs)
 {
-	bts_step_record_leave(s);
+	bts_step_record_entry(s);
 	bts_deliver_step(BTS_STEP_KERNEL, bts_step_linear(regs));
 	/* Clear BTF, even if the task is block-stepped: each instruction has to raise #DB. */
 	if (debugctl_get() & DEBUGCTLMSR_BTF)
@@ -328,8 +328,8 @@ static __always_inline void bts_step_run(struct pt_regs *regs)
 }
 
 /*
- * The slow path of bts_step_exit(): the last #DB was not only that of a step, the code segment has
- * changed or is not flat, or the program has set TF itself.
+ * The slow path of bts_step_exit(), if the task does not just return from the #DB of a step, if the
+ * code segment has changed or is not flat, or if the program has set TF itself.
  */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {
@@ -489,7 +489,7 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
  *
  * Called with interrupts off. May enable and disable them.
  *
- * Return: true if the #DB has no reason that is left to be handled.
+ * Return: true if no reason of the #DB is left to be handled.
  */
 bool notrace bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 {
