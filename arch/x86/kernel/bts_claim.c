@@ -30,7 +30,6 @@ DEFINE_MUTEX(bts_mutex);
 /* The contexts that need the source. Changes under bts_mutex. */
 static LIST_HEAD(bts_holders);
 
-/* The source is claimed. Changes under bts_mutex. */
 static bool bts_claimed;
 #define BTS_LINGER	(5 * HZ)
 

@@ -89,7 +89,6 @@ static u32 bts_union(const struct list_head *contexts)
 	return flags;
 }
 
-/* Update the flags of @owner after a change of its contexts. */
 static void bts_task_update(struct bts_task *owner)
 {
 	owner->flags = bts_union(&owner->contexts);

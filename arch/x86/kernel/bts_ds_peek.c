@@ -15,7 +15,6 @@
 
 #include "bts_ds_peek.h"
 
-/* Return the number of records that a buffer has room for. */
 static u32 bts_ds_size(void)
 {
 	return BTS_BUFFER_SIZE / ds_record_size();

@@ -163,10 +163,6 @@ void bts_unfreeze_all(u32 freezes)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
-/*
- * CPU hotplug and suspend
- */
-
 /* Freeze or thaw this CPU, if the other CPUs were frozen or thawed while it was offline. */
 static void bts_catch_up(void)
 {

@@ -260,10 +260,6 @@ static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_i
 	return at;
 }
 
-/*
- * Transitions between user mode and the kernel
- */
-
 /* Record the entry into the kernel, if that is wanted and has not been recorded. */
 static void bts_step_record_entry(const struct bts_step *s)
 {
