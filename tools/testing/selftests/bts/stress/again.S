@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program for the race `exec`. It executes itself with one argument less, until only argv[0] is
- * left. Most of its time should pass in the kernel. The first byte of argv[0] is the number of
- * rounds that it loops before. If the second byte is 't', a new thread calls execve() while the
- * leader spins.
+ * A program for the race `exec` of collide.c. It executes itself with one argument less, until only
+ * argv[0] is left. It is small, so that most of its time passes in the kernel. First it loops as
+ * often as the first byte of argv[0] says. If the second byte is 't', a new thread calls execve()
+ * while the leader spins.
  */
 #include <asm/unistd.h>
 
@@ -32,9 +32,7 @@ _start:
 	xor	%r8d, %r8d
 	syscall
 	test	%eax, %eax
-	/*
-	 * The leader spins; the thread, or the task itself after an error, calls execve().
-	 */
+	/* The leader spins. The new thread, or the leader if clone() failed, calls execve(). */
 	jg	4f
 2:	mov	$__NR_execve, %eax
 	lea	path(%rip), %rdi

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Make requests while their tracee ends or changes: it exits, is detached, executes, or forks, on
- * all CPUs. Requests may then fail with ESRCH, ENXIO without a trace, and EINVAL for GET.
+ * Make requests while their tracee exits, is detached, calls execve(), or forks. Several workers do
+ * so on all CPUs. Requests may fail with ESRCH if the tracee is gone, with ENXIO if it has no
+ * trace, and GET with EINVAL if the trace does not have the record.
  *
  *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
  *
- * The test ends when the event has happened TIMES times, and fails if the time is over before. With
- * 0 TIMES it ends when the time is over. A round has several events, and its own family of tasks.
+ * The test ends when the event has happened TIMES times, and fails if SECONDS pass before. If TIMES
+ * is 0, it ends after SECONDS. A worker does rounds: each has its own tasks and several events.
  */
 #include <sched.h>
 #include <signal.h>
@@ -21,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* threads of a tracee, number of forks */
+#define FAMILY		6	/* threads of a tracee; a tracer attaches up to twice as often */
 #define STACK		16384
 
 struct shared *shared;
@@ -32,7 +33,7 @@ static struct table {
 	uint64_t rounds;	/* rounds begun */
 	uint64_t times;		/* number of events */
 	uint64_t requests;
-	uint64_t hits;		/* requests that found their tracee */
+	uint64_t hits;		/* requests that did not fail with ESRCH */
 	uint32_t stop;
 	uint32_t wrong;
 } *table;
@@ -161,7 +162,7 @@ static bool is_birth(int status)
 	return WIFSTOPPED(status) && is_fork(status >> 16);
 }
 
-/* Handle all stops of all tracees until they end, with requests in between. */
+/* Handle stops until all tracees have ended, with requests in between. @is_it: what to count. */
 static void see_through(pid_t first, bool (*is_it)(int status))
 {
 	pid_t pid, last = first;
@@ -312,7 +313,7 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes over the leader's pid
  */
 
-#define EXECS	24	/* in a row; the first one replaces a large program */
+#define EXECS	24	/* most calls of execve() in a round */
 
 static void work_and_exec(void)
 {
@@ -387,7 +388,7 @@ static void worker(const struct race *race, int number, uint64_t times)
 	uint64_t n;
 
 	my_number = number;
-	/* Become the parent of children whose tracer has died. */
+	/* Adopt descendants whose parent has died, to reap them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	while (!table->stop && (!times || table->times < times)) {
 		n = __atomic_add_fetch(&table->rounds, 1, __ATOMIC_SEQ_CST);
@@ -398,8 +399,8 @@ static void worker(const struct race *race, int number, uint64_t times)
 }
 
 /*
- * Hold a trace most of the time, so that the hardware stays claimed. Each claim stops all CPUs and
- * takes long, so little else would happen.
+ * If @on, hold a trace, so that the hardware stays claimed between the rounds. If not, end that
+ * trace. Claiming the hardware stops all CPUs and takes long, so it should not happen often.
  */
 static void hold_hardware(struct tracee *t, bool on)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Let the first place in a call fail, an allocation or a user copy, then the second, and so on,
- * until none is left that can fail. Each failure must give the right errno, change nothing, and
- * leak nothing.
+ * Fault injection. A place is an allocation or a user copy in a call. Let the first place fail, in
+ * the next call the second, and so on, until a call ends before it reaches the place that is to
+ * fail. A call that fails must return the right errno, change nothing, and leak nothing.
  */
 #include <signal.h>
 #include <sys/syscall.h>
@@ -188,7 +188,8 @@ static void walk_forks(struct result *result)
 	}
 	tracee_end(&t);
 	/*
-	 * There is memory for one trace beside the tracee's own, so the last child has one.
+	 * The limit allows one trace besides the tracee's own. So the last child, for which nothing
+	 * failed, has a trace unless memory was leaked.
 	 */
 	result->places = n - 1;
 	result->right = right && n < MANY && with == 1;
@@ -298,7 +299,7 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/* Allocations also fail in the new child, where /proc/PID/fail-nth cannot be set. */
+/* Let allocations fail at random in the tracee, and in new children, too early for fail-nth. */
 static void fork_in_need(void)
 {
 	int i, with, without = 0, had = 0, wrong = 0;
@@ -372,7 +373,7 @@ static void walk_calls(void)
 {
 	size_t i;
 
-	/* The limit allows for two traces, so memory that is not given back is missed. */
+	/* The limit allows only two traces: if memory stays charged, a later call fails. */
 	nobody_pages = PAGES;
 	results = shared_memory((ARRAY_SIZE(calls) + 1) * sizeof(*results));
 	ok(!as_nobody(walk_all, NULL), "a user without rights goes through all of them");

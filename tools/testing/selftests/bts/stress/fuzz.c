@@ -6,17 +6,17 @@
  *   fuzz [-s SEED] [-t SECONDS] [-r REQUESTS] [-n TRACERS] [-o NUMBER] [-x NOISE]
  *        [-i LIFE] [MODULE]
  *
- * With REQUESTS it ends after that many, and fails if the time is over before. Without, it makes as
- * many as the time allows.
- * The same seed makes the same requests, unless tasks are killed: each step of each tracer
- * has its own random numbers.
+ * With -r, it ends after REQUESTS requests, and fails if SECONDS pass before. Without -r, it ends
+ * after SECONDS.
+ * Each step of each tracer has its own random numbers, so the same seed makes the same requests,
+ * unless tasks are killed.
  *
  *   -n	number of tracers
  *   -o	run only the tracer with this number
  *   -x	other activity, by letters: s (sysctls), p (perf), r (recorder), h (CPU hotplug),
  *	k (kills), m (MODULE)
- *   -i	number of the first life of each tracer. A tracer that was killed starts its next life,
- *	with other random numbers
+ *   -i	initial number of the life of each tracer. After a kill, a tracer starts again with the
+ *	next number, and so with other random numbers
  */
 #include <sched.h>
 #include <signal.h>
@@ -161,7 +161,7 @@ static void share(void)
 		shared->tracers[i].incarnation = options.life;
 }
 
-/* Copy this program to SECRET, which its user may execute but not read. */
+/* Copy this program to a file that users other than root can execute, but not read. */
 static void make_secret(void)
 {
 	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -223,7 +223,7 @@ static struct tracer_shared *tracer_of(pid_t pid)
 	return NULL;
 }
 
-/* Reap tracers, and tracees that lost their tracer. */
+/* Reap tracers, noise processes, and tracees whose tracer has died. */
 static void reap(void)
 {
 	struct tracer_shared *t;
@@ -273,9 +273,7 @@ static void kill_tracee(struct tracer_shared *tracer)
 	kill(pid, SIGKILL);
 }
 
-/*
- * Kill and reap the process group of @leader, so that nothing is charged for it any more.
- */
+/* Kill and reap the process group of @leader, so that nothing is charged for its traces. */
 static void bury_family(pid_t leader)
 {
 	uint64_t end = now_ms() + 60000;
@@ -335,7 +333,7 @@ static void supervise(void)
 		reap();
 		if (options.noise & NOISE_KILL)
 			kill_somebody();
-		/* Print something: the bench kills a guest that is silent. */
+		/* The test runner kills a virtual machine that prints nothing for long. */
 		if (now_ms() - told > 20000) {
 			printf("# %llu requests\n", (unsigned long long)requests());
 			told = now_ms();
@@ -350,7 +348,7 @@ static void supervise(void)
 		;
 }
 
-/* In a run of so many requests, each kind of noise must have succeeded at least once. */
+/* In a run of at least so many requests, each kind of noise must have succeeded once. */
 #define LONG	5000
 
 static void check_noise(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check the memory of traces: the memory charged to a user, by the size of a trace that still fits;
- * the rings; the small structures; and leaked objects.
+ * Check the memory of traces: the memory charged to a user (by the size of a trace that still
+ * fits), the rings (buffers of traces), the small structures, and leaked objects.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -48,7 +48,7 @@ static int probe(uint32_t uid)
 	t = tracee_new();
 	other = tracee_new();
 	ret = bts_config(t.pid, TRACE | ALLOC, RECORDS(fits), 0) ? 1 : 0;
-	/* The trace fills the limit, so not even one record fits beside it. */
+	/* The first trace fills the limit, so a second one of one record must be refused. */
 	if (!ret && bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
 		ret = 2;
 	tracee_end(&t);
@@ -77,7 +77,8 @@ static int count_lines(const char *path, const char *word, bool tell)
 		return -1;
 	while (fgets(line, sizeof(line), f)) {
 		/*
-		 * Skip the sysctl, which stays, and the stack traces behind some objects.
+		 * Skip the objects of the sysctl, which are never freed, and the lines of stack
+		 * traces, which do not begin with a number.
 		 */
 		if (!strstr(line, word) || strstr(line, "ptrace_bts_init") ||
 		    !isdigit(line[strspn(line, " ")]))
@@ -90,7 +91,10 @@ static int count_lines(const char *path, const char *word, bool tell)
 	return n;
 }
 
-/* Count both names: if the compiler makes a tail call, the allocation has the second one. */
+/*
+ * /proc/vmallocinfo names the caller of vmalloc(): a function bts_*, or __vmalloc_array*() if the
+ * compiler has made a tail call there.
+ */
 int memory_ring_count(void)
 {
 	return count_lines("/proc/vmallocinfo", " bts_", false) +
@@ -109,8 +113,8 @@ void memory_rings(int *now, int *with_one)
 }
 
 /*
- * Returns whether a cache holds objects of sizes that traces use, or that traces reference. Caches
- * of smaller objects are left out: one slab of them holds hundreds.
+ * Returns whether a cache holds objects of sizes that traces use, or that traces reference. Leave
+ * out caches of smaller objects: one slab holds hundreds, and all may count as active.
  */
 static bool matters(const char *cache)
 {

@@ -5,20 +5,21 @@
 
 #include "../guest/tracee.h"
 
-/* Allocators may keep so many objects in reserve. memory_owned() counts exactly. */
+/* memory_slabs() may grow by less than this without a leak: allocators keep objects in reserve. */
 #define SLAB_MARGIN	600
 
-/*
- * Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was given
- * back.
- */
+/* Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was uncharged. */
 int memory_probe(uint32_t uid);
+/* Returns the number of rings: the buffers of traces. */
 int memory_ring_count(void);
-/* Count rings: at present, and with one trace more. */
+/* Count rings: at present, and while one more trace exists. */
 void memory_rings(int *now, int *with_one);
-/* Returns the number of objects of the kinds that traces need. */
+/* Returns the number of objects in the slab caches that traces, and others, allocate from. */
 long memory_slabs(void);
-/* Returns the number of objects of traces only, or -1 if the kernel does not track owners. */
+/*
+ * Returns the number of objects that functions of traces have allocated, or -1 if the kernel does
+ * not track callers. Print these objects if @tell.
+ */
 int memory_owned(bool tell);
 /* Returns the number of leaked objects, or -1 without kmemleak. */
 int memory_leaks(void);
@@ -44,7 +45,7 @@ static inline void memory_end(long slabs, const uint32_t *uids, int nr)
 	memory_settle();
 	memory_rings(&rings, &with_one);
 	ok(!rings && with_one == 1, "no ring is left: %d, with one trace %d", rings, with_one);
-	/* kfree_rcu() may collect objects for five seconds. */
+	/* Retry, as kfree_rcu() may free objects only after five seconds. */
 	for (i = 0; i < 20; i++) {
 		memory_settle();
 		more = memory_slabs() - slabs;

@@ -39,7 +39,7 @@ bool answer_has(const struct answer *a, long value)
 	return a->first < a->last && value >= a->first && value <= a->last;
 }
 
-/* Returns the structure as the kernel sees it: fields beyond the size are 0. */
+/* Returns the structure as the kernel sees it: fields beyond the size in @r->data are 0. */
 static struct ptrace_bts_config config_of(const struct request *r)
 {
 	struct ptrace_bts_config config = { };
@@ -75,7 +75,7 @@ uint32_t model_source(uint32_t source)
 
 #define ANY	(TRACE | KERNEL | SCHED)
 
-/* Returns whether the record of the task's arrival alone would fill the ring. */
+/* Returns whether the record of the task's arrival alone would fill the trace: it is refused. */
 static bool crowded(uint32_t flags, uint32_t nr)
 {
 	return flags & SCHED && flags & SIGNAL && nr < 2;
@@ -172,7 +172,7 @@ bool model_yields(const struct model *m)
 	return by_hardware(m) && !m->capable;
 }
 
-/* CONFIG without ALLOC claims the hardware again if it was revoked. */
+/* CONFIG without ALLOC claims the hardware again if perf has taken it from the trace. */
 static bool takes_again(const struct model *m, const struct request *r)
 {
 	return !(config_of(r).flags & (ALLOC | END)) && model_yields(m);
@@ -210,6 +210,10 @@ static void expect_get(const struct model *m, const struct request *r, struct an
 	}
 }
 
+/*
+ * Returns whether a mark (a record of type X86_BTS_LOST, which tells of lost records) may wait for
+ * room: the trace is full.
+ */
 static bool mark_waits(const struct model *m)
 {
 	return m->flags & STOP_FULL && m->held == model_room(m);
@@ -239,7 +243,7 @@ static void expect_drain(const struct model *m, const struct request *r, struct 
 		answer_add(a, -EFAULT);
 	else
 		answer_add(a, least(m->held, fits));
-	/* When the other records are drained, the mark of a loss may be stored and drained. */
+	/* Draining makes room: the kernel may store the mark, and drain the mark as well. */
 	if (mark_waits(m) && fits > m->held)
 		answer_add(a, m->held + 1);
 }
@@ -258,7 +262,7 @@ static void expect_read(const struct model *m, const struct request *r, struct a
 
 	if (!err && r->read.flags & ~PTRACE_BTS_READ_CONSUME)
 		err = -EINVAL;
-	/* Without a known count, READ may begin beyond the last record. */
+	/* If the count is unknown, READ may begin beyond the last record, and then fails. */
 	if (err || !m->known || r->read.first > m->next)
 		answer_add(a, err ?: -EINVAL);
 	if (err || (m->known && r->read.first > m->next))
@@ -277,7 +281,7 @@ static void expect_read(const struct model *m, const struct request *r, struct a
 	}
 	n = least(m->next - model_from(m, r->read.first), count);
 	answer_add(a, n && !fits ? -EFAULT : least(n, fits));
-	/* The mark of a loss may be stored and read, as for DRAIN. */
+	/* Consuming makes room: the kernel may store the mark, and return the mark as well. */
 	if (n && r->read.flags & PTRACE_BTS_READ_CONSUME && mark_waits(m) && fits > n)
 		answer_add(a, n + 1);
 }
@@ -360,7 +364,7 @@ static void apply_read(struct model *m, const struct request *r, long ret)
 		return;
 	if (m->known)
 		m->held = m->next - least(model_from(m, r->read.first) + ret, m->next);
-	/* A mark may have been added, so the count is unknown until the next STATUS. */
+	/* The kernel may have added a mark, so the count is unknown until the next STATUS. */
 	if (!m->held || m->flags & STOP_FULL)
 		m->known = false;
 }
@@ -379,10 +383,7 @@ void model_apply(struct model *m, const struct who *who, const struct request *r
 		m->secret = false;
 		break;
 	case PTRACE_BTS_DRAIN:
-		/*
-		 * A mark may have been added, so the count is unknown until the next
-		 * STATUS.
-		 */
+		/* The kernel may have added a mark. The next STATUS tells the count. */
 		if (mark_waits(m))
 			m->known = false;
 		m->held -= least(ret, m->held);

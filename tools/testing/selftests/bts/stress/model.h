@@ -9,13 +9,13 @@
 #include "stress.h"
 
 #define NO_LIMIT	LONG_MAX
-#define SKID		320	/* records that a trace with STOP_FULL holds beyond its size */
+#define SKID		320	/* records that a trace with STOP_FULL may hold beyond its size */
 
 /* The caller of a request. */
 struct who {
 	bool capable;		/* all capabilities in the initial user namespace */
 	bool userns;		/* all capabilities in a user namespace of its own */
-	unsigned long limit;	/* in pages */
+	unsigned long limit;	/* of the memory for traces, in pages */
 };
 
 /**
@@ -30,10 +30,10 @@ struct who {
  * @source:	source of the trace
  * @ever:		all flags that the trace has had
  * @secret:	it may hold records of a program that was not dumpable
- * @limit:	limit of the user who made the trace, in pages, for children
- * @capable:	whether that user has all capabilities, for children
+ * @limit:	limit of the tracer that made the trace, in pages; inherited traces keep it
+ * @capable:	whether that tracer has all capabilities
  * @not_inherited: as in the status
- * @known:	the fields below are known
+ * @known:	the fields below have the kernel's values; false after the tracee has run
  * @held:		as in the status
  * @lost:		as in the status
  * @overwritten:	as in the status
@@ -103,9 +103,7 @@ struct answer {
 	long first, last;
 };
 
-/*
- * Returns the PTRACE_BTS_SOURCE_* of a trace that asks for @source, or 0 if it is refused.
- */
+/* Returns the PTRACE_BTS_SOURCE_* of a new trace that asks for @source, or 0 if it is refused. */
 uint32_t model_source(uint32_t source);
 unsigned long model_pages(uint32_t nr, uint32_t flags);
 unsigned long model_room(const struct model *m);
@@ -113,15 +111,15 @@ unsigned long model_room(const struct model *m);
 uint64_t model_from(const struct model *m, uint64_t first);
 void answer_add(struct answer *a, long value);
 bool answer_has(const struct answer *a, long value);
-/* Add the answers that @r may give to @who in the state @v to @a. */
+/* Add to @a all values that @r may return if @who makes it while the system is in the state @v. */
 void model_expect(const struct model *m, const struct who *who, const struct view *v,
 		  const struct request *r, struct answer *a);
 /* Apply the changes by a request that has returned @ret. */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
-/* Returns whether this trace keeps the hardware, so that perf is refused. */
+/* Returns whether this trace owns the hardware and perf cannot take the hardware from it. */
 bool model_holds(const struct model *m);
-/* Returns whether this trace gives the hardware to perf. */
+/* Returns whether perf can take the hardware from this trace. */
 bool model_yields(const struct model *m);
 /* Set @m for a child of @parent. Returns whether the child has a trace. */
 bool model_inherit(const struct model *parent, const struct view *v, struct model *m);

@@ -26,7 +26,7 @@ void noise_done(unsigned int kind)
 	__atomic_add_fetch(&shared->noise_done[__builtin_ctz(kind)], 1, __ATOMIC_RELAXED);
 }
 
-/* Write to a file, which must succeed whatever else goes on. */
+/* Write to a file. Report a violation if that fails. */
 static void must_put(const char *path, const char *text)
 {
 	if (!put(path, text))
@@ -39,7 +39,7 @@ static void moment(unsigned int ms)
 }
 
 /*
- * State that the tracers must know of; only this process writes it
+ * State on which the results of requests depend; only this process changes it
  */
 
 static void change(void)
@@ -122,8 +122,8 @@ static int open_event(bool aux, int type)
 }
 
 /*
- * While a CPU goes offline or online, the hardware stays claimed after the last trace. With @again,
- * retry on EBUSY for a second.
+ * While a CPU goes offline or online, the hardware stays claimed for a while after the last trace
+ * has ended. With @again, retry on EBUSY for a second.
  */
 static int open_event_beside_hotplug(bool aux, int type, bool again)
 {
@@ -189,7 +189,7 @@ static void pull_triggers(void)
 
 static void watch(void)
 {
-	/* Nobody else uses breakpoints here, so one of the four of each CPU is free. */
+	/* Nobody else uses hardware breakpoints here, so a watch always gets one. */
 	must_put(RECORDER "watch", chance(2) ? "jiffies_64" : "panic_timeout:4:w:freeze");
 	moment(20);
 	must_put(RECORDER "watch", "\n");
@@ -294,7 +294,7 @@ static void cpu_comes_and_goes(void)
 	noise_done(NOISE_HOTPLUG);
 }
 
-/* One process changes the state that tracers must know of, another one does CPU hotplug. */
+/* One process does CPU hotplug. Another one makes all other noise. */
 static void noise_main(unsigned int kinds, unsigned int number, const char *module)
 {
 	rng_seed(shared->seed, 1000, number, 0);

@@ -5,18 +5,18 @@
 #include "stress.h"
 
 #define NOISE_SYSCTL	0x1	/* sysctls that restrict who may trace */
-#define NOISE_PERF	0x2	/* events of perf that exclude traces */
+#define NOISE_PERF	0x2	/* perf events that take the hardware from traces */
 #define NOISE_RECORDER	0x4	/* the flight recorder, its triggers, frozen CPUs */
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and online */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */
 #define NOISE_MODULE	0x20	/* a module that traces a CPU is loaded and unloaded */
-/* Kinds of noise that make gaps in traces. */
+/* Kinds of noise that make gaps in traces: times in which nothing is recorded. */
 #define NOISE_GAPS	(NOISE_RECORDER | NOISE_HOTPLUG | NOISE_MODULE)
 
 /* Count an action of @kind that has succeeded. */
 void noise_done(unsigned int kind);
 
-/* @module: the path of the module */
+/* @module: the path of the module for NOISE_MODULE */
 void noise_start(unsigned int kinds, const char *module);
 
 #endif /* BTS_STRESS_NOISE_H */

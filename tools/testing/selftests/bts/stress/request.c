@@ -17,15 +17,15 @@ static const char *const names[] = {
 
 static unsigned char *area;		/* writable, and followed by an unmapped page */
 static unsigned char *unwritable;	/* one page */
-static unsigned char *desk;		/* one page before an unmapped one: the argument of READ */
+static unsigned char *read_arg;		/* structure of READ: one page before an unmapped one */
 
 void buffers_init(void)
 {
 	area = mmap(NULL, AREA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unwritable = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	desk = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (area == MAP_FAILED || unwritable == MAP_FAILED || desk == MAP_FAILED ||
-	    mprotect(area + AREA, PAGE, PROT_NONE) || mprotect(desk + PAGE, PAGE, PROT_NONE))
+	read_arg = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || unwritable == MAP_FAILED || read_arg == MAP_FAILED ||
+	    mprotect(area + AREA, PAGE, PROT_NONE) || mprotect(read_arg + PAGE, PAGE, PROT_NONE))
 		give_up("no memory");
 }
 
@@ -89,7 +89,7 @@ static void choose_pointer(struct request *r)
 
 static const uint32_t signals[] = { 0, 0, 0, 0, 5, 9, 10, 19, 23, 34, 64 };
 
-/* Choose a number of records: near to the number of pages that are left, or any. */
+/* Choose the size of a trace, in records: about as many as still fit under the limit, or any. */
 static uint32_t choose_records(struct tracer *me, uint32_t flags)
 {
 	unsigned long used = pages_used(me, true);
@@ -145,7 +145,7 @@ static void valid_config(struct tracer *me, struct child *t, struct request *r, 
 	}
 }
 
-/* Make at least one field invalid, usually. */
+/* Change one field, mostly to an invalid value. */
 static void spoil_config(struct request *r)
 {
 	static const uint32_t sizes[] = {
@@ -184,7 +184,7 @@ static void spoil_config(struct request *r)
 }
 
 /*
- * Limit the size of a trace if the tracer has no limit. Otherwise the result would depend on the
+ * Reduce the size of a trace if the tracer has no limit. Otherwise the result would depend on the
  * amount of free memory, which the model does not know.
  */
 static void keep_small(struct tracer *me, struct request *r)
@@ -194,7 +194,7 @@ static void keep_small(struct tracer *me, struct request *r)
 		r->config.size = 100000 * RECORD;
 }
 
-/* Store the structure. All bytes behind it are 0, except perhaps for one. */
+/* Store @structure and zero bytes behind it. Sometimes set one of those bytes: @r->tail. */
 static void store(struct request *r, const void *structure, size_t size)
 {
 	unsigned long n = least(r->avail, PAGE);
@@ -238,14 +238,14 @@ static void choose_config(struct tracer *me, struct child *t, struct request *r)
  * READ
  */
 
-/* Choose where the structure of a READ is. The records go to the pointer chosen before. */
-static void choose_desk(struct request *r)
+/* Choose where the structure of a READ is. The caller has chosen where the records go: @r->addr. */
+static void choose_read_arg(struct request *r)
 {
 	unsigned long left = chance(2) ? rng(100) : sizeof(r->read) + rng(8);
 
 	r->out = r->addr;
 	r->out_avail = r->avail;
-	r->addr = (unsigned long)desk;
+	r->addr = (unsigned long)read_arg;
 	r->avail = PAGE;
 	switch (rng(16)) {
 	case 0:
@@ -259,7 +259,7 @@ static void choose_desk(struct request *r)
 		r->out_avail = 0;
 		break;
 	case 2:
-		r->addr = (unsigned long)desk + PAGE - left;
+		r->addr = (unsigned long)read_arg + PAGE - left;
 		r->avail = left;
 		break;
 	}
@@ -294,7 +294,7 @@ static void choose_read(struct child *t, struct request *r)
 		r->data = chance(3) ? rng_next() : chance(2) ? rng(30) : 4090 + rng(12);
 	choose_pointer(r);
 	r->read.records = r->addr;
-	choose_desk(r);
+	choose_read_arg(r);
 	store(r, &r->read, sizeof(r->read));
 }
 
@@ -391,7 +391,7 @@ static void compare_answer(struct tracer *me, struct child *t, const struct requ
 	char text[256];
 	int i;
 
-	/* A killed tracee may have reached its last stop, and so have new records. */
+	/* A killed tracee may have run to its last stop, and so have new records. */
 	m.known &= !killed;
 	other = m;
 	other.dumpable = t->dumpable;
@@ -534,7 +534,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 		break;
 	case PTRACE_BTS_DRAIN:
 		compare_records(me, t, r, ret);
-		/* A copy that faulted may have stored part of the next record. */
+		/* If the copy faulted, it may have stored part of the next record: do not check. */
 		if ((unsigned long)ret == r->data / RECORD || r->avail >= r->data)
 			compare_rest(me, t, r, ret * RECORD);
 		break;
@@ -547,7 +547,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
-/* Fill only the bytes that compare_rest() checks: filling takes most of the time. */
+/* Fill only the bytes that compare_rest() may check: filling all would take most of the time. */
 static void prepare_output(const struct request *r)
 {
 	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;
@@ -613,11 +613,11 @@ bool look(struct tracer *me, struct child *t)
 	return make_request(me, t, &r) == (long)r.data;
 }
 
-/* READ all records without consuming them. Returns whether there were @n. */
+/* READ all records without consuming them. Returns whether there were @n and the tracee lives. */
 static bool read_in_place(struct tracer *me, struct child *t, uint32_t n)
 {
 	struct request r = {
-		.nr = PTRACE_BTS_READ, .addr = (unsigned long)desk, .avail = PAGE,
+		.nr = PTRACE_BTS_READ, .addr = (unsigned long)read_arg, .avail = PAGE,
 		.data = sizeof(r.read), .out = (unsigned long)area, .out_avail = AREA,
 		.read = { .records = (unsigned long)area, .count = TWICE, },
 	};

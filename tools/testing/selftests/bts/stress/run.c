@@ -26,12 +26,12 @@ struct started {
 	enum what what;
 	uint64_t arg;
 	struct model before;
-	bool compare;	/* @before is valid */
+	bool compare;	/* the counts at the end can be compared with @before */
 	bool careful;	/* clear the trace whenever it is full */
 	bool dying;	/* the tracee is expected to die */
 	uint64_t drained;	/* number of records that were cleared for @careful */
 	unsigned int stops;	/* number of stops at a full trace */
-	bool done;		/* the event of its execve() or fork has come */
+	bool done;		/* ptrace has reported the execve() or fork of the order */
 };
 
 bool tracee_was_killed(const struct child *t)
@@ -121,7 +121,7 @@ static bool is_deadly(const struct model *m)
 
 static void resume(struct child *t, int signal)
 {
-	/* The trace ends with the tracee, some time before waitpid() reports that. */
+	/* If the tracee ends, its trace ends some time before waitpid() reports that. */
 	if (t->exiting || is_deadly(&t->model))
 		trace_may_change(t);
 	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
@@ -156,7 +156,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 	const struct model *m = &t->model;
 
 	t->model.known = false;
-	/* The signal may have been queued before the trace was changed. */
+	/* A signal may have been queued before CONFIG changed the trace: t->signals has all. */
 	if (signal ? !(t->signals & 1ull << (signal - 1)) :
 	    !m->there || !(m->flags & SIGNAL) || m->signal)
 		violation("a stop by %d, full, without such a trace: flags %#x signal %u",
@@ -164,7 +164,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 	if (m->there && look(me, t) && !signal && m->held < m->nr && !tracee_was_killed(t))
 		violation("a stop, full, with %llu of %u records, flags %#x",
 			  (unsigned long long)m->held, m->nr, m->flags);
-	/* Each stop makes records, so a small trace may stop without end. */
+	/* Each stop makes records, so a tracee with a small trace may stop endlessly. */
 	if (++s->stops > MANY_STOPS) {
 		s->compare = false;
 		return;
@@ -173,7 +173,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 		careful(me, t, s);
 		return;
 	}
-	/* A random request may change everything. */
+	/* A random request may change the counts. */
 	s->compare = false;
 	if (chance(2))
 		fuzz_request(me, t);
@@ -207,7 +207,7 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
-		/* perf may have revoked the parent's trace. */
+		/* If perf has taken the hardware from the parent's trace, the child has none. */
 		if (has && views.view[i].perf && model_yields(&parent->model)) {
 			may[false] = true;
 			made[false] = (struct model){
@@ -268,14 +268,16 @@ static uint64_t total(const struct model *m)
 	return m->held + m->lost + m->overwritten;
 }
 
+/* Returns whether something may make gaps in the trace: times in which nothing is recorded. */
 static bool gaps_come(const struct model *was)
 {
 	return shared->noise & NOISE_GAPS || (shared->noise & NOISE_PERF && model_yields(was));
 }
 
 /*
- * Returns whether the next gap may stay uncounted: if the mark of a previous one waits for
- * room in a full trace, or if the newest record is such a mark.
+ * Returns whether the next gap may stay uncounted. The kernel marks a gap by a record of type
+ * X86_BTS_LOST. It does not count another gap while the mark of the last one is the newest record,
+ * or waits for room in a full trace.
  */
 static bool gap_waits(const struct model *was)
 {
@@ -302,8 +304,9 @@ static uint64_t most_records(const struct started *s)
 }
 
 /*
- * Returns whether a stop is missing: the trace is full, with more records than the skid
- * allows. Without STOP_FULL, a stop may wait until the hardware's buffer is full.
+ * Returns whether the tracee should have stopped, as its trace had become full and more records
+ * came than SKID allows. Without STOP_FULL, the stop may come only when the hardware's buffer is
+ * full, so this cannot be told.
  */
 static bool stop_missing(const struct started *s, uint64_t more)
 {
@@ -445,7 +448,7 @@ static bool signal_stop(struct tracer *me, struct child *t, struct started *s, i
 		resume(t, 0);
 		return false;
 	}
-	/* It was killed after the wait, and is in its last stop: the next wait reports that. */
+	/* Killed since, the tracee is in its last stop: the next waitpid() reports that stop. */
 	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
 		return false;
 	if (signal == SIGSTOP && info.si_code == SI_TKILL &&
@@ -576,7 +579,7 @@ void detach_and_attach(struct tracer *me, struct child *t)
 	if (ptrace(PTRACE_DETACH, t->pid, NULL, NULL)) {
 		if (errno != ESRCH || !tracee_was_killed(t))
 			violation("PTRACE_DETACH: %s", strerror(errno));
-		/* After a violation, it may still run. */
+		/* After a violation, the tracee may still be alive. */
 		tracee_kill(me, t);
 		return;
 	}

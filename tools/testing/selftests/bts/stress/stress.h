@@ -3,7 +3,9 @@
  * Shared by the programs of group stress.
  *
  * A fuzzer has several tracers with several tracees each. All of them, 64-bit and 32-bit,
- * map the same memory, so each member of these structures has a fixed width.
+ * map the same memory, so each member of these structures has a fixed width. A tracer gives orders
+ * (enum what) to its tracees. Noise is other activity in the system. A violation is a result that
+ * the model (model.h) does not allow.
  */
 #ifndef BTS_STRESS_H
 #define BTS_STRESS_H
@@ -18,7 +20,7 @@ typedef uint64_t u64_shared __attribute__((aligned(8)));
 #define NR_TRACEES	4
 #define SHARED_FD	100
 #define PAGE		4096u
-/* A copy of the program that its user may not read. */
+/* A copy of the program that users other than root can execute, but not read. */
 #define SECRET		"/tmp/secret"
 
 /* Orders for a tracee. */
@@ -32,7 +34,7 @@ enum what {
 	DO_FORK,	/* arg: offset of the child's tracee_shared in struct shared */
 	DO_EXEC,	/* arg: one of EXEC_64, EXEC_32, EXEC_SECRET */
 	DO_EXIT,
-	DO_WAIT,	/* wait for @release */
+	DO_WAIT,	/* sleep until tracee_shared.release is not 0 */
 };
 
 /**
@@ -41,12 +43,12 @@ enum what {
  * @done:		number of the last order that was completed
  * @what:		the order
  * @arg:		argument of the order
- * @release:	ends DO_WAIT
+ * @release:	not 0: DO_WAIT ends
  * @pid:		in the initial PID namespace; 0 if there is no tracee
- * @killed:	the @pid that was killed
- * @pending:	its trace may be made or ended at this moment
- * @firm:		its trace does not yield to perf
- * @pages:	charged for its trace; 0 if it has none
+ * @killed:	set to @pid before the fuzzer kills the tracee
+ * @pending:	its trace may begin or end at this moment
+ * @firm:		perf cannot take the hardware from its trace
+ * @pages:	number of pages charged for its trace; 0 if it has none
  */
 struct tracee_shared {
 	uint32_t serial;
@@ -65,8 +67,9 @@ struct tracee_shared {
  * struct tracer_shared - the public state of a tracer
  * @pid:		its process, and its process group
  * @uid:		the user to whom its traces are charged
- * @dying:	it is being killed
- * @incarnation:	number of its life: from option -i on, one more after each kill
+ * @dying:	the fuzzer is killing it
+ * @incarnation:	initially the number of option -i; incremented when the fuzzer kills and
+ *		restarts the tracer
  * @step:		number of its current step
  * @requests:	number of requests it has made
  * @tracees:	its tracees
@@ -82,11 +85,11 @@ struct tracer_shared {
 };
 
 /**
- * struct globals - state that is the same for all tracers and changes at any time
- * @seq:		odd while it changes
+ * struct globals - state that is the same for all tracers and may change at any time
+ * @seq:		odd while the noise process changes the state
  * @sysctl:	kernel.ptrace_bts
  * @paranoid:	kernel.perf_event_paranoid
- * @perf:		an event of perf has the hardware
+ * @perf:		a perf event owns the hardware
  */
 struct globals {
 	uint32_t seq;
@@ -103,7 +106,7 @@ struct shared {
 	u64_shared seed;
 	uint32_t stop;
 	uint32_t violations;
-	/* changes with each trace and each kill */
+	/* incremented whenever a trace may begin or end, and before each kill */
 	uint32_t version;
 	/* NOISE_* that are on, and how often each of them has succeeded */
 	uint32_t noise;
@@ -113,28 +116,28 @@ struct shared {
 	uint32_t busy;
 	uint32_t unused;
 	struct globals globals;
-	/* the tracer that may change what is charged to a user: number + 1 */
+	/* for a user: 1 + number of the tracer that may change what is charged to the user, or 0 */
 	uint32_t locks[NR_LOCKS];
 	struct tracer_shared tracers[NR_TRACERS];
 };
 
 extern struct shared *shared;
 
-/* rng.c: the same seed, tracer, incarnation and step give the same numbers. */
+/* rng.c: the same four arguments give the same sequence of random numbers. */
 void rng_seed(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 uint64_t rng_next(void);
 /* Returns 0 to @n - 1. */
 uint32_t rng(uint32_t n);
-/* Returns true once in @n times. */
+/* Returns true with the probability 1 / @n. */
 bool chance(uint32_t n);
 
 /*
  * say.c: print a violation with one write, so that it is not mixed with other output. @head
- * tells the tracer and its step.
+ * says which process has found it.
  */
 __attribute__((format(printf, 2, 0)))
 void say_violation(const char *head, const char *fmt, va_list ap);
-/* Report a violation, with the parameters to reproduce it, and stop the fuzzer. */
+/* Report a violation and stop the test. */
 __attribute__((format(printf, 1, 2)))
 void violation(const char *fmt, ...);
 extern int my_number;

@@ -10,7 +10,7 @@
 
 #include "stress.h"
 
-/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and one that cannot be read. */
+/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and a copy that cannot be read. */
 static const char *const programs[NR_EXECS] = {
 	[EXEC_64]	= "/bt/fuzz",
 	[EXEC_32]	= "/bt/fuzz_32",
@@ -160,12 +160,12 @@ void tracee_exec_main(int argc, char **argv)
 		_exit(99);
 	ignore_signals();
 	me = (struct tracee_shared *)((char *)shared + strtoul(argv[2], NULL, 10));
-	/* The execve() was the order. */
+	/* The execve() was the last order, which is completed. */
 	me->done = me->serial;
 	loop(me);
 }
 
-/* Make the calling process the first tracee of a family. Does not return. */
+/* Turn the calling process into a tracee of its parent, which obeys orders. Does not return. */
 void tracee_run(struct tracee_shared *self)
 {
 	ignore_signals();

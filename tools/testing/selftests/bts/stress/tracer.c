@@ -11,7 +11,7 @@
 
 #include "tracer.h"
 
-/* Two tracers have the same user, so the memory of their traces is charged to one account. */
+/* Two tracers are of user 1001, so their traces are charged to the same account. */
 const struct role roles[NR_TRACERS] = {
 	{ .name = "user", .uid = 1000, },
 	{ .name = "root", },
@@ -31,8 +31,9 @@ static uint32_t *account_lock(uint32_t uid)
 }
 
 /*
- * Allow only one tracer of an account in a step, unless the account has no limit. The other ones
- * sleep, and do not spin: all CPUs of the guest may share one CPU of the host.
+ * Wait until no other tracer of the same user is in a step, so that nobody else changes what is
+ * charged to the user. Tracers without a limit need not wait. Sleep, do not spin: all CPUs of the
+ * guest may share one CPU of the host.
  */
 static void take_account(const struct tracer *me)
 {
@@ -50,8 +51,8 @@ static void take_account(const struct tracer *me)
 }
 
 /*
- * Release the account. If its tracer was killed, the supervisor calls this, after all tracees of
- * that tracer are gone.
+ * Let another tracer of the same user do a step. If tracer @number was killed, the main process
+ * calls this after all tracees of that tracer are gone.
  */
 void account_give(int number)
 {
@@ -89,8 +90,8 @@ static void take_role(struct tracer *me)
 }
 
 /*
- * Returns the pid of another tracer's tracee, or 0. In a PID namespace it is always 0, as the pid
- * is another one there.
+ * Returns the pid of another tracer's tracee, or 0. Always returns 0 in a PID namespace: the shared
+ * pids are of the initial one.
  */
 static pid_t foreign_tracee(struct tracer *me)
 {
@@ -102,9 +103,7 @@ static pid_t foreign_tracee(struct tracer *me)
 			       __ATOMIC_SEQ_CST);
 }
 
-/*
- * Make a request for a task that is not a tracee of this tracer: it must fail with ESRCH.
- */
+/* Make a request for a task that is not a tracee of this tracer: it must fail with ESRCH. */
 static void foreign_request(struct tracer *me)
 {
 	const pid_t pids[] = {
@@ -180,7 +179,7 @@ static void do_step(struct tracer *me)
 		read_twice(me, t);
 	else
 		fuzz_request(me, t);
-	/* The tracee may have been killed. */
+	/* The main process may have killed the tracee. */
 	if (t->pid && tracee_was_killed(t))
 		tracee_bury(me, t);
 }

@@ -26,8 +26,8 @@ extern const struct role roles[NR_TRACERS];
  * @pid:		in the tracer's PID namespace; 0 if there is none
  * @shared:	its public state
  * @model:	the model of its trace
- * @signals:	the signals that may come because the trace is full
- * @own:		it is a child of its tracer
+ * @signals:	bit N - 1: signal N may come because a trace is or was full
+ * @own:		it is a child of its tracer, not of another tracee
  * @changing:	@model.dumpable and @model.foreign may be changing to the values below
  * @dumpable:	the new value of @model.dumpable
  * @foreign:	the new value of @model.foreign
@@ -67,9 +67,9 @@ void buffers_init(void);
 void fuzz_request(struct tracer *me, struct child *t);
 /* Read the status and compare it with the model. Returns false if the request fails. */
 bool look(struct tracer *me, struct child *t);
-/* Make a valid CONFIG for a new trace, which may be refused. */
+/* Request a new trace with valid arguments. The kernel may still refuse it, as for a limit. */
 void fuzz_new_trace(struct tracer *me, struct child *t);
-/* Compare GET, READ and DRAIN. */
+/* Check that GET, READ and DRAIN return the same records. */
 void read_twice(struct tracer *me, struct child *t);
 long make_request(struct tracer *me, struct child *t, struct request *r);
 

@@ -17,8 +17,8 @@ static bool pays(const struct tracee_shared *t, bool most)
 }
 
 /*
- * Sum up the pages of a user. Tasks that were killed may have given theirs back: count them
- * only if @most.
+ * Returns the number of pages charged to the user of @me. Pages of killed tasks may be uncharged
+ * already: count those only if @most.
  */
 unsigned long pages_used(struct tracer *me, bool most)
 {
@@ -78,7 +78,7 @@ void views_end(struct tracer *me, struct views *out)
 		add_view(out, before.sysctl, before.paranoid, before.perf, used);
 		return;
 	}
-	/* All combinations */
+	/* The state changed during the request: add all combinations. */
 	for (i = 0; i < 12; i++)
 		add_view(out, i % 3, i / 3 % 2 ? 2 : 1, i / 6, used);
 }

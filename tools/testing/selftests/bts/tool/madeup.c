@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * madeup WHAT N: print an artificial trace of N records. Each record is of code without
- * earlier records, so btstrace needs as much memory for it as for any trace of that size.
+ * madeup WHAT N: print an artificial trace of N records. No two records are of the same code, so
+ * btstrace needs as much memory for it as for any trace of that size.
  *
  *   jumps	jumps from one place to the next, at rising addresses
  *   loops	jumps back to the same place
@@ -37,7 +37,7 @@ static void put_thread(uint32_t tid)
 	put(THREAD, tid, &thread, 14, 0);
 }
 
-/* Anonymous memory that is filled with the four bytes of @code */
+/* Put a mapping of anonymous memory and its contents: the four bytes of @code, over and over. */
 static void put_code(const char *code, unsigned long n)
 {
 	uint64_t base = BASE;
@@ -58,7 +58,7 @@ static void put_record(uint64_t type, uint64_t a, uint64_t b)
 	fwrite(&rec, sizeof(rec), 1, stdout);
 }
 
-/* Jumps in one chunk, from each place. If @to is 0, they all go to BASE. */
+/* Put @n jumps in one chunk, each STEP bytes behind the one before. If @to is 0, all go to BASE. */
 static void put_jumps(unsigned long n, unsigned long from, unsigned long to)
 {
 	unsigned long i;
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 
 	fputs("btstrace 1\n", stdout);
 	put_thread(1);
-	/* jmp *%rax, twice; call *%rax, ret and nop */
+	/* Either jmp *%rax twice, or call *%rax, ret and nop */
 	put_code(!strcmp(what, "jumps") || !strcmp(what, "loops") ? "\xff\xe0\xff\xe0" :
 		 "\xff\xd0\xc3\x90", n + 100);
 	if (!strcmp(what, "jumps"))

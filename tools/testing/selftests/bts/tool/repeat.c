@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * repeat TRACE TIMES: print a trace with the records of TRACE, repeated so often. This
+ * repeat TRACE TIMES: print a trace in which the records of TRACE are repeated TIMES times. This
  * makes a long trace quickly, while recording by single steps is slow.
  */
 #include <stdio.h>

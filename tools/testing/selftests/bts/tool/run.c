@@ -84,8 +84,8 @@ pid_t run_begin(const char *line, uid_t uid, long memlock)
 }
 
 /*
- * Be the shell: run the command as the foreground job, and exit with its status. If the job stops,
- * the test continues it.
+ * Act as a shell: run the command as the foreground job, and exit with its status. If the job
+ * stops, the test continues it, not this shell.
  */
 static void run_as_shell(const char *line, int slave)
 {
@@ -147,7 +147,10 @@ struct run run_terminal_end(pid_t pid, int terminal)
 	bool over = false;
 	ssize_t n = 0;
 
-	/* The command may not have opened the terminal yet. Read its last output after its end. */
+	/*
+	 * Before the command has opened the terminal, read() fails: retry until the command ends.
+	 * Then read the rest of its output.
+	 */
 	while (n > 0 || !over) {
 		over = over || waitpid(pid, &r.status, WNOHANG) == pid;
 		if (!over)

@@ -11,8 +11,8 @@
 #define ERR	"/tmp/err"
 
 /*
- * Take the paths of btstrace and record from the first two arguments. The last one may be
- * less=N, for a slow kernel: less() then divides by N.
+ * Take the paths of btstrace, and of record (which records by single steps), from the first two
+ * arguments. On a slow kernel, the last one is less=N: less() then divides by N.
  */
 void run_init(int argc, char **argv);
 
@@ -22,7 +22,7 @@ long less(long n);
 /**
  * struct run - the result of a command
  * @status:	of waitpid()
- * @out:	what it wrote to OUT (-o)
+ * @out:	contents of the file OUT, to which it wrote because of -o OUT
  * @err:	what it wrote to standard error
  */
 struct run {

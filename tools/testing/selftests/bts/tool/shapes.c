@@ -131,12 +131,12 @@ static int maps(long n)
 	return compiles(n, tell_map);
 }
 
-/* The map that is written after execve() is shorter. */
+/* Make code and describe it, then execute maps(), which writes a shorter map to the same file. */
 static int remaps(long n)
 {
 	if (compiles(n, tell_longer_map))
 		return 1;
-	/* At a signal, btstrace reads the trace and the map: after execve() the code is gone. */
+	/* Let btstrace read the trace and the map, as at any signal: execve() removes the code. */
 	raise(SIGURG);
 	execl("/proc/self/exe", "shapes", "maps", "3", NULL);
 	return 1;

@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 99;
 	run_init(argc, argv);
-	/* The cost of all rounds in steps, without the start and the end of the program */
+	/* The cost of ROUNDS rounds in single steps, without the start and end of the program */
 	step = (stepped(STEPPED * 2) - stepped(STEPPED)) / STEPPED * ROUNDS;
 	check("--calls -o " OUT, step);
 	check("-c -o " OUT, step);

@@ -28,7 +28,10 @@ static void check(const char *program, const char *file, const char *what, const
 		"%s: line %s is on the screen", what, line))
 		explain(&r);
 	ok(threads || count(r.out, "\n") <= SCREEN, "%s: %zu lines", what, count(r.out, "\n"));
-	/* Both threads have calls, but only the one that crashed has a way to the crash. */
+	/*
+	 * The view shows open calls of both threads, but the last branches ("The way there") only
+	 * of the thread that crashed.
+	 */
 	if (!ok(count(r.out, "calls that have not returned") == (threads ? 2 : 1) &&
 		count(r.out, "The way there, ") == 1 && !strstr(r.out, "None of the last"),
 		"%s: calls and a way", what))

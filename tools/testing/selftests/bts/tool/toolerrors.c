@@ -4,6 +4,9 @@
  * error, and no files left behind.
  *
  *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source
+ *
+ * no-source: the processor has no Branch Trace Store; no-step: nor can the kernel trace by single
+ * steps; old-kernel: the kernel has no PTRACE_BTS requests; here: none of these.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -138,7 +141,7 @@ static void check_machine(void)
 	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
 	write_file("/proc/sys/kernel/ptrace_bts", "0");
 	fd = perf_bts();
-	/* A name with control characters of one byte and of two, which must not be printed */
+	/* btstrace must not print control characters in the owner's name, of one byte or two. */
 	prctl(PR_SET_NAME, "tool\033[\xc2\x9bxyz");
 	if (ok(fd >= 0, "perf takes the hardware"))
 		refused("$b /bt/walk killer", 0, -1, 111, "(tool?[?xyz)");

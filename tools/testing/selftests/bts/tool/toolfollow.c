@@ -45,7 +45,7 @@ static void check_statuses(void)
 	r = run("$b --full -o " OUT " /bt/walk die 34");
 	ok(killed(&r, 34) && strstr(r.out, "--- SIGRT_2 "), "a realtime signal");
 	run_free(&r);
-	/* Exit statuses by which a shell reports SIGKILL and SIGSTOP. No signal was sent here. */
+	/* A shell reports SIGKILL and SIGSTOP by 137 and 147: do not take these for signals. */
 	r = run("$b -o " OUT " /bt/walk exit 137");
 	ok(exited(&r, 137), "exit status 137");
 	run_free(&r);
@@ -84,7 +84,7 @@ static void check_inherited(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* Count the lines up to @at that show a call of fork() in the first process. */
+/* Count the lines before @at that show a call of fork() in the first process. */
 static size_t forks_before(const char *text, const char *at)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ static size_t forks_before(const char *text, const char *at)
 	return n;
 }
 
-/* Returns whether the first line of each n-th child comes behind the n-th fork. */
+/* Returns whether, for each n, the first line of the n-th child is behind that of the n-th fork. */
 static bool forks_come_first(const char *text, size_t children)
 {
 	const char *line = text, *seen[64];
@@ -199,7 +199,7 @@ static bool stays_at_rest(long pid)
 	return i == 6;
 }
 
-/* A stopped program stays so until it is told to go on. */
+/* A program that stops itself must stay stopped under btstrace until SIGCONT. */
 static void check_stop(void)
 {
 	pid_t pid = run_begin("$b --full -o " OUT " /bt/walk stop 6", 0, -1);
@@ -489,7 +489,7 @@ static void check_pipe(void)
 	run_free(&r);
 }
 
-/* SIGTERM ends btstrace, which shows the last branches, and the command that it has started. */
+/* SIGTERM ends btstrace and the command that it has started. btstrace shows the last branches. */
 static void check_end(void)
 {
 	struct timespec a_while = { .tv_nsec = 300000000 };
@@ -594,7 +594,10 @@ static void check_suspended(void)
 	run_free(&r);
 }
 
-/* A thread that is not followed calls execve(), and replaces the traced one. SIGTERM must work. */
+/*
+ * A thread that is not followed calls execve(), and replaces the traced thread. SIGTERM must still
+ * end btstrace.
+ */
 static void check_replaced(void)
 {
 	struct run r;

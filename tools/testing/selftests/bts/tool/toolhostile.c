@@ -54,7 +54,7 @@ static void check_modify(void)
 	r = run(line);
 	ok(exited(&r, 0) && count(r.out, "[anon]+0x") >= 2 * n,
 	   "a program that changes its code");
-	/* When a record is decoded, its JMP is still there, but has another target by then. */
+	/* When btstrace decodes a record, the JMP mostly has another target already: show "?". */
 	rets = count(r.out, "ret       [anon]");
 	jumps = count(r.out, "jmp       [anon]");
 	unknown = count(r.out, "?         [anon]");

@@ -13,8 +13,8 @@
 #include "run.h"
 
 /*
- * Remove the lines that differ between runs: of interrupts and signals, which come at any
- * time, and of the program's end.
+ * Remove the lines that may differ between runs: those of interrupts and signals, and messages,
+ * such as that of the program's end.
  */
 static void only_own(char *text)
 {
@@ -305,8 +305,8 @@ static long sum_lost(const char *text)
 }
 
 /*
- * The tracee cannot be stopped inside execve(), where the kernel makes more branches than the
- * ring has room for. The output must show the loss once, at its place.
+ * The tracee cannot be stopped inside execve(), where the kernel makes more branches than the trace
+ * has room for. The output must show the loss once, where it happened.
  */
 static void check_lost(void)
 {
@@ -333,7 +333,7 @@ static void check_sched(void)
 	   count(r.out, "syscall   ") > count(r.out, "syscall   [kernel]"),
 	   "--entries: where it left");
 	run_free(&r);
-	/* A recorded trace has clocks even without -t, as it may be shown with -t. */
+	/* -w records times even without -t, so that -r can show the trace with -t later. */
 	r = shown("--full -w /tmp/clocks.bts", "/bt/walk mixed 5");
 	ok(!strstr(r.out, "--- on CPU "), "-w: clocks are not shown");
 	run_free(&r);
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 99;
 	run_init(argc, argv);
-	/* Addresses on the stack decide branches of string functions. */
+	/* Without this, two runs differ: branches of string functions depend on addresses. */
 	write_file("/proc/sys/kernel/randomize_va_space", "0");
 	against_steps("/bt/walk mixed", less(3));
 	against_steps("/bt/walk_32 mixed", less(3));

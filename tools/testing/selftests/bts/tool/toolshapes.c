@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	shapes32 = argv[5];
 	check_modes(shapes, "sorts 3");
 	check(shapes, "sorts 3", "-> compare+0x0 (shapes.c:");
-	/* A call through the PLT counts as a call of the function, and the PLT as no function. */
+	/* A call through the PLT counts as one call of the function. The PLT is not a function. */
 	out = show_twice("--full -e call -e to=qsort", shapes, "sorts 3");
 	ok(count(out, " -> ") == 3, "-e to=qsort: %zu calls", count(out, " -> "));
 	free(out);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
-	/* The small trace is read many times, while the program changes its code. */
+	/* With -s 24K, btstrace reads the trace many times while the program changes its code. */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));
 	free(show_twice("--full -s 24K", shapes, what));
 	return finish();

@@ -94,7 +94,7 @@ static int crash(long n)
 	return 0;
 }
 
-/* Fault at an instruction that is no branch, and comes some instructions after the last one. */
+/* Fault at an instruction that is no branch, some instructions after the last branch. */
 static int fault(long n)
 {
 	*(volatile long *)(result + n) = 1;
@@ -260,7 +260,7 @@ static int spins(long n)
 	return 42;
 }
 
-/* With all signals blocked: a tracer that relies on one loses records. */
+/* Block all signals: a tracer that relies on a signal loses records. */
 static int masked(long n)
 {
 	sigset_t all;
