@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The parts of PID 1 of the image that vmtest.sh image makes. */
+/*
+ * The kit: PID 1 of the image that vmtest.sh image makes, to be booted on real machines from a USB
+ * stick. It runs steps (tests and experiments), and stores a report on the stick.
+ */
 #ifndef BTS_KIT_H
 #define BTS_KIT_H
 
@@ -83,15 +86,15 @@ extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
 /*
- * Set the outcome of the steps that shall not run to NO_HARDWARE: those that need a missing Debug
- * Store, and those missing from @only, a list of names separated by commas, unless it is NULL.
+ * Set the outcome of steps to NO_HARDWARE, so that they do not run: without a Debug Store, of those
+ * that need it. If @only, a list of names separated by commas, is not NULL, of those not in @only.
  */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */
 void step_run(struct step *step);
 
-/* state.c: the progress of the steps, on the stick. */
+/* state.c: the progress, on the stick. STATE_GOES_ON: the last boot did not do all steps. */
 enum state { STATE_NEW, STATE_GOES_ON, STATE_DONE };
 enum state state_load(void);
 /* The step that was running when the machine last went down, or NULL. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Questions that the manuals leave open, or that models answer differently. An experiment with
- * this machine's Debug Store answers each of them.
+ * Questions that the manuals leave open, or that differ between processor models. An experiment
+ * with this machine's Debug Store answers each of them.
  *
  *   questions QUESTION
  *
@@ -19,16 +19,16 @@
 
 #define MSR_SMI_COUNT	0x34
 #define FEW		200
-#define MOST		180	/* of FEW branches, so many must be recorded: some may be damaged */
+#define MOST		180	/* of FEW branches, at least so many must be recorded correctly */
 #define MANY		1200	/* branches, so that an interrupt may come late */
 #define FIRST		4	/* number of records up to the threshold */
 #define CALLS		20
-#define MOST_CALLS	12	/* with fewer records of CALLS calls, a kind is not recorded */
+#define MOST_CALLS	12	/* a kind of branch is recorded if CALLS calls make so many */
 #define BUSY_TRIES	300
 
 static int lab;
 
-/* Retry on EBUSY: another user may keep the store for some seconds after its last use. */
+/* Retry on EBUSY: another user may keep the Debug Store for some seconds after its last use. */
 static int ask(unsigned long request, void *arg)
 {
 	int i;
@@ -90,7 +90,7 @@ static uint64_t smis(void)
 	return (uint32_t)n;
 }
 
-/* Damage is rare, so use many records. */
+/* Check whether all records are right. Wrong ones are rare, so make many records. */
 static void ask_exact(void)
 {
 	unsigned int rounds = 100, i, strange = 0;
@@ -134,7 +134,7 @@ static int look_once(__u32 off, struct kit_filter *found)
 	return ask(KIT_LAB_LOOK, found);
 }
 
-/* Repeat if interrupts have filled the buffer before the system calls could. */
+/* Repeat if branches of interrupts have filled the buffer before those of the system calls. */
 static int look(__u32 off, struct kit_filter *found)
 {
 	int i, err = 0;

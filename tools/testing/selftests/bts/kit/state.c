@@ -11,7 +11,7 @@
 #include "kit.h"
 
 #define STATE_FILE	"STATE.TXT"
-/* The file always has this size, so that its place on the stick never changes. */
+/* The file always has this size, so that rewriting it needs no other blocks of the stick. */
 #define STATE_SIZE	4096
 
 const struct step *state_crashed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of counters that count: branches, and with QEMU's -icount also instructions. */
+/* Tests of performance counters: of branches, and with QEMU's -icount also of instructions. */
 #include "metal.h"
 
 #define EV_BRANCHES	0xc4
@@ -11,8 +11,8 @@
 #define FIXED_ALL	3
 
 /*
- * Run @code with a counter of the event and levels in @select. @fixed enables fixed counter 0,
- * which counts instructions.
+ * Run @code while counter 0 counts the event at the CPLs in @select. @fixed enables fixed counter
+ * 0, which counts instructions.
  */
 static void run_counted(u64 code, u64 select, u64 fixed)
 {

@@ -2,9 +2,7 @@
 /* #DB and DEBUGCTL, single-stepping on branches, and PMIs that need exact code. */
 #include "case.inc"
 
-/*
- * The records of a branch at which BTF must stop: the branch, the #DB, and the handler's IRETQ.
- */
+/* The records of a branch that must trap with BTF: the branch, the #DB, and the handler's IRETQ. */
 .macro STEPPED from, to
 	WANT	\from, \to
 	WANT	\to, btf_again
@@ -173,7 +171,7 @@ CASE btf_user, "BTF at CPL 3: not for the IRETQ that sets TF", debugctl=DBG_BTF
 3:	andl	$~FL_TF, 16(%rsp)
 4:	iretq
 
-/* The threshold is three records from the base: the jump into the case, and two more. */
+/* In the following cases, record 3 reaches the threshold. Record 1 is the jump into the case. */
 CASE pmi_fixed, "PMI as a fixed vector: taken at the branch's target", \
 	debugctl=DBG_BTINT, setup=setup_pmi_fixed, check=check_pmi, flags=ONCE
 	GATE	VEC_PMI, 3f

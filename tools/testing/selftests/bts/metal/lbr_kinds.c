@@ -19,7 +19,7 @@ struct branch {
 
 extern const struct branch lbr_types_list[], lbr_types_end[];
 
-/* By the bit of LBR_SELECT: the bit of IA32_LBR_CTL, and the type in IA32_LBR_INFO */
+/* For each bit of LBR_SELECT: the bit of IA32_LBR_CTL, and the type in IA32_LBR_INFO */
 static const struct {
 	u32 ctl;
 	u32 info;
@@ -62,7 +62,7 @@ static void erase(void)
 	}
 }
 
-/* Record @code without the branches that @select leaves out. Its bits are those of LBR_SELECT. */
+/* Run @code. Record its branches, except those filtered out by @select (bits as in LBR_SELECT). */
 static void record(u64 code, u32 select)
 {
 	u32 ctl = CTL_ALL, i;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 16-bit code that tests copy: of the second CPU, to LOW_CODE, and of the SMI handler, to SMRAM. */
+/*
+ * 16-bit code, which tests copy before use: ap_code, for the second CPU, to LOW_CODE; smm_code, the
+ * handler of SMIs, to SMRAM.
+ */
 #include "defs.h"
 
 .macro SET_MSR msr, value

@@ -62,7 +62,7 @@ static struct tss32 tss_a, tss_b;
 
 static u8 kernel_stack[4096] __aligned(16);
 static u8 task_stack[4096] __aligned(16);
-/* Memory of the window, and as much again for page tables that map other memory there. */
+/* Memory of the window, and as much again, which a test can map there instead. */
 static u8 frames[2 * WIN_PAGES][4096] __aligned(4096);
 
 static void put(char c)
@@ -278,7 +278,7 @@ void gdt_init(void)
 	asm volatile("ltr %w0" : : "r"(SEL_TSS));
 }
 
-/* Set up two tasks: A for the code of the case, and B, which begins at @eip in @directory. */
+/* Set up two tasks: A for the case, and B, which begins at @eip with page directory @directory. */
 void tss32_b(u64 eip, u64 directory)
 {
 	tss_a = (struct tss32) {

@@ -18,7 +18,7 @@ static void report(const char *text, bool good)
 static void settle(void)
 {
 	wrmsr(MSR_DEBUGCTL, 0);
-	/* Take a PMI that was kept, so that the next case does not get it. */
+	/* Take a PMI that was kept while its vector was masked: the next case must not get it. */
 	set_gate(VEC_NMI, (u64)ignore_irq, 0);
 	if (machine.kept)
 		apic_write(APIC_LVTPC, LVT_NMI);
@@ -154,7 +154,7 @@ static void finish(void)
 	machine_exit();
 }
 
-/* For the emulator's abort mode: store one record to an unmapped page, at which it must exit. */
+/* For the emulator's abort mode: a store of a record to an unmapped page ends the emulator. */
 static void abort_mode(void)
 {
 	settle();
@@ -217,7 +217,7 @@ static void lbr_mode(void)
 	finish();
 }
 
-/* Returns whether @c cannot run on this machine, where PMIs come some branches late. */
+/* Returns whether @c cannot run here, as it needs prompt PMIs, and here PMIs come late. */
 static bool needs_prompt_pmi(const struct tcase *c)
 {
 	return machine.delay && c->debugctl & DBG_BTINT;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A small kernel, started by multiboot, that tests the emulator's Debug Store: by cases, which are
+ * assembly code with the records that it must leave (case.inc), and by functions (TEST()).
+ */
 #ifndef METAL_H
 #define METAL_H
 
@@ -12,7 +16,7 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
-/* An expected record, with the CPL before and after the transfer. */
+/* An expected record, with the CPL before and after the branch, interrupt or exception. */
 struct want {
 	u64 from;
 	u64 to;
@@ -73,7 +77,7 @@ struct machine {
 	u32 amd_lbr;
 };
 
-/* Totals that the tests expect. At the end, the emulator must have counted the same. */
+/* Totals that the tests expect. run.sh compares them with the emulator's own counts. */
 struct tally {
 	u64 records;
 	u64 wraps;
@@ -139,7 +143,7 @@ void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 
 /* Tracing */
-/* trace() runs @code with @debugctl in the register trace_msr, which is DEBUGCTL by default. */
+/* trace() writes @debugctl to the MSR trace_msr, which is DEBUGCTL by default, and runs @code. */
 extern u32 trace_msr;
 void trace(u64 code, u32 debugctl);
 void trace32(u64 code, u32 debugctl);

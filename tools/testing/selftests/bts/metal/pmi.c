@@ -28,15 +28,15 @@ static const struct pmi_case pmi_cases[] = {
 };
 
 /*
- * Expected: the number of the record behind which the PMI comes, 0 for none, and the number of
- * PMIs that find the vector masked.
+ * @at: the number of the record behind which the PMI must come, or 0. @masked: the number of PMIs
+ * that must find the vector masked.
  */
 struct foreseen {
 	u32 at;
 	u32 masked;
 };
 
-/* Returns whether record @nr raises the PMI. */
+/* Returns whether record @nr raises a PMI. */
 static bool asks(u32 nr, u64 threshold)
 {
 	u64 index = BUF + nr * rec_size();
@@ -189,7 +189,7 @@ TEST(pmi_drained, "a handler that drains and unmasks sees every fifth record")
 	chain(40, DBG_BTINT);
 	/*
 	 * The first PMI comes after 5 branches of the chain, later ones after 4, as the IRETQ is
-	 * the first of 5 records: 5 + 8 * 4 = 37. Two branches late: 7 + 5 * 6 = 37.
+	 * the first of 5 records: 5 + 8 * 4 = 37. If PMIs come 2 branches late: 7 + 5 * 6 = 37.
 	 */
 	expect(pmi_count == pmis, "%u PMIs, expected %u", (u64)pmi_count, (u64)pmis);
 	expect(ds_get(DS_INDEX) == BUF + 4 * rec_size(), "index 0x%x", ds_get(DS_INDEX));

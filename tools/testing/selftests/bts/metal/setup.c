@@ -184,7 +184,7 @@ void check_pmi(void)
 		tally.masked += want_count() - 3;
 }
 
-/* The case raises an SMI by port 0xb2. The handler goes to SMRAM, which must be opened for that. */
+/* The case raises an SMI by port 0xb2. SMRAM must be open while the handler is copied there. */
 #define PCI_ADDRESS	0xcf8
 #define PCI_SMRAM	0x80000070
 #define PCI_SMRAM_DATA	0xcfe
@@ -200,7 +200,7 @@ void setup_smi(void)
 	copy((void *)SMM_ENTRY, smm_code, smm_code_end - smm_code);
 	outb(PCI_SMRAM_DATA, SMRAM_CLOSED);
 	*SMI_COUNT = 0;
-	/* SMM has no paging. If it was recorded by mistake, the record would be stored here. */
+	/* SMM has no paging: use a place at which records of SMM, a bug, would be seen as well. */
 	ds_place(LOW_DS, LOW_DS + 0x100, 64 * rec_size());
 }
 

@@ -47,7 +47,7 @@ void ds_set(enum ds_field field, u64 value)
 
 /*
  * Set up a Debug Store: the management area at @where, and a buffer of @bytes at @base, with a
- * threshold that cannot be reached. A buffer below the window must come after its area.
+ * threshold that cannot be reached. If @base is below the window, it must be above @where.
  */
 void ds_place(u64 where, u64 base, u64 bytes)
 {
@@ -76,7 +76,7 @@ struct want rec_at(u64 addr)
 	return (struct want) {
 		.from = word_at(addr),
 		.to = word_at(addr + word_size()),
-		/* Not the CPL here: 1 if a bit of the third word is set that is not valid. */
+		/* Here @before is not the CPL, but 1 if a reserved bit of the third word is set. */
 		.before = !!(word_at(addr + 2 * word_size()) & ~REC_FLAGS),
 	};
 }
@@ -115,7 +115,7 @@ u32 want_count(void)
 	return nr_wants;
 }
 
-/* Returns where to enter the chain for @n records, including that of the jump into the chain. */
+/* Returns where to enter the chain (trace.S) for @n records, counting the jump into the chain. */
 u64 chain_at(u32 n)
 {
 	return (u64)trace_done - 2 * (n - 1);
@@ -175,8 +175,8 @@ bool stored(const struct want *w, u32 debugctl)
 }
 
 /*
- * Returns the record of @w. On a machine with wrong_from and with a filter bit, `from` equals `to`
- * if the CPL changes.
+ * Returns @w as this machine records it. With machine.wrong_from and a CPL filter bit, the record
+ * of a change of the CPL has the target as its source.
  */
 struct want spoilt(struct want w, u32 debugctl)
 {

@@ -169,7 +169,7 @@ ignore_irq:
 	pop	%rax
 	iretq
 
-/* Power off at an unexpected exception in protected mode. run.sh then misses the test's end. */
+/* Power off at an unexpected exception in protected mode. run.sh sees that tests are missing. */
 	.globl	unexpected32
 	.code32
 unexpected32:

@@ -18,7 +18,7 @@
 
 int lab_filter_start(bool off_os)
 {
-	/* With BTINT, a full buffer keeps its oldest records. */
+	/* With BTINT, a full buffer keeps its oldest records. The threshold is never reached. */
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT;
 	u32 size = lab_record_size();
 	unsigned long flags;

@@ -46,7 +46,7 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 		return NMI_DONE;
 	lab_kernel.write(0);
 	__this_cpu_inc(nmis);
-	/* The delivery of the interrupt has masked the vector. */
+	/* The delivery of the interrupt has masked its vector: unmask it. */
 	write_lvtpc(APIC_DM_NMI);
 	return NMI_HANDLED;
 }

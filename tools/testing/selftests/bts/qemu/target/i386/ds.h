@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug Store with Branch Trace Store, and a simple PMU, for TCG.
+ * Debug Store with Branch Trace Store (BTS), last branch records (LBRs), and a
+ * simple PMU, for TCG.
  */
 #ifndef I386_DS_H
 #define I386_DS_H
@@ -27,7 +28,7 @@
 
 #define LBR_MAX_DEPTH                   32
 
-/* AMD's last branch stack; the registers of a record are neighbours */
+/* AMD's last branch stack; FROM and TO of a record are adjacent */
 #define MSR_AMD_LBR_SELECT              0xc000010e
 #define MSR_AMD_DBG_EXTN_CFG            0xc000010f
 #define MSR_AMD_LBR_FROM                0xc0010300
@@ -48,21 +49,21 @@
 #define NETBURST_PMU_FIRST              0x300
 #define NETBURST_PMU_LAST               0x3f2
 
-/* Which CPL a filter looks at if a branch changes the CPL. */
+/* The CPL that the filter of BTS looks at if a branch changes the CPL. */
 typedef enum X86BTSRule {
     X86_BTS_RULE_AFTER,
     X86_BTS_RULE_BEFORE,
     X86_BTS_RULE_EITHER,
 } X86BTSRule;
 
-/* Which record raises the interrupt. */
+/* The records that raise the interrupt of BTS, a PMI. */
 typedef enum X86BTSPmi {
-    X86_BTS_PMI_EACH,       /* with each record at or past the threshold */
-    X86_BTS_PMI_CROSSED,    /* once, with the record that crosses it */
+    X86_BTS_PMI_EACH,       /* each record that ends at or past the threshold */
+    X86_BTS_PMI_CROSSED,    /* only the record that reaches or crosses it */
     X86_BTS_PMI_EQUAL,      /* only a record that ends exactly at it */
 } X86BTSPmi;
 
-/* Which registers the last branch records have. */
+/* The registers in which a guest finds the last branch records. */
 typedef enum X86LBRKind {
     X86_LBR_MODEL,          /* of Intel's models, enabled by DEBUGCTL */
     X86_LBR_ARCH,           /* architectural, with registers of their own */
@@ -98,8 +99,8 @@ typedef struct X86LBR {
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
     uint64_t wraps;     /* times the index went back to the base */
-    uint64_t pmis;      /* delivered immediately through LVTPC */
-    uint64_t masked;    /* PMIs while LVTPC was masked */
+    uint64_t pmis;      /* delivered when they were raised */
+    uint64_t masked;    /* PMIs raised while LVTPC was masked */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost as the store is inaccessible */
     uint64_t garbled;   /* wrong sources, by x-bts-smi or x-bts-damage */
@@ -115,7 +116,7 @@ typedef struct X86DSConfig {
     uint32_t pmi_delay; /* a PMI comes so many branches late */
     uint32_t pmi_left;  /* branches until the pending PMI, or 0 */
     struct QEMUTimer *pmi_timer;
-    bool wrong_from;    /* with a filter, if the CPL changes */
+    bool wrong_from;    /* with a filter, changes of the CPL have no source */
     uint32_t smi_every; /* records between SMIs, on the first CPU */
     uint32_t damage_every; /* records between damaged or lost ones */
     uint32_t to_smi;    /* records until the next SMI */
@@ -131,7 +132,7 @@ typedef struct X86DSConfig {
     bool abort_on_fault;
     bool freeze_smm;
     bool pebs;          /* IA32_MISC_ENABLE shows PEBS (there is none) */
-    bool predicts;      /* records have a flag of the prediction */
+    bool predicts;      /* records have the flag BTS_PREDICTED */
     bool pmu2;
     bool pmu_counts;    /* the counters of that PMU work */
     bool pmu_stuck;     /* GLOBAL_STATUS is writable, acks are ignored */

@@ -14,11 +14,11 @@
 #include "hw/i386/apic.h"
 #include "ds_helper.h"
 
-/* The time that stands for one branch of a delay while none is recorded. */
+/* While nothing is recorded, a delay by one branch becomes this time. */
 #define NS_PER_BRANCH   8
 
 /*
- * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL tells to.
+ * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL selects.
  * Returns false if the vector is masked.
  */
 bool x86_pmi_deliver(X86CPU *cpu)

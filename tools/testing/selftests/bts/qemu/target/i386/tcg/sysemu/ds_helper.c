@@ -90,7 +90,7 @@ static int ds_mmu_index(CPUX86State *env)
     return env->hflags & HF_LMA_MASK ? index : index + 1;
 }
 
-/* Returns NULL unless @addr is writable RAM. */
+/* Returns the host address of @addr, or NULL if @addr is not writable RAM. */
 static void *ds_probe(CPUX86State *env, target_ulong addr)
 {
     int saved_error_code = env->error_code;
@@ -268,7 +268,10 @@ static void bts_smi(X86CPU *cpu)
     }
 }
 
-/* Wrap the index if it must and may. Returns false if there is no room. */
+/*
+ * If there is no room for a record at the index, wrap the index, unless BTINT
+ * is set. Returns whether there is room then.
+ */
 static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
                      unsigned size)
 {
@@ -428,8 +431,8 @@ void helper_bts_branch(CPUX86State *env, uint32_t before, uint32_t type)
     }
     pmi = x86_branch(env, before, type, from);
     /*
-     * The PMI comes before the next instruction is fetched, for fetching it may
-     * fault; but after the trap of the branch itself, which follows this call.
+     * Leave the block, to take the PMI before the next instruction is fetched:
+     * the fetch may fault. A single-step trap, which follows here, comes first.
      */
     pmi |= x86_bts_record(env, before, from);
     if (pmi && !(env->eflags & TF_MASK)) {
@@ -454,7 +457,7 @@ static void bts_update_hflags(CPUX86State *env)
     }
 }
 
-/* Call this before an event is delivered. @db: it is a debug exception. */
+/* Call this before an interrupt or exception is delivered. @db: it is #DB. */
 void x86_ds_event(CPUX86State *env, bool db)
 {
     if (db) {

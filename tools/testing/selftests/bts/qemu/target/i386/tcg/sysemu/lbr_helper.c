@@ -82,7 +82,7 @@ static uint32_t lbr_depth(const CPUX86State *env)
                           : env_archcpu((CPUX86State *)env)->ds.lbr;
 }
 
-/* Returns whether branches are recorded, if the filter lets them through. */
+/* Returns whether branches that pass the filter are recorded. */
 bool x86_lbr_on(CPUX86State *env)
 {
     X86CPU *cpu = env_archcpu(env);
@@ -101,7 +101,7 @@ bool x86_lbr_on(CPUX86State *env)
     }
 }
 
-/* Call this after a PMI with FREEZE_LBRS_ON_PMI. */
+/* Stop recording. Call this at a PMI with FREEZE_LBRS_ON_PMI. */
 void x86_lbr_freeze(CPUX86State *env)
 {
     if (env_archcpu(env)->ds.lbr_kind == X86_LBR_ARCH) {
@@ -192,7 +192,7 @@ static void lbr_pop(CPUX86State *env)
     lbr->tos = (lbr->tos + lbr_depth(env) - 1) % lbr_depth(env);
 }
 
-/* Record a transfer from @from that has completed. */
+/* Record a branch, interrupt or exception at @from, which has completed. */
 void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from)
 {
     bool arch = env_archcpu(env)->ds.lbr_kind == X86_LBR_ARCH;
@@ -209,7 +209,7 @@ void x86_lbr_record(CPUX86State *env, X86Branch type, target_ulong from)
     }
 }
 
-/* Returns where record @n is, for LBRs that number them from the newest. */
+/* Returns the index of record @n, for LBRs whose record 0 is the newest. */
 static uint32_t lbr_slot(const CPUX86State *env, uint32_t n)
 {
     uint32_t depth = lbr_depth(env);

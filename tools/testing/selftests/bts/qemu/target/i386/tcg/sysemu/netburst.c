@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Netburst, the microarchitecture of the Pentium 4: BTS has other bits of
- * DEBUGCTL, and performance monitoring has other registers. They read back what
- * was written, which a guest checks before it uses the rest.
+ * DEBUGCTL, and performance monitoring has other registers. These registers
+ * read back what was written, which a guest checks before it uses BTS. Nothing
+ * is counted.
  */
 
 #include "qemu/osdep.h"
 #include "cpu.h"
 #include "ds_helper.h"
 
-/* Bits of DEBUGCTL: the same on later processors, and moved there by a shift */
+/* Bits of DEBUGCTL: the same as on later processors; others, shifted there */
 #define NETBURST_SAME       (DEBUGCTL_LBR | DEBUGCTL_BTF)
 #define NETBURST_MOVED      0x7cU
 #define NETBURST_SHIFT      4
@@ -29,7 +30,10 @@ uint64_t x86_netburst_show_debugctl(uint64_t ctl)
     return (ctl & NETBURST_SAME) | (ctl >> NETBURST_SHIFT & NETBURST_MOVED);
 }
 
-/* Move the bits to where later processors have them. False: one is reserved. */
+/*
+ * Move the bits to where later processors have them. Returns false if a
+ * reserved bit is set.
+ */
 bool x86_netburst_take_debugctl(uint64_t *ctl)
 {
     uint64_t val = *ctl;

@@ -8,8 +8,8 @@
  * levels that are selected:
  *
  *  - Instructions and cycles, at one cycle each, are exact with -icount, and
- *    count what this CPU has executed. Without it both are nanoseconds of the
- *    virtual clock.
+ *    count what this CPU has executed. Without -icount both are nanoseconds of
+ *    the virtual clock.
  *  - Branch instructions, whether taken or not, are exact.
  *  - Other events never occur.
  */
@@ -160,7 +160,7 @@ uint64_t x86_pmu_clock(X86CPU *cpu)
     if (!icount_enabled()) {
         return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     }
-    /* This also updates the count of the CPU. */
+    /* This also updates icount_executed. */
     icount_get_raw();
     return CPU(cpu)->icount_executed;
 }
@@ -207,9 +207,7 @@ static void pmu_count(X86CPU *cpu)
     }
 }
 
-/*
- * A PMI disables all counters. An overflow at this moment raises no second PMI.
- */
+/* Disable all counters, at a PMI. An overflow now raises no second PMI. */
 void x86_pmu_freeze(X86CPU *cpu)
 {
     pmu_pass(cpu, cpu->env.hflags);
@@ -217,8 +215,8 @@ void x86_pmu_freeze(X86CPU *cpu)
 }
 
 /*
- * Set a timer to the first possible overflow. That may come later: the virtual
- * clock goes on while other CPUs execute.
+ * Set a timer to the first possible overflow. The overflow may come later, as
+ * the virtual clock goes on while other CPUs execute.
  */
 static void pmu_arm(X86CPU *cpu)
 {
@@ -243,8 +241,9 @@ static void pmu_arm(X86CPU *cpu)
 }
 
 /*
- * Count a branch or an event, after which the privilege level may have changed;
- * @before is the hflags before it. Returns true if a PMI was delivered.
+ * Count a branch, interrupt or exception, and the time before it if it has
+ * changed the privilege level. @before is the hflags before it. Returns true if
+ * a PMI was delivered.
  */
 bool x86_pmu_branch(CPUX86State *env, uint32_t before, X86Branch type)
 {
