@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Record branches that are known in advance, with perf of the stock kernel: the records must be
- * exactly the expected ones.
+ * Record branches that are known in advance, with perf of the stock (unpatched) kernel: the records
+ * must be exactly the expected ones.
  *
  *   known period1|aux [RECORDS [singlestep]]
  *
- * RECORDS is the least number of records of generated programs. With singlestep, the emulator
+ * The test generates programs until they have made RECORDS records. With singlestep, the emulator
  * translates one instruction at a time.
  */
 #include "../guest/traced.h"

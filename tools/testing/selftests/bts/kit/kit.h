@@ -86,8 +86,8 @@ extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
 /*
- * Set the outcome of steps to NO_HARDWARE, so that they do not run: without a Debug Store, of those
- * that need it. If @only, a list of names separated by commas, is not NULL, of those not in @only.
+ * Set the outcome of the steps that must not run to NO_HARDWARE: steps that need a Debug Store, if
+ * there is none, and steps not named in @only (separated by commas), if @only is not NULL.
  */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);

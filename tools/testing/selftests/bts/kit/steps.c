@@ -19,10 +19,7 @@
 #define MAX_LINES	12	/* most lines shown of a step without the flag @output */
 #define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
 
-/*
- * Questions come first: other users of the Debug Store keep it for some seconds after their last
- * use.
- */
+/* Questions come first: other programs keep the Debug Store for seconds after their last use. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define PROGRAM(n, w, s, ...) \

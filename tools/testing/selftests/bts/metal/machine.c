@@ -313,9 +313,7 @@ u8 *window_frame(u32 page)
 	return frames[page];
 }
 
-/*
- * Map the window to frames in reverse order, so that adjacent pages are not adjacent in memory.
- */
+/* Map the window to frames in reverse order, so that adjacent pages are not adjacent in memory. */
 void window_default(void)
 {
 	int i;

@@ -142,7 +142,6 @@ struct want spoilt(struct want w, u32 debugctl);
 void expect_at(u64 base, u32 first, u32 n);
 void expect_store(void);
 
-/* Tracing */
 /* trace() writes @debugctl to the MSR trace_msr, which is DEBUGCTL by default, and runs @code. */
 extern u32 trace_msr;
 void trace(u64 code, u32 debugctl);

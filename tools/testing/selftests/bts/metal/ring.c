@@ -212,10 +212,7 @@ TEST(area_high, "a management area, and with 64-bit fields a buffer, at the top"
 	tally.records += 5;
 }
 
-/*
- * Check that @n records that are lost change nothing, and that recording goes on when @page is
- * mapped again.
- */
+/* Check that @n lost records change nothing. Then map @page again: recording must go on. */
 static void expect_lost(u32 n, u64 page)
 {
 	write_cr2(0x1234);

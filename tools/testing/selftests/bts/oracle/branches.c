@@ -134,8 +134,8 @@ static bool may_branch_to_itself(const struct insn *insn)
 
 /*
  * @next is at the address of @insn. Returns whether @insn has completed, and so has branched to
- * itself. Executions, external interrupts and single-step traps come after completion. The
- * instruction itself raises other events.
+ * itself: @next is an execution, an external interrupt or a single-step trap. Any other exception
+ * was raised by @insn, which has not completed.
  */
 static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 				const struct event *next)
@@ -147,7 +147,7 @@ static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 	return next->vector == VECTOR_DB && w->last.tf;
 }
 
-/* Set whether a conditional branch was taken. Returns false if it cannot go to @to. */
+/* Set @taken, or br->open if that cannot be told. Returns false if the branch cannot go to @to. */
 static bool judge_conditional(struct walk *w, const struct insn *insn, u64 to,
 			      struct branch *br, bool *taken)
 {

@@ -121,8 +121,8 @@ static bool on_branch(void *arg, const struct branch *br)
 }
 
 /*
- * Returns how many records are missing: after so many branches, the next two records match again.
- * Returns less than 0 if they match nowhere.
+ * Returns how many records are missing: the number of branches to skip from the first difference
+ * on, until the next two records match. Returns -1 if they match nowhere.
  */
 static int branches_missing(const struct compare *c)
 {
@@ -318,7 +318,7 @@ static bool count_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* For --last: count the branches before the first record. Returns NULL, or an error message. */
+/* For --last: set c->skip to the number of branches before the first record. Returns an error. */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {
 	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;

@@ -9,8 +9,8 @@
  *   Servicing hardware INT=0x..                       the next v= is an external interrupt
  *   wrmsr MSR VALUE                                   an MSR is about to change
  *
- * With the item `cpu`, registers follow each Trace line, of which RCX and the flags are used.
- * Other lines are ignored.
+ * If -d also has `cpu`, the registers follow each Trace line: RCX and the flags are read. Other
+ * lines are ignored.
  */
 #include <string.h>
 

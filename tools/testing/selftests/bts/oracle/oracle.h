@@ -94,8 +94,9 @@ const char *insn_kind_name(int kind);
 enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
 
 /*
- * For EV_INT, pc is the address that the delivery pushes. Registers are those before the
- * instruction, and known only if the log has the item `cpu`.
+ * EV_EXEC: an instruction is about to execute. EV_STOP: it did not execute after all. EV_INT: a
+ * delivery through the IDT, which pushes pc as the return address. Registers are those before the
+ * instruction. They are known only if the emulator logged them (-d cpu).
  */
 struct event {
 	u64 pc;

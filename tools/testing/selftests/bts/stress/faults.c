@@ -276,7 +276,6 @@ static void end_without_memory(void)
 		tracee_may_fail();
 		allocations_fail("100");
 		may_fail(self, true);
-		/* Allocations fail: a new trace is refused. */
 		refused += call_first() == -ENOMEM;
 		if (i == 0)
 			wrong += call_end() != 0;
@@ -299,7 +298,10 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/* Let allocations fail at random in the tracee, and in new children, too early for fail-nth. */
+/*
+ * Let allocations fail at random in the tracee and in its new children. /proc/PID/fail-nth cannot
+ * be set for a child that does not run yet.
+ */
 static void fork_in_need(void)
 {
 	int i, with, without = 0, had = 0, wrong = 0;

@@ -171,7 +171,6 @@ int memory_owned(bool tell)
 
 void memory_settle(void)
 {
-	/* Wait for objects that are freed after a grace period. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	usleep(500000);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);

@@ -75,7 +75,7 @@ uint32_t model_source(uint32_t source)
 
 #define ANY	(TRACE | KERNEL | SCHED)
 
-/* Returns whether the record of the task's arrival alone would fill the trace: it is refused. */
+/* Returns whether the task's arrival alone would fill the trace. CONFIG refuses such a trace. */
 static bool crowded(uint32_t flags, uint32_t nr)
 {
 	return flags & SCHED && flags & SIGNAL && nr < 2;

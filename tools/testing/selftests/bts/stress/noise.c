@@ -79,10 +79,7 @@ static void switch_paranoid(void)
  * perf
  */
 
-/*
- * Returns whether a trace exists that does not yield to perf. With @perhaps, also if such a trace
- * may exist.
- */
+/* Returns whether a trace exists, or with @perhaps may exist, that perf cannot take away. */
 static bool any_firm_trace(bool perhaps)
 {
 	unsigned int i, j;

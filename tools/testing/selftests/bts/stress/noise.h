@@ -5,7 +5,7 @@
 #include "stress.h"
 
 #define NOISE_SYSCTL	0x1	/* sysctls that restrict who may trace */
-#define NOISE_PERF	0x2	/* perf events that take the hardware from traces */
+#define NOISE_PERF	0x2	/* perf events that compete with traces for the hardware */
 #define NOISE_RECORDER	0x4	/* the flight recorder, its triggers, frozen CPUs */
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and online */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */

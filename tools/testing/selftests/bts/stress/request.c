@@ -613,7 +613,7 @@ bool look(struct tracer *me, struct child *t)
 	return make_request(me, t, &r) == (long)r.data;
 }
 
-/* READ all records without consuming them. Returns whether there were @n and the tracee lives. */
+/* READ all records without consuming them. Returns whether @n came and the tracee lives. */
 static bool read_in_place(struct tracer *me, struct child *t, uint32_t n)
 {
 	struct request r = {

@@ -41,7 +41,6 @@ bool tracee_was_killed(const struct child *t)
 	return killed && killed == __atomic_load_n(&t->shared->pid, __ATOMIC_SEQ_CST);
 }
 
-/* Publish the pages that are charged for the trace, and whether it yields to perf. */
 void charge(struct child *t)
 {
 	const struct model *m = &t->model;
@@ -53,7 +52,6 @@ void charge(struct child *t)
 	__atomic_add_fetch(&shared->version, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Publish that the charge is unknown until the next charge(). */
 void trace_may_change(struct child *t)
 {
 	__atomic_store_n(&t->shared->pending, 1, __ATOMIC_SEQ_CST);
@@ -156,7 +154,7 @@ static void when_full(struct tracer *me, struct child *t, struct started *s, int
 	const struct model *m = &t->model;
 
 	t->model.known = false;
-	/* A signal may have been queued before CONFIG changed the trace: t->signals has all. */
+	/* CONFIG may have changed the trace since the signal was queued, so check t->signals. */
 	if (signal ? !(t->signals & 1ull << (signal - 1)) :
 	    !m->there || !(m->flags & SIGNAL) || m->signal)
 		violation("a stop by %d, full, without such a trace: flags %#x signal %u",
@@ -207,7 +205,7 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
-		/* If perf has taken the hardware from the parent's trace, the child has none. */
+		/* If perf has revoked the parent's trace, the child has no trace. */
 		if (has && views.view[i].perf && model_yields(&parent->model)) {
 			may[false] = true;
 			made[false] = (struct model){
@@ -304,9 +302,9 @@ static uint64_t most_records(const struct started *s)
 }
 
 /*
- * Returns whether the tracee should have stopped, as its trace had become full and more records
- * came than SKID allows. Without STOP_FULL, the stop may come only when the hardware's buffer is
- * full, so this cannot be told.
+ * Returns whether the tracee should have stopped: its trace became full, and then more records came
+ * than SKID allows. Without STOP_FULL, the tracee may stop later: when the hardware's buffer is
+ * full.
  */
 static bool stop_missing(const struct started *s, uint64_t more)
 {
@@ -448,7 +446,7 @@ static bool signal_stop(struct tracer *me, struct child *t, struct started *s, i
 		resume(t, 0);
 		return false;
 	}
-	/* Killed since, the tracee is in its last stop: the next waitpid() reports that stop. */
+	/* The tracee was killed, and is now in its last stop, which the next waitpid() reports. */
 	if (info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
 		return false;
 	if (signal == SIGSTOP && info.si_code == SI_TKILL &&
@@ -495,10 +493,7 @@ static bool event_stop(struct tracer *me, struct child *t, struct started *s, in
 	return false;
 }
 
-/*
- * Wait for one stop, and handle it. Returns whether the order is completed, or the tracee
- * dead.
- */
+/* Wait for one stop, and handle it. Returns whether the order is completed, or the tracee dead. */
 static bool next_stop(struct tracer *me, struct child *t, struct started *s)
 {
 	int status = wait_for_tracee(t);

@@ -57,9 +57,9 @@ struct tracer {
 void tracer_main(int number);
 void account_give(int number);
 bool tracee_was_killed(const struct child *t);
-/* Before a request: publish that the tracee's trace, and what is charged for it, may change. */
+/* Publish that the tracee's trace, and what is charged for it, may change until charge(). */
 void trace_may_change(struct child *t);
-/* After the request: publish what is charged. */
+/* Publish the pages that are charged for the trace, and whether perf can take its hardware. */
 void charge(struct child *t);
 
 /* request.c */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Print the frequency in kHz of the host's time stamp counter, which the guest uses, too. If the
- * host is busy, the guest would measure a wrong frequency: its clock was forty times too fast.
+ * guest measures the frequency on a busy host, its clock may run many times too fast.
  */
 #include <stdint.h>
 #include <stdio.h>

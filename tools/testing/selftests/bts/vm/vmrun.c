@@ -314,7 +314,7 @@ static void signal_read(void)
 		run.qemu_gone = true;
 }
 
-/* Wait for an event, at most until @deadline. */
+/* Wait for input, output or a signal, at most until @deadline, and handle what came. */
 static void step(long deadline)
 {
 	struct pollfd fds[NR_PORTS + 1] = { };

@@ -18,7 +18,7 @@ struct buf {
 
 void buf_add(struct buf *b, const char *data, size_t len);
 void buf_drop(struct buf *b, size_t len);
-/* Returns the next line without its newline, or NULL. Valid until the next call for @b. */
+/* Returns the next line without its newline, or NULL. Valid until the next call. */
 char *buf_line(struct buf *b);
 
 /* Load the list of console lines that fail a run; see the file splats for the format. */

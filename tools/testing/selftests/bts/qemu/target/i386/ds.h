@@ -116,7 +116,7 @@ typedef struct X86DSConfig {
     uint32_t pmi_delay; /* a PMI comes so many branches late */
     uint32_t pmi_left;  /* branches until the pending PMI, or 0 */
     struct QEMUTimer *pmi_timer;
-    bool wrong_from;    /* with a filter, changes of the CPL have no source */
+    bool wrong_from;    /* with a filter, a change of CPL has a wrong source */
     uint32_t smi_every; /* records between SMIs, on the first CPU */
     uint32_t damage_every; /* records between damaged or lost ones */
     uint32_t to_smi;    /* records until the next SMI */

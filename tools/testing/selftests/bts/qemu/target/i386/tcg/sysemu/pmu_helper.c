@@ -241,9 +241,9 @@ static void pmu_arm(X86CPU *cpu)
 }
 
 /*
- * Count a branch, interrupt or exception, and the time before it if it has
- * changed the privilege level. @before is the hflags before it. Returns true if
- * a PMI was delivered.
+ * Count a branch, but not an event (an interrupt or exception). If either has
+ * changed the privilege level, count the time up to now, at the old level.
+ * @before is the hflags before. Returns true if a PMI was delivered.
  */
 bool x86_pmu_branch(CPUX86State *env, uint32_t before, X86Branch type)
 {
