@@ -22,7 +22,7 @@ work_done:
 	syscall
 	.size	work_done, . - work_done
 
-	/* VICTIM_BRANCHES in a round; the last one loops, or returns */
+	/* A round has VICTIM_BRANCHES taken branches. The last of them loops, or returns. */
 	.type	work, @function
 work:
 	call	leaf

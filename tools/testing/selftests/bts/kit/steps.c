@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The steps: programs of the bench, one after another, each with a time limit. */
+/* The steps: test programs that run one after another, each with a time limit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -239,7 +239,7 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 {
 	if (!in_time || !dead)
 		return TIMED_OUT;
-	/* The program crashes. btstrace ends with the status of the program that it traces. */
+	/* The program must die by SIGSEGV, or its tracer exit with the status 128 + SIGSEGV. */
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;

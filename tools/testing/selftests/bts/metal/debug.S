@@ -171,7 +171,7 @@ CASE btf_user, "BTF at CPL 3: not for the IRETQ that sets TF", debugctl=DBG_BTF
 3:	andl	$~FL_TF, 16(%rsp)
 4:	iretq
 
-/* In the following cases, record 3 reaches the threshold. Record 1 is the jump into the case. */
+/* In the cases pmi_*, record 3 reaches the threshold. Record 1 is the jump into the case. */
 CASE pmi_fixed, "PMI as a fixed vector: taken at the branch's target", \
 	debugctl=DBG_BTINT, setup=setup_pmi_fixed, check=check_pmi, flags=ONCE
 	GATE	VEC_PMI, 3f

@@ -318,7 +318,7 @@ static bool count_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* For --last: set c->skip to the number of branches before the first record. Returns an error. */
+/* For --last: count the branches before the first record in c->skip. Returns NULL, or an error. */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {
 	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;

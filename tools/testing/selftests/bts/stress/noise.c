@@ -79,7 +79,7 @@ static void switch_paranoid(void)
  * perf
  */
 
-/* Returns whether a trace exists, or with @perhaps may exist, that perf cannot take away. */
+/* Returns whether a trace exists, or with @perhaps may exist, that keeps the hardware from perf. */
 static bool any_firm_trace(bool perhaps)
 {
 	unsigned int i, j;

@@ -141,7 +141,7 @@ static void check_machine(void)
 	refused("$b /bt/walk killer", 0, -1, 114, "switched off");
 	write_file("/proc/sys/kernel/ptrace_bts", "0");
 	fd = perf_bts();
-	/* btstrace must not print control characters in the owner's name, of one byte or two. */
+	/* btstrace prints this name, of the task that has the event, without control characters. */
 	prctl(PR_SET_NAME, "tool\033[\xc2\x9bxyz");
 	if (ok(fd >= 0, "perf takes the hardware"))
 		refused("$b /bt/walk killer", 0, -1, 111, "(tool?[?xyz)");

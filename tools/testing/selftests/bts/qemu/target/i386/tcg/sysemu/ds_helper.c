@@ -2,11 +2,12 @@
 /*
  * Intel's Debug Store, with Branch Trace Store.
  *
- * Translated code calls helper_bts_branch() after every taken branch while the
- * hflags tell that a record is wanted. do_interrupt_all() calls
- * x86_bts_record() after every event that it has delivered. The hflags depend
- * on DEBUGCTL only, so code that is translated while tracing is off has no such
- * calls.
+ * A transfer is a taken branch, or the delivery of an interrupt or exception.
+ * While the hflags tell that a record is wanted, translated code calls
+ * helper_bts_branch() after every taken branch, and do_interrupt_all() calls
+ * x86_bts_record() after every delivery. These hflags depend only on DEBUGCTL
+ * and the registers that enable LBRs and counters. Code that is translated
+ * while all of these are off has no such calls.
  *
  * A record is stored after the transfer, through the current page tables, and
  * before the next instruction is fetched.

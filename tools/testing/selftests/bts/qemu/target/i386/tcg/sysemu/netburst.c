@@ -10,7 +10,7 @@
 #include "cpu.h"
 #include "ds_helper.h"
 
-/* Bits of DEBUGCTL: the same as on later processors; others, shifted there */
+/* Bits of DEBUGCTL: as on later processors, or NETBURST_SHIFT bits lower */
 #define NETBURST_SAME       (DEBUGCTL_LBR | DEBUGCTL_BTF)
 #define NETBURST_MOVED      0x7cU
 #define NETBURST_SHIFT      4
