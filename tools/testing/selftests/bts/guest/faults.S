@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All ways in which user code enters the kernel and returns. The signal handler of a fault returns
- * to resume_at, as a return to the faulting instruction would fault again.
+ * Ways in which user code enters the kernel and returns, and far transfers. After a fault, the
+ * signal handler (workload.c) returns to resume_at, as the faulting instruction would fault again.
  */
 #include <asm/unistd.h>
 
@@ -76,7 +76,7 @@ function fault_ret
 	ret
 1:	ret
 
-/* Every instruction between the two POPFs traps, also the branches. */
+/* TF is set between the two POPFs: each instruction traps, also the branches. */
 function trap_flag
 	pushf
 	orl	$TF, (%rsp)
@@ -96,8 +96,8 @@ function trap_flag
 
 /*
  * void spin_in_place(const struct itimerval *timer)
- * Executes a jump to itself until the timer's signal comes. The jump and its interrupts have the
- * same source address.
+ * Executes a jump to itself until the timer's signal comes. Records of the jump and of the
+ * interrupts that come meanwhile have the same source address.
  */
 function spin_in_place
 	resume	2f
@@ -144,7 +144,7 @@ function far_transfers
 
 /*
  * Runs 32-bit code: the program must be linked below 4 GiB. An interrupt of 32-bit code may
- * truncate the stack pointer to 32 bits, so compat_sp keeps it.
+ * truncate the stack pointer to 32 bits, so save it in compat_sp.
  */
 function compat_code
 	push	%rbx

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# gdbdemo.sh GDB, in the guest: use gdb to find a jump through a bad pointer, as a user to whom perf
-# refuses branch traces.
+# Usage in the guest: gdbdemo.sh GDB
+# Find a jump through a bad pointer with gdb, as a user to whom perf refuses branch traces.
 
 gdb=$1
 
-# GDB is in the host's cache: make its directories accessible to user nobody.
+# GDB has the path that it has in the host's cache: make its directories accessible to user nobody.
 path=$gdb
 while [ "$path" != / ]; do
 	chmod a+rx "$path"

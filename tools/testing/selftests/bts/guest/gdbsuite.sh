@@ -13,7 +13,7 @@ shift 3
 export SHELL=/bin/sh
 work=/tmp/suite
 
-# open_path FILE: make the directories of FILE, in the host's cache, accessible to all users.
+# open_path FILE: make FILE and its directories accessible to all users.
 open_path() {
 	path=$1
 	while [ "$path" != / ]; do
@@ -35,7 +35,7 @@ write_site() {
 	echo "set GDBSERVER $gdb/bin/gdbserver"
 	echo "set CC_FOR_TARGET /usr/bin/gcc"
 	echo "set CXX_FOR_TARGET /usr/bin/g++"
-	# An emulated CPU on a busy host is slow
+	# An emulated CPU on a busy host is slow.
 	echo "set gdb_test_timeout 120"
 }
 
@@ -87,8 +87,7 @@ mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"
 if [ "$user" != root ]; then
-	# Debian's kernel refuses all users from level 3 on; 2 is the highest level of other
-	# kernels.
+	# From level 3, Debian's kernel refuses perf to users. Other kernels have levels up to 2.
 	echo 4 >/proc/sys/kernel/perf_event_paranoid
 	chown -R "$user" "$work"
 fi
@@ -114,7 +113,7 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-# For a few files, print the whole session, otherwise the end of what has failed.
+# For up to six files, print the whole log; otherwise only the 40 lines before each failure.
 if [ -n "$few" ]; then
 	cat "$work/gdb.log"
 else

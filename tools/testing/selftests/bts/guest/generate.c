@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs of random branches. Blocks of code are shuffled in memory. Each block has a branch of
- * one kind, and goes to the next block. Conditions depend on a random number generator, which the
- * program steps while it runs. program_replay() steps the same generator in C, so it knows which
- * branches are taken.
+ * Generate programs of random branches. A program consists of blocks, which are shuffled in memory.
+ * Each block has a branch of one kind, the branch under test, and then goes to the next block.
+ * Conditions depend on a random number generator, which the program steps while it runs.
+ * program_replay() steps the same generator in C, so it knows which branches are taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ enum block_kind {
 struct block {
 	u64 entry;
 	u64 site;	/* address of the branch under test */
-	u64 to;		/* target of that branch, or for calls the address of the return */
+	u64 to;		/* target of that branch; for a call, its return address */
 	u64 leave;	/* address of the jump to the next block */
 	u8 kind;
 	u8 bit;
@@ -51,7 +51,7 @@ struct program {
 	u8 *at;
 	u64 start;
 	u64 enter;	/* address of the jump to the first block */
-	u64 end;	/* target of the last block */
+	u64 end;	/* where the last block jumps to */
 	u64 again;	/* address of the branch back to the first block */
 	u64 ret;
 	u64 leaf[NR_LEAVES];
@@ -90,7 +90,7 @@ static void put_bytes(struct program *p, const void *bytes, int nr)
 
 #define put_code(p, str)	put_bytes(p, str, sizeof(str) - 1)
 
-/* put a 32-bit displacement, the last part of an instruction */
+/* Emit the 32-bit displacement to @target. It must be the end of an instruction. */
 static void put_rel(struct program *p, u64 target)
 {
 	put(p, target - (here(p) + 4), 4);
@@ -105,7 +105,7 @@ static u64 put_jmp(struct program *p, u64 target)
 	return site;
 }
 
-/* state = state * mul + add, then CF = the selected bit of state */
+/* Emit code: state = state * mul + add; CF = the selected bit of state */
 static void put_step(struct program *p, u8 bit)
 {
 	put_code(p, "\x4d\x0f\xaf\xc1");	/* imul %r9, %r8 */
@@ -120,7 +120,7 @@ static void put_mov_rax(struct program *p, u64 val)
 	put(p, val, 8);
 }
 
-/* Put a block whose branch under test goes to the next block. */
+/* Emit a block whose branch under test goes to the next block. Returns false for other kinds. */
 static bool put_leaving(struct program *p, struct block *b, u64 next)
 {
 	switch (b->kind) {
@@ -163,7 +163,7 @@ static void put_call(struct program *p, struct block *b)
 		put_code(p, "\xff\xd0");
 		break;
 	case CALL_MEM:
-		/* The pointer is after the jump to the next block, which follows the call. */
+		/* The pointer is after the 5 bytes of the jump that follows the call. */
 		put_code(p, "\xff\x15");
 		put(p, 5, 4);
 		break;
@@ -266,7 +266,7 @@ static u64 block_entry(const struct program *p, unsigned int i)
 	return i < p->nr ? p->blocks[i].entry : p->end;
 }
 
-/* Put functions for the calls, with three kinds of return. */
+/* Emit the functions that blocks call. Each returns with another form of RET. */
 static void put_leaves(struct program *p)
 {
 	static const char * const rets[NR_LEAVES] = { "\xc3", "\xf3\xc3", "\x90\xc3" };

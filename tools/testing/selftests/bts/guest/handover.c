@@ -19,7 +19,7 @@ bool hand_over(const char *name, u64 addr, u64 size, bool code)
 	char cmd[256], answer[256];
 	u64 pos;
 
-	/* touch the pages: the monitor reads through page tables, and does not fault pages in */
+	/* Touch user pages: the monitor uses the page tables, and does not fault pages in. */
 	for (pos = 0; !(addr >> 63) && pos < size; pos += PAGE)
 		(void)*(volatile u8 *)(addr + pos);
 	snprintf(cmd, sizeof(cmd), "memsave 0x%llx %llu \"%s\"",

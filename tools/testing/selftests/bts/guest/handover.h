@@ -12,7 +12,7 @@
 
 /*
  * Save memory to the file @name in the directory of the test case, through the emulator's monitor.
- * @code: the memory has code, which the oracle decodes; otherwise records, which the oracle checks.
+ * @code: true if it has code, for the oracle to decode; false if it has the records to check.
  */
 bool hand_over(const char *name, u64 addr, u64 size, bool code);
 
@@ -21,10 +21,10 @@ bool hand_over_code(void);
 /* Hand over the code of a module. */
 bool hand_over_module(const char *module);
 
-/* Add an option for the oracle. @option begins with a space. */
+/* Append an option to the oracle's arguments. @option begins with a space. */
 void hand_over_option(const char *option);
 
-/* Print the line with the oracle's arguments, among them the names of the files. */
+/* Print the oracle's arguments, with the names of all saved files. The host runs the oracle. */
 void hand_over_arguments(void);
 
 #endif

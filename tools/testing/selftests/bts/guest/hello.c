@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check that the guest is as the runner requested. hello CPUS on|off: number of online CPUs, and
- * page-table isolation.
+ * hello CPUS on|off: check that the guest has CPUS online CPUs, that page-table isolation is on or
+ * off, and that the emulator's monitor answers.
  */
 #include "guest.h"
 

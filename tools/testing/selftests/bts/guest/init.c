@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the test guest: mounts file systems, runs the program after "--" on the kernel command
- * line, reports its end on the second serial port, and powers off. Without such a program, PID 1
- * runs a shell on the console.
+ * PID 1 of the test guest. It mounts file systems and runs the program that follows "--" on the
+ * kernel command line. The output of that program and its exit status go to the second serial port.
+ * Then the guest powers off. Without such a program, PID 1 runs a shell on the console.
  */
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -63,7 +63,7 @@ static void power_off(void)
 		tcdrain(result);
 	sync();
 	reboot(RB_POWER_OFF);
-	/* A kernel without ACPI does not power off: restart, which ends the emulator. */
+	/* A kernel without ACPI cannot power off. A restart also ends the emulator (-no-reboot). */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
@@ -73,7 +73,7 @@ static void mount_all(void)
 {
 	size_t i;
 
-	/* Mount nothing here: that would hide files of the initramfs. */
+	/* Do not mount a tmpfs on /tmp: it would hide files of the initramfs. */
 	mkdir("/tmp", 0755);
 	chmod("/tmp", 01777);
 
@@ -87,8 +87,8 @@ static void mount_all(void)
 }
 
 /*
- * If the guest's clock is the host's, NMI handlers may seem slow, and the kernel prints a message.
- * Printing takes thousands of branches in the NMI, so suppress the message.
+ * The kernel prints a message about an NMI handler that takes long. On a busy host, any handler
+ * may. Printing would record thousands of branches in the NMI, so raise the limit.
  */
 static void hush_nmis(void)
 {
@@ -177,7 +177,7 @@ int main(int argc, char *argv[])
 	interactive = !*program;
 	mount_all();
 	hush_nmis();
-	/* execvp() in the child searches this path. */
+	/* execvpe() searches the PATH of the caller, not that of its last argument. */
 	putenv(environment[0]);
 	if (chdir(WORK_DIR))
 		printf("init: no " WORK_DIR "\n");

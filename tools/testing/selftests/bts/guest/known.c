@@ -13,7 +13,7 @@ void known_program(u64 seed, unsigned int blocks)
 	known = program_new(seed, blocks);
 	if (!known)
 		give_up("no program");
-	/* many passes, so that each branch is taken */
+	/* In 50 passes, each branch is taken, also those with the lowest and highest address. */
 	program_replay(known, seed, 50, &all);
 	known_low = ~0ull;
 	for (i = 1; i < all.nr; i++) {
@@ -34,7 +34,7 @@ void known_want(u64 seed, unsigned int passes, struct recs *want)
 	size_t i;
 
 	program_replay(known, seed, passes, &one);
-	/* the first record is the call into the program */
+	/* Skip the call into the program, which is not in the program's code. */
 	for (i = 1; i < one.nr; i++)
 		recs_add(want, one.rec[i].from, one.rec[i].to);
 	recs_free(&one);

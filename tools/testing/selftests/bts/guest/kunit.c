@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Report the results of KUnit suites that ran at boot. None may be skipped, as the emulated
- * machine has the hardware.
- *
- * kunit SUITE...	without a name: all suites
+ * kunit [SUITE...]: report the results of KUnit suites that ran at boot; by default, of all. A
+ * skipped case is a failure, as the emulated machine has the hardware for all cases.
  */
 #include <glob.h>
 
@@ -12,7 +10,7 @@
 #define SUITES		"/sys/kernel/debug/kunit/"
 #define RESULTS		SUITES "%s/results"
 
-/* The line of a case has one level of indentation: "    ok 1 name", "    not ok 2 name". */
+/* Report the case in @line: "    ok 1 name" or "    not ok 2 name". Ignore lines of other kinds. */
 static void report_line(const char *suite, char *line)
 {
 	bool passed = !strncmp(line, "    ok ", 7);
@@ -44,7 +42,7 @@ static void report_suite(const char *suite)
 		ok(false, "%s has results in %s", suite, path);
 }
 
-/* Report all suites, and their number. With the first patches of the series, there may be none. */
+/* Report all suites, and their number: with the first patches of the series, it may be 0. */
 static void report_all(void)
 {
 	glob_t all = { };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Misbehave in the way that is selected by its name, after one good result. The runner (vmrun) must
- * report each of these ways as a failure.
+ * misbehave FAULT: report one good result, then misbehave as selected. The runner (vmrun) must
+ * report a failure.
  */
 #include <signal.h>
 #include <sys/reboot.h>
@@ -28,8 +28,8 @@ static int splat(void)
 static int panic(void)
 {
 	/*
-	 * The runner ignores the panic of sysrq, for tests of the crash kernel. So print the
-	 * message of another panic first.
+	 * The runner permits a panic by sysrq, as tests of the crash kernel cause one. So print
+	 * the message of another panic first.
 	 */
 	if (write_file("/dev/kmsg", "<0>Kernel panic - not syncing: planted\n"))
 		return 1;

@@ -33,7 +33,6 @@ int as_nobody(int (*what)(void *), void *arg)
 
 int configure_all(void *unused)
 {
-	/* As many records as fit into nobody_pages. */
 	const unsigned int fits = nobody_pages * PAGE / RECORDS(1);
 	struct tracee t = tracee_new();
 	int ret = -bts_config(t.pid, TRACE | ALLOC, RECORDS(fits), 0);

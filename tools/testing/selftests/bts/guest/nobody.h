@@ -18,9 +18,9 @@ extern unsigned int nobody_pages;
 void become_nobody(void);
 /* Run @what in a new process of that user. Returns the exit status, or -1 if it was killed. */
 int as_nobody(int (*what)(void *arg), void *arg);
-/* Trace a new tracee, with a ring of nobody_pages. Then end both. Returns 0 or an errno. */
+/* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
-/* Wait some seconds until nothing is charged to the user. Returns false if that does not happen. */
+/* Wait until nothing is charged to the user. Returns false if that takes many seconds. */
 bool all_given_back(void);
 
 #endif /* BTS_GUEST_NOBODY_H */

@@ -27,7 +27,7 @@ void nth_arm(unsigned int n)
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%u", n);
 
-	/* The armed failure may hit this write() itself; the second one succeeds then. */
+	/* A failure that was armed earlier may hit this write. Then the second write succeeds. */
 	if (pwrite(nth, text, len, 0) != len && pwrite(nth, text, len, 0) != len)
 		give_up("cannot have calls fail");
 }
@@ -56,7 +56,7 @@ struct tracee nth_forking_tracee(uint32_t flags, uint32_t size)
 
 void nth_fork(unsigned long n)
 {
-	/* The tracee has inherited nth, which is the file of its tracer. */
+	/* The tracee has inherited `nth`, which affects the tracer: open its own file. */
 	if (owner != getpid())
 		nth_open();
 	nth_arm(n);

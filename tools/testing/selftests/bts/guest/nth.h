@@ -9,10 +9,10 @@
 void nth_open(void);
 /* Make the @n-th call of a function with fault injection fail, once. 0: let none fail. */
 void nth_arm(unsigned int n);
-/* Returns whether fewer calls came than nth_arm() was given. Then lets none fail. */
+/* Disarm. Returns true if nth_arm()'s failure has not happened, as there were too few calls. */
 bool nth_out_of_reach(void);
 
-/* The result of nth_fork() in the tracee. */
+/* The result of nth_fork(), which runs in the tracee. */
 struct nth_fork {
 	long ret;
 	bool out_of_reach;

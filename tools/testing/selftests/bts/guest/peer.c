@@ -157,7 +157,7 @@ static void check_aux(struct peer *peer)
 	uint64_t at = peer->page->data_tail;
 	size_t size = peer->page->data_size;
 
-	/* Records of the ring have a multiple of 8 bytes, so no word crosses its end. */
+	/* The sizes of records are multiples of 8 bytes, so no word crosses the ring's end. */
 	while (at < head) {
 		const struct perf_event_header *header = (const void *)(ring + at % size);
 
@@ -182,7 +182,7 @@ static unsigned long read_records(struct peer *peer)
 			tail += left;
 			continue;
 		}
-		/* Padding is zero. */
+		/* The kernel pads the area with zeros. */
 		if (word(peer, tail)) {
 			peer->sum += word(peer, tail) ^ word(peer, tail + 8);
 			count++;

@@ -45,8 +45,9 @@ traced_call_back:
 	.size	traced_call, . - traced_call
 
 /*
- * A branch, its number in the order of execution, and its target. The record goes to the
- * subsection of that number, so that the table is sorted.
+ * record: append a record to the table. @nr is its position in the order of execution. The record
+ * goes to the subsection @nr, so the assembler sorts the table. branch: put a branch, and its
+ * record.
  */
 	.macro	record nr, from, to
 	.pushsection .sequence, \nr, "a"

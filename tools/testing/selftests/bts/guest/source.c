@@ -110,7 +110,7 @@ void source_close(struct source *s)
 	close(s->fd);
 }
 
-/* Read samples. The ring has room for all expected ones, so it does not wrap. */
+/* Append the ring's samples to @out, unless NULL. Returns false if samples were lost. */
 static bool collect_ring(struct source *s, struct recs *out)
 {
 	const u8 *data = (const u8 *)s->ring + s->ring->data_offset;
@@ -119,6 +119,7 @@ static bool collect_ring(struct source *s, struct recs *out)
 	const struct sample *sample;
 	bool complete = true;
 
+	/* The ring has room for all expected samples, so it must not have wrapped. */
 	if (head > s->ring->data_size)
 		return false;
 	for (; pos < head; pos += h->size) {
@@ -130,7 +131,7 @@ static bool collect_ring(struct source *s, struct recs *out)
 			   h->type == PERF_RECORD_LOST_SAMPLES) {
 			complete = false;
 		} else if (h->type == PERF_RECORD_AUX) {
-			/* the body has offset, size and flags */
+			/* The header is followed by offset, size and flags. */
 			u64 flags = ((const u64 *)(h + 1))[2];
 
 			complete &= !(flags & PERF_AUX_FLAG_TRUNCATED);
@@ -153,7 +154,7 @@ bool source_collect(struct source *s, struct recs *out)
 		return false;
 	for (pos = s->ring->aux_tail; pos < s->ring->aux_head; pos += BTS_RECORD) {
 		rec = (const u64 *)(s->aux + pos);
-		/* zeroes fill the end of a piece of the buffer */
+		/* The kernel pads the area with zeros. */
 		if (rec[0] || rec[1])
 			add_user(out, rec[0], rec[1]);
 	}

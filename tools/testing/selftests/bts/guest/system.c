@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions by which tests use the system that they run on. */
 #include <cpuid.h>
 #include <glob.h>
 #include <linux/perf_event.h>
@@ -66,10 +65,7 @@ bool ds_area_is_cleared(int cpu)
 {
 	int i;
 
-	/*
-	 * Do not call usleep(): that of 32-bit programs uses a system call that newer kernels may
-	 * lack.
-	 */
+	/* Do not use usleep(): in 32-bit programs, it needs a system call that kernels may lack. */
 	for (i = 0; i < 200 && read_msr(cpu, MSR_DS_AREA); i++)
 		poll(NULL, 0, 100);
 	return i < 200;
@@ -146,8 +142,8 @@ void wake_later(void)
 {
 	static const char alarm[] = "/sys/class/rtc/rtc0/wakealarm";
 	/*
-	 * If the alarm goes off before the machine sleeps, it never wakes up: a kernel with
-	 * debugging options is slow.
+	 * If the alarm goes off before the machine sleeps, nothing wakes the machine. A kernel with
+	 * debugging options needs longer to get there.
 	 */
 	bool slow = !access("/proc/lockdep", F_OK) || !access("/sys/kernel/debug/kcsan", F_OK);
 
@@ -200,10 +196,10 @@ void allow_many_samples(void)
 {
 	static bool lifted;
 
-	/* The kernel refuses to write max_sample_rate while cpu_time_max_percent is 0. */
 	if (lifted)
 		return;
 	lifted = true;
+	/* 0 stops the kernel from lowering the rate, but then the kernel refuses to set it. */
 	if (try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "25") ||
 	    try_text("/proc/sys/kernel/perf_event_max_sample_rate", "100000000") ||
 	    try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "0"))

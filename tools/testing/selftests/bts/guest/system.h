@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions by which tests use the system that they run on. They give up on errors. */
+/* Tests use the system by these functions. Except where noted, they give up on errors. */
 #ifndef BTS_GUEST_SYSTEM_H
 #define BTS_GUEST_SYSTEM_H
 
@@ -24,19 +24,17 @@ uint64_t read_debugctl(int cpu);
  * Returns false if DS_AREA is not 0 after 20 seconds.
  */
 bool ds_area_is_cleared(int cpu);
-/* Returns a number from the line `total` of the monitor's `info bts`. */
+/* Returns the number @name that the command `info bts` of the emulator's monitor prints. */
 long long bts_counter(const char *name);
-/* The same, but returns 0 if there is no such number or no line `total`. */
+/* The same, but returns 0 if there is no such number. */
 long long bts_counter_or_0(const char *name);
 /* Load a module, unless it is loaded already. */
 void load_module(const char *path, const char *options);
-/* Write to a file. Does not give up: returns 0 or -errno. */
+/* Write @text to a file. Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
 /* Shrink all slab caches, since KASAN keeps freed objects in quarantine until then. */
 void shrink_slabs(void);
-/*
- * Read eight bytes of the kernel's memory, through the page tables of the monitor's current CPU.
- */
+/* Read eight bytes of the kernel's memory, through the emulator's monitor. */
 uint64_t peek(uint64_t addr);
 
 struct range {
@@ -45,12 +43,12 @@ struct range {
 };
 
 /*
- * Look up @nr symbols in /proc/kallsyms. If several have the same name, use the first. @end is the
- * address of the next symbol, and not valid for symbols of modules. Gives up if the last of @names
- * is missing.
+ * Look up @nr symbols in /proc/kallsyms. If several have the same name, use the first. The end of
+ * a symbol is the address of the next one, which is wrong for symbols of modules. A missing symbol
+ * leaves its range 0; only if the last of @names is missing, this gives up.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
-/* Raise perf's limits of the sample rate, which the kernel lowers if the host is busy. */
+/* Raise perf's limits of the sample rate, and stop the kernel from lowering them on a busy host. */
 void allow_many_samples(void);
 /*
  * Open an event of perf on each CPU that causes an NMI every @period of the hardware's @event, in
@@ -58,8 +56,8 @@ void allow_many_samples(void);
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
- * Open an event of perf that takes a sample every @period branches, with the LBRs. Branches of user
- * mode count and are in the LBRs, and those of the kernel if @kernel. Returns a file descriptor, or
+ * Open an event of perf that samples the LBRs every @period branches. Only branches of user mode
+ * are counted and recorded, and if @kernel, also those of the kernel. Returns a file descriptor, or
  * -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
@@ -67,7 +65,7 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 long nmis(void);
 /* Set the alarm of the real-time clock, which wakes the machine from suspend. */
 void wake_later(void);
-/* Wait until @pid stops. Gives up unless by @signal (of an event: SIGTRAP | EVENT << 8). */
+/* Wait until @signal stops @pid. An event of ptrace has SIGTRAP | PTRACE_EVENT_* << 8. */
 void wait_stop(pid_t pid, int signal);
 /* Start a tracee that has stopped by SIGSTOP. When continued, it calls run(arg) and exits. */
 pid_t start_traced(void (*run)(void *), void *arg);

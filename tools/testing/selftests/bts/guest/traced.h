@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code with known branches, events of perf that record branches on the stock kernel too, and the
- * comparison of records with what is known.
+ * Code with known branches; events of perf that record branches, also on the stock kernel; and the
+ * comparison of the records with the known branches.
  */
 #ifndef BTS_GUEST_TRACED_H
 #define BTS_GUEST_TRACED_H
@@ -55,7 +55,7 @@ void program_run(struct program *p, int fd, u64 seed, unsigned int passes);
 void program_replay(const struct program *p, u64 seed, unsigned int passes,
 		    struct recs *out);
 
-/* source.c */
+/* source.c: an event of perf that samples each branch, or an intel_bts event with its AUX area. */
 enum source_kind { SOURCE_PERIOD1, SOURCE_AUX };
 
 struct source {
@@ -68,7 +68,7 @@ struct source {
 };
 
 int intel_bts_type(void);
-/* Open a disabled event of the calling thread, for user mode only. Returns 0 or -errno. */
+/* Open a disabled event of the calling thread, for user mode, with room for @room records. */
 int source_open(struct source *s, enum source_kind kind, size_t room);
 void source_close(struct source *s);
 /* Append all records with two user addresses to @out. Returns false if records were lost. */

@@ -6,7 +6,7 @@
 
 #include "tracee.h"
 
-/* The function that the tracee calls when it is continued after its next stop */
+/* The function that the tracee calls when it is continued after its next stop. */
 struct order {
 	void (*what)(unsigned long arg);
 	unsigned long arg;
@@ -215,7 +215,7 @@ void tracee_end(const struct tracee *t)
 	munmap(t->order, sizeof(*t->order));
 }
 
-/* The compiler must not copy this function: the labels may exist only once. */
+/* The compiler must not inline or copy this function: its labels may exist only once. */
 __attribute__((noinline, noclone))
 void known_work(unsigned long n)
 {

@@ -39,21 +39,21 @@ struct trace {
 void *shared_memory(size_t size);
 void write_file(const char *path, const char *text);
 
-/* Each of these makes one request and returns its result, or -errno. */
+/* bts(), bts_config() and bts_end() make one request. They return its result or -errno. */
 int bts(int request, pid_t pid, void *addr, unsigned long data);
 int bts_config(pid_t pid, uint32_t flags, uint32_t size, uint32_t signal);
 int bts_end(pid_t pid);
 struct ptrace_bts_status bts_status(pid_t pid);
-/* Returns what ARCH_GET_PTRACE_BTS reports of the default source of records. */
+/* Returns what ARCH_GET_PTRACE_BTS reports about the default source (PTRACE_BTS_SOURCE_ANY). */
 struct ptrace_bts_info bts_info(void);
-/* Returns whether the default source of records is the Debug Store. */
+/* Returns whether the default source is hardware, the Debug Store, and not single-stepping. */
 bool bts_hardware(void);
 
 /* Moves all records of the trace to the end of @out, by requests of at most @piece records. */
 void trace_drain(pid_t pid, struct trace *out, size_t piece);
 void trace_free(struct trace *t);
 size_t trace_count(const struct trace *t, unsigned int type);
-/* Returns the index of the first record with a kernel address or an unknown type, or -1. */
+/* Returns the index of the first record that has a kernel address or is not valid, or -1. */
 long trace_leak(const struct trace *t);
 /* Prints the record @at, four before it and three after it. */
 void trace_print(const struct trace *t, size_t at);

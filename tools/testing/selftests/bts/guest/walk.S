@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The walk: code between two INT3, for 64 and 32 bits. Each taken branch is known: walk_targets
- * lists their targets, in order, up to a 0. walk_nrsteps is the number of instructions that the
- * walk executes between the INT3. REP MOVSB counts once.
+ * The walk: code between two INT3, for 64 and 32 bits. walk_targets lists the targets of all taken
+ * branches, in order, up to a 0. walk_nrsteps is the number of instructions that the walk executes
+ * between the INT3; REP MOVSB counts once. The comments number these instructions.
  */
 #ifdef __x86_64__
 #define REG(x) %r##x

@@ -27,7 +27,7 @@ unsigned long tracee_ip(pid_t pid)
 	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user, regs.user_ip), 0);
 }
 
-/* Start a tracee that has stopped behind the first INT3 of the walk. */
+/* Start a tracee, and let it run to the first INT3 of the walk. */
 pid_t start_walk(void)
 {
 	pid_t pid = start_traced(run_walk, NULL);
@@ -81,8 +81,8 @@ unsigned int nr_branches(void)
 }
 
 /*
- * Check that the stops are exactly the targets of all taken branches, in order. @extra, if not 0,
- * is an address where one more stop must be.
+ * Check that the stops are exactly the targets of all taken branches, in order. If @extra is not 0,
+ * one more stop must be at that address.
  */
 bool only_branch_targets(const struct stops *stops, unsigned long extra)
 {

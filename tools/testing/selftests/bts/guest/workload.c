@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A workload to be traced: all unusual ways in which control is transferred. */
+/* A workload for traces: signals, faults, interrupts, system calls, far transfers, forks. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ extern uint64_t resume_at, resume_sp;
 static volatile sig_atomic_t seen[NSIG];
 static char *unmapped;
 
-/* Return to the interrupted code after SIGTRAP and SIGUSR1. After other signals go to resume_at. */
+/* Return to the interrupted code after SIGTRAP and SIGUSR1; after other signals, to resume_at. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -46,7 +46,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	seen[sig]++;
 	if (sig == SIGTRAP || sig == SIGUSR1)
 		return;
-	/* an unexpected fault must not repeat for ever */
+	/* An unexpected fault would repeat for ever. */
 	if (!resume_at) {
 		dprintf(2, "signal %d, code %d, at %#llx, address %p\n", sig, info->si_code,
 			uc->uc_mcontext.gregs[REG_RIP], info->si_addr);
@@ -88,7 +88,7 @@ static bool demand_faults(void)
 		return false;
 	q = p + AREA;
 	memset(p, 7, PAGE);
-	/* page faults interrupt the string instruction */
+	/* The pages at @q are not mapped yet, so page faults interrupt the string instruction. */
 	copy_string(q + 100, p + 100, 3 * PAGE);
 	good = q[100] == 7;
 	munmap(p, 2 * AREA);

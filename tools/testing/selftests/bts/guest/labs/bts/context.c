@@ -113,9 +113,9 @@ int lab_end(struct lab_file *lab)
 	if (!lab->ctx)
 		return -ENXIO;
 	/*
-	 * In a trace that stops when its ring is full (LAB_STOP), the mark of lost records
-	 * comes after all records that were kept. So read a second time. Do not do so for other
-	 * traces: records that are overwritten between the two reads would leave no mark.
+	 * If records were lost with LAB_STOP, a second read returns the X86_BTS_LOST record. Do
+	 * not read other traces twice: records that are overwritten between the two reads would
+	 * be missing without an X86_BTS_LOST record.
 	 */
 	err = save(lab);
 	if (err > 0 && lab->config.flags & LAB_STOP)

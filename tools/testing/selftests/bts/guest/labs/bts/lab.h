@@ -31,14 +31,11 @@ enum lab_overflow {
 	LAB_SAVE,	/* also save the records before the task returns to user mode */
 };
 
-/*
- * The argument of LAB_UNFREEZE. LAB_OVERTAKEN: after the decision to thaw, but before the
- * thaw, a new freeze comes. LAB_LATE: another thaw comes first, and undoes more freezes.
- */
+/* The argument of LAB_UNFREEZE. A thaw undoes the freezes that its caller has counted before. */
 enum lab_thaw {
-	LAB_IN_TIME,
-	LAB_OVERTAKEN,
-	LAB_LATE,
+	LAB_IN_TIME,	/* thaw right after counting */
+	LAB_OVERTAKEN,	/* freeze once more between counting and thaw */
+	LAB_LATE,	/* thaw twice; the second thaw has counted fewer freezes */
 };
 
 struct lab_config {
@@ -93,7 +90,7 @@ struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
 	__u32 context_size;	/* bytes of a context without its ring */
-	__u32 weight;		/* this kernel takes so many branches for one of a plain kernel */
+	__u32 weight;		/* debugging options multiply the number of branches by this */
 	__u32 reserved;
 };
 
@@ -109,12 +106,12 @@ struct lab_cpu {
 #define LAB_STATUS	_IOR('B', 2, struct lab_status)	/* after the end: the last status */
 #define LAB_GET		_IOWR('B', 3, struct lab_get)
 #define LAB_CLEAR	_IO('B', 4)
-#define LAB_FLUSH	_IO('B', 5)	/* of the CPU in the argument */
+#define LAB_FLUSH	_IO('B', 5)	/* move records from the CPU's buffer to the contexts */
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* do not migrate, until this CPU has begun to go down */
+#define LAB_STAY	_IO('B', 9)	/* disable migration until this CPU begins to go offline */
 #define LAB_LOOK	_IO('B', 10)	/* 0 if reading a flight recorder in parts is right */
-/* read() takes out records: first the saved ones, then those in the ring. */
+/* read() returns and removes records: first the saved ones, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

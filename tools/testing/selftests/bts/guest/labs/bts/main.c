@@ -40,7 +40,7 @@ static int register_nmi(void)
 	return register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
 }
 
-/* Register lab_nmi() again, so that it comes after the handler of the Debug Store. */
+/* Register lab_nmi() again, so that it runs after the Debug Store's handler, which came later. */
 static int set_nmi_branches(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_int(val, kp);
@@ -166,11 +166,14 @@ static void nap(void)
 	nap_timer.expires = jiffies + msecs_to_jiffies(20);
 	add_timer_on(&nap_timer, 0);
 	wait_for_completion(&napped);
-	/* The timer must not run any more when the next nap starts it. */
+	/* end_nap() may still be running: wait, as the next nap must not start an active timer. */
 	timer_delete_sync(&nap_timer);
 }
 
-/* Keep the caller's CPU, which must not be CPU 0, from going down: migration is disabled. */
+/*
+ * Wait until the caller's CPU begins to go offline, and delay that by 0.3 seconds: migration is
+ * disabled meanwhile. Not for CPU 0, whose timer wakes nap().
+ */
 static int lab_stay(void)
 {
 	int naps = 1000, more = 15;
@@ -246,8 +249,8 @@ static ssize_t lab_do_read(struct lab_file *lab, char __user *buf, size_t size)
 	if (!bounce)
 		return -ENOMEM;
 	/*
-	 * Reading makes records, so the ring may never get empty: stop after a read that
-	 * returns fewer records than were asked for.
+	 * Reading adds records if the kernel is recorded, so the ring may never get empty: stop
+	 * after a read that returns fewer records than were asked for.
 	 */
 	do {
 		want = min_t(size_t, BOUNCE, (size - done) / sizeof(*bounce));
@@ -280,7 +283,6 @@ static int lab_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* If the context cannot be destroyed, leave it and its memory: a test has failed. */
 static int lab_release(struct inode *inode, struct file *file)
 {
 	struct lab_file *lab = file->private_data;

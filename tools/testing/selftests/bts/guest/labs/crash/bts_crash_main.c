@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Crashes on demand, for the branch flight recorder to print. A word from the list below,
- * written to /dev/bts_crash, selects the kind of crash and its context.
+ * The module bts_crash crashes the kernel on demand, and the branch flight recorder prints the last
+ * branches. A word written to /dev/bts_crash selects the crash: see kinds[].
  */
 #include <linux/console.h>
 #include <linux/delay.h>
@@ -42,7 +42,7 @@
 
 static bool again;
 
-/* The function that the next NMI calls. */
+/* The function that the next NMI calls: see send_nmi(). */
 static void (*nmi_wanted)(void);
 
 /* Targets of watchpoints: a global variable, and a slab object. */
@@ -51,7 +51,7 @@ static int *bts_crash_object;
 static ulong object;
 module_param(object, ulong, 0400);
 
-/* The times when one CPU crashed and when another one stopped recording. */
+/* The time when do_seen() crashed, and the time when the CPU in do_look() stopped recording. */
 static ulong crashed_at, stopped_at;
 module_param(crashed_at, ulong, 0400);
 module_param(stopped_at, ulong, 0400);
@@ -97,7 +97,7 @@ noinline void bts_crash_path(void)
 	bts_crash_fault();
 }
 
-/* Jump through a bad pointer: the fault tells the target, but not the source. */
+/* Jump to a bad address. The oops shows @target, but not where the jump is. */
 static noinline void bts_crash_jump(unsigned long target)
 {
 	asm volatile(ANNOTATE_RETPOLINE_SAFE
@@ -149,7 +149,7 @@ static void crash_in_irq(struct irq_work *work)
 
 static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
-/* The dying worker keeps the works of its CPU waiting. */
+/* The oops kills the kworker. Other works of this CPU then wait for ever. */
 static void crash_in_work(struct work_struct *work)
 {
 	bts_crash_path();
@@ -157,7 +157,7 @@ static void crash_in_work(struct work_struct *work)
 
 static DECLARE_WORK(work_crash, crash_in_work);
 
-/* The CPU that looks in NMIs whether its recording has stopped, or -1. */
+/* The CPU on which crash_in_nmi() checks whether recording has stopped, or -1. */
 static int looker = -1;
 
 /* Registers of the NMI that calls nmi_wanted. */
@@ -178,7 +178,6 @@ static int crash_in_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* The handler of an interrupt that comes during the freeze. */
 static void do_nothing(struct irq_work *work)
 {
 }
@@ -234,9 +233,10 @@ static void do_recursive(void)
 }
 
 /*
- * While the first crash of the task `freezer` freezes the recorder, interrupt that task, overwrite
- * data, or crash again, up to `freezes` times. At this point the task is about to send the NMIs:
- * its own CPU has stopped recording, the other CPUs have not.
+ * When the task `freezer` crashes, the kernel calls branch_freeze_send(), where ftrace calls
+ * crash_in_freeze(). At this point, this CPU has stopped recording. The other CPUs have not, as the
+ * NMIs that stop them are not sent yet. crash_in_freeze() raises an interrupt if `interrupt`, calls
+ * `overwrite` if set, and crashes again, up to `freezes` times.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -262,13 +262,13 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 
 static struct ftrace_ops freeze_ops = {
 	.func	= crash_in_freeze,
-	/* The function may crash in its own crash. Let ftrace limit that recursion. */
+	/* A crash in crash_in_freeze() calls it again. Let ftrace limit that recursion. */
 	.flags	= FTRACE_OPS_FL_RECURSION,
 };
 
 static void crash_watched(void (*crash)(void))
 {
-	/* ftrace_set_filter() takes no constant. */
+	/* ftrace_set_filter() needs a string that is not const. */
 	char sender[] = "branch_freeze_send";
 
 	if (freezer || ftrace_set_filter(&freeze_ops, sender, sizeof(sender) - 1, 1) ||
@@ -284,7 +284,7 @@ static void do_freezing(void)
 	crash_watched(bts_crash_path);
 }
 
-/* The handler of this exception enables interrupts. */
+/* The handler of a divide error enables interrupts, as do_interrupted() needs. */
 static noinline void bts_crash_divide(void)
 {
 	unsigned int low = 1, high = 0;
@@ -304,13 +304,13 @@ static void do_console(void)
 	bts_crash_path();
 }
 
-/* Release the lock that the dead task holds, so that the guest can shut down. */
+/* Release the lock that the task killed by do_console() holds, so that the guest can shut down. */
 static void do_unlock(void)
 {
 	console_unlock();
 }
 
-/* Crash on two CPUs, as simultaneously as possible. */
+/* To be called on two CPUs: they crash as simultaneously as possible. */
 static void do_meet(void)
 {
 	atomic_inc(&at_meeting);
@@ -319,15 +319,18 @@ static void do_meet(void)
 	bts_crash_path();
 }
 
-/* An emulator that runs CPUs in turn switches to the next one at each message of the kernel. */
+/*
+ * An emulator that runs CPUs in turn switches to the next CPU at PAUSE. Execute PAUSE at each
+ * message of the kernel, so that the CPU in do_look() runs while the crashing CPU prints.
+ */
 static void end_turn(void *unused, const char *text, size_t len)
 {
 	cpu_relax();
 }
 
 /*
- * Wait until another CPU's crash stops recording on this CPU, at most ten seconds. The NMI
- * handler checks that: the task may not run before recording goes on.
+ * Wait until a crash in do_seen() on another CPU stops recording on this CPU, at most ten seconds.
+ * crash_in_nmi() checks that, as this task may not run before recording resumes.
  */
 static void do_look(void)
 {
@@ -354,7 +357,7 @@ static void do_seen(void)
 	bts_crash_path();
 }
 
-/* Keep interrupts off, or a tick could come between the call and the freeze. */
+/* Keep interrupts off: a tick before the freeze would add branches. */
 static noinline void bts_crash_panic(void)
 {
 	local_irq_disable();
@@ -373,7 +376,7 @@ static void do_nmi_panic(void)
 	send_nmi(bts_crash_nmi_panic);
 }
 
-/* Set while this CPU waits for another one to crash. */
+/* Set when panic_too() or panic_in_between() begins to wait for another CPU. */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
@@ -387,7 +390,7 @@ static void watch_messages(void *unused, const char *text, size_t len)
 		WRITE_ONCE(printed, true);
 }
 
-/* The NMI by which the other CPU stops this CPU does not come: this CPU is in an NMI. */
+/* Run in an NMI: NMIs are blocked here, so the other CPU's panic() cannot stop this CPU. */
 static void panic_after_message(void)
 {
 	WRITE_ONCE(waiting, true);
@@ -431,7 +434,6 @@ static noinline void bts_crash_warn(void)
 	local_irq_restore(flags);
 }
 
-/* Read @at after some work. Keep ticks out of the branches. */
 static noinline void bts_crash_read(const int *at)
 {
 	unsigned long flags;
@@ -442,13 +444,13 @@ static noinline void bts_crash_read(const int *at)
 	local_irq_restore(flags);
 }
 
-/* Read behind the end of an object, which KASAN detects. */
+/* KASAN detects the read behind the end of the object. */
 static void do_kasan(void)
 {
 	bts_crash_read(bts_crash_object + OBJECT_SIZE / sizeof(int));
 }
 
-/* Read an object after it was freed, which KFENCE detects for some allocations. */
+/* KFENCE detects reads of freed objects, but guards few allocations: retry until it guards one. */
 static void do_kfence(void)
 {
 	int tries = 10000;
@@ -465,7 +467,7 @@ static void do_kfence(void)
 		bts_crash_read(at);
 }
 
-/* Keep ticks out: their branches would displace those of the work. */
+/* Keep interrupts off: branches of a tick would displace those of bts_crash_work(). */
 static noinline void bts_crash_mark(void)
 {
 	unsigned long flags;
@@ -481,7 +483,7 @@ static void do_nmi_mark(void)
 	send_nmi(bts_crash_mark);
 }
 
-/* Send an NMI that nobody claims. */
+/* Send an NMI that no handler claims. */
 static void do_stray(void)
 {
 	send_nmi(NULL);
@@ -496,8 +498,8 @@ static void do_storm(void)
 }
 
 /*
- * Marks from a kernel thread. No open file pins the module, so it can be unloaded
- * meanwhile.
+ * A kernel thread that triggers the event bts_crash_mark. It pins no open file of the module, so
+ * the module can be unloaded meanwhile.
  */
 static struct task_struct *ticker;
 
@@ -544,20 +546,22 @@ static void do_read(void)
 }
 
 /*
- * The functions below overwrite data of this CPU without which the recorder cannot print: a
- * pointer of the ring, the pointer to the context, or the positions in the Debug Store.
- * crash_in_freeze() calls them during the freeze of a crash, after this CPU's hardware has
- * stopped. Nothing is mapped at this address.
+ * crash_in_freeze() calls one of the functions bad_*(). They overwrite data of this CPU without
+ * which the recorder cannot print its branches: a pointer of the ring, the pointer to the context,
+ * or the pointers in the Debug Store area.
  */
+
+/* Nothing is mapped at this address. */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 
+/* The kernel's per-CPU variable hw_branches_seen, a pointer to the recorder's context. */
 static unsigned long __percpu *seen;
 
 static void bad_ring(void)
 {
 	unsigned long *context = (void *)*raw_cpu_ptr(seen);
 
-	/* Two list heads, then the ring, which begins with a pointer. */
+	/* struct bts_context has two list heads, then the ring, which begins with a pointer. */
 	context[4] = NO_MEMORY;
 }
 

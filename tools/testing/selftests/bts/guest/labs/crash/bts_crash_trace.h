@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An event in a module, for the trigger 'branches'. */
+/* An event of a module, to which tests attach the trigger 'branches'. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM bts_crash
 

@@ -11,7 +11,7 @@
 #define BAD_ADDRESS	0xb75ul
 
 void bts_crash_fault(void);
-/* Work before the crash: @n branches, of which the last ones must be in the trace */
+/* Take @n branches. Before a crash, the last of them must be in its trace. */
 int bts_crash_work(int n);
 void bts_crash_path(void);
 
@@ -27,7 +27,7 @@ void bts_crash_hard_lockup(void);
 /* Returns whether this CPU records branches. */
 static inline bool records(void)
 {
-	/* Netburst has this bit at another place. */
+	/* Netburst has BTS in another bit. */
 	u64 debugctl, bts = boot_cpu_data.x86 == 15 ? BIT(3) : DEBUGCTLMSR_BTS;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes at a lock, in a recursion and after a longjmp(), and lockups. */
+/* Crashes at a lock, in a recursion and after a longjmp(); and lockups. */
 #include <linux/irqflags.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
@@ -76,8 +76,8 @@ STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
 /*
- * Spin until the report of a lockup freezes the recorder, at most half a minute. There is no call
- * in the loop: the report must come from this function.
+ * Spin until the report of a lockup freezes the recorder, at most half a minute. Do not call in the
+ * loop: the watchdog must interrupt this very function.
  */
 static noinline void bts_crash_spin(void)
 {

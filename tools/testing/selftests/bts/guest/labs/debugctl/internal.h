@@ -33,7 +33,7 @@ static inline u64 lab_copy(void)
 #endif
 }
 
-/* Change LBR as perf in this kernel does. Call with interrupts off, or in an NMI. */
+/* Change LBR as perf does in this kernel. Called with interrupts off, or in an NMI. */
 static inline void lab_write_lbr(bool on)
 {
 	u64 val = on ? DEBUGCTLMSR_LBR : 0;
@@ -57,7 +57,7 @@ void lab_storm_stop(struct lab_report *report);
 
 int lab_window_open(const struct lab_window *window);
 unsigned int lab_window_close(void);
-/* Called by the NMI handler: returns true if the window's action has sent this NMI. */
+/* Called by each NMI handler. Returns true if the window's action has sent this NMI. */
 bool lab_window_nmi(void);
 
 /* Make the calling task's allocations of 1 << @order pages fail. 0: let none fail. */

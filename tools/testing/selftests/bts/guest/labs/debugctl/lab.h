@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The laboratory: a kernel module for the tests of group debugctl. It reads DEBUGCTL in the
- * kernel, and sends NMIs at critical places. These are the requests of /dev/debugctl_lab.
- * A request acts on the caller's CPU, except for LAB_STORM and LAB_REPORT.
+ * Requests of /dev/debugctl_lab, a device of a kernel module for the tests of group debugctl. The
+ * module reads DEBUGCTL in the kernel, and sends NMIs at critical places. A request acts on the
+ * caller's CPU, except for LAB_STORM and LAB_REPORT.
  */
 #ifndef BTS_DEBUGCTL_LAB_H
 #define BTS_DEBUGCTL_LAB_H
@@ -27,7 +27,7 @@ enum lab_action {
 /* A window: a place in a kernel function where the action happens once, on this CPU. */
 struct lab_window {
 	char function[52];
-	__u32 skip;		/* let the function pass the place so often before the action */
+	__u32 skip;		/* number of passes of the place before the one with the action */
 	__u32 at_wrmsr;		/* 1: before a WRMSR of DEBUGCTL, 0: at the entry of the function */
 	__u32 action;
 };
@@ -43,10 +43,10 @@ struct lab_storm {
 struct lab_report {
 	__u64 nmis;
 	__u64 observed;
-	__u64 copy_differs;	/* number of looks that found the MSR and the copy different */
-	__u64 lbr_differs;	/* number of looks that found LBR not as the last NMI had set it */
-	__u64 bad_msr;		/* the MSR at the last difference; those of all CPUs ORed */
-	__u64 bad_copy;
+	__u64 copy_differs;	/* how often the observer found the MSR and the copy different */
+	__u64 lbr_differs;	/* how often it found LBR not as the last NMI had set it */
+	__u64 bad_msr;		/* the MSR at the last difference of each CPU, ORed */
+	__u64 bad_copy;		/* the copy at that time */
 };
 
 #define LAB_READ	_IOR('D', 0, struct lab_state)

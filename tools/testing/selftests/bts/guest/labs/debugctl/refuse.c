@@ -22,7 +22,7 @@ static int refuse(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * A probe without a post handler may be optimized into a jump, which ignores a changed
+ * A kprobe without a post handler may be optimized into a jump. Then refuse() could not change
  * regs->ip.
  */
 static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
@@ -44,7 +44,7 @@ int lab_refuse(unsigned int order)
 	refused_order = order;
 	/* A struct kprobe that was registered before must be initialized again. */
 	probe = (struct kprobe){
-		/* In kernels with `frozen`, __alloc_pages_noprof() may be inlined. */
+		/* Newer kernels have this function, and may inline __alloc_pages_noprof(). */
 		.symbol_name	= lab_symbol(frozen) ? frozen : "__alloc_pages_noprof",
 		.pre_handler	= refuse,
 		.post_handler	= nothing_after,

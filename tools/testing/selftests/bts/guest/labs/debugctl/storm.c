@@ -2,10 +2,10 @@
 /*
  * An NMI storm, and an observer that compares the MSR with the kernel's copy.
  *
- * A timer of each CPU sends an NMI to the next CPU, so the NMI hits any code there. Another
- * timer is the observer of its own CPU. Timers interrupt only code with interrupts on, which
- * never writes DEBUGCTL, so every difference is an error. The observer repeats a look that
- * an NMI has interrupted.
+ * A timer of each CPU sends an NMI to the next CPU, where it may interrupt any code. Another timer,
+ * the observer, reads the MSR and the copy of its own CPU. Timers interrupt only code with
+ * interrupts on, which never writes DEBUGCTL, so every difference is an error. If an NMI comes
+ * between the two reads, the observer repeats them.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -30,7 +30,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
 
-	/* Each NMI calls all handlers, so count every call. */
+	/* Count all NMIs, also those of others: the observer must notice each. */
 	cpu->nmis++;
 	if (lab_window_nmi())
 		return NMI_HANDLED;
@@ -45,7 +45,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* Claim NMIs without a known source, among them those of the emulator's monitor. */
+/* During a storm, claim NMIs that no handler has claimed, e.g. those of the emulator's monitor. */
 static int unknown_nmi(unsigned int type, struct pt_regs *regs)
 {
 	return READ_ONCE(storming) ? NMI_HANDLED : NMI_DONE;
@@ -139,10 +139,7 @@ void lab_storm_stop(struct lab_report *sum)
 		return;
 	for_each_online_cpu(i)
 		hrtimer_cancel(&per_cpu(lab_cpus, i).nmi_timer);
-	/*
-	 * NMIs may be pending: wait until they have arrived. The handler and the observer
-	 * stay active.
-	 */
+	/* NMIs may be pending: wait for them. The handler and the observer stay active. */
 	fsleep(20000);
 	for_each_online_cpu(i) {
 		struct lab_report *one = &per_cpu(lab_cpus, i).report;

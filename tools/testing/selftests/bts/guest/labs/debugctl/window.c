@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One window: a kprobe at a critical place of a function, whose handler does the window's
- * action, e.g. sends an NMI.
+ * A window: a kprobe at a critical place of a function. Its handler does the window's action once,
+ * e.g. sends an NMI.
  *
- * A kprobe's handler runs with interrupts off but NMIs on. So the NMI arrives between two
+ * A kprobe's handler runs with interrupts off but NMIs on, so the NMI arrives between two
  * instructions of the function.
  */
 #include <linux/kprobes.h>
@@ -44,8 +44,8 @@ static void wait_for_nmi(void)
 }
 
 /*
- * Set an overflow bit and send an NMI. perf's handler resets the PMU if it cannot clear the bit,
- * as on an emulated CPU with x-pmu-stuck.
+ * Set an overflow bit and send an NMI. On an emulated CPU with x-pmu-stuck, perf's handler cannot
+ * clear that bit, and resets the PMU.
  */
 static void reset_pmu(void)
 {
@@ -99,7 +99,7 @@ static int probe_at(unsigned int offset)
 	return err;
 }
 
-/* If the two bytes are part of another instruction, register_kprobe() refuses the probe. */
+/* If the bytes of WRMSR are part of another instruction, register_kprobe() refuses the probe. */
 static int probe_every_wrmsr(void)
 {
 	unsigned long size, offset;
