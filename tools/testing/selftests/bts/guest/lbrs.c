@@ -9,16 +9,16 @@
 #include "lbrs.h"
 #include "system.h"
 
-/* The recorder's filter in LBR_SELECT, and its value of IA32_LBR_CTL */
+/* The recorder sets LBR_SELECT to NO_USER, or IA32_LBR_CTL to ARCH_KERNEL. */
 #define NO_USER		(1ul << 1)
 #define ARCH_KERNEL	0x7f0003ul
 
 struct format {
 	const char	*name;
-	unsigned int	ctl;		/* the register that enables */
+	unsigned int	ctl;		/* the register that enables LBRs */
 	uint64_t	enable;		/* its enable bit */
-	uint64_t	on;		/* if it has the filter, too: the recorder's value */
-	unsigned int	select;		/* otherwise: the register with the filter */
+	uint64_t	on;		/* if @select is 0: value of @ctl when the recorder is on */
+	unsigned int	select;		/* the register with the filter; 0 if @ctl has it */
 	unsigned int	from;
 	unsigned int	to;
 	unsigned int	step;

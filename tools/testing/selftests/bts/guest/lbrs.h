@@ -10,7 +10,7 @@ const char *lbr_format(void);
 bool lbr_enabled(int cpu);
 /* Returns whether the LBRs of a CPU are enabled with the recorder's filter: the kernel only. */
 bool lbr_of_kernel(int cpu);
-/* Returns whether no filter is set in a separate filter register, if there is one. */
+/* Returns whether the filter register is 0. True if the LBRs have no such register. */
 bool lbr_unfiltered(int cpu);
 /* Returns whether the first @depth records of a CPU are 0. */
 bool lbr_wiped(int cpu, int depth);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared by the programs of group ring0. */
-
 #include "common.h"
 
 int set(const char *name, const char *text)
@@ -116,7 +114,6 @@ bool next_line(const char **text, struct line *line)
 			snprintf(line->to, sizeof(line->to), "%s", to);
 			snprintf(line->from, sizeof(line->from), "%s", from);
 		} else {
-			/* The line is a remark, not a branch. */
 			line->to[0] = '\0';
 			line->from[0] = '\0';
 		}

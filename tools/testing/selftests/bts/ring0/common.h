@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs of group ring0. */
+/*
+ * Shared by the programs of group ring0. The recorder is the branch flight recorder, whose files
+ * are in RECORDER. A freeze stops its recording and keeps the branches. A thaw resumes recording.
+ */
 #ifndef BTS_RING0_COMMON_H
 #define BTS_RING0_COMMON_H
 
@@ -16,17 +19,13 @@
 
 #define DEBUGCTL_BTS_BITS	0x7c0ul
 #define DEBUGCTL_OFF_USR	0x400ul
-/*
- * DEBUGCTL while the recorder runs: TR and BTS. BTINT is clear, and so is the filter of the kernel.
- */
+/* The recorder sets TR and BTS. It leaves BTINT clear, and the bit that filters out the kernel. */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
-/*
- * Write to a file of the recorder. set() returns 0 or -errno, must_set() gives up instead.
- */
+/* Write @text to the recorder's file @name. set() returns 0 or -errno, must_set() gives up. */
 int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
-/* Returns the contents of a file below the recorder's directory, which the caller frees. */
+/* Returns the contents of the file RECORDER/@name. The caller frees it. */
 char *get(const char *name);
 /* Returns whether the first line of that file is @text. */
 bool is(const char *name, const char *text);
@@ -43,7 +42,7 @@ void open_log(void);
 bool read_log(char *line, size_t size);
 void skip_log(void);
 
-/* A line of the trace: "CPU  TO <- FROM". Without a branch, both texts are empty. */
+/* A line of the file "trace": "CPU  TO <- FROM". In lines of other kinds, both texts are empty. */
 struct line {
 	int cpu;
 	char to[128];
@@ -55,8 +54,8 @@ bool next_line(const char **text, struct line *line);
 /* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
 bool within(const char *at, const char *function);
 /*
- * Count lines of the trace that enter or leave @function, or all lines if NULL, on @cpu, or on all
- * CPUs if -1.
+ * Count the lines of @trace that enter or leave @function; all lines if it is NULL. If @cpu is not
+ * -1, count only lines of that CPU.
  */
 size_t count_lines(const char *trace, int cpu, const char *function);
 

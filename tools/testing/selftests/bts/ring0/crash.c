@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of what the recorder prints of a crash. The kernel survives most of the crashes.
+ * Tests of what the recorder prints when the module bts_crash crashes in some way KIND. The kernel
+ * survives most of the crashes.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
  *				error, alone, folded, offline, walk
- *   crash MODULE die KIND		a fatal one, whose console the host reads; as PID 1,
- *				its death crashes the kernel
- *   crash MODULE end KIND		the same, printed as it is by default
- *   crash MODULE words on|off|none	one oops, for the host to compare the messages;
- *				none: on a kernel without the recorder
+ *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
+ *				the death of this program makes any crash fatal
+ *   crash MODULE end KIND		the same, with the recorder's default settings
+ *   crash MODULE words on|off|none	an oops with the recorder on, off, or in a kernel
+ *				without it; the host compares the messages
  */
 #include <limits.h>
 #include <signal.h>
@@ -33,8 +34,8 @@ static bool good(const struct dump *d, int cpu, int traces)
 }
 
 /*
- * Check that an oops freezes the recorder before it does anything else. Read the trace, which keeps
- * the frozen branches, from the newest to the oldest.
+ * Check that an oops freezes the recorder before it does anything else. After the thaw, the trace
+ * still has the branches of the oops, newest first.
  */
 static void test_order(const char *kind)
 {
@@ -43,9 +44,7 @@ static void test_order(const char *kind)
 	const char *at = trace;
 	struct line line;
 
-	/*
-	 * Between the start of oops_enter() and the freeze, only oops_enter() itself runs.
-	 */
+	/* Between the start of oops_enter() and the freeze, only oops_enter() itself may run. */
 	while (!begun && next_line(&at, &line)) {
 		if (within(line.to, "hw_branches_crash_freeze"))
 			freezes = within(line.from, "oops_enter");
@@ -79,16 +78,16 @@ static void test_task(const char *kind, int times)
 	ok(survived == times, "%s: %d oopses", kind, times);
 	ok(found == times, "%s: each with its trace, the fault on top", kind);
 	ok(on == times, "%s: frozen until it is thawed", kind);
-	/* the largest number of branches between the fault and the freeze */
+	/* The runner reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
-	/* A timer tick may come in between, but not every time. */
+	/* A timer tick may come between fault and freeze, but not every time. */
 	ok(least > 0 && least < 300 && since < 1000, "%s: soon frozen", kind);
 	crash_once("task", 0);
 	thaws();
 	test_order(kind);
 }
 
-/* Returns whether the ring still holds the bad jump and the fault after it. */
+/* Returns whether the trace of CPU 1 still shows the jump to @target and then the fault there. */
 static bool kept(const char *target)
 {
 	char *trace = get("per_cpu/cpu1/trace");
@@ -105,10 +104,7 @@ static bool kept(const char *target)
 	return found;
 }
 
-/*
- * Jump through a pointer to @target, where no code is. A stack trace does not tell from
- * where.
- */
+/* Jump to @target, where no code is. Only the recorder can tell where the jump was. */
 static void test_jump(const char *kind, const char *target)
 {
 	char fault[64], jump[64];
@@ -130,9 +126,9 @@ static void test_jump(const char *kind, const char *target)
 }
 
 /*
- * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn.
- * If the NMI of the first crash freezes the second CPU before it crashes, that crash has no
- * trace, and a message must say so.
+ * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn, so the
+ * NMI of the first crash may freeze the second CPU before that crashes. Then the second crash has
+ * no trace, and a message must say so.
  */
 static void test_meet(void)
 {
@@ -161,7 +157,7 @@ static void test_meet(void)
 	ok(thaws(), "two CPUs at once: frozen until it is thawed");
 }
 
-/* After a crash in a worker, the works of its CPU wait for ever. Other CPUs must thaw. */
+/* After a crash in a kworker, works of its CPU never run. The recorder must not wait for them. */
 static void test_work(void)
 {
 	char line[1024], *trace;
@@ -175,9 +171,11 @@ static void test_work(void)
 	ok(good(&d, 0, cpus()), "work: its trace");
 	ok(thaws(), "work: frozen until it is thawed");
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
-	/* Another CPU must show the branches that a mark has frozen. */
+	/*
+	 * The trigger 'branches:all' freezes all CPUs. A work, which must not run on CPU 0, shows
+	 * their branches and thaws them. The oops has switched tracing off.
+	 */
 	pin_to(0);
-	/* the oops has switched tracing off */
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
 	    try_text(DEVICE, "mark"))
 		give_up(MARK);
@@ -224,7 +222,7 @@ static void test_off(void)
 	ok(goes_on(), "off: and on again");
 }
 
-/* Without messages on the console. They would let the emulator run the other CPU. */
+/* Crash without messages on the console, at which the emulator would switch to the other CPU. */
 static void test_quiet(int times)
 {
 	static const char loglevel[] = "/proc/sys/kernel/printk";
@@ -272,7 +270,7 @@ static void test_seen(int times)
 	ok(most < 1000000, "within a millisecond");
 }
 
-/* The first crash is printed. Later ones find the CPUs frozen, until a thaw. */
+/* Until a thaw, only the first crash is printed: at later crashes, the CPUs are frozen already. */
 static void test_again(int times)
 {
 	struct dump d;
@@ -296,7 +294,7 @@ static void test_again(int times)
 	must_set("freeze", "0");
 }
 
-/* A crash thaws after the time in thaw_after, unless root has frozen the recorder as well. */
+/* thaw_after sets when the freeze of a crash ends. If root has frozen the CPUs, too, it stays. */
 static void test_late(void)
 {
 	int tries = 100;
@@ -340,7 +338,7 @@ static void test_alone(void)
 	must_set("freeze", "0");
 }
 
-/* The calls that lead to the crash. Each call that has returned is folded into one line. */
+/* Folded, a trace shows the calls that lead to the crash. Each call that has returned is a line. */
 static void test_folded(void)
 {
 	int fault = -1, write = -1, work = -1, path = -1, at = 0, indent = 99, wrong = 0;
@@ -364,9 +362,7 @@ static void test_folded(void)
 			path = at;
 		if (within(arrow + 4, "do_syscall_64") || strstr(arrow, "user mode"))
 			write = at;
-		/*
-		 * lines behind the fault belong to its callers, so they are indented less
-		 */
+		/* Lines after that of the fault are older: a caller is indented less. */
 		wrong += fault >= 0 && deep > indent + 1;
 		at++;
 	}
@@ -388,7 +384,7 @@ static void print_trace(const char *head)
 	free(trace);
 }
 
-/* Print all branches of a crash, unfolded and folded, for the host to compare. */
+/* Print all branches of a crash, unfolded and folded. The host compares them by walk.awk. */
 static void test_walk(void)
 {
 	ok(crash_once("recurse", 0), "walk: survived");
@@ -399,7 +395,7 @@ static void test_walk(void)
 	must_set("freeze", "0");
 }
 
-/* A CPU that comes online during a second freeze shows nothing of the first one. */
+/* A CPU goes offline while frozen, and comes online in another freeze: it has nothing to show. */
 static void test_second_freeze(const char *online)
 {
 	struct dump d;
@@ -433,7 +429,7 @@ static void test_second_freeze(const char *online)
 }
 
 /*
- * A CPU goes offline while it is frozen. When the others have been thawed, its branches are
+ * A CPU goes offline while it is frozen. Once the other CPUs have been thawed, its branches are
  * outdated, and must not be printed.
  */
 static void test_offline(void)
@@ -480,9 +476,7 @@ static pid_t press_sysrq(int cpu)
 	_exit(0);
 }
 
-/*
- * Every request prints either the branches of all CPUs, or a line that says it is refused.
- */
+/* Each request must print the branches of all CPUs, or a line that says that it is refused. */
 static void test_sysrqs(void)
 {
 	int rounds = 0, traces = 0, refused = 0;
@@ -541,7 +535,7 @@ static void test_recursive(void)
 	ok(thaws(), "recursive: frozen until it is thawed");
 }
 
-/* The module crashes again up to three times while the first crash freezes the recorder. */
+/* The module crashes again, at most three times, while the first crash freezes the recorder. */
 static void test_freezing(void)
 {
 	unsigned long long left;
@@ -555,12 +549,12 @@ static void test_freezing(void)
 	ok(!d.first && !d.fault && d.nr == NR && shows_way_to_crash(&d),
 	   "freezing: the first fault: CPU %d, fault at %d, %d branches, %d of the way",
 	   d.first, d.fault, d.nr, d.work);
-	/* The crash came before the NMIs to the other CPUs were sent. */
+	/* The second crash came before the first one sent the NMIs that freeze the other CPUs. */
 	ok(is("freeze", "1") && !recording(0) && !set("freeze", "0") && goes_on(),
 	   "freezing: this CPU is frozen until it is thawed");
 }
 
-/* An exception whose handler enables interrupts: they come between the freeze and the printing. */
+/* The handler of this exception enables interrupts: one comes between freeze and printing. */
 static void test_interrupted(void)
 {
 	struct dump d;
@@ -593,7 +587,7 @@ static int die(const char *kind)
 	return 1;
 }
 
-/* Crash once with the recorder on or off. The host compares the console output. */
+/* Crash once with the recorder on or off. The host compares the messages on the console. */
 static int words(const char *on)
 {
 	if (strcmp(on, "none"))
@@ -663,8 +657,8 @@ int main(int argc, char **argv)
 {
 	if (getpid() == 1) {
 		/*
-		 * The arguments are those for the bench's own init: a program and its arguments.
-		 * Skip the program, which is this one.
+		 * PID 1 gets arguments for guest/init.c, of which the first names the program to
+		 * run: skip it.
 		 */
 		argv++;
 		argc--;

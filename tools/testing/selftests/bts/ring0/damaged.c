@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Write a crash dump of six CPUs. The Debug Store of CPU 0 was overwritten, the buffer of CPU 1
- * is missing, the last branch records of CPU 4 were overwritten, and the memory that CPU 5 needs
- * is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact.
+ * is missing, the last branch records of CPU 4 were overwritten, and the offset of CPU 5's per-CPU
+ * memory is missing. CPU 2, with a buffer, and CPU 3, with last branch records, are intact.
  *
  *   damaged FILE
  */
@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
-#define STORE		0x1000ull		/* offset in the per-CPU memory */
+/* Offsets in the per-CPU memory */
+#define STORE		0x1000ull
 #define PAGES		0x2000ull
 #define LBR		0x3000ull
 #define CPU(nr)		(0xffff888000000000ull + (nr) * 0x100000ull)
@@ -24,7 +25,7 @@
 
 enum { SEGMENTS = 24 };
 
-/* Last branch records, with the offsets that the VMCOREINFO of this dump tells */
+/* Last branch records: put_info() writes the offsets of these fields. */
 struct lbr {
 	uint8_t saved;
 	uint8_t unused[7];

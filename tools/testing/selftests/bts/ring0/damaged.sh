@@ -13,7 +13,7 @@ cc -I"$kernel" -I"$arch" -o "$work/hw-branches" "$reader/hw-branches.c" "$reader
 	"$kernel/trace_hw_branches_fold.c" "$arch/hw_branches_kind.c" &&
 	cc -o "$work/damaged" "$here/damaged.c" && "$work/damaged" "$work/dump" || exit 2
 
-# expect NAME CONDITION...
+# expect NAME COMMAND...: report the test NAME, which passes if COMMAND succeeds.
 nr=0
 expect() {
 	nr=$((nr + 1))
@@ -38,7 +38,7 @@ expect "their source" says "CPU 3, .* source lbr:"
 expect "last branch records that were overwritten" says "CPU 4: its last branch records were"
 expect "a CPU whose memory is not found" says "CPU 5: the offset of its memory is not in the dump"
 expect "status 1" [ "$status" = 1 ]
-# The beginnings of both formats that makedumpfile writes
+# compressed START: run hw-branches on a file that begins like a format of makedumpfile.
 compressed() {
 	printf '%s' "$1" >"$work/kdump"
 	head -c 100 /dev/zero >>"$work/kdump"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes, and what the recorder prints of them. */
 #include <sys/wait.h>
 
 #include "common.h"

@@ -93,8 +93,9 @@ static bool all_recording(void)
 }
 
 /*
- * Check that code runs forward from the target of each branch to the source of the next branch, if
- * both are in one function. The newest branch is first.
+ * Between two branches, code runs forward. So if the target of a branch and the source of the next
+ * branch are in the same function, the target must not be behind the source. Check that for the
+ * branches of @cpu in @trace, newest first. More than @least pairs must be in the same function.
  */
 static bool in_one_piece(const char *trace, int cpu, size_t least)
 {
@@ -123,7 +124,7 @@ static bool in_one_piece(const char *trace, int cpu, size_t least)
 	return followed > least;
 }
 
-/* The ring holds 2730 branches, and the hardware's buffer at most 5461, with fields of 32 bits. */
+/* The ring holds 2730 branches. The hardware's buffer holds 5461 if addresses have 32 bits. */
 #define MOST	8200
 
 static void test_trace(void)
@@ -151,15 +152,11 @@ static void test_trace(void)
 }
 
 /*
- * The last function of a freeze, whose branches must be in the trace. Older branches may be
- * displaced: debugging options add many.
+ * A function at the end of a freeze, whose branches must be in the trace. Older branches may be
+ * missing, as debugging options add many.
  */
 #define FREEZE_END	"arch_hw_branches_freeze"
 
-/*
- * Check that folding prints fewer lines than there are branches, and shows calls that have
- * returned.
- */
 static void test_fold(void)
 {
 	size_t plain, folded;

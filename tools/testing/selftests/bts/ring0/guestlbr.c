@@ -67,7 +67,7 @@ int main(void)
 	if (pthread_create(&thread, NULL, run_guest, NULL))
 		give_up("pthread_create");
 	usleep(500000);
-	/* The NMI of the freeze finds the guest running. */
+	/* The freeze sends an NMI to GUEST_CPU, where the guest is running. */
 	must_set("freeze", "1");
 	usleep(20000);
 	n = host_branches();

@@ -9,7 +9,7 @@
 
 #define TERMINAL	"/dev/bts_kdb"
 
-/* Set the commands that kdb reads when it is entered next. The kernel continues after them. */
+/* Set the commands that kdb executes when it is entered next. Then the kernel continues. */
 static void type(const char *commands)
 {
 	errno = -try_text(TERMINAL, commands);
@@ -87,7 +87,7 @@ static void test_break(void)
 	must_set("freeze", "0");
 }
 
-/* Clear the timeout of panic: while there is one, crashes do not enter kdb. */
+/* A crash enters kdb only if panic has no timeout. */
 static void stop_at_crashes(void)
 {
 	if (try_text("/proc/sys/kernel/panic", "0"))
@@ -106,9 +106,7 @@ static void test_oops(void)
 	ok(thaws(), "oops: frozen until it is thawed");
 }
 
-/*
- * Stop at a breakpoint in the code that prints an oops. Entering kdb there must not thaw the CPUs.
- */
+/* Enter kdb at a breakpoint in the code that prints an oops. That must not thaw the CPUs. */
 static void test_stop(void)
 {
 	struct dump d;
@@ -148,15 +146,12 @@ int main(int argc, char **argv)
 	must_set("crash_all", "1");
 	must_set("enable", "1");
 	pin_to(0);
-	/* No pager: there is no user to press a key. */
+	/* Avoid kdb's pager, which waits for a key. */
 	at_break("set LINES 10000\n");
 	usleep(20000);
 	if (!strcmp(argv[3], "panic"))
 		return test_panic("dmesg 20\nbranches\nreboot\n");
-	/*
-	 * kdb asks to confirm the first 'go'; the second one ends the guest as a panic
-	 * does.
-	 */
+	/* After a panic, kdb asks to confirm 'go'. After the second 'go', it reboots. */
 	if (!strcmp(argv[3], "go"))
 		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
 	if (!strcmp(argv[3], "oops"))

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder with last branch records (LBRs).
+ * Tests of the flight recorder with last branch records (LBRs), of which each CPU has DEPTH.
  *
  *   lastbranch files DEPTH			values of enable, contents of the registers
  *   lastbranch refused			without LBRs that the recorder can use
  *   lastbranch booted			started by the boot parameter
  *   lastbranch perf DEPTH			perf's events have priority
- *   lastbranch migrated			a task with such an event changes its CPU
- *   lastbranch around PROGRAM [ARG...]	it passes before, during and after
+ *   lastbranch migrated			a task with an event of perf changes its CPU
+ *   lastbranch around PROGRAM [ARG...]	PROGRAM passes before, during and after recording
  *   lastbranch offline			CPUs go offline and online
  *   lastbranch suspend			suspend to RAM and resume
  *   lastbranch reset			perf resets the PMU
  *   lastbranch MODULE crash KIND FUNCTION LEAST TIMES
- *					crashes that are survived, FUNCTION on top
- *   lastbranch MODULE die KIND [OUT]	a crash of a child, without the branches OUT
+ *					print LEAST branches, first one of FUNCTION
+ *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave the branches OUT out
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */
 #include <linux/perf_event.h>
@@ -65,7 +65,7 @@ static size_t user_addresses(void)
 	struct line line;
 	size_t n = 0;
 
-	/* Count addresses without a symbol. Addresses of user mode are not printed. */
+	/* A kernel address has a symbol, and user mode must be hidden: no address may be shown. */
 	while (next_line(&at, &line))
 		n += !strncmp(line.from, "0x", 2) || !strncmp(line.to, "0x", 2);
 	free(trace);
@@ -129,7 +129,7 @@ static int files(int depth)
 	must_set("enable", "0");
 	ok(!enabled_cpus() && lbr_unfiltered(0) && lbr_wiped(0, depth) && lbr_wiped(1, depth) &&
 	   !branches(0) && is("freeze", "0"), "off: nothing left");
-	/* An event of perf excludes BTS, so 'auto' chooses LBRs. */
+	/* While there is this event of perf, BTS is refused, so 'auto' chooses LBRs. */
 	fd = open_lbr(0, -1, NEVER, false);
 	ok(fd >= 0 && set("enable", "bts") && !set("enable", "auto") &&
 	   is("enable", GIVEN_UP), "auto: lbr where BTS is in use");
@@ -201,8 +201,8 @@ static void work(void)
 }
 
 /*
- * A task with a sampling event moves to another CPU before it closes the event, so perf has used
- * the LBRs of both CPUs. The recorder must take both back.
+ * A task opens an event of perf, migrates, and closes the event, so perf has used the LBRs of two
+ * CPUs. The recorder must take both back.
  */
 static int migrated(void)
 {
@@ -233,8 +233,8 @@ static int migrated(void)
 }
 
 /*
- * Run a program. Returns whether it exits with 0, and the recorder gives its LBRs up to perf if
- * @when is "during", and only then. If the program fails, print its output.
+ * Run a program. It must exit with 0. If @when is "during", the recorder must give the LBRs up to
+ * perf meanwhile, otherwise it must not. If the program fails, print its output.
  */
 static bool passes(char **argv, const char *when)
 {
@@ -322,8 +322,8 @@ static int asleep(void)
 }
 
 /*
- * perf resets a stuck PMU in the first NMI of a counter. That clears the LBR bit, but the
- * end of the NMI sets it again.
+ * perf resets a stuck PMU in the first NMI of a counter. That clears the LBR bit, which must be set
+ * again at the end of the NMI.
  */
 static int reset(void)
 {
@@ -348,7 +348,7 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 	return !strncmp(source, "lbr", 3);
 }
 
-/* @function may also be an address without a symbol. */
+/* Returns whether the source @at is in @function, which may also be an address without a symbol. */
 static bool is_from(const char *at, const char *function)
 {
 	return within(at, function) || !strcmp(at, function);
@@ -364,7 +364,10 @@ static void choose_address(const char *kind)
 		bad_address = 0xffffe90000001000;
 }
 
-/* Crash, check that the fault is on top, with at least @least branches in all, and thaw. */
+/*
+ * Crash, check the branches, and thaw. The newest branch must come from @function, and there must
+ * be at least @least.
+ */
 static void crash_and_thaw(const char *kind, const char *function, int least)
 {
 	char source[64] = "", *arrow;
@@ -396,7 +399,7 @@ static int crash(const char *kind, const char *function, int least, int times)
 	return finish();
 }
 
-/* Crash in a child, with an LBR filter that leaves out the branches that @out names. */
+/* Crash in a child, with an LBR filter that leaves out the branches @out. The host checks them. */
 static int die(const char *kind, const char *out)
 {
 	int status;
@@ -456,7 +459,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s COMMAND [ARG...]\n", argv[0]);
 		return 2;
 	}
-	/* The bench passes the module as the first argument. */
+	/* The other commands come after the name of the module. */
 	load_module(argv[1], "");
 	if (argc == 7 && !strcmp(argv[2], "crash"))
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of marks: events with the trigger 'branches', which show the branches that led to them.
- * Each time, the trigger shows a run of branches of the event's CPU or, with 'all', of each CPU.
+ * Tests of marks. A mark is an event with the trigger 'branches'. When the event comes, the trigger
+ * writes the newest branches to the trace: a run of those of the event's CPU or, with 'all', of each.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
@@ -18,18 +18,18 @@
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
-/* The current length of a run, as in the file "nr". */
+/* The number of branches in a run, as in the file "nr". */
 static int nr = NR;
 
 /* A summary of the trace since the last clear(). */
 struct seen {
-	int branches[8];	/* number of each CPU */
+	int branches[8];	/* number of branches of each CPU */
 	int runs;		/* number of runs, of nr branches of one CPU each */
 	bool ordered;		/* each run begins with its newest branch */
 	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
-	int work;		/* number that left bts_crash_work(), called before the mark */
-	int since;		/* age of the newest of these: number of newer branches */
+	int work;		/* number of branches from bts_crash_work(), run before the mark */
+	int since;		/* number of branches that are newer than all those */
 	bool named;		/* each line begins with the name of a task */
 };
 
@@ -92,7 +92,7 @@ static void must(const char *path, const char *text)
 		give_up("%s to %s", text, path);
 }
 
-/* Set @trigger at the mark, write @word to the module, @times times, and return the trace. */
+/* Set @trigger, write @word to the module @times times, and return what the trigger has shown. */
 static struct seen with(const char *trigger, const char *word, int times)
 {
 	struct seen seen;
@@ -162,7 +162,7 @@ static void test_options(void)
 	must_set("freeze", "0");
 }
 
-/* A write to trace_marker is an event in a context that may be preempted and may migrate. */
+/* A write to trace_marker is an event of a task that may be preempted and may migrate. */
 static void test_written(void)
 {
 	static const char print[] = TRACEFS "/events/ftrace/print/trigger";
@@ -211,7 +211,7 @@ static void test_builtin(void)
 	must(fork_mark, "!branches");
 }
 
-/* A mark at an event that the trigger itself causes: a probe of the function it calls. */
+/* A mark at an event that the trigger itself causes: a kprobe of a function that it calls. */
 static void test_itself(void)
 {
 	static const char *const own_mark = TRACEFS "/events/kprobes/itself/trigger";
@@ -229,7 +229,7 @@ static void test_itself(void)
 	if (at)
 		sscanf(at, "itself %llu", &hits);
 	must(own_mark, "!branches");
-	/* When the probe is removed, the kernel clears the trace. */
+	/* Read the trace before the removal of the kprobe, which clears the trace. */
 	seen = look();
 	must(TRACEFS "/kprobe_events", "-:itself");
 	ok(seen.runs >= 1 && hits,
@@ -269,7 +269,7 @@ static void test_off(void)
 	must_set("enable", "1");
 }
 
-/* Unload the module. Newer kernels free a trigger some time after its removal: try again. */
+/* Unload the module. Newer kernels free a removed trigger later, so retry. */
 static bool module_goes(void)
 {
 	int tries = 5000;
@@ -301,9 +301,7 @@ static void test_removal(const char *module)
 #define FOO	TRACEFS "/instances/foo"
 #define FOOS	FOO "/events/bts_crash/bts_crash_mark/trigger"
 
-/*
- * Each instance shows the branches of its own triggers only, whatever events are enabled.
- */
+/* A trigger writes only to its own instance, also if the event hw_branch is disabled there. */
 static void test_instances(void)
 {
 	static const char own[] = "../instances/foo/events/hw_branch/hw_branch/enable";
@@ -389,7 +387,7 @@ static unsigned long long time_of(int branches)
 	return start;
 }
 
-/* With a clock that counts instructions, ten times the branches take ten times as long. */
+/* The clock counts instructions. Ten times the branches must take ten times as long, not more. */
 static int quick(void)
 {
 	unsigned long long few, many;
@@ -458,8 +456,8 @@ static bool is_newer_than_6(void)
 }
 
 /*
- * Remove a trigger and unload its module while the event is hit. The trigger pins the
- * module until no call of it runs any more.
+ * Remove a trigger and unload its module while the event is hit. The trigger must pin the module
+ * until no CPU executes the trigger any more.
  */
 static int unload(const char *module)
 {
@@ -487,7 +485,7 @@ static int unload(const char *module)
 #define PRINTED		TRACEFS "/events/printk/console/"
 #define PROBED		TRACEFS "/events/kprobes/warned/"
 
-/* An event comes at the end of a report. A mark there shows how the report was printed. */
+/* A mark at the end of a report shows how the report was printed, not what led to the error. */
 static void test_reported(const char *word, const char *name)
 {
 	struct seen seen;
@@ -521,8 +519,8 @@ static void test_begins(const char *word)
 }
 
 /*
- * The same with a probe. In newer kernels, WARN() traps, and the first function on its way
- * that can be probed is _printk().
+ * The same with a mark at a kprobe in WARN(). In newer kernels, WARN() traps, and _printk() is the
+ * first function after the trap that can be probed.
  */
 static void test_probe(void)
 {
@@ -546,7 +544,7 @@ static int test_crash(const char *word)
 	struct dump d;
 
 	must_set("fold", "0");
-	/* Not more: the report is written at once, and must fit into the kernel's log. */
+	/* All these branches are printed at once, and must fit into the kernel's log. */
 	must_set("crash_nr", "500");
 	skip_log();
 	must(DEVICE, word);
@@ -557,13 +555,13 @@ static int test_crash(const char *word)
 	return finish();
 }
 
-/* A lockup freezes the recorder. The report begins with the interrupt that detected it. */
+/* A lockup freezes the recorder. The newest branch is the interrupt that detected the lockup. */
 static int test_lockup(const char *word)
 {
 	struct dump d;
 
 	await_clock();
-	/* Not by a boot parameter: a slow host may seem to lock the guest up while it boots. */
+	/* No boot parameter sets this: on a slow host, the boot might seem to lock up. */
 	must("/proc/sys/kernel/watchdog_thresh", "1");
 	skip_log();
 	must(DEVICE, word);
@@ -574,7 +572,7 @@ static int test_lockup(const char *word)
 	return finish();
 }
 
-/* @word causes the report; the event names @name as the detector. */
+/* Write @word to the module to cause a report. Its event names @name as the detector. */
 static int report(const char *word, const char *name)
 {
 	if (strstr(word, "lockup"))

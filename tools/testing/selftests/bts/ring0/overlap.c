@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of races of the branch flight recorder. A module makes one CPU act at a chosen point of
- * what another CPU does.
+ * Tests of races of the branch flight recorder. The module bts_races (races-lab/) makes one CPU act
+ * at a chosen point of what another CPU does.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
  *				     migrate
@@ -77,7 +77,7 @@ static void test_report(void)
 	must_set("freeze", "0");
 }
 
-/* The times printed for other CPUs count from the crash, however long the freeze takes. */
+/* The times at which other CPUs froze count from the crash, however long the freeze takes. */
 static void test_late(void)
 {
 	long long us, least = 1000000, most = -1000000;
@@ -100,8 +100,8 @@ static void test_late(void)
 }
 
 /*
- * After thaw_after, a work thaws the CPUs that a crash has frozen. The work and root's write to
- * "freeze" both wait for a mutex. The work must not undo root's freeze.
+ * After the time in "thaw_after", a work thaws the CPUs that a crash has frozen. This work and
+ * root's write to "freeze" both wait for a mutex. The work must not undo root's freeze.
  */
 static void test_mutex(void)
 {
@@ -132,9 +132,7 @@ static void test_mutex(void)
 	must_set("thaw_after", "0");
 }
 
-/*
- * The branches must be read with preemption off. Otherwise a thaw could overwrite them.
- */
+/* The branches must be read with preemption off. Otherwise a thaw could overwrite them. */
 static void test_sys_info(void)
 {
 	struct dump d;
@@ -171,7 +169,7 @@ static void test_break(void)
 }
 
 /*
- * A second crash comes at a certain point of a thaw. A third one must then be printed as a first
+ * A second crash comes at the point @word of a thaw. A third crash must then be printed as a first
  * crash is.
  */
 static void test_thaw_at(const char *word)
@@ -199,7 +197,7 @@ static void test_thaw_at(const char *word)
 	free(hit);
 }
 
-/* A thaw between two steps of a crash must not leave CPUs frozen with no first crash. */
+/* A thaw between two steps of a crash must not leave CPUs frozen without a recorded first crash. */
 static void test_thaw_in_crash(void)
 {
 	int tries = 1000;
@@ -251,8 +249,8 @@ static void test_watched(const char *module)
 }
 
 /*
- * A trigger is hit while its registration fails. The work that shows the other CPUs'
- * branches waits for a mutex, and the writer of the trigger waits for that work.
+ * A trigger is hit while its registration fails. A work must still show the other CPUs' branches,
+ * and waits for a mutex. The writer of the trigger must wait for this work.
  */
 static void test_trigger(void)
 {

@@ -26,7 +26,7 @@ static void must(const char *path, const char *text)
 	}
 }
 
-/* Take CPU 1 offline and online until killed. The random pauses are longer than a round. */
+/* Take CPU 1 offline and online until killed. Random pauses make it hit any point of a round. */
 static void come_and_go(int *times)
 {
 	for (;;) {
@@ -38,7 +38,7 @@ static void come_and_go(int *times)
 	}
 }
 
-/* Addresses of CPU 1's page and of the count of its users. */
+/* Addresses of CPU 1's variables trace_buffered_event and trace_buffered_event_cnt */
 static uint64_t page_at, users_at;
 
 static void find_page(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collect the branches that a crash prints. The oracle compares them with the emulator's log of
- * what it executed while a child crashed.
+ * Collect the branches that a crash prints. The oracle (../oracle), a program on the host, compares
+ * them with the emulator's log of instructions.
  *
  *   printed MODULE NR
  *
@@ -57,7 +57,7 @@ static u64 size_of(size_t nr)
 	return 0;
 }
 
-/* Returns the address of NAME+OFFSET/SIZE. The size tells symbols of one name apart. */
+/* Returns the address of NAME+OFFSET/SIZE. SIZE distinguishes symbols of the same name. */
 static u64 address(const char *text)
 {
 	unsigned long long offset, size;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of branches that the flight recorder leaves in dumps of memory, and in memory that is kept
- * over a reboot.
+ * Tests of branches that the flight recorder leaves in dumps of memory, and in reserved memory that
+ * survives a reboot. SOURCE is bts or lbr.
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn
  *   remains MODULE panic|init|shutdown|triple SOURCE
  *				end the kernel; the next boot reads its branches
  *   remains watchdog SOURCE		the same, by a watchdog
- *   remains reset|reboot SOURCE	reboot with nothing left
- *   remains MODULE head|body|records scribble	fill memory with random bytes, and reboot
+ *   remains reset|reboot SOURCE	reboot; the next boot must find no branches
+ *   remains MODULE head|body|records scribble	fill reserved memory with random bytes
  */
 #include <sys/ioctl.h>
 #include <sys/reboot.h>
@@ -143,7 +143,7 @@ static void wait_for_watchdog(void)
 		syscall(SYS_getppid);
 }
 
-/* The first boot: end the kernel. */
+/* In the first boot, end the kernel. */
 static int end(const char *module, const char *how, const char *source)
 {
 	char option[32];
@@ -171,7 +171,7 @@ static bool shows(const char *text, const char *what)
 	return there;
 }
 
-/* The second boot: check @text, the branches that the first boot has left. */
+/* In the second boot, check @text, the branches of the first boot. */
 static int judge(char *text, const char *how, const char *source)
 {
 	int least = strcmp(source, "lbr") ? 2700 : 20;
@@ -205,7 +205,7 @@ static int rebooted(const char *module, const char *how, const char *source)
 	return text[0] ? judge(text, how, source) : end(module, how, source);
 }
 
-/* Count the boots. Returns the number of those before this one. */
+/* Returns the number of boots before this one, and counts this one. */
 static int boots_before(void)
 {
 	unsigned char byte = CMOS_BYTE, boots;
@@ -242,13 +242,13 @@ static int scribbled(const char *module, const char *how)
 	if (!boots && f.headlines)
 		give_up("there are branches of no boot");
 	if (boots == REBOOTS) {
-		/* With a bad head or a bad store, the kernel shows nothing. */
+		/* Unless its head and Debug Store area are valid, the kernel shows no branches. */
 		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
 		   f.headlines);
 		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);
 		return finish();
 	}
-	/* Make a valid store. The hardware must not write to the buffer afterwards. */
+	/* Make a valid Debug Store area, but do not record over the random bytes. */
 	if (!strcmp(how, "records")) {
 		must_set("enable", "bts");
 		must_set("freeze", "1");
@@ -259,7 +259,7 @@ static int scribbled(const char *module, const char *how)
 	return 1;
 }
 
-/* After a reset that erases the branches, and after an orderly reboot, nothing may be left. */
+/* After a reset that clears memory, and after an orderly reboot, no branches may be left. */
 static int forgotten(const char *how, const char *source)
 {
 	char *text = get(LAST_BOOT);
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [MODULE] COMMAND ARG\n", argv[0]);
 		return 2;
 	}
-	/* The bench passes the module as the first argument. */
+	/* The other commands come after the name of the module. */
 	if (!strcmp(argv[2], "dump")) {
 		load_module(argv[1], "");
 		return write_dumps(argv[3]);

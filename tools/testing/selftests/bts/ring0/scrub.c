@@ -4,7 +4,7 @@
  * CPUs, is switched off, while a trace of user mode keeps the buffers mapped. With page-table
  * isolation, user mode's page tables map them as well.
  *
- *   scrub LAB
+ *   scrub BTS_LAB_MODULE
  */
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -37,7 +37,7 @@ static int keep_mapped(void)
 	waitpid(config.id, NULL, WUNTRACED);
 	if (fd < 0 || ioctl(fd, LAB_CONFIG, &config))
 		give_up(LAB_DEVICE);
-	/* The task may still be running. */
+	/* EBUSY: the task is still running, on its way to the stop. */
 	while (ioctl(fd, LAB_START, NULL)) {
 		if (errno != EBUSY || !tries--)
 			give_up("cannot trace a task");
@@ -46,10 +46,7 @@ static int keep_mapped(void)
 	return fd;
 }
 
-/*
- * Count kernel addresses in the memory at @start, by the emulator's monitor. Its lines look like
- * "address: 0xvalue 0xvalue".
- */
+/* Count kernel addresses in the memory at @start. The monitor prints "address: 0xvalue 0xvalue". */
 static size_t count_addresses(uint64_t start, size_t size)
 {
 	static char text[1 << 15];

@@ -39,7 +39,7 @@ static int bpf(int command, union bpf_attr *attr)
 static int load(void)
 {
 	static char log[65536];
-	/* Jumps go to the last two instructions. */
+	/* The jumps skip to the last two instructions, which return 0. */
 	const struct bpf_insn code[] = {
 		CALL(BPF_FUNC_get_current_pid_tgid),
 		INSN(BPF_ALU64 | BPF_RSH | BPF_K, 0, 0, 0, 32),
@@ -120,8 +120,8 @@ static bool in_kernel(uint64_t address)
 }
 
 /*
- * Check that a snapshot has at least @least branches, all of the kernel. With @far, some must be of
- * kernel_clone(), which hits the tracepoint.
+ * Check that a snapshot has at least @least branches, all of the kernel. With @far, it must go back
+ * to kernel_clone(), which hits the tracepoint.
  */
 static void inspect(int64_t n, const char *when, int64_t least, bool far)
 {
@@ -153,7 +153,7 @@ static void make_map(void)
 		give_up("a map");
 }
 
-/* Returns whether a snapshot has no branches: perf may return empty entries. */
+/* Returns whether a snapshot has no branches. perf may return empty entries instead of none. */
 static bool nothing(int64_t n)
 {
 	int64_t i;

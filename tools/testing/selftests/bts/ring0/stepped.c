@@ -21,8 +21,8 @@
 #define ROOM	10000
 
 /*
- * The traced program. It freezes the recorder between two steps, so the newest branches are those
- * of the write() to the file "freeze".
+ * The program that is traced step by step. At its end, it freezes the recorder, so the newest
+ * branches are those of the write() to the file "freeze".
  */
 static int program(void)
 {

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 
 	load_module(argv[1], "");
 	must_set("enable", "1");
-	/* The CPU that freezes sends its NMIs to the other ones. */
+	/* A freeze on CPU 1 sends an NMI to CPU 0, where the stray NMI comes, too. */
 	pin_to(1);
 	must_set("freeze", "1");
 	pin_to(0);

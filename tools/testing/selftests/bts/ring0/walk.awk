@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-# Check folded branches against the disassembly. Print a line for each error, and the number
-# of lines checked.
+# Check folded branches against the disassembly. Print a line for each error, and the number of
+# lines checked.
 #
 #   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
-# TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the
-# lines that they were folded into. This script recognizes calls and returns by their
-# mnemonics, and matches them on a stack from the oldest record to the newest.
+# TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines that
+# the kernel has folded them into. This script recognizes calls and returns by their mnemonics, and
+# matches them on a stack from the oldest record to the newest.
 
 BEGIN {
 	nr_raw = nr_fold = nr_insn = wrong = 0
@@ -70,13 +70,13 @@ function hex(text,    i, n) {
 	return n
 }
 
-# Compare the low digits only: awk's numbers are not exact for such large addresses.
+# Convert the low 9 digits of an address only: awk's numbers are not exact for larger ones.
 function low(text) {
 	return hex(substr(text, length(text) - 8 > 0 ? length(text) - 8 : 1))
 }
 
-# Store the instructions of a symbol that are sources of branches. This is done when the next
-# symbol begins, as only then is the symbol's size known.
+# Store the instructions of a symbol that are sources of branches. Called when the next symbol
+# begins, at @end, as only then is the symbol's size known.
 function end_symbol(end,    i, key) {
 	for (i = 0; i < nr_insn; i++) {
 		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)
@@ -130,7 +130,7 @@ function kind(i,    w) {
 		return "return"
 	if (w ~ /^iret/)
 		return "exit"
-	# The file has no branch here: boot code has patched in a call of 5 bytes.
+	# vmlinux has another instruction here, which the kernel has replaced by a call of 5 bytes.
 	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\//) {
 		after[from[i]] = later(from[i], 5)
 		return "call"
@@ -138,7 +138,7 @@ function kind(i,    w) {
 	return w == "" ? "unknown" : "jump"
 }
 
-# Returns the place that is @bytes behind the place @text.
+# Returns the address @bytes after the address @text, which is SYMBOL+OFFSET/SIZE.
 function later(text, bytes,    part) {
 	split(text, part, /\+0x|\/0x/)
 	return sprintf("%s+0x%x/0x%s", part[1], hex(part[2]) + bytes, part[3])
@@ -151,7 +151,7 @@ function match_all(    i, k, top) {
 		if (is_thunk(from[i]) && k != "entry" && k != "break")
 			continue
 		if (k == "jump" && is_thunk(to[i])) {
-			# The newer records of the thunk tell where it has jumped to.
+			# The last record of the thunk tells where it has jumped to.
 			k = to[i] ~ /return/ ? "return" : "jump"
 			last = i
 			while (last > 0 && is_thunk(from[last - 1]))
@@ -181,8 +181,7 @@ function bad(text) {
 	wrong++
 }
 
-# The record at @p is the newest of line @l: skip the records of the line, and return their
-# number.
+# Check the folded line @l, whose newest record is @p. Returns the number of its records.
 function step(p, l,    first, last) {
 	if (l["inside"]) {
 		if (!(p in belongs)) {
@@ -209,7 +208,7 @@ END {
 	p = 0
 	for (i = 0; i < nr_fold && !wrong; i++) {
 		split_line(fold[i], l)
-		# the last line of a loop of several lines tells the number of its lines
+		# Only the last line of a repeated sequence tells how many lines the sequence has.
 		n = 1
 		for (j = i + 1; j < i + 8 && j < nr_fold; j++) {
 			split_line(fold[j], m)

@@ -47,8 +47,8 @@ static void read_hit(struct hit *hit)
 }
 
 /*
- * Write @word to the module, and read what the watchpoint prints. On a busy host, the first line
- * may come late: if @wanted, wait for it up to five seconds.
+ * Write @word to the module, and read what the watchpoint prints. If @wanted, wait up to five
+ * seconds for the first line, which may come late on a busy host.
  */
 static struct hit hits_of(const char *word, bool wanted)
 {
@@ -128,7 +128,7 @@ static bool soon_frozen(void)
 	return tries;
 }
 
-/* Watch a variable that is written at each tick. */
+/* Watch a variable that is written at each tick. The recorder must limit what it prints. */
 static void test_limit(void)
 {
 	int hits, frozen;
@@ -188,7 +188,7 @@ static void test_refusals(void)
 		close(slot[i]);
 }
 
-/* A breakpoint of perf, in this program, must still count. */
+/* A breakpoint of perf in this program must work beside the watchpoint. */
 static void test_beside(void)
 {
 	static volatile int var;
@@ -225,7 +225,7 @@ static pid_t start_tracee(void)
 	return pid;
 }
 
-/* Set breakpoints until an error. Returns how many the debugger got. */
+/* Set hardware breakpoints in the tracee until that fails. Returns their number. */
 static int arm(pid_t pid)
 {
 	unsigned long dr7 = 0;
@@ -240,7 +240,7 @@ static int arm(pid_t pid)
 	return i;
 }
 
-/* Returns whether the tracee stops at its breakpoint, and nowhere else. */
+/* Returns whether the tracee stops at breakpoint 0, and then only by its SIGSTOP. */
 static bool stops(pid_t pid)
 {
 	int status = 0;
@@ -256,7 +256,7 @@ static bool stops(pid_t pid)
 	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP;
 }
 
-/* A debugger's breakpoints still work, and count against the limit. */
+/* A debugger's breakpoints work beside the watchpoint. All share the four debug registers. */
 static void test_beside_debugger(void)
 {
 	pid_t pid = start_tracee();

@@ -18,7 +18,7 @@ static size_t nr_typed, nr_read;
 static char shown[1 << 16];
 static size_t nr_shown;
 
-/* Report no key after each one: kdb sometimes waits until there is no more input. */
+/* After each key, report once that there is none: kdb sometimes waits until the input ends. */
 static int terminal_read_char(void)
 {
 	static bool none;

@@ -70,7 +70,7 @@ static void do_report(void)
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
 }
 
-/* Hold the mutex that writers and works of the recorder need. */
+/* Hold the mutex that writes to the recorder's files, and its works, need. */
 static void do_mutex(void)
 {
 	struct mutex *mutex = (struct mutex *)look_up("hw_branches_mutex");
@@ -80,7 +80,7 @@ static void do_mutex(void)
 	mutex_unlock(mutex);
 }
 
-/* The number of reads of branches by a task that could be preempted; -1: there was no read. */
+/* How often hw_branches_sys_info() read branches with preemption on; -1 if it read none. */
 static int preemptible_reads;
 module_param(preemptible_reads, int, 0400);
 
@@ -101,8 +101,8 @@ static int read_begins(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * Empty, but needed: a probe with a post handler is not optimized into a jump. In an optimized
- * probe, the preemption count differs.
+ * Empty, but needed: a kprobe with a post handler is never optimized into a jump. In an optimized
+ * kprobe, the preemption count would differ.
  */
 static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
@@ -123,20 +123,17 @@ static void do_sys_info(void)
 	reader = current;
 	if (register_kprobe(&probe))
 		return;
-	/*
-	 * Calibrate: this read is preemptible, and shows the preemption count inside of a
-	 * probe.
-	 */
+	/* This read, with preemption on, sets @least: the preemption count in a kprobe is not 0. */
 	last_branches(raw_smp_processor_id(), &place, 0, &branch, 1);
 	preemptible_reads = 0;
 	sys_info_branches();
 	unregister_kprobe(&probe);
-	/* sys_info_branches() has read nothing. */
+	/* Only the read above was counted. */
 	if (most == least && !preemptible_reads)
 		preemptible_reads = -1;
 }
 
-/* Delay between the NMIs of a freeze and its end. */
+/* Delay the end of a freeze, after its NMIs were sent. */
 static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	mdelay(20);
@@ -169,26 +166,26 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
-/* Call at_write() once, when a variable of the recorder is written. */
+/* A watchpoint on a variable of the recorder. If @armed, the next write calls at_write(). */
 static struct perf_event * __percpu *watch;
 static void (*at_write)(void);
 static bool armed;
 
-/* Freeze and claim the printing, as another crash does. */
+/* Freeze and claim the printing of branches, as another crash does. */
 static void crash_too(void)
 {
 	crash_freeze(0);
 	claim_print(raw_smp_processor_id());
 }
 
-/* Set while this module waits for another CPU. */
+/* Set when this module begins to wait for another CPU. */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
 /*
- * Wait until another CPU thaws: the thaw first stores -1 in hw_branches_first.cpu. Wait 20 ms
- * more, in which the thaw reaches on_each_cpu(). There it waits for this CPU, whose interrupts
- * are off.
+ * Wait until a thaw on another CPU begins: it stores -1 in hw_branches_first.cpu. Then wait 20 ms
+ * more, so that the thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts are
+ * off.
  */
 static void await_thaw(void)
 {
@@ -241,7 +238,7 @@ static void do_thaw_first(void)
 	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
 }
 
-/* A thaw comes after the crash has noted that it is the first, but before it has frozen. */
+/* A thaw comes after the crash has written hw_branches_first, but before it freezes. */
 static void do_crash_thawed(void)
 {
 	waiting = false;
@@ -260,8 +257,8 @@ static const struct kernel_param_ops hit_ops = { .get = get_hit };
 module_param_cb(hit, &hit_ops, NULL, 0400);
 
 /*
- * Delay between the lookup of a symbol and the use of its address: replace the search for
- * other symbols of that name by a function that sleeps and finds none.
+ * A write to the file "watch" looks up a symbol, and then searches for others of that name. Replace
+ * the search by a function that sleeps and finds none. Meanwhile, the symbol's module can go.
  */
 static int find_no_other(int (*fn)(void *data, unsigned long address), const char *name,
 			 void *data)
@@ -298,8 +295,8 @@ static void do_quick(void)
 }
 
 /*
- * Make enabling the event of a trigger fail after a second, while the trigger is in the
- * list of its event.
+ * Enabling the event of a new trigger fails after a second. Meanwhile the trigger is in the list of
+ * its event, and can be hit.
  */
 static int enable_nothing(struct trace_event_file *file, int enable, int soft)
 {
@@ -334,7 +331,7 @@ static void do_allow(void)
 	refusing = false;
 }
 
-/* The parameter `marked`: whether the other CPUs' branches still have to be shown for a trigger. */
+/* The parameter `marked`: whether a work must still show the other CPUs' branches for a trigger. */
 static int get_marked(char *buf, const struct kernel_param *kp)
 {
 	void **marked = (void **)look_up("hw_branches_others_event");
@@ -346,7 +343,7 @@ static const struct kernel_param_ops marked_ops = { .get = get_marked };
 module_param_cb(marked, &marked_ops, NULL, 0400);
 
 /*
- * Make a task that calls panic() migrate after the freeze: an interrupt comes there, and
+ * Make a task that calls panic() migrate. When it freezes the recorder, raise an interrupt, which
  * lasts until another CPU has requested the migration.
  */
 static struct task_struct *migrant;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * End the kernel when this module is loaded, in the way that the parameter `how` names. Or fill
- * the memory that the flight recorder keeps over a reboot with random bytes.
+ * When this module is loaded, it ends the kernel, or fills the memory that the flight recorder has
+ * reserved with random bytes. The parameter `how` selects the way.
  */
 #include <linux/compiler.h>
 #include <linux/io.h>
@@ -69,7 +69,10 @@ static noinline void bts_remains_triple(void)
 	asm volatile("lidt %0\n\tint3" : : "m" (none));
 }
 
-/* The layout: a head with a checksum, the list of modules, for each CPU LBRs, store and buffer. */
+/*
+ * The layout of that memory: a head with a checksum, the list of modules, and for each CPU its LBRs,
+ * its Debug Store area and its buffer.
+ */
 #define HEAD		64
 #define MODULES		(4 * PAGE_SIZE)
 #define LBRS_AND_STORE	(2 * PAGE_SIZE)
@@ -85,7 +88,7 @@ static int bts_remains_scribble(size_t from, size_t to)
 	return 0;
 }
 
-/* Leave the store of CPU 0 as it is, so that the next boot reads its buffer. */
+/* Leave the head and CPU 0's Debug Store area valid, so that the next boot reads CPU 0's buffer. */
 static int bts_remains_scribble_records(void)
 {
 	return bts_remains_scribble(HEAD, MODULES) ?:
