@@ -22,9 +22,9 @@ machine() {
 	stock machine-pti pti=on -- machine pti
 }
 
-# The same with other processors, and other options of the emulator. On Nehalem and Haswell, perf
-# refuses the event with period 1, so use intel_bts. On Core 2 and Penryn, perf acknowledges a PMI
-# before it handles the overflow, not after (late ACK).
+# Known branches with other processors, and other options of the emulator. On Nehalem and Haswell,
+# perf refuses the event with period 1, so use intel_bts. Core 2 and Penryn are models on which perf
+# acknowledges a PMI before it handles the overflow, not after (late ACK).
 matrix() {
 	stock core2duo cpu=core2duo pti=on -- known period1 20000
 	stock icount cpu=Penryn icount=1 pti=on -- known period1 20000
@@ -70,7 +70,7 @@ finds() {
 	fi
 }
 
-# Plant errors into the middle of the records of the same window.
+# plant_errors CASE: the oracle must find errors in the middle of the last case's records.
 plant_errors() {
 	local case=$1 records=$CASE_DIR/records planted=$CASE_DIR/planted middle
 
@@ -83,7 +83,7 @@ plant_errors() {
 	finds "$case.wrong" "record $middle: wrong"
 }
 
-# For NEED of judge: branches of all kinds, and entries into the kernel in all ways.
+# NEED of judge(): branches of all kinds, and entries into the kernel in all ways.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {
@@ -99,8 +99,8 @@ oracle_window_user() {
 	done
 }
 
-# Have the registers in the log. If the target of a branch is the next instruction, the oracle needs
-# the flags to know whether the branch was taken.
+# Trace with the registers in the emulator's log. If the target of a branch is the next instruction,
+# the oracle needs the flags to know whether the branch was taken.
 oracle_window_flags() {
 	stock window-flags "${WINDOW[@]}" -- window flags
 	judge window-flags "branches=25,jcc,loop,sysret" "0 of 0 open"

@@ -5,8 +5,8 @@
 # In QEMU 7.2, far returns of user mode fault with SMAP.
 FAR=cpu=$CPU,-smap
 
-# traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module of the laboratory, and pass its
-# path before the first ARG.
+# traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module bts_lab, and pass its path before
+# the first ARG.
 traced() {
 	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
 	boot "$1" kernel=patched config="$CONFIG" before="$LAB" mem=1024 abort=1 "${@:2}"
@@ -30,8 +30,7 @@ known_sequences() {
 	local rule own=0
 
 	need_kernel patched "$CONFIG"
-	# Tell the program that this kernel takes about 500 branches after each PMI: the checks of
-	# KCSAN and KASAN.
+	# The checks of KCSAN and KASAN take about 500 branches after each PMI. Tell the program.
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself
@@ -46,8 +45,8 @@ known_sequences() {
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }
 
-# Print in how many orders, of 24, the program contexts ends its contexts: fewer with debugging
-# options, where the kernel is much slower and the rings are larger.
+# Print in how many of 24 orders the program contexts ends its contexts. With debugging options,
+# where the kernel is much slower and the rings are larger, use one order.
 orders() {
 	[ "$CONFIG" = base ] && echo 24 || echo 1
 }

@@ -2,7 +2,7 @@
 # debugctl: every bit of DEBUGCTL has one owner, and no update of it is lost
 # shellcheck shell=bash
 
-# FREEZE_IN_SMM is off in most tests, as in a virtual machine.
+# A processor with FREEZE_IN_SMM. The emulated one lacks it by default, as virtual machines do.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
 # Single-step and block-step must stop at the same places on every kernel.

@@ -22,7 +22,7 @@ ds_units() {
 	for smp in 1 4; do
 		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
 	done
-	# The watchdog uses the store as long as the kernel runs.
+	# The NMI watchdog uses the Debug Store as long as the kernel runs.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
@@ -114,6 +114,6 @@ group_ds() {
 	ds_offline
 	ds_suspend
 	ds_jump
-	# On a kernel for one CPU, where group ring0 is not run, this is the only test of a dump.
+	# Group ring0, which also tests this dump, is not run on kernels for one CPU.
 	has_option SMP || ! has_option HW_BRANCH_RECORDER || recorder_dump
 }

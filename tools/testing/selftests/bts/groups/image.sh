@@ -2,7 +2,8 @@
 # image (slow): the image of vmtest.sh image boots by BIOS and UEFI, and detects each SILICON rule
 # shellcheck shell=bash
 #
-# IMAGE_PARTS selects some of the parts of this group.
+# The kit is the program that runs in the image (kit/). The stick is a copy of the image, as a USB
+# stick or a disk. IMAGE_PARTS selects some of the parts of this group.
 
 KIT_STALL=120		# seconds for which a boot may be silent
 

@@ -15,11 +15,11 @@ lbr_depth() {
 	esac
 }
 
-# lasts CASE MACHINE KEY=VALUE... -- PROG ARG...
+# lasts CASE MACHINE KEY=VALUE... -- PROG ARG...: boot on a machine that lbr_machine knows.
 lasts() {
 	local word=()
 
-	# Linux warns that this model speculates.
+	# Without this, Linux warns of speculative return stack overflow on this model.
 	[ "$2" != amd ] || word=(append="spec_rstack_overflow=off")
 	flight "$1" "$(lbr_machine "$2")" smp=2 "${word[@]}" "${@:3}"
 }
@@ -47,8 +47,8 @@ lbr_files() {
 	done
 }
 
-# perf has priority over the recorder, so perf's tests must pass with the recorder on. Without AMD
-# for `around`: the counters of the emulated AMD processor do not count.
+# perf has priority over the recorder, so perf's tests must pass with the recorder on. They do not
+# run on AMD, as the counters of the emulated AMD processor do not count.
 lbr_perf() {
 	local machine
 
@@ -80,9 +80,9 @@ left() {
 	came_to_end "$2-$1"
 }
 
-# last_words MACHINE KIND FUNCTION LEAST TOP [WORD]: the same for a fatal crash, with FUNCTION
-# among the TOP newest branches. WORD is for the kernel command line. The value of ROUND is the end
-# of the case's name.
+# last_words MACHINE KIND FUNCTION LEAST TOP [WORD]: as left, but the crash is fatal, and FUNCTION
+# must be among the TOP newest branches. WORD is for the kernel command line. The name of the case
+# ends with $ROUND.
 last_words() {
 	local wrong name=$2-$1${ROUND:-} append=$6
 
@@ -121,7 +121,7 @@ kinds_fatal() {
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
 	last_words "$1" double bts_crash_double_fault "$2" 1
 	last_words "$1" panic bts_crash_panic "$2" 1
-	# The newest 12 branches, as the NMI arrives some branches after the call.
+	# The NMI arrives some branches after the call: accept it among the newest 12 branches.
 	last_words "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
 		last_words "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1

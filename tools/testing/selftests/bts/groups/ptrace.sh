@@ -2,7 +2,8 @@
 # ptrace: PTRACE_BTS_*: what a debugger can read about its tracee
 # shellcheck shell=bash
 
-# asked CASE [KEY=VALUE...] -- PROG [ARG...]
+# asked CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel with the series. The emulator ends if
+# the CPU cannot store a record.
 asked() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
 }
@@ -30,7 +31,7 @@ lossless() {
 	asked lossless-suspended smp=2 -- lossless 60000 4096 0 suspended
 }
 
-# The flags of records that the manuals document for each generation.
+# Records must have the flags that the manuals document for each generation.
 record_flags() {
 	asked flags-skylake -- recordflags none
 	asked flags-nehalem cpu=Nehalem -- recordflags all
@@ -44,8 +45,8 @@ record_flags() {
 lifetime() {
 	local few=20
 
-	# The limit of interrupts in `holders`. A slow kernel with debugging options gets more
-	# interrupts for other reasons, but fewer than one in each of the 1,000 rounds.
+	# The limit of interrupts in `holders`, which has 1,000 rounds. A slow kernel with debugging
+	# options gets more interrupts for other reasons, but fewer than one in each round.
 	[ "$CONFIG" = base ] || few=500
 	asked orphans smp=2 -- orphans
 	asked giveway smp=2 pti=off -- giveway
@@ -59,9 +60,9 @@ lifetime() {
 group_ptrace() {
 	local RULES='after before' WAYS=kernel
 
-	# With KMSAN, the kernel takes so many branches after each PMI that it stops recording
-	# itself. By the rule before, the filter drops returns from the kernel and is not used, so
-	# user mode would not be recorded either: leave out that rule.
+	# With KMSAN, the kernel takes so many branches after each PMI that it stops recording the
+	# kernel. With the rule 'before', it does not use the filter, which would drop returns from
+	# the kernel. Then it stops recording user mode as well: leave out that rule.
 	[ "$CONFIG" != kmsan ] || RULES=after WAYS=gap
 	requests
 	lossless

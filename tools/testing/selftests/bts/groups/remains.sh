@@ -13,7 +13,7 @@ remains_config() {
 	[ "$CONFIG" = base ] || REMAINS=$CONFIG,remains
 }
 
-# remain CASE KEY=VALUE... -- PROG [ARG...]
+# remain CASE KEY=VALUE... -- PROG [ARG...]: boot this configuration, with 32 LBRs.
 remain() {
 	flight "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
 }
@@ -88,8 +88,8 @@ remains_dumps() {
 		remains live "$READER"
 }
 
-# again CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem keeps the
-# memory with the branches. WATCHDOG may have options of the emulator for a watchdog.
+# again CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem reserves the
+# memory that keeps the branches. WATCHDOG may have options of the emulator for a watchdog.
 again() {
 	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"

@@ -57,7 +57,7 @@ kdb_splats() {
 	done
 }
 
-# kdb_crash CASE KEY=VALUE... -- kdb WHERE: the same, where the kernel crashes.
+# kdb_crash CASE KEY=VALUE... -- kdb WHERE: as kdb, but the kernel crashes.
 kdb_crash() {
 	kdb "$1" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH$(kdb_splats)"
@@ -163,8 +163,8 @@ ring0_units() {
 ring0_crashes() {
 	local clock=()
 
-	# With KASAN, a timer tick takes more branches than there is room for, and with the host's
-	# clock there would be ticks all the time.
+	# With KASAN, a timer tick takes more branches than there is room for. With the host's
+	# clock, the slow kernel would have ticks all the time.
 	! has_option KASAN || clock=(icount=1)
 	survived task smp=2 -- crash task 4
 	survived quiet smp=2 -- crash quiet 6
@@ -185,7 +185,7 @@ ring0_crashes() {
 	survived recursive smp=2 -- crash recursive 1
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
-	# with a clock that does not depend on the load of the host
+	# Measure with a clock that does not depend on the load of the host.
 	survived seen smp=2 icount=1 timeout=300 stall=200 -- crash seen 2
 	survived again smp=2 -- crash again 4
 	survived late smp=2 -- crash late 1

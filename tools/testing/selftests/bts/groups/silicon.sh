@@ -51,7 +51,7 @@ late_twice() {
 	traced itself-out-late-each cpu="$cpu" smp=2 icount=1 -- itself 0 out 0
 }
 
-# The PMI comes after the buffer is full: a mark must tell that records are lost.
+# The PMI comes after the buffer is full: a record must tell that others are lost.
 too_late() {
 	asked too-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000" -- silicon late
 }
@@ -81,7 +81,7 @@ strangers() {
 	asked stray smp=2 expect=splat -- silicon stray
 }
 
-# Records that are wrong or lost must be marked, on models where that happens.
+# On models that damage or drop records, the trace must say that records are wrong or lost.
 damaged() {
 	asked smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
 	asked stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all

@@ -21,7 +21,7 @@ small_traces() {
 	boot "$1-crash" "${bits[@]}" before="$LAB" expect=splat "${@:2}" -- crash task 2
 }
 
-# small CASE KEY=VALUE...: run all of these.
+# small CASE KEY=VALUE...: run small_unit and small_traces on a 32-bit kernel.
 small() {
 	small_unit "$1" "$CONFIG,32" smp=2 "${@:2}"
 	small_traces "$1" smp=2 "${@:2}"

@@ -2,7 +2,7 @@
 # smoke: the guest boots, on 1, 2 and 4 CPUs, with PTI on and off
 # shellcheck shell=bash
 
-# dmesg_has CASE REGEX: a line of the case's console must match.
+# dmesg_has CASE REGEX: a line of the last case's console must match REGEX.
 dmesg_has() {
 	if grep -Eq "$2" "$CASE_DIR/console"; then
 		pass "$1"

@@ -4,7 +4,7 @@
 #
 # STEP_PARTS selects some of the parts of this group.
 
-# plain CASE [KEY=VALUE...] -- PROG [ARG...]: on a machine without a Debug Store
+# plain CASE [KEY=VALUE...] -- PROG [ARG...]: boot a machine without a Debug Store.
 plain() {
 	boot "$1" machine=plain kernel=patched config="$CONFIG" icount=slow "${@:2}"
 }
@@ -43,7 +43,8 @@ step_requests() {
 	plain inherit cpu=Skylake-Client smp=2 -- inherit
 }
 
-# The trap flag and the Debug Store must record the same, task by task.
+# twice CASE [KEY=VALUE...] -- twice ARG...: trace tasks by the trap flag and by the Debug Store:
+# both must record the same, task by task.
 twice() {
 	boot "twice-$1" kernel=patched config="$CONFIG" abort=1 icount=slow cpu="$CPU,-smap" \
 		mem=512 with="walk walk_32 unusual hello" "${@:2}"

@@ -9,7 +9,7 @@
 # shellcheck source=stress.sh
 . "$B/groups/stress.sh"
 
-# All tests of group ptracerules, with the kselftests of PTRACE_BTS_*.
+# All tests of group ptracerules.
 without_ptracerules() {
 	local abi
 

@@ -2,7 +2,7 @@
 # tool: btstrace: the output of each mode equals what is known, also for hostile programs
 # shellcheck shell=bash
 
-# units VARIANT KEY=VALUE...: build btstrace so, and run its unit tests, which need no kernel.
+# units VARIANT KEY=VALUE...: build btstrace with these variables of make, and run its unit tests.
 units() {
 	local variant=$1 unit
 	shift
@@ -53,7 +53,7 @@ causes() {
 	grep -no '/\* cause [a-z-]*' "$1" | sed 's/\(.*\):.* \(.*\)/\2=\1/'
 }
 
-# The output must show the line that caused the crash.
+# For each cause, btstrace's output must show the line that caused the crash.
 crashes() {
 	local names
 

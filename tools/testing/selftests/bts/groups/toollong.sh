@@ -38,7 +38,7 @@ fuzz() {
 		-artifact_prefix="$BTSTRACE/" "$BTSTRACE/corpus"
 }
 
-# The whole program with sanitizers, not only its units.
+# Run the whole program with sanitizers. Group tool runs only the unit tests so.
 sanitised() {
 	need_btstrace sanitised tests SANITIZE=address,undefined
 	check sanitised-names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"

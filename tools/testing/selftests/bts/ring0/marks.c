@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of marks. A mark is an event with the trigger 'branches'. When the event comes, the trigger
- * writes the newest branches to the trace: a run of those of the event's CPU or, with 'all', of each.
+ * writes the newest branches of the event's CPU to the trace, or, with 'all', those of each CPU. A
+ * run is the branches of one CPU that it has written at once.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME

@@ -4,9 +4,9 @@
 #
 #   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
-# TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines that
-# the kernel has folded them into. This script recognizes calls and returns by their mnemonics, and
-# matches them on a stack from the oldest record to the newest.
+# TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines
+# that the kernel has folded them into. This script recognizes calls and returns by their
+# mnemonics, and matches them on a stack from the oldest record to the newest.
 
 BEGIN {
 	nr_raw = nr_fold = nr_insn = wrong = 0

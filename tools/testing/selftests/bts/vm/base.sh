@@ -8,7 +8,7 @@ SCRATCH=	# directory for unfinished files, removed at exit
 UNFINISHED=	# unfinished directory at its final place in the cache, removed at exit
 BUILDING=	# file that exists while make writes to a build directory: see build_in_place()
 
-# The file descriptor of the screen, also while the output of a step goes to a log
+# A copy of standard error, which is the screen while a step sends its output to a log
 exec {SCREEN}>&2
 
 # die MESSAGE...: print what is wrong and what to do about it, in one line, and exit with 2.
@@ -100,7 +100,7 @@ step() {
 	"$@" </dev/null 9>&- &
 	STEP_PID=$!
 	set +m
-	# Wait for the end of the step, but at most a second.
+	# Wait for the end of the step, and show progress each second.
 	while :; do
 		sleep 1 9>&- &
 		ticker=$!

@@ -53,7 +53,8 @@ console_says() {
 	fi
 }
 
-# nothing_else CASE REGEX: all splats on the console must match REGEX.
+# nothing_else CASE REGEX: all splats (lines that match the file splats) on the console must match
+# REGEX.
 nothing_else() {
 	local other
 
@@ -66,7 +67,8 @@ nothing_else() {
 	fi
 }
 
-# came_to_end CASE: the program must have ended its output. For cases with an expected splat.
+# came_to_end CASE: the program must have printed its plan, as finish() does. For cases with
+# expect=splat, whose outcome does not tell whether the program came to its end.
 came_to_end() {
 	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
 		pass "$1.end"
@@ -132,9 +134,9 @@ boot_options() {
 	read -ra paths <<<"${OPT[before]}"
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes at most 30 to PID 1"
-	# Kernels with debugging options are slow, and some tools need memory. icount=slow means:
-	# with such a kernel, use -icount. With the host's clock, that kernel would mostly handle
-	# timer ticks.
+	# icount=slow means: use -icount for kernels with debugging options. They are so slow that
+	# with the host's clock, they would mostly handle timer ticks. They also need more time and
+	# memory.
 	[ "${OPT[icount]}" != slow ] || OPT[icount]=$([ "${OPT[config]}" = base ] || echo 1)
 	case ${OPT[config]} in
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;
@@ -176,7 +178,7 @@ need_machine() {
 
 # Set COMMAND to the emulator's command line.
 emulator_command() {
-	# If the host is busy, the kernel's checks of the timer interrupt and the TSC would fail.
+	# Have the kernel not check the timer interrupt and the TSC, which fails on a busy host.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg machine
 
@@ -232,8 +234,9 @@ count_ktap() {
 	done < <(awk -f "$B/vm/ktap.awk" "$file")
 }
 
-# count_status CASE STATUS: report the exit status of a program after count_ktap. Success is a
-# result only if there was no KTAP. A failure is one unless the KTAP has a failure already.
+# count_status CASE STATUS: report the exit status of a program after count_ktap. Status 0 is a
+# result only if there was no KTAP. Another status is a failure. But if the KTAP has a failure,
+# report only a program that was killed or could not run.
 count_status() {
 	local case=$1 status=$2 what="exit status $2"
 

@@ -4,7 +4,7 @@
 
 BTSTRACE_DIR=tools/bts/btstrace
 
-# make_btstrace DIR TARGET KEY=VALUE...
+# make_btstrace DIR TARGET KEY=VALUE...: make TARGET in DIR with these variables of make.
 make_btstrace() {
 	make -C "$REPO/$BTSTRACE_DIR" -j "$JOBS" OUTPUT="$1" "${@:3}" "$2"
 }

@@ -69,8 +69,8 @@ source == "" { next }
 		ran[key] = 1
 }
 
-# Return whether a line is in the table. Not if it never ran, and the compiler has merged it with
-# its neighbours in one kernel: then it may have run there.
+# Return whether to count a line. If it did not run, do not count it if the compiler has merged it
+# with its neighbors in one kernel: it may have run there.
 function counts(key)
 {
 	return ran[key] || !(key in merged)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The part of vmtest.sh demo with gdb: the program badjump again, in gdb, as an unprivileged user.
+# The third part of vmtest.sh demo: the program badjump in gdb, as an unprivileged user.
 
 demo_gdb() {
 	echo

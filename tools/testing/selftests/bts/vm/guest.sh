@@ -30,8 +30,8 @@ pack() {
 	(cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"
 }
 
-# initrd_of PROGRAM...: set INITRD to an archive with PID 1 and only these programs of the bench, as
-# each guest has to unpack the archive. For a 32-bit kernel, take the 32-bit programs.
+# initrd_of PROGRAM...: set INITRD to an archive with PID 1 and these programs of the bench. Other
+# programs would cost time, as each guest unpacks the archive. A 32-bit kernel gets 32-bit programs.
 initrd_of() {
 	local root=$SCRATCH/root name from=$PROGRAMS/out/guest bits=
 

@@ -214,8 +214,9 @@ make_kernel() {
 		KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' bzImage
 }
 
-# build_in_place DIR: make the build directory DIR, and the file DIR.building. built removes that
-# file. If the file exists already, make was killed and may have left unfinished files: remove DIR.
+# build_in_place DIR: make the build directory DIR, and the file DIR.building, which built()
+# removes. If that file exists already, make was killed and may have left unfinished files: remove
+# DIR first.
 build_in_place() {
 	local build=$1
 

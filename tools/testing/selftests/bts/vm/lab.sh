@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Modules for tests ("labs"). Each one is a directory with a Makefile for kbuild.
+# Labs: kernel modules for tests. Each lab is a directory with a Makefile for kbuild.
 
 make_lab() {
 	local src=$1 build=$2 dir=$3

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest. The
-# guest runs with -icount, so that its clock counts instructions. With -icount, each iteration of a
-# repeated string instruction counts. So the processor has no ERMS and no FSRM, and the kernel does
-# not copy with REP MOVSB.
+# guest runs with -icount, so that its clock counts instructions. Each iteration of REP MOVSB would
+# count as an instruction, so the processor lacks ERMS and FSRM: then the kernel does not use it.
 
 MEASURE_CPU=-erms,-fsrm
 
@@ -37,7 +36,7 @@ figure() {
 
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
-	# If the first option is no KEY=VALUE, it names files whose paths the program gets.
+	# The first option may be a word instead of KEY=VALUE: the file that the program gets.
 	case ${options[0]} in
 	lab) need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG" ;;
 	tool)

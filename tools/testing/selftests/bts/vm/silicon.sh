@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# SILICON rules: behavior that Intel's manuals leave open, or that differs between models, as
-# properties of the emulated processor. Group silicon tests all rules. --silicon selects a rule for
-# all guests.
+# SILICON: rules for behavior that Intel's manuals leave open, or that differs between models. Each
+# rule is a list of properties of the emulated processor. Group silicon tests all rules. --silicon
+# selects a rule for all guests.
 
 SILICON_RULE=
 

@@ -85,7 +85,7 @@ linux_archive() {
 		die "$LINUX_PACKAGE from $MIRROR contains no kernel source: give --kernel DIR"
 }
 
-# Copy the tree of --kernel, and remove a build from the copy.
+# Copy the tree of --kernel. If it was built in, clean the copy.
 copy_kernel_dir() {
 	rsync -ai --delete --exclude=/.git "$KERNEL_DIR/" "$LINUX/" || return
 	[ ! -e "$LINUX/.config" ] && [ ! -d "$LINUX/include/config" ] ||

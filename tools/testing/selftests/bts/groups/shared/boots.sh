@@ -7,8 +7,8 @@ ours() {
 	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
 }
 
-# stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series. Its bugs do not
-# depend on the configuration.
+# stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series, always in the
+# configuration base, as its bugs do not depend on the configuration.
 stock() {
 	boot "$1" kernel=stock config=base "${@:2}"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The flight recorder: machines that it is run on, crashes, and what it prints of them.
+# Boots with the flight recorder: its machines, crashes of the kernel, checks of what it prints.
 
 # flight CASE KEY=VALUE... -- PROG [ARG...]: boot the kernel with the series. The emulator ends if
 # the CPU cannot store a record.
@@ -23,14 +23,15 @@ lbr_machine() {
 CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
-# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND
+# crashing CASE KEY=VALUE... -- crash KIND TIMES | die KIND: boot with the module bts_crash. The
+# console must have no splat but the messages in CRASH.
 crashing() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	flight "$1" before="$LAB" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
 
-# survived CASE KEY=VALUE... -- crash KIND TIMES
+# survived CASE KEY=VALUE... -- crash KIND TIMES: as crashing, but the kernel must survive.
 survived() {
 	crashing "$@"
 	came_to_end "$1"
