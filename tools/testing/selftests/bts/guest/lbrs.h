@@ -8,7 +8,7 @@
 /* Returns the kind of LBRs: "model" for those of Intel's models, "arch", or "amd". */
 const char *lbr_format(void);
 bool lbr_enabled(int cpu);
-/* Returns whether the LBRs of a CPU are enabled with the recorder's filter: the kernel only. */
+/* Returns whether a CPU's LBRs are enabled with the flight recorder's filter: the kernel only. */
 bool lbr_of_kernel(int cpu);
 /* Returns whether the filter register is 0. True if the LBRs have no such register. */
 bool lbr_unfiltered(int cpu);

@@ -20,7 +20,7 @@ void become_nobody(void);
 int as_nobody(int (*what)(void *arg), void *arg);
 /* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);
-/* Wait until nothing is charged to the user. Returns false if that takes many seconds. */
+/* Wait until nothing is charged to the user. Returns false if that takes some seconds. */
 bool all_given_back(void);
 
 #endif /* BTS_GUEST_NOBODY_H */

@@ -65,7 +65,7 @@ int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 long nmis(void);
 /* Set the alarm of the real-time clock, which wakes the machine from suspend. */
 void wake_later(void);
-/* Wait until @signal stops @pid. An event of ptrace has SIGTRAP | PTRACE_EVENT_* << 8. */
+/* Wait until @pid stops, which must be by @signal. For a ptrace event: SIGTRAP | EVENT << 8. */
 void wait_stop(pid_t pid, int signal);
 /* Start a tracee that has stopped by SIGSTOP. When continued, it calls run(arg) and exits. */
 pid_t start_traced(void (*run)(void *), void *arg);

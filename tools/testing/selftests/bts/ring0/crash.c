@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of what the recorder prints when the module bts_crash crashes in some way KIND. The kernel
- * survives most of the crashes.
+ * Tests of what the branch flight recorder prints of a crash. The module bts_crash crashes in the
+ * way KIND. The kernel survives most of the crashes.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,

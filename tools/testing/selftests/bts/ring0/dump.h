@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Crash, and parse what the recorder prints after a crash, by sysrq, and in kdb. */
+/* Crash, and parse what the branch flight recorder prints after a crash, by sysrq, and in kdb. */
 #ifndef BTS_RING0_DUMP_H
 #define BTS_RING0_DUMP_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of kdb's command 'branches'.
+ * Tests of kdb's command 'branches', which prints the branches of the flight recorder.
  *
  *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of races of the branch flight recorder. The module bts_races (races-lab/) makes one CPU act
- * at a chosen point of what another CPU does.
+ * at a chosen point of what another CPU does. A crash freezes the recorder: all CPUs stop recording
+ * until a thaw.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
  *				     migrate

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check whether the kernel claims an NMI of unknown origin after a freeze that has sent NMIs: it
- * must within a second, and must not two seconds later.
+ * When the branch flight recorder is frozen, it sends NMIs, of which some may come late. So within
+ * a second after a freeze, it must claim an NMI of unknown origin. Two seconds later, the kernel
+ * must report such an NMI.
  *
  *   stray MODULE soon|late
  */

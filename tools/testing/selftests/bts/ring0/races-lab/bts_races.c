@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder, one for each word that is written to /dev/bts_races.
- * The module makes one CPU act at a chosen point of what another CPU does.
+ * Races of the branch flight recorder, one for each word that is written to /dev/bts_races. The
+ * module makes one CPU act at a chosen point of what another CPU does. A crash freezes the
+ * recorder: all CPUs stop recording until a thaw.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>

@@ -111,7 +111,7 @@ struct lab_cpu {
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 #define LAB_STAY	_IO('B', 9)	/* disable migration until this CPU begins to go offline */
-#define LAB_LOOK	_IO('B', 10)	/* 0 if reading a flight recorder in parts is right */
+#define LAB_LOOK	_IO('B', 10)	/* 0 if reading a recorder in two parts is right */
 /* read() returns and removes records: first the saved ones, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

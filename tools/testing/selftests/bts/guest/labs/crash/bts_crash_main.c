@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module bts_crash crashes the kernel on demand, and the branch flight recorder prints the last
- * branches. A word written to /dev/bts_crash selects the crash: see kinds[].
+ * The module bts_crash crashes the kernel on demand. A word written to /dev/bts_crash selects the
+ * crash: see kinds[]. A crash freezes the branch flight recorder ("the recorder"): all CPUs stop
+ * recording. Then the recorder prints the last branches.
  */
 #include <linux/console.h>
 #include <linux/delay.h>
@@ -498,8 +499,8 @@ static void do_storm(void)
 }
 
 /*
- * A kernel thread that triggers the event bts_crash_mark. It pins no open file of the module, so
- * the module can be unloaded meanwhile.
+ * A kernel thread that triggers the event bts_crash_mark. Unlike an open file of the device, the
+ * thread does not pin the module, which can be unloaded meanwhile.
  */
 static struct task_struct *ticker;
 

@@ -57,7 +57,7 @@ void lab_storm_stop(struct lab_report *report);
 
 int lab_window_open(const struct lab_window *window);
 unsigned int lab_window_close(void);
-/* Called by each NMI handler. Returns true if the window's action has sent this NMI. */
+/* Called for each NMI. Returns true if the window's action has sent this NMI. */
 bool lab_window_nmi(void);
 
 /* Make the calling task's allocations of 1 << @order pages fail. 0: let none fail. */
