@@ -16,15 +16,16 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* The field @from of a branch from user mode: its address in user mode is not shown. */
+/* The value of @from for a branch from user mode. The address in user mode is not stored. */
 #define HW_BRANCH_USER	BIT_ULL(63)
 
 /**
- * struct hw_branch - a branch to the kernel, or of the kernel to a bad address
+ * struct hw_branch - a branch to kernel code, or a branch of the kernel to a bad address
  * @from:	the address of the instruction that branched, or HW_BRANCH_USER
  * @to:		the target of the branch
  *
- * If both fields are 0, this is not a branch: it marks a place where branches are missing.
+ * If both fields are 0, this is not a branch. It tells that branches are missing between the next
+ * newer and the next older branch.
  */
 struct hw_branch {
 	u64	from;
@@ -32,7 +33,7 @@ struct hw_branch {
 };
 
 /**
- * enum hw_branch_kind - the kind of a branch, as the instruction at its source tells
+ * enum hw_branch_kind - the kind of a branch
  * @HW_BRANCH_OTHER:	a conditional jump, or an unknown kind
  * @HW_BRANCH_JUMP:	an unconditional jump
  * @HW_BRANCH_CALL:	a call
@@ -55,7 +56,7 @@ enum hw_branch_kind {
 /**
  * struct hw_branches_place - the position of a reader in a CPU's last branches
  * @newer:	the number of branches that are newer than this position
- * @at:		the position in the data of the architecture
+ * @at:		the same position, as the architecture counts it
  * @moved:	used by the architecture to notice that @at has become invalid
  *
  * If all fields are 0, the position is the newest branch. A position is valid while the CPU does
@@ -91,9 +92,9 @@ static __always_inline void hw_branches_crash(void)
 }
 
 /*
- * Called at each trap that BUG(), WARN() or a sanitizer raises, with interrupts off: freeze the
- * recorder, unless the trap is that of a WARN() that will not panic. @ip is the address of the
- * trap. @bug is the struct bug_entry of the trap, or NULL if it has to be looked up.
+ * Called with interrupts off after BUG(), WARN() or a sanitizer has raised a trap at @ip. Freeze
+ * the recorder, except for a WARN() that does not lead to a panic. @bug is the struct bug_entry of
+ * the trap, or NULL if it has to be looked up.
  */
 static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug)
 {
@@ -112,9 +113,10 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * An architecture with HAVE_HW_BRANCHES defines these functions. Choose, start, stop, thaw and
- * copy are called in process context, with hw_branches_mutex held. The functions for branches that
- * are kept over a reboot are called in process context, too. All others are called in any context.
+ * An architecture with HAVE_HW_BRANCHES defines these functions. arch_hw_branches_choose(),
+ * _start(), _stop(), _thaw() and _copy() are called in process context, with hw_branches_mutex
+ * held. arch_hw_branches_boot_*() are called in process context. All others are called in any
+ * context.
  */
 
 /* Return the name of a source, or NULL if there is no source of this number. 0 is the best. */
@@ -123,20 +125,20 @@ const char *arch_hw_branches_name(unsigned int source);
 void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
-/* Tell whether the source does not record now because it has given up its hardware to perf. */
+/* Return true while the source cannot record because perf uses its hardware. */
 bool arch_hw_branches_given_up(void);
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
 /* Start recording on a CPU. If the CPU is offline, it starts when it comes online. */
 int arch_hw_branches_start(int cpu);
 /*
- * Stop recording on these CPUs and erase their branches; if a CPU is frozen, they may be erased
- * only when it is thawed. Waits for readers that run with preemption off.
+ * Stop recording on these CPUs and erase their branches. The branches of a frozen CPU may be erased
+ * only when the CPU is thawed. Wait until readers that run with preemption off have finished.
  */
 void arch_hw_branches_stop(const struct cpumask *cpus);
 /*
- * Resume recording on all CPUs. @freezes is what arch_hw_branches_freezes() returned when the
- * caller decided to thaw: if there was another freeze since, the CPUs stay frozen.
+ * Resume recording on all CPUs, unless there was another freeze since arch_hw_branches_freezes()
+ * returned @freezes.
  */
 void arch_hw_branches_thaw(u32 freezes);
 /*
@@ -159,9 +161,10 @@ u64 arch_hw_branches_frozen_at(int cpu);
  */
 bool arch_hw_branches_hold(void);
 /*
- * Like arch_hw_branches_hold(), called at the beginning of hw_branches_crash_freeze(). If the
- * hardware keeps so many branches that the few up to the freeze do not matter, this does nothing.
- * This function must not crash: it would be called again for that crash, without an end.
+ * Called at the beginning of hw_branches_crash_freeze(). If the source keeps so few branches that
+ * those of hw_branches_crash_freeze() could overwrite all of them, do the same as
+ * arch_hw_branches_hold(). Otherwise do nothing, and return false. This function must not crash: a
+ * crash calls it again, which would never end.
  */
 bool arch_hw_branches_hold_early(void);
 /* Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @stopped. */
@@ -169,9 +172,9 @@ void arch_hw_branches_release(bool stopped);
 /* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Tell the kind of a branch. Set @back to the address that a call returns to, or that an exception
- * has interrupted; otherwise to 0. This reads the instruction at branch->from, which may have
- * changed since the branch, and cannot fault.
+ * Return the kind of a branch, derived from the instruction at branch->from. The instruction may
+ * have changed since the branch. Reading it cannot fault. Set @back to the return address of a
+ * call, to the address that an exception or interrupt has interrupted, or to 0 for other kinds.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /*
@@ -182,11 +185,11 @@ bool arch_hw_branches_is_thunk(u64 address);
 /* Tell whether an address is the first one of a thunk for returns. */
 bool arch_hw_branches_is_return(u64 address);
 /*
- * Copy the last branches of a CPU to @out, @n at most, the newest first, without the @newer newest
- * ones. The CPU is frozen, or this CPU and held. Called with preemption off. @place is the position
- * after the last call, all 0 before the first: a call is slow if @newer is far from this position.
- * Return the number of copied branches. It is 0 if the CPU is frozen, and was offline when the
- * others were thawed.
+ * Copy the last branches of a CPU to @out, @n at most, the newest first. Skip the @newer newest
+ * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off.
+ * @place keeps the position between the calls of a reader, and is all 0 before the first call. A
+ * call that begins far from this position is slow. Return the number of copied branches. If the CPU
+ * is frozen and was offline during the last thaw, its branches are outdated: return 0.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n);
@@ -197,8 +200,9 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
  */
 size_t arch_hw_branches_boot_size(void);
 /*
- * From now on, keep the branches of a CPU in this memory: those that the hardware writes to memory
- * always, those in registers while the CPU is frozen. Called in an early_initcall.
+ * Keep the branches of a CPU in this memory from now on. Hardware that writes branches to memory
+ * writes them there. Branches in registers are copied there when the CPU is frozen. Called in an
+ * early_initcall.
  */
 void arch_hw_branches_boot_use(unsigned int cpu, void *memory);
 /*

@@ -2,10 +2,9 @@
 /*
  * The branch flight recorder
  *
- * Some processors can record each branch that they take in a circular buffer, without any
- * instruction of the kernel. After a crash, the buffer shows how the CPU got there: not only
- * the calls that are still on the stack, but each jump, call and return of the last
- * microseconds.
+ * Some processors can record each branch that they take in a circular buffer. The kernel executes
+ * no instructions for that. After a crash, the buffer shows how the CPU got there: not only the
+ * calls that are still on the stack, but each jump, call and return of the last microseconds.
  *
  * This file switches the recorder on and off. <linux/hw_branches.h> explains the terms, and
  * declares the functions of the architecture that control the hardware.
@@ -31,7 +30,7 @@ static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 /* The CPUs on which recording was started. Changes under hw_branches_mutex. */
 static cpumask_t hw_branches_recording;
 
-/* Like hw_branches_on, and also true while recording is being started or stopped. */
+/* True while the recorder is on, and while it is being switched on or off */
 DEFINE_STATIC_KEY_FALSE(hw_branches_claimed);
 
 static void hw_branches_stop(const struct cpumask *cpus)
@@ -40,7 +39,7 @@ static void hw_branches_stop(const struct cpumask *cpus)
 	cpumask_andnot(&hw_branches_recording, &hw_branches_recording, cpus);
 }
 
-/* Record on the CPUs in @want, and on no others. An error changes nothing. */
+/* Record on the CPUs in @want, and on no others. After an error, the same CPUs record as before. */
 static int hw_branches_record(const struct cpumask *want)
 {
 	cpumask_var_t cpus;
@@ -135,8 +134,8 @@ static bool hw_branches_is_source(int source)
  *
  * Switching the recorder off erases the recorded branches.
  *
- * Return: 0; -EBUSY if another source is on; -ENOMEM; or an error of the architecture:
- * -EOPNOTSUPP without the hardware, -EBUSY if another user has the hardware.
+ * Return: 0; -EBUSY if another source is on, or another user has the hardware; -EOPNOTSUPP without
+ * the hardware; or -ENOMEM.
  */
 int hw_branches_enable(int source)
 {
@@ -239,8 +238,8 @@ static bool __init hw_branches_setup_cpus(const char *list)
 }
 
 /*
- * Parse hw_branches[=[SOURCE][,][CPUS]]. SOURCE is auto or the name of a source. If the first word
- * is neither, it belongs to CPUS: 0 and 1 are CPUs here.
+ * Parse hw_branches[=[SOURCE][,][CPUS]]. SOURCE is auto or the name of a source. Unlike in the file
+ * hw_branches/enable, 0 and 1 are numbers of CPUs.
  */
 static int __init hw_branches_setup(char *str)
 {

@@ -13,7 +13,7 @@ struct mutex;
 struct seq_file;
 struct task_struct;
 
-/* seq_printf(), or a function that prints elsewhere and ignores its first argument */
+/* The type of seq_printf(), and of functions that print elsewhere and ignore the first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
 /* The maximum number of lines to print of each CPU */
@@ -86,11 +86,11 @@ void hw_branches_freeze_to_read(void);
 void hw_branches_thaw_after_read(void);
 void hw_branches_show(void (*show)(void));
 
-/* The number of branches that are copied at a time to an array on the stack */
+/* The size of an array of branches on the stack: readers copy this number of branches at a time. */
 #define HW_BRANCHES_CHUNK	8
 
 /**
- * struct hw_branches_top - describes the branch that is to be printed first
+ * struct hw_branches_top - describes a branch: printing starts at the newest one that matches
  * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
  *		interrupt or a system call
  * @to:		if not 0: a branch to this address

@@ -43,13 +43,13 @@ static bool hw_branches_kept_frozen;
 /* The number of users that have frozen the recorder temporarily, by hw_branches_freeze_to_read() */
 static atomic_t hw_branches_readers;
 
-/* The first crash since the last thaw, if @cpu is not -1. It keeps the recorder frozen. */
+/* The first crash since the last thaw, which keeps the recorder frozen; none if @cpu is -1 */
 static struct hw_branches_crash_info hw_branches_first = { .cpu = -1, };
 
-/* The number of crashes that were the first one after a thaw */
+/* The number of crashes that were stored in hw_branches_first */
 static atomic_t hw_branches_crashes;
 
-/* The value of hw_branches_crashes at the last crash that printed the branches of this CPU */
+/* The value of hw_branches_crashes when a crash last printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
 /* Inlined, as a call would be recorded, and overwrite an older branch. */
@@ -78,8 +78,8 @@ static void hw_branches_late_irq(struct irq_work *work)
 }
 
 /*
- * Queue the work that thaws the recorder hw_branches_thaw_after seconds after the crash. On
- * PREEMPT_RT, a thread runs the irq_works that are not hard, and this thread may have crashed.
+ * Queue the work that thaws the recorder hw_branches_thaw_after seconds after the crash. This
+ * irq_work is hard, as on PREEMPT_RT a thread runs the others, and this thread may have crashed.
  */
 static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
@@ -107,9 +107,9 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  * hw_branches_crash_freeze - hw_branches_crash(), if the recorder is on
  * @ip: the address of the instruction that crashed, 0 if it is not known
  *
- * At a later crash, this CPU is frozen already, unless the NMI of the first crash has not
- * arrived yet. If arch_hw_branches_freeze() itself crashes after it has begun to freeze this
- * CPU, the crash does not freeze this CPU once more.
+ * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen yet, because the NMI
+ * of the first crash has not arrived. So if arch_hw_branches_freeze() itself crashes after it has
+ * marked this CPU as frozen, that crash does not call it again.
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
@@ -128,9 +128,9 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 			hw_branches_freeze_all();
 		/*
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
-		 * reads the number of freezes. If it undoes this freeze, it has stored -1
-		 * before: then the test below reads -1, and this crash tries again to be the
-		 * first one. Pairs with smp_store_mb() there.
+		 * reads the number of freezes. If this number includes the freeze above, the
+		 * thaw can undo it. Then the test below reads -1, and this crash tries again
+		 * to be the first one. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
@@ -147,7 +147,7 @@ NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 /**
  * hw_branches_first_crash - tell which crash froze the recorder
  *
- * Return: the first crash since the last thaw.
+ * Return: the first crash since the last thaw; its @cpu is -1 if there is none.
  */
 const struct hw_branches_crash_info *hw_branches_first_crash(void)
 {
@@ -158,9 +158,8 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
  * @cpu: the CPU
  *
- * Any context. Each CPU is printed once for each crash that was the first one after a thaw. So if
- * the printing crashes, the second crash does not print the CPU again. A thaw need not reset
- * hw_branches_printed, as the next first crash has another number.
+ * Any context. From the first crash to the next thaw, each CPU is printed only once. So if the
+ * printing crashes, that crash does not print the CPU again.
  *
  * Return: true if the caller has to print the branches.
  */
@@ -174,7 +173,7 @@ bool hw_branches_claim_print(int cpu)
 static void hw_branches_thaw_work(struct work_struct *work);
 static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
 
-/* Undo all freezes until now, unless there is a reason to keep the recorder frozen. */
+/* Thaw the recorder, unless a crash, root, a trigger, a watchpoint or a reader keeps it frozen. */
 static void hw_branches_thaw_unkept(void)
 {
 	u32 freezes = arch_hw_branches_freezes();
@@ -198,8 +197,8 @@ static void hw_branches_thaw_work(struct work_struct *work)
 }
 
 /*
- * The work is not bound to a CPU: a worker that has crashed counts as running, and other
- * works of its CPU would wait for it.
+ * Use an unbound workqueue. If a worker of a bound workqueue has crashed, it counts as running, and
+ * the other works of its CPU wait for it.
  */
 static void hw_branches_thaw_irq(struct irq_work *work)
 {
@@ -283,8 +282,8 @@ void hw_branches_keep_frozen(void)
 /**
  * hw_branches_is_kept_frozen - tell whether the recorder is frozen until somebody thaws it
  *
- * Return: true if a crash, root, a trigger or a watchpoint has frozen it; false if only
- * hw_branches_freeze_to_read() has, or nothing.
+ * Return: true if a crash, root, a trigger or a watchpoint has frozen it; false if it is not
+ * frozen, or only by hw_branches_freeze_to_read().
  */
 bool hw_branches_is_kept_frozen(void)
 {
@@ -294,8 +293,8 @@ bool hw_branches_is_kept_frozen(void)
 /**
  * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * Called with hw_branches_mutex held. The recorder stays frozen if hw_branches_readers is not 0,
- * or if there is a concurrent crash: see hw_branches_crash_freeze().
+ * The recorder stays frozen if hw_branches_readers is not 0, or if there is a concurrent crash: see
+ * hw_branches_crash_freeze().
  */
 void hw_branches_thaw(void)
 {
@@ -330,8 +329,8 @@ static void hw_branches_thaw_late_work(struct work_struct *work)
 }
 
 /**
- * hw_branches_freeze - freeze the recorder until it is thawed, or thaw it
- * @freeze: whether to freeze it
+ * hw_branches_freeze - freeze or thaw the recorder for root
+ * @freeze: true to freeze, false to thaw
  *
  * Return: 0, or -ENXIO if the recorder is off.
  */
@@ -357,8 +356,8 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 /**
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
- * Called with interrupts off, on the CPU that stops the others. The calls nest, as a breakpoint in
- * a function that hw_branches_freeze_to_read() calls enters the debugger again.
+ * Called with interrupts off, on the CPU that stops the others. The calls nest: a breakpoint in a
+ * function that hw_branches_freeze_to_read() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {

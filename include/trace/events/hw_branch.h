@@ -16,8 +16,8 @@
  *
  * The events of one CPU come in order, the newest branch first. If the fields from and to are
  * both 0, branches are missing here. If only from is 0, the branch came from user mode, or from
- * address 0 after the kernel had jumped to NULL. In the case of NULL, the next event, which is
- * the next older branch, has a to of 0 and a from that is not 0.
+ * address 0 after the kernel had jumped to NULL. In the second case, the next event, which is the
+ * next older branch, has 0 only in the field to.
  */
 TRACE_EVENT(hw_branch,
 
