@@ -2,9 +2,9 @@
 /*
  * The branch flight recorder: branches that are kept over a reboot, in hw_branches/last_boot
  *
- * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. The architecture lets
- * its hardware record in this memory, or saves there the branches that a freeze keeps. If the
- * machine is reset and its memory keeps its contents, the next boot copies the memory before
+ * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. Hardware that records to
+ * memory records there. If the branches are in registers, a freeze copies them to this memory. If
+ * the machine is reset and its memory keeps its contents, the next boot copies the memory before
  * it uses the memory itself. The copy can be read once.
  *
  * The memory may contain anything, so everything that is read from it is checked. The previous
@@ -52,7 +52,7 @@ struct hw_branches_boot_module {
 };
 
 /**
- * struct hw_branches_boot_head - the beginning of the memory
+ * struct hw_branches_boot_head - the beginning of the reserved memory
  * @magic:	HW_BRANCHES_BOOT_MAGIC
  * @version:	HW_BRANCHES_BOOT_VERSION
  * @cpus:	the number of CPUs
@@ -82,7 +82,7 @@ struct hw_branches_boot_head {
 /* The reserved memory, in which this boot keeps its branches; NULL if there is none */
 static struct hw_branches_boot_head *hw_branches_boot_memory;
 
-/* The copy of what the previous boot has left; NULL if it has left nothing, or it was read */
+/* The copy of the previous boot's memory; NULL if it had no branches, or last_boot was opened */
 static struct hw_branches_boot_head *hw_branches_boot_left;
 
 /* The previous boot had the same kernel, perhaps at another address. */
@@ -309,12 +309,12 @@ static struct syscore hw_branches_boot_syscore = {
 };
 
 /*
- * last_boot: the branches of the previous boot. The first open takes them, others find nothing.
+ * last_boot: the branches of the previous boot. Only the first open finds them.
  */
 
 /**
  * struct hw_branches_boot_view - a reader of last_boot
- * @left:	the copy of the memory; NULL if there is none, or it was read before
+ * @left:	the copy of the previous boot's memory; NULL if there is none, or not the first open
  * @cpu:	the CPU whose branches are in @branch; -1 for none
  * @nr:		the number of branches in @branch
  * @branch:	the branches, the newest first
@@ -488,7 +488,7 @@ static int __init hw_branches_boot_init(void)
 	if (!hw_branches_boot_memory)
 		return 0;
 
-	/* There is no directory if the kernel is locked down. */
+	/* If the kernel is locked down, there is no directory. */
 	if (hw_branches_dir)
 		trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
 				  &hw_branches_boot_fops);

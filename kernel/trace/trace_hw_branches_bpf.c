@@ -6,8 +6,8 @@
  * as many as the program has room for. If the recorder is off, or has given up its hardware to
  * perf, perf's own function serves the helper.
  *
- * The verifier writes the address of the function into programs that it compiles. So
- * hw_branches_snapshot() replaces perf's function once at boot, and decides in each call.
+ * The verifier writes the address of the function that serves the helper into the programs. So
+ * hw_branches_snapshot() replaces perf's function once, at boot, and may call perf's function.
  */
 
 #include <linux/cpumask.h>
@@ -21,7 +21,7 @@
 
 #include "trace_hw_branches.h"
 
-/* perf's function, which returns 0 if this machine has no last branch records */
+/* perf's function; returns 0 if this machine has no last branch records */
 DEFINE_STATIC_CALL_RET0(hw_branches_perf_snapshot, perf_snapshot_branch_stack_t);
 
 static struct perf_branch_entry hw_branches_entry(const struct hw_branch *branch)
@@ -39,7 +39,7 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 	int cpu = smp_processor_id();
 	u32 got = 0, i, n;
 
-	/* If this CPU is frozen, its branches are older than the event of the program. */
+	/* The branches of a frozen CPU are older than the event that runs the program. */
 	if (arch_hw_branches_frozen(cpu))
 		return 0;
 
@@ -55,14 +55,13 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 }
 
 /*
- * Any context. Stop recording before anything else, as few branches suffice to overwrite all
- * last branch records. hw_branches_on is read with interrupts off, so that
- * arch_hw_branches_stop() waits for this function.
+ * Any context. Stop recording as early as possible, because a few branches overwrite all last
+ * branch records. hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits
+ * for this function.
  *
- * perf's function disables last branch records, so it must not run while the recorder uses them.
- * It runs if hw_branches_claimed is false: then recording is neither on nor being started or
- * stopped. perf's function also runs if the recorder has given up the hardware. Interrupts are off
- * in both cases: the recorder starts, or takes the hardware back, on this CPU by an IPI.
+ * perf's function disables last branch records, so it must not run while the recorder uses them. It
+ * runs in two cases: the recorder is off, or has given up the hardware to perf. While it runs, the
+ * recorder cannot start to use the hardware on this CPU: that takes an IPI, and interrupts are off.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {

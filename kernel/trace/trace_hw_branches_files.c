@@ -219,8 +219,8 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
 
 /*
  * trace: the branches of one CPU after the other. The branches of a CPU are copied when the
- * reader reaches its first line. To read all CPUs as they were at one time, freeze the recorder
- * before opening the file.
+ * reader reaches its first line. To read all CPUs as they were at the same time, freeze the
+ * recorder before opening the file.
  */
 
 /**
@@ -371,8 +371,8 @@ static const struct seq_operations hw_branches_seq_ops = {
 static int hw_branches_trace_open(struct inode *inode, struct file *file)
 {
 	/*
-	 * Before the read, root may choose a source that keeps more branches. Therefore
-	 * view->room limits the number of branches that are copied.
+	 * Before the read, root may choose a source that keeps more branches. So store the size of
+	 * the array in view->room, to limit the number of branches that are copied.
 	 */
 	u32 room = arch_hw_branches_depth();
 	struct hw_branches_view *view;

@@ -17,7 +17,7 @@ u64 hw_branches_nr __read_mostly = 32;
 u64 hw_branches_crash_nr __read_mostly = 32;
 bool hw_branches_crash_all __read_mostly;
 
-/* Print a line for each record, instead of folding records: see trace_hw_branches_fold.c. */
+/* Print a line for each branch, without folding: see trace_hw_branches_fold.c. */
 bool hw_branches_plain __read_mostly;
 
 /* The largest indentation of a line */

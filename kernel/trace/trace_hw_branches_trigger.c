@@ -5,13 +5,13 @@
  *   branches[:COUNT][:all][:freeze][ if FILTER]
  *
  * The trigger writes the last branches that led to a trace event into the trace of the event's
- * instance, as events hw_branch, the newest first. With 'all', it writes those of all CPUs.
- * With 'freeze', the recorder stays frozen, so that older branches can be read from the files
+ * instance, as events hw_branch, the newest first. With 'all', it writes the last branches of all
+ * CPUs. With 'freeze', the recorder stays frozen, so that older branches can be read from the files
  * in hw_branches/.
  *
  * An event can occur in any context. Without 'all' and 'freeze', recording stops only on this
- * CPU, and only while its branches are read. With 'all' or 'freeze', all CPUs are frozen. It
- * takes some time until the other CPUs are frozen. So with 'all', a work writes their branches
+ * CPU, and only while its branches are read. With 'all' or 'freeze', all CPUs are frozen. The
+ * trigger cannot wait until the other CPUs are frozen. So with 'all', a work writes their branches
  * later.
  */
 
@@ -31,13 +31,13 @@
 #include <trace/events/hw_branch.h>
 
 /**
- * struct hw_branches_mark - the data of a trigger 'branches'
+ * struct hw_branches_trigger_data - the data of a trigger 'branches'
  * @file:	the event that has the trigger
  * @own:	the event hw_branch in the same instance
  * @all:	write the branches of all CPUs
  * @freeze:	leave the recorder frozen
  */
-struct hw_branches_mark {
+struct hw_branches_trigger_data {
 	struct trace_event_file	*file;
 	struct trace_event_file	*own;
 	bool			all;
@@ -45,10 +45,10 @@ struct hw_branches_mark {
 };
 
 /*
- * This CPU is running a trigger. A trigger writes MSRs and sends IPIs, which are events themselves:
- * if they have triggers, too, these must not run.
+ * True while this CPU runs a trigger 'branches'. The trigger writes MSRs and sends IPIs, which are
+ * trace events themselves. If these events have triggers 'branches', too, those do nothing.
  */
-static DEFINE_PER_CPU(bool, hw_branches_marking);
+static DEFINE_PER_CPU(bool, hw_branches_writing);
 
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 			      const struct hw_branch *branch)
@@ -88,11 +88,10 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
  * The other CPUs, for 'all'
  */
 
-/*
- * The trigger with 'all' for which the work will write the other CPUs: its event hw_branch, or NULL
- * if there is no such trigger, and the CPU of its event
- */
+/* The event hw_branch that the work writes for the other CPUs; NULL if the work is not in use */
 static struct trace_event_file *hw_branches_others_event;
+
+/* The CPU of the trigger that uses the work, which the work skips */
 static int hw_branches_others_trigger_cpu;
 
 static void hw_branches_trace_others(void)
@@ -110,7 +109,7 @@ static void hw_branches_trace_others(void)
 static void hw_branches_do_others(struct work_struct *work)
 {
 	hw_branches_show(hw_branches_trace_others);
-	/* Pairs with the cmpxchg() of the next trigger, which then changes the CPU of the trigger. */
+	/* Pairs with cmpxchg() of the next trigger, which then stores its own CPU. */
 	smp_store_release(&hw_branches_others_event, NULL);
 }
 
@@ -128,37 +127,37 @@ static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_other
  */
 
 /*
- * Reserve the work for a trigger with 'all'. Return false if the work is in use: then this trigger
- * writes only its own CPU.
+ * Reserve the work for a trigger with 'all'. Return false if the trigger has no 'all', or if the
+ * work is in use. Then the trigger writes only the branches of its own CPU.
  */
-static bool hw_branches_reserve_others(const struct hw_branches_mark *mark, int cpu)
+static bool hw_branches_reserve_others(const struct hw_branches_trigger_data *trigger, int cpu)
 {
-	if (!mark->all || cmpxchg(&hw_branches_others_event, NULL, mark->own))
+	if (!trigger->all || cmpxchg(&hw_branches_others_event, NULL, trigger->own))
 		return false;
 	hw_branches_others_trigger_cpu = cpu;
 
 	return true;
 }
 
-static void hw_branches_mark(const struct hw_branches_mark *mark)
+static void hw_branches_write(const struct hw_branches_trigger_data *trigger)
 {
 	const struct hw_branches_top top = {
-		.to = (unsigned long)mark->file->event_call->class->probe,
+		.to = (unsigned long)trigger->file->event_call->class->probe,
 	};
 	int cpu = smp_processor_id();
-	bool all = hw_branches_reserve_others(mark, cpu), stopped;
+	bool all = hw_branches_reserve_others(trigger, cpu), stopped;
 
 	stopped = arch_hw_branches_hold();
-	if (mark->freeze)
+	if (trigger->freeze)
 		hw_branches_keep_frozen();
 	if (all)
 		hw_branches_freeze_to_read();
 
 	/*
 	 * The event calls its probe, which runs the trigger. Skip the branches after this call.
-	 * For some events, the probe is not known.
+	 * If the probe of the event is not known, skip none.
 	 */
-	hw_branches_trace_cpu(mark->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
+	hw_branches_trace_cpu(trigger->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
 
 	arch_hw_branches_release(stopped);
 	if (all)
@@ -169,9 +168,9 @@ static void hw_branches_mark(const struct hw_branches_mark *mark)
  * Tell whether the trigger can write branches. If this CPU was frozen before, its branches are
  * older than the event.
  */
-static bool hw_branches_can_mark(void)
+static bool hw_branches_can_write(void)
 {
-	return READ_ONCE(hw_branches_on) && !this_cpu_read(hw_branches_marking) &&
+	return READ_ONCE(hw_branches_on) && !this_cpu_read(hw_branches_writing) &&
 	       !arch_hw_branches_frozen(smp_processor_id());
 }
 
@@ -180,36 +179,36 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 {
 	guard(irqsave)();
 
-	if (!hw_branches_can_mark())
+	if (!hw_branches_can_write())
 		return;
 
-	this_cpu_write(hw_branches_marking, true);
-	hw_branches_mark(data->private_data);
-	this_cpu_write(hw_branches_marking, false);
+	this_cpu_write(hw_branches_writing, true);
+	hw_branches_write(data->private_data);
+	this_cpu_write(hw_branches_writing, false);
 }
 
 static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* Migrating between the check and the trigger would consume a count. */
+	/* Some events call this with preemption on, for example those of uprobes. */
 	guard(preempt_notrace)();
 
-	return hw_branches_can_mark() && event_trigger_count(data, buffer, rec, event);
+	return hw_branches_can_write() && event_trigger_count(data, buffer, rec, event);
 }
 
 static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_data *data)
 {
-	const struct hw_branches_mark *mark = data->private_data;
+	const struct hw_branches_trigger_data *trigger = data->private_data;
 
 	seq_puts(m, "branches");
 	if (data->count == -1)
 		seq_puts(m, ":unlimited");
 	else
 		seq_printf(m, ":count=%ld", data->count);
-	if (mark->all)
+	if (trigger->all)
 		seq_puts(m, ":all");
-	if (mark->freeze)
+	if (trigger->freeze)
 		seq_puts(m, ":freeze");
 	if (data->filter_str)
 		seq_printf(m, " if %s", data->filter_str);
@@ -218,8 +217,8 @@ static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_da
 	return 0;
 }
 
-/* Wait until a trigger that was removed does not run on any CPU, and its work has ended. */
-static void hw_branches_finish_marks(void)
+/* Wait until a trigger that was removed runs on no CPU, and its work has ended. */
+static void hw_branches_wait_for_triggers(void)
 {
 	tracepoint_synchronize_unregister();
 	irq_work_sync(&hw_branches_others);
@@ -227,9 +226,9 @@ static void hw_branches_finish_marks(void)
 }
 
 /*
- * The event hw_branch need not be enabled, as the trigger writes it directly. The reference
- * keeps the module with the event of the trigger from being unloaded before the trigger is
- * removed.
+ * The reference keeps the module that defines the event from being unloaded before the trigger is
+ * removed. tracing_update_buffers() expands the ring buffer, as enabling an event does: the trigger
+ * writes hw_branch, which need not be enabled.
  */
 static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)
@@ -241,7 +240,7 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 	err = tracing_update_buffers(file->tr) ?: register_trigger(glob, data, file);
 	if (err) {
 		/* A CPU may have run the trigger before register_trigger() failed. */
-		hw_branches_finish_marks();
+		hw_branches_wait_for_triggers();
 		trace_event_put_ref(file->event_call);
 	}
 
@@ -254,16 +253,16 @@ static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
  */
 static void hw_branches_trigger_free(struct event_trigger_data *data)
 {
-	struct hw_branches_mark *mark = data->private_data;
-	struct trace_event_call *call = mark->file->event_call;
+	struct hw_branches_trigger_data *trigger = data->private_data;
+	struct trace_event_call *call = trigger->file->event_call;
 	bool last = data->ref == 1;
 
 	if (last)
-		hw_branches_finish_marks();
+		hw_branches_wait_for_triggers();
 	event_trigger_free(data);
 	if (last) {
 		trace_event_put_ref(call);
-		kfree(mark);
+		kfree(trigger);
 	}
 }
 
@@ -288,12 +287,12 @@ static int hw_branches_refuse(struct trace_event_file *file, const char *params,
 
 static int hw_branches_parse_option(struct event_trigger_data *data, const char *option)
 {
-	struct hw_branches_mark *mark = data->private_data;
+	struct hw_branches_trigger_data *trigger = data->private_data;
 
 	if (!strcmp(option, "all")) {
-		mark->all = true;
+		trigger->all = true;
 	} else if (!strcmp(option, "freeze")) {
-		mark->freeze = true;
+		trigger->freeze = true;
 	} else {
 		data->flags |= EVENT_TRIGGER_FL_COUNT;
 		return kstrtoul(option, 0, &data->count);
@@ -322,11 +321,11 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 				   struct trace_event_file *file, char *glob, char *params,
 				   char *filter)
 {
-	struct hw_branches_mark *mark = data->private_data;
+	struct hw_branches_trigger_data *trigger = data->private_data;
 	int err;
 
-	mark->own = find_event_file(file->tr, "hw_branch", "hw_branch");
-	if (!mark->own || mark->own == file)
+	trigger->own = find_event_file(file->tr, "hw_branch", "hw_branch");
+	if (!trigger->own || trigger->own == file)
 		return hw_branches_refuse(file, params, HW_BRANCHES_OWN_EVENT, 0);
 
 	err = hw_branches_parse(data, file, params);
@@ -335,7 +334,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Take a reference, so that a failure to register does not free @data. */
+	/* Take a reference: if registering fails, the caller frees @data. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)
@@ -349,8 +348,8 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 				     char *param_and_filter)
 {
 	char *params = NULL, *filter = param_and_filter;
+	struct hw_branches_trigger_data *trigger;
 	struct event_trigger_data *data;
-	struct hw_branches_mark *mark;
 	int err = 0;
 
 	if (filter && !str_has_prefix(filter, "if ") && !str_has_prefix(filter, "if\t"))
@@ -358,13 +357,13 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 	if (filter)
 		filter = skip_spaces(filter);
 
-	mark = kzalloc_obj(*mark);
-	if (!mark)
+	trigger = kzalloc_obj(*trigger);
+	if (!trigger)
 		return -ENOMEM;
-	mark->file = file;
-	data = trigger_data_alloc(cmd_ops, cmd, NULL, mark);
+	trigger->file = file;
+	data = trigger_data_alloc(cmd_ops, cmd, NULL, trigger);
 	if (!data) {
-		kfree(mark);
+		kfree(trigger);
 		return -ENOMEM;
 	}
 
@@ -376,7 +375,7 @@ static int hw_branches_trigger_parse(struct event_command *cmd_ops,
 	if (event_trigger_check_remove(glob) || err) {
 		event_trigger_reset_filter(cmd_ops, data);
 		trigger_data_free(data);
-		kfree(mark);
+		kfree(trigger);
 	}
 
 	return err;

@@ -6,9 +6,9 @@
  *   echo > watch
  *
  * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
- * hardware breakpoint freezes the branch flight recorder. Then a work prints the branches that
- * led to the access to the log, the newest first, and thaws the recorder. With 'freeze', the
- * recorder stays frozen.
+ * hardware breakpoint freezes the branch flight recorder. Then a work prints to the log the
+ * branches that led to the access, the newest first. After that, the work thaws the recorder; with
+ * 'freeze', the recorder stays frozen.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -60,7 +60,10 @@ struct hw_branches_watch {
 static DEFINE_MUTEX(hw_branches_watch_mutex);
 static struct hw_branches_watch *hw_branches_watching;
 
-/* The hit that is being printed, if hw_branches_hit_taken is 1 */
+/*
+ * The CPU and the instruction pointer of the hit that is being printed. If hw_branches_hit_taken is
+ * 0, there is none. If it is 1, further hits are ignored.
+ */
 static atomic_t hw_branches_hit_taken;
 static int hw_branches_hit_cpu;
 static unsigned long hw_branches_hit_ip;
@@ -93,7 +96,7 @@ static void hw_branches_hit_irq(struct irq_work *work)
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
-/* Called in the #DB handler, which may interrupt any code: so a work prints the hit. */
+/* Called in the #DB handler. It may have interrupted any code, so a work prints the hit. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {
@@ -187,8 +190,8 @@ static void hw_branches_end_watch(void)
 }
 
 /*
- * Wait until the last hit of a watchpoint that was removed has been printed. Otherwise the first
- * hit of the next watchpoint could be lost. Called without locks, as hw_branches_show() takes
+ * Wait until the last hit of a watchpoint that was removed has been printed. Until then, the hits
+ * of the next watchpoint are ignored. Called without locks, as hw_branches_show() takes
  * hw_branches_mutex.
  */
 static void hw_branches_flush_hits(void)
@@ -233,7 +236,7 @@ static int hw_branches_count_symbol(void *data, unsigned long address)
 	return ++*n > 1;
 }
 
-/* Look up the address of a symbol. A name that several symbols have is refused. */
+/* Look up the address of a symbol. Refuse a name that several symbols have. */
 static int hw_branches_look_up(const char *name, unsigned long *address)
 {
 	unsigned int n = 0;
@@ -306,7 +309,7 @@ static int hw_branches_parse_place(char **text, unsigned long *address)
 	if (err)
 		return err;
 
-	/* An address of user space means different memory in each process. */
+	/* Refuse an address of user space: it means different memory in each process. */
 	return *address < TASK_SIZE_MAX ? -EFAULT : 0;
 }
 
