@@ -2,9 +2,9 @@
 /*
  * The branch flight recorder: printing the branches after a crash, or on sysrq
  *
- * After a crash, locks may be held and memory may be corrupt. So these functions take no
- * lock and allocate no memory. They wait HW_BRANCHES_MAX_WAIT_US in total, at most, until the
- * other CPUs are frozen. For a CPU that is not frozen then, they print a line that says so.
+ * After a crash, locks may be held and memory may be corrupt. So these functions take no lock and
+ * allocate no memory. They wait until the other CPUs are frozen, for HW_BRANCHES_MAX_WAIT_US in
+ * total at most. For a CPU that is not frozen then, they print a line that says so.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -90,8 +90,8 @@ int hw_branches_since(int cpu, struct hw_branches_top top)
 }
 
 /*
- * Print the headline for @cpu: for a CPU other than the one that crashed first, with the time from
- * the freeze of the CPU that crashed to the freeze of @cpu.
+ * Print the headline for @cpu. If another CPU was the first one to crash, the headline also tells
+ * how long after that CPU @cpu was frozen.
  */
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
@@ -114,7 +114,8 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 /**
  * struct hw_branches_frozen_reader - the state of a reader of a frozen CPU's branches
  * @cpu:	the CPU
- * @place:	two positions: one for the lines, one for calls that are searched farther back
+ * @place:	two positions: the first one for making lines, the second one for the searches of
+ *		calls, which read older branches
  */
 struct hw_branches_frozen_reader {
 	int				cpu;
@@ -126,7 +127,7 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 	struct hw_branches_frozen_reader *reader = data;
 	u32 ahead = nr - reader->place[0].newer;
 
-	/* A record more than 2 ahead is one of a search: keep the position of the lines. */
+	/* A search reads branches that are more than 2 older than the last one read for a line. */
 	return nr < arch_hw_branches_depth() &&
 	       arch_hw_branches_last(reader->cpu, &reader->place[ahead > 2], nr, branch, 1);
 }
@@ -162,8 +163,8 @@ struct hw_branches_folds {
 static DEFINE_PER_CPU(struct hw_branches_folds, hw_branches_folds);
 
 /*
- * Return memory for folding, or NULL if all is in use. Called with preemption off, which stays off
- * until hw_branches_put_fold(). The caller has to call that function in both cases.
+ * Return memory for folding, or NULL if all is in use. In both cases, the caller has to call
+ * hw_branches_put_fold(). Preemption is off until then.
  */
 static struct hw_branches_fold *hw_branches_get_fold(void)
 {
@@ -218,8 +219,8 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 }
 
 /*
- * Find the newest call of panic(). If there is none, find a call of nmi_panic(), or else of
- * vpanic(): some code calls these directly.
+ * Find the newest call of panic(). If there is none, find a call of another function of @calls,
+ * which some code calls instead of panic().
  */
 static int hw_branches_since_panic(int cpu)
 {
@@ -262,7 +263,7 @@ int hw_branches_since_stop(int cpu)
 
 /*
  * Wait until a CPU is frozen, @left microseconds at most, and subtract the time from @left. Return
- * true if the CPU is frozen. If it is not, but has to record, print a line that says so.
+ * true if the CPU is frozen. If the CPU still records, print a line that says so.
  */
 static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 {
@@ -279,9 +280,9 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /*
- * Print all CPUs except @self; after a crash, each CPU only once. The caller may be preemptible,
- * such as sys_info() in khungtaskd. Disable preemption, so that arch_hw_branches_stop() waits for
- * this reader.
+ * Print all CPUs except @self. If @crash is set, skip CPUs that the crash has printed already. The
+ * caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that
+ * arch_hw_branches_stop() waits for this reader.
  */
 static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
 {
@@ -362,9 +363,9 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	since = hw_branches_since(cpu, fault);
 	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
 		/*
-		 * The instruction at regs->ip is not in the records, because they end at an
-		 * earlier crash, which this crash has interrupted, or because user mode is not
-		 * recorded. Begin with the newest branch to the entry code.
+		 * This crash has interrupted the printing of an earlier crash, at which the
+		 * records end; or it occurred in user mode, which is not recorded. So begin with
+		 * the newest branch to the entry code.
 		 */
 		fault.any = true;
 		since = hw_branches_since(cpu, fault);
@@ -377,8 +378,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 
 #ifdef CONFIG_GENERIC_BUG
 /*
- * Tell whether the trap at @ip is a crash: not if it is a WARN(), unless the WARN() will panic. A
- * trap without a struct bug_entry comes from a sanitizer, and counts as a crash.
+ * Tell whether the trap at @ip is a crash. A WARN() is a crash only if it will panic. A trap
+ * without a struct bug_entry comes from a sanitizer, and is a crash.
  */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
@@ -396,10 +397,9 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
  * @ip: the address of the trap
  * @bug: the struct bug_entry of the trap, or NULL if it has to be looked up
  *
- * The search for @bug may make more branches than the hardware keeps, so recording is held during
- * the search. The trap is printed before oops_enter() freezes the recorder, so a crash freezes
- * it here. Lockdep is off during the search, as a warning of lockdep would call this function
- * again.
+ * The code that prints the trap runs before oops_enter() freezes the recorder, so a crash freezes
+ * it here. The search for @bug may make more branches than the hardware keeps, so hold recording
+ * meanwhile. Switch lockdep off meanwhile, as a warning of lockdep would call this function again.
  */
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 {
@@ -429,7 +429,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Return the CPU that called panic(). With panic_force_cpu=, another CPU executes panic(). */
+/* Return the CPU that called panic(). With panic_force_cpu=, another CPU may execute panic(). */
 static int hw_branches_panic_cpu(void)
 {
 	int cpu = atomic_read(&panic_redirect_cpu);
@@ -474,7 +474,7 @@ void hw_branches_sys_info(void)
 }
 
 /*
- * Called after KASAN or KFENCE has printed a report. If the beginning of this report has frozen the
+ * Called after KASAN or KFENCE has printed a report. If this report has frozen the
  * recorder, current is the task of the first crash. The task may have migrated since.
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
@@ -490,7 +490,7 @@ static void hw_branches_reported(void *unused, enum error_detector detector, uns
 		hw_branches_print_crash(cpu, -1);
 }
 
-/* The highest priority: another notifier could return NOTIFY_STOP, and prevent this call. */
+/* Use the highest priority, as another notifier could return NOTIFY_STOP and prevent this call. */
 static struct notifier_block hw_branches_die_notifier = {
 	.notifier_call	= hw_branches_die,
 	.priority	= INT_MAX,

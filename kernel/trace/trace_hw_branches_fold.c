@@ -13,7 +13,7 @@
  *    call that closes the first level must match the return: the target of the return is the
  *    instruction after the call. It does not match if a return address was changed. The call
  *    is not found if it is older than the oldest record, or before a switch to another task,
- *    an entry from user mode or missing records. In all these cases, the return is a line of
+ *    an entry from user mode or missing branches. In all these cases, the return is a line of
  *    its own, and the walk continues with the branch before the return.
  *  - Equal consecutive lines become one line with their number. A sequence of up to
  *    HW_BRANCHES_LOOP lines that is repeated is shown once, with the number of repeats.
@@ -41,7 +41,7 @@
  * @branch:	the branch
  * @kind:	the kind of the branch
  * @back:	the address that a call returns to, or that an exception has interrupted
- * @next:	the number of the record before this branch; 0 is the newest
+ * @next:	the number of the next older record; 0 is the newest
  */
 struct hw_branches_joined {
 	struct hw_branch	branch;
@@ -66,8 +66,8 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 }
 
 /*
- * Tell whether @older, which is of @kind, is to be joined with the branch from @from: @from must be
- * in a thunk, and @older go to a thunk.
+ * Tell whether to join @older, which is of @kind, with the newer branch whose source is @from: both
+ * @from and the target of @older must be in a thunk.
  */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)
@@ -113,8 +113,8 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 		break;
 	}
 	/*
-	 * If the source is in a thunk still, the thunk was interrupted, or the branch to the
-	 * thunk is older than the oldest record, or there are too many branches: do not join.
+	 * Do not join if the source is still in a thunk: then the thunk was interrupted, the
+	 * branch to the thunk was not recorded, or there are more than HW_BRANCHES_HOPS branches.
 	 */
 	if (hw_branches_is_thunk(fold, joined->branch.from))
 		*joined = first;
@@ -134,7 +134,7 @@ static bool hw_branches_returns(const struct hw_branches_joined *ret,
 	return call->kind == HW_BRANCH_ENTRY && to - call->back <= HW_BRANCHES_INSN;
 }
 
-/* Find the call or the exception that @ret returns from. */
+/* Find the call or the exception that @ret returns from. Return false if it is not found. */
 static bool hw_branches_find_call(struct hw_branches_fold *fold,
 				  const struct hw_branches_joined *ret,
 				  struct hw_branches_joined *call)
@@ -164,7 +164,7 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 	return false;
 }
 
-/* Return the call depth before the branch of a line, minus the call depth after the branch. */
+/* Return how much deeper the call depth is before the branch of a line than after the branch. */
 static int hw_branches_deeper(const struct hw_branches_line *line)
 {
 	if (line->inside)
@@ -182,7 +182,7 @@ static int hw_branches_deeper(const struct hw_branches_line *line)
 	}
 }
 
-/* Make the next line, without folding equal lines. Return false if there is no record left. */
+/* Make the next line, without searching for loops. Return false if there is no record left. */
 static bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_line *line)
 {
 	struct hw_branches_joined joined, call;
@@ -236,7 +236,7 @@ static void hw_branches_drop(struct hw_branches_fold *fold, u32 n)
 		fold->ahead[i] = fold->ahead[i + n];
 }
 
-/* Tell whether the next @n lines are followed by @n equal lines. */
+/* Tell whether the next @n lines are followed by the same @n lines. */
 static bool hw_branches_repeats(const struct hw_branches_fold *fold, u32 n)
 {
 	u32 i;
@@ -251,7 +251,7 @@ static bool hw_branches_repeats(const struct hw_branches_fold *fold, u32 n)
 	return true;
 }
 
-/* Move a loop of @n lines, with all its repeats, to fold->body. */
+/* Remove a loop of @n lines, with all its repeats, from fold->ahead, and store it in fold->body. */
 static void hw_branches_take_loop(struct hw_branches_fold *fold, u32 n)
 {
 	struct hw_branches_line *last = &fold->body[n - 1];
@@ -339,7 +339,7 @@ bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_lin
  * hw_branches_fold_base - find the outermost depth of the next lines
  * @fold: a walk that has just begun; this function begins the walk again before it returns
  * @lines: the number of lines to look at
- * @records: where to store the number of branches that these lines stand for
+ * @records: where to store the number of records that these lines stand for
  *
  * Return: the least @depth of these lines, 0 at most.
  */

@@ -2,6 +2,10 @@
 /*
  * Folding last branches into lines: see trace_hw_branches_fold.c. Both the kernel and
  * tools/tracing/hw-branches compile this code.
+ *
+ * record:	a branch as it was recorded, or the place where branches are missing
+ * line:	what is printed on one line: one or more records
+ * loop:	a sequence of lines that is repeated
  */
 #ifndef _TRACE_HW_BRANCHES_FOLD_H
 #define _TRACE_HW_BRANCHES_FOLD_H
@@ -36,7 +40,7 @@ enum hw_branch_kind {
 
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
- * @get:	read the branch that has @nr newer branches; false if there is no such branch
+ * @get:	read the record that has @nr newer ones; false if there is no such record
  * @kind:	tell the kind of a branch. @back is the address that a call returns to, or
  *		that an exception or interrupt has interrupted
  * @is_thunk:	tell whether an address is in a thunk for returns or indirect branches
@@ -57,12 +61,12 @@ struct hw_branches_reader {
  * @kind:	the kind of @branch
  * @inside:	if not 0, the number of branches from the call to its return, including both,
  *		in all repeats of the line
- * @records:	the number of recorded branches that the line stands for; the last line of a
- *		loop also stands for those of all repeats
- * @depth:	the call depth of the code that made @branch, relative to the code that ran
- *		when the walk started: -1 is the caller of that code
- * @lines:	1, or the number of lines of a loop, of which this line is the last one
- * @times:	how often the line, or the loop, occurs consecutively
+ * @records:	the number of records that the line stands for; the last line of a loop also
+ *		stands for those of all repeats
+ * @depth:	the call depth of the code that made @branch, relative to the code that the
+ *		newest branch of the walk went to: -1 is the caller of that code
+ * @lines:	the number of lines of the loop if this is its last line; otherwise 1
+ * @times:	how often this line, or the loop that ends here, occurs consecutively
  */
 struct hw_branches_line {
 	struct hw_branch	branch;
@@ -83,11 +87,11 @@ struct hw_branches_line {
  * @data:	the argument of the functions of @reader
  * @at:		the number of the next record to read; 0 is the newest
  * @plain:	make a line for each record
- * @left:	the number of branches that may still be read to find calls that have returned
+ * @left:	the number of branches that may still be read to find the calls of returns
  * @depth:	the call depth of the code that made the branch of the last line
  * @nr:		the number of lines in @ahead
- * @ahead:	the next lines, not yet folded
- * @body:	the lines of a loop
+ * @ahead:	the next lines, not yet searched for loops
+ * @body:	the lines of the loop that was found last
  * @nr_body:	the number of lines in @body
  * @shown:	the number of lines in @body that hw_branches_fold_next() has returned
  */

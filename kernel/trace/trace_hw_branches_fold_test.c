@@ -160,7 +160,7 @@ static void a_return_without_its_call(struct kunit *test)
 	       { 0x210, 0x300, 2, 1 });
 }
 
-/* The return address was changed: call and return are lines of their own. */
+/* The return address was changed: the call and the return are lines of their own. */
 static void a_return_to_elsewhere(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -170,7 +170,7 @@ static void a_return_to_elsewhere(struct kunit *test)
 	EXPECT(test, fake, { 0x150, 0x160, 0, 0 }, { 0x230, 0x140, 0, 1 }, { 0x110, 0x200, 0, 0 });
 }
 
-/* A return does not match the call of another level. */
+/* The return skips one level. It does not match the call of that level. */
 static void a_jump_out_of_two_levels(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -423,7 +423,7 @@ static void a_chain_of_thunks_has_an_end(struct kunit *test)
 	hw_branches_fold_begin(fold, 0, false, &endless_reader, &endless);
 	hw_branches_fold_base(fold, 100, &records);
 	KUNIT_EXPECT_EQ(test, records, 100);
-	/* To make a line, the walk reads 9 branches at most, also for the lines in fold->ahead. */
+	/* The walk also fills fold->ahead, and reads 9 branches at most for each line. */
 	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 9);
 	KUNIT_EXPECT_EQ(test, endless.lines, 100);
 }

@@ -5,18 +5,19 @@
  *   hw-branches [-n NR] [-m MAP] [-p] DUMP
  *
  * DUMP is /proc/vmcore of the crash kernel, or a copy of it in ELF format. The dump's VMCOREINFO
- * has what is needed to find the branches, so no debug information is needed. MAP, the crashed
- * kernel's System.map or a copy of its /proc/kallsyms, has the names of addresses. For dumps that
- * makedumpfile has compressed, see hw_branches.py.
+ * tells where the branches are, so no debug information is needed. MAP is the crashed kernel's
+ * System.map or a copy of its /proc/kallsyms, for the names of addresses. hw_branches.py reads
+ * dumps that makedumpfile has compressed.
  *
  * The branches are in one of two places. The Branch Trace Store (BTS) of Intel's processors writes
  * them to a buffer in memory. The Debug Store, also in memory, has the address of the buffer. The
- * other place are last branch records (LBR): registers that the kernel has saved for the crash.
+ * other place is memory in which the kernel has saved the last branch records (LBR), which are
+ * registers.
  *
- * The lines are those that the kernel itself prints, made by the same code: a call that has
- * returned is one line, and so are the repeats of a loop. Without MAP, the program does not know
- * where interrupts and thunks are, and combines fewer branches. The program reports damaged parts
- * of the dump, and prints the rest.
+ * The program makes the same lines as the kernel itself, by the same code: a call that has
+ * returned is one line, and the repeats of a line are one line. Without MAP, the program does not
+ * know the addresses of the entry code and of thunks, and combines fewer branches. The program
+ * reports damaged parts of the dump, and prints the rest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,8 +36,8 @@
 #include "dump.h"
 
 /*
- * The numbers of the fields of the Debug Store for branches: the address of the buffer, the address
- * behind the newest record, and the end of the buffer.
+ * Indices of fields of the Debug Store: the address of the buffer, the address behind the newest
+ * record, and the end of the buffer.
  */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
@@ -106,9 +107,9 @@ static void read_map(const char *path)
 
 /*
  * Add the offset by which the kernel was relocated to the symbols of a System.map. The symbols of
- * /proc/kallsyms have it already. Then sort the symbols.
+ * /proc/kallsyms include this offset already. Then sort the symbols.
  */
-static void place_symbols(void)
+static void relocate_symbols(void)
 {
 	uint64_t ran_at, moved = 0;
 	size_t i;
@@ -140,7 +141,7 @@ static void print_address(uint64_t at)
 		else
 			high = middle;
 	}
-	/* After the last symbol of the map, there may be modules that the map does not have. */
+	/* An address after the last symbol may be in a module that the map does not have. */
 	if (low && low < nr_symbols)
 		printf("%s+%#" PRIx64, symbols[low - 1].name, at - symbols[low - 1].at);
 	else
@@ -163,10 +164,10 @@ static uint64_t address_of(const char *name)
  * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
  */
 
-/* Addresses of the kernel, from the map: entry code, thunks, and the switch of stacks. */
+/* Addresses from the map, or 0: entry code, thunks, and the function that switches stacks. */
 static uint64_t entries, entries_end, thunks, thunks_end, switch_to;
 
-static void find_places(void)
+static void find_code(void)
 {
 	entries = address_of("__entry_text_start");
 	entries_end = address_of("__entry_text_end");
@@ -330,8 +331,8 @@ static void say_damaged(unsigned int cpu, const char *what)
 }
 
 /*
- * Read the Debug Store of a CPU. @offset is that of the CPU's per-CPU data. The Debug Store is in
- * the per-CPU data, or in memory reserved by the boot parameter reserve_mem.
+ * Read the Debug Store of a CPU. It is in the CPU's per-CPU data at @offset, or in memory reserved
+ * by the boot parameter reserve_mem.
  */
 static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 {
@@ -372,7 +373,7 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 }
 
 /*
- * Append the last branch records to @all, which the kernel saved when it stopped ("froze") the
+ * Append to @all the last branch records of a CPU, which the kernel saved when it stopped the
  * recorder on this CPU. Returns false if the kernel did not save any.
  */
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
@@ -417,7 +418,7 @@ static void print_all(unsigned long nr, bool plain)
 {
 	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets, offset = 0;
 	uint64_t field = value_of("NUMBER(ds_field)", 10);
-	/* A kernel for one CPU does not have this symbol. */
+	/* A kernel without CONFIG_SMP does not have this symbol. */
 	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	/* The size of a field of the Debug Store; 0 if the processor has none. */
@@ -491,8 +492,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	open_dump(argv[optind]);
-	place_symbols();
-	find_places();
+	relocate_symbols();
+	find_code();
 	print_all(nr, plain);
 	return damaged;
 }

@@ -13,12 +13,12 @@ before that, write 1 to hw_branches/freeze in tracefs.
 The branches are either in last branch records (LBR), which the kernel has saved,
 or in the buffer of the Branch Trace Store (BTS). The Debug Store has the address
 of this buffer. If a debugger traced a task on the same CPU, the kernel has moved
-older branches from the buffer to a ring.
+older branches from the buffer to another buffer in memory, the ring.
 
 VMCOREINFO tells where the branches are, so no debug information is needed. With
 the debug information of vmlinux and of modules (-d), the script also prints files
 and lines, the functions of modules, and the branches in the ring. MAP is a copy of
-/proc/kallsyms, or System.map: it has the names of addresses, without -d.
+/proc/kallsyms, or System.map: it gives the names of addresses without -d.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def warn(text):
 def read_info(path, size):
     """
     Return VMCOREINFO as a dictionary. All formats contain it as text, in the headers at the
-    beginning of the file. Look for it in the first bytes, as many as size.
+    beginning of the file: look for it in the first size bytes.
     """
     with open(path, "rb") as dump:
         text = re.search(rb"OSRELEASE=[\n -~]*", dump.read(size))
