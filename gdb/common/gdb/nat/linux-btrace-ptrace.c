@@ -77,7 +77,7 @@ struct bts_record
 /* The largest power of two that the kernel accepts as the size of a trace.  */
 static const uint32_t MAX_SIZE = 1 << 28;
 
-/* How many records are read by one request.  */
+/* The number of records to read by one request.  */
 static const size_t READ_CHUNK = 16384;
 
 /* The state of a trace.  */
@@ -86,7 +86,8 @@ enum trace_state
   /* The kernel records branches.  */
   TRACE_ON,
 
-  /* The thread was running: the trace is made when the thread is resumed.  */
+  /* The thread was running, so it was stopped.  The trace is made when the thread is
+     resumed.  */
   TRACE_PENDING,
 
   /* The trace could not be made when the thread was resumed.  */
@@ -519,10 +520,10 @@ public:
 
 private:
   /* TARGET is the target of the next older record.  If the address at which the
-     kernel has resumed the thread is not between TARGET and the end of the block,
-     the thread was resumed at another address than where it was interrupted.  Then
-     complete the block that begins there.  Of the block before, only the beginning
-     TARGET is known.  */
+     kernel has resumed the thread is not between TARGET and the end of the current
+     block, the thread was interrupted at another address.  Then complete the block
+     that begins at the address of the resumption.  The next older block begins at
+     TARGET.  Its end is not known: assume that it ends at TARGET, too.  */
   void settle_resumption (CORE_ADDR target);
 
   /* Complete the current block, which begins at BEGIN.  The next older block ends
@@ -634,8 +635,8 @@ make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &record
   return blocks.release ();
 }
 
-/* Store the status of TRACE in *STATUS, which the caller has set to all 0, and
-   which stays so for a pending trace.  Return false if the trace cannot be
+/* Store the status of TRACE in *STATUS, which the caller has set to all 0.  For a
+   pending trace, *STATUS stays all 0.  Return false if the trace cannot be
    read.  */
 
 static bool
