@@ -313,8 +313,8 @@ static struct syscore hw_branches_boot_syscore = {
  */
 
 /**
- * struct hw_branches_boot_view - a reader of last_boot
- * @left:	the copy of the previous boot's memory; NULL if there is none, or not the first open
+ * struct hw_branches_boot_view - the state of an open last_boot
+ * @left:	the copy of the previous boot's memory; NULL if none is left
  * @cpu:	the CPU whose branches are in @branch; -1 for none
  * @nr:		the number of branches in @branch
  * @branch:	the branches, the newest first

@@ -207,7 +207,7 @@ static struct trace_min_max_param hw_branches_crash_nr_param = {
  * thaw_after: the number of seconds after which the recorder thaws after a crash, or 0 for never
  */
 
-/* The maximum is a week, which does not overflow a long if it is converted to jiffies. */
+/* The maximum is a week. In jiffies, it does not overflow a long. */
 static u64 hw_branches_thaw_after_min;
 static u64 hw_branches_thaw_after_max = 7 * 24 * 60 * 60;
 
@@ -224,7 +224,7 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
  */
 
 /**
- * struct hw_branches_view - a reader of the trace
+ * struct hw_branches_view - the state of an open trace file
  * @cpu:	the CPU whose branches are in @branch
  * @only:	the only CPU to show; -1 for all CPUs
  * @pos:	the number of @line

@@ -13,8 +13,10 @@
  */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* The number of lines of each CPU that a crash prints, and whether it prints all CPUs */
+/* The number of lines of each CPU that a crash prints */
 u64 hw_branches_crash_nr __read_mostly = 32;
+
+/* A crash prints all CPUs, and not only the CPU that has crashed. */
 bool hw_branches_crash_all __read_mostly;
 
 /* Print a line for each branch, without folding: see trace_hw_branches_fold.c. */

@@ -191,7 +191,7 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* Some events call this with preemption on, for example those of uprobes. */
+	/* hw_branches_can_write() reads data of this CPU, but uprobes call this with preemption on. */
 	guard(preempt_notrace)();
 
 	return hw_branches_can_write() && event_trigger_count(data, buffer, rec, event);
@@ -334,7 +334,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Take a reference: if registering fails, the caller frees @data. */
+	/* Take a reference: if registering fails, only the caller of this function frees @data. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)

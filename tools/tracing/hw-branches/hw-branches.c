@@ -15,9 +15,9 @@
  * registers.
  *
  * The program makes the same lines as the kernel itself, by the same code: a call that has
- * returned is one line, and the repeats of a line are one line. Without MAP, the program does not
- * know the addresses of the entry code and of thunks, and combines fewer branches. The program
- * reports damaged parts of the dump, and prints the rest.
+ * returned is one line, and a loop is printed once. Without MAP, the program does not know the
+ * addresses of the entry code and of thunks, and combines fewer branches. The program reports
+ * damaged parts of the dump, and prints the rest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
