@@ -218,7 +218,6 @@ static bool hw_branches_same(const struct hw_branches_line *a, const struct hw_b
 	       a->kind == b->kind && !a->inside == !b->inside && a->kind != HW_BRANCH_BREAK;
 }
 
-/* Make lines until fold->ahead is full, or no record is left. */
 static void hw_branches_fill(struct hw_branches_fold *fold)
 {
 	while (fold->nr < 2 * HW_BRANCHES_LOOP &&
@@ -226,7 +225,6 @@ static void hw_branches_fill(struct hw_branches_fold *fold)
 		fold->nr++;
 }
 
-/* Remove the first @n lines of fold->ahead. */
 static void hw_branches_drop(struct hw_branches_fold *fold, u32 n)
 {
 	u32 i;

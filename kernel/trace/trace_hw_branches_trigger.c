@@ -191,7 +191,7 @@ static bool hw_branches_trigger_count(struct event_trigger_data *data,
 				      struct trace_buffer *buffer, void *rec,
 				      struct ring_buffer_event *event)
 {
-	/* hw_branches_can_write() reads data of this CPU, but uprobes call this with preemption on. */
+	/* Uprobes call this with preemption on. hw_branches_can_write() reads per-CPU data. */
 	guard(preempt_notrace)();
 
 	return hw_branches_can_write() && event_trigger_count(data, buffer, rec, event);

@@ -349,7 +349,6 @@ static int hw_branches_parse_how(struct hw_branches_watch *watch, const char *ho
 	return 0;
 }
 
-/* Parse @text, which is modified. */
 static int hw_branches_parse_watch(struct hw_branches_watch *watch, char *text)
 {
 	unsigned long address;
