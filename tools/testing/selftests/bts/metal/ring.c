@@ -85,7 +85,7 @@ TEST(wrap_once, "BTINT = 0: at the maximum the next record goes to the base")
 	ring(4, 0, 6);
 }
 
-TEST(wrap_often, "a ring of 3 and of 1 wraps again and again")
+TEST(wrap_often, "a ring of 3 and of 7 wraps again and again")
 {
 	ring(3, 0, 100);
 	ring(7, 0, 50);

@@ -703,9 +703,17 @@ static int __init crash_init(void)
 
 	err = register_nmi_handler(NMI_LOCAL, crash_in_nmi, 0, "bts_crash");
 	if (err)
-		return err;
+		goto free;
 	register_die_notifier(&die_notifier);
-	return misc_register(&crash_device);
+	err = misc_register(&crash_device);
+	if (!err)
+		return 0;
+
+	unregister_die_notifier(&die_notifier);
+	unregister_nmi_handler(NMI_LOCAL, "bts_crash");
+free:
+	kfree(bts_crash_object);
+	return err;
 }
 
 static void __exit crash_exit(void)
