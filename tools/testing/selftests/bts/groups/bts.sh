@@ -2,15 +2,11 @@
 # bts: traces of tasks and CPUs: each record in the right trace, in order, and once
 # shellcheck shell=bash
 
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+
 # In QEMU 7.2, far returns of user mode fault with SMAP.
 FAR=cpu=$CPU,-smap
-
-# traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module bts_lab, and pass its path before
-# the first ARG.
-traced() {
-	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
-	boot "$1" kernel=patched config="$CONFIG" before="$LAB" mem=1024 abort=1 "${@:2}"
-}
 
 units() {
 	local smp

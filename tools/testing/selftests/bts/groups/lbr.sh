@@ -21,7 +21,7 @@ lasts() {
 
 	# Without this, Linux warns of speculative return stack overflow on this model.
 	[ "$2" != amd ] || word=(append="spec_rstack_overflow=off")
-	flight "$1" "$(lbr_machine "$2")" smp=2 "${word[@]}" "${@:3}"
+	strict "$1" "$(lbr_machine "$2")" smp=2 "${word[@]}" "${@:3}"
 }
 
 lbr_files() {
@@ -30,7 +30,7 @@ lbr_files() {
 	for machine in 32 16 16-no-smap arch amd; do
 		lasts "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
-	flight refused -- lastbranch refused
+	strict refused -- lastbranch refused
 	lasts ignored "$(lbr_machine 32),x-lbr-ignored=on" -- lastbranch refused
 	for machine in 32 arch; do
 		lasts "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted

@@ -12,7 +12,7 @@
 real_program() {
 	local before=$FAILED
 
-	asked busybox "${WINDOW[@]}" mem=1024 tools=busybox timeout=3000 stall=1500 -- \
+	strict busybox "${WINDOW[@]}" mem=1024 tools=busybox timeout=3000 stall=1500 -- \
 		busy 500000 /usr/bin/busybox awk \
 		'BEGIN { for (i = 0; i < 1500; i++) s = s i % 7; print length(s) }'
 	judge busybox branches=500000,jcc,jmp,call,ret,indirect,syscall equal \
@@ -24,19 +24,19 @@ real_program() {
 denied() {
 	local deny=config=$CONFIG,deny secret=append=lockdown=confidentiality
 
-	asked lsm-none "$deny" -- lsm none
-	asked lsm-integrity "$deny" append=lockdown=integrity -- lsm integrity
-	asked lsm-confidentiality "$deny" "$secret" -- lsm confidentiality
-	asked lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality unfiltered
-	asked failing "$deny" smp=2 -- failing
+	strict lsm-none "$deny" -- lsm none
+	strict lsm-integrity "$deny" append=lockdown=integrity -- lsm integrity
+	strict lsm-confidentiality "$deny" "$secret" -- lsm confidentiality
+	strict lsm-unfiltered "$deny" "$secret" cpu="$CPU,-ds-cpl" -- lsm confidentiality unfiltered
+	strict failing "$deny" smp=2 -- failing
 }
 
 group_ptracelong() {
-	asked lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
-	asked orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
-	asked ends-long smp=2 timeout=1800 stall=900 -- ends 100000
-	asked many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
-	asked worker config="$CONFIG,vhost" smp=2 -- worker
+	strict lossless-long smp=2 pti=on mem=512 timeout=900 -- lossless 10000000 65536
+	strict orphans-long smp=2 timeout=1800 stall=900 -- orphans 10000
+	strict ends-long smp=2 timeout=1800 stall=900 -- ends 100000
+	strict many mem=2048 smp=2 timeout=1800 stall=900 -- many 10000
+	strict worker config="$CONFIG,vhost" smp=2 -- worker
 	real_program
 	denied
 }

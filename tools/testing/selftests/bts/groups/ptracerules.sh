@@ -2,8 +2,11 @@
 # ptracerules: PTRACE_BTS_*: every refusal, every old bug, single-stepping, and permissions
 # shellcheck shell=bash
 
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+
 ruled() {
-	boot "$1" kernel=patched config="$CONFIG" abort=1 icount=slow "${@:2}"
+	strict "$1" icount=slow "${@:2}"
 }
 
 group_ptracerules() {

@@ -15,7 +15,7 @@ remains_config() {
 
 # remain CASE KEY=VALUE... -- PROG [ARG...]: boot this configuration, with 32 LBRs.
 remain() {
-	flight "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
+	strict "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
 }
 
 # reads_dump NAME LEAST COMMAND...: COMMAND must print at least LEAST branches of CPU 0.

@@ -12,20 +12,20 @@
 . "$B/groups/shared/oracle.sh"
 
 ring0_files() {
-	flight files smp=1 timeout=300 -- files all
-	flight files-2 smp=2 pti=off timeout=300 -- files all
-	flight files-no-cpl smp=2 timeout=300 cpu="$CPU,-ds-cpl" -- files all
-	flight missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
+	strict files smp=1 timeout=300 -- files all
+	strict files-2 smp=2 pti=off timeout=300 -- files all
+	strict files-no-cpl smp=2 timeout=300 cpu="$CPU,-ds-cpl" -- files all
+	strict missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
 	console_says missing "cannot record: error -95"
-	flight booted smp=2 append=hw_branches -- files booted 01
-	flight booted-list smp=3 append=hw_branches=1-2 -- files booted 12
-	flight booted-bad smp=1 append=hw_branches=x -- files booted -
+	strict booted smp=2 append=hw_branches -- files booted 01
+	strict booted-list smp=3 append=hw_branches=1-2 -- files booted 12
+	strict booted-bad smp=1 append=hw_branches=x -- files booted -
 }
 
 # scrubbed CASE KEY=VALUE...: run the program scrub, beside a trace of the module bts_lab.
 scrubbed() {
 	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
-	flight "$1" smp=2 before="$LAB" "${@:2}" -- scrub
+	strict "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
 # called_by SPLAT FUNCTION: return whether FUNCTION is in the stack trace of SPLAT.
@@ -40,7 +40,7 @@ kdb() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	crash=$LAB
 	need_lab "$B/ring0/kdb-terminal" bts_kdb patched "$CONFIG"
-	flight "$1" smp=2 before="$crash $LAB" "${@:2}"
+	strict "$1" smp=2 before="$crash $LAB" "${@:2}"
 }
 
 # Print the known splats of kgdb and kdb that the last case has, each as an alternative of a regular
@@ -192,7 +192,7 @@ ring0_crashes() {
 	survived alone smp=2 -- crash alone 1
 	survived folded smp=2 "${clock[@]}" -- crash folded 1
 	survived offline smp=2 -- crash offline 1
-	flight sysrq smp=2 before="$LAB" -- crash sysrq 1
+	strict sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
 	fatal limit task bts_crash_fault 2 append=sysctl.kernel.oops_limit=1
@@ -247,7 +247,7 @@ words() {
 # Compare what a crash prints with what the emulator executed.
 ring0_judged() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	flight printed before="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
+	strict printed before="$LAB" expect=splat "${WINDOW[@]}" timeout=400 stall=300 -- \
 		printed 200
 	judge printed "branches=200,jcc,call,ret,ve" "200 records equal"
 }
@@ -262,7 +262,7 @@ ring0_words() {
 # reports CASE NAME KEY=VALUE...: cause the kernel's report of an error (a warning, a lockup). The
 # recorder's event for it must name NAME.
 reports() {
-	flight "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
+	strict "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_|soft lockup|hard LOCKUP'
 	came_to_end "$1"
 }
@@ -279,15 +279,15 @@ reported() {
 
 ring0_marks() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	flight marks smp=2 before="$LAB" -- marks all
-	flight quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
-	flight races smp=2 before="$LAB" timeout=300 -- marks races
-	flight unload smp=2 before="$LAB" -- marks unload
-	flight stray-soon smp=2 icount=1 before="$LAB" -- stray soon
-	flight stray-late smp=2 icount=1 before="$LAB" expect=splat -- stray late
+	strict marks smp=2 before="$LAB" -- marks all
+	strict quick smp=1 icount=1 timeout=300 stall=200 before="$LAB" -- marks quick
+	strict races smp=2 before="$LAB" timeout=300 -- marks races
+	strict unload smp=2 before="$LAB" -- marks unload
+	strict stray-soon smp=2 icount=1 before="$LAB" -- stray soon
+	strict stray-late smp=2 icount=1 before="$LAB" expect=splat -- stray late
 	reported
-	flight watch smp=2 before="$LAB" -- watch
-	flight pages smp=2 pti=off timeout=300 -- pages 60
+	strict watch smp=2 before="$LAB" -- watch
+	strict pages smp=2 pti=off timeout=300 -- pages 60
 }
 
 # races CASE KEY=VALUE... -- overlap [KIND]: make two CPUs race at a chosen place of the recorder.
@@ -297,7 +297,7 @@ races() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	crash=$LAB
 	need_lab "$B/ring0/races-lab" bts_races patched "$CONFIG"
-	flight "$1" smp=2 timeout=300 before="$crash $LAB${WATCHED:+ $WATCHED}" "${@:2}"
+	strict "$1" smp=2 timeout=300 before="$crash $LAB${WATCHED:+ $WATCHED}" "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
 

@@ -2,12 +2,10 @@
 # silicon: what the manuals leave open and processors do differently, one rule at a time
 # shellcheck shell=bash
 
-# shellcheck source=bts.sh
-. "$B/groups/bts.sh"
-# shellcheck source=ptrace.sh
-. "$B/groups/ptrace.sh"
-# shellcheck source=ring0.sh
-. "$B/groups/ring0.sh"
+# shellcheck source=shared/boots.sh
+. "$B/groups/shared/boots.sh"
+# shellcheck source=shared/crashes.sh
+. "$B/groups/shared/crashes.sh"
 
 # core NAME KEY=VALUE...: run tests of traces, of the Debug Store, and of the recorder.
 core() {
@@ -17,12 +15,12 @@ core() {
 	traced "itself-$name" smp=2 icount=slow "$@" -- itself
 	traced "itself-out-$name" smp=2 icount=slow "$@" -- itself 0 out 0
 	traced "forge-$name" cpu="$CPU,-smap" smp=2 pti=on "$@" -- forge
-	asked "requests-$name" "$@" -- requests kernel
-	asked "lossless-$name" smp=2 "$@" -- lossless 60000 4096
-	asked "lossless-small-$name" pti=on "$@" -- lossless 60000 240
+	strict "requests-$name" "$@" -- requests kernel
+	strict "lossless-$name" smp=2 "$@" -- lossless 60000 4096
+	strict "lossless-small-$name" pti=on "$@" -- lossless 60000 240
 	ours "claims-$name" smp=2 pti=off abort=1 "$@" -- claims recording
 	ours "offline-$name" smp=2 abort=1 "$@" -- offline claim 5
-	flight "files-$name" smp=2 "$@" -- files all
+	strict "files-$name" smp=2 "$@" -- files all
 	survived "crash-$name" smp=2 "$@" -- crash task 2
 }
 
@@ -30,14 +28,14 @@ core() {
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
-	asked requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
-	asked requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
+	strict requests-pentium4-before cpu="$PENTIUM4" cpl=before -- requests kernel
+	strict requests-pentium4-either cpu="$PENTIUM4" cpl=either -- requests kernel
 	traced itself-pentium4-no-cpl cpu="$PENTIUM4,-ds-cpl" -- itself
-	asked flags-pentium4 cpu="$PENTIUM4" -- recordflags predicts
-	asked flags-pentium4-32 cpu="$PENTIUM4" -- recordflags_32 predicts
-	asked steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- tracedsteps
-	asked steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
-	asked late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
+	strict flags-pentium4 cpu="$PENTIUM4" -- recordflags predicts
+	strict flags-pentium4-32 cpu="$PENTIUM4" -- recordflags_32 predicts
+	strict steps-pentium4 cpu="$PENTIUM4" smp=2 icount=slow -- tracedsteps
+	strict steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
+	strict late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
 	boot unit-pentium4 kernel=patched config="$CONFIG" smp=2 cpu="$PENTIUM4" \
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
@@ -53,13 +51,13 @@ late_twice() {
 
 # The PMI comes after the buffer is full: a record must tell that others are lost.
 too_late() {
-	asked too-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000" -- silicon late
+	strict too-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000" -- silicon late
 }
 
 # If #DB clears TR, stepping must not lose branches of user mode.
 debug_exceptions() {
-	asked steps-db silicon=db smp=2 icount=slow -- silicon cleared
-	asked steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
+	strict steps-db silicon=db smp=2 icount=slow -- silicon cleared
+	strict steps-worst silicon=worst smp=2 icount=slow -- silicon cleared
 }
 
 # perf's counters overflow while BTS records: both cause PMIs by the same interrupt vector.
@@ -67,27 +65,27 @@ sampled() {
 	local rule
 
 	for rule in "" ,x-bts-pmi=crossed ,x-bts-pmi=equal,x-bts-pmi-kept=on; do
-		asked "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
+		strict "sampled${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 mem=1024 -- \
 			silicon sampled
 	done
-	asked together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 append=nmi_watchdog=1 -- \
+	strict together cpu="$CPU,x-pmu-counts=on" smp=2 mem=1024 append=nmi_watchdog=1 -- \
 		silicon together
-	asked lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
+	strict lossless-sampled cpu="$CPU,x-pmu-counts=on" smp=2 icount=1 -- \
 		lossless 100000 4096 0 sampled 20011
 }
 
 # An unknown NMI while the kernel is traced: the kernel must print 'Uhhuh'.
 strangers() {
-	asked stray smp=2 expect=splat -- silicon stray
+	strict stray smp=2 expect=splat -- silicon stray
 }
 
 # On models that damage or drop records, the trace must say that records are wrong or lost.
 damaged() {
-	asked smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
-	asked stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all
-	asked smi-known cpu=Nehalem,x-bts-smi=997 smp=2 -- silicon damaged
-	asked stpclk-known cpu=Nehalem,x-bts-damage=97 smp=2 -- silicon damaged
-	asked both-known cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-pmi=equal smp=2 -- \
+	strict smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
+	strict stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all
+	strict smi-known cpu=Nehalem,x-bts-smi=997 smp=2 -- silicon damaged
+	strict stpclk-known cpu=Nehalem,x-bts-damage=97 smp=2 -- silicon damaged
+	strict both-known cpu=Nehalem,x-bts-smi=997,x-bts-damage=97,x-bts-pmi=equal smp=2 -- \
 		silicon damaged
 }
 
@@ -106,5 +104,5 @@ group_silicon() {
 	strangers
 	damaged
 	traced itself-wrong-from cpu=Penryn,x-bts-wrong-from=on smp=2 icount=slow -- itself
-	asked requests-wrong-from cpu=Penryn,x-bts-wrong-from=on -- requests kernel
+	strict requests-wrong-from cpu=Penryn,x-bts-wrong-from=on -- requests kernel
 }

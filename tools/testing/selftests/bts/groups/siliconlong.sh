@@ -11,7 +11,7 @@
 # the layout of that processor's DEBUGCTL.
 judged_pentium4() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	flight printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \
+	strict printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \
 		timeout=400 stall=300 -- printed 200
 	judge printed-pentium4 "branches=200,jcc,call,ret,ve" "200 records equal" --netburst
 }
@@ -20,7 +20,7 @@ group_siliconlong() {
 	local rule
 
 	for rule in "" ,x-bts-pmi=equal; do
-		asked "lossless${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 pti=on mem=512 \
+		strict "lossless${rule//[,=]/-}" cpu="$CPU,x-pmu-counts=on$rule" smp=2 pti=on mem=512 \
 			timeout=1800 stall=600 -- lossless 10000000 65536 0 sampled
 	done
 	judged_long user-sampled 200000 loop,jcc,jmp,call,ret,indirect --user-addresses

@@ -7,6 +7,19 @@ ours() {
 	boot "$1" kernel=patched config="$CONFIG" "${@:2}"
 }
 
+# strict CASE [KEY=VALUE...] -- PROG [ARG...]: the same. The emulator ends if the CPU cannot store a
+# record.
+strict() {
+	ours "$1" abort=1 "${@:2}"
+}
+
+# traced CASE KEY=VALUE... -- PROG [ARG...]: boot with the module bts_lab, and pass its path before
+# the first ARG.
+traced() {
+	need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG"
+	strict "$1" before="$LAB" mem=1024 "${@:2}"
+}
+
 # stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series, always in the
 # configuration base, as its bugs do not depend on the configuration.
 stock() {

@@ -2,11 +2,8 @@
 # shellcheck shell=bash
 # Boots with the flight recorder: its machines, crashes of the kernel, checks of what it prints.
 
-# flight CASE KEY=VALUE... -- PROG [ARG...]: boot the kernel with the series. The emulator ends if
-# the CPU cannot store a record.
-flight() {
-	boot "$1" kernel=patched config="$CONFIG" abort=1 "${@:2}"
-}
+# shellcheck source=boots.sh
+. "$B/groups/shared/boots.sh"
 
 # Print the key cpu=MODEL of boot for a machine: 32 or 16 LBRs, 16 and no SMAP, architectural LBRs
 # (arch), or LBRs of AMD. Another argument is printed as it is.
@@ -27,7 +24,7 @@ CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as
 # console must have no splat but the messages in CRASH.
 crashing() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	flight "$1" before="$LAB" expect=splat "${@:2}"
+	strict "$1" before="$LAB" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
 
