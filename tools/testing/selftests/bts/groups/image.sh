@@ -152,6 +152,29 @@ kit_good() {
 	kit_reports "$1" crash "Segmentation fault"
 }
 
+# kit_next TEXT NAME: when the kit prints TEXT, make the picture NAME.ppm of its screen, and press
+# Enter.
+kit_next() {
+	kit_says "$1" || return
+	sleep 1
+	kit_monitor "screendump $CASE_DIR/$2.ppm"
+	sleep 2
+	kit_monitor "sendkey ret"
+}
+
+# kit_code CASE: the QR code on the screen must have the short form that is in the report.
+kit_code() {
+	local shown wanted
+
+	shown=$(zbarimg -q --nodbus --raw "$CASE_DIR/code.ppm")
+	wanted=$(sed -n 's/^Short form: //p' "$CASE_DIR/report")
+	if [ -n "$wanted" ] && [ "$shown" = "$wanted" ]; then
+		pass "$1.code"
+	else
+		fail "$1.code" "the QR code says '$shown', the report '$wanted' (see $CASE_DIR)"
+	fi
+}
+
 # kit_whole FIRMWARE CPU: run all steps on a machine without a Debug Store, with the last page on
 # its screen.
 kit_whole() {
@@ -161,15 +184,10 @@ kit_whole() {
 	kit_plain "$firmware" "$2"
 	kit_disk
 	kit_start
-	if kit_says "Press Enter"; then
-		kit_monitor "screendump $CASE_DIR/screen.ppm"
-		sleep 2
-		kit_monitor "sendkey ret"
-	else
-		kit_kill
-	fi
+	kit_next "as a QR code" screen && kit_next "switch the machine off" code || kit_kill
 	kit_ends "$firmware"
 	kit_good "$firmware"
+	kit_code "$firmware"
 	kit_disk_kept "$firmware"
 	kit_reports "$firmware" store "no Debug Store"
 	kit_reports "$firmware" firmware "started by ${firmware^^}"
@@ -286,7 +304,7 @@ kit_store_whole() {
 group_image() {
 	local part
 
-	need_packages image
+	need_packages image imagetest
 	for part in ${IMAGE_PARTS:-bios uefi interrupted crashed store rules}; do
 		part=$(one_of IMAGE_PARTS "$part" bios uefi interrupted crashed store rules) || exit
 		case $part in

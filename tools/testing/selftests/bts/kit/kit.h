@@ -36,10 +36,13 @@ void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
 void print_page(void);
+/* Print the short form of the report as a QR code, to the screen only. */
+void show_code(void);
 
 /* machine.c: what the processor and the kernel report about the machine. */
 struct machine {
 	char model[64];		/* the processor's name */
+	char microcode[32];	/* its version, as the kernel reports it */
 	unsigned int signature;	/* CPUID.1:EAX: family, model, stepping */
 	bool store;		/* the kernel can use the Debug Store */
 };

@@ -76,14 +76,6 @@ static bool ask_kernel(unsigned int source, struct ptrace_bts_info *info)
 	return !syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS_NR, info);
 }
 
-void machine_find(void)
-{
-	struct ptrace_bts_info info;
-
-	find_model();
-	machine.store = ask_kernel(PTRACE_BTS_SOURCE_DS, &info);
-}
-
 /* Read the value of the first @key in a file like /proc/cpuinfo. */
 static bool value_of(const char *path, const char *key, char *val, size_t size)
 {
@@ -105,20 +97,28 @@ static bool value_of(const char *path, const char *key, char *val, size_t size)
 	return found;
 }
 
+void machine_find(void)
+{
+	struct ptrace_bts_info info;
+
+	find_model();
+	if (!value_of("/proc/cpuinfo", "microcode", machine.microcode, sizeof(machine.microcode)))
+		snprintf(machine.microcode, sizeof(machine.microcode), "not told");
+	machine.store = ask_kernel(PTRACE_BTS_SOURCE_DS, &info);
+}
+
 static void tell_model(void)
 {
 	unsigned int s = machine.signature, family = s >> 8 & 0xf, model = s >> 4 & 0xf;
-	char microcode[32] = "not told";
 	struct utsname uts;
 
 	if (family == 15 || family == 6)
 		model += s >> 12 & 0xf0;
 	if (family == 15)
 		family += s >> 20 & 0xff;
-	value_of("/proc/cpuinfo", "microcode", microcode, sizeof(microcode));
 	tell("processor   %s\n", machine.model);
 	tell("            family %u, model %u, stepping %u, microcode %s, %ld CPUs\n", family,
-	     model, s & 0xf, microcode, sysconf(_SC_NPROCESSORS_ONLN));
+	     model, s & 0xf, machine.microcode, sysconf(_SC_NPROCESSORS_ONLN));
 	if (!uname(&uts))
 		tell("kernel      Linux %s, started by %s\n", uts.release,
 		     access("/sys/firmware/efi", F_OK) ? "BIOS" : "UEFI");

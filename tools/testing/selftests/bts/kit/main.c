@@ -142,6 +142,10 @@ static void finish_and_power_off(void)
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
+		show("Press Enter to see a short form of the report as a QR code.\n");
+		wait_for_enter();
+		screen_clear();
+		show_code();
 		show("Press Enter to switch the machine off.\n");
 		wait_for_enter();
 	}

@@ -2,7 +2,7 @@
 # Programs of the image that vmtest.sh image makes: PID 1, and its own steps.
 GUEST_PROGS += kit/kit kit/questions kit/units
 kit_SRCS := kit/main.c kit/screen.c kit/report.c kit/machine.c kit/stick.c kit/state.c \
-	kit/steps.c kit/klog.c
+	kit/steps.c kit/klog.c kit/qr.c
 kit_CFLAGS = $(PTRACE_BTS_UAPI)
 questions_SRCS := kit/questions.c
 units_SRCS := kit/units.c

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The report, in memory until it is written, and the page that summarizes it. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "kit.h"
+#include "qr.h"
 
 /* The beginning of each line of the report that has the answer to a question. */
 #define ANSWER		"      answer "
 #define MAX_ANSWERS	12	/* so many fit on the page */
+#define MARGIN		2	/* light modules around the QR code */
 
 static char report[1 << 17];
 static size_t used;
@@ -33,15 +37,25 @@ void report_set(const char *text)
 	report_add(text, strlen(text));
 }
 
+/* Return the next answer in the report, and move *@at behind it. Return NULL if there is none. */
+static const char *next_answer(const char **at)
+{
+	const char *found = strstr(*at, ANSWER);
+
+	if (found) {
+		found += strlen(ANSWER);
+		*at = found;
+	}
+	return found;
+}
+
 static void print_answers(void)
 {
-	const char *at = report;
+	const char *at = report, *found;
 	int n = 0;
 
-	while ((at = strstr(at, ANSWER)) && n++ < MAX_ANSWERS) {
-		at += strlen(ANSWER);
-		tell("  %.*s\n", (int)strcspn(at, "\n"), at);
-	}
+	while ((found = next_answer(&at)) && n++ < MAX_ANSWERS)
+		tell("  %.*s\n", (int)strcspn(found, "\n"), found);
 	if (!n)
 		tell("  none: these questions are about the Debug Store\n");
 }
@@ -59,8 +73,72 @@ static void print_bad_steps(void)
 	}
 }
 
+/*
+ * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
+ * failed, crashed and took too long, and the first word of each answer. It has only characters that
+ * a QR code can hold.
+ */
+static void make_short_form(char *text, size_t size)
+{
+	const char *at = report, *found;
+	int count[NO_HARDWARE + 1] = { };
+	struct utsname uts = { };
+	size_t i, n;
+
+	for (i = 0; i < nr_steps; i++)
+		count[steps[i].outcome]++;
+	uname(&uts);
+	n = snprintf(text, size, "BTS1 %X %s %s %d/%d/%d/%d", machine.signature,
+		     machine.microcode, uts.release, count[PASSED], count[FAILED],
+		     count[CRASHED], count[TIMED_OUT]);
+	while ((found = next_answer(&at)) && n < size) {
+		const char *word = strstr(found, ": ");
+
+		if (word)
+			n += snprintf(text + n, size - n, " %.*s:%.*s", (int)(word - found), found,
+				      (int)strcspn(word + 2, ", \n"), word + 2);
+	}
+	for (i = 0; text[i]; i++) {
+		text[i] = toupper((unsigned char)text[i]);
+		if (!isupper((unsigned char)text[i]) && !isdigit((unsigned char)text[i]) &&
+		    !strchr(" .:/", text[i]))
+			text[i] = '-';
+	}
+}
+
+static bool is_light(const struct qr_code *code, int row, int column)
+{
+	return row < 0 || row >= QR_SIZE || column < 0 || column >= QR_SIZE ||
+	       !code->dark[row][column];
+}
+
+void show_code(void)
+{
+	/* The upper half of a character is a module, and so is the lower half. */
+	static const char *const halves[] = { " ", "\u2584", "\u2580", "\u2588" };
+	char text[QR_MAX_TEXT + 1], line[4 * (QR_SIZE + 2 * MARGIN)];
+	struct qr_code code;
+	int row, column;
+	size_t n;
+
+	make_short_form(text, sizeof(text));
+	if (!qr_make(&code, text))
+		return;
+	for (row = -MARGIN; row < QR_SIZE + MARGIN; row += 2) {
+		n = 0;
+		for (column = -MARGIN; column < QR_SIZE + MARGIN; column++) {
+			int light = is_light(&code, row, column) * 2 +
+				    is_light(&code, row + 1, column);
+
+			n += snprintf(line + n, sizeof(line) - n, "%s", halves[light]);
+		}
+		show("%s\n", line);
+	}
+}
+
 void print_page(void)
 {
+	char text[QR_MAX_TEXT + 1];
 	int count[NO_HARDWARE + 1] = { }, passed = 0, failed = 0, skipped = 0;
 	size_t i;
 
@@ -81,4 +159,6 @@ void print_page(void)
 	     count[NO_HARDWARE]);
 	print_bad_steps();
 	tell("Results: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	make_short_form(text, sizeof(text));
+	note("Short form: %s\n", text);
 }
