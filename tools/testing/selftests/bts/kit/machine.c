@@ -107,15 +107,25 @@ void machine_find(void)
 	machine.store = ask_kernel(PTRACE_BTS_SOURCE_DS, &info);
 }
 
+static unsigned int family_of(unsigned int signature)
+{
+	unsigned int family = signature >> 8 & 0xf;
+
+	return family == 15 ? family + (signature >> 20 & 0xff) : family;
+}
+
+static unsigned int model_of(unsigned int signature)
+{
+	unsigned int family = signature >> 8 & 0xf, model = signature >> 4 & 0xf;
+
+	return family == 15 || family == 6 ? model + (signature >> 12 & 0xf0) : model;
+}
+
 static void tell_model(void)
 {
-	unsigned int s = machine.signature, family = s >> 8 & 0xf, model = s >> 4 & 0xf;
+	unsigned int s = machine.signature, family = family_of(s), model = model_of(s);
 	struct utsname uts;
 
-	if (family == 15 || family == 6)
-		model += s >> 12 & 0xf0;
-	if (family == 15)
-		family += s >> 20 & 0xff;
 	tell("processor   %s\n", machine.model);
 	tell("            family %u, model %u, stepping %u, microcode %s, %ld CPUs\n", family,
 	     model, s & 0xf, machine.microcode, sysconf(_SC_NPROCESSORS_ONLN));
@@ -149,6 +159,27 @@ static void tell_features(void)
 		tell("            last branch records of format %u\n", (unsigned int)val & 0x3f);
 }
 
+/* Tell which errata the kernel expects, from @flags, the flags that it gives to records. */
+static void tell_errata(unsigned int flags)
+{
+	/* Yonah, Merom, Merom-L, Penryn, Dunnington */
+	static const unsigned int wrong_source[] = { 0xe, 0xf, 0x16, 0x17, 0x1d };
+	bool wrong = false;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong_source); i++)
+		wrong |= family_of(machine.signature) == 6 &&
+			 model_of(machine.signature) == wrong_source[i];
+	if (flags & X86_BTS_F_UNRELIABLE)
+		tell("errata      BU10 or AF36: a record may be wrong after an SMI, or after a change\n"
+		     "            of the power state\n");
+	if (wrong)
+		tell("errata      W125, AR62: with a filter, the source of a record is wrong where\n"
+		     "            the privilege level changes\n");
+	if (!wrong && !(flags & X86_BTS_F_UNRELIABLE))
+		tell("errata      none known of this model\n");
+}
+
 static void tell_sources(void)
 {
 	struct ptrace_bts_info info;
@@ -162,6 +193,8 @@ static void tell_sources(void)
 	if (machine.store && ask_kernel(PTRACE_BTS_SOURCE_DS, &info))
 		tell("            its records have the flags %#x at most, a trace has %u at most\n",
 		     info.record_flags, info.max_records);
+	if (machine.store)
+		tell_errata(info.record_flags);
 }
 
 static void tell_mitigations(void)
