@@ -3,7 +3,7 @@
  * Trace a real program from its first instruction to its end, while the emulator logs each
  * instruction. The oracle, a program on the host, compares the records with that log.
  *
- *   busy RECORDS PROGRAM [ARGUMENT...]	RECORDS: least number of records
+ *   busy RECORDS PROGRAM [ARGUMENT...]	RECORDS: the least number to be expected
  *
  * The printed line `# oracle ...` has the arguments for the oracle.
  */

@@ -7,7 +7,7 @@
 
 #ifndef __ASSEMBLER__
 
-/* chain() never returns. Its labels and chain_passes are explained in chain.S. */
+/* See chain.S. */
 __attribute__((noreturn)) void chain(void);
 extern const char chain_top[], chain_first[], chain_count[], chain_again[], chain_back[],
 	chain_end[];

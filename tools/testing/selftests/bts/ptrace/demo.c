@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * demo BTSTRACE, for vmtest.sh demo: run a program that jumps through a bad pointer under
- * btstrace, which prints the branches before the crash. Then do the same with the program
- * example, as a user to whom perf refuses branch traces.
+ * Run a program that jumps through a bad pointer (badjump) under btstrace, which prints the
+ * branches before the crash. Then do the same with the program example, as a user to whom perf
+ * refuses branch traces. vmtest.sh demo runs this.
+ *
+ *   demo BTSTRACE	BTSTRACE: the path of btstrace
  */
 #include <grp.h>
 #include <linux/perf_event.h>
@@ -51,8 +53,8 @@ static bool perf_refuses(void)
 }
 
 /*
- * Print the command line `@path [-n @number] badjump`, and run it. Returns whether it ended
- * by SIGSEGV, or with the exit status for it, as badjump crashes.
+ * Print the command line `@path [-n @number] badjump`, and run it. Returns whether the command
+ * reported the crash of badjump: it exited with 128 + SIGSEGV, or was killed by SIGSEGV.
  */
 static bool crashes(const char *path, const char *number)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracees end while their tracer ends or detaches, and while another thread of the tracer
- * reaps them. The trace must be freed once. The memory that may be locked is just enough for
- * the traces of a round: if a trace is not freed, the next round fails.
+ * Tracees end, and one thread reaps them, while their tracer, another thread, ends or detaches
+ * from them. Each trace must be freed exactly once. RLIMIT_MEMLOCK is just enough for the traces
+ * of a round: if a trace is not freed, the next round fails.
  *
  *   ends [TRACEES]		number of tracees for each of the two tests
  */
@@ -25,8 +25,8 @@ static sem_t begun, reaped;
 static unsigned int round_nr;
 
 /*
- * The tracee shares its tracer's memory, and so errno. Call syscall() only, and check no
- * result.
+ * The tracee shares its tracer's memory, also the thread-local part, such as errno. So call
+ * no function of libc but syscall(), and do not use errno.
  */
 static int tracee(void *nr)
 {
@@ -36,7 +36,7 @@ static int tracee(void *nr)
 	return 0;
 }
 
-/* Retry on -ENOMEM: a kernel worker may not yet have freed what the last round locked. */
+/* Retry on -ENOMEM: a kernel worker may not yet have freed the traces of the last round. */
 static long configure(pid_t pid)
 {
 	int tries = 200;
@@ -69,7 +69,7 @@ static void start_tracees(void)
 		start_tracee(i);
 }
 
-/* The tracer of one round: a thread that starts tracees, continues them, and ends. */
+/* Thread that is the tracer in one round: start tracees, continue them, and exit. */
 static void *tracer_that_ends(void *unused)
 {
 	unsigned int i;
@@ -84,7 +84,7 @@ static void *tracer_that_ends(void *unused)
 	return unused;
 }
 
-/* The tracer of all rounds: it detaches while another thread kills and reaps its tracees. */
+/* Thread that is the tracer in all rounds. end_when_detached() kills and reaps the tracees. */
 static void *tracer_that_detaches(void *rounds)
 {
 	unsigned int nr = *(unsigned int *)rounds, i, done;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's events with LBRs and a branch trace exclude each other, because the hardware of
- * some models cannot do both. The second user is refused, but a user who may watch
- * performance (CAP_PERFMON) revokes the trace of a user who may not.
+ * perf's events with LBRs and branch traces exclude each other, because the hardware of some
+ * models cannot do both. While one is in use, the kernel refuses the other with EBUSY. But if a
+ * user with CAP_PERFMON opens an event, the kernel revokes the traces of users without it.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #define ROOM	1000
 #define PERIOD	1000
 
-/* For as_nobody(): returns 0 or an errno. */
+/* For as_nobody(): open an event with LBRs. Returns 0 or a positive errno. */
 static int lbr_errno(void *unused)
 {
 	int fd = open_lbr(0, -1, PERIOD, false);
@@ -54,8 +54,9 @@ static void check_second(void)
 }
 
 /*
- * Shared with user_tracer(), a process of an unprivileged user. Both wait for a number in
- * @step and set the next one. @state and @good are results of user_tracer().
+ * Memory that check_taken() shares with user_tracer(), a process of an unprivileged user. They
+ * take turns: each waits until @step has some value, acts, and sets @step to the next value.
+ * @state and @good are results of user_tracer().
  */
 struct shared {
 	volatile int step;

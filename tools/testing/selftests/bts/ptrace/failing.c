@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Make each allocation for a trace fail in turn: in the tracer's PTRACE_BTS_CONFIG, in a
- * fork of the tracee, and when a child starts. A failure must change nothing else. It must
- * leave no memory charged to the user, and no reference to a pid namespace, which each trace
- * holds.
+ * fork of the tracee, and when a child starts. After a failure, no memory may stay charged to
+ * the user, and no trace may be left. Each trace holds a reference to a pid namespace, so a
+ * trace that is left keeps the namespace alive.
  */
 #include <sched.h>
 #include <signal.h>
@@ -41,8 +41,8 @@ static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *be
 
 /*
  * Make each allocation of a PTRACE_BTS_CONFIG fail in turn. The request may succeed
- * nevertheless. If it fails, the old trace must be as before. Returns the number of a step
- * that went wrong, or 0.
+ * nevertheless. If the request fails, it must not change the old trace. Returns 0, or the
+ * number of the check that failed.
  */
 static int failing_configs(void *unused)
 {
@@ -67,7 +67,7 @@ static int failing_configs(void *unused)
 			break;
 		if (!err)
 			continue;
-		/* Copying the structure from user space may be what fails. */
+		/* -EFAULT: nth_arm() can also make the copy from user space fail. */
 		if ((err != -ENOMEM && err != -EFAULT) || last || !unchanged(&t, &before))
 			return 2;
 		trace_drain(t.pid, &got, 100);
@@ -81,9 +81,10 @@ static int failing_configs(void *unused)
 }
 
 /*
- * Make each allocation of a fork fail in turn. Then the fork may fail, or the child has no
- * trace, or the allocation was not needed. not_inherited must count each child without a
- * trace. Adds the number of failed forks to *@count.
+ * Make each allocation of a fork fail in turn. Either the fork fails, or the child has no
+ * trace, or the child has a trace, as the allocation was not needed. not_inherited must count
+ * each child without a trace. Adds the number of failed forks to *@count. Returns 0, or the
+ * number of the check that failed.
  */
 static int failing_forks(void *count)
 {
@@ -119,15 +120,16 @@ static void fork_child(unsigned long unused)
 }
 
 /*
- * Make each allocation for the child's trace fail in turn (see fail_below()): the child must
- * start without a trace. Adds the number of these children to *@count.
+ * Make each allocation for the child's trace fail in turn: the child must start without a
+ * trace. fail_below() has selected these allocations. Adds the number of children without a
+ * trace to *@count. Returns 0, or 1 if a check failed.
  */
 static int failing_children(void *count)
 {
 	struct tracee t = nth_forking_tracee(TRACE, OLD);
 	int with, bytes;
 
-	/* failslab fails the allocation that exceeds @bytes in total. */
+	/* The first @bytes of allocations succeed. The allocation that exceeds them fails. */
 	for (bytes = 0; ; bytes += 32) {
 		unsigned int before = bts_status(t.pid).not_inherited;
 
@@ -162,7 +164,7 @@ static int open_knob(const char *name)
 	return fd;
 }
 
-/* From now on, failslab makes only allocations fail that this kernel function asks for. */
+/* From now on, failslab makes only allocations by @function and its callees fail. */
 static void fail_below(const char *function)
 {
 	struct range at = { };
@@ -196,8 +198,8 @@ static void make_failures_quiet(void)
 }
 
 /*
- * Have the next child in a new pid namespace. Only one may exist: wait until the previous one
- * is gone. Returns false if that does not happen in 5 seconds.
+ * Create a new pid namespace, for the next child. NAMESPACES allows only one namespace: wait up
+ * to 5 seconds until the previous one is freed. Returns whether the namespace was created.
  */
 static bool has_namespace(void)
 {
@@ -212,8 +214,8 @@ static bool has_namespace(void)
 }
 
 /*
- * Run @what in a new pid namespace. Each trace has a reference to that namespace: check that
- * the namespace is freed, so that no trace is left.
+ * Run @what in a new pid namespace. Then check that the namespace is freed: if a trace were
+ * left, the trace would hold a reference to the namespace.
  */
 static void leaves_nothing_behind(const char *name, int (*what)(void *), void *arg)
 {

@@ -2,8 +2,9 @@
 /*
  * If a user with CAP_PERFMON opens intel_bts, the kernel takes the hardware from the traces
  * of users without it. Such a trace keeps its records, reports that it was revoked, and can
- * get the hardware back. No other user can revoke a trace. intel_bts needs page-table
- * isolation to be off.
+ * get the hardware back by a PTRACE_BTS_CONFIG when intel_bts is closed. The kernel never
+ * revokes a trace of a user with CAP_PERFMON, or on behalf of a user without it. intel_bts
+ * needs page-table isolation to be off.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,10 +21,13 @@ static void spin(unsigned long unused)
 		known_work(1000);
 }
 
-/* The orders that a tracer can execute: see step(). */
+/* The orders that the process of start_tracer() can execute: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
-/* Shared with a tracer: the order, or -1 when it was executed, and its result. */
+/*
+ * Memory that is shared with the process of start_tracer(). tell() sets @what to an order. The
+ * process executes the order, stores its @result, and sets @what to -1.
+ */
 struct steps {
 	volatile int what;
 	volatile long result;
@@ -41,7 +45,7 @@ static void run_handler(unsigned long unused)
 	raise(SIGUSR1);
 }
 
-/* Have the tracee run the handler of a signal: continue it at the stop for that signal. */
+/* Have the tracee raise SIGUSR1. Then deliver the signal, so that the tracee runs handler(). */
 static long do_run_handler(struct tracee *t)
 {
 	tracee_begin(t, run_handler, 0);
@@ -90,7 +94,7 @@ static long step(struct tracee *t, int what)
 	return -EINVAL;
 }
 
-/* Start a process that traces a tracee, as the user nobody or as @root. */
+/* Start a process that traces a tracee by orders in @s, as root if @root, else as nobody. */
 static pid_t start_tracer(struct steps *s, bool root)
 {
 	pid_t pid;
@@ -147,7 +151,7 @@ static void check_revoked(struct steps *s)
 	waitpid(pid, NULL, 0);
 }
 
-/* A user who asks for a trace again and again must not keep root from the hardware. */
+/* A user who repeats PTRACE_BTS_CONFIG in a loop must not keep root from the hardware. */
 static void check_insistent(struct steps *s)
 {
 	pid_t pid = start_tracer(s, false);

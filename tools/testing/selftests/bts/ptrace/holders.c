@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file in debugfs must show which tasks use the hardware, and so must the kernel log if
- * somebody is refused the hardware. Making and ending traces in a loop must not interrupt
- * other CPUs. intel_bts needs page-table isolation to be off.
+ * The file LIST in debugfs must show which tasks use the hardware. If the kernel refuses the
+ * hardware to somebody, the kernel log must show these tasks, too. Starting and ending traces in
+ * a loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table
+ * isolation to be off.
  *
  *   holders NUMBER	allow this NUMBER of interrupts, which may have other causes
  */
@@ -17,9 +18,9 @@
 #include "../guest/nobody.h"
 
 #define LIST		"/sys/kernel/debug/x86/bts"
-#define LINGER		5	/* seconds, after the last trace */
+#define LINGER		5	/* seconds for which the kernel keeps the hardware after a trace */
 #define ROUNDS		1000
-#define READ_ALL	3	/* command of klogctl() */
+#define READ_ALL	3	/* command of klogctl(): SYSLOG_ACTION_READ_ALL */
 
 static bool list_has(const char *line)
 {

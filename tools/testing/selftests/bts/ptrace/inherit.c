@@ -31,7 +31,7 @@ static long fork_here(void)
 	return ret;
 }
 
-/* Each generation takes more branches than the one before. */
+/* The grandchild takes more branches than the child, to tell their traces apart. */
 static void fork_twice(unsigned long unused)
 {
 	(void)unused;
@@ -62,7 +62,7 @@ static void many_threads(unsigned long unused)
 		pthread_join(threads[i], NULL);
 }
 
-/* Check the trace of a child at its first stop. */
+/* Check the trace of a child at its first stop. Without SCHED, the trace must be empty. */
 static bool starts_well(pid_t pid, uint32_t flags)
 {
 	struct ptrace_bts_status status;
@@ -75,8 +75,8 @@ static bool starts_well(pid_t pid, uint32_t flags)
 
 /*
  * Let @leader execute @what, and continue all its children, until @leader stops itself and
- * the children have ended. Stores the trace of each child at its exit in @ended. Returns the
- * number of children, or -1 if one of them had not the right trace at its first stop.
+ * the children have ended. Stores the trace of each child at its exit in @ended, which has room
+ * for @max. Returns the number of children, or -1 if starts_well() fails for one of them.
  */
 static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsigned long),
 		  struct trace *ended, int max)
@@ -113,8 +113,8 @@ static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsi
 			trace_drain(pid, &ended[i], ROOM);
 		} else if (status >> 16) {
 			/*
-			 * The event of a new child. Count it here, as its first stop may come
-			 * before or after the event.
+			 * PTRACE_EVENT_* for a new child. Count the child here only: its first
+			 * stop may come before or after this event.
 			 */
 			left++;
 		} else {
@@ -182,21 +182,19 @@ static volatile pid_t *forked;
 
 static void fork_and_wait(unsigned long unused)
 {
-	/*
-	 * This clone() has no exit signal: the end of the child does not signal its parent.
-	 */
+	/* This clone() has no exit signal: the parent gets no SIGCHLD when the child ends. */
 	pid_t child = syscall(SYS_clone, 0, 0, 0, 0, 0);
 
 	(void)unused;
 	if (child)
 		return;
-	/* The child runs already: attaching now is too late, even for the same tracer. */
+	/* When check_stranger() sees the pid, the child has run: its tracer attaches too late. */
 	*forked = syscall(SYS_getpid);
 	for (;;)
 		pause();
 }
 
-/* A child of @t that is not attached automatically must have no trace. */
+/* A child of @t that is attached only after its start must have no trace. */
 static void check_stranger(const struct tracee *t, uint32_t flags)
 {
 	int status;
@@ -246,8 +244,8 @@ static int poor(rlim_t pages, bool inherits)
 	options(&t, PTRACE_O_TRACEFORK);
 	must_config(&t, TRACE | INHERIT);
 	/*
-	 * Without PTRACE_O_TRACEEXIT: a child without a trace has nothing to drain at its
-	 * exit.
+	 * Turn off PTRACE_O_TRACEEXIT: at that event, follow() would drain the child's trace,
+	 * which may not exist.
 	 */
 	ptrace(PTRACE_SETOPTIONS, t.pid, 0, PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK);
 	nr = follow(&t, TRACE | INHERIT, fork_once, ended, 1);
@@ -257,7 +255,10 @@ static int poor(rlim_t pages, bool inherits)
 	return 0;
 }
 
-/* Alternately allow memory for one trace and for two. Each round must free its memory. */
+/*
+ * RLIMIT_MEMLOCK alternately allows one trace and two. If a round does not give its memory back,
+ * the next round fails.
+ */
 static void check_refusal(void)
 {
 	int i, status, good = 0;

@@ -3,14 +3,11 @@
 #ifndef BTS_PTRACE_INTELBTS_H
 #define BTS_PTRACE_INTELBTS_H
 
-/*
- * Allow intel_bts for all users. Give up without the event: it needs page-table isolation
- * to be off.
- */
+/* Let all users open intel_bts. Gives up if the kernel has no intel_bts (page-table isolation). */
 void intel_bts_for_all(void);
 /* Returns a file descriptor, or -errno. */
 int intel_bts_open(void);
-/* For as_nobody(): returns 0 or an errno. */
+/* For as_nobody(): open the event. Returns 0 or a positive errno. */
 int intel_bts_errno(void *unused);
 
 #endif /* BTS_PTRACE_INTELBTS_H */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program must not notice that it is traced by the trap flag (TF). The program logs all
- * that it sees of TF and of single steps. It runs alone, with a tracer, and traced by TF. The
- * tracer logs each stop. The logs must be the same.
+ * A program must not notice that the kernel records its branches by the trap flag (TF). The
+ * program logs all that it sees of TF and of single steps. The program runs three times: alone,
+ * with a tracer but without a branch trace, and with a branch trace by TF. The tracer logs each
+ * stop. The logs must be the same in all runs.
  *
  *   invisible [smap]	smap: skip IRET in user mode, which the emulator cannot do with SMAP
  */
@@ -77,7 +78,6 @@ static const struct {
 #endif
 };
 
-/* A log, line by line. */
 struct transcript {
 	size_t used;
 	char text[ROOM];
@@ -118,9 +118,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 #endif
 	if (sig == SIGSEGV || sig == SIGILL || sig == SIGFPE)
 		regs[REG_IP] = (greg_t)invisible_resume;
-	/*
-	 * For step_by_sigreturn(): the program's next instruction is stepped, and no more.
-	 */
+	/* step_by_sigreturn() single-steps one instruction: SIGUSR2 sets TF, SIGTRAP clears TF. */
 	if (sig == SIGUSR2)
 		regs[REG_EFL] |= TF;
 	if (sig == SIGTRAP && invisible_once)
@@ -143,7 +141,7 @@ static unsigned long raise_usr1(void)
 	return invisible_pushf();
 }
 
-/* The handler sets TF in its frame, so that sigreturn starts stepping. */
+/* The handler of SIGUSR2 sets TF in the signal frame, so sigreturn() starts single-stepping. */
 static unsigned long step_by_sigreturn(void)
 {
 	invisible_once = 1;
@@ -206,7 +204,7 @@ static unsigned long dispatched_call(void)
 	return flags;
 }
 
-/* Like dispatched_call(), but by seccomp. Without CONFIG_NET, there are no seccomp filters. */
+/* Like dispatched_call(), but by seccomp. Without CONFIG_NET, log the error of prctl(). */
 static unsigned long filtered_call(void)
 {
 	struct sock_filter filter[] = {
@@ -284,7 +282,7 @@ static int follow(pid_t pid, struct transcript *stops)
 	}
 }
 
-/* Run the tests once. Logs what the program saw, and what its tracer saw. */
+/* Run the tests once. The program logs to @program, and its tracer to @stops. */
 static void run(enum how how, struct transcript *program, struct transcript *stops)
 {
 	struct ptrace_bts_config config = {

@@ -8,7 +8,7 @@
 #define INVISIBLE_SELECTOR	7
 
 #ifndef __ASSEMBLER__
-/* Each function returns the flags that it has read. Traps are logged by invisible.c. */
+/* Each function returns the flags that it has read. invisible.c logs the signals of traps. */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
 unsigned long invisible_mov_ss(void);
@@ -43,13 +43,13 @@ unsigned long invisible_sysenter(void);
 unsigned long invisible_pushf_segment(void);
 #endif
 
-/* If not 0, the handler of SIGTRAP clears TF, so that only one instruction is stepped. */
+/* If not 0, the handler of SIGTRAP clears TF, so that the program steps one instruction only. */
 extern int invisible_once;
-/* The address at which the program continues after a fault. */
+/* The address at which the handler of a fault lets the program continue. */
 extern unsigned long invisible_resume;
 extern const char invisible_text[];
 #ifndef __x86_64__
-/* The kernel's entry point for system calls, from the auxiliary vector. */
+/* The address of __kernel_vsyscall, from AT_SYSINFO in the auxiliary vector, or 0. */
 extern unsigned long invisible_vdso;
 #endif
 

@@ -129,7 +129,7 @@ way invisible_pop_ss
 	jmp	invisible_mov_ss
 #endif
 
-	/* POPF pops the flags that PUSHF pushed. */
+	/* If PUSHF pushed the TF by which the kernel traces, POPF would set TF for the program. */
 way invisible_popf_again
 	PUSHF
 	POPF
@@ -344,10 +344,7 @@ way invisible_syscall
 	mov	%r11, %rax
 	ret
 
-	/*
-	 * SYSCALL with a prefix has three bytes, not two. In invisible_syscall_ss, a single step
-	 * executes both MOV SS and SYSCALL.
-	 */
+	/* SYSCALL with a prefix has three bytes, not two. */
 way invisible_syscall_rex
 	mov	$__NR_getpid, %eax
 	.byte	0x48
@@ -362,6 +359,7 @@ way invisible_syscall_66
 	mov	%r11, %rax
 	ret
 
+	/* A single step executes both MOV SS and SYSCALL. */
 way invisible_syscall_ss
 	mov	%ss, %edx
 	mov	$__NR_getpid, %eax
@@ -370,9 +368,7 @@ way invisible_syscall_ss
 	mov	%r11, %rax
 	ret
 
-	/*
-	 * -1 is no system call. The kernel also stores -1 in orig_ax for an interrupt.
-	 */
+	/* There is no system call -1. The kernel also stores -1 in orig_ax for interrupts. */
 way invisible_syscall_none
 	mov	$-1, %rax
 	syscall
@@ -380,8 +376,8 @@ way invisible_syscall_none
 	ret
 
 	/*
-	 * The registers look as after a system call, with TF set in R11. As there was none, the
-	 * kernel must not clear TF in R11.
+	 * The registers look as after a SYSCALL at the NOP, with TF set in R11. As the program
+	 * executed no SYSCALL, the kernel must not clear TF in R11.
 	 */
 way invisible_forged
 	pushfq
@@ -389,7 +385,7 @@ way invisible_forged
 	or	$TF, %r11
 	lea	1f(%rip), %rcx
 	mov	$-38, %rax
-	.byte	0x66, 0x90	/* a two-byte NOP */
+	.byte	0x66, 0x90	/* a two-byte NOP, as long as SYSCALL */
 1:	mov	%r11, %rax
 	ret
 

@@ -57,7 +57,7 @@ static void run_clone(unsigned long flags)
 	clone(in_thread, stack + sizeof(stack), flags, NULL);
 }
 
-/* The pid of the child, once it runs. */
+/* run_fork_alone() stores the pid of its child here, when the child runs. */
 static volatile pid_t *forked;
 
 static void run_fork_alone(unsigned long unused)
@@ -105,7 +105,7 @@ FIXTURE_TEARDOWN(life)
 	pid_t pid;
 
 	kill(self->pid, SIGKILL);
-	/* A tracee that is about to exit is stopped there. */
+	/* The tracee may have stopped by PTRACE_EVENT_EXIT. */
 	ptrace(PTRACE_CONT, self->pid, NULL, NULL);
 	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
 		if (WIFSTOPPED(status))
@@ -192,7 +192,7 @@ static uint64_t next_instruction(pid_t pid)
 	return (unsigned long)ptrace(PTRACE_PEEKUSER, pid, USER_IP, NULL);
 }
 
-/* With INHERIT, a child has a trace like its parent's before its first instruction. */
+/* With INHERIT, a child has a trace with its parent's settings before its first instruction. */
 TEST_F(life, child_that_inherits)
 {
 	struct ptrace_bts_status status;
@@ -230,7 +230,7 @@ TEST_F(life, child_that_inherits)
 	}
 }
 
-/* A child that is not attached to this tracer has no trace, and not_inherited stays 0. */
+/* A child that is not attached automatically has no trace. not_inherited does not count it. */
 TEST_F(life, child_that_is_not_traced)
 {
 	pid_t child;
@@ -270,7 +270,7 @@ static size_t find(const struct x86_bts_record *rec, size_t nr, uint64_t type)
 	return i;
 }
 
-/* The trace goes on across execve(), with a mark where the new program begins. */
+/* The trace goes on across execve(), with a record X86_BTS_EXEC where the new program begins. */
 static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsigned int nr)
 {
 	size_t held, at, i;
@@ -283,7 +283,7 @@ static void trace_exec(struct __test_metadata *_metadata, struct tracee *t, unsi
 	at = find(records, held, X86_BTS_EXEC);
 	ASSERT_GT(held, at);
 	EXPECT_EQ(t->pid, records[at].event.pid);
-	/* Branches of the old program precede the mark, those of the new one follow it. */
+	/* The old program has taken branches, the new one has not started yet. */
 	EXPECT_GT(at, find(records, at, X86_BTS_BRANCH));
 	EXPECT_EQ(held - at - 1, find(records + at + 1, held - at - 1, X86_BTS_BRANCH));
 
@@ -323,8 +323,8 @@ static int stop_but_full(pid_t pid)
 }
 
 /*
- * The record of an execve() fills the ring: the tracee must stop before the new program's
- * first instruction.
+ * The record X86_BTS_EXEC fills the ring: the tracee must stop by PTRACE_EVENT_BTS before the new
+ * program's first instruction.
  */
 TEST_F(life, full_in_exec)
 {
@@ -341,7 +341,7 @@ TEST_F(life, full_in_exec)
 	EXPECT_EQ(0, bts_status(self->pid).lost);
 }
 
-/* Make the kernel loop over an array of lengths, with one branch for each, and fail. */
+/* Make the kernel loop over 1024 lengths in writev(), which fails as the last one is invalid. */
 static void run_lengths(unsigned long times)
 {
 	static struct iovec all[1024];
@@ -356,7 +356,10 @@ static void run_lengths(unsigned long times)
 	}
 }
 
-/* The hardware records a long loop of the kernel, as ENTRY needs. No record may be lost. */
+/*
+ * With ENTRY, the hardware also records the branches of the kernel, here of a long loop. The trace
+ * must not lose any of its records.
+ */
 TEST_F(life, full_after_a_loop_of_the_kernel)
 {
 	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);
@@ -374,8 +377,8 @@ static void run_sleep(unsigned long times)
 }
 
 /*
- * The ring fills up in a system call: the tracee must stop after the system call's exit stop,
- * not instead of it. Otherwise a SIGTRAP would be pending when the tracer detaches.
+ * The ring fills up in a system call: the tracee must stop by PTRACE_EVENT_BTS after the stop at
+ * the exit from the system call. After PTRACE_DETACH, the tracee must not get a SIGTRAP.
  */
 TEST_F(life, full_in_a_system_call)
 {
@@ -435,10 +438,7 @@ TEST_F(life, exec_by_a_thread)
 	must_trace(thread, TRACE, ROOM, 0);
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, thread, NULL, NULL));
-	/*
-	 * First the exit stop of the leader, then the event of execve() with the leader's
-	 * pid.
-	 */
+	/* Two stops have the leader's pid: of the leader at its exit, of the thread in execve(). */
 	wait_stop(self->pid, event(PTRACE_EVENT_EXIT));
 	EXPECT_EQ(1000 * 24, bts_status(self->pid).size);
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
@@ -458,7 +458,7 @@ static void run_exit(unsigned long status)
 	_exit(status);
 }
 
-/* At the exit stop, all records can be read. */
+/* At the stop by PTRACE_EVENT_EXIT, the tracer can read all records. */
 TEST_F(life, exit)
 {
 	siginfo_t info;
@@ -467,7 +467,7 @@ TEST_F(life, exit)
 	tracee_begin(&self->tracee, run_exit, 3);
 	go_on(self->pid, event(PTRACE_EVENT_EXIT));
 	EXPECT_EQ(99, known_count(records, must_drain(self->pid, records, ROOM)));
-	/* A trace can even be made there. */
+	/* The tracer can even configure a new trace. */
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | ALLOC, 240, 0));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));
@@ -482,7 +482,7 @@ struct stuck {
 	pid_t reader;
 };
 
-/* Kill the tracee, and then resolve the page fault that blocks the reader. */
+/* Kill the tracee, and then resolve the page fault that blocks PTRACE_BTS_DRAIN. */
 static void *kill_and_resolve(void *arg)
 {
 	struct stuck *stuck = arg;
@@ -514,7 +514,7 @@ static void open_fault(struct stuck *stuck)
 		give_up("userfaultfd");
 }
 
-/* A killed tracee cannot run while a request reads its trace, so the request succeeds. */
+/* A tracee that is killed does not run while a request reads its trace: the request succeeds. */
 TEST_F(life, killed_while_it_is_drained)
 {
 	struct stuck stuck = { .victim = self->pid };
@@ -528,14 +528,11 @@ TEST_F(life, killed_while_it_is_drained)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, kill_and_resolve, &stuck));
 	got = bts(PTRACE_BTS_DRAIN, self->pid, stuck.page, 4096);
 	EXPECT_EQ(held < 4096 / 24 ? held : 4096 / 24, got);
-	/*
-	 * Poll: pthread_join() of a 32-bit program needs a system call that some kernels
-	 * lack.
-	 */
+	/* Poll: pthread_join() of 32-bit programs needs a system call that some kernels lack. */
 	while (pthread_tryjoin_np(thread, NULL))
 		usleep(1000);
 	ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
-	/* There may be an exit stop before the end. */
+	/* The tracee may stop by PTRACE_EVENT_EXIT before it ends. */
 	if (WIFSTOPPED(status)) {
 		ptrace(PTRACE_CONT, self->pid, NULL, NULL);
 		ASSERT_EQ(self->pid, waitpid(self->pid, &status, 0));
@@ -544,7 +541,7 @@ TEST_F(life, killed_while_it_is_drained)
 	close(stuck.uffd);
 }
 
-#define DEBUGCTL_BTS	0x7c0	/* TR to BTS_OFF_USR */
+#define DEBUGCTL_BTS	0x7c0	/* all bits from TR to BTS_OFF_USR */
 
 enum end { CONFIG, DETACH, KILL, NR_ENDS };
 
@@ -564,7 +561,10 @@ static void end_trace(const struct tracee *t, enum end how)
 	}
 }
 
-/* After the last trace, DS_AREA is 0 and DEBUGCTL has no bit of BTS. */
+/*
+ * When a trace has ended, DEBUGCTL must have no bit of BTS. Some seconds after the last trace,
+ * DS_AREA must be 0.
+ */
 TEST_F(life, nothing_is_left)
 {
 	enum end how;

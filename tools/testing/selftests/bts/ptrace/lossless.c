@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Record a program whose branches are known, completely, with a small ring: the tracee stops
- * whenever the ring is full, and the tracer drains it. The records must be these branches.
+ * Record all branches of a program whose branches are known, with a small ring: the tracee stops
+ * whenever the ring is full, and the tracer drains the ring. No branch may be missing.
  *
  *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES] | suspended]]
  *
- * The tracee stops by SIGNAL, or by PTRACE_EVENT_BTS if SIGNAL is 0 or absent. With
- * `sampled`, perf samples all CPUs every CYCLES cycles (1,000,000 by default). With
- * `suspended`, the machine suspends to RAM SUSPENDS times meanwhile.
+ * Run until the program has taken RECORDS branches, with a ring of BYTES. The tracee stops by
+ * SIGNAL, or by PTRACE_EVENT_BTS if SIGNAL is 0 or absent. With `sampled`, perf samples all CPUs
+ * every CYCLES cycles (1,000,000 by default). With `suspended`, the machine suspends to RAM
+ * SUSPENDS times meanwhile.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -41,8 +42,9 @@ static bool is_overflow(pid_t pid, int status, int signal)
 }
 
 /*
- * Returns whether the tracee stopped because its ring is full. Counts stops at which the ring
- * was not full (early), or held more than 320 records beyond its size (late).
+ * Returns whether the tracee stopped because its ring is full. Counts these stops. @early counts
+ * those where the ring was not full, @late those with more records than the ring has room for:
+ * its size, and a reserve of 320 for branches before the stop.
  */
 static bool stopped_full(pid_t pid, int status, int signal, unsigned int room)
 {
@@ -73,8 +75,8 @@ static void trace_round(const struct tracee *t, unsigned long round, int signal,
 }
 
 /*
- * Before the test, let the kernel notice whether the filter of the hardware drops returns to
- * user mode: when it does, the first trace has a gap.
+ * The hardware filter of kernel branches may also drop returns to user mode. The kernel notices
+ * that in the first trace, which then has a gap. So make a trace before the test.
  */
 static void warm_up(const struct tracee *t)
 {
@@ -117,7 +119,7 @@ static pid_t suspend_often(void)
 	_exit(done);
 }
 
-/* Returns whether the process @pid is still suspending the machine. Reports its result. */
+/* Returns whether the process of suspend_often() still runs. When it ends, report its result. */
 static bool suspends(pid_t pid)
 {
 	int status;
@@ -173,9 +175,7 @@ int main(int argc, char **argv)
 	ok(!status.lost && !status.gaps && !status.overwritten, "nothing lost");
 	ok(stops && stops >= known / (room + 320), "%zu stops, signal %d", stops, signal);
 	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
-	/*
-	 * The trace causes at most one NMI for each stop; the others must come from perf.
-	 */
+	/* The trace causes at most one NMI for each stop. The other NMIs must come from perf. */
 	ok(!sampled || nmis() - before > 2 * (long)stops, "%ld NMIs", nmis() - before);
 	tracee_end(&t);
 	return finish();

@@ -3,9 +3,10 @@
  * Security modules: a tracer must not trace a task to which it may not attach (Yama). In
  * lockdown for confidentiality, the kernel must refuse traces to everybody.
  *
- *   lsm none|integrity|confidentiality [unfiltered]	the value of lockdown= on the
- *			kernel command line; unfiltered: the hardware has no filter, and so
- *			always records the kernel
+ *   lsm none|integrity|confidentiality [unfiltered]
+ *
+ * The first argument is the value of lockdown= on the kernel command line. unfiltered: the
+ * hardware has no filter of kernel branches, and so always records the kernel.
  */
 #include <signal.h>
 #include <sys/mount.h>
@@ -18,7 +19,7 @@
 #define YAMA		"/proc/sys/kernel/yama/ptrace_scope"
 #define ROOM		2000
 
-/* Configure a new trace of a new tracee with @flags. Returns 0 or an errno. */
+/* Configure a new trace of a new tracee with @flags. Returns 0 or a positive errno. */
 static int configure(void *flags)
 {
 	struct tracee t = tracee_new();
@@ -36,7 +37,7 @@ static void check_lockdown(const char *level, bool filtered)
 		int root;
 		int nobody;
 	} want[] = {
-		/* Valid for processors with Meltdown, such as the emulated one. */
+		/* Unfiltered, TRACE is privileged as the emulated processor has Meltdown. */
 		{ TRACE, secret ? EACCES : 0, secret || !filtered ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },
@@ -103,17 +104,14 @@ static void check_raised(void)
 	}
 }
 
-/*
- * Yama: to which processes a tracer may attach, depending on ptrace_scope.
- */
-
+/* Kinds of processes to which a tracer may attach or not, depending on Yama's ptrace_scope. */
 enum { OWN_WISH, OWN_CHILD, STRANGER, WILLING, NR_TARGETS };
 
 static const char * const targets[NR_TARGETS] = {
 	"a child that wants it", "a child", "a stranger", "a stranger that wants it",
 };
 
-/* Start a target process of the current user, which stays alive. */
+/* Start a process of the user nobody, which stays alive. If WILLING, let anybody attach. */
 static pid_t start_target(int target)
 {
 	int ready[2];
@@ -156,9 +154,7 @@ static int attach(pid_t pid)
 
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL)) {
 		err = errno;
-		/*
-		 * The target is not a tracee of the caller, so requests must fail with ESRCH.
-		 */
+		/* The target is no tracee of the caller, so requests must fail with ESRCH. */
 		if (bts_config(pid, TRACE | ALLOC, RECORDS(100), 0) != -ESRCH ||
 		    bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)) != -ESRCH)
 			return 99;
@@ -198,7 +194,7 @@ static int attempt(void *arg)
 
 static void check_scope(int scope)
 {
-	/* The first scope in which attaching is refused, for each target. */
+	/* For each target, the lowest ptrace_scope in which nobody is refused. */
 	static const int limit_nobody[NR_TARGETS] = { 2, 2, 1, 2, };
 	char text[2] = { '0' + scope };
 	struct attempt a = { };
@@ -219,7 +215,7 @@ static void check_scope(int scope)
 	}
 }
 
-/* Changing the scope does not affect tracees that are attached already. */
+/* Test each ptrace_scope. Scope 3 must not affect a tracee that is attached already. */
 static void check_yama(void)
 {
 	struct tracee t = tracee_new();

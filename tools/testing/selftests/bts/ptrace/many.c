@@ -19,7 +19,7 @@ static bool traced_alone(pid_t group, pid_t pid)
 	int status;
 	bool good;
 
-	/* Do not use SIGSTOP: to stop the group, the kernel would visit all other threads. */
+	/* Do not use SIGSTOP: for each SIGSTOP, the kernel would visit all threads of the group. */
 	syscall(SYS_tgkill, group, pid, SIGUSR1);
 	if (waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGUSR1))
 		give_up("a thread does not stop: %#x", status);
@@ -43,9 +43,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < nr; i++)
 		right += traced_alone(t.pid, pids[i]);
 	ok(right == nr, "%u have their own branches and nobody else's", right);
-	/*
-	 * Reap each thread: a traced thread stays a zombie until its tracer waits for it.
-	 */
+	/* Reap each thread: a traced thread stays a zombie until its tracer waits for it. */
 	kill(t.pid, SIGKILL);
 	for (i = 0; i < nr; i++)
 		waitpid(pids[i], NULL, __WALL);

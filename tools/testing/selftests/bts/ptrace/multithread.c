@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many tracees at once: each trace must have the branches of its own task only. The clocks in
- * records of arrival and departure must order the events of all traces.
+ * Many tracees at once: each trace must have the branches of its own task only. By the clocks in
+ * X86_BTS_TASK_ARRIVES and X86_BTS_TASK_DEPARTS, a tracer can order the events of all traces.
  */
 #include <errno.h>
 #include <sched.h>
@@ -64,8 +64,9 @@ TEST(processes)
 }
 
 /*
- * Threads of one process. Each takes another number of branches, which identifies its trace.
- * Do not use pthreads: in 32-bit programs they need system calls with 32-bit time.
+ * Threads of one process. Each takes a different number of branches, which identifies its trace.
+ * Do not use pthreads: in 32-bit programs, they need system calls with 32-bit time, which some
+ * kernels lack.
  */
 static volatile int arrived, done;
 
@@ -148,7 +149,7 @@ TEST(threads)
 	end_chain(t.pid);
 }
 
-/* Two processes on two CPUs take turns. The traces must show in which order. */
+/* File descriptors of a process that takes turns: it reads a byte from @in, and writes to @out. */
 struct turns {
 	int in;
 	int out;
@@ -156,7 +157,7 @@ struct turns {
 
 static struct turns turns;
 
-/* Each turn has one known branch. */
+/* In each turn, take one branch of known_work(). */
 static void run_turns(unsigned long unused)
 {
 	int i;
@@ -172,7 +173,7 @@ static void run_turns(unsigned long unused)
 	}
 }
 
-/* The time of the arrival before a turn, and of the departure after it. */
+/* The clocks of X86_BTS_TASK_ARRIVES before a turn, and of X86_BTS_TASK_DEPARTS after it. */
 struct interval {
 	uint64_t begin;
 	uint64_t end;
@@ -205,6 +206,7 @@ static unsigned int find_turns(const struct x86_bts_record *rec, size_t nr, uint
 	return last == turn ? turn : 0;
 }
 
+/* Two processes on two CPUs take turns. The clocks in their traces must show the order. */
 TEST(order_on_two_cpus)
 {
 	struct interval when[2][TURNS];
@@ -235,7 +237,7 @@ TEST(order_on_two_cpus)
 		EXPECT_LT(a->begin, b->end) TH_LOG("turn %d", i);
 		sure += a->begin < b->begin;
 	}
-	/* If a process did not have to wait for its turn, there is no record of arrival. */
+	/* A process that did not have to wait for its turn has an older arrival: allow some. */
 	EXPECT_LT(TURNS, sure);
 }
 

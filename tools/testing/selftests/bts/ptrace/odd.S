@@ -23,7 +23,8 @@
 	.endm
 
 	/*
-	 * Load two arguments into DI and SI, and save these registers for a 32-bit caller.
+	 * Load the two arguments into DI and SI. A 64-bit caller has done so. A 32-bit caller has
+	 * pushed the arguments, and needs its own values of DI and SI after the call.
 	 */
 	.macro	arguments
 #ifndef __x86_64__
@@ -49,7 +50,7 @@ saved_sp:
 
 	.text
 	/*
-	 * Take LOOP to itself twice. The first LOOP is in the step that begins with MOV SS.
+	 * Take LOOP to itself twice. A single step executes both MOV SS and the first LOOP.
 	 */
 	.globl	odd_ss_loop
 way odd_mov_ss
@@ -61,8 +62,9 @@ odd_ss_loop:
 	ret
 
 	/*
-	 * odd_pushes(stack, counter): push at @stack and count, until the push faults. The
-	 * handler of the fault continues at odd_pushes_end.
+	 * odd_pushes(stack, counter): push to the same address below @stack again and again, and
+	 * increment *@counter each time, until a push faults. The handler of the fault must
+	 * continue at odd_pushes_end.
 	 */
 	.globl	odd_pushes_end
 way odd_pushes
@@ -77,8 +79,8 @@ odd_pushes_end:
 	return
 
 	/*
-	 * odd_block(memory, n): a REP STOSB of @n bytes, then a jump. Block-step stops only after
-	 * the jump. For TF, each byte is a step.
+	 * odd_block(memory, n): a REP STOSB of @n bytes, then a jump. A block-step ends only after
+	 * the jump. With TF, each byte is a single step.
 	 */
 	.globl	odd_block_end
 way odd_block

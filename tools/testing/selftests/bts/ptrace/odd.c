@@ -3,8 +3,8 @@
  * Traces by the trap flag (TF) of programs with rarely used instructions, of programs whose
  * memory changes meanwhile, and of a program whose tracer exits.
  *
- *   odd		on any machine
- *   odd block	where PTRACE_SINGLEBLOCK stops at branches only
+ *   odd		instructions and memory
+ *   odd block	tracer that exits, on a machine where PTRACE_SINGLEBLOCK stops at branches only
  */
 #include <asm/ldt.h>
 #include <sched.h>
@@ -55,9 +55,7 @@ static void begin_trace(pid_t pid, uint32_t flags)
 		give_up("PTRACE_BTS_CONFIG");
 }
 
-/*
- * Like tracee_do(), but pass on SIGSEGV for faults on its stack, and SIGCHLD of children.
- */
+/* Like tracee_do(), but deliver SIGSEGV and SIGCHLD to the tracee. */
 static void do_shared(const struct tracee *t, void (*what)(unsigned long), unsigned long arg)
 {
 	int status;
@@ -129,7 +127,7 @@ static void into_segment(unsigned long unused)
  */
 static void check_segment(void)
 {
-	/* the targets of CALL, JMP, LOOP twice, and RET */
+	/* offsets from odd_segment of the targets of CALL, JMP, LOOP twice, and RET */
 	static const long in = 7, to[] = { 7, 10, 15, 15, 6 };
 	struct tracee t = tracee_new();
 	struct trace got = { };
@@ -190,8 +188,8 @@ static int keep_map_busy(void *unused)
 }
 
 /*
- * Run a loop at the very end of mapped memory. To read its instructions, the kernel must take
- * the mmap lock, and may sleep.
+ * Run a loop in the last bytes before an unmapped page. The kernel reads more bytes than an
+ * instruction has, and so reaches that page: it must take the mmap lock, and may sleep.
  */
 static void loop_at_page_end(unsigned long n)
 {
@@ -209,7 +207,7 @@ static void loop_at_page_end(unsigned long n)
 	waitpid(pid, NULL, 0);
 }
 
-/* Records of entry to and exit from the kernel alternate, except for the first exit. */
+/* X86_BTS_ENTER and X86_BTS_LEAVE must alternate, also if the kernel sleeps to read memory. */
 static void check_sleep(void)
 {
 	struct tracee t = tracee_new();
@@ -372,7 +370,7 @@ static void lose_tracer(void)
 			break;
 		}
 	}
-	/* The tracee still runs, in the block. */
+	/* Succeed if the tracee still executes the REP STOSB. */
 	_exit(waitpid(t.pid, &status, WNOHANG) || block[BLOCK - 1] ? 3 : 0);
 }
 

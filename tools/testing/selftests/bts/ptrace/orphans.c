@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracers and tracees end in every order. The memory that is charged to the tracer's user must
- * be given back once, and no other tracer may see the trace.
+ * Tracers and tracees end in every order. The kernel must give the memory that is charged to the
+ * tracer's user back exactly once. A later tracer of the same task must not see the trace.
  *
  *   orphans [ROUNDS]
  */
@@ -21,11 +21,11 @@
 #include "../guest/nobody.h"
 
 #define PAGES	4
-/* A trace that fills PAGES pages, and one that needs a record more. */
+/* The size of a trace that fills PAGES pages, and of a trace with one record more */
 #define FITS	RECORDS(PAGES * PAGE / (unsigned int)sizeof(struct x86_bts_record))
 #define EXCEEDS	(FITS + RECORDS(1))
 #define PILE	3000
-/* The CPUs on which the kernel's workers run, unless they are bound to one CPU */
+/* The file that sets on which CPUs the kernel's unbound workers run */
 #define WORKERS	"/sys/devices/virtual/workqueue/cpumask"
 
 static int limits(void *unused)
@@ -42,7 +42,7 @@ static int limits(void *unused)
 		return 3;
 	if (bts_config(other.pid, TRACE | ALLOC, RECORDS(1), 0) != -ENOMEM)
 		return 4;
-	/* If a resize fails, the trace stays as it is. */
+	/* A request for a larger ring that fails must not change the trace. */
 	tracee_do(&t, known_work, 100);
 	if (bts_config(t.pid, TRACE | ALLOC, EXCEEDS, 0) != -ENOMEM)
 		return 5;
@@ -66,9 +66,7 @@ static void check_limits(void)
 	ok(all_given_back(), "given back by tracees that were killed");
 }
 
-/*
- * Tracees in the states in which a tracer may leave them.
- */
+/* What a tracee does when its tracer dies: see states[]. */
 
 static void spin(unsigned long unused)
 {
@@ -105,7 +103,7 @@ static const struct state {
 	{ "is a zombie", end, LEAVE_ZOMBIE, },
 };
 
-/* The tracer: start and trace a tracee, bring it into @state, and store its pid in *@pid. */
+/* Run as the tracer: trace a new tracee, bring it into @state, and store its pid in *@pid. */
 static void tracer(const struct state *state, volatile pid_t *pid)
 {
 	long options = state->how & LEAVE_IN_EXIT ? PTRACE_O_TRACEEXIT : 0;
@@ -170,9 +168,7 @@ static void check_orphans(const struct state *state)
 		;
 }
 
-/*
- * A second tracer that attaches right after the first one's death sees none of its trace.
- */
+/* A second tracer attaches when the first one has died, and must not see the first one's trace. */
 static void check_second_tracer(const struct state *state)
 {
 	pid_t pid = orphan(state);
@@ -243,8 +239,8 @@ static void check_killed_drain(void)
 }
 
 /*
- * Keep the kernel's workers from running until they are waited for: let them run on CPU 0
- * only, where this process and its children have priority (SCHED_FIFO).
+ * Delay the kernel's workers: let them run on CPU 0 only, where this process and its children
+ * have priority (SCHED_FIFO). A worker can run when these processes sleep to wait for it.
  */
 static void hold_workers(void)
 {
@@ -339,7 +335,10 @@ static int trace_often(void *arg)
 	return 0;
 }
 
-/* Many tracers, one after the other, die while their tracee is in a group stop. */
+/*
+ * Many tracers trace the same task, one after the other, and die while the task is in a group
+ * stop. None of their traces may be left in the kernel's memory.
+ */
 static void check_pile(void)
 {
 	long before, more;

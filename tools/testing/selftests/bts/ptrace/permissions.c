@@ -145,7 +145,7 @@ static void make_copy(struct __test_metadata *_metadata, const char *copy, const
 	close(in);
 }
 
-/* Make /tmp/secret, a copy of @program that its user may execute but not read. */
+/* Make /tmp/secret, a copy of @program that users may execute but not read. */
 static void make_secret(struct __test_metadata *_metadata, const char *program)
 {
 	make_copy(_metadata, "/tmp/secret", program, 0111);
@@ -182,7 +182,10 @@ static void run_through_secret(unsigned long unused)
 	_exit(127);
 }
 
-/* Ways to get to a program that may be read, hello. @secret: the program before may not. */
+/*
+ * Ways of a tracee to execute hello, a program that the user may read. @programs is the number of
+ * calls of execve(). @secret: the user may not read the program that executes hello.
+ */
 static const struct departure {
 	const char *name;
 	void (*run)(unsigned long arg);
@@ -246,7 +249,7 @@ static void try_departures(struct __test_metadata *_metadata)
 		struct tracee t = depart(d);
 
 		expect_reads(_metadata, d, t.pid, !d->secret);
-		/* Changing what is recorded does not make it another trace. */
+		/* CONFIG without ALLOC keeps the records, so they must stay unreadable. */
 		EXPECT_EQ(0, bts_config(t.pid, TRACE | SCHED, 0, 0));
 		expect_reads(_metadata, d, t.pid, !d->secret);
 		EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0));
@@ -262,7 +265,7 @@ static void try_departures(struct __test_metadata *_metadata)
 
 /*
  * A trace of a program that the user may not read must stay unreadable after execve() of
- * another program, until it is cleared or made anew.
+ * another program, until the tracer clears the trace or configures a new one.
  */
 TEST(program_before)
 {
@@ -280,7 +283,7 @@ TEST(program_before)
 	unlink("/tmp/secret");
 }
 
-/* A task that shares the address space: make it undumpable, then execute hello. */
+/* Run in a task that shares the tracee's address space: make that undumpable, execute hello. */
 static int sibling_main(void *unused)
 {
 	(void)unused;
@@ -385,7 +388,7 @@ TEST(set_uid)
 	go_on(t.pid, SIGTRAP);
 	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
-	/* The tracer's credentials at attach time count. */
+	/* Only the credentials that the tracer had when it attached count. */
 	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	ASSERT_EQ(0, setresuid(0, 0, 0));
@@ -434,14 +437,14 @@ TEST(sysctl)
 
 	ASSERT_EQ(0, write_sysctl(SYSCTL, "1"));
 	EXPECT_EQ(-EPERM, nobody_config());
-	/* The trace has recorded meanwhile. */
+	/* The trace has recorded while the sysctl forbade requests. */
 	EXPECT_LE(before.held + CHAIN_LENGTH, bts_status(pid).held);
 	ASSERT_EQ(0, write_sysctl(SYSCTL, "0"));
 	EXPECT_EQ(0, nobody_config());
 	end_chain(pid);
 }
 
-/* Use an existing trace of the kernel. Each request must return @err, or succeed if 0. */
+/* Use an existing trace of the kernel. Requests must fail with @err, or succeed if @err is 0. */
 static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -452,7 +455,7 @@ static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 		  bts(PTRACE_BTS_STATUS, pid, &status, sizeof(status)));
 	EXPECT_EQ(err, bts(PTRACE_BTS_GET, pid, &rec, 0));
 	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
-	/* The records of the kernel stay protected, whatever the trace records now. */
+	/* Without KERNEL, the trace still has records of the kernel, which stay protected. */
 	EXPECT_EQ(0, bts_config(pid, TRACE, 0, 0));
 	EXPECT_EQ(err ?: 1, bts(PTRACE_BTS_DRAIN, pid, &rec, 24));
 }
@@ -478,9 +481,7 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | TRACE | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, ENTRY | TRACE | ALLOC, 240, 0));
-	/*
-	 * Every user may still make a trace of user mode, which has nothing of the kernel.
-	 */
+	/* Every user may still make a trace of user mode. */
 	must_trace(pid, TRACE, ROOM, 0);
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
@@ -514,7 +515,7 @@ TEST(paranoid)
 	EXPECT_EQ(0, write_sysctl(PARANOID, "2"));
 }
 
-/* RLIMIT_MEMLOCK is exact to the page, and memory of ended traces is given back. */
+/* RLIMIT_MEMLOCK is exact to the page. The end of a trace gives its memory back. */
 static void try_limit(struct __test_metadata *_metadata)
 {
 	const unsigned int fits = PAGES * PAGE / 24, half = PAGES / 2 * PAGE / 24;
@@ -534,7 +535,7 @@ static void try_limit(struct __test_metadata *_metadata)
 	EXPECT_EQ(0, bts_config(one, TRACE | STOP_FULL | ALLOC, RECORDS(fits - skid), 0));
 	EXPECT_EQ(0, bts_end(one));
 
-	/* The old ring stays until the new one is allocated. */
+	/* While the kernel allocates a new ring, the old ring is still charged. */
 	must_trace(one, TRACE, half, 0);
 	run_chain(one, 1);
 	EXPECT_EQ(-ENOMEM, bts_config(one, TRACE | ALLOC, RECORDS(half + 1), 0));
@@ -555,7 +556,7 @@ TEST(limit)
 
 	set_limit(PAGES * PAGE);
 	as_user(_metadata, SOMEBODY, try_limit);
-	/* Run again: the user's memory was given back in full. */
+	/* This fails if the first run has not given back all memory. */
 	as_user(_metadata, SOMEBODY, try_limit);
 	/* CAP_IPC_LOCK lifts the limit. */
 	EXPECT_EQ(0, bts_config(pid, TRACE | ALLOC, 2 * PAGES * PAGE, 0));
@@ -599,7 +600,7 @@ TEST(limit_of_children)
 	as_user(_metadata, SOMEBODY, try_children);
 }
 
-/* run_undumpable() starts this program so: it only makes itself undumpable and stops. */
+/* When this program is started as `PROGRAM undumpable`, it makes itself undumpable and stops. */
 __attribute__((constructor))
 static void undumpable(int argc, char **argv)
 {
@@ -632,13 +633,13 @@ static void try_userns(struct __test_metadata *_metadata)
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));
 	end_chain(pid);
-	/* They give no right to trace an undumpable program that was started outside. */
+	/* The tracer must not trace an undumpable program that was started outside. */
 	t = tracee_new();
 	must_trace(t.pid, TRACE, ROOM, 0);
 	tracee_do(&t, be_dumpable, 0);
 	expect_all(_metadata, t.pid, -EPERM);
 	tracee_end(&t);
-	/* They do give the right to trace programs that were started in the namespace. */
+	/* The tracer may trace an undumpable program that was started in the namespace. */
 	t = tracee_new();
 	tracee_begin(&t, run_undumpable, 0);
 	go_on(t.pid, SIGTRAP);
@@ -653,7 +654,7 @@ TEST(user_namespace)
 	as_user(_metadata, SOMEBODY, try_userns);
 }
 
-/* In the pid namespace, the tracer has pid 1, and its tracee pid 2. */
+/* Run as pid 1 of a pid namespace. Records must have the tracee's pid in that namespace. */
 static void trace_in_pidns(struct __test_metadata *_metadata)
 {
 	size_t nr, i, events = 0;

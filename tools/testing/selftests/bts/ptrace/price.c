@@ -188,7 +188,10 @@ static double stepped(unsigned int length)
 	return median(values, ROUNDS);
 }
 
-/* The same, for a tracer that single-steps and reads the address of each instruction. */
+/*
+ * Returns the cost of each branch in a loop of @length instructions, for a tracer that uses
+ * PTRACE_SINGLESTEP and reads the address of each instruction.
+ */
 static double singlestepped(unsigned int length)
 {
 	static double values[STEPS];

@@ -4,6 +4,9 @@
  * X86_BTS_F_MISPREDICTED on processors that tell whether the branch was predicted.
  *
  *   recordflags none|all|predicts
+ *
+ * The argument tells the properties of the processor. all: the erratum, for all records;
+ * predicts: the prediction; none: neither.
  */
 #include <string.h>
 
@@ -12,7 +15,7 @@
 #define ROUNDS	100
 #define FULL	10000	/* enough branches to fill the hardware's buffer */
 
-/* Check that all records of @type have X86_BTS_F_UNRELIABLE, or none of them. */
+/* Check that all records of @type have X86_BTS_F_UNRELIABLE if @flagged, and none otherwise. */
 static void check_unreliable(const struct trace *t, unsigned int type, bool flagged,
 			     const char *name)
 {
@@ -24,8 +27,8 @@ static void check_unreliable(const struct trace *t, unsigned int type, bool flag
 	   "%s: %zu records, %zu flagged", name, trace_count(t, type), with);
 }
 
-/* With the emulator's x-bts-predicts, each branch forwards counts as mispredicted. */
-static bool expects_other(const struct x86_bts_record *rec)
+/* The emulated processor (x-bts-predicts) reports each branch forwards as mispredicted. */
+static bool is_mispredicted(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_BRANCH && rec->branch.to > rec->branch.from;
 }
@@ -38,7 +41,7 @@ static void check_mispredicted(const struct trace *t, bool predicts)
 		bool flagged = t->rec[i].flags & X86_BTS_F_MISPREDICTED;
 
 		with += flagged;
-		wrong += flagged != (predicts && expects_other(&t->rec[i]));
+		wrong += flagged != (predicts && is_mispredicted(&t->rec[i]));
 	}
 	ok(!wrong && (with && with < t->nr) == predicts,
 	   "%zu of %zu records mispredicted, %zu of them wrongly", with, t->nr, wrong);

@@ -114,16 +114,14 @@ static int info_of(void *info)
 	return syscall(SYS_arch_prctl, ARCH_GET_PTRACE_BTS, info) ? -errno : 0;
 }
 
-/* The properties of the sources can be queried without a tracee. */
+/* A program can query the sources of records (Debug Store, trap flag) without a tracee. */
 TEST(info)
 {
 	struct ptrace_bts_info info = { .size = sizeof(info), };
 
 	ASSERT_EQ(0, info_of(&info));
 	EXPECT_EQ(sizeof(info), info.size);
-	/*
-	 * The default is the Debug Store if there is one. The trap flag is always a source.
-	 */
+	/* The default is the Debug Store if there is one. The trap flag is always a source. */
 	EXPECT_EQ(info.sources & 1 << PTRACE_BTS_SOURCE_DS ? PTRACE_BTS_SOURCE_DS :
 							      PTRACE_BTS_SOURCE_STEP,
 		  info.source);
@@ -134,7 +132,7 @@ TEST(info)
 	EXPECT_EQ(RECORDS(1), info.bts_size);
 	EXPECT_EQ(MAX, info.max_records);
 	EXPECT_EQ(1 << PTRACE_BTS_CLOCK_SCHED | 1 << PTRACE_BTS_CLOCK_MONOTONIC, info.clocks);
-	/* Ask for a source by name. */
+	/* Query a given source: first the default, then each of the two. */
 	EXPECT_EQ(0, info_of(&info));
 	info.source = PTRACE_BTS_SOURCE_STEP;
 	EXPECT_EQ(0, info_of(&info));
@@ -188,7 +186,6 @@ TEST_F(check, config_that_is_valid)
 {
 	struct ptrace_bts_config config = { .size = 24, .flags = TRACE | ALLOC, };
 
-	/* Every successful request returns the same value. */
 	EXPECT_EQ(0, config_of(self->pid, config));
 	EXPECT_EQ(24, bts_status(self->pid).size);
 	config.size = 47;
@@ -230,7 +227,7 @@ TEST_F(check, flags_without_a_purpose)
 	EXPECT_UNCHANGED();
 }
 
-/* PTRACE_BTS_F_END together with other flags or values. */
+/* PTRACE_BTS_F_END must be the only flag, and all other fields must be 0. */
 TEST_F(check, end_with_more)
 {
 	struct ptrace_bts_config config = { .flags = PTRACE_BTS_F_END, };
@@ -244,7 +241,7 @@ TEST_F(check, end_with_more)
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END, 0, SIGUSR1));
 	config.source = PTRACE_BTS_SOURCE_DS;
 	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
-	/* An earlier version ended traces by a size of 0. */
+	/* In an earlier version of this interface, ALLOC with a size of 0 ended the trace. */
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ALLOC, 0, 0));
 	EXPECT_UNCHANGED();
 }
@@ -447,8 +444,8 @@ TEST_F(check, bad_pointers)
 }
 
 /*
- * The known part of the structure is not readable. The kernel must check the bytes beyond it
- * first, and fail with E2BIG if they are not 0.
+ * The part of the structure that the kernel knows is not readable. The kernel must check the
+ * bytes behind that part first, and fail with E2BIG if they are not 0.
  */
 TEST_F(check, bad_pointer_and_good_tail)
 {
@@ -602,7 +599,7 @@ TEST_F(check, read_in_place)
 	EXPECT_UNCHANGED();
 }
 
-/* Consuming removes these records and all older ones; the others keep their numbers. */
+/* PTRACE_BTS_READ_CONSUME removes the records and all older ones. Newer ones keep their numbers. */
 TEST_F(check, read_and_consume)
 {
 	struct x86_bts_record rec[ROOM];
@@ -677,9 +674,7 @@ TEST_F(check, no_trace)
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_READ, self->pid, NULL, 0));
 	}
-	/*
-	 * These requests look for the trace before they check arguments, CONFIG does not.
-	 */
+	/* DRAIN and STATUS look for the trace before they check arguments. CONFIG does not. */
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 0));
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, NULL, 0));
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY, 0, 0));

@@ -3,7 +3,7 @@
  * Test every request, in the ABI for which this program is compiled. The records must be the
  * branches that the tracee is known to have taken.
  *
- *   requests [kernel|gap]	gap: this kernel stops recording itself: see left_out
+ *   requests [kernel|gap]	kernel: expect records of ENTRY; gap: see left_out
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,8 +14,8 @@
 #define WORK	700
 
 /*
- * After each PMI, this kernel takes so many branches that they fill the buffer. So it stops
- * recording its own branches, and reports a gap.
+ * After each PMI, the kernel under test takes so many branches that they fill the hardware's
+ * buffer. So the kernel does not record its own branches, not even for ENTRY, and reports a gap.
  */
 static bool left_out;
 
@@ -60,8 +60,9 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 		   "flags %#x: the kernel is left out, and that is told", flags);
 	else
 		/*
-		 * If the filter of the hardware drops returns to user mode, the first one is a
-		 * lost record. Then the kernel does not use the filter any more.
+		 * On some processors, the filter of kernel branches also drops returns to user
+		 * mode. Then the first trace has X86_BTS_LOST instead of X86_BTS_LEAVE. After
+		 * that, the kernel does not use the filter any more.
 		 */
 		ok(!!(flags & ENTRY) == enter &&
 		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),
@@ -113,7 +114,7 @@ static void check_get_and_drain(const struct tracee *t)
 	trace_free(&drained);
 }
 
-/* A full ring that wraps keeps the newest records, one that stops keeps the oldest. */
+/* A full ring that wraps keeps the newest records. A ring with STOP_FULL keeps the oldest. */
 static void check_full(const struct tracee *t)
 {
 	struct trace got = { };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After a step, the kernel looks for the instruction that was executed, and skips MOV SS, as
- * no #DB comes after it. A program overwrites its own instruction by MOV SS, and the 16 MiB
- * after it have nothing but MOV SS. The kernel must not search all of that memory.
+ * To trace by the trap flag, the kernel looks after each step for the instruction that was
+ * executed. The kernel skips instructions MOV SS, as no #DB comes after them. A program has 16 MiB
+ * of MOV SS, with one instruction before that overwrites itself by MOV SS. The kernel must not
+ * search all of that memory.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include "../guest/tracee.h"
 
 #define ROOM	(16UL << 20)
-/* Searching all of ROOM would take more than ten seconds. */
+/* To search all of ROOM would take more than ten seconds. */
 #define SECONDS	2
 
 /* mov %ecx, %ss; and mov %rax, (%rdi), three bytes long */
@@ -21,7 +22,10 @@
 
 static uint8_t *code;
 
-/* Jump to the instruction that overwrites itself. The bytes after it cause a signal. */
+/*
+ * Jump to STORE, which overwrites itself and the next bytes. The program then continues in the
+ * middle of a MOV SS. These bytes cause a signal.
+ */
 static void rewrite(unsigned long unused)
 {
 	uint64_t many;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The records in a ring after a run of known branches: if the ring wraps, if it stops when
- * full, and if it is exactly full. The requests that read it. The stop and the signal when a
- * ring is full.
+ * Run a tracee whose branches are known (chain()), and check the records in its ring: of a ring
+ * that wraps, of a ring that stops when full (STOP_FULL), and of a ring that is exactly full.
+ * Check the requests that read a ring, and the stop and the signal when a ring is full.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #define ROOM	40000
 /* The number of times to try a test that succeeds only if no interrupt comes */
 #define TRIES	50
-/* With STOP_FULL, a ring may hold so many records more, which come before the tracee stops. */
+/* With STOP_FULL, a ring has room for so many more records, of branches before the stop. */
 #define SKID	320
 
 static struct x86_bts_record records[ROOM];
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(ring)
 	end_chain(self->pid);
 }
 
-/* Returns whether a trace has the return to user mode with which it began, and all branches. */
+/* Returns whether a trace begins with the return to user mode, and then has all branches. */
 static bool is_whole_run(const struct x86_bts_record *rec, size_t nr, unsigned int passes)
 {
 	return nr && rec->type == X86_BTS_LEAVE && !rec->branch.from &&
@@ -121,7 +121,7 @@ TEST_F(ring, wrap_again_and_again)
 			continue;
 		nr = must_drain(self->pid, records, ROOM);
 		ASSERT_EQ(50, nr);
-		/* At the end the second run, complete; before it what is left of the first */
+		/* The ring has the end of the first run, and then all of the second run. */
 		for (at = nr; at && !is_whole_run(records + at, nr - at, 1); at--)
 			;
 		ASSERT_LT(0, at);
@@ -150,7 +150,7 @@ TEST_F(ring, exactly_full)
 	}
 }
 
-/* A ring that stops keeps the oldest records, counts the others, and marks the gap. */
+/* A ring that stops keeps the oldest records. X86_BTS_LOST has the number of the others. */
 TEST_F(ring, stop)
 {
 	static const unsigned int rooms[] = { 1, 2, 33, 100, 2000, };
@@ -167,7 +167,7 @@ TEST_F(ring, stop)
 		EXPECT_LE(100 * CHAIN_LENGTH + 1, status.held + status.lost);
 		EXPECT_EQ(0, status.overwritten + status.gaps);
 		nr = must_drain(self->pid, records, ROOM);
-		/* Draining has made room for the mark. */
+		/* As draining makes room, the kernel adds X86_BTS_LOST, perhaps at once. */
 		EXPECT_LE(status.held, nr);
 		for (k = 0; k < nr && records[k].type != X86_BTS_LOST; k++)
 			;
@@ -239,7 +239,7 @@ TEST_F(ring, every_word_is_set)
 	}
 }
 
-/* Returns whether this is the stop at a full ring, by @signal or without one if 0. */
+/* Returns whether this is a stop at a full ring, by @signal or, if 0, by PTRACE_EVENT_BTS. */
 static bool is_full_stop(pid_t pid, int status, int signal)
 {
 	unsigned long msg = 1;
@@ -254,8 +254,8 @@ static bool is_full_stop(pid_t pid, int status, int signal)
 }
 
 /*
- * Run with a ring of @room records, and drain it at each stop because it is full. Returns the
- * number of records.
+ * Run with a ring of @room records. Whenever the tracee stops as the ring is full, drain the
+ * ring. Returns the number of records.
  */
 static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned int passes,
 			      unsigned int *stops)
@@ -278,7 +278,7 @@ static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned
 	}
 }
 
-/* Each stop comes, comes in time, and nothing is lost. */
+/* The tracee must stop at each full ring, early enough that no record is lost. */
 TEST_F(ring, stop_when_full)
 {
 	static const int signals[] = {
@@ -306,7 +306,7 @@ TEST_F(ring, stop_when_full)
 
 #define EVENTS		"/sys/kernel/tracing/"
 
-/* Returns the offset in this program's file of an address. */
+/* Returns the offset of the address @what in the file of this program. */
 static unsigned long offset_in_file(const void *what)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -349,7 +349,7 @@ TEST_F(ring, stop_beside_uprobe)
 	unsigned int room, stops;
 	int err = put_uprobe(chain_count);
 
-	/* A kernel that has no uprobes stops in their place, too. */
+	/* Without uprobes in the kernel (-ENOENT), test the small rings only. */
 	ASSERT_TRUE(!err || err == -ENOENT) TH_LOG("%d", err);
 	for (room = 1; room < 5; room++) {
 		run_with_signal(self->pid, room, 0, 50, &stops);
@@ -386,7 +386,7 @@ TEST_F(ring, signal_once)
 	status = tracee_continue(self->pid, 0);
 	EXPECT_TRUE(stopped_by(status, SIGTRAP)) TH_LOG("status %#x", status);
 	EXPECT_LT(0, bts_status(self->pid).lost);
-	/* Once there is room again, it is sent again. */
+	/* When the ring has room again, the signal is sent again. */
 	must_drain(self->pid, records, ROOM);
 	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->pid, &chain_passes, 1000l));
 	status = tracee_continue(self->pid, 0);

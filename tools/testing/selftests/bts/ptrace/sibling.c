@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After a trace, the kernel keeps the hardware for some seconds. An event of perf that joins
- * a group takes the hardware back, while the CPU of the group goes offline and online. perf
- * holds a mutex of the group then, which CPU hotplug takes, too: this must not deadlock.
+ * After a trace, the kernel keeps the hardware for some seconds, for the next trace. An event of
+ * perf that joins a group takes the hardware back, while the CPU of the group goes offline and
+ * online. perf then holds a mutex of the group, which CPU hotplug takes, too: they must not
+ * deadlock.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -76,7 +77,7 @@ int main(void)
 	for (i = 0; i < ROUNDS; i++) {
 		err = take_back(&t);
 		taken += !err;
-		/* The CPU is offline or changing its state. */
+		/* The CPU may be offline (-ENODEV) or changing its state (-EBUSY). */
 		odd += err && err != -ENODEV && err != -EBUSY;
 	}
 	kill(switcher, SIGKILL);

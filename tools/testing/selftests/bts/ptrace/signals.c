@@ -107,7 +107,7 @@ static void run_raise(unsigned long flags)
 	raise(SIGUSR1);
 }
 
-/* A system call is interrupted by a handler and continued. */
+/* A signal comes in a system call. The handler must return to the end of the system call. */
 TEST_F(marks, system_call)
 {
 	static const int flags[] = { 0, SA_SIGINFO, SA_ONSTACK, SA_RESTART, };
@@ -290,7 +290,7 @@ static void run_restart(unsigned long unused)
 	if (!pid) {
 		await_sleep(getppid());
 		kill(getppid(), SIGUSR1);
-		/* Wait until it sleeps again, after its handler has returned. */
+		/* Wait until the parent sleeps again, after its handler has returned. */
 		usleep(10000);
 		await_sleep(getppid());
 		_exit(write(fds[1], "", 1) != 1);
@@ -345,7 +345,7 @@ static uint64_t now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* With PTRACE_BTS_CLOCK_MONOTONIC, times in records are those of CLOCK_MONOTONIC. */
+/* With PTRACE_BTS_CLOCK_MONOTONIC, clocks in records are values of CLOCK_MONOTONIC. */
 TEST_F(marks, clock)
 {
 	struct ptrace_bts_config config = {

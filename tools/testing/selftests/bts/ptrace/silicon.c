@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace must have a mark wherever the hardware did not record a branch.
+ * A trace must have a mark (X86_BTS_LOST) wherever the hardware did not record a branch.
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
@@ -117,8 +117,8 @@ static void many_calls(unsigned long n)
 }
 
 /*
- * Record the kernel while perf samples. The PMI of a counter masks the vector that the PMI
- * of the Debug Store uses, and its handler is recorded too.
+ * Record the kernel while perf samples. Counters and the Debug Store share the vector of the PMI,
+ * which is masked after each PMI. The trace also has the branches of perf's PMI handler.
  */
 static void check_beside_counters(void)
 {
@@ -159,7 +159,7 @@ static bool watchdog_is_on(void)
 	return on == '1';
 }
 
-/* The NMI watchdog counts cycles since boot. */
+/* The NMI watchdog uses a third counter. */
 static void check_together(void)
 {
 	ok(watchdog_is_on(), "the watchdog is on");
@@ -170,12 +170,17 @@ static void check_together(void)
 	   "each NMI was somebody's");
 }
 
-/* The numbers of records of known_work() that run_damaged() counts */
+/* What run_damaged() counts */
 struct damage {
+	/* branches of known_work() */
 	size_t known;
+	/* branches without X86_BTS_F_UNRELIABLE */
 	size_t unmarked;
+	/* drains with an address of the kernel */
 	size_t leaks;
+	/* records X86_BTS_LOST */
 	size_t lost;
+	/* stops at a full ring */
 	size_t stops;
 };
 
@@ -222,7 +227,10 @@ static void forever(unsigned long unused)
 		known_work(1000 + unused);
 }
 
-/* Not more branches may be missing than the emulator has damaged, and all must be marked. */
+/*
+ * At most as many branches may be missing as the emulator has damaged records. All branches must
+ * have X86_BTS_F_UNRELIABLE.
+ */
 static void check_damaged(void)
 {
 	const unsigned int room = 1000;
@@ -254,10 +262,11 @@ static void check_damaged(void)
 }
 
 /*
- * Send NMIs without a cause, while other NMIs are PMIs of the trace. The kernel must not take
- * them for late PMIs. It may miss some: a CPU that handles an NMI keeps only one more pending,
- * and if that one is of a PMI too, the kernel sees the PMI. The emulator's monitor sends them
- * by LINT1, which only the boot CPU receives. The kernel prints at most ten of them in 5 s.
+ * Send NMIs without a cause, while the PMIs of a trace are NMIs, too. The kernel must report NMIs
+ * without a cause, and not take them for late PMIs. The kernel may miss some: while a CPU handles
+ * an NMI, others merge into one pending NMI, also a PMI and an NMI without a cause. The emulator's
+ * monitor sends NMIs by LINT1, which only the boot CPU receives. The kernel prints at most ten
+ * messages in 5 s.
  */
 static void check_stray(void)
 {
@@ -272,7 +281,7 @@ static void check_stray(void)
 		give_up("no trace");
 	tracee_begin(&t, many_calls, 1000000000);
 	ptrace(PTRACE_CONT, t.pid, 0, 0);
-	/* On a busy host, the trace may begin late, and the log may be late. */
+	/* On a busy host, the trace may begin late. */
 	while (!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_TR_BIT))
 		usleep(10000);
 	ok(!times_in_log("NMI received"), "each NMI before was somebody's");

@@ -5,12 +5,12 @@
 
 #include "../guest/tracee.h"
 
-/* The argument with which each thread calls known_work(), before it sleeps for ever. */
+/* Each thread calls known_work(THREADS_WORK), and then sleeps for ever. */
 #define THREADS_WORK	60
 
 /* Start a traced tracee. Each of its threads inherits the trace, with a ring of @room records. */
 struct tracee threads_new(unsigned int room);
-/* Start @nr threads, and wait until they sleep. Stores their pids, and returns their number. */
+/* Start @nr threads, and wait for their known_work(). Stores their pids. Returns their number. */
 unsigned int threads_run(const struct tracee *t, pid_t *pids, unsigned int nr);
 
 #endif

@@ -28,10 +28,7 @@ FIXTURE_VARIANT(steps)
 	uint32_t flags;
 };
 
-/*
- * No variant has both single-step and the watchpoint: QEMU 7.2 would step in the kernel
- * then.
- */
+/* No variant has both single-step and the watchpoint: QEMU 7.2 would step in the kernel. */
 FIXTURE_VARIANT_ADD(steps, single)
 {
 	.request = PTRACE_SINGLESTEP,
@@ -99,8 +96,8 @@ FIXTURE_SETUP(steps)
 	pid_t pid;
 
 	/*
-	 * Without the Debug Store, the trace single-steps the tracee, and block-step is a
-	 * single-step: the same problem of QEMU 7.2.
+	 * Without the Debug Store, the kernel single-steps the tracee for the trace, also if the
+	 * tracer uses PTRACE_SINGLEBLOCK. So no variant can use the watchpoint.
 	 */
 	if (variant->watchpoint && !bts_hardware())
 		SKIP(return, "QEMU 7.2 cannot step into a watchpoint");
@@ -115,7 +112,7 @@ FIXTURE_TEARDOWN(steps)
 {
 }
 
-/* Check that the branches of user mode are those of the walk, in order, each once. */
+/* Returns the number of branches of user mode, or -1u if they are not those of the walk. */
 static unsigned int follow(const struct trace *t)
 {
 	unsigned int want = 0;
@@ -156,7 +153,7 @@ TEST_F(steps, as_without_a_trace)
 	trace_drain(pid, &got, 100000);
 	EXPECT_EQ(nr_branches(), follow(&got));
 	if (!(variant->flags & KERNEL)) {
-		/* Each stop ended with a return to user mode. */
+		/* The tracee returned to user mode after each stop. */
 		EXPECT_LE(stops.n + 1, trace_count(&got, X86_BTS_LEAVE));
 		EXPECT_EQ(-1, trace_leak(&got));
 	}

@@ -28,7 +28,7 @@ void go_on(pid_t pid, int signal)
 {
 	int status;
 
-	/* Ignore the SIGCHLD of children of the tracee. */
+	/* Discard SIGCHLD from children of the tracee. */
 	do {
 		status = tracee_continue(pid, 0);
 	} while (stopped_by(status, SIGCHLD));
@@ -63,7 +63,7 @@ void end_chain(pid_t pid)
 	int status;
 
 	kill(pid, SIGKILL);
-	/* A tracee that is about to exit is in an exit stop, or will stop there. */
+	/* The tracee may have stopped by PTRACE_EVENT_EXIT, or will stop so. */
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, pid, NULL, NULL);

@@ -5,9 +5,10 @@
  *
  *   twice branches|entry PROGRAM [ARGUMENT...]
  *
- * `branches` does not compare records of entry to and exit from the kernel: interrupts, stops,
- * and faults that restart an instruction come at different times. `entry` compares them, but
- * not an entry and its exit if the kernel returns to the same address.
+ * `branches` does not compare records of entry to and exit from the kernel (X86_BTS_ENTER,
+ * X86_BTS_LEAVE): interrupts, stops, and faults that restart an instruction come at different
+ * times. `entry` compares these records, except for an entry and the next exit if the kernel
+ * returns to the address from which it was entered.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -43,8 +44,8 @@ static struct task *find(struct run *run, pid_t pid)
 	size_t i;
 
 	/*
-	 * If there are several, take the newest: a thread that calls execve() gets the pid of
-	 * its leader.
+	 * Several tasks can have had the same pid: a thread that calls execve() gets the pid of
+	 * its leader. Find the newest.
 	 */
 	for (i = run->nr; i--; ) {
 		if (run->task[i].pid == pid)
@@ -127,7 +128,7 @@ static int stop(struct run *run, struct task *task, int status)
 		take(task);
 		return 0;
 	case 0:
-		/* a child that has just been attached stops by SIGSTOP */
+		/* A new child stops by SIGSTOP, which must not be delivered. */
 		return WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
 	}
 	return 0;

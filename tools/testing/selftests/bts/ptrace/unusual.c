@@ -22,8 +22,8 @@ static int work(void *rounds)
 }
 
 /*
- * Start tasks that share this task's memory. They do not wait for each other in user mode, as
- * their branches would depend on time then.
+ * Start tasks that share this task's memory. They do not wait for each other in user mode:
+ * otherwise, their branches would depend on time.
  */
 static int share(int tasks)
 {

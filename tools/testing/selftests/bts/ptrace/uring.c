@@ -30,7 +30,7 @@ void uring_new(unsigned int flags, unsigned int idle)
 		give_up("io_uring_setup");
 	if (!(params.features & IORING_FEAT_SINGLE_MMAP))
 		give_up("an io_uring of one mapping");
-	/* One page holds each of the two mappings. */
+	/* Each of the two mappings fits in a page. */
 	rings = map(4096, IORING_OFF_SQ_RING);
 	requests = map(4096, IORING_OFF_SQES);
 }
