@@ -68,7 +68,7 @@ struct lbr_sample {
 struct counts {
 	unsigned int samples;	/* samples in the loop */
 	unsigned int fresh;	/* samples in the loop whose newest branch is the loop's */
-	unsigned int frozen;	/* samples in user mode whose newest branch is not the PMI */
+	unsigned int frozen;	/* samples in user mode whose newest branch stays in user mode */
 	unsigned int user;	/* samples in user mode */
 };
 
@@ -167,8 +167,8 @@ static void check_samples(void)
 }
 
 /*
- * Check that LBR is on, and that the CPU has recorded branches of the tracer after the
- * tracee's last #DB. Not on the stock kernel: there, perf may have turned LBR on again at a
+ * Check that LBR is on, and that the CPU has recorded branches of the tracer after the tracee's
+ * last #DB. Not for the stock kernel, where the result varies: perf may have set LBR again at a
  * context switch.
  */
 static void check_recording(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A KVM guest runs while its thread is block-stepped. BTF must be off in the guest and on
- * after the guest. If an NMI writes DEBUGCTL after KVM has read the register, the NMI's
- * value must not be lost.
+ * A tracer block-steps the thread that runs a KVM guest. DEBUGCTL.BTF must be off in the guest and
+ * on after the guest. KVM reads DEBUGCTL before it runs the guest, and restores it later. If an NMI
+ * writes DEBUGCTL after that read, KVM must not undo the write.
  *
  * nested MODULE kept|lost: kept: the value is kept; lost: the stock kernel, which loses it
  */
@@ -99,8 +99,8 @@ static const char *tracee_ip(pid_t pid)
 }
 
 /*
- * ptrace reports the end of a system call that was stepped over, without a #DB. The
- * block-step continues to the target of the next branch afterwards.
+ * When a system call that is stepped over ends, the kernel reports a stop, without a #DB. The next
+ * block-step goes to the target of the next branch.
  */
 static void step_over_guest(pid_t pid)
 {

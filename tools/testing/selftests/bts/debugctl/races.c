@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races in which an update of DEBUGCTL can be lost. The laboratory's window makes each race
- * happen every time.
+ * Races in which an update of DEBUGCTL can be lost. By a window of the laboratory, the test module
+ * of guest/labs/debugctl/lab.h, each race happens every time.
  *
  * races MODULE kept|lost [bts]: kept: a kernel that loses no update; lost: the stock kernel;
  * bts: only the race that needs intel_bts.
@@ -178,7 +178,7 @@ static void intel_bts_stops_in_switch(void)
 
 	fd = open_intel_bts();
 	pid = start_blocked_tracee(pipe_fds);
-	/* The AUX area must not be full before the context switch. */
+	/* Open the window before the event: the AUX area must not be full at the context switch. */
 	lab(LAB_OPEN_WINDOW, &window);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = lab_read();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After suspend to RAM, FREEZE_IN_SMM must be on as before. Only the boot CPU needs code for
- * that: the other CPUs go offline, and set the bit when they come online.
+ * After suspend to RAM, DEBUGCTL.FREEZE_IN_SMM must be on as before. The stock kernel sets the bit
+ * again on all CPUs except the boot CPU, as the others go offline, and come online again.
  *
  * resume MODULE kept|lost: kept: a kernel that restores the bit; lost: the stock kernel
  */

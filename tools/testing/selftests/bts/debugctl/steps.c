@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Other users of DEBUGCTL must not change where a stepped task stops. Each way of stepping
- * is tried alone, with perf's BTS on the same task, and with BTS and an NMI storm. Each NMI
- * calls perf's handler.
+ * Other users of DEBUGCTL must not change where a stepped task stops. Try each way of stepping
+ * alone, with perf's BTS on the same task, and with BTS and a storm of NMIs. Each NMI calls perf's
+ * handler.
  *
  * steps [MODULE]
  *
- * The storm needs the module of the laboratory. Without it, everything else is tried, on
- * any machine. If perf has no BTS, only single steps are tried: an emulator without BTS may
- * not have block-step either.
+ * MODULE makes the storm (guest/labs/debugctl/lab.h). Without MODULE, omit the tests with the
+ * storm, and if perf has no BTS, also block-step: an emulator without BTS may not have block-step
+ * either.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static const char *const company_name[] = {
 
 static enum company company;
 
-/* Check single steps: as many as instructions, with every branch target among them. */
+/* Returns whether the stops are as many as instructions, with every branch target among them. */
 static bool every_instruction(const struct stops *stops)
 {
 	unsigned int i, want = 0;
@@ -109,7 +109,7 @@ static const struct way {
 	{ .name = "block-step", .request = PTRACE_SINGLEBLOCK, },
 	{ .name = "single-step over a uprobe", .request = PTRACE_SINGLESTEP,
 	  .besides = UPROBE, },
-	/* uprobes turns block-step off, so the tracee stops after the probed instruction. */
+	/* A uprobe turns block-step off, so the tracee also stops after the probed instruction. */
 	{ .name = "block-step over a uprobe", .request = PTRACE_SINGLEBLOCK,
 	  .besides = UPROBE, .extra = walk_behind_probe, },
 	{ .name = "block-step into a watchpoint", .request = PTRACE_SINGLEBLOCK,

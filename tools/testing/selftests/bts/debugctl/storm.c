@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All writers of DEBUGCTL, at the same time on all CPUs: block-step, perf's BTS with its
- * PMIs, FREEZE_IN_SMM, and NMIs from other CPUs and from the monitor that change LBR. The
- * laboratory observes the MSR meanwhile.
+ * Run all writers of DEBUGCTL at the same time on all CPUs: block-step, perf's BTS with its PMIs,
+ * FREEZE_IN_SMM, and NMIs from other CPUs and from the emulator's monitor. In each NMI, the test
+ * module (guest/labs/debugctl/lab.h) inverts LBR. The module also observes the MSR.
  *
- * storm MODULE kept|lost SECONDS
+ * storm MODULE kept|lost SECONDS: kept: a kernel that loses no write of LBR; lost: the stock kernel
  */
 #include <signal.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #define MAX_CHILDREN	64
 #define OWN_LOOPS	50
 
-/* In shared memory: the children count. */
+/* Counters in shared memory, which the children increment. */
 struct counters {
 	unsigned long walks;
 	unsigned long wrong_walks;
@@ -79,7 +79,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* Single-step this task by TF on @cpu. If BTF were left on, traps would be missing. */
+/* Single-step this task by TF on @cpu. If another task's BTF stayed on, traps would be missing. */
 static void own_steps(int cpu)
 {
 	const struct sigaction action = { .sa_handler = on_trap, };

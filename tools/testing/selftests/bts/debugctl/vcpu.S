@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Real-mode code of the nested guest, which nested.c copies to GUEST_CODE. First, CPUID
- * causes many exits to the host. Then the guest sets TF, and its handler counts #DBs. If the
- * host's BTF were on in the guest, fewer #DBs would come.
+ * Real-mode code of the guest, which nested.c copies to GUEST_CODE. First, CPUID causes many exits
+ * to the host. Then the guest sets TF, and its handler counts #DBs. If the host's BTF were on in
+ * the guest, the guest would get fewer #DBs.
  */
 #include "vcpu.h"
 

@@ -2,7 +2,7 @@
 #ifndef BTS_DEBUGCTL_VCPU_H
 #define BTS_DEBUGCTL_VCPU_H
 
-/* The layout of the nested guest's memory. */
+/* The layout of the guest's memory. */
 #define GUEST_COUNT	0x800
 #define GUEST_CODE	0x1000
 #define GUEST_HANDLER	0x1100

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After the last event that uses the Debug Store, DS_AREA must not point to it any more.
+ * When the last event that uses the Debug Store is closed, the kernel must set DS_AREA to 0.
  *
- * area cleared|left
+ * area cleared|left: cleared: a kernel that does so; left: the stock kernel, which does not
  */
 #include "store.h"
 

@@ -4,10 +4,10 @@
  * as the stock kernel has.
  *
  * aux MODULE snapshot right|wrong	NMIs set the position in the AUX area back
- * aux MODULE reset right|wrong	a reset of the PMU does the same, while intel_bts stops
+ * aux MODULE reset right|wrong	a reset of the PMU, while intel_bts stops, sets it back
  * aux MODULE memory right|wrong	without memory for the Debug Store, the kernel crashes
- * aux MODULE foreign right		perf claims an unknown NMI, if PEBS has a buffer and
- *				BTS has none: the console shows whether it does
+ * aux MODULE foreign right		if PEBS has a buffer and BTS has none, perf claims an
+ *				unknown NMI, so that the kernel does not report it
  * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>
@@ -69,8 +69,8 @@ static void some_nmis(void)
 }
 
 /*
- * Have the PMU reset when the event is disabled: then its state is STOPPED, but the position
- * does not include the newest records yet.
+ * Have the PMU reset while intel_bts disables the event: the state of the event is STOPPED, but
+ * its position does not include the newest records yet.
  */
 static void reset_in_stop(void)
 {

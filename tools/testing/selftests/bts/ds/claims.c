@@ -3,10 +3,10 @@
  * The kernel's ds_claim_bts() and perf's use of BTS exclude each other: the second user gets
  * -EBUSY. Events that do not need BTS are not affected. The module ds_test makes the claims.
  *
- * claims exclude     events that are opened before and after a claim
+ * claims exclude     open events before and after a claim
  * claims beside      events during a claim must not change the Debug Store
  * claims recording   the same, while the hardware records for the claim
- * claims pmi         perf must not claim an NMI that is not perf's
+ * claims pmi         perf must not handle an NMI that is not perf's
  */
 #include <sys/sysinfo.h>
 
@@ -28,7 +28,7 @@ static void check(int err, int want, const char *what, const char *kind)
 		printf("# it was: %s\n", strerror(-err));
 }
 
-/* Open an event before a claim, and after it. @want is the error of the second one, or 0. */
+/* Open an event before a claim, and after it. Whichever comes second must get @want (0: none). */
 static void exclude_kind(enum kind kind, int want, pid_t pid, int cpu)
 {
 	const char *name = kind_name[kind];
@@ -128,7 +128,7 @@ static void recording(void)
 
 /*
  * ds_test has set the index of the buffer beyond the threshold, as at a PMI of BTS. perf has an
- * event, and must not claim the NMI.
+ * event, but must not handle the NMI: the kernel must report an unknown NMI.
  */
 static void pmi(void)
 {

@@ -53,7 +53,7 @@ static int open_disk(const char *address)
 	return fd;
 }
 
-/* kexec needs a regular file that nobody has open for writing. */
+/* Returns a copy of the disk: kexec needs a regular file that nobody has open for writing. */
 static int copy_of(const char *disk, const char *path)
 {
 	int in = open_disk(disk);
@@ -109,6 +109,7 @@ static int start_bts(const char *how)
 	return err ? err : trace_open(&own, kind, 0, -1);
 }
 
+/* Return the command that this program gets in the second kernel. */
 static const char *command_after(const char *how)
 {
 	if (!strcmp(how, "astray"))
@@ -118,7 +119,7 @@ static const char *command_after(const char *how)
 	return uses_recorder(how) ? "read" : "arrived";
 }
 
-/* Load the second kernel, start BTS or LBRs, and jump. All results are reported by the second kernel. */
+/* Load the second kernel, start BTS or LBRs, and jump. The second kernel reports all results. */
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
@@ -169,8 +170,8 @@ static int arrived(void)
 }
 
 /*
- * Start hw-branches, which prints @nr branches of each CPU from the dump. @map has the symbols:
- * KALLSYMS of this kernel is good, as the first kernel is the same and had the same addresses.
+ * Start hw-branches, which prints @nr branches of each CPU from the dump. @map is a file with the
+ * symbols of the first kernel. KALLSYMS has them: both kernels are the same, at the same addresses.
  */
 static FILE *start_reader(const char *nr, const char *map)
 {
@@ -207,9 +208,9 @@ static bool in_panic(const char *line)
 }
 
 /*
- * Check that the dump has all branches in the buffers of each CPU. On the crashed CPU, only
- * branches of panic() may be between the call of panic() and hw_branches_crash_freeze(), or an
- * interrupt, as interrupts are on.
+ * Check that the dump has all branches in the buffers of each CPU. On the CPU that crashed,
+ * panic() must call hw_branches_crash_freeze() before any other function. But an interrupt may
+ * come first, as interrupts are on.
  */
 static void read_all(int cpus)
 {
@@ -221,7 +222,7 @@ static void read_all(int cpus)
 	while (next_branch(line, sizeof(line), out)) {
 		if (sscanf(line, "Last branches of CPU %d", &cpu) == 1 || cpu > 1)
 			continue;
-		/* Print the newest branches, for a failure. */
+		/* The newest branches help to understand a failure. */
 		if (!cpu && nr[0] < 30)
 			printf("# %s", line);
 		nr[cpu]++;

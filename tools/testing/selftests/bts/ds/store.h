@@ -8,7 +8,7 @@
 
 #include "../guest/debugctl.h"
 
-/* 1: ds_test claims BTS, and marks the Debug Stores. 2: claims and records. 0: ends the claim. */
+/* Write 1: ds_test claims BTS, and marks the Debug Stores. 2: also records. 0: ends the claim. */
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
 
@@ -32,9 +32,9 @@ struct trace {
 };
 
 /*
- * @cpu is -1: on any CPU. @pid is -1: any task. trace_open() returns 0 or -errno. event_open()
- * returns a file descriptor or -errno: for AUX and AUX_USER, trace_start() must map the buffer
- * and enable the event.
+ * Open an event. If @cpu is -1, on any CPU. If @pid is -1, of any task. trace_open() returns 0 or
+ * -errno. event_open() returns a file descriptor or -errno. After event_open() for AUX or AUX_USER,
+ * the caller must call trace_start(), which maps the buffer and enables the event.
  */
 int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu);
 int event_open(enum kind kind, pid_t pid, int cpu);
@@ -49,12 +49,12 @@ bool kind_exists(enum kind kind);
 void keep_perf_on(void);
 
 /*
- * @loaded: returns whether DS_AREA of each CPU is not 0, and different from all others. Otherwise
- * returns whether DS_AREA of each CPU is 0.
+ * If @loaded, returns whether DS_AREA of each CPU is not 0, and different from all others.
+ * Otherwise, returns whether DS_AREA of each CPU is 0.
  */
 bool areas_are(bool loaded);
 
-/* Start a child that calls functions for ever, on @cpu, or on any CPU if -1. */
+/* Start a child that calls functions for ever, on @cpu, or on any CPU if @cpu is -1. */
 pid_t start_spinner(int cpu);
 void end_spinner(pid_t pid);
 

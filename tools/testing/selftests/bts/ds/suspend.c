@@ -19,7 +19,7 @@
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 #define SWAP_MAGIC	"SWAPSPACE2"
 
-/* Write the header of a swap area: a version, and the number of the last page. */
+/* Make a swap area for the image. Its header has a version and the number of the last page. */
 static void swap_on(void)
 {
 	char page[4096] = "";
@@ -39,7 +39,7 @@ static void swap_on(void)
 	close(fd);
 	if (swapon(SWAP_DEVICE, 0))
 		give_up("swapon");
-	/* Set the device for the image. There is no image to resume from yet. */
+	/* Set the device for the image. An error is expected: there is no image yet. */
 	try_text("/sys/power/resume", "8:0");
 	if (!write_text("/sys/power/disk", "test_resume"))
 		give_up("/sys/power/disk");
@@ -51,7 +51,7 @@ static bool go_to_sleep(const char *state)
 		swap_on();
 		return write_text("/sys/power/state", state);
 	}
-	/* Nothing would wake this machine from freeze, so only test the steps before. */
+	/* Nothing would wake this machine from freeze, so have the kernel only test the suspend. */
 	if (!strcmp(state, "freeze")) {
 		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
 			give_up(PM_TEST);

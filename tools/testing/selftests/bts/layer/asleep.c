@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The machine suspends while the kernel is traced. The trace must have the records from
- * before, a mark of lost records, and the records from after.
+ * The machine suspends while the kernel is traced. The trace must have the records from before
+ * the suspend, one mark (Q_LOST), and the records from after.
  *
  *   asleep MODULE
  */
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	load_lab(argv[1]);
 	pin_to(0);
 	find_symbols(&wakeup, &wakeup_at, 1);
-	/* Do not enter the sleep state, as no clock would wake the machine. */
+	/* Let the kernel only test the suspend: no clock would wake the machine from sleep. */
 	if (try_text(PM_TEST_DELAY, "0") || try_text(PM_TEST, "core"))
 		give_up(PM_TEST);
 	test_mark(LAB_KERNEL);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces beside perf. perf's counters must keep working. If an event of perf needs the
- * hardware of a trace, whichever of the two comes second gets -EBUSY.
+ * Use traces and perf at the same time. perf's counters must keep working. If an event of perf
+ * needs the hardware of a trace, whichever of the two comes second gets -EBUSY.
  *
  *   beside MODULE [counters]
  *
- * counters: test only the counters, as on a Pentium 4 perf has nothing else.
+ * counters: test only the counters, for a Pentium 4, where perf has no other events.
  */
 #include <linux/perf_event.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void test_rival(size_t i)
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, RING), rival = open_rival(i), err;
 
 	if (rival < 0) {
-		/* not on this machine, or not with page-table isolation */
+		/* Not on each machine. With page-table isolation, there is no intel_bts. */
 		ok(rival == -EOPNOTSUPP || rival == -ENOENT, "%s is not there: %s", rivals[i].name,
 		   strerror(-rival));
 		close(fd);

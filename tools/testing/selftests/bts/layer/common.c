@@ -44,7 +44,7 @@ void lab_must(int fd, unsigned long request, void *arg)
 {
 	int tries = 1000;
 
-	/* a task that has stopped may still be running on its CPU */
+	/* -EBUSY: a task that has just stopped may still be running on its CPU. */
 	while (ioctl(fd, request, arg)) {
 		if (errno != EBUSY || !tries--)
 			give_up("laboratory, request %#lx", request);
@@ -215,9 +215,9 @@ static bool in_switch(u64 addr)
 }
 
 /*
- * From the target of a branch to the source of the next one, addresses only increase, and
- * not by much. Otherwise a record is most likely missing, doubled or out of order. Branches
- * in switches[] may be missing, as recording is off there.
+ * Without branches, addresses only increase: the source of a branch is at or above the target of
+ * the branch before, and not far from it. Otherwise a record is most likely missing, doubled or
+ * out of order. Branches in switches[] may be missing, as recording is off there.
  */
 ssize_t find_break(const struct records *r)
 {

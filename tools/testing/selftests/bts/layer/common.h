@@ -30,7 +30,7 @@ struct records {
 void load_lab(const char *path);
 int nr_cpus(void);
 
-/* Open the laboratory (see lab/lab.h), and configure the new file. */
+/* Open the laboratory (see guest/labs/bts/lab.h), and configure the new file. */
 int lab_open(int target, int id, u32 flags, u32 nr);
 void lab_config(int fd, const struct lab_config *config);
 /* Returns 0 or -errno. */
@@ -38,12 +38,12 @@ int lab_do(int fd, unsigned long request, void *arg);
 void lab_must(int fd, unsigned long request, void *arg);
 struct lab_status lab_status(int fd);
 u64 lab_debugctl(void);
-/* Returns @nr, multiplied if this kernel has debugging options and so takes more branches. */
+/* Returns @nr, or a multiple if this kernel takes more branches due to debugging options. */
 u32 kernel_records(u32 nr);
 
 /* Append all records to @out. Returns their number. */
 size_t lab_read(int fd, struct records *out);
-/* Append at most @nr records. For a trace of the reader itself, which never gets empty. */
+/* Append at most @nr records: a trace that records the read itself never gets empty. */
 void lab_take(int fd, struct records *out, size_t nr);
 void records_free(struct records *r);
 size_t count_of(const struct records *r, u64 type);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two contexts (traces in the kernel) of a task and two of CPUs, each of user mode, of the
- * kernel, or of both. They are ended in every order. A context must have all its records, in
- * order. The hardware must record the union of what the remaining contexts want.
+ * Start two contexts of this task and two of CPUs. A context is a trace in the kernel, here of
+ * user mode, of the kernel, or of both. End the contexts in every order. A context must have all
+ * its records, in order. The hardware must record the union of what the remaining contexts want.
  *
  *   contexts MODULE [ORDERS]	number of orders for each combination of modes, up to 24
  */
@@ -30,8 +30,8 @@ static int cpus;
 static u32 user_ring, kernel_ring;
 
 /*
- * For each run of the known program, which contexts existed. So phases[] tells which branches
- * of the program each context must have.
+ * Runs of the known program. @there tells which contexts existed during the run, and so must have
+ * its branches.
  */
 static struct phase {
 	u64 seed;
@@ -55,8 +55,8 @@ static void run_phase(u64 seed, int cpu)
 
 /*
  * If the kernel's branches have overrun a ring, the ring has the newest records only: compare
- * these with the end of @want. Skip everything up to the last Q_LOST, which marks records
- * that were overwritten while they were read.
+ * these with the end of @want. Skip all records up to the last Q_LOST: lab_read() may have added
+ * branches of the kernel, which overwrote records before they were read.
  */
 static bool same_end(const struct records *all, const struct recs *want)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of tracing, in instructions; run by measure.sh.
+ * Measure the cost of tracing, in instructions. measure.sh runs this.
  *
  *   cost MODULE record|pmi|switch|flight|memory
  *   cost MODULE cpu N		of a record, divided by the number N of traces of the CPU
@@ -43,7 +43,7 @@ static u64 flush_cost(int fd, unsigned long records)
 	return instructions() - begin;
 }
 
-/* Returns the cost of a record, divided by the number of traces that get it. */
+/* Returns the cost of a record that each of @traces traces gets, divided by @traces. */
 static double records_cost(int target, int traces)
 {
 	double values[ROUNDS];

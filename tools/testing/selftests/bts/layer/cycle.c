@@ -38,8 +38,8 @@ static int start(int target, int id, u32 flags)
 }
 
 /*
- * CPU 1 goes offline and online once. Files of traces: @cpu of the CPU's user mode, @own of
- * this task, @kernel of the CPU's user mode and kernel.
+ * CPU 1 goes offline and online once. @cpu, @own and @kernel are files of traces: of user mode on
+ * CPU 1, of this task, and of user mode and kernel on CPU 1.
  */
 static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 {
@@ -98,7 +98,7 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
-/* Run in the tracee: sleep repeatedly on CPU 1, without migrating, while the CPU goes down. */
+/* Run in the tracee: sleep repeatedly on CPU 1, without migrating, until it goes down. */
 static void stay(void *fd)
 {
 	struct recs unused = { };
@@ -123,7 +123,7 @@ static void wait_for_ioctl(pid_t pid)
 	}
 }
 
-/* The trace of such a task must have all branches of the program, and @gaps marks. */
+/* The trace of a task that runs stay() must have all branches of the program, and @gaps Q_LOST. */
 static void test_stays(u32 flags, unsigned int gaps)
 {
 	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task enters the kernel in all ways, and jumps to addresses that it may not use. A trace
- * of user mode must show no kernel address, also while other traces record the kernel on the
- * same CPU.
+ * A task enters the kernel in all ways, and jumps to addresses of the kernel, which fault. A
+ * trace of user mode must show no kernel address, also while other traces record the kernel on
+ * the same CPU.
  *
  *   forge MODULE [ROUNDS]
  */
@@ -52,8 +52,8 @@ static void call(u64 target)
 }
 
 /*
- * Jump to each target, and call it. Two records have the bad address: that of the branch as
- * target, and that of its fault as source.
+ * Jump to each target, and call it. The hardware stores the bad address in two records: as the
+ * target of the branch, and as the source of the fault.
  */
 static void forge(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bts_freeze_all() stops recording on all CPUs, and keeps the buffers. bts_unfreeze_all()
- * thaws the CPUs. Also tested: the flight recorder, a circular buffer without PMIs.
+ * bts_freeze_all() freezes all CPUs: recording stops, and the hardware's buffers keep their
+ * records. bts_unfreeze_all() thaws the CPUs: recording goes on. A mark (Q_LOST) must show where
+ * branches are missing. Also tested: the flight recorder, a circular buffer without PMIs.
  *
  *   freeze MODULE
  */
@@ -57,7 +58,7 @@ static void test_self(void)
 	lab_must(fd, LAB_FREEZE, NULL);
 	run_seed(2);
 	ok(!(lab_debugctl() & (DEBUGCTL_TR | DEBUGCTL_BTS)), "freeze: the hardware is off");
-	/* A frozen buffer is not drained, so reading comes to an end. */
+	/* This returns the records of the ring, and none of the frozen buffer. */
 	lab_read(fd, &got);
 	ok(!count_of(&got, Q_LOST), "freeze: %zu records can be read", got.nr);
 	lab_must(fd, LAB_UNFREEZE, NULL);
@@ -99,7 +100,7 @@ static void test_switch(void)
 	lab_read(cpu, &cpus);
 	/*
 	 * This task was switched out while its CPU was frozen. So only the CPU's trace got the
-	 * records of the time before.
+	 * records that were in the frozen buffer.
 	 */
 	ok(has_runs(&mine, (u64[]){ 7 }, 1) && count_of(&mine, Q_LOST) == 1,
 	   "frozen and switched out: a mark");
@@ -114,7 +115,7 @@ static void test_switch(void)
 	close(cpu);
 }
 
-/* Run in the tracee: freeze, and execute a program that thaws. */
+/* Run in the tracee: freeze, and execute this program so that it thaws. */
 static void run_another(void *lab)
 {
 	char fd[16];
@@ -146,8 +147,8 @@ static void test_exec(void)
 }
 
 /*
- * Not as SCHED_FIFO, which this task inherits: on PREEMPT_RT, interrupt threads could not run,
- * and one of them sends the results to the host.
+ * Leave SCHED_FIFO, which this task inherits: otherwise, interrupt threads could not run on
+ * PREEMPT_RT, and one of them sends the results to the host.
  */
 static void run_forever(void *unused)
 {
@@ -187,7 +188,7 @@ static void test_all(void)
 	close(fd);
 }
 
-/* If another freeze comes between bts_freezes() and bts_unfreeze_all(), CPUs stay frozen. */
+/* If another freeze comes between bts_freezes() and bts_unfreeze_all(), all CPUs stay frozen. */
 static void test_overtaken(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING);
@@ -294,7 +295,7 @@ static void test_forgotten(bool switched)
 	struct records got = { };
 
 	lab_must(fd, LAB_FREEZE, NULL);
-	/* Switch to another task and back: this task does not get the frozen records then. */
+	/* When this task is switched out, it loses the records in the frozen buffer. */
 	if (switched)
 		let_run(pid);
 	lab_must(fd, LAB_DESTROY, NULL);
@@ -316,7 +317,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* Check that all branches are the kernel's, and that none is missing between two marks. */
+/* Check that all branches are the kernel's, and that none is missing except at Q_LOST. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };

@@ -6,8 +6,8 @@
  *   itself MODULE [RECORDS [mixed|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	out: after each PMI, NMI handlers take many branches. OWN: number of branches that
- *	this kernel takes without the additional handler
+ *	out: after each PMI, the kernel takes many branches, most of them in the NMI handler
+ *	lab_nmi(). OWN: the number that this kernel takes without lab_nmi()
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -20,7 +20,7 @@ static struct recs want;
 static u64 seed;
 static unsigned int passes;
 static bool filter_drops_returns;	/* from the kernel: see learn_rule() */
-static u32 own_branches;		/* branches of this kernel after each PMI: see OWN */
+static u32 own_branches;		/* see OWN */
 
 /* Make a program that takes at least @nr branches. */
 static void prepare(u64 new_seed, size_t nr)
@@ -231,13 +231,13 @@ static void run_saved(u32 nr, u32 flags)
 }
 
 /*
- * When the handler of the PMI has emptied the buffer, recording goes on: @branches branches
- * of the kernel are recorded before the interrupted code continues. lab_nmi(), which comes
- * after that handler, takes most of them. If they fill the buffer, the next PMI follows at
- * once. After several such PMIs in a row, branches of the kernel are not recorded until the CPU
- * is paused (@fits is false). User mode is still recorded then if the hardware has a filter by
- * privilege level (@filter). A trace that stops when its ring is full (@stops) pauses the CPU
- * after each PMI, so it takes more branches until it loses any.
+ * When the PMI handler has emptied the buffer, recording goes on, and the kernel takes @branches
+ * branches before the interrupted code continues. If these branches fill the buffer, the next PMI
+ * follows at once. After several such PMIs in a row, the kernel stops recording its own branches,
+ * until recording on the CPU is paused.
+ * @stops: use LAB_STOP: the full ring pauses recording after each PMI, so that more branches fit
+ * @fits: expect no gap
+ * @filter: the hardware has a filter by privilege level, so user mode is always recorded
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {
@@ -261,16 +261,16 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	prepare(11, 20000);
 	lab_must(beside, LAB_START, NULL);
 	run(fd, &got);
-	/* Without a filter in hardware, user mode is not recorded either if it does not fit. */
+	/* If recording of the kernel stops, user mode is recorded only with a filter. */
 	ok(fits ? same_all(&got) && no_leak(&got) && !lab_status(fd).calls == !stops :
 	   !filter || same_branches(&got),
 	   "%u branches on the way out: all of it, %u calls", branches, lab_status(fd).calls);
 	ok(!lab_status(fd).gaps == fits, "%u branches on the way out, a trace that %s: %u gaps",
 	   branches, stops ? "stops" : "goes on", lab_status(fd).gaps);
 	/*
-	 * The trace of user mode alone must have no gap. Exceptions: the buffer overflowed, so
-	 * that lost records may have been those of user mode; the filter is absent or drops
-	 * returns from the kernel, so that the kernel is recorded for all traces.
+	 * The trace of user mode alone must have no gap, with two exceptions. If the buffer
+	 * overflows, records of user mode may be lost. If the filter is absent or drops returns
+	 * from the kernel, the kernel is recorded for all traces.
 	 */
 	ok(!filter || filter_drops_returns || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
@@ -297,10 +297,7 @@ static int run_ways_out(void)
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
-	/*
-	 * With debugging options, the kernel takes more branches between two pauses than the
-	 * buffer holds.
-	 */
+	/* With debugging options, the kernel would take more branches than the buffer holds. */
 	if (!own_branches)
 		run_way_out(1500, true, true, filter);
 	run_way_out(1500, false, false, filter);
@@ -345,9 +342,9 @@ static void run_both(void)
 }
 
 /*
- * Some processors apply the filter to the privilege level before the branch, and so drop
- * returns from the kernel. When the kernel has noticed that, it does not use the filter any
- * more. Before, it puts a mark of a lost record for each return that was dropped.
+ * On some processors, the filter of kernel branches also drops returns to user mode. For each
+ * return that was dropped, the trace has a record Q_LOST. When the kernel has noticed such
+ * returns, it does not use the filter any more. That must happen in this first trace.
  */
 static void learn_rule(void)
 {
@@ -363,7 +360,7 @@ static void learn_rule(void)
 		lost += got.rec[i].type == Q_LOST ? got.rec[i].count : 0;
 	filter_drops_returns = lost;
 	back = count_of(&got, Q_LEAVE);
-	/* every sixteenth block has a system call */
+	/* Each pass of the program makes at least one system call. */
 	ok(same_records(&have, &want) && lost == count_of(&got, Q_LOST) && back + lost >= passes,
 	   "first trace: %zu ways back, %zu marks of such that are lost", back, lost);
 	records_free(&got);

@@ -75,7 +75,7 @@ static bool run_logged(int fd, u64 records, bool kernel)
 	return !status;
 }
 
-/* Call this before the emulator logs: the kernel patches its code for a new trace. */
+/* To be called before the emulator logs: the kernel patches its code when a trace starts. */
 static void trace_cpu(void)
 {
 	int fd = lab_open(LAB_CPU, 0, LAB_KERNEL, 10000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A traced task migrates, is preempted, forks, fails to fork, executes another program, exits,
- * is killed. Its trace must have all of its branches and no others.
+ * A traced task migrates, is preempted, forks, fails to fork, calls execve(), exits, or is killed.
+ * Its trace must have all of its branches and no others.
  *
  *   life MODULE
  */
@@ -212,7 +212,7 @@ static void threads(void *unused)
 		_exit(9);
 }
 
-/* clone3() fails after the task's state was copied: it cannot write the pidfd. */
+/* clone3() fails late, when it writes to the invalid pidfd. It has copied the task's state then. */
 static void fails_late(void *unused)
 {
 	struct clone_args args = {
@@ -229,7 +229,7 @@ static void fails_late(void *unused)
 	run_program(unused);
 }
 
-/* fork() fails before the task's state was copied, by RLIMIT_NPROC. */
+/* fork() fails early, due to RLIMIT_NPROC. It has not copied the task's state. */
 static void fails_early(void *unused)
 {
 	struct rlimit none = { 0, 0 };
@@ -383,7 +383,7 @@ static void test_misuse(void)
 	close(fd);
 }
 
-/* Check that records of arrival and departure alternate, and have @pid as seen by the caller. */
+/* Check that Q_ARRIVES and Q_DEPARTS alternate, and have @pid of the caller's pid namespace. */
 static bool sound_marks(const struct records *got, pid_t pid)
 {
 	u64 clock = 0;

@@ -17,7 +17,7 @@
 #define SELECTOR	7	/* the first one of the LDT, for user mode */
 #define USER_CS		0x33	/* the 64-bit code segment */
 
-/* Code that is interrupted at the same address again and again: loop . ; ljmp USER_CS:back */
+/* Code where interrupts come at the same address again and again: loop . ; ljmp USER_CS:back */
 static struct {
 	u8 loop[2];
 	u8 jump;
@@ -54,8 +54,8 @@ static void make_segment(void)
 }
 
 /*
- * Do not use the stack: QEMU 7.2 treats the stack of a far call as the kernel's. Only 32
- * bits of RSP and other registers survive.
+ * Use a far jump without a stack: QEMU 7.2 treats the stack of a far call as the kernel's. In
+ * 32-bit code, RSP and other registers may lose their upper 32 bits.
  */
 static void spin_there(void *unused)
 {
