@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races in which an update of DEBUGCTL can be lost. By a window of the laboratory, the test module
- * of guest/labs/debugctl/lab.h, each race happens every time.
+ * Races in which an update of DEBUGCTL can be lost. A test module, the laboratory, makes each race
+ * happen every time: it acts at a given place in a kernel function, the window. See
+ * guest/labs/debugctl/lab.h.
  *
  * races MODULE kept|lost [bts]: kept: a kernel that loses no update; lost: the stock kernel;
  * bts: only the race that needs intel_bts.

@@ -4,7 +4,7 @@
  * as the stock kernel has.
  *
  * aux MODULE snapshot right|wrong	NMIs set the position in the AUX area back
- * aux MODULE reset right|wrong	a reset of the PMU, while intel_bts stops, sets it back
+ * aux MODULE reset right|wrong	so does a reset of the PMU, while intel_bts stops
  * aux MODULE memory right|wrong	without memory for the Debug Store, the kernel crashes
  * aux MODULE foreign right		if PEBS has a buffer and BTS has none, perf claims an
  *				unknown NMI, so that the kernel does not report it

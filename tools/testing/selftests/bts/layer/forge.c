@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task enters the kernel in all ways, and jumps to addresses of the kernel, which fault. A
- * trace of user mode must show no kernel address, also while other traces record the kernel on
- * the same CPU.
+ * A task enters the kernel in all ways, and jumps to addresses that fault, such as those of the
+ * kernel. A trace of user mode must show no kernel address, also while other traces record the
+ * kernel on the same CPU.
  *
  *   forge MODULE [ROUNDS]
  */

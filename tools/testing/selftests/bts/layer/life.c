@@ -92,7 +92,6 @@ static bool trace_child(void (*run)(void *), void *arg, int times)
 	return good;
 }
 
-/* Migrate from CPU to CPU. */
 static void migrate(void *unused)
 {
 	int i;
@@ -212,7 +211,7 @@ static void threads(void *unused)
 		_exit(9);
 }
 
-/* clone3() fails late, when it writes to the invalid pidfd. It has copied the task's state then. */
+/* clone3() fails late, after it has copied the task's state: args.pidfd is a bad address. */
 static void fails_late(void *unused)
 {
 	struct clone_args args = {
@@ -229,7 +228,7 @@ static void fails_late(void *unused)
 	run_program(unused);
 }
 
-/* fork() fails early, due to RLIMIT_NPROC. It has not copied the task's state. */
+/* fork() fails early, before it copies the task's state, due to RLIMIT_NPROC. */
 static void fails_early(void *unused)
 {
 	struct rlimit none = { 0, 0 };

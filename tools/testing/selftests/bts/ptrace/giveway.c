@@ -2,9 +2,8 @@
 /*
  * If a user with CAP_PERFMON opens intel_bts, the kernel takes the hardware from the traces
  * of users without it. Such a trace keeps its records, reports that it was revoked, and can
- * get the hardware back by a PTRACE_BTS_CONFIG when intel_bts is closed. The kernel never
- * revokes a trace of a user with CAP_PERFMON, or on behalf of a user without it. intel_bts
- * needs page-table isolation to be off.
+ * get the hardware back by a PTRACE_BTS_CONFIG when intel_bts is closed. The kernel revokes no
+ * other traces, and none for other users. intel_bts needs page-table isolation to be off.
  */
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The file LIST in debugfs must show which tasks use the hardware. If the kernel refuses the
- * hardware to somebody, the kernel log must show these tasks, too. Starting and ending traces in
- * a loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table
- * isolation to be off.
+ * hardware to somebody, the kernel log must name such a task. Starting and ending traces in a
+ * loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table isolation
+ * to be off.
  *
  *   holders NUMBER	allow this NUMBER of interrupts, which may have other causes
  */
@@ -20,7 +20,7 @@
 #define LIST		"/sys/kernel/debug/x86/bts"
 #define LINGER		5	/* seconds for which the kernel keeps the hardware after a trace */
 #define ROUNDS		1000
-#define READ_ALL	3	/* command of klogctl(): SYSLOG_ACTION_READ_ALL */
+#define READ_ALL	3	/* command of klogctl() */
 
 static bool list_has(const char *line)
 {

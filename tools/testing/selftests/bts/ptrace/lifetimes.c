@@ -467,7 +467,7 @@ TEST_F(life, exit)
 	tracee_begin(&self->tracee, run_exit, 3);
 	go_on(self->pid, event(PTRACE_EVENT_EXIT));
 	EXPECT_EQ(99, known_count(records, must_drain(self->pid, records, ROOM)));
-	/* The tracer can even configure a new trace. */
+	/* The tracer can even configure a new trace at this stop. */
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | ALLOC, 240, 0));
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, self->pid, NULL, NULL));
 	ASSERT_EQ(0, waitid(P_PID, self->pid, &info, WEXITED | WNOWAIT));

@@ -37,7 +37,7 @@ static void check_lockdown(const char *level, bool filtered)
 		int root;
 		int nobody;
 	} want[] = {
-		/* Unfiltered, TRACE is privileged as the emulated processor has Meltdown. */
+		/* Without a filter, TRACE needs privileges on processors with Meltdown, as here. */
 		{ TRACE, secret ? EACCES : 0, secret || !filtered ? EACCES : 0, },
 		{ TRACE | ENTRY, secret ? EACCES : 0, EACCES, },
 		{ KERNEL, secret ? EACCES : 0, EACCES, },

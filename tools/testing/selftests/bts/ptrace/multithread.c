@@ -237,7 +237,7 @@ TEST(order_on_two_cpus)
 		EXPECT_LT(a->begin, b->end) TH_LOG("turn %d", i);
 		sure += a->begin < b->begin;
 	}
-	/* A process that did not have to wait for its turn has an older arrival: allow some. */
+	/* If a process did not have to wait for its turn, its last arrival is older: allow some. */
 	EXPECT_LT(TURNS, sure);
 }
 

@@ -66,8 +66,6 @@ static void check_limits(void)
 	ok(all_given_back(), "given back by tracees that were killed");
 }
 
-/* What a tracee does when its tracer dies: see states[]. */
-
 static void spin(unsigned long unused)
 {
 	(void)unused;

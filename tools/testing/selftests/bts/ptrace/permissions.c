@@ -58,7 +58,6 @@ static void as_user(struct __test_metadata *_metadata, uid_t uid,
 	EXPECT_EQ(0, status);
 }
 
-/* Check that all requests return @err. */
 static void expect_all(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -249,7 +248,7 @@ static void try_departures(struct __test_metadata *_metadata)
 		struct tracee t = depart(d);
 
 		expect_reads(_metadata, d, t.pid, !d->secret);
-		/* CONFIG without ALLOC keeps the records, so they must stay unreadable. */
+		/* CONFIG without ALLOC keeps the records, and must not change who may read them. */
 		EXPECT_EQ(0, bts_config(t.pid, TRACE | SCHED, 0, 0));
 		expect_reads(_metadata, d, t.pid, !d->secret);
 		EXPECT_EQ(0, bts(PTRACE_BTS_CLEAR, t.pid, NULL, 0));
@@ -283,7 +282,7 @@ TEST(program_before)
 	unlink("/tmp/secret");
 }
 
-/* Run in a task that shares the tracee's address space: make that undumpable, execute hello. */
+/* Run in a task that shares the tracee's memory: make this memory undumpable, execute hello. */
 static int sibling_main(void *unused)
 {
 	(void)unused;

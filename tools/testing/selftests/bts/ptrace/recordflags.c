@@ -5,8 +5,8 @@
  *
  *   recordflags none|all|predicts
  *
- * The argument tells the properties of the processor. all: the erratum, for all records;
- * predicts: the prediction; none: neither.
+ * The argument tells what to expect of the processor. all: all records are unreliable;
+ * predicts: it tells whether branches were predicted; none: neither.
  */
 #include <string.h>
 

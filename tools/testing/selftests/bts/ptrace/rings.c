@@ -205,7 +205,6 @@ TEST_F(ring, clear)
 	EXPECT_TRUE(is_chain(records, nr, 1, false));
 }
 
-/* Every word of a record is set. */
 TEST_F(ring, every_word_is_set)
 {
 	size_t nr, i;
@@ -393,7 +392,6 @@ TEST_F(ring, signal_once)
 	EXPECT_TRUE(stopped_by(status, SIGUSR1)) TH_LOG("status %#x", status);
 }
 
-/* A ring that wraps can send the signal, too. */
 TEST_F(ring, signal_of_a_ring_that_wraps)
 {
 	int status;

@@ -170,18 +170,12 @@ static void check_together(void)
 	   "each NMI was somebody's");
 }
 
-/* What run_damaged() counts */
 struct damage {
-	/* branches of known_work() */
-	size_t known;
-	/* branches without X86_BTS_F_UNRELIABLE */
-	size_t unmarked;
-	/* drains with an address of the kernel */
-	size_t leaks;
-	/* records X86_BTS_LOST */
-	size_t lost;
-	/* stops at a full ring */
-	size_t stops;
+	size_t known;		/* branches of known_work() */
+	size_t unmarked;	/* branches without X86_BTS_F_UNRELIABLE */
+	size_t leaks;		/* drains with an address of the kernel */
+	size_t lost;		/* records X86_BTS_LOST */
+	size_t stops;		/* stops at a full ring */
 };
 
 static void add_damage(const struct trace *got, struct damage *d)
