@@ -25,7 +25,6 @@ static void run_seed(u64 seed)
 	known_run(seed, PASSES);
 }
 
-/* Returns whether the trace has exactly these runs of the program. */
 static bool has_runs(const struct records *got, const u64 *seeds, size_t nr)
 {
 	struct recs want = { };

@@ -30,7 +30,6 @@ static void run_program(void *unused)
 	known_run(SEED, passes);
 }
 
-/* Check that the trace has exactly @times runs of the program. */
 static bool has_program(const struct records *got, int times)
 {
 	struct recs want = { };

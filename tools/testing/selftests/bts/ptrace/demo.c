@@ -2,9 +2,7 @@
 /*
  * Run a program that jumps through a bad pointer (badjump) under btstrace, which prints the
  * branches before the crash. Then do the same with the program example, as a user to whom perf
- * refuses branch traces. vmtest.sh demo runs this.
- *
- *   demo BTSTRACE	BTSTRACE: the path of btstrace
+ * refuses branch traces. vmtest.sh demo runs this, with the path of btstrace.
  */
 #include <grp.h>
 #include <linux/perf_event.h>

@@ -31,7 +31,6 @@ static void put_number(int fd, unsigned long n)
 		give_up("cannot have allocations fail");
 }
 
-/* Returns whether the trace has the same status as @before. */
 static bool unchanged(const struct tracee *t, const struct ptrace_bts_status *before)
 {
 	struct ptrace_bts_status status = bts_status(t->pid);

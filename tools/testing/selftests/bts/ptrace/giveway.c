@@ -23,10 +23,7 @@ static void spin(unsigned long unused)
 /* The orders that the process of start_tracer() can execute: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
-/*
- * Memory that is shared with the process of start_tracer(). tell() sets @what to an order. The
- * process executes the order, stores its @result, and sets @what to -1.
- */
+/* Shared memory. When the process has executed the order @what, it sets @result, and @what to -1. */
 struct steps {
 	volatile int what;
 	volatile long result;

@@ -255,10 +255,7 @@ static int poor(rlim_t pages, bool inherits)
 	return 0;
 }
 
-/*
- * RLIMIT_MEMLOCK alternately allows one trace and two. If a round does not give its memory back,
- * the next round fails.
- */
+/* RLIMIT_MEMLOCK alternately allows one trace and two. A round that leaks fails the next one. */
 static void check_refusal(void)
 {
 	int i, status, good = 0;

@@ -168,7 +168,6 @@ TEST_F(life, child_without_a_trace)
 		go_on(child, SIGTRAP);
 		run_chain(child, 10);
 		EXPECT_EQ(before.held, bts_status(self->pid).held) TH_LOG("%s", ways[i].name);
-		/* The child can have its own trace. */
 		must_trace(child, TRACE, ROOM, 0);
 		run_chain(child, 10);
 		EXPECT_TRUE(is_chain(records, must_drain(child, records, ROOM), 10, true));
@@ -186,7 +185,6 @@ TEST_F(life, child_without_a_trace)
 #define USER_IP	offsetof(struct user_regs_struct, eip)
 #endif
 
-/* Returns the address at which a stopped tracee continues. */
 static uint64_t next_instruction(pid_t pid)
 {
 	return (unsigned long)ptrace(PTRACE_PEEKUSER, pid, USER_IP, NULL);
@@ -356,10 +354,7 @@ static void run_lengths(unsigned long times)
 	}
 }
 
-/*
- * With ENTRY, the hardware also records the branches of the kernel, here of a long loop. The trace
- * must not lose any of its records.
- */
+/* With ENTRY, the hardware also records the kernel, here a long loop. No record may be lost. */
 TEST_F(life, full_after_a_loop_of_the_kernel)
 {
 	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);
@@ -561,10 +556,7 @@ static void end_trace(const struct tracee *t, enum end how)
 	}
 }
 
-/*
- * When a trace has ended, DEBUGCTL must have no bit of BTS. Some seconds after the last trace,
- * DS_AREA must be 0.
- */
+/* After each trace, DEBUGCTL has no bit of BTS. Some seconds after the last, DS_AREA is 0. */
 TEST_F(life, nothing_is_left)
 {
 	enum end how;

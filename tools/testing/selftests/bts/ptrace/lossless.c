@@ -86,7 +86,6 @@ static void warm_up(const struct tracee *t)
 	tracee_do(t, known_work, 10);
 }
 
-/* Returns whether the trace has exactly these branches of the known program. */
 static bool same(const struct trace *got, const struct recs *want)
 {
 	struct recs have = { };

@@ -157,7 +157,6 @@ struct turns {
 
 static struct turns turns;
 
-/* In each turn, take one branch of known_work(). */
 static void run_turns(unsigned long unused)
 {
 	int i;

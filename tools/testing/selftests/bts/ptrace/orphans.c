@@ -301,7 +301,6 @@ static void *trace_and_die(void *arg)
 	return NULL;
 }
 
-/* Returns the number of objects in all kmalloc() caches. */
 static long kmalloc_objects(void)
 {
 	FILE *f = fopen("/proc/slabinfo", "r");

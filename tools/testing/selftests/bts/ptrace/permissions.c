@@ -480,7 +480,6 @@ static void in_paranoid_1(struct __test_metadata *_metadata)
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, KERNEL | TRACE | ALLOC, 240, 0));
 	EXPECT_EQ(-EACCES, bts_config(pid, ENTRY | TRACE | ALLOC, 240, 0));
-	/* Every user may still make a trace of user mode. */
 	must_trace(pid, TRACE, ROOM, 0);
 	run_chain(pid, 1);
 	EXPECT_TRUE(is_chain(records, must_drain(pid, records, ROOM), 1, true));

@@ -3,10 +3,8 @@
  * The flags of records: X86_BTS_F_UNRELIABLE for an erratum of the processor, and
  * X86_BTS_F_MISPREDICTED on processors that tell whether the branch was predicted.
  *
- *   recordflags none|all|predicts
- *
- * The argument tells what to expect of the processor. all: all records are unreliable;
- * predicts: it tells whether branches were predicted; none: neither.
+ *   recordflags none|all|predicts	all: expect X86_BTS_F_UNRELIABLE in all records;
+ *		predicts: expect X86_BTS_F_MISPREDICTED; none: expect neither
  */
 #include <string.h>
 

@@ -114,7 +114,6 @@ static void check_get_and_drain(const struct tracee *t)
 	trace_free(&drained);
 }
 
-/* A full ring that wraps keeps the newest records. A ring with STOP_FULL keeps the oldest. */
 static void check_full(const struct tracee *t)
 {
 	struct trace got = { };

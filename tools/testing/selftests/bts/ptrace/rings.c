@@ -305,7 +305,6 @@ TEST_F(ring, stop_when_full)
 
 #define EVENTS		"/sys/kernel/tracing/"
 
-/* Returns the offset of the address @what in the file of this program. */
 static unsigned long offset_in_file(const void *what)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
