@@ -200,7 +200,7 @@ static void make_failures_quiet(void)
  * Create a new pid namespace, for the next child. NAMESPACES allows only one namespace: wait up
  * to 5 seconds until the previous one is freed. Returns whether the namespace was created.
  */
-static bool has_namespace(void)
+static bool new_pid_namespace(void)
 {
 	int tries = 500;
 
@@ -222,12 +222,12 @@ static void leaves_nothing_behind(const char *name, int (*what)(void *), void *a
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(has_namespace() ? as_nobody(what, arg) : 99);
+		_exit(new_pid_namespace() ? as_nobody(what, arg) : 99);
 	waitpid(pid, &status, 0);
 	ok(!status, "%s: step %d", name, WEXITSTATUS(status));
 	pid = fork();
 	if (!pid)
-		_exit(!has_namespace());
+		_exit(!new_pid_namespace());
 	waitpid(pid, &status, 0);
 	ok(!status, "%s: no trace is left behind", name);
 	ok(all_given_back(), "%s: nothing is charged", name);

@@ -23,7 +23,7 @@ static void spin(unsigned long unused)
 /* The orders that the process of start_tracer() can execute: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
-/* Shared memory. When a tracer has executed the order @what, it sets @what to -1, and @result. */
+/* Shared memory. A tracer executes the order @what, sets @result, and then sets @what to -1. */
 struct steps {
 	volatile int what;
 	volatile long result;
