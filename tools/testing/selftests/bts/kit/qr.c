@@ -182,7 +182,7 @@ static int message_bit(const struct qr_bits *bits, uint8_t check[BLOCKS][CHECK],
 	return val >> (7 - nr % 8) & 1;
 }
 
-/* The message stands in columns of two modules, from right to left, by turns upwards and downwards. */
+/* The message stands in columns of two modules, from right to left, up and down by turns. */
 static void draw_data(struct qr_code *code, const struct qr_bits *bits,
 		      uint8_t check[BLOCKS][CHECK])
 {

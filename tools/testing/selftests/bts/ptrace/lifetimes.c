@@ -474,7 +474,6 @@ struct stuck {
 	int uffd;
 	char *page;
 	pid_t victim;
-	pid_t reader;
 };
 
 /* Kill the tracee, and then resolve the page fault that blocks PTRACE_BTS_DRAIN. */

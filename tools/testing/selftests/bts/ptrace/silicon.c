@@ -174,7 +174,6 @@ struct damage {
 	size_t known;		/* branches of known_work() */
 	size_t unmarked;	/* branches without X86_BTS_F_UNRELIABLE */
 	size_t leaks;		/* drains with an address of the kernel */
-	size_t lost;		/* records X86_BTS_LOST */
 	size_t stops;		/* stops at a full ring */
 };
 
@@ -183,7 +182,6 @@ static void add_damage(const struct trace *got, struct damage *d)
 	size_t i;
 
 	d->known += known_branches(got);
-	d->lost += trace_count(got, X86_BTS_LOST);
 	d->leaks += trace_leak(got) >= 0;
 	for (i = 0; i < got->nr; i++)
 		d->unmarked += got->rec[i].type == X86_BTS_BRANCH &&
