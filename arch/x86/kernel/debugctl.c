@@ -22,12 +22,15 @@ unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
  * @mask: the bits to change, inside one field
  * @val: their new value
  *
- * Like debugctl_write_field(), with these differences. This may be called with interrupts
- * on, and must not be called from NMI. The MSR is not written if the copy has the value
- * already, so no other code may change these bits at the same time. The MSR is written
- * before the copy: with an unsupported bit in the copy, every later write of the copy to
- * the MSR would fault. An NMI may change the copy after it was read here. Then the MSR gets
- * a stale value, which debugctl_sync() overwrites.
+ * Like debugctl_write_field(), with these differences:
+ *
+ *  - It may be called with interrupts on, but not from NMI.
+ *  - It does nothing if the copy has the value already. So no NMI may change these bits.
+ *  - It writes the MSR before the copy. If the copy had an unsupported bit, each later
+ *    write of the copy to the MSR would fault.
+ *
+ * An NMI may change other bits of the copy meanwhile. Then the first write stores stale bits
+ * in the MSR, and debugctl_sync() corrects them.
  *
  * Return: 0, or the error of the write if it faulted; then nothing has changed.
  */
@@ -56,7 +59,7 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * debugctl_cpu_init - Initialize the copy of this CPU from its MSR
  *
  * Called when the CPU is identified, at boot and whenever it comes online, before any
- * owner writes DEBUGCTL there. The CPU may not have the register.
+ * owner writes DEBUGCTL there. If the CPU does not have the register, the copy is 0.
  *
  * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
  * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on
@@ -80,7 +83,7 @@ void debugctl_cpu_init(void)
  * debugctl_resume - Restore DEBUGCTL of the CPU that resumes first from suspend
  *
  * This CPU was not offline: debugctl_cpu_init() and the hotplug callbacks of the owners are
- * called on the other CPUs only. Called after DS_AREA has been restored, as this may set BTS.
+ * called on the other CPUs only. Call this after DS_AREA was restored: it may enable BTS.
  */
 void debugctl_resume(void)
 {

@@ -45,7 +45,7 @@ static bool debugctl_whole_fields(unsigned long mask)
 	return !mask;
 }
 
-/* Tell whether there is a yielding owner that has its fields: no other owner has claimed any. */
+/* Tell whether there is a yielding owner, and no other owner has claimed any of its fields. */
 static bool debugctl_yielder_has(void)
 {
 	return debugctl_yielder && !(debugctl_claimed & debugctl_yielder->mask);

@@ -18,8 +18,8 @@
 			 DEBUGCTL_SMM | DEBUGCTL_BUSLOCK)
 
 #define NR_NMIS		1000
-/* The number of writes after which an NMI that has not arrived is given up */
-#define NMI_PATIENCE	1000000
+/* If an NMI has not arrived after so many writes of DEBUGCTL, stop waiting for it. */
+#define NMI_MAX_WRITES	1000000
 
 /* peek() and poke() access the MSR without the functions under test. */
 static unsigned long peek(void)
@@ -60,7 +60,7 @@ static void release(void *mask)
 	debugctl_release((unsigned long)mask);
 }
 
-/* Claim fields until the test ends. */
+/* Claim fields until the test ends. Skip the test if they are in use. */
 static void claim(struct kunit *test, unsigned long mask)
 {
 	if (debugctl_claim(mask))
@@ -301,7 +301,7 @@ static void debugctl_test_cpu_init(struct kunit *test)
 	unsigned long copy, msr;
 
 	need_register(test);
-	/* No NMI may change the copy during debugctl_cpu_init(): claim LBR and BTS. */
+	/* Claim LBR and BTS, so that no NMI changes the copy during debugctl_cpu_init(). */
 	claim(test, DEBUGCTL_LBR | DEBUGCTL_BTS);
 	start_alone(&state);
 	if (wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, state.copy | DEBUGCTLMSR_BTF | freezes))
@@ -382,9 +382,9 @@ static unsigned long kept_bit(void)
 }
 
 /*
- * Send NMIs to this CPU, one after the other. Until the NMI has arrived, write the step field: the
- * NMI may interrupt any instruction of debugctl_write_field(). Count in @differed after how many
- * NMIs the copy or the MSR is wrong. Return the number of NMIs that have arrived.
+ * Send NMIs to this CPU, one after the other. Until each NMI has arrived, write the step field, so
+ * that the NMI interrupts debugctl_write_field(). Count in @differed the NMIs after which the copy
+ * or the MSR is wrong. Return the number of NMIs that have arrived.
  */
 static unsigned int race_nmis(unsigned long *differed)
 {
@@ -392,12 +392,9 @@ static unsigned int race_nmis(unsigned long *differed)
 
 	for (i = 0; i < NR_NMIS; i++) {
 		__apic_send_IPI(nmi_cpu, NMI_VECTOR);
-		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_PATIENCE; spins++)
+		for (spins = 0; READ_ONCE(nmi_count) == i && spins < NMI_MAX_WRITES; spins++)
 			debugctl_write_field(DEBUGCTL_STEP, writes++ & 1 ? DEBUGCTLMSR_BTF : 0);
-		/*
-		 * Waiting takes long, and interrupts are off: send no more NMIs if this one has not
-		 * arrived.
-		 */
+		/* Do not wait for more NMIs if this one is lost: interrupts are off. */
 		if (READ_ONCE(nmi_count) == i)
 			break;
 		if (peek() != debugctl_get() || nmi_on != !!(peek() & nmi_bit))

@@ -60,7 +60,7 @@ static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 /* This protects the next two variables, and the buffers that ds_store.c allocates. */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
-/* DS_AREA of each CPU that is online has to be the address of its store. */
+/* If true, DS_AREA of each online CPU must be the address of its store; otherwise, 0. */
 static bool ds_loaded;
 
 /* This protects changes of the next two variables. */
@@ -68,7 +68,10 @@ static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
 /* The argument of ds_claim_bts() */
 static bool (*ds_claimant)(bool privileged);
-/* The number of callers in ds_give_way(), and between its return and ds_end_give_way() */
+/*
+ * The number of calls of ds_give_way() without ds_end_give_way() yet. While it is not 0,
+ * ds_claim_bts() fails.
+ */
 static atomic_t ds_takers;
 
 /**
@@ -135,7 +138,8 @@ bool ds_bts_active(void)
  *
  * Called with interrupts off, or in an NMI.
  *
- * Return: true if BTS was not held off before. If false, this caller must not release it.
+ * Return: true if BTS was not held off before; false if another caller already holds it off.
+ * Then this caller must not call ds_bts_release().
  */
 bool ds_bts_hold(void)
 {
@@ -150,7 +154,8 @@ bool ds_bts_hold(void)
 /**
  * cpu_emergency_stop_bts - keep BTS off on a CPU that is stopped or enters another kernel
  *
- * Like ds_bts_hold(), but callable in any context, with interrupts off: takes no lock.
+ * Called with interrupts off, in any context, also on CPUs without BTS. Like ds_bts_hold(), this
+ * keeps BTS off even if ds_bts_write() is called.
  */
 void cpu_emergency_stop_bts(void)
 {
@@ -169,7 +174,10 @@ void ds_bts_release(void)
 	ds_bts_apply();
 }
 
-/* Set up this CPU for the current users of the Debug Store. Called with interrupts off. */
+/*
+ * If BTS has no user any more, stop BTS on this CPU. Then load or clear DS_AREA, as ds_loaded
+ * tells. Called with interrupts off.
+ */
 static void ds_sync_cpu(void *unused)
 {
 	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_bts_field.bits))
@@ -274,8 +282,8 @@ bool ds_bts_claimed(void)
  *
  * May sleep.
  *
- * Return: true if BTS is not claimed now. Then the caller has to call ds_end_give_way(), and
- * until then ds_claim_bts() fails.
+ * Return: false if the claimant keeps BTS; true if BTS is not claimed now. If true, the caller
+ * has to call ds_end_give_way(), and ds_claim_bts() fails until then.
  */
 bool ds_give_way(bool privileged)
 {
@@ -360,8 +368,8 @@ static void ds_stop_cpu(void *unused)
 /**
  * ds_unclaim_bts - give BTS back to perf
  *
- * Stops BTS on all CPUs. With the Meltdown bug, user space may be able to read the CPU entry
- * area, so the buffers are cleared. May sleep.
+ * Stops BTS on all CPUs. If the CPUs have the Meltdown bug, user space may be able to read the
+ * CPU entry area, so this also clears the buffers. May sleep.
  */
 void ds_unclaim_bts(void)
 {
@@ -411,8 +419,8 @@ static int ds_cpu_starting(unsigned int cpu)
 }
 
 /*
- * ds_get() and ds_put() set DS_AREA on the CPUs that are online. Between ds_cpu_starting() and the
- * time when this CPU was online, they did not reach this CPU: set its DS_AREA again.
+ * ds_get() and ds_put() set DS_AREA only on CPUs that are online. If they ran after
+ * ds_cpu_starting() but before this CPU was online, its DS_AREA may be wrong: set it again.
  */
 static int ds_cpu_online(unsigned int cpu)
 {

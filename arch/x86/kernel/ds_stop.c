@@ -17,8 +17,7 @@
 #include <asm/ds.h>
 
 /*
- * Called for suspend, hibernation, and a kexec that returns, on the last CPU, when the other CPUs
- * are offline.
+ * Called for suspend, hibernation, and a kexec that returns, on the last CPU that is online.
  */
 static int ds_syscore_suspend(void *unused)
 {

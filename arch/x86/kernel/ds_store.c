@@ -136,7 +136,7 @@ void *ds_bts_buffer(unsigned int cpu)
  * ds_reset - set the positions in one half of a store to those of an empty buffer
  * @part:	the half
  * @cpu:	its CPU
- * @size:	bytes of the buffer, 0 if there is none
+ * @size:	bytes of the buffer; 0 if there is no buffer, and then all positions become 0
  * @record:	bytes of a record
  */
 void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
@@ -157,7 +157,7 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	}
 }
 
-/* Allocate the buffer of a CPU. If ds_use_memory() was given memory for it, return this memory. */
+/* Allocate a buffer, or return the memory of ds_use_memory() for the BTS buffer of this CPU. */
 static void *ds_alloc_pages(enum ds_part part, unsigned int cpu, size_t size)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;

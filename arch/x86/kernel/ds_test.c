@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ds.c, and a module parameter for tests in user space,
- * /sys/module/ds_test/parameters/claim: write 1 to claim BTS and write marks into stores and
- * buffers, 2 to claim BTS and record, 0 to give BTS back.
+ * KUnit tests of ds.c, and the module parameter /sys/module/ds_test/parameters/claim for tests in
+ * user space. Writing 1 claims BTS and fills the stores and the buffers with a pattern, writing 2
+ * claims BTS and records, writing 0 unclaims BTS.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -28,7 +28,7 @@ static char *bts_buffer(unsigned int cpu)
 	return get_cpu_entry_area(cpu)->cpu_debug_buffers.bts_buffer;
 }
 
-/* Write values into the store and the BTS buffer of a CPU that no other code would write there. */
+/* Fill the BTS half of a CPU's store, and its buffer, with a pattern that no other code writes. */
 static void mark_cpu(unsigned int cpu)
 {
 	struct debug_store *ds = ds_store(cpu);
@@ -89,7 +89,7 @@ static void test_layout_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ds_choose_layout(true, false, true).record, 0);
 }
 
-/* perf accesses the 64-bit store as a structure. The offsets must be the same. */
+/* perf accesses a 64-bit store by struct debug_store, ds.c by ds_word_nr(): compare the offsets. */
 static void test_fields_64(struct kunit *test)
 {
 	static const struct {
@@ -168,7 +168,7 @@ static void claim(struct kunit *test)
 {
 	int err;
 
-	/* A trace that has ended may have left BTS claimed: ask for BTS. */
+	/* bts_claim.c keeps its claim for some time after the last trace: ask for BTS. */
 	if (ds_give_way(false))
 		ds_end_give_way();
 	err = ds_claim_bts(NULL);
@@ -234,9 +234,9 @@ static void forget_pebs(void *unused)
 }
 
 /*
- * Set X86_FEATURE_PEBS for the test. Only perf enables PEBS, and the hardware writes no samples
- * before. So the PEBS half can be tested on a processor without PEBS. Return false if the layout of
- * this machine's store is not supported for PEBS.
+ * Set X86_FEATURE_PEBS until the test ends: the PEBS half can be tested on a processor without
+ * PEBS, as no code enables PEBS for this test. Return false if the layout of this machine's store
+ * is not supported for PEBS.
  */
 static bool have_pebs(struct kunit *test)
 {
@@ -443,7 +443,7 @@ static struct kunit_case ds_cases[] = {
 	{},
 };
 
-/* Unclaim BTS if the test has not done so. Then the test has failed. */
+/* If the test has left BTS claimed, unclaim BTS, and fail the test. */
 static void ds_test_exit(struct kunit *test)
 {
 	bool leaked = ds_bts_claimed();

@@ -38,14 +38,17 @@
 /* With call depth tracking, a call to a function goes to the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* The context of a CPU: the pointer that readers use, and the one for bts_destroy() */
+/*
+ * The context of a CPU. hw_branches_bts_stop() clears hw_branches_seen, the pointer for readers,
+ * waits for the readers, and destroys hw_branches_context.
+ */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
 /*
- * Return the largest number of branches that bts_flight_last() copies: the branches in the ring,
- * one mark for missing branches, and the branches in the hardware's buffer. The buffer holds most
- * records if their fields have 32 bits.
+ * Return the largest number of branches that bts_flight_last() copies: those in the ring, one mark
+ * for missing branches, and those in the hardware's buffer. With fields of 64 bits, the buffer
+ * holds only half as many records as are counted here.
  */
 static u32 hw_branches_bts_depth(void)
 {
@@ -199,7 +202,7 @@ u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 	return READ_ONCE(hw_branches_source)->last(cpu, place, newer, out, n);
 }
 
-/* Find the source by the static key, without an indirect call: see struct hw_branches_source. */
+/* No indirect call by hw_branches_source here: see struct hw_branches_source. */
 bool notrace arch_hw_branches_hold(void)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))

@@ -7,7 +7,8 @@
  * branch records are in registers, which a reset clears. They are copied to the kept memory
  * when their CPU is frozen, for example in a crash.
  *
- * The records of BTS that were moved from the buffer to a ring for a traced task are lost.
+ * While a task is traced as well, records are moved from the buffer to a ring in other memory. A
+ * reboot loses the records in the ring.
  */
 
 #include <linux/hw_branches.h>

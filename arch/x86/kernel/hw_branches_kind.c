@@ -57,8 +57,8 @@ static s32 hw_branches_rel32(const u8 *at)
 }
 
 /*
- * Tell whether insn->to is the target of a direct branch. Its displacement has @size bytes at @at.
- * If insn->to is not the target, the instruction was interrupted, or has been changed since.
+ * Tell whether @insn, a direct branch whose displacement has @size bytes at @at, goes to insn->to.
+ * If not, the instruction was interrupted, or has been changed since.
  */
 static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 size)
 {

@@ -225,8 +225,8 @@ static int hw_branches_lbr_up(unsigned int cpu)
 }
 
 /*
- * Until the CPU is offline, an IPI may call hw_branches_lbr_follow() again. As
- * hw_branches_lbr_online is false, it does not start recording.
+ * Until the CPU is offline, an IPI may call hw_branches_lbr_follow() again. This call does not
+ * start recording, as hw_branches_lbr_online is false.
  */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
@@ -237,7 +237,7 @@ static int hw_branches_lbr_down(unsigned int cpu)
 	return 0;
 }
 
-/* The last CPU loses LBR_SELECT and the LBR registers in suspend: set them up after it again. */
+/* Suspend does not take the last CPU offline, but this CPU loses its LBR registers as well. */
 static int hw_branches_lbr_suspend(void *unused)
 {
 	return hw_branches_lbr_down(smp_processor_id());
@@ -308,7 +308,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
 			return 0;
 		saved = &c->for_reader;
-		/* Save the registers in the first call of each reader, whose state is @place. */
+		/* @place is the state of the reader. Save the registers in its first call. */
 		if (!place->moved)
 			hw_branches_lbr_save(&c->for_reader);
 		place->moved = 1;
@@ -340,7 +340,7 @@ static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
 	struct hw_branches_lbr_call call = { .out = out, .n = n };
 	struct hw_branches_place place = { };
 
-	/* An error here says that the CPU is offline. */
+	/* If this fails, the CPU is offline. Its branches can be read only if it is frozen. */
 	if (smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1)) {
 		guard(preempt)();
 		return hw_branches_lbr_last(cpu, &place, 0, out, n);
@@ -369,7 +369,7 @@ const struct hw_branches_source hw_branches_lbr = {
  * @cpu: any possible CPU
  * @memory: the memory, which is cleared
  *
- * Called in an early_initcall.
+ * Called at boot, before the recorder starts.
  */
 void __init hw_branches_lbr_use_memory(unsigned int cpu, struct hw_branches_lbr_saved *memory)
 {
@@ -450,5 +450,5 @@ static int __init hw_branches_lbr_init(void)
 	return 0;
 }
 
-/* Called after perf has found the LBRs, and before the boot parameter is evaluated. */
+/* Called after perf has found the LBRs, and before the recorder may start at boot. */
 arch_initcall(hw_branches_lbr_init);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Last branch records as a source: declarations shared by hw_branches_lbr*.c */
+/*
+ * Last branch records (LBR) as a source of the branch flight recorder: declarations shared by
+ * hw_branches_lbr*.c. linux/hw_branches.h explains "freeze", "thaw" and "hold".
+ */
 #ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
 #define _X86_KERNEL_HW_BRANCHES_LBR_H
 
@@ -31,8 +34,8 @@ struct hw_branches_lbr_saved {
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
  * @frozen:	the CPU is frozen: it does not record until a thaw
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
- * @thawing:	hw_branches_lbr_thaw_here() is clearing @frozen. If a freeze interrupts it,
- *		hw_branches_lbr_thaw_here() fills @kept for this freeze
+ * @thawing:	hw_branches_lbr_thaw_here() is clearing @frozen, and fills @kept if a freeze
+ *		interrupts that
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
  *		read
@@ -72,7 +75,7 @@ u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
 
 /**
  * hw_branches_lbr_decode - get the addresses of a record from the values of its registers
- * @stack:	the format
+ * @stack:	the format of the registers
  * @from:	the value of the source register
  * @to:		the value of the target register
  * @raw:	where to store the addresses

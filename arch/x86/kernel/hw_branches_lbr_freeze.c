@@ -69,10 +69,9 @@ void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
  * hw_branches_lbr_drop_saved - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated since the exception, this does nothing. The saved branches stay on the
- * CPU of the exception until another exception without a fixup, a freeze or a thaw there. If the
- * same task runs there again at a freeze, that CPU keeps these branches instead of its newest
- * ones. If the exception is fatal after the migration, the CPU of the crash keeps its newest ones.
+ * If the task has migrated since the exception, this does nothing: the CPU of the exception keeps
+ * the saved branches until another exception without a fixup, a freeze or a thaw. If this task
+ * runs there again at the freeze, the freeze keeps these old branches instead of the newest ones.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
@@ -104,7 +103,7 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 
 /*
  * Freeze this CPU, in any context. If this CPU is frozen already, it keeps the branches of the
- * earlier freeze. If an NMI calls this during hw_branches_lbr_thaw_here(), the interrupted
+ * earlier freeze. If an NMI calls this during hw_branches_lbr_thaw_here(), not this function but
  * hw_branches_lbr_thaw_here() calls hw_branches_lbr_keep().
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
@@ -207,7 +206,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_freeze_here();
 	barrier();
 	c->thawing = false;
-	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(). */
+	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(): do it now. */
 	if (frozen && c->frozen)
 		hw_branches_lbr_keep(c);
 	if (again)

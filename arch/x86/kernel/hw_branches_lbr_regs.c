@@ -11,7 +11,7 @@
  *  - the architectural LBRs of Intel: MSR_ARCH_LBR_CTL enables them;
  *  - LBRv2 of AMD: a register of its own enables it.
  *
- * On each of them, the user of the LBRs owns DEBUGCTL's LBR field: see debugctl_claim().
+ * For all three kinds, the user of the LBRs owns DEBUGCTL's LBR field: see debugctl_claim().
  */
 
 #include <linux/cache.h>

@@ -26,7 +26,7 @@
 
 #include "ptrace_bts_internal.h"
 
-/* Ends traces whose tracer has detached or exited. If it could not be allocated, none starts. */
+/* Ends traces whose tracer has detached or exited. If this is NULL, no trace can be created. */
 static struct workqueue_struct *ptrace_bts_wq __ro_after_init;
 
 /*
@@ -128,7 +128,7 @@ struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 /* Stop recording, and drop the reference of thread.ptrace_bts, which no longer points to @pb. */
 static void ptrace_bts_end(struct ptrace_bts *pb)
 {
-	/* Pairs with ptrace_bts_start_child(). */
+	/* Pairs with ptrace_bts_create(). */
 	struct bts_context *ctx = smp_load_acquire(&pb->ctx);
 
 	if (ctx)
@@ -160,7 +160,7 @@ void ptrace_bts_release_task(struct task_struct *child)
 		ptrace_bts_set(child, NULL);
 }
 
-/* Tell whether the tracer of current may read what current has done until now. */
+/* Tell whether the tracer of @task may read what @task has done until now. */
 static bool ptrace_bts_readable(struct task_struct *task)
 {
 	const struct task_exec_state *exec;
@@ -177,8 +177,8 @@ static bool ptrace_bts_readable(struct task_struct *task)
  * @task: current
  * @mm: its old address space
  *
- * If the tracer may not read what the task did until now, @secret of the trace is set: then only
- * a tracer with CAP_SYS_PTRACE in the initial user namespace may read the records.
+ * If the tracer may not read what the task did until now, set @secret of the trace: then only a
+ * tracer with CAP_SYS_PTRACE in the initial user namespace may read the records.
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
@@ -253,7 +253,7 @@ static void ptrace_bts_stop(int signal)
 		send_sig(signal, current, 1);
 }
 
-/* The tracee must not stop while it steps an instruction with a uprobe out of line. */
+/* Tell whether current steps the copy of an instruction with a uprobe. It must not stop then. */
 static bool ptrace_bts_in_uprobe(void)
 {
 #ifdef CONFIG_UPROBES
@@ -278,8 +278,7 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
  *
  * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may have
  * finished the step of an instruction with a uprobe. This is not a task work, as task works also
- * run in other ptrace stops and in execve(). A ptrace stop there would replace the result of the
- * stop in progress, or come after the tracer was told that the tracee has ended.
+ * run in execve() and in other ptrace stops, which another stop would disturb.
  */
 void ptrace_bts_exit_to_user_mode(void)
 {

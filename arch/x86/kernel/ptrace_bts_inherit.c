@@ -50,8 +50,8 @@ void ptrace_bts_fork(struct task_struct *child)
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
 	/*
-	 * Pairs with test_and_set_bit() in ptrace_bts_untrace(): a tracer that attaches later
-	 * must not get this trace.
+	 * If the tracer has detached, current->parent may have been another task already. Then
+	 * PTRACE_BTS_ORPHAN is set. Pairs with test_and_set_bit() in ptrace_bts_untrace().
 	 */
 	smp_rmb();
 	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))
@@ -100,7 +100,10 @@ void ptrace_bts_start_child(void)
 		ptrace_bts_set(current, NULL);
 	} else {
 		ptrace_bts_drop_parent(pb);
-		/* If ptrace_bts_untrace_work() ran before pb->ctx was set, it did not detach. */
+		/*
+		 * If ptrace_bts_untrace_work() ran before pb->ctx was set, it has not detached
+		 * the context. Then PTRACE_BTS_ORPHAN is set.
+		 */
 		smp_mb();
 		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 			bts_detach(pb->ctx);

@@ -10,7 +10,7 @@
 #include <asm/bts.h>
 #include <asm/ptrace_bts.h>
 
-/* The flags that make a trace record. Without any of them it is paused. */
+/* A trace with none of these flags records nothing. */
 #define PTRACE_BTS_ANY		(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_KERNEL |	\
 				 PTRACE_BTS_F_SCHED)
 
@@ -23,7 +23,7 @@
  *		a set-user-ID program, see ptrace_bts_leave_mm()
  * @nr:		the number of records with which it is full
  * @user:	the user whose locked_vm is charged
- * @limit:	the total number of pages that @user may be charged; children need it, too
+ * @limit:	the total number of pages that @user may be charged, also for traces of children
  * @perfmon:	the tracer had CAP_PERFMON, or CAP_SYS_ADMIN, when it requested the trace
  * @ns:		the pid namespace of the tracer
  * @not_inherited: the number of children that could not be given a trace
@@ -36,7 +36,7 @@
  * @count:	one reference for all @users, one for @untrace while it is queued, and one for
  *		each @from that points here
  * @untrace:	ends the trace of @task after its tracer has detached
- * @rcu:	delays freeing until ptrace_bts_get() and ptrace_bts_untrace() are done
+ * @rcu:	delays freeing until readers of thread.ptrace_bts under RCU are done
  */
 struct ptrace_bts {
 	struct bts_context	*ctx;

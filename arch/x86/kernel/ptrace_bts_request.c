@@ -30,7 +30,6 @@ static int ptrace_bts_permitted(struct task_struct *child)
 {
 	if (!ptrace_bts_allowed(ptrace_bts_perfmon()) || !ptracer_access_allowed(child))
 		return -EPERM;
-	/* Both errors are returned as -EACCES. */
 	if (security_perf_event_open(PERF_SECURITY_OPEN) || security_locked_down(LOCKDOWN_PERF))
 		return -EACCES;
 
@@ -44,7 +43,7 @@ static int ptrace_bts_permitted_kernel(void)
 }
 
 /*
- * Tell whether a trace needs the same permission as seeing what the kernel does.
+ * Tell whether a trace needs ptrace_bts_permitted_kernel().
  *
  * PTRACE_BTS_F_ENTRY needs the permission: hardware then has to record all branches of the
  * kernel while the tracee is current, which also slows down interrupts.
@@ -54,11 +53,12 @@ static int ptrace_bts_permitted_kernel(void)
  * memory, so each trace of branches needs the permission there.
  *
  * If the CPL filter is found to drop branches back to user mode, hardware has to record the
- * kernel to get these branches. Only traces with CAP_PERFMON do that, by BTS_SOFT_FILTER.
+ * kernel to get these branches. Only tracers with CAP_PERFMON get such traces, by
+ * BTS_SOFT_FILTER, and need no other permission.
  *
- * A source of software never records the kernel.
+ * A source of software never records the kernel, so it never needs the permission.
  */
-static bool ptrace_bts_records_kernel(u32 source, u32 flags)
+static bool ptrace_bts_needs_kernel_perm(u32 source, u32 flags)
 {
 	return bts_records_kernel(source, ptrace_bts_wants(flags)) &&
 	       (flags & (PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_ENTRY) ||
@@ -66,9 +66,9 @@ static bool ptrace_bts_records_kernel(u32 source, u32 flags)
 }
 
 /*
- * Find the trace of @child that belongs to current. No reference is taken, as only current can
- * end this trace while @child is stopped. A trace that an earlier tracer has left is ended now,
- * so that its memory is not charged any more.
+ * Find the trace of @child that belongs to current. The caller needs no reference, as only
+ * current can end this trace while @child is stopped. If an earlier tracer has left a trace, end
+ * this old trace now, so that its memory is not charged any more.
  */
 static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 {
@@ -130,7 +130,7 @@ static int ptrace_bts_check_config(const struct ptrace_bts_config *config)
 	return config->size || config->source || config->clock ? -EINVAL : 0;
 }
 
-/* Change what is recorded into the existing trace. */
+/* Give the existing trace @pb another configuration. */
 static int ptrace_bts_change(struct ptrace_bts *pb, const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = ptrace_bts_attr(pb, config);
@@ -161,7 +161,7 @@ static unsigned long ptrace_bts_limit(void)
 	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 }
 
-/* Create a new trace. The old one is ended only if that succeeds. */
+/* Create a new trace. Only if this succeeds, end the old trace. */
 static int ptrace_bts_replace(struct task_struct *child,
 			      const struct ptrace_bts_config *config)
 {
@@ -208,7 +208,7 @@ static int ptrace_bts_check_source(u32 source, u32 flags)
 	if (ptrace_bts_wants(flags) & ~info.flags)
 		return -EOPNOTSUPP;
 
-	return ptrace_bts_records_kernel(source, flags) ? ptrace_bts_permitted_kernel() : 0;
+	return ptrace_bts_needs_kernel_perm(source, flags) ? ptrace_bts_permitted_kernel() : 0;
 }
 
 static int ptrace_bts_do_config(struct task_struct *child,
@@ -303,12 +303,13 @@ static int ptrace_bts_size(const struct ptrace_bts *pb)
 	return status.held;
 }
 
-/* The number of records that are copied before signals are checked */
-#define PTRACE_BTS_STEP		16384
+/* How many records are copied at most between two checks for fatal signals */
+#define PTRACE_BTS_COPY_MOST	16384
 
 /*
- * Copy up to @room records, beginning with the sequence number @seq. If @consume is set,
- * exactly the records that were copied, and all older ones, are removed, also after an error.
+ * Copy up to @room records, beginning with the sequence number @seq. If @consume is set, remove
+ * the records that were copied and all older records, even if a fault ends the copying. Return
+ * the number of copied records, or -EFAULT if a fault occurs before any record was copied.
  */
 static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *addr,
 			   unsigned long room, bool consume)
@@ -322,10 +323,10 @@ static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *ad
 		if (!n)
 			break;
 
-		n = min3(n, (int)room - done, PTRACE_BTS_STEP);
+		n = min3(n, (int)room - done, PTRACE_BTS_COPY_MOST);
 		copied = n - DIV_ROUND_UP(copy_to_user(addr, run, n * sizeof(*run)),
 					  sizeof(*run));
-		/* Not if nothing was copied: bts_consume() also removes all older records. */
+		/* If nothing was copied, bts_consume() would still remove the older records. */
 		if (consume && copied)
 			bts_consume(pb->ctx, seq, copied);
 		done += copied;

@@ -2,6 +2,7 @@
 #ifndef _ASM_X86_BTS_STEP_H
 #define _ASM_X86_BTS_STEP_H
 
+/* Tracing the branches of user mode by single-stepping: see bts_step.c. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/percpu.h>
@@ -16,9 +17,9 @@
 /**
  * enum bts_step_state - the state of the current task of a CPU
  * @BTS_STEP_OFF:	bts_step.c does not trace the task
- * @BTS_STEP_AWAY:	the task is in the kernel, and no record for this entry is due
+ * @BTS_STEP_AWAY:	the trace has started or resumed, and the task is still in the kernel
  * @BTS_STEP_RUNS:	the task is in user mode, with TF set for the trace
- * @BTS_STEP_LEFT:	the task has entered the kernel, and this is not recorded yet
+ * @BTS_STEP_LEFT:	the task has entered the kernel, and this entry is not recorded yet
  * @BTS_STEP_READS:	bts_step_debug() handles the #DB of a step, and may enable interrupts
  * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB that was only its step
  */
@@ -36,14 +37,14 @@ enum bts_step_state {
 
 /**
  * struct bts_step - the last step of user mode on this CPU
- * @plain_cs:	@cs if @tf and @r11 are 0 and @cs is a flat segment, which allows the fast
- *		path; otherwise 0
+ * @plain_cs:	@cs if the fast path can handle the step: @tf and @r11 are 0, and @cs is a
+ *		flat segment; otherwise 0
  * @blind:	with FRED and @tf: the #DB comes before the instruction at @ip is executed
  * @tf:		TF as the program has set it itself
  * @raw:	EFLAGS as the processor saved them at the entry into the kernel
  * @ip:		the instruction pointer at the start of the step
- * @base:	the base of its code segment
- * @cs:		its code segment
+ * @base:	the base of the code segment
+ * @cs:		the code segment
  * @r11:	R11, if the entry seems to be a system call that has stored TF there; otherwise 0
  *
  * All members are changed with interrupts off.
@@ -83,7 +84,7 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 	 * like a SYSCALL: R11 equals the flags, and RAX is -ENOSYS. In 64-bit code, RCX must
 	 * also equal RIP, and RIP must be 2 to 30 bytes after the start of the step: SYSCALL is
 	 * two bytes long, plus prefixes, and a MOV SS before it belongs to the same step. If
-	 * this entry is the #DB of a step, bts_step_debug() restores R11.
+	 * this entry was not a SYSCALL but the #DB of a step, bts_step_debug() restores R11.
 	 */
 	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
 		     (regs->cs != __USER_CS ||

@@ -41,8 +41,8 @@
  */
 
 /*
- * The BTS field of this CPU model is debugctl_bts_mask: DEBUGCTL_BTS, shifted right by
- * debugctl_bts_shift bits.
+ * debugctl_bts_mask is the BTS field of this CPU model: DEBUGCTL_BTS >> debugctl_bts_shift.
+ * The shift is 0, except on Netburst.
  */
 extern u8 debugctl_bts_shift;
 extern unsigned long debugctl_bts_mask;
@@ -65,7 +65,7 @@ static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 	return bits >> debugctl_bts_shift;
 }
 
-/* Tell whether all bits of @mask belong to one owner. */
+/* Tell whether all bits of @mask are in the same field. */
 static __always_inline bool debugctl_one_owner(unsigned long mask)
 {
 	return !(mask & ~DEBUGCTL_STEP) || !(mask & ~DEBUGCTL_LBR) ||
@@ -127,10 +127,11 @@ static __always_inline void debugctl_sync_untraced(void)
  * debugctl_vm_exit - Write all bits of the copy but LBR to the MSR after a VM exit
  * @preserved: bits of the MSR that the exit does not clear
  *
- * For noinstr code of VMX and TDX. If an NMI caused the exit, call this before the NMI is
- * handled, so that BTS records the branches of its handler like those of any other NMI.
- * LBR stays clear: if the NMI is a PMI, the LBRs must not record before the handler of the
- * PMI has read them. If LBR is set in the copy, call debugctl_sync() after the NMI.
+ * The MSR is not written if the copy has no other bits than @preserved and LBR. For noinstr
+ * code of VMX and TDX. If an NMI caused the exit, call this before the NMI is handled, so
+ * that BTS records the branches of its handler like those of any other NMI. LBR stays clear:
+ * if the NMI is a PMI, the LBRs must not record before the handler of the PMI has read them.
+ * If LBR is set in the copy, call debugctl_sync() after the NMI.
  */
 static __always_inline void debugctl_vm_exit(unsigned long preserved)
 {
@@ -158,7 +159,10 @@ static __always_inline void __debugctl_replace(unsigned long mask, unsigned long
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
 }
 
-/* Change bits of the copy, but not of the MSR. A single bit is changed by one instruction. */
+/*
+ * Like __debugctl_replace(), but bits of @val outside @mask are ignored. If @mask is a single
+ * bit and a constant, this is one instruction without a loop.
+ */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
 	if (__builtin_constant_p(mask) && is_power_of_2(mask)) {
@@ -224,8 +228,8 @@ static __always_inline void debugctl_write_bts(unsigned long val)
  *
  * Called after the processor has cleared the bits in the MSR, so that the next write of the
  * copy does not set them again. Before version 4 of perfmon, for example, a PMI clears LBR to
- * stop the LBRs, and LBR must stay clear until perf has read them. Also called before the
- * caller writes the MSR.
+ * stop the LBRs, and LBR must stay clear until perf has read them. Also called by functions
+ * that then write the copy to the MSR.
  */
 static __always_inline void debugctl_clear_copy(unsigned long mask)
 {

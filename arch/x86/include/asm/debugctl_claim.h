@@ -2,17 +2,20 @@
 #ifndef _ASM_X86_DEBUGCTL_CLAIM_H
 #define _ASM_X86_DEBUGCTL_CLAIM_H
 
-/* The owners of fields of DEBUGCTL, if several may want the same field. */
+/*
+ * Claiming fields of DEBUGCTL (see asm/debugctl.h), for all CPUs. A field has one owner at a
+ * time. One owner may be the yielding owner: it uses its fields only while no other user
+ * claims any of them.
+ */
 
 /**
- * struct debugctl_yielder - an owner that gives its fields up when another owner claims them
+ * struct debugctl_yielder - the yielding owner
  * @mask:	the fields
  * @give_up:	stop using the fields on all CPUs: after this returns, another owner uses them
  * @take:	start using the fields
  *
- * Both functions are called in process context under debugctl_mutex, and must not call
- * debugctl_claim(), debugctl_release(), debugctl_claim_yielding() or
- * debugctl_release_yielding().
+ * Both functions are called in process context with debugctl_mutex held. So they must not
+ * call the functions that are declared below.
  */
 struct debugctl_yielder {
 	unsigned long	mask;

@@ -70,7 +70,7 @@ bool ds_bts_claimed(void);
 void ds_resume(void);
 void ds_save_vmcoreinfo(void);
 
-/* A 64-bit kernel uses only stores with fields of 64 bits, see ds_choose_layout(). */
+/* On 64-bit kernels a constant: they use only stores with fields of 64 bits. */
 static inline unsigned int ds_field_size(void)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? sizeof(u64) : ds_layout.field;

@@ -9,7 +9,7 @@
  * more branches than that before it knows that an exception is fatal. So the entry code of an
  * exception that interrupts the kernel and may be fatal stops recording by one write. If the
  * exception has no fixup, the entry code saves the LBRs for the crash that may follow. In both
- * cases, the entry code then resumes recording.
+ * cases, the entry code then resumes recording. linux/hw_branches.h explains "freeze".
  */
 
 #include <linux/compiler.h>
@@ -27,10 +27,10 @@ struct pt_regs;
 #include <asm/ptrace.h>
 #include <asm/trap_pf.h>
 
-/* True while the recorder is on and its source is LBR */
+/* True while the recorder is on and uses the LBRs */
 DECLARE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 
-/* True while the recorder has enabled the LBRs of this CPU, and they record */
+/* True while the recorder has enabled the LBRs of this CPU */
 DECLARE_PER_CPU(bool, hw_branches_lbr_on);
 
 /**
@@ -156,7 +156,7 @@ static __always_inline void hw_branches_exception_release(bool *stopped)
 	*stopped = false;
 }
 
-/* Drop the saved LBRs. The handler of the exception has returned: the exception was not fatal. */
+/* The handler of the exception has returned, so it was not fatal: drop the saved LBRs. */
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))
