@@ -34,8 +34,8 @@ struct hw_branches_lbr_saved {
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
  * @frozen:	the CPU is frozen: it does not record until a thaw
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
- * @thawing:	hw_branches_lbr_thaw_here() is clearing @frozen, and fills @kept if a freeze
- *		interrupts that
+ * @thawing:	hw_branches_lbr_thaw_here() is thawing the CPU, and will fill @kept for a freeze
+ *		meanwhile
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
  *		read

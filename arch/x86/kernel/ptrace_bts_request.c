@@ -303,7 +303,7 @@ static int ptrace_bts_size(const struct ptrace_bts *pb)
 	return status.held;
 }
 
-/* How many records are copied at most between two checks for fatal signals */
+/* The largest number of records that are copied between two checks for fatal signals */
 #define PTRACE_BTS_COPY_MOST	16384
 
 /*
