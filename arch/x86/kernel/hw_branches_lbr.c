@@ -52,7 +52,7 @@
 /* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
-/* The recorder has DEBUGCTL's LBR field, because perf has not claimed the field. */
+/* True while the recorder has DEBUGCTL's LBR field: it is on, and perf has not claimed the field. */
 static bool hw_branches_lbr_has;
 
 /* The CPUs that have to record while the recorder has the LBR field */
@@ -61,7 +61,7 @@ static cpumask_t hw_branches_lbr_cpus;
 /* True from hw_branches_lbr_up() to hw_branches_lbr_down() on this CPU */
 static DEFINE_PER_CPU(bool, hw_branches_lbr_online);
 
-/* The memory of hw_branches_lbr_cpu.kept if no memory is kept over a reboot */
+/* hw_branches_lbr_cpu.kept points to this if the kernel has no memory that survives a reboot. */
 static DEFINE_PER_CPU(struct hw_branches_lbr_saved, hw_branches_lbr_kept);
 
 static void hw_branches_lbr_select(u64 filter)
@@ -436,7 +436,7 @@ static int __init hw_branches_lbr_init(void)
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",
 				hw_branches_lbr_up, hw_branches_lbr_down);
 	if (ret < 0) {
-		pr_err("hw_branches: no CPU hotplug state left, there is no LBR\n");
+		pr_err("hw_branches: no CPU hotplug state left, LBR cannot be used\n");
 		return ret;
 	}
 	register_syscore(&hw_branches_lbr_syscore);

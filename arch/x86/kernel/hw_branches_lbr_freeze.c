@@ -84,8 +84,8 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
  */
 
 /*
- * Stop recording on this CPU for a freeze, and fill @kept with the last branches: those before the
- * exception that the current task is handling, or else those in the LBR registers.
+ * Stop recording on this CPU for a freeze. Fill @kept from @before_exception if the current task
+ * is handling that exception, otherwise from the LBR registers.
  */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {
@@ -241,7 +241,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 }
 
 /**
- * hw_branches_lbr_catch_up - freeze or thaw this CPU, as the others were while it was offline
+ * hw_branches_lbr_catch_up - freeze or thaw this CPU as the other CPUs, after it was offline
  *
  * Called with interrupts off.
  */

@@ -2,10 +2,10 @@
 /*
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
- * thread.ptrace_bts holds a reference. The task that removes this pointer ends the trace: the
- * tracer, the tracee when it exits, or a worker after the tracer has detached. So the hardware
- * is given back whatever the tracee does. While the tracee uses its trace, the tracee holds a
- * reference, too. The last reference frees the trace.
+ * thread.ptrace_bts of the tracee holds a reference to the trace. The task that removes this
+ * pointer ends the trace, whatever the tracee does: the tracer, the tracee when it exits, or a
+ * worker after the tracer has detached. While the tracee uses its trace, the tracee holds a
+ * reference, too. Dropping the last reference frees the trace.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
@@ -67,7 +67,7 @@ static void ptrace_bts_uncharge(const struct ptrace_bts *pb)
 	atomic_long_sub(ptrace_bts_pages(pb), &pb->user->locked_vm);
 }
 
-/* Drop a reference that is counted in pb->count. The last one frees the structure. */
+/* Drop a reference that is counted in pb->count. Dropping the last one frees @pb. */
 static void ptrace_bts_drop(struct ptrace_bts *pb)
 {
 	if (refcount_dec_and_test(&pb->count))
@@ -75,7 +75,7 @@ static void ptrace_bts_drop(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_drop_parent - drop the references to the trace of the parent, and to its tracer
+ * ptrace_bts_drop_parent - drop the references of @from and @tracer
  * @pb: the trace of a child
  */
 void ptrace_bts_drop_parent(struct ptrace_bts *pb)
@@ -89,10 +89,10 @@ void ptrace_bts_drop_parent(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_put - drop a reference of a user of the trace
+ * ptrace_bts_put - drop a reference that is counted in pb->users
  * @pb: the trace
  *
- * May sleep.
+ * Dropping the last one destroys the context, and uncharges its memory. May sleep.
  */
 void ptrace_bts_put(struct ptrace_bts *pb)
 {
@@ -212,7 +212,7 @@ static void ptrace_bts_untrace_work(struct work_struct *work)
 }
 
 /**
- * ptrace_bts_untrace - end the trace of a task whose tracer detaches
+ * ptrace_bts_untrace - let a worker end the trace of a task whose tracer detaches
  * @child: the task, in any state
  *
  * Called with tasklist_lock held for writing and interrupts off.
@@ -274,7 +274,7 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_exit_to_user_mode - stop current if its trace has become full
+ * ptrace_bts_exit_to_user_mode - stop or signal current if its trace has become full
  *
  * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may have
  * finished the step of an instruction with a uprobe. This is not a task work, as task works also
@@ -317,7 +317,7 @@ static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
 
 	set_bit(PTRACE_BTS_FULL, &pb->state);
 	set_tsk_thread_flag(pb->task, TIF_BTS_FULL);
-	/* The task may have migrated since. */
+	/* The task may run on another CPU by now: make it see the flag. */
 	kick_process(pb->task);
 }
 

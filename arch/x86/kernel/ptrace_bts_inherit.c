@@ -16,10 +16,10 @@
 #include "ptrace_bts_internal.h"
 
 /**
- * ptrace_bts_fork - prepare the trace that a child inherits
+ * ptrace_bts_fork - prepare a trace for a child, if current's trace has PTRACE_BTS_F_INHERIT
  * @child: the new task, which has not run yet
  *
- * A failure here does not make the fork fail: it is counted in @not_inherited of current's trace.
+ * A failure does not make the fork fail, but is counted in @not_inherited of current's trace.
  */
 void ptrace_bts_fork(struct task_struct *child)
 {
@@ -79,9 +79,9 @@ static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_start_child - start the trace that current inherits
+ * ptrace_bts_start_child - start the trace that ptrace_bts_fork() has prepared for current, if any
  *
- * Called before current enters user mode for the first time.
+ * Called before current enters user mode for the first time. If the trace cannot start, end it.
  */
 void ptrace_bts_start_child(void)
 {

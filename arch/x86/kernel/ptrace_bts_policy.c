@@ -21,7 +21,7 @@ static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 /**
  * ptrace_bts_perfmon - tell whether current may monitor performance
  *
- * The test is not audited, as nothing is refused for the lack of the capability alone.
+ * The test is not audited: by default, a tracer without these capabilities may trace as well.
  *
  * Return: true if so.
  */

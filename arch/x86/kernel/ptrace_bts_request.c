@@ -45,8 +45,8 @@ static int ptrace_bts_permitted_kernel(void)
 /*
  * Tell whether a trace needs ptrace_bts_permitted_kernel().
  *
- * PTRACE_BTS_F_ENTRY needs the permission: hardware then has to record all branches of the
- * kernel while the tracee is current, which also slows down interrupts.
+ * PTRACE_BTS_F_KERNEL needs this permission. PTRACE_BTS_F_ENTRY needs it, too: hardware has to
+ * record all branches of the kernel while the tracee is current, which slows down interrupts.
  *
  * Hardware without a CPL filter always records the kernel, in memory that is mapped while user
  * mode runs, though not accessible. If the CPU has the Meltdown bug, user mode can read this
@@ -390,7 +390,7 @@ static int ptrace_bts_read(const struct ptrace_bts *pb, void __user *addr,
 	if (read.records != (unsigned long)read.records)
 		return -EFAULT;
 
-	/* Store the first sequence number before any record is removed. */
+	/* Store the first sequence number before any record is removed: this may fault. */
 	bts_peek(pb->ctx, &read.first, &run);
 	if (put_user(read.first, &uread->first))
 		return -EFAULT;
