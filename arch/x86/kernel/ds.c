@@ -13,10 +13,10 @@
  *  - Each half is reference counted, for all possible CPUs at once. The first user of
  *    either half loads DS_AREA on every CPU. When neither half has a user any more,
  *    DS_AREA is cleared on every CPU before the last buffers are unmapped.
- *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that BTS can be
- *    held off before the CPU runs with page tables that do not map the buffer.
+ *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that ds_bts_hold() can
+ *    stop BTS before the CPU runs with page tables that do not map the buffer.
  *
- * perf is the user of PEBS, and of BTS unless ds_claim_bts() has taken it.
+ * perf uses PEBS and BTS. ds_claim_bts() takes BTS from perf for one other user: the claimant.
  *
  * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
  * ds_mutex. While a CPU may record, the positions in its store are accessed only on this
@@ -66,7 +66,7 @@ static bool ds_loaded;
 /* This protects changes of the next two variables. */
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
-/* The argument of ds_claim_bts() */
+/* The function of the claimant that gives BTS back: see ds_claim_bts(). */
 static bool (*ds_claimant)(bool privileged);
 /*
  * The number of calls of ds_give_way() without ds_end_give_way() yet. While it is not 0,
@@ -122,7 +122,7 @@ void notrace ds_bts_write(u64 bits)
 }
 
 /**
- * ds_bts_active - tell whether the user of BTS wants it on this CPU, held off or not
+ * ds_bts_active - tell whether BTS is wanted on this CPU, even if it is held off now
  *
  * Called with interrupts off.
  *
@@ -394,7 +394,7 @@ void ds_unclaim_bts(void)
 }
 
 /**
- * ds_resume - load DS_AREA again on the CPU that comes out of suspend
+ * ds_resume - load DS_AREA again on the CPU that resumes first from suspend
  */
 void notrace ds_resume(void)
 {

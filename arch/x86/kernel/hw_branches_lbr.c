@@ -52,7 +52,7 @@
 /* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
-/* True while the recorder has DEBUGCTL's LBR field: it is on, and perf has not claimed the field. */
+/* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_has;
 
 /* The CPUs that have to record while the recorder has the LBR field */

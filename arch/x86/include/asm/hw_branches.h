@@ -7,8 +7,8 @@
  *
  * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
  * more branches than that before it knows that an exception is fatal. So the entry code of an
- * exception that interrupts the kernel and may be fatal stops recording by one write. If the
- * exception has no fixup, the entry code saves the LBRs for the crash that may follow. In both
+ * exception that interrupts the kernel and may be fatal stops recording by one write of an MSR. If
+ * the exception has no fixup, the entry code saves the LBRs for the crash that may follow. In both
  * cases, the entry code then resumes recording. linux/hw_branches.h explains "freeze".
  */
 
