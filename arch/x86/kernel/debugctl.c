@@ -22,15 +22,11 @@ unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
  * @mask: the bits to change, inside one field
  * @val: their new value
  *
- * Like debugctl_write_field(), with these differences:
- *
- *  - It may be called with interrupts on, but not from NMI.
- *  - It does nothing if the copy has the value already. So no NMI may change these bits.
- *  - It writes the MSR before the copy. If the copy had an unsupported bit, each later
- *    write of the copy to the MSR would fault.
- *
- * An NMI may change other bits of the copy meanwhile. Then the first write stores stale bits
- * in the MSR, and debugctl_sync() corrects them.
+ * Unlike debugctl_write_field(), this may be called with interrupts on, but not from NMI. If
+ * the copy has the value already, this does nothing, so no NMI may change these bits. This
+ * writes the MSR before the copy: if the copy had an unsupported bit, each later write of the
+ * copy to the MSR would fault. An NMI may change other bits of the copy meanwhile. Then the
+ * first write stores stale bits in the MSR, and debugctl_sync() corrects them.
  *
  * Return: 0, or the error of the write if it faulted; then nothing has changed.
  */

@@ -68,10 +68,7 @@ static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
 /* The function of the claimant that gives BTS back: see ds_claim_bts(). */
 static bool (*ds_claimant)(bool privileged);
-/*
- * The number of calls of ds_give_way() without ds_end_give_way() yet. While it is not 0,
- * ds_claim_bts() fails.
- */
+/* ds_give_way() increments this, ds_end_give_way() decrements it. ds_claim_bts() needs 0. */
 static atomic_t ds_takers;
 
 /**
@@ -138,8 +135,7 @@ bool ds_bts_active(void)
  *
  * Called with interrupts off, or in an NMI.
  *
- * Return: true if BTS was not held off before; false if another caller already holds it off.
- * Then this caller must not call ds_bts_release().
+ * Return: true; false if BTS was held off already: then this caller must not release it.
  */
 bool ds_bts_hold(void)
 {
@@ -174,10 +170,7 @@ void ds_bts_release(void)
 	ds_bts_apply();
 }
 
-/*
- * If BTS has no user any more, stop BTS on this CPU. Then load or clear DS_AREA, as ds_loaded
- * tells. Called with interrupts off.
- */
+/* If BTS has no user any more, stop it. Then load or clear DS_AREA. Interrupts are off. */
 static void ds_sync_cpu(void *unused)
 {
 	if (!READ_ONCE(ds_users[DS_BTS]) && this_cpu_read(ds_bts_field.bits))

@@ -59,10 +59,6 @@ static u64 read_msr(unsigned int cpu, u32 msr)
 	return val;
 }
 
-/*
- * Layouts
- */
-
 static void test_layout_64(struct kunit *test)
 {
 	struct ds_layout on_64 = ds_choose_layout(true, true, true);

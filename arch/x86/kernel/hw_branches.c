@@ -38,10 +38,7 @@
 /* With call depth tracking, a call to a function goes to the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/*
- * The context of a CPU. hw_branches_bts_stop() clears hw_branches_seen, the pointer for readers,
- * waits for the readers, and destroys hw_branches_context.
- */
+/* The context of each CPU: hw_branches_seen for readers, hw_branches_context for bts_destroy() */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 

@@ -264,10 +264,6 @@ static struct syscore hw_branches_lbr_syscore = {
 	.ops = &hw_branches_lbr_syscore_ops,
 };
 
-/*
- * Reading
- */
-
 /**
  * hw_branches_lbr_read - read branches that were saved
  * @saved: the saved branches; they may change meanwhile, and may be corrupt

@@ -100,10 +100,7 @@ void ptrace_bts_start_child(void)
 		ptrace_bts_set(current, NULL);
 	} else {
 		ptrace_bts_drop_parent(pb);
-		/*
-		 * If ptrace_bts_untrace_work() ran before pb->ctx was set, it has not detached
-		 * the context. Then PTRACE_BTS_ORPHAN is set.
-		 */
+		/* ptrace_bts_untrace_work() detaches nothing if it ran before pb->ctx was set. */
 		smp_mb();
 		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 			bts_detach(pb->ctx);

@@ -127,11 +127,10 @@ static __always_inline void debugctl_sync_untraced(void)
  * debugctl_vm_exit - Write all bits of the copy but LBR to the MSR after a VM exit
  * @preserved: bits of the MSR that the exit does not clear
  *
- * The MSR is not written if the copy has no other bits than @preserved and LBR. For noinstr
- * code of VMX and TDX. If an NMI caused the exit, call this before the NMI is handled, so
- * that BTS records the branches of its handler like those of any other NMI. LBR stays clear:
- * if the NMI is a PMI, the LBRs must not record before the handler of the PMI has read them.
- * If LBR is set in the copy, call debugctl_sync() after the NMI.
+ * For noinstr code of VMX and TDX. If an NMI caused the exit, call this before the NMI is
+ * handled, so that BTS records the branches of its handler like those of any other NMI.
+ * LBR stays clear: if the NMI is a PMI, the LBRs must not record before the handler of the
+ * PMI has read them. If LBR is set in the copy, call debugctl_sync() after the NMI.
  */
 static __always_inline void debugctl_vm_exit(unsigned long preserved)
 {
@@ -159,10 +158,7 @@ static __always_inline void __debugctl_replace(unsigned long mask, unsigned long
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
 }
 
-/*
- * Like __debugctl_replace(), but bits of @val outside @mask are ignored. If @mask is a single
- * bit and a constant, this is one instruction without a loop.
- */
+/* Like __debugctl_replace(), but if @mask is a constant of one bit, by a single instruction. */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
 	if (__builtin_constant_p(mask) && is_power_of_2(mask)) {

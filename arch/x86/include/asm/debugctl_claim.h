@@ -3,9 +3,8 @@
 #define _ASM_X86_DEBUGCTL_CLAIM_H
 
 /*
- * Claiming fields of DEBUGCTL (see asm/debugctl.h), for all CPUs. A field has one owner at a
- * time. One owner may be the yielding owner: it uses its fields only while no other user
- * claims any of them.
+ * Claiming fields of DEBUGCTL (see asm/debugctl.h), on all CPUs. One owner may be the yielding
+ * owner: it uses its fields only while no other user claims any of them.
  */
 
 /**
