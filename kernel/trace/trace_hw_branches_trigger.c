@@ -179,22 +179,13 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 {
 	guard(irqsave)();
 
-	if (!hw_branches_can_write())
+	/* Count here, not in ->count_func: a uprobe may migrate between that and this function. */
+	if (!hw_branches_can_write() || !event_trigger_count(data, buffer, rec, event))
 		return;
 
 	this_cpu_write(hw_branches_writing, true);
 	hw_branches_write(data->private_data);
 	this_cpu_write(hw_branches_writing, false);
-}
-
-static bool hw_branches_trigger_count(struct event_trigger_data *data,
-				      struct trace_buffer *buffer, void *rec,
-				      struct ring_buffer_event *event)
-{
-	/* Uprobes call this with preemption on. hw_branches_can_write() reads per-CPU data. */
-	guard(preempt_notrace)();
-
-	return hw_branches_can_write() && event_trigger_count(data, buffer, rec, event);
 }
 
 static int hw_branches_trigger_print(struct seq_file *m, struct event_trigger_data *data)
@@ -390,7 +381,6 @@ static struct event_command hw_branches_trigger_cmd = {
 	.unreg		= unregister_trigger,
 	.set_filter	= set_trigger_filter,
 	.trigger	= hw_branches_trigger,
-	.count_func	= hw_branches_trigger_count,
 	.print		= hw_branches_trigger_print,
 	.init		= event_trigger_init,
 	.free		= hw_branches_trigger_free,
