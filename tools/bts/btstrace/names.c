@@ -12,8 +12,8 @@
 #include "text.h"
 
 /*
- * Show a name as it is if it is longer than NAME_MAX_IN, or NAME_MAX_OUT when demangled: the
- * mangled name of a hostile file may stand for a text without end.
+ * Do not demangle a name of more than NAME_MAX_IN bytes, or if the result has more than
+ * NAME_MAX_OUT: a short mangled name in a hostile file may stand for a huge text.
  */
 #define NAME_MAX_IN	2048
 #define NAME_MAX_OUT	4096
@@ -41,8 +41,8 @@ static void take(const char *s, size_t n, void *opaque)
 }
 
 /*
- * Returns the demangled name of C++ or Rust, which the caller frees. Returns NULL if @name
- * is not mangled, or is too long.
+ * Returns the demangled form of a C++ or Rust name, which the caller frees. Returns NULL if
+ * @name is not mangled, or if the name or its demangled form is too long.
  */
 char *bt_demangle(const char *name)
 {
@@ -52,10 +52,7 @@ char *bt_demangle(const char *name)
 	if ((!rust && strncmp(name, "_Z", 2)) || strlen(name) > NAME_MAX_IN)
 		return NULL;
 	text_open(&d.text, -1);
-	/*
-	 * take() calls longjmp() if the text becomes too long. The demangler may leak a
-	 * buffer then.
-	 */
+	/* If the text becomes too long, take() calls longjmp(): the demangler may leak memory. */
 	if (!setjmp(d.enough))
 		found = rust ? rust_demangle_callback(name, 0, take, &d) :
 			cplus_demangle_v3_callback(name, DMGL_ANSI, take, &d);
@@ -80,10 +77,7 @@ static const char *shown_name(const char *name, char **shown)
 
 const char *bt_function_name(const struct bt_function *fn)
 {
-	/*
-	 * The function is const for callers, but the list that contains it is not: fill in
-	 * its cache.
-	 */
+	/* Cast const away to fill in @shown, a cache that callers do not see. */
 	return shown_name(fn->name, &((struct bt_function *)fn)->shown);
 }
 

@@ -18,8 +18,9 @@
 #define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
 /*
- * Each long option has a value of its own: otherwise getopt_long() takes an abbreviation of
- * several options with one value for one of these options. OPT_CRASH to OPT_JSON are modes.
+ * Each long option has its own value. If two options had the same value, getopt_long() would
+ * accept a common abbreviation of both, instead of reporting that it is ambiguous. OPT_CRASH
+ * to OPT_JSON are modes: parse_one() relies on their order.
  */
 enum {
 	OPT_CRASH = 256, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FLOW, OPT_FOLDED, OPT_PERFETTO,
@@ -78,7 +79,7 @@ static void print_help(void)
 	      "Show the branches that programs take; without a mode, how they got to their end.\n"
 	      "\n"
 	      "Modes:\n"
-	      "  --crash            calls that have not returned, and the way there [the default]\n"
+	      "  --crash            calls that have not returned, and the last branches [default]\n"
 	      "  --plain            the last branches before the end, with function and line\n"
 	      "  --full             all branches, none lost\n"
 	      "  --insn             the instructions between branches, with their source text\n"
@@ -123,8 +124,8 @@ static void print_help(void)
 }
 
 /*
- * Returns a message if there is an option that means nothing with -r, as it is about live
- * threads; or NULL.
+ * Returns a message if an option was given that applies to live threads only, and so not to
+ * -r. Returns NULL if there is none.
  */
 static const char *live_only(const struct options *o)
 {
@@ -135,8 +136,8 @@ static const char *live_only(const struct options *o)
 }
 
 /*
- * Parse a number from 1 to @max. If @end is NULL, nothing may follow it; otherwise *@end is
- * set to what follows.
+ * Parse a number from 1 to @max. If @end is NULL, nothing may follow the number. Otherwise,
+ * *@end is set to the text that follows.
  */
 static bool number(const char *s, u64 max, u64 *v, const char **end)
 {
@@ -246,8 +247,8 @@ static bool parse_number(struct options *o, int c)
 }
 
 /*
- * Set *@word to the argument of an option. An empty one is refused: it may come from a
- * variable that a script has not set.
+ * Set *@word to the argument of an option. Refuse an empty argument: a script may have
+ * forgotten to set a variable.
  */
 static bool set_word(const char **word, const char *option, const char *what)
 {
@@ -303,7 +304,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse an option; @mode is its name if it selects a mode. */
+/* Parse the option @c. If it selects a mode, @mode is the name of the mode. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -351,8 +352,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Does memory suffice for the records of -n? keep() in session.c keeps twice as many records
- * as are shown.
+ * Does --memory suffice for the records of -n? keep() in session.c makes room for twice as
+ * many records as are shown.
  */
 static bool last_fits(const struct options *o)
 {
@@ -369,7 +370,7 @@ static const char *contradiction(const struct options *o)
 	if (sources > 1)
 		return "give one of a command, -p PID, and -r FILE";
 	if (o->read && o->write)
-		return "-r and -w: what is recorded is recorded";
+		return "-r and -w: choose one";
 	if (o->force && !o->read)
 		return "--force: only with -r";
 	if (o->read && live_only(o))
@@ -390,8 +391,9 @@ static const char *contradiction(const struct options *o)
 }
 
 /*
- * Returns how many of the last branches the crash view looks at: as many as the trace has
- * room for, but at least BT_LAST_CRASH; or BT_LAST_MAX of a recorded trace.
+ * Returns how many of the last branches the crash view looks at. With -r, these are
+ * BT_LAST_MAX. Otherwise, these are as many as fit into the size of -s, but at least
+ * BT_LAST_CRASH.
  */
 static u32 crash_last(const struct options *o)
 {
@@ -410,10 +412,7 @@ static void complete(struct options *o)
 
 	if (!o->memory)
 		o->memory = MEMORY_DEFAULT;
-	/*
-	 * Without a mode, -n, --full, -e and -t imply --plain: they say which branches to
-	 * show.
-	 */
+	/* If no mode was given, -n, --full, -e and -t select --plain, all others the crash view. */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;
@@ -426,12 +425,15 @@ static void complete(struct options *o)
 		o->last = DEFAULT_LAST;
 		by_default = true;
 	}
-	/* Any mode may show the recorded trace later: record everything, unless -n was given. */
+	/*
+	 * -w records all branches, as any mode may show the trace later. Only -n limits what
+	 * is recorded, but not with the crash view, where it is a number of lines.
+	 */
 	if (o->write && (o->out == &bt_out_crash || by_default))
 		o->how.full = true;
 	if (!o->last)
 		o->how.full = true;
-	/* Record the times of scheduling: any mode may show the recorded trace later. */
+	/* -w records the times of scheduling, as any mode may show the trace later. */
 	o->how.sched = o->times || o->write || o->out->flags & BT_OUT_CLOCK;
 	if (o->how.bytes)
 		return;
@@ -439,10 +441,7 @@ static void complete(struct options *o)
 	o->how.bytes = o->how.full ? FULL_BYTES : need * sizeof(struct x86_bts_record);
 }
 
-/*
- * Finish the output of --help or --version. Returns 0, or an exit status if it could not be
- * written.
- */
+/* Write the output of --help or --version. Returns 0, or an exit status if a write failed. */
 static int flush_stdout(void)
 {
 	if (!fflush(stdout))
@@ -452,8 +451,8 @@ static int flush_stdout(void)
 }
 
 /*
- * Get the next option. After -p, more words may be process IDs, as pidof prints them, and
- * options may follow these words.
+ * Returns the next option, as getopt_long() does. After -p, words that are process IDs are
+ * added to @o->pids first: -p $(pidof name) becomes several words.
  */
 static int next_option(struct options *o, int argc, char **argv, int *which)
 {

@@ -14,16 +14,16 @@
  * @how:	how live threads are traced
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree
- * @last:	how many branches of each thread to look at, at its end; 0 for all
+ * @last:	how many of the last branches of each thread to look at; 0: look at all
  * @lines:	the number of lines of the crash view
  * @times:	show when threads are scheduled
  * @by_thread:	show each thread by itself
  * @force:	show a recorded trace even if programs have changed since
  * @no_pager:	do not start a pager
  * @color:	when to use colors
- * @memory:	the bytes of memory for what is known of the trace
+ * @memory:	the limit of --memory, in bytes
  * @output:	the file to write to, or NULL
- * @write:	the file to record to, or NULL
+ * @write:	the file to record the trace to, or NULL
  * @read:	the recorded trace to show, or NULL
  * @pids:	the processes and threads to attach to
  * @nr_pids:	the number of @pids
@@ -55,7 +55,7 @@ struct options {
 /* The message if -o names the same file as -w or -r */
 #define SAME_FILE	"-o: that file is for the recorded trace"
 
-/* The part of --memory that an output may use */
+/* The part of the @bytes of --memory that an output may use */
 #define MODE_SHARE(bytes)	((bytes) / 8 * 3)
 
 void options_complain(const char *wrong);

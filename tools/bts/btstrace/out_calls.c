@@ -20,7 +20,7 @@ struct named_tree {
 /*
  * struct calls_data - the data of the output
  * @first:	a list of all trees
- * @last:	where the next tree is put into the list
+ * @last:	the end of the list, where the next tree is added
  * @slot:	a hash table of all trees, by name
  * @sum:	counts of all threads that have ended
  * @open:	the number of frames that these threads had at their end
@@ -100,7 +100,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* A thread is new, or has a new name after execve(). */
+/* A thread is new, or has called execve(): then end its old calls first. */
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);
@@ -178,7 +178,7 @@ const struct bt_output bt_out_calls = {
 	.end = calls_end,
 };
 
-/* A semicolon in a name becomes a colon: to flamegraph.pl, a semicolon is the end of a name. */
+/* Replace each semicolon in a name by a colon: flamegraph.pl splits lines at semicolons. */
 static void put_name(struct bt_text *t, const char *name)
 {
 	size_t i, begin = t->used;

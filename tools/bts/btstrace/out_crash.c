@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file shows how a thread got to where it ended, on one screen: first the calls that
- * have not returned, then what the user's own code did last.
+ * have not returned, then the last branches of the user's own code (see own.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,8 +68,8 @@ static void crash_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 }
 
 /*
- * Returns the place that the thread would have executed next or, if that is unknown, the
- * target of its last branch; or NULL.
+ * Returns the place that the thread would have executed next. If that place is unknown,
+ * returns the target of the last branch, or NULL if no branch has a target.
  */
 static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 {
@@ -110,10 +110,7 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
-	/*
-	 * If there are several threads, only the one with the signal has crashed: show only
-	 * the calls of the others.
-	 */
+	/* If there are several threads, show only the calls of those that got no signal. */
 	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
 	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);

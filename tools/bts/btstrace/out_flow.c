@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file shows calls in the order in which they were made, each below its caller. If
- * there are several threads, the lines of a thread from one switch by the scheduler to the
- * next are a piece. The pieces are sorted by time, or by thread.
+ * there are several threads, their lines are sorted in pieces. A piece has the lines of a
+ * thread from the time when it was scheduled in until it was scheduled out. The pieces are
+ * sorted by time or, with --by-thread, by thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ struct piece {
  * @text: the texts of all pieces that were not written yet
  * @piece: these pieces
  * @nr: the number of pieces
- * @nr_threads: the number of threads that there were
+ * @nr_threads: the number of threads so far
  */
 struct flow {
 	struct bt_text	text;
@@ -182,8 +183,8 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 }
 
 /*
- * Write the line of @frame, the innermost shown function, unless it was written: other lines
- * follow within this function.
+ * If the line of @frame is still pending, write it: the next line is within this function.
+ * @frame is the innermost shown function.
  */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {
@@ -226,10 +227,7 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	ft->line_pending = false;
 }
 
-/*
- * Write the line of the innermost shown function, unless it was written: the next line
- * belongs after it.
- */
+/* If the line of the innermost shown function is still pending, write it before another line. */
 static void open_top(struct flow_thread *ft)
 {
 	struct bt_frame *top;

@@ -108,8 +108,8 @@ static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr
 }
 
 /*
- * Put all instructions from the target of the last branch to @end. If @branch, the
- * instruction at @end is the next branch: put it, too.
+ * Put all instructions from the target of the last branch to @end, without the one at @end.
+ * If @branch is true, the instruction at @end is the next branch: put it, too.
  */
 static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, bool branch)
 {
@@ -117,7 +117,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	u64 at = it->at;
 	size_t len;
 
-	/* If records are missing, only the branch itself is known to have been executed. */
+	/* Records are missing: only the branch is known to have been executed. */
 	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
@@ -149,9 +149,8 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	struct insn_thread *it = b->thread->data;
 
 	/*
-	 * The kernel returns to user mode: to the instruction before which an interrupt
-	 * came, or to the one after a system call. All instructions up to there were
-	 * executed.
+	 * The kernel returns to the instruction that was interrupted, or to the one after a
+	 * system call: the thread has executed all instructions before it.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))

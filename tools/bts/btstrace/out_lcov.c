@@ -9,9 +9,10 @@
 #include "output.h"
 
 /*
- * struct edge - the code from @addr to the next edge was executed @times times. While
- * edges_of() makes the edges, it was executed @times times more often than the code before
- * @addr.
+ * struct edge - an address where a piece of executed code begins or ends
+ * @addr: the address
+ * @times: how often the code from @addr to the next edge was executed. Until edges_of() has
+ *	summed up the edges, this is the difference to the code before @addr.
  */
 struct edge {
 	u64 addr;
@@ -41,9 +42,8 @@ static int compare_edges(const void *va, const void *vb)
 }
 
 /*
- * Returns the edges of a module, sorted by @addr, an address that the module is linked to.
- * The code between two edges was executed as often as the first one says. The caller frees
- * them.
+ * Returns an array of the *@n edges of a module, sorted by address. The addresses are those
+ * in the ELF file, not those in memory. The caller frees the array.
  */
 static struct edge *edges_of(const struct coverage *c, const struct bt_module *m, size_t *n)
 {
@@ -130,8 +130,8 @@ static int compare_lines(const void *va, const void *vb)
 }
 
 /*
- * Put the lines of one source file. They are the first of the @left sorted lines at @first.
- * Returns the number of lines that are of this file.
+ * Put the lines of the source file of @first, an array of @left lines that are sorted by
+ * file. Returns how many of the lines are of this file.
  */
 static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 {

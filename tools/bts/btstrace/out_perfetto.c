@@ -51,8 +51,8 @@ enum {
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 
 /*
- * All packets belong to one sequence. Its first packet clears the interned names, and the
- * other packets need them.
+ * All packets belong to one sequence. Its first packet has FLAG_CLEARED, which clears the
+ * interned names. Packets that use interned names have FLAG_NEEDED.
  */
 #define SEQUENCE	1
 #define FLAG_CLEARED	1
@@ -74,7 +74,7 @@ struct event {
  * @nr:		the number of events
  * @branches:	the number of branches in the current slice
  * @clock:	the time when the current slice began, in nanoseconds
- * @marked:	@clock comes from a mark, or follows one
+ * @marked:	there was a mark, so that @clock is a real time
  */
 struct track {
 	u64		uuid;
@@ -106,7 +106,7 @@ struct perfetto {
 	struct bt_text	part;
 };
 
-/* Write @packet, and empty it. */
+/* Write the packet in struct perfetto.packet, and empty it. */
 static void put_packet(struct bt_session *s)
 {
 	struct perfetto *p = s->data;
@@ -146,7 +146,7 @@ static void more_names(struct perfetto *p)
 
 /*
  * Returns the number of @name in the file. The first call for a name writes a packet that
- * defines it. The hash table has the address of the string: it has to stay there.
+ * defines the number. Do not free @name: the hash table compares addresses of strings.
  */
 static u64 intern(struct bt_session *s, const char *name, u32 field)
 {
@@ -175,7 +175,7 @@ static u64 intern(struct bt_session *s, const char *name, u32 field)
 	return iid;
 }
 
-/* Write the event in @part, with the time @ns. */
+/* Write the event in struct perfetto.part, with the time @ns. */
 static void put_event(struct bt_session *s, u64 ns)
 {
 	struct perfetto *p = s->data;
@@ -272,8 +272,8 @@ static void perfetto_begin(struct bt_session *s)
 }
 
 /*
- * Returns the end of the current slice if there is no mark: a branch takes a nanosecond or,
- * if there was no mark before, a microsecond.
+ * Returns the time when the current slice ends if no mark ends it. Each branch takes a
+ * nanosecond or, as long as the thread had no mark, a microsecond.
  */
 static u64 end_of(const struct track *track)
 {
@@ -294,7 +294,7 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* Write the track in @part, with its ID and the ID of its parent. */
+/* Write the track in struct perfetto.part, with its ID and the ID of its parent. */
 static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 {
 	struct perfetto *p = s->data;
@@ -340,7 +340,7 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = bt_alloc(1, sizeof(*track)), *before = t->data;
 
-	/* After execve() the time of a thread goes on. */
+	/* After execve(), the time of the new track follows that of the old one. */
 	if (before) {
 		track->clock = end_of(before);
 		track->marked = before->marked;
@@ -367,14 +367,14 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 }
 
 /*
- * A slice ends after this many events if there is no mark: all events of a slice are kept in
- * memory.
+ * End a slice after this many events even without a mark, to limit the memory for its
+ * events.
  */
 #define SLICE_MAX	100000
 
 /*
- * Move the time of a track on to @clock. It does not go back, though the clocks of two CPUs
- * may differ.
+ * Set the time of a track to @clock, unless @clock is earlier: the clocks of two CPUs may
+ * differ.
  */
 static void go_to(struct track *track, u64 clock)
 {

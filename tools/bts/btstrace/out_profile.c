@@ -15,8 +15,8 @@
 
 /*
  * struct sum - the branches of a function, of a line, or of a loop
- * @of:		the function that it is, or that contains the loop; of a line: its file; NULL in a
- *	free slot
+ * @of:		the function; of a line: the name of its file; of a loop: the function that
+ *	contains it. NULL in a free slot.
  * @number:	of a line: its number; of a loop: the offset of its beginning in the module
  * @end:	of a loop: the offset of its end in the module
  * @branches:	the number of branches that were made there
@@ -42,7 +42,7 @@ struct sum {
  * struct profile - a hash table of sums, with 2^bits slots
  * @nr:		the number of sums
  * @max:	the largest number that memory suffices for
- * @rest:	counts all branches for which there is no memory
+ * @rest:	counts the branches that have no sum, as there was no memory for it
  * @branches:	the number of all branches
  */
 struct profile {
@@ -91,8 +91,8 @@ static void more_slots(struct profile *p)
 }
 
 /*
- * Returns the sum that a branch counts for. A new sum is a copy of @key. If there is no
- * memory for a new one, returns @rest.
+ * Returns the sum for @key. If there is none yet, adds a copy of @key. If there is no memory
+ * for it, returns @p->rest.
  */
 static struct sum *sum_of(struct profile *p, const struct sum *key)
 {
@@ -205,7 +205,7 @@ static int compare_loops(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->to, b->to);
 }
 
-/* Move all sums to the beginning of the table, to sort them. It is no hash table any more. */
+/* Move all sums to the beginning of the table, to sort them. This ends the hash table. */
 static void compact(struct profile *p)
 {
 	size_t in, out = 0;

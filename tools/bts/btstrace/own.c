@@ -5,8 +5,8 @@
 #include "own.h"
 
 /*
- * Is the module the kernel, the vdso, or a library in a system directory? A program in a
- * system directory is the user's own: its name does not contain .so.
+ * Is the module the kernel, the vdso, or a library in a system directory? A library has .so
+ * in its name. A program, even in a system directory, counts as the user's own.
  */
 static bool is_system(const struct bt_module *m)
 {
@@ -32,9 +32,9 @@ bool bt_module_is_own(const struct bt_module *m)
 }
 
 /*
- * If the file has debug information, code is the user's own if its lines are known, and are
- * not in a system header. That leaves out the C library of a static program, and templates
- * of the C++ library.
+ * In a file with debug information, a function is the user's own if its line is known and is
+ * not in a system header. This excludes the C library of a static program, and templates of
+ * the C++ library. In a file without debug information, every function is the user's own.
  */
 static bool is_own(struct bt_place *place)
 {

@@ -49,8 +49,8 @@ static const char *command(void)
 }
 
 /*
- * Start a pager if @fd is a terminal and a pager is wanted. Returns the descriptor to write
- * to: a pipe to the pager, or @fd if there is no pager.
+ * Start a pager if @fd is a terminal, unless the user has set the pager to nothing or to
+ * cat. Returns the descriptor to write to: a pipe to the pager, or @fd if there is no pager.
  */
 int bt_pager_start(int fd)
 {
@@ -78,10 +78,7 @@ int bt_pager_start(int fd)
 	}
 	close(ends[0]);
 	close(fd);
-	/*
-	 * ^C is for the pager. When the user ends the pager, btstrace ends, too: it cannot
-	 * write any more.
-	 */
+	/* Only the pager handles ^C. When the pager has ended, a write fails, and btstrace ends. */
 	signal(SIGINT, SIG_IGN);
 	return ends[1];
 }

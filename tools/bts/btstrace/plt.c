@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file names the stubs of a procedure linkage table (PLT), which have no symbols. Each
- * stub jumps to the address that is in a slot. The relocation of the slot names the
- * function.
+ * stub jumps to the address that is in its slot of the global offset table. The relocation of
+ * the slot names the function.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct slot {
 	u64 addr;
-	const char *name;	/* NULL if the function at @resolver chooses the function */
+	const char *name;	/* NULL if @resolver selects the function at run time (IFUNC) */
 	u64 resolver;
 };
 
@@ -114,8 +114,8 @@ static const char *slot_name(const struct slots *s, u64 addr)
 }
 
 /*
- * Add a stub that leads to the function @name. @name is NULL for the first stub of the
- * table, which jumps to the dynamic linker.
+ * Add a stub that leads to the function @name. @name is NULL if the function is not known,
+ * as for the first stub of the table, which jumps to the dynamic linker.
  */
 static void add_stub(struct bt_functions *functions, const char *name, u64 addr, size_t n)
 {
@@ -145,8 +145,8 @@ static void name_stubs(struct bt_functions *functions, bool is64, const struct s
 }
 
 /*
- * Add the stubs of @e to @functions. @functions must be sorted, and are not sorted
- * afterwards.
+ * Add the stubs of @e to the end of @functions. The caller has sorted @functions, and has to
+ * sort them again.
  */
 void elf_add_plt(struct bt_functions *functions, Elf *e, bool is64)
 {

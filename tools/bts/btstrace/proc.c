@@ -68,7 +68,7 @@ static pid_t status_number(pid_t tid, const char *key)
 	return number;
 }
 
-/* Returns the ID of the process that @tid belongs to, or @tid if it cannot be read. */
+/* Returns the ID of the process that @tid belongs to, or @tid if /proc cannot be read. */
 pid_t bt_proc_tgid(pid_t tid)
 {
 	pid_t tgid = status_number(tid, "\nTgid:");

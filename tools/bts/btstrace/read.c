@@ -27,7 +27,7 @@ int bt_status(pid_t tid, struct ptrace_bts_status *status)
 	return ret < 0 ? ret : 0;
 }
 
-/* Read and remove the oldest records, @n at most. Returns the number of records, or -errno. */
+/* Read the oldest records, at most @n, and remove them. Returns their number, or -errno. */
 int bt_drain(pid_t tid, struct x86_bts_record *rec, size_t n)
 {
 	return request(PTRACE_BTS_DRAIN, tid, rec, n * sizeof(*rec));

@@ -12,8 +12,8 @@ static inline bool bt_is_branch(const struct x86_bts_record *rec)
 }
 
 /*
- * Is the record about a signal handler that begins or ends? User mode goes on elsewhere
- * then, without a branch.
+ * Does a signal handler begin or end? The thread continues at another address then, without
+ * a branch.
  */
 static inline bool bt_is_signal(const struct x86_bts_record *rec)
 {

@@ -104,13 +104,13 @@ static bool replay_chunk(struct bt_session *s, const struct bt_chunk *chunk, con
 		replay_text(s, chunk, bytes);
 		return true;
 	}
-	/* BT_CHUNK_FILE, which bt_file_check() reads, or a chunk of a later version */
+	/* Ignore BT_CHUNK_FILE, which bt_file_check() reads, and chunks of later versions. */
 	return true;
 }
 
 /*
- * Compare the identity in a BT_CHUNK_FILE with the file that has the path now. Call @tell if
- * they differ, or if there is no such file. Returns false only if they differ.
+ * Compare the identity in a BT_CHUNK_FILE with that of the file that has the path now. Call
+ * @tell if they differ, or if the file cannot be opened. Returns false only if they differ.
  */
 static bool fits(const struct bt_chunk *chunk, const u8 *bytes, bt_misfit *tell)
 {
@@ -170,8 +170,8 @@ size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
  * @bytes: the recorded trace
  * @len: the number of bytes
  *
- * Returns NULL, or a message that says what is wrong with the trace. The session was told all
- * that is before the mistake.
+ * Returns NULL, or a message that says what is wrong with the trace. Everything before the
+ * error was passed to the session.
  */
 const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 {

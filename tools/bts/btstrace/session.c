@@ -113,8 +113,8 @@ void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, c
 }
 
 /*
- * The memory of a thread can be read from now on if @live, otherwise it cannot be read any
- * more.
+ * If @live is true, the session may read the memory of the thread from now on. Otherwise,
+ * this memory cannot be read any more.
  */
 void bt_session_attach(struct bt_session *s, pid_t tid, bool live)
 {
@@ -155,9 +155,10 @@ void bt_session_code(struct bt_session *s, pid_t tid, u64 addr, const void *byte
 }
 
 /*
- * The kernel returns to @b->to. Returns why the kernel was entered: BT_SYSCALL if a system
- * call is right before @b->to, otherwise BT_INTERRUPT. If the kernel returns to one address
- * twice without a branch in between, the second return is BT_INTERRUPT.
+ * The kernel returns to @b->to. Returns why it was entered: BT_SYSCALL if a system call
+ * instruction is right before @b->to, otherwise BT_INTERRUPT. The kernel may return to one
+ * address twice without a branch in between. The second time is BT_INTERRUPT, as the thread
+ * cannot have executed the system call again.
  */
 static enum bt_kind kind_of_leave(struct bt_space *space, struct bt_branch *b)
 {
@@ -175,8 +176,8 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 
 /*
  * Returns the kind of a branch into, out of, or within the kernel, of which both addresses
- * are known. If an instruction in the kernel is no branch, and the target is the beginning
- * of a function, that function handles an interrupt.
+ * are known. If the instruction at @b->from is in the kernel and is no branch, and @b->to is
+ * the beginning of a function, this function handles an interrupt.
  */
 static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 {
@@ -193,9 +194,9 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch of which both addresses are known. If, in user mode, the
- * instruction in memory has another target than the record, the program has overwritten it:
- * read it again, and return BT_UNKNOWN if the target still differs.
+ * Returns the kind of a branch of which both addresses are known. If the instruction of user
+ * mode has another target than the record, the program has overwritten the instruction: read
+ * it again. If the target still differs, return BT_UNKNOWN.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
@@ -385,8 +386,8 @@ static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
 }
 
 /*
- * Should show_last() stop looking for more branches, as memory for places is used up? An
- * output with BT_OUT_LAST keeps places. For other outputs, free all places instead.
+ * Should show_last() stop looking for more branches, as the memory for places is used up?
+ * Only an output with BT_OUT_LAST needs the places later: for others, free places instead.
  */
 static bool is_enough(struct bt_session *s)
 {
@@ -401,8 +402,8 @@ static bool is_enough(struct bt_session *s)
 }
 
 /*
- * Show the last of the records that were kept: the @last branches that pass the filter, and
- * what is between them.
+ * Show the last @s->last branches that pass the filter, and the other records between them.
+ * keep() has stored the records.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
@@ -492,7 +493,7 @@ char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 	return bt_copy(t ? bt_place_text(bt_space_place(t->process->space, addr)) : "?");
 }
 
-/* A thread is about to end. It has not executed the instruction at @addr any more. */
+/* A thread is about to end. The instruction at @addr is the first that it did not execute. */
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -505,8 +506,8 @@ void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 }
 
 /*
- * Show the note that was kept, which may be the signal that has killed the thread, and then
- * @how it ended.
+ * Show the note in @t->note, which may be the signal that has killed the thread, and then
+ * @how the thread has ended.
  */
 static void show_note(struct bt_session *s, struct bt_thread *t, const char *how)
 {
@@ -551,10 +552,7 @@ void bt_session_end(struct bt_session *s)
 		s->out->end(s);
 }
 
-/*
- * Returns errno of the first failed write of the output or, if there is none, of the
- * recorded trace; or 0.
- */
+/* Returns errno of the first write of the output, or of the recorded trace, that failed; or 0. */
 int bt_session_error(const struct bt_session *s)
 {
 	return s->text.error || !s->record ? s->text.error : bt_writer_error(s->record);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A session has threads and their address spaces. Its caller reads records of live threads
- * or of a recorded trace, and passes them to the session. The session finds the places and
- * the kind of each branch, and passes the branch to one output.
+ * or of a recorded trace, and passes them to the session. The session finds the kind of each
+ * branch, and its places: struct bt_place is an address with its function, module and line.
+ * The session then passes the branch to one output.
  */
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
@@ -19,8 +20,8 @@ struct bt_session;
  * struct bt_counts - numbers of records
  * @branches:	branches, in user mode or in the kernel
  * @kinds:	branches by kind; all are BT_UNKNOWN if the session does not look for kinds
- * @lost:	missing records that were counted
- * @gaps:	places where records are missing that were not counted
+ * @lost:	missing records, as far as the kernel has counted them
+ * @gaps:	how often the kernel has not counted the missing records
  */
 struct bt_counts {
 	u64	branches;
@@ -29,9 +30,7 @@ struct bt_counts {
 	u64	gaps;
 };
 
-/*
- * struct bt_process - threads that share an address space
- */
+/* struct bt_process - threads that share an address space */
 struct bt_process {
 	pid_t			tgid;
 	bool			replaced;	/* by execve(): get_process() does not find it */
@@ -48,7 +47,7 @@ struct bt_process {
  * @counts:	its records that were shown, or left out by the filter
  * @ended_at:	the address that it would have executed next when it ended, or 0
  * @clock:	the time of its last record that has a time
- * @left_to:	where the kernel returned to, if no record of a branch came since; or 0
+ * @left_to:	where the kernel returned to, if no X86_BTS_BRANCH followed yet; or 0
  * @pending:	if only the last branches are shown: its newest records, oldest first
  * @nr_pending:	the number of records in @pending
  * @room_pending: the number of records that @pending has room for
@@ -77,8 +76,9 @@ struct bt_thread {
  * @rec:	the record of the kernel
  * @kind:	the kind of branch
  * @from:	the instruction that branched. Of a signal: the instruction that would have run
- *	next. NULL in the kernel, or if the session does not look for places.
- * @to:		where the thread went on; NULL likewise
+ *	next. NULL if the record does not have the address, which is one of the kernel then,
+ *	or if the session does not look for places.
+ * @to:		where the thread continued; NULL for the same reasons
  */
 struct bt_branch {
 	struct bt_thread		*thread;
@@ -90,11 +90,11 @@ struct bt_branch {
 
 /* Properties of an output */
 #define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
-#define BT_OUT_FILTER	0x4	/* can show a part of the branches: -e with any condition */
+#define BT_OUT_FILTER	0x4	/* accepts -e with any condition, to select branches */
 #define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
-#define BT_OUT_LAST	0x20	/* shows the last branches only, and keeps their places */
+#define BT_OUT_LAST	0x20	/* shows the last branches only, and needs all their places */
 #define BT_OUT_BINARY	0x40	/* is not text */
-#define BT_OUT_FUNCTIONS 0x10	/* -e with func= and module= only, for functions */
+#define BT_OUT_FUNCTIONS 0x10	/* accepts -e with func= and module=, to select functions */
 #define BT_OUT_CALLS	0x80	/* shows which function calls which */
 
 /*
@@ -143,8 +143,8 @@ struct bt_output {
  * @many:	there was more than one thread: print the thread before each line
  * @record:	the writer of a recorded trace, or NULL
  * @counts:	records of all threads that were shown, or left out by the filter
- * @told:	all records of all threads
- * @nr_threads:	the number of threads that there were
+ * @told:	all records that were passed to the session
+ * @nr_threads:	the number of threads so far
  * @times:	show when threads are scheduled, even if @out lacks BT_OUT_CLOCK
  * @by_thread:	show each thread by itself
  * @memory:	the bytes that @out may use for all threads together, roughly
@@ -199,15 +199,15 @@ int bt_session_error(const struct bt_session *s);
 struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 
 /*
- * To show the last branches, keep at least this many records of each thread: some are no
- * branches, or do not pass the filter.
+ * To show the last branches, keep at least this many records of each thread, as some records
+ * are no branches, or do not pass the filter.
  */
 #define BT_LAST_POOL	2730
 /* The largest argument of -n */
 #define BT_LAST_MAX	1000000
 /*
- * The crash view looks at this many branches or more, if memory suffices: an exception that
- * is not caught takes 40,000 branches.
+ * The crash view looks at this many branches or more, if memory suffices: an uncaught
+ * exception takes 40,000 branches.
  */
 #define BT_LAST_CRASH	87381
 /* The bytes of memory that one of the last branches needs, without its places */

@@ -14,7 +14,7 @@
 /*
  * struct source - a source file
  * @path: its path
- * @text: its contents, with each newline replaced by a zero; NULL if they cannot be read
+ * @text: its contents, with zeros for newlines and spaces for tabs; NULL if unreadable
  * @line: the beginning of each line in @text
  * @nr: the number of lines
  */

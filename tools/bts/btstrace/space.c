@@ -32,7 +32,7 @@ struct mapped {
  * @text: /proc/PID/maps as it was read last, to detect a change
  * @now: the current mappings
  * @old: the mappings before the last change: a record may be older than the change
- * @code: code that exists in memory only, of a recorded trace that is read or written
+ * @code: the code that a recorded trace contains, while the trace is read or written
  * @jit: functions of a just-in-time compiler
  * @places: the places that were looked up so far, a hash table of 2^bits slots
  * @batch: counts batches of records: code that may change is read once for each batch
@@ -59,7 +59,7 @@ struct bt_space {
 #define PLACE_BYTES	512
 
 static struct bt_space *spaces;
-/* The number of places of all address spaces together, and the limit of it */
+/* The number of places of all address spaces together, and its limit */
 static size_t all_places, places_max = 500000;
 
 /* Use no more than about @bytes for the places of all address spaces. */
@@ -154,8 +154,8 @@ void bt_space_attach(struct bt_space *space, pid_t pid)
  * @maps: the text of /proc/PID/maps
  * @len: the length of the text
  *
- * The caller does this before each batch of records. Returns true if the mappings have
- * changed: then all places of @space were freed.
+ * Call this before each batch of records. If the mappings have changed, frees all places of
+ * @space, and returns true.
  */
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 {
@@ -175,8 +175,8 @@ bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 }
 
 /*
- * Free all places if they take more memory than bt_space_memory() allows. The caller must
- * not use places from before.
+ * Free all places if they take more memory than bt_space_memory() allows. Do not use a place
+ * from before this call.
  */
 void bt_space_limit(void)
 {
@@ -244,10 +244,7 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	return got < 0 ? 0 : got;
 }
 
-/*
- * Read memory of the process or of the kernel as it is now. Returns the number of bytes, or
- * 0.
- */
+/* Read the memory of the process or of the running kernel. Returns the number of bytes, or 0. */
 static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
 	if (BT_IS_KERNEL(addr))
@@ -256,8 +253,8 @@ static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 }
 
 /*
- * Read up to @n bytes at @addr, from memory, the recorded trace, or the file of the module.
- * Returns the number of bytes, or 0.
+ * Read up to @n bytes at @addr: from memory, else from the recorded trace, else from the file
+ * of the module. Returns the number of bytes, or 0.
  */
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
@@ -281,7 +278,8 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 
 /*
  * Read the page of @addr into @buf of BT_PAGE bytes, to record it. Returns the number of
- * bytes; 0 if a file contains the code, or if the code has not changed since the last call.
+ * bytes. Returns 0 if a file contains the code, if the page was read for this batch of
+ * records already, or if the page has not changed.
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
@@ -324,7 +322,7 @@ static struct bt_module *module_at(struct bt_space *space, struct mapped *m,
 		return *module;
 	if (!strcmp(map->path, BT_VDSO))
 		image = read_vdso(space, map);
-	/* A file of @space->old is not mapped any more: open what has its path now. */
+	/* A file of @space->old is not mapped any more: open the file that has its path now. */
 	*module = bt_module_of(m->map, m->nr, map - m->map, m == &space->now ? space->pid : 0,
 			       image, map->end - map->start);
 	free(image);
@@ -422,10 +420,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	}
 	place = bt_alloc(1, sizeof(*place));
 	place->addr = addr;
-	/*
-	 * Insert the place before look_up(), which may read the vdso, and look up this place
-	 * again for that.
-	 */
+	/* Insert the place first: look_up() may read the vdso, which looks up this place again. */
 	space->places[at] = place;
 	place->module = bt_module_none();
 	place->fn = &place->module->all;
@@ -455,7 +450,7 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 	place->batch = space->batch;
 	n = place->addr < BT_BEFORE ? 0 :
 	    bt_space_read(space, place->addr - BT_BEFORE, bytes, BT_BEFORE);
-	/* The bytes before may be on another page, which cannot be read: @n is less then. */
+	/* @n is less if the bytes before @place are on a page that cannot be read. */
 	place->follows_syscall = n == BT_BEFORE && bt_ends_in_syscall(bytes, n);
 	place->follows_call = n == BT_BEFORE && bt_ends_in_call(bytes, n);
 	return &place->insn;

@@ -18,12 +18,12 @@
  * @text:	the place as text, filled in by bt_place_text()
  * @text_len:	the length of @text
  * @insn:	the instruction at @addr, filled in by bt_space_insn()
- * @follows_syscall: the instruction before is a system call; filled in with @insn
- * @follows_call: the instruction before is a call; filled in with @insn
+ * @follows_syscall: the instruction before @addr is a system call; filled in with @insn
+ * @follows_call: the instruction before @addr is a call; filled in with @insn
  * @changeable:	the code may change at any time: it is writable, or is in no file
  * @went_to:	the target of the last branch from here; NULL if there was none, or @changeable
  * @went_as:	the kind of that branch, enum bt_kind
- * @words:	text that an output has cached for this branch or instruction; freed with the place
+ * @words:	text that an output has cached for the branch to @went_to, or for the instruction
  * @words_len:	the length of @words
  * @owner:	for own.c; 0: unknown; 1: the user's own code; 2: code of the system
  * @viewed:	@view is filled in

@@ -84,8 +84,8 @@ int bt_follow_start(struct bt_follow *f, char **argv)
 	}
 	close(go[1]);
 	/*
-	 * A process in the background stops if it uses the terminal. That is right for the
-	 * command, but not for btstrace.
+	 * These signals stop a background process that uses the terminal. They shall stop the
+	 * command, but not btstrace.
 	 */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
@@ -118,8 +118,8 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	if (bt_proc_tgid(pid) != pid)
 		return 0;
 	/*
-	 * A thread that is not attached yet may make new threads: repeat until there are
-	 * none.
+	 * A thread that is not attached yet may make new threads: repeat until there is no
+	 * thread left to attach to.
 	 */
 	do {
 		more = 0;

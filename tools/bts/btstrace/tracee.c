@@ -103,7 +103,7 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 				   f->how.kernel || f->how.entries);
 	if (f->one_traced)
 		return;
-	/* The first thread is refused, so that there is nothing to trace. */
+	/* No thread has a trace: end. */
 	f->error = status;
 	f->ending = true;
 	f->end_signal = SIGKILL;
@@ -166,7 +166,7 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 /*
  * Returns the size of the trace of a new thread, in bytes. If traces may shrink, the trace
  * of each further thread is smaller, so that RLIMIT_MEMLOCK suffices for a hundred threads.
- * The trace of the first thread has room for all branches of an abort().
+ * If this limit is 8 MiB, the first trace still has room for all branches of an abort().
  */
 static u32 bytes_for(const struct bt_follow *f)
 {
@@ -234,7 +234,7 @@ static int read_records(struct bt_follow *f, struct tracee *t)
 	return n;
 }
 
-/* If another user has taken the hardware, ask for it again: it may be free by now. */
+/* If another user has taken the hardware, ask for the hardware again: it may be free now. */
 static void regain(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = { .flags = config_flags(&f->how) & ~PTRACE_BTS_F_ALLOC };
@@ -266,7 +266,7 @@ void tracee_drain(struct bt_follow *f, struct tracee *t)
 
 /*
  * A thread has executed another program. The records that were not read yet belong to the
- * program before.
+ * old program.
  */
 void tracee_exec(struct bt_follow *f, struct tracee *t, pid_t old)
 {
@@ -355,8 +355,8 @@ char *tracee_ending(int status)
 }
 
 /*
- * Tell the session of missing records that no record X86_BTS_LOST has counted: at the end
- * there may have been no room for one.
+ * Tell the session of missing records that no record X86_BTS_LOST has counted: the trace may
+ * have had no room for this record.
  */
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {

@@ -21,7 +21,7 @@
  * @announced:	btstrace has attached to it, or its parent has reported it
  * @held:	it stays in its first stop until its parent has reported it
  * @listens:	it is in a group stop
- * @lost:	the number of missing records, as its records X86_BTS_LOST have counted them
+ * @lost:	the sum of the counts of its X86_BTS_LOST records
  * @next:	the next thread in the same slot
  */
 struct tracee {
@@ -46,14 +46,14 @@ struct tracee {
  * @status:	how the command has ended, as waitpid() tells it
  * @command_ended: the command has ended: its ID may belong to another process now
  * @signals:	a signalfd
- * @before:	how signals were handled when btstrace was started; the command gets it back
+ * @before:	how signals were handled when btstrace was started, and are in the command
  * @stopping:	the time when ^Z was typed, if btstrace has not stopped since; or 0
  * @ending:	detach from each thread that stops
  * @end_signal:	the signal that is the reason for @ending, or 0
  * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
  * @refused:	the number of threads that were refused a trace
- * @nr_held:	the number of threads that are held
+ * @nr_held:	the number of threads whose @held is true
  * @short_told:	it was printed that a trace is shorter than wanted
  * @stepped_told:	it was printed that there is no Branch Trace Store
  * @revoked_told: it was printed that another user has the hardware

@@ -227,8 +227,9 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 }
 
 /*
- * The dynamic linker has found the function of @frame: count its branches for a node
- * [dynamic linker] below the function.
+ * The dynamic linker has found the function of @frame with @branches branches. Count these
+ * for a node [dynamic linker] below the function. If this node is not shown, count them for
+ * the function or, if that is not shown either, for its caller.
  */
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {
@@ -244,8 +245,8 @@ static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 }
 
 /*
- * Returns the calls of a new thread. bt_tree_branch() adds them to @tree, which has to exist
- * as long as they do.
+ * Returns the struct bt_calls of a new thread, whose calls bt_tree_branch() adds to @tree.
+ * Free @tree after the struct bt_calls.
  */
 struct bt_calls *bt_tree_calls_new(struct bt_tree *tree)
 {

@@ -18,7 +18,7 @@ struct bt_view {
 	const char	*inlined;
 };
 
-/* Called with a source line that has code at @addr */
+/* Called with a source line whose code begins at @addr */
 typedef void bt_take_line(void *arg, u64 addr, const char *file, int line);
 
 bool bt_is_system_source(const char *file);

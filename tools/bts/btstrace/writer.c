@@ -62,7 +62,7 @@ int bt_writer_error(const struct bt_writer *w)
 	return w->text.error;
 }
 
-/* Nothing was traced: leave the file as it was. */
+/* Nothing was traced: write nothing to the file, and do not truncate it. */
 void bt_writer_drop(struct bt_writer *w)
 {
 	text_drop(&w->text);
@@ -113,8 +113,8 @@ static bool is_known(struct bt_writer *w, const struct bt_map *map)
 }
 
 /*
- * Write the identity of a mapped file, once. When the trace is shown, its path may lead to
- * another file.
+ * Write the identity of a mapped file, once: when the trace is shown, another file may have
+ * the same path.
  */
 static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *map, pid_t pid)
 {
@@ -134,7 +134,7 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 }
 
 /*
- * Write the mappings, and the files that they are of. Write the whole vdso, which contains
+ * Write the mappings, the identities of the mapped files, and the whole vdso, which contains
  * its symbols.
  */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
@@ -169,8 +169,8 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 }
 
 /*
- * Write records. Before them, write the code around the source and the target of each
- * branch, unless a file contains it.
+ * Write records. First write the code around the source and the target of each branch, unless
+ * a file contains the code.
  */
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fuzzer of what may come from a stranger: recorded traces, and ELF files. It needs
- * libFuzzer. The first byte tells which: 0x80 and more is an ELF file; otherwise the byte
- * chooses the output, and whether it shows all branches or the last.
+ * A fuzzer for recorded traces and ELF files, which may come from a stranger. It needs
+ * libFuzzer. If the first byte is 0x80 or more, an ELF file follows. Otherwise, a recorded
+ * trace follows, and the byte selects the output, and whether all or only the last branches
+ * are shown.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

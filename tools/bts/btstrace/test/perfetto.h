@@ -140,8 +140,8 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 }
 
 /*
- * Returns a trace as text, which the caller frees. A line "broken" stands for what is
- * malformed.
+ * Returns a trace as text, which the caller frees. A malformed packet or trace adds a line
+ * "broken".
  */
 static inline char *perfetto_text(const void *bytes, size_t len)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record [-x STEPS] FILE COMMAND...: write a recorded trace of a command to FILE, on any
- * machine, by executing the command step by step. Whether an instruction has branched,
- * record finds from the addresses before and after the step. The tests compare that with
- * what btstrace finds. The file STEPS gets a line with the address and the length of each
- * instruction, and a line "branch" for each record.
+ * record [-x STEPS] FILE COMMAND...: execute a command step by step, on any machine, and
+ * write a recorded trace of it to FILE. From the addresses before and after a step, record
+ * finds whether the instruction has branched. With -x, the file STEPS gets a line with the
+ * address and the length of each instruction, and a line "branch" for each record: a test
+ * compares STEPS with what btstrace finds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,10 +160,7 @@ static int step_through(pid_t pid)
 		if (status >> 16 == PTRACE_EVENT_EXIT) {
 			flush(pid);
 			bt_session_ended_at(&session, pid, bt_proc_ip(pid));
-			/*
-			 * The thread ends in a system call, which was executed, and makes no
-			 * record.
-			 */
+			/* The last system call was executed, but makes no record. */
 			if (steps && insn.kind == BT_SYSCALL)
 				fputs("branch\n", steps);
 			sig = 0;

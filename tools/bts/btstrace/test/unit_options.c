@@ -56,7 +56,7 @@ static void drop(struct parsed *p)
 	free(p);
 }
 
-/* -w records all branches, unless -n says how many are wanted. */
+/* -w records all branches, but with -n only the last. */
 static void test_write(void)
 {
 	static const struct {
@@ -110,7 +110,7 @@ static void test_crash(void)
 	}
 }
 
-/* Each of @lines is refused with this message. Each of @fine is not. */
+/* Each of @lines is refused, and @said is a part of the message. Each of @fine is accepted. */
 static void test_refused(void)
 {
 	static const char functions_only[] =

@@ -71,8 +71,8 @@ static void lose(struct bt_session *s, u64 count)
 }
 
 /*
- * Tell a session the made-up trace. @live is always true: the session must not read the
- * memory of PID, which is none of our processes.
+ * Pass the made-up trace to a session. No process of the test has the ID PID: make sure that
+ * the session does not read memory of PID. @live is always true.
  */
 static void tell(struct bt_session *s, bool live)
 {
@@ -185,7 +185,7 @@ static void test_cut(const u8 *file, size_t len)
 	   "a file cut short anywhere: between two of its parts %zu times", whole);
 }
 
-/* Chunks that are too short for their contents */
+/* Replay files with a chunk that is too short for its contents, or longer than the file. */
 static void test_damaged(void)
 {
 	struct bt_chunk chunk = { .tid = 1 };
@@ -325,8 +325,8 @@ static void test_shapes(void)
 }
 
 /*
- * No block is counted if the next branch is in another module than the last target, or
- * before it: records must be missing.
+ * No block is counted if the next branch is before the last target, or in another module:
+ * records must be missing between the two branches.
  */
 static void test_drcov_gaps(void)
 {
@@ -407,8 +407,8 @@ static void go(struct bt_session *s, pid_t tid, u64 clock, u64 what)
 }
 
 /*
- * There are two threads; the second calls execve() and becomes the first. The clocks of CPUs
- * differ.
+ * There are two threads. The second calls execve(), and gets the ID of the first. The clocks
+ * of CPUs differ, so that a time may be earlier than the one before.
  */
 static void test_tracks(void)
 {
@@ -440,7 +440,7 @@ static void test_tracks(void)
 	bt_modules_free();
 }
 
-/* A signal comes in walk_leaf, before it returns. Its handler is walk_tail. */
+/* A signal arrives before walk_leaf returns. Its handler is walk_tail. */
 static void tell_signal(struct bt_session *s)
 {
 	struct x86_bts_record rec = {
@@ -540,7 +540,7 @@ static void test_last(void)
 	free(got);
 }
 
-/* If none of the branches that were kept passes the filter, a message says so. */
+/* If none of the last branches passes the filter, a message says so. */
 static void test_none(void)
 {
 	const char *error;
@@ -643,7 +643,7 @@ static void test_flow_notes(void)
 	bt_modules_free();
 }
 
-/* If none of two threads has crashed, the crash view shows only their calls. */
+/* If neither of two threads has crashed, the crash view shows only their calls. */
 static void test_no_crash(void)
 {
 	struct bt_session s = { .out = &bt_out_crash };

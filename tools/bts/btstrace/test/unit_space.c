@@ -229,7 +229,7 @@ static void test_no_elf(void)
 	unlink("./unit-text");
 }
 
-/* Code in memory that the program can write: it is read anew for each batch of records. */
+/* If the program can write its code, the code is read anew for each batch of records. */
 static void test_changing(void)
 {
 	u8 *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -251,7 +251,7 @@ static void test_changing(void)
 	bt_space_free(space);
 }
 
-/* A mapping may be gone when a record from there is read. */
+/* A mapping may be gone when a record with its addresses is read. */
 static void test_old_maps(void)
 {
 	struct bt_space *space = bt_space_new(false);
@@ -302,7 +302,7 @@ static void test_many_places(void)
 	bt_space_limit();
 	ok(!is_marked(space, 0x1000) && !is_marked(other, 0x1000) && !bt_space_is_full(),
 	   "then all are forgotten, of all address spaces");
-	/* The limit is that of all address spaces together. */
+	/* The limit is for all address spaces together. */
 	bt_space_memory(1 << 20);
 	for (i = 0; i < 1200; i++) {
 		mark(space, 0x1000 + i);

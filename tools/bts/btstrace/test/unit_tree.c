@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the call tree. Branches are written as words, kind:from>to, where from and to are
- * a function or function+offset. The result is written as paths and numbers of calls.
+ * Tests of the call tree. A branch is written as a word kind:from>to, where from and to are
+ * function or function+offset. An empty from or to stands for the kernel. The words lost and
+ * exec stand for other records. The result is written as paths and numbers of calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const struct bt_session session;
 static struct bt_place places[64];
 static size_t nr_places;
 
-/* Returns the function of that name, which is made when it is first asked for. */
+/* Returns the function of that name, and makes it if it does not exist yet. */
 static struct bt_function *function_of(const char *name, size_t len)
 {
 	struct bt_function *fn;
@@ -35,7 +36,7 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->end = fn->start + FUNCTION_SIZE;
 	/*
 	 * If the name begins with [, the code has no symbol. If it begins with {, .eh_frame
-	 * tells that the code is one function.
+	 * tells that the code is one function. If it begins with K, the code is in the kernel.
 	 */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
 	fn->named = fn->plt || (*name != '[' && *name != '{');
@@ -50,8 +51,8 @@ static struct bt_function *function_of(const char *name, size_t len)
 }
 
 /*
- * Returns the place that is written as name or name+offset. Its instruction has 5 bytes. A $
- * says that it follows a system call, a ! that it follows a call.
+ * Returns the place that is written as name or name+offset. Its instruction has 5 bytes, and
+ * follows a system call if there is a $, or a call if there is a !.
  */
 static struct bt_place *place_of(const char *s, size_t len)
 {
@@ -317,7 +318,7 @@ static void test_way(const struct way *way)
 	free(items.item);
 }
 
-/* A recursion with more calls than frames are kept */
+/* A recursion that is deeper than the largest number of frames */
 static void test_depth(void)
 {
 	struct bt_node *root = bt_tree_new();
