@@ -119,7 +119,7 @@ static void limit_pieces(struct bt_session *s)
 		"--- no more memory: what follows is sorted anew ---\n";
 	struct flow *f = s->data;
 
-	/* bt_grow() may have made room for twice as much. */
+	/* Use only half of the memory: bt_grow() may have made room for twice as much. */
 	if (f->text.used + f->nr * sizeof(*f->piece) < s->memory / 2)
 		return;
 	flush_pieces(s);

@@ -3,8 +3,9 @@
  * This file writes calls on a time axis, for ui.perfetto.dev: packets of protobuf.
  *
  * Records of branches have no time. A mark is a record that a thread was scheduled in or out,
- * which has a time. A slice is what a thread did between two marks. The branches of a slice are
- * spread evenly over its time. If a thread has no marks, each branch takes a microsecond.
+ * which has a time. A slice is what a thread did between two marks, or a part of that. The
+ * branches of a slice are spread evenly over its time. If a thread has no marks, each branch
+ * takes a microsecond.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "session.h"
 
-/* The value of @incomplete if memory does not suffice for the last branches */
+/* The value of bt_session.incomplete if memory does not suffice for the last branches */
 #define SHORT_LAST	"fewer of the last branches were looked at"
 
 static struct bt_thread **slot_of(struct bt_session *s, pid_t tid)

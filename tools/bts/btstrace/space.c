@@ -195,8 +195,8 @@ void bt_space_make_room(void)
 }
 
 /*
- * Is the memory used up that bt_space_memory() allows? A few more places would make
- * bt_space_limit() free all places.
+ * Is the memory that bt_space_memory() allows used up? With a few more places,
+ * bt_space_limit() would free all of them.
  */
 bool bt_space_is_full(void)
 {

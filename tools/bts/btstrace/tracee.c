@@ -103,7 +103,7 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 				   f->how.kernel || f->how.entries);
 	if (f->one_traced)
 		return;
-	/* No thread has a trace: end. */
+	/* No thread has had a trace yet, so there is nothing to show: end. */
 	f->error = status;
 	f->ending = true;
 	f->end_signal = SIGKILL;

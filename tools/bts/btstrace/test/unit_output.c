@@ -597,8 +597,8 @@ static void test_flow(bool by_thread)
 }
 
 /*
- * A note comes after the line of the function that the thread was in. Missing records have
- * the same words as in other outputs.
+ * A note comes after the line of the function that the thread was in. The line about missing
+ * records is the same as in other outputs.
  */
 static void test_flow_notes(void)
 {
