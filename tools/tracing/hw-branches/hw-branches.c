@@ -73,11 +73,22 @@ static size_t nr_symbols;
  * Names
  */
 
+/* Tell whether the linker script defines a symbol: it may be the address of a function as well. */
+static bool is_of_linker(const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(name, "__", 2) && len > 8 &&
+	       (!strcmp(name + len - 6, "_start") || !strcmp(name + len - 4, "_end"));
+}
+
+/* Sort by address. print_address() takes the last symbol of an address: let it be a function. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
+	int order = (x->at > y->at) - (x->at < y->at);
 
-	return (x->at > y->at) - (x->at < y->at);
+	return order ?: is_of_linker(y->name) - is_of_linker(x->name) ?: strcmp(x->name, y->name);
 }
 
 static void read_map(const char *path)

@@ -42,6 +42,8 @@ MOST_LBRS = 64
 MOST_MODULES = 10000
 MOST_IN_RING = 1 << 24
 
+LINKER = re.compile(r"__.*_(start|end)$")
+
 # The type of a branch in a ring: X86_BTS_BRANCH of <asm/bts.h>
 BRANCH = 1
 
@@ -219,7 +221,8 @@ class Names:
             self.find_modules()
         if path:
             self.read_map(path, info)
-        self.symbols.sort()
+        # If an address has several symbols, print a function, not a symbol of the linker script.
+        self.symbols.sort(key=lambda symbol: (symbol[0], not LINKER.match(symbol[1]), symbol[1]))
         self.addresses = [symbol[0] for symbol in self.symbols]
 
     def find_modules(self):
