@@ -156,8 +156,8 @@ bool arch_hw_branches_frozen(int cpu);
 /* Return when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the time is not stored yet. */
 u64 arch_hw_branches_frozen_at(int cpu);
 /*
- * Stop recording on this CPU for a short time. Called with interrupts off. Return true if this call
- * has stopped recording. The caller passes the return value to arch_hw_branches_release().
+ * Stop recording on this CPU for a short time. Called with interrupts off. The caller passes the
+ * return value to arch_hw_branches_release(): false if recording was stopped before.
  */
 bool arch_hw_branches_hold(void);
 /*

@@ -36,14 +36,14 @@
 #include "trace_hw_branches.h"
 
 #define HW_BRANCHES_BOOT_MAGIC		0x736568636e617262ull
-#define HW_BRANCHES_BOOT_VERSION	1
+#define HW_BRANCHES_BOOT_VERSION	2
 #define HW_BRANCHES_BOOT_MODULES	250
 
 /**
  * struct hw_branches_boot_module - where the text of a module was, or its init text
  * @start:	the address of the text; 0 if this entry is free
  * @size:	the size of the text
- * @name:	the name of the module
+ * @name:	the name of the module; " .init.text" follows if it is its init text
  */
 struct hw_branches_boot_module {
 	u64	start;
@@ -58,7 +58,7 @@ struct hw_branches_boot_module {
  * @cpus:	the number of CPUs
  * @cpu_size:	the size of the memory of each CPU
  * @text:	the address of the kernel's text
- * @text_end:	the end of the kernel's text
+ * @end:	the end of the kernel's image, which also has the init text
  * @build_id:	the build ID of the kernel; all 0 if the kernel does not know it
  * @sum:	the checksum of the fields above
  * @module:	the text of the modules, as many as fit
@@ -71,7 +71,7 @@ struct hw_branches_boot_head {
 	u32				cpus;
 	u64				cpu_size;
 	u64				text;
-	u64				text_end;
+	u64				end;
 	u8				build_id[BUILD_ID_SIZE_MAX];
 	u32				sum;
 	struct hw_branches_boot_module	module[HW_BRANCHES_BOOT_MODULES];
@@ -135,17 +135,20 @@ static bool __init hw_branches_boot_is_same(const struct hw_branches_boot_head *
 
 /*
  * The previous boot had the same kernel, perhaps at another address: change each word of @left
- * that is an address in the text of that kernel to the address in this kernel.
+ * that is an address in the image of that kernel to the address in this kernel.
  */
 static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left, u64 size)
 {
 	unsigned long *word = (void *)left + HW_BRANCHES_BOOT_HEAD;
 	unsigned long *end = (void *)left + size;
+	unsigned long moved = (unsigned long)_stext - (unsigned long)left->text;
 
 	for (; word < end; word++) {
-		if (*word >= left->text && *word < left->text_end)
-			*word += (unsigned long)_stext - (unsigned long)left->text;
+		if (*word >= left->text && *word < left->end)
+			*word += moved;
 	}
+	left->text = (unsigned long)_stext;
+	left->end += moved;
 }
 
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
@@ -176,7 +179,7 @@ static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
 	head->cpus = nr_cpu_ids;
 	head->cpu_size = arch_hw_branches_boot_size();
 	head->text = (unsigned long)_stext;
-	head->text_end = (unsigned long)_etext;
+	head->end = (unsigned long)_end;
 	hw_branches_boot_get_build_id(head->build_id);
 	for_each_possible_cpu(cpu)
 		arch_hw_branches_boot_use(cpu, hw_branches_boot_cpu(head, cpu));
@@ -237,7 +240,8 @@ static void hw_branches_boot_add(const struct module *mod, enum mod_mem_type typ
 
 	if (!mod->mem[type].base || !entry)
 		return;
-	strscpy(entry->name, mod->name);
+	snprintf(entry->name, sizeof(entry->name), "%.36s%s", mod->name,
+		 type == MOD_INIT_TEXT ? " .init.text" : "");
 	entry->size = mod->mem[type].size;
 	entry->start = (unsigned long)mod->mem[type].base;
 }

@@ -285,7 +285,7 @@ static int hw_branches_parse_option(struct event_trigger_data *data, const char 
 	} else if (!strcmp(option, "freeze")) {
 		trigger->freeze = true;
 	} else {
-		data->flags |= EVENT_TRIGGER_FL_COUNT;
+		/* Without EVENT_TRIGGER_FL_COUNT: hw_branches_trigger() counts. */
 		return kstrtoul(option, 0, &data->count);
 	}
 

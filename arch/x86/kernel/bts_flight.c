@@ -56,7 +56,7 @@ u64 bts_frozen_at(int cpu)
  * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a
  * freeze, this marks no gap in any context.
  *
- * Return: true if this call has stopped recording; the argument for bts_release().
+ * Return: the argument for bts_release(): true unless this CPU was held before.
  */
 bool bts_hold(void)
 {

@@ -55,6 +55,9 @@
 /* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_has;
 
+/* A reboot or kexec has begun: no CPU records any more. */
+static bool hw_branches_lbr_ended;
+
 /* The CPUs that have to record while the recorder has the LBR field */
 static cpumask_t hw_branches_lbr_cpus;
 
@@ -88,7 +91,8 @@ static void hw_branches_lbr_follow(void *unused)
 
 	lockdep_assert_irqs_disabled();
 
-	want = READ_ONCE(hw_branches_lbr_has) && cpumask_test_cpu(cpu, &hw_branches_lbr_cpus) &&
+	want = READ_ONCE(hw_branches_lbr_has) && !READ_ONCE(hw_branches_lbr_ended) &&
+	       cpumask_test_cpu(cpu, &hw_branches_lbr_cpus) &&
 	       this_cpu_read(hw_branches_lbr_online);
 	if (want == this_cpu_read(hw_branches_lbr_records))
 		return;
@@ -251,7 +255,11 @@ static void hw_branches_lbr_wake(void *unused)
 /* Called before a reboot or kexec: a new kernel may not disable all kinds of LBRs. */
 static void hw_branches_lbr_shutdown(void *unused)
 {
-	hw_branches_lbr_yield();
+	WRITE_ONCE(hw_branches_lbr_ended, true);
+	/* Pairs with the barrier of hw_branches_lbr_follow_all(), called after a CPU was added. */
+	smp_mb();
+	if (!cpumask_empty(&hw_branches_lbr_cpus))
+		hw_branches_lbr_follow_all();
 }
 
 static const struct syscore_ops hw_branches_lbr_syscore_ops = {
@@ -390,13 +398,17 @@ static void __init hw_branches_lbr_use_own_memory(void)
 static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 {
 	u64 val;
+	int err;
 
 	guard(irqsave)();
 	if (stack->select && wrmsrq_safe(stack->select, 0))
 		return false;
-	if (stack->ctl)
-		return !wrmsrq_safe(stack->ctl, stack->ctl_on) && !rdmsrq_safe(stack->ctl, &val) &&
-		       !wrmsrq_safe(stack->ctl, stack->ctl_off) && val == stack->ctl_on;
+	if (stack->ctl) {
+		if (wrmsrq_safe(stack->ctl, stack->ctl_on))
+			return false;
+		err = rdmsrq_safe(stack->ctl, &val);
+		return !wrmsrq_safe(stack->ctl, stack->ctl_off) && !err && val == stack->ctl_on;
+	}
 
 	if (debugctl_try_field(DEBUGCTLMSR_LBR, DEBUGCTLMSR_LBR))
 		return false;

@@ -176,7 +176,8 @@ struct bts_want {
  * @frozen:	tell whether a CPU is frozen, in any context
  * @frozen_at:	tell when a CPU was frozen, by ktime_get_mono_fast_ns()
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
- *		off or in an NMI, and change nothing else; true if this call has stopped it
+ *		off or in an NMI, and change nothing else; true if the caller has to call
+ *		@release, false if the CPU was held before
  * @release:	undo @hold
  * @peek:	copy a record from the buffer of a CPU that does not record, in any context.
  *		@newer is the number of newer records in the buffer, 0 for the newest record.

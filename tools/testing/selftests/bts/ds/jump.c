@@ -123,12 +123,14 @@ static const char *command_after(const char *how)
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
-	char line[200];
+	char line[300];
 	int err;
 
 	pin_to(0);
-	snprintf(line, sizeof(line), COMMAND_LINE " -- jump %s %d", command_after(how),
-		 get_nprocs());
+	/* Without that function, the second kernel changes no register of LBRs. */
+	snprintf(line, sizeof(line), COMMAND_LINE "%s -- jump %s %d",
+		 strcmp(how, "lbr") ? "" : " initcall_blacklist=hw_branches_lbr_init",
+		 command_after(how), get_nprocs());
 	load_kernel(crash ? KEXEC_FILE_ON_CRASH : 0, line);
 	if (astray && try_text("/proc/sys/kernel/panic_on_oops", "1"))
 		give_up("panic_on_oops");

@@ -10,6 +10,7 @@ group_lbrlong() {
 
 	kinds_survived 32 20 200
 	for i in {1..200}; do
+		ROUND=-$i interrupted 32 20
 		ROUND=-$i kinds_fatal 32 20
 	done
 }

@@ -180,7 +180,8 @@ static int judge(char *text, const char *how, const char *source)
 	if (strcmp(how, "triple") && strcmp(how, "watchdog"))
 		kernel = shows(text, "panic+0x0/");
 	if (strcmp(how, "watchdog"))
-		there = shows(text, " [bts_remains]");
+		there = shows(text, " [bts_remains]") &&
+			(strcmp(how, "init") || shows(text, " [bts_remains .init.text]"));
 	else
 		there = shows(text, "getppid+0x0/");
 	ok(kernel, "%s: names of the kernel", how);

@@ -338,7 +338,7 @@ static void do_look(void)
 	unsigned long end = jiffies + 10 * HZ;
 
 	if (register_trace_console(end_turn, NULL))
-		return;
+		pr_err("bts_crash: the tracepoint console cannot be used\n");
 	WRITE_ONCE(stopped_at, 0);
 	WRITE_ONCE(looker, raw_smp_processor_id());
 	atomic_inc(&at_meeting);
@@ -377,7 +377,7 @@ static void do_nmi_panic(void)
 	send_nmi(bts_crash_nmi_panic);
 }
 
-/* Set when panic_too() or panic_in_between() begins to wait for another CPU. */
+/* Set when panic_after_message() begins to wait for another CPU. */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
@@ -403,8 +403,9 @@ static void panic_after_message(void)
 static void panic_after(const char *message)
 {
 	awaited = message;
-	if (!register_trace_console(watch_messages, NULL))
-		send_nmi(panic_after_message);
+	if (register_trace_console(watch_messages, NULL))
+		pr_err("bts_crash: the tracepoint console cannot be used\n");
+	send_nmi(panic_after_message);
 }
 
 /* Panic after another CPU has. */

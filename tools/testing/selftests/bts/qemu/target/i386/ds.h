@@ -140,7 +140,7 @@ typedef struct X86DSConfig {
     uint32_t lbr;       /* number of LBRs, 0 for none */
     char *lbr_kind_name;
     X86LBRKind lbr_kind;
-    bool lbr_ignored;   /* DEBUGCTL.LBR stays 0, as in some virtual machines */
+    bool lbr_ignored;   /* enable bits stay 0, as in some virtual machines */
     struct QEMUTimer *pmu_timer;
     bool warned;
     X86BTSCounters count;

@@ -379,6 +379,13 @@ static void lbr_set_depth(CPUX86State *env, uint32_t depth)
     lbr->depth = depth;
 }
 
+/* Store a register with an enable bit. With x-lbr-ignored, this bit stays 0. */
+static void lbr_set_ctl(CPUX86State *env, uint64_t val, uint64_t enable)
+{
+    env->lbr.ctl = env_archcpu(env)->ds.lbr_ignored ? val & ~enable : val;
+    x86_branch_update_hflags(env);
+}
+
 static X86MSRResult lbr_arch_wrmsr(CPUX86State *env, uint32_t msr,
                                    uint64_t val)
 {
@@ -389,8 +396,7 @@ static X86MSRResult lbr_arch_wrmsr(CPUX86State *env, uint32_t msr,
         if (val & ~(uint64_t)CTL_VALID) {
             return X86_MSR_GP;
         }
-        env->lbr.ctl = val;
-        x86_branch_update_hflags(env);
+        lbr_set_ctl(env, val, CTL_ENABLE);
         return X86_MSR_DONE;
     case MSR_ARCH_LBR_DEPTH:
         if (!val || val % 8 || val > env_archcpu(env)->ds.lbr) {
@@ -407,8 +413,7 @@ static X86MSRResult lbr_amd_wrmsr(CPUX86State *env, uint32_t msr,
 {
     switch (msr) {
     case MSR_AMD_DBG_EXTN_CFG:
-        env->lbr.ctl = val;
-        x86_branch_update_hflags(env);
+        lbr_set_ctl(env, val, AMD_ENABLE);
         return X86_MSR_DONE;
     case MSR_AMD_LBR_SELECT:
         if (val & ~lbr_select_valid(env_archcpu(env))) {
