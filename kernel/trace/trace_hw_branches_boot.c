@@ -5,7 +5,8 @@
  * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. Hardware that records to
  * memory records there. If the branches are in registers, a freeze copies them to this memory. If
  * the machine is reset and its memory keeps its contents, the next boot copies the memory before
- * it uses the memory itself. The copy can be read once.
+ * it uses the memory itself. The copy can be read once. An orderly reboot or kexec leaves no
+ * branches, unless the kernel crashes while it shuts down the devices.
  *
  * The memory may contain anything, so everything that is read from it is checked. The previous
  * boot may have had another kernel, or the same kernel at another address, and it had the modules
@@ -82,7 +83,7 @@ struct hw_branches_boot_head {
 /* The reserved memory, in which this boot keeps its branches; NULL if there is none */
 static struct hw_branches_boot_head *hw_branches_boot_memory;
 
-/* The copy of the previous boot's memory; NULL if it had no branches, or last_boot was opened */
+/* The copy of the previous boot's memory; NULL if there is no copy, or last_boot was opened */
 static struct hw_branches_boot_head *hw_branches_boot_left;
 
 /* The previous boot had the same kernel, perhaps at another address. */
@@ -296,8 +297,8 @@ core_initcall(hw_branches_boot_watch_modules);
 #endif
 
 /*
- * Called in an orderly reboot after the devices were shut down, which may crash: let the next boot
- * find nothing.
+ * Called in an orderly reboot or kexec, after the devices were shut down: let the next boot find
+ * nothing. If the kernel crashes while it shuts down the devices, this function is not called.
  */
 static void hw_branches_boot_forget(void *unused)
 {

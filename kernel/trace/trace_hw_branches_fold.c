@@ -66,8 +66,8 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 }
 
 /*
- * Tell whether to join @older, which is of @kind, with the newer branch whose source is @from: both
- * @from and the target of @older must be in a thunk.
+ * Tell whether to join @older, which is of @kind, with the newer branch whose source is @from. Both
+ * @from and the target of @older must be in a thunk. Entries, exits and breaks are never joined.
  */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)

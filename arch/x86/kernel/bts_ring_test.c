@@ -359,7 +359,7 @@ static void ring_keeps_oldest(struct kunit *test)
 	take_numbered(test, ring, 5, 10);
 }
 
-/* The record that each branch becomes in each kind of ring; no record if the type is 0 */
+/* The record that each branch becomes in each kind of ring; none if the type is X86_BTS_INVALID */
 static const struct filter_case {
 	const char	*name;
 	bool		from_user;

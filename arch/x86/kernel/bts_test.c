@@ -264,7 +264,7 @@ static struct kunit_case bts_context_cases[] = {
 	{ }
 };
 
-/* Other suites need BTS: give it back now, instead of BTS_LINGER after the last test. */
+/* Other suites need BTS: give it back now. Otherwise the kernel keeps it for some seconds. */
 static void give_back(struct kunit_suite *suite)
 {
 	if (ds_give_way(true))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of when the Debug Store must raise a PMI, with the PMI as an NMI. debug.S has cases of
- * PMIs between certain instructions.
+ * Tests of when the Debug Store must raise a PMI, with the PMI as an NMI. debug.S has the tests of
+ * PMIs that need exact code.
  */
 #include "metal.h"
 

@@ -294,7 +294,10 @@ static void test_again(int times)
 	must_set("freeze", "0");
 }
 
-/* thaw_after sets when the freeze of a crash ends. If root has frozen the CPUs, too, it stays. */
+/*
+ * thaw_after sets when the freeze of a crash ends. If root has frozen the CPUs, too, they stay
+ * frozen.
+ */
 static void test_late(void)
 {
 	int tries = 100;

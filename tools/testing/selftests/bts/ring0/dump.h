@@ -36,7 +36,10 @@ void take_line(struct dump *d, const char *line);
 /* Parse the kernel log from where read_log() has stopped. */
 struct dump read_dump(void);
 
-/* Returns whether branches of bts_crash_work() were printed, or an interrupt has displaced them. */
+/*
+ * Returns whether five or more branches of bts_crash_work() were printed. Also returns true if an
+ * interrupt may have displaced them.
+ */
 bool shows_way_to_crash(const struct dump *d);
 
 /* Crash in a child on @cpu. crash_once() also waits, and returns whether the child was killed. */

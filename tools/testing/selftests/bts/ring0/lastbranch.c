@@ -12,7 +12,8 @@
  *   lastbranch suspend			suspend to RAM and resume
  *   lastbranch reset			perf resets the PMU
  *   lastbranch MODULE crash KIND FUNCTION LEAST TIMES
- *					print LEAST branches, first one of FUNCTION
+ *					crash TIMES times: each crash prints at least LEAST
+ *					branches, the newest of them from FUNCTION
  *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave the branches OUT out
  *   lastbranch MODULE fixup		exceptions that are not fatal
  */

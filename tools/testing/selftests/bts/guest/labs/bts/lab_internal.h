@@ -28,10 +28,11 @@ struct lab_file {
 	u32 read;
 };
 
-/* Functions that the kernel does not export to modules. */
+/* The address of task_work_add(), which the kernel does not export to modules. */
 extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 				enum task_work_notify_mode mode);
 
+/* The same for bts_source, bts_hold(), bts_release() and bts_flight_last(). */
 extern struct lab_look_symbols {
 	const struct bts_source **source;
 	bool (*hold)(void);

@@ -2,7 +2,8 @@
 /*
  * Requests of /dev/debugctl_lab, a device of a kernel module for the tests of group debugctl. The
  * module reads DEBUGCTL in the kernel, and sends NMIs at critical places. A request acts on the
- * caller's CPU, except for LAB_STORM and LAB_REPORT.
+ * caller's CPU, except that LAB_STORM and LAB_REPORT act on all CPUs, and LAB_REFUSE on the
+ * calling task.
  */
 #ifndef BTS_DEBUGCTL_LAB_H
 #define BTS_DEBUGCTL_LAB_H
@@ -46,7 +47,7 @@ struct lab_report {
 	__u64 copy_differs;	/* how often the observer found the MSR and the copy different */
 	__u64 lbr_differs;	/* how often it found LBR not as the last NMI had set it */
 	__u64 bad_msr;		/* the MSR at the last difference of each CPU, ORed */
-	__u64 bad_copy;		/* the copy at that time */
+	__u64 bad_copy;		/* the copies at these times, ORed */
 };
 
 #define LAB_READ	_IOR('D', 0, struct lab_state)

@@ -132,7 +132,7 @@ typedef struct X86DSConfig {
     bool abort_on_fault;
     bool freeze_smm;
     bool pebs;          /* IA32_MISC_ENABLE shows PEBS (there is none) */
-    bool predicts;      /* records have the flag BTS_PREDICTED */
+    bool predicts;      /* BTS_PREDICTED is set for backward branches */
     bool pmu2;
     bool pmu_counts;    /* the counters of that PMU work */
     bool pmu_stuck;     /* GLOBAL_STATUS is writable, acks are ignored */
@@ -166,7 +166,10 @@ static inline void x86_lbr_arch_cpuid(const X86DSConfig *ds, uint32_t *eax,
     *edx = 0;
 }
 
-/* CPUID 0x80000022: PMU version 2, the LBR stack, and its freeze by a PMI */
+/*
+ * CPUID 0x80000022: PMU version 2, the LBR stack, and its freeze by a PMI. The
+ * freeze is not emulated.
+ */
 static inline void x86_lbr_amd_cpuid(const X86DSConfig *ds, uint32_t *eax,
                                      uint32_t *ebx)
 {

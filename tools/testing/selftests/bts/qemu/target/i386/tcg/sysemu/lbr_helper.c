@@ -101,7 +101,10 @@ bool x86_lbr_on(CPUX86State *env)
     }
 }
 
-/* Stop recording. Call this at a PMI with FREEZE_LBRS_ON_PMI. */
+/*
+ * Stop recording. Call this at a PMI with FREEZE_LBRS_ON_PMI. AMD's last branch
+ * stack goes on: its freeze is not emulated.
+ */
 void x86_lbr_freeze(CPUX86State *env)
 {
     if (env_archcpu(env)->ds.lbr_kind == X86_LBR_ARCH) {
