@@ -25,16 +25,14 @@ lasts() {
 }
 
 lbr_files() {
-	local machine words
+	local machine
 
 	for machine in 32 16 16-no-smap arch amd; do
 		lasts "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	strict refused -- lastbranch refused
 	for machine in 32 arch amd; do
-		words=quiet
-		[ $machine != amd ] || words=spec_rstack_overflow=off
-		strict "ignored-$machine" "$(lbr_machine $machine),x-lbr-ignored=on" append=$words -- \
+		lasts "ignored-$machine" $machine "$(lbr_machine $machine),x-lbr-ignored=on" -- \
 			lastbranch refused
 	done
 	for machine in 32 arch; do
