@@ -53,7 +53,7 @@ static bool debugctl_yielder_has(void)
 
 /**
  * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
- * @mask: one or more of the owners' masks
+ * @mask: one or more whole fields
  *
  * For the fields that may have several users: LBR and BTS. May sleep. If a field of @mask
  * belongs to the yielding owner, the yielding owner gives all its fields up on all CPUs

@@ -371,7 +371,7 @@ const struct hw_branches_source hw_branches_lbr = {
 /**
  * hw_branches_lbr_use_memory - keep the branches of a frozen CPU in this memory
  * @cpu: any possible CPU
- * @memory: the memory, which is cleared
+ * @memory: the memory; this function clears it
  *
  * Called at boot, before the recorder starts.
  */

@@ -103,8 +103,8 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 
 /*
  * Freeze this CPU, in any context. If this CPU is frozen already, it keeps the branches of the
- * earlier freeze. If an NMI calls this during hw_branches_lbr_thaw_here(), not this function but
- * hw_branches_lbr_thaw_here() calls hw_branches_lbr_keep().
+ * earlier freeze. If an NMI calls this while hw_branches_lbr_thaw_here() thaws this CPU, not this
+ * function but hw_branches_lbr_thaw_here() calls hw_branches_lbr_keep().
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {

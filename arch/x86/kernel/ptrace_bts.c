@@ -128,7 +128,7 @@ struct ptrace_bts *ptrace_bts_get(struct task_struct *task)
 /* Stop recording, and drop the reference of thread.ptrace_bts, which no longer points to @pb. */
 static void ptrace_bts_end(struct ptrace_bts *pb)
 {
-	/* Pairs with ptrace_bts_create(). */
+	/* A new child may create the context meanwhile: pairs with ptrace_bts_create(). */
 	struct bts_context *ctx = smp_load_acquire(&pb->ctx);
 
 	if (ctx)
@@ -191,9 +191,10 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 	if (!ptrace_bts_readable(task))
 		pb->secret = true;
 	/*
-	 * A task that has to stop does not stop while it single-steps the copy of an
-	 * instruction with a uprobe. If it drops its address space instead of finishing the
-	 * step, TIF_BTS_FULL has to be set again here.
+	 * While a task single-steps the copy of an instruction with a uprobe,
+	 * ptrace_bts_exit_to_user_mode() clears TIF_BTS_FULL, but does not stop the task. After
+	 * the step, it is called again, and stops the task. If the task drops its address space
+	 * instead, the step does not end: set TIF_BTS_FULL again.
 	 */
 	if (test_bit(PTRACE_BTS_FULL, &pb->state))
 		set_tsk_thread_flag(task, TIF_BTS_FULL);
@@ -400,7 +401,7 @@ int ptrace_bts_create(struct ptrace_bts *pb)
 		ptrace_bts_uncharge(pb);
 		return err;
 	}
-	/* Pairs with ptrace_bts_end(). */
+	/* A worker may end the trace of a new child meanwhile: pairs with ptrace_bts_end(). */
 	smp_store_release(&pb->ctx, ctx);
 
 	return 0;

@@ -40,7 +40,7 @@ enum bts_step_state {
  * @plain_cs:	@cs if the fast path can handle the step: @tf and @r11 are 0, and @cs is a
  *		flat segment; otherwise 0
  * @blind:	with FRED and @tf: the #DB comes before the instruction at @ip is executed
- * @tf:		TF as the program has set it itself
+ * @tf:		TF as the program or its debugger has set it
  * @raw:	EFLAGS as the processor saved them at the entry into the kernel
  * @ip:		the instruction pointer at the start of the step
  * @base:	the base of the code segment
@@ -67,7 +67,7 @@ void bts_step_exit(struct pt_regs *regs);
 bool bts_step_debug(struct pt_regs *regs, unsigned long *dr6);
 
 /**
- * bts_step_enter - restore the program's own flags when the kernel is entered
+ * bts_step_enter - restore TF as the program or its debugger has set it, at an entry to the kernel
  * @regs: the registers of user mode
  *
  * Inlined, as a call would make each entry of an untraced task save registers.

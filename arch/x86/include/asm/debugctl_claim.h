@@ -4,13 +4,13 @@
 
 /*
  * Claiming fields of DEBUGCTL (see asm/debugctl.h), on all CPUs. One owner may be the yielding
- * owner: it uses its fields only while no other user claims any of them.
+ * owner: it uses its fields only while no other owner claims any of them.
  */
 
 /**
  * struct debugctl_yielder - the yielding owner
  * @mask:	the fields
- * @give_up:	stop using the fields on all CPUs: after this returns, another owner uses them
+ * @give_up:	stop using the fields on all CPUs: after this returns, another owner may use them
  * @take:	start using the fields
  *
  * Both functions are called in process context with debugctl_mutex held. So they must not

@@ -19,7 +19,8 @@
 #define X86_BTS_SIGRETURN	9	/* a signal handler has returned */
 
 /*
- * The flags of a record of a branch. A reader ignores flags that it does not know.
+ * The flags of a record X86_BTS_BRANCH, X86_BTS_ENTER or X86_BTS_LEAVE. A reader ignores flags that
+ * it does not know.
  */
 #define X86_BTS_F_MISPREDICTED	0x1	/* the processor had predicted the branch wrongly */
 #define X86_BTS_F_UNRELIABLE	0x2	/* the record may be wrong: the processor has an erratum */

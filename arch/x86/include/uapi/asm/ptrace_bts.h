@@ -86,7 +86,7 @@ struct ptrace_bts_config {
  * @lost:	the number of records that are known to be missing: there was no room for
  *		them, or the hardware's filter of user and kernel mode has wrongly dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
- * @gaps:	how often the hardware lost records without counting them
+ * @gaps:	how often the source lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY
  * @clock:	PTRACE_BTS_CLOCK_*
  * @not_inherited: the number of children that could not be given a trace

@@ -24,7 +24,7 @@
 
 static bool kept;
 
-/* A loop with fewer branches than PERIOD, so that each round has at most one sample. */
+/* A loop with fewer branches than PERIOD, so that a round has at most one sample in the loop. */
 extern const char loop_begin[], loop_back[], loop_end[];
 
 __attribute__((noinline))

@@ -44,7 +44,7 @@ void lab_must(int fd, unsigned long request, void *arg)
 {
 	int tries = 1000;
 
-	/* -EBUSY: a task that has just stopped may still be running on its CPU. */
+	/* -EBUSY: perf or KVM uses the hardware, see ds_claim_bts(). Try again for a second. */
 	while (ioctl(fd, request, arg)) {
 		if (errno != EBUSY || !tries--)
 			give_up("laboratory, request %#lx", request);

@@ -51,8 +51,9 @@ static bool perf_refuses(void)
 }
 
 /*
- * Print the command line `@path [-n @number] badjump`, and run it. Returns whether the command
- * reported the crash of badjump: it exited with 128 + SIGSEGV, or was killed by SIGSEGV.
+ * Run `@path [-n @number] badjump`, and print this command line without directories. Returns
+ * whether the command reported the crash of badjump: it exited with 128 + SIGSEGV, or was killed by
+ * SIGSEGV.
  */
 static bool crashes(const char *path, const char *number)
 {

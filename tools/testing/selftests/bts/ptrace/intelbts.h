@@ -3,11 +3,11 @@
 #ifndef BTS_PTRACE_INTELBTS_H
 #define BTS_PTRACE_INTELBTS_H
 
-/* Let all users open intel_bts. Gives up if intel_bts is absent due to page-table isolation. */
+/* Let all users open intel_bts. Gives up without intel_bts: page-table isolation excludes it. */
 void intel_bts_for_all(void);
 /* Returns a file descriptor, or -errno. */
 int intel_bts_open(void);
-/* For as_nobody(): open the event. Returns 0 or a positive errno. */
+/* For as_nobody() of guest/nobody.h: open the event. Returns 0 or a positive errno. */
 int intel_bts_errno(void *unused);
 
 #endif /* BTS_PTRACE_INTELBTS_H */

@@ -111,7 +111,7 @@ static const char * const targets[NR_TARGETS] = {
 	"a child that wants it", "a child", "a stranger", "a stranger that wants it",
 };
 
-/* Start a process of the user nobody, which stays alive. If WILLING, let anybody attach. */
+/* Start a process of the user nobody, which stays alive. WILLING lets any process attach. */
 static pid_t start_target(int target)
 {
 	int ready[2];
@@ -194,7 +194,7 @@ static int attempt(void *arg)
 
 static void check_scope(int scope)
 {
-	/* For each target, the lowest ptrace_scope in which nobody is refused. */
+	/* For each target, the lowest ptrace_scope in which the user nobody is refused. */
 	static const int limit_nobody[NR_TARGETS] = { 2, 2, 1, 2, };
 	char text[2] = { '0' + scope };
 	struct attempt a = { };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracers and tracees end in every order. The kernel must give the memory that is charged to the
- * tracer's user back exactly once. A later tracer of the same task must not see the trace.
+ * Tracers and tracees end in every order. The kernel must uncharge the memory of a trace from the
+ * tracer's user exactly once. A later tracer of the same task must not see the trace.
  *
  *   orphans [ROUNDS]
  */
@@ -222,7 +222,7 @@ static void check_killed_drain(void)
 		tracee_do(&t, known_work, 1000);
 		*pid = t.pid;
 		bts(PTRACE_BTS_DRAIN, t.pid, buffer, 2 * PAGE);
-		/* Not blocked: tell the test, and let it kill no process but the tracee. */
+		/* The request was not blocked: end the tracee, and report that by -1. */
 		kill(t.pid, SIGKILL);
 		*pid = -1;
 		pause();

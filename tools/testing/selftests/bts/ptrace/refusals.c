@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Invalid requests, each with one wrong argument: the kernel must return the right errno, and
- * must not change the trace.
+ * must not change the trace. Also valid requests that are similar, and PTRACE_BTS_READ.
  */
 #include <errno.h>
 #include <limits.h>
@@ -227,7 +227,7 @@ TEST_F(check, flags_without_a_purpose)
 	EXPECT_UNCHANGED();
 }
 
-/* PTRACE_BTS_F_END must be the only flag, and all other fields must be 0. */
+/* PTRACE_BTS_F_END must be the only flag, and size, signal, source and clock must be 0. */
 TEST_F(check, end_with_more)
 {
 	struct ptrace_bts_config config = { .flags = PTRACE_BTS_F_END, };

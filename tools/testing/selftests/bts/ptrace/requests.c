@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test every request, in the ABI for which this program is compiled. The records must be the
- * branches that the tracee is known to have taken.
+ * Test all requests but PTRACE_BTS_READ, which refusals.c tests, in the ABI for which this program
+ * is compiled. The records must be the branches that the tracee is known to have taken.
  *
- *   requests [kernel|gap]	kernel: expect records of ENTRY; gap: see left_out
+ *   requests [kernel|gap]	kernel, the default: with ENTRY, a trace must have X86_BTS_ENTER;
+ *				gap: see left_out
  */
 #include <signal.h>
 #include <sys/wait.h>
