@@ -96,7 +96,7 @@ static __always_inline void hw_branches_crash(void)
  * the recorder, except for a WARN() that does not lead to a panic. @bug is the struct bug_entry of
  * the trap, or NULL if it has to be looked up.
  */
-static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug)
+static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
 		hw_branches_bug_freeze(ip, bug);
@@ -216,7 +216,7 @@ u32 arch_hw_branches_boot_most(void);
 #else
 
 static __always_inline void hw_branches_crash(void) { }
-static __always_inline void hw_branches_bug(unsigned long ip, const struct bug_entry *bug) { }
+static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug) { }
 static inline void hw_branches_report(void) { }
 static inline void hw_branches_sys_info(void) { }
 

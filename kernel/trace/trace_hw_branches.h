@@ -90,21 +90,21 @@ void hw_branches_show(void (*show)(void));
 #define HW_BRANCHES_CHUNK	8
 
 /**
- * struct hw_branches_top - describes a branch: printing starts at the newest one that matches
+ * struct hw_branches_match - describes a branch: printing starts at the newest one that matches
  * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
  *		interrupt or a system call
  * @to:		if not 0: a branch to this address
  * @from:	if @to is 0 and @any is false: an exception at this address, or at the
  *		instruction before it
  */
-struct hw_branches_top {
+struct hw_branches_match {
 	bool		any;
 	unsigned long	to;
 	unsigned long	from;
 };
 
-int hw_branches_since(int cpu, struct hw_branches_top top);
-int hw_branches_since_stop(int cpu);
+int hw_branches_count_newer(int cpu, struct hw_branches_match top);
+int hw_branches_newer_than_stop(int cpu);
 void hw_branches_dump(hw_branches_printf print, int cpu, int since);
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr);
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...) __printf(2, 3);

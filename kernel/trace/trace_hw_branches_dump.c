@@ -42,7 +42,7 @@
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
 /* Tell whether @branch is the one that @top describes. */
-static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_top top)
+static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_match top)
 {
 	if (top.to)
 		return top.to - branch->to <= HW_BRANCHES_PADDING;
@@ -62,7 +62,7 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 }
 
 /**
- * hw_branches_since - find the branch that is to be printed first
+ * hw_branches_count_newer - find the branch that is to be printed first
  * @cpu: the CPU, which is frozen or held
  * @top: describes the branch
  *
@@ -71,7 +71,7 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
  *
  * Return: the number of branches that are newer than this branch; -1 if it was not found.
  */
-int hw_branches_since(int cpu, struct hw_branches_top top)
+int hw_branches_count_newer(int cpu, struct hw_branches_match top)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
 	struct hw_branches_place place = { };
@@ -222,7 +222,7 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
  * Find the newest call of panic(). If there is none, find a call of another function of @calls,
  * which some code calls instead of panic().
  */
-static int hw_branches_since_panic(int cpu)
+static int hw_branches_newer_than_panic(int cpu)
 {
 	const unsigned long calls[] = {
 		(unsigned long)panic,
@@ -232,26 +232,26 @@ static int hw_branches_since_panic(int cpu)
 	int i, since = -1;
 
 	for (i = 0; since < 0 && i < ARRAY_SIZE(calls); i++)
-		since = hw_branches_since(cpu, (struct hw_branches_top){ .to = calls[i] });
+		since = hw_branches_count_newer(cpu, (struct hw_branches_match){ .to = calls[i] });
 
 	return since;
 }
 
 /**
- * hw_branches_since_stop - find the branch at which a CPU was interrupted to freeze it
+ * hw_branches_newer_than_stop - find the branch at which a CPU was interrupted to freeze it
  * @cpu: the CPU, which is frozen
  *
  * This is the newest branch to the entry code: usually the NMI that has frozen the CPU. If the CPU
  * has called panic(), find the call of panic() instead.
  *
- * Return: like hw_branches_since().
+ * Return: like hw_branches_count_newer().
  */
-int hw_branches_since_stop(int cpu)
+int hw_branches_newer_than_stop(int cpu)
 {
-	const struct hw_branches_top any = { .any = true };
-	int since = hw_branches_since_panic(cpu);
+	const struct hw_branches_match any = { .any = true };
+	int since = hw_branches_newer_than_panic(cpu);
 
-	return since < 0 ? hw_branches_since(cpu, any) : since;
+	return since < 0 ? hw_branches_count_newer(cpu, any) : since;
 }
 
 /*
@@ -292,7 +292,7 @@ static void hw_branches_print_others(hw_branches_printf print, int self, bool cr
 		guard(preempt)();
 		if (cpu != self && hw_branches_await(print, cpu, &left) &&
 		    (!crash || hw_branches_claim_print(cpu)))
-			hw_branches_dump_cpu(print, cpu, hw_branches_since_stop(cpu), nr);
+			hw_branches_dump_cpu(print, cpu, hw_branches_newer_than_stop(cpu), nr);
 	}
 }
 
@@ -352,7 +352,7 @@ static int hw_branches_crashed_on(void)
 
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
-	struct hw_branches_top fault = { .from = instruction_pointer(regs) };
+	struct hw_branches_match fault = { .from = instruction_pointer(regs) };
 	int cpu = hw_branches_crashed_on(), since;
 
 	if (!hw_branches_claim_print(cpu)) {
@@ -360,7 +360,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		return;
 	}
 
-	since = hw_branches_since(cpu, fault);
+	since = hw_branches_count_newer(cpu, fault);
 	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
 		/*
 		 * This crash has interrupted the printing of an earlier crash, at which the
@@ -368,7 +368,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		 * the newest branch to the entry code.
 		 */
 		fault.any = true;
-		since = hw_branches_since(cpu, fault);
+		since = hw_branches_count_newer(cpu, fault);
 	} else if (since < 0) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
@@ -393,7 +393,7 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
 }
 
 /**
- * hw_branches_bug_freeze - hw_branches_bug(), if the recorder is on
+ * hw_branches_bug_freeze - hw_branches_bug_trap(), if the recorder is on
  * @ip: the address of the trap
  * @bug: the struct bug_entry of the trap, or NULL if it has to be looked up
  *
@@ -457,8 +457,8 @@ void hw_branches_report_print(void)
 		return;
 
 	if (READ_ONCE(crash->cpu) == cpu && crash->ip)
-		since = hw_branches_since(cpu, (struct hw_branches_top){ .from = crash->ip });
-	hw_branches_print_crash(cpu, since < 0 ? hw_branches_since_stop(cpu) : since);
+		since = hw_branches_count_newer(cpu, (struct hw_branches_match){ .from = crash->ip });
+	hw_branches_print_crash(cpu, since < 0 ? hw_branches_newer_than_stop(cpu) : since);
 }
 
 /**

@@ -47,9 +47,9 @@ static int hw_branches_kdb(int argc, const char **argv)
 	}
 
 	if (argc)
-		hw_branches_dump_cpu(hw_branches_kdb_line, cpu, hw_branches_since_stop(cpu), nr);
+		hw_branches_dump_cpu(hw_branches_kdb_line, cpu, hw_branches_newer_than_stop(cpu), nr);
 	else
-		hw_branches_dump(hw_branches_kdb_line, cpu, hw_branches_since_stop(cpu));
+		hw_branches_dump(hw_branches_kdb_line, cpu, hw_branches_newer_than_stop(cpu));
 
 	return 0;
 }

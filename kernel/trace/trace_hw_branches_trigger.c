@@ -96,13 +96,13 @@ static int hw_branches_others_trigger_cpu;
 
 static void hw_branches_trace_others(void)
 {
-	const struct hw_branches_top any = { .any = true };
+	const struct hw_branches_match any = { .any = true };
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		if (cpu != hw_branches_others_trigger_cpu && arch_hw_branches_frozen(cpu))
 			hw_branches_trace_cpu(hw_branches_others_event, cpu,
-					      max(hw_branches_since(cpu, any), 0));
+					      max(hw_branches_count_newer(cpu, any), 0));
 	}
 }
 
@@ -141,11 +141,12 @@ static bool hw_branches_reserve_others(const struct hw_branches_trigger_data *tr
 
 static void hw_branches_write(const struct hw_branches_trigger_data *trigger)
 {
-	const struct hw_branches_top top = {
+	const struct hw_branches_match top = {
 		.to = (unsigned long)trigger->file->event_call->class->probe,
 	};
 	int cpu = smp_processor_id();
 	bool all = hw_branches_reserve_others(trigger, cpu), stopped;
+	u32 newer;
 
 	stopped = arch_hw_branches_hold();
 	if (trigger->freeze)
@@ -157,7 +158,8 @@ static void hw_branches_write(const struct hw_branches_trigger_data *trigger)
 	 * The event calls its probe, which runs the trigger. Skip the branches after this call.
 	 * If the probe of the event is not known, skip none.
 	 */
-	hw_branches_trace_cpu(trigger->own, cpu, top.to ? max(hw_branches_since(cpu, top), 0) : 0);
+	newer = top.to ? max(hw_branches_count_newer(cpu, top), 0) : 0;
+	hw_branches_trace_cpu(trigger->own, cpu, newer);
 
 	arch_hw_branches_release(stopped);
 	if (all)

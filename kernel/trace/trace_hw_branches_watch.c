@@ -74,11 +74,11 @@ static unsigned long hw_branches_hit_ip;
 
 static void hw_branches_show_hit(void)
 {
-	struct hw_branches_top top = { .from = hw_branches_hit_ip };
+	struct hw_branches_match top = { .from = hw_branches_hit_ip };
 	int cpu = hw_branches_hit_cpu;
 
 	pr_info("watch hit on CPU %d, by the instruction before %pS\n", cpu, (void *)top.from);
-	hw_branches_dump(hw_branches_log, cpu, hw_branches_since(cpu, top));
+	hw_branches_dump(hw_branches_log, cpu, hw_branches_count_newer(cpu, top));
 }
 
 static void hw_branches_hit_work(struct work_struct *work)

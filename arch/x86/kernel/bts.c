@@ -98,7 +98,7 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
  * Called while the source of hardware is frozen. From here on, its frozen records must not be
  * delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
  */
-void bts_give_up_frozen(void)
+void bts_drop_frozen_of_owner(void)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	struct bts_context *ctx;
@@ -147,7 +147,7 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *prev,
 				       struct task_struct *next)
 {
-	bts_give_up_frozen();
+	bts_drop_frozen_of_owner();
 	bts_mark_steps(cpu->owner, X86_BTS_TASK_DEPARTS, prev);
 	bts_arrive(cpu, prev, next);
 	bts_mark_steps(cpu->owner, X86_BTS_TASK_ARRIVES, next);

@@ -149,7 +149,7 @@ static void bts_revoke(struct bts_call *call)
 	if (call->paused)
 		bts_deliver_gap();
 	else
-		bts_give_up_frozen();
+		bts_drop_frozen_of_owner();
 }
 
 static void bts_revoke_here(void *unused)

@@ -130,7 +130,7 @@ static void bts_task_link(struct bts_call *call)
 	this_cpu_write(bts_cpu.owner, owner);
 	/* If the source is frozen, its records are from before this trace began. */
 	if (!call->paused)
-		bts_give_up_frozen();
+		bts_drop_frozen_of_owner();
 }
 
 static void bts_task_disown(struct task_struct *task)
@@ -465,7 +465,7 @@ static void bts_exit_unlink(struct bts_call *call)
 {
 	/* If the source is frozen, the last records of the task will not be delivered. */
 	if (!call->paused)
-		bts_give_up_frozen();
+		bts_drop_frozen_of_owner();
 	bts_task_disown(current);
 }
 

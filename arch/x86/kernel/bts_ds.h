@@ -27,7 +27,7 @@ enum bts_ds_state {
  * @late_pmis:	the number of PMIs that may still arrive for records delivered already
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records
  * @kernel:	branches of the kernel are recorded
- * @stuck:	@long_ways has reached BTS_DS_MAX_LONG_WAYS: no branch of the kernel is
+ * @stuck:	@long_exits has reached BTS_DS_MAX_LONG_EXITS: no branch of the kernel is
  *		recorded until the next pause
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
@@ -38,7 +38,7 @@ enum bts_ds_state {
  * @repeat_within: if the hardware sends a second NMI for the last PMI, it arrives before this
  *		many further records are made
  * @pmi_user:	the NMI interrupted user mode
- * @long_ways:	how many exit paths in a row had more than BTS_DS_LONG_WAY records
+ * @long_exits:	how many exit paths in a row had more than BTS_DS_LONG_EXIT records
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI interrupted
  * @pmi_when:	when the NMI arrived, in jiffies
@@ -56,7 +56,7 @@ struct bts_ds {
 	bool			interrupted;
 	bool			may_be_repeat;
 	bool			pmi_user;
-	u8			long_ways;
+	u8			long_exits;
 	u32			min_records_to_pmi;
 	u32			late_pmis;
 	u32			repeat_within;
@@ -83,13 +83,13 @@ extern bool bts_ds_filters;
  * tracing. So each PMI counts the records of the last PMI's exit path. The next threshold is this
  * number plus BTS_DS_PROGRESS for the interrupted code. The first threshold is BTS_DS_PROGRESS.
  *
- * If an exit path makes more than BTS_DS_LONG_WAY records, the interrupted code makes less than a
- * fifth of all records. If that happens BTS_DS_MAX_LONG_WAYS times in a row, the kernel is not
+ * If an exit path makes more than BTS_DS_LONG_EXIT records, the interrupted code makes less than a
+ * fifth of all records. If that happens BTS_DS_MAX_LONG_EXITS times in a row, the kernel is not
  * recorded until the next pause. If that happens once, nmi.c may have printed a message.
  */
 #define BTS_DS_PROGRESS	256
-#define BTS_DS_LONG_WAY	(4 * BTS_DS_PROGRESS)
-#define BTS_DS_MAX_LONG_WAYS	8
+#define BTS_DS_LONG_EXIT	(4 * BTS_DS_PROGRESS)
+#define BTS_DS_MAX_LONG_EXITS	8
 
 static inline void *bts_ds_pos(const struct bts_ds *d, enum ds_field field)
 {
@@ -129,7 +129,7 @@ static inline void bts_ds_reset_backoff(struct bts_ds *d)
 		return;
 	d->min_records_to_pmi = BTS_DS_PROGRESS;
 	d->stuck = false;
-	d->long_ways = 0;
+	d->long_exits = 0;
 	d->interrupted = false;
 }
 

@@ -56,7 +56,7 @@ bool bts_ds_claimed;
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
 
 static_assert(BTS_BUFFER_SIZE / sizeof(struct bts_raw) >
-	      BTS_DS_RESERVE + BTS_DS_LONG_WAY + BTS_DS_PROGRESS);
+	      BTS_DS_RESERVE + BTS_DS_LONG_EXIT + BTS_DS_PROGRESS);
 
 /* Deliver @n records at @at, which have fields of 32 bits. */
 static void bts_ds_deliver_narrow(const void *at, u32 n)

@@ -57,7 +57,7 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 }
 
 /*
- * Count the records of the last PMI's exit path, see BTS_DS_LONG_WAY. If the buffer lacks the
+ * Count the records of the last PMI's exit path, see BTS_DS_LONG_EXIT. If the buffer lacks the
  * return from that PMI, the exit path may have filled it: count all records. But if there is
  * room left, and this NMI has interrupted another address, the interrupted code has made progress:
  * return 0.
@@ -116,7 +116,7 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 /*
  * Raise the next threshold so that the interrupted code makes progress before the next PMI. If NMI
  * handlers or function tracing make too many branches, the buffer is too small for that, and the
- * CPU would do nothing but handle PMIs. Then set d->stuck. See BTS_DS_LONG_WAY.
+ * CPU would do nothing but handle PMIs. Then set d->stuck. See BTS_DS_LONG_EXIT.
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
@@ -127,8 +127,8 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 
 	records = bts_ds_exit_records(d, ip);
 	d->min_records_to_pmi = records + BTS_DS_PROGRESS;
-	d->long_ways = records > BTS_DS_LONG_WAY ? d->long_ways + 1 : 0;
-	d->stuck = d->long_ways >= BTS_DS_MAX_LONG_WAYS;
+	d->long_exits = records > BTS_DS_LONG_EXIT ? d->long_exits + 1 : 0;
+	d->stuck = d->long_exits >= BTS_DS_MAX_LONG_EXITS;
 }
 
 /*

@@ -20,7 +20,7 @@ static void bts_exec_mark(struct bts_call *call)
 
 	/* If the source is frozen, its older records must not be delivered after X86_BTS_EXEC. */
 	if (!call->paused)
-		bts_give_up_frozen();
+		bts_drop_frozen_of_owner();
 	list_for_each_entry(ctx, &owner->contexts, node)
 		bts_mark(ctx, X86_BTS_EXEC, current);
 	list_for_each_entry(ctx, &owner->stepped, node)
@@ -60,7 +60,7 @@ static void bts_moved_mark(struct bts_call *call)
 
 	/* If the source is frozen, its older records must not be delivered after this record. */
 	if (!call->paused)
-		bts_give_up_frozen();
+		bts_drop_frozen_of_owner();
 	bts_put_moved(&owner->contexts, call->event);
 	bts_put_moved(&owner->stepped, call->event);
 }

@@ -101,7 +101,7 @@ static bool bts_sort_leaving(struct bts_ring *ring, struct x86_bts_record *out,
 
 	ring->skews++;
 	ring->lost++;
-	bts_lost_mark(ring, out, 1);
+	bts_make_lost_record(ring, out, 1);
 
 	return true;
 }
@@ -305,7 +305,7 @@ bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n)
 		bts_ring_first(ring, in);
 	}
 	if (unlikely(ring->unmarked || ring->gap))
-		bts_ring_settle(ring);
+		bts_ring_put_due_lost(ring);
 
 	while (n) {
 		u32 chunk = min(n, bts_ring_room(ring));

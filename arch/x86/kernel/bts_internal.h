@@ -150,7 +150,7 @@ int bts_source_get(struct bts_context *ctx);
 void bts_source_put(struct bts_context *ctx);
 
 void bts_follow(struct task_struct *task);
-void bts_give_up_frozen(void);
+void bts_drop_frozen_of_owner(void);
 void bts_forget_freezes(void);
 bool bts_freeze_in_force(void);
 void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event);

@@ -16,7 +16,7 @@ static void bts_do_status(struct bts_call *call)
 {
 	struct bts_ring *ring = &call->ctx->ring;
 
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
 	*call->status = (struct bts_status) {
 		.flags		= call->ctx->attr.flags,
 		.nr		= ring->nr,
@@ -49,7 +49,7 @@ static void bts_do_peek(struct bts_call *call)
 {
 	struct bts_ring *ring = &call->ctx->ring;
 
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
 	call->ret = bts_ring_peek(ring, &call->seq, call->run);
 }
 
@@ -116,7 +116,7 @@ static void bts_do_read(struct bts_call *call)
 	u32 n, room = call->n;
 	u64 oldest = 0;
 
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
 	n = bts_ring_peek(ring, &oldest, &run);
 	if (!call->end) {
 		call->end = ring->head;
@@ -126,7 +126,7 @@ static void bts_do_read(struct bts_call *call)
 		return;
 
 	if (ring->tail != call->seq) {
-		bts_lost_mark(ring, rec++, ring->tail - call->seq);
+		bts_make_lost_record(ring, rec++, ring->tail - call->seq);
 		room--;
 		call->seq = ring->tail;
 	}

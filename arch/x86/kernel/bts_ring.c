@@ -109,12 +109,12 @@ u64 bts_ring_clock(const struct bts_ring *ring)
 }
 
 /**
- * bts_lost_mark - make a record that says that records are missing
+ * bts_make_lost_record - make a record that says that records are missing
  * @ring: the ring that lost them
  * @rec: where to store the record
  * @count: the number of missing records; 0 if it is not known
  */
-void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count)
+void bts_make_lost_record(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count)
 {
 	*rec = (struct x86_bts_record) { .type = X86_BTS_LOST };
 	rec->lost.clock = bts_ring_clock(ring);
@@ -122,19 +122,19 @@ void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 
 }
 
 /**
- * bts_ring_settle - append an X86_BTS_LOST record if records are missing and not marked yet
+ * bts_ring_put_due_lost - append an X86_BTS_LOST record if records are missing and not marked yet
  * @ring: the ring
  *
  * If there is no room for that record, nothing changes, and a later call appends it.
  */
-void bts_ring_settle(struct bts_ring *ring)
+void bts_ring_put_due_lost(struct bts_ring *ring)
 {
 	if (!ring->unmarked && !ring->gap)
 		return;
 	if (!bts_ring_room(ring))
 		return;
 
-	bts_lost_mark(ring, ring->rec + ring->pos, ring->unmarked);
+	bts_make_lost_record(ring, ring->rec + ring->pos, ring->unmarked);
 	ring->unmarked = 0;
 	ring->gap = false;
 	bts_ring_advance(ring, 1);
@@ -147,7 +147,7 @@ void bts_ring_settle(struct bts_ring *ring)
  */
 void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event)
 {
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
 
 	if (!bts_ring_room(ring)) {
 		ring->lost++;
@@ -287,7 +287,7 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
 
 	ring->overwritten += spoilt;
 	ring->tail = clamp(first + n, ring->tail, ring->head);
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
 
 	return spoilt;
 }

@@ -75,7 +75,7 @@ void bts_ring_free(struct bts_ring *ring);
 bool bts_ring_put(struct bts_ring *ring, const struct bts_raw *in, u32 n);
 void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *event);
 void bts_ring_put_gap(struct bts_ring *ring);
-void bts_ring_settle(struct bts_ring *ring);
+void bts_ring_put_due_lost(struct bts_ring *ring);
 
 u32 bts_ring_held(const struct bts_ring *ring);
 const struct x86_bts_record *bts_ring_at(const struct bts_ring *ring, u64 index);
@@ -85,7 +85,7 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n);
 void bts_ring_clear(struct bts_ring *ring);
 
 u64 bts_ring_clock(const struct bts_ring *ring);
-void bts_lost_mark(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count);
+void bts_make_lost_record(const struct bts_ring *ring, struct x86_bts_record *rec, u64 count);
 
 bool bts_is_stray_jump(const struct bts_raw *raw);
 

@@ -218,8 +218,8 @@ static void ring_marks_gaps(struct kunit *test)
 	/* The reader finds one X86_BTS_LOST record, even if no record follows the gap. */
 	bts_ring_consume(ring, ring->tail, 4);
 	bts_ring_put_gap(ring);
-	bts_ring_settle(ring);
-	bts_ring_settle(ring);
+	bts_ring_put_due_lost(ring);
+	bts_ring_put_due_lost(ring);
 	KUNIT_EXPECT_EQ(test, 1, bts_ring_held(ring));
 	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
 }

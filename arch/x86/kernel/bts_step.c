@@ -265,7 +265,7 @@ static void bts_step_record_entry(const struct bts_step *s)
 {
 	u8 state = this_cpu_read(bts_step_state);
 
-	if (state != BTS_STEP_LEFT && state != BTS_STEP_FOLLOWS)
+	if (state != BTS_STEP_ENTERED && state != BTS_STEP_FOLLOWS)
 		return;
 	if (bts_wanted_steps() & BTS_ENTRY)
 		bts_deliver_step(bts_step_add(s->base, s->ip), BTS_STEP_KERNEL);
@@ -285,7 +285,7 @@ static bool bts_step_pause(void)
 static bool bts_step_resume(void)
 {
 	if (bts_wanted_steps() & BTS_USER)
-		this_cpu_write(bts_step_state, BTS_STEP_AWAY);
+		this_cpu_write(bts_step_state, BTS_STEP_IN_KERNEL);
 
 	return true;
 }
@@ -421,10 +421,10 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		s->ip = regs->ip;
 		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
 		/*
-		 * BTS_STEP_LEFT makes bts_step_exit() record the return to user mode: after a
+		 * BTS_STEP_ENTERED makes bts_step_exit() record the return to user mode: after a
 		 * task switch, or if the #DB has other reasons, too.
 		 */
-		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_LEFT;
+		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_ENTERED;
 		this_cpu_write(bts_step_state, state);
 	}
 
@@ -490,7 +490,7 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 bool notrace bts_step_debug(struct pt_regs *regs, unsigned long *dr6)
 {
 	/* Only a #DB from user mode that ran with TF set by bts_step_run() is handled here. */
-	if (this_cpu_read(bts_step_state) != BTS_STEP_LEFT)
+	if (this_cpu_read(bts_step_state) != BTS_STEP_ENTERED)
 		return false;
 
 	if (likely(*dr6 == DR_STEP && bts_step_is_simple(regs))) {

@@ -94,15 +94,15 @@ static void debugctl_test_owners(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(masks); i++) {
 		KUNIT_EXPECT_EQ(test, seen & masks[i], 0UL);
-		KUNIT_EXPECT_TRUE(test, debugctl_one_owner(masks[i]));
+		KUNIT_EXPECT_TRUE(test, debugctl_in_one_field(masks[i]));
 		seen |= masks[i];
 	}
 	KUNIT_EXPECT_EQ(test, seen, OWNED);
 	KUNIT_EXPECT_EQ(test, seen & UNOWNED, 0UL);
-	KUNIT_EXPECT_TRUE(test, debugctl_one_owner(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI));
-	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_STEP | DEBUGCTLMSR_LBR));
-	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTLMSR_RTM_DEBUG));
-	KUNIT_EXPECT_FALSE(test, debugctl_one_owner(DEBUGCTL_BTS | BIT(5)));
+	KUNIT_EXPECT_TRUE(test, debugctl_in_one_field(DEBUGCTLMSR_FREEZE_LBRS_ON_PMI));
+	KUNIT_EXPECT_FALSE(test, debugctl_in_one_field(DEBUGCTL_STEP | DEBUGCTLMSR_LBR));
+	KUNIT_EXPECT_FALSE(test, debugctl_in_one_field(DEBUGCTLMSR_RTM_DEBUG));
+	KUNIT_EXPECT_FALSE(test, debugctl_in_one_field(DEBUGCTL_BTS | BIT(5)));
 }
 
 /* The BTS field of this CPU model has the right bits, and no bit of another owner. */

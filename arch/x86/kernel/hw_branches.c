@@ -38,8 +38,8 @@
 /* With call depth tracking, a call to a function goes to the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* The context of each CPU: hw_branches_seen for readers, hw_branches_context for bts_destroy() */
-static DEFINE_PER_CPU(struct bts_context *, hw_branches_seen);
+/* The context of each CPU: hw_branches_readable for readers, hw_branches_context to destroy it */
+static DEFINE_PER_CPU(struct bts_context *, hw_branches_readable);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
 /*
@@ -67,7 +67,7 @@ static int hw_branches_bts_start(int cpu)
 
 	per_cpu(hw_branches_context, cpu) = ctx;
 	/* Pairs with hw_branches_bts_last(). */
-	smp_store_release(per_cpu_ptr(&hw_branches_seen, cpu), ctx);
+	smp_store_release(per_cpu_ptr(&hw_branches_readable, cpu), ctx);
 
 	return 0;
 }
@@ -80,7 +80,7 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 		return;
 
 	for_each_cpu(cpu, cpus)
-		WRITE_ONCE(per_cpu(hw_branches_seen, cpu), NULL);
+		WRITE_ONCE(per_cpu(hw_branches_readable, cpu), NULL);
 	/* hw_branches_bts_last() is called with preemption off: wait until it has returned. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
@@ -89,7 +89,7 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 
 static int hw_branches_bts_copy(int cpu, struct hw_branch *out, u32 n)
 {
-	struct bts_context *ctx = per_cpu(hw_branches_seen, cpu);
+	struct bts_context *ctx = per_cpu(hw_branches_readable, cpu);
 
 	return ctx ? bts_flight_copy(ctx, out, n) : 0;
 }
@@ -98,7 +98,7 @@ static u32 hw_branches_bts_last(int cpu, struct hw_branches_place *place, u32 ne
 				struct hw_branch *out, u32 n)
 {
 	/* Pairs with hw_branches_bts_start(). */
-	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_seen, cpu));
+	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_readable, cpu));
 
 	return ctx ? bts_flight_last(ctx, cpu, place, newer, out, n) : 0;
 }

@@ -12,9 +12,9 @@
  * hw_branches_lbr_yield() stops recording on all CPUs. After the last such event is gone,
  * hw_branches_lbr_take() starts recording again.
  *
- * hw_branches_lbr_has and hw_branches_lbr_cpus tell which CPUs have to record. Whenever one of
- * these variables changes, hw_branches_lbr_follow() is called on all CPUs that are online. It is
- * also called on a CPU that comes online or goes offline. hw_branches_lbr_records is true on the
+ * hw_branches_lbr_owned and hw_branches_lbr_cpus tell which CPUs have to record. Whenever one of
+ * these variables changes, hw_branches_lbr_update_cpu() is called on all CPUs that are online, and
+ * also on a CPU that comes online or goes offline. hw_branches_lbr_records is true on the
  * CPUs that record. Their LBRs are enabled, except in two cases:
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
@@ -53,7 +53,7 @@
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
 /* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
-static bool hw_branches_lbr_has;
+static bool hw_branches_lbr_owned;
 
 /* A reboot or kexec has begun: no CPU records any more. */
 static bool hw_branches_lbr_ended;
@@ -81,17 +81,17 @@ static void hw_branches_lbr_disable(void)
 }
 
 /*
- * Start or stop recording on this CPU, as hw_branches_lbr_has, hw_branches_lbr_cpus and
+ * Start or stop recording on this CPU, as hw_branches_lbr_owned, hw_branches_lbr_cpus and
  * hw_branches_lbr_online tell.
  */
-static void hw_branches_lbr_follow(void *unused)
+static void hw_branches_lbr_update_cpu(void *unused)
 {
 	int cpu = smp_processor_id();
 	bool want;
 
 	lockdep_assert_irqs_disabled();
 
-	want = READ_ONCE(hw_branches_lbr_has) && !READ_ONCE(hw_branches_lbr_ended) &&
+	want = READ_ONCE(hw_branches_lbr_owned) && !READ_ONCE(hw_branches_lbr_ended) &&
 	       cpumask_test_cpu(cpu, &hw_branches_lbr_cpus) &&
 	       this_cpu_read(hw_branches_lbr_online);
 	if (want == this_cpu_read(hw_branches_lbr_records))
@@ -114,26 +114,26 @@ static void hw_branches_lbr_follow(void *unused)
 	}
 }
 
-static void hw_branches_lbr_follow_all(void)
+static void hw_branches_lbr_update_all(void)
 {
 	/*
 	 * A CPU that is just coming online either gets the IPI, or reads the new values in
 	 * hw_branches_lbr_up(). Pairs with setting the CPU online before hw_branches_lbr_up().
 	 */
 	smp_mb();
-	on_each_cpu(hw_branches_lbr_follow, NULL, 1);
+	on_each_cpu(hw_branches_lbr_update_cpu, NULL, 1);
 }
 
 static void hw_branches_lbr_yield(void)
 {
-	WRITE_ONCE(hw_branches_lbr_has, false);
-	hw_branches_lbr_follow_all();
+	WRITE_ONCE(hw_branches_lbr_owned, false);
+	hw_branches_lbr_update_all();
 }
 
 static void hw_branches_lbr_take(void)
 {
-	WRITE_ONCE(hw_branches_lbr_has, true);
-	hw_branches_lbr_follow_all();
+	WRITE_ONCE(hw_branches_lbr_owned, true);
+	hw_branches_lbr_update_all();
 }
 
 static const struct debugctl_yielder hw_branches_lbr_yielder = {
@@ -144,7 +144,7 @@ static const struct debugctl_yielder hw_branches_lbr_yielder = {
 
 static bool hw_branches_lbr_given_up(void)
 {
-	return !READ_ONCE(hw_branches_lbr_has);
+	return !READ_ONCE(hw_branches_lbr_owned);
 }
 
 /*
@@ -192,7 +192,7 @@ static int hw_branches_lbr_start(int cpu)
 		static_branch_enable(&hw_branches_lbr_used);
 	}
 	cpumask_set_cpu(cpu, &hw_branches_lbr_cpus);
-	hw_branches_lbr_follow_all();
+	hw_branches_lbr_update_all();
 
 	return 0;
 }
@@ -205,7 +205,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 		return;
 
 	cpumask_andnot(&hw_branches_lbr_cpus, &hw_branches_lbr_cpus, cpus);
-	hw_branches_lbr_follow_all();
+	hw_branches_lbr_update_all();
 	if (cpumask_empty(&hw_branches_lbr_cpus)) {
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
@@ -223,20 +223,20 @@ static int hw_branches_lbr_up(unsigned int cpu)
 	guard(irqsave)();
 	hw_branches_lbr_catch_up();
 	this_cpu_write(hw_branches_lbr_online, true);
-	hw_branches_lbr_follow(NULL);
+	hw_branches_lbr_update_cpu(NULL);
 
 	return 0;
 }
 
 /*
- * Until the CPU is offline, an IPI may call hw_branches_lbr_follow() again. This call does not
+ * Until the CPU is offline, an IPI may call hw_branches_lbr_update_cpu() again. This call does not
  * start recording, as hw_branches_lbr_online is false.
  */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
 	guard(irqsave)();
 	this_cpu_write(hw_branches_lbr_online, false);
-	hw_branches_lbr_follow(NULL);
+	hw_branches_lbr_update_cpu(NULL);
 
 	return 0;
 }
@@ -256,10 +256,10 @@ static void hw_branches_lbr_wake(void *unused)
 static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);
-	/* Pairs with the barrier of hw_branches_lbr_follow_all(), called after a CPU was added. */
+	/* Pairs with the barrier of hw_branches_lbr_update_all(), called after a CPU was added. */
 	smp_mb();
 	if (!cpumask_empty(&hw_branches_lbr_cpus))
-		hw_branches_lbr_follow_all();
+		hw_branches_lbr_update_all();
 }
 
 static const struct syscore_ops hw_branches_lbr_syscore_ops = {

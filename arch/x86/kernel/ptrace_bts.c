@@ -327,12 +327,12 @@ static void ptrace_bts_overflow(struct bts_context *ctx, void *data)
  */
 
 /**
- * ptrace_bts_wants - translate flags for <asm/bts.h>
+ * ptrace_bts_to_bts_flags - translate flags for <asm/bts.h>
  * @flags: PTRACE_BTS_F_*
  *
  * Return: BTS_*
  */
-u32 ptrace_bts_wants(u32 flags)
+u32 ptrace_bts_to_bts_flags(u32 flags)
 {
 	u32 wants = 0;
 
@@ -361,7 +361,7 @@ struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 				const struct ptrace_bts_config *config)
 {
 	struct bts_attr attr = {
-		.flags	= ptrace_bts_wants(config->flags),
+		.flags	= ptrace_bts_to_bts_flags(config->flags),
 		.nr	= pb->nr,
 		.source	= pb->config.source,
 		.ns	= pb->ns,

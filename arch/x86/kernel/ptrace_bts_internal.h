@@ -72,7 +72,7 @@ struct ptrace_bts *ptrace_bts_get(struct task_struct *task);
 void ptrace_bts_put(struct ptrace_bts *pb);
 void ptrace_bts_drop_parent(struct ptrace_bts *pb);
 
-u32 ptrace_bts_wants(u32 flags);
+u32 ptrace_bts_to_bts_flags(u32 flags);
 struct bts_attr ptrace_bts_attr(struct ptrace_bts *pb,
 				const struct ptrace_bts_config *config);
 

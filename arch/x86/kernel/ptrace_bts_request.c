@@ -60,7 +60,7 @@ static int ptrace_bts_permitted_kernel(void)
  */
 static bool ptrace_bts_needs_kernel_perm(u32 source, u32 flags)
 {
-	return bts_records_kernel(source, ptrace_bts_wants(flags)) &&
+	return bts_records_kernel(source, ptrace_bts_to_bts_flags(flags)) &&
 	       (flags & (PTRACE_BTS_F_KERNEL | PTRACE_BTS_F_ENTRY) ||
 		boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN));
 }
@@ -205,7 +205,7 @@ static int ptrace_bts_check_source(u32 source, u32 flags)
 
 	if (err)
 		return err;
-	if (ptrace_bts_wants(flags) & ~info.flags)
+	if (ptrace_bts_to_bts_flags(flags) & ~info.flags)
 		return -EOPNOTSUPP;
 
 	return ptrace_bts_needs_kernel_perm(source, flags) ? ptrace_bts_permitted_kernel() : 0;

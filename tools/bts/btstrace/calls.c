@@ -457,7 +457,7 @@ const char *bt_frame_name(const struct bt_frame *frame)
 	return frame->called ? bt_alias_name(frame->called) : bt_function_name(frame->fn);
 }
 
-struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame)
+struct bt_frame *bt_frame_caller(struct bt_calls *c, struct bt_frame *frame)
 {
 	while (frame-- > c->frame)
 		if (!frame->hop && !frame->quiet)

@@ -105,6 +105,6 @@ bool bt_calls_balanced(const struct bt_calls *c);
 const char *bt_frame_name(const struct bt_frame *frame);
 
 /* Returns the nearest frame below @frame that the user was told of, or NULL. */
-struct bt_frame *bt_frame_below(struct bt_calls *c, struct bt_frame *frame);
+struct bt_frame *bt_frame_caller(struct bt_calls *c, struct bt_frame *frame);
 
 #endif

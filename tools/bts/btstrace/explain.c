@@ -117,7 +117,7 @@ static int explain_no_source(const char *how)
 	else
 		bt_complain("this processor has no Branch Trace Store (no dts in /proc/cpuinfo): use another machine%s",
 			    how);
-	return BT_EXIT_NO_SOURCE;
+	return BT_EXIT_NO_BTS;
 }
 
 static bool holds_perf_event(const char *pid)

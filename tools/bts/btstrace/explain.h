@@ -7,7 +7,7 @@
 
 /* Exit statuses of btstrace itself. Other statuses are those of the command. */
 enum bt_exit {
-	BT_EXIT_NO_SOURCE	= 110,	/* no Branch Trace Store that can do what was asked for */
+	BT_EXIT_NO_BTS	= 110,	/* no Branch Trace Store that can do what was asked for */
 	BT_EXIT_BUSY		= 111,	/* perf uses the hardware */
 	BT_EXIT_KERNEL		= 112,	/* no permission to trace the kernel */
 	BT_EXIT_MEMLOCK		= 113,	/* RLIMIT_MEMLOCK, or no memory */

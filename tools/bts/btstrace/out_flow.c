@@ -199,12 +199,12 @@ static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
 	struct flow_thread *ft = c->arg;
-	struct bt_frame *below = bt_frame_below(c, frame);
+	struct bt_frame *below = bt_frame_caller(c, frame);
 
 	bt_select_frame(ft->s, c, frame);
 	frame->mark = c->branches - 1;
 	while (below && !below->shown)
-		below = bt_frame_below(c, below);
+		below = bt_frame_caller(c, below);
 	if (!frame->shown)
 		return;
 	if (below)
@@ -233,9 +233,9 @@ static void open_top(struct flow_thread *ft)
 	struct bt_frame *top;
 
 	top = ft->calls->nr ? &ft->calls->frame[ft->calls->nr] : NULL;
-	top = top ? bt_frame_below(ft->calls, top) : NULL;
+	top = top ? bt_frame_caller(ft->calls, top) : NULL;
 	while (top && !top->shown)
-		top = bt_frame_below(ft->calls, top);
+		top = bt_frame_caller(ft->calls, top);
 	if (top)
 		open_last(ft, top);
 }

@@ -17,7 +17,7 @@ bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 void bt_select_frame(const struct bt_session *s, struct bt_calls *c, struct bt_frame *frame)
 {
 	const struct bt_select *select = s->select;
-	const struct bt_frame *below = bt_frame_below(c, frame);
+	const struct bt_frame *below = bt_frame_caller(c, frame);
 	const char *root = select ? select->root : NULL;
 
 	frame->inside = !root || (below && below->inside) || bt_function_matches(frame->fn, root);

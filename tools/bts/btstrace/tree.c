@@ -215,7 +215,7 @@ void bt_tree_free(struct bt_node *root)
 static void enter(struct bt_calls *c, struct bt_frame *frame)
 {
 	const struct bt_tree *tree = c->arg;
-	struct bt_frame *below = bt_frame_below(c, frame);
+	struct bt_frame *below = bt_frame_caller(c, frame);
 	struct bt_node *parent = below ? below->data : tree->root;
 
 	bt_select_frame(tree->session, c, frame);

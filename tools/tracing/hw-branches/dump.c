@@ -98,7 +98,7 @@ static void find_info(void)
 		errx(1, "%s has no VMCOREINFO: it is not the dump of a kernel", dump_name);
 }
 
-bool has_value(const char *key, int base, uint64_t *value)
+bool find_value(const char *key, int base, uint64_t *value)
 {
 	size_t len = strlen(key);
 	const char *line;
@@ -117,7 +117,7 @@ uint64_t value_of(const char *key, int base)
 {
 	uint64_t value;
 
-	if (!has_value(key, base, &value))
+	if (!find_value(key, base, &value))
 		errx(1, "no %s in VMCOREINFO: that kernel could not record branches", key);
 	return value;
 }

@@ -10,8 +10,8 @@
 /* Open a dump in ELF format. On any error, say so and exit. */
 void open_dump(const char *path);
 /* Read the value of a line "KEY=VALUE" of VMCOREINFO. Returns false if there is no such line. */
-bool has_value(const char *key, int base, uint64_t *value);
-/* Like has_value(), but return the value. If there is no such line, say so and exit. */
+bool find_value(const char *key, int base, uint64_t *value);
+/* Like find_value(), but return the value. If there is no such line, say so and exit. */
 uint64_t value_of(const char *key, int base);
 /*
  * Read memory of the crashed kernel at the virtual address @at. Returns false if this memory is not

@@ -125,7 +125,7 @@ static void relocate_symbols(void)
 	uint64_t ran_at, moved = 0;
 	size_t i;
 
-	for (i = 0; i < nr_symbols && has_value("SYMBOL(_stext)", 16, &ran_at); i++) {
+	for (i = 0; i < nr_symbols && find_value("SYMBOL(_stext)", 16, &ran_at); i++) {
 		if (!strcmp(symbols[i].name, "_stext"))
 			moved = ran_at - symbols[i].at;
 	}
@@ -349,7 +349,7 @@ static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 {
 	uint64_t at = 0, moved;
 
-	if (has_value("OFFSET(ds_cpu.store)", 10, &moved) &&
+	if (find_value("OFFSET(ds_cpu.store)", 10, &moved) &&
 	    !read_kernel(offset + value_of("SYMBOL(ds_cpu)", 16) + moved, &at, sizeof(at)))
 		return false;
 	if (!at)
@@ -393,7 +393,7 @@ static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 	uint8_t saved;
 	uint32_t nr, i;
 
-	if (!has_value("SYMBOL(hw_branches_lbr_cpu)", 16, &state))
+	if (!find_value("SYMBOL(hw_branches_lbr_cpu)", 16, &state))
 		return false;
 	state += offset;
 	if (!read_kernel(state + value_of("OFFSET(hw_branches_lbr_cpu.saved)", 10), &saved,
@@ -430,7 +430,7 @@ static void print_all(unsigned long nr, bool plain)
 	uint64_t cpus = value_of("NUMBER(nr_cpu_ids)", 10), cpu, offsets, offset = 0;
 	uint64_t field = value_of("NUMBER(ds_field)", 10);
 	/* A kernel without CONFIG_SMP does not have this symbol. */
-	bool many = has_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
+	bool many = find_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
 	/* The size of a field of the Debug Store; 0 if the processor has none. */
 	if (field && field != sizeof(uint64_t))

@@ -184,7 +184,7 @@ class Memory:
 
 def ring(cpu):
     """Return the branches that were moved from the buffer of a CPU to its ring."""
-    context = per_cpu(prog["hw_branches_seen"], cpu).read_()
+    context = per_cpu(prog["hw_branches_readable"], cpu).read_()
     if not context:
         return []
     records = context.ring

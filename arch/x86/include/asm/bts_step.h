@@ -17,17 +17,17 @@
 /**
  * enum bts_step_state - the state of the current task of a CPU
  * @BTS_STEP_OFF:	bts_step.c does not trace the task
- * @BTS_STEP_AWAY:	the trace has started or resumed, and the task is still in the kernel
+ * @BTS_STEP_IN_KERNEL:	the trace has started or resumed, and the task is still in the kernel
  * @BTS_STEP_RUNS:	the task is in user mode, with TF set for the trace
- * @BTS_STEP_LEFT:	the task has entered the kernel, and this entry is not recorded yet
+ * @BTS_STEP_ENTERED:	the task has entered the kernel, and this entry is not recorded yet
  * @BTS_STEP_READS:	bts_step_debug() handles the #DB of a step, and may enable interrupts
  * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB that was only its step
  */
 enum bts_step_state {
 	BTS_STEP_OFF,
-	BTS_STEP_AWAY,
+	BTS_STEP_IN_KERNEL,
 	BTS_STEP_RUNS,
-	BTS_STEP_LEFT,
+	BTS_STEP_ENTERED,
 	BTS_STEP_READS,
 	BTS_STEP_FOLLOWS,
 };
@@ -76,7 +76,7 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 {
 	unsigned long own = raw_cpu_read(bts_step.tf);
 
-	raw_cpu_write(bts_step_state, BTS_STEP_LEFT);
+	raw_cpu_write(bts_step_state, BTS_STEP_ENTERED);
 	raw_cpu_write(bts_step.raw, regs->flags);
 #ifdef CONFIG_X86_64
 	/*

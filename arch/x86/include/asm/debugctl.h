@@ -66,7 +66,7 @@ static __always_inline unsigned long debugctl_bts_bits(unsigned long bits)
 }
 
 /* Tell whether all bits of @mask are in the same field. */
-static __always_inline bool debugctl_one_owner(unsigned long mask)
+static __always_inline bool debugctl_in_one_field(unsigned long mask)
 {
 	return !(mask & ~DEBUGCTL_STEP) || !(mask & ~DEBUGCTL_LBR) ||
 	       !(mask & ~DEBUGCTL_BTS) || !(mask & ~DEBUGCTL_SMM) ||
@@ -184,7 +184,7 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
  */
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {
-	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_one_owner(mask));
+	BUILD_BUG_ON(!__builtin_constant_p(mask) || !debugctl_in_one_field(mask));
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
 		WARN_ON_ONCE(!raw_irqs_disabled());
 

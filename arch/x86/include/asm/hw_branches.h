@@ -146,9 +146,9 @@ static __always_inline void hw_branches_exception_save(struct pt_regs *regs, boo
 }
 
 /*
- * Resume recording after hw_branches_bug(), without saving the LBRs. If the exception is a crash,
- * hw_branches_bug() has frozen this CPU, and recording stays stopped. *@stopped is set to false, so
- * that a later hw_branches_exception_save_unless_fixup() does nothing.
+ * Resume recording after hw_branches_bug_trap(), without saving the LBRs. If the exception is a
+ * crash, hw_branches_bug_trap() has frozen this CPU, and recording stays stopped. *@stopped is set
+ * to false, so that a later hw_branches_exception_save_unless_fixup() does nothing.
  */
 static __always_inline void hw_branches_exception_release(bool *stopped)
 {

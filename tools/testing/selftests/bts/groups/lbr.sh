@@ -15,8 +15,8 @@ lbr_depth() {
 	esac
 }
 
-# lasts CASE MACHINE KEY=VALUE... -- PROG ARG...: boot on a machine that lbr_machine knows.
-lasts() {
+# lbr_boot CASE MACHINE KEY=VALUE... -- PROG ARG...: boot on a machine that lbr_machine knows.
+lbr_boot() {
 	local word=()
 
 	# Without this, Linux warns of speculative return stack overflow on this model.
@@ -28,25 +28,25 @@ lbr_files() {
 	local machine
 
 	for machine in 32 16 16-no-smap arch amd; do
-		lasts "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
+		lbr_boot "files-$machine" "$machine" -- lastbranch files "$(lbr_depth $machine)"
 	done
 	strict refused -- lastbranch refused
 	for machine in 32 arch amd; do
-		lasts "ignored-$machine" $machine "$(lbr_machine $machine),x-lbr-ignored=on" -- \
+		lbr_boot "ignored-$machine" $machine "$(lbr_machine $machine),x-lbr-ignored=on" -- \
 			lastbranch refused
 	done
 	for machine in 32 arch; do
-		lasts "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted
+		lbr_boot "booted-$machine" $machine append=hw_branches=lbr -- lastbranch booted
 	done
-	lasts booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- lastbranch booted
-	lasts booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
-	lasts booted-bad 32 append=hw_branches=lbrs -- files booted -
+	lbr_boot booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- lastbranch booted
+	lbr_boot booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
+	lbr_boot booted-bad 32 append=hw_branches=lbrs -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
 	# With KCSAN, suspend is not tested: its checks in restore_processor_state() need %gs before
 	# it is restored.
 	for machine in 32 arch amd; do
-		lasts "offline-$machine" $machine -- lastbranch offline
-		[ "$CONFIG" = kcsan ] || lasts "suspend-$machine" $machine -- lastbranch suspend
+		lbr_boot "offline-$machine" $machine -- lastbranch offline
+		[ "$CONFIG" = kcsan ] || lbr_boot "suspend-$machine" $machine -- lastbranch suspend
 	done
 }
 
@@ -56,18 +56,18 @@ lbr_perf() {
 	local machine
 
 	for machine in 32 16 arch amd; do
-		lasts "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
-		lasts "migrated-$machine" $machine -- lastbranch migrated
+		lbr_boot "perf-$machine" $machine -- lastbranch perf "$(lbr_depth $machine)"
+		lbr_boot "migrated-$machine" $machine -- lastbranch migrated
 	done
 	for machine in 32 16 arch; do
-		lasts "around-$machine" $machine tools=perf with="victim stock" timeout=600 stall=300 -- \
+		lbr_boot "around-$machine" $machine tools=perf with="victim stock" timeout=600 stall=300 -- \
 			lastbranch around /bt/stock lbr "$(lbr_depth $machine)"
 	done
-	lasts reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset
+	lbr_boot reset "$(lbr_machine 32),x-pmu-stuck=on" expect=splat -- lastbranch reset
 	nothing_else reset 'irq loop stuck|WARNING: .* intel_pmu_handle_irq'
 	came_to_end reset
-	lasts perf-kept-32 32 append=hw_branches=lbr -- lbr kept
-	lasts perf-kept-16 16 append=hw_branches=lbr -- lbr kept
+	lbr_boot perf-kept-32 32 append=hw_branches=lbr -- lbr kept
+	lbr_boot perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
 
 # The addresses of page faults that the tests cause.
@@ -77,7 +77,7 @@ LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
 # print at least LEAST branches, with FUNCTION on top.
 left() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	lasts "$2-$1${ROUND:-}" "$1" before="$LAB" expect=splat timeout=900 -- \
+	lbr_boot "$2-$1${ROUND:-}" "$1" before="$LAB" expect=splat timeout=900 -- \
 		lastbranch crash "$2" "$3" "$4" "${5:-1}"
 	nothing_else "$2-$1${ROUND:-}" "$CRASH"
 	came_to_end "$2-$1${ROUND:-}"
@@ -91,7 +91,7 @@ last_words() {
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	[ "$1" != amd ] || append+=" spec_rstack_overflow=off"
-	lasts "$name" "$1" before="$LAB" expect=splat append="$append" -- lastbranch die "$2"
+	lbr_boot "$name" "$1" before="$LAB" expect=splat append="$append" -- lastbranch die "$2"
 	nothing_else "$name" "$CRASH"
 	wrong=$(awk -v function_name="$3" -v least="$4" -v top="$5" \
 		-f "$B/ring0/lastbranch.awk" "$CASE_DIR/console")
@@ -153,7 +153,7 @@ lbr_crashes() {
 	done
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	for machine in 32 16-no-smap arch amd; do
-		lasts "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
+		lbr_boot "fixup-$machine" "$machine" before="$LAB" -- lastbranch fixup
 	done
 }
 

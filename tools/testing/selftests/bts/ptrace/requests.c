@@ -168,7 +168,7 @@ static void check_end(const struct tracee *t)
 	struct ptrace_bts_status status;
 
 	start(t, TRACE, ROOM);
-	ok(bts_end(t->pid) == 0, "ALLOC of nothing ends the trace");
+	ok(bts_end(t->pid) == 0, "END ends the trace");
 	ok(bts(PTRACE_BTS_SIZE, t->pid, NULL, 0) == -ENXIO &&
 	   bts(PTRACE_BTS_STATUS, t->pid, &status, sizeof(status)) == -ENXIO &&
 	   bts_config(t->pid, TRACE, 0, 0) == -ENXIO && bts_end(t->pid) == -ENXIO,

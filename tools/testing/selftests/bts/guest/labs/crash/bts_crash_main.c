@@ -556,7 +556,7 @@ static void do_read(void)
 /* Nothing is mapped at this address. */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 
-/* The kernel's per-CPU variable hw_branches_seen, a pointer to the recorder's context. */
+/* The kernel's per-CPU variable hw_branches_readable, a pointer to the recorder's context. */
 static unsigned long __percpu *seen;
 
 static void bad_ring(void)
@@ -593,7 +593,7 @@ static void crash_overwritten(void (*what)(void))
 		return;
 	look_up = (void *)probe.addr;
 	unregister_kprobe(&probe);
-	seen = (unsigned long __percpu *)look_up("hw_branches_seen");
+	seen = (unsigned long __percpu *)look_up("hw_branches_readable");
 	overwrite = what;
 	crash_watched(bts_crash_path);
 }
