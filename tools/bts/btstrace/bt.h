@@ -12,7 +12,7 @@
  *	calls.h, tree.h	find the calls in a list of branches
  *	output.h	the output formats
  *
- * If there is no memory left, bt_alloc(), bt_grow() and the like end the program: see text.c.
+ * bt_alloc(), bt_grow(), bt_copy() and bt_print() end the program if there is no memory left.
  */
 #ifndef BTSTRACE_BT_H
 #define BTSTRACE_BT_H
@@ -45,7 +45,7 @@ char *bt_copy(const char *s);
 BT_PRINTF(1, 2) char *bt_print(const char *fmt, ...);
 
 /*
- * bt_hash - find the slot of a key in a hash table
+ * bt_hash - find the index of the slot of a key in a hash table
  * @key: an address or a number
  * @bits: the table has 2^bits slots; 1 to 63
  */

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Completion for btstrace(1)
 
-# $1 is a word with short options. Is the next word the argument of the last one?
+# Is the last short option in the word $1 one that takes the next word as its argument?
 _btstrace_wants() {
 	local rest=${1#-}
 
@@ -13,8 +13,9 @@ _btstrace_wants() {
 	[ ${#rest} -eq 1 ]
 }
 
-# Set at to the index of the first word that is no option of btstrace, nor an argument of one:
-# the command. Readline makes three words of --option=VALUE.
+# Set the caller's variable at to the index of the command to trace: the first word that is
+# neither an option of btstrace nor the argument of an option. Bash splits --option=VALUE into
+# three words.
 _btstrace_position() {
 	local word
 
@@ -36,7 +37,8 @@ _btstrace_position() {
 	done
 }
 
-# Complete the last of a list of kinds, or one of the words $1. Keep the kinds before.
+# Complete the last entry of a list of kinds of branches, such as call,ret. Keep the entries
+# before it. $1 has more words to offer.
 _btstrace_kinds() {
 	local before='' words="call ret jmp jcc syscall interrupt $1"
 
@@ -45,7 +47,7 @@ _btstrace_kinds() {
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "${cur#"$before"}")
 }
 
-# Complete a filter: a list of kinds, or the name of a condition and =.
+# Complete the argument of -e: a list of kinds of branches, or the name of a condition and =.
 _btstrace_filter() {
 	case $cur in
 	*=*) ;;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds calls in branches. The stack of frames is a guess, which each branch
- * confirms or corrects. If the instruction that branches is not in the function of the
- * innermost frame, then something was missed: records, a signal, or code that runs on from
- * one symbol into the next. settle() then corrects the frames.
+ * This file derives the call stack of a thread from its branches. The stack is a guess: if the
+ * instruction that branches is not in the function of the innermost frame, settle() corrects
+ * the stack. This happens if records are missing, after a signal, or if code runs on from one
+ * symbol into the next.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
 
-/* Deeper frames are only counted: a program may call itself without end. */
+/* The limit of @nr of struct bt_calls: a recursion may never end. @beyond counts the rest. */
 static size_t frames_max = 1024 * 1024;
 
 /* Use no more than @bytes for the frames of one thread. */
@@ -18,7 +18,7 @@ void bt_calls_memory(u64 bytes)
 {
 	size_t most = bytes / sizeof(struct bt_frame);
 
-	/* bt_grow() makes room for a power of two. */
+	/* Choose a power of two: bt_grow() rounds up to one. */
 	for (frames_max = 1; frames_max <= most / 2; frames_max *= 2)
 		;
 }
@@ -29,8 +29,8 @@ struct bt_calls *bt_calls_new(void)
 }
 
 /*
- * Are @a and @b parts of one function? The compiler puts the code that foo() seldom executes
- * into foo.cold().
+ * Are @a and @b parts of one function? The compiler moves the code that foo() seldom executes
+ * to the symbol foo.cold.
  */
 static bool is_cold_part(const struct bt_function *a, const struct bt_function *b)
 {
@@ -45,16 +45,16 @@ static bool is_cold_part(const struct bt_function *a, const struct bt_function *
 	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
 }
 
-/* Inline: called for each branch, and @a == @b nearly always. */
+/* Inline: called for each branch, and nearly always with @a == @b. */
 static inline bool same_function(const struct bt_function *a, const struct bt_function *b)
 {
 	return a == b || is_cold_part(a, b);
 }
 
 /*
- * Does the first PLT stub, which is @frame, jump to the dynamic linker, at @to? The first
- * call of a function goes from the stub of the function to the first stub, and from there to
- * the dynamic linker, which finds the function and jumps to it.
+ * Is @frame the first PLT stub, and @to in the dynamic linker? The first call of a function
+ * goes from the PLT stub of this function to the first PLT stub, and from there to the dynamic
+ * linker, which looks up the function and jumps to it.
  */
 static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
 {
@@ -67,8 +67,7 @@ static struct bt_frame *top_of(struct bt_calls *c)
 	return c->nr ? &c->frame[c->nr - 1] : NULL;
 }
 
-/* Tell the user of a frame that begins. */
-static void tell(struct bt_calls *c, struct bt_frame *frame)
+static void call_enter(struct bt_calls *c, struct bt_frame *frame)
 {
 	if (c->enter)
 		c->enter(c, frame);
@@ -92,7 +91,7 @@ static void push(struct bt_calls *c, const struct bt_place *place, struct bt_fra
 	if (c->nr > c->deepest)
 		c->deepest = c->nr;
 	if (!frame.quiet && !frame.hop)
-		tell(c, top_of(c));
+		call_enter(c, top_of(c));
 }
 
 static void pop(struct bt_calls *c)
@@ -104,17 +103,17 @@ static void pop(struct bt_calls *c)
 		return;
 	}
 	top = top_of(c);
-	/* The hop led to no function: tell the user of the hop itself. */
+	/* The hop ends without a jump to a function: tell the output of the hop itself. */
 	if (top->hop && !top->quiet)
-		tell(c, top);
+		call_enter(c, top);
 	if (c->leave && !top->quiet)
 		c->leave(c, top);
 	c->nr--;
 }
 
 /*
- * The top frame is a hop, which jumps to @to: to the function that the program called, or to
- * another hop.
+ * The top frame is a hop, which jumps to @to. Make the frame that of @to: of another hop, or
+ * of the function that the program called.
  */
 static void arrive(struct bt_calls *c, const struct bt_place *to)
 {
@@ -137,10 +136,10 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 	};
 	if (top->quiet)
 		return;
-	tell(c, top);
+	call_enter(c, top);
 	/*
-	 * The first of the hidden branches is the call itself. The others are those of the
-	 * dynamic linker.
+	 * The first hidden branch is the call of the PLT stub. If there are more, the dynamic
+	 * linker has run.
 	 */
 	if (c->resolved && hidden > 1) {
 		c->hidden = 0;
@@ -148,7 +147,7 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 	}
 }
 
-/* End the top frame and, if it began by a tail call, the frames below that return with it. */
+/* End the top frame and, if it began by a tail call, the frames below that end with it. */
 static void pop_whole(struct bt_calls *c)
 {
 	bool tail;
@@ -168,7 +167,7 @@ static void unwind_to(struct bt_calls *c, size_t nr)
 	}
 }
 
-/* Returns how many frames are left if all above the frame of @fn end; 0 if @fn has no frame. */
+/* Returns the index of the innermost frame of @fn, plus 1; 0 if @fn has no frame. */
 static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
 {
 	size_t nr;
@@ -191,8 +190,8 @@ static void shift(struct bt_calls *c, const struct bt_place *place)
 }
 
 /*
- * The thread executes the code at @place. If the top frame is not that of this function,
- * correct the frames.
+ * The thread executes the code at @place. If the top frame is of another function, correct the
+ * stack.
  */
 static void settle(struct bt_calls *c, const struct bt_place *place)
 {
@@ -230,8 +229,8 @@ static void call(struct bt_calls *c, const struct bt_branch *b)
 }
 
 /*
- * A tail call: the function of the top frame ends by a jump to @to. When that function
- * returns, it returns for both.
+ * A tail call: the function of the top frame ends by a jump to @to. Its frame stays until the
+ * function at @to returns. A hop gives its frame to the function at @to instead.
  */
 static void replace_by(struct bt_calls *c, const struct bt_place *to)
 {
@@ -257,8 +256,8 @@ static void replace_by(struct bt_calls *c, const struct bt_place *to)
 }
 
 /*
- * Can @place be the first instruction of a function? In code without symbols, assume that it
- * can, unless a call instruction is right before it.
+ * Can @place be the first instruction of a function? If the bounds of the function are not
+ * known, assume that it can, unless a call instruction is right before it.
  */
 static bool begins_function(const struct bt_place *place)
 {
@@ -283,12 +282,12 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 	while (nr > 1 && c->frame[nr - 1].tail)
 		nr--;
 	if (c->frame[nr - 1].signal) {
-		/* A signal handler returns to the code that calls sigreturn(). */
+		/* A signal handler returns to code that calls sigreturn(). */
 		unwind_to(c, nr);
 		shift(c, b->to);
 		return;
 	}
-	/* The return is a jump to a function whose address the program put on the stack. */
+	/* A return to the beginning of a function, whose address was pushed, is a tail call. */
 	if (b->to->fn->named && !b->to->offset) {
 		replace_by(c, b->to);
 		return;
@@ -329,7 +328,7 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel returns to user mode at @to: to where it was entered, or to a signal handler. */
+/* The kernel returns to @to: to the code that entered the kernel, or to a signal handler. */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;
@@ -351,8 +350,8 @@ static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 }
 
 /*
- * A branch into the kernel or within it. Often the code of the kernel cannot be read: treat
- * a branch to the beginning of a function as a call.
+ * A branch into the kernel or within it. Treat a branch to the beginning of a function as a
+ * call: if the code of the kernel cannot be read, the kind of the branch is unknown.
  */
 static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
 {
@@ -394,7 +393,7 @@ static void branch(struct bt_calls *c, const struct bt_branch *b)
 	}
 }
 
-static void take(struct bt_calls *c, const struct bt_branch *b)
+static void handle_record(struct bt_calls *c, const struct bt_branch *b)
 {
 	switch (b->rec->type) {
 	case X86_BTS_LOST:
@@ -418,19 +417,19 @@ static void take(struct bt_calls *c, const struct bt_branch *b)
 	}
 }
 
-/* Update the calls with the next record. */
+/* Update the stack and the counts with the next record. */
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 {
 	c->branches += bt_is_branch(b->rec);
-	take(c, b);
+	handle_record(c, b);
 	c->records++;
 }
 
 /*
- * bt_calls_branched - find the frame that the last branch counts for
- * @c: the calls, after bt_calls_branch()
- * @branches: set to the number of branches to count for the frame. While a hop runs, it is 0.
- *	After the hop, it includes the branches of the hop.
+ * bt_calls_branched - find the frame to count the last branch for
+ * @c: the call stack; bt_calls_branch() was called for the last branch
+ * @branches: set to the number of branches to count for the frame: 1, and the branches of a
+ *	hop that has just ended. Set to 0 while a hop runs.
  *
  * Returns the frame, or NULL if there is none or a hop runs.
  */
@@ -449,7 +448,7 @@ struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
 }
 
 /*
- * Returns the name that the program called the function by or, if it is unknown, the
+ * Returns the name that the program called the function by. If that is unknown, returns the
  * function's own name.
  */
 const char *bt_frame_name(const struct bt_frame *frame)

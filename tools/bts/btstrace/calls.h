@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Finds the calls that a thread is in from its branches. Each thread has a struct bt_calls.
- * Its callbacks tell its user, which is the call tree, the crash view or the timeline, about
- * each function that begins or ends.
+ * Derives the call stack of a thread from its branches. Each thread has a struct bt_calls. An
+ * output sets its callbacks, to be told about each function that begins or ends.
  */
 #ifndef BTSTRACE_CALLS_H
 #define BTSTRACE_CALLS_H
@@ -15,19 +14,19 @@
  * @module:	the module that contains it
  * @called:	the name that the program called it by, if it went through a PLT; or NULL
  * @back:	its return address; 0 if unknown
- * @begin:	the number of the record with which it began, counted from 0
- * @tail:	the function of the frame below has ended by a jump to this one (a tail call):
- *	if this one returns, so does the one below
+ * @begin:	the index of the record with which it began; see @records of struct bt_calls
+ * @tail:	the function of the frame below has ended by a jump to this function (a tail
+ *	call). When this function returns, both frames end.
  * @kernel:	the kernel, entered from user mode
  * @signal:	a signal handler
- * @hop:	a PLT stub or the dynamic linker, on the way to a function. The user is
- *	told of that function only.
- * @quiet:	called by a @hop, directly or not; the user is not told of it
- * @inside:	it is a function of --root, or is called by one; see select.c
- * @shown:	it is shown
- * @level:	the number of shown frames from the first one up to this one
- * @data:	for the user
- * @mark:	for the user
+ * @hop:	a PLT stub or the dynamic linker, which will jump to the function that the
+ *	program called. The output is told of that function only.
+ * @quiet:	called by a @hop, directly or not; the output is not told of it
+ * @inside:	its function is one that --root selects, or a caller of it is; see select.c
+ * @shown:	the output shows it
+ * @level:	the number of shown frames from the outermost one up to this one
+ * @data:	for the output
+ * @mark:	for the output
  */
 struct bt_frame {
 	const struct bt_function	*fn;
@@ -48,27 +47,27 @@ struct bt_frame {
 };
 
 /*
- * struct bt_calls - the calls that a thread is in, and counts
+ * struct bt_calls - the call stack of a thread, and counts
  * @calls:	calls
  * @returns:	returns to the return address of a frame
  * @tails:	functions that ended by a jump to another one
  * @unwound:	functions that ended otherwise, for example by longjmp() or an exception
  * @unmatched:	returns to an address that is the return address of no frame
- * @shifts:	how often a thread went from one function to another without a branch
+ * @shifts:	how often the thread went from one function to another without a branch
  * @gaps:	places where records are missing
  * @deepest:	the largest number of frames at one time
- * @branches:	branches, with the current one
+ * @branches:	branches, including the current one
  * @frame:	the frames, the innermost last
  * @nr:		the number of frames
  * @enter:	called for each frame that begins, if not NULL
  * @leave:	called for each frame that ends, while it is still the innermost, if not NULL
- * @resolved:	called right after @enter with the number of branches that the dynamic linker
- *	made to find the function, if not NULL
+ * @resolved:	called right after @enter with the number of branches of the dynamic linker, if
+ *	it had to look up the function; if not NULL
  * @arg:	for these callbacks
  * @room:	the number of frames that @frame has room for
  * @lost:	records are missing before the current one
- * @beyond:	the number of frames that are too deep to be kept
- * @hidden:	branches of hops that no frame counts yet
+ * @beyond:	the number of innermost frames that are not in @frame, as @nr is at its limit
+ * @hidden:	branches of hops that bt_calls_branched() has not counted for a frame yet
  * @records:	the number of records so far
  */
 struct bt_calls {
@@ -104,7 +103,7 @@ void bt_calls_free(struct bt_calls *c);
 bool bt_calls_balanced(const struct bt_calls *c);
 const char *bt_frame_name(const struct bt_frame *frame);
 
-/* Returns the nearest frame below @frame that the user was told of, or NULL. */
+/* Returns the nearest frame below @frame that the output was told of, or NULL. */
 struct bt_frame *bt_frame_caller(struct bt_calls *c, struct bt_frame *frame);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The format of a recorded trace, which contains everything that a session was told, so that
- * it can be shown later, or on another machine. The file begins with the line BT_FILE_MAGIC.
- * Chunks follow, in the byte order and with the alignment of x86.
+ * The format of the file of a recorded trace (btstrace -w). The file contains everything that
+ * was passed to the session (see session.h), so that btstrace -r can show it later, or on
+ * another machine. The file begins with the line BT_FILE_MAGIC. Chunks follow: each is a struct
+ * bt_chunk and its contents, in the byte order of x86.
  */
 #ifndef BTSTRACE_CHUNK_H
 #define BTSTRACE_CHUNK_H
@@ -14,15 +15,15 @@
 /* The types of chunks, and the contents of each */
 enum bt_chunk_type {
 	BT_CHUNK_THREAD = 1,	/* struct bt_chunk_task, name */
-	BT_CHUNK_MAPS,		/* text */
+	BT_CHUNK_MAPS,		/* text of /proc/PID/maps */
 	BT_CHUNK_CODE,		/* address, bytes */
 	BT_CHUNK_RECORDS,	/* struct x86_bts_record[] */
 	BT_CHUNK_EXEC,		/* struct bt_chunk_task, name */
-	BT_CHUNK_NOTE,		/* text */
-	BT_CHUNK_EXIT,		/* text, or nothing */
+	BT_CHUNK_NOTE,		/* text: a message about the thread */
+	BT_CHUNK_EXIT,		/* text: how the thread ended, or nothing */
 	BT_CHUNK_KERNEL,	/* text: the boot ID, see write_kernel() */
-	BT_CHUNK_ENDED_AT,	/* address */
-	BT_CHUNK_FILE,		/* struct bt_ident, path: a mapped file, once */
+	BT_CHUNK_ENDED_AT,	/* address that the thread would have executed next */
+	BT_CHUNK_FILE,		/* struct bt_ident, path: one chunk for each mapped file */
 	BT_CHUNK_JIT,		/* text: lines of /tmp/perf-PID.map */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file stores code that exists in memory only, by pages. The code was read from a
- * recorded trace, or was written to one.
+ * This file stores the code that a recorded trace contains, by pages; see code.h. While btstrace
+ * records a trace, the stored code tells which pages have changed since they were recorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /*
  * struct page - a page of code, of which the bytes from @first to @end - 1 are known. @batch
- * is the argument of the last bt_code_first_in_batch() for this page.
+ * is the argument of the last call of bt_code_first_in_batch() for this page.
  */
 struct page {
 	u64		addr;
@@ -117,8 +117,8 @@ static bool put_in_page(struct page *p, u32 at, const u8 *bytes, u32 len)
 }
 
 /*
- * Store code at @addr. It replaces all that was known of these pages. Returns false if
- * exactly these bytes were known before.
+ * Store the code at @addr. Forget what was known of the pages of this code before. Returns
+ * false if exactly these bytes were known before.
  */
 bool bt_code_put(struct bt_code *code, u64 addr, const u8 *bytes, size_t len)
 {
@@ -134,7 +134,7 @@ bool bt_code_put(struct bt_code *code, u64 addr, const u8 *bytes, size_t len)
 	return new;
 }
 
-/* Read up to @n bytes at @addr. Returns the number of bytes that are known. */
+/* Read up to @n bytes at @addr. Stop at the first unknown byte. Returns the number of bytes. */
 size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 {
 	const struct page *p;
@@ -156,8 +156,8 @@ size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 }
 
 /*
- * Is this the first call for the page of @addr with this number of a batch? The caller
- * numbers batches of records.
+ * Is this the first call for the page of @addr in the batch of records with the number @batch?
+ * The caller increments @batch with each batch.
  */
 bool bt_code_first_in_batch(struct bt_code *code, u64 addr, u32 batch)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stores code that exists in memory only, by pages: code of a recorded trace that is read or
- * written
+ * Stores copies of pages of code that is in no file, or that may have changed, such as JIT code
+ * and the kernel. A recorded trace contains this code.
  */
 #ifndef BTSTRACE_CODE_H
 #define BTSTRACE_CODE_H

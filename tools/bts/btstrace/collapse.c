@@ -11,8 +11,8 @@
  * struct collapse - the state of bt_collapse()
  * @items: the items so far; those in the innermost function are the last
  * @b: the current branch
- * @at: the number of the current branch
- * @first: the number of the first branch
+ * @at: the index of the current branch
+ * @first: the index of the first branch
  */
 struct collapse {
 	struct bt_items		*items;
@@ -65,9 +65,10 @@ static bool goes_back(const struct bt_item *item)
 }
 
 /*
- * The jump @b goes back to the beginning of a loop. Returns the index of the item of the
- * last such jump, with which the round began that @b ends. Returns items->nr if there is
- * none, or if an outer loop began a round since.
+ * The jump @b goes back to the beginning of a loop, and ends a round. Find the previous jump
+ * back to the same address, which began this round, in the items from index @begin on. Returns
+ * the index of its item. Returns items->nr if there is none, or if a jump back of an outer loop
+ * came after it.
  */
 static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
 {
@@ -113,8 +114,7 @@ static void jump(struct collapse *c, size_t begin)
 	});
 }
 
-/* Handle the current branch: it begins or ends functions, or it is a jump within a function. */
-static void look(struct collapse *c, struct bt_calls *calls)
+static void handle_branch(struct collapse *c, struct bt_calls *calls)
 {
 	const struct bt_branch *b = c->b;
 	const struct bt_frame *top;
@@ -141,7 +141,7 @@ void bt_collapse(struct bt_items *items, const struct bt_branch *b, size_t first
 	for (i = first; i < end; i++) {
 		c.b = &b[i];
 		c.at = i;
-		look(&c, calls);
+		handle_branch(&c, calls);
 	}
 	for (i = 0; i < items->nr; i++)
 		if (items->item[i].open)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sums up branches, for the crash view: the result is a list of items. A call that has
- * returned becomes one item. All rounds of a loop but the last become one item. The other
- * items are calls that have not returned, and jumps in these functions.
+ * Sums up branches as a short list of items, for the crash view. A call that has returned
+ * becomes one item, with all branches in it. All rounds (iterations) of a loop but the last
+ * become one item. The other items are calls that have not returned, jumps in the called
+ * functions, and gaps.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -11,7 +12,7 @@
 
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
-	BT_ITEM_CALL,	/* a call, or a jump to another function */
+	BT_ITEM_CALL,	/* a call, a jump to another function, or an entry to the kernel */
 	BT_ITEM_INSIDE,	/* a function whose call is not in the trace */
 	BT_ITEM_SIGNAL,	/* a signal handler */
 	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
@@ -22,11 +23,11 @@ enum bt_item_type {
  * struct bt_item - a jump, a call, a loop or a gap
  * @type:	BT_ITEM_*
  * @open:	of a function: it has not returned
- * @from:	the instruction that branched; of a loop: that at its end; NULL if unknown
- * @to:		the target of the branch; of a loop: its beginning
+ * @from:	the instruction that branched, or NULL if unknown. Of a loop: the jump back.
+ * @to:		the target of the branch. Of a loop: the target of the jump back.
  * @name:	of a function: the name that it was called by
- * @first:	the number of the first branch of the item, counted from 0
- * @end:	the number of the last branch of the item, plus 1
+ * @first:	the index of the first branch of the item, in @b of bt_collapse()
+ * @end:	the index of the last branch of the item, plus 1
  * @times:	of a loop: the number of rounds
  */
 struct bt_item {

@@ -9,7 +9,7 @@
 #include "coverage.h"
 
 #define BLOCKS_BITS	12
-/* A block takes this many bytes, with the edges that out_lcov.c makes from it. */
+/* The bytes of memory for a block and for what out_lcov.c allocates for the block */
 #define BLOCK_BYTES	160
 #define SIZE_MAX_16	0xffff
 /*
@@ -53,7 +53,7 @@ void coverage_free(struct bt_session *s)
 	free(c);
 }
 
-/* Returns the slot of the block, or the free slot for it, whose block has no size. */
+/* Returns the slot of @b. If @b is not in the table, returns a free slot for it (size 0). */
 static struct bt_block *find_block(struct coverage *c, const struct bt_block *b)
 {
 	size_t at = bt_hash((u64)b->start << 32 | (u32)b->size << 16 | b->module, c->bits);
@@ -90,7 +90,10 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 	free(old);
 }
 
-/* Count the code from @first to @length bytes behind @last as executed. */
+/*
+ * Count the code from @first to @length bytes behind @last as executed. Count nothing if @last
+ * is in another module than @first, or before @first: then records are missing.
+ */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)
 {
@@ -108,8 +111,9 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 }
 
 /*
- * Follow the code at @p up to @limit, or to an earlier system call. Returns @limit, or the
- * address behind the system call. Returns 0 if a branch that is always taken comes before.
+ * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
+ * @limit, or the address behind the earlier instruction. Returns 0 if the thread cannot have
+ * run straight to there, because of an unconditional branch, or of code that cannot be decoded.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -129,8 +133,8 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 }
 
 /*
- * The kernel returns to @to. If the thread can have entered the kernel from the code at @p,
- * count the code up to the entry as executed. Returns false if it cannot.
+ * The kernel returns to @to. If the thread can have run straight from @p until it entered the
+ * kernel, count this code as executed. If it cannot, return false.
  */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
@@ -160,9 +164,10 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 }
 
 /*
- * The kernel returns to user mode. The record does not tell where the kernel was entered:
- * find the entry, and count the code before it as executed. The thread returns to the entry,
- * to a signal handler or, at the end of a handler, to the entry before the handler.
+ * The kernel returns to user mode. The record does not tell where the thread entered the
+ * kernel: find this address, and count the code before it as executed. The kernel returns to
+ * this address, or to a signal handler. At the end of a handler, it returns to the address
+ * where the thread entered the kernel before the handler.
  */
 static void leave_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {
@@ -212,7 +217,7 @@ void coverage_branch(struct coverage *c, const struct bt_branch *b)
 	}
 }
 
-/* The thread has ended. It has executed all instructions before @addr. */
+/* The thread has ended. It would have executed @addr next. */
 void coverage_ended_at(struct coverage *c, struct bt_thread *t, u64 addr)
 {
 	struct coverage_thread *d = t->data;

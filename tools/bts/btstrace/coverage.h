@@ -20,10 +20,10 @@ struct bt_block {
 };
 
 /*
- * struct coverage - a hash table of different blocks, with 2^bits slots
+ * struct coverage - a hash table of all blocks that were executed, with 2^bits slots
  * @nr: the number of blocks
- * @max: the largest number that memory suffices for
- * @full: blocks are missing, as there was no memory
+ * @max: the limit of @nr
+ * @full: more blocks were executed than @max; the others are missing
  */
 struct coverage {
 	struct bt_block	*block;

@@ -31,7 +31,7 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
-	/* memmove() must not get NULL, which lines->line is if there was no line at all. */
+	/* If there are no lines, lines->line is NULL, which memmove() does not allow. */
 	if (!n)
 		return;
 	for (i = first; i < first + n; i++)
@@ -69,7 +69,10 @@ static void fold_repeats(struct crash_lines *lines)
 	}
 }
 
-/* Leave out the text between < and > in a long name of C++. */
+/*
+ * Put @name. Leave out the text between < and > in a long C++ name, except in that of an
+ * operator, such as operator<.
+ */
 void crash_name(struct bt_text *t, const char *name)
 {
 	char *brief, *out;
@@ -91,7 +94,7 @@ void crash_name(struct bt_text *t, const char *name)
 	free(brief);
 }
 
-/* struct names - names of functions of a library, which become one line */
+/* struct names - a line about functions of one library, and the branches @first to @end - 1 */
 struct names {
 	struct bt_text			text;
 	const struct bt_module		*module;
@@ -132,8 +135,8 @@ static void end_names(struct names *n, struct crash_lines *lines)
 }
 
 /*
- * Add a line for each call that has not returned, the innermost first. Calls of library
- * functions in a row get one line. @end is where the thread has ended, or NULL.
+ * Add a line for each call that has not returned, the innermost first. Consecutive calls in
+ * one library get one line. @end is where the thread has ended, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {
@@ -169,7 +172,7 @@ void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct
  * Put the place @to: its line number if it is in the same file as @from, otherwise its
  * offset in the function.
  */
-static void put_there(struct bt_text *t, struct bt_place *from, struct bt_place *to)
+static void put_target(struct bt_text *t, struct bt_place *from, struct bt_place *to)
 {
 	const struct bt_view *a = bt_place_view(from), *b = bt_place_view(to);
 
@@ -185,8 +188,8 @@ static const char *plural(u64 n)
 }
 
 /*
- * Has each round of the loop @item one branch only, that of the next item? Then both become
- * one line.
+ * Is the jump back the only branch in each round of the loop @item, and is the next item the
+ * same jump? Then add_items() makes one line of both items.
  */
 static bool is_one_branch(const struct bt_item *item, size_t left)
 {
@@ -209,16 +212,16 @@ static void add_own(struct crash_lines *lines, const struct bt_item *item, u64 t
 		if (times > 1) {
 			line.at = item->to;
 			text_str(&t, "to ");
-			put_there(&t, item->to, item->from);
+			put_target(&t, item->to, item->from);
 			break;
 		}
 		text_str(&t, "goes to ");
-		put_there(&t, item->from, item->to);
+		put_target(&t, item->from, item->to);
 		break;
 	case BT_ITEM_LOOP:
 		line.at = item->to;
 		text_print(&t, "%" PRIu64 " round%s to ", item->times, plural(item->times));
-		put_there(&t, item->to, item->from);
+		put_target(&t, item->to, item->from);
 		text_print(&t, ", %zu branches", item->end - item->first);
 		break;
 	case BT_ITEM_SIGNAL:
@@ -271,13 +274,13 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			add_gap(lines);
 			continue;
 		}
-		/* An open function whose call is not in the trace gets no line. */
+		/* Add no line for own functions that began before the trace and run on. */
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
 		/*
-		 * A function of the user's own that has returned gets a line. A library may
-		 * have called it, for example main().
+		 * A function of the user's own that has returned gets a line, even if a
+		 * library has called it, as the C library calls main().
 		 */
 		called = is_function(item) && !item->open && bt_place_is_own(item->to);
 		if (called || bt_place_is_own(in)) {
@@ -321,8 +324,8 @@ static void insert(struct crash_lines *lines, size_t at, struct crash_lines *mor
 }
 
 /*
- * Line @at is a call that has returned. Insert after it the lines of what happened in the
- * call, unless there are more than @max lines then. Returns whether lines were inserted.
+ * Line @at is a call that has returned. Insert after it lines about the branches in the call.
+ * If that would make more than @max lines, insert none. Returns whether lines were inserted.
  */
 static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch *b, size_t max)
 {
@@ -345,7 +348,7 @@ static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch 
 	return true;
 }
 
-/* Add up to @max lines: what the user's own code did last, the newest last. */
+/* Add up to @max lines that show what the user's own code did last, in the order of time. */
 void crash_way(struct crash_lines *lines, const struct bt_items *items,
 	       const struct bt_branch *b, struct bt_place *end, size_t max)
 {
@@ -364,8 +367,7 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 }
 
 /*
- * If there are more than @max lines, replace some in the middle by one that tells their
- * number.
+ * If there are more than @max lines, replace some in the middle by the line '... N more'.
  */
 void crash_shorten(struct crash_lines *lines, size_t max)
 {

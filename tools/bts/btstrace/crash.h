@@ -19,9 +19,9 @@ enum { LINE_LIBRARY = -1, LINE_WORDS = -2 };
  * @type:	enum bt_item_type; LINE_LIBRARY: functions of a library, with the module as @key;
  *	LINE_WORDS: only @what
  * @times:	the number of repetitions
- * @first:	of a call that has returned, and that can be shown in more detail: the number of
- *	its first branch
- * @end:	the number of its last branch, plus 1; 0 if there is nothing more to show
+ * @first:	of a call that has returned: the index of the first branch in the function
+ * @end:	the index of the return, plus 1; 0 if there is nothing to show of the call but
+ *	this line
  */
 struct crash_line {
 	struct bt_place	*at;

@@ -11,7 +11,10 @@
 /* The largest width of the column of events. A longer event shifts only its own line. */
 #define WHAT_MAX	36
 
-/* Put function and line, or function and offset if the line is not known. */
+/*
+ * Put function and line. If the line is not known, put function and offset. If the function is
+ * not known, put module and offset.
+ */
 static void put_where(struct bt_text *t, struct bt_place *at)
 {
 	const struct bt_view *view = bt_place_view(at);
@@ -37,7 +40,7 @@ static void put_where(struct bt_text *t, struct bt_place *at)
 
 static void put_what(struct bt_text *t, const struct crash_line *line)
 {
-	/* crash_name() has replaced control characters in the names in @what. */
+	/* No need for text_safe(): crash_name() has replaced control characters of names. */
 	text_str(t, line->what);
 	if (line->times > 1)
 		text_print(t, "%sx %" PRIu64, *line->what ? " " : "", line->times);
@@ -83,8 +86,7 @@ static void measure(const struct crash_lines *lines, size_t *where, size_t *what
 }
 
 /*
- * Put as much of @t as fits into @width columns, or all of it if @width is 0, as a line.
- * Empty @t.
+ * Add @t to @out as one line, cut to @width columns. Do not cut if @width is 0. Empty @t.
  */
 static void put_cut(struct bt_text *out, struct bt_text *t, size_t width, bool color)
 {

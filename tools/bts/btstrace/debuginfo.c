@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libdw looks for debug information in other files, whose names the program contains. The
- * author of a hostile program may have put a FIFO there, and libdw would wait for ever. This
- * file checks the names first.
+ * libdw looks for the debug information of a program in other files. Their names depend on the
+ * program. The author of a hostile program may have put a FIFO there, and libdw would wait for
+ * ever. This file first checks that these files are regular files, or do not exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,11 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Is the file @name harmless? @name is an absolute path, or is relative to @dir and to
- * @dir/.debug. libdw also looks in /usr/lib/debug. That is not checked: only root can put
+ * Are all files harmless that libdw tries for @name? If @name is no absolute path, libdw tries
+ * it in @dir, in @dir/.debug and in /usr/lib/debug. Do not check the last: only root can put
  * files there.
  */
-static bool all_harmless(const char *dir, int dir_len, const char *name)
+static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 {
 	if (*name == '/')
 		return is_harmless(bt_copy(name));
@@ -33,16 +33,16 @@ static bool all_harmless(const char *dir, int dir_len, const char *name)
 }
 
 /*
- * Check the names that libdw tries for the program @path: the name of the program with
- * .debug behind it, and the name @link that the program contains.
+ * Are all files harmless that libdw tries for the program @path? It tries the name of the
+ * program with .debug appended, and the name @link that the program contains.
  */
-static bool beside_harmless(const char *path, const char *link)
+static bool debug_files_harmless(const char *path, const char *link)
 {
 	const char *slash = strrchr(path, '/');
 	int dir_len = slash ? slash + 1 - path : 0;
 	char *own = bt_print("%s.debug", path + dir_len);
-	bool harmless = all_harmless(path, dir_len, own) &&
-			(!link || all_harmless(path, dir_len, link));
+	bool harmless = name_is_harmless(path, dir_len, own) &&
+			(!link || name_is_harmless(path, dir_len, link));
 
 	free(own);
 	return harmless;
@@ -52,14 +52,14 @@ int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwar
 		       const char *path, const char *link, GElf_Word crc, char **found)
 {
 	char *real = path ? realpath(path, NULL) : NULL;
-	bool harmless = (!path || beside_harmless(path, link)) &&
-			(!real || beside_harmless(real, link));
+	bool harmless = (!path || debug_files_harmless(path, link)) &&
+			(!real || debug_files_harmless(real, link));
 
 	free(real);
 	if (!harmless) {
 		/*
-		 * libdw looks for some files without this callback: also forbid the use of
-		 * what libdw finds.
+		 * libdw looks for some files without this callback: also forbid elffile.c to
+		 * use what libdw finds.
 		 */
 		*(bool *)*user = true;
 		return -1;

@@ -61,8 +61,8 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 		break;
 	}
 	/*
-	 * LOOP and JRCXZ belong to this category, too. So does XBEGIN, which is no branch:
-	 * only an abort of the transaction branches.
+	 * COND_BR includes LOOP and JRCXZ. It also includes XBEGIN, which is no branch: only an
+	 * abort of the transaction branches.
 	 */
 	if (zi->meta.category == ZYDIS_CATEGORY_COND_BR && zi->mnemonic != ZYDIS_MNEMONIC_XBEGIN)
 		return BT_JCC;
@@ -102,8 +102,8 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 }
 
 /*
- * Is the last instruction in @bytes a system call? Code cannot be decoded backwards
- * reliably, but other instructions seldom end in these two bytes.
+ * Is the last instruction in @bytes a system call? This is a guess: code cannot be decoded
+ * backwards reliably. Other instructions seldom end in these two bytes.
  */
 bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 {
@@ -117,8 +117,8 @@ bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 }
 
 /*
- * Is the last instruction in @bytes a call? A call is e8 with a distance of 4 bytes, or ff
- * /2 with its operand.
+ * Is the last instruction in @bytes a call? This is a guess, too. A call is e8 with a distance
+ * of 4 bytes, or ff with 2 in the reg field of the ModRM byte, and 2 to 7 bytes long.
  */
 bool bt_ends_in_call(const u8 *bytes, size_t n)
 {

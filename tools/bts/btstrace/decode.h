@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decodes an instruction: is it a branch, and of which kind? It needs only Zydis. */
+/* Decodes an instruction, with Zydis: is it a branch, and of which kind? */
 #ifndef BTSTRACE_DECODE_H
 #define BTSTRACE_DECODE_H
 

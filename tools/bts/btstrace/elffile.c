@@ -14,9 +14,9 @@
 #define NAME_LENGTH	4096
 
 /*
- * libelf maps files. If another process truncates such a file, reading the map raises
- * SIGBUS, and guarded() leaves libdw by siglongjmp(). All reading is done in guarded(), and
- * libdw holds nothing but memory at that time.
+ * libelf maps files. If another process truncates such a file, reading the mapping raises
+ * SIGBUS. All calls of libdw run in guarded(). On SIGBUS, on_bus_error() ends the call by
+ * siglongjmp(). libdw holds nothing but memory at that time.
  */
 static sigjmp_buf cut_short;
 
@@ -70,7 +70,7 @@ static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 	return header.sh_flags & SHF_EXECINSTR;
 }
 
-/* Returns the length of a name without its version, as in name@@VERSION: at most NAME_LENGTH. */
+/* Returns the length of a name without @VERSION or @@VERSION: at most NAME_LENGTH. */
 static int name_length(const char *name)
 {
 	int n = 1;
@@ -90,7 +90,7 @@ static u8 rank_of(const struct elf_hidden *hidden, const GElf_Sym *sym, const ch
 	u8 bind = GELF_ST_BIND(sym->st_info);
 	const char *version = strchr(name + 1, '@');
 
-	/* name@VERSION, unlike name@@VERSION, is only for programs that were linked long ago. */
+	/* name@@VERSION is the default. name@VERSION is for programs that were linked long ago. */
 	if ((version && version[1] != '@') || elf_hidden_has(hidden, sym->st_value, name))
 		return BT_RANK_OLD;
 	return bind < ARRAY_SIZE(ranks) ? ranks[bind] : BT_RANK_OTHER;
@@ -305,10 +305,7 @@ static void find_all_lines(struct bt_elf *elf, void *arg)
 	Dwarf_Addr bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(elf->mod, &bias);
 
-	/*
-	 * Ignore the bias: read_file() reports the file at the addresses that it is linked
-	 * to.
-	 */
+	/* Ignore the bias: read_file() tells libdw that the file is at its link-time addresses. */
 	if (dwarf && !elf->no_lines)
 		elf_find_lines(dwarf, q->take, q->arg);
 }
@@ -347,8 +344,8 @@ bool bt_elf_has_lines(struct bt_elf *elf)
 }
 
 /*
- * Find the address that the byte at @offset of the file is linked to. Returns false if the
- * byte is in no segment.
+ * Find the link-time address of the byte at @offset of the file. Returns false if the byte is
+ * in no segment.
  */
 bool bt_elf_address(const struct bt_elf *elf, u64 offset, u64 *addr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Finds functions and lines of an ELF file, with libdw. Addresses are those that the file is
- * linked to. If a file is damaged, or is truncated while it is read, some functions and
- * lines are missing.
+ * Finds functions and lines of an ELF file, with libdw. Addresses are link-time addresses, as
+ * in the file. If a file is damaged, or is truncated while it is read, some functions and lines
+ * are missing.
  */
 #ifndef BTSTRACE_ELFFILE_H
 #define BTSTRACE_ELFFILE_H
@@ -21,7 +21,7 @@ struct bt_segment {
  * @is64:	it contains 64-bit code
  * @base:	the lowest address that a segment is linked to, rounded down to a page
  * @functions:	its functions, sorted by address
- * @no_lines:	do not read debug information: it may be in a FIFO
+ * @no_lines:	do not read debug information: it may be in a FIFO; see debuginfo.c
  */
 struct bt_elf {
 	bool			is64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Parts of elffile.c: old versions of functions, PLT stubs, and functions without symbols */
+/* For elffile.c: find old versions of functions, PLT stubs, and functions without symbols */
 #ifndef BTSTRACE_ELFPARTS_H
 #define BTSTRACE_ELFPARTS_H
 

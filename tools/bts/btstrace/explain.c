@@ -42,7 +42,7 @@ void bt_complain(const char *fmt, ...)
 }
 
 /*
- * Read into @line the first line of a file that begins with @key, without the newline.
+ * Find the first line of a file that begins with @key. Read it into @line, without the newline.
  * Returns false if there is none.
  */
 static bool find_line(const char *path, const char *key, char *line, size_t len)
