@@ -167,7 +167,7 @@ static void unwind_to(struct bt_calls *c, size_t nr)
 	}
 }
 
-/* Returns the index of the innermost frame of @fn, plus 1; 0 if @fn has no frame. */
+/* Returns the number of frames up to the innermost one of @fn; 0 if @fn has no frame. */
 static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
 {
 	size_t nr;

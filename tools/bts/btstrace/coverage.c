@@ -26,7 +26,7 @@ struct point {
 /*
  * struct coverage_thread - a thread
  * @last:	the target of its last branch
- * @before:	if a signal handler runs: the target of the last branch before
+ * @before:	while a signal handler runs: the target of the last branch before the handler
  */
 struct coverage_thread {
 	struct point last;
