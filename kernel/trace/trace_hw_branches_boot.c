@@ -156,11 +156,10 @@ static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *hea
 {
 	u64 size = HW_BRANCHES_BOOT_HEAD + head->cpus * head->cpu_size;
 
+	/* If there is no memory, vmalloc() warns, and last_boot is empty. */
 	hw_branches_boot_left = vmalloc(size);
-	if (!hw_branches_boot_left) {
-		pr_warn("no memory for the branches of the last boot\n");
+	if (!hw_branches_boot_left)
 		return;
-	}
 	memcpy(hw_branches_boot_left, head, size);
 	hw_branches_boot_same = hw_branches_boot_is_same(head);
 	if (hw_branches_boot_same)

@@ -447,6 +447,7 @@ static int hw_branches_panic_cpu(void)
 void hw_branches_report_print(void)
 {
 	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
+	struct hw_branches_match call = { };
 	int cpu = hw_branches_panic_cpu(), since = -1;
 
 	/* A task that calls panic() may have migrated since it froze the recorder. */
@@ -456,8 +457,9 @@ void hw_branches_report_print(void)
 	if (!hw_branches_claim_print(cpu))
 		return;
 
-	if (READ_ONCE(crash->cpu) == cpu && crash->ip)
-		since = hw_branches_count_newer(cpu, (struct hw_branches_match){ .from = crash->ip });
+	call.from = crash->ip;
+	if (READ_ONCE(crash->cpu) == cpu && call.from)
+		since = hw_branches_count_newer(cpu, call);
 	hw_branches_print_crash(cpu, since < 0 ? hw_branches_newer_than_stop(cpu) : since);
 }
 

@@ -96,7 +96,7 @@ static void make_short_form(char *text, size_t size)
 
 		if (word)
 			n += snprintf(text + n, size - n, " %.*s:%.*s", (int)(word - found), found,
-				      (int)strcspn(word + 2, ", \n"), word + 2);
+				      (int)strcspn(word + 2, "\n, "), word + 2);
 	}
 	for (i = 0; text[i]; i++) {
 		text[i] = toupper((unsigned char)text[i]);
