@@ -9,11 +9,13 @@
 enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
 
 /*
- * struct bt_filter - one of several conditions, which all have to be true
+ * struct bt_filter - a condition: the argument of one option -e
  * @what: FILTER_*
  * @not: negate the condition
- * @kinds: of FILTER_KIND: a bit 1 << enum bt_kind for each kind
- * @patterns: of the others: patterns, each ended by a zero; an empty one ends the list
+ * @kinds: FILTER_KIND only: a bit 1 << enum bt_kind for each accepted kind
+ * @patterns: all but FILTER_KIND: patterns, each ended by a zero byte; an empty pattern
+ *	ends the list. The condition is true if one pattern matches.
+ * @next: the next condition, or NULL; a branch is shown if all conditions are true
  */
 struct bt_filter {
 	int			what;
@@ -62,11 +64,11 @@ static bool parse_patterns(struct bt_filter *f, const char *s)
 
 /*
  * bt_filter_add - add a condition
- * @filter: the conditions so far, or NULL
- * @spec: an argument of -e: [!]KIND,... or [!] and kind=, from=, to=, func= or module= with a list
- * @error: set to what is wrong with @spec, if NULL is returned
+ * @filter: the list of conditions so far, or NULL
+ * @spec: an argument of -e: [!]KIND,... or [!]KEY=LIST with the key kind, from, to, func or module
+ * @error: set to a message if @spec is wrong
  *
- * Returns the conditions with the new one.
+ * Returns the list with the new condition, or NULL if @spec is wrong.
  */
 struct bt_filter *bt_filter_add(struct bt_filter *filter, const char *spec, const char **error)
 {
@@ -127,7 +129,10 @@ static bool holds(const struct bt_filter *f, enum bt_kind kind, const struct bt_
 	}
 }
 
-/* Does a branch meet all conditions? @from and @to are NULL if they are not known. */
+/*
+ * Does a branch meet all conditions? If @from or @to is not known, pass NULL: no pattern
+ * matches NULL.
+ */
 bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 		      const struct bt_place *from, const struct bt_place *to)
 {
@@ -138,8 +143,8 @@ bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 }
 
 /*
- * Does a function of @module meet all conditions? bt_filter_about_functions() is true for
- * @filter.
+ * Does @fn, a function of @module, meet all conditions? Call this only if
+ * bt_filter_about_functions() returns true for @filter.
  */
 bool bt_filter_function(const struct bt_filter *filter, const struct bt_function *fn,
 			const struct bt_module *module)
@@ -155,10 +160,7 @@ bool bt_filter_function(const struct bt_filter *filter, const struct bt_function
 	return true;
 }
 
-/*
- * Can all conditions be checked for a function, without a branch? That is so for func= and
- * module=.
- */
+/* Is each condition func= or module=? Such conditions need a function, but no branch. */
 bool bt_filter_about_functions(const struct bt_filter *filter)
 {
 	for (; filter; filter = filter->next)

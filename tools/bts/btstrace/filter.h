@@ -17,7 +17,8 @@ void bt_filter_free(struct bt_filter *filter);
 
 /*
  * struct bt_select - the functions to show in a call tree
- * @root:	a pattern: show functions with such a name, and all that they call; or NULL
+ * @root:	a pattern: show only functions that match, and the functions that they call,
+ *	directly or not; NULL: show all functions
  * @depth:	show at most this many levels of calls; 0 for all
  */
 struct bt_select {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file follows live threads with ptrace, as strace does. */
+/*
+ * This file follows live threads with ptrace, as strace does. The trace of a thread is the
+ * buffer in which the kernel stores its records.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,16 +21,14 @@
 #include "tracee.h"
 
 /*
- * Collect up to this many stops before they are handled, so that no thread starves:
- * waitpid() may return the same busy threads again and again.
+ * Collect up to this many stops, and then handle them. If each thread were resumed at once,
+ * waitpid() might return the same busy threads again and again, and never the others.
  */
 #define BATCH		256
 #define PROGRESS_MS	500
-/*
- * After ^Z, btstrace waits this long for the command to stop and, if the command has
- * stopped, this long for other threads.
- */
+/* If the command has not stopped this long after ^Z, btstrace does not stop either. */
 #define COMMAND_STOPS_MS	2000
+/* If the command has stopped, btstrace waits until this long after ^Z for other threads. */
 #define OTHERS_STOP_MS		500
 
 struct stop {
@@ -51,7 +52,7 @@ static void watched_set(sigset_t *set)
 	sigemptyset(set);
 	for (i = 0; i < ARRAY_SIZE(watched); i++)
 		sigaddset(set, watched[i]);
-	/* nohup makes a program ignore SIGHUP: keep on tracing then. */
+	/* nohup makes a program ignore SIGHUP: keep ignoring it. */
 	if (is_ignored(SIGHUP))
 		sigdelset(set, SIGHUP);
 	/* A shell without job control makes a program ignore SIGTSTP: keep ignoring it. */
@@ -77,7 +78,7 @@ struct bt_follow *bt_follow_new(struct bt_session *s, const struct bt_how *how)
 	f->shown = now_ms();
 	f->jit = bt_jit_reader_new();
 	f->rec = bt_alloc(how->bytes, 1);
-	/* If SIGCHLD is ignored, waitpid() does not tell of children that have ended. */
+	/* If SIGCHLD is ignored, waitpid() does not report how children have ended. */
 	f->before.child = signal(SIGCHLD, SIG_DFL);
 	f->before.pipe = signal(SIGPIPE, SIG_IGN);
 	watched_set(&set);
@@ -115,7 +116,7 @@ static void detach(struct bt_follow *f, struct tracee *t, int sig)
 	if (f->error && f->command)
 		kill(t->tid, SIGKILL);
 	tracee_leave(f, t, f->error ? NULL : "+++ detached +++");
-	/* If PTRACE_DETACH fails, the thread is about to end: do not wait for that. */
+	/* If PTRACE_DETACH fails, the thread is dying: it needs no detaching. */
 	ptrace(PTRACE_DETACH, t->tid, 0, (long)sig);
 	tracee_forget(f, t->tid);
 }
@@ -159,9 +160,9 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * With --full, keep a new thread in its first stop until its parent has reported it: the
- * session has to get the records of the parent up to the creation of the thread before those
- * of the thread. Returns true if the thread is kept.
+ * With --full, do not resume a new thread before on_child() has handled the ptrace event of
+ * its parent. The session must get the records of the parent up to this event first, and the
+ * records of the new thread then. Returns true if the thread must stay stopped.
  */
 static bool hold(struct bt_follow *f, struct tracee *t)
 {
@@ -182,7 +183,10 @@ static void release(struct bt_follow *f, struct tracee *t)
 	resume(t, 0);
 }
 
-/* Resume all threads that are held: their parents may be dead, and cannot report them. */
+/*
+ * Resume all threads that hold() has kept stopped. Called when a thread has ended: if it was
+ * their parent, no event of the parent may come any more.
+ */
 static void release_all(struct bt_follow *f)
 {
 	struct tracee *t;
@@ -202,8 +206,8 @@ static void on_child(struct bt_follow *f, struct tracee *t)
 		tracee_drain(f, t);
 	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &child);
 	/*
-	 * The child may have been killed, and forgotten, before its parent reports it: do
-	 * not add it again.
+	 * If the child was killed before this event of its parent was handled, on_end() may
+	 * have removed it: do not add it again.
 	 */
 	if (child && (tracee_find(f, child) || bt_proc_tracer(child) == getpid()))
 		release(f, tracee_add(f, child));
@@ -247,7 +251,7 @@ static void on_end(struct bt_follow *f, struct tracee *t, int status)
 		f->status = status;
 		f->command_ended = true;
 	}
-	/* The thread was killed before its trace could be read. */
+	/* If @t->done is false, the thread was killed before its trace could be read. */
 	if (!t->done)
 		bt_session_exit(f->s, t->tid, how);
 	free(how);
@@ -279,7 +283,7 @@ static void on_stop(struct bt_follow *f, const struct stop *stop)
 	case 0:
 		on_signal(f, t, WSTOPSIG(stop->status));
 		break;
-	default:	/* its trace is full, or it has made a thread or process */
+	default:	/* the trace is full, or the thread has made a thread or process */
 		if (event == PTRACE_EVENT_BTS)
 			tracee_drain(f, t);
 		else
@@ -328,9 +332,9 @@ static int collect(struct stop *stops)
 }
 
 /*
- * Stop a thread, to detach it. If that fails, and btstrace does not trace this ID any more,
- * forget the thread: another thread of the process, which is not followed, has called
- * execve() and taken over the ID. The kernel does not report that.
+ * Stop a thread, so that it can be detached. Forget the thread if btstrace is not its tracer
+ * any more: another thread of its process, which btstrace does not trace, has called execve()
+ * and taken over the ID. The kernel does not report this.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {
@@ -368,9 +372,9 @@ static void end(struct bt_follow *f, int sig)
 
 /*
  * Handle SIGTSTP. If the user has typed ^Z, the terminal sends SIGTSTP to the command, too.
- * The command cannot stop without btstrace, its tracer: so btstrace stops after the command,
- * or not at all if the command goes on. If SIGTSTP is not from a terminal, it is for
- * btstrace alone.
+ * btstrace, the tracer, must run until the command has stopped: stop_with_command() stops
+ * btstrace later, or not at all if the command ignores SIGTSTP. Stop at once if SIGTSTP is not
+ * from a terminal, as it was sent to btstrace alone, or if no command runs.
  */
 static void stop_later(struct bt_follow *f, bool terminal)
 {
@@ -392,7 +396,7 @@ static bool all_stopped(const struct bt_follow *f)
 	return true;
 }
 
-/* After ^Z: stop if the command has stopped. Called when there are no stops to handle. */
+/* After ^Z: stop btstrace if the command has stopped. Called when no stops are to handle. */
 static void stop_with_command(struct bt_follow *f)
 {
 	u64 since = now_ms() - f->stopping;
@@ -418,8 +422,8 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 		return;
 	}
 	/*
-	 * The terminal sends these signals to the command, too. If the command ends, so does
-	 * btstrace.
+	 * The user has typed ^C or ^\. The terminal sends the signal to the command, too: if
+	 * the command ends, so does btstrace.
 	 */
 	if (f->command && info->ssi_code == SI_KERNEL &&
 	    (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT))
@@ -440,8 +444,8 @@ static void take_signals(struct bt_follow *f, bool wait)
 }
 
 /*
- * Send the command the signal that has ended btstrace: SIGKILL if the command cannot be
- * traced.
+ * Send the command the signal that has ended btstrace. If the command could not be traced,
+ * this is SIGKILL.
  */
 static void end_command(struct bt_follow *f)
 {
@@ -487,9 +491,9 @@ int bt_follow_run(struct bt_follow *f)
 }
 
 /*
- * Returns the exit status of the command, or minus the number of the signal that killed it.
- * If btstrace was ended by a signal, returns minus its number; SIGPIPE stands for a failed
- * write.
+ * Returns an exit status, or minus the number of a signal. If a signal has ended tracing,
+ * returns minus this signal. If a failed write has, returns -SIGPIPE. Otherwise, returns how
+ * the command has ended, or 0 if there is no command.
  */
 int bt_follow_status(const struct bt_follow *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traces live threads: starts a command or attaches to processes, and tells a session what
- * they do.
+ * Traces live threads: starts a command or attaches to processes, and passes their records
+ * to a session.
  */
 #ifndef BTSTRACE_FOLLOW_H
 #define BTSTRACE_FOLLOW_H

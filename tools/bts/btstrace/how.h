@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Options that say how live threads are traced */
+/*
+ * Options that say how live threads are traced. The trace of a thread is the buffer in which
+ * the kernel stores records of its branches.
+ */
 #ifndef BTSTRACE_HOW_H
 #define BTSTRACE_HOW_H
 
@@ -8,14 +11,15 @@
 /*
  * struct bt_how - how live threads are traced
  * @bytes:	the size of the trace of each thread
- * @fixed:	the user has chosen @bytes: do not make a smaller trace if memory is short
- * @shrink:	make smaller traces if there are many threads: a short trace is good enough
- * @full:	lose no records: stop a thread when its trace is full, and read the trace
+ * @fixed:	the user has chosen @bytes: do not try a smaller trace if memory is short
+ * @shrink:	make smaller traces if there are many threads
+ * @full:	lose no records: stop a thread when its trace is full, and read the trace.
+ *	Otherwise, new records replace the oldest.
  * @children:	trace the new threads and processes of traced threads, too
  * @kernel:	record branches in the kernel, too
- * @entries:	record where user mode is left, too
+ * @entries:	record each entry into the kernel, too
  * @sched:	record when threads are scheduled in and out
- * @quiet:	do not warn on standard error that there is no Branch Trace Store
+ * @quiet:	do not warn that there is no Branch Trace Store
  * @progress:	show the progress on standard error
  */
 struct bt_how {
