@@ -184,8 +184,8 @@ static void release(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * Resume all threads that hold() has kept stopped. Called when a thread has ended: if it was
- * their parent, no event of the parent may come any more.
+ * Resume all threads that hold() has kept stopped. Called when a thread has ended: a dead
+ * parent reports no new threads, so they would wait for ever.
  */
 static void release_all(struct bt_follow *f)
 {
@@ -396,7 +396,7 @@ static bool all_stopped(const struct bt_follow *f)
 	return true;
 }
 
-/* After ^Z: stop btstrace if the command has stopped. Called when no stops are to handle. */
+/* After ^Z: stop btstrace if the command has stopped. Called when all stops are handled. */
 static void stop_with_command(struct bt_follow *f)
 {
 	u64 since = now_ms() - f->stopping;

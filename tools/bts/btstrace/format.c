@@ -6,8 +6,8 @@
 #include "format.h"
 
 /*
- * Write the instruction at @addr into @buf as text. Returns the length of the instruction,
- * or 0 if @bytes do not begin with one.
+ * Write the instruction at @addr into @buf as text. @bytes are the code from @addr on.
+ * Returns the length of the instruction, or 0 if these bytes are no instruction.
  */
 size_t bt_format(const u8 *bytes, size_t n, u64 addr, bool is64, char *buf, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Disassembles instructions. It needs only Zydis. */
+/* Disassembles instructions with Zydis. */
 #ifndef BTSTRACE_FORMAT_H
 #define BTSTRACE_FORMAT_H
 

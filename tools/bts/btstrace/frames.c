@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds where functions begin in a file without symbols. The section .eh_frame_hdr
- * has a sorted table of their addresses, which exceptions use.
+ * This file finds functions that have no symbol. The section .eh_frame_hdr, which is for the
+ * exceptions of C++, has a sorted table of the addresses where functions begin.
  */
 #include <string.h>
 
 #include "elfparts.h"
 
 /*
- * The encodings (DW_EH_PE_*) that are supported: a count of 4 bytes; a table of signed
- * numbers of 4 bytes, relative to the section. The table begins at offset HEAD.
+ * The supported encodings (DW_EH_PE_*): a count of 4 bytes; a table of signed numbers of
+ * 4 bytes, relative to the section. The table begins at offset HEAD. Tables with another
+ * encoding are ignored.
  */
 #define FDE_COUNT_UDATA4	0x03
 #define TABLE_DATAREL_SDATA4	0x3b
@@ -46,8 +47,8 @@ static const u8 *find_table(Elf *e, u64 *addr, size_t *n)
 }
 
 /*
- * Returns the end of the section of code that contains @addr, or 0. A function ends there at
- * the latest.
+ * Returns the end of the section of code that contains @addr, or 0. A function at @addr ends
+ * there at the latest.
  */
 static u64 end_of_section(Elf *e, u64 addr)
 {
@@ -62,8 +63,8 @@ static u64 end_of_section(Elf *e, u64 addr)
 }
 
 /*
- * Add a stand-in for each function of the table. bt_functions_tidy() later drops the
- * stand-ins of functions that have a symbol.
+ * Add each function of the table to @functions, with the name FILE+0xADDRESS.
+ * bt_functions_tidy() later drops it if the function has a symbol.
  */
 void elf_add_frames(struct bt_functions *functions, Elf *e, const char *path)
 {

@@ -30,8 +30,8 @@ static int underscores(const char *s)
 }
 
 /*
- * Sort by address. Of several functions at one address, prefer one with a size, then one
- * with a symbol, then the name that people use.
+ * Sort by address. Of several functions at one address, the preferred comes first: one with
+ * a size, then one with a symbol, then the name that people most likely know.
  */
 static int compare_functions(const void *va, const void *vb)
 {
@@ -77,7 +77,7 @@ static void free_function(struct bt_function *fn)
 	free(fn->shown);
 }
 
-/* @fn begins where @first begins: add the name of @fn to the names of @first. */
+/* Make the name of @fn an alias of @first, which begins at the same address. Free @fn. */
 static void merge(struct bt_function *first, struct bt_function *fn)
 {
 	if (fn->named && strcmp(first->name, fn->name))
@@ -86,8 +86,9 @@ static void merge(struct bt_function *first, struct bt_function *fn)
 }
 
 /*
- * Sort the list. Merge functions that begin at one address. Drop labels and stand-ins that
- * lie within other functions.
+ * Sort the list. Merge functions that begin at one address. Drop stand-ins, and symbols without
+ * a size, that begin within another function. Elsewhere, a function without a size ends where
+ * the next function begins.
  */
 void bt_functions_tidy(struct bt_functions *list)
 {
@@ -145,8 +146,8 @@ const struct bt_function *bt_functions_at(const struct bt_functions *list, u64 a
 			high = middle;
 	}
 	/*
-	 * An earlier function may enclose later ones. That is rare: look at 16 functions at
-	 * most.
+	 * A function that begins before @fn[low - 1] may enclose it. This is rare: look at 16
+	 * functions at most.
 	 */
 	for (back = 0; low && back < 16; back++)
 		if (addr < fn[--low].end)

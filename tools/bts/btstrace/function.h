@@ -6,8 +6,9 @@
 #include "bt.h"
 
 /*
- * The binding of a symbol. The rank helps to choose one of several names for one address.
- * BT_RANK_OLD: an old version of a function, for programs that were linked long ago.
+ * The binding of a symbol. If several symbols have one address, compare_functions() prefers
+ * those with a lower rank. BT_RANK_OLD: an old version of a function, which new programs are
+ * not linked to.
  */
 enum { BT_RANK_GLOBAL, BT_RANK_WEAK, BT_RANK_LOCAL, BT_RANK_OTHER, BT_RANK_OLD };
 
@@ -20,16 +21,17 @@ struct bt_alias {
 };
 
 /*
- * struct bt_function - a function, or a stand-in for code that has no symbol
+ * struct bt_function - a function; or a stand-in, which represents code that has no symbol
  * @name:	its name in the file, mangled; never NULL
  * @alias:	its other names; of a PLT stub: the name of the function that it leads to
  * @start:	the first address
  * @end:	the address behind the last byte
- * @named:	false for a stand-in: @name is the name of the module, maybe with an offset
+ * @named:	false for a stand-in: @name is the name of the file or mapping, maybe with an
+ *	address
  * @plt:	it is a PLT stub, which jumps to a function of another module
- * @whole:	of a stand-in: .eh_frame says that the code from @start to @end is one function
+ * @whole:	true for a stand-in for exactly one function, which .eh_frame_hdr lists
  * @rank:	BT_RANK_*, to choose @name from several symbols at one address
- * @limit:	the end of its section: a function of unknown size ends there at the latest; or 0
+ * @limit:	the end of its section, where a function of unknown size ends at the latest; or 0
  */
 struct bt_function {
 	const char	*name;

@@ -12,13 +12,13 @@
 #include "text.h"
 
 /*
- * A file with more program headers, and the rest of longer notes, is ignored: no linker
- * makes them.
+ * Limits that files from usual linkers do not reach. A file with more program headers counts
+ * as a file without a build ID. Of each PT_NOTE segment, at most NOTES_BYTES are read.
  */
 #define HEADERS_MAX	64
 #define NOTES_BYTES	4096
 
-/* struct notes - a segment PT_NOTE of a 32-bit or 64-bit file */
+/* struct notes - the part of the file that a PT_NOTE segment is in */
 struct notes {
 	u64 offset;
 	u64 size;

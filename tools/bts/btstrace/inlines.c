@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds the function that contains the source line of an address. It may differ
- * from the function of the symbol, which the compiler has inlined it into.
+ * This file finds the source line to show for an address, and the inlined function that
+ * contains this line. The symbol at the address has only the name of the function that
+ * the compiler has inlined the code into.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -10,15 +11,15 @@
 #include "debuginfo.h"
 
 /*
- * Is @file a header of the compiler or of a library? People look for mistakes in their own
- * files first.
+ * Is @file a header of the compiler or of a library? Users want to see lines of their own
+ * files instead.
  */
 bool bt_is_system_source(const char *file)
 {
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
 }
 
-/* Find the line that calls the inlined function @copy. */
+/* Find the line that calls the inlined function. @copy is the place where it was inlined. */
 static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *line)
 {
 	Dwarf_Attribute attr;
@@ -36,9 +37,9 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 
 /*
  * Find the scopes of an address, from the innermost inlined function outwards. Returns their
- * number, 0 if no function was inlined there. dwarf_getscopes() is not enough: behind the
- * first inlined function it continues with the scopes of the definition of this function,
- * not with the function that contains the inlined code.
+ * number, or 0 if no function was inlined there. The caller frees *@scopes.
+ * dwarf_getscopes() alone is not enough: after the first inlined function, it lists the
+ * scopes around the definition of this function, and not the function that calls it.
  */
 static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 {
@@ -59,9 +60,10 @@ static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 }
 
 /*
- * Go from the innermost inlined function outwards until a line is in a file of the user's
- * own. Set @view to this line, and to the inlined function that contains it. The caller has
- * set @view->file and @view->line to the entry of the line table.
+ * The caller has set @view->file and @view->line to the entry of the line table. If this line
+ * is in an inlined function of a system header, replace it by the line that calls the
+ * function. Repeat until the line is in no system header, or in no inlined function. Set
+ * @view->inlined to the inlined function that contains the line, if there is one.
  */
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view)
 {

@@ -12,7 +12,8 @@
  * struct bt_jit - the functions of one call of bt_jit_add()
  * @functions: the functions, sorted by address
  * @older: the functions of earlier calls for the same process
- * @next: links all processes. All is freed at the end only, as names may be in use until then.
+ * @next: links the structs of all processes for bt_jit_free(). They are freed only at the
+ *	end, as other parts of btstrace keep pointers to the functions.
  */
 struct bt_jit {
 	struct bt_functions	functions;
@@ -55,7 +56,7 @@ static void add_line(struct bt_functions *list, const char *s, const char *end)
 	});
 }
 
-/* Add functions to those of a process: lines of /tmp/perf-PID.map. */
+/* Add functions to *@jit, those of a process. @text has lines of /tmp/perf-PID.map. */
 void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;

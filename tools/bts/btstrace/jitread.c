@@ -19,8 +19,9 @@
 /*
  * struct file - a file that a compiler writes
  * @at: the offset up to which the file was read
- * @ino, @mtime: the file when it was read last
- * @old: the program before execve() has written the file; do not read it until it changes
+ * @ino, @mtime: its inode and time of modification when it was read last
+ * @old: the process has called execve() since: the file is of the old program. When @ino or
+ *	@mtime changes, read the file again from its beginning.
  */
 struct file {
 	u64		at;
@@ -115,9 +116,9 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 }
 
 /*
- * bt_jit_exec - tell that a process has called execve()
+ * bt_jit_exec - a process has called execve(): do not use the files of its old program
  * @r: the reader
- * @tgid: the process; the compiler of its new program writes the files anew
+ * @tgid: the process
  */
 void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 {
@@ -129,7 +130,7 @@ void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 	p->dump.old = true;
 }
 
-/* Returns whether a file has a part that was not read before; it begins at @f->at. */
+/* Does a file have a part that was not read yet? This part begins at @f->at. */
 static bool has_more(struct file *f, const struct stat *st)
 {
 	bool same = f->ino == st->st_ino && f->mtime.tv_sec == st->st_mtim.tv_sec &&
@@ -146,8 +147,8 @@ static bool has_more(struct file *f, const struct stat *st)
 }
 
 /*
- * Read the part of a file that was not read before. Returns NULL if there is none. The caller
- * moves @f->at on.
+ * Read the part of a file that was not read yet. Returns NULL if there is none. The caller
+ * adds to @f->at what it has used of the text.
  */
 static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
 {
@@ -172,8 +173,8 @@ static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len
 }
 
 /*
- * Read new lines of /tmp/perf-PID.map. Leave a last line without its end: the compiler may
- * not have written all of it yet.
+ * Read new lines of /tmp/perf-PID.map. If the last line has no newline, leave it for the next
+ * call: the compiler may not have written all of it yet.
  */
 static void read_map(struct bt_text *out, struct process *p)
 {
@@ -190,7 +191,7 @@ static void read_map(struct bt_text *out, struct process *p)
 	free(path);
 }
 
-/* Write the record of a new function in a jitdump as a line of /tmp/perf-PID.map. */
+/* Write a JIT_CODE_LOAD record of a jitdump as a line of /tmp/perf-PID.map. */
 static void put_load(struct bt_text *out, const char *bytes, size_t len)
 {
 	struct dump_load load;
@@ -255,6 +256,7 @@ char *bt_jit_read(struct bt_jit_reader *r, pid_t tgid, const struct bt_map *maps
 	struct bt_text out;
 	size_t i;
 
+	/* Compiled code is in executable memory that no file is mapped to. */
 	for (i = 0; i < n && !compiled; i++)
 		compiled = maps[i].executable && !maps[i].ino && *maps[i].path != '[';
 	if (!compiled)

@@ -16,8 +16,8 @@
 static struct bt_functions functions;
 static bool kallsyms_read;
 /*
- * False if the records come from another boot, so that addresses of the running kernel mean
- * nothing.
+ * False if the records come from another boot: look nothing up then, as the running kernel has
+ * other addresses.
  */
 static bool same_kernel = true;
 static int kcore = -1;
@@ -30,7 +30,7 @@ void bt_kernel_use(bool same)
 	same_kernel = same;
 }
 
-/* Read the ID of this boot, which no other boot of any machine has. Returns NULL on failure. */
+/* Read the unique ID of this boot into @id. Returns @id, or NULL on failure. */
 const char *bt_kernel_boot(char *id, size_t len)
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");

@@ -34,8 +34,9 @@ static int open_file(const char *path, int flags)
 }
 
 /*
- * If standard input, output or error is closed, open /dev/null instead: the next file that
- * is opened would take its place. The command does not inherit /dev/null.
+ * If standard input, output or error is closed, open /dev/null instead. Otherwise, the next
+ * file that is opened would become standard input, output or error. O_CLOEXEC: the command
+ * does not inherit /dev/null.
  */
 static void fill_standard(void)
 {
@@ -48,10 +49,7 @@ static void fill_standard(void)
 		close(fd);
 }
 
-/*
- * Returns the descriptor for the output, which the command does not inherit, or -1 after a
- * message.
- */
+/* Returns a close-on-exec descriptor for the output, or -1 after a message. */
 static int open_output(const struct options *o)
 {
 	int fd;
@@ -59,6 +57,7 @@ static int open_output(const struct options *o)
 	if (o->output)
 		return open_file(o->output, O_WRONLY | O_CREAT);
 	fd = o->read ? STDOUT_FILENO : STDERR_FILENO;
+	/* With FD_CLOEXEC, @fd is /dev/null: fill_standard() has opened it. */
 	if (fcntl(fd, F_GETFD) & FD_CLOEXEC) {
 		bt_complain("there is nowhere to write to: give -o FILE");
 		return -1;
@@ -66,10 +65,7 @@ static int open_output(const struct options *o)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/*
- * Another process has truncated the recorded trace while it was read, maybe to record
- * another one.
- */
+/* Handle SIGBUS: another process has truncated the recorded trace while btstrace reads it. */
 static void on_cut(int sig)
 {
 	static const char say[] = "btstrace: the recorded trace was cut short meanwhile\n";
@@ -118,8 +114,8 @@ static int replay(struct bt_session *s, const char *path, bool force)
 	}
 	signal(SIGBUS, on_cut);
 	/*
-	 * Only outputs that show names need the files that were traced. Addresses are right
-	 * in any case.
+	 * Outputs without BT_OUT_PLACES show only addresses, which are right even if programs
+	 * have changed since.
 	 */
 	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
 	    !force) {
@@ -165,15 +161,15 @@ static void say_closing(const struct bt_session *s, double seconds)
 		(unsigned long long)s->nr_threads, s->nr_threads == 1 ? "" : "s", seconds);
 }
 
-/* struct files - whether the files of -o and -w existed before */
+/* struct files - whether the files of -o and -w existed before btstrace opened them */
 struct files {
 	bool output;
 	bool write;
 };
 
 /*
- * Do both descriptors lead to one regular file? Two paths that did not exist before may lead
- * to one new file.
+ * Are both descriptors of one regular file? options_parse() cannot detect this if the file
+ * did not exist yet.
  */
 static bool is_same(int a, int b)
 {
@@ -201,7 +197,10 @@ static void drop_file(const char *path)
 	free(real);
 }
 
-/* Nothing was traced: remove new files, and leave the others as they were. */
+/*
+ * Drop the output and the recorded trace: remove files that are new, and leave the others as
+ * they were.
+ */
 static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
 {
 	text_drop(&s->text);
@@ -244,7 +243,7 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 		s->text.error = errno;
 	if (!bt_pager_end())
 		status = BT_EXIT_FILE;
-	/* EPIPE: the reader of a pipe has read what it wants. */
+	/* EPIPE is no error: the reader of the pipe needs no more. */
 	if (s->text.error && s->text.error != EPIPE) {
 		bt_complain("%s: %s", o->output ? o->output : "output", strerror(s->text.error));
 		status = BT_EXIT_FILE;
@@ -273,8 +272,8 @@ static int end_like(int status)
 }
 
 /*
- * Half of the memory is for places, an eighth for the calls of one thread, and the rest for
- * the output.
+ * Divide the memory of --memory: half is for the cache of struct bt_place, an eighth for the
+ * calls of one thread, and the rest for the output.
  */
 static void share_memory(struct bt_session *s, u64 bytes)
 {
@@ -331,10 +330,7 @@ static int work(struct options *o)
 	bt_session_begin(&session);
 	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
-	/*
-	 * After an error without any thread, do not print empty tables, and leave the files
-	 * as they were.
-	 */
+	/* After an error, if no thread was traced, do not write empty tables. */
 	if (status && !session.nr_threads)
 		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);

@@ -5,9 +5,7 @@
 
 #include "bt.h"
 
-/*
- * struct bt_map - a line of /proc/PID/maps
- */
+/* struct bt_map - a line of /proc/PID/maps */
 struct bt_map {
 	u64	start;
 	u64	end;

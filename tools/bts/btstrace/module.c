@@ -16,7 +16,7 @@
 #define MODULES_BITS		12
 
 static struct bt_module *modules, **last = &modules;
-/* Hash tables of all modules: by file and base address; by file */
+/* Hash tables of all modules: @by_base by file and base address, @by_file by file only */
 static struct bt_module *by_base[1 << MODULES_BITS], *by_file[1 << MODULES_BITS];
 static u32 next_id;
 
@@ -31,8 +31,8 @@ const struct bt_module *bt_modules(void)
 }
 
 /*
- * Open @path if it is a regular file with the inode @ino; 0 stands for any inode. Returns -1
- * and sets errno on failure.
+ * Open @path if it is a regular file with the inode @ino, or with any inode if @ino is 0.
+ * Returns -1 and sets errno on failure.
  */
 static int open_same(const char *path, u64 ino)
 {
@@ -61,7 +61,8 @@ static int open_same(const char *path, u64 ino)
 
 /*
  * Open the file that is mapped, even if it was deleted, or another file has its path now.
- * Which of these paths works depends on privileges, and on whether the file was deleted.
+ * Try several paths: which path works depends on privileges, and on whether the file was
+ * deleted.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -83,8 +84,8 @@ static int open_live(const struct bt_map *map, pid_t pid)
 }
 
 /*
- * Open the file that is mapped. Returns -1 on failure. @pid is 0 if the process is gone:
- * then open what has the path now.
+ * Open the file that is mapped. If @pid is 0, the process is gone: open the file that has
+ * the path now. Returns -1 on failure.
  */
 int bt_module_open(const struct bt_map *map, pid_t pid)
 {
@@ -106,8 +107,8 @@ size_t bt_module_path_len(const char *path)
 }
 
 /*
- * Make a file in memory with the bytes of @image. Sets *@sum to a checksum, which stands in
- * for the inode.
+ * Make a file in memory with the bytes of @image. Sets *@sum to a checksum, which the caller
+ * uses as the inode: the vdso of 32-bit programs must differ from that of 64-bit programs.
  */
 static int open_image(const u8 *image, size_t len, u64 *sum)
 {
@@ -118,7 +119,6 @@ static int open_image(const u8 *image, size_t len, u64 *sum)
 		close(fd);
 		fd = -1;
 	}
-	/* The inode has to tell the vdso of 32-bit programs from that of 64-bit programs. */
 	for (*sum = len, i = 0; i < len; i++)
 		*sum = (*sum ^ image[i]) * 0x100000001b3ull;
 	return fd;
@@ -152,7 +152,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Returns the module for all addresses where nothing is mapped. It begins at 0. */
+/* Returns the module for all addresses where nothing is mapped. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -179,8 +179,9 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 }
 
 /*
- * Find the addresses of a module. A file is mapped in several lines, each with a greater
- * offset than the line before.
+ * Set *@base and *@end to the addresses of the module of the line @first. A mapped file has
+ * several lines, one after the other. A line whose offset is not greater than that of the line
+ * before begins another module.
  */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {
@@ -229,7 +230,7 @@ static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, i
  * @n: the number of lines
  * @first: the index of the line of the mapping
  * @pid: the process, to open the file; 0 if the process is gone
- * @image: the code at this mapping if it is in no file; or NULL
+ * @image: the bytes of this mapping if it is the vdso; or NULL
  * @len: the number of bytes of @image
  */
 struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,

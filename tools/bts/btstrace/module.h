@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Modules: the files that processes have mapped, and other mappings, such as [vdso] and
+ * Modules: the files that processes have mapped, and mappings of no file, such as [vdso] and
  * [anon]
  */
 #ifndef BTSTRACE_MODULE_H
@@ -14,19 +14,19 @@
  * file
  */
 #define BT_VDSO	"[vdso]"
-/* The vdso is smaller than this. */
+/* A mapping that is larger than this is not read as a vdso. */
 #define BT_VDSO_MAX	(256 * 1024)
 
 /*
- * struct bt_module - a mapped file, or other mappings with the same name
- * @id:		counts files from 0: all modules of one file have the same ID; UINT32_MAX
- *		for bt_module_none() and bt_module_kernel()
+ * struct bt_module - a file that is mapped at one address, or mappings of no file
+ * @id:		the number of the file, from 0: all modules of one file have the same ID;
+ *		UINT32_MAX for bt_module_none() and bt_module_kernel()
  * @name:	the last part of @path; [anon] if @path is empty
  * @path:	as in /proc/PID/maps, without " (deleted)"
- * @base:	the address of the first byte of the file
- * @end:	the address behind the last mapping
+ * @base:	the address where the first byte of the file is or would be mapped; 0 for [anon]
+ * @end:	the address behind the last mapping; UINT64_MAX for [anon]
  * @elf:	its functions and lines; NULL if it is no ELF file, or cannot be opened
- * @all:	a stand-in for the function of code that has no symbol
+ * @all:	represents the function of an address that is in no function of @elf
  */
 struct bt_module {
 	u32			id;
@@ -42,7 +42,7 @@ struct bt_module {
 	struct bt_module	*next;
 	struct bt_module	*same_base;
 	struct bt_module	*same_file;
-	struct bt_elf		*opened;	/* @elf if this module has opened it; or NULL */
+	struct bt_elf		*opened;	/* @elf if this module has to close it; or NULL */
 };
 
 struct bt_module *bt_module_of(const struct bt_map *maps, size_t n, size_t first, pid_t pid,
