@@ -129,10 +129,7 @@ static bool holds(const struct bt_filter *f, enum bt_kind kind, const struct bt_
 	}
 }
 
-/*
- * Does a branch meet all conditions? If @from or @to is not known, pass NULL: no pattern
- * matches NULL.
- */
+/* Does a branch meet all conditions? @from or @to is NULL if unknown: no pattern matches it. */
 bool bt_filter_passes(const struct bt_filter *filter, enum bt_kind kind,
 		      const struct bt_place *from, const struct bt_place *to)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * This file follows live threads with ptrace, as strace does. The trace of a thread is the
- * buffer in which the kernel stores its records.
- */
+/* This file follows live threads with ptrace, as strace does. For 'trace', see how.h. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -457,10 +454,8 @@ static void end_command(struct bt_follow *f)
 }
 
 /*
- * bt_follow_run - trace until no thread is left, or until a signal ends btstrace
- * @f: with at least one thread attached
- *
- * Returns 0 or an exit status.
+ * Trace until no thread is left, or until a signal or a failed write ends tracing. Returns 0,
+ * or an exit status if no thread could be traced.
  */
 int bt_follow_run(struct bt_follow *f)
 {

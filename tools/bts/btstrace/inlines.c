@@ -10,10 +10,7 @@
 
 #include "debuginfo.h"
 
-/*
- * Is @file a header of the compiler or of a library? Users want to see lines of their own
- * files instead.
- */
+/* Is @file a header of the compiler or of a library, and not the user's own? */
 bool bt_is_system_source(const char *file)
 {
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");

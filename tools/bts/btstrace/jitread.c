@@ -115,11 +115,7 @@ static struct process *get_process(struct bt_jit_reader *r, pid_t tgid)
 	return p;
 }
 
-/*
- * bt_jit_exec - a process has called execve(): do not use the files of its old program
- * @r: the reader
- * @tgid: the process
- */
+/* The process @tgid has called execve(): do not use the files of its old program. */
 void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 {
 	struct process *p = find_process(r, tgid);

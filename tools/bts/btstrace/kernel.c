@@ -15,10 +15,7 @@
 
 static struct bt_functions functions;
 static bool kallsyms_read;
-/*
- * False if the records come from another boot: look nothing up then, as the running kernel has
- * other addresses.
- */
+/* If false, look nothing up: the records are from another boot, which had other addresses. */
 static bool same_kernel = true;
 static int kcore = -1;
 static Elf64_Phdr *segments;

@@ -150,7 +150,6 @@ static int trace(struct bt_session *s, const struct options *o)
 	return status;
 }
 
-/* Print the closing line: what was recorded, and how long it took. */
 static void say_closing(const struct bt_session *s, double seconds)
 {
 	const struct bt_counts *c = &s->told;
@@ -197,10 +196,7 @@ static void drop_file(const char *path)
 	free(real);
 }
 
-/*
- * Drop the output and the recorded trace: remove files that are new, and leave the others as
- * they were.
- */
+/* Drop what was to be written: remove new files, and leave the others as they were. */
 static void drop_files(struct bt_session *s, const struct options *o, const struct files *had)
 {
 	text_drop(&s->text);
