@@ -65,7 +65,7 @@ static void branch_freeze_await_icr(void)
 }
 
 /**
- * branch_freeze_send - request the freeze of each other CPU that is online, and send its NMI
+ * branch_freeze_send - request the freeze of each other online CPU, and send an NMI to it
  * @nmi: the per-CPU states
  *
  * Any context, with interrupts off, after this CPU was frozen. Each CPU gets an IPI of its own. The

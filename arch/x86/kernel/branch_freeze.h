@@ -4,7 +4,7 @@
  *
  * A freeze stops the recording of branches on all CPUs, for example in a crash, and keeps the
  * recorded branches. A thaw resumes recording. The CPU that requests a freeze freezes itself, and
- * sends an NMI to each other CPU. Each of these CPUs freezes itself in the handler of the NMI.
+ * sends an NMI to each other online CPU. Each of these CPUs freezes itself in the NMI handler.
  */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H
 #define _X86_KERNEL_BRANCH_FREEZE_H
@@ -39,8 +39,8 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
  * @requested:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
- *		the request
- * @awaited:	the NMI was sent, and may still arrive
+ *		the request, or by a thaw
+ * @awaited:	the NMI may still arrive, see branch_freeze_claims()
  * @when:	when the NMI was last sent; valid if @awaited. The clock is
  *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash
  */

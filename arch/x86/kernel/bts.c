@@ -21,7 +21,7 @@
  *    records, only its NMI handler accesses the rings that it delivers to. Other code first
  *    pauses the source, or finds it frozen: then the NMI handler delivers nothing.
  *  - If the CPU is offline, any CPU may access all of these under cpus_read_lock() and bts_mutex.
- *    In a crash, bts_flight.c reads rings without following these rules.
+ *    bts_flight.c, which works in a crash, reads rings without following these rules.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
  *    switched out. Other tasks therefore access a context of this task either on the CPU
  *    where the task runs, or while the locks of the scheduler keep the task off all CPUs: see
@@ -182,8 +182,8 @@ void bts_switch_to(struct task_struct *prev, struct task_struct *next)
 /**
  * bts_debug_exception - resume recording if a #DB has stopped it
  *
- * Called on return from #DB, with interrupts off. Other code must not write DEBUGCTL before this,
- * as the write would set the cleared bits again.
+ * Called by the handlers of #DB, with interrupts off. They must not write DEBUGCTL before this: the
+ * write would set the cleared bits again, and hide from this function that branches are missing.
  */
 void bts_debug_exception(void)
 {
@@ -222,7 +222,7 @@ static void bts_nothing(struct bts_call *call)
  * bts_flush_cpu - deliver the records in the buffer of a CPU to the contexts that are live there
  * @cpu: the CPU
  *
- * May sleep.
+ * Called with interrupts on. If @cpu is frozen, nothing is delivered.
  *
  * Return: 0; -ENXIO if @cpu is not online; -EOPNOTSUPP if this machine has no source
  * of records that can trace CPUs.

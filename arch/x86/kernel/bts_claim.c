@@ -4,9 +4,9 @@
  *
  * While the source of hardware is claimed, perf and KVM cannot use features that exclude BTS.
  * The first context claims the source. When no context is left, the source is given back
- * after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS, perf and
- * KVM may also take the source away from them, for a user who may monitor performance. Then the
- * contexts are revoked: they keep their records, but record no branches.
+ * after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS, KVM may
+ * also take the source away from them, and so may perf for a user who may monitor performance. Then
+ * the contexts are revoked: they keep their records, but record no branches.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -35,8 +35,9 @@ static bool bts_claimed;
 
 /*
  * A context because of which the source was refused to perf or KVM: [0] for a user who may not
- * monitor performance, [1] for a user who may. NULL if the source was not refused, or if the
- * context is gone. While this is set, the source is refused without another message in the log.
+ * monitor performance, [1] for a user who may, and for KVM. NULL if the source was not refused, or
+ * if the context is gone. While this is set, the source is refused without another message in the
+ * log.
  */
 static const struct bts_context *bts_obstacles[2];
 
@@ -83,7 +84,7 @@ int bts_source_claim(void)
 	if (err)
 		return err;
 	bts_claimed = true;
-	/* The contexts record again from the next bts_switch_to() on. */
+	/* Each CPU records again for the contexts from its next ->resume() on. */
 	WRITE_ONCE(bts_revoked, false);
 
 	return 0;
@@ -143,7 +144,7 @@ void bts_source_put(struct bts_context *ctx)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap in the live contexts. If the source is frozen, its records are dropped. */
+/* Mark a gap in the live contexts; if the source is frozen, only in those of the current task. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)
@@ -173,8 +174,8 @@ static const struct bts_context *bts_obstacle(bool privileged)
 }
 
 /*
- * The size of a name in the log. A task can choose its comm, so each byte of comm is escaped by
- * up to four characters.
+ * The size of a name in the log or in debugfs. A task can choose its comm, so each byte of comm is
+ * escaped by up to four characters.
  */
 #define BTS_NAME	(sizeof("task -2147483648 ") + 4 * TASK_COMM_LEN)
 
@@ -201,8 +202,8 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 }
 
 /*
- * Give the hardware back to perf or KVM, or return false if a context keeps it. @privileged says
- * whether the user of perf or KVM may monitor performance. A gap is marked in the contexts of
+ * Give the hardware back to perf or KVM, or return false if a context keeps it. @privileged is true
+ * for KVM, and for a user of perf who may monitor performance. A gap is marked in the contexts of
  * running tasks now, and in those of other tasks when they run.
  */
 static bool bts_take_back(bool privileged)
@@ -248,7 +249,8 @@ static bool bts_give_way(bool privileged)
 }
 
 /*
- * /sys/kernel/debug/x86/bts: the state of the source of hardware, and a line for each context
+ * /sys/kernel/debug/x86/bts: the state of the source of hardware, and a line for each context that
+ * needs it
  */
 
 static const struct {

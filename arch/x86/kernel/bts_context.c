@@ -191,8 +191,8 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  *
  * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
  * about to exit; -EBUSY if the hardware has another user; -EOPNOTSUPP if this machine
- * has no source, or the source cannot do what is wanted; -ENODEV if the machine lacks
- * @attr->source; -ENOMEM.
+ * has no source, the source cannot do what is wanted, or the source is of hardware and perf has no
+ * PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp)
@@ -212,7 +212,7 @@ int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 	ctx = bts_alloc(attr, source);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	/* Allocate before the locks are taken: charging a memory cgroup may sleep. */
+	/* Allocate before the locks are taken: charging a memory cgroup may block for long. */
 	owner = bts_task_alloc();
 	if (!owner) {
 		bts_free(ctx);
@@ -347,8 +347,8 @@ static void bts_do_change(struct bts_call *call)
  * bts_change_task - change what is recorded of a task
  * @ctx: the context of a task
  * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP_FULL,
- *	BTS_MONOTONIC and BTS_YIELDS must not change. If no other flag is set, nothing is
- *	recorded until the next change.
+ *	BTS_MONOTONIC and BTS_YIELDS must not change. If no other flag is set, only
+ *	X86_BTS_EXEC is recorded until the next change.
  *
  * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
  * flags that the source does not support. If perf or KVM has taken the hardware and @attr wants

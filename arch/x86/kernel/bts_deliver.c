@@ -2,8 +2,8 @@
 /*
  * Branch traces: functions by which a source asks what to record on a CPU, and delivers its records
  *
- * All functions run on the CPU where the records were made, while the source of hardware
- * does not record.
+ * All functions run on the CPU where the records were made. Those for the source of hardware run
+ * while it does not record.
  */
 
 #include <linux/list.h>
@@ -184,7 +184,7 @@ static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 }
 
 /**
- * bts_want - tell the source what to record on this CPU
+ * bts_want - tell the source of hardware what to record on this CPU
  *
  * Called like bts_deliver().
  *

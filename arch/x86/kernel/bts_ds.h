@@ -28,9 +28,9 @@ enum bts_ds_state {
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records
  * @kernel:	branches of the kernel are recorded
  * @stuck:	@long_exits has reached BTS_DS_MAX_LONG_EXITS: no branch of the kernel is
- *		recorded until the next pause
+ *		recorded until the next pause, and without a CPL filter no branch at all
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
- * @bits:	the BTS field of DEBUGCTL if @state is ON and not @halted
+ * @bits:	the value that bts_ds_record() writes to the BTS field of DEBUGCTL
  * @interrupted: bts_ds_pmi() has delivered records since the last pause; @pmi_user, @pmi_ip and
  *		@pmi_when are those of its last NMI
  * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
@@ -70,7 +70,7 @@ struct bts_ds {
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
-/* bts_ds_get() has claimed BTS. If not, the NMI handlers must not change anything. */
+/* bts_ds_get() has claimed BTS. If not, the NMI handlers must not change BTS or its positions. */
 extern bool bts_ds_claimed;
 extern struct bts_record_props bts_ds_props;
 extern bool bts_ds_filters;
@@ -80,12 +80,13 @@ extern bool bts_ds_filters;
  * bts_ds_last_nmi() to the return from the NMI. If the threshold were too low, the records of
  * the exit path alone would raise the next PMI, and the interrupted code would make no progress.
  * The number of these records depends on NMI handlers that were registered later and on function
- * tracing. So each PMI counts the records of the last PMI's exit path. The next threshold is this
- * number plus BTS_DS_PROGRESS for the interrupted code. The first threshold is BTS_DS_PROGRESS.
+ * tracing. So each PMI counts the records of the last PMI's exit path. The next threshold is at
+ * least this number plus BTS_DS_PROGRESS for the interrupted code. The first threshold is at least
+ * BTS_DS_PROGRESS.
  *
  * If an exit path makes more than BTS_DS_LONG_EXIT records, the interrupted code makes less than a
  * fifth of all records. If that happens BTS_DS_MAX_LONG_EXITS times in a row, the kernel is not
- * recorded until the next pause. If that happens once, nmi.c may have printed a message.
+ * recorded until the next pause. If that happens only once, the cause may be a message of nmi.c.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_LONG_EXIT	(4 * BTS_DS_PROGRESS)

@@ -12,14 +12,14 @@
  *
  * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
  * Some models drop a PMI meanwhile, and do not raise another one while the index stays past
- * the threshold. So if the kernel is recorded, bts_ds_first_nmi() stops recording in each NMI,
- * and bts_ds_last_nmi() checks the threshold and resumes recording.
+ * the threshold. So if the kernel is recorded into a buffer with interrupt, bts_ds_first_nmi()
+ * stops recording in each NMI, and bts_ds_last_nmi() checks the threshold and resumes recording.
  *
  * bts_ds.state says which code may access the positions (base, index and so on) and deliver
  * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, as
  * the hardware does not record. bts_ds_freeze() may run at any time, in any state: it stops
- * recording, and the records stay in the buffer until bts_ds_unfreeze(). So code that starts
- * recording checks bts_ds.frozen afterwards.
+ * recording. Unless the state is BUSY, the records then stay in the buffer until bts_ds_unfreeze().
+ * Code that starts recording checks bts_ds.frozen afterwards.
  */
 
 #include <linux/compiler.h>
@@ -48,7 +48,7 @@ bool bts_ds_filters __ro_after_init;
 bool bts_ds_claimed;
 
 /*
- * The number of records that fit into the buffer past the threshold: those that are made until
+ * The least number of records that fit into the buffer past the threshold: those made until
  * the NMI handler stops recording. If there are more, they are lost, and a gap is marked. With
  * KASAN or lockdep, the code up to the handler makes several times as many.
  */
@@ -126,7 +126,7 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 }
 
 /*
- * Deliver the records in the buffer. Called with state BUSY, while the hardware is off.
+ * Deliver the records in the buffer. Called with state BUSY, while the hardware does not record.
  *
  * If the index has reached the threshold, the hardware has requested a PMI. The PMI arrives
  * now, later, or never if LVTPC was masked. When this function has reset the index,

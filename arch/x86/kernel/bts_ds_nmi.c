@@ -22,7 +22,7 @@
  * Find out whether this model reports predictions: only some models ever set
  * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The first records in the
  * buffer are those of the exit path of the last PMI, the same branches each time. So look at the
- * record in the middle, which is of the interrupted code.
+ * record in the middle, which is usually of the interrupted code.
  */
 static void bts_ds_learn(const struct bts_ds *d)
 {
@@ -33,10 +33,9 @@ static void bts_ds_learn(const struct bts_ds *d)
 }
 
 /*
- * Tell whether the record at @at is the return from the NMI of the last PMI, that is, the first
- * record since that NMI that goes from the entry code to d->pmi_ip. If the NMI has interrupted user
- * mode, that is the first record that goes to user mode: it has a linear address, which may differ
- * from pmi_ip.
+ * Tell whether the record at @at may be the return from the NMI of the last PMI: it goes from the
+ * entry code to d->pmi_ip. If the NMI has interrupted user mode, it goes to any address of user
+ * mode: the record has a linear address, which may differ from pmi_ip.
  */
 static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 {
@@ -46,7 +45,7 @@ static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 	       (d->pmi_user ? to < TASK_SIZE_MAX : to == d->pmi_ip);
 }
 
-/* Find the record of the return from the last PMI. Return @end if there is none. */
+/* Find the return from the last PMI: the first bts_ds_is_return(). Return @end if there is none. */
 static const void *bts_ds_return(const struct bts_ds *d, const void *base, const void *end)
 {
 	const void *at;
@@ -85,8 +84,8 @@ static u32 bts_ds_exit_records(const struct bts_ds *d, unsigned long ip)
  *    arrived late, the records made before its arrival have requested further PMIs, which
  *    arrive late, too: before d->repeat_within further records.
  *  - No code has run between that PMI and this NMI: both have interrupted the same
- *    instruction, and the buffer holds no other records than the return from that PMI
- *    and the entry of this NMI.
+ *    instruction, and the return from that PMI is the last record, or the record of the
+ *    entry of this NMI follows it.
  */
 static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 {
@@ -114,9 +113,9 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 }
 
 /*
- * Raise the next threshold so that the interrupted code makes progress before the next PMI. If NMI
- * handlers or function tracing make too many branches, the buffer is too small for that, and the
- * CPU would do nothing but handle PMIs. Then set d->stuck. See BTS_DS_LONG_EXIT.
+ * Choose the least threshold with which the interrupted code makes progress before the next PMI. If
+ * NMI handlers or function tracing have made too many branches several times in a row, the CPU
+ * would do little else than handle PMIs. Then set d->stuck. See BTS_DS_LONG_EXIT.
  */
 static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 {
@@ -135,7 +134,8 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
  * Calculate d->repeat_within. If the records past the threshold have requested a second PMI, it is
  * as late as the first PMI: as many records are made before it as were made from the threshold to
  * the first PMI. If NMIs were blocked, many more may be past the threshold, which says nothing
- * about the delay of PMIs, so the number is limited.
+ * about the delay of PMIs, so the number is limited. A second NMI for the PMI before this one may
+ * still be due within more records: take the larger number.
  */
 static u32 bts_ds_repeat_within(const struct bts_ds *d)
 {
@@ -168,7 +168,8 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 
 /*
  * Called for an NMI that no other handler claims and for which the chipset reports no reason.
- * It may be the late PMI of records that were delivered already.
+ * It may be a second NMI for the last PMI, the late PMI of records that were delivered already, or
+ * the NMI of a freeze.
  */
 static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -192,8 +193,8 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 
 /*
  * Freeze this CPU if another CPU has requested that. If the kernel is recorded, stop recording
- * until bts_ds_last_nmi(). Called before all handlers that were registered earlier, so that few of
- * their branches are recorded.
+ * until bts_ds_last_nmi(), except into a circular buffer. Called before all handlers that were
+ * registered earlier, so that their branches are not recorded.
  */
 static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -220,9 +221,9 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 /*
  * Handle the PMI, if this NMI is one, and resume recording if bts_ds_first_nmi() has stopped it.
  *
- * If the state is not ON, the interrupted code is about to stop recording. Then, or if the CPU is
- * frozen, only stop BTS, and do not deliver the records. If BTS stayed on, the exit path of each
- * NMI would raise the next PMI until the buffer is full.
+ * If the state is not ON, the interrupted code has stopped recording, or is about to stop it. Then,
+ * or if the CPU is frozen, only stop BTS, and do not deliver the records. If BTS stayed on, the
+ * exit path of each NMI would raise the next PMI until the buffer is full.
  *
  * Called after perf's handler, which unmasks LVTPC even if there is no event: see
  * x86_perf_claim_bts().
@@ -242,7 +243,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* Drain the buffer in any NMI, as the exit path of the NMI may need all the room. */
+	/* If halted, drain the buffer in any NMI: the exit path of the NMI may need all the room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else

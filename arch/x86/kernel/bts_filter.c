@@ -14,8 +14,8 @@
  * to the wanted mode. This is a skew: a record that leaves the wanted mode is followed by a record
  * that starts in the wanted mode, and exactly one record is missing in between. The ring counts
  * the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have another
- * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set, and the
- * CPL filter is not used any more, see bts_avoids_cpl_filter().
+ * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL
+ * filter is not used for contexts for which bts_avoids_cpl_filter() returns true.
  *
  * User code can forge both addresses of a record by jumping to any address. So this file compares
  * and copies addresses, but never dereferences them.
@@ -37,7 +37,7 @@
  * @fred: whether events are delivered by FRED
  *
  * With FRED, the entry code is that at the entry points of FRED. It does not include
- * asm_fred_entry_from_kvm(), which KVM calls for an NMI that caused a VM exit.
+ * asm_fred_entry_from_kvm(), which KVM calls for an NMI or interrupt that caused a VM exit.
  *
  * Return: true if @addr is in the entry code.
  */
@@ -224,7 +224,7 @@ static __always_inline void __bts_ring_fill(struct bts_ring *ring, const struct 
 	for (;;) {
 		for (; in < few && bts_copy_four(head, predicted, out, in, limit); in += 4)
 			out += 4;
-		/* Copy single records up to one that bts_leave() or bts_sort() has to store. */
+		/* Copy single records up to one that bts_leave() or bts_sort() has to handle. */
 		for (; in != end && bts_either(in) < limit; in++)
 			bts_plain(head, predicted, out++, in);
 		if (in == end)
@@ -274,8 +274,9 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 }
 
 /*
- * Called with @in, the first record after a record that left the wanted mode. If @in starts in
- * the wanted mode, the branch back to this mode is missing: count a skew.
+ * Called with @in, the first record after a record that left the wanted mode, or after
+ * bts_ring_change() without BTS_KERNEL. If @in starts in the wanted mode, the branch back to this
+ * mode is missing: count a skew.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {

@@ -56,7 +56,8 @@ u64 bts_frozen_at(int cpu)
  * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a
  * freeze, this marks no gap in any context.
  *
- * Return: the argument for bts_release(): true unless this CPU was held before.
+ * Return: the argument for bts_release(): false if this CPU was held before, or if this machine has
+ * no source of hardware; otherwise true.
  */
 bool bts_hold(void)
 {
@@ -83,7 +84,8 @@ void bts_release(bool stopped)
  *
  * Any context.
  *
- * Return: true for a branch of the kernel, or a record that says that records are missing.
+ * Return: true for a branch to the kernel, a jump for which bts_is_stray_jump() returns true, or a
+ * record of all 0, which stands for missing records.
  */
 bool bts_flight_wants(const struct bts_raw *raw)
 {
@@ -124,8 +126,8 @@ static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
 }
 
 /*
- * Read up to @n branches from the buffer of the source. If fewer are found, @place has moved to
- * the end of the buffer.
+ * Read up to @n branches from the buffer of the source. If fewer are found, @place has moved past
+ * the oldest record.
  */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
 			     struct hw_branch *out, u32 n)
@@ -189,7 +191,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, place, newer, out, n);
-	/* While @cpu drains its buffer, the ring may have some of the same records: skip it. */
+	/* While @cpu drains its buffer, the ring may have some of its records: skip the ring. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -207,7 +209,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  * @out: where to store the branches, the newest first
  * @n: the number of branches to copy
  *
- * Any context and any CPU, while @cpu is frozen or held. The code that crashed may have
+ * Any context and any CPU, while @cpu is frozen, held or offline. The code that crashed may have
  * overwritten the context or its ring: reading through a bad pointer in there does not
  * fault, and the buffer is read without the context. Nothing is read from a CPU that was offline
  * during a thaw and is still frozen.

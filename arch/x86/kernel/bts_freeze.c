@@ -22,7 +22,8 @@ static struct branch_freezes bts_freezing;
 /**
  * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
  *
- * Any context, at any time. Each other CPU stops when an NMI reaches it.
+ * Any context, at any time. Each other CPU stops when an NMI reaches it. If no context needs the
+ * source of hardware, this does nothing.
  */
 void notrace bts_freeze_all(void)
 {
@@ -93,7 +94,8 @@ static void bts_unfrozen(void)
  *  - Its NMI arrives before the second bts_freeze_in_force(). ->unfreeze() may have undone the
  *    freeze. bts_freeze_in_force() returns true, and this function freezes the CPU again.
  *  - The NMI arrives between this bts_freeze_in_force() and ->pause(): ->pause() returns false.
- *  - The NMI arrives after ->pause(): ->resume() returns false, and bts_resume() marks a gap.
+ *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
+ *    marks a gap.
  */
 static void bts_unfreeze_here(void *unused)
 {
@@ -105,8 +107,8 @@ static void bts_unfreeze_here(void *unused)
 
 	thawed = bts_source->unfreeze();
 	/*
-	 * The stores of ->unfreeze() must not overwrite the request of a concurrent
-	 * bts_freeze_all(), with which this barrier pairs.
+	 * ->unfreeze() may overwrite the request of a concurrent bts_freeze_all(). This barrier
+	 * pairs with the one there: in that case, bts_freeze_in_force() returns true now.
 	 */
 	smp_mb();
 	if (bts_freeze_in_force()) {
@@ -126,7 +128,7 @@ static void bts_unfreeze_here(void *unused)
 	}
 }
 
-/* Note that the frozen records of offline CPUs are from before this thaw. */
+/* Set bts_cpu.outdated of the offline CPUs: their frozen records are from before this thaw. */
 static void bts_outdate(void)
 {
 	int cpu;
@@ -142,10 +144,11 @@ static void bts_outdate(void)
  * bts_unfreeze_all - resume recording on all CPUs
  * @freezes: what bts_freezes() returned when the caller decided to thaw
  *
- * Called with interrupts on; calls are serialized by the caller. Freezes after @freezes
- * stay in force. The records that were kept are delivered to the contexts, but not to
- * those of a task that has been switched out since the freeze, nor to those of the CPU
- * that were created since. A CPU that is offline thaws when it comes online.
+ * May sleep; calls are serialized by the caller. Freezes after @freezes stay in force. Each CPU
+ * delivers the records that it has kept to its own contexts that are older than the freeze. It also
+ * delivers them to the contexts of its current task, unless bts_drop_frozen_of_owner() was called
+ * since the freeze, for example when this task was switched in. A CPU that is offline thaws when it
+ * comes online.
  */
 void bts_unfreeze_all(u32 freezes)
 {

@@ -35,11 +35,12 @@ struct bts_task {
  * @ring:	its records
  * @attr:	its attributes, as they were given at creation or by the last change
  * @source:	the source of its records
- * @task:	the task that is traced; NULL if a CPU is traced or the task has exited
+ * @task:	the task that is traced; NULL if a CPU is traced, or after bts_detach() or
+ *		bts_exit()
  * @cpu:	the CPU that is traced; -1 if a task is traced
  * @late:	the context was created while its CPU was frozen, and the CPU still is
- * @full:	@attr.overflow was called, or is about to be called; cleared when records are
- *		removed
+ * @full:	@attr.overflow was called, or is about to be called; cleared when records were
+ *		removed and @ring is not full any more, or by bts_change_task()
  * @ns:		@attr.ns, with a reference
  * @work:	calls @attr.overflow
  */
@@ -97,7 +98,7 @@ extern bool bts_cpl_skewed;
 
 /*
  * Tell whether perf or KVM has taken the hardware from @ctx. Then no branches, switches or
- * signals are recorded for @ctx, only X86_BTS_EXEC.
+ * signals are recorded for @ctx, only X86_BTS_EXEC and X86_BTS_LOST.
  */
 static inline bool bts_is_revoked(const struct bts_context *ctx)
 {

@@ -101,7 +101,7 @@ int bts_consume(struct bts_context *ctx, u64 first, u32 n)
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 
-/* The number of records to copy at a time, with interrupts off */
+/* The largest number of records to copy at a time, with interrupts off */
 #define BTS_READ_CHUNK	256
 
 /*

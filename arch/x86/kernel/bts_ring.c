@@ -39,7 +39,7 @@ unsigned long bts_pages(u32 nr, u32 flags)
  * bts_ring_init - initialize a ring and allocate its memory
  * @ring: the ring
  * @nr: the number of records with which it is full, at least 1
- * @flags: BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC
+ * @flags: the flags of the context
  * @props: the properties of the records of the source
  *
  * May sleep. The memory is charged to current's memory cgroup.

@@ -20,7 +20,7 @@
  */
 #define BTS_RING_SKID	(256 + 64)
 
-/* After this many skews in a row, the CPL filter is not used any more: see bts_filter.c. */
+/* After this many skews in a row, bts_cpl_skewed is set: see bts_filter.c. */
 #define BTS_RING_SKEWS	4
 
 /**
@@ -29,9 +29,10 @@
  * @nr:		the number of records with which it is full
  * @size:	the number of records that it has room for; more than @nr with BTS_STOP_FULL
  * @pos:	the index of the next record: @head modulo @size
- * @flags:	BTS_USER, BTS_KERNEL, BTS_ENTRY, BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC of
- *		<asm/bts.h>
- * @limit:	a branch whose addresses are both below it is stored without bts_sort()
+ * @flags:	the flags of the context; the ring uses BTS_USER, BTS_KERNEL, BTS_ENTRY,
+ *		BTS_STOP_FULL, BTS_FLIGHT, BTS_MONOTONIC of <asm/bts.h>
+ * @limit:	if the bitwise OR of the addresses of a branch is below @limit, the branch is
+ *		stored without bts_sort()
  * @props:	the properties of the records of the source
  * @branch:	the first eight bytes of an X86_BTS_BRANCH record
  * @head:	the number of records that were ever put in
@@ -42,7 +43,8 @@
  * @unmarked:	the number of those in @lost that have no mark in the ring yet
  * @gaps:	how often the source lost records without counting them
  * @gap:	one of @gaps has no mark in the ring yet
- * @away:	the last record left the wanted mode: the next record should return to that mode
+ * @away:	the last record left the wanted mode, or the task was in the kernel in
+ *		bts_ring_change(): the next record should return to the wanted mode
  * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has

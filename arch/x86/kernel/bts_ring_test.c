@@ -566,7 +566,7 @@ static void filter_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bts_is_entry_with(USER_ADDR(0), false));
 }
 
-/* bts_is_entry_with() depends on the addresses of the entry points of FRED. */
+/* bts_is_entry_with() depends on the order of the entry points of FRED. */
 static void filter_entry_fred(struct kunit *test)
 {
 #ifdef CONFIG_X86_FRED

@@ -3,11 +3,11 @@
  * The trap flag as a source of branch traces
  *
  * Any x86 processor raises #DB after each instruction of user mode if TF is set. For
- * tasks that are traced by this source, bts_step_exit() sets TF as the last action before
- * the return to user mode, and bts_step_enter() clears TF as the first action of kernel
- * entry. All other kernel code, such as that of signal frames, ptrace() and fork(), therefore
- * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of
- * a step: it finds out whether the instruction has branched, and if so makes a record.
+ * tasks that are traced by this source, bts_step_exit() sets TF shortly before the return to
+ * user mode. At the next entry into the kernel, bts_step_enter() first restores the TF that the
+ * program has without a trace. All other kernel code, such as that of signal frames, ptrace() and
+ * fork(), therefore sees the flags that the program has without a trace. bts_step_debug() handles
+ * the #DB of a step: it finds out whether the instruction has branched, and if so makes a record.
  *
  * The program could see TF in the flags that PUSHF stores, and in R11 after SYSCALL. TF is
  * cleared there. POPF and IRET load TF as the program wants it, and no other instruction of user
@@ -349,7 +349,7 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
  * bts_step_exit - set TF, so that user mode runs for one step, that is, one instruction
  * @regs: the registers of user mode, which is traced
  *
- * Called with interrupts off, as the last action before the return to user mode.
+ * Called with interrupts off, shortly before the return to user mode.
  */
 void notrace bts_step_exit(struct pt_regs *regs)
 {
@@ -481,7 +481,8 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 /**
  * bts_step_debug - handle the #DB of a step
  * @regs: the registers of user mode after the instruction
- * @dr6: the reasons of the #DB; DR_STEP is cleared unless the program wants it, too
+ * @dr6: the reasons of the #DB. If this returns false, DR_STEP is set only if the program or its
+ *	debugger has to get it
  *
  * Called with interrupts off. May enable and disable them.
  *

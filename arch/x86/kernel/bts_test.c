@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of branch traces with the source of this machine: the union of what all
- * contexts of a CPU want, and the records of branches of this kernel. If they run at boot,
- * they also test the hardware.
+ * KUnit tests of branch traces by the source of hardware: the union of what all contexts of a CPU
+ * want, and the records of branches of this kernel. They are skipped on a machine without a Branch
+ * Trace Store, and while perf uses it.
  */
 
 #include <kunit/resource.h>

@@ -12,7 +12,7 @@
  * A context is one branch trace, of a task or of a CPU. A source makes its records: a source of
  * hardware (the Debug Store) or of software (single-stepping). See arch/x86/kernel/bts.c.
  *
- * The flags of a context. At least one of BTS_USER, BTS_KERNEL, BTS_SCHED is needed.
+ * The flags of a context. A new context needs at least one of BTS_USER, BTS_KERNEL, BTS_SCHED.
  */
 #define BTS_USER	BIT(0)	/* record branches whose target is in user mode */
 #define BTS_KERNEL	BIT(1)	/* record branches whose target is in the kernel */
@@ -20,8 +20,8 @@
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
 #define BTS_STOP_FULL	BIT(4)	/* when full, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: while no other
-				 * context records on this CPU, the buffer of the hardware is
+#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: while only flight
+				 * recorders record on this CPU, the buffer of the hardware is
 				 * circular and raises no PMI
 				 */
 #define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware drops wanted
@@ -29,8 +29,8 @@
 				 * without the CPL filter, and filter in software
 				 */
 #define BTS_MONOTONIC	BIT(8)	/* the clock of the records is CLOCK_MONOTONIC, not sched_clock */
-#define BTS_YIELDS	BIT(9)	/* users of perf and KVM may take the hardware away if they are
-				 * allowed to monitor performance
+#define BTS_YIELDS	BIT(9)	/* if all contexts have this flag, the hardware may be taken away
+				 * by KVM, and by perf for a user who may monitor performance
 				 */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP_FULL | \
@@ -75,17 +75,19 @@ struct bts_record_props {
  * @nr:		the number of records with which its ring is full, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
- * @overflow:	called when the ring becomes full, and not again before records were removed;
- *		may be NULL. With the source of hardware, @overflow is called in hard interrupt
- *		context, on the CPU where the ring became full. With the source of software,
- *		@overflow is called in the task with interrupts off, perhaps in a task switch,
- *		which holds the run queue lock. So @overflow must not sleep, wake a task, take a
- *		lock under which tasks are woken (such as siglock), or print. It may set bits and
- *		flags of the task, kick the task, and queue an irq_work
+ * @overflow:	called when the ring becomes full, and not again until records were removed and
+ *		the ring is not full any more, or until bts_change_task(); may be NULL. With the
+ *		source of hardware, @overflow is called in hard interrupt context, on the CPU
+ *		where the ring became full. With the source of software, @overflow is called in
+ *		the task with interrupts off, perhaps in a task switch, which holds the run queue
+ *		lock. So @overflow must not sleep, wake a task, take a lock under which tasks are
+ *		woken (such as siglock), or print. It may set bits and flags of the task, kick
+ *		the task, and queue an irq_work
  * @data:	argument of @overflow
  *
- * With BTS_STOP_FULL, the source delivers its records as soon as there are @nr. So if @overflow
- * makes the task stop before it returns to user mode, no branches in user mode are lost.
+ * With BTS_STOP_FULL and @overflow, the source delivers its records soon after there are @nr, and
+ * the ring has room for the records that are made meanwhile. So if @overflow makes the task stop
+ * before it returns to user mode, no branches in user mode are lost.
  */
 struct bts_attr {
 	u32	flags;
@@ -159,18 +161,19 @@ struct bts_want {
  *		@pause and @resume.
  * @filters:	the source can leave out branches to the kernel, or to user mode
  * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
- *		has none, -EBUSY if it is in use otherwise, or -ENOMEM. @give_way is called
- *		when perf or KVM needs the hardware, see ds_claim_bts().
+ *		has none or perf has no PMU driver, -EBUSY if it is in use otherwise, or
+ *		-ENOMEM. @give_way is called when perf or KVM needs the hardware, see
+ *		ds_claim_bts().
  * @put:	undo @get
  * @pause:	stop recording on this CPU, and deliver the records in its buffer. Called with
  *		interrupts off. If the CPU is frozen, change nothing and return false.
  * @resume:	record on this CPU what bts_want() returns, or bts_wanted_steps() for a source
  *		of software; false if the CPU is frozen
  * @restart:	resume recording on this CPU after a #DB has made the processor stop it
- * @scrub:	overwrite the records in the buffer of this CPU, which is paused, or of a CPU
- *		that is offline. If this CPU is frozen instead, do nothing.
+ * @scrub:	overwrite the records in the buffer of a CPU that is offline, or of this CPU,
+ *		which is paused or frozen. If this CPU is frozen, do nothing.
  * @freeze:	stop recording on this CPU and keep its records, in any context
- * @freeze_others: make all other CPUs call @freeze soon, without waiting for them
+ * @freeze_others: make all other online CPUs call @freeze soon, without waiting for them
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	tell whether a CPU is frozen, in any context

@@ -36,7 +36,7 @@
  *		Except in X86_BTS_BRANCH, 0 stands for any address of the kernel.
  * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time, the
  *		thread, and the CPU
- * @lost:	X86_BTS_LOST: the time when the loss was noticed, and the minimum number of
+ * @lost:	X86_BTS_LOST: the time when this record was stored, and the minimum number of
  *		missing records; @lost.count is 0 if they were not counted
  */
 struct x86_bts_record {
