@@ -5,7 +5,7 @@
 
 gdb=$1
 
-# GDB has the path that it has in the host's cache: make its directories accessible to user nobody.
+# The guest has gdb at the same path as the host's cache: make its directories accessible to nobody.
 path=$gdb
 while [ "$path" != / ]; do
 	chmod a+rx "$path"

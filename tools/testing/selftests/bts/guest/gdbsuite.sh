@@ -4,7 +4,7 @@
 #
 # gdbsuite.sh GDB_DIR USER BOARD FILE...
 #   GDB_DIR  bin/gdb, bin/gdbserver, testsuite/
-#   USER     root, or nobody: then perf refuses to record branches
+#   USER     root, or nobody, for whom perf refuses to record branches
 #   BOARD    unix, or native-gdbserver
 #   FILE     a file of testsuite/gdb.btrace, without .exp; none: all
 
@@ -113,7 +113,7 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-# For up to six files, print the whole log; otherwise only the 40 lines before each failure.
+# For one to six FILEs, print the whole log; otherwise only the 40 lines before each failure.
 if [ -n "$few" ]; then
 	cat "$work/gdb.log"
 else

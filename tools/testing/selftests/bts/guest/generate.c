@@ -2,7 +2,8 @@
 /*
  * Generate programs of random branches. A program consists of blocks, which are shuffled in memory.
  * Each block has a branch of one kind, the branch under test, and then goes to the next block.
- * Conditions depend on a random number generator, which the program steps while it runs.
+ * Blocks of the kinds STRING and SYSCALL have an instruction that is not recorded as a branch
+ * instead. Conditions depend on a random number generator, which the program steps while it runs.
  * program_replay() steps the same generator in C, so it knows which branches are taken.
  */
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void put_mov_rax(struct program *p, u64 val)
 	put(p, val, 8);
 }
 
-/* Emit a block whose branch under test goes to the next block. Returns false for other kinds. */
+/* Emit a block whose branch under test always goes to the next block. Else returns false. */
 static bool put_leaving(struct program *p, struct block *b, u64 next)
 {
 	switch (b->kind) {
@@ -266,7 +267,7 @@ static u64 block_entry(const struct program *p, unsigned int i)
 	return i < p->nr ? p->blocks[i].entry : p->end;
 }
 
-/* Emit the functions that blocks call. Each returns with another form of RET. */
+/* Emit the functions that blocks call: RET, REP RET, and NOP; RET. */
 static void put_leaves(struct program *p)
 {
 	static const char * const rets[NR_LEAVES] = { "\xc3", "\xf3\xc3", "\x90\xc3" };

@@ -156,7 +156,7 @@ static inline int read_answer(int fd, char *buf, size_t len)
 
 /*
  * Run a command of the emulator's monitor, and store its output in @buf (may be NULL), at most @len
- * bytes. Returns 0, or -1 if there is no monitor.
+ * bytes with the final NUL. Returns 0, or -1 on an error, for example if there is no monitor.
  */
 static inline int hmp(const char *cmd, char *buf, size_t len)
 {

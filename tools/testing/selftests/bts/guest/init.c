@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PID 1 of the test guest. It mounts file systems and runs the program that follows "--" on the
- * kernel command line. The output of that program and its exit status go to the second serial port.
- * Then the guest powers off. Without such a program, PID 1 runs a shell on the console.
+ * kernel command line. The standard output of that program and its exit status go to the second
+ * serial port. Without such a program, PID 1 runs a shell on the console. At the end, the guest
+ * powers off.
  */
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -87,8 +88,8 @@ static void mount_all(void)
 }
 
 /*
- * The kernel prints a message about an NMI handler that takes long. On a busy host, any handler
- * may. Printing would record thousands of branches in the NMI, so raise the limit.
+ * The kernel prints a message about an NMI handler that takes long. On a busy host, any handler may
+ * take long. Printing would record thousands of branches in the NMI, so raise the limit.
  */
 static void hush_nmis(void)
 {

@@ -13,7 +13,7 @@ void known_program(u64 seed, unsigned int blocks)
 	known = program_new(seed, blocks);
 	if (!known)
 		give_up("no program");
-	/* In 50 passes, each branch is taken, also those with the lowest and highest address. */
+	/* 50 passes are enough to take the branches with the lowest and the highest address. */
 	program_replay(known, seed, 50, &all);
 	known_low = ~0ull;
 	for (i = 1; i < all.nr; i++) {

@@ -10,7 +10,10 @@
 #define SUITES		"/sys/kernel/debug/kunit/"
 #define RESULTS		SUITES "%s/results"
 
-/* Report the case in @line: "    ok 1 name" or "    not ok 2 name". Ignore lines of other kinds. */
+/*
+ * Report the case in @line: "    ok 1 name" or "    not ok 2 name". Print a line that begins with
+ * "    # ", and ignore lines of other kinds.
+ */
 static void report_line(const char *suite, char *line)
 {
 	bool passed = !strncmp(line, "    ok ", 7);

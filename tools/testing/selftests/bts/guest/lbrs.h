@@ -15,8 +15,9 @@ bool lbr_unfiltered(int cpu);
 /* Returns whether the first @depth records of a CPU are 0. */
 bool lbr_wiped(int cpu, int depth);
 /*
- * While the recorder is on, change the filter of all CPUs to leave out some kinds of branches.
- * Returns false for an unknown word, and for architectural LBRs, whose filter the kernel restores.
+ * While the recorder is on, change the filter of all CPUs to leave out the kinds of branches that
+ * the word @what selects: see kinds[] in lbrs.c. Returns false for an unknown word, and for
+ * architectural LBRs, whose filter the kernel restores.
  */
 bool lbr_leave_out(const char *what);
 

@@ -110,7 +110,10 @@ void source_close(struct source *s)
 	close(s->fd);
 }
 
-/* Append the ring's samples to @out, unless NULL. Returns false if samples were lost. */
+/*
+ * Append the ring's samples with two user addresses to @out, unless NULL. Returns false if samples
+ * or data of the AUX area were lost.
+ */
 static bool collect_ring(struct source *s, struct recs *out)
 {
 	const u8 *data = (const u8 *)s->ring + s->ring->data_offset;

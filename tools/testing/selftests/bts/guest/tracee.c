@@ -6,7 +6,7 @@
 
 #include "tracee.h"
 
-/* The function that the tracee calls when it is continued after its next stop. */
+/* The function that the tracee calls when it is continued after its SIGSTOP */
 struct order {
 	void (*what)(unsigned long arg);
 	unsigned long arg;

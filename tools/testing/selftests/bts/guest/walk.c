@@ -54,7 +54,7 @@ void step_through(pid_t pid, int request, struct stops *stops)
 			break;
 		if (stops->n == WALK_LONGEST)
 			give_up("the walk does not end");
-		/* Each iteration of REP is a step: count the first one only. */
+		/* Each iteration of REP MOVSB may be a step: count all of them as one. */
 		if (ip == (unsigned long)walk_rep && stops->n &&
 		    stops->ip[stops->n - 1] == ip)
 			continue;

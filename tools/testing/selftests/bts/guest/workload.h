@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Install signal handlers, and allocate memory. To be called before anything is traced. */
+/* Install signal handlers, and reserve addresses for faults. Call it before anything is traced. */
 void workload_prepare(void);
 
 #define WORKLOAD_FORK	1

@@ -35,8 +35,8 @@ int cpus(void);
 bool recording(int cpu);
 
 /*
- * Read the kernel's log. read_log() returns the next message without its prefix, or false at the
- * end. skip_log() reads up to the end.
+ * Read the kernel's log. read_log() stores the next message without its prefix in @line, and
+ * returns false if there is none. skip_log() reads up to the end.
  */
 void open_log(void);
 bool read_log(char *line, size_t size);
@@ -49,7 +49,7 @@ struct line {
 	char from[128];
 };
 
-/* Parse the next line of @text. Returns false at the end. */
+/* Parse the next line of @text, skipping those that begin with '#'. Returns false at the end. */
 bool next_line(const char **text, struct line *line);
 /* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
 bool within(const char *at, const char *function);

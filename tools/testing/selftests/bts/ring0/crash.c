@@ -5,7 +5,8 @@
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
- *				error, alone, folded, offline, walk
+ *				error, alone, folded, offline, walk. TIMES is the number of
+ *				crashes for task, bug, console, seen, again and quiet.
  *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
  *				the death of this program makes any crash fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
@@ -557,7 +558,7 @@ static void test_freezing(void)
 	   "freezing: this CPU is frozen until it is thawed");
 }
 
-/* The handler of this exception enables interrupts: one comes between freeze and printing. */
+/* The handler of a divide error enables interrupts: one comes between freeze and printing. */
 static void test_interrupted(void)
 {
 	struct dump d;

@@ -2,7 +2,9 @@
 /*
  * Tests of the files of the branch flight recorder: their contents, valid and invalid writes.
  *
- *   files all|missing|booted CPULIST
+ *   files all
+ *   files missing		without hardware that the recorder can use
+ *   files booted CPUS		started by the boot parameter; CPUS: digits, or '-' for none
  */
 #include <sys/stat.h>
 #include <sys/wait.h>

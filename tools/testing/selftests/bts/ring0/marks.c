@@ -6,6 +6,7 @@
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
+ *				NAME: what the event of a warning must name; else unused
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -388,7 +389,7 @@ static unsigned long long time_of(int branches)
 	return start;
 }
 
-/* The clock counts instructions. Ten times the branches must take ten times as long, not more. */
+/* The clock counts instructions. Ten times the branches must take less than 20 times as long. */
 static int quick(void)
 {
 	unsigned long long few, many;
@@ -562,7 +563,7 @@ static int test_lockup(const char *word)
 	struct dump d;
 
 	await_clock();
-	/* No boot parameter sets this: on a slow host, the boot might seem to lock up. */
+	/* Do not set this by a boot parameter: on a slow host, the boot might seem to lock up. */
 	must("/proc/sys/kernel/watchdog_thresh", "1");
 	skip_log();
 	must(DEVICE, word);
@@ -573,7 +574,7 @@ static int test_lockup(const char *word)
 	return finish();
 }
 
-/* Write @word to the module to cause a report. Its event names @name as the detector. */
+/* Write @word to the module to cause a report. For "warn", its event must name @name. */
 static int report(const char *word, const char *name)
 {
 	if (strstr(word, "lockup"))

@@ -133,7 +133,10 @@ static void test_mutex(void)
 	must_set("thaw_after", "0");
 }
 
-/* The branches must be read with preemption off. Otherwise a thaw could overwrite them. */
+/*
+ * The branches must be read with preemption off. Otherwise arch_hw_branches_stop() would not wait
+ * for the reader before it erases them.
+ */
 static void test_sys_info(void)
 {
 	struct dump d;

@@ -3,7 +3,7 @@
  * Collect the branches that a crash prints. The oracle (../oracle), a program on the host, compares
  * them with the emulator's log of instructions.
  *
- *   printed MODULE NR
+ *   printed MODULE [NR]		NR: the number of branches to print
  *
  * The printed line `# oracle ...` holds the arguments for the oracle.
  */
@@ -57,7 +57,10 @@ static u64 size_of(size_t nr)
 	return 0;
 }
 
-/* Returns the address of NAME+OFFSET/SIZE. SIZE distinguishes symbols of the same name. */
+/*
+ * Returns the address of NAME+OFFSET/SIZE, or 0 for "user mode". SIZE distinguishes symbols of the
+ * kernel that have the same name. The size of a module's symbol is not known here.
+ */
 static u64 address(const char *text)
 {
 	unsigned long long offset, size;

@@ -8,7 +8,8 @@
  *   remains MODULE panic|init|shutdown|triple SOURCE
  *				end the kernel; the next boot reads its branches
  *   remains watchdog SOURCE		the same, by a watchdog
- *   remains reset|reboot SOURCE	reboot; the next boot must find no branches
+ *   remains reset lbr		reset the machine; the next boot must find no branches
+ *   remains reboot SOURCE	the same, after an orderly reboot
  *   remains MODULE head|body|records scribble	fill reserved memory with random bytes
  */
 #include <sys/ioctl.h>
@@ -258,7 +259,10 @@ static int scribbled(const char *module, const char *how)
 	return 1;
 }
 
-/* After a reset that clears memory, and after an orderly reboot, no branches may be left. */
+/*
+ * A reset clears LBRs, which only a freeze would have copied to memory. An orderly reboot discards
+ * branches of each source. So the next boot must find none.
+ */
 static int forgotten(const char *how, const char *source)
 {
 	char *text = get(LAST_BOOT);

@@ -239,7 +239,7 @@ static void do_thaw_first(void)
 	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
 }
 
-/* A thaw comes after the crash has written hw_branches_first, but before it freezes. */
+/* A thaw comes after the crash has written hw_branches_first.cpu, but before the crash freezes. */
 static void do_crash_thawed(void)
 {
 	waiting = false;

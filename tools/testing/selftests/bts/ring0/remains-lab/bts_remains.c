@@ -70,8 +70,8 @@ static noinline void bts_remains_triple(void)
 }
 
 /*
- * The layout of that memory: a head with a checksum, the list of modules, and for each CPU its
- * LBRs, its Debug Store area and its buffer.
+ * The layout of the reserved memory: a head with a checksum (up to HEAD), the list of modules (up
+ * to MODULES), and for each CPU its LBRs, its Debug Store area and its buffer.
  */
 #define HEAD		64
 #define MODULES		(4 * PAGE_SIZE)

@@ -106,7 +106,7 @@ struct lab_cpu {
 #define LAB_STATUS	_IOR('B', 2, struct lab_status)	/* after the end: the last status */
 #define LAB_GET		_IOWR('B', 3, struct lab_get)
 #define LAB_CLEAR	_IO('B', 4)
-#define LAB_FLUSH	_IO('B', 5)	/* move records from the CPU's buffer to the contexts */
+#define LAB_FLUSH	_IO('B', 5)	/* move records from a CPU's buffer to the contexts */
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)

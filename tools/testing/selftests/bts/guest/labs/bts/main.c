@@ -171,8 +171,8 @@ static void nap(void)
 }
 
 /*
- * Wait until the caller's CPU begins to go offline, and delay that by 0.3 seconds: migration is
- * disabled meanwhile. Not for CPU 0, whose timer wakes nap().
+ * Wait up to 20 seconds until the caller's CPU begins to go offline. Then delay that by 0.3 seconds:
+ * migration is disabled meanwhile. Not for CPU 0, whose timer wakes nap().
  */
 static int lab_stay(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The module bts_crash crashes the kernel on demand. A word written to /dev/bts_crash selects the
- * crash: see kinds[]. A crash freezes the branch flight recorder ("the recorder"): all CPUs stop
- * recording. Then the recorder prints the last branches.
+ * crash, or another action such as an event: see kinds[]. A crash freezes the branch flight
+ * recorder ("the recorder"): all CPUs stop recording. Then the recorder prints the last branches.
  */
 #include <linux/console.h>
 #include <linux/delay.h>

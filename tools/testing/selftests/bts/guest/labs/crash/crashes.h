@@ -11,7 +11,7 @@
 #define BAD_ADDRESS	0xb75ul
 
 void bts_crash_fault(void);
-/* Take @n branches. Before a crash, the last of them must be in its trace. */
+/* Take @n branches. The tests look for them in what the recorder has recorded. */
 int bts_crash_work(int n);
 void bts_crash_path(void);
 

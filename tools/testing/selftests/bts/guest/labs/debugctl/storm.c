@@ -45,7 +45,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* During a storm, claim NMIs that no handler has claimed, e.g. those of the emulator's monitor. */
+/* Claim an NMI if the storm began only after nmi_handler() had declined this NMI. */
 static int unknown_nmi(unsigned int type, struct pt_regs *regs)
 {
 	return READ_ONCE(storming) ? NMI_HANDLED : NMI_DONE;
