@@ -26,8 +26,8 @@ struct tracee nth_forking_tracee(uint32_t flags, uint32_t size);
 /* Run in the tracee: fork with the @n-th call failing. The child has no exit signal. */
 void nth_fork(unsigned long n);
 /*
- * Let the tracee call @what(@arg), a function that forks. Kill the child. Returns 1 if the child had
- * a trace, 0 if the child had none, -1 if the fork failed.
+ * Let the tracee call @what(@arg), a function that forks. Kill the child. Returns 1 if the child
+ * had a trace, 0 if the child had none, -1 if the fork failed.
  */
 int nth_let_fork(const struct tracee *t, void (*what)(unsigned long), unsigned long arg);
 

@@ -5,8 +5,8 @@
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
- *				error, alone, folded, offline, walk. TIMES is the number of
- *				crashes for task, bug, console, seen, again and quiet.
+ *				error, alone, folded, offline, walk. Only task, bug, console,
+ *				seen, again and quiet use TIMES.
  *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
  *				the death of this program makes any crash fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run hw-branches on a damaged dump: it must print what is intact, and report the damage.
+# Run hw-branches on a damaged dump: it must print what is intact, and report the damage. For dumps
+# in a format of makedumpfile, it must say what reads them.
 #
 #   damaged.sh REPOSITORY
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Check that decode_stacktrace.sh decodes both sides of a branch. As the test bench builds kernels
-# without debug information, decode a branch of a small program.
+# Check that decode_stacktrace.sh decodes both sides of a branch. As the test bench builds most
+# kernels without debug information, decode a branch of a small program.
 #
 #   decode.sh DECODE_STACKTRACE
 

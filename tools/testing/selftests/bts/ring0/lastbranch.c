@@ -400,7 +400,7 @@ static int crash(const char *kind, const char *function, int least, int times)
 	return finish();
 }
 
-/* Crash in a child, with an LBR filter that leaves out @out. The host checks the console. */
+/* Crash in a child. The LBR filter leaves out the branches @out. The host checks the console. */
 static int die(const char *kind, const char *out)
 {
 	int status;

@@ -8,7 +8,7 @@ RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
 guestlbr_SRCS := ring0/guestlbr.c guest/lbrs.c $(RING0)
-# The program that reads the dump, in the crash kernel.
+# The program that reads a dump, in the crash kernel or on the host.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../tracing/hw-branches/dump.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \

@@ -2,7 +2,7 @@
 /*
  * Run a program with the branch flight recorder on.
  *
- *   recorded SOURCE PROGRAM [ARGUMENT...]
+ *   recorded SOURCE PROGRAM [ARGUMENT...]	SOURCE: bts or lbr
  */
 #include "common.h"
 

@@ -37,7 +37,7 @@ static int keep_mapped(void)
 	waitpid(config.id, NULL, WUNTRACED);
 	if (fd < 0 || ioctl(fd, LAB_CONFIG, &config))
 		give_up(LAB_DEVICE);
-	/* EBUSY: the task is still running, on its way to the stop. */
+	/* EBUSY: BTS has another user. Wait until that user ends. */
 	while (ioctl(fd, LAB_START, NULL)) {
 		if (errno != EBUSY || !tries--)
 			give_up("cannot trace a task");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * When the branch flight recorder is frozen, it sends NMIs, of which some may come late. So within
- * a second after a freeze, it must claim an NMI of unknown origin. Two seconds later, the kernel
- * must report such an NMI.
+ * a second after a freeze, it must claim an NMI of unknown origin. Two seconds after the freeze,
+ * the kernel must report such an NMI.
  *
  *   stray MODULE soon|late
  */

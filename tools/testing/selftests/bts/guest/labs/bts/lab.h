@@ -21,7 +21,7 @@
 
 enum lab_target {
 	LAB_SELF,	/* the caller */
-	LAB_TASK,	/* @id is its pid; it must be stopped */
+	LAB_TASK,	/* @id is its pid */
 	LAB_CPU,	/* @id is its number */
 };
 

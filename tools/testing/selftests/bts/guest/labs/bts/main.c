@@ -171,7 +171,7 @@ static void nap(void)
 }
 
 /*
- * Wait up to 20 seconds until the caller's CPU begins to go offline. Then delay that by 0.3 seconds:
+ * Wait up to 20 seconds until the caller's CPU begins to go offline, and delay that by 0.3 s:
  * migration is disabled meanwhile. Not for CPU 0, whose timer wakes nap().
  */
 static int lab_stay(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A window: a kprobe at a critical place of a function. Its handler does the window's action once,
- * e.g. sends an NMI.
+ * A window: a kprobe at the entry of a function, or one at each WRMSR in it. Their handler does the
+ * window's action once, e.g. sends an NMI.
  *
  * A kprobe's handler runs with interrupts off but NMIs on, so the NMI arrives between two
  * instructions of the function.
