@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Check folded branches against the disassembly. Print a line for each error, and the number of
-# lines checked.
+# Check folded branches against the disassembly. Print the errors in the first wrong line, if there
+# is one, and the number of lines.
 #
 #   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
