@@ -7,7 +7,7 @@
  * source:	a facility of the hardware that can record branches
  * freeze:	stop recording on all CPUs, and keep the recorded branches
  * thaw:	resume recording on all CPUs after a freeze
- * hold:	stop recording on one CPU, for as long as its branches are read
+ * hold:	stop recording on one CPU for a short time, for example to read its branches
  */
 #ifndef _LINUX_HW_BRANCHES_H
 #define _LINUX_HW_BRANCHES_H
@@ -34,7 +34,7 @@ struct hw_branch {
 
 /**
  * enum hw_branch_kind - the kind of a branch
- * @HW_BRANCH_OTHER:	a conditional jump, or an unknown kind
+ * @HW_BRANCH_OTHER:	any other branch, for example a conditional jump
  * @HW_BRANCH_JUMP:	an unconditional jump
  * @HW_BRANCH_CALL:	a call
  * @HW_BRANCH_RETURN:	the return from a call
@@ -57,7 +57,7 @@ enum hw_branch_kind {
  * struct hw_branches_place - the position of a reader in a CPU's last branches
  * @newer:	the number of branches that are newer than this position
  * @at:		the same position, as the architecture counts it
- * @moved:	used by the architecture to notice that @at has become invalid
+ * @moved:	for use by the architecture, for example to notice that @at has become invalid
  *
  * If all fields are 0, the position is the newest branch. A position is valid while the CPU does
  * not record.
@@ -115,7 +115,7 @@ static inline void hw_branches_report(void)
 /*
  * An architecture with HAVE_HW_BRANCHES defines these functions. arch_hw_branches_choose(),
  * _start(), _stop(), _thaw() and _copy() are called in process context, with hw_branches_mutex
- * held. arch_hw_branches_boot_*() are called in process context. All others are called in any
+ * held. arch_hw_branches_boot_*() are called in process context. All others may be called in any
  * context.
  */
 
@@ -125,7 +125,7 @@ const char *arch_hw_branches_name(unsigned int source);
 void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
-/* Return true while the source cannot record because perf uses its hardware. */
+/* While the recorder is on, tell whether it has given up its hardware to perf. */
 bool arch_hw_branches_given_up(void);
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
@@ -157,7 +157,8 @@ bool arch_hw_branches_frozen(int cpu);
 u64 arch_hw_branches_frozen_at(int cpu);
 /*
  * Stop recording on this CPU for a short time. Called with interrupts off. The caller passes the
- * return value to arch_hw_branches_release(): false if recording was stopped before.
+ * return value to arch_hw_branches_release(). It is false if there is nothing to undo, for example
+ * because this CPU was held already.
  */
 bool arch_hw_branches_hold(void);
 /*
@@ -172,31 +173,33 @@ void arch_hw_branches_release(bool stopped);
 /* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Return the kind of a branch, derived from the instruction at branch->from. The instruction may
- * have changed since the branch. Reading it cannot fault. Set @back to the return address of a
- * call, to the address that an exception or interrupt has interrupted, or to 0 for other kinds.
+ * Return the kind of a branch, derived from its addresses and from the instruction at branch->from.
+ * The instruction may have changed since the branch. Reading it cannot fault. Set @back to the
+ * return address of a call, to the address that an exception or interrupt has interrupted, or to 0
+ * for other kinds.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /*
- * Tell whether an address is in a thunk: code that the compiler calls or jumps to in place of a
- * return or an indirect branch, as a mitigation.
+ * Tell whether an address is in a thunk: code that runs in place of a return or of an indirect
+ * branch, as a mitigation.
  */
 bool arch_hw_branches_is_thunk(u64 address);
 /* Tell whether an address is the first one of a thunk for returns. */
 bool arch_hw_branches_is_return(u64 address);
 /*
  * Copy the last branches of a CPU to @out, @n at most, the newest first. Skip the @newer newest
- * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off.
- * @place keeps the position between the calls of a reader, and is all 0 before the first call. A
- * call that begins far from this position is slow. Return the number of copied branches. If the CPU
- * is frozen and was offline during the last thaw, its branches are outdated: return 0.
+ * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off,
+ * or with hw_branches_mutex held. @place keeps the position between the calls of a reader, and is
+ * all 0 before the first call. A call that begins far from this position is slow. Return the number
+ * of copied branches. If the CPU is frozen and was offline during the last thaw, its branches are
+ * outdated: return 0.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
 			  struct hw_branch *out, u32 n);
 
 /*
  * Branches that are kept over a reboot. Each CPU has arch_hw_branches_boot_size() bytes of memory
- * for them, at a multiple of the page size.
+ * for them, at an address that is a multiple of the page size.
  */
 size_t arch_hw_branches_boot_size(void);
 /*

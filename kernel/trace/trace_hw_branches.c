@@ -24,7 +24,10 @@
 
 #include "trace_hw_branches.h"
 
-/* The CPUs that are to be recorded when the recorder is on. Changes under hw_branches_mutex. */
+/*
+ * The CPUs that are to be recorded when the recorder is on. The boot parameter sets it. After boot,
+ * it changes under hw_branches_mutex.
+ */
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 
 /* The CPUs on which recording was started. Changes under hw_branches_mutex. */
@@ -238,8 +241,8 @@ static bool __init hw_branches_setup_cpus(const char *list)
 }
 
 /*
- * Parse hw_branches[=[SOURCE][,][CPUS]]. SOURCE is auto or the name of a source. Unlike in the file
- * hw_branches/enable, 0 and 1 are numbers of CPUs.
+ * Parse hw_branches[=SOURCE|=CPUS|=SOURCE,CPUS]. SOURCE is auto or the name of a source. Unlike in
+ * the file hw_branches/enable, 0 and 1 are numbers of CPUs.
  */
 static int __init hw_branches_setup(char *str)
 {

@@ -86,14 +86,14 @@ void hw_branches_freeze_to_read(void);
 void hw_branches_thaw_after_read(void);
 void hw_branches_show(void (*show)(void));
 
-/* The size of an array of branches on the stack: readers copy this number of branches at a time. */
+/* The number of branches that a reader with an array of branches on the stack copies at a time */
 #define HW_BRANCHES_CHUNK	8
 
 /**
  * struct hw_branches_match - describes a branch: printing starts at the newest one that matches
  * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
  *		interrupt or a system call
- * @to:		if not 0: a branch to this address
+ * @to:		if not 0: a branch to this address, or to the padding before it
  * @from:	if @to is 0 and @any is false: an exception at this address, or at the
  *		instruction before it
  */

@@ -135,8 +135,8 @@ static bool __init hw_branches_boot_is_same(const struct hw_branches_boot_head *
 }
 
 /*
- * The previous boot had the same kernel, perhaps at another address: change each word of @left
- * that is an address in the image of that kernel to the address in this kernel.
+ * The previous boot had the same kernel, perhaps at another address: change each word in the
+ * memory of the CPUs that is an address in the image of that kernel to the address in this kernel.
  */
 static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left, u64 size)
 {

@@ -3,8 +3,8 @@
  * The branch flight recorder: printing the branches after a crash, or on sysrq
  *
  * After a crash, locks may be held and memory may be corrupt. So these functions take no lock and
- * allocate no memory. They wait until the other CPUs are frozen, for HW_BRANCHES_MAX_WAIT_US in
- * total at most. For a CPU that is not frozen then, they print a line that says so.
+ * allocate no memory. Before they print other CPUs, they wait until these are frozen, for
+ * HW_BRANCHES_MAX_WAIT_US in total at most. If a CPU still records then, a line says so instead.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -114,8 +114,8 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 /**
  * struct hw_branches_frozen_reader - the state of a reader of a frozen CPU's branches
  * @cpu:	the CPU
- * @place:	two positions: the first one for making lines, the second one for the searches of
- *		calls, which read older branches
+ * @place:	two positions, as a line and the search of its call read different branches: see
+ *		hw_branches_get()
  */
 struct hw_branches_frozen_reader {
 	int				cpu;
@@ -127,12 +127,12 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 	struct hw_branches_frozen_reader *reader = data;
 	u32 ahead = nr - reader->place[0].newer;
 
-	/* A search reads branches that are more than 2 older than the last one read for a line. */
+	/* The first position is for the next 3 branches after it, the second one for all others. */
 	return nr < arch_hw_branches_depth() &&
 	       arch_hw_branches_last(reader->cpu, &reader->place[ahead > 2], nr, branch, 1);
 }
 
-/* Called for each line, as folding all lines takes long, and interrupts may be off. */
+/* Called for each line, as folding all lines may take long while interrupts are off. */
 static void hw_branches_touch_watchdog(void *unused)
 {
 	touch_nmi_watchdog();
@@ -150,7 +150,7 @@ static const struct hw_branches_reader hw_branches_reader = {
  * struct hw_branches_folds - memory of a CPU for folding, which is too large for the stack
  * @task:	the task that prints, or that the printing code has interrupted
  * @start:	when @task was started: the memory of @task may be that of another task now
- * @used:	the number of elements of @fold that are in use
+ * @used:	the number of callers between hw_branches_get_fold() and hw_branches_put_fold()
  * @fold:	one for printing, and one for a crash or an interrupt during the printing
  */
 struct hw_branches_folds {
@@ -164,7 +164,7 @@ static DEFINE_PER_CPU(struct hw_branches_folds, hw_branches_folds);
 
 /*
  * Return memory for folding, or NULL if all is in use. In both cases, the caller has to call
- * hw_branches_put_fold(). Preemption is off until then.
+ * hw_branches_put_fold(). The caller keeps preemption off until then.
  */
 static struct hw_branches_fold *hw_branches_get_fold(void)
 {
@@ -280,7 +280,7 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /*
- * Print all CPUs except @self. If @crash is set, skip CPUs that the crash has printed already. The
+ * Print all frozen CPUs but @self. If @crash is set, skip CPUs that the crash has printed. The
  * caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that
  * arch_hw_branches_stop() waits for this reader.
  */
@@ -476,8 +476,8 @@ void hw_branches_sys_info(void)
 }
 
 /*
- * Called after KASAN or KFENCE has printed a report. If this report has frozen the
- * recorder, current is the task of the first crash. The task may have migrated since.
+ * Called after a report of KASAN or KFENCE, and after a WARN(), which is ignored. If this report
+ * has frozen the recorder, current is the first crash's task. It may have migrated since.
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {

@@ -4,19 +4,21 @@
  *
  * The walk goes from the newest branch to the oldest:
  *
- *  - A thunk is code that the compiler calls or jumps to in place of a return or an
- *    indirect branch, as a mitigation. The branches to, in and from a thunk are joined to
- *    one branch, from the code that entered the thunk to the code that the thunk went to.
+ *  - A thunk is code that runs in place of a return or of an indirect branch, as a
+ *    mitigation. The branches to, in and from a thunk are joined to one branch, from the
+ *    code that entered the thunk to the code that the thunk went to.
  *  - A call that has returned is one line, with the number of branches from the call to
  *    the return. To find the call of a return, the walk counts levels: each return from a
  *    call or an exception opens one level, and each call and each exception closes one. The
  *    call that closes the first level must match the return: the target of the return is the
  *    instruction after the call. It does not match if a return address was changed. The call
- *    is not found if it is older than the oldest record, or before a switch to another task,
- *    an entry from user mode or missing branches. In all these cases, the return is a line of
- *    its own, and the walk continues with the branch before the return.
+ *    is not found if it is older than the oldest record, if it is before a switch to another
+ *    task, an entry from user mode or missing branches, or if the searches of the walk have
+ *    read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of its own,
+ *    and the walk continues with the branch before the return.
  *  - Equal consecutive lines become one line with their number. A sequence of up to
- *    HW_BRANCHES_LOOP lines that is repeated is shown once, with the number of repeats.
+ *    HW_BRANCHES_LOOP lines that is repeated is shown once, and its last line tells how often
+ *    the sequence occurs.
  *
  * This code runs in any context: it takes no lock and allocates no memory, and only the
  * functions of struct hw_branches_reader access memory other than the caller's.

@@ -64,7 +64,8 @@ struct hw_branches_reader {
  * @records:	the number of records that the line stands for; the last line of a loop also
  *		stands for those of all repeats
  * @depth:	the call depth of the code that made @branch, relative to the code that the
- *		newest branch of the walk went to: -1 is the caller of that code
+ *		newest branch of the walk went to: -1 is the caller of that code; 0 if the walk
+ *		is plain
  * @lines:	the number of lines of the loop if this is its last line; otherwise 1
  * @times:	how often this line, or the loop that ends here, occurs consecutively
  */
@@ -86,7 +87,7 @@ struct hw_branches_line {
  * @reader:	the functions that read branches
  * @data:	the argument of the functions of @reader
  * @at:		the number of the next record to read; 0 is the newest
- * @plain:	make a line for each record
+ * @plain:	make a line for each record, without its kind and its depth
  * @left:	the number of branches that may still be read to find the calls of returns
  * @depth:	the call depth of the code that made the branch of the last line
  * @nr:		the number of lines in @ahead

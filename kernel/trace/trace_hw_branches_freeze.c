@@ -4,8 +4,8 @@
  *
  * The recorded branches are overwritten within microseconds. So code that detects a crash
  * first freezes the recorder, on this CPU at once and on the others by NMIs, and prints
- * later. The first crash keeps the recorder frozen until root thaws it, or until
- * hw_branches_thaw_after seconds have passed.
+ * later. The first crash keeps the recorder frozen until root thaws it or switches it off, or
+ * until hw_branches_thaw_after seconds have passed.
  */
 
 #include <linux/atomic.h>
@@ -280,7 +280,7 @@ void hw_branches_keep_frozen(void)
 }
 
 /**
- * hw_branches_is_kept_frozen - tell whether the recorder is frozen until somebody thaws it
+ * hw_branches_is_kept_frozen - tell whether the recorder is frozen, and not only to read it
  *
  * Return: true if a crash, root, a trigger or a watchpoint has frozen it; false if it is not
  * frozen, or only by hw_branches_freeze_to_read().
@@ -316,8 +316,8 @@ static bool hw_branches_is_due(void)
 
 /*
  * Since this work was queued, hw_branches_keep_frozen() may have frozen the recorder, root may have
- * switched the recorder off, or root may have thawed it and another crash followed. So test
- * all conditions.
+ * switched the recorder off, root may have thawed it and another crash followed, or a panic() may
+ * have begun. So test all conditions.
  */
 static void hw_branches_thaw_late_work(struct work_struct *work)
 {
@@ -356,8 +356,8 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 /**
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
- * Called with interrupts off, on the CPU that stops the others. The calls nest: a breakpoint in a
- * function that hw_branches_freeze_to_read() calls enters the debugger again.
+ * Called with interrupts off, on a CPU that enters the debugger by an exception. The calls nest: a
+ * breakpoint in a function that hw_branches_freeze_to_read() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {

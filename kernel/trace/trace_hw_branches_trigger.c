@@ -67,7 +67,7 @@ static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 	trace_event_buffer_commit(&buffer);
 }
 
-/* Write the last hw_branches_nr branches of a CPU, without the @newer newest ones. */
+/* Skip the @newer newest branches of a CPU, and write the next hw_branches_nr ones. */
 static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 newer)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
@@ -156,7 +156,7 @@ static void hw_branches_write(const struct hw_branches_trigger_data *trigger)
 
 	/*
 	 * The event calls its probe, which runs the trigger. Skip the branches after this call.
-	 * If the probe of the event is not known, skip none.
+	 * If the probe is not known or its call is not found, skip none.
 	 */
 	newer = top.to ? max(hw_branches_count_newer(cpu, top), 0) : 0;
 	hw_branches_trace_cpu(trigger->own, cpu, newer);
@@ -181,7 +181,7 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 {
 	guard(irqsave)();
 
-	/* Count here, not in ->count_func: a uprobe may migrate between that and this function. */
+	/* Count here, not in ->count_func: between the two, the task of a uprobe may migrate. */
 	if (!hw_branches_can_write() || !event_trigger_count(data, buffer, rec, event))
 		return;
 

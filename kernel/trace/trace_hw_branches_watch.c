@@ -8,7 +8,8 @@
  * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
  * hardware breakpoint freezes the branch flight recorder. Then a work prints to the log the
  * branches that led to the access, the newest first. After that, the work thaws the recorder; with
- * 'freeze', the recorder stays frozen.
+ * 'freeze', the recorder stays frozen. A hit while the recorder is frozen is ignored. Without
+ * 'freeze', the number of hits is limited to DEFAULT_RATELIMIT_BURST in DEFAULT_RATELIMIT_INTERVAL.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -236,7 +237,7 @@ static int hw_branches_count_symbol(void *data, unsigned long address)
 	return ++*n > 1;
 }
 
-/* Look up the address of a symbol. Refuse a name that several symbols have. */
+/* Look up the address of a symbol. Refuse a name that several symbols of the kernel image have. */
 static int hw_branches_look_up(const char *name, unsigned long *address)
 {
 	unsigned int n = 0;
