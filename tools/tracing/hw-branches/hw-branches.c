@@ -14,7 +14,7 @@
  * other place is memory in which the kernel has saved the last branch records (LBR), which are
  * registers.
  *
- * The program makes the same lines as the kernel itself, by the same code: a call that has
+ * The program combines branches to lines like the kernel itself, by the same code: a call that has
  * returned is one line, and a loop is printed once. Without MAP, the program does not know the
  * addresses of the entry code and of thunks, and combines fewer branches. The program reports
  * damaged parts of the dump, and prints the rest.
@@ -73,7 +73,7 @@ static size_t nr_symbols;
  * Names
  */
 
-/* Tell whether the linker script defines a symbol: it may be the address of a function as well. */
+/* Guess by its name whether a symbol is of the linker script: a function may have its address. */
 static bool is_of_linker(const char *name)
 {
 	size_t len = strlen(name);
@@ -302,7 +302,7 @@ static void print_lines(unsigned int cpu, const char *source, struct branches *a
 /*
  * Append the branch of @record to @all, unless it is a branch within user mode. @older is the next
  * older record. A source in user mode is shown as "user mode", with one exception: if @older is a
- * branch of the kernel to this source, the kernel has jumped through a bad pointer, and the
+ * branch of the kernel to this source, the kernel may have jumped through a bad pointer, and the
  * address is shown.
  */
 static void take_branch(struct branches *all, const uint64_t *record, const uint64_t *older)

@@ -18,7 +18,8 @@ older branches from the buffer to another buffer in memory, the ring.
 VMCOREINFO tells where the branches are, so no debug information is needed. With
 the debug information of vmlinux and of modules (-d), the script also prints files
 and lines, the functions of modules, and the branches in the ring. MAP is a copy of
-/proc/kallsyms, or System.map: it gives the names of addresses without -d.
+/proc/kallsyms, or System.map: it gives the names of addresses without -d. For the
+running kernel, /proc/kallsyms is the default.
 """
 
 import argparse
@@ -318,7 +319,7 @@ def kernel_branches(records):
     """
     Return the branches of the kernel as pairs of source and target. Leave out branches within
     user mode. Replace a source in user mode by None, with one exception: if the next older
-    record is a branch of the kernel to this source, the kernel has jumped through a bad
+    record is a branch of the kernel to this source, the kernel may have jumped through a bad
     pointer, and the address is kept. A pair of None and None says that branches are missing.
     """
     found = []

@@ -59,8 +59,8 @@ extern lwp_info *linux_find_running_lwp (ptid_t ptid);
 
 extern void linux_ptrace_bts_prepare_to_resume (lwp_info *lwp);
 
-/* Read the records of LWP and remove them from its trace in the kernel.  Called
-   when LWP has stopped by PTRACE_EVENT_BTS, because the trace is full.  */
+/* In lossless mode, read the records of LWP and remove them from its trace in the
+   kernel.  Called when LWP has stopped by PTRACE_EVENT_BTS.  */
 
 extern void linux_ptrace_bts_handle_full (lwp_info *lwp);
 
