@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Run the kernel's own selftests one after the other, and print their results so that the
- * results on two kernels can be compared: a line for each verdict and for the end of each
- * program, without numbers and addresses.
+ * results on two kernels can be compared: a line for each verdict, without numbers and addresses,
+ * and a line for the end of each program.
  *
- * upstream SECONDS DIRECTORY...: every program in the directories.
+ * upstream SECONDS DIRECTORY...: every program in the directories, each for SECONDS at most.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -28,7 +28,7 @@ static void check(int err, int want, const char *what, const char *kind)
 		printf("# it was: %s\n", strerror(-err));
 }
 
-/* Open an event before a claim, and after it. Whichever comes second must get @want (0: none). */
+/* Open an event before and after a claim. The second user must get the error @want, 0 for none. */
 static void exclude_kind(enum kind kind, int want, pid_t pid, int cpu)
 {
 	const char *name = kind_name[kind];

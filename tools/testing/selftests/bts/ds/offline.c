@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last CPU repeatedly goes offline and online, while BTS records for perf or for a claim
- * (ds_claim_bts()) on all CPUs. Run this program in an emulator that ends if the CPU stores a
+ * The last CPU repeatedly goes offline and online, while BTS records for events of perf, or on all
+ * CPUs for a claim (ds_claim_bts()). Run this program in an emulator that ends if the CPU stores a
  * record without a buffer.
  *
  * offline perf|claim ROUNDS
