@@ -7,8 +7,8 @@
  * steps [MODULE]
  *
  * MODULE makes the storm (guest/labs/debugctl/lab.h). Without MODULE, omit the tests with the
- * storm, and if perf has no BTS, also block-step: an emulator without BTS may not have block-step
- * either.
+ * storm. If perf has no BTS either, also omit the tests with BTS and those of block-step: an
+ * emulator without BTS may not have block-step.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>

@@ -8,9 +8,9 @@
  *						branch flight recorder
  * jump kexec|crash lbr		LBRs are used by the branch flight recorder
  * jump MODULE crash astray	the recorder, and a crash by a jump through a bad pointer
- * jump arrived			in the second kernel: check that BTS is off
- * jump off			in the second kernel: check that the LBRs are disabled
+ * jump arrived CPUS		in the second kernel: check that BTS is off
  * jump read|astray CPUS		the same, and check the dump of the first kernel
+ * jump off CPUS			in the second kernel: check that the LBRs are disabled
  */
 #include <sys/reboot.h>
 #include <sys/sysinfo.h>
@@ -210,7 +210,7 @@ static bool in_panic(const char *line)
 }
 
 /*
- * Check that the dump has all branches in the buffers of each CPU. On the CPU that crashed,
+ * Check that the dump has all branches in the buffers of CPU 0 and 1. On CPU 0, which crashed,
  * panic() must call hw_branches_crash_freeze() before any other function. But an interrupt may
  * come first, as interrupts are on.
  */

@@ -144,7 +144,7 @@ static bool parse_wrmsr(const char *p, const char *end, struct event *ev)
 	return true;
 }
 
-/* Parse a register dump, which belongs to the preceding instruction. */
+/* Parse a register dump, which belongs to the Trace line before it. */
 static void parse_registers(struct execlog *log, const char *p, const char *end)
 {
 	u64 val;

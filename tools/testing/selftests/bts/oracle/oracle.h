@@ -95,8 +95,9 @@ enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
 
 /*
  * EV_EXEC: an instruction is about to execute. EV_STOP: it did not execute after all. EV_INT: a
- * delivery through the IDT, which pushes pc as the return address. Registers are those before the
- * instruction. They are known only if the emulator logged them (-d cpu).
+ * delivery through the IDT; pc is the return address that it pushes, or the address of INT n.
+ * EV_WRMSR: an MSR is about to change. Registers are those before the instruction. They are known
+ * only if the emulator logged them (-d cpu).
  */
 struct event {
 	u64 pc;
@@ -182,8 +183,8 @@ typedef bool (*branch_fn)(void *arg, const struct branch *br);
 bool is_user_address(u64 addr);
 
 /*
- * Call @fn for each taken branch that the Debug Store must record, in order. Returns NULL, or a
- * message if the log cannot be followed.
+ * Call @fn for each taken branch that the Debug Store must record, and for each open one that it
+ * may record, in order. Returns NULL, or a message if the log cannot be followed.
  */
 const char *walk_branches(struct execlog *log, struct decoder *d,
 			  const struct options *opt, struct totals *tot,

@@ -118,8 +118,8 @@ step() {
 	return "$status"
 }
 
-# logged LABEL LOG COMMAND...: a step with its output in LOG. Prints the time it took, and on
-# failure the path of LOG.
+# logged LABEL LOG COMMAND...: a step with its output in LOG. Prints the time it took, if at least
+# 2 s. On failure, returns 1, or dies if there is no space left.
 logged() {
 	local label=$1 log=$2 start
 	shift 2

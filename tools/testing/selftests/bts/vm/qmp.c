@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The emulator's machine protocol (QMP), with a minimal parser of JSON. A quote inside of a string
- * is escaped, so a search for "key" in a line finds only a key.
+ * is escaped, so a search for "text" in a line, with the quotes, finds only a whole string.
  */
 #include <stdlib.h>
 #include <string.h>
