@@ -192,7 +192,7 @@ static void hw_branches_put_fold(void)
  * @print: the function that prints
  * @cpu: the CPU, which is frozen
  * @since: the number of newest branches to skip; none if negative
- * @nr: the number of lines to print
+ * @nr: the largest number of lines to print
  */
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 {

@@ -28,13 +28,16 @@
 
 #include "trace_hw_branches.h"
 
-/* Serializes switching the recorder on and off, changing the CPUs that record, and thaws. */
+/*
+ * Serializes switching the recorder on and off, changing the CPUs that record, thaws, and readers
+ * that may sleep.
+ */
 DEFINE_MUTEX(hw_branches_mutex);
 
 /* The recorder is on. Changes under hw_branches_mutex; read in any context. */
 bool hw_branches_on __read_mostly;
 
-/* The recorder thaws this many seconds after a crash has frozen it; never if 0. */
+/* The recorder thaws by itself this many seconds after a crash has frozen it; never if 0. */
 u64 hw_branches_thaw_after __read_mostly;
 
 /* Root, a trigger or a watchpoint has frozen the recorder until root thaws it. */
