@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The machine suspends while the kernel is traced. The trace must have the records from before
- * the suspend, one mark (Q_LOST), and the records from after.
+ * The kernel suspends and resumes, without putting the machine to sleep, while the kernel is
+ * traced. The trace must have the records from before the suspend, one mark (Q_LOST), and the
+ * records from after.
  *
  *   asleep MODULE
  */
@@ -12,7 +13,7 @@
 #define PM_TEST		"/sys/power/pm_test"
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
-/* A function that the CPU runs only after it has slept. */
+/* A function that the kernel runs only in a resume. */
 static const char * const wakeup = "syscore_resume";
 static struct range wakeup_at;
 
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
 	load_lab(argv[1]);
 	pin_to(0);
 	find_symbols(&wakeup, &wakeup_at, 1);
-	/* Let the kernel only test the suspend: no clock would wake the machine from sleep. */
+	/* With `core`, the kernel resumes where it would otherwise put the machine to sleep. */
 	if (try_text(PM_TEST_DELAY, "0") || try_text(PM_TEST, "core"))
 		give_up(PM_TEST);
 	test_mark(LAB_KERNEL);

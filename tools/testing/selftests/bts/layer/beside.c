@@ -5,7 +5,7 @@
  *
  *   beside MODULE [counters]
  *
- * counters: test only the counters, for a Pentium 4, where perf has no other events.
+ * counters: test only the counters, for a Pentium 4, where perf cannot record branches.
  */
 #include <linux/perf_event.h>
 #include <string.h>

@@ -50,7 +50,7 @@ size_t count_of(const struct records *r, u64 type);
 
 /* Append the branches of @in that stay in user mode to @out. */
 void user_branches(const struct records *in, struct recs *out);
-/* Returns the index of the first address, type or field that a user may not see, or -1. */
+/* Returns the index of the first record that has a kernel address or is not valid, or -1. */
 ssize_t find_leak(const struct records *r);
 /*
  * Returns the index of the first record that cannot follow the one before it, or -1. The

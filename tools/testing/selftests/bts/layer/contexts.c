@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start two contexts of this task and two of CPUs. A context is a trace in the kernel, here of
- * user mode, of the kernel, or of both. End the contexts in every order. A context must have all
- * its records, in order. The hardware must record the union of what the remaining contexts want.
+ * Start two contexts of this task and two of CPUs. A context (struct bts_context) is one trace,
+ * here of user mode, of the kernel, or of both. End the contexts in every order. A context must
+ * have all its records, in order. The hardware must record the union of what the remaining
+ * contexts want.
  *
  *   contexts MODULE [ORDERS]	number of orders for each combination of modes, up to 24
  */
@@ -30,8 +31,8 @@ static int cpus;
 static u32 user_ring, kernel_ring;
 
 /*
- * Runs of the known program. @there tells which contexts existed during the run, and so must have
- * its branches.
+ * Runs of the known program on @cpu. @there tells which contexts existed during the run. Those of
+ * the task and of @cpu must have its branches, if they record user mode.
  */
 static struct phase {
 	u64 seed;
@@ -55,8 +56,9 @@ static void run_phase(u64 seed, int cpu)
 
 /*
  * If the kernel's branches have overrun a ring, the ring has the newest records only: compare
- * these with the end of @want. Skip all records up to the last Q_LOST: lab_read() may have added
- * branches of the kernel, which overwrote records before they were read.
+ * these with the end of @want. Skip all records up to the last Q_LOST: LAB_END has read the ring
+ * while the kernel was recorded, and the kernel's branches may have overwritten records that were
+ * not yet read.
  */
 static bool same_end(const struct records *all, const struct recs *want)
 {
@@ -144,7 +146,7 @@ static bool check_context(size_t c)
 	return good;
 }
 
-/* Returns the bits of BTS that DEBUGCTL of this CPU must have. */
+/* Returns the bits of BTS that DEBUGCTL of @cpu must have. */
 static u64 wanted(int cpu)
 {
 	u64 val = DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;

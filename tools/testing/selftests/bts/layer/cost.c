@@ -2,8 +2,9 @@
 /*
  * Measure the cost of tracing, in instructions. measure.sh runs this.
  *
- *   cost MODULE record|pmi|switch|flight|memory
+ *   cost MODULE record|pmi|switch|flight
  *   cost MODULE cpu N		of a record, divided by the number N of traces of the CPU
+ *   cost MODULE memory		the bytes of a context without its ring, not instructions
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,7 +32,10 @@ static int start(int target, int id, u32 flags)
 	return fd;
 }
 
-/* Returns the cost of moving @records records from the hardware's buffer to the rings. */
+/*
+ * Returns the cost of a LAB_FLUSH, which moves about @records records from the hardware's buffer to
+ * the rings.
+ */
 static u64 flush_cost(int fd, unsigned long records)
 {
 	u64 begin;
@@ -73,7 +77,7 @@ static u64 run_cost(void)
 	return instructions() - begin;
 }
 
-/* Returns the cost of a PMI: what tracing adds to a run, without the cost of its records. */
+/* Returns the cost of a PMI: what tracing adds to a run, without its records, for each PMI. */
 static double pmi_cost(void)
 {
 	double record = record_cost(), values[ROUNDS];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU 1 goes offline and online while contexts (traces in the kernel) exist.
+ * CPU 1 goes offline and online while traces of this CPU and of tasks exist.
  *
  *   cycle MODULE [CYCLES]
  */

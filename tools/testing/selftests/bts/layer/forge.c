@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task enters the kernel in all ways, and jumps to addresses that fault, such as those of the
+ * A task enters the kernel in many ways, and jumps to addresses that fault, such as those of the
  * kernel. A trace of user mode must show no kernel address, also while other traces record the
  * kernel on the same CPU.
  *
@@ -52,8 +52,8 @@ static void call(u64 target)
 }
 
 /*
- * Jump to each target, and call it. The hardware stores the bad address in two records: as the
- * target of the branch, and as the source of the fault.
+ * Jump to each target, and call it. If the target is canonical, the hardware stores it in two
+ * records: as the target of the branch, and as the source of the fault.
  */
 static void forge(void)
 {
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		leaves += count_of(&got, Q_LEAVE);
 		if (at >= 0)
 			break;
-		/* The trace of CPU 0 in user mode has all tasks, but must not show the kernel. */
+		/* The trace of CPU 0 in user mode has all tasks there, but must not show the kernel. */
 		got.nr = 0;
 		lab_read(user, &got);
 		at = find_leak(&got);

@@ -5,6 +5,7 @@
  * branches are missing. Also tested: the flight recorder, a circular buffer without PMIs.
  *
  *   freeze MODULE
+ *   freeze thaw FD	run by test_exec(): thaw, by the open file FD of the laboratory
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -71,7 +72,7 @@ static void test_self(void)
 	close(fd);
 }
 
-/* For test_switch(), which switches tasks on a frozen CPU. */
+/* For test_switch() and test_forgotten(), which switch tasks on a frozen CPU. */
 static void run_six(void *unused)
 {
 	(void)unused;

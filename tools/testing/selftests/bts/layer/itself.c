@@ -232,10 +232,10 @@ static void run_saved(u32 nr, u32 flags)
 
 /*
  * When the PMI handler has emptied the buffer, recording goes on, and the kernel makes
- * @branches more before the interrupted code continues. If these branches fill the buffer, the next
- * PMI follows at once. After several such PMIs in a row, the kernel stops recording its own
- * branches, until recording on the CPU is paused.
- * @stops: use LAB_STOP: the full ring pauses recording after each PMI, so that more branches fit
+ * @branches more before the interrupted code continues. If there are more than BTS_DS_LONG_EXIT
+ * after each of several PMIs, the kernel stops recording its own branches, until recording on the
+ * CPU is paused. Branches that do not fit into the buffer are lost.
+ * @stops: use LAB_STOP: after each PMI, the full ring is read, which pauses recording
  * @fits: expect no gap
  * @filter: the hardware has a filter by privilege level, so user mode is always recorded
  */

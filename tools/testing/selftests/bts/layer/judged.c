@@ -75,7 +75,7 @@ static bool run_logged(int fd, u64 records, bool kernel)
 	return !status;
 }
 
-/* To be called before the emulator logs: the kernel patches its code when a trace starts. */
+/* Trace the kernel on CPU 0 until this program ends. */
 static void trace_cpu(void)
 {
 	int fd = lab_open(LAB_CPU, 0, LAB_KERNEL, 10000);

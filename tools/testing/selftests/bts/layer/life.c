@@ -4,6 +4,7 @@
  * Its trace must have all of its branches and no others.
  *
  *   life MODULE
+ *   life exec PASSES	run by test_exec(): only run the known program
  */
 #include <pthread.h>
 #include <sched.h>

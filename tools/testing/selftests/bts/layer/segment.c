@@ -54,8 +54,8 @@ static void make_segment(void)
 }
 
 /*
- * Use a far jump without a stack: QEMU 7.2 treats the stack of a far call as the kernel's. In
- * 32-bit code, RSP and other registers may lose their upper 32 bits.
+ * Use a far jump, which needs no stack: in a far call, QEMU 7.2 accesses the stack as the kernel
+ * would. In 32-bit code, RSP and other registers may lose their upper 32 bits.
  */
 static void spin_there(void *unused)
 {
