@@ -4,7 +4,7 @@
  * Its trace must have all of its branches and no others.
  *
  *   life MODULE
- *   life exec PASSES	run by test_exec(): only run the known program
+ *   life exec NUMBER	run by test_exec(): only run the known program; NUMBER is ignored
  */
 #include <pthread.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
  * loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table isolation
  * to be off.
  *
- *   holders NUMBER	allow this NUMBER of interrupts, which may have other causes
+ *   holders [NUMBER]	allow this NUMBER of interrupts (0 by default), which may have other causes
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -227,8 +227,8 @@ static void fork_once(unsigned long unused)
 }
 
 /*
- * As a user who may lock @pages pages, trace a tracee that forks once. Returns 0 if the child
- * has a trace exactly if @inherits, else 1.
+ * As a user who may lock @pages pages, trace a tracee that forks once. @inherits: the child must
+ * have a trace; otherwise, it must have none. Returns 0 if that is so, else 1.
  */
 static int poor(rlim_t pages, bool inherits)
 {
@@ -255,7 +255,7 @@ static int poor(rlim_t pages, bool inherits)
 	return 0;
 }
 
-/* RLIMIT_MEMLOCK alternately allows one trace and two. A round that leaks fails the next one. */
+/* RLIMIT_MEMLOCK alternately allows one trace and two. If a round leaks, the next round fails. */
 static void check_refusal(void)
 {
 	int i, status, good = 0;

@@ -5,7 +5,7 @@
  * with a tracer but without a branch trace, and with a branch trace by TF. The tracer logs each
  * stop. The logs must be the same in all runs.
  *
- *   invisible [smap]	smap: skip IRET in user mode, which the emulator cannot do with SMAP
+ *   invisible [smap]	smap: skip IRET and far RET, which fail in the emulator with SMAP
  */
 #include <asm/ldt.h>
 #include <linux/filter.h>

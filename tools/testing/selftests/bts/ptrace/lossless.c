@@ -5,8 +5,8 @@
  *
  *   lossless RECORDS BYTES [SIGNAL [sampled [CYCLES] | suspended]]
  *
- * Run until the program has taken RECORDS branches, with a ring of BYTES. The tracee stops by
- * SIGNAL, or by PTRACE_EVENT_BTS if SIGNAL is 0 or absent. With `sampled`, perf samples all CPUs
+ * Run until the program has taken at least RECORDS branches, with a ring of BYTES. The tracee stops
+ * by SIGNAL, or by PTRACE_EVENT_BTS if SIGNAL is 0 or absent. With `sampled`, perf samples all CPUs
  * every CYCLES cycles (1,000,000 by default). With `suspended`, the machine suspends to RAM
  * SUSPENDS times meanwhile.
  */
@@ -76,7 +76,7 @@ static void trace_round(const struct tracee *t, unsigned long round, int signal,
 
 /*
  * The hardware filter of kernel branches may also drop returns to user mode. The kernel notices
- * that in the first trace, which then has a gap. So make a trace before the test.
+ * that in the first trace, which then has X86_BTS_LOST records. So make a trace before the test.
  */
 static void warm_up(const struct tracee *t)
 {

@@ -80,7 +80,7 @@ odd_pushes_end:
 
 	/*
 	 * odd_block(memory, n): a REP STOSB of @n bytes, then a jump. A block-step ends only after
-	 * the jump. With TF, each byte is a single step.
+	 * the jump. With TF but without BTF, each byte is a single step.
 	 */
 	.globl	odd_block_end
 way odd_block

@@ -121,7 +121,7 @@ static void into_segment(unsigned long unused)
 }
 
 /*
- * Records must have linear addresses, also if the code segment has a base. Segments whose
+ * Records must have linear addresses, also if the code segment has a base. Code segments whose
  * addresses wrap at 4 GiB are tested in the kernel's unit tests only: with a 64-bit kernel,
  * QEMU 7.2 cannot fetch code there.
  */

@@ -3,7 +3,7 @@
  * Tracers and tracees end in every order. The kernel must uncharge the memory of a trace from the
  * tracer's user exactly once. A later tracer of the same task must not see the trace.
  *
- *   orphans [ROUNDS]
+ *   orphans [ROUNDS]	number of rounds of check_race()
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

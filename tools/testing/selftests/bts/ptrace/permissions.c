@@ -387,7 +387,7 @@ TEST(set_uid)
 	go_on(t.pid, SIGTRAP);
 	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
-	/* Only the credentials that the tracer had when it attached count. */
+	/* For reading, the credentials that the tracer had when it attached count. */
 	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	ASSERT_EQ(0, setresuid(0, 0, 0));
@@ -443,7 +443,10 @@ TEST(sysctl)
 	end_chain(pid);
 }
 
-/* Use an existing trace of the kernel. Requests must fail with @err, or succeed if @err is 0. */
+/*
+ * Use an existing trace of the kernel. Requests must fail with @err, or succeed if @err is 0. A
+ * PTRACE_BTS_CONFIG without KERNEL must always succeed.
+ */
 static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 {
 	struct ptrace_bts_status status;
@@ -505,7 +508,7 @@ TEST(kernel)
 	EXPECT_EQ(0, status);
 }
 
-/* With perf_event_paranoid at 4, perf allows no events, but ptrace allows traces. */
+/* With perf_event_paranoid at 4, Debian's kernel refuses perf to users, but not these traces. */
 TEST(paranoid)
 {
 	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));

@@ -15,8 +15,8 @@
 #define WORK	700
 
 /*
- * After each PMI, the kernel under test takes so many branches that they fill the hardware's
- * buffer. So the kernel does not record its own branches, not even for ENTRY, and reports a gap.
+ * After each PMI, the kernel under test takes too many branches: more than BTS_DS_LONG_EXIT of the
+ * kernel. So the kernel does not record its own branches, not even for ENTRY, and reports a gap.
  */
 static bool left_out;
 

@@ -107,7 +107,7 @@ TEST_F(ring, wrap)
 	}
 }
 
-/* Draining a ring repeatedly while it wraps loses no record that was not yet drained. */
+/* The ring wraps again and again. Each drain must return the newest records, in order. */
 TEST_F(ring, wrap_again_and_again)
 {
 	unsigned int i;

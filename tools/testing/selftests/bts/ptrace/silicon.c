@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace must have a mark (X86_BTS_LOST) wherever the hardware did not record a branch.
+ * A trace must have a mark (X86_BTS_LOST) wherever the kernel can tell that the hardware did not
+ * record a wanted branch.
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
  *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
- *   silicon together	the same with two more counters and the NMI watchdog
- *   silicon damaged	SMIs or changes of the power state damage or lose records
+ *   silicon together	the same with two counters of perf and the NMI watchdog
+ *   silicon damaged	SMIs or changes of the power state damage or lose records, without a mark
  *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
 #include <linux/perf_event.h>
@@ -118,7 +119,7 @@ static void many_calls(unsigned long n)
 
 /*
  * Record the kernel while perf samples. Counters and the Debug Store share the vector of the PMI,
- * which is masked after each PMI. The trace also has the branches of perf's PMI handler.
+ * which is masked after each PMI.
  */
 static void check_beside_counters(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Single-step and block-step a traced tracee, some with a watchpoint. The tracee must stop at
- * the same places as without the trace, and the trace must have all branches.
+ * Single-step, block-step or continue a traced tracee, in some variants with a watchpoint. The
+ * tracee must stop at the same places as without the trace, and the trace must have all branches.
  */
 #include <errno.h>
 #include <signal.h>

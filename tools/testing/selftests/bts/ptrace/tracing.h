@@ -12,7 +12,7 @@ void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal
 /* Drain up to @room records. Returns their number. */
 size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
 
-/* Continue @pid, and wait until it stops. Gives up unless by @signal, like wait_stop(). */
+/* Continue @pid until it stops by @signal, see wait_stop(). Gives up at other stops but SIGCHLD. */
 void go_on(pid_t pid, int signal);
 /* Start a child that has stopped at the beginning of chain(). */
 pid_t start_chain(void);
@@ -22,7 +22,7 @@ void end_chain(pid_t pid);
 
 /*
  * Returns whether the @nr records are the last branches of run_chain(@passes), or all of its
- * branches if @whole. Returns from interrupts into chain() may be between them, nothing else.
+ * branches if @whole. Only X86_BTS_LEAVE records of interrupts of chain() may be between them.
  */
 bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole);
 
