@@ -98,7 +98,7 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
-/* Run in the tracee: sleep repeatedly on CPU 1, without migrating, until the CPU goes down. */
+/* Run in the tracee: run the known program on CPU 1, then sleep there until the CPU goes down. */
 static void stay(void *fd)
 {
 	struct recs unused = { };

@@ -9,7 +9,7 @@
  *   price first	starting to record, one branch, and PTRACE_BTS_DRAIN
  *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
- *   price step N		a branch in a loop of N instructions (2 or 8), traced by the trap flag
+ *   price step N		a branch in a loop of N instructions (2 or 8), by the trap flag
  *   price sequential	an instruction that is no branch, traced by the trap flag
  *   price singlestep N	a branch in a loop of N instructions (2 or 8), by PTRACE_SINGLESTEP
  */

@@ -17,7 +17,7 @@
 #define ROOM	40000
 /* The number of times to try a test that succeeds only if no interrupt comes */
 #define TRIES	50
-/* With STOP_FULL, a ring has room for so many more records, of branches before the stop. */
+/* With STOP_FULL, a ring has room for this many more records: of branches before the stop. */
 #define SKID	320
 
 static struct x86_bts_record records[ROOM];

@@ -12,7 +12,10 @@ void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal
 /* Drain up to @room records. Returns their number. */
 size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
 
-/* Continue @pid until it stops by @signal, see wait_stop(). Gives up at other stops but SIGCHLD. */
+/*
+ * Continue @pid until it stops by @signal, which is as for wait_stop(). Discards SIGCHLD. Gives up
+ * if another stop comes.
+ */
 void go_on(pid_t pid, int signal);
 /* Start a child that has stopped at the beginning of chain(). */
 pid_t start_chain(void);
