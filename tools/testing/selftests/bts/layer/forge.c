@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		leaves += count_of(&got, Q_LEAVE);
 		if (at >= 0)
 			break;
-		/* The trace of CPU 0 in user mode has all its tasks, but must not show the kernel. */
+		/* The trace of CPU 0 in user mode has all its tasks, but must not show kernel code. */
 		got.nr = 0;
 		lab_read(user, &got);
 		at = find_leak(&got);
