@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		leaves += count_of(&got, Q_LEAVE);
 		if (at >= 0)
 			break;
-		/* The trace of CPU 0 in user mode has all its tasks, but must not show kernel code. */
+		/* The trace of CPU 0 has all tasks in user mode, but must not show the kernel. */
 		got.nr = 0;
 		lab_read(user, &got);
 		at = find_leak(&got);
