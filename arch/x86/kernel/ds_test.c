@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of ds.c, and the module parameter /sys/module/ds_test/parameters/claim for tests in
- * user space. Writing 1 claims BTS and fills the stores and the buffers with a pattern, writing 2
- * claims BTS and records, writing 0 unclaims BTS.
+ * KUnit tests of ds.c and ds_store.c, and the module parameter
+ * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and fills the
+ * stores and the buffers with a pattern, writing 2 claims BTS and records, writing 0 unclaims BTS.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -85,7 +85,10 @@ static void test_layout_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ds_choose_layout(true, false, true).record, 0);
 }
 
-/* perf accesses a 64-bit store by struct debug_store, ds.c by ds_word_nr(): compare the offsets. */
+/*
+ * perf accesses a 64-bit store by struct debug_store. ds_read() and ds_write() access it by
+ * ds_word_nr(). Compare the offsets.
+ */
 static void test_fields_64(struct kunit *test)
 {
 	static const struct {
@@ -327,7 +330,10 @@ static void test_claim(struct kunit *test)
 	ds_unclaim_bts();
 }
 
-/* The hardware writes to the buffers of ds.c, and ds_unclaim_bts() clears them. */
+/*
+ * The hardware writes to the buffers of ds_store.c. ds_unclaim_bts() stops the hardware and resets
+ * the positions. If the CPUs have the Meltdown bug, ds_unclaim_bts() also clears the buffers.
+ */
 static void test_record(struct kunit *test)
 {
 	unsigned int cpu;

@@ -21,9 +21,9 @@ struct task_struct;
 #define HW_BRANCHES_LBR_MAX	64
 
 /**
- * struct hw_branches_lbr_saved - a copy of the LBR registers in memory
+ * struct hw_branches_lbr_saved - branches that hw_branches_lbr_save() has read from the registers
  * @nr:		the number of branches
- * @raw:	the branches, the newest first
+ * @raw:	the addresses of the branches, the newest branch first, without flags
  */
 struct hw_branches_lbr_saved {
 	u32		nr;

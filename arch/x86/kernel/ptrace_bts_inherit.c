@@ -50,8 +50,8 @@ void ptrace_bts_fork(struct task_struct *child)
 	scoped_guard(rcu)
 		pb->tracer = get_task_struct(rcu_dereference(current->parent));
 	/*
-	 * If the tracer has detached, current->parent may have been another task already. Then
-	 * PTRACE_BTS_ORPHAN is set. Pairs with test_and_set_bit() in ptrace_bts_untrace().
+	 * If the tracer has detached, pb->tracer may be another task. Then from->state has
+	 * PTRACE_BTS_ORPHAN: drop pb. Pairs with test_and_set_bit() in ptrace_bts_untrace().
 	 */
 	smp_rmb();
 	if (test_bit(PTRACE_BTS_ORPHAN, &from->state))

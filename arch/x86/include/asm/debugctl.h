@@ -246,9 +246,10 @@ static __always_inline void debugctl_load_guest(unsigned long val)
 
 /**
  * debugctl_write_lbr - Set or clear LBR on this CPU
- * @on: whether to set it
+ * @on: true to set it, false to clear it
  *
- * Like debugctl_write_field(), but for noinstr code. The LBRs keep the branches that they hold.
+ * Like debugctl_write_field(), but for noinstr code: without the tracepoint of MSR writes, and only
+ * on processors that have DEBUGCTL. Neither value of LBR erases the branches that the LBRs hold.
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {

@@ -300,8 +300,8 @@ static void run_sibling(unsigned long unused)
 
 	(void)unused;
 	/*
-	 * execve() resets the exit signal to SIGCHLD, which would stop the tracee: block
-	 * it.
+	 * execve() changes the exit signal of the sibling from 0 to SIGCHLD. This signal would
+	 * stop the tracee: block it.
 	 */
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
