@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Sums up branches as a short list of items, for the crash view. A call that has returned
- * becomes one item, with all branches in it. All rounds (iterations) of a loop but the last
- * become one item. The other items are calls that have not returned, jumps in the called
- * functions, and gaps.
+ * becomes one item, with all branches in it. A round (iteration) of a loop begins with a jump
+ * back. All rounds of a loop but the last become one item. The other items are calls that
+ * have not returned, jumps in the called functions, and gaps.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
 
 #include "calls.h"
 
+/*
+ * A function becomes a BT_ITEM_INSIDE, not a BT_ITEM_CALL, if its return address is unknown.
+ * This is so if its call is not in the trace, if the kernel has called it, or if another
+ * BT_ITEM_INSIDE has jumped to it.
+ */
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
 	BT_ITEM_CALL,	/* a call, a jump to another function, or an entry to the kernel */
-	BT_ITEM_INSIDE,	/* a function whose call is not in the trace */
+	BT_ITEM_INSIDE,	/* a function whose return address is unknown */
 	BT_ITEM_SIGNAL,	/* a signal handler */
 	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
 	BT_ITEM_GAP,	/* records are missing */
@@ -28,7 +33,7 @@ enum bt_item_type {
  * @name:	of a function: the name that it was called by
  * @first:	the index of the first branch of the item, in @b of bt_collapse()
  * @end:	the index of the last branch of the item, plus 1
- * @times:	of a loop: the number of rounds
+ * @times:	of a loop: the number of rounds in the item
  */
 struct bt_item {
 	enum bt_item_type	type;

@@ -415,7 +415,10 @@ static void complete(struct options *o)
 
 	if (!o->memory)
 		o->memory = MEMORY_DEFAULT;
-	/* If no mode was given, -n, --full, -e and -t select --plain, all others the crash view. */
+	/*
+	 * If no mode was given, it is --plain with any of -n, --full, -e and -t, and --crash
+	 * without these.
+	 */
 	if (!o->out)
 		o->out = o->last || o->how.full || o->filter || o->times ?
 			 &bt_out_plain : &bt_out_crash;

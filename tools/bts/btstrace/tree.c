@@ -75,8 +75,8 @@ static struct bt_node *find_in_table(const struct bt_node *parent, const struct 
 }
 
 /*
- * Find the child of @fn, and make it the first of the list, so that frequent children are
- * found fast.
+ * Find the child of @parent whose function is @fn. Make it the first of the list, so that
+ * frequent children are found fast.
  */
 static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_function *fn)
 {

@@ -199,7 +199,10 @@ void allow_many_samples(void)
 	if (lifted)
 		return;
 	lifted = true;
-	/* 0 stops the kernel from lowering the rate, but then the kernel refuses to set it. */
+	/*
+	 * If perf_cpu_time_max_percent is 0, the kernel does not lower the sample rate, but refuses
+	 * writes to perf_event_max_sample_rate. So set 0 last.
+	 */
 	if (try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "25") ||
 	    try_text("/proc/sys/kernel/perf_event_max_sample_rate", "100000000") ||
 	    try_text("/proc/sys/kernel/perf_cpu_time_max_percent", "0"))

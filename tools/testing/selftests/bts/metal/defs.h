@@ -3,7 +3,7 @@
 #ifndef METAL_DEFS_H
 #define METAL_DEFS_H
 
-/* Bits of CPUID.1: DS in EDX, the others in ECX */
+/* Bits of CPUID.1: DS is in EDX. DTES64, DS_CPL and PDCM are in ECX. */
 #define CPUID_DS		(1 << 21)
 #define CPUID_DTES64		(1 << 2)
 #define CPUID_DS_CPL		(1 << 4)

@@ -242,7 +242,10 @@ static int scribbled(const char *module, const char *how)
 	if (!boots && f.headlines)
 		give_up("there are branches of no boot");
 	if (boots == REBOOTS) {
-		/* Unless its head and Debug Store area are valid, the kernel shows no branches. */
+		/*
+		 * The kernel shows branches only if the head of the reserved memory and a Debug
+		 * Store area are valid. Only "records" leaves both valid.
+		 */
 		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
 		   f.headlines);
 		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);

@@ -238,7 +238,7 @@ static void trace_cpu(void)
 		moment(20);
 		perf_comes_and_goes(true);
 	}
-	/* closing the file ends the trace */
+	/* Closing the file ends the trace. */
 	close(fd);
 }
 

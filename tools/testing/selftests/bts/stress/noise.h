@@ -6,7 +6,7 @@
 
 #define NOISE_SYSCTL	0x1	/* sysctls that restrict who may trace */
 #define NOISE_PERF	0x2	/* perf events that compete with traces for the hardware */
-#define NOISE_RECORDER	0x4	/* the flight recorder, its triggers, frozen CPUs */
+#define NOISE_RECORDER	0x4	/* the flight recorder, which root, triggers and watches freeze */
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and online */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */
 #define NOISE_MODULE	0x20	/* a module that traces a CPU is loaded and unloaded */

@@ -184,8 +184,8 @@ static void spoil_config(struct request *r)
 }
 
 /*
- * Reduce the size of a trace if the tracer has no limit. Otherwise the result would depend on the
- * amount of free memory, which the model does not know.
+ * If the tracer has no limit, reduce a valid size of a trace to at most 100000 records. Otherwise
+ * the result would depend on the amount of free memory, which the model does not know.
  */
 static void keep_small(struct tracer *me, struct request *r)
 {

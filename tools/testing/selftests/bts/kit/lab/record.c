@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-/* The interrupt comes within this time, or not at all. */
+/* An interrupt comes within this time after recording stops or its vector is unmasked, or never. */
 #define LATE_US		500
 
 static DEFINE_PER_CPU(bool, armed);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When this module is loaded, it ends the kernel, or fills the memory that the flight recorder has
- * reserved with random bytes. The parameter `how` selects the way.
+ * The parameter `how` selects what this module does when it is loaded:
+ *
+ *   panic, init, triple	end the kernel at once
+ *   shutdown			end the kernel later, in the next orderly reboot
+ *   head, body, records	write random bytes to the flight recorder's reserved memory
  */
 #include <linux/compiler.h>
 #include <linux/io.h>
@@ -40,7 +43,7 @@ static noinline void bts_remains_panic(void)
 	panic("as asked for by a test");
 }
 
-/* As in the crash of a module's init function */
+/* Panic in a module's init function, so that addresses in .init.text are recorded. */
 static noinline int __init bts_remains_init_work(void)
 {
 	bts_remains_panic();

@@ -99,7 +99,7 @@ typedef struct X86LBR {
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
     uint64_t wraps;     /* times the index went back to the base */
-    uint64_t pmis;      /* delivered when they were raised */
+    uint64_t pmis;      /* PMIs raised while LVTPC was not masked */
     uint64_t masked;    /* PMIs raised while LVTPC was masked */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost as the store is inaccessible */

@@ -224,8 +224,9 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * Damage the current record: every damage_every records, and after an SMI.
- * Returns false if the record is lost.
+ * Lose or garble a record, by turns, and then spare the next damage_every
+ * records. Also garble the first record after an SMI. To garble a record is to
+ * change *@from to BTS_GARBAGE. Returns false if the record is lost.
  */
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
@@ -249,7 +250,10 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
     return true;
 }
 
-/* Every smi_every records, raise an SMI. Firmware handles CPU 0's only. */
+/*
+ * Raise an SMI after a record, and then none after the next smi_every records.
+ * Only CPU 0 gets SMIs, as the firmware handles no others.
+ */
 static void bts_smi(X86CPU *cpu)
 {
     X86DSConfig *ds = &cpu->ds;
@@ -458,7 +462,10 @@ static void bts_update_hflags(CPUX86State *env)
     }
 }
 
-/* Call this before an interrupt or exception is delivered. @db: it is #DB. */
+/*
+ * Call this before an interrupt or exception is delivered. If it is #DB (@db),
+ * clear the bits of DEBUGCTL that #DB clears. Then update the hflags.
+ */
 void x86_ds_event(CPUX86State *env, bool db)
 {
     if (db) {
