@@ -12,8 +12,8 @@
 #include "text.h"
 
 /*
- * Do not demangle a name of more than NAME_MAX_IN bytes, or if the result has more than
- * NAME_MAX_OUT: a short mangled name in a hostile file may stand for a huge text.
+ * The longest name that is demangled, and the longest result, in bytes. A short mangled name in
+ * a hostile file may stand for a huge text.
  */
 #define NAME_MAX_IN	2048
 #define NAME_MAX_OUT	4096

@@ -307,7 +307,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse the option @c. If it selects a mode, @mode is the name of the mode. */
+/* Parse the option @c. @mode is the name of the mode if @c is one of OPT_CRASH to OPT_JSON. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -356,7 +356,7 @@ static bool same_file(const char *a, const char *b)
 
 /*
  * Does --memory suffice for the records of -n? keep() in session.c makes room for twice as
- * many records as are shown.
+ * many records as are shown. Outputs without BT_OUT_FILTER are not checked.
  */
 static bool last_fits(const struct options *o)
 {

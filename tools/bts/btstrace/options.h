@@ -14,7 +14,8 @@
  * @how:	how live threads are traced
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree
- * @last:	how many of the last branches of each thread to look at; 0: look at all
+ * @last:	how many of the last branches of each thread to show or, for the crash view, to
+ *	look at; 0: all
  * @lines:	the number of lines of the crash view
  * @times:	show when threads are scheduled
  * @by_thread:	show each thread by itself
@@ -27,7 +28,8 @@
  * @read:	the recorded trace to show, or NULL
  * @pids:	the processes and threads to attach to
  * @nr_pids:	the number of @pids
- * @quiet:	print no closing line, and no warning that there is no Branch Trace Store
+ * @quiet:	print no closing line, no progress, and no warning that there is no Branch Trace
+ *	Store
  * @command:	the command to start, with its arguments, ended by NULL
  */
 struct options {

@@ -24,7 +24,7 @@ struct named_tree {
  * @slot:	a hash table of all trees, by name
  * @sum:	counts of all threads that have ended
  * @open:	the number of frames that these threads had at their end
- * @unbalanced:	the number of these threads whose calls and returns do not match
+ * @unbalanced:	the number of these threads for which bt_calls_balanced() is false
  */
 struct calls_data {
 	struct named_tree *first, **last;
@@ -178,7 +178,7 @@ const struct bt_output bt_out_calls = {
 	.end = calls_end,
 };
 
-/* Replace each semicolon in a name by a colon: flamegraph.pl splits lines at semicolons. */
+/* Put a name, with colons for semicolons: flamegraph.pl splits lines at semicolons. */
 static void put_name(struct bt_text *t, const char *name)
 {
 	size_t i, begin = t->used;

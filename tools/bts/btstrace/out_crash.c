@@ -110,7 +110,7 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
-	/* If there are several threads, show only the calls of those that got no signal. */
+	/* If there are several threads: of a thread that got no signal, show only the calls. */
 	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
 	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);

@@ -38,7 +38,7 @@ static void put_thread(struct bt_session *s, const struct bt_thread *t)
 		text_print(&s->text, "[pid %d] ", t->tid);
 }
 
-/* Put the source line of @place, unless it is the line that was put last. */
+/* Put the source line of @place, unless it is the line that was put last for this thread. */
 static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_place *place)
 {
 	struct insn_thread *it = t->data;

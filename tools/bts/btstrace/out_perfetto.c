@@ -52,8 +52,9 @@ enum {
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 
 /*
- * All packets belong to one sequence. Its first packet has FLAG_CLEARED, which clears the
- * interned names. Packets that use interned names have FLAG_NEEDED.
+ * All packets but those of put_track() belong to one sequence. Its first packet has FLAG_CLEARED,
+ * which clears the interned names. All other packets of the sequence have FLAG_NEEDED: they may
+ * use interned names.
  */
 #define SEQUENCE	1
 #define FLAG_CLEARED	1
@@ -75,7 +76,7 @@ struct event {
  * @nr:		the number of events
  * @branches:	the number of branches in the current slice
  * @clock:	the time when the current slice began, in nanoseconds
- * @marked:	there was a mark, so that @clock is a real time
+ * @marked:	the thread was scheduled in at least once, so that @clock is a real time
  */
 struct track {
 	u64		uuid;
@@ -274,7 +275,7 @@ static void perfetto_begin(struct bt_session *s)
 
 /*
  * Returns the time when the current slice ends if no mark ends it. Each branch takes a
- * nanosecond or, as long as the thread had no mark, a microsecond.
+ * nanosecond or, before the thread was scheduled in for the first time, a microsecond.
  */
 static u64 end_of(const struct track *track)
 {
@@ -309,8 +310,8 @@ static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 }
 
 /*
- * Write a track for a thread and, if it is the first of its process, one for the process.
- * After execve() they are written anew. Returns the ID of the track of the thread.
+ * Write a track for a thread and, before it, one for its process if its ID is that of the
+ * process. After execve() they are written anew. Returns the ID of the track of the thread.
  */
 static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)
 {

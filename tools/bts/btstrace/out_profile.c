@@ -19,7 +19,7 @@
  *	contains it. NULL in a free slot.
  * @number:	of a line: its number; of a loop: the offset of its beginning in the module
  * @end:	of a loop: the offset of its end in the module
- * @branches:	the number of branches that were made there
+ * @branches:	the number of branches that were made there; of a loop: of jumps back only
  * @calls:	of a function: how often it was called
  * @fn:		of a line: a function that contains it
  * @module:	of a function: the module that contains it
@@ -43,7 +43,7 @@ struct sum {
  * @nr:		the number of sums
  * @max:	the largest number that memory suffices for
  * @rest:	counts the branches that have no sum, as there was no memory for it
- * @branches:	the number of all branches
+ * @branches:	the number of all branches whose places are both known
  */
 struct profile {
 	struct sum	*sum;

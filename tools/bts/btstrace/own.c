@@ -32,9 +32,10 @@ bool bt_module_is_own(const struct bt_module *m)
 }
 
 /*
- * In a file with debug information, a function is the user's own if its line is known and is
- * not in a system header. This excludes the C library of a static program, and templates of
- * the C++ library. In a file without debug information, every function is the user's own.
+ * Code of a system module, and PLT stubs, are never the user's own. In another file with debug
+ * information, a function is the user's own if its line is known and is not in a system header.
+ * This excludes the C library of a static program, and templates of the C++ library. All other
+ * code is the user's own.
  */
 static bool is_own(struct bt_place *place)
 {

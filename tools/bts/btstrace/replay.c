@@ -171,7 +171,7 @@ size_t bt_file_check(const u8 *bytes, size_t len, bt_misfit *tell)
  * @len: the number of bytes
  *
  * Returns NULL, or a message that says what is wrong with the trace. Everything before the
- * error was passed to the session.
+ * error was passed to the session. Also returns NULL, early, if the output cannot be written.
  */
 const char *bt_file_replay(struct bt_session *s, const u8 *bytes, size_t len)
 {

@@ -7,8 +7,8 @@
 #include "session.h"
 
 /*
- * Called for a file that has changed since it was traced, with its identities @then and @now.
- * @now is NULL if the file cannot be opened; errno tells why.
+ * Called for a file that has changed since it was traced, or that cannot be opened. @then and
+ * @now are its identities. @now is NULL if the file cannot be opened; errno tells why.
  */
 typedef void bt_misfit(const char *path, const struct bt_ident *then, const struct bt_ident *now);
 

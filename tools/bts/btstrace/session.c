@@ -176,8 +176,8 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 
 /*
  * Returns the kind of a branch into, out of, or within the kernel, of which both addresses
- * are known. If the instruction at @b->from is in the kernel and is no branch, and @b->to is
- * the beginning of a function, this function handles an interrupt.
+ * are known. A branch within the kernel may be an interrupt: the instruction at @b->from is no
+ * branch then, and @b->to is the beginning of the function that handles the interrupt.
  */
 static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 {
@@ -373,7 +373,7 @@ void bt_session_records(struct bt_session *s, pid_t tid, const struct x86_bts_re
 		show(s, t, rec, n);
 }
 
-/* Say that no branch passes the filter, and how to look further back. */
+/* Say that no branch passes the filter and, unless -n was large, how to look further back. */
 static void say_none(struct bt_session *s, struct bt_thread *t, size_t branches)
 {
 	const char *hint = s->last > BT_LAST_POOL ? "" : ": look further back, with -n 100000";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A session has threads and their address spaces. Its caller reads records of live threads
- * or of a recorded trace, and passes them to the session. The session finds the kind of each
- * branch, and its places: struct bt_place is an address with its function, module and line.
- * The session then passes the branch to one output.
+ * or of a recorded trace, and passes them to the session. If the output or the filter needs it,
+ * the session finds the kind of each branch, and its places: struct bt_place is an address with
+ * its function, module and line. The session then passes the branch to one output.
  */
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
@@ -76,8 +76,9 @@ struct bt_thread {
  * @rec:	the record of the kernel
  * @kind:	the kind of branch
  * @from:	the instruction that branched. Of a signal: the instruction that would have run
- *	next. NULL if the record does not have the address, which is one of the kernel then,
- *	or if the session does not look for places.
+ *	next. NULL if it is in the kernel and the record does not have its address, if the
+ *	record is neither of a branch nor of a signal, or if the session does not look for
+ *	places.
  * @to:		where the thread continued; NULL for the same reasons
  */
 struct bt_branch {
@@ -94,8 +95,8 @@ struct bt_branch {
 #define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
 #define BT_OUT_LAST	0x20	/* shows the last branches only, and needs all their places */
 #define BT_OUT_BINARY	0x40	/* is not text */
-#define BT_OUT_FUNCTIONS 0x10	/* accepts -e with func= and module=, to select functions */
-#define BT_OUT_CALLS	0x80	/* shows which function calls which */
+#define BT_OUT_FUNCTIONS 0x10	/* accepts -e with func= and module= only, to select functions */
+#define BT_OUT_CALLS	0x80	/* accepts --root, --depth and --by-thread */
 
 /*
  * struct bt_output - an output: a format, and what writes it
@@ -103,7 +104,8 @@ struct bt_branch {
  * @flags:	BT_OUT_*
  * @begin:	called once, before all others
  * @thread:	called when a thread begins, and when it executes another program
- * @branch:	called for each record that passes the filter
+ * @branch:	called for each record to show. These are branches that pass the filter, and other
+ *	records, without those that is_unwanted() in session.c finds.
  * @note:	called with a message about a thread, such as a signal
  * @ended_at:	called after the last record of a thread, with the address of the instruction
  *	that the thread would have executed next, if this address is known
@@ -139,16 +141,17 @@ struct bt_output {
  * @text:	the text that the output writes
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree, or NULL for all
- * @last:	how many branches of each thread to show, when it ends; 0: show all, at once
+ * @last:	how many branches of each thread to show, when it ends; 0: show all, at once. For
+ *	an output with BT_OUT_LAST, bt_session_begin() sets BT_LAST_CRASH instead of 0.
  * @many:	there was more than one thread: print the thread before each line
  * @record:	the writer of a recorded trace, or NULL
  * @counts:	records of all threads that were shown, or left out by the filter
- * @told:	all records that were passed to the session
+ * @told:	all records that were passed to the session, without their kinds
  * @nr_threads:	the number of threads so far
  * @times:	show when threads are scheduled, even if @out lacks BT_OUT_CLOCK
  * @by_thread:	show each thread by itself
  * @memory:	the bytes that @out may use for all threads together, roughly
- * @incomplete:	a message that says what @out left out as @memory was used up, or NULL
+ * @incomplete:	a message that says what was left out as memory was used up, or NULL
  * @lines:	the number of lines of the crash view
  * @width:	the columns of the terminal, or 0
  * @replayed:	the records come from a recorded trace

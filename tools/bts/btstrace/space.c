@@ -203,7 +203,7 @@ bool bt_space_is_full(void)
 	return all_places + 1 >= places_max;
 }
 
-/* Returns the process whose memory can be read now, or 0. */
+/* Returns the thread whose memory can be read now, or 0. */
 pid_t bt_space_pid(const struct bt_space *space)
 {
 	return space->pid;
@@ -278,8 +278,8 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 
 /*
  * Read the page of @addr into @buf of BT_PAGE bytes, to record it. Returns the number of
- * bytes. Returns 0 if a file contains the code, if the page was read for this batch of
- * records already, or if the page has not changed.
+ * bytes. Returns 0 if a file contains the code and the mapping is not writable, if the page was
+ * read for this batch of records already, if it has not changed, or if it cannot be read.
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
@@ -293,7 +293,7 @@ size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 	return bt_code_put(space->code, addr - addr % BT_PAGE, buf, n) ? n : 0;
 }
 
-/* Read the whole vdso. Returns NULL if it cannot be read. The caller frees it. */
+/* Read the whole vdso. Returns NULL if it is too large or cannot be read. The caller frees it. */
 static u8 *read_vdso(struct bt_space *space, const struct bt_map *map)
 {
 	size_t n, got, len = map->end - map->start;

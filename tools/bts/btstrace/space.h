@@ -20,7 +20,8 @@
  * @insn:	the instruction at @addr, filled in by bt_space_insn()
  * @follows_syscall: the instruction before @addr is a system call; filled in with @insn
  * @follows_call: the instruction before @addr is a call; filled in with @insn
- * @changeable:	the code may change at any time: it is writable, or is in no file
+ * @changeable:	the code may change at any time: it is of user mode, and is writable or in no
+ *	file
  * @went_to:	the target of the last branch from here; NULL if there was none, or @changeable
  * @went_as:	the kind of that branch, enum bt_kind
  * @words:	text that an output has cached for the branch to @went_to, or for the instruction

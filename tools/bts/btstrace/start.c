@@ -38,7 +38,7 @@ static void become(const struct bt_follow *f, int go, char **argv)
 	do
 		n = read(go, &c, 1);
 	while (n < 0 && errno == EINTR);
-	/* btstrace has died: do not run the command without a trace. */
+	/* btstrace has died, or could not seize this process: do not run the command untraced. */
 	if (n != 1)
 		_exit(BT_EXIT_USAGE);
 	signal(SIGCHLD, f->before.child);

@@ -11,7 +11,8 @@
  * struct bt_text - text in memory, or for a file
  * @fd:		the file; -1: keep all text in memory
  * @truncate:	truncate the file before the first write: it may have old contents
- * @error:	errno of the first write that failed; nothing is written after it
+ * @error:	errno of the first write, or of the truncation, that failed; nothing is written
+ *	after it
  * @used:	the number of bytes in @buf
  * @room:	the size of @buf
  * @buf:	text that was not written to @fd yet
@@ -58,8 +59,8 @@ static inline void text_char(struct bt_text *t, char c)
 }
 
 /*
- * Color marks: text_color() replaces these bytes by escape sequences. text_safe() never
- * writes them.
+ * Color marks: text_color() replaces these bytes by escape sequences, or drops them if colors
+ * are off. text_safe() never writes them.
  */
 #define TEXT_NORMAL	"\1"
 #define TEXT_BOLD	"\2"

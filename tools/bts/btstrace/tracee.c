@@ -141,7 +141,10 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 	tell_jit(f, t);
 }
 
-/* Warn, once, if a trace has no room for as many branches as are to be shown. */
+/*
+ * Warn, once, if a trace has no room for as many branches as are to be shown. Do not warn if no
+ * branches get lost (@f->how.full), or if traces may shrink (@f->how.shrink).
+ */
 static void tell_short(struct bt_follow *f, u32 room)
 {
 	if (f->how.full || f->how.shrink || room >= f->s->last || f->short_told)
@@ -151,7 +154,7 @@ static void tell_short(struct bt_follow *f, u32 room)
 		    f->s->last);
 }
 
-/* Warn, once, that the thread is executed step by step, as there is no Branch Trace Store. */
+/* Warn, once, if the thread is executed step by step, as there is no Branch Trace Store. */
 static void tell_stepped(struct bt_follow *f, pid_t tid)
 {
 	struct ptrace_bts_status status;
@@ -164,8 +167,9 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 }
 
 /*
- * Returns the size of the trace of a new thread, in bytes. If traces may shrink, the trace
- * of each further thread is smaller, so that RLIMIT_MEMLOCK suffices for a hundred threads.
+ * Returns the size of the trace of a new thread, in bytes. If traces may shrink, and the user
+ * is not root, the trace of each further thread is smaller, so that RLIMIT_MEMLOCK suffices for
+ * a hundred threads.
  * If this limit is 8 MiB, the first trace still has room for all branches of an abort().
  */
 static u32 bytes_for(const struct bt_follow *f)
@@ -305,8 +309,8 @@ static bool is_fault(const siginfo_t *info, int sig)
 }
 
 /*
- * Returns a message about a fault: where it is and, if known, the address that could not be
- * accessed.
+ * Returns a message about a fault: where it is and, if the kernel tells it, @info->si_addr. Of
+ * SIGSEGV and SIGBUS, this is the address that could not be accessed.
  */
 static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
 			const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A live thread, for follow.c */
+/* Live threads, for follow.c, start.c and tracee.c */
 #ifndef BTSTRACE_TRACEE_H
 #define BTSTRACE_TRACEE_H
 
@@ -46,10 +46,11 @@ struct tracee {
  * @status:	how the command has ended, as waitpid() tells it
  * @command_ended: the command has ended: its ID may belong to another process now
  * @signals:	a signalfd
- * @before:	how signals were handled when btstrace was started, and are in the command
- * @stopping:	the time when ^Z was typed, if btstrace has not stopped since; or 0
+ * @before:	how signals were handled when btstrace was started; the command gets the same
+ * @stopping:	the time when ^Z was typed, in milliseconds, while stop_with_command() waits for
+ *	the command to stop; or 0
  * @ending:	detach from each thread that stops
- * @end_signal:	the signal that is the reason for @ending, or 0
+ * @end_signal:	the signal that is the reason for @ending; SIGKILL if @error is the reason; or 0
  * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
  * @refused:	the number of threads that were refused a trace

@@ -7,8 +7,8 @@
 
 /*
  * struct bt_view - the source line to show for an address
- * @file:	a source file. If the address is in an inlined function of a system header, it is
- *	the user's own file that calls this function.
+ * @file:	a source file, or NULL. If the address is in an inlined function of a system
+ *	header, @file is the file that calls this function, if that is known.
  * @line:	the line in @file
  * @inlined:	the inlined function that contains this line, or NULL if none was inlined
  */

@@ -14,7 +14,7 @@
 
 #define FILE_BITS	8
 
-/* struct known - a file whose struct bt_ident was written */
+/* struct known - a file whose struct bt_ident was written, or could not be read */
 struct known {
 	u64		dev;
 	u64		ino;
@@ -113,8 +113,8 @@ static bool is_known(struct bt_writer *w, const struct bt_map *map)
 }
 
 /*
- * Write the identity of a mapped file, once: when the trace is shown, another file may have
- * the same path.
+ * If a file is mapped as executable code, write its identity, once: when the trace is shown,
+ * another file may have the same path.
  */
 static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *map, pid_t pid)
 {
@@ -134,8 +134,8 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 }
 
 /*
- * Write the mappings, the identities of the mapped files, and the whole vdso, which contains
- * its symbols.
+ * Write the mappings, the identities of the files that contain code, and the whole vdso, which
+ * contains its symbols.
  */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)
@@ -170,7 +170,7 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 
 /*
  * Write records. First write the code around the source and the target of each branch, unless
- * a file contains the code.
+ * a file contains the code, or it was written before and has not changed.
  */
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * record [-x STEPS] FILE COMMAND...: execute a command step by step, on any machine, and
- * write a recorded trace of it to FILE. From the addresses before and after a step, record
- * finds whether the instruction has branched. With -x, the file STEPS gets a line with the
- * address and the length of each instruction, and a line "branch" for each record: a test
- * compares STEPS with what btstrace finds.
+ * write a recorded trace of it to FILE. From the instruction, and the addresses before and
+ * after a step, record finds whether the instruction has branched. With -x, the file STEPS gets
+ * a line with the address and the length of each instruction. It gets a line "branch" for each
+ * record, and for the last system call. A test compares STEPS with what btstrace finds.
  */
 #include <errno.h>
 #include <fcntl.h>

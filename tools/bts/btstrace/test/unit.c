@@ -288,7 +288,7 @@ struct measured {
 	size_t fits;
 };
 
-/* @text, the limit of columns, the columns that it needs, and the bytes that fit */
+/* @text, the limit of columns (0: none), the columns of the bytes that fit, and their number */
 static const struct measured texts[] = {
 	{ "", 0, 0, 0 },
 	{ "abc", 0, 3, 3 },

@@ -82,7 +82,10 @@ static void test_write(void)
 	}
 }
 
-/* The crash view looks at as many branches as the trace has room for, or as were recorded. */
+/*
+ * The crash view looks at as many branches as the trace has room for, but at least at
+ * BT_LAST_CRASH. With -r, it looks at up to BT_LAST_MAX.
+ */
 static void test_crash(void)
 {
 	static const struct {

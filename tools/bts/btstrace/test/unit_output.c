@@ -19,7 +19,7 @@
 #include "replay.h"
 #include "tap.h"
 
-/* A small program, with a label at each branch and each target */
+/* A small program, with a label at each branch but the system call, and at each target */
 asm(".pushsection .text\n"
 	".type walk_main, @function\n"
 	"walk_main:\n"
@@ -164,7 +164,10 @@ static size_t chunks_of(const u8 *file, size_t len)
 	return n;
 }
 
-/* Replay each prefix of a file from a buffer of its exact size: ASan detects a read beyond it. */
+/*
+ * Replay each prefix of a file that contains the whole BT_FILE_MAGIC, from a buffer of its exact
+ * size: ASan detects a read beyond it.
+ */
 static void test_cut(const u8 *file, size_t len)
 {
 	size_t i, whole = 0, cut = 0, none = 0;
@@ -598,7 +601,7 @@ static void test_flow(bool by_thread)
 
 /*
  * A note comes after the line of the function that the thread was in. The line about missing
- * records is the same as in other outputs.
+ * records is the same as with --plain.
  */
 static void test_flow_notes(void)
 {

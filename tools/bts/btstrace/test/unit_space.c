@@ -322,7 +322,7 @@ static void test_many_places(void)
 	bt_space_free(other);
 }
 
-/* Returns how many nanoseconds it takes to find one of @n pages of code. */
+/* Returns how many nanoseconds it takes to find one of @n pages of code; 1e9 if one is wrong. */
 static double time_of_pages(size_t n)
 {
 	struct bt_code *code = bt_code_new();

@@ -243,7 +243,8 @@ static void run(const struct script *s)
  * @what: the name of the test
  * @words: the branches
  * @items: the items: "a(" is a call of a that has not returned; "a4" one that has, with 4
- *	branches; "3x9" 3 rounds of a loop, with 9 branches; "a+2" a jump to a+2
+ *	branches; "3x9" 3 rounds of a loop, with 9 branches; "a+2" a jump to a+2;
+ *	"gap" missing records
  */
 struct way {
 	const char *what;
