@@ -391,8 +391,8 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 	switch (b->rec->type) {
 	case X86_BTS_TASK_ARRIVES:
 		/*
-		 * The times of the branches before the first mark are unknown: show them all
-		 * at the mark.
+		 * The thread is scheduled in for the first time. When it executed the branches
+		 * before is unknown: show them all at this time.
 		 */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);

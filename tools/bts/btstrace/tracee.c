@@ -168,9 +168,8 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 
 /*
  * Returns the size of the trace of a new thread, in bytes. If traces may shrink, and the user
- * is not root, the trace of each further thread is smaller, so that RLIMIT_MEMLOCK suffices for
- * a hundred threads.
- * If this limit is 8 MiB, the first trace still has room for all branches of an abort().
+ * is not root, the trace of each further thread is smaller. If RLIMIT_MEMLOCK is 8 MiB, it
+ * suffices for a hundred threads, and the first trace has room for all branches of an abort().
  */
 static u32 bytes_for(const struct bt_follow *f)
 {

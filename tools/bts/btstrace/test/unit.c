@@ -15,7 +15,7 @@ struct decoded {
 	bool is64;
 	enum bt_kind kind;
 	int length;
-	u64 target;	/* if @direct: the target, if the instruction is at 0x1000 */
+	u64 target;	/* of the instruction at 0x1000; compared only if @direct */
 	bool direct;
 	int bytes_len;
 };

@@ -35,8 +35,9 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->start = (fn - functions + 1) * FUNCTION_SIZE;
 	fn->end = fn->start + FUNCTION_SIZE;
 	/*
-	 * If the name begins with [, the code has no symbol. If it begins with {, .eh_frame
-	 * tells that the code is one function. If it begins with K, the code is in the kernel.
+	 * A name that ends with @plt is that of a PLT stub. Of other names: if the name begins
+	 * with [, the code has no symbol. If it begins with {, .eh_frame_hdr tells that the
+	 * code is one function. If it begins with K, the code is in the kernel.
 	 */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
 	fn->named = fn->plt || (*name != '[' && *name != '{');
