@@ -391,8 +391,8 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 	switch (b->rec->type) {
 	case X86_BTS_TASK_ARRIVES:
 		/*
-		 * The thread is scheduled in for the first time. When it executed the branches
-		 * before is unknown: show them all at this time.
+		 * The times of the branches before the thread was first scheduled in are
+		 * unknown: show them all at this time.
 		 */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);
