@@ -2,8 +2,8 @@
 /*
  * This file derives the call stack of a thread from its branches. The stack is a guess: if the
  * instruction that branches is not in the function of the innermost frame, settle() corrects
- * the stack. This happens if records are missing, after a signal, or if code runs on from one
- * symbol into the next.
+ * the stack. This happens, for example, if records are missing, after a signal, or if code runs
+ * on from one symbol into the next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,8 +138,8 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 		return;
 	call_enter(c, top);
 	/*
-	 * The first hidden branch is the call of the PLT stub. If there are more, the dynamic
-	 * linker has run.
+	 * The first hidden branch is the call of the PLT stub, or a jump to it. If there are
+	 * more, the dynamic linker has run.
 	 */
 	if (c->resolved && hidden > 1) {
 		c->hidden = 0;
@@ -287,14 +287,13 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 		shift(c, b->to);
 		return;
 	}
-	/* A return to the beginning of a function, whose address was pushed, is a tail call. */
+	/* The program has pushed the address of a function to jump to it: this is a tail call. */
 	if (b->to->fn->named && !b->to->offset) {
 		replace_by(c, b->to);
 		return;
 	}
 	/*
-	 * Do not count the return of the first function of the trace: its call is not in the
-	 * trace.
+	 * Do not count the return of the outermost function if its call is not in the trace.
 	 */
 	c->unmatched += c->nr > 1 || top->back;
 	pop_whole(c);
@@ -464,7 +463,7 @@ struct bt_frame *bt_frame_caller(struct bt_calls *c, struct bt_frame *frame)
 	return NULL;
 }
 
-/* No records follow: end all frames. */
+/* No records of this program follow: end all frames. */
 void bt_calls_end(struct bt_calls *c)
 {
 	c->beyond = 0;
@@ -480,7 +479,7 @@ void bt_calls_free(struct bt_calls *c)
 	free(c);
 }
 
-/* Has every function that has ended returned to its caller, and is no record missing? */
+/* Was no function unwound, did each return match a call, and is no record missing? */
 bool bt_calls_balanced(const struct bt_calls *c)
 {
 	return !c->unwound && !c->unmatched && !c->gaps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Derives the call stack of a thread from its branches. Each thread has a struct bt_calls. An
- * output sets its callbacks, to be told about each function that begins or ends.
+ * Derives the call stack of a thread from its branches. A struct bt_calls has the stack of one
+ * thread. An output sets its callbacks, which are called when a function begins or ends.
  */
 #ifndef BTSTRACE_CALLS_H
 #define BTSTRACE_CALLS_H
@@ -20,9 +20,11 @@
  * @kernel:	the kernel, entered from user mode
  * @signal:	a signal handler
  * @hop:	a PLT stub or the dynamic linker, which will jump to the function that the
- *	program called. The output is told of that function only.
+ *	program called. The output is told of that function only. If the hop ends without
+ *	jumping to a function, the output is told of the hop.
  * @quiet:	called by a @hop, directly or not; the output is not told of it
- * @inside:	its function is one that --root selects, or a caller of it is; see select.c
+ * @inside:	its function is one that --root selects, or a caller of it is; always true
+ *	without --root; see select.c
  * @shown:	the output shows it
  * @level:	the number of shown frames from the outermost one up to this one
  * @data:	for the output
@@ -48,21 +50,25 @@ struct bt_frame {
 
 /*
  * struct bt_calls - the call stack of a thread, and counts
- * @calls:	calls
- * @returns:	returns to the return address of a frame
- * @tails:	functions that ended by a jump to another one
+ * @calls:	calls in user mode
+ * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
+ * @tails:	functions, or PLT stubs, that ended by a jump to another one
  * @unwound:	functions that ended otherwise, for example by longjmp() or an exception
- * @unmatched:	returns to an address that is the return address of no frame
- * @shifts:	how often the thread went from one function to another without a branch
+ * @unmatched:	returns to an address that is the return address of no frame, without those for
+ *	which unmatched_return() knows another reason
+ * @shifts:	how often the thread executed a function that had no frame, although no record
+ *	was missing
  * @gaps:	places where records are missing
- * @deepest:	the largest number of frames at one time
+ * @deepest:	the largest value that @nr has had
  * @branches:	branches, including the current one
  * @frame:	the frames, the innermost last
  * @nr:		the number of frames
- * @enter:	called for each frame that begins, if not NULL
- * @leave:	called for each frame that ends, while it is still the innermost, if not NULL
- * @resolved:	called right after @enter with the number of branches of the dynamic linker, if
- *	it had to look up the function; if not NULL
+ * @enter:	called for each frame that begins, if not NULL; not for a @quiet frame. For a @hop,
+ *	it is called when the hop ends.
+ * @leave:	called for each frame that ends, while it is still the innermost, if not NULL; not
+ *	for a @quiet frame
+ * @resolved:	called right after @enter if the dynamic linker had to look up the function, with
+ *	the number of branches of the hop; if not NULL
  * @arg:	for these callbacks
  * @room:	the number of frames that @frame has room for
  * @lost:	records are missing before the current one

@@ -23,7 +23,7 @@ enum bt_chunk_type {
 	BT_CHUNK_EXIT,		/* text: how the thread ended, or nothing */
 	BT_CHUNK_KERNEL,	/* text: the boot ID, see write_kernel() */
 	BT_CHUNK_ENDED_AT,	/* address that the thread would have executed next */
-	BT_CHUNK_FILE,		/* struct bt_ident, path: one chunk for each mapped file */
+	BT_CHUNK_FILE,		/* struct bt_ident, path: of a file whose code is mapped */
 	BT_CHUNK_JIT,		/* text: lines of /tmp/perf-PID.map */
 };
 

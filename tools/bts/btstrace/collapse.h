@@ -25,11 +25,13 @@ enum bt_item_type {
 };
 
 /*
- * struct bt_item - a jump, a call, a loop or a gap
+ * struct bt_item - an item, which stands for one or more branches, or for a gap
  * @type:	BT_ITEM_*
  * @open:	of a function: it has not returned
- * @from:	the instruction that branched, or NULL if unknown. Of a loop: the jump back.
- * @to:		the target of the branch. Of a loop: the target of the jump back.
+ * @from:	the instruction that jumped or called. Of a loop: the jump back. NULL for the other
+ *	types, and for an entry to the kernel.
+ * @to:		the target of the jump. Of a loop: the target of the jump back. Of a function: the
+ *	first known place in it. NULL for a gap.
  * @name:	of a function: the name that it was called by
  * @first:	the index of the first branch of the item, in @b of bt_collapse()
  * @end:	the index of the last branch of the item, plus 1

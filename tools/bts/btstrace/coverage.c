@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds which code was executed. A block begins at the target of a branch, and
- * ends behind the next instruction that branches.
+ * This file finds which code was executed. A block begins at the target of a branch. It ends
+ * behind the next instruction that branches, or where the thread enters the kernel.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define SIZE_MAX_16	0xffff
 /*
  * struct point - the target of a branch: its address, its module, and its offset in the
- * module
+ * module. @known is false if there is no such target, or if its module has no ID.
  */
 struct point {
 	bool known;
@@ -92,7 +92,8 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 
 /*
  * Count the code from @first to @length bytes behind @last as executed. Count nothing if @last
- * is in another module than @first, or before @first: then records are missing.
+ * is in another module than @first, or before @first: then records are missing. Count nothing,
+ * either, if the module or an offset is too large for struct bt_block.
  */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)
@@ -113,7 +114,7 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 /*
  * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
  * @limit, or the address behind the earlier instruction. Returns 0 if the thread cannot have
- * run straight to there, because of an unconditional branch, or of code that cannot be decoded.
+ * run straight to there, for example because of an unconditional branch.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -233,7 +234,7 @@ void coverage_exit(struct bt_thread *t)
 }
 
 /*
- * Returns an array of modules, in which the ID of a module is its index. The caller frees
+ * Returns an array of *@n modules, in which the ID of a module is its index. The caller frees
  * the array. All modules of one file have one ID: the first stands for all.
  */
 const struct bt_module **coverage_modules(u32 *n)
@@ -242,7 +243,7 @@ const struct bt_module **coverage_modules(u32 *n)
 	size_t room = 0;
 
 	*n = 0;
-	/* bt_modules() are in the order of their IDs. */
+	/* bt_modules() are in the order in which they got their IDs, which count from 0. */
 	for (m = bt_modules(); m; m = m->next) {
 		if (m->id != *n)
 			continue;

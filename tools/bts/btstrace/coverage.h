@@ -6,7 +6,7 @@
 #include "session.h"
 
 /*
- * struct bt_block - a piece of code that was executed without a branch in between
+ * struct bt_block - a piece of code that was executed without a taken branch in between
  * @start:	its offset in the module
  * @size:	in bytes; 0 in a free slot
  * @module:	the ID of the module

@@ -136,7 +136,7 @@ static void end_names(struct names *n, struct crash_lines *lines)
 
 /*
  * Add a line for each call that has not returned, the innermost first. Consecutive calls in
- * one library get one line. @end is where the thread has ended, or NULL.
+ * one library get one line, and so do repetitions. @end is where the thread has ended, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {
@@ -274,7 +274,7 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			add_gap(lines);
 			continue;
 		}
-		/* Add no line for own functions that began before the trace and run on. */
+		/* Add no line for own functions that began before the trace and still run. */
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
@@ -367,7 +367,8 @@ void crash_way(struct crash_lines *lines, const struct bt_items *items,
 }
 
 /*
- * If there are more than @max lines, replace some in the middle by the line '... N more'.
+ * If there are more than @max lines, replace some in the middle by the line '... N more'. Do
+ * nothing if @max is less than 3.
  */
 void crash_shorten(struct crash_lines *lines, size_t max)
 {

@@ -18,7 +18,7 @@ enum { LINE_LIBRARY = -1, LINE_WORDS = -2 };
  * @key:	lines with the same @key, @type and @at are repetitions
  * @type:	enum bt_item_type; LINE_LIBRARY: functions of a library, with the module as @key;
  *	LINE_WORDS: only @what
- * @times:	the number of repetitions
+ * @times:	how often that happened
  * @first:	of a call that has returned: the index of the first branch in the function
  * @end:	the index of the return, plus 1; 0 if there is nothing to show of the call but
  *	this line

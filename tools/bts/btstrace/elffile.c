@@ -16,7 +16,7 @@
 /*
  * libelf maps files. If another process truncates such a file, reading the mapping raises
  * SIGBUS. All calls of libdw run in guarded(). On SIGBUS, on_bus_error() ends the call by
- * siglongjmp(). libdw holds nothing but memory at that time.
+ * siglongjmp(). What the call has allocated by then may leak.
  */
 static sigjmp_buf cut_short;
 
@@ -180,7 +180,7 @@ static void read_file(struct bt_elf *elf, void *path)
  * @fd: the file; bt_elf_close() closes it, and so does bt_elf_open() if it fails
  * @path: the path of the file, to find separate debug information
  *
- * Returns NULL if the file is no ELF file.
+ * Returns NULL if libdw cannot read the file, for example because it is no ELF file.
  */
 struct bt_elf *bt_elf_open(int fd, const char *path)
 {
@@ -279,8 +279,8 @@ static void find_view(struct bt_elf *elf, void *arg)
 }
 
 /*
- * Find the source line to show for @addr: see struct bt_view. *@view is valid as long as
- * @elf is. Returns false if the line is not known.
+ * Find the source line to show for @addr: see struct bt_view. The names in *@view are valid
+ * as long as @elf is. Returns false if the line is not known.
  */
 bool bt_elf_view(struct bt_elf *elf, u64 addr, struct bt_view *view)
 {

@@ -80,8 +80,8 @@ static bool has_word(const char *line, const char *word)
 }
 
 /*
- * Say which kernel to boot: this one lacks the patches for the PTRACE_BTS requests. Returns
- * the exit status to end with, as all explain_*() do.
+ * Say which kernel to boot: this one has no PTRACE_BTS requests. Returns the exit status to
+ * end with, as all explain_*() do.
  */
 static int explain_old_kernel(void)
 {
@@ -141,7 +141,7 @@ static bool holds_perf_event(const char *pid)
 	return found;
 }
 
-/* perf uses the hardware: name the processes that have perf events. */
+/* perf uses the hardware: name processes that have perf events, as far as they can be found. */
 static int explain_busy(void)
 {
 	char path[300], comm[64], who[512] = "";

@@ -52,7 +52,7 @@ static void watched_set(sigset_t *set)
 	/* nohup makes a program ignore SIGHUP: keep ignoring it. */
 	if (is_ignored(SIGHUP))
 		sigdelset(set, SIGHUP);
-	/* A shell without job control makes a program ignore SIGTSTP: keep ignoring it. */
+	/* A shell without job control may make a program ignore SIGTSTP: keep ignoring it. */
 	if (is_ignored(SIGTSTP))
 		sigdelset(set, SIGTSTP);
 }
@@ -157,9 +157,10 @@ static void on_exit_event(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * With --full, do not resume a new thread before on_child() has handled the ptrace event of
- * its parent. The session must get the records of the parent up to this event first, and the
- * records of the new thread then. Returns true if the thread must stay stopped.
+ * If no record may be lost (@full of struct bt_how), do not resume a new thread before
+ * on_child() has handled the ptrace event of its parent. The session must get the records of
+ * the parent up to this event first, and the records of the new thread then. Returns true if
+ * the thread must stay stopped.
  */
 static bool hold(struct bt_follow *f, struct tracee *t)
 {
@@ -370,8 +371,8 @@ static void end(struct bt_follow *f, int sig)
 /*
  * Handle SIGTSTP. If the user has typed ^Z, the terminal sends SIGTSTP to the command, too.
  * btstrace, the tracer, must run until the command has stopped: stop_with_command() stops
- * btstrace later, or not at all if the command ignores SIGTSTP. Stop at once if SIGTSTP is not
- * from a terminal, as it was sent to btstrace alone, or if no command runs.
+ * btstrace later, or not at all if the command ignores SIGTSTP. Stop at once if no command
+ * runs. Also stop at once if SIGTSTP is not from a terminal: it was sent to btstrace alone.
  */
 static void stop_later(struct bt_follow *f, bool terminal)
 {
@@ -428,7 +429,7 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 	end(f, info->ssi_signo);
 }
 
-/* Handle the signals that are pending. If @wait, wait for one first. */
+/* Handle the signals that are pending. If @wait, wait for one first; after ^Z, at most 100 ms. */
 static void take_signals(struct bt_follow *f, bool wait)
 {
 	struct pollfd poll_fd = { .fd = f->signals, .events = POLLIN };
@@ -441,7 +442,7 @@ static void take_signals(struct bt_follow *f, bool wait)
 }
 
 /*
- * Send the command the signal that has ended btstrace. If the command could not be traced,
+ * Send the command the signal that has ended tracing. If the command could not be traced,
  * this is SIGKILL.
  */
 static void end_command(struct bt_follow *f)

@@ -77,7 +77,10 @@ static void free_function(struct bt_function *fn)
 	free(fn->shown);
 }
 
-/* Make the name of @fn an alias of @first, which begins at the same address. Free @fn. */
+/*
+ * Make the name of @fn an alias of @first, which begins at the same address, unless @fn is a
+ * stand-in. Free @fn.
+ */
 static void merge(struct bt_function *first, struct bt_function *fn)
 {
 	if (fn->named && strcmp(first->name, fn->name))
@@ -88,7 +91,7 @@ static void merge(struct bt_function *first, struct bt_function *fn)
 /*
  * Sort the list. Merge functions that begin at one address. Drop stand-ins, and symbols without
  * a size, that begin within another function. Elsewhere, a function without a size ends where
- * the next function begins.
+ * the next function begins, or at its @limit if that comes first.
  */
 void bt_functions_tidy(struct bt_functions *list)
 {

@@ -6,9 +6,9 @@
 #include "bt.h"
 
 /*
- * The binding of a symbol. If several symbols have one address, compare_functions() prefers
- * those with a lower rank. BT_RANK_OLD: an old version of a function, which new programs are
- * not linked to.
+ * The binding of a symbol. If several symbols have one address, compare_functions() chooses one
+ * by size, name and rank; a lower rank is better. BT_RANK_OLD: an old version of a function,
+ * which new programs are not linked to.
  */
 enum { BT_RANK_GLOBAL, BT_RANK_WEAK, BT_RANK_LOCAL, BT_RANK_OTHER, BT_RANK_OLD };
 
@@ -28,7 +28,7 @@ struct bt_alias {
  * @end:	the address behind the last byte
  * @named:	false for a stand-in: @name is the name of the file or mapping, maybe with an
  *	address
- * @plt:	it is a PLT stub, which jumps to a function of another module
+ * @plt:	it is a PLT stub, which jumps to a function, mostly of another module
  * @whole:	true for a stand-in for exactly one function, which .eh_frame_hdr lists
  * @rank:	BT_RANK_*, to choose @name from several symbols at one address
  * @limit:	the end of its section, where a function of unknown size ends at the latest; or 0

@@ -34,7 +34,7 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 
 /*
  * Find the scopes of an address, from the innermost inlined function outwards. Returns their
- * number, or 0 if no function was inlined there. The caller frees *@scopes.
+ * number, 0 if no function was inlined there, or -1 on error. The caller frees *@scopes.
  * dwarf_getscopes() alone is not enough: after the first inlined function, it lists the
  * scopes around the definition of this function, and not the function that calls it.
  */

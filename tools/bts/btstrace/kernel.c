@@ -15,7 +15,7 @@
 
 static struct bt_functions functions;
 static bool kallsyms_read;
-/* If false, look nothing up: the records are from another boot, which had other addresses. */
+/* If false, look nothing up: the records may be from another boot, with other addresses. */
 static bool same_kernel = true;
 static int kcore = -1;
 static Elf64_Phdr *segments;

@@ -34,8 +34,8 @@ static int open_file(const char *path, int flags)
 }
 
 /*
- * If standard input, output or error is closed, open /dev/null instead. Otherwise, the next
- * file that is opened would become standard input, output or error. O_CLOEXEC: the command
+ * If standard input, output or error is closed, open /dev/null in its place. Without that, the
+ * next file that is opened would become standard input, output or error. O_CLOEXEC: the command
  * does not inherit /dev/null.
  */
 static void fill_standard(void)
@@ -248,8 +248,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 }
 
 /*
- * End as the command did: with its exit status or, if @status is negative, by the signal
- * -@status.
+ * End with the exit status @status or, if @status is negative, by the signal -@status, as the
+ * command may have.
  */
 static int end_like(int status)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file keeps all modules, and opens each file once. */
+/* This file keeps all modules, and reads the functions of each file once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Returns the module for all addresses where nothing is mapped. */
+/* Returns the module for all addresses of user mode where nothing is mapped. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -179,9 +179,9 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 }
 
 /*
- * Set *@base and *@end to the addresses of the module of the line @first. A mapped file has
- * several lines, one after the other. A line whose offset is not greater than that of the line
- * before begins another module.
+ * Set *@base and *@end to those of the module that the line with the index @first is part of;
+ * see struct bt_module. A mapped file has several lines, one after the other. A line whose
+ * offset is not greater than that of the line before begins another module.
  */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {
