@@ -287,7 +287,7 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 		shift(c, b->to);
 		return;
 	}
-	/* The program has pushed the address of a function to jump to it: this is a tail call. */
+	/* A return to the beginning of a function is a tail call: its address was pushed before. */
 	if (b->to->fn->named && !b->to->offset) {
 		replace_by(c, b->to);
 		return;

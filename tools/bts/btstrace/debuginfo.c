@@ -20,7 +20,7 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Are all files harmless that libdw tries for @name? If @name is no absolute path, libdw tries
+ * Are the files harmless that libdw tries for @name? If @name is no absolute path, libdw tries
  * it in @dir, in @dir/.debug and in /usr/lib/debug. Do not check the last: only root can put
  * files there.
  */
@@ -33,8 +33,8 @@ static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 }
 
 /*
- * Are all files harmless that libdw tries for the program @path? It tries the name of the
- * program with .debug appended, and the name @link that the program contains.
+ * Are the debug files of the program @path harmless? Their names are that of the program with
+ * .debug appended, and the name @link that the program contains; or NULL if it contains none.
  */
 static bool debug_files_harmless(const char *path, const char *link)
 {

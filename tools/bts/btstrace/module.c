@@ -229,7 +229,8 @@ static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, i
  * @maps: all lines of /proc/PID/maps
  * @n: the number of lines
  * @first: the index of the line of the mapping
- * @pid: the process, to open the file; 0 if the process is gone
+ * @pid: the process, to open the file that it has mapped; 0 to open the file that has the path
+ *	now
  * @image: the bytes of this mapping if it is the vdso; or NULL
  * @len: the number of bytes of @image
  */
