@@ -2,7 +2,7 @@
 /* Cases for 64-bit code at CPL 0: which branches are recorded, and with which source. */
 #include "case.inc"
 
-/* A Jcc that is taken: one record */
+/* A branch that is taken: one record */
 .macro TAKEN jcc
 .Lfrom\@:
 	\jcc	.Lto\@

@@ -113,7 +113,7 @@
 #define WRAP_BASE		0xfff00000
 #define WRAP_OFFSET		0x100000	/* 4 GiB - WRAP_BASE */
 
-/* A second mapping of the first GiB, at the top of the address space. */
+/* A second mapping of the first GiB, 2 GiB below the top of the address space. */
 #define HIGH			0xffffffff80000000
 
 /* The window: 4 KiB pages, supervisor only, for the Debug Store. */

@@ -19,7 +19,7 @@ struct branch {
 
 extern const struct branch lbr_types_list[], lbr_types_end[];
 
-/* For each bit of LBR_SELECT: the bit of IA32_LBR_CTL, and the type in IA32_LBR_INFO */
+/* For each kind of branch in LBR_SELECT: the bit of IA32_LBR_CTL, the type in IA32_LBR_INFO */
 static const struct {
 	u32 ctl;
 	u32 info;

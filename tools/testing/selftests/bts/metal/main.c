@@ -217,7 +217,7 @@ static void lbr_mode(void)
 	finish();
 }
 
-/* Returns whether @c cannot run here, as it needs prompt PMIs, and here PMIs come late. */
+/* Returns whether @c cannot run: it needs prompt PMIs, but this machine's PMIs come late. */
 static bool needs_prompt_pmi(const struct tcase *c)
 {
 	return machine.delay && c->debugctl & DBG_BTINT;

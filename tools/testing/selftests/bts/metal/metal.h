@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A small kernel, started by multiboot, that tests the emulator's Debug Store: by cases, which are
- * assembly code with the records that it must leave (case.inc), and by functions (TEST()).
+ * A small kernel, started by multiboot, that tests the emulator's Debug Store, last branch records
+ * and counters: by cases, which are assembly code with the records that it must leave (case.inc),
+ * and by functions (TEST()).
  */
 #ifndef METAL_H
 #define METAL_H
@@ -94,7 +95,10 @@ extern struct tally tally;
 void print(const char *fmt, ...);
 bool test_failed(void);
 bool expect(bool good, const char *fmt, ...);
-/* Write @value to @msr, which must then read as @want. If they differ, the write must raise #GP. */
+/*
+ * Write @value to @msr, which must then read as @want. If @want is not @value, the write must raise
+ * #GP, or else nothing.
+ */
 void expect_msr(u32 msr, u64 value, u64 want);
 void __noreturn machine_exit(void);
 

@@ -165,7 +165,7 @@ v86_code:
 	.byte	0xcd, VEC_EXIT		/* 21: int */
 v86_code_end:
 
-/* Test task_cr3 runs this code: records behind the task switch go to another page. */
+/* Test task_cr3 runs this code: from that of the task switch on, records go to another page. */
 	.globl	task_other, task_other_jmp, task_other_end
 task_other:
 task_other_jmp:

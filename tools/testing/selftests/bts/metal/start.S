@@ -141,7 +141,10 @@ gdt_ptr:
 	.word	SEL_LIMIT - 1
 	.quad	gdt
 
-/* Large pages map the first GiB twice. User mode may only access the page at 4 MiB: .user. */
+/*
+ * Large pages map the first GiB, in long mode twice. User mode may only access the page at 4 MiB
+ * (.user) in long mode, and the first 4 MiB in protected mode.
+ */
 	.balign	4096
 	.globl	pml4, win_pt, win_pt32, win_pt32_other, pd32, pd32_other
 pml4:	.quad	pdpt + PAGE_USER

@@ -202,7 +202,7 @@ void expect_at(u64 base, u32 first, u32 n)
 	}
 }
 
-/* Check that a store that did not wrap has all expected records, and nothing else. */
+/* Check that a store that did not wrap has all expected records, and nothing else. Count them. */
 void expect_store(void)
 {
 	u64 base = ds_get(DS_BASE);

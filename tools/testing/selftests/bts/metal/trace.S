@@ -169,7 +169,7 @@ ignore_irq:
 	pop	%rax
 	iretq
 
-/* Power off at an unexpected exception in protected mode. run.sh sees that tests are missing. */
+/* Power off at an unexpected exception in protected mode. run.sh then finds no totals. */
 	.globl	unexpected32
 	.code32
 unexpected32:

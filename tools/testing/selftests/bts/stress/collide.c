@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Make requests while their tracee exits, is detached, calls execve(), or forks. Several workers do
- * so on all CPUs. Requests may fail with ESRCH if the tracee is gone, with ENXIO if it has no
- * trace, and GET with EINVAL if the trace does not have the record.
+ * so at once. Requests may fail with ESRCH if the tracee is gone, with ENXIO if it has no trace,
+ * and GET with EINVAL if the trace does not have the record.
  *
  *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
  *
@@ -22,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* threads of a tracee; a tracer attaches up to twice as often */
+#define FAMILY		6	/* threads that a tracee makes; a tracer attaches at most twice as often */
 #define STACK		16384
 
 struct shared *shared;
@@ -313,7 +313,7 @@ static void race_detach(void)
  * exec, by the only thread, or by one that takes over the leader's pid
  */
 
-#define EXECS	24	/* most calls of execve() in a round */
+#define EXECS	24	/* most times that /bt/again executes itself in a round */
 
 static void work_and_exec(void)
 {
@@ -400,7 +400,7 @@ static void worker(const struct race *race, int number, uint64_t times)
 
 /*
  * If @on, hold a trace, so that the hardware stays claimed between the rounds. If not, end that
- * trace. Claiming the hardware stops all CPUs and takes long, so it should not happen often.
+ * trace. Claiming the hardware interrupts all CPUs and takes long, so it should not happen often.
  */
 static void hold_hardware(struct tracee *t, bool on)
 {

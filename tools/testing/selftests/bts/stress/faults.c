@@ -127,7 +127,10 @@ static bool unchanged(const struct call *call, const struct ptrace_bts_status *b
 	return !memcmp(before, &now, sizeof(now));
 }
 
-/* For each call: the result of walk_all(), which runs in a process without privileges. */
+/*
+ * The results of walk() for each call, then that of walk_forks(). In shared memory, as walk_all()
+ * runs in another process, without privileges.
+ */
 static struct result {
 	int failed;
 	int places;

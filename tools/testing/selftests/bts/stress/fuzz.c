@@ -8,8 +8,8 @@
  *
  * With -r, it ends after REQUESTS requests, and fails if SECONDS pass before. Without -r, it ends
  * after SECONDS.
- * Each step of each tracer has its own random numbers, so the same seed makes the same requests,
- * unless tasks are killed.
+ * Each step of each tracer has its own random numbers, so the same seed makes nearly the same
+ * requests. They differ where they depend on the records held, or on tasks that are killed.
  *
  *   -n	number of tracers
  *   -o	run only the tracer with this number
@@ -273,7 +273,7 @@ static void kill_tracee(struct tracer_shared *tracer)
 	kill(pid, SIGKILL);
 }
 
-/* Kill and reap the process group of @leader, so that nothing is charged for its traces. */
+/* Kill and reap the process group of @leader, so that nothing stays charged for its traces. */
 static void bury_family(pid_t leader)
 {
 	uint64_t end = now_ms() + 60000;

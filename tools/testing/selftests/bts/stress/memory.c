@@ -77,8 +77,8 @@ static int count_lines(const char *path, const char *word, bool tell)
 		return -1;
 	while (fgets(line, sizeof(line), f)) {
 		/*
-		 * Skip the objects of the sysctl, which are never freed, and the lines of stack
-		 * traces, which do not begin with a number.
+		 * Skip the objects of ptrace_bts_init(), which are never freed, and the lines of
+		 * stack traces, which do not begin with a number.
 		 */
 		if (!strstr(line, word) || strstr(line, "ptrace_bts_init") ||
 		    !isdigit(line[strspn(line, " ")]))
@@ -92,8 +92,8 @@ static int count_lines(const char *path, const char *word, bool tell)
 }
 
 /*
- * /proc/vmallocinfo names the caller of vmalloc(): a function bts_*, or __vmalloc_array*() if the
- * compiler has made a tail call there.
+ * /proc/vmallocinfo names the function to which __vmalloc() returns: __vmalloc_array*(), or its
+ * caller bts_*() if __vmalloc_array*() calls __vmalloc() by a tail call.
  */
 int memory_ring_count(void)
 {

@@ -8,22 +8,25 @@
 /* memory_slabs() may grow by less than this without a leak: allocators keep objects in reserve. */
 #define SLAB_MARGIN	600
 
-/* Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was uncharged. */
+/*
+ * Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was uncharged, -1 if
+ * a signal ended the probe.
+ */
 int memory_probe(uint32_t uid);
 /* Returns the number of rings: the buffers of traces. */
 int memory_ring_count(void);
 /* Count rings: at present, and while one more trace exists. */
 void memory_rings(int *now, int *with_one);
-/* Returns the number of objects in the slab caches that traces, and others, allocate from. */
+/* Returns the number of objects in the slab caches of what traces allocate or reference. */
 long memory_slabs(void);
 /*
- * Returns the number of objects that functions of traces have allocated, or -1 if the kernel does
- * not track callers. Print these objects if @tell.
+ * Returns at how many places functions of traces have allocated objects that still exist, or -1 if
+ * the kernel does not track callers. Print these places if @tell.
  */
 int memory_owned(bool tell);
-/* Returns the number of leaked objects, or -1 without kmemleak. */
+/* Returns the number of lines that kmemleak reports, at most 60, or -1 without kmemleak. */
 int memory_leaks(void);
-/* Wait until the kernel has freed objects for which it waits for a grace period. */
+/* Wait for RCU grace periods, after which the kernel has freed most objects that it frees late. */
 void memory_settle(void);
 
 static inline long memory_begin(void)

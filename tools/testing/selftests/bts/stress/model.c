@@ -75,7 +75,7 @@ uint32_t model_source(uint32_t source)
 
 #define ANY	(TRACE | KERNEL | SCHED)
 
-/* Returns whether the task's arrival alone would fill the trace. CONFIG refuses such a trace. */
+/* Returns whether the task's arrival alone would fill a trace with SIGNAL. CONFIG refuses that. */
 static bool crowded(uint32_t flags, uint32_t nr)
 {
 	return flags & SCHED && flags & SIGNAL && nr < 2;
@@ -172,7 +172,7 @@ bool model_yields(const struct model *m)
 	return by_hardware(m) && !m->capable;
 }
 
-/* CONFIG without ALLOC claims the hardware again if perf has taken it from the trace. */
+/* CONFIG without ALLOC and END claims the hardware again if perf has taken it from the trace. */
 static bool takes_again(const struct model *m, const struct request *r)
 {
 	return !(config_of(r).flags & (ALLOC | END)) && model_yields(m);

@@ -21,7 +21,8 @@ struct who {
 /**
  * struct model - a tracee and its trace
  * @dumpable:	whether the tracee is dumpable
- * @foreign:	its memory belongs to the initial user namespace
+ * @foreign:	its memory belongs to the initial user namespace, not to the tracer's own; only used
+ *		for a tracer with who.userns
  * @there:	it has a trace
  * @nr:		size of the trace in records
  * @flags:	flags of the trace
@@ -29,11 +30,11 @@ struct who {
  * @clock:	clock of the trace
  * @source:	source of the trace
  * @ever:		all flags that the trace has had
- * @secret:	it may hold records of a program that was not dumpable
+ * @secret:	it may hold records of a program that the tracer was not allowed to read
  * @limit:	limit of the tracer that made the trace, in pages; inherited traces keep it
  * @capable:	whether that tracer has all capabilities
  * @not_inherited: as in the status
- * @known:	the fields below have the kernel's values; false after the tracee has run
+ * @known:	the fields below have the kernel's values; false if records may have come since
  * @held:		as in the status
  * @lost:		as in the status
  * @overwritten:	as in the status
@@ -79,8 +80,8 @@ struct view {
  * @config:	the contents of @addr, for CONFIG
  * @read:		the contents of @addr, for READ
  * @tail:		offset of a byte behind the structure that is not 0; 0 for none
- * @sealed:	the memory at @addr is read-only
- * @out:		where the kernel stores its answer: @addr except for READ
+ * @sealed:	for READ: the memory at @addr is read-only
+ * @out:		where the kernel stores records or a status: @addr except for READ
  * @out_avail:	number of accessible bytes at @out
  */
 struct request {

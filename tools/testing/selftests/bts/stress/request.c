@@ -15,9 +15,9 @@ static const char *const names[] = {
 	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN", "READ",
 };
 
-static unsigned char *area;		/* writable, and followed by an unmapped page */
+static unsigned char *area;		/* writable, and followed by an inaccessible page */
 static unsigned char *unwritable;	/* one page */
-static unsigned char *read_arg;		/* structure of READ: one page before an unmapped one */
+static unsigned char *read_arg;		/* structure of READ: a page before an inaccessible one */
 
 void buffers_init(void)
 {
@@ -145,7 +145,7 @@ static void valid_config(struct tracer *me, struct child *t, struct request *r, 
 	}
 }
 
-/* Change one field, mostly to an invalid value. */
+/* Change one field, or the size in @r->data, mostly to an invalid value. */
 static void spoil_config(struct request *r)
 {
 	static const uint32_t sizes[] = {

@@ -302,9 +302,9 @@ static uint64_t most_records(const struct started *s)
 }
 
 /*
- * Returns whether the tracee should have stopped: its trace became full, and then more records came
- * than SKID allows. Without STOP_FULL, the tracee may stop later: when the hardware's buffer is
- * full.
+ * Returns whether the tracee should have stopped, but has not: its trace became full, and then more
+ * records came than SKID allows. Returns false without STOP_FULL: the tracee may then stop later,
+ * when the hardware's buffer is full.
  */
 static bool stop_missing(const struct started *s, uint64_t more)
 {

@@ -45,7 +45,7 @@ enum what {
  * @arg:		argument of the order
  * @release:	not 0: DO_WAIT ends
  * @pid:		in the initial PID namespace; 0 if there is no tracee
- * @killed:	set to @pid before the fuzzer kills the tracee
+ * @killed:	set to @pid before the main process kills the tracee
  * @pending:	its trace may begin or end at this moment
  * @firm:		perf cannot take the hardware from its trace
  * @pages:	number of pages charged for its trace; 0 if it has none
@@ -106,7 +106,7 @@ struct shared {
 	u64_shared seed;
 	uint32_t stop;
 	uint32_t violations;
-	/* incremented whenever a trace may begin or end, and before each kill */
+	/* incremented when a trace may begin or end, and before the main process kills a task */
 	uint32_t version;
 	/* NOISE_* that are on, and how often each of them has succeeded */
 	uint32_t noise;
@@ -116,7 +116,7 @@ struct shared {
 	uint32_t busy;
 	uint32_t unused;
 	struct globals globals;
-	/* for a user: 1 + number of the tracer that may change what is charged to the user, or 0 */
+	/* [uid % NR_LOCKS]: 1 + number of the tracer that may change the charge of uid, or 0 */
 	uint32_t locks[NR_LOCKS];
 	struct tracer_shared tracers[NR_TRACERS];
 };

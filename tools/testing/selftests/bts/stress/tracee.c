@@ -10,7 +10,7 @@
 
 #include "stress.h"
 
-/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and a copy that cannot be read. */
+/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and a copy that only root can read. */
 static const char *const programs[NR_EXECS] = {
 	[EXEC_64]	= "/bt/fuzz",
 	[EXEC_32]	= "/bt/fuzz_32",
@@ -26,7 +26,10 @@ static void on_fault(int signal)
 	siglongjmp(after_fault, 1);
 }
 
-/* Ignore all signals that can be ignored: without a tracer, they could kill the tracee. */
+/*
+ * Ignore all signals that can be ignored, except those of faults: without a tracer, they could kill
+ * the tracee.
+ */
 static void ignore_signals(void)
 {
 	int i;
@@ -165,7 +168,7 @@ void tracee_exec_main(int argc, char **argv)
 	loop(me);
 }
 
-/* Turn the calling process into a tracee of its parent, which obeys orders. Does not return. */
+/* Make the calling process a tracee of its parent, and obey orders. Does not return. */
 void tracee_run(struct tracee_shared *self)
 {
 	ignore_signals();

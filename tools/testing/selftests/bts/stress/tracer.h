@@ -31,7 +31,7 @@ extern const struct role roles[NR_TRACERS];
  * @changing:	@model.dumpable and @model.foreign may be changing to the values below
  * @dumpable:	the new value of @model.dumpable
  * @foreign:	the new value of @model.foreign
- * @exiting:	it is in its last stop
+ * @exiting:	it has reached its last stop, PTRACE_EVENT_EXIT
  */
 struct child {
 	pid_t pid;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # drcov.sh DIR PROGRAM [ARG...]: check that the coverage that btstrace (in DIR) writes has
-# exactly the bytes that were executed according to single steps, in all modules.
+# exactly the bytes that were executed according to single steps, in all modules. Bytes that
+# were executed after the last branch may be missing.
 
 dir=$1
 shift

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The tests of btstrace that are scripts source this file. It makes the directory $scratch,
+# Most tests of btstrace that are scripts source this file. It makes the directory $scratch,
 # and removes it when the script exits.
 
 tests=0 failed=0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # insn.sh DIR PROGRAM [ARG...]: check that btstrace (in DIR) shows the instructions that
-# single-stepping has counted, in the same order.
+# single steps have executed, in the same order.
 
 dir=$1
 shift

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * madeup WHAT N: print an artificial trace of N records. No two records are of the same code, so
+ * madeup WHAT N: print an artificial trace of N branches. No two branches are of the same code, so
  * btstrace needs as much memory for it as for any trace of that size.
  *
  *   jumps	jumps from one place to the next, at rising addresses
  *   loops	jumps back to the same place
- *   calls	calls that return, of two threads in turn, 100 records each
+ *   calls	calls that return, of two threads in turn, 100 branches each
  *   deep	calls that do not return
  */
 #include <stdio.h>

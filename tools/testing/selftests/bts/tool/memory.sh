@@ -50,7 +50,7 @@ fits deep '' --calls
 grep -q '^300000 calls, ' out
 result $? "--calls: no call is missing"
 
-# These need more without the limit, or the above tests would show nothing.
+# These need more without --memory 16M, or the above tests would show nothing.
 for mode in 'jumps --crash' 'jumps --plain -n 100000' 'jumps --drcov' 'loops --loops' 'calls --flow'; do
 	# shellcheck disable=SC2086
 	! bounded $mode && grep -q 'out of memory' err

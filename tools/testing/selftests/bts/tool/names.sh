@@ -51,7 +51,8 @@ for mode in full json insn calls flow folded profile drcov; do
 	result $? "$mode: has the name"
 done
 
-# Reduce a line: a string becomes s, a number or an object becomes n. A valid line ends up as n.
+# Reduce a line: a string becomes s; a number, true, false, null or an object becomes n. A valid
+# line ends up as n.
 awk '{
 	gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f])*"/, "s")
 	gsub(/:(-?(0|[1-9][0-9]*)|true|false|null)/, ":n")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rebuilt.sh DIR: check that btstrace (in DIR) shows a recorded trace with the program that
-# was traced only, not with another program in the same file.
+# rebuilt.sh DIR: check that btstrace (in DIR) shows a recorded trace with the program that was
+# traced. If another program is in that file now, btstrace must refuse, unless --force is given.
 
 dir=$1
 # shellcheck source=host.sh

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * shapes WHAT N: unlike walk, this program is position independent, uses shared libraries,
- * loads and unloads one, executes code that it makes at run time, and calls the vDSO.
+ * shapes WHAT N: unlike walk, this program is position independent and uses shared libraries.
+ * It loads and unloads one, executes code that it makes at run time, and calls the vDSO.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -3,7 +3,8 @@
 #
 # stracesuite.sh STOCK PATCHED: run the tests of strace's own suite that concern ptrace,
 # in the source tree PATCHED and, where it has them, in STOCK. A test that fails in both
-# trees tells nothing about the patch, and is skipped; all others must pass in PATCHED.
+# trees tells nothing about the patch, and counts as skipped. So does a test that skips itself
+# in PATCHED, if STOCK does not have it or it does so there, too. All others must pass in PATCHED.
 
 stock=$1 patched=$2
 declare -A before=([pass]=0 [fail]=0 [skip]=0) after=([pass]=0 [fail]=0 [skip]=0)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # terminal.sh DIR PROGRAM: check that btstrace (in DIR) uses colours, the terminal's width
-# and a pager on a terminal only, with a trace of PROGRAM.
+# and a pager on a terminal only, with a trace of PROGRAM. --color makes colours elsewhere, too.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check btstrace's crash view: for each way to crash, it must fit on the screen, and show
- * the line that caused the crash.
+ * Check btstrace's crash view: for each way to crash, it must show the line that caused the
+ * crash, and fit on the screen, unless the program has two threads.
  *
  *   toolcrash BTSTRACE RECORD CRASHES CRASHESXX WHAT=LINE... xx WHAT=LINE... [less=N]
  */

@@ -3,7 +3,7 @@
  * Check btstrace's errors: one line that tells what to do, an exit status for each kind of
  * error, and no files left behind.
  *
- *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source
+ *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source [less=N]
  *
  * no-source: the processor has no Branch Trace Store; no-step: nor can the kernel trace by single
  * steps; old-kernel: the kernel has no PTRACE_BTS requests; here: none of these.
@@ -231,7 +231,10 @@ static void check_little_memory(void)
 	run_free(&r);
 }
 
-/* Without the hardware, user mode is traced by single steps, and one line tells so in each mode. */
+/*
+ * Without the hardware, user mode is traced by single steps. One line tells so in each mode, unless
+ * -q is given.
+ */
 static void check_stepped(void)
 {
 	static const char told[] = "btstrace: no Branch Trace Store here: ";

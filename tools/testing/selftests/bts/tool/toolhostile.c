@@ -2,7 +2,7 @@
 /*
  * Trace programs that are hard to trace.
  *
- *   toolhostile BTSTRACE RECORD
+ *   toolhostile BTSTRACE RECORD [less=N]
  */
 #include <signal.h>
 #include <sys/stat.h>

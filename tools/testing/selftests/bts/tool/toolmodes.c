@@ -3,7 +3,7 @@
  * Check each mode of btstrace on programs whose branches are known: from the source, or
  * from executing the same program step by step.
  *
- *   toolmodes BTSTRACE RECORD
+ *   toolmodes BTSTRACE RECORD [less=N]
  */
 #include <signal.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
  * btstrace must show each branch by a name, or by a module and an offset. It must show the
  * same when it reads the recorded trace.
  *
- *   toolshapes BTSTRACE RECORD SHAPES STRIPPED SHAPES32
+ *   toolshapes BTSTRACE RECORD SHAPES STRIPPED SHAPES32 [less=N]
  */
 #include "../guest/guest.h"
 #include "run.h"
