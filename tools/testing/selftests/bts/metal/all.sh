@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the bare-metal test on the whole matrix: layouts, CPL rules, ways to run the emulator.
+# Run the bare-metal test once with each set of options for run.sh that matrix() prints.
 # Prints a line for each boot, and for a boot that fails, the checks that failed. Usage: all.sh
 # QEMU [JOBS]; environment as for run.sh.
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* #DB and DEBUGCTL, single-stepping on branches, and PMIs that need exact code. */
+/* #DB and DEBUGCTL, single-stepping on branches, PMIs that need exact code, and an SMI. */
 #include "case.inc"
 
 /* The records of a branch that must trap with BTF: the branch, the #DB, and the handler's IRETQ. */

@@ -96,8 +96,8 @@ void print(const char *fmt, ...);
 bool test_failed(void);
 bool expect(bool good, const char *fmt, ...);
 /*
- * Write @value to @msr, which must then read as @want. If @want is not @value, the write must raise
- * #GP, or else nothing.
+ * Write @value to @msr, which must then read as @want. The write must raise #GP if @want is not
+ * @value, and nothing if it is.
  */
 void expect_msr(u32 msr, u64 value, u64 want);
 void __noreturn machine_exit(void);

@@ -22,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* threads that a tracee makes; a tracer attaches at most twice as often */
+#define FAMILY		6	/* new threads of a tracee; tracers attach up to twice as often */
 #define STACK		16384
 
 struct shared *shared;
