@@ -295,7 +295,7 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 	/*
 	 * Do not count the return of the outermost function if its call is not in the trace.
 	 */
-	c->unmatched += c->nr > 1 || top->back;
+	c->unmatched += nr > 1 || top->back;
 	pop_whole(c);
 	settle(c, b->to);
 }

@@ -48,15 +48,21 @@ static void enter(struct bt_calls *calls, struct bt_frame *frame)
 	});
 }
 
-/* The callback for a function that ends: remove the items in it, and close its own item. */
+/*
+ * The callback for a function that ends: remove the items in it, and close its own item. If its
+ * last item is a gap, the function ended in this gap: keep the gap.
+ */
 static void leave(struct bt_calls *calls, struct bt_frame *frame)
 {
 	struct collapse *c = calls->arg;
 	struct bt_item *item = &c->items->item[frame->mark];
+	struct bt_item last = c->items->item[c->items->nr - 1];
 
 	c->items->nr = frame->mark + 1;
 	item->open = false;
 	item->end = c->at + 1;
+	if (last.type == BT_ITEM_GAP)
+		add(c, last);
 }
 
 static bool goes_back(const struct bt_item *item)
