@@ -23,10 +23,11 @@ unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
  * @val: their new value
  *
  * Unlike debugctl_write_field(), this may be called with interrupts on, but not from NMI. If
- * the copy has the value already, this does nothing, so no NMI may change these bits. This
- * writes the MSR before the copy: if the copy had an unsupported bit, each later write of the
- * copy to the MSR would fault. An NMI may change other bits of the copy meanwhile. Then the
- * first write stores stale bits in the MSR, and debugctl_sync() corrects them.
+ * the copy has the value already, this does nothing. The caller makes sure that no NMI changes
+ * these bits meanwhile. This function writes the MSR before the copy: if the copy had an
+ * unsupported bit, each later write of the copy to the MSR would fault. An NMI may change other
+ * bits of the copy meanwhile. Then the first write stores stale bits in the MSR, and
+ * debugctl_sync() corrects them.
  *
  * Return: 0, or the error of the write if it faulted; then nothing has changed.
  */
@@ -79,7 +80,8 @@ void debugctl_cpu_init(void)
  * debugctl_resume - Restore DEBUGCTL of the CPU that resumes first from suspend
  *
  * This CPU was not offline: debugctl_cpu_init() and the hotplug callbacks of the owners are
- * called on the other CPUs only. Call this after DS_AREA was restored: it may enable BTS.
+ * called on the other CPUs only. Called after DS_AREA was restored: if BTS is set in the copy,
+ * the processor uses DS_AREA at once.
  */
 void debugctl_resume(void)
 {

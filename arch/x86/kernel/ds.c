@@ -3,10 +3,10 @@
  * The users of the Debug Store
  *
  * Intel's Debug Store has two halves: one for branches (BTS), and one for samples of
- * events (PEBS). Each half has a buffer, and its positions in a page that both halves
- * share, the store. DS_AREA is the address of the store. The hardware writes to store
- * and buffers through the page table that is loaded, and a write that faults is fatal.
- * Hence the rules of this file:
+ * events (PEBS). Each half has a buffer. The store is a page that both halves share: it
+ * holds their positions in the buffers. DS_AREA is the address of the store. The hardware
+ * writes to store and buffers through the page table that is loaded, and a write that
+ * faults is fatal. Hence the rules of this file:
  *
  *  - Store and buffers are in the CPU entry area, which page-table isolation
  *    maps in every page table. Their addresses never change.
@@ -160,7 +160,7 @@ void cpu_emergency_stop_bts(void)
 }
 
 /**
- * ds_bts_release - undo ds_bts_hold(): set the BTS field as the last ds_bts_write() did
+ * ds_bts_release - undo ds_bts_hold(): set the BTS field to the value of the last ds_bts_write()
  *
  * Called with interrupts off, or in an NMI.
  */
@@ -315,9 +315,9 @@ EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the machine has no BTS; -EBUSY if BTS is claimed already, or if
- * perf or KVM uses hardware that cannot be used at the same time as BTS, or is about to use
- * such hardware; or -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the machine has no BTS, is a Xen PV guest, or has no PMU driver;
+ * -EBUSY if BTS is claimed already, or if perf or KVM uses hardware that cannot be used at the
+ * same time as BTS, or is about to use such hardware; or -ENOMEM.
  */
 int ds_claim_bts(bool (*give_way)(bool privileged))
 {

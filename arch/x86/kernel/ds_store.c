@@ -157,7 +157,7 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	}
 }
 
-/* Allocate a buffer, or return the memory of ds_use_memory() for the BTS buffer of this CPU. */
+/* Allocate a buffer, or return the memory of ds_use_memory() for the BTS buffer of @cpu. */
 static void *ds_alloc_pages(enum ds_part part, unsigned int cpu, size_t size)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;

@@ -227,8 +227,8 @@ bool arch_hw_branches_is_entry(u64 to)
 }
 
 /*
- * Tell whether an address is in the text of the kernel or of modules. Only such addresses may be
- * read: user code can get any address into a record.
+ * Tell whether an address is in the text of the kernel or in the area of modules. Only such
+ * addresses may be read: user code can get any address into a record.
  */
 static bool hw_branches_is_code(u64 address)
 {

@@ -12,10 +12,11 @@
  * hw_branches_lbr_yield() stops recording on all CPUs. After the last such event is gone,
  * hw_branches_lbr_take() starts recording again.
  *
- * hw_branches_lbr_owned and hw_branches_lbr_cpus tell which CPUs have to record. Whenever one of
- * these variables changes, hw_branches_lbr_update_cpu() is called on all CPUs that are online, and
- * also on a CPU that comes online or goes offline. hw_branches_lbr_records is true on the
- * CPUs that record. Their LBRs are enabled, except in two cases:
+ * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to
+ * record. After a change of these variables, hw_branches_lbr_update_cpu() is called on all CPUs
+ * that are online. It is also called on a CPU that comes online or goes offline.
+ * hw_branches_lbr_records is true on the CPUs that record. Their LBRs are enabled, except in two
+ * cases:
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
  *  - The CPU is held for a short time, for example in an NMI: see hw_branches_lbr_hold().
@@ -81,8 +82,8 @@ static void hw_branches_lbr_disable(void)
 }
 
 /*
- * Start or stop recording on this CPU, as hw_branches_lbr_owned, hw_branches_lbr_cpus and
- * hw_branches_lbr_online tell.
+ * Start or stop recording on this CPU, as hw_branches_lbr_owned, hw_branches_lbr_cpus,
+ * hw_branches_lbr_ended and hw_branches_lbr_online tell.
  */
 static void hw_branches_lbr_update_cpu(void *unused)
 {

@@ -85,7 +85,8 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 
 /*
  * Stop recording on this CPU for a freeze. Fill @kept from @before_exception if the current task
- * is handling that exception, otherwise from the LBR registers.
+ * is handling that exception, otherwise from the LBR registers. If the recorder does not use the
+ * LBRs of this CPU, leave @kept empty.
  */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 {

@@ -249,7 +249,7 @@ static void ptrace_bts_stop(int signal)
 	info.si_signo = signal;
 	info.si_errno = ENOBUFS;
 	info.si_code = SI_KERNEL;
-	/* If there is no memory for the siginfo, send the signal without it. */
+	/* If the siginfo cannot be queued, send the signal without it. */
 	if (send_sig_info(signal, &info, current))
 		send_sig(signal, current, 1);
 }
@@ -415,7 +415,7 @@ int ptrace_bts_create(struct ptrace_bts *pb)
  * @limit: the total number of pages that @user may be charged
  * @ns: the namespace of the pids in records
  *
- * Return: the trace, or NULL if there is no memory.
+ * Return: the trace, or NULL if there is no memory, or if ptrace_bts_wq could not be allocated.
  */
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  const struct ptrace_bts_config *config,

@@ -307,9 +307,10 @@ static int ptrace_bts_size(const struct ptrace_bts *pb)
 #define PTRACE_BTS_COPY_MOST	16384
 
 /*
- * Copy up to @room records, beginning with the sequence number @seq. If @consume is set, remove
- * the records that were copied and all older records, even if a fault ends the copying. Return
- * the number of copied records, or -EFAULT if a fault occurs before any record was copied.
+ * Copy up to @room records, beginning with the sequence number @seq, or with the oldest record if
+ * @seq is gone. If @consume is set, remove the records that were copied and all older records,
+ * even if a fault ends the copying. Return the number of copied records, or -EFAULT if a fault
+ * occurs before any record was copied.
  */
 static int ptrace_bts_copy(const struct ptrace_bts *pb, u64 seq, void __user *addr,
 			   unsigned long room, bool consume)

@@ -13,8 +13,8 @@
  *
  * The processor clears bits of the MSR by itself: LBR and BTF at each #DB, all bits at a VM
  * exit on Intel. The code that handles these events writes the copy to the MSR again.
- * Before version 4 of perfmon, a PMI clears LBR in the MSR. Then perf's handler of the PMI
- * clears LBR in the copy, too, and sets it again after it has read the LBRs.
+ * Before version 4 of perfmon, a PMI clears LBR if FREEZE_LBRS_ON_PMI is set. So perf's handler
+ * of the PMI clears LBR in the copy, too, and sets LBR again after it has read the LBRs.
  *
  * A value that root writes to /dev/cpu/N/msr lasts until the kernel writes DEBUGCTL.
  */
@@ -223,7 +223,7 @@ static __always_inline void debugctl_write_bts(unsigned long val)
  * @mask: the bits
  *
  * Called after the processor has cleared the bits in the MSR, so that the next write of the
- * copy does not set them again. Before version 4 of perfmon, for example, a PMI clears LBR to
+ * copy does not set them again. Before version 4 of perfmon, for example, a PMI may clear LBR to
  * stop the LBRs, and LBR must stay clear until perf has read them. Also called by functions
  * that then write the copy to the MSR.
  */

@@ -81,7 +81,7 @@ static inline unsigned int ds_record_size(void)
 	return 3 * ds_field_size();
 }
 
-/* Read word @nr of a store or of a record. @width is the size of a word, from ds_layout.field. */
+/* Read word @nr of a store or of a record. @width is the size of a word in bytes: 4 or 8. */
 static inline u64 ds_word(const void *p, unsigned int nr, unsigned int width)
 {
 	if (width == sizeof(u64))

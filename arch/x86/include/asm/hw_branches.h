@@ -8,8 +8,8 @@
  * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
  * more branches than that before it knows that an exception is fatal. So the entry code of an
  * exception that interrupts the kernel and may be fatal stops recording by one write of an MSR. If
- * the exception has no fixup, the entry code saves the LBRs for the crash that may follow. In both
- * cases, the entry code then resumes recording. linux/hw_branches.h explains "freeze".
+ * the exception has no fixup, the entry code saves the LBRs for the crash that may follow. With or
+ * without a fixup, the entry code then resumes recording. linux/hw_branches.h explains "freeze".
  */
 
 #include <linux/compiler.h>
@@ -27,7 +27,7 @@ struct pt_regs;
 #include <asm/ptrace.h>
 #include <asm/trap_pf.h>
 
-/* True while the recorder is on and uses the LBRs */
+/* True while the recorder is on and its source is "lbr", even while perf has the LBRs */
 DECLARE_STATIC_KEY_FALSE(hw_branches_lbr_used);
 
 /* True while the recorder has enabled the LBRs of this CPU */
@@ -100,7 +100,7 @@ static __always_inline void hw_branches_lbr_release(bool stopped)
 
 /*
  * Stop recording at the entry of an exception that has interrupted the kernel. Called before
- * irqentry_enter(). Return: like hw_branches_lbr_hold().
+ * irqentry_enter() or irqentry_nmi_enter(). Return: like hw_branches_lbr_hold().
  */
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
