@@ -16,13 +16,13 @@
 /* screen.c: the screen, and the first serial port if there is one. */
 void screen_open(void);
 void screen_clear(void);
-/* Print to the screen only. */
+/* Print to the screen and the serial port, but not to the report. */
 __attribute__((format(printf, 1, 2)))
 void show(const char *fmt, ...);
-/* Print to the screen only, on a line that the next output overwrites. */
+/* Print only to the screen, not to the serial port, on a line that the next output overwrites. */
 __attribute__((format(printf, 1, 2)))
 void show_progress(const char *fmt, ...);
-/* Print to the screen and to the report. */
+/* Print to the screen, the serial port and the report. */
 __attribute__((format(printf, 1, 2)))
 void tell(const char *fmt, ...);
 /* Print to the report only. */
@@ -36,7 +36,7 @@ void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
 void print_page(void);
-/* Print the short form of the report as a QR code, to the screen only. */
+/* Print the short form of the report as a QR code, but not to the report. */
 void show_code(void);
 
 /* machine.c: what the processor and the kernel report about the machine. */
@@ -104,7 +104,10 @@ enum state state_load(void);
 extern const struct step *state_crashed;
 void state_save(bool done);
 
-/* klog.c: print the kernel's complaints since the last call, at most ten. Returns their number. */
+/*
+ * klog.c: print the kernel's complaints since the last call, the first ten only. Returns the number
+ * of all of them.
+ */
 int klog_complaints(void);
 
 #endif /* BTS_KIT_H */

@@ -27,7 +27,7 @@ static bool is_complaint(const char *line)
 	return false;
 }
 
-/* Returns the time stamp of a line, in seconds since boot, or 0. */
+/* Returns the time stamp of a line, in seconds since boot, or 0 if the line has none. */
 static double time_of(const char *line)
 {
 	double at;

@@ -159,7 +159,10 @@ static void tell_features(void)
 		tell("            last branch records of format %u\n", (unsigned int)val & 0x3f);
 }
 
-/* Tell which errata the kernel expects, from @flags, the flags that it gives to records. */
+/*
+ * Tell which errata this model has. BU10 and AF36 follow from @flags, the flags that the kernel may
+ * give to records. The other errata follow from the number of the model.
+ */
 static void tell_errata(unsigned int flags)
 {
 	/* Yonah, Merom, Merom-L, Penryn, Dunnington */

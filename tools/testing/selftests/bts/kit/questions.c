@@ -5,8 +5,8 @@
  *
  *   questions QUESTION
  *
- * prints a line "answer QUESTION: WORD, and what it means". Any answer passes. A result that should
- * be impossible fails.
+ * prints a line "answer QUESTION: ANSWER". The short form of the report has only the first word of
+ * ANSWER. Any answer passes. A result that should be impossible fails.
  */
 #include <poll.h>
 #include <sched.h>

@@ -37,7 +37,7 @@ void report_set(const char *text)
 	report_add(text, strlen(text));
 }
 
-/* Return the next answer in the report, and move *@at behind it. Return NULL if there is none. */
+/* Find the next answer behind *@at. Return its text, and set *@at to it. Return NULL if none. */
 static const char *next_answer(const char **at)
 {
 	const char *found = strstr(*at, ANSWER);

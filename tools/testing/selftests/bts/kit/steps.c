@@ -13,7 +13,7 @@
 
 #include "kit.h"
 
-/* The time limit of a step: so many times the expected time, but at least so many seconds. */
+/* The time limit of a step: LIMIT_FACTOR times the expected time, at least LEAST_LIMIT seconds */
 #define LIMIT_FACTOR	20
 #define LEAST_LIMIT	120
 #define MAX_LINES	12	/* most lines shown of a step without the flag @output */
@@ -120,7 +120,10 @@ static void run_child(const struct step *step, int out)
 	_exit(127);
 }
 
-/* Count the result that a line of output may have. Print failures, and with @output other lines. */
+/*
+ * Count the result that a line of output may have. Print failures, and with @output also lines
+ * that are neither a result nor the plan. @told counts these lines: print the first ones only.
+ */
 static void take_line(struct step *step, const char *line, int *told)
 {
 	bool bad = !strncmp(line, "not ok", 6) || !strncmp(line, "Bail out!", 9);
@@ -207,7 +210,7 @@ static bool has_ended(pid_t child)
 	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
 }
 
-/* Wait for the end of the step. Returns false if it takes too long. */
+/* Wait until @child ends or closes its output. Returns false if this takes too long. */
 static bool watch(struct step *step, pid_t child, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };

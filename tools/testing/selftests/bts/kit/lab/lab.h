@@ -21,7 +21,7 @@
 
 /**
  * struct kit_run - known branches of the kernel, recorded on one CPU
- * @branches: in: number of branches
+ * @branches: in: number of rounds of a loop; each round but the last makes a branch
  * @threshold: in: number of records up to the threshold
  * @flags: in: KIT_*
  * @record_size: bytes of a record, according to the kernel
@@ -71,7 +71,7 @@ struct kit_filter {
 };
 
 #define KIT_LAB_RUN	_IOWR('k', 1, struct kit_run)
-/* Record on this CPU. With argument 1, filter out the kernel. */
+/* Record on this CPU. If the argument is not 0, filter out the kernel. */
 #define KIT_LAB_FILTER	_IOW('k', 2, __u32)
 #define KIT_LAB_LOOK	_IOR('k', 3, struct kit_filter)
 /* Run the unit tests that are built into the kernel. */
