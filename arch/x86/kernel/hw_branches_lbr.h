@@ -35,7 +35,7 @@ struct hw_branches_lbr_saved {
  * @frozen:	the CPU is frozen: it does not record until a thaw
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
  * @thawing:	hw_branches_lbr_thaw_here() is thawing the CPU. If a freeze comes meanwhile, that
- *		function fills @kept, perhaps after @saved was set
+ *		function fills @kept
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
  *		read

@@ -100,6 +100,8 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 	}
 	c->exception = NULL;
 	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
+	/* Pairs with hw_branches_lbr_frozen(). */
+	smp_store_release(&c->saved, true);
 }
 
 /*
@@ -117,8 +119,6 @@ static __always_inline void hw_branches_lbr_freeze_here(void)
 
 	if (!c->thawing)
 		hw_branches_lbr_keep(c);
-	/* Pairs with hw_branches_lbr_frozen(). */
-	smp_store_release(&c->saved, true);
 }
 
 void notrace hw_branches_lbr_freeze(void)
@@ -143,7 +143,7 @@ u32 hw_branches_lbr_freezes(void)
 /* Tell whether a CPU is frozen, and its branches have been saved and can be read. */
 bool hw_branches_lbr_frozen(int cpu)
 {
-	/* Pairs with hw_branches_lbr_freeze_here(). */
+	/* Pairs with hw_branches_lbr_keep(). */
 	return smp_load_acquire(per_cpu_ptr(&hw_branches_lbr_cpu.saved, cpu));
 }
 
@@ -208,7 +208,7 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	barrier();
 	c->thawing = false;
 	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(): do it now. */
-	if (frozen && c->frozen)
+	if (c->frozen && !c->saved)
 		hw_branches_lbr_keep(c);
 	if (again)
 		return;

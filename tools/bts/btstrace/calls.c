@@ -189,10 +189,7 @@ static void shift(struct bt_calls *c, const struct bt_place *place)
 	push(c, place, frame);
 }
 
-/*
- * The thread executes the code at @place. If the top frame is of another function, correct the
- * stack.
- */
+/* The thread executes @place. If the top frame is of another function, correct the stack. */
 static void settle(struct bt_calls *c, const struct bt_place *place)
 {
 	size_t nr;
