@@ -243,7 +243,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* If halted, drain the buffer in any NMI: the exit path of the NMI may need all the room. */
+	/* If halted, drain the buffer in any NMI: the exit path of the NMI may need all room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else
