@@ -149,7 +149,6 @@ static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left,
 			*word += moved;
 	}
 	left->text = (unsigned long)_stext;
-	left->end += moved;
 }
 
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
