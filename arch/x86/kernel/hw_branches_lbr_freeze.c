@@ -207,6 +207,8 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_freeze_here();
 	barrier();
 	c->thawing = false;
+	/* Read @frozen after the store: a freeze before the store has left this CPU to save. */
+	barrier();
 	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(): do it now. */
 	if (c->frozen && !c->saved)
 		hw_branches_lbr_keep(c);
