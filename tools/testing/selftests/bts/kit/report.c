@@ -73,6 +73,16 @@ static void print_bad_steps(void)
 	}
 }
 
+static int steps_with(enum outcome outcome)
+{
+	int n = 0;
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++)
+		n += steps[i].outcome == outcome;
+	return n;
+}
+
 /*
  * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
  * failed, crashed and took too long, and the first word of each answer. It has only characters that
@@ -81,16 +91,13 @@ static void print_bad_steps(void)
 static void make_short_form(char *text, size_t size)
 {
 	const char *at = report, *found;
-	int count[NO_HARDWARE + 1] = { };
 	struct utsname uts = { };
 	size_t i, n;
 
-	for (i = 0; i < nr_steps; i++)
-		count[steps[i].outcome]++;
 	uname(&uts);
 	n = snprintf(text, size, "BTS1 %X %s %s %d/%d/%d/%d", machine.signature,
-		     machine.microcode, uts.release, count[PASSED], count[FAILED],
-		     count[CRASHED], count[TIMED_OUT]);
+		     machine.microcode, uts.release, steps_with(PASSED), steps_with(FAILED),
+		     steps_with(CRASHED), steps_with(TIMED_OUT));
 	while ((found = next_answer(&at)) && n < size) {
 		const char *word = strstr(found, ": ");
 
@@ -139,11 +146,10 @@ void show_code(void)
 void print_page(void)
 {
 	char text[QR_MAX_TEXT + 1];
-	int count[NO_HARDWARE + 1] = { }, passed = 0, failed = 0, skipped = 0;
+	int passed = 0, failed = 0, skipped = 0;
 	size_t i;
 
 	for (i = 0; i < nr_steps; i++) {
-		count[steps[i].outcome]++;
 		passed += steps[i].passed;
 		failed += steps[i].failed;
 		skipped += steps[i].skipped;
@@ -155,8 +161,8 @@ void print_page(void)
 	tell("What the Debug Store does here:\n");
 	print_answers();
 	tell("Steps: %d passed, %d failed, %d crashed, %d took too long, %d left out\n",
-	     count[PASSED], count[FAILED], count[CRASHED], count[TIMED_OUT],
-	     count[NO_HARDWARE]);
+	     steps_with(PASSED), steps_with(FAILED), steps_with(CRASHED), steps_with(TIMED_OUT),
+	     steps_with(NO_HARDWARE));
 	print_bad_steps();
 	tell("Results: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	make_short_form(text, sizeof(text));
