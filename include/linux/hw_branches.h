@@ -40,8 +40,9 @@ struct hw_branch {
  * @HW_BRANCH_RETURN:	the return from a call
  * @HW_BRANCH_ENTRY:	an exception or an interrupt that interrupted the kernel
  * @HW_BRANCH_EXIT:	the return from an exception or an interrupt
- * @HW_BRANCH_BREAK:	a branch from user mode, a switch to another task, or missing branches:
- *			older branches may belong to another stack
+ * @HW_BRANCH_FROM_USER:	a system call, an exception or an interrupt in user mode
+ * @HW_BRANCH_BREAK:	a switch to another task, or missing branches: older branches may belong
+ *			to another stack
  */
 enum hw_branch_kind {
 	HW_BRANCH_OTHER,
@@ -50,6 +51,7 @@ enum hw_branch_kind {
 	HW_BRANCH_RETURN,
 	HW_BRANCH_ENTRY,
 	HW_BRANCH_EXIT,
+	HW_BRANCH_FROM_USER,
 	HW_BRANCH_BREAK,
 };
 

@@ -16,6 +16,10 @@
  *    task, an entry from user mode or missing branches, or if the searches of the walk have
  *    read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of its own,
  *    and the walk continues with the branch before the return.
+ *  - A stay in the kernel that has ended is one line: the entry from user mode, with the number
+ *    of branches until the CPU returned to user mode. A line before it shows the innermost call
+ *    that contains at least half of these branches, if there is one. A stay is not folded if its
+ *    entry is not found, for the same reasons for which a call is not found.
  *  - Equal consecutive lines become one line with their number. A sequence of up to
  *    HW_BRANCHES_LOOP lines that is repeated is shown once, and its last line tells how often
  *    the sequence occurs.
@@ -27,7 +31,7 @@
 #include "trace_hw_branches_fold.h"
 
 /* The largest number of branches that a walk reads, in total, to find calls of returns */
-#define HW_BRANCHES_SEARCH	20000
+#define HW_BRANCHES_SEARCH	40000
 
 /* The largest number of branches to and in a thunk that are joined with the one that leaves it */
 #define HW_BRANCHES_HOPS	8
@@ -147,6 +151,7 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 		fold->left--;
 		at = call->next;
 		switch (call->kind) {
+		case HW_BRANCH_FROM_USER:
 		case HW_BRANCH_BREAK:
 			return false;
 		case HW_BRANCH_RETURN:
@@ -164,6 +169,99 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 	}
 
 	return false;
+}
+
+/*
+ * Tell whether the branches from fold->at on belong to a stay that has ended: the branch after
+ * them comes from user mode. If the entry of this stay is found, store it in @entry.
+ */
+static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_branches_joined *entry)
+{
+	u32 at = fold->at;
+	struct hw_branch newer;
+	u64 back;
+
+	if (!at || !fold->reader->get(fold->data, at - 1, &newer) ||
+	    hw_branches_kind(fold, &newer, &back) != HW_BRANCH_FROM_USER)
+		return false;
+
+	for (; fold->left && hw_branches_join(fold, at, entry); at = entry->next) {
+		fold->left--;
+		if (entry->kind == HW_BRANCH_BREAK)
+			return false;
+		if (entry->kind == HW_BRANCH_FROM_USER)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Find the innermost call or exception that contains at least half of the branches of the stay from
+ * fold->at to its entry, whose number is @end. Store it in @line, except for line->records. Return
+ * the number of the next older record; 0 if there is no such call.
+ */
+static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
+				    struct hw_branches_line *line)
+{
+	u32 at = fold->at, half = (end - at) / 2 + 1, found = 0;
+	struct hw_branches_joined joined, call;
+
+	while (at < end && hw_branches_join(fold, at, &joined)) {
+		u32 begin = at;
+
+		at = joined.next;
+		if ((joined.kind != HW_BRANCH_RETURN && joined.kind != HW_BRANCH_EXIT) ||
+		    !hw_branches_find_call(fold, &joined, &call))
+			continue;
+		if (call.next - begin < half) {
+			at = call.next;
+			continue;
+		}
+		/* Continue inside this call. */
+		line->depth = found ? line->depth + 1 : fold->depth;
+		line->branch = call.branch;
+		line->kind = call.kind;
+		line->inside = call.next - begin;
+		found = call.next;
+		end = call.next - 1;
+	}
+
+	return found;
+}
+
+/*
+ * Make the next line of a stay that has ended: first the line of its longest call, if there is one,
+ * then that of its entry. Return false if the next line is not one of such a stay.
+ */
+static bool hw_branches_take_stay(struct hw_branches_fold *fold, struct hw_branches_line *line)
+{
+	struct hw_branches_line *stay = &fold->stay;
+	struct hw_branches_joined entry;
+	u32 at = fold->at, next;
+
+	if (!stay->inside) {
+		if (!hw_branches_find_entry(fold, &entry))
+			return false;
+		*stay = *line;
+		stay->branch = entry.branch;
+		stay->kind = entry.kind;
+		stay->inside = entry.next - at;
+		stay->records = entry.next - at;
+		stay->depth = fold->depth;
+		next = hw_branches_find_longest(fold, entry.next - 1, line);
+		if (next) {
+			line->records = next - at;
+			stay->records -= line->records;
+			fold->at = next;
+			return true;
+		}
+	}
+	*line = *stay;
+	stay->inside = 0;
+	fold->at += line->records;
+
+	return true;
 }
 
 /* Return how much deeper the call depth is before the branch of a line than after the branch. */
@@ -196,6 +294,8 @@ static bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_l
 		return fold->reader->get(fold->data, fold->at++, &line->branch);
 	}
 
+	if (hw_branches_take_stay(fold, line))
+		return true;
 	if (!hw_branches_join(fold, at, &joined))
 		return false;
 
@@ -297,6 +397,7 @@ void hw_branches_fold_begin(struct hw_branches_fold *fold, u32 at, bool plain,
 	fold->plain = plain;
 	fold->left = HW_BRANCHES_SEARCH;
 	fold->depth = 0;
+	fold->stay.inside = 0;
 	fold->nr = 0;
 	fold->nr_body = 0;
 	fold->shown = 0;

@@ -6,6 +6,7 @@
  * record:	a branch as it was recorded, or the place where branches are missing
  * line:	what is printed on one line: one or more records
  * loop:	a sequence of lines that is repeated
+ * stay:	the branches from an entry from user mode to the return to user mode
  */
 #ifndef _TRACE_HW_BRANCHES_FOLD_H
 #define _TRACE_HW_BRANCHES_FOLD_H
@@ -34,6 +35,7 @@ enum hw_branch_kind {
 	HW_BRANCH_RETURN,
 	HW_BRANCH_ENTRY,
 	HW_BRANCH_EXIT,
+	HW_BRANCH_FROM_USER,
 	HW_BRANCH_BREAK,
 };
 #endif
@@ -57,10 +59,11 @@ struct hw_branches_reader {
 
 /**
  * struct hw_branches_line - one line
- * @branch:	the branch; if @inside is not 0, the call or exception that has returned
+ * @branch:	the branch; if @inside is not 0, the call, exception or entry from user mode that
+ *		has returned
  * @kind:	the kind of @branch
- * @inside:	if not 0, the number of branches from the call to its return, including both,
- *		in all repeats of the line
+ * @inside:	if not 0, the number of branches from @branch to its return, including both, in
+ *		all repeats of the line. The return to user mode is not recorded, and not counted
  * @records:	the number of records that the line stands for; the last line of a loop also
  *		stands for those of all repeats
  * @depth:	the call depth of the code that made @branch, relative to the code that the
@@ -90,6 +93,8 @@ struct hw_branches_line {
  * @plain:	make a line for each record, without its kind and its depth
  * @left:	the number of branches that may still be read to find the calls of returns
  * @depth:	the call depth of the code that made the branch of the last line
+ * @stay:	the line of the stay whose longest call was the last line; its @inside is 0 if there
+ *		is no such stay
  * @nr:		the number of lines in @ahead
  * @ahead:	the next lines, not yet searched for loops
  * @body:	the lines of the loop that was found last
@@ -103,6 +108,7 @@ struct hw_branches_fold {
 	bool			plain;
 	u32			left;
 	int			depth;
+	struct hw_branches_line	stay;
 	u32			nr;
 	struct hw_branches_line	ahead[2 * HW_BRANCHES_LOOP];
 	struct hw_branches_line	body[HW_BRANCHES_LOOP];

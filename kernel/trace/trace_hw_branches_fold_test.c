@@ -118,6 +118,7 @@ static void expect(struct kunit *test, const struct fake *fake, u32 nr,
 #define COND(a, b)	{ { (a), (b) }, HW_BRANCH_OTHER }
 #define ENTRY(a, b)	{ { (a), (b) }, HW_BRANCH_ENTRY }
 #define EXIT(a, b)	{ { (a), (b) }, HW_BRANCH_EXIT }
+#define USER(b)		{ { HW_BRANCH_USER, (b) }, HW_BRANCH_FROM_USER }
 #define SWITCH(a, b)	{ { (a), (b) }, HW_BRANCH_BREAK }
 #define GAP		{ { 0, 0 }, HW_BRANCH_BREAK }
 
@@ -230,6 +231,93 @@ static void a_return_from_an_interrupt(struct kunit *test)
 	static const struct fake fake[] = { ENTRY(0x117, 0xe00), RETURN(0xe40, 0x117), };
 
 	EXPECT(test, fake, { 0xe40, 0x117, 0, 1 }, { 0x117, 0xe00, 0, 0 });
+}
+
+/* The stay of the newest branch has not ended: its lines are not folded. */
+static void a_stay_that_has_ended(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), COND(0xe10, 0xe20), COND(0xe30, 0xe40), COND(0xe50, 0xe60),
+		USER(0xe00), COND(0xe10, 0xe20),
+	};
+
+	EXPECT(test, fake, { 0xe10, 0xe20, 0, 0 }, { HW_BRANCH_USER, 0xe00, 0, 0 },
+	       { HW_BRANCH_USER, 0xe00, 4, 0 });
+}
+
+/* The innermost call with half of the branches of the stay is shown, at its depth. */
+static void the_longest_call_of_a_stay(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), CALL(0xe10, 0x100), CALL(0x110, 0x200), CALL(0x210, 0x300),
+		COND(0x310, 0x320), RETURN(0x330, 0x215), COND(0x220, 0x230),
+		CALL(0x240, 0x400), RETURN(0x410, 0x245), RETURN(0x250, 0x115),
+		RETURN(0x120, 0xe15), COND(0xe20, 0xe30), USER(0xe00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xe00, 0, 0 }, { 0x110, 0x200, 8, 1 },
+	       { HW_BRANCH_USER, 0xe00, 12, 0 });
+}
+
+/* 3 of 6 branches are half of them, 3 of 7 are not. */
+static void a_call_of_half_a_stay(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xd00), COND(0xd10, 0xd20), COND(0xd30, 0xd40), COND(0xd50, 0xd60),
+		CALL(0xd70, 0x200), COND(0x210, 0x220), RETURN(0x230, 0xd75),
+		USER(0xe00), COND(0xe10, 0xe20), COND(0xe30, 0xe40),
+		CALL(0xe50, 0x200), COND(0x210, 0x220), RETURN(0x230, 0xe55),
+		USER(0xe00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xe00, 0, 0 }, { 0xe50, 0x200, 3, 0 },
+	       { HW_BRANCH_USER, 0xe00, 6, 0 }, { HW_BRANCH_USER, 0xd00, 7, 0 });
+}
+
+static void stays_that_are_repeated(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), CALL(0xe10, 0x200), RETURN(0x230, 0xe15),
+		USER(0xe00), CALL(0xe10, 0x200), COND(0x210, 0x220), RETURN(0x230, 0xe15),
+		USER(0xe00), CALL(0xe10, 0x200), RETURN(0x230, 0xe15),
+		USER(0xd00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xd00, 0, 0 }, { 0xe10, 0x200, 7, 0 },
+	       { HW_BRANCH_USER, 0xe00, 10, 0, 2, 3 });
+}
+
+/* The entry of the stay is not recorded. */
+static void a_stay_without_its_entry(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		COND(0x110, 0x120), CALL(0xe10, 0x200), RETURN(0x230, 0xe15), USER(0xe00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xe00, 0, 0 }, { 0xe10, 0x200, 2, 0 },
+	       { 0x110, 0x120, 0, 0 });
+}
+
+/* A stay in which the CPU has switched to another task is not folded. */
+static void a_stay_of_two_tasks(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), SWITCH(0x210, 0x900), COND(0x910, 0x920), USER(0xe00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xe00, 0, 0 }, { 0x910, 0x920, 0, 0 },
+	       { 0x210, 0x900, 0, 0 }, { HW_BRANCH_USER, 0xe00, 0, 0 });
+}
+
+/* The search for the call of a return does not continue before the entry from user mode. */
+static void a_return_of_an_earlier_stay(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		CALL(0x110, 0x200), USER(0xe00), RETURN(0x230, 0x115),
+	};
+
+	EXPECT(test, fake, { 0x230, 0x115, 0, 1 }, { HW_BRANCH_USER, 0xe00, 0, 1 },
+	       { 0x110, 0x200, 0, 0 });
 }
 
 static void calls_and_returns_through_thunks(struct kunit *test)
@@ -423,9 +511,47 @@ static void a_chain_of_thunks_has_an_end(struct kunit *test)
 	hw_branches_fold_begin(fold, 0, false, &endless_reader, &endless);
 	hw_branches_fold_base(fold, 100, &records);
 	KUNIT_EXPECT_EQ(test, records, 100);
-	/* The walk also fills fold->ahead, and reads 9 branches at most for each line. */
-	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 9);
+	/* The walk also fills fold->ahead, and reads 10 branches at most for each line. */
+	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 10);
 	KUNIT_EXPECT_EQ(test, endless.lines, 100);
+}
+
+/* A branch from user mode, and before it 1,000,000 branches of a stay without its entry */
+static bool long_stay_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	struct endless *endless = data;
+
+	endless->read++;
+	branch->from = nr ? 0x110 : HW_BRANCH_USER;
+	branch->to = 0xe00;
+
+	return nr <= 1000000;
+}
+
+static enum hw_branch_kind long_stay_kind(void *data, const struct hw_branch *branch, u64 *back)
+{
+	return branch->from == HW_BRANCH_USER ? HW_BRANCH_FROM_USER : HW_BRANCH_OTHER;
+}
+
+static const struct hw_branches_reader long_stay_reader = {
+	.get		= long_stay_get,
+	.kind		= long_stay_kind,
+	.is_thunk	= fake_is_thunk,
+	.is_return	= fake_is_return,
+};
+
+static void the_search_for_an_entry_has_an_end(struct kunit *test)
+{
+	struct endless endless = { };
+	struct hw_branches_fold *fold;
+	struct hw_branches_line line;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	hw_branches_fold_begin(fold, 0, false, &long_stay_reader, &endless);
+	KUNIT_EXPECT_TRUE(test, hw_branches_fold_next(fold, &line));
+	KUNIT_EXPECT_EQ(test, line.inside, 0);
+	KUNIT_EXPECT_LE(test, endless.read, 100000);
 }
 
 static void eight_hops_are_one_line(struct kunit *test)
@@ -452,6 +578,13 @@ static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(a_trap_goes_back_behind_it),
 	KUNIT_CASE(a_fault_that_is_fixed_up),
 	KUNIT_CASE(a_return_from_an_interrupt),
+	KUNIT_CASE(a_stay_that_has_ended),
+	KUNIT_CASE(the_longest_call_of_a_stay),
+	KUNIT_CASE(a_call_of_half_a_stay),
+	KUNIT_CASE(stays_that_are_repeated),
+	KUNIT_CASE(a_stay_without_its_entry),
+	KUNIT_CASE(a_stay_of_two_tasks),
+	KUNIT_CASE(a_return_of_an_earlier_stay),
 	KUNIT_CASE(calls_and_returns_through_thunks),
 	KUNIT_CASE(a_jump_through_a_thunk),
 	KUNIT_CASE(a_thunk_that_is_interrupted),
@@ -464,6 +597,7 @@ static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(plain_lines),
 	KUNIT_CASE(the_outermost_depth),
 	KUNIT_CASE(a_chain_of_thunks_has_an_end),
+	KUNIT_CASE(the_search_for_an_entry_has_an_end),
 	KUNIT_CASE(eight_hops_are_one_line),
 	{ },
 };

@@ -54,7 +54,7 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, in
 	if (!from && !to)
 		print(m, " %3d -- some are missing here --\n", cpu);
 	else if (line->branch.from == HW_BRANCH_USER)
-		print(m, " %3d %*s%pS <- user mode%s\n", cpu, indent, "", to, times);
+		print(m, " %3d %*s%pS <- user mode%s%s\n", cpu, indent, "", to, inside, times);
 	else
 		print(m, " %3d %*s%pS <- %pS%s%s\n", cpu, indent, "", to, from, inside, times);
 }

@@ -278,9 +278,10 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	};
 
 	*back = 0;
+	if (branch->from == HW_BRANCH_USER)
+		return HW_BRANCH_FROM_USER;
 	/* A branch to __switch_to_asm(), or to the padding before it, changes the stack. */
-	if (branch->from == HW_BRANCH_USER ||
-	    (unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
+	if ((unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
 		return HW_BRANCH_BREAK;
 
 	insn.entry = bts_is_entry(insn.to);

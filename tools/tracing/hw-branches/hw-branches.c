@@ -204,11 +204,13 @@ static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u6
 
 	(void)unused;
 	*back = 0;
+	if (branch->from == FROM_USER)
+		return HW_BRANCH_FROM_USER;
 	/*
 	 * With the mitigation "call depth tracking", a call goes to the padding before the
 	 * function, which is up to 64 bytes long.
 	 */
-	if (branch->from == FROM_USER || (switch_to && switch_to - branch->to <= 64))
+	if (switch_to && switch_to - branch->to <= 64)
 		return HW_BRANCH_BREAK;
 	insn.entry = insn.to >= entries && insn.to < entries_end;
 	insn.after_call = insn.entry && is_after_call(insn.to);

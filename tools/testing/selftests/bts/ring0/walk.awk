@@ -181,8 +181,64 @@ function bad(text) {
 	wrong++
 }
 
-# Check the folded line @l, whose newest record is @p. Returns the number of its records.
-function step(p, l,    first, last) {
+# Returns whether folded line number @nr is a stay in the kernel that has ended.
+function is_stay(nr,    m) {
+	if (nr >= nr_fold)
+		return 0
+	split_line(fold[nr], m)
+	return m["from"] == "user mode" && m["inside"]
+}
+
+# Returns the newest record of the shortest call that has at least half of the records from @newest
+# to @oldest; -1 if there is none.
+function longest(newest, oldest,    i, n, found, least) {
+	found = -1
+	for (i = newest; i < oldest; i++) {
+		if (!(i in belongs))
+			continue
+		n = belongs[i] + 1 - i
+		if (2 * n >= oldest + 1 - newest && (found < 0 || n < least)) {
+			found = i
+			least = n
+		}
+	}
+	return found
+}
+
+# Check the folded line @l, which is one of a stay that has ended: its longest call, or
+# its entry from user mode. The newest record of the line is @p. Returns the number of its records.
+function stay_step(p, l,    oldest, i) {
+	if (!stay)
+		stay = p
+	oldest = stay
+	while (oldest < nr_raw - 1 && kind(oldest) != "break")
+		oldest++
+	if (from[oldest] != "user mode") {
+		bad("a stay without its entry: " l["to"] " <- " l["from"])
+		return 0
+	}
+	i = longest(stay, oldest)
+	if (l["from"] != "user mode" && (i < 0 || from[belongs[i]] != l["from"])) {
+		bad("not the longest call of a stay: " l["to"] " <- " l["from"])
+		return 0
+	}
+	if (l["from"] != "user mode") {
+		inside = belongs[i] + 1 - i
+		return belongs[i] + 1 - p
+	}
+	if (i >= 0 && p == stay)
+		bad("a stay without its longest call, " to[belongs[i]])
+	inside = oldest + 1 - stay
+	stay = 0
+	stays++
+	return oldest + 1 - p
+}
+
+# Check the folded line @l, number @nr, whose newest record is @p. Returns the number of its
+# records, and stores in inside the number of branches that the line should tell.
+function step(p, l, nr,    first, last) {
+	if (stay || p && from[p - 1] == "user mode" && (is_stay(nr) || is_stay(nr + 1)))
+		return stay_step(p, l)
 	if (l["inside"]) {
 		if (!(p in belongs)) {
 			bad("no return: " l["to"] " <- " l["from"] ", but " to[p] " <- " from[p] " (" what[from[p]] ")")
@@ -198,7 +254,8 @@ function step(p, l,    first, last) {
 	}
 	if (from[first] != l["from"])
 		bad("from " l["from"] ", but " from[first])
-	return (l["inside"] ? first : last) + 1 - p
+	inside = (l["inside"] ? first : last) + 1 - p
+	return inside
 }
 
 END {
@@ -223,16 +280,15 @@ END {
 		for (t = 0; t < times && !wrong; t++) {
 			for (j = 0; j < n && !wrong; j++) {
 				split_line(fold[i + j], m)
-				s = step(p, m)
-				sum[j] += s
-				p += s
+				p += step(p, m, i + j)
+				sum[j] += inside
 			}
 		}
 		for (j = 0; j < n && !wrong; j++) {
 			split_line(fold[i + j], m)
 			if (m["inside"] && m["inside"] != sum[j])
 				bad(m["inside"] " branches of " m["to"] ", but " sum[j])
-			returned += !!m["inside"]
+			returned += m["inside"] && m["from"] != "user mode"
 		}
 		i += n - 1
 	}
@@ -240,8 +296,8 @@ END {
 		bad(p " of " nr_raw " records are in the lines")
 	for (i = 0; i < nr_raw; i++)
 		known += what[from[i]] != ""
-	print "# " nr_fold + 0 " lines of " nr_raw + 0 " records, " returned + 0 " calls have returned, " \
-		known + 0 " instructions known"
-	if (!wrong && (nr_raw < 500 || !returned || known < nr_raw * 3 / 4))
+	print "# " nr_fold + 0 " lines of " nr_raw + 0 " records, " returned + 0 " calls and " stays + 0 \
+		" stays have returned, " known + 0 " instructions known"
+	if (!wrong && (nr_raw < 500 || !returned || !stays || known < nr_raw * 3 / 4))
 		print "too little to tell"
 }
