@@ -149,7 +149,6 @@ kit_good() {
 		fail "$1.good" "$bad (see $CASE_DIR/report)"
 	fi
 	kit_reports "$1" page "Results: "
-	kit_reports "$1" crash "Segmentation fault"
 }
 
 # kit_next TEXT NAME: when the kit prints TEXT, make the picture NAME.ppm of its screen, and press
@@ -187,6 +186,7 @@ kit_whole() {
 	kit_next "as a QR code" screen && kit_next "switch the machine off" code || kit_kill
 	kit_ends "$firmware"
 	kit_good "$firmware"
+	kit_reports "$firmware" crash "Segmentation fault"
 	kit_code "$firmware"
 	kit_disk_kept "$firmware"
 	kit_reports "$firmware" store "no Debug Store"
@@ -194,7 +194,7 @@ kit_whole() {
 	kit_done "$firmware"
 }
 
-QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost
+QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost,nmi
 
 # kit_found CASE CPL-RULE SILICON CPU ANSWER...: boot the kit on such a processor. The report must
 # have the lines "answer ANSWER", which its steps $QUESTIONS print about the processor.
@@ -290,27 +290,38 @@ kit_rules() {
 	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
 }
 
-# All steps on a machine with a Debug Store.
+# kit_store_whole CASE CPU MACHINE: run all steps on a machine with a Debug Store and LBRs. MACHINE is
+# what uname tells of the kernel.
 kit_store_whole() {
-	kit_stick store "kit.end=off"
-	kit_store "$CPU,-smap" after ""
+	local answer
+
+	kit_stick "$1" "kit.end=off"
+	kit_store "$2,x-lbr=32,x-pmu-counts=on" after ""
 	kit_start
-	kit_ends store
-	kit_good store
-	kit_reports store found "This machine has a Debug Store."
-	kit_done "store"
+	kit_ends "$1"
+	kit_good "$1"
+	kit_reports "$1" found "This machine has a Debug Store."
+	kit_reports "$1" kernel " $3, started by"
+	for answer in nmi kinds switch cpus bts "lbr: 32"; do
+		kit_reports "$1" "${answer%:*}-answer" "answer $answer"
+	done
+	kit_done "$1"
 }
 
 group_image() {
 	local part
 
 	need_packages image imagetest
-	for part in ${IMAGE_PARTS:-bios uefi interrupted crashed store rules}; do
-		part=$(one_of IMAGE_PARTS "$part" bios uefi interrupted crashed store rules) || exit
+	for part in ${IMAGE_PARTS:-bios uefi interrupted crashed store narrow rules}; do
+		part=$(one_of IMAGE_PARTS "$part" bios uefi interrupted crashed store narrow rules) || exit
 		case $part in
 		bios) kit_whole bios qemu64 ;;
 		uefi) kit_whole uefi EPYC,-smap ;;
-		store) kit_store_whole ;;
+		store)
+			kit_store_whole store "$CPU,-smap" x86_64
+			kit_reports store crash "Segmentation fault"
+			;;
+		narrow) kit_store_whole narrow "$CPU,-lm" i686 ;;
 		*) "kit_$part" ;;
 		esac
 	done

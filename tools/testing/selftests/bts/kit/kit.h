@@ -90,7 +90,8 @@ extern const char *const outcome_names[];
 
 /*
  * Set the outcome of the steps that must not run to NO_HARDWARE: steps that need a Debug Store, if
- * there is none, and steps not named in @only (separated by commas), if @only is not NULL.
+ * there is none; steps whose program the image of this kernel does not have; and steps not named in
+ * @only (separated by commas), if @only is not NULL.
  */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);

@@ -130,7 +130,7 @@ static void tell_model(void)
 	tell("            family %u, model %u, stepping %u, microcode %s, %ld CPUs\n", family,
 	     model, s & 0xf, machine.microcode, sysconf(_SC_NPROCESSORS_ONLN));
 	if (!uname(&uts))
-		tell("kernel      Linux %s, started by %s\n", uts.release,
+		tell("kernel      Linux %s %s, started by %s\n", uts.release, uts.machine,
 		     access("/sys/firmware/efi", F_OK) ? "BIOS" : "UEFI");
 }
 

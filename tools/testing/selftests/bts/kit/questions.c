@@ -22,6 +22,8 @@
 #define MOST		180	/* of FEW branches, at least so many must be recorded correctly */
 #define MANY		1200	/* branches, so that an interrupt may come late */
 #define FIRST		4	/* number of records up to the threshold */
+#define LONG		40000	/* branches, so that many interrupts come */
+#define INTERVAL	400	/* branches from one of these interrupts to the next */
 #define CALLS		20
 #define MOST_CALLS	12	/* a kind of branch is recorded if CALLS calls make so many */
 #define BUSY_TRIES	300
@@ -274,6 +276,25 @@ static void ask_cost(void)
 	       off / n / i);
 }
 
+/* Let interrupts come each INTERVAL branches, and compare the time with that without interrupts. */
+static void ask_nmi(void)
+{
+	struct kit_run with = { .branches = LONG, .threshold = INTERVAL, .flags = KIT_GO_ON, };
+	struct kit_run without = with;
+	int err;
+
+	with.flags |= KIT_BTINT;
+	err = ask(KIT_LAB_RUN, &without);
+	if (!err)
+		err = ask(KIT_LAB_RUN, &with);
+	ok(!err && !without.nmis, "the experiments were made");
+	if (!with.nmis)
+		answer("nmi: none comes");
+	else
+		answer("nmi: %.0f ticks of the TSC, the mean of %u",
+		       ((double)with.ticks - without.ticks) / with.nmis, with.nmis);
+}
+
 static const struct {
 	const char *name;
 	void (*ask)(void);
@@ -288,6 +309,7 @@ static const struct {
 	{ "db", ask_db, },
 	{ "freeze", ask_freeze, },
 	{ "cost", ask_cost, },
+	{ "nmi", ask_nmi, },
 };
 
 int main(int argc, char *argv[])

@@ -11,7 +11,7 @@
 
 /* The beginning of each line of the report that has the answer to a question. */
 #define ANSWER		"      answer "
-#define MAX_ANSWERS	12	/* so many fit on the page */
+#define MAX_ANSWERS	16	/* so many fit on the page */
 #define MARGIN		2	/* light modules around the QR code */
 
 static char report[1 << 17];
@@ -57,7 +57,7 @@ static void print_answers(void)
 	while ((found = next_answer(&at)) && n++ < MAX_ANSWERS)
 		tell("  %.*s\n", (int)strcspn(found, "\n"), found);
 	if (!n)
-		tell("  none: these questions are about the Debug Store\n");
+		tell("  none\n");
 }
 
 static void print_bad_steps(void)
@@ -158,7 +158,7 @@ void print_page(void)
 	tell("\nbts-check: %s\n", machine.model);
 	tell("%s\n", machine.store ? "This machine has a Debug Store." :
 	     "This machine has no Debug Store that the kernel can use.");
-	tell("What the Debug Store does here:\n");
+	tell("What the hardware does here:\n");
 	print_answers();
 	tell("Steps: %d passed, %d failed, %d crashed, %d took too long, %d left out\n",
 	     steps_with(PASSED), steps_with(FAILED), steps_with(CRASHED), steps_with(TIMED_OUT),

@@ -22,6 +22,9 @@
 /* Questions come first: other programs keep the Debug Store for seconds after their last use. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
+#define COST(n, w, s) \
+	{ .name = n, .what = w, .argv = { "tracecost", n, }, .seconds = s, .store = true, \
+	  .output = true, }
 #define PROGRAM(n, w, s, ...) \
 	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
 
@@ -36,6 +39,14 @@ struct step steps[] = {
 	QUESTION("db", "what a debug exception does to BTS", 1),
 	QUESTION("freeze", "what freezing the LBRs does to BTS", 1),
 	QUESTION("cost", "what recording costs", 1),
+	QUESTION("nmi", "what the interrupt costs", 1),
+	COST("kinds", "what a trace costs: kinds of code", 2),
+	COST("switch", "what a trace costs: switches", 1),
+	COST("cpus", "what a trace costs: on all CPUs", 2),
+	{ .name = "bts", .what = "the flight recorder by BTS", .argv = { "flight", "bts", },
+	  .seconds = 2, .store = true, .output = true, },
+	{ .name = "lbr", .what = "the same by last branch records", .argv = { "flight", "lbr", },
+	  .seconds = 2, .output = true, },
 	PROGRAM("units", "unit tests of the kernel", 5, "units"),
 	PROGRAM("requests", "requests of a debugger", 3, "requests", "kernel"),
 	PROGRAM("requests_32", "the same by a 32-bit one", 3, "requests_32", "kernel"),
@@ -80,13 +91,19 @@ static bool is_listed(const char *list, const char *name)
 	return false;
 }
 
+static const char *program_of(const struct step *step)
+{
+	return step->argv[0] ?: "questions";
+}
+
 void steps_choose(const char *only)
 {
 	size_t i;
 
 	for (i = 0; i < nr_steps; i++) {
+		/* The working directory is that of the programs. */
 		if ((only && !is_listed(only, steps[i].name)) ||
-		    (steps[i].store && !machine.store))
+		    (steps[i].store && !machine.store) || access(program_of(&steps[i]), X_OK))
 			steps[i].outcome = NO_HARDWARE;
 	}
 }
@@ -105,7 +122,7 @@ unsigned int steps_seconds_left(void)
 
 static void run_child(const struct step *step, int out)
 {
-	const char *const question[] = { "questions", step->name, NULL, };
+	const char *const question[] = { program_of(step), step->name, NULL, };
 	const char *const *argv = step->argv[0] ? step->argv : question;
 
 	setsid();

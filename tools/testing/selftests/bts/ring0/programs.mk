@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-GUEST_PROGS += ring0/crash ring0/files ring0/guestlbr ring0/hw-branches ring0/kdb \
+GUEST_PROGS += ring0/crash ring0/files ring0/flight ring0/guestlbr ring0/hw-branches ring0/kdb \
 	ring0/lastbranch ring0/marks ring0/overlap ring0/pages ring0/printed ring0/recorded \
 	ring0/remains ring0/scrub ring0/snapshot ring0/stepped ring0/stray ring0/watch
-GUEST_PROGS_32 += ring0/crash ring0/files
+GUEST_PROGS_32 += ring0/crash ring0/files ring0/flight
 
 RING0 := ring0/common.c $(SYSTEM)
 crash_SRCS := ring0/crash.c $(RING0) ring0/dump.c
 files_SRCS := ring0/files.c $(RING0)
+flight_SRCS := ring0/flight.c $(RING0)
 guestlbr_SRCS := ring0/guestlbr.c guest/lbrs.c $(RING0)
 # The program that reads a dump, in the crash kernel or on the host.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \

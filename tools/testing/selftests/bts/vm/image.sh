@@ -1,46 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtest.sh image: make the kit, an image for a USB stick that boots by BIOS and by UEFI. The image
-# has one FAT16 partition with the kernel, the initramfs, and the state of the steps. GRUB for BIOS
+# has one FAT16 partition with a 64-bit and a 32-bit kernel, the initramfs of each, and the state of
+# the steps. GRUB for BIOS
 # is before the partition, GRUB for UEFI in the partition. Making the image needs neither mount nor
 # root.
 
 IMAGE=
 IMAGE_LIMIT=64		# largest size of the image in MiB
-IMAGE_CONFIG=mitigations,image
+IMAGE_CONFIG=mitigations,image,image64
+IMAGE_CONFIG_32=32,image
 IMAGE_START=2048	# sector of the partition
 
 # Programs that the steps of kit/steps.c run, in addition to btstrace.
-IMAGE_PROGRAMS=(questions units requests requests_32 lossless inherit refusals rings
+IMAGE_PROGRAMS=(questions tracecost flight units requests requests_32 lossless inherit refusals rings
 	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump hello)
+# Programs that the steps run on the 32-bit kernel. The kit leaves out the steps of the others.
+IMAGE_PROGRAMS_32=(questions tracecost flight units requests refusals rings lifetimes signals
+	tracedsteps multithread odd)
 
 # Modules to build into GRUB: for all platforms, and additional ones for each platform
-GRUB_MODULES=(normal configfile part_msdos fat linux search_fs_uuid test echo boot all_video)
+GRUB_MODULES=(normal configfile cpuid part_msdos fat linux search_fs_uuid test echo boot all_video)
 declare -A GRUB_MORE=([i386-pc]=biosdisk [i386-efi]="" [x86_64-efi]="")
 declare -A GRUB_NAME=([i386-efi]=BOOTIA32.EFI [x86_64-efi]=BOOTX64.EFI)
 
-# image_root FILE: make the initramfs. badjump is not stripped: btstrace shows its symbols and
-# lines.
+# image_root FILE LAB: make the initramfs of the 64-bit kernel, with the module LAB. badjump is not
+# stripped: btstrace shows its symbols and lines.
 image_root() {
-	local root=$SCRATCH/image-root name from=$PROGRAMS/out/guest
+	local root=$SCRATCH/image-root
+
+	image_tree "$root" "" "$2" "${IMAGE_PROGRAMS[@]}" || return
+	cp "$PROGRAMS/out/guest/badjump" "$root/bt/badjump" &&
+		cp "$BTSTRACE/btstrace" "$root/bt/btstrace" || return
+	with_libraries "$BTSTRACE/btstrace" | grep -v "^$BTSTRACE/" | sort -u |
+		xargs -d '\n' cp -L --parents -t "$root" || return
+	image_pack "$root" "$1"
+}
+
+# image_root_32 FILE LAB: make the initramfs of the 32-bit kernel.
+image_root_32() {
+	local root=$SCRATCH/image-root-32
+
+	image_tree "$root" _32 "$2" "${IMAGE_PROGRAMS_32[@]}" && image_pack "$root" "$1"
+}
+
+# image_tree DIR SUFFIX LAB PROGRAM...: make the directory of an initramfs. SUFFIX is that of its
+# programs in the bench.
+image_tree() {
+	local root=$1 bits=$2 lab=$3 name from=$PROGRAMS/out/guest
+	shift 3
 
 	rm -rf "$root"
 	mkdir -p "$root/bt" "$root/etc" || return
-	strip -o "$root/init" "$from/kit" || return
-	for name in "${IMAGE_PROGRAMS[@]}"; do
-		if [ "$name" = badjump ]; then
-			cp "$from/$name" "$root/bt/$name"
-		else
-			strip -o "$root/bt/$name" "$from/$name"
-		fi || return
+	strip -o "$root/init" "$from/kit$bits" || return
+	for name; do
+		strip -o "$root/bt/$name" "$from/$name$bits" || return
 	done
-	strip -g -o "$root/bt/kit_lab.ko" "$LAB" || return
-	cp "$BTSTRACE/btstrace" "$root/bt/btstrace" || return
+	strip -g -o "$root/bt/kit_lab.ko" "$lab" || return
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
 	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"
-	with_libraries "$BTSTRACE/btstrace" | grep -v "^$BTSTRACE/" | sort -u |
-		xargs -d '\n' cp -L --parents -t "$root" || return
-	pack "$root" "$SCRATCH/image.cpio" && gzip -9n <"$SCRATCH/image.cpio" >"$1"
+}
+
+image_pack() {
+	pack "$1" "$SCRATCH/image.cpio" && gzip -9n <"$SCRATCH/image.cpio" >"$2"
 }
 
 # grub_image PLATFORM VOLUME FILE: make a GRUB that reads grub.cfg from the file system with the ID
@@ -69,18 +91,21 @@ image_bios() {
 		dd if="$core" of="$img" bs=512 seek=1 conv=notrunc status=none
 }
 
+# image_files IMAGE VOLUME: copy the files to the partition: from SCRATCH kernel, kernel32, initrd and
+# initrd32.
 image_files() {
-	local img=$1 volume=$2 bzimage=$3 initrd=$4 platform fat=$1@@$((IMAGE_START * 512))
+	local img=$1 volume=$2 name platform fat=$1@@$((IMAGE_START * 512))
 
 	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
 	# The kit overwrites STATE.TXT and grub.cfg in place: write them first, so that they are not
 	# fragmented.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
-		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg &&
-		mcopy -i "$fat" "$bzimage" ::/kernel &&
-		mcopy -i "$fat" "$initrd" ::/initrd &&
-		mmd -i "$fat" ::/EFI ::/EFI/BOOT || return
+		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg || return
+	for name in kernel kernel32 initrd initrd32; do
+		mcopy -i "$fat" "$SCRATCH/$name" "::/$name" || return
+	done
+	mmd -i "$fat" ::/EFI ::/EFI/BOOT || return
 	for platform in "${!GRUB_NAME[@]}"; do
 		grub_image "$platform" "$volume" "$SCRATCH/grub.efi" &&
 			mcopy -i "$fat" "$SCRATCH/grub.efi" "::/EFI/BOOT/${GRUB_NAME[$platform]}" ||
@@ -88,12 +113,14 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME BZIMAGE: make the image. Its partition has 8 MiB free for reports.
+# make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has 8 MiB free for
+# reports.
 make_image() {
-	local img=$1 volume=$2 bzimage=$3 initrd=$SCRATCH/initrd sectors
+	local img=$1 volume=$2 sectors
 
-	image_root "$initrd" || return
-	sectors=$((($(stat -c %s "$bzimage") + $(stat -c %s "$initrd")) / 512 + 16384))
+	cp "$3" "$SCRATCH/kernel" && cp "$5" "$SCRATCH/kernel32" &&
+		image_root "$SCRATCH/initrd" "$4" && image_root_32 "$SCRATCH/initrd32" "$6" || return
+	sectors=$(($(cat "$SCRATCH"/{kernel,kernel32,initrd,initrd32} | wc -c) / 512 + 16384))
 	rm -f "$img"
 	truncate -s $(((IMAGE_START + sectors) * 512)) "$img" &&
 		/usr/sbin/sfdisk -q "$img" <<<"label: dos
@@ -102,27 +129,33 @@ make_image() {
 		/usr/sbin/mkfs.vfat -F 16 -n BTS-CHECK -i "$volume" -h "$IMAGE_START" --offset "$IMAGE_START" \
 			"$img" $((sectors / 2)) &&
 		image_bios "$img" "$volume" &&
-		image_files "$img" "$volume" "$bzimage" "$initrd"
+		image_files "$img" "$volume"
 }
 
 # need_image: set IMAGE to the file in the cache.
 need_image() {
-	local key log=$CACHE/log/image
+	local key log=$CACHE/log/image parts name
 
 	need_packages image
 	need_programs
 	need_btstrace
+	need_lab "$B/kit/lab" kit_lab patched "$IMAGE_CONFIG_32"
+	parts=("$KERNEL" "$LAB")
 	need_lab "$B/kit/lab" kit_lab patched "$IMAGE_CONFIG"
+	parts=("$KERNEL" "$LAB" "${parts[@]}")
 	key=$({
-		contents "$B/kit" "$B/vm/image.sh" "$LAB" "$KERNEL" "$BTSTRACE/btstrace"
+		contents "$B/kit" "$B/vm/image.sh" "${parts[@]}" "$BTSTRACE/btstrace"
 		for name in kit "${IMAGE_PROGRAMS[@]}"; do
 			contents "$PROGRAMS/out/guest/$name"
+		done
+		for name in kit "${IMAGE_PROGRAMS_32[@]}"; do
+			contents "$PROGRAMS/out/guest/${name}_32"
 		done
 	} | key_of)
 	IMAGE=$CACHE/image/bts-check-$key.img
 	[ ! -f "$IMAGE" ] || return 0
 	mkdir -p "$CACHE/image"
-	logged "make the image" "$log" make_image "$SCRATCH/bts-check.img" "${key:0:8}" "$KERNEL" ||
+	logged "make the image" "$log" make_image "$SCRATCH/bts-check.img" "${key:0:8}" "${parts[@]}" ||
 		die "cannot make the image: $(reason_in "$log"), see $log"
 	keep_newest "$CACHE/image" 2
 	mv "$SCRATCH/bts-check.img" "$IMAGE"

@@ -33,6 +33,7 @@ u64 lab_bts_bits(u64 bits);
  * offsets in bytes. Call with interrupts off.
  */
 void lab_reset_store(u32 room, u32 threshold, u32 index);
+void lab_empty(void);
 u32 lab_record_size(void);
 /* Returns word @nr of record @i in this CPU's buffer. */
 u64 lab_word(u32 i, u32 nr);

@@ -18,6 +18,7 @@
 #define KIT_STEP	0x10	/* end with a single step: a debug exception */
 #define KIT_FREEZE	0x20	/* with FREEZE_LBRS_ON_PMI set */
 #define KIT_OFF		0x40	/* do not record, for comparison */
+#define KIT_GO_ON	0x80	/* after an interrupt, empty the buffer and go on recording */
 
 /**
  * struct kit_run - known branches of the kernel, recorded on one CPU

@@ -87,6 +87,12 @@ void lab_reset_store(u32 room, u32 threshold, u32 index)
 	set_field(DS_THRESHOLD, base + threshold);
 }
 
+/* Let the next record be the first one of the buffer. */
+void lab_empty(void)
+{
+	set_field(DS_INDEX, (unsigned long)lab_kernel.buffer(smp_processor_id()));
+}
+
 u64 lab_word(u32 i, u32 nr)
 {
 	void *buffer = lab_kernel.buffer(smp_processor_id());

@@ -24,6 +24,9 @@
 static DEFINE_PER_CPU(bool, armed);
 static DEFINE_PER_CPU(u32, nmis);
 
+/* The bits of DEBUGCTL with which to go on recording after an interrupt; 0 to stop. */
+static DEFINE_PER_CPU(u64, go_on);
+
 extern const char lab_loop_site[], lab_loop_top[];
 
 static noinline void make_branches(unsigned long n)
@@ -48,6 +51,10 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 	__this_cpu_inc(nmis);
 	/* The delivery of the interrupt has masked its vector: unmask it. */
 	write_lvtpc(APIC_DM_NMI);
+	if (__this_cpu_read(go_on)) {
+		lab_empty();
+		lab_kernel.write(__this_cpu_read(go_on));
+	}
 	return NMI_HANDLED;
 }
 
@@ -84,6 +91,7 @@ static int start(u32 flags)
 	if (flags & KIT_BTINT)
 		bits |= DEBUGCTLMSR_BTINT;
 	bits = lab_bts_bits(bits);
+	__this_cpu_write(go_on, flags & KIT_GO_ON ? bits : 0);
 	if (flags & KIT_FREEZE)
 		return wrmsrq_safe(MSR_IA32_DEBUGCTLMSR, bits | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI) ?
 		       -EOPNOTSUPP : 0;
@@ -102,6 +110,7 @@ static int record(struct kit_run *run)
 	make_branches(run->branches);
 	if (run->flags & KIT_STEP)
 		single_step();
+	__this_cpu_write(go_on, 0);
 	lab_kernel.write(0);
 	run->ticks = rdtsc_ordered() - begin;
 	udelay(LATE_US);
