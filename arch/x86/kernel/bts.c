@@ -192,7 +192,8 @@ void bts_debug_exception(void)
 	if (likely(!(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS))))
 		return;
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, msr);
-	if (unlikely(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS) & ~msr))
+	if (unlikely(debugctl_get() & debugctl_bts_bits(DEBUGCTL_BTS) & ~msr) &&
+	    bts_source->restart)
 		bts_source->restart();
 }
 

@@ -5,6 +5,7 @@
  * the compiler has inlined the code into.
  */
 #include <dwarf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +22,19 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 {
 	Dwarf_Attribute attr;
 	Dwarf_Files *files;
+	const char *source;
 	Dwarf_Word n, at;
 
 	if (dwarf_formudata(dwarf_attr(copy, DW_AT_call_line, &attr), &at) ||
 	    dwarf_formudata(dwarf_attr(copy, DW_AT_call_file, &attr), &n) ||
 	    dwarf_getsrcfiles(unit, &files, NULL))
 		return false;
-	*file = dwarf_filesrc(files, n, NULL, NULL);
+	source = dwarf_filesrc(files, n, NULL, NULL);
+	if (!source || !at || at > INT_MAX)
+		return false;
+	*file = source;
 	*line = at;
-	return *file && *line > 0;
+	return true;
 }
 
 /*

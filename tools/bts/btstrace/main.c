@@ -62,7 +62,10 @@ static int open_output(const struct options *o)
 		bt_complain("there is nowhere to write to: give -o FILE");
 		return -1;
 	}
-	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		bt_complain("cannot open the output: %s", strerror(errno));
+	return fd;
 }
 
 /* Handle SIGBUS: another process has truncated the recorded trace while btstrace reads it. */

@@ -12,7 +12,8 @@
 #include "output.h"
 #include "source.h"
 
-/* At most CALLS_MAX lines are for calls. FRAMING lines are for headings and notes. */
+/* CALLS_LEAST to CALLS_MAX lines are for calls. FRAMING lines are for headings and notes. */
+#define CALLS_LEAST	3
 #define CALLS_MAX	10
 #define NOTES_MAX	2
 #define FRAMING		(3 + NOTES_MAX)
@@ -107,15 +108,17 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	size_t budget = s->lines > FRAMING + 2 ? s->lines - FRAMING : 2;
 	struct bt_place *end = end_of(t, c);
 	struct bt_items items;
+	size_t most;
 	bool brief;
 
 	bt_collapse(&items, c->branch, 0, c->nr);
 	/* If there are several threads: of a thread that got no signal, show only the calls. */
 	brief = s->many && !has_signal(c);
 	crash_calls(&calls, &items, end);
-	crash_shorten(&calls, budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX);
+	most = budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX;
+	crash_shorten(&calls, most < CALLS_LEAST ? CALLS_LEAST : most);
 	if (!brief)
-		crash_way(&way, &items, c->branch, end, budget - calls.nr);
+		crash_way(&way, &items, c->branch, end, budget > calls.nr ? budget - calls.nr : 1);
 	free(items.item);
 	text_safe(text, t->comm);
 	text_print(text, " [%d]: calls that have not returned, the innermost first:\n", t->tid);

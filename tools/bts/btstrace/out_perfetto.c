@@ -90,19 +90,29 @@ struct track {
 };
 
 /*
- * struct perfetto - the data of the output
- * @name: the names that the file has defined, a hash table of 2^bits slots
+ * struct names - the names of one kind that the file has defined, a hash table
+ * @name: the names, in 2^bits slots
  * @iid: the number of each name in the file
  * @nr: the number of names
+ */
+struct names {
+	const char	**name;
+	u64		*iid;
+	int		bits;
+	u64		nr;
+};
+
+/*
+ * struct perfetto - the data of the output
+ * @events: the names of functions
+ * @categories: the names of modules
  * @tracks: the number of tracks
  * @packet: the contents of the next packet
  * @part: the contents of a message in this packet
  */
 struct perfetto {
-	const char	**name;
-	u64		*iid;
-	int		bits;
-	u64		nr;
+	struct names	events;
+	struct names	categories;
 	u64		tracks;
 	struct bt_text	packet;
 	struct bt_text	part;
@@ -117,51 +127,60 @@ static void put_packet(struct bt_session *s)
 	p->packet.used = 0;
 }
 
-static size_t find_name(const struct perfetto *p, const char *name)
+static void open_names(struct names *names, int bits)
 {
-	size_t at = bt_hash((uintptr_t)name, p->bits);
+	names->bits = bits;
+	names->name = bt_alloc((size_t)1 << bits, sizeof(*names->name));
+	names->iid = bt_alloc((size_t)1 << bits, sizeof(*names->iid));
+}
 
-	while (p->name[at] && p->name[at] != name)
-		at = (at + 1) & (((size_t)1 << p->bits) - 1);
+static void close_names(struct names *names)
+{
+	free(names->name);
+	free(names->iid);
+}
+
+static size_t find_name(const struct names *names, const char *name)
+{
+	size_t at = bt_hash((uintptr_t)name, names->bits);
+
+	while (names->name[at] && names->name[at] != name)
+		at = (at + 1) & (((size_t)1 << names->bits) - 1);
 	return at;
 }
 
-static void more_names(struct perfetto *p)
+static void more_names(struct names *names)
 {
-	size_t i, at, n = (size_t)1 << p->bits;
-	const char **name = p->name;
-	u64 *iid = p->iid;
+	struct names old = *names;
+	size_t i, at;
 
-	p->bits++;
-	p->name = bt_alloc(n * 2, sizeof(*p->name));
-	p->iid = bt_alloc(n * 2, sizeof(*p->iid));
-	for (i = 0; i < n; i++) {
-		if (!name[i])
+	open_names(names, old.bits + 1);
+	for (i = 0; i < (size_t)1 << old.bits; i++) {
+		if (!old.name[i])
 			continue;
-		at = find_name(p, name[i]);
-		p->name[at] = name[i];
-		p->iid[at] = iid[i];
+		at = find_name(names, old.name[i]);
+		names->name[at] = old.name[i];
+		names->iid[at] = old.iid[i];
 	}
-	free(name);
-	free(iid);
+	close_names(&old);
 }
 
 /*
- * Returns the number of @name in the file. The first call for a name writes a packet that
- * defines the number. Do not free @name: the hash table compares addresses of strings.
+ * Returns the number of @name in the file. The first call for a name writes a packet that defines
+ * the number in @field. Do not free @name: the hash table compares addresses of strings.
  */
-static u64 intern(struct bt_session *s, const char *name, u32 field)
+static u64 intern(struct bt_session *s, struct names *names, const char *name, u32 field)
 {
 	struct perfetto *p = s->data;
-	size_t at = find_name(p, name);
+	size_t at = find_name(names, name);
 	struct bt_text entry;
 	u64 iid;
 
-	if (p->name[at])
-		return p->iid[at];
-	iid = ++p->nr;
-	p->name[at] = name;
-	p->iid[at] = iid;
+	if (names->name[at])
+		return names->iid[at];
+	iid = ++names->nr;
+	names->name[at] = name;
+	names->iid[at] = iid;
 	text_open(&entry, -1);
 	proto_number(&entry, INTERNED_IID, iid);
 	proto_name(&entry, INTERNED_NAME, name);
@@ -172,8 +191,8 @@ static u64 intern(struct bt_session *s, const char *name, u32 field)
 	proto_bytes(&p->packet, PACKET_INTERNED, p->part.buf, p->part.used);
 	p->part.used = 0;
 	put_packet(s);
-	if (p->nr > (u64)1 << (p->bits - 1))
-		more_names(p);
+	if (names->nr > (u64)1 << (names->bits - 1))
+		more_names(names);
 	return iid;
 }
 
@@ -196,8 +215,8 @@ static void put_call(struct bt_session *s, const struct track *track, const stru
 	u64 name = 0, category = 0;
 
 	if (e->name) {
-		name = intern(s, e->name, INTERNED_NAMES);
-		category = intern(s, e->module->name, INTERNED_CATEGORIES);
+		name = intern(s, &p->events, e->name, INTERNED_NAMES);
+		category = intern(s, &p->categories, e->module->name, INTERNED_CATEGORIES);
 	}
 	proto_number(&p->part, EVENT_TYPE, e->name ? TYPE_BEGIN : TYPE_END);
 	proto_number(&p->part, EVENT_TRACK, track->uuid);
@@ -263,9 +282,8 @@ static void perfetto_begin(struct bt_session *s)
 	struct perfetto *p = bt_alloc(1, sizeof(*p));
 
 	s->data = p;
-	p->bits = NAMES_BITS;
-	p->name = bt_alloc((size_t)1 << p->bits, sizeof(*p->name));
-	p->iid = bt_alloc((size_t)1 << p->bits, sizeof(*p->iid));
+	open_names(&p->events, NAMES_BITS);
+	open_names(&p->categories, NAMES_BITS);
 	text_open(&p->packet, -1);
 	text_open(&p->part, -1);
 	proto_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
@@ -431,8 +449,8 @@ static void perfetto_end(struct bt_session *s)
 
 	text_close(&p->packet);
 	text_close(&p->part);
-	free(p->name);
-	free(p->iid);
+	close_names(&p->events);
+	close_names(&p->categories);
 	free(p);
 }
 

@@ -61,7 +61,8 @@ static inline struct message inside(const struct field *f)
 #define PERFETTO_IDS	4096
 
 struct perfetto_names {
-	char name[PERFETTO_IDS][64];	/* interned names, by their numbers */
+	char name[PERFETTO_IDS][64];	/* interned names of events, by their numbers */
+	bool category[PERFETTO_IDS];	/* the category with this number is defined */
 	int pid[PERFETTO_IDS], tid[PERFETTO_IDS];	/* of each track, by its ID */
 };
 
@@ -84,8 +85,10 @@ static inline void take_interned(struct perfetto_names *names, struct message m)
 		for (iid = 0; next_field(&entry, &part); )
 			if (part.number == 1)
 				iid = part.value % PERFETTO_IDS;
-			else if (part.number == 2)
+			else if (part.number == 2 && f.number == 2)
 				copy_name(names->name[iid], &part);
+		if (f.number == 1)
+			names->category[iid] = true;
 	}
 }
 
@@ -132,6 +135,8 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 			track = f.value % PERFETTO_IDS;
 		else if (f.number == 10)
 			memcpy(name, names->name[f.value % PERFETTO_IDS], sizeof(name));
+		else if (f.number == 3 && !names->category[f.value % PERFETTO_IDS])
+			text_str(out, "broken\n");
 		else if (f.number == 23)
 			copy_name(name, &f);
 	}
@@ -140,8 +145,8 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 }
 
 /*
- * Returns a trace as text, which the caller frees. A malformed packet or trace adds a line
- * "broken".
+ * Returns a trace as text, which the caller frees. A malformed packet or trace, and an event of a
+ * category that is not defined, adds a line "broken".
  */
 static inline char *perfetto_text(const void *bytes, size_t len)
 {

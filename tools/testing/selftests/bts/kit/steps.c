@@ -290,6 +290,11 @@ void step_run(struct step *step)
 	if (!child)
 		run_child(step, out[1]);
 	close(out[1]);
+	if (child < 0) {
+		close(out[0]);
+		step->outcome = FAILED;
+		return;
+	}
 	in_time = watch(step, child, out[0]);
 	close(out[0]);
 	if (!in_time)
