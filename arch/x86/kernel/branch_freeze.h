@@ -51,8 +51,8 @@ struct branch_freeze_nmi {
 };
 
 /*
- * Tell whether this CPU has to freeze itself, and clear the request. Called in each NMI with the
- * state of this CPU.
+ * Tell whether this CPU has to freeze itself, and clear the request. Called by a handler of NMIs
+ * with the state of this CPU.
  */
 static inline bool branch_freeze_take_request(struct branch_freeze_nmi *nmi)
 {

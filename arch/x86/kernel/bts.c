@@ -21,14 +21,15 @@
  *    records, only its NMI handler accesses the rings that it delivers to. Other code first
  *    pauses the source, or finds it frozen: then the NMI handler delivers nothing.
  *  - If the CPU is offline, any CPU may access all of these under cpus_read_lock() and bts_mutex.
- *    bts_flight.c, which works in a crash, reads rings without following these rules.
  *  - A CPU accesses the lists of a task from when the task is switched in until it is
  *    switched out. Other tasks therefore access a context of this task either on the CPU
  *    where the task runs, or while the locks of the scheduler keep the task off all CPUs: see
  *    bts_call_task().
  *
- * So no code has to wait for readers: a context that was taken off its list cannot be
- * reached any more.
+ * Two readers of rings do not follow these rules: bts_flight.c, which works in a crash, and code
+ * that copies the records that bts_peek() has found.
+ *
+ * The lists need no RCU: no CPU can reach a context by a list after it was taken off this list.
  */
 
 #include <linux/cleanup.h>

@@ -70,7 +70,7 @@ static void bts_call_task(struct bts_call *call)
 		cond_resched();
 }
 
-/* Call @call->func() so that it may add @ctx to the list of its task or CPU, or remove it. */
+/* Call @call->func() where it may change the list that @ctx is in, or is to be in. */
 void bts_call_locked(struct bts_context *ctx, struct bts_call *call)
 {
 	lockdep_assert_cpus_held();

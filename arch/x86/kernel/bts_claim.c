@@ -3,10 +3,11 @@
  * Contexts of branch traces: claiming the source of hardware, and giving it back
  *
  * While the source of hardware is claimed, perf and KVM cannot use features that exclude BTS.
- * The first context claims the source. When no context is left, the source is given back
- * after BTS_LINGER, or as soon as perf or KVM needs it. If all contexts have BTS_YIELDS, KVM may
- * also take the source away from them, and so may perf for a user who may monitor performance. Then
- * the contexts are revoked: they keep their records, but record no branches.
+ * The first context that needs the source claims it. When no such context is left, the source is
+ * given back: at once if a freeze is in force, otherwise after BTS_LINGER, or as soon as perf or
+ * KVM needs it. If all these contexts have BTS_YIELDS, KVM may also take the source away from them,
+ * and so may perf for a user who may monitor performance. Then the contexts are revoked: they keep
+ * their records, but record no branches.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt
@@ -91,7 +92,7 @@ int bts_source_claim(void)
 }
 
 /**
- * bts_source_get - claim the source of hardware, if it is the source of a context
+ * bts_source_get - if a context needs the source of hardware, claim it and count the context
  * @ctx: the context
  *
  * Called like bts_source_claim().
@@ -203,8 +204,8 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 
 /*
  * Give the hardware back to perf or KVM, or return false if a context keeps it. @privileged is true
- * for KVM, and for a user of perf who may monitor performance. A gap is marked in the contexts of
- * running tasks now, and in those of other tasks when they run.
+ * for KVM, and for a user of perf who may monitor performance. bts_revoke() marks a gap in the
+ * live contexts now. bts_want() marks it in the other contexts when their tasks run.
  */
 static bool bts_take_back(bool privileged)
 {

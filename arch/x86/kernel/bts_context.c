@@ -348,7 +348,7 @@ static void bts_do_change(struct bts_call *call)
  * @ctx: the context of a task
  * @attr: the new @flags and @overflow; its other members are ignored. BTS_STOP_FULL,
  *	BTS_MONOTONIC and BTS_YIELDS must not change. If no other flag is set, only
- *	X86_BTS_EXEC is recorded until the next change.
+ *	X86_BTS_EXEC and X86_BTS_LOST are recorded until the next change.
  *
  * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
  * flags that the source does not support. If perf or KVM has taken the hardware and @attr wants

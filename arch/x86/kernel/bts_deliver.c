@@ -168,9 +168,9 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 }
 
 /*
- * Mark a gap in the contexts of the current task, which is not recorded now. If perf or KVM has
- * taken the hardware, all branches are missing. If the CPU goes offline, only branches of the
- * kernel are missing, as the task leaves the CPU before it returns to user mode.
+ * The current task is not recorded now: mark a gap in its contexts. If perf or KVM has taken the
+ * hardware, all branches are missing. If the CPU goes offline, only branches of the kernel are
+ * missing, as the task leaves the CPU before it returns to user mode.
  */
 static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 {

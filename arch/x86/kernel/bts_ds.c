@@ -162,8 +162,8 @@ static struct bts_source bts_ds_source __ro_after_init = {
 /*
  * Errata, from the specification updates of the models.
  * BTS_DS_UNRELIABLE: a record may be wrong or lost after SMM (BU10 and similar), or during a change
- * of the power state (AF36). Software cannot tell which record, so all records get
- * X86_BTS_F_UNRELIABLE.
+ * of the power state (AF36). Software cannot tell which record, so the records of all branches
+ * get X86_BTS_F_UNRELIABLE.
  * BTS_DS_NO_FILTER: if the CPL filter is in use, a record where the privilege level changes has a
  * wrong @from (W125, AR62).
  */

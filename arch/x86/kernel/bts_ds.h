@@ -25,7 +25,8 @@ enum bts_ds_state {
  * @circular:	the hardware overwrites the oldest records when the buffer is full
  * @pmi_seen:	the PMI for the records in the buffer has arrived
  * @late_pmis:	the number of PMIs that may still arrive for records delivered already
- * @min_records_to_pmi: if @kernel, the threshold is at least this number of records
+ * @min_records_to_pmi: if @kernel, the threshold is at least this number of records, if the buffer
+ *		has room for them
  * @kernel:	branches of the kernel are recorded
  * @stuck:	@long_exits has reached BTS_DS_MAX_LONG_EXITS: no branch of the kernel is
  *		recorded until the next pause, and without a CPL filter no branch at all
@@ -42,7 +43,7 @@ enum bts_ds_state {
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI interrupted
  * @pmi_when:	when the NMI arrived, in jiffies
- * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
+ * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns(); 0 until this time is stored
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -70,7 +71,10 @@ struct bts_ds {
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);
 
-/* bts_ds_get() has claimed BTS. If not, the NMI handlers must not change BTS or its positions. */
+/*
+ * True from bts_ds_get() to bts_ds_put(). If false, the NMI handlers must not change BTS or its
+ * positions.
+ */
 extern bool bts_ds_claimed;
 extern struct bts_record_props bts_ds_props;
 extern bool bts_ds_filters;
@@ -81,12 +85,12 @@ extern bool bts_ds_filters;
  * the exit path alone would raise the next PMI, and the interrupted code would make no progress.
  * The number of these records depends on NMI handlers that were registered later and on function
  * tracing. So each PMI counts the records of the last PMI's exit path. The next threshold is at
- * least this number plus BTS_DS_PROGRESS for the interrupted code. The first threshold is at least
- * BTS_DS_PROGRESS.
+ * least this number plus BTS_DS_PROGRESS for the interrupted code, if the buffer has room for that.
+ * The first threshold is at least BTS_DS_PROGRESS.
  *
- * If an exit path makes more than BTS_DS_LONG_EXIT records, the interrupted code makes less than a
- * fifth of all records. If that happens BTS_DS_MAX_LONG_EXITS times in a row, the kernel is not
- * recorded until the next pause. If that happens only once, the cause may be a message of nmi.c.
+ * If an exit path makes more than BTS_DS_LONG_EXIT records, the interrupted code may make less than
+ * a fifth of all records. If BTS_DS_MAX_LONG_EXITS exit paths in a row are that long, the kernel is
+ * not recorded until the next pause. A single long exit path may be due to a message of nmi.c.
  */
 #define BTS_DS_PROGRESS	256
 #define BTS_DS_LONG_EXIT	(4 * BTS_DS_PROGRESS)

@@ -48,9 +48,9 @@ bool bts_ds_filters __ro_after_init;
 bool bts_ds_claimed;
 
 /*
- * The least number of records that fit into the buffer past the threshold: those made until
- * the NMI handler stops recording. If there are more, they are lost, and a gap is marked. With
- * KASAN or lockdep, the code up to the handler makes several times as many.
+ * The buffer has room for at least this many records past the threshold: those made until the NMI
+ * handler stops recording. Records that do not fit are lost, and a gap is marked. With KASAN or
+ * lockdep, the code up to the handler makes several times as many.
  */
 #define BTS_DS_RESERVE \
 	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_PROVE_LOCKING) ? 680 : 170)
@@ -89,8 +89,9 @@ static void bts_ds_deliver(const void *from, const void *to)
 }
 
 /*
- * Return the record at the end of the buffer. In a circular buffer, it is cleared before recording
- * starts. No branch has the address 0 on both sides, so the buffer has wrapped if it is not clear.
+ * Return the record at the end of the buffer. In a circular buffer, this record is cleared before
+ * recording starts. No branch has the address 0 on both sides. So if this record is not clear, the
+ * buffer has wrapped.
  */
 static void *bts_ds_last(const struct bts_ds *d)
 {
@@ -130,9 +131,10 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
  *
  * If the index has reached the threshold, the hardware has requested a PMI. The PMI arrives
  * now, later, or never if LVTPC was masked. When this function has reset the index,
- * bts_ds_last_nmi() cannot recognize the PMI any more. So this function increments d->late_pmis
- * before the reset, and bts_ds_unknown_nmi() claims a late PMI. If the PMI arrives before the
- * reset, bts_ds_last_nmi() sets d->pmi_seen, and this function decrements d->late_pmis again.
+ * bts_ds_last_nmi() cannot recognize the PMI any more. So unless the PMI has arrived already, this
+ * function increments d->late_pmis before the reset, and bts_ds_unknown_nmi() claims a late PMI. If
+ * the PMI arrives between the increment and the reset, bts_ds_last_nmi() sets d->pmi_seen, and this
+ * function decrements d->late_pmis again.
  */
 void bts_ds_drain(struct bts_ds *d)
 {
@@ -197,7 +199,7 @@ bool bts_ds_pause(void)
 	return true;
 }
 
-/* Set the threshold for @want. Return the value for the BTS field of DEBUGCTL. */
+/* Set threshold, d->kernel and d->circular for @want. Return the BTS field for DEBUGCTL. */
 static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 {
 	u32 nr = BTS_BUFFER_SIZE / ds_record_size();

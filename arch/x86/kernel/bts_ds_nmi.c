@@ -21,7 +21,7 @@
 /*
  * Find out whether this model reports predictions: only some models ever set
  * BTS_RAW_PREDICTED. It is enough to look at one record for each PMI. The first records in the
- * buffer are those of the exit path of the last PMI, the same branches each time. So look at the
+ * buffer may be those of the exit path of the last PMI, the same branches each time. So look at the
  * record in the middle, which is usually of the interrupted code.
  */
 static void bts_ds_learn(const struct bts_ds *d)
@@ -56,10 +56,10 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 }
 
 /*
- * Count the records of the last PMI's exit path, see BTS_DS_LONG_EXIT. If the buffer lacks the
- * return from that PMI, the exit path may have filled it: count all records. But if there is
- * room left, and this NMI has interrupted another address, the interrupted code has made progress:
- * return 0.
+ * Count the records of the last PMI's exit path, see BTS_DS_LONG_EXIT. Return 0 if there was no PMI
+ * since the last pause. If the buffer lacks the return from that PMI, the exit path may have filled
+ * the buffer: count all records. But if there is room left, and this NMI has interrupted another
+ * address, the interrupted code has made progress: return 0.
  */
 static u32 bts_ds_exit_records(const struct bts_ds *d, unsigned long ip)
 {

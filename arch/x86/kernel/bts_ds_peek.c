@@ -2,8 +2,8 @@
 /*
  * Reading the buffer of a Debug Store in place, in any state
  *
- * In a crash, memory that the kernel or the hardware writes may be corrupt. Only the address
- * and the size of the buffer are constant; everything else is checked before it is used.
+ * In a crash, memory that the kernel or the hardware writes may be corrupt. The address and the
+ * size of the buffer are constant. The index is checked before it is used, and no read can fault.
  */
 
 #include <linux/math64.h>

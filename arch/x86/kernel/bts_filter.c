@@ -8,7 +8,7 @@
  *
  * The hardware has a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR of
  * DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
- * that this filter drops, too. Then the CPL filter may be used.
+ * that the filter in this file drops, too. Then the CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
  * to the wanted mode. This is a skew: a record that leaves the wanted mode is followed by a record

@@ -98,7 +98,7 @@ bool bts_flight_wants(const struct bts_raw *raw)
  * @raw: the record
  * @older: the record before it; all 0 if there is none
  *
- * If the branch comes from user mode, its address becomes HW_BRANCH_USER. A branch from below
+ * If the branch comes from user mode, its source becomes HW_BRANCH_USER. A branch from below
  * TASK_SIZE_MAX comes from user mode, unless the branch before it was a jump of the kernel to
  * this address. If an NMI arrives between the two, this function does not recognize the jump,
  * as the branch before is the return from the NMI. Any context.
@@ -207,12 +207,12 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  * @place: the position of the reader after the last call; all 0 for the first call
  * @newer: the number of newest branches to skip
  * @out: where to store the branches, the newest first
- * @n: the number of branches to copy
+ * @n: the number of branches to copy at most
  *
  * Any context and any CPU, while @cpu is frozen, held or offline. The code that crashed may have
- * overwritten the context or its ring: reading through a bad pointer in there does not
- * fault, and the buffer is read without the context. Nothing is read from a CPU that was offline
- * during a thaw and is still frozen.
+ * overwritten the context or its ring: reading through a bad pointer in there does not fault, and
+ * if the context cannot be read, only the buffer is read. Nothing is read from a CPU that was
+ * offline during a thaw and is still frozen.
  *
  * Return: the number of branches that were copied.
  */
@@ -273,7 +273,7 @@ static void bts_flight_copy_here(void *info)
  * bts_flight_copy - copy the last records of a flight recorder that may be recording
  * @ctx: a context with BTS_FLIGHT
  * @out: where to store the branches, the newest first
- * @n: the number of branches to copy
+ * @n: the number of branches to copy at most
  *
  * May sleep.
  *

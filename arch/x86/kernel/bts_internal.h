@@ -41,8 +41,8 @@ struct bts_task {
  * @late:	the context was created while its CPU was frozen, and the CPU still is
  * @full:	@attr.overflow was called, or is about to be called; cleared when records were
  *		removed and @ring is not full any more, or by bts_change_task()
- * @ns:		@attr.ns, with a reference
- * @work:	calls @attr.overflow
+ * @ns:		the namespace of the pids in @ring, with a reference
+ * @work:	calls @attr.overflow, for the source of hardware
  */
 struct bts_context {
 	struct list_head	node;
@@ -61,10 +61,11 @@ struct bts_context {
 /**
  * struct bts_cpu - the contexts of a CPU and of the task that runs there
  * @contexts:	the contexts of this CPU
- * @flags:	the union of the flags of @contexts
- * @idle_flags:	the union of the flags of those in @contexts that have BTS_IDLE
+ * @flags:	the union of the flags of @contexts; but BTS_FLIGHT only if all of them have it
+ * @idle_flags:	the union of the flags of those in @contexts that have BTS_IDLE; but BTS_FLIGHT
+ *		only if all of @contexts have it
  * @idle:	the idle task is running; up to date only while @followed
- * @parked:	the CPU goes offline or into suspend, or is there already
+ * @parked:	the CPU is offline or suspended, or about to be
  * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
  *		finds out whether TIF_BTS is still needed
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to

@@ -146,9 +146,9 @@ static void bts_do_read(struct bts_call *call)
  * @rec: where to store the records
  * @n: the number of records that there is room for
  *
- * Records that are added after the call began are not read. If the kernel is recorded, the call
- * itself adds records, and would not end otherwise. If records are overwritten after older ones
- * have been read, an X86_BTS_LOST record tells how many.
+ * Records that are added after the call began are not read: if the kernel is recorded, the call
+ * itself adds records. If records are overwritten after older ones have been read, an X86_BTS_LOST
+ * record tells how many.
  *
  * Return: the number of records stored.
  */

@@ -81,7 +81,7 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task is in the kernel. Without BTS_KERNEL, expect its return to user mode next. */
+	/* The task or CPU is in the kernel. Without BTS_KERNEL, expect a return to user mode. */
 	ring->away = !(flags & BTS_KERNEL);
 }
 
@@ -159,7 +159,7 @@ void bts_ring_put_event(struct bts_ring *ring, const struct x86_bts_record *even
 	bts_ring_advance(ring, 1);
 }
 
-/* Tell whether the newest record is the X86_BTS_LOST record of a gap, and was not consumed. */
+/* Tell whether the newest record is an X86_BTS_LOST without a count, and was not consumed. */
 static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
 {
 	const struct x86_bts_record *rec;

@@ -359,7 +359,7 @@ static void ring_keeps_oldest(struct kunit *test)
 	take_numbered(test, ring, 5, 10);
 }
 
-/* The record that each branch becomes in each kind of ring; none if the type is X86_BTS_INVALID */
+/* The record that a branch becomes in a ring with these flags; X86_BTS_INVALID stands for none */
 static const struct filter_case {
 	const char	*name;
 	bool		from_user;

@@ -5,14 +5,14 @@
  * Any x86 processor raises #DB after each instruction of user mode if TF is set. For
  * tasks that are traced by this source, bts_step_exit() sets TF shortly before the return to
  * user mode. At the next entry into the kernel, bts_step_enter() first restores the TF that the
- * program has without a trace. All other kernel code, such as that of signal frames, ptrace() and
- * fork(), therefore sees the flags that the program has without a trace. bts_step_debug() handles
- * the #DB of a step: it finds out whether the instruction has branched, and if so makes a record.
+ * program has without a trace. So kernel code such as that of signal frames, ptrace() and fork()
+ * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of a step:
+ * it finds out whether the instruction has branched, and if so makes a record.
  *
- * The program could see TF in the flags that PUSHF stores, and in R11 after SYSCALL. TF is
- * cleared there. POPF and IRET load TF as the program wants it, and no other instruction of user
- * mode does. So after POPF or IRET, TF is the program's own. If its own TF is set, the program
- * or its debugger gets the #DB, too.
+ * The program could see the TF of the trace in the flags that PUSHF stores, and in R11 after
+ * SYSCALL. This TF is cleared there. POPF and IRET load TF as the program wants it, and no other
+ * instruction of user mode does. So after POPF or IRET, TF is the program's own. If its own TF is
+ * set, the program or its debugger gets the #DB, too.
  *
  * The instruction is read after it was executed. A program that changes its own
  * instructions may be misread, but only if the next instruction starts at most 15
@@ -233,7 +233,7 @@ static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes
 
 /*
  * Find the instruction after which this #DB was raised: the one at @at or, if that loads SS,
- * the one after it. Return its address. If the program has overwritten these instructions since
+ * a later one. Return its address. If the program has overwritten these instructions since
  * they were executed, the result may be wrong.
  */
 static unsigned long bts_step_find(const struct pt_regs *regs, struct bts_step_insn *insn,
@@ -324,8 +324,8 @@ static __always_inline void bts_step_run(struct pt_regs *regs)
 }
 
 /*
- * The slow path of bts_step_exit(), if the task does not just return from the #DB of a step, if the
- * code segment has changed or is not flat, or if the program has set TF itself.
+ * The slow path of bts_step_exit(): the task does not just return from the #DB of a step, or
+ * bts_step.plain_cs is not the code segment, or the program or its debugger has set TF.
  */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {
@@ -346,7 +346,7 @@ static noinline void bts_step_exit_odd(struct pt_regs *regs)
 }
 
 /**
- * bts_step_exit - set TF, so that user mode runs for one step, that is, one instruction
+ * bts_step_exit - set TF, so that user mode runs for one step, usually one instruction
  * @regs: the registers of user mode, which is traced
  *
  * Called with interrupts off, shortly before the return to user mode.
@@ -363,8 +363,9 @@ void notrace bts_step_exit(struct pt_regs *regs)
 }
 
 /*
- * Record the step, if it was a branch, and find out the program's own TF. Return whether the
- * instruction has branched.
+ * Record the step if it was a branch, or mark a gap if that is unknown. Find out the program's own
+ * TF, and clear the TF of the trace in flags that PUSHF has stored. Return whether the instruction
+ * has branched.
  */
 static noinline bool bts_step_account(struct pt_regs *regs, const struct bts_step *step)
 {

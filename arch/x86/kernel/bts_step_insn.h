@@ -14,7 +14,7 @@ enum bts_step_kind {
 	BTS_STEP_PUSHF,
 	BTS_STEP_POPF,
 	BTS_STEP_IRET,
-	BTS_STEP_SS,		/* loads SS: the #DB comes after the next instruction */
+	BTS_STEP_SS,		/* loads SS: the #DB may come only after a later instruction */
 	BTS_STEP_PREFIX,
 	BTS_STEP_REX,		/* a prefix in 64-bit code */
 	BTS_STEP_REX2,		/* a prefix of two bytes in 64-bit code */

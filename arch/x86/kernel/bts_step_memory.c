@@ -2,7 +2,7 @@
 /*
  * Branch traces by the trap flag: segments and memory of the program
  *
- * Called with interrupts off, in the task that is traced.
+ * These functions are called with interrupts off, in the task that is traced.
  */
 
 #include <linux/hw_breakpoint.h>

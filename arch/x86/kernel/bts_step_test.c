@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the decoder in bts_step.c, which includes this file. They also cover instructions
- * that the processor does not have.
+ * KUnit tests of the decoder and of linear addresses, included by bts_step.c. They also cover
+ * instructions that the processor may not have.
  */
 
 #include <kunit/test.h>
@@ -55,7 +55,10 @@ static void bts_step_decodes(struct kunit *test)
 	}
 }
 
-/* Linear addresses wrap at 4 GiB. This is tested here, as QEMU does not execute such code. */
+/*
+ * Outside 64-bit code, linear addresses wrap at 4 GiB. This is tested here, as QEMU does not
+ * execute such code.
+ */
 static void bts_step_wraps(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0x1000UL, bts_step_add(0, 0x1000));

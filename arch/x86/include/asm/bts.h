@@ -18,19 +18,20 @@
 #define BTS_KERNEL	BIT(1)	/* record branches whose target is in the kernel */
 #define BTS_ENTRY	BIT(2)	/* with BTS_USER: also record where user mode enters the kernel */
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
-#define BTS_STOP_FULL	BIT(4)	/* when full, drop new records, not the oldest ones */
+#define BTS_STOP_FULL	BIT(4)	/* if there is no room, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: while only flight
-				 * recorders record on this CPU, the buffer of the hardware is
-				 * circular and raises no PMI
+#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, with BTS_KERNEL: while all contexts of
+				 * this CPU have this flag, and the hardware records no branches for
+				 * the current task, it uses a circular buffer and raises no PMI
 				 */
 #define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware drops wanted
 				 * records (see bts_filter.c), record user mode and the kernel
 				 * without the CPL filter, and filter in software
 				 */
 #define BTS_MONOTONIC	BIT(8)	/* the clock of the records is CLOCK_MONOTONIC, not sched_clock */
-#define BTS_YIELDS	BIT(9)	/* if all contexts have this flag, the hardware may be taken away
-				 * by KVM, and by perf for a user who may monitor performance
+#define BTS_YIELDS	BIT(9)	/* if all contexts of the source of hardware have this flag, KVM may
+				 * take the hardware away, and so may perf for a user who may
+				 * monitor performance
 				 */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP_FULL | \
@@ -87,7 +88,7 @@ struct bts_record_props {
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after there are @nr, and
  * the ring has room for the records that are made meanwhile. So if @overflow makes the task stop
- * before it returns to user mode, no branches in user mode are lost.
+ * before it returns to user mode, no branches in user mode are lost for lack of room.
  */
 struct bts_attr {
 	u32	flags;
@@ -145,7 +146,8 @@ struct bts_source_info {
 /**
  * struct bts_want - what is to be recorded on one CPU
  * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer without PMI
- * @room:	when the source has made this many records, it has to deliver them
+ * @room:	when the source has made this many records, it has to deliver them; U32_MAX for
+ *		no limit
  */
 struct bts_want {
 	u32	flags;
@@ -177,7 +179,8 @@ struct bts_want {
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	tell whether a CPU is frozen, in any context
- * @frozen_at:	tell when a CPU was frozen, by ktime_get_mono_fast_ns()
+ * @frozen_at:	tell when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the time is not
+ *		stored yet
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
  *		off or in an NMI, and change nothing else; true if the caller has to call
  *		@release, false if the CPU was held before

@@ -18,9 +18,9 @@
  * enum bts_step_state - the state of the current task of a CPU
  * @BTS_STEP_OFF:	bts_step.c does not trace the task
  * @BTS_STEP_IN_KERNEL:	the trace has started or resumed, and the task is still in the kernel
- * @BTS_STEP_RUNS:	the task is in user mode, with TF set for the trace
+ * @BTS_STEP_RUNS:	the task is in user mode, or about to be, with TF set for the trace
  * @BTS_STEP_ENTERED:	the task has entered the kernel, and this entry is not recorded yet
- * @BTS_STEP_READS:	bts_step_debug() handles the #DB of a step, and may enable interrupts
+ * @BTS_STEP_READS:	bts_step_debug_odd() handles the #DB of a step, and may enable interrupts
  * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB that was only its step
  */
 enum bts_step_state {
@@ -80,11 +80,12 @@ static __always_inline void bts_step_enter(struct pt_regs *regs)
 	raw_cpu_write(bts_step.raw, regs->flags);
 #ifdef CONFIG_X86_64
 	/*
-	 * SYSCALL has stored the flags in R11, with TF. Clear TF there if this entry looks
-	 * like a SYSCALL: R11 equals the flags, and RAX is -ENOSYS. In 64-bit code, RCX must
-	 * also equal RIP, and RIP must be 2 to 30 bytes after the start of the step: SYSCALL is
-	 * two bytes long, plus prefixes, and a MOV SS before it belongs to the same step. If
-	 * this entry was not a SYSCALL but the #DB of a step, bts_step_debug() restores R11.
+	 * SYSCALL stores the flags in R11, with TF. If this entry looks like a SYSCALL, restore
+	 * TF there, too. It looks like one if R11 equals the flags, and RAX is -ENOSYS. In
+	 * 64-bit code, RCX must also equal RIP, and RIP must be 2 to 30 bytes after the start of
+	 * the step: SYSCALL is two bytes long, plus prefixes, and a MOV SS before it belongs to
+	 * the same step. If this entry was not a SYSCALL but the #DB of a step, bts_step_debug()
+	 * restores R11.
 	 */
 	if (unlikely(regs->r11 == regs->flags && regs->ax == (unsigned long)-ENOSYS &&
 		     (regs->cs != __USER_CS ||

@@ -7,12 +7,14 @@
  * NMI. If code read the MSR, changed some bits, and wrote the result, it would undo the
  * change of an NMI that arrives in between. So each CPU has a copy of its DEBUGCTL in
  * memory: debugctl_copy. An owner changes its own bits of the copy by instructions that
- * are atomic on this CPU, and then writes the copy to the MSR.
+ * are atomic on this CPU, and writes the copy to the MSR.
  *
  * No code but debugctl_cpu_init() writes back a value that it has read from the MSR.
  *
- * The processor clears bits of the MSR by itself: LBR and BTF at each #DB, all bits at a VM
- * exit on Intel. The code that handles these events writes the copy to the MSR again.
+ * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, on some models also TR;
+ * all bits when a VMX guest exits; most bits when a TDX guest exits. The code that handles these
+ * events writes the copy to the MSR again.
+ *
  * Before version 4 of perfmon, a PMI clears LBR if FREEZE_LBRS_ON_PMI is set. So perf's handler
  * of the PMI clears LBR in the copy, too, and sets LBR again after it has read the LBRs.
  *
@@ -28,7 +30,7 @@
 #include <asm/msr.h>
 #include <asm/processor.h>
 
-/* The fields of DEBUGCTL. A field has one owner at a time, and only its owner writes its bits. */
+/* The fields of DEBUGCTL. A field has at most one owner at a time. */
 #define DEBUGCTL_STEP		DEBUGCTLMSR_BTF
 #define DEBUGCTL_LBR		(DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)
 #define DEBUGCTL_BTS		(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
@@ -53,7 +55,7 @@ extern unsigned long debugctl_bts_mask;
  *
  * Netburst has the same bits in the same order, but at positions 2 to 6 (volume 3 of
  * Intel's manual, MSR_DEBUGCTLA). Netburst has no bus lock detection, which owns bit 2 on
- * other models. The argument of debugctl_claim() is DEBUGCTL_BTS on all models.
+ * other models. debugctl_claim() takes DEBUGCTL_BTS on all models, without translation.
  *
  * Return: the bits for debugctl_write_bts(), or to test in debugctl_get().
  */
@@ -125,7 +127,8 @@ static __always_inline void debugctl_sync_untraced(void)
 
 /**
  * debugctl_vm_exit - Write all bits of the copy but LBR to the MSR after a VM exit
- * @preserved: bits of the MSR that the exit does not clear
+ * @preserved: bits of the MSR that the exit does not clear. If the copy has no other bits but LBR,
+ *	nothing is written
  *
  * For noinstr code of VMX and TDX. If an NMI caused the exit, call this before the NMI is
  * handled, so that BTS records the branches of its handler like those of any other NMI.

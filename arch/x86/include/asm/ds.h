@@ -19,7 +19,7 @@ enum ds_part {
 	DS_NR_PARTS,
 };
 
-/* The fields of each half, in the order in which the hardware has them. */
+/* The fields that both halves have, in the order in which the hardware has them. */
 enum ds_field {
 	DS_BASE,
 	DS_INDEX,

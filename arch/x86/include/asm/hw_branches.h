@@ -3,13 +3,15 @@
 #define _ASM_X86_HW_BRANCHES_H
 
 /*
- * The branch flight recorder with last branch records (LBR): hooks at the entry of exceptions
+ * The branch flight recorder with last branch records (LBR): hooks in the entry code of exceptions
+ * and NMIs, and in KVM
  *
  * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
  * more branches than that before it knows that an exception is fatal. So the entry code of an
  * exception that interrupts the kernel and may be fatal stops recording by one write of an MSR. If
- * the exception has no fixup, the entry code saves the LBRs for the crash that may follow. With or
- * without a fixup, the entry code then resumes recording. linux/hw_branches.h explains "freeze".
+ * the exception has no fixup, and is no trap of BUG(), WARN() or a sanitizer, the entry code saves
+ * the LBRs for the crash that may follow. Whether it has saved them or not, it then resumes
+ * recording, unless the CPU was frozen meanwhile. linux/hw_branches.h explains "freeze".
  */
 
 #include <linux/compiler.h>
@@ -60,8 +62,8 @@ void hw_branches_save_vmcoreinfo(void);
  *
  * hw_branches_lbr_on is false during the write of the register. So the entry code of an NMI or of
  * a fault in here neither stops nor resumes recording, and the LBRs may record branches of that
- * NMI. If an NMI freezes the CPU before this function enables the LBRs, they record although the
- * CPU is frozen: then hw_branches_lbr_resume() disables them again.
+ * NMI or fault. If an NMI freezes the CPU before this function enables the LBRs, they record
+ * although the CPU is frozen: then hw_branches_lbr_resume() disables them again.
  */
 static __always_inline void hw_branches_lbr_enable(bool on)
 {
@@ -99,7 +101,7 @@ static __always_inline void hw_branches_lbr_release(bool stopped)
 }
 
 /*
- * Stop recording at the entry of an exception that has interrupted the kernel. Called before
+ * Stop recording at the entry of an exception, if it has interrupted the kernel. Called before
  * irqentry_enter() or irqentry_nmi_enter(). Return: like hw_branches_lbr_hold().
  */
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
@@ -127,9 +129,9 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 }
 
 /*
- * If the exception has no fixup, save the LBRs. Then resume recording. Called before interrupts are
- * enabled. @stopped is the return value of hw_branches_exception_hold() or
- * hw_branches_fault_hold(). If it is false, this function does nothing.
+ * Save the LBRs, unless the exception has a fixup. In both cases, resume recording. Called before
+ * interrupts are enabled. @stopped is the return value of hw_branches_exception_hold() or
+ * hw_branches_fault_hold(). If @stopped is false, this function does nothing.
  */
 static __always_inline
 void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped)
@@ -156,7 +158,7 @@ static __always_inline void hw_branches_exception_release(bool *stopped)
 	*stopped = false;
 }
 
-/* The handler of the exception has returned, so it was not fatal: drop the saved LBRs. */
+/* The handler has returned, so the exception was not fatal: drop the saved LBRs. */
 static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 {
 	if (static_branch_unlikely(&hw_branches_lbr_used))

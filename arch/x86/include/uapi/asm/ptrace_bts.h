@@ -26,7 +26,7 @@
 					 */
 #define PTRACE_BTS_F_ALLOC	0x008	/* make a new, empty trace of @size bytes */
 #define PTRACE_BTS_F_KERNEL	0x010	/* record branches in the kernel */
-#define PTRACE_BTS_F_STOP_FULL	0x020	/* when full, drop new records, not the oldest ones */
+#define PTRACE_BTS_F_STOP_FULL	0x020	/* if there is no room, drop new records, not old ones */
 #define PTRACE_BTS_F_INHERIT	0x040	/* a child that the tracer also traces gets its own trace,
 					 * with the same configuration
 					 */
@@ -136,7 +136,7 @@ struct ptrace_bts_read {
  * @flags:	PTRACE_BTS_F_* that @source supports
  * @record_flags: X86_BTS_F_* that records of @source may have
  * @bts_size:	the size of a record
- * @max_records: the largest number of records that a trace can hold
+ * @max_records: the largest number of records for which a trace can be made
  * @clocks:	a bit 1 << PTRACE_BTS_CLOCK_* for each clock
  */
 struct ptrace_bts_info {
