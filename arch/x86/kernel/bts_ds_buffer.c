@@ -18,8 +18,8 @@
  * bts_ds.state says which code may access the positions (base, index and so on) and deliver
  * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, as
  * the hardware does not record. bts_ds_freeze() may run at any time, in any state: it stops
- * recording. Unless the state is BUSY, the records then stay in the buffer until bts_ds_unfreeze().
- * Code that starts recording checks bts_ds.frozen afterwards.
+ * recording. Then, unless the state is BUSY, no code delivers the records before
+ * bts_ds_unfreeze(). Code that starts recording checks bts_ds.frozen afterwards.
  */
 
 #include <linux/compiler.h>

@@ -113,7 +113,7 @@ bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
  * @newer: the number of newer records in the buffer
  * @rec: see ds_bts_peek()
  *
- * The copies may contain anything. They may be of another boot, whose kernel used the same layout
+ * The copies may contain anything. They may be of another boot, if its kernel used the same layout
  * of a Debug Store.
  *
  * Return: false if there is no such record.

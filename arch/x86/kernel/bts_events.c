@@ -70,7 +70,7 @@ static void bts_moved_mark(struct bts_call *call)
  * @type: X86_BTS_SIGNAL or X86_BTS_SIGRETURN
  * @from: the address that current would have executed next
  * @to: the address where it continues
- * @info: the number of the signal, or 0
+ * @info: the number of the signal; 0 for X86_BTS_SIGRETURN
  */
 void bts_mark_signal(u16 type, unsigned long from, unsigned long to, u32 info)
 {

@@ -18,7 +18,7 @@
  * instructions may be misread, but only if the next instruction starts at most 15
  * bytes after this one: otherwise there was a branch, whatever the bytes say.
  *
- * The entry code of NMIs does not call bts_step_enter() and bts_step_exit(). So the user
+ * The entry code of NMIs calls neither bts_step_enter() nor bts_step_exit(). So the user
  * registers that perf samples in an NMI have TF set, although the program has not set it.
  */
 

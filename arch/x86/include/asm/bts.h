@@ -48,8 +48,8 @@ struct task_struct;
 
 /**
  * struct bts_raw - a branch as a source delivers it
- * @from:	the address of the instruction that branched
- * @to:		its target
+ * @from:	the address of the instruction that branched or was interrupted
+ * @to:		the target of the branch
  * @flags:	flags of the hardware: BTS_RAW_PREDICTED, if this model reports it
  */
 struct bts_raw {
