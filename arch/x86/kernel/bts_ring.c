@@ -25,7 +25,7 @@ static u32 bts_ring_size(u32 nr, u32 flags)
 
 /**
  * bts_pages - calculate how much memory the records of a context take
- * @nr: the number of records that it holds
+ * @nr: the number of records with which its ring is full
  * @flags: the flags of its struct bts_attr
  *
  * Return: the number of pages.
@@ -57,7 +57,7 @@ int bts_ring_init(struct bts_ring *ring, u32 nr, u32 flags, const struct bts_rec
 	ring->props = props;
 	ring->branch = bts_head(X86_BTS_BRANCH, props->flags);
 	bts_ring_change(ring, flags);
-	/* A large ring must fail rather than invoke the OOM killer. */
+	/* The allocation of a large ring must fail rather than invoke the OOM killer. */
 	ring->rec = __vmalloc_array(ring->size, sizeof(*ring->rec), GFP_KERNEL_ACCOUNT |
 				    __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 
@@ -249,7 +249,7 @@ int bts_ring_get(const struct bts_ring *ring, u64 index, struct x86_bts_record *
  *	the number of the oldest one is stored here
  * @rec: where to store a pointer to the first record that was found
  *
- * Records that were overwritten before they were read are added to @ring->overwritten.
+ * Records that were overwritten before they were consumed are counted in @ring->overwritten.
  *
  * Return: the number of contiguous records there; 0 if there are none.
  */

@@ -43,8 +43,8 @@
  * @unmarked:	the number of those in @lost that have no mark in the ring yet
  * @gaps:	how often the source lost records without counting them
  * @gap:	one of @gaps has no mark in the ring yet
- * @away:	the last record left the wanted mode, or the task was in the kernel in
- *		bts_ring_change(): the next record should return to the wanted mode
+ * @away:	the last record left the wanted mode, or bts_ring_change() was called without
+ *		BTS_KERNEL: the next record should return to the wanted mode
  * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has

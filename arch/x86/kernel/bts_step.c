@@ -2,7 +2,7 @@
 /*
  * The trap flag as a source of branch traces
  *
- * Any x86 processor raises #DB after each instruction of user mode if TF is set. For
+ * Any x86 processor raises #DB after an instruction of user mode if TF is set. For
  * tasks that are traced by this source, bts_step_exit() sets TF shortly before the return to
  * user mode. At the next entry into the kernel, bts_step_enter() first restores the TF that the
  * program has without a trace. So kernel code such as that of signal frames, ptrace() and fork()

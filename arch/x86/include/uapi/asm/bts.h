@@ -33,8 +33,8 @@
  * @branch:	X86_BTS_BRANCH, X86_BTS_ENTER, X86_BTS_LEAVE: the address of the instruction
  *		that branched or was interrupted, and the target of the branch; X86_BTS_SIGNAL,
  *		X86_BTS_SIGRETURN: the address that the thread would have executed next, and the
- *		address where it continues.
- *		Except in X86_BTS_BRANCH, an address of the kernel is replaced by 0.
+ *		address where it continues. Except in X86_BTS_BRANCH, an address of the kernel is
+ *		replaced by 0.
  * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time, the
  *		thread, and the CPU
  * @lost:	X86_BTS_LOST: the time when this record was stored, and the minimum number of

@@ -55,8 +55,8 @@
  * struct ptrace_bts_config - the configuration of a trace
  * @size:	with ALLOC: bytes for records; without: 0
  * @flags:	PTRACE_BTS_F_*
- * @signal:	with SIGNAL: the number of the signal, or 0 for a stop without a signal,
- *		PTRACE_EVENT_BTS; without: 0
+ * @signal:	with SIGNAL: the number of the signal, or 0 for the stop PTRACE_EVENT_BTS; without
+ *		SIGNAL: 0
  * @bts_size:	0, or the size of a record that the caller expects
  * @source:	with ALLOC: PTRACE_BTS_SOURCE_*; without: 0
  * @clock:	with ALLOC: PTRACE_BTS_CLOCK_*; without: 0
