@@ -191,8 +191,8 @@ static __always_inline u64 bts_either(const struct bts_raw *in)
 
 /*
  * Copy four records and return true. If one of them may need bts_leave() or bts_sort(), copy none
- * and return false. One test for four records makes this fast: if the bitwise OR of all addresses is below
- * @limit, each address is below @limit.
+ * and return false. One test for four records makes this fast: if the bitwise OR of all addresses
+ * is below @limit, each address is below @limit.
  */
 static __always_inline bool bts_copy_four(u64 head, bool predicted, struct x86_bts_record *out,
 					  const struct bts_raw *in, u64 limit)
@@ -295,8 +295,8 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
  * @in: records as the hardware has them, oldest first
  * @n: the number of records
  *
- * If there is no room, a ring with BTS_STOP_FULL keeps its records, and counts the new ones as lost.
- * Other rings overwrite their oldest records.
+ * If there is no room, a ring with BTS_STOP_FULL keeps its records, and counts the new ones as
+ * lost. Other rings overwrite their oldest records.
  *
  * Return: true if the ring is full.
  */
