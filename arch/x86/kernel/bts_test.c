@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of branch traces by the source of hardware: the union of what all contexts of a CPU
- * want, and the records of branches of this kernel. They are skipped on a machine without a Branch
- * Trace Store, and while perf uses it.
+ * KUnit tests of branch traces that the Branch Trace Store makes: the union of what the contexts
+ * on a CPU want, the attributes that are refused, and the records of branches of this kernel. The
+ * tests are skipped if the kernel cannot use a Branch Trace Store, and while it has another user.
  */
 
 #include <kunit/resource.h>
@@ -203,7 +203,7 @@ static void change_takes_effect(struct kunit *test)
 
 static noinline int leaf(int n)
 {
-	/* Keep the call from being inlined or removed. */
+	/* Without this side effect, the compiler could remove the calls of this function. */
 	barrier();
 	return n + 1;
 }

@@ -18,9 +18,9 @@ u8 debugctl_bts_shift __ro_after_init;
 unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
 
 /**
- * debugctl_try_field - Change bits that the CPU may not support
+ * debugctl_try_field - Change bits of DEBUGCTL on this CPU, which may not support them
  * @mask: the bits to change, inside one field
- * @val: their new value
+ * @val: their new value, without bits outside @mask
  *
  * Unlike debugctl_write_field(), this may be called with interrupts on, but not from NMI. If
  * the copy has the value already, this does nothing. The caller makes sure that no NMI changes
@@ -55,8 +55,8 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 /**
  * debugctl_cpu_init - Initialize the copy of this CPU from its MSR
  *
- * Called when the CPU is identified, at boot and whenever it comes online, before any
- * owner writes DEBUGCTL there. If the CPU does not have the register, the copy is 0.
+ * Called by identify_cpu(), at boot and whenever the CPU comes online, before any owner writes
+ * DEBUGCTL there. If the CPU does not have the register, the copy is 0.
  *
  * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
  * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on
@@ -98,7 +98,8 @@ void debugctl_resume(void)
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whatever code uses it
  *
  * For cpu_emergency_stop_bts(), in any context: this takes no lock and has no tracepoint.
- * Other code can still set BTS again: cpu_emergency_stop_bts() prevents that.
+ * It does not keep ds_bts_write() from setting BTS again: cpu_emergency_stop_bts() sets
+ * held_off of struct ds_bts_field for that.
  */
 void debugctl_emergency_stop_bts(void)
 {

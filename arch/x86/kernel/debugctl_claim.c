@@ -22,16 +22,16 @@ static const unsigned long debugctl_fields[] = {
 
 static DEFINE_MUTEX(debugctl_mutex);
 
-/* The yielding owner: it gives its fields up while another owner claims one of them. */
+/* The yielding owner, or NULL. It has its fields only while no other owner claims any of them. */
 static const struct debugctl_yielder *debugctl_yielder;
 
 /*
- * The fields that are claimed. Those of block-step, freeze-in-SMM and bus lock detection are
- * never released.
+ * The fields that owners other than the yielding owner have claimed. The fields of block-step,
+ * freeze-in-SMM and bus lock detection are never released.
  */
 static unsigned long debugctl_claimed = DEBUGCTL_STEP | DEBUGCTL_SMM | DEBUGCTL_BUSLOCK;
 
-/* Tell whether @mask consists of whole fields, without any other bit. */
+/* Tell whether @mask consists of whole fields, without any other bit. True for 0, too. */
 static bool debugctl_whole_fields(unsigned long mask)
 {
 	unsigned int i;
@@ -55,12 +55,12 @@ static bool debugctl_yielder_has(void)
  * debugctl_claim - Claim fields of DEBUGCTL, on all CPUs
  * @mask: one or more whole fields
  *
- * For the fields that may have several users: LBR and BTS. May sleep. If a field of @mask
- * belongs to the yielding owner, the yielding owner gives all its fields up on all CPUs
- * before this returns.
+ * For the fields that may have several users: LBR and BTS. May sleep. If this succeeds, and a
+ * field of @mask belongs to the yielding owner, the yielding owner gives all its fields up on all
+ * CPUs before this returns.
  *
- * Return: 0; -EBUSY if a field of @mask is claimed already, and then nothing changes;
- * -EINVAL if @mask is not made of whole fields.
+ * Return: 0; -EBUSY if an owner other than the yielding owner has a field of @mask, and then
+ * nothing changes; -EINVAL if @mask is 0 or is not made of whole fields.
  */
 int debugctl_claim(unsigned long mask)
 {
@@ -84,9 +84,9 @@ int debugctl_claim(unsigned long mask)
  * debugctl_release - Release fields that debugctl_claim() has granted
  * @mask: a mask that was claimed, or some of its fields
  *
- * The caller must have cleared the bits on all CPUs, except for FREEZE_LBRS_ON_PMI with
- * architectural LBRs, which perf does not clear. May sleep. If all fields of the yielding
- * owner are free now, it takes them back before this returns.
+ * The caller must have cleared the bits on all CPUs. Exception: with architectural LBRs, perf
+ * leaves FREEZE_LBRS_ON_PMI set. May sleep. If the yielding owner had given its fields up, and all
+ * of them are free now, it takes them back before this returns.
  */
 void debugctl_release(unsigned long mask)
 {
@@ -104,10 +104,10 @@ void debugctl_release(unsigned long mask)
  * debugctl_claim_yielding - Use fields of DEBUGCTL while no other owner claims them
  * @yielder: the fields and the callbacks
  *
- * If the fields are free, ->take() is called before this returns, otherwise when they are
- * released. May sleep.
+ * If all the fields are free, this calls ->take(). If not, debugctl_release() calls ->take() when
+ * it has freed the last of them. May sleep.
  *
- * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is not
+ * Return: 0; -EBUSY if there is a yielding owner already; -EINVAL if the mask is 0 or is not
  * made of whole fields.
  */
 int debugctl_claim_yielding(const struct debugctl_yielder *yielder)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the arbitration of DEBUGCTL. The tests write DEBUGCTL of the CPU on which
- * they run, with interrupts off, and restore its value.
+ * KUnit tests of the arbitration of DEBUGCTL. Some of them write DEBUGCTL of the CPU on which
+ * they run, with interrupts off, and then restore its value.
  */
 
 #include <kunit/resource.h>
@@ -47,7 +47,10 @@ static void start_alone(struct debugctl_state *state)
 	state->copy = debugctl_get();
 }
 
-/* Restore only the fields that the tests change: an NMI may have changed the other fields. */
+/*
+ * Restore only the step field and freeze-in-SMM. An NMI may have changed the fields of LBR and BTS,
+ * unless the test has claimed them.
+ */
 static void end_alone(struct debugctl_state *state)
 {
 	__debugctl_change(DEBUGCTL_STEP | DEBUGCTL_SMM, state->copy);
@@ -105,7 +108,7 @@ static void debugctl_test_owners(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, debugctl_in_one_field(DEBUGCTL_BTS | BIT(5)));
 }
 
-/* The BTS field of this CPU model has the right bits, and no bit of another owner. */
+/* The BTS field of this CPU model has the right bits, and no bit that another owner uses there. */
 static void debugctl_test_bts(struct kunit *test)
 {
 	bool netburst = boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15;
@@ -317,8 +320,8 @@ static void debugctl_test_cpu_init(struct kunit *test)
 }
 
 /*
- * debugctl_emergency_stop_bts() clears the BTS field only. The test sets BTINT alone: without TR
- * and BTS, the processor stores no records.
+ * debugctl_emergency_stop_bts() clears no field but BTS. The test sets BTINT without TR and BTS, so
+ * that the processor stores no records.
  */
 static void debugctl_test_emergency(struct kunit *test)
 {
@@ -361,8 +364,8 @@ static int nmi_flips_bit(unsigned int type, struct pt_regs *regs)
 }
 
 /*
- * Find a bit of DEBUGCTL_LBR that the MSR keeps when it is set. With architectural LBRs, LBR is
- * always 0.
+ * Return a bit of DEBUGCTL_LBR that stays set in the MSR after it was written; 0 if no bit does.
+ * With architectural LBRs, LBR does not.
  */
 static unsigned long kept_bit(void)
 {
@@ -382,9 +385,10 @@ static unsigned long kept_bit(void)
 }
 
 /*
- * Send NMIs to this CPU, one after the other. Until each NMI has arrived, write the step field, so
- * that the NMI interrupts debugctl_write_field(). Count in @differed the NMIs after which the copy
- * or the MSR is wrong. Return the number of NMIs that have arrived.
+ * Send NR_NMIS NMIs to this CPU, one after the other, but stop if one does not arrive. Until an NMI
+ * has arrived, write the step field, so that the NMI interrupts debugctl_write_field(). Count in
+ * @differed the NMIs after which the copy or the MSR is wrong. Return the number of NMIs that have
+ * arrived.
  */
 static unsigned int race_nmis(unsigned long *differed)
 {

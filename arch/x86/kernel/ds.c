@@ -4,15 +4,15 @@
  *
  * Intel's Debug Store has two halves: one for branches (BTS), and one for samples of
  * events (PEBS). Each half has a buffer. The store is a page that both halves share: it
- * holds their positions in the buffers. DS_AREA is the address of the store. The hardware
- * writes to store and buffers through the page table that is loaded, and a write that
- * faults is fatal. Hence the rules of this file:
+ * holds their positions in the buffers. Each CPU has its own store and buffers, and its MSR
+ * DS_AREA is the address of the store. The hardware writes to store and buffers through the page
+ * table that is loaded, and a write that faults is fatal. Hence the rules of this file:
  *
- *  - Store and buffers are in the CPU entry area, which page-table isolation
- *    maps in every page table. Their addresses never change.
- *  - Each half is reference counted, for all possible CPUs at once. The first user of
- *    either half loads DS_AREA on every CPU. When neither half has a user any more,
- *    DS_AREA is cleared on every CPU before the last buffers are unmapped.
+ *  - Store and buffers are in the CPU entry area, which the page tables of all tasks map, also
+ *    those of user mode under page-table isolation. Their addresses never change.
+ *  - Each half is reference counted, for all possible CPUs at once. When one half gets a user and
+ *    the other half has none, DS_AREA is loaded on every online CPU. When neither half has a user
+ *    any more, DS_AREA is cleared there before the last buffers are unmapped.
  *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that ds_bts_hold() can
  *    stop BTS before the CPU runs with page tables that do not map the buffer.
  *
@@ -57,7 +57,7 @@ struct ds_bts_field {
 
 static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 
-/* This protects the next two variables, and the buffers that ds_store.c allocates. */
+/* This protects changes of the next two variables, and of the buffers that ds_store.c allocates. */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
 /* If true, DS_AREA of each online CPU must be the address of its store; otherwise, 0. */
@@ -66,7 +66,7 @@ static bool ds_loaded;
 /* This protects changes of the next two variables. */
 static DEFINE_MUTEX(ds_claim_mutex);
 static bool ds_claimed;
-/* The function of the claimant that gives BTS back: see ds_claim_bts(). */
+/* @give_way of ds_claim_bts(): it asks the claimant to give BTS back. May be NULL. */
 static bool (*ds_claimant)(bool privileged);
 /* ds_give_way() increments this, ds_end_give_way() decrements it. ds_claim_bts() needs 0. */
 static atomic_t ds_takers;
@@ -221,9 +221,10 @@ int ds_get_bts(void)
  * @size:	bytes of the buffer, at most PEBS_BUFFER_SIZE
  * @record:	bytes of a record
  *
- * Like ds_get_bts(). All users share the buffer, with the sizes that the first user gave.
+ * Like ds_get_bts(). All users share the buffers, with the sizes that the first user gave.
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP if the machine has no PEBS, or -ENOMEM.
+ * Return: 0; -EINVAL for invalid sizes; -EOPNOTSUPP if perf cannot use PEBS on this machine;
+ * or -ENOMEM.
  */
 int ds_get_pebs(size_t size, size_t record)
 {

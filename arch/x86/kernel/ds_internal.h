@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of ds_store.c that only ds.c calls */
+/* Functions of ds_store.c for ds.c */
 #ifndef _X86_DS_INTERNAL_H
 #define _X86_DS_INTERNAL_H
 

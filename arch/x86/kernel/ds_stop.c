@@ -17,7 +17,8 @@
 #include <asm/ds.h>
 
 /*
- * Called for suspend, hibernation, and a kexec that returns, on the last CPU that is online.
+ * The kernel calls this on the last CPU that is online, for suspend to RAM, for hibernation, and
+ * for a kexec that returns.
  */
 static int ds_syscore_suspend(void *unused)
 {

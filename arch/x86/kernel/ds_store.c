@@ -104,8 +104,9 @@ static void *ds_buffer(enum ds_part part, unsigned int cpu)
 }
 
 /*
- * Map @pages into the entry area at @buffer; if @pages is NULL, unmap @buffer. A mapping that is
- * removed may be in TLBs of other CPUs until the caller flushes them. A new mapping needs no flush.
+ * Map @pages into the entry area at @buffer; if @pages is NULL, unmap @buffer. A mapping that this
+ * removes or replaces may be in TLBs of other CPUs until the caller flushes them. Where nothing was
+ * mapped, no flush is needed.
  */
 static void ds_map(void *buffer, size_t size, void *pages)
 {
@@ -125,7 +126,8 @@ static void ds_map(void *buffer, size_t size, void *pages)
  *
  * Any context. This does not read the store, which a crash may have overwritten.
  *
- * Return: its address in the CPU entry area; it is BTS_BUFFER_SIZE long.
+ * Return: the address of BTS_BUFFER_SIZE bytes in the CPU entry area. The buffer is mapped there
+ * while the BTS half has a user.
  */
 void *ds_bts_buffer(unsigned int cpu)
 {
@@ -157,7 +159,10 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	}
 }
 
-/* Allocate a buffer, or return the memory of ds_use_memory() for the BTS buffer of @cpu. */
+/*
+ * Return a buffer, filled with 0. If @part is DS_BTS and ds_use_memory() was called for @cpu, this
+ * is the memory that it got; otherwise newly allocated memory, or NULL.
+ */
 static void *ds_alloc_pages(enum ds_part part, unsigned int cpu, size_t size)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ds.c and ds_store.c, and the module parameter
- * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and fills the
- * stores and the buffers with a pattern, writing 2 claims BTS and records, writing 0 unclaims BTS.
+ * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and fills its
+ * positions and its buffers with a pattern, writing 2 claims BTS and records, writing 0 unclaims
+ * BTS.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -28,7 +29,10 @@ static char *bts_buffer(unsigned int cpu)
 	return get_cpu_entry_area(cpu)->cpu_debug_buffers.bts_buffer;
 }
 
-/* Fill the BTS half of a CPU's store, and its buffer, with a pattern that no other code writes. */
+/*
+ * Fill the BTS buffer of a CPU, and the positions in the BTS half of its store except DS_BASE, with
+ * values that no other code writes.
+ */
 static void mark_cpu(unsigned int cpu)
 {
 	struct debug_store *ds = ds_store(cpu);
@@ -127,7 +131,7 @@ static void test_words(struct kunit *test)
 }
 
 /*
- * Reference counts and claims, with the store of this machine
+ * Reference counts and claims, with the stores of this machine
  */
 
 static void need_bts(struct kunit *test)
@@ -162,7 +166,10 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
-/* Claim BTS. If the test does not unclaim BTS, ds_test_exit() does. */
+/*
+ * Claim BTS, or skip the test if BTS is in use. If the test does not unclaim BTS, ds_test_exit()
+ * does.
+ */
 static void claim(struct kunit *test)
 {
 	int err;
@@ -498,8 +505,9 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 }
 
 /*
- * Show a line for each CPU, with the positions of BTS and a hash of the buffer. A test in user
- * space compares the lines to find out whether store or buffer have changed.
+ * Show "none" if BTS is not claimed, otherwise a line for each possible CPU, with the positions of
+ * BTS and a hash of the buffer. A test in user space compares the lines to find out whether the
+ * positions or the buffer have changed.
  */
 static int claim_get(char *buf, const struct kernel_param *kp)
 {
