@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The hardware of the branch flight recorder. The recorder uses one of two sources: the Branch
- * Trace Store (BTS), through one context with BTS_FLIGHT for each CPU, see asm/bts.h; or last
- * branch records (LBR), see hw_branches_lbr.c.
+ * Trace Store (BTS), through one context with BTS_FLIGHT for each CPU that records, see asm/bts.h;
+ * or last branch records (LBR), see hw_branches_lbr.c.
  */
 
 #include <linux/cpumask.h>
@@ -29,16 +29,19 @@
 #include "hw_branches_source.h"
 
 /*
- * The number of records in the ring of a context. Records stay in the hardware's buffer until it
- * has to be drained for a traced task. Then they are moved to the ring. The ring has room for a
- * full buffer of records with fields of 64 bits.
+ * The number of records in the ring of a context. Records stay in the hardware's buffer until the
+ * buffer has to be drained, for example for a traced task. Then they are moved to the ring. The
+ * ring has room for a full buffer of records with fields of 64 bits.
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
-/* With call depth tracking, a call to a function goes to the padding before the function. */
+/* With call depth tracking, a call may go to the padding before the function. */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
-/* The context of each CPU: hw_branches_readable for readers, hw_branches_context to destroy it */
+/*
+ * The context of each CPU that records: hw_branches_readable for readers, NULL on other CPUs;
+ * hw_branches_context to destroy it
+ */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_readable);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
 
@@ -81,7 +84,7 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_readable, cpu), NULL);
-	/* hw_branches_bts_last() is called with preemption off: wait until it has returned. */
+	/* Readers call hw_branches_bts_last() with preemption off: wait until it has returned. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));
@@ -227,8 +230,9 @@ bool arch_hw_branches_is_entry(u64 to)
 }
 
 /*
- * Tell whether an address is in the text of the kernel or in the area of modules. Only such
- * addresses may be read: user code can get any address into a record.
+ * Tell whether an address is in the text of the kernel, in its init text before that is freed, or
+ * in the area of modules. Only such addresses may be read: user code can get any address into a
+ * record.
  */
 static bool hw_branches_is_code(u64 address)
 {
@@ -258,8 +262,8 @@ static u32 hw_branches_read_code(u64 address, u8 *buf, u32 n)
 }
 
 /*
- * Tell whether the instruction before @to, which is in entry code, is a call: of 5 bytes if direct,
- * of 2 bytes if indirect. The indirect calls of entry code have no memory operand.
+ * @to is in entry code. Tell whether the instruction before @to is a call: of 5 bytes if direct, of
+ * 2 bytes if indirect. The indirect calls of entry code have no memory operand.
  */
 static bool hw_branches_after_call(u64 to)
 {
@@ -317,7 +321,10 @@ bool arch_hw_branches_is_thunk(u64 address)
 		return true;
 
 #ifdef CONFIG_MITIGATION_RETPOLINE
-	/* The thunks of the kernel are contiguous. The last thunk is __x86_return_thunk. */
+	/*
+	 * The thunks of the kernel are contiguous, except srso_alias_return_thunk and its callee:
+	 * for these two, this returns false. The last thunk is __x86_return_thunk.
+	 */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;
 #else

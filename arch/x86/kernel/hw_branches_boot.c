@@ -3,13 +3,13 @@
  * The branch flight recorder: the branches that x86 keeps over a reboot
  *
  * If memory is reserved for this (see trace_hw_branches_boot.c), the Debug Store and the buffer of
- * BTS are in that memory. So the branches up to a reset can be read after it, even if no code ran
- * before the reset. An orderly reboot or kexec discards them. Last branch records are in registers,
+ * BTS are in that memory. So the branches up to a reset can be read after the reset, even if the
+ * kernel did not notice that the reset was about to come. Last branch records are in registers,
  * which a reset clears. They are copied to the reserved memory when their CPU is frozen, for
- * example in a crash.
+ * example in a crash. An orderly reboot or kexec discards the branches of both kinds.
  *
- * While a task is traced as well, records are moved from the buffer to a ring in other memory. A
- * reboot loses the records in the ring.
+ * While a task is traced as well, the records of BTS are moved from the buffer to a ring in other
+ * memory. A reboot loses the records in the ring.
  */
 
 #include <linux/hw_branches.h>

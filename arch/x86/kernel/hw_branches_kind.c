@@ -11,7 +11,7 @@
 #define MODRM_REG(modrm)	((modrm) >> 3 & 7)
 #define MODRM_RM(modrm)		((modrm) & 7)
 
-/* Tell whether a byte is a prefix that a branch instruction may have. */
+/* Tell whether a byte is one of the prefixes that branch instructions of the kernel may have. */
 static bool hw_branches_is_prefix(u8 byte, bool wide)
 {
 	switch (byte) {
@@ -135,14 +135,14 @@ static enum hw_branch_kind hw_branches_two_bytes(const struct hw_branches_insn *
 }
 
 /**
- * hw_branches_kind_of - tell the kind of a branch that an instruction has made
+ * hw_branches_kind_of - tell the kind of a branch from the instruction at its source
  * @insn: the instruction and the branch
  * @back: where to store the address that a call returns to, or that an exception or interrupt has
  *	interrupted; 0 for other kinds
  *
  * Any context: this reads only @insn.
  *
- * Return: the kind; never HW_BRANCH_BREAK.
+ * Return: the kind; never HW_BRANCH_FROM_USER or HW_BRANCH_BREAK.
  */
 enum hw_branch_kind hw_branches_kind_of(const struct hw_branches_insn *insn, u64 *back)
 {

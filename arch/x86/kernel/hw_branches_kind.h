@@ -12,8 +12,8 @@
 #define HW_BRANCHES_INSN_SIZE	15
 
 /**
- * struct hw_branches_insn - an instruction and the branch that it made
- * @byte:	the bytes of the instruction
+ * struct hw_branches_insn - a branch, and the instruction at its source
+ * @byte:	the bytes of the instruction, and those that follow it
  * @n:		the number of bytes that could be read
  * @from:	the address of the instruction
  * @to:		the target of the branch

@@ -211,7 +211,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
 	}
-	/* hw_branches_lbr_last() is called with preemption off: wait until it has returned. */
+	/* Readers call hw_branches_lbr_last() with preemption off: wait until it has returned. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		hw_branches_lbr_reset(cpu);
@@ -230,8 +230,8 @@ static int hw_branches_lbr_up(unsigned int cpu)
 }
 
 /*
- * Until the CPU is offline, an IPI may call hw_branches_lbr_update_cpu() again. This call does not
- * start recording, as hw_branches_lbr_online is false.
+ * After this and until the CPU is offline, an IPI may call hw_branches_lbr_update_cpu() again. The
+ * IPI does not start recording, as hw_branches_lbr_online is false.
  */
 static int hw_branches_lbr_down(unsigned int cpu)
 {
@@ -420,8 +420,8 @@ static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 }
 
 /*
- * Find the LBRs. In a confidential guest, a write of an MSR may raise #VC or #VE where these
- * exceptions are not allowed, so such a guest has no LBRs.
+ * Find the LBRs; return false if the recorder cannot use them. In a confidential guest, a write of
+ * an MSR may raise #VC or #VE where these exceptions are not allowed.
  */
 static bool __init hw_branches_lbr_find(struct x86_lbr_stack *stack)
 {

@@ -36,9 +36,9 @@ struct hw_branches_lbr_saved {
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
  * @thawing:	hw_branches_lbr_thaw_here() is thawing the CPU. If a freeze comes meanwhile, that
  *		function fills @kept
- * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
  *		read
+ * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  * @exception:	the pt_regs of the exception before which @before_exception was saved; NULL if
  *		a freeze must not use @before_exception

@@ -207,9 +207,11 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_freeze_here();
 	barrier();
 	c->thawing = false;
-	/* Read @frozen after the store: a freeze before the store has left this CPU to save. */
+	/*
+	 * A freeze before this store to @thawing has not called hw_branches_lbr_keep(). So read
+	 * @frozen after the store, and call hw_branches_lbr_keep() if there was such a freeze.
+	 */
 	barrier();
-	/* A freeze while @thawing was set has not called hw_branches_lbr_keep(): do it now. */
 	if (c->frozen && !c->saved)
 		hw_branches_lbr_keep(c);
 	if (again)
@@ -279,8 +281,8 @@ void hw_branches_lbr_forget_freezes(void)
 /**
  * hw_branches_lbr_watch_nmis - register the handlers for the NMIs of freezes
  *
- * Called at each start of the recorder, and not at boot, so that the handlers do not slow down
- * NMIs before the first start. They stay registered.
+ * Called at each start of the recorder, so that the handlers do not slow down NMIs before the first
+ * start. The handlers stay registered.
  *
  * Return: 0 or an error.
  */

@@ -3,9 +3,9 @@
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
  * thread.ptrace_bts of the tracee holds a reference to the trace. The task that removes this
- * pointer ends the trace, whatever the tracee does: the tracer, the tracee when it exits, or a
- * worker after the tracer has detached. While the tracee uses its trace, the tracee holds a
- * reference, too. Dropping the last reference frees the trace.
+ * pointer ends the trace: the tracer, the tracee, for example when it exits, or a worker after the
+ * tracer has detached. While the tracee uses its trace, the tracee holds a reference, too. Dropping
+ * the last of these references destroys the context.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
@@ -56,7 +56,7 @@ static int ptrace_bts_charge(const struct ptrace_bts *pb)
 	if (ptrace_bts_try_charge(pb))
 		return 0;
 
-	/* Traces whose tracer has exited may still be charged: wait until they are ended. */
+	/* Traces whose tracer has detached may still be charged: wait until they are ended. */
 	flush_workqueue(ptrace_bts_wq);
 
 	return ptrace_bts_try_charge(pb) ? 0 : -ENOMEM;
@@ -75,8 +75,8 @@ static void ptrace_bts_drop(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_drop_parent - drop the references of @from and @tracer
- * @pb: the trace of a child
+ * ptrace_bts_drop_parent - drop the references that @from and @tracer hold, if any
+ * @pb: the trace
  */
 void ptrace_bts_drop_parent(struct ptrace_bts *pb)
 {
@@ -175,10 +175,10 @@ static bool ptrace_bts_readable(struct task_struct *task)
 /**
  * ptrace_bts_leave_mm - before a task drops its address space, note who may read its trace
  * @task: current
- * @mm: its old address space
+ * @mm: its old address space, or NULL
  *
- * If the tracer may not read what the task did until now, set @secret of the trace: then only a
- * tracer with CAP_SYS_PTRACE in the initial user namespace may read the records.
+ * If the tracer may not read what the task did until now, set @secret of the trace: then, until
+ * PTRACE_BTS_CLEAR, only a tracer with CAP_SYS_PTRACE in the initial user namespace may read it.
  */
 void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 {
@@ -353,7 +353,7 @@ u32 ptrace_bts_to_bts_flags(u32 flags)
 /**
  * ptrace_bts_attr - translate the configuration of a trace for <asm/bts.h>
  * @pb: the trace
- * @config: its configuration
+ * @config: its current or its new configuration; only the flags are used
  *
  * Return: the attributes of its context.
  */

@@ -2,7 +2,7 @@
 /*
  * PTRACE_BTS_*: traces that children inherit
  *
- * A child creates its trace itself, before it first enters user mode. While copy_process()
+ * A child starts its trace itself, before it first enters user mode. While copy_process()
  * runs, it is not known yet which task will trace the child, and the locks that are needed
  * cannot be taken.
  */
@@ -62,8 +62,8 @@ void ptrace_bts_fork(struct task_struct *child)
 }
 
 /*
- * Tell whether the tracer at the time of the fork still traces current. Since then, it may have
- * detached, and another tracer may have attached.
+ * Tell whether pb->tracer, the tracer of the parent at the time of the fork, traces current now,
+ * and no tracer has detached from current since the fork.
  */
 static bool ptrace_bts_same_tracer(const struct ptrace_bts *pb)
 {

@@ -10,7 +10,7 @@
 #include <asm/bts.h>
 #include <asm/ptrace_bts.h>
 
-/* A trace with none of these flags records nothing. */
+/* A trace with none of these flags records only X86_BTS_EXEC. */
 #define PTRACE_BTS_ANY		(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_KERNEL |	\
 				 PTRACE_BTS_F_SCHED)
 
@@ -18,10 +18,10 @@
  * struct ptrace_bts - the trace of one tracee
  * @ctx:	its context; NULL for a child that inherits and has not run yet
  * @config:	the requested configuration, without PTRACE_BTS_F_ALLOC
- * @kernel:	the trace contains, or has contained, addresses of the kernel
+ * @kernel:	@config has, or once had, PTRACE_BTS_F_KERNEL
  * @secret:	the trace may contain branches of a program that its tracer must not read, such as
  *		a set-user-ID program, see ptrace_bts_leave_mm()
- * @nr:		the number of records with which it is full
+ * @nr:		the number of records with which the trace is full
  * @user:	the user whose locked_vm is charged
  * @limit:	the total number of pages that @user may be charged, also for traces of children
  * @perfmon:	the tracer had CAP_PERFMON, or CAP_SYS_ADMIN, when it requested the trace

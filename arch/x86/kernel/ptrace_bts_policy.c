@@ -19,7 +19,7 @@ enum {
 static int sysctl_ptrace_bts __read_mostly = PTRACE_BTS_PTRACER;
 
 /**
- * ptrace_bts_perfmon - tell whether current may monitor performance
+ * ptrace_bts_perfmon - tell whether current has CAP_PERFMON, or CAP_SYS_ADMIN
  *
  * The test is not audited: by default, a tracer without these capabilities may trace as well.
  *
@@ -33,7 +33,7 @@ bool ptrace_bts_perfmon(void)
 
 /**
  * ptrace_bts_allowed - tell whether the sysctl kernel.ptrace_bts allows a tracer to trace
- * @perfmon: the tracer may monitor performance
+ * @perfmon: ptrace_bts_perfmon() of the tracer
  *
  * Return: true if so.
  */

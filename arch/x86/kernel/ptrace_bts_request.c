@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The requests PTRACE_BTS_*. The tracee is stopped (see ptrace_freeze_traced()), and current
- * is its tracer.
+ * The requests PTRACE_BTS_*, and ARCH_GET_PTRACE_BTS of arch_prctl(). In a request PTRACE_BTS_*,
+ * the tracee is stopped (see ptrace_freeze_traced()), and current is its tracer.
  */
 
 #include <linux/capability.h>
@@ -53,8 +53,8 @@ static int ptrace_bts_permitted_kernel(void)
  * memory, so each trace of branches needs the permission there.
  *
  * If the CPL filter is found to drop branches back to user mode, hardware has to record the
- * kernel to get these branches. Only tracers with CAP_PERFMON get such traces, by
- * BTS_SOFT_FILTER, and need no other permission.
+ * kernel to get these branches. Only tracers with CAP_PERFMON or CAP_SYS_ADMIN get such traces,
+ * by BTS_SOFT_FILTER, and need no other permission.
  *
  * A source of software never records the kernel, so it never needs the permission.
  */
@@ -66,9 +66,9 @@ static bool ptrace_bts_needs_kernel_perm(u32 source, u32 flags)
 }
 
 /*
- * Find the trace of @child that belongs to current. The caller needs no reference, as only
- * current can end this trace while @child is stopped. If an earlier tracer has left a trace, end
- * this old trace now, so that its memory is not charged any more.
+ * Find the trace of @child that belongs to current; -ENXIO if there is none. The caller needs no
+ * reference, as only current can end this trace while @child is stopped. If an earlier tracer has
+ * left a trace, end this old trace now, so that its memory is not charged any more.
  */
 static struct ptrace_bts *ptrace_bts_find(struct task_struct *child)
 {
