@@ -2,7 +2,7 @@
 /*
  * The branch flight recorder: hardware that records the last branches of the
  * kernel on each CPU, so that they can be printed after a crash. A branch is a
- * jump that was taken, a call, a return, an exception or an interrupt.
+ * jump that was taken, a call, a return, a system call, an exception or an interrupt.
  *
  * source:	a facility of the hardware that can record branches
  * freeze:	stop recording on all CPUs, and keep the recorded branches
@@ -106,7 +106,7 @@ static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct 
 
 /*
  * Print the last branches of the CPU that has crashed, unless the crash has printed them already.
- * Called after panic() or a detector of lockups has printed the stack.
+ * Called by panic() and by the detectors of lockups, after they have printed their messages.
  */
 static inline void hw_branches_report(void)
 {
@@ -131,11 +131,14 @@ const char *arch_hw_branches_source(void);
 bool arch_hw_branches_given_up(void);
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
-/* Start recording on a CPU. If the CPU is offline, it starts when it comes online. */
+/*
+ * Start recording on a CPU. If the CPU is offline, it starts when it comes online. Return 0 or an
+ * error.
+ */
 int arch_hw_branches_start(int cpu);
 /*
- * Stop recording on these CPUs and erase their branches. The branches of a frozen CPU may be erased
- * only when the CPU is thawed. Wait until readers that run with preemption off have finished.
+ * Stop recording on these CPUs and erase their branches. If a CPU is frozen, its branches may stay
+ * until the CPU is thawed. Wait until readers that run with preemption off have finished.
  */
 void arch_hw_branches_stop(const struct cpumask *cpus);
 /*

@@ -25,8 +25,8 @@
 #include "trace_hw_branches.h"
 
 /*
- * The CPUs that are to be recorded when the recorder is on. The boot parameter sets it. After boot,
- * it changes under hw_branches_mutex.
+ * The CPUs that are to be recorded when the recorder is on. The boot parameter may set this mask.
+ * After boot, the mask changes under hw_branches_mutex.
  */
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 
@@ -269,7 +269,7 @@ static int __init hw_branches_setup(char *str)
 }
 __setup("hw_branches", hw_branches_setup);
 
-/* Start recording as soon as the architecture has found its hardware. */
+/* If the boot parameter was given, record as soon as the architecture has found its hardware. */
 static int __init hw_branches_boot(void)
 {
 	int err;

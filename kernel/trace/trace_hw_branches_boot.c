@@ -44,7 +44,7 @@
  * struct hw_branches_boot_module - where the text of a module was, or its init text
  * @start:	the address of the text; 0 if this entry is free
  * @size:	the size of the text
- * @name:	the name of the module; " .init.text" follows if it is its init text
+ * @name:	the name of the module; " .init.text" follows if this entry is for the init text
  */
 struct hw_branches_boot_module {
 	u64	start;
@@ -56,7 +56,7 @@ struct hw_branches_boot_module {
  * struct hw_branches_boot_head - the beginning of the reserved memory
  * @magic:	HW_BRANCHES_BOOT_MAGIC
  * @version:	HW_BRANCHES_BOOT_VERSION
- * @cpus:	the number of CPUs
+ * @cpus:	nr_cpu_ids of the kernel
  * @cpu_size:	the size of the memory of each CPU
  * @text:	the address of the kernel's text
  * @end:	the end of the kernel's image, which also has the init text
@@ -97,7 +97,7 @@ static u32 hw_branches_boot_sum(const struct hw_branches_boot_head *head)
 	return jhash(head, offsetof(struct hw_branches_boot_head, sum), 0);
 }
 
-/* Find the memory of a CPU. Do not use head->cpu_size: a crash may have overwritten it. */
+/* Find the memory of a CPU: the memory of the CPUs begins after the head. */
 static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned int cpu)
 {
 	return (void *)head + HW_BRANCHES_BOOT_HEAD + cpu * arch_hw_branches_boot_size();
@@ -107,7 +107,7 @@ static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned i
  * At boot
  */
 
-/* Tell whether the previous boot has left branches in this memory. */
+/* Tell whether an earlier boot has used this memory, with the layout that this kernel uses. */
 static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *head, u64 size)
 {
 	return head->magic == HW_BRANCHES_BOOT_MAGIC &&
@@ -219,7 +219,7 @@ early_initcall(hw_branches_boot_early);
  */
 
 #ifdef CONFIG_MODULES
-/* Find the entry of the text that starts at @start, or a free entry if @start is 0. */
+/* Find the entry of the text that starts at @start, or a free entry if @start is 0; or NULL. */
 static struct hw_branches_boot_module *hw_branches_boot_entry(u64 start)
 {
 	struct hw_branches_boot_module *entry = hw_branches_boot_memory->module;
@@ -256,7 +256,7 @@ static void hw_branches_boot_delete(const struct module *mod, enum mod_mem_type 
 		entry->start = 0;
 }
 
-/* Store the addresses of a module that is loaded. Delete them when the text is freed. */
+/* Store the addresses of a module that is loaded. Delete them before the text is freed. */
 static int hw_branches_boot_module(struct notifier_block *self, unsigned long state, void *data)
 {
 	const struct module *mod = data;

@@ -3,10 +3,11 @@
  * The branch flight recorder for BPF: bpf_get_branch_snapshot()
  *
  * While the recorder is on, the helper copies the last branches of this CPU from the recorder,
- * as many as the program has room for. If the recorder is off, or has given up its hardware to
- * perf, perf's own function serves the helper.
+ * as many as the program has room for; none if this CPU is frozen. If the recorder is off, or has
+ * given up its hardware to perf, perf's own function serves the helper. While the recorder is being
+ * switched on or off, the helper copies nothing.
  *
- * The verifier writes the address of the function that serves the helper into the programs. So
+ * The verifier may write the address of the function that serves the helper into a program. So
  * hw_branches_snapshot() replaces perf's function once, at boot, and may call perf's function.
  */
 
@@ -56,7 +57,7 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 
 /*
  * Any context. Stop recording as early as possible, because a few branches overwrite all last
- * branch records. hw_branches_on is read with interrupts off, so that arch_hw_branches_stop() waits
+ * branch records. Read hw_branches_on with interrupts off, so that arch_hw_branches_stop() waits
  * for this function.
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them. It

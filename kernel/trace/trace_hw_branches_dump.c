@@ -90,8 +90,8 @@ int hw_branches_count_newer(int cpu, struct hw_branches_match top)
 }
 
 /*
- * Print the headline for @cpu. If another CPU was the first one to crash, the headline also tells
- * how long after that CPU @cpu was frozen.
+ * Print the headline for @cpu. If another CPU was the first one to crash, and both times are known,
+ * the headline also tells how long after that CPU @cpu was frozen.
  */
 static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer, u32 records)
 {
@@ -255,9 +255,9 @@ int hw_branches_newer_than_stop(int cpu)
 }
 
 /*
- * The time to wait until all other CPUs are frozen. A CPU in a deep idle state, or a virtual CPU
- * that is not running, needs some time to handle the NMI. The wait is short, as earlier messages of
- * the crash may not have been written to a console yet.
+ * The longest time to wait for all other CPUs together. A CPU in a deep idle state, or a virtual
+ * CPU that is not running, needs some time to handle the NMI. The wait is short, as earlier
+ * messages of the crash may not have been written to a console yet.
  */
 #define HW_BRANCHES_MAX_WAIT_US	1000
 
@@ -477,7 +477,7 @@ void hw_branches_sys_info(void)
 
 /*
  * Called after a report of KASAN or KFENCE, and after a WARN(), which is ignored. If this report
- * has frozen the recorder, current is the first crash's task. It may have migrated since.
+ * has frozen the recorder, current is the first crash's task, but may have migrated since.
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {

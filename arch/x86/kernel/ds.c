@@ -107,7 +107,7 @@ static void notrace ds_bts_apply(void)
 
 /**
  * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
- * @bits:	from debugctl_bts_bits(), 0 to stop
+ * @bits:	the value of the field on this CPU model, see debugctl_bts_bits(); 0 to stop
  *
  * Called with interrupts off, or in an NMI. If BTS is held off, the field stays 0 until
  * ds_bts_release().

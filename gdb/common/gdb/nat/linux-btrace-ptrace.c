@@ -19,8 +19,8 @@
 #include <memory>
 #include <vector>
 
-/* The requests and structures of <asm/ptrace_bts.h>, which the system's headers
-   may not have.  See ptrace_bts(2) and x86_bts(7).  */
+/* The requests and structures of <asm/ptrace_bts.h>.  The system may not have this
+   header.  See ptrace_bts(2) and x86_bts(7).  */
 
 #define BTS_REQUEST_CONFIG	40
 #define BTS_REQUEST_STATUS	41
@@ -77,17 +77,17 @@ struct bts_record
 /* The largest power of two that the kernel accepts as the size of a trace.  */
 static const uint32_t MAX_SIZE = 1 << 28;
 
-/* The number of records to read by one request.  */
+/* The largest number of records to read by one request.  */
 static const size_t READ_CHUNK = 16384;
 
 /* The state of a trace.  */
 enum trace_state
 {
-  /* The kernel records branches.  */
+  /* The kernel has a trace of the thread.  */
   TRACE_ON,
 
-  /* The thread was running, so it was stopped.  The trace is made when the thread is
-     resumed.  */
+  /* The thread was running, so linux_ptrace_bts_enable has stopped it.  The trace is
+     made when the thread is resumed.  */
   TRACE_PENDING,
 
   /* The trace could not be made when the thread was resumed.  */
@@ -101,12 +101,14 @@ struct linux_ptrace_bts
   ptid_t ptid;
   trace_state state;
 
-  /* The arguments of linux_ptrace_bts_enable.  */
+  /* The arguments of linux_ptrace_bts_enable.  CONF.size is the rounded size, or the
+     smaller size that the kernel has granted.  */
   btrace_config_bts conf;
   bool use_ds;
 
   /* When the trace was last read: the sequence number of the next record, and
-     the pc of the thread.  */
+     the pc of the thread.  Before the first read, LAST_NEXT is that when the trace
+     was made, and LAST_PC is 0.  */
   uint64_t last_next = 0;
   CORE_ADDR last_pc = 0;
 
@@ -256,7 +258,7 @@ warn_if_slow (const bts_status &status)
 }
 
 /* Make TRACE in the kernel, if its thread is stopped.  Return false and set errno
-   on failure: to ESRCH if the thread is running.  */
+   on failure: to ESRCH if the thread is running or has exited.  */
 
 static bool
 bts_start (linux_ptrace_bts *trace)
@@ -507,8 +509,8 @@ public:
   bool add (const bts_record &rec);
 
   /* Complete the oldest block of a delta.  The thread was at PC before the oldest
-     record.  The block begins at 0: btrace_fetch replaces that by the beginning of
-     the block that it has already.  */
+     record.  The block begins at 0: btrace_fetch replaces that by the pc of the
+     last instruction that it has already, or drops the block.  */
   void finish_delta (CORE_ADDR pc);
 
   /* Complete the oldest block, if there is no older record that is connected with
@@ -522,8 +524,9 @@ private:
   /* TARGET is the target of the next older record.  If the address at which the
      kernel has resumed the thread is not between TARGET and the end of the current
      block, the thread was interrupted at another address.  Then complete the block
-     that begins at the address of the resumption.  The next older block begins at
-     TARGET.  Its end is not known: assume that it ends at TARGET, too.  */
+     that begins at the address of the resumption, or at the end of the block if that
+     is lower.  The next older block begins at TARGET.  Its end is not known: assume
+     that it ends at TARGET, too.  */
   void settle_resumption (CORE_ADDR target);
 
   /* Complete the current block, which begins at BEGIN.  The next older block ends
@@ -636,8 +639,8 @@ make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &record
 }
 
 /* Store the status of TRACE in *STATUS, which the caller has set to all 0.  For a
-   pending trace, *STATUS stays all 0.  Return false if the trace cannot be
-   read.  */
+   pending trace, *STATUS stays all 0.  If the kernel has taken the hardware from
+   TRACE, call handle_revoked.  Return false if the trace cannot be read.  */
 
 static bool
 trace_status (const linux_ptrace_bts *trace, bts_status *status)

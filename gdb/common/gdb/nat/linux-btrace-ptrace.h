@@ -25,7 +25,8 @@ struct linux_ptrace_bts;
    in CONF->size the size of the buffer that the kernel grants.  USE_DS says
    whether the kernel may use this processor's Debug Store, the hardware that
    records branches.  If the thread is running, stop it; its trace is made when it
-   is resumed.  Return nullptr and set errno on failure.  */
+   is resumed, and CONF->size is the size that the kernel is then asked for.
+   Return nullptr and set errno on failure.  */
 
 extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,
 						  btrace_config_bts *conf,
@@ -36,8 +37,8 @@ extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,
 
 extern const char *linux_ptrace_bts_strerror (int err);
 
-/* End TRACE.  If the thread is running, stop it; its trace ends when it is
-   resumed.  */
+/* End TRACE and free it.  If the thread is running, stop it; its trace in the
+   kernel ends when it is resumed.  */
 
 extern void linux_ptrace_bts_disable (linux_ptrace_bts *trace);
 
