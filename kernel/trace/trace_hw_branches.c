@@ -2,7 +2,7 @@
 /*
  * The branch flight recorder
  *
- * Some processors can record each branch that they take in a circular buffer. The kernel executes
+ * Some processors can record, in a circular buffer, each branch that they take. The kernel executes
  * no instructions for that. After a crash, the buffer shows how the CPU got there: not only the
  * calls that are still on the stack, but each jump, call and return of the last microseconds.
  *

@@ -4,8 +4,8 @@
  *
  * The processor keeps the newest branches in registers, without any overhead: 64 at most, and
  * 32 or fewer on many processors. The code that finds out that an exception is fatal may make
- * more branches than that. So asm/hw_branches.h stops recording at the entry of an exception,
- * and hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
+ * more branches than that. So asm/hw_branches.h stops recording at the entry of an exception in the
+ * kernel, and hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
  *
  * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
  * perf creates its first event that claims this field (with branch stacks, for example),
@@ -19,10 +19,10 @@
  * cases:
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
- *  - The CPU is held for a short time, for example in an NMI: see hw_branches_lbr_hold().
+ *  - The CPU is held, for example in an NMI or while a guest runs: see hw_branches_lbr_hold().
  *
- * perf's intel_pmu_reset() disables the LBRs, too, but only in an NMI, and
- * hw_branches_nmi_release() enables them again. perf's function for bpf_get_branch_snapshot()
+ * perf's intel_pmu_reset() clears DEBUGCTL.LBR, too, but only in an NMI, and
+ * hw_branches_nmi_release() sets it again. perf's function for bpf_get_branch_snapshot()
  * would also disable the LBRs: hw_branches_snapshot() replaces this function.
  */
 

@@ -40,7 +40,7 @@ struct hw_branches_lbr_saved {
  *		read
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
- * @exception:	the pt_regs of the exception before which @before_exception was saved; NULL if
+ * @exception:	the pt_regs of the exception at whose entry @before_exception was saved; NULL if
  *		a freeze must not use @before_exception
  * @task:	the task that @exception has interrupted
  * @kept:	the last branches before the freeze, perhaps in memory that is kept over a reboot;
