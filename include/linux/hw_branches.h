@@ -106,7 +106,7 @@ static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct 
 
 /*
  * Print the last branches of the CPU that has crashed, unless the crash has printed them already.
- * Called by panic() and by the detectors of lockups, after they have printed their messages.
+ * Called by panic() and by the detectors of lockups, after the place where they print the stack.
  */
 static inline void hw_branches_report(void)
 {

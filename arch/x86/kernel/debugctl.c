@@ -98,8 +98,8 @@ void debugctl_resume(void)
  * debugctl_emergency_stop_bts - Stop BTS on this CPU, whatever code uses it
  *
  * For cpu_emergency_stop_bts(), in any context: this takes no lock and has no tracepoint.
- * It does not keep ds_bts_write() from setting BTS again: cpu_emergency_stop_bts() sets
- * held_off of struct ds_bts_field for that.
+ * This function does not keep ds_bts_write() from setting BTS again: for that,
+ * cpu_emergency_stop_bts() sets held_off of struct ds_bts_field.
  */
 void debugctl_emergency_stop_bts(void)
 {

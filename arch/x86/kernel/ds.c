@@ -4,15 +4,15 @@
  *
  * Intel's Debug Store has two halves: one for branches (BTS), and one for samples of
  * events (PEBS). Each half has a buffer. The store is a page that both halves share: it
- * holds their positions in the buffers. Each CPU has its own store and buffers, and its MSR
- * DS_AREA is the address of the store. The hardware writes to store and buffers through the page
+ * holds their positions in the buffers. Each CPU has its own store and buffers. Its MSR DS_AREA
+ * holds the address of the store. The hardware writes to store and buffers through the page
  * table that is loaded, and a write that faults is fatal. Hence the rules of this file:
  *
  *  - Store and buffers are in the CPU entry area, which the page tables of all tasks map, also
  *    those of user mode under page-table isolation. Their addresses never change.
- *  - Each half is reference counted, for all possible CPUs at once. When one half gets a user and
- *    the other half has none, DS_AREA is loaded on every online CPU. When neither half has a user
- *    any more, DS_AREA is cleared there before the last buffers are unmapped.
+ *  - Each half is reference counted, for all possible CPUs at once. When one half gets its first
+ *    user and the other half has none, ds_get() loads DS_AREA on every online CPU. When neither
+ *    half has a user any more, ds_put() clears DS_AREA there before it unmaps the last buffers.
  *  - Users set the BTS field of DEBUGCTL by ds_bts_write(), so that ds_bts_hold() can
  *    stop BTS before the CPU runs with page tables that do not map the buffer.
  *

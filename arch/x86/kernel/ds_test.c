@@ -30,8 +30,8 @@ static char *bts_buffer(unsigned int cpu)
 }
 
 /*
- * Fill the BTS buffer of a CPU, and the positions in the BTS half of its store except DS_BASE, with
- * values that no other code writes.
+ * Fill the BTS buffer of a CPU, and the BTS positions of its store other than DS_BASE, with values
+ * that no other code writes.
  */
 static void mark_cpu(unsigned int cpu)
 {

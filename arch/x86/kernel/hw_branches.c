@@ -39,8 +39,8 @@
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
 
 /*
- * The context of each CPU that records: hw_branches_readable for readers, NULL on other CPUs;
- * hw_branches_context to destroy it
+ * The context of each CPU that records. hw_branches_readable is for readers, and is NULL if a CPU
+ * does not record. hw_branches_context is for destroying the context.
  */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_readable);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
@@ -84,7 +84,7 @@ static void hw_branches_bts_stop(const struct cpumask *cpus)
 
 	for_each_cpu(cpu, cpus)
 		WRITE_ONCE(per_cpu(hw_branches_readable, cpu), NULL);
-	/* Readers call hw_branches_bts_last() with preemption off: wait until it has returned. */
+	/* Readers without hw_branches_mutex have preemption off: wait until they have finished. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		bts_destroy(per_cpu(hw_branches_context, cpu));

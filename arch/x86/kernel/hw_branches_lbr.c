@@ -21,7 +21,7 @@
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
  *  - The CPU is held, for example in an NMI or while a guest runs: see hw_branches_lbr_hold().
  *
- * perf's intel_pmu_reset() clears DEBUGCTL.LBR, too, but only in an NMI, and
+ * perf's intel_pmu_reset() also clears DEBUGCTL.LBR, but only in an NMI, and
  * hw_branches_nmi_release() sets it again. perf's function for bpf_get_branch_snapshot()
  * would also disable the LBRs: hw_branches_snapshot() replaces this function.
  */
@@ -211,7 +211,7 @@ static void hw_branches_lbr_stop(const struct cpumask *cpus)
 		static_branch_disable(&hw_branches_lbr_used);
 		debugctl_release_yielding();
 	}
-	/* Readers call hw_branches_lbr_last() with preemption off: wait until it has returned. */
+	/* Readers without hw_branches_mutex have preemption off: wait until they have finished. */
 	synchronize_rcu();
 	for_each_cpu(cpu, cpus)
 		hw_branches_lbr_reset(cpu);
@@ -420,8 +420,8 @@ static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 }
 
 /*
- * Find the LBRs; return false if the recorder cannot use them. In a confidential guest, a write of
- * an MSR may raise #VC or #VE where these exceptions are not allowed.
+ * Find the LBRs; return false if the recorder cannot use them. It cannot in a confidential guest:
+ * there, a write of an MSR may raise #VC or #VE where these exceptions are not allowed.
  */
 static bool __init hw_branches_lbr_find(struct x86_lbr_stack *stack)
 {

@@ -208,8 +208,8 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	barrier();
 	c->thawing = false;
 	/*
-	 * A freeze before this store to @thawing has not called hw_branches_lbr_keep(). So read
-	 * @frozen after the store, and call hw_branches_lbr_keep() if there was such a freeze.
+	 * A freeze while @thawing was set has not called hw_branches_lbr_keep(). So test for such
+	 * a freeze after the store to @thawing, and call hw_branches_lbr_keep() now.
 	 */
 	barrier();
 	if (c->frozen && !c->saved)

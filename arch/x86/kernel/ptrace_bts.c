@@ -56,7 +56,7 @@ static int ptrace_bts_charge(const struct ptrace_bts *pb)
 	if (ptrace_bts_try_charge(pb))
 		return 0;
 
-	/* Traces whose tracer has detached may still be charged: wait until they are ended. */
+	/* Traces whose tracer has detached or exited may still be charged: wait for their end. */
 	flush_workqueue(ptrace_bts_wq);
 
 	return ptrace_bts_try_charge(pb) ? 0 : -ENOMEM;

@@ -107,8 +107,8 @@ struct linux_ptrace_bts
   bool use_ds;
 
   /* When the trace was last read: the sequence number of the next record, and
-     the pc of the thread.  Before the first read, LAST_NEXT is that when the trace
-     was made, and LAST_PC is 0.  */
+     the pc of the thread.  Before the first read, LAST_NEXT is the sequence number
+     of the next record when the trace was made, and LAST_PC is 0.  */
   uint64_t last_next = 0;
   CORE_ADDR last_pc = 0;
 
@@ -524,9 +524,9 @@ private:
   /* TARGET is the target of the next older record.  If the address at which the
      kernel has resumed the thread is not between TARGET and the end of the current
      block, the thread was interrupted at another address.  Then complete the block
-     that begins at the address of the resumption, or at the end of the block if that
-     is lower.  The next older block begins at TARGET.  Its end is not known: assume
-     that it ends at TARGET, too.  */
+     that begins at the address of the resumption, or at the end of the current block
+     if that is lower.  The next older block begins at TARGET.  Its end is not known:
+     assume that it ends at TARGET, too.  */
   void settle_resumption (CORE_ADDR target);
 
   /* Complete the current block, which begins at BEGIN.  The next older block ends
