@@ -102,7 +102,8 @@ static const struct file_operations hw_branches_switch_fops = {
 };
 
 /*
- * enable: the name of the source that records, or 0 if the recorder is off
+ * enable: the name of the source that is on, and whether perf has taken its hardware; 0 if the
+ * recorder is off
  */
 
 static ssize_t hw_branches_enable_read(struct file *file, char __user *buf, size_t size,
@@ -145,7 +146,7 @@ static const struct file_operations hw_branches_enable_fops = {
 };
 
 /*
- * cpumask: the CPUs that record
+ * cpumask: the CPUs whose branches are recorded while the recorder is on
  */
 
 static int hw_branches_cpumask_show(struct seq_file *m, void *v)
@@ -185,7 +186,7 @@ static const struct file_operations hw_branches_cpumask_fops = {
 };
 
 /*
- * nr, crash_nr: the number of lines to print of each CPU
+ * nr, crash_nr: see hw_branches_nr and hw_branches_crash_nr
  */
 
 static u64 hw_branches_nr_min = 1;
@@ -218,16 +219,16 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
 };
 
 /*
- * trace: the branches of one CPU after the other. The branches of a CPU are copied when the
- * reader reaches its first line. To read all CPUs as they were at the same time, freeze the
- * recorder before opening the file.
+ * trace: the branches of all CPUs, one CPU after the other; per_cpu/cpuN/trace: those of one CPU.
+ * hw_branches_view_next_cpu() copies the branches of a CPU before it makes the lines of this CPU.
+ * To read all CPUs as they were at the same time, freeze the recorder before opening the file.
  */
 
 /**
  * struct hw_branches_view - the state of an open trace file
- * @cpu:	the CPU whose branches are in @branch
+ * @cpu:	the CPU whose branches are in @branch; -1 before the first one is copied
  * @only:	the only CPU to show; -1 for all CPUs
- * @pos:	the number of @line
+ * @pos:	the number of @line, from 1 on; 0 for the headline
  * @plain:	make a line for each record, without folding
  * @base:	the outermost depth of the lines of @cpu
  * @fold:	the walk that makes the lines
@@ -285,7 +286,7 @@ static int hw_branches_next_cpu(const struct hw_branches_view *view)
 	return cpu;
 }
 
-/* Copy the branches of the next CPU. Return false after the last CPU. */
+/* Copy the branches of the next CPU, and begin to fold them. Return false after the last CPU. */
 static bool hw_branches_view_next_cpu(struct hw_branches_view *view)
 {
 	int cpu = hw_branches_next_cpu(view);

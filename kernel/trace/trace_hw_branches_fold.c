@@ -2,24 +2,27 @@
 /*
  * Fold last branches into lines that a reader can follow
  *
- * The walk goes from the newest branch to the oldest:
+ * The walk goes from the newest branch to the oldest. Below, an exception may be an interrupt:
  *
  *  - A thunk is code that runs in place of a return or of an indirect branch, as a
- *    mitigation. The branches to, in and from a thunk are joined to one branch, from the
- *    code that entered the thunk to the code that the thunk went to.
+ *    mitigation. hw_branches_join() joins the branches to, in and from a thunk to one branch,
+ *    from the code that entered the thunk to the code that the thunk went to.
  *  - A call that has returned is one line, with the number of branches from the call to
- *    the return. To find the call of a return, the walk counts levels: each return from a
- *    call or an exception opens one level, and each call and each exception closes one. The
- *    call that closes the first level must match the return: the target of the return is the
- *    instruction after the call. It does not match if a return address was changed. The call
+ *    the return, unless the line of a stay stands for it. To find the call of a return, the
+ *    walk counts levels: each return from a call or an exception opens one level, and each
+ *    call and each exception closes one. The call that closes the first level must match the
+ *    return: the target of the return is the instruction after the call; after an exception, it
+ *    is at most HW_BRANCHES_INSN bytes after the interrupted instruction's beginning. It does
+ *    not match if a return address was changed, or if an exception was fixed up. The call
  *    is not found if it is older than the oldest record, if it is before a switch to another
  *    task, an entry from user mode or missing branches, or if the searches of the walk have
  *    read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of its own,
  *    and the walk continues with the branch before the return.
  *  - A stay in the kernel that has ended is one line: the entry from user mode, with the number
  *    of branches until the CPU returned to user mode. A line before it shows the innermost call
- *    that contains at least half of these branches, if there is one. A stay is not folded if its
- *    entry is not found, for the same reasons for which a call is not found.
+ *    or exception that contains at least half of these branches, if there is one. A stay is not
+ *    folded if its entry is older than the oldest record, if it is before a switch to another
+ *    task or missing branches, or if the searches have read HW_BRANCHES_SEARCH branches.
  *  - Equal consecutive lines become one line with their number. A sequence of up to
  *    HW_BRANCHES_LOOP lines that is repeated is shown once, and its last line tells how often
  *    the sequence occurs.
@@ -30,15 +33,18 @@
 
 #include "trace_hw_branches_fold.h"
 
-/* The largest number of branches that a walk reads, in total, to find calls of returns */
+/*
+ * The largest number of branches that a walk reads, in total, to find calls of returns and entries
+ * of stays
+ */
 #define HW_BRANCHES_SEARCH	40000
 
 /* The largest number of branches to and in a thunk that are joined with the one that leaves it */
 #define HW_BRANCHES_HOPS	8
 
 /*
- * The length of the longest instruction. An exception returns to the beginning or to the end of
- * the instruction that it has interrupted.
+ * The length of the longest instruction. Without a fixup, an exception returns to the beginning or
+ * to the end of the instruction that it has interrupted.
  */
 #define HW_BRANCHES_INSN	15
 
@@ -46,7 +52,7 @@
  * struct hw_branches_joined - a branch, joined with those to and in a thunk that it leaves
  * @branch:	the branch
  * @kind:	the kind of the branch
- * @back:	the address that a call returns to, or that an exception has interrupted
+ * @back:	the address that a call returns to, or that an exception has interrupted; or 0
  * @next:	the number of the next older record; 0 is the newest
  */
 struct hw_branches_joined {
@@ -73,7 +79,8 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 
 /*
  * Tell whether to join @older, which is of @kind, with the newer branch whose source is @from. Both
- * @from and the target of @older must be in a thunk. Entries, exits and breaks are never joined.
+ * @from and the target of @older must be in a thunk. @older is not joined if it is an
+ * HW_BRANCH_ENTRY, HW_BRANCH_EXIT or HW_BRANCH_BREAK.
  */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)
@@ -84,7 +91,10 @@ static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 	return hw_branches_is_thunk(fold, from) && hw_branches_is_thunk(fold, older->to);
 }
 
-/* Read the branch at @at. If it leaves a thunk, join it with the branches to and in the thunk. */
+/*
+ * Read the branch at @at. If it leaves a thunk, join it with the branches to and in the thunk.
+ * Return false if there is no such branch.
+ */
 static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 			     struct hw_branches_joined *joined)
 {
@@ -172,8 +182,9 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 }
 
 /*
- * Tell whether the branches from fold->at on belong to a stay that has ended: the branch after
- * them comes from user mode. If the entry of this stay is found, store it in @entry.
+ * If the next newer branch than the one at fold->at comes from user mode, the branches from
+ * fold->at on belong to a stay that has ended. Then find the entry of this stay, and store it in
+ * @entry. Return false if the stay has not ended, or if its entry is not found.
  */
 static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_branches_joined *entry)
 {
@@ -199,7 +210,7 @@ static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_bran
 /*
  * Find the innermost call or exception that contains at least half of the branches of the stay from
  * fold->at to its entry, whose number is @end. Store it in @line, except for line->records. Return
- * the number of the next older record; 0 if there is no such call.
+ * the number of the next record that is older than the call; 0 if there is no such call.
  */
 static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
 				    struct hw_branches_line *line)
@@ -232,7 +243,7 @@ static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
 
 /*
  * Make the next line of a stay that has ended: first the line of its longest call, if there is one,
- * then that of its entry. Return false if the next line is not one of such a stay.
+ * then that of its entry. Return false if there is no such stay, or if its entry is not found.
  */
 static bool hw_branches_take_stay(struct hw_branches_fold *fold, struct hw_branches_line *line)
 {
@@ -439,7 +450,7 @@ bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_lin
 /**
  * hw_branches_fold_base - find the outermost depth of the next lines
  * @fold: a walk that has just begun; this function begins the walk again before it returns
- * @lines: the number of lines to look at
+ * @lines: the largest number of lines to look at
  * @records: where to store the number of records that these lines stand for
  *
  * Return: the least @depth of these lines, 0 at most.

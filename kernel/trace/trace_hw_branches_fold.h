@@ -43,8 +43,8 @@ enum hw_branch_kind {
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
  * @get:	read the record that has @nr newer ones; false if there is no such record
- * @kind:	tell the kind of a branch. @back is the address that a call returns to, or
- *		that an exception or interrupt has interrupted
+ * @kind:	tell the kind of a branch. Set @back to the address that a call returns to, or
+ *		that an exception or interrupt has interrupted. For other kinds, leave it 0
  * @is_thunk:	tell whether an address is in a thunk for returns or indirect branches
  * @is_return:	tell whether an address is the first one of a thunk for returns
  * @progress:	called for each line that hw_branches_fold_base() makes; may be NULL
@@ -59,13 +59,13 @@ struct hw_branches_reader {
 
 /**
  * struct hw_branches_line - one line
- * @branch:	the branch; if @inside is not 0, the call, exception or entry from user mode that
- *		has returned
+ * @branch:	the branch; if @inside is not 0, the call, exception, interrupt or entry from user
+ *		mode that has returned
  * @kind:	the kind of @branch
  * @inside:	if not 0, the number of branches from @branch to its return, including both, in
  *		all repeats of the line. The return to user mode is not recorded, and not counted
  * @records:	the number of records that the line stands for; the last line of a loop also
- *		stands for those of all repeats
+ *		stands for the records of all repeats of the loop
  * @depth:	the call depth of the code that made @branch, relative to the code that the
  *		newest branch of the walk went to: -1 is the caller of that code; 0 if the walk
  *		is plain
@@ -91,12 +91,14 @@ struct hw_branches_line {
  * @data:	the argument of the functions of @reader
  * @at:		the number of the next record to read; 0 is the newest
  * @plain:	make a line for each record, without its kind and its depth
- * @left:	the number of branches that may still be read to find the calls of returns
- * @depth:	the call depth of the code that made the branch of the last line
- * @stay:	the line of the stay whose longest call was the last line; its @inside is 0 if there
- *		is no such stay
+ * @left:	the number of branches that may still be read to find the calls of returns and the
+ *		entries of stays
+ * @depth:	the call depth of the code that made the branch of the line made last; a line of a
+ *		stay's longest call does not change it
+ * @stay:	the next line, if a line of a stay's longest call was made last: the line of this
+ *		stay; otherwise its @inside is 0
  * @nr:		the number of lines in @ahead
- * @ahead:	the next lines, not yet searched for loops
+ * @ahead:	lines that were made, but neither returned nor moved to @body
  * @body:	the lines of the loop that was found last
  * @nr_body:	the number of lines in @body
  * @shown:	the number of lines in @body that hw_branches_fold_next() has returned

@@ -3,7 +3,7 @@
  * KUnit tests of folded branches
  *
  * The tests use invented branches, each with its kind. Functions begin at multiples of 0x100,
- * calls are 5 bytes long, and all addresses from THUNKS on are in thunks.
+ * calls are 5 bytes long, and addresses of the kernel from THUNKS on are in thunks.
  */
 
 #include <kunit/test.h>
@@ -171,7 +171,7 @@ static void a_return_to_elsewhere(struct kunit *test)
 	EXPECT(test, fake, { 0x150, 0x160, 0, 0 }, { 0x230, 0x140, 0, 1 }, { 0x110, 0x200, 0, 0 });
 }
 
-/* The return skips one level. It does not match the call of that level. */
+/* The return skips one level: it does not go to the instruction after the newest call. */
 static void a_jump_out_of_two_levels(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -245,7 +245,7 @@ static void a_stay_that_has_ended(struct kunit *test)
 	       { HW_BRANCH_USER, 0xe00, 4, 0 });
 }
 
-/* The innermost call with half of the branches of the stay is shown, at its depth. */
+/* The innermost call with at least half of the branches of the stay is shown, at its depth. */
 static void the_longest_call_of_a_stay(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -356,7 +356,7 @@ static void a_thunk_that_is_interrupted(struct kunit *test)
 	EXPECT(test, fake, { 0x110, 0x200, 5, 0 });
 }
 
-/* A function that only jumps to another one is not a thunk: the jump is a line of its own. */
+/* A function that only jumps to another one is not a thunk: its jump is a branch of its own. */
 static void a_function_that_jumps(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -460,8 +460,8 @@ static void the_outermost_depth(struct kunit *test)
 }
 
 /**
- * struct endless - 1000 branches from thunk to thunk, of which 100 lines reach only a part
- * @read:	the number of calls of endless_get()
+ * struct endless - what endless_reader and long_stay_reader count
+ * @read:	the number of calls of endless_get() or long_stay_get()
  * @lines:	the number of calls of endless_progress()
  */
 struct endless {

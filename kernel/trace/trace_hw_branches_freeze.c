@@ -2,10 +2,10 @@
 /*
  * The branch flight recorder: freeze and thaw
  *
- * The recorded branches are overwritten within microseconds. So code that detects a crash
+ * Newer branches overwrite the recorded ones within microseconds. So code that detects a crash
  * first freezes the recorder, on this CPU at once and on the others by NMIs, and prints
  * later. The first crash keeps the recorder frozen until root thaws it or switches it off, or
- * until hw_branches_thaw_after seconds have passed.
+ * until hw_branches_thaw_late_work() thaws it.
  */
 
 #include <linux/atomic.h>
@@ -37,16 +37,16 @@ DEFINE_MUTEX(hw_branches_mutex);
 /* The recorder is on. Changes under hw_branches_mutex; read in any context. */
 bool hw_branches_on __read_mostly;
 
-/* The recorder thaws by itself this many seconds after a crash has frozen it; never if 0. */
+/* The number of seconds from a crash to hw_branches_thaw_late_work(); 0 for never */
 u64 hw_branches_thaw_after __read_mostly;
 
-/* Root, a trigger or a watchpoint has frozen the recorder until root thaws it. */
+/* Root, a trigger or a watchpoint has frozen the recorder until the next hw_branches_thaw(). */
 static bool hw_branches_kept_frozen;
 
 /* The number of users that have frozen the recorder temporarily, by hw_branches_freeze_to_read() */
 static atomic_t hw_branches_readers;
 
-/* The first crash since the last thaw, which keeps the recorder frozen; none if @cpu is -1 */
+/* The first crash since the last hw_branches_thaw(). If @cpu is -1, there was none. */
 static struct hw_branches_crash_info hw_branches_first = { .cpu = -1, };
 
 /* The number of crashes that were stored in hw_branches_first */
@@ -110,9 +110,9 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  * hw_branches_crash_freeze - hw_branches_crash(), if the recorder is on
  * @ip: the address of the instruction that crashed, 0 if it is not known
  *
- * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen yet, because the NMI
- * of the first crash has not arrived. So if arch_hw_branches_freeze() itself crashes after it has
- * marked this CPU as frozen, that crash does not call it again.
+ * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen, for example while
+ * the NMI of the first crash has not arrived yet. So if arch_hw_branches_freeze() itself crashes
+ * after it has marked this CPU as frozen, that crash does not call it again.
  */
 void notrace hw_branches_crash_freeze(unsigned long ip)
 {
@@ -131,9 +131,10 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 			hw_branches_freeze_all();
 		/*
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
-		 * reads the number of freezes. If this number includes the freeze above, the
-		 * thaw can undo it. Then the test below reads -1, and this crash tries again
-		 * to be the first one. Pairs with smp_store_mb() there.
+		 * reads the number of freezes. If the test below reads this -1, the thaw may
+		 * undo the freeze above, so this crash tries again to be the first one. If
+		 * not, the thaw reads a number that includes the freeze above: it is a thaw
+		 * after this crash. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
@@ -161,8 +162,8 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
  * @cpu: the CPU
  *
- * Any context. From the first crash to the next thaw, each CPU is printed only once. So if the
- * printing crashes, that crash does not print the CPU again.
+ * Any context. From one first crash to the next one, this returns true only once for each CPU. So
+ * if the printing crashes, that crash does not print the CPU again.
  *
  * Return: true if the caller has to print the branches.
  */
@@ -272,7 +273,7 @@ void hw_branches_show(void (*show)(void))
 }
 
 /**
- * hw_branches_keep_frozen - freeze the recorder until root thaws it
+ * hw_branches_keep_frozen - freeze the recorder until root thaws it or switches it off
  *
  * Any context.
  */
@@ -296,8 +297,7 @@ bool hw_branches_is_kept_frozen(void)
 /**
  * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * The recorder stays frozen if hw_branches_readers is not 0, or if there is a concurrent crash: see
- * hw_branches_crash_freeze().
+ * The recorder stays frozen if hw_branches_readers is not 0, or if there is a concurrent freeze.
  */
 void hw_branches_thaw(void)
 {
@@ -309,7 +309,7 @@ void hw_branches_thaw(void)
 	hw_branches_thaw_unkept();
 }
 
-/* Tell whether hw_branches_thaw_after seconds have passed since the first crash. */
+/* Tell whether there was a crash whose @thaw_at has passed; false if @thaw_at is 0. */
 static bool hw_branches_is_due(void)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
@@ -320,7 +320,7 @@ static bool hw_branches_is_due(void)
 /*
  * Since this work was queued, hw_branches_keep_frozen() may have frozen the recorder, root may have
  * switched the recorder off, root may have thawed it and another crash followed, or a panic() may
- * have begun. So test all conditions.
+ * have begun. So test these conditions.
  */
 static void hw_branches_thaw_late_work(struct work_struct *work)
 {

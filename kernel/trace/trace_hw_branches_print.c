@@ -8,18 +8,18 @@
 #include "trace_hw_branches.h"
 
 /*
- * The number of lines of each CPU that sysrq, a watchpoint and kdb print, and the number of
- * branches of each CPU that a trigger writes
+ * The largest number of lines of each CPU that sysrq, a watchpoint and kdb print, and of branches
+ * of each CPU that a trigger writes. An argument of kdb's command replaces it.
  */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* The number of lines of each CPU that a crash prints */
+/* The largest number of lines of each CPU that a crash prints */
 u64 hw_branches_crash_nr __read_mostly = 32;
 
 /* A crash prints all CPUs, and not only the CPU that has crashed. */
 bool hw_branches_crash_all __read_mostly;
 
-/* Print a line for each branch, without folding: see trace_hw_branches_fold.c. */
+/* Print a line for each record, without folding: see trace_hw_branches_fold.c. */
 bool hw_branches_plain __read_mostly;
 
 /* The largest indentation of a line */

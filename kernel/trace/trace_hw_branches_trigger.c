@@ -9,10 +9,10 @@
  * CPUs. With 'freeze', the recorder stays frozen, so that older branches can be read from the files
  * in hw_branches/.
  *
- * An event can occur in any context. Without 'all' and 'freeze', recording stops only on this
+ * An event can occur in any context. With neither 'all' nor 'freeze', recording stops only on this
  * CPU, and only while its branches are read. With 'all' or 'freeze', all CPUs are frozen. The
  * trigger cannot wait until the other CPUs are frozen. So with 'all', a work writes their branches
- * later.
+ * later. If another trigger uses the work, 'all' is ignored.
  */
 
 #include <linux/cleanup.h>
@@ -67,7 +67,7 @@ static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 	trace_event_buffer_commit(&buffer);
 }
 
-/* Skip the @newer newest branches of a CPU, and write the next hw_branches_nr ones. */
+/* Skip the @newer newest branches of a CPU, and write the next ones, hw_branches_nr at most. */
 static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 newer)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
@@ -91,7 +91,7 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
 /* The event hw_branch that the work writes for the other CPUs; NULL if the work is not in use */
 static struct trace_event_file *hw_branches_others_event;
 
-/* The CPU of the trigger that uses the work, which the work skips */
+/* The CPU of the trigger that uses the work. The work skips this CPU. */
 static int hw_branches_others_trigger_cpu;
 
 static void hw_branches_trace_others(void)

@@ -8,8 +8,9 @@
  * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
  * hardware breakpoint freezes the branch flight recorder. Then a work prints to the log the
  * branches that led to the access, the newest first. After that, the work thaws the recorder; with
- * 'freeze', the recorder stays frozen. A hit while the recorder is frozen is ignored. Without
- * 'freeze', the number of hits is limited to DEFAULT_RATELIMIT_BURST in DEFAULT_RATELIMIT_INTERVAL.
+ * 'freeze', the recorder stays frozen. A hit is ignored while the recorder is off or frozen, or
+ * while an earlier hit is printed. Without 'freeze', at most DEFAULT_RATELIMIT_BURST hits are
+ * printed in DEFAULT_RATELIMIT_INTERVAL.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -43,7 +44,7 @@
 /**
  * struct hw_branches_watch - a watchpoint
  * @attr:	the attributes of the breakpoint
- * @events:	the breakpoint on each CPU that is online
+ * @events:	the breakpoint on each CPU; NULL if the CPU is offline, or has no breakpoint left
  * @module:	the module that the address is in, or NULL
  * @freeze:	leave the recorder frozen after a hit
  * @limit:	the rate limit of hits, used without @freeze
@@ -251,8 +252,9 @@ static int hw_branches_look_up(const char *name, unsigned long *address)
 }
 
 /*
- * Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text to what follows. The part
- * before the first ':' is MODULE if it contains no '+' and is not the name of a symbol.
+ * Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text behind the next ':', or
+ * to NULL if there is none. The part before the first ':' is MODULE if it contains no '+' and is
+ * not the name of a symbol.
  */
 static int hw_branches_parse_symbol(char **text, unsigned long *address)
 {

@@ -163,7 +163,7 @@ static void
 print_ptrace_bts_status(struct tcb *const tcp, const kernel_ulong_t addr,
 			const kernel_ulong_t size)
 {
-	/* The kernel returns the size of its structure.  */
+	/* On success, the kernel returns the size of its structure.  */
 	const kernel_ulong_t stored =
 		syserror(tcp) ? 0 : MIN(size, (kernel_ulong_t) tcp->u_rval);
 	struct_ptrace_bts_status status = { 0 };

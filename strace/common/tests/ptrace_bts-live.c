@@ -268,7 +268,10 @@ check_event(void)
 	printf("ptrace(PTRACE_BTS_CLEAR, %d) = %s\n", pid, errstr);
 }
 
-/* Wait for the tracee: it stops if its trace is full, and for its signals. */
+/*
+ * Wait until the tracee exits or stops.  It stops if its trace is full, and for
+ * its signals.
+ */
 static int
 check_wait(void)
 {

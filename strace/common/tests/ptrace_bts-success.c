@@ -1,6 +1,6 @@
 /*
- * Check decoding of the data that PTRACE_BTS_* requests return.  The results
- * of the requests are injected, and the test itself stores the data.
+ * Check decoding of the data that PTRACE_BTS_* requests return.  strace
+ * injects the results of the requests, and the test itself stores the data.
  *
  * Copyright (c) 2026 The strace developers.
  * All rights reserved.
@@ -35,8 +35,9 @@
 
 static const int pid = 0x7fffffff;
 /*
- * The injected result: sizeof(struct_ptrace_bts_status), or with -long a greater
- * number, or with -short a number less than sizeof(status->size)
+ * The injected result: sizeof(struct_ptrace_bts_status); in
+ * ptrace_bts-success-long a greater number; in ptrace_bts-success-short a number
+ * less than sizeof(status->size)
  */
 static long rval;
 
