@@ -18,7 +18,7 @@ void bt_calls_memory(u64 bytes)
 {
 	size_t most = bytes / sizeof(struct bt_frame);
 
-	/* Choose a power of two: bt_grow() rounds up to one. */
+	/* Choose a power of two: bt_grow() rounds up to a power of two. */
 	for (frames_max = 1; frames_max <= most / 2; frames_max *= 2)
 		;
 }
@@ -52,9 +52,9 @@ static inline bool same_function(const struct bt_function *a, const struct bt_fu
 }
 
 /*
- * Is @frame the first PLT stub, and @to in the dynamic linker? The first call of a function
- * goes from the PLT stub of this function to the first PLT stub, and from there to the dynamic
- * linker, which looks up the function and jumps to it.
+ * Is @frame the first PLT stub, and @to in the dynamic linker? With lazy binding, the first call
+ * of a function goes from the PLT stub of this function to the first PLT stub, and from there to
+ * the dynamic linker, which looks up the function and jumps to it.
  */
 static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
 {
@@ -167,7 +167,10 @@ static void unwind_to(struct bt_calls *c, size_t nr)
 	}
 }
 
-/* Returns the number of frames up to the innermost one of @fn; 0 if @fn has no frame. */
+/*
+ * Returns the number of frames from the outermost one to the innermost one of @fn; 0 if @fn has
+ * no frame.
+ */
 static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
 {
 	size_t nr;
@@ -346,8 +349,8 @@ static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 }
 
 /*
- * A branch into the kernel or within it. Treat a branch to the beginning of a function as a
- * call: if the code of the kernel cannot be read, the kind of the branch is unknown.
+ * A branch into the kernel or within it. Treat a branch to the beginning of another function as
+ * a call: if the code of the kernel cannot be read, the kind of the branch is unknown.
  */
 static void kernel_branch(struct bt_calls *c, const struct bt_branch *b)
 {
@@ -425,7 +428,7 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
  * bt_calls_branched - find the frame to count the last branch for
  * @c: the call stack; bt_calls_branch() was called for the last branch
  * @branches: set to the number of branches to count for the frame: 1, and the branches of a
- *	hop that has just ended. Set to 0 while a hop runs.
+ *	hop that has just ended, unless @resolved got them. Set to 0 while a hop runs.
  *
  * Returns the frame, or NULL if there is none or a hop runs.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Derives the call stack of a thread from its branches. A struct bt_calls has the stack of one
- * thread. An output sets its callbacks, which are called when a function begins or ends.
+ * thread. Its user, mostly an output, sets callbacks, which calls.c calls when a function begins
+ * or ends.
  */
 #ifndef BTSTRACE_CALLS_H
 #define BTSTRACE_CALLS_H
@@ -24,7 +25,7 @@
  *	jumping to a function, the output is told of the hop.
  * @quiet:	called by a @hop, directly or not; the output is not told of it
  * @inside:	its function is one that --root selects, or a caller of it is; always true
- *	without --root; see select.c
+ *	without --root; filled in by bt_select_frame(), like @shown and @level
  * @shown:	the output shows it
  * @level:	the number of shown frames from the outermost one up to this one
  * @data:	for the output

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The format of the file of a recorded trace (btstrace -w). The file contains everything that
- * was passed to the session (see session.h), so that btstrace -r can show it later, or on
- * another machine. The file begins with the line BT_FILE_MAGIC. Chunks follow: each is a struct
- * bt_chunk and its contents, in the byte order of x86.
+ * The format of the file of a recorded trace (btstrace -w). The file contains what is needed to
+ * pass the trace to a session again (see session.h), so that btstrace -r can show it later, or
+ * on another machine. The file begins with the line BT_FILE_MAGIC. Chunks follow: each is a
+ * struct bt_chunk and its contents, in the byte order of x86.
  */
 #ifndef BTSTRACE_CHUNK_H
 #define BTSTRACE_CHUNK_H
@@ -24,7 +24,7 @@ enum bt_chunk_type {
 	BT_CHUNK_KERNEL,	/* text: the boot ID, see write_kernel() */
 	BT_CHUNK_ENDED_AT,	/* address that the thread would have executed next */
 	BT_CHUNK_FILE,		/* struct bt_ident, path: of a file whose code is mapped */
-	BT_CHUNK_JIT,		/* text: lines of /tmp/perf-PID.map */
+	BT_CHUNK_JIT,		/* text: lines as in /tmp/perf-PID.map */
 };
 
 struct bt_chunk {

@@ -72,9 +72,9 @@ static bool goes_back(const struct bt_item *item)
 
 /*
  * The jump @b goes back to the beginning of a loop, and ends a round. Find the previous jump
- * back to the same address, which began this round, in the items from index @begin on. Returns
- * the index of its item. Returns items->nr if there is none, or if a jump back of an outer loop
- * came after it.
+ * back to the same address, which began this round, in the items from index @begin on; look at
+ * the last ROUND_MAX of them. Returns the index of its item. Returns items->nr if there is none,
+ * or if a jump back of an outer loop came after it.
  */
 static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
 {

@@ -2,8 +2,8 @@
 /*
  * Sums up branches as a short list of items, for the crash view. A call that has returned
  * becomes one item, with all branches in it. A round (iteration) of a loop begins with a jump
- * back. All rounds of a loop but the last become one item. The other items are calls that
- * have not returned, jumps in the called functions, and gaps.
+ * back. All rounds of a loop but the last become one item. The other items are functions
+ * that have not returned, jumps within functions, and gaps.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -12,8 +12,8 @@
 
 /*
  * A function becomes a BT_ITEM_INSIDE, not a BT_ITEM_CALL, if its return address is unknown.
- * This is so if its call is not in the trace, if the kernel has called it, or if another
- * BT_ITEM_INSIDE has jumped to it.
+ * This is so, for example, if its call is not in the trace, if it was called within the kernel,
+ * or if another BT_ITEM_INSIDE has jumped to it.
  */
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */

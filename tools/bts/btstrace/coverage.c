@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file finds which code was executed. A block begins at the target of a branch. It ends
- * behind the next instruction that branches, or where the thread enters the kernel.
+ * behind the next instruction that branches, or where the thread enters the kernel. A long block
+ * is stored in pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,10 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 }
 
 /*
- * Count the code from @first to @length bytes behind @last as executed. Count nothing if @last
- * is in another module than @first, or before @first: then records are missing. Count nothing,
- * either, if the module or an offset is too large for struct bt_block.
+ * Count the code from @first to @length bytes behind @last as executed. Count nothing if @first
+ * is not known. Count nothing if @last is in another module than @first, or before @first: then
+ * records are missing. Count nothing, either, if the module or an offset is too large for struct
+ * bt_block.
  */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)

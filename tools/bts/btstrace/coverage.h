@@ -20,7 +20,7 @@ struct bt_block {
 };
 
 /*
- * struct coverage - a hash table of all blocks that were executed, with 2^bits slots
+ * struct coverage - a hash table of the blocks that were executed, with 2^bits slots
  * @nr: the number of blocks
  * @max: the limit of @nr
  * @full: more blocks were executed than @max; the others are missing

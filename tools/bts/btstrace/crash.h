@@ -35,7 +35,7 @@ struct crash_line {
 
 /*
  * struct crash_lines - a list of lines
- * @own: at least one line is about the user's own code; own.c decides which code that is
+ * @own: a line about the user's own code was added; own.c decides which code that is
  */
 struct crash_lines {
 	struct crash_line	*line;

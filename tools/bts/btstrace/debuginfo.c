@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * libdw looks for the debug information of a program in other files. Their names depend on the
- * program. The author of a hostile program may have put a FIFO there, and libdw would wait for
- * ever. This file first checks that these files are regular files, or do not exist.
+ * program. The author of a hostile program may have made a FIFO of such a name, and libdw would
+ * wait for ever. Before libdw opens these files, this file checks that they are regular files, or
+ * do not exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 
 /*
  * Are the debug files of the program @path harmless? Their names are that of the program with
- * .debug appended, and the name @link that the program contains; or NULL if it contains none.
+ * .debug appended, and @link, which the program contains. @link is NULL if it contains none.
  */
 static bool debug_files_harmless(const char *path, const char *link)
 {

@@ -12,8 +12,8 @@ struct elf_units;
 
 /*
  * The callback find_debuginfo of libdw, which calls it with the pointer that read_file() has
- * stored: *@user points to @no_lines of struct bt_elf. The callback sets @no_lines if libdw
- * must not read debug information.
+ * stored: *@user points to @no_lines of struct bt_elf. The callback sets @no_lines, and
+ * returns -1, if libdw must not read debug information.
  */
 int elf_find_debuginfo(Dwfl_Module *mod, void **user, const char *mod_name, Dwarf_Addr base,
 		       const char *path, const char *link, GElf_Word crc, char **found);

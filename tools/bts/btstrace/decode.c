@@ -103,7 +103,7 @@ void bt_decode(const u8 *bytes, size_t n, u64 addr, bool is64, struct bt_insn *i
 
 /*
  * Is the last instruction in @bytes a system call? This is a guess: code cannot be decoded
- * backwards reliably. Other instructions seldom end in these two bytes.
+ * backwards reliably. Other instructions seldom end in the two bytes of a system call.
  */
 bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 {

@@ -50,7 +50,7 @@ const struct bt_function *bt_elf_function(const struct bt_elf *elf, u64 addr)
 
 /*
  * Is the symbol a function, or a label in code? Sets *@limit to the end of its section, or
- * to 0.
+ * to 0 if the section is not known.
  */
 static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 {

@@ -29,7 +29,7 @@ void bt_complain(const char *fmt, ...)
 	if (n < 0)
 		return;
 	/*
-	 * The message contains names that may come from a hostile program: replace control
+	 * The message may contain names that come from a hostile program: replace control
 	 * characters.
 	 */
 	text_open(&line, -1);
@@ -42,8 +42,8 @@ void bt_complain(const char *fmt, ...)
 }
 
 /*
- * Find the first line of a file that begins with @key. Read it into @line, without the newline.
- * Returns false if there is none.
+ * Find the first line that begins with @key in the file @path. Read it into @line, without the
+ * newline. Returns false if there is none.
  */
 static bool find_line(const char *path, const char *key, char *line, size_t len)
 {

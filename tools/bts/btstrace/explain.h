@@ -5,7 +5,7 @@
 
 #include "bt.h"
 
-/* Exit statuses of btstrace itself. Other statuses are those of the command. */
+/* Exit statuses of btstrace itself */
 enum bt_exit {
 	BT_EXIT_NO_BTS	= 110,	/* no Branch Trace Store that can do what was asked for */
 	BT_EXIT_BUSY		= 111,	/* perf uses the hardware */

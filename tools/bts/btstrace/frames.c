@@ -63,8 +63,8 @@ static u64 end_of_section(Elf *e, u64 addr)
 }
 
 /*
- * Add each function of the table that is in a section of code to @functions, with the name
- * FILE+0xADDRESS. bt_functions_tidy() later drops it if the function has a symbol.
+ * Add the functions that the table lists to @functions, with the name FILE+0xADDRESS, if they
+ * are in a section of code. bt_functions_tidy() later drops those that have a symbol.
  */
 void elf_add_frames(struct bt_functions *functions, Elf *e, const char *path)
 {

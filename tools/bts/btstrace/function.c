@@ -79,7 +79,7 @@ static void free_function(struct bt_function *fn)
 
 /*
  * Make the name of @fn an alias of @first, which begins at the same address, unless @fn is a
- * stand-in. Free @fn.
+ * stand-in, or has the same name. Free @fn.
  */
 static void merge(struct bt_function *first, struct bt_function *fn)
 {
@@ -89,8 +89,8 @@ static void merge(struct bt_function *first, struct bt_function *fn)
 }
 
 /*
- * Sort the list. Merge functions that begin at one address. Drop stand-ins, and symbols without
- * a size, that begin within another function. Elsewhere, a function without a size ends where
+ * Sort the list. Merge functions that begin at one address. If a stand-in, or a symbol without a
+ * size, begins within another function, drop it. Elsewhere, a function without a size ends where
  * the next function begins, or at its @limit if that comes first.
  */
 void bt_functions_tidy(struct bt_functions *list)

@@ -10,7 +10,7 @@
 
 /*
  * struct bt_how - how live threads are traced
- * @bytes:	the size of the trace of each thread
+ * @bytes:	the size of the trace of each thread; see also @fixed and @shrink
  * @fixed:	the user has chosen @bytes: do not try a smaller trace if memory is short
  * @shrink:	make smaller traces if there are many threads
  * @full:	lose no records: stop a thread when its trace is full, and read the trace.

@@ -17,7 +17,10 @@ bool bt_is_system_source(const char *file)
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
 }
 
-/* Find the line that calls the inlined function. @copy is the place where it was inlined. */
+/*
+ * Find the line that calls an inlined function. @copy describes the place where the function was
+ * inlined. Returns false if the line is not known.
+ */
 static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *line)
 {
 	Dwarf_Attribute attr;
@@ -39,7 +42,7 @@ static bool find_call(Dwarf_Die *unit, Dwarf_Die *copy, const char **file, int *
 
 /*
  * Find the scopes of an address, from the innermost inlined function outwards. Returns their
- * number, 0 if no function was inlined there, or -1 on error. The caller frees *@scopes.
+ * number; 0 or -1 if no function was inlined there, or on error. The caller frees *@scopes.
  * dwarf_getscopes() alone is not enough: after the first inlined function, it lists the
  * scopes around the definition of this function, and not the function that calls it.
  */
@@ -64,8 +67,9 @@ static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 /*
  * The caller has set @view->file and @view->line to the entry of the line table. If this line
  * is in an inlined function of a system header, replace it by the line that calls the
- * function. Repeat until the line is in no system header, or in no inlined function. Set
- * @view->inlined to the inlined function that contains the line, if there is one.
+ * function. Repeat until the line is in no system header, or in no inlined function, or until the
+ * calling line is not known. Set @view->inlined to the inlined function that contains the line,
+ * if there is one and the line is in no system header.
  */
 void elf_find_view(Dwarf_Die *unit, u64 addr, struct bt_view *view)
 {

@@ -143,8 +143,9 @@ static bool has_more(struct file *f, const struct stat *st)
 }
 
 /*
- * Read the part of a file that was not read yet. Returns NULL if there is none. The caller
- * adds to @f->at what it has used of the text.
+ * Read the part of a file that was not read yet, READ_MAX bytes at most. Returns NULL if there
+ * is none, or if the file cannot be opened. The caller adds to @f->at the number of bytes that
+ * it has used.
  */
 static char *read_more(struct file *f, pid_t tgid, const char *path, size_t *len)
 {
@@ -187,7 +188,7 @@ static void read_map(struct bt_text *out, struct process *p)
 	free(path);
 }
 
-/* Write a JIT_CODE_LOAD record of a jitdump as a line of /tmp/perf-PID.map. */
+/* Add a JIT_CODE_LOAD record of a jitdump to @out, as a line like those of /tmp/perf-PID.map. */
 static void put_load(struct bt_text *out, const char *bytes, size_t len)
 {
 	struct dump_load load;

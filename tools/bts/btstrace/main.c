@@ -49,7 +49,7 @@ static void fill_standard(void)
 		close(fd);
 }
 
-/* Returns a close-on-exec descriptor for the output, or -1 after a message. */
+/* Returns a close-on-exec descriptor for the output, or -1 on failure. */
 static int open_output(const struct options *o)
 {
 	int fd;
@@ -187,8 +187,8 @@ static bool is_there(const char *path)
 }
 
 /*
- * Remove the file that was made by opening @path. If @path is a symbolic link, remove its
- * target.
+ * Remove the file that btstrace has made by opening @path. If @path is a symbolic link, remove
+ * its target.
  */
 static void drop_file(const char *path)
 {
@@ -251,8 +251,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 }
 
 /*
- * End with the exit status @status or, if @status is negative, by the signal -@status, as the
- * command may have.
+ * If @status is not negative, returns it: the exit status. Otherwise, ends by the signal -@status,
+ * as the command may have ended. If this signal does not end btstrace, returns an exit status.
  */
 static int end_like(int status)
 {
