@@ -12,12 +12,12 @@
  *    walk counts levels: each return from a call or an exception opens one level, and each
  *    call and each exception closes one. The call that closes the first level must match the
  *    return: the target of the return is the instruction after the call; after an exception, it
- *    is at most HW_BRANCHES_INSN bytes after the interrupted instruction's beginning. It does
- *    not match if a return address was changed, or if an exception was fixed up. The call
- *    is not found if it is older than the oldest record, if it is before a switch to another
- *    task, an entry from user mode or missing branches, or if the searches of the walk have
- *    read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of its own,
- *    and the walk continues with the branch before the return.
+ *    is at most HW_BRANCHES_INSN bytes after the interrupted instruction's beginning. A call
+ *    does not match, for example, if its return address was changed, or if an exception was
+ *    fixed up. The call is not found if it is older than the oldest record, if it is before a
+ *    switch to another task, an entry from user mode or missing branches, or if the searches of
+ *    the walk have read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of
+ *    its own, and the walk continues with the branch before the return.
  *  - A stay in the kernel that has ended is one line: the entry from user mode, with the number
  *    of branches until the CPU returned to user mode. A line before it shows the innermost call
  *    or exception that contains at least half of these branches, if there is one. A stay is not
@@ -25,7 +25,7 @@
  *    task or missing branches, or if the searches have read HW_BRANCHES_SEARCH branches.
  *  - Equal consecutive lines become one line with their number. A sequence of up to
  *    HW_BRANCHES_LOOP lines that is repeated is shown once, and its last line tells how often
- *    the sequence occurs.
+ *    the sequence occurs. Switches to another task and missing branches do not count as equal.
  *
  * This code runs in any context: it takes no lock and allocates no memory, and only the
  * functions of struct hw_branches_reader access memory other than the caller's.
@@ -43,8 +43,8 @@
 #define HW_BRANCHES_HOPS	8
 
 /*
- * The length of the longest instruction. Without a fixup, an exception returns to the beginning or
- * to the end of the instruction that it has interrupted.
+ * The length of the longest instruction. An exception usually returns to the beginning or to the
+ * end of the instruction that it has interrupted.
  */
 #define HW_BRANCHES_INSN	15
 

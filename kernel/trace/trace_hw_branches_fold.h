@@ -61,7 +61,7 @@ struct hw_branches_reader {
  * struct hw_branches_line - one line
  * @branch:	the branch; if @inside is not 0, the call, exception, interrupt or entry from user
  *		mode that has returned
- * @kind:	the kind of @branch
+ * @kind:	the kind of @branch; HW_BRANCH_OTHER if the walk is plain
  * @inside:	if not 0, the number of branches from @branch to its return, including both, in
  *		all repeats of the line. The return to user mode is not recorded, and not counted
  * @records:	the number of records that the line stands for; the last line of a loop also

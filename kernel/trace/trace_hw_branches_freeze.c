@@ -177,7 +177,10 @@ bool hw_branches_claim_print(int cpu)
 static void hw_branches_thaw_work(struct work_struct *work);
 static DECLARE_WORK(hw_branches_work, hw_branches_thaw_work);
 
-/* Thaw the recorder, unless a crash, root, a trigger, a watchpoint or a reader keeps it frozen. */
+/*
+ * Thaw the recorder, unless a crash, root, a trigger, a watchpoint or a reader keeps it frozen.
+ * The caller holds hw_branches_mutex.
+ */
 static void hw_branches_thaw_unkept(void)
 {
 	u32 freezes = arch_hw_branches_freezes();
@@ -297,7 +300,8 @@ bool hw_branches_is_kept_frozen(void)
 /**
  * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * The recorder stays frozen if hw_branches_readers is not 0, or if there is a concurrent freeze.
+ * The caller holds hw_branches_mutex. The recorder stays frozen if hw_branches_readers is not 0, or
+ * if there is a concurrent freeze.
  */
 void hw_branches_thaw(void)
 {

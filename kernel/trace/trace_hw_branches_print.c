@@ -33,7 +33,7 @@ bool hw_branches_plain __read_mostly;
  * @depth: the call depth, shown as an indentation of up to HW_BRANCHES_INDENT columns
  * @line: the line
  *
- * Any context: addresses are only looked up as symbols, never dereferenced.
+ * Any context that @print allows: addresses are only looked up as symbols, never dereferenced.
  */
 void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, int depth,
 		       const struct hw_branches_line *line)

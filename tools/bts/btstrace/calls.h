@@ -54,7 +54,8 @@ struct bt_frame {
  * @calls:	calls in user mode
  * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
  * @tails:	functions, or PLT stubs, that ended by a jump to another one
- * @unwound:	functions that ended otherwise, for example by longjmp() or an exception
+ * @unwound:	functions that unwind_to() has ended: they neither returned nor jumped, for example
+ *	because of longjmp() or an exception
  * @unmatched:	returns to an address that is the return address of no frame, without those for
  *	which unmatched_return() knows another reason
  * @shifts:	how often the thread executed a function that had no frame, although no record

@@ -274,7 +274,7 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			add_gap(lines);
 			continue;
 		}
-		/* Add no line for own functions that still run, if the return address is unknown. */
+		/* Add no line for an own function that still runs, if its caller is unknown. */
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
