@@ -219,9 +219,10 @@ static void hw_branches_wait_for_triggers(void)
 }
 
 /*
- * The reference keeps the module that defines the event from being unloaded before the trigger is
- * removed. tracing_update_buffers() expands the ring buffer, as enabling an event does: the trigger
- * writes hw_branch, which need not be enabled.
+ * Until the trigger is removed, the reference keeps a dynamic event, such as a kprobe, from being
+ * removed, and the module of another event from being unloaded. tracing_update_buffers() expands
+ * the ring buffer, as enabling an event does: the trigger writes hw_branch, which need not be
+ * enabled.
  */
 static int hw_branches_trigger_reg(char *glob, struct event_trigger_data *data,
 				   struct trace_event_file *file)

@@ -3,7 +3,7 @@
  * libdw looks for the debug information of a program in other files. Their names depend on the
  * program. The author of a hostile program may have made a FIFO of such a name, and libdw would
  * wait for ever. Before libdw opens these files, this file checks that they are regular files, or
- * do not exist.
+ * do not exist. It does not check files in /usr/lib/debug.
  */
 #include <stdlib.h>
 #include <string.h>

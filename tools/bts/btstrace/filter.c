@@ -15,7 +15,7 @@ enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
  * @kinds: FILTER_KIND only: a bit 1 << enum bt_kind for each accepted kind
  * @patterns: all but FILTER_KIND: patterns, each ended by a zero byte; an empty pattern
  *	ends the list. The condition is true if one pattern matches.
- * @next: the next condition, or NULL; a branch is shown if all conditions are true
+ * @next: the next condition, or NULL; a branch or function is shown if all conditions are true
  */
 struct bt_filter {
 	int			what;

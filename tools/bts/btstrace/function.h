@@ -22,7 +22,7 @@ struct bt_alias {
 
 /*
  * struct bt_function - a function; or a stand-in, which represents code that has no symbol
- * @name:	its name in the file, mangled; never NULL
+ * @name:	its name in the file, not demangled; never NULL
  * @alias:	its other names; of a PLT stub: the name of the function that it leads to
  * @start:	the first address
  * @end:	the address behind the last byte

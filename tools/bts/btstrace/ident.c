@@ -12,8 +12,9 @@
 #include "text.h"
 
 /*
- * Limits that files from usual linkers do not reach. A file with more program headers counts
- * as a file without a build ID. Of each PT_NOTE segment, at most NOTES_BYTES are read.
+ * Limits that files from usual linkers do not reach. A file with more than HEADERS_MAX program
+ * headers counts as a file without a build ID. Of each PT_NOTE segment, at most NOTES_BYTES are
+ * read.
  */
 #define HEADERS_MAX	64
 #define NOTES_BYTES	4096

@@ -5,7 +5,7 @@
 
 #include "maps.h"
 
-/* Read a number in base @base at *@s, and move *@s behind the number. */
+/* Read a number in base @base at *@s, and move *@s behind it. Returns false if there is none. */
 static bool number(const char **s, const char *end, int base, u64 *v)
 {
 	const char *begin = *s;
