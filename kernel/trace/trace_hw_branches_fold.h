@@ -95,8 +95,8 @@ struct hw_branches_line {
  *		entries of stays
  * @depth:	the call depth of the code that made the branch of the line made last; a line of a
  *		stay's longest call does not change it
- * @stay:	the next line, if a line of a stay's longest call was made last: the line of this
- *		stay; otherwise its @inside is 0
+ * @stay:	if the line made last is that of a stay's longest call: the line of this stay, which
+ *		is made next; otherwise its @inside is 0
  * @nr:		the number of lines in @ahead
  * @ahead:	lines that were made, but neither returned nor moved to @body
  * @body:	the lines of the loop that was found last
