@@ -16,7 +16,7 @@
 #define MODULES_BITS		12
 
 static struct bt_module *modules, **last = &modules;
-/* Hash tables of all modules: @by_base by file and base address, @by_file by file only */
+/* Hash tables of modules: @by_base by file and base address, @by_file by file only */
 static struct bt_module *by_base[1 << MODULES_BITS], *by_file[1 << MODULES_BITS];
 static u32 next_id;
 
@@ -39,10 +39,7 @@ static int open_same(const char *path, u64 ino)
 	struct stat st;
 	int fd;
 
-	/*
-	 * Check the type first: opening a device may have side effects, and opening a FIFO
-	 * may wait for ever.
-	 */
+	/* Check the type first: opening a device or a FIFO may have side effects. */
 	if (stat(path, &st))
 		return -1;
 	if (!S_ISREG(st.st_mode)) {
@@ -60,9 +57,9 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open the file that is mapped, even if it was deleted, or another file has its path now.
- * Try several paths: which path works depends on privileges, and on whether the file was
- * deleted.
+ * Open the file that is mapped, and no other file that has its path now. Try several paths:
+ * which path works depends on privileges, and on whether the file was deleted. Returns -1 on
+ * failure.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -84,8 +81,8 @@ static int open_live(const struct bt_map *map, pid_t pid)
 }
 
 /*
- * Open the file that is mapped. If @pid is 0, the process is gone: open the file that has
- * the path now. Returns -1 on failure.
+ * Open the file that the process @pid has mapped. If @pid is 0, open the file that has the path
+ * now. Returns -1 on failure.
  */
 int bt_module_open(const struct bt_map *map, pid_t pid)
 {
@@ -98,7 +95,7 @@ int bt_module_open_path(const char *path)
 	return open_same(path, 0);
 }
 
-/* Returns the length of @path without " (deleted)", which the kernel appends. */
+/* Returns the length of @path without " (deleted)", which marks the path of a deleted file. */
 size_t bt_module_path_len(const char *path)
 {
 	size_t len = strlen(path), cut = strlen(DELETED);
@@ -107,8 +104,9 @@ size_t bt_module_path_len(const char *path)
 }
 
 /*
- * Make a file in memory with the bytes of @image. Sets *@sum to a checksum, which the caller
- * uses as the inode: the vdso of 32-bit programs must differ from that of 64-bit programs.
+ * Make a file in memory with the bytes of @image. Returns its descriptor, or -1 on failure. Set
+ * *@sum to a checksum. The caller uses it as the inode: the vdso of 32-bit programs must differ
+ * from that of 64-bit programs.
  */
 static int open_image(const u8 *image, size_t len, u64 *sum)
 {
@@ -152,7 +150,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Returns the module for all addresses of user mode where nothing is mapped. */
+/* Returns the module of addresses of user mode where nothing is mapped. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -180,8 +178,9 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 
 /*
  * Set *@base and *@end to those of the module that the line with the index @first is part of;
- * see struct bt_module. A mapped file has several lines, one after the other. A line whose
- * offset is not greater than that of the line before begins another module.
+ * see struct bt_module. A mapped file may have several lines, one after the other. A line of
+ * another file begins another module, and so does a line whose offset is not greater than that of
+ * the line before.
  */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {

@@ -10,8 +10,8 @@
 #include "maps.h"
 
 /*
- * The path of the vdso in /proc/PID/maps: code of the kernel for user mode, which is in no
- * file
+ * The path of the vdso in /proc/PID/maps. The vdso is code of the kernel for user mode. It is in
+ * no file.
  */
 #define BT_VDSO	"[vdso]"
 /* A mapping that is larger than this is not read as a vdso. */
@@ -19,14 +19,15 @@
 
 /*
  * struct bt_module - a file that is mapped at one address, or mappings of no file
- * @id:		the number of the file, from 0: all modules of one file have the same ID;
- *		UINT32_MAX for bt_module_none() and bt_module_kernel()
- * @name:	the last part of @path; [anon] if @path is empty
+ * @id:		a number, from 0: modules of one file have the same ID; UINT32_MAX for
+ *		bt_module_none() and bt_module_kernel()
+ * @name:	the last part of @path or, if @path is empty, [anon], [unknown] or [kernel]
  * @path:	as in /proc/PID/maps, without " (deleted)"
- * @base:	the address where the first byte of the file is or would be mapped; 0 for [anon]
- * @end:	the address behind the last mapping; UINT64_MAX for [anon]
+ * @base:	the address where the first byte of the file is or would be mapped; of no file:
+ *		where the mapping begins; 0 if @path is empty
+ * @end:	the address behind the last mapping; UINT64_MAX if @path is empty
  * @elf:	its functions and lines; NULL if it is no ELF file, or cannot be opened
- * @all:	represents the function of an address that is in no function of @elf
+ * @all:	stands in for the function of an address if @elf is NULL or has no function there
  */
 struct bt_module {
 	u32			id;

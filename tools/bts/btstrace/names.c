@@ -41,8 +41,8 @@ static void take(const char *s, size_t n, void *opaque)
 }
 
 /*
- * Returns the demangled form of a C++ or Rust name, which the caller frees. Returns NULL if
- * @name is not mangled, or if the name or its demangled form is too long.
+ * Returns the demangled form of a C++ or Rust name. The caller frees it. Returns NULL if @name
+ * is not mangled, or if the name or its demangled form is too long.
  */
 char *bt_demangle(const char *name)
 {
@@ -52,7 +52,7 @@ char *bt_demangle(const char *name)
 	if ((!rust && strncmp(name, "_Z", 2)) || strlen(name) > NAME_MAX_IN)
 		return NULL;
 	text_open(&d.text, -1);
-	/* If the text becomes too long, take() calls longjmp(): the demangler may leak memory. */
+	/* If the text becomes too long, the longjmp() in take() may leak the demangler's memory. */
 	if (!setjmp(d.enough))
 		found = rust ? rust_demangle_callback(name, 0, take, &d) :
 			cplus_demangle_v3_callback(name, DMGL_ANSI, take, &d);
@@ -63,7 +63,7 @@ char *bt_demangle(const char *name)
 	return d.text.buf;
 }
 
-/* Returns the name to show. *@shown caches the demangled name. */
+/* Returns the name to show. If @name may be a mangled name, *@shown caches the result. */
 static const char *shown_name(const char *name, char **shown)
 {
 	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))

@@ -19,8 +19,8 @@
 
 /*
  * Each long option has its own value. If two options had the same value, getopt_long() would
- * accept a common abbreviation of both, instead of reporting that it is ambiguous. OPT_CRASH
- * to OPT_JSON are modes: parse_one() relies on their order.
+ * accept a common abbreviation of both, instead of reporting that it is ambiguous. parse_one()
+ * takes each value from OPT_CRASH to OPT_JSON for a mode.
  */
 enum {
 	OPT_CRASH = 256, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FLOW, OPT_FOLDED, OPT_PERFETTO,
@@ -128,7 +128,7 @@ static void print_help(void)
 
 /*
  * Returns a message if an option was given that applies to live threads only, and so not to
- * -r. Returns NULL if there is none.
+ * -r. Otherwise, returns NULL.
  */
 static const char *live_only(const struct options *o)
 {
@@ -139,8 +139,8 @@ static const char *live_only(const struct options *o)
 }
 
 /*
- * Parse a number from 1 to @max. If @end is NULL, nothing may follow the number. Otherwise,
- * *@end is set to the text that follows.
+ * Parse a number from 1 to @max. If @end is NULL, nothing may follow the number. Otherwise, set
+ * *@end to the text that follows. Returns false if there is no such number.
  */
 static bool number(const char *s, u64 max, u64 *v, const char **end)
 {
@@ -155,7 +155,10 @@ static bool number(const char *s, u64 max, u64 *v, const char **end)
 	return digits && !errno && *v && *v <= max;
 }
 
-/* Parse a number of bytes, at most @max. K or M may follow the number. */
+/*
+ * Parse a number of bytes from 1 to @max. K or M, also in lower case, may follow the number.
+ * Returns false if @s is anything else.
+ */
 static bool size(const char *s, u64 max, u64 *v)
 {
 	const char *end;
@@ -289,7 +292,7 @@ static bool set_color(struct options *o)
 	return !bad;
 }
 
-/* Set an option that has no argument. Returns false if @c is no such option. */
+/* If the option @c only sets a flag, set this flag. Otherwise, returns false. */
 static bool parse_flag(struct options *o, int c)
 {
 	bool *flag = c == OPT_FULL ? &o->how.full :
@@ -307,7 +310,10 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse the option @c. @mode is the name of the mode if @c is one of OPT_CRASH to OPT_JSON. */
+/*
+ * Parse the option @c. @mode is the name of the mode if @c is one of OPT_CRASH to OPT_JSON.
+ * Returns false, after a message, if the option is wrong.
+ */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -355,8 +361,9 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Does --memory suffice for the records of -n? keep() in session.c makes room for twice as
- * many records as are shown. Outputs without BT_OUT_FILTER are not checked.
+ * Does the memory of an output suffice for the records of -n of one thread? keep() in session.c
+ * may make room for twice as many records as are shown. Returns true for an output without
+ * BT_OUT_FILTER.
  */
 static bool last_fits(const struct options *o)
 {
@@ -394,9 +401,9 @@ static const char *contradiction(const struct options *o)
 }
 
 /*
- * Returns how many of the last branches the crash view looks at. With -r, these are
- * BT_LAST_MAX. Otherwise, these are as many as fit into the size of -s, but at least
- * BT_LAST_CRASH.
+ * Returns how many of the last branches of a thread the crash view looks at, if memory suffices.
+ * With -r, these are BT_LAST_MAX. Otherwise, these are as many as fit into the size of -s, but at
+ * least BT_LAST_CRASH.
  */
 static u32 crash_last(const struct options *o)
 {
@@ -457,8 +464,8 @@ static int flush_stdout(void)
 }
 
 /*
- * Returns the next option, as getopt_long() does. After -p, words that are process IDs are
- * added to @o->pids first: -p $(pidof name) becomes several words.
+ * Returns the next option, as getopt_long() does. If -p was given, add words that are process IDs
+ * to @o->pids, and go on behind them: -p $(pidof name) becomes several words.
  */
 static int next_option(struct options *o, int argc, char **argv, int *which)
 {

@@ -10,27 +10,27 @@
 
 /*
  * struct options - the command line
- * @out:	the output
+ * @out:	the mode, that is, the output that shows the trace
  * @how:	how live threads are traced
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree
  * @last:	how many of the last branches of each thread to show or, for the crash view, to
  *	look at; 0: all
- * @lines:	the number of lines of the crash view
- * @times:	show when threads are scheduled
+ * @lines:	about how many lines of each thread the crash view shows
+ * @times:	show when threads are scheduled in and out
  * @by_thread:	show each thread by itself
  * @force:	show a recorded trace even if programs have changed since
  * @no_pager:	do not start a pager
  * @color:	when to use colors
  * @memory:	the limit of --memory, in bytes
- * @output:	the file to write to, or NULL
+ * @output:	the file to write to; NULL: standard error or, with -r, standard output
  * @write:	the file to record the trace to, or NULL
  * @read:	the recorded trace to show, or NULL
  * @pids:	the processes and threads to attach to
  * @nr_pids:	the number of @pids
  * @quiet:	print no closing line, no progress, and no warning that there is no Branch Trace
  *	Store
- * @command:	the command to start, with its arguments, ended by NULL
+ * @command:	the command to start, with its arguments, ended by NULL; only NULL if there is none
  */
 struct options {
 	const struct bt_output	*out;

@@ -9,7 +9,7 @@
 
 #define TREES_BITS	12
 
-/* struct named_tree - the call tree of all threads with one name, or of one thread */
+/* struct named_tree - the call tree of threads with one name or, with --by-thread, of one thread */
 struct named_tree {
 	char name[48];
 	struct bt_tree tree;
@@ -22,9 +22,9 @@ struct named_tree {
  * @first:	a list of all trees
  * @last:	the end of the list, where the next tree is added
  * @slot:	a hash table of all trees, by name
- * @sum:	counts of all threads that have ended
- * @open:	the number of frames that these threads had at their end
- * @unbalanced:	the number of these threads for which bt_calls_balanced() is false
+ * @sum:	counts of threads that have ended, or have called execve()
+ * @open:	the number of frames that these threads had then
+ * @unbalanced:	the number of times that bt_calls_balanced() was false then
  */
 struct calls_data {
 	struct named_tree *first, **last;
@@ -100,7 +100,7 @@ static void calls_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* A thread is new, or has called execve(): then end its old calls first. */
+/* A thread is new, or has called execve(). After execve(), end its old calls first. */
 static void calls_thread(struct bt_session *s, struct bt_thread *t)
 {
 	calls_exit(s, t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file shows how a thread got to where it ended, on one screen: first the calls that
- * have not returned, then the last branches of the user's own code (see own.c).
+ * This file shows how a thread got to where it ended, on one screen: first the calls that have
+ * not returned, then the last branches of the user's own code (see own.c). If there are several
+ * threads, it shows such branches only of a thread that got a signal.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "output.h"
 #include "source.h"
 
-/* CALLS_LEAST to CALLS_MAX lines are for calls. FRAMING lines are for headings and notes. */
+/* At most CALLS_LEAST to CALLS_MAX lines are for calls, at most FRAMING for headings and notes. */
 #define CALLS_LEAST	3
 #define CALLS_MAX	10
 #define NOTES_MAX	2
@@ -23,7 +24,7 @@
  * @branch: its last records
  * @nr: the number of records
  * @ended_at: the address of the first instruction that it did not execute, or 0
- * @note: messages about its end, to be printed after the branches
+ * @note: messages about its end, to be printed behind the lines of the crash view
  * @nr_notes: the number of messages
  */
 struct crash {
@@ -69,8 +70,8 @@ static void crash_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 }
 
 /*
- * Returns the place that the thread would have executed next. If that place is unknown,
- * returns the target of the last branch, or NULL if no branch has a target.
+ * Returns the place that the thread would have executed next. If that place is unknown, returns
+ * the last known target of a branch. Returns NULL if no target is known.
  */
 static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 {
@@ -86,7 +87,7 @@ static struct bt_place *end_of(const struct bt_thread *t, const struct crash *c)
 
 static void say_none(struct bt_session *s, const struct crash *c)
 {
-	/* A recorded trace has no older branches to look at. */
+	/* The advice is for live threads: -r does not allow -s. */
 	text_print(&s->text, "  None of the last %zu branches is the program's own.%s\n", c->nr,
 		   s->replayed ? "" : " Look further back: -s 16M");
 }

@@ -2,8 +2,8 @@
 /*
  * This file shows calls in the order in which they were made, each below its caller. If
  * there are several threads, their lines are sorted in pieces. A piece has the lines of a
- * thread from the time when it was scheduled in until it was scheduled out. The pieces are
- * sorted by time or, with --by-thread, by thread.
+ * thread from the time when it was scheduled in until it was scheduled out, or a part of these
+ * lines. The pieces are sorted by time or, with --by-thread, by thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 
 /*
  * struct piece - the lines of a thread until it was scheduled out, or a part of these lines
- * @clock: the time when the thread was scheduled in
- * @thread: the number of the thread
- * @number: the number of the piece
+ * @clock: the time when the thread was scheduled in, before these lines
+ * @thread: the number of the thread, counted from 0
+ * @number: the index of the piece before the pieces are sorted
  * @begin: where its text begins in struct flow.text
  * @len: the length of its text
  */
@@ -54,7 +54,7 @@ struct flow {
  * @thread: the thread
  * @text: the lines of its current piece
  * @number: the number of the thread, counted from 0
- * @clock: the time when it was scheduled in
+ * @clock: the time when it was last scheduled in, as far as is known
  * @line_pending: the line of the innermost shown function was not written yet, as it is unknown
  *	whether this function calls others
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file shows the instructions between the target of a branch and the next branch, with
- * their source lines.
+ * This file shows the instructions from the target of a branch to the next branch, with their
+ * source lines.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /*
  * struct insn_thread - the state of a thread
- * @at:		the target of its last branch, or 0 if it is unknown
+ * @at:		the target of its last branch; 0 if this is unknown, or is in the kernel
  * @fn:		the function of the source line that was printed last
  * @file:	the file of that line
  * @line:	the number of that line
@@ -38,7 +38,7 @@ static void put_thread(struct bt_session *s, const struct bt_thread *t)
 		text_print(&s->text, "[pid %d] ", t->tid);
 }
 
-/* Put the source line of @place, unless it is the line that was put last for this thread. */
+/* Put the function and the source line of @place, unless these were put last for this thread. */
 static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_place *place)
 {
 	struct insn_thread *it = t->data;
@@ -66,8 +66,8 @@ static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_
 }
 
 /*
- * Put an instruction as text. @place caches the text, as most instructions are executed
- * often.
+ * Put an instruction as text. If the code cannot change, use the text that @place caches: most
+ * instructions are executed often.
  */
 static void put_words(struct bt_text *out, struct bt_space *space, struct bt_place *place)
 {
@@ -108,8 +108,9 @@ static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr
 }
 
 /*
- * Put all instructions from the target of the last branch to @end, without the one at @end.
- * If @branch is true, the instruction at @end is the next branch: put it, too.
+ * Put the instructions from the target of the last branch to @end, without the one at @end.
+ * If @branch is true, the instruction at @end is the next branch: put it, too. Stop at an
+ * instruction that cannot be decoded.
  */
 static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, bool branch)
 {
@@ -117,7 +118,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	u64 at = it->at;
 	size_t len;
 
-	/* Records are missing: only the branch is known to have been executed. */
+	/* The target is unknown, or records are missing: do not guess what led to @end. */
 	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
@@ -128,7 +129,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	}
 }
 
-/* Does the code at @at lead to @end without a branch that is always taken? */
+/* Does the code at @at lead to @end without a call, a return and an unconditional jump? */
 static bool leads_to(struct bt_space *space, u64 at, u64 end)
 {
 	const struct bt_insn *insn;
@@ -150,7 +151,7 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 
 	/*
 	 * The kernel returns to the instruction that was interrupted, or to the one after a
-	 * system call: the thread has executed all instructions before it.
+	 * system call: the thread has executed the instructions from @it->at to there.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))
@@ -177,7 +178,7 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	}
 }
 
-/* The thread has ended. It has executed all instructions before @addr. */
+/* The thread has ended. It has executed the code from the target of its last branch to @addr. */
 static void insn_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
 	const struct insn_thread *it = t->data;

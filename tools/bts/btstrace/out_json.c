@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file writes a JSON object for each record of a known type, and for each note: one a line. */
+/* This file writes records and notes as JSON objects, one a line. */
 #include <inttypes.h>
 
 #include "output.h"

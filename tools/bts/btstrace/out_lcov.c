@@ -42,8 +42,9 @@ static int compare_edges(const void *va, const void *vb)
 }
 
 /*
- * Returns an array of the *@n edges of a module, sorted by address. The addresses are those
- * in the ELF file, not those in memory. The caller frees the array.
+ * Returns an array of the edges of a module, sorted by address, and sets *@n to their number.
+ * Returns NULL if there are none. The addresses are those in the ELF file, not those in memory.
+ * The caller frees the array.
  */
 static struct edge *edges_of(const struct coverage *c, const struct bt_module *m, size_t *n)
 {
@@ -130,8 +131,8 @@ static int compare_lines(const void *va, const void *vb)
 }
 
 /*
- * Put the lines of the source file of @first, an array of @left lines that are sorted by
- * file. Returns how many of the lines are of this file.
+ * Put the lines of one source file. @first points to the first of them, in an array that has @left
+ * lines from there on, sorted by file and number. Returns how many of the lines are of this file.
  */
 static size_t put_file(struct bt_text *t, const struct line *first, size_t left)
 {

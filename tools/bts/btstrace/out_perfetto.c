@@ -2,10 +2,9 @@
 /*
  * This file writes calls on a time axis, for ui.perfetto.dev: packets of protobuf.
  *
- * Records of branches have no time. A mark is a record that a thread was scheduled in or out,
- * which has a time. A slice is what a thread did between two marks, or a part of that. The
- * branches of a slice are spread evenly over its time. If a thread has no marks, each branch
- * takes a microsecond.
+ * Records of branches have no time. A mark is a record, with a time, that a thread was scheduled
+ * in or out. A slice is what a thread did between two marks, or a part of that. The branches of a
+ * slice are spread evenly over its time. end_of() tells how long a slice takes that no mark ends.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -239,7 +238,7 @@ static void put_instant(struct bt_session *s, const struct track *track, const c
 
 /*
  * Write the events of the current slice, which ends at the time @until, and begin the next
- * slice.
+ * slice. If @until is before the beginning of the slice, the slice takes no time.
  */
 static void flush_slice(struct bt_session *s, struct bt_thread *t, u64 until)
 {
@@ -314,7 +313,10 @@ static void perfetto_exit(struct bt_session *s, struct bt_thread *t)
 	t->data = NULL;
 }
 
-/* Write the track in struct perfetto.part, with its ID and the ID of its parent. */
+/*
+ * Write the track in struct perfetto.part, with the ID @uuid and, unless @parent is 0, the ID
+ * @parent of its parent.
+ */
 static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 {
 	struct perfetto *p = s->data;
@@ -328,8 +330,9 @@ static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 }
 
 /*
- * Write a track for a thread and, before it, one for its process if its ID is that of the
- * process. After execve() they are written anew. Returns the ID of the track of the thread.
+ * Write a track for a thread. If the thread is the first of its process, write a track for the
+ * process before. After execve(), tracks are written anew. Returns the ID of the track of the
+ * thread.
  */
 static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)
 {
@@ -360,7 +363,7 @@ static void perfetto_thread(struct bt_session *s, struct bt_thread *t)
 {
 	struct track *track = bt_alloc(1, sizeof(*track)), *before = t->data;
 
-	/* After execve(), the time of the new track follows that of the old one. */
+	/* After execve(), the new track begins at the time when the old one ends. */
 	if (before) {
 		track->clock = end_of(before);
 		track->marked = before->marked;
@@ -410,7 +413,7 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 	case X86_BTS_TASK_ARRIVES:
 		/*
 		 * The times of the branches before the thread was first scheduled in are
-		 * unknown: show them all at this time.
+		 * unknown: show those that were not written yet at this time.
 		 */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);

@@ -41,8 +41,8 @@ struct sum {
 /*
  * struct profile - a hash table of sums, with 2^bits slots
  * @nr:		the number of sums
- * @max:	the largest number that memory suffices for
- * @rest:	counts the branches that have no sum, as there was no memory for it
+ * @max:	the largest number of sums that memory suffices for
+ * @rest:	counts the branches and calls that have no sum, as there was no memory for it
  * @branches:	the number of all branches whose places are both known
  */
 struct profile {
@@ -222,8 +222,8 @@ static void sort(struct profile *p, int (*compare)(const void *a, const void *b)
 }
 
 /*
- * Two compilation units may contain lines of the same file. As each has its own copy of the
- * name of the file, there are two sums for such a line: merge them.
+ * Several compilation units may contain the same line of a file. As each unit has its own copy of
+ * the name of the file, such a line has several sums: merge them.
  */
 static void merge_lines(struct profile *p)
 {

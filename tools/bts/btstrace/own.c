@@ -5,8 +5,8 @@
 #include "own.h"
 
 /*
- * Is the module the kernel, the vdso, or a library in a system directory? A library has .so
- * in its name. A program, even in a system directory, counts as the user's own.
+ * Is the module the kernel, the vdso, or a library in a system directory? A library has .so in
+ * its name. A program without .so in its name is no system module, even in a system directory.
  */
 static bool is_system(const struct bt_module *m)
 {
@@ -32,10 +32,10 @@ bool bt_module_is_own(const struct bt_module *m)
 }
 
 /*
- * Code of a system module, and PLT stubs, are never the user's own. In another file with debug
- * information, a function is the user's own if its line is known and is not in a system header.
- * This excludes the C library of a static program, and templates of the C++ library. All other
- * code is the user's own.
+ * Code of a system module, and PLT stubs, are not the user's own. In another file with debug
+ * information, a function with a symbol is the user's own only if its line is known and is not in a
+ * system header. This excludes the C library of a static program, and templates of the C++ library.
+ * Code without a symbol, or in a file without debug information, is the user's own.
  */
 static bool is_own(struct bt_place *place)
 {

@@ -50,7 +50,7 @@ static const char *command(void)
 
 /*
  * Start a pager if @fd is a terminal, unless the user has set the pager to nothing or to
- * cat. Returns the descriptor to write to: a pipe to the pager, or @fd if there is no pager.
+ * cat. Returns the descriptor to write to: a pipe to the pager or, if no pager was started, @fd.
  */
 int bt_pager_start(int fd)
 {

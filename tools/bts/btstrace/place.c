@@ -15,7 +15,7 @@ static void put_line(struct bt_text *t, struct bt_place *place)
 }
 
 /*
- * Returns the place as text: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
+ * Returns the place as text, for example: function+0x12 (file.c:34), function+0x12 (libfoo.so), or
  * libfoo.so+0x1234.
  */
 const char *bt_place_text(struct bt_place *place)
@@ -42,7 +42,7 @@ const char *bt_place_text(struct bt_place *place)
 	return place->text;
 }
 
-/* Fill in @place->file and @place->line, when called for the first time. */
+/* Fill in @place->file and @place->line, unless done before. @file is NULL if it is not known. */
 void bt_place_line(struct bt_place *place)
 {
 	if (place->looked)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file names the stubs of a procedure linkage table (PLT), which have no symbols. Each
- * stub jumps to the address that is in its slot of the global offset table. The relocation of
- * the slot names the function.
+ * This file names the stubs of a procedure linkage table (PLT). They have no symbols. Most stubs
+ * jump to the address in a slot of the global offset table. The relocation of this slot tells which
+ * function that is. The slot of the first stub has no relocation: it leads to the dynamic linker.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 
 #include "elfparts.h"
 
-/* The size of a stub in bytes. A stub in .plt.got has half of that. */
+/* The size of a stub in bytes. A stub in .plt.got has half of that, if it has no ENDBR. */
 #define STUB	16
 
 struct slot {
 	u64 addr;
-	const char *name;	/* NULL if @resolver selects the function at run time (IFUNC) */
+	const char *name;	/* NULL if @resolver is the function, or selects it (IFUNC) */
 	u64 resolver;
 };
 
@@ -24,7 +24,7 @@ struct slots {
 	size_t nr;
 	size_t room;
 	struct bt_functions own; /* the functions with symbols, sorted */
-	u64 got;	/* the value of %ebx in a 32-bit PIC stub */
+	u64 got;	/* %ebx in a 32-bit PIC stub: the address of .got.plt, else of .got */
 };
 
 static const char *symbol_name(Elf *e, const GElf_Shdr *rel, size_t index)
@@ -79,7 +79,8 @@ static int compare_slots(const void *va, const void *vb)
 
 /*
  * Find the slot of the stub at @addr. The stub has a jmp *disp32 in one of three forms:
- * relative to %rip in 64-bit code; absolute, or relative to %ebx, in 32-bit code.
+ * relative to %rip in 64-bit code; absolute, or relative to %ebx, in 32-bit code. Returns false
+ * if there is no such jmp.
  */
 static bool stub_slot(const struct slots *s, bool is64, const u8 *stub, size_t n, u64 addr,
 		      u64 *slot)

@@ -51,7 +51,10 @@ bool bt_proc_comm(pid_t tid, char *comm, size_t len)
 	return found;
 }
 
-/* Returns the number in the line of /proc/@tid/status that begins with @key, or 0. */
+/*
+ * Returns the number that follows @key in /proc/@tid/status, or 0 if there is none. @key is a
+ * newline, and the beginning of a line.
+ */
 static pid_t status_number(pid_t tid, const char *key)
 {
 	struct bt_buffer b = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The requests of ptrace_bts(2), for a thread that is in a ptrace stop. Each function
- * returns -errno on failure. This part needs no other part of btstrace.
+ * The requests of ptrace_bts(2), for a thread that is in a ptrace stop. Each function returns
+ * -errno on failure. This part needs only bt.h of the rest of btstrace.
  */
 #ifndef BTSTRACE_READ_H
 #define BTSTRACE_READ_H

@@ -2,7 +2,7 @@
 /* This file decides which functions of a call tree are shown: options --root, --depth and -e. */
 #include "select.h"
 
-/* @frame is shown: does --depth allow to show the functions that it calls? */
+/* Does --depth allow to show a function whose level is @frame->level + 1? */
 bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 {
 	const struct bt_select *select = s->select;
@@ -11,8 +11,8 @@ bool bt_select_below(const struct bt_session *s, const struct bt_frame *frame)
 }
 
 /*
- * Decide whether a new frame is shown. If not, its branches count for the nearest shown
- * frame below, that is, for a caller.
+ * Fill in @inside, @level and @shown of a new frame. If the frame is not shown, its branches
+ * count for the nearest shown frame below, that is, for a caller; or for none.
  */
 void bt_select_frame(const struct bt_session *s, struct bt_calls *c, struct bt_frame *frame)
 {

@@ -195,7 +195,7 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 
 /*
  * Returns the kind of a branch of which both addresses are known. If the instruction of user
- * mode has another target than the record, the program has overwritten the instruction: read
+ * mode has another target than the record, the program may have overwritten the instruction: read
  * it again. If the target still differs, return BT_UNKNOWN.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
@@ -402,8 +402,8 @@ static bool is_enough(struct bt_session *s)
 }
 
 /*
- * Show the last @s->last branches that pass the filter, and the other records between them.
- * keep() has stored the records.
+ * Show the last @s->last branches that pass the filter, or fewer if there are not as many, and the
+ * other records after the first of these branches. keep() has stored the records.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
@@ -456,8 +456,8 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 	t->note = NULL;
 	set_comm(t, comm);
 	/*
-	 * The other threads are dead, but bt_session_exit() may come later: they keep the
-	 * old process.
+	 * The other threads are dead, but bt_session_exit() may be called for them later: they
+	 * keep the old process.
 	 */
 	if (!t->process->replaced)
 		leave_process(s, t->process);
@@ -485,7 +485,7 @@ void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 	}
 }
 
-/* Returns an address as text, with function and line. The caller frees it. */
+/* Returns an address as text, as bt_place_text() does. The caller frees the text. */
 char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -493,7 +493,10 @@ char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 	return bt_copy(t ? bt_place_text(bt_space_place(t->process->space, addr)) : "?");
 }
 
-/* A thread is about to end. The instruction at @addr is the first that it did not execute. */
+/*
+ * A thread is about to end, or to be detached. The instruction at @addr is the first that it did
+ * not execute.
+ */
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 {
 	struct bt_thread *t = bt_session_find(s, tid);

@@ -104,13 +104,16 @@ struct bt_branch {
  * @flags:	BT_OUT_*
  * @begin:	called once, before all others
  * @thread:	called when a thread begins, and when it executes another program
- * @branch:	called for each record to show. These are branches that pass the filter, and other
- *	records, without those that is_unwanted() in session.c finds.
+ * @branch:	called for each record to show. These are branches that pass the filter (with
+ *	BT_OUT_FUNCTIONS, all branches), and other records, without those that is_unwanted() in
+ *	session.c finds.
  * @note:	called with a message about a thread, such as a signal
  * @ended_at:	called after the last record of a thread, with the address of the instruction
  *	that the thread would have executed next, if this address is known
  * @exit:	called when a thread has ended, or is not followed any more
  * @end:	called once, after all others
+ *
+ * Each callback may be NULL.
  */
 struct bt_output {
 	const char	*name;
@@ -142,18 +145,19 @@ struct bt_output {
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree, or NULL for all
  * @last:	how many branches of each thread to show, when it ends; 0: show all, at once. For
- *	an output with BT_OUT_LAST, bt_session_begin() sets BT_LAST_CRASH instead of 0.
+ *	an output with BT_OUT_LAST, bt_session_begin() replaces 0 by BT_LAST_CRASH, and lowers
+ *	the number if memory does not suffice.
  * @many:	there was more than one thread: print the thread before each line
  * @record:	the writer of a recorded trace, or NULL
- * @counts:	records of all threads that were shown, or left out by the filter
+ * @counts:	the sum of @counts of all threads
  * @told:	all records that were passed to the session, without their kinds
  * @nr_threads:	the number of threads so far
  * @times:	show when threads are scheduled, even if @out lacks BT_OUT_CLOCK
  * @by_thread:	show each thread by itself
  * @memory:	the bytes that @out may use for all threads together, roughly
  * @incomplete:	a message that says what was left out as memory was used up, or NULL
- * @lines:	the number of lines of the crash view
- * @width:	the columns of the terminal, or 0
+ * @lines:	about how many lines of each thread the crash view shows
+ * @width:	the columns of the terminal; 0 if the output is no terminal
  * @replayed:	the records come from a recorded trace
  * @color:	use colors
  * @data:	for the output
@@ -209,13 +213,13 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 /* The largest argument of -n */
 #define BT_LAST_MAX	1000000
 /*
- * The crash view looks at this many branches or more, if memory suffices: an uncaught
- * exception takes 40,000 branches.
+ * The crash view looks at this many branches of a thread, or more, if memory suffices: an
+ * uncaught exception takes 40,000 branches.
  */
 #define BT_LAST_CRASH	87381
 /* The bytes of memory that one of the last branches needs, without its places */
 #define BT_LAST_BYTES	192
-/* The number of lines of the crash view, without -n */
+/* The value of @lines of struct bt_session without -n */
 #define BT_LINES	32
 
 #endif

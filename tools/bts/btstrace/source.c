@@ -14,7 +14,7 @@
 /*
  * struct source - a source file
  * @path: its path
- * @text: its contents, with zeros for newlines and spaces for tabs; NULL if unreadable
+ * @text: its contents, with zeros for newlines and spaces for tabs; NULL if it was not read
  * @line: the beginning of each line in @text
  * @nr: the number of lines
  */
@@ -30,8 +30,9 @@ struct source {
 static struct source *sources;
 
 /*
- * Returns the contents of a source file, or NULL. The debug information of a hostile program
- * may name a FIFO or a device: do not wait, and read regular files only.
+ * Returns the contents of a source file, and sets *@len to their length. Returns NULL if the file
+ * cannot be opened, or is larger than SOURCE_MAX. The debug information of a hostile program may
+ * name a FIFO or a device: do not wait, and read regular files only.
  */
 static char *read_source(const char *path, size_t *len)
 {

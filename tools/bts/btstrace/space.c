@@ -235,7 +235,7 @@ static size_t read_process(pid_t pid, u64 addr, void *buf, size_t n)
 	size_t whole = BT_PAGE - addr % BT_PAGE;
 	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
-	/* If the second page is not mapped, the call fails: read from the first page only. */
+	/* The call may fail if a later page is not mapped: read from the first page only. */
 	if (got < 0 && whole < n) {
 		here.iov_len = whole;
 		there.iov_len = whole;
@@ -254,7 +254,7 @@ static size_t read_memory(struct bt_space *space, u64 addr, void *buf, size_t n)
 
 /*
  * Read up to @n bytes at @addr: from memory, else from the recorded trace, else from the file
- * of the module. Returns the number of bytes, or 0.
+ * of the module. For code of the kernel, see below. Returns the number of bytes, or 0.
  */
 size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 {
@@ -278,8 +278,9 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 
 /*
  * Read the page of @addr into @buf of BT_PAGE bytes, to record it. Returns the number of
- * bytes. Returns 0 if a file contains the code and the mapping is not writable, if the page was
- * read for this batch of records already, if it has not changed, or if it cannot be read.
+ * bytes. Returns 0 if a file contains the code and the mapping is not writable, if nothing is
+ * mapped there, if the page was read for this batch of records already, if it has not changed, or
+ * if it cannot be read.
  */
 size_t bt_space_new_code(struct bt_space *space, u64 addr, u8 *buf)
 {
@@ -322,7 +323,7 @@ static struct bt_module *module_at(struct bt_space *space, struct mapped *m,
 		return *module;
 	if (!strcmp(map->path, BT_VDSO))
 		image = read_vdso(space, map);
-	/* A file of @space->old is not mapped any more: open the file that has its path now. */
+	/* A file of @space->old may not be mapped any more: open the file that has its path now. */
 	*module = bt_module_of(m->map, m->nr, map - m->map, m == &space->now ? space->pid : 0,
 			       image, map->end - map->start);
 	free(image);
@@ -405,8 +406,8 @@ static void more_places(struct bt_space *space)
 }
 
 /*
- * Look up @addr. The place is valid until bt_space_update() sees a change, or until
- * bt_space_limit(), bt_space_make_room() or bt_space_add_jit() is called.
+ * Look up @addr. Never returns NULL. The place is valid until bt_space_update() sees a change, or
+ * until bt_space_limit(), bt_space_make_room(), bt_space_add_jit() or bt_space_free() is called.
  */
 struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 {
@@ -420,7 +421,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	}
 	place = bt_alloc(1, sizeof(*place));
 	place->addr = addr;
-	/* Insert the place first: look_up() may read the vdso, which looks up this place again. */
+	/* Insert the place first: to look it up, read_vdso() may look it up again. */
 	space->places[at] = place;
 	place->module = bt_module_none();
 	place->fn = &place->module->all;
@@ -450,7 +451,7 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 	place->batch = space->batch;
 	n = place->addr < BT_BEFORE ? 0 :
 	    bt_space_read(space, place->addr - BT_BEFORE, bytes, BT_BEFORE);
-	/* @n is less if the bytes before @place are on a page that cannot be read. */
+	/* @n is less than BT_BEFORE if the bytes before @place cannot be read. */
 	place->follows_syscall = n == BT_BEFORE && bt_ends_in_syscall(bytes, n);
 	place->follows_call = n == BT_BEFORE && bt_ends_in_call(bytes, n);
 	return &place->insn;

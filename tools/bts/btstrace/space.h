@@ -20,15 +20,15 @@
  * @insn:	the instruction at @addr, filled in by bt_space_insn()
  * @follows_syscall: the instruction before @addr is a system call; filled in with @insn
  * @follows_call: the instruction before @addr is a call; filled in with @insn
- * @changeable:	the code may change at any time: it is of user mode, and is writable or in no
- *	file
+ * @changeable:	the code may change at any time: it is code of user mode, and its mapping is
+ *	writable, or is of no file
  * @went_to:	the target of the last branch from here; NULL if there was none, or @changeable
  * @went_as:	the kind of that branch, enum bt_kind
  * @words:	text that an output has cached for the branch to @went_to, or for the instruction
  * @words_len:	the length of @words
  * @owner:	for own.c; 0: unknown; 1: the user's own code; 2: code of the system
  * @viewed:	@view is filled in
- * @view:	filled in by bt_place_view()
+ * @view:	the source line to show, filled in by bt_place_view()
  */
 struct bt_place {
 	u64			addr;

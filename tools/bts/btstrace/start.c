@@ -118,8 +118,8 @@ int bt_follow_attach(struct bt_follow *f, pid_t pid)
 	if (bt_proc_tgid(pid) != pid)
 		return 0;
 	/*
-	 * A thread that is not attached yet may make new threads: repeat until there is no
-	 * thread left to attach to.
+	 * A thread that is not attached yet may make new threads: repeat until no thread is left
+	 * that can be attached.
 	 */
 	do {
 		more = 0;

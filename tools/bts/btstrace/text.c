@@ -29,7 +29,7 @@ void *bt_alloc(size_t n, size_t size)
 
 /*
  * Make room for @need_room objects of @size bytes in the array @old, which has room for
- * *@room objects. Returns the array, which may have moved.
+ * *@room objects. Update *@room. Returns the array, which may have moved.
  */
 void *bt_grow(void *old, size_t *room, size_t need_room, size_t size)
 {

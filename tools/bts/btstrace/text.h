@@ -11,8 +11,7 @@
  * struct bt_text - text in memory, or for a file
  * @fd:		the file; -1: keep all text in memory
  * @truncate:	truncate the file before the first write: it may have old contents
- * @error:	errno of the first write, or of the truncation, that failed; nothing is written
- *	after it
+ * @error:	errno of the write or the truncation that failed; nothing is written after it; or 0
  * @used:	the number of bytes in @buf
  * @room:	the size of @buf
  * @buf:	text that was not written to @fd yet

@@ -14,7 +14,7 @@
 #include "read.h"
 #include "tracee.h"
 
-/* If memory is short, try smaller traces down to this many bytes. */
+/* If memory is short, and -s was not given, try smaller traces down to this many bytes. */
 #define SMALLEST	4096
 /* The smallest share of RLIMIT_MEMLOCK that a thread gets, in bytes */
 #define SHARE_MIN	(16 * 1024)
@@ -96,7 +96,7 @@ static void give_up(struct bt_follow *f, struct tracee *t, int error, u32 bytes)
 	if (error == ESRCH)
 		return;	/* The thread was killed: waitpid() will report that. */
 	t->refused = true;
-	/* The reason is the same for all threads: print it once. */
+	/* The reason is mostly the same for all threads: print it once. */
 	if (f->refused++)
 		return;
 	status = bt_explain_config(t->tid, error, bytes,
@@ -154,7 +154,10 @@ static void tell_short(struct bt_follow *f, u32 room)
 		    f->s->last);
 }
 
-/* Warn, once, if the thread is executed step by step, as there is no Branch Trace Store. */
+/*
+ * Warn, once, if the thread is executed step by step, as there is no Branch Trace Store. Do not
+ * warn if @f->how.quiet is true.
+ */
 static void tell_stepped(struct bt_follow *f, pid_t tid)
 {
 	struct ptrace_bts_status status;
@@ -168,8 +171,9 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
 
 /*
  * Returns the size of the trace of a new thread, in bytes. If traces may shrink, and the user
- * is not root, the trace of each further thread is smaller. If RLIMIT_MEMLOCK is 8 MiB, it
- * suffices for a hundred threads, and the first trace has room for all branches of an abort().
+ * is not root, this is at most a share of RLIMIT_MEMLOCK: the more threads there are, the smaller
+ * is the share, but not less than SHARE_MIN. If the limit is 8 MiB, it suffices for a hundred
+ * threads, and the first trace has room for the 40,000 branches of an uncaught exception.
  */
 static u32 bytes_for(const struct bt_follow *f)
 {
@@ -309,7 +313,7 @@ static bool is_fault(const siginfo_t *info, int sig)
 
 /*
  * Returns a message about a fault: where it is and, if the kernel tells it, @info->si_addr. Of
- * SIGSEGV and SIGBUS, this is the address that could not be accessed.
+ * SIGSEGV and SIGBUS, this is the address that could not be accessed. The caller frees the message.
  */
 static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
 			const char *name)
@@ -359,7 +363,7 @@ char *tracee_ending(int status)
 
 /*
  * Tell the session of missing records that no record X86_BTS_LOST has counted: the trace may
- * have had no room for this record.
+ * have had no room for such a record.
  */
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {

@@ -17,9 +17,9 @@
  * @tid:	its ID
  * @traced:	it has a trace
  * @refused:	the kernel has refused a trace for it; it runs without one
- * @done:	tracee_leave() was called: its trace was read, and it is about to end
+ * @done:	tracee_leave() was called: its trace was read, and it is about to end or be detached
  * @announced:	btstrace has attached to it, or its parent has reported it
- * @held:	it stays in its first stop until its parent has reported it
+ * @held:	hold() keeps it in its first stop until its parent has reported it, or tracing ends
  * @listens:	it is in a group stop
  * @lost:	the sum of the counts of its X86_BTS_LOST records
  * @next:	the next thread in the same slot
@@ -45,12 +45,13 @@ struct tracee {
  * @command:	the process that was started, or 0
  * @status:	how the command has ended, as waitpid() tells it
  * @command_ended: the command has ended: its ID may belong to another process now
- * @signals:	a signalfd
+ * @signals:	a signalfd for the signals of watched_set()
  * @before:	how signals were handled when btstrace was started; the command gets the same
  * @stopping:	the time when ^Z was typed, in milliseconds, while stop_with_command() waits for
  *	the command to stop; or 0
  * @ending:	detach from each thread that stops
- * @end_signal:	the signal that is the reason for @ending; SIGKILL if @error is the reason; or 0
+ * @end_signal:	the signal that is the reason for @ending; SIGKILL if @error is the reason; 0 if a
+ *	failed write is
  * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
  * @refused:	the number of threads that were refused a trace

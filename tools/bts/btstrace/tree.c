@@ -8,7 +8,7 @@
 
 #include "tree.h"
 
-/* Deeper calls have no node: their branches count for their caller. */
+/* Deeper calls have no node: they count for the node of their caller at this depth. */
 #define DEPTH_MAX	1000
 
 static size_t nr_nodes, nodes_max = 4000000;
@@ -76,7 +76,7 @@ static struct bt_node *find_in_table(const struct bt_node *parent, const struct 
 
 /*
  * Find the child of @parent whose function is @fn. Make it the first of the list, so that
- * frequent children are found fast.
+ * frequent children are found fast. Returns NULL if there is none.
  */
 static struct bt_node *find_in_list(struct bt_node *parent, const struct bt_function *fn)
 {

@@ -14,9 +14,9 @@
  * @branches:	the number of branches of the function itself, and of calls that have no node
  * @total:	the number of branches with those of all nodes below; filled in by bt_tree_sum()
  * @depth:	the number of nodes above
- * @parent:	the node of the caller
- * @child:	the first in the list of its children
- * @next:	the next child of @parent
+ * @parent:	the node of the caller; NULL in the root
+ * @child:	the first in the list of its children, or NULL
+ * @next:	the next child of @parent, or NULL
  * @children:	the number of its children
  * @table:	a hash table of its children with 2^@bits slots, or NULL if there are few
  */

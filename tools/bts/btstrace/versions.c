@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A library keeps old versions of functions for programs that were linked long ago. A
+ * A library may keep old versions of functions for programs that were linked long ago. A
  * section of type SHT_GNU_versym marks the names of old versions as hidden. This file finds
  * hidden names, so that elffile.c can prefer the names that people use.
  */

@@ -7,7 +7,7 @@
 
 /*
  * Returns a locale for wcwidth(): C.UTF-8 or, if C.UTF-8 is not installed, that of the user.
- * Without a locale, wcwidth() knows only ASCII.
+ * Returns NULL if neither is installed: wcwidth() knows only ASCII then.
  */
 static locale_t utf8_locale(void)
 {
@@ -21,8 +21,8 @@ static locale_t utf8_locale(void)
 }
 
 /*
- * Returns the UTF-8 character at @s, and sets *@len to its length. text_safe() has written
- * @s, so that the character is valid.
+ * Returns the UTF-8 character at @s, and sets *@len to its length. The character is valid, as
+ * text_safe() has written it, or it is ASCII.
  */
 static wchar_t character(const char *s, size_t n, size_t *len)
 {
@@ -57,7 +57,7 @@ static size_t width_of(wchar_t c)
 
 /*
  * bt_width - measure text
- * @s: text that text_safe() has written; it may contain color marks such as TEXT_BOLD
+ * @s: valid UTF-8, as text_safe() writes it; it may contain color marks such as TEXT_BOLD
  * @n: the number of bytes of @s
  * @most: the number of columns of the terminal; 0 if there is no limit
  * @fits: set to the number of bytes of @s that fit into @most columns

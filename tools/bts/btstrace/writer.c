@@ -134,8 +134,8 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 }
 
 /*
- * Write the mappings, the identities of the files that contain code, and the whole vdso, which
- * contains its symbols.
+ * Write the mappings, the identities of files with code that were not written yet, and the whole
+ * vdso, which contains its symbols.
  */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)
@@ -169,8 +169,8 @@ static void write_code(struct bt_writer *w, pid_t tid, struct bt_space *space, u
 }
 
 /*
- * Write records. First write the code around the source and the target of each branch, unless
- * a file contains the code, or it was written before and has not changed.
+ * Write records. Before them, write the code around the source and the target of each branch, as
+ * far as bt_space_new_code() returns it.
  */
 void bt_write_records(struct bt_writer *w, pid_t tid, const struct x86_bts_record *rec, size_t n,
 		      struct bt_space *space)
