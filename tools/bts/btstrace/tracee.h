@@ -19,7 +19,7 @@
  * @refused:	the kernel has refused a trace for it; it runs without one
  * @done:	tracee_leave() was called: its trace was read, and it is about to end or be detached
  * @announced:	btstrace has attached to it, or its parent has reported it
- * @held:	hold() keeps it in its first stop until its parent has reported it, or tracing ends
+ * @held:	hold() keeps it in its first stop
  * @listens:	it is in a group stop
  * @lost:	the sum of the counts of its X86_BTS_LOST records
  * @next:	the next thread in the same slot

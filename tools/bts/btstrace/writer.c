@@ -134,8 +134,8 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 }
 
 /*
- * Write the mappings, the identities of files with code that were not written yet, and the whole
- * vdso, which contains its symbols.
+ * Write the mappings, the identity of each file with code, unless it was written before, and the
+ * whole vdso, which contains its symbols.
  */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)

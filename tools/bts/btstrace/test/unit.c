@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of the parts that need neither the kernel nor files: decoding, maps, lists of
- * functions, names, filters, text
+ * functions, names, filters, text, widths
  */
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static void test_names(void)
 	shown = bt_demangle("_RNvC6_123foo3bar");
 	ok(shown && strstr(shown, "foo::bar"), "names: of Rust: %s", shown ? shown : "none");
 	free(shown);
-	/* Each pair doubles the length of the demangled name. */
+	/* The demangled name is several times as long as the mangled one. */
 	for (i = 4; i + 20 < 400; i += 6)
 		strcat(endless, i == 4 ? "St4pairIiiE" : "S_IS0_S0_E");
 	shown = bt_demangle(endless);

@@ -165,8 +165,8 @@ static size_t chunks_of(const u8 *file, size_t len)
 }
 
 /*
- * Replay each prefix of a file that contains the whole BT_FILE_MAGIC, from a buffer of its exact
- * size: ASan detects a read beyond it.
+ * Replay the beginning of a file, of each length from that of BT_FILE_MAGIC on, from a buffer of
+ * exactly this length: ASan detects a read beyond the buffer.
  */
 static void test_cut(const u8 *file, size_t len)
 {
@@ -443,7 +443,7 @@ static void test_tracks(void)
 	bt_modules_free();
 }
 
-/* A signal arrives before walk_leaf returns. Its handler is walk_tail. */
+/* A signal arrives before walk_leaf returns. The handler of the signal is walk_tail. */
 static void tell_signal(struct bt_session *s)
 {
 	struct x86_bts_record rec = {
@@ -667,7 +667,7 @@ static void test_no_crash(void)
 	bt_modules_free();
 }
 
-/* For a recorded trace there is no advice to look further back: it has no older branches. */
+/* The crash view of a recorded trace does not advise to look further back: -s is no help there. */
 static void test_hint(bool replayed)
 {
 	struct bt_session s = { .out = &bt_out_crash, .replayed = replayed };

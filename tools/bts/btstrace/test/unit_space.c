@@ -35,8 +35,8 @@ extern const char long_name[] asm(NAME);
 static struct bt_buffer maps;
 
 /*
- * libdw leaks this memory when it reads a file that was truncated: see guarded() in
- * elffile.c.
+ * If a file was truncated, guarded() in elffile.c ends a call of libdw early: the memory of
+ * dwarf_begin_elf() may leak.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -162,8 +162,8 @@ static void test_fifo(void)
 }
 
 /*
- * There is a FIFO where libdw looks for separate debug information. The file has no
- * sections, so that libdw does look.
+ * There is a FIFO where libdw looks for separate debug information of a program. The program has
+ * no sections, so that libdw does look.
  */
 static void test_fifo_debug(void)
 {
@@ -269,7 +269,7 @@ static void test_old_maps(void)
 	bt_space_free(space);
 }
 
-/* Look up the place at @addr, and mark it. The mark is gone when the place was freed. */
+/* Look up the place at @addr, and mark it. The mark is gone after the place was freed. */
 static void mark(struct bt_space *space, u64 addr)
 {
 	bt_space_place(space, addr)->went_as = 1;

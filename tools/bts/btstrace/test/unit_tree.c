@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the call tree. A branch is written as a word kind:from>to, where from and to are
- * function or function+offset. An empty from or to stands for the kernel. The words lost and
- * exec stand for other records. The result is written as paths and numbers of calls.
+ * Tests of the call tree, and of bt_collapse(). A branch is written as a word kind:from>to, where
+ * from and to are function or function+offset. An empty from or to stands for the kernel. The words
+ * lost and exec stand for other records. A call tree is written as paths and numbers of calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct bt_function *function_of(const char *name, size_t len)
 	fn->end = fn->start + FUNCTION_SIZE;
 	/*
 	 * A name that ends with @plt is that of a PLT stub. Of other names: if the name begins
-	 * with [, the code has no symbol. If it begins with {, .eh_frame_hdr tells that the
+	 * with [ or {, the code has no symbol. If it begins with {, .eh_frame_hdr tells that the
 	 * code is one function. If it begins with K, the code is in the kernel.
 	 */
 	fn->plt = len > 4 && !memcmp(name + len - 4, "@plt", 4);
@@ -343,7 +343,7 @@ static void test_depth(void)
 	bt_tree_free(root);
 }
 
-/* The totals of all nodes, and their order */
+/* The totals of nodes, and the order of children */
 static void test_sum(void)
 {
 	struct bt_node *root = bt_tree_new();

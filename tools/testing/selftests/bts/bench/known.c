@@ -5,8 +5,8 @@
  *
  *   known period1|aux [RECORDS [singlestep]]
  *
- * The test generates programs until they have made RECORDS records. With singlestep, the emulator
- * translates one instruction at a time.
+ * The test generates programs until they have made RECORDS records, 200000 by default. With
+ * singlestep, the emulator translates one instruction at a time.
  */
 #include "../guest/traced.h"
 #include "../guest/guest.h"
@@ -115,9 +115,9 @@ int main(int argc, char **argv)
 	ok(good, "generated branches");
 	nmis = interrupts("NMI") - nmis;
 	/*
-	 * The buffer of a period-1 event causes a PMI after 2730 records. Context switches drain
-	 * the buffer, too, so expect half of these PMIs. AUX causes a PMI after 4 MiB only, so
-	 * expect none.
+	 * The buffer of a period-1 event has room for 2730 records, and causes a PMI before it is
+	 * full. Context switches drain the buffer, too: expect a PMI for each two full buffers. AUX
+	 * causes a PMI after 4 MiB only: expect none.
 	 */
 	printf("# %lu NMIs\n", nmis);
 	ok(kind == SOURCE_AUX || nmis >= nr / 2730 / 2, "PMIs came as NMIs");

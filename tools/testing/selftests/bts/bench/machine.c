@@ -3,7 +3,7 @@
  * Check that the stock kernel detects the PMU and the Debug Store of the emulated machine, and
  * which events perf allows.
  *
- *   machine pti|nopti
+ *   machine pti|nopti		whether the kernel uses page-table isolation
  */
 #include <sys/klog.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
  * own code. gdb disassembles the program from one record to the next, and reports a missing or
  * wrong record as a gap.
  *
- *   stock [lbr N]	lbr: perf record -b, with N LBRs
+ *   stock [lbr N]	lbr: test LBRs with perf instead, on a CPU with N of them
  */
 #include <stdint.h>
 #include <sys/wait.h>
@@ -47,7 +47,7 @@ static bool run(const char * const argv[])
 	while ((n = read(fds[0], text + used, TEXT_SIZE - 1 - used)) > 0)
 		used += n;
 	text[used] = '\0';
-	/* The command fails if nobody reads the rest of its output. */
+	/* The command would fail if nobody read the rest of its output. */
 	while (n >= 0 && read(fds[0], rest, sizeof(rest)) > 0)
 		;
 	close(fds[0]);
@@ -136,7 +136,7 @@ static bool gdb_record(void)
 		sscanf(said, "Recorded %d instructions in %*d functions (%d gaps)",
 		       &insns, &gaps);
 	printf("# %d instructions, %d gaps\n", insns, gaps);
-	/* gdb records from the first instruction of work() to the instruction after the call. */
+	/* gdb counts the instructions of all rounds, and the return from work(). */
 	return because(!gaps && insns == VICTIM_ROUNDS * VICTIM_INSNS + 1, "gdb");
 }
 
@@ -145,7 +145,7 @@ struct pair {
 	uint64_t to;
 };
 
-/* all: every branch of victim, recorded by BTS. stack: the LBRs of one sample, oldest first. */
+/* all: the branches of victim, recorded by BTS. stack: the LBRs of one sample, oldest first. */
 static struct pair all[BRANCHES], stack[64];
 static int nr_all;
 
@@ -163,7 +163,10 @@ static bool read_all(void)
 	return nr_all == BRANCHES;
 }
 
-/* Parse a line of `perf script -F brstack`: 0xFROM/0xTO/..., the newest first. */
+/*
+ * Parse a line of `perf script -F brstack`, 0xFROM/0xTO/..., the newest first, into stack[]. Returns
+ * the number of branches.
+ */
 static int read_stack(const char *line)
 {
 	struct pair newest_first[64];
@@ -248,7 +251,7 @@ static bool perf_lbr_kernel(void)
 	       because(strstr(text, "0xffffffff"), "no branch of the kernel");
 }
 
-/* One sample must show that _start called work(), which called leaf(). */
+/* At least one sample must show that _start called work(), and that work() called leaf(). */
 static bool perf_callgraph(void)
 {
 	static const char * const record[] = {

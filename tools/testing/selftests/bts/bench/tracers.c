@@ -4,6 +4,8 @@
  * CPU 1 goes offline and online.
  *
  *   tracers period1|aux [WINDOWS]
+ *
+ * Each tracer makes at least WINDOWS traces, 10 by default.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -7,7 +7,7 @@
 
 /*
  * Taken branches and executed instructions in a round. The call of work() comes before the first
- * round, and the last round returns instead of looping.
+ * round. The last round executes one more instruction: it returns instead of looping.
  */
 #define VICTIM_BRANCHES		6
 #define VICTIM_INSNS		12

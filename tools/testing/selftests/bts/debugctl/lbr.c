@@ -3,7 +3,8 @@
  * A #DB clears DEBUGCTL.LBR: the kernel must set the bit again. An event of perf uses the
  * LBRs on one CPU, and perf itself has no reason to write DEBUGCTL after the #DB.
  *
- *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel
+ *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel, which
+ *				does not
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -68,7 +69,7 @@ struct lbr_sample {
 struct counts {
 	unsigned int samples;	/* samples in the loop */
 	unsigned int fresh;	/* samples in the loop whose newest branch is the loop's */
-	unsigned int frozen;	/* samples in user mode whose newest branch stays in user mode */
+	unsigned int frozen;	/* samples in user mode whose newest branch goes to user mode */
 	unsigned int user;	/* samples in user mode */
 };
 
@@ -91,7 +92,7 @@ static void count_sample(const struct lbr_sample *s, struct counts *c)
 		    newest->to == (uintptr_t)loop_begin;
 }
 
-/* Count all samples in the ring, which is large enough for all of them. */
+/* Count the samples of a round. The ring has room for all of them. */
 static void count_samples(struct perf_event_mmap_page *page, struct counts *c)
 {
 	char *ring = (char *)page + sysconf(_SC_PAGESIZE);
@@ -168,8 +169,8 @@ static void check_samples(void)
 
 /*
  * Check that LBR is on, and that the CPU has recorded branches of the tracer after the tracee's
- * last #DB. Not for the stock kernel, where the result varies: perf may have set LBR again at a
- * context switch.
+ * last #DB. Do not call this on the stock kernel, where the result varies: perf may have set LBR
+ * again at a context switch.
  */
 static void check_recording(void)
 {
