@@ -23,7 +23,7 @@
  *		bt_module_none() and bt_module_kernel()
  * @name:	the last part of @path or, if @path is empty, [anon], [unknown] or [kernel]
  * @path:	as in /proc/PID/maps, without " (deleted)"
- * @base:	the address where the first byte of the file is or would be mapped; of no file:
+ * @base:	the address where the first byte of the file is or would be mapped; without a file:
  *		where the mapping begins; 0 if @path is empty
  * @end:	the address behind the last mapping; UINT64_MAX if @path is empty
  * @elf:	its functions and lines; NULL if it is no ELF file, or cannot be opened

@@ -292,7 +292,7 @@ static bool set_color(struct options *o)
 	return !bad;
 }
 
-/* If the option @c only sets a flag, set this flag. Otherwise, returns false. */
+/* If the option @c only sets a flag of @o, set this flag. Otherwise, return false. */
 static bool parse_flag(struct options *o, int c)
 {
 	bool *flag = c == OPT_FULL ? &o->how.full :

@@ -129,7 +129,10 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	}
 }
 
-/* Does the code at @at lead to @end without a call, a return and an unconditional jump? */
+/*
+ * Does the code at @at lead to @end without a call, a return or an unconditional jump? Returns
+ * false if @at is 0, or if the code cannot be decoded.
+ */
 static bool leads_to(struct bt_space *space, u64 at, u64 end)
 {
 	const struct bt_insn *insn;

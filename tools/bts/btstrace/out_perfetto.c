@@ -330,8 +330,8 @@ static void put_track(struct bt_session *s, u64 uuid, u64 parent)
 }
 
 /*
- * Write a track for a thread. If the thread is the first of its process, write a track for the
- * process before. After execve(), tracks are written anew. Returns the ID of the track of the
+ * Write a track for a thread. If the thread is the first of its process, write a track for its
+ * process first. After execve(), tracks are written anew. Returns the ID of the track of the
  * thread.
  */
 static u64 put_tracks(struct bt_session *s, const struct bt_thread *t)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file has three outputs: --plain, a line for each branch; --raw, records as numbers;
- * and --summary, a table of kinds.
+ * This file has three outputs: --plain, branches with their places, one a line; --raw, records as
+ * numbers; and --summary, a table of kinds.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -205,7 +205,7 @@ static int compare_loops(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->to, b->to);
 }
 
-/* Move all sums to the beginning of the table, to sort them. This ends the hash table. */
+/* Move the sums to the beginning of the table, to sort them. It is no hash table any more then. */
 static void compact(struct profile *p)
 {
 	size_t in, out = 0;

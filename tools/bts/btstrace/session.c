@@ -402,8 +402,8 @@ static bool is_enough(struct bt_session *s)
 }
 
 /*
- * Show the last @s->last branches that pass the filter, or fewer if there are not as many, and the
- * other records after the first of these branches. keep() has stored the records.
+ * Show up to @s->last of the last branches that pass the filter, and the other records after the
+ * first of these branches. keep() has stored the records.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {

@@ -421,7 +421,7 @@ struct bt_place *bt_space_place(struct bt_space *space, u64 addr)
 	}
 	place = bt_alloc(1, sizeof(*place));
 	place->addr = addr;
-	/* Insert the place first: to look it up, read_vdso() may look it up again. */
+	/* Insert the place first: look_up() may call read_vdso(), which may look up this place. */
 	space->places[at] = place;
 	place->module = bt_module_none();
 	place->fn = &place->module->all;

@@ -22,7 +22,8 @@
  * @follows_call: the instruction before @addr is a call; filled in with @insn
  * @changeable:	the code may change at any time: it is code of user mode, and its mapping is
  *	writable, or is of no file
- * @went_to:	the target of the last branch from here; NULL if there was none, or @changeable
+ * @went_to:	the target of the last branch from here; NULL if there was none, or if @changeable
+ *	is true
  * @went_as:	the kind of that branch, enum bt_kind
  * @words:	text that an output has cached for the branch to @went_to, or for the instruction
  * @words_len:	the length of @words

@@ -214,7 +214,7 @@ void text_safe(struct bt_text *t, const char *s)
 	}
 }
 
-/* Append @n bytes. Color marks, such as TEXT_BOLD, become escape sequences, or nothing. */
+/* Append @n bytes. Color marks become escape sequences or, if @color is false, nothing. */
 void text_color(struct bt_text *t, const char *s, size_t n, bool color)
 {
 	static const char *const escapes[] = { "", "\33[m", "\33[1m", "\33[2m", "\33[1;31m" };

@@ -241,7 +241,7 @@ static int read_records(struct bt_follow *f, struct tracee *t)
 	return n;
 }
 
-/* If another user has taken the hardware, ask for the hardware again: it may be free now. */
+/* If somebody else has taken the hardware, ask for the hardware again: it may be free now. */
 static void regain(struct bt_follow *f, struct tracee *t)
 {
 	struct ptrace_bts_config config = { .flags = config_flags(&f->how) & ~PTRACE_BTS_F_ALLOC };

@@ -51,14 +51,14 @@ struct tracee {
  *	the command to stop; or 0
  * @ending:	detach from each thread that stops
  * @end_signal:	the signal that is the reason for @ending; SIGKILL if @error is the reason; 0 if a
- *	failed write is
+ *	failed write is, or if @ending is false
  * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
  * @refused:	the number of threads that were refused a trace
  * @nr_held:	the number of threads whose @held is true
  * @short_told:	it was printed that a trace is shorter than wanted
  * @stepped_told:	it was printed that there is no Branch Trace Store
- * @revoked_told: it was printed that another user has the hardware
+ * @revoked_told: it was printed that somebody else has the hardware
  * @rec:	room for records that are read
  * @maps:	room for /proc/PID/maps
  * @jit:	reads the lists of functions of just-in-time compilers

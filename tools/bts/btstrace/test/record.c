@@ -2,9 +2,10 @@
 /*
  * record [-x STEPS] FILE COMMAND...: execute a command step by step, on any machine, and
  * write a recorded trace of it to FILE. From the instruction, and the addresses before and
- * after a step, record finds whether the instruction has branched. With -x, the file STEPS gets
- * a line with the address and the length of each instruction. It gets a line "branch" for each
- * record, and for the last system call. A test compares STEPS with what btstrace finds.
+ * after a step, record finds whether the instruction has branched. With -x, for each instruction,
+ * the file STEPS gets a line with its address and its length. STEPS gets a line "branch" for each
+ * record, and for the system call that ends the command. Tests compare STEPS with what btstrace
+ * finds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ static int step_through(pid_t pid)
 		if (status >> 16 == PTRACE_EVENT_EXIT) {
 			flush(pid);
 			bt_session_ended_at(&session, pid, bt_proc_ip(pid));
-			/* The last system call was executed, but makes no record. */
+			/* The system call that ends the command makes no record. */
 			if (steps && insn.kind == BT_SYSCALL)
 				fputs("branch\n", steps);
 			sig = 0;

@@ -56,7 +56,7 @@ static void drop(struct parsed *p)
 	free(p);
 }
 
-/* -w records all branches but, in a mode other than the crash view, with -n only the last. */
+/* -w records all branches or, if -n is given and the mode is not the crash view, the last. */
 static void test_write(void)
 {
 	static const struct {

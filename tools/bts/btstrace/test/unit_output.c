@@ -165,8 +165,8 @@ static size_t chunks_of(const u8 *file, size_t len)
 }
 
 /*
- * Replay the beginning of a file, of each length from that of BT_FILE_MAGIC on, from a buffer of
- * exactly this length: ASan detects a read beyond the buffer.
+ * Cut a file behind BT_FILE_MAGIC, and behind each byte that follows. Replay it from a buffer of
+ * its exact size: ASan detects a read beyond the buffer.
  */
 static void test_cut(const u8 *file, size_t len)
 {

@@ -164,8 +164,8 @@ static bool read_all(void)
 }
 
 /*
- * Parse a line of `perf script -F brstack`, 0xFROM/0xTO/..., the newest first, into stack[]. Returns
- * the number of branches.
+ * Parse a line of `perf script -F brstack`, 0xFROM/0xTO/..., the newest first. Fill stack[], and
+ * return the number of branches.
  */
 static int read_stack(const char *line)
 {
