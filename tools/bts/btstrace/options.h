@@ -30,8 +30,8 @@
  * @nr_pids:	the number of @pids
  * @quiet:	print no closing line, no progress, and no warning that there is no Branch Trace
  *	Store
- * @command:	the command to start, with its arguments, ended by NULL; @command[0] is NULL if there
- *	is none
+ * @command:	the command to start, with its arguments, ended by NULL; if there is none,
+ *	@command[0] is NULL
  */
 struct options {
 	const struct bt_output	*out;
