@@ -4,7 +4,8 @@
  * on after the guest. KVM reads DEBUGCTL before it runs the guest, and restores it later. If an NMI
  * writes DEBUGCTL after that read, KVM must not undo the write.
  *
- * nested MODULE kept|lost: kept: the value is kept; lost: the stock kernel, which loses it
+ * nested MODULE kept|lost: kept: a kernel that keeps what the NMI wrote; lost: the stock kernel,
+ * which loses it
  */
 #include <linux/kvm.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races in which an update of DEBUGCTL can be lost. A test module, the laboratory, makes each race
- * happen every time: it acts at a given place in a kernel function, the window. See
- * guest/labs/debugctl/lab.h.
+ * Ways to lose an update of DEBUGCTL: a race with a context switch, and a #DB, which clears LBR. A
+ * test module, the laboratory, makes the race happen every time: it acts at a given place in a
+ * kernel function, the window. See guest/labs/debugctl/lab.h.
  *
  * races MODULE kept|lost [bts]: kept: a kernel that loses no update; lost: the stock kernel;
- * bts: only the race that needs intel_bts.
+ * bts: run only the test that needs intel_bts, which is not run otherwise.
  */
 #include <linux/hw_breakpoint.h>
 #include <signal.h>
@@ -56,7 +56,7 @@ static void end_tracee(pid_t pid, int pipe_fds[2])
 	close(pipe_fds[1]);
 }
 
-/* Block-step the tracee into read(). Returns how often a context switch hit the window. */
+/* Block-step the tracee into read(), and close the window. Returns 1 if that was hit, or 0. */
 static unsigned int block_step_through_window(pid_t pid)
 {
 	unsigned int hits;
@@ -76,7 +76,7 @@ static void nmi_in_switch(void)
 		.at_wrmsr = 1,
 		/*
 		 * Skip the switch to the tracee, and use the switch away from the tracee:
-		 * after that, nothing writes DEBUGCTL again.
+		 * after that, nothing writes DEBUGCTL before lab_read().
 		 */
 		.skip = 1,
 		.action = LAB_NMI_SETS_LBR,
@@ -135,7 +135,7 @@ static void lbr_after_kernel_db(void)
 	lab(LAB_SET_LBR, &off);
 }
 
-/* Trace user mode and kernel of this CPU, into an AUX area that fills up: nobody reads it. */
+/* Open a disabled event for user mode and kernel. Its AUX area fills up, as nobody reads it. */
 static int open_intel_bts(void)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -179,7 +179,7 @@ static void intel_bts_stops_in_switch(void)
 
 	fd = open_intel_bts();
 	pid = start_blocked_tracee(pipe_fds);
-	/* Open the window before the event: the AUX area must not be full at the context switch. */
+	/* Enable the event last: its AUX area must not be full before the context switch. */
 	lab(LAB_OPEN_WINDOW, &window);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = lab_read();

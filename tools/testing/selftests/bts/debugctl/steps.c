@@ -37,7 +37,7 @@ static const char *const company_name[] = {
 
 static enum company company;
 
-/* Returns whether the stops are as many as instructions, with every branch target among them. */
+/* Returns whether there are as many stops as instructions, with all branch targets in order. */
 static bool every_instruction(const struct stops *stops)
 {
 	unsigned int i, want = 0;
@@ -103,13 +103,13 @@ static const struct way {
 	const char *name;
 	int request;
 	enum besides besides;
-	const char *extra;	/* an expected stop that is no branch target */
+	const char *extra;	/* an expected stop that is no branch target, or NULL */
 } ways[] = {
 	{ .name = "single-step", .request = PTRACE_SINGLESTEP, },
 	{ .name = "block-step", .request = PTRACE_SINGLEBLOCK, },
 	{ .name = "single-step over a uprobe", .request = PTRACE_SINGLESTEP,
 	  .besides = UPROBE, },
-	/* A uprobe turns block-step off, so the tracee also stops after the probed instruction. */
+	/* The kernel clears BTF for the probed instruction, so the tracee also stops behind it. */
 	{ .name = "block-step over a uprobe", .request = PTRACE_SINGLEBLOCK,
 	  .besides = UPROBE, .extra = walk_behind_probe, },
 	{ .name = "block-step into a watchpoint", .request = PTRACE_SINGLEBLOCK,
@@ -160,7 +160,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* Single-step this task by TF. No context switch drains the buffer, so PMIs must drain it. */
+/* Single-step this task by TF. No tracer stops it, so PMIs must drain the buffer of perf's BTS. */
 static void step_oneself(void)
 {
 	struct sigaction action = { .sa_handler = on_trap, };

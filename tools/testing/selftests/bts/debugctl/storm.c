@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run all writers of DEBUGCTL at the same time on all CPUs: block-step, perf's BTS with its PMIs,
- * FREEZE_IN_SMM, and NMIs from other CPUs and from the emulator's monitor. In each NMI, the test
- * module (guest/labs/debugctl/lab.h) inverts LBR. The module also observes the MSR.
+ * Run several writers of DEBUGCTL at the same time on all CPUs: block-step, perf's BTS with its
+ * PMIs, FREEZE_IN_SMM, and NMIs from the test module (guest/labs/debugctl/lab.h) and from the
+ * emulator's monitor. In each NMI, the module inverts LBR. The module also compares the MSR with
+ * the kernel's copy.
  *
  * storm MODULE kept|lost SECONDS: kept: a kernel that loses no write of LBR; lost: the stock kernel
  */
@@ -52,7 +53,7 @@ static void start_child(void (*run)(int), int arg)
 	children[nr_children++] = pid;
 }
 
-/* Block-step tracees that migrate between all CPUs. The tracer stays on @cpu. */
+/* Block-step tracees that may migrate to any CPU. The tracer stays on @cpu. */
 static void block_step_walks(int cpu)
 {
 	struct stops stops;

@@ -50,7 +50,7 @@ static void print_verdict(const char *name, const char *line)
 	puts("");
 }
 
-/* Print the verdicts in the output. If the output does not end in @seconds, kill the program. */
+/* Print the verdicts in the output. If it is not over after @seconds, kill the program. */
 static void collect(int fd, pid_t pid, const char *name, int seconds)
 {
 	time_t end = time(NULL) + seconds;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bugs of intel_bts. right: the kernel must not have the bug; wrong: the kernel must have the bug,
- * as the stock kernel has.
+ * Bugs of perf's BTS. right: the kernel must not have the bug; wrong: the kernel, a stock kernel,
+ * must have the bug. MODULE is debugctl_lab.
  *
  * aux MODULE snapshot right|wrong	NMIs set the position in the AUX area back
  * aux MODULE reset right|wrong	so does a reset of the PMU, while intel_bts stops
- * aux MODULE memory right|wrong	without memory for the Debug Store, the kernel crashes
+ * aux MODULE memory right|wrong	without memory for the Debug Store, intel_bts crashes
  * aux MODULE foreign right		if PEBS has a buffer and BTS has none, perf claims an
- *				unknown NMI, so that the kernel does not report it
+ *				unknown NMI, so that the kernel does not report it;
+ *				the caller of this program looks for that report
  * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>

@@ -4,11 +4,12 @@
  * one. The second kernel and its initramfs are on disks. Run this program in an emulator that ends
  * if the CPU stores a record without a buffer.
  *
- * jump kexec|crash aux|period1|claim|recorder	BTS is used by perf, by a claim, or by the
- *						branch flight recorder
- * jump kexec|crash lbr		LBRs are used by the branch flight recorder
- * jump MODULE crash astray	the recorder, and a crash by a jump through a bad pointer
- * jump arrived CPUS		in the second kernel: check that BTS is off
+ * jump kexec|crash aux|period1|claim	perf or a claim uses BTS
+ * jump crash recorder		the branch flight recorder uses BTS
+ * jump kexec|crash lbr		the branch flight recorder uses LBRs
+ * jump MODULE crash astray	like recorder; the crash is a jump through a bad pointer in
+ *				MODULE, bts_crash
+ * jump arrived CPUS		in the second kernel: check that BTS was on and is off
  * jump read|astray CPUS		the same, and check the dump of the first kernel
  * jump off CPUS			in the second kernel: check that the LBRs are disabled
  */
@@ -53,7 +54,10 @@ static int open_disk(const char *address)
 	return fd;
 }
 
-/* Returns a copy of the disk: kexec needs a regular file that nobody has open for writing. */
+/*
+ * Copy a disk to a file: kexec needs a regular file that nobody has open for writing. Returns a
+ * descriptor of that file.
+ */
 static int copy_of(const char *disk, const char *path)
 {
 	int in = open_disk(disk);
@@ -119,7 +123,10 @@ static const char *command_after(const char *how)
 	return uses_recorder(how) ? "read" : "arrived";
 }
 
-/* Load the second kernel, start BTS or LBRs, and jump. The second kernel reports all results. */
+/*
+ * Load the second kernel, start BTS or LBRs, and jump. Then this program runs in the second
+ * kernel, and reports the results.
+ */
 static int jump(bool crash, const char *how)
 {
 	bool astray = !strcmp(how, "astray");
@@ -127,7 +134,7 @@ static int jump(bool crash, const char *how)
 	int err;
 
 	pin_to(0);
-	/* Without that function, the second kernel changes no register of LBRs. */
+	/* For lbr, leave out hw_branches_lbr_init(), which disables architectural and AMD's LBRs. */
 	snprintf(line, sizeof(line), COMMAND_LINE "%s -- jump %s %d",
 		 strcmp(how, "lbr") ? "" : " initcall_blacklist=hw_branches_lbr_init",
 		 command_after(how), get_nprocs());
@@ -172,8 +179,9 @@ static int arrived(void)
 }
 
 /*
- * Start hw-branches, which prints @nr branches of each CPU from the dump. @map is a file with the
- * symbols of the first kernel. KALLSYMS has them: both kernels are the same, at the same addresses.
+ * Start hw-branches, which prints up to @nr branches of each CPU from the dump. @map has the
+ * symbols of the first kernel. So has KALLSYMS: both kernels are the same, at the same addresses.
+ * Returns the output of hw-branches.
  */
 static FILE *start_reader(const char *nr, const char *map)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The last CPU repeatedly goes offline and online, while BTS records for events of perf, or on all
- * CPUs for a claim (ds_claim_bts()). Run this program in an emulator that ends if the CPU stores a
- * record without a buffer.
+ * The last CPU repeatedly goes offline and online, while BTS records for events of perf or for a
+ * claim (ds_claim_bts()). Run this program in an emulator that ends if the CPU stores a record
+ * without a buffer.
  *
  * offline perf|claim ROUNDS
  */
@@ -73,7 +73,7 @@ static void of_cpus(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
-/* The last event ends while a CPU is offline: DS_AREA must be 0 when that CPU comes online. */
+/* The last event ends while a CPU is offline: that CPU must come online with DS_AREA 0, BTS off. */
 static void missed_the_end(enum kind kind, int rounds)
 {
 	pid_t spinner = start_spinner(-1);

@@ -23,7 +23,7 @@ bool kind_exists(enum kind kind)
 	return kind < AUX || read_number(INTEL_BTS) >= 0;
 }
 
-/* Map the AUX area without write permission: the kernel overwrites old records then. */
+/* Map ring and AUX area. The AUX area is read-only, so the kernel overwrites old records in it. */
 static bool map_aux(struct trace *t, size_t page)
 {
 	struct perf_event_mmap_page *ring;

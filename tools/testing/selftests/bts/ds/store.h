@@ -8,7 +8,10 @@
 
 #include "../guest/debugctl.h"
 
-/* Write 1: ds_test claims BTS, and marks the Debug Stores. 2: also records. 0: ends the claim. */
+/*
+ * Write 1: the module ds_test claims BTS, and marks the Debug Stores. 2: it claims BTS, and records
+ * on all CPUs. 0: it ends the claim.
+ */
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
 
@@ -17,7 +20,7 @@ enum kind {
 	CYCLES,		/* perf allocates the store, but the event does not use it */
 	PERIOD1,	/* branches:u, with a sample for each branch */
 	AUX,		/* intel_bts, user mode and kernel, keeps the newest records only */
-	AUX_USER,	/* intel_bts, user mode only */
+	AUX_USER,	/* the same, but user mode only */
 	NR_KINDS,
 };
 
@@ -32,9 +35,10 @@ struct trace {
 };
 
 /*
- * Open an event. If @cpu is -1, on any CPU. If @pid is -1, of any task. trace_open() returns 0 or
- * -errno. event_open() returns a file descriptor or -errno. After event_open() for AUX or AUX_USER,
- * the caller must call trace_start(), which maps the buffer and enables the event.
+ * Open an event. If @cpu is -1, on any CPU. If @pid is 0, of the caller; if -1, of any task.
+ * trace_open() returns 0 or -errno. event_open() returns a file descriptor or -errno. The events of
+ * AUX and AUX_USER that event_open() opens do not record before trace_start() maps their buffer and
+ * enables them. trace_start() returns false on an error.
  */
 int trace_open(struct trace *t, enum kind kind, pid_t pid, int cpu);
 int event_open(enum kind kind, pid_t pid, int cpu);

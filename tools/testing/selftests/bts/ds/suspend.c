@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend the machine while BTS records the task that does so. aux and claim also record the
- * kernel. Run this program in an emulator that ends if the CPU stores a record without a buffer.
+ * Suspend the machine while BTS records: aux and period1 record this task, claim records all CPUs.
+ * period1 does not record the kernel. Run this program in an emulator that ends if the CPU stores a
+ * record without a buffer.
  *
  * suspend STATE aux|period1|claim
  *
@@ -19,7 +20,10 @@
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 #define SWAP_MAGIC	"SWAPSPACE2"
 
-/* Make a swap area for the image. Its header has a version and the number of the last page. */
+/*
+ * Make a swap area, and have hibernation store its image there. The header of a swap area has a
+ * version and the number of the last page.
+ */
 static void swap_on(void)
 {
 	char page[4096] = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared by the programs of group debugctl. */
+/* Shared by programs that use the module debugctl_lab or perf's BTS. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

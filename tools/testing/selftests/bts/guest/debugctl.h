@@ -22,7 +22,7 @@ struct branch_event {
 	size_t size;
 };
 
-/* Load the kernel module debugctl_lab, and make the requests of labs/debugctl/lab.h. */
+/* Load the kernel module debugctl_lab, make the request LAB_READ, and make a request of lab.h. */
 void load_lab(const char *path);
 struct lab_state lab_read(void);
 void lab(unsigned long request, void *arg);

@@ -30,7 +30,7 @@ struct block {
 	u64 entry;
 	u64 site;	/* address of the branch under test */
 	u64 to;		/* target of that branch; for a call, its return address */
-	u64 leave;	/* address of the jump to the next block */
+	u64 leave;	/* address of the jump to the next block; 0 for the kinds of put_leaving() */
 	u8 kind;
 	u8 bit;
 	u8 count;
@@ -121,7 +121,7 @@ static void put_mov_rax(struct program *p, u64 val)
 	put(p, val, 8);
 }
 
-/* Emit a block whose branch under test always goes to the next block. Else returns false. */
+/* Emit a block whose branch under test always goes to the next block. Returns false for others. */
 static bool put_leaving(struct program *p, struct block *b, u64 next)
 {
 	switch (b->kind) {

@@ -89,7 +89,7 @@ static void mount_all(void)
 
 /*
  * The kernel prints a message about an NMI handler that takes long. On a busy host, any handler may
- * take long. Printing would record thousands of branches in the NMI, so raise the limit.
+ * take long. If BTS is on, printing adds thousands of records in the NMI, so raise the limit.
  */
 static void hush_nmis(void)
 {
@@ -136,7 +136,7 @@ static int wait_for(pid_t child)
 	}
 }
 
-/* Report processes that the program has left running, and kill them. */
+/* Kill the processes that the program has left running, and report how many there were. */
 static void end_leftovers(void)
 {
 	int n = 0;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Returns the kind of LBRs: "model" for those of Intel's models, "arch", or "amd". */
+/* Returns "arch" for architectural LBRs, "amd" for AMD's, otherwise "model". */
 const char *lbr_format(void);
 bool lbr_enabled(int cpu);
 /* Returns whether a CPU's LBRs are enabled with the flight recorder's filter: the kernel only. */

@@ -11,12 +11,12 @@
 #define NOBODY	65534
 #define PAGE	4096u
 
-/* The number of pages that the user may lock. Set it before calling the functions below. */
+/* The number of pages that the user may lock. Change it before calling the functions below. */
 extern unsigned int nobody_pages;
 
-/* Give this process the IDs and the limit of that user. */
+/* Give this process the IDs and the limit of that user, and keep it dumpable. */
 void become_nobody(void);
-/* Run @what in a new process of that user. Returns the exit status, or -1 if it was killed. */
+/* Run @what in a new process of that user. Returns its exit status, or -1 if it was killed. */
 int as_nobody(int (*what)(void *arg), void *arg);
 /* Trace a new tracee with a ring of nobody_pages, then end both. Returns 0 or an errno. */
 int configure_all(void *unused);

@@ -7,7 +7,7 @@
 
 /* From now on, nth_arm() affects the calling thread. */
 void nth_open(void);
-/* Make the @n-th call of a function with fault injection fail, once. 0: let none fail. */
+/* Make the @n-th call from now on of functions with fault injection fail, once. 0: fail none. */
 void nth_arm(unsigned int n);
 /* Disarm. Returns true if nth_arm()'s failure has not happened, as there were too few calls. */
 bool nth_out_of_reach(void);
@@ -23,7 +23,10 @@ extern struct nth_fork *nth_forked;
 
 /* Start a traced tracee, with @flags and @size of the trace. Its children inherit the trace. */
 struct tracee nth_forking_tracee(uint32_t flags, uint32_t size);
-/* Run in the tracee: fork with the @n-th call failing. The child has no exit signal. */
+/*
+ * Called by the tracee: call nth_arm(@n), fork, and store the result in nth_forked. The child has
+ * no exit signal.
+ */
 void nth_fork(unsigned long n);
 /*
  * Let the tracee call @what(@arg), a function that forks. Kill the child. Returns 1 if the child

@@ -111,8 +111,8 @@ void source_close(struct source *s)
 }
 
 /*
- * Append the ring's samples with two user addresses to @out, unless NULL. Returns false if samples
- * or data of the AUX area were lost.
+ * Append the ring's samples with two user addresses to @out, unless @out is NULL. Returns false if
+ * samples or data of the AUX area were lost.
  */
 static bool collect_ring(struct source *s, struct recs *out)
 {

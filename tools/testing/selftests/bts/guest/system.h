@@ -14,8 +14,9 @@ void pin_to(int cpu);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*
- * Pentium 4 has the BTS bits of DEBUGCTL at other places. Move these bits of @val to where all
- * other processors have them. read_debugctl() does the same with the value of the register.
+ * Pentium 4 has the BTS bits of DEBUGCTL at other places. On a Pentium 4, move these bits of @val
+ * to where other processors have them. On others, return @val. read_debugctl() does the same with
+ * the value of the register.
  */
 uint64_t plain_debugctl(uint64_t val);
 uint64_t read_debugctl(int cpu);
@@ -44,21 +45,20 @@ struct range {
 
 /*
  * Look up @nr symbols in /proc/kallsyms. If several have the same name, use the first. The end of
- * a symbol is the address of the next one, which is wrong for symbols of modules. A missing symbol
- * leaves its range 0; only if the last of @names is missing, this gives up.
+ * a symbol is the address of the next one, which is wrong for symbols of modules. The caller clears
+ * @at. A missing symbol leaves its range 0, but if the last of @names is missing, this gives up.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
 /* Raise perf's limits of the sample rate, and stop the kernel from lowering them on a busy host. */
 void allow_many_samples(void);
 /*
- * Open an event of perf on each CPU that causes an NMI every @period of the hardware's @event, in
- * user mode and kernel. The events stay open until this program ends.
+ * On each CPU, open an event of perf that causes an NMI after every @period occurrences of @event
+ * (PERF_COUNT_HW_*) in user mode and kernel. The events stay open until this program ends.
  */
 void sample_all(uint64_t event, uint64_t period);
 /*
- * Open an event of perf that samples the LBRs every @period branches. Only branches of user mode
- * are counted and recorded, and if @kernel, also those of the kernel. Returns a file descriptor, or
- * -errno.
+ * Open an event of perf that samples the LBRs every @period branches. The event counts and records
+ * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
 /* Returns the number of NMIs since boot, on all CPUs. */

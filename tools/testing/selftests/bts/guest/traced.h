@@ -34,7 +34,10 @@ struct recs {
 void recs_add(struct recs *recs, u64 from, u64 to);
 void recs_free(struct recs *recs);
 
-/* sequence.S: enables the event @fd, calls fn(arg), and disables the event. */
+/*
+ * sequence.S: enables the event @fd, calls fn(arg), and disables the event. Returns 0, or less
+ * if the event could not be enabled or disabled.
+ */
 long traced_call(int fd, void (*fn)(void *arg), void *arg);
 extern const char traced_call_site[], traced_call_back[];
 
@@ -44,8 +47,8 @@ extern const struct rec sequence_records[], sequence_records_end[];
 
 /*
  * generate.c: a program of random branches. Conditions depend on a random number generator, which
- * the program steps while it runs. program_run() runs it between enabling and disabling the event
- * @fd. program_replay() appends the records of such a run to @out.
+ * the program steps while it runs. program_run() runs the program by traced_call(@fd).
+ * program_replay() appends the records of such a run to @out.
  */
 struct program;
 
@@ -68,7 +71,10 @@ struct source {
 };
 
 int intel_bts_type(void);
-/* Open a disabled event of the calling thread, for user mode, with room for @room records. */
+/*
+ * Open a disabled event of the calling thread, for user mode, with room for @room records. Returns
+ * 0 or -errno.
+ */
 int source_open(struct source *s, enum source_kind kind, size_t room);
 void source_close(struct source *s);
 /* Append all records with two user addresses to @out. Returns false if records were lost. */

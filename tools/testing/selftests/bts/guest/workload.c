@@ -38,7 +38,10 @@ extern uint64_t resume_at, resume_sp;
 static volatile sig_atomic_t seen[NSIG];
 static char *unmapped;
 
-/* Return to the interrupted code after SIGTRAP and SIGUSR1; after other signals, to resume_at. */
+/*
+ * After SIGTRAP and SIGUSR1, return to the interrupted code. After other signals, return to
+ * resume_at. If resume_at is 0, exit instead.
+ */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -46,7 +49,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	seen[sig]++;
 	if (sig == SIGTRAP || sig == SIGUSR1)
 		return;
-	/* An unexpected fault would repeat for ever. */
+	/* An unexpected fault would repeat for ever, so exit. */
 	if (!resume_at) {
 		dprintf(2, "signal %d, code %d, at %#llx, address %p\n", sig, info->si_code,
 			uc->uc_mcontext.gregs[REG_RIP], info->si_addr);

@@ -12,11 +12,14 @@ void workload_prepare(void);
 
 /*
  * Do a round of signals, faults, traps, far transfers, system calls, and the optional parts in
- * @with (WORKLOAD_*). Returns false if an expected signal or fault did not come.
+ * @with (WORKLOAD_*). Returns false on an error, for example if an expected signal did not come.
  */
 bool workload_faults(int with);
 
-/* Do a round of work in the kernel: context switches, sleep, page faults, reads of files. */
+/*
+ * Do a round of work in the kernel: sleep, context switches, reads of files, page faults. Returns
+ * false on an error.
+ */
 bool workload_kernel(void);
 
 #endif

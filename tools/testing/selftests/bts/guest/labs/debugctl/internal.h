@@ -57,10 +57,10 @@ void lab_storm_stop(struct lab_report *report);
 
 int lab_window_open(const struct lab_window *window);
 unsigned int lab_window_close(void);
-/* Called for each NMI. Returns true if the window's action has sent this NMI. */
+/* Called for each NMI. Returns true if the window's action waits for an NMI of this CPU. */
 bool lab_window_nmi(void);
 
-/* Make the calling task's allocations of 1 << @order pages fail. 0: let none fail. */
+/* Make the calling task's allocations of 1 << @order pages fail. If @order is 0, let none fail. */
 int lab_refuse(unsigned int order);
 
 #endif /* BTS_DEBUGCTL_LAB_INTERNAL_H */

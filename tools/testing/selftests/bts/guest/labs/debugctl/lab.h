@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requests of /dev/debugctl_lab, a device of a kernel module for the tests of group debugctl. The
- * module reads DEBUGCTL in the kernel, and sends NMIs at critical places. A request acts on the
- * caller's CPU, except that LAB_STORM and LAB_REPORT act on all CPUs, and LAB_REFUSE on the
- * calling task.
+ * Requests of /dev/debugctl_lab, a device of a kernel module for tests of DEBUGCTL and of the Debug
+ * Store. The module reads DEBUGCTL in the kernel, and sends NMIs at critical places. LAB_STORM and
+ * LAB_REPORT act on all CPUs, LAB_REFUSE on the calling task, and LAB_READ, LAB_SET_LBR,
+ * LAB_OPEN_WINDOW and LAB_WATCH on the caller's CPU.
  */
 #ifndef BTS_DEBUGCTL_LAB_H
 #define BTS_DEBUGCTL_LAB_H
@@ -15,7 +15,7 @@
 struct lab_state {
 	__u64 msr;
 	__u64 copy;
-	__u32 has_copy;		/* 0 if the kernel has no copy */
+	__u32 has_copy;		/* 0 if the kernel has no copy: then @copy is read from the MSR */
 	__u32 cpu;
 };
 
@@ -25,7 +25,7 @@ enum lab_action {
 	LAB_RESETS_PMU,		/* send an NMI, in which perf resets a stuck PMU */
 };
 
-/* A window: a place in a kernel function where the action happens once, on this CPU. */
+/* A window: a place in a kernel function where the action happens once, on the caller's CPU. */
 struct lab_window {
 	char function[52];
 	__u32 skip;		/* number of passes of the place before the one with the action */

@@ -30,7 +30,7 @@ static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
 
-	/* Count all NMIs, also those of others: the observer must notice each. */
+	/* Count all NMIs, also those that others have sent: the observer must notice each. */
 	cpu->nmis++;
 	if (lab_window_nmi())
 		return NMI_HANDLED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A window: a kprobe at the entry of a function, or one at each WRMSR in it. Their handler does the
- * window's action once, e.g. sends an NMI.
+ * A window: a kprobe at the entry of a function, or one at each WRMSR in the function (at most
+ * PROBES). The kprobes' handler does the window's action once, e.g. sends an NMI.
  *
  * A kprobe's handler runs with interrupts off but NMIs on, so the NMI arrives between two
  * instructions of the function.
@@ -44,8 +44,8 @@ static void wait_for_nmi(void)
 }
 
 /*
- * Set an overflow bit and send an NMI. On an emulated CPU with x-pmu-stuck, perf's handler cannot
- * clear that bit, and resets the PMU.
+ * If WRMSR can set an overflow bit, set the bit and send an NMI. On an emulated CPU with x-pmu-stuck,
+ * WRMSR can set the bit, but perf's handler cannot clear it, and resets the PMU.
  */
 static void reset_pmu(void)
 {
