@@ -134,7 +134,7 @@ static int jump(bool crash, const char *how)
 	int err;
 
 	pin_to(0);
-	/* For lbr, leave out hw_branches_lbr_init(), which disables architectural and AMD's LBRs. */
+	/* For lbr, leave out hw_branches_lbr_init(): it disables LBRs in the second kernel, too. */
 	snprintf(line, sizeof(line), COMMAND_LINE "%s -- jump %s %d",
 		 strcmp(how, "lbr") ? "" : " initcall_blacklist=hw_branches_lbr_init",
 		 command_after(how), get_nprocs());

@@ -30,7 +30,7 @@ struct block {
 	u64 entry;
 	u64 site;	/* address of the branch under test */
 	u64 to;		/* target of that branch; for a call, its return address */
-	u64 leave;	/* address of the jump to the next block; 0 for the kinds of put_leaving() */
+	u64 leave;	/* address of the jump to the next block; 0 if the block has none */
 	u8 kind;
 	u8 bit;
 	u8 count;

@@ -42,7 +42,7 @@ void show_code(void);
 /* machine.c: what the processor and the kernel report about the machine. */
 struct machine {
 	char model[64];		/* the processor's name */
-	char microcode[32];	/* its version, as the kernel reports it */
+	char microcode[32];	/* the microcode's version, as the kernel reports it */
 	unsigned int signature;	/* CPUID.1:EAX: family, model, stepping */
 	bool store;		/* the kernel can use the Debug Store */
 };
@@ -78,7 +78,7 @@ struct step {
 	unsigned int seconds;	/* expected time */
 	bool store;		/* needs the Debug Store */
 	bool output;		/* show its output, not only its failures */
-	bool crashes;		/* passes if it ends by SIGSEGV */
+	bool crashes;		/* passes if it ends by SIGSEGV or with status 128 + SIGSEGV */
 	/* Results */
 	enum outcome outcome;
 	int passed, failed, skipped;
@@ -89,9 +89,9 @@ extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
 /*
- * Set the outcome of the steps that must not run to NO_HARDWARE: steps that need a Debug Store, if
- * there is none; steps whose program the image of this kernel does not have; and steps not named in
- * @only (separated by commas), if @only is not NULL.
+ * Set the outcome NO_HARDWARE for steps that must not run: if there is no Debug Store, the steps
+ * that need one; the steps whose program the initramfs does not have; and if @only is not NULL, the
+ * steps that this list of names (separated by commas) does not have.
  */
 void steps_choose(const char *only);
 unsigned int steps_seconds_left(void);

@@ -13,7 +13,10 @@ static const char *const complaints[] = {
 	"soft lockup", "hard LOCKUP", "blocked for more than", "rcu: INFO", "RIP: 0010:",
 };
 
-/* A line with WARNING is a complaint if it names a CPU. Other warnings are about mitigations. */
+/*
+ * Returns whether a line has one of complaints[], or WARNING and a CPU. Warnings about mitigations
+ * name no CPU.
+ */
 static bool is_complaint(const char *line)
 {
 	size_t i;

@@ -18,7 +18,7 @@
 #define ALIGNMENT	34	/* row and column of the center of the alignment pattern */
 #define TIMING		6	/* row and column of the timing patterns */
 
-/* The bytes of a code, while its bits are appended */
+/* The data bytes of a code, of which the first @nr bits have been appended */
 struct qr_bits {
 	uint8_t byte[BLOCKS * DATA];
 	unsigned int nr;
@@ -150,7 +150,7 @@ static void draw_patterns(struct qr_code *code)
 	draw_squares(code, ALIGNMENT, ALIGNMENT, 2, 1);
 }
 
-/* The format bits stand twice: around the upper left corner, and at the two other corners. */
+/* The format bits stand twice: at the upper left corner, and at the upper right and lower left. */
 static void draw_format(struct qr_code *code)
 {
 	int i;
@@ -169,7 +169,7 @@ static void draw_format(struct qr_code *code)
 	code->dark[QR_SIZE - 8][8] = 1;
 }
 
-/* Return a bit of the message: the bytes of the blocks by turns, first the data bytes. */
+/* Return a bit of the message: bytes of the blocks by turns, data before check bytes, then zeros. */
 static int message_bit(const struct qr_bits *bits, uint8_t check[BLOCKS][CHECK], unsigned int nr)
 {
 	unsigned int byte = nr / 8, block = byte % BLOCKS, at = byte / BLOCKS;

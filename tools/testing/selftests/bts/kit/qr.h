@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A QR code of the short form of the report, for machines whose report cannot be kept. */
+/* A QR code of the short form of the report. It can be photographed if the report is not kept. */
 #ifndef BTS_KIT_QR_H
 #define BTS_KIT_QR_H
 

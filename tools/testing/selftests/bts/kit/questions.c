@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Questions that the manuals leave open, or that differ between processor models. An experiment
- * with this machine's Debug Store answers each of them.
+ * Questions that the manuals leave open, or whose answers differ between processor models. An
+ * experiment with this machine's Debug Store answers each question.
  *
  *   questions QUESTION
  *
  * prints a line "answer QUESTION: ANSWER". The short form of the report has only the first word of
- * ANSWER. Any answer passes. A result that should be impossible fails.
+ * ANSWER. The program fails if a result should be impossible. Otherwise it passes with any answer.
  */
 #include <poll.h>
 #include <sched.h>
@@ -150,8 +150,8 @@ static int look(__u32 off, struct kit_filter *found)
 }
 
 /*
- * Describe the rule of the filter by privilege level, from records that were made while it left
- * out the kernel: does the level before or after a branch decide?
+ * Describe the rule of the filter by privilege level, from records that were made while the filter
+ * left out the kernel: does the level before or after a branch decide?
  */
 static const char *filter_rule(const struct kit_filter *f)
 {

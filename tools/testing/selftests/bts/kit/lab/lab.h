@@ -16,7 +16,7 @@
 #define KIT_PAST	0x04	/* begin one record behind the threshold */
 #define KIT_HALF	0x08	/* add half a record to the threshold */
 #define KIT_STEP	0x10	/* end with a single step: a debug exception */
-#define KIT_FREEZE	0x20	/* with FREEZE_LBRS_ON_PMI set */
+#define KIT_FREEZE	0x20	/* set FREEZE_LBRS_ON_PMI while recording */
 #define KIT_OFF		0x40	/* do not record, for comparison */
 #define KIT_GO_ON	0x80	/* after an interrupt, empty the buffer and go on recording */
 
@@ -35,7 +35,7 @@
  * @step_at: number, from 1, of the record of the debug exception; 0 if none
  * @ticks: ticks of the time stamp counter during the branches
  * @flags_or: all bits that are set in the third word of any record
- * @flags_and: all bits that are set in the third word of every record
+ * @flags_and: all bits that are set in the third word of every record; all if there is no record
  */
 struct kit_run {
 	__u32 branches;

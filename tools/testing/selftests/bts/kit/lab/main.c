@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kit's device. It owns the Debug Store from the first experiment until it is closed, so that
+ * The kit's device. It claims BTS from the first experiment until its file is closed, so that
  * neither perf nor a branch trace disturbs an experiment. It uses symbols that the kernel does not
  * export to modules, and is for the image of vmtest.sh only.
  */
@@ -150,7 +150,7 @@ static long lab_request(unsigned int cmd, void __user *arg)
 	return -ENOTTY;
 }
 
-/* Whether this module owns the Debug Store: from the first experiment until the file is closed. */
+/* Whether this module has claimed BTS: from the first experiment until the file is closed. */
 static bool claimed;
 
 static long lab_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

@@ -18,7 +18,7 @@
 
 #include "internal.h"
 
-/* An interrupt comes within this time after recording stops or its vector is unmasked, or never. */
+/* How long to wait for an interrupt after recording has stopped, and after unmasking its vector */
 #define LATE_US		500
 
 static DEFINE_PER_CPU(bool, armed);
@@ -131,8 +131,8 @@ static bool is_known(u32 i)
 }
 
 /*
- * Count the known records from number @first on, and the other ones between them. Find the records
- * of the NMI and of the debug exception.
+ * Look at the records from number @first on: count the known records and the other ones between
+ * them, find the records of the NMI and of the debug exception, and combine the flags.
  */
 static void analyse(struct kit_run *run, u32 first)
 {

@@ -13,7 +13,7 @@ static_assert(LAB_USER == BTS_USER && LAB_KERNEL == BTS_KERNEL && LAB_ENTRY == B
 	      LAB_SCHED == BTS_SCHED && LAB_STOP == BTS_STOP_FULL && LAB_IDLE == BTS_IDLE &&
 	      LAB_FLIGHT == BTS_FLIGHT);
 
-/* Move records from the ring to lab->saved, oldest first, as long as there is room. */
+/* Move the oldest records from the ring to lab->saved, as many as there is room for. */
 static int save(struct lab_file *lab)
 {
 	int n = bts_read(lab->ctx, lab->saved + lab->nr_saved, lab->config.room - lab->nr_saved);
@@ -29,7 +29,7 @@ static void save_work(struct callback_head *work)
 	struct lab_file *lab = container_of(work, struct lab_file, work);
 
 	WRITE_ONCE(lab->queued, false);
-	/* If the task has just ended its own trace by LAB_END, there is no context. */
+	/* If the task has just ended its own trace by LAB_END or LAB_DESTROY, ctx is NULL. */
 	if (lab->ctx)
 		save(lab);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The laboratory of group bts: a module by which test programs use the kernel's internal
+ * The laboratory of branch traces: a module by which test programs use the kernel's internal
  * interface for branch traces, <asm/bts.h>. These are the requests of /dev/bts_lab. Each open
  * file has at most one context, which is a trace of a task or of a CPU.
  */
@@ -85,18 +85,18 @@ struct lab_get {
 	struct lab_record rec;
 };
 
-/* The state of the CPU that the caller runs on. */
+/* The state of the CPU that the caller runs on, and constants of this kernel. */
 struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
 	__u32 context_size;	/* bytes of a context without its ring */
-	__u32 weight;		/* debugging options multiply the number of branches by this */
+	__u32 weight;		/* by which debugging options may multiply the kernel's branches */
 	__u32 reserved;
 };
 
 /*
- * The same numbers as PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE, so that
- * traced_call() works for both without an additional branch.
+ * The same numbers as PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE, so that traced_call() works
+ * for this device and for events of perf, without an additional branch.
  */
 #define LAB_START	_IO('$', 0)
 #define LAB_END		_IO('$', 1)	/* saves the records first */
@@ -106,12 +106,12 @@ struct lab_cpu {
 #define LAB_STATUS	_IOR('B', 2, struct lab_status)	/* after the end: the last status */
 #define LAB_GET		_IOWR('B', 3, struct lab_get)
 #define LAB_CLEAR	_IO('B', 4)
-#define LAB_FLUSH	_IO('B', 5)	/* move records from a CPU's buffer to the contexts */
+#define LAB_FLUSH	_IO('B', 5)	/* bts_flush_cpu(); the argument is the CPU */
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* disable migration until this CPU begins to go offline */
-#define LAB_LOOK	_IO('B', 10)	/* 0 if reading a recorder in two parts is right */
+#define LAB_STAY	_IO('B', 9)	/* delay when this CPU goes offline: see lab_stay() */
+#define LAB_LOOK	_IO('B', 10)	/* 0 if a recorder can be read in two parts: see lab_look() */
 /* read() returns and removes records: first the saved ones, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

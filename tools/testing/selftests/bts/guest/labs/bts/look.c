@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* LAB_LOOK: read a flight recorder while a late PMI moves its records out of the buffer. */
+/* LAB_LOOK: read a flight recorder in two parts; in between, records leave the source's buffer. */
 #include <linux/errno.h>
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
@@ -13,7 +13,7 @@
 
 struct lab_look_symbols lab_look_symbols;
 
-/* Move records out of the buffer, as a PMI does. */
+/* Move records out of the buffer, as a PMI does. Returns false if that failed. */
 static bool move_records(void)
 {
 	const struct bts_source *source = *lab_look_symbols.source;
@@ -22,7 +22,7 @@ static bool move_records(void)
 }
 
 /*
- * Read the newest branches once in one piece, and once in two pieces with move_records() in
+ * Read the LOOKED newest branches once in one piece, and once in two pieces with move_records() in
  * between. Returns 0 if the branches are the same.
  */
 int lab_look(struct lab_file *lab)

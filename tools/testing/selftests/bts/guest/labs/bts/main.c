@@ -23,7 +23,7 @@
 int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 			 enum task_work_notify_mode mode);
 
-/* The number of branches that lab_nmi() takes in each NMI. */
+/* About the number of branches that lab_nmi() takes in each NMI. */
 static int nmi_branches;
 
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -40,7 +40,7 @@ static int register_nmi(void)
 	return register_nmi_handler(NMI_LOCAL, lab_nmi, 0, "bts_lab");
 }
 
-/* Register lab_nmi() again, so that it runs after the Debug Store's handler, which came later. */
+/* Register lab_nmi() again, so that it runs after bts_ds_last_nmi(), if that is registered. */
 static int set_nmi_branches(const char *val, const struct kernel_param *kp)
 {
 	int err = param_set_int(val, kp);
@@ -171,8 +171,9 @@ static void nap(void)
 }
 
 /*
- * Wait up to 20 seconds until the caller's CPU begins to go offline, and delay that by 0.3 s:
- * migration is disabled meanwhile. Not for CPU 0, whose timer wakes nap().
+ * Wait until the caller's CPU begins to go offline, and delay that by 0.3 s: migration is disabled
+ * meanwhile. Returns -ETIMEDOUT if the CPU stays online for 20 seconds. Not for CPU 0, whose timer
+ * wakes nap().
  */
 static int lab_stay(void)
 {

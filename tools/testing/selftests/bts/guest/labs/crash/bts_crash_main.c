@@ -135,7 +135,7 @@ static void do_kernel(void)
 	bts_crash_at(BAD_STACK);
 }
 
-/* Fault on an access with an exception table entry, which must not count as a crash. */
+/* Fault in an access that has an exception table entry. This fault must not count as a crash. */
 static void do_fixup(void)
 {
 	int val;
@@ -381,7 +381,7 @@ static void do_nmi_panic(void)
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/* The message of another CPU for which this CPU waits, and whether it was printed */
+/* The message of another CPU for which this CPU waits, and whether the message was printed */
 static const char *awaited;
 static bool printed;
 
@@ -452,7 +452,7 @@ static void do_kasan(void)
 	bts_crash_read(bts_crash_object + OBJECT_SIZE / sizeof(int));
 }
 
-/* KFENCE detects reads of freed objects, but guards few allocations: retry until it guards one. */
+/* KFENCE detects reads of freed objects, but guards few allocations: try 10000 times to get one. */
 static void do_kfence(void)
 {
 	int tries = 10000;

@@ -11,7 +11,7 @@
 #define BAD_ADDRESS	0xb75ul
 
 void bts_crash_fault(void);
-/* Take @n branches. The tests look for them in what the recorder has recorded. */
+/* Take about @n branches. The tests look for them in what the recorder has recorded. */
 int bts_crash_work(int n);
 void bts_crash_path(void);
 
@@ -20,11 +20,11 @@ void bts_crash_lock(void);
 void bts_crash_recursion(void);
 void bts_crash_longjmp(void);
 
-/* Lock up this CPU until the watchdog reports it. */
+/* Lock up this CPU until the watchdog reports that, or for half a minute. */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);
 
-/* Returns whether this CPU records branches. */
+/* Returns whether BTS of this CPU is on. */
 static inline bool records(void)
 {
 	/* Netburst has BTS in another bit. */

@@ -44,8 +44,8 @@ static void wait_for_nmi(void)
 }
 
 /*
- * If WRMSR can set an overflow bit, set the bit and send an NMI. On an emulated CPU with x-pmu-stuck,
- * WRMSR can set the bit, but perf's handler cannot clear it, and resets the PMU.
+ * If WRMSR can set an overflow bit, set the bit and send an NMI. On an emulated CPU with
+ * x-pmu-stuck, WRMSR can set the bit, but perf's handler cannot clear it, and resets the PMU.
  */
 static void reset_pmu(void)
 {
