@@ -56,7 +56,7 @@ static void end_tracee(pid_t pid, int pipe_fds[2])
 	close(pipe_fds[1]);
 }
 
-/* Block-step the tracee into read(), and close the window. Returns 1 if that was hit, or 0. */
+/* Block-step the tracee into read(). Close the window, and return 1 if it was hit, otherwise 0. */
 static unsigned int block_step_through_window(pid_t pid)
 {
 	unsigned int hits;
@@ -68,7 +68,7 @@ static unsigned int block_step_through_window(pid_t pid)
 	return hits;
 }
 
-/* An NMI comes between the read and the write of DEBUGCTL in the context switch. */
+/* An NMI comes just before the context switch writes DEBUGCTL, after it has read the old value. */
 static void nmi_in_switch(void)
 {
 	struct lab_window window = {

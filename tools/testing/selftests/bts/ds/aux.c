@@ -5,7 +5,7 @@
  *
  * aux MODULE snapshot right|wrong	NMIs set the position in the AUX area back
  * aux MODULE reset right|wrong	so does a reset of the PMU, while intel_bts stops
- * aux MODULE memory right|wrong	without memory for the Debug Store, intel_bts crashes
+ * aux MODULE memory right|wrong	without a Debug Store, intel_bts crashes the kernel
  * aux MODULE foreign right		if PEBS has a buffer and BTS has none, perf claims an
  *				unknown NMI, so that the kernel does not report it;
  *				the caller of this program looks for that report

@@ -26,7 +26,7 @@ void fail(const char *fmt, ...);
 /* Print the figure of this program, as KTAP and for measure.sh. */
 void report(double value);
 
-/* Returns the median, and sorts @values. */
+/* Sorts @values, and returns the median. If @n is even, that is the upper of the middle two. */
 double median(double *values, size_t n);
 
 /*

@@ -39,7 +39,7 @@ pid_t start_walk(void)
 	return pid;
 }
 
-/* Step with @request up to the second INT3, and store the address of every stop before it. */
+/* Step with @request up to the second INT3, and store the addresses of the stops before it. */
 void step_through(pid_t pid, int request, struct stops *stops)
 {
 	unsigned long ip;

@@ -55,7 +55,7 @@ void machine_tell(void);
 /* Mount the FAT partition with the serial number @id. Wait up to 30 seconds for it. */
 void stick_mount(const char *id);
 void stick_unmount(void);
-/* Access files of the partition. If it is not mounted, these do nothing, or return false. */
+/* Access files of the partition. Return false on an error, also if the partition is not mounted. */
 bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
 void stick_rename(const char *from, const char *to);

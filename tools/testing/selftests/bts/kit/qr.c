@@ -169,7 +169,10 @@ static void draw_format(struct qr_code *code)
 	code->dark[QR_SIZE - 8][8] = 1;
 }
 
-/* Return a bit of the message: bytes of the blocks by turns, data before check bytes, then zeros. */
+/*
+ * Return a bit of the message: the bytes of the blocks by turns, the data bytes before the check
+ * bytes. Behind the message, return 0.
+ */
 static int message_bit(const struct qr_bits *bits, uint8_t check[BLOCKS][CHECK], unsigned int nr)
 {
 	unsigned int byte = nr / 8, block = byte % BLOCKS, at = byte / BLOCKS;

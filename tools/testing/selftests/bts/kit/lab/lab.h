@@ -29,11 +29,11 @@
  * @bytes: distance of the index from the base when recording stopped
  * @known: number of records of the known branches
  * @strange: number of other records between known ones
- * @nmis: interrupts until recording stopped, or soon after
- * @nmis_unmasked: with KIT_MASKED, interrupts when the vector was unmasked
+ * @nmis: number of interrupts that came until soon after recording stopped
+ * @nmis_unmasked: with KIT_MASKED, number of interrupts soon after the vector was unmasked; else 0
  * @nmi_at: number, from 1, of the record of the NMI's delivery; 0 if none
  * @step_at: number, from 1, of the record of the debug exception; 0 if none
- * @ticks: ticks of the time stamp counter during the branches
+ * @ticks: ticks of the time stamp counter from before recording starts until it has stopped
  * @flags_or: all bits that are set in the third word of any record
  * @flags_and: all bits that are set in the third word of every record; all if there is no record
  */

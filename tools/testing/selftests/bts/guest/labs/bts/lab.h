@@ -90,7 +90,7 @@ struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
 	__u32 context_size;	/* bytes of a context without its ring */
-	__u32 weight;		/* by which debugging options may multiply the kernel's branches */
+	__u32 weight;		/* factor by which debugging options may multiply branches, or 1 */
 	__u32 reserved;
 };
 
@@ -111,7 +111,7 @@ struct lab_cpu {
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
 #define LAB_STAY	_IO('B', 9)	/* delay when this CPU goes offline: see lab_stay() */
-#define LAB_LOOK	_IO('B', 10)	/* 0 if a recorder can be read in two parts: see lab_look() */
+#define LAB_LOOK	_IO('B', 10)	/* read a recorder in two parts: see lab_look() */
 /* read() returns and removes records: first the saved ones, then those in the ring. */
 
 #endif /* BTS_LAYER_LAB_H */

@@ -20,7 +20,7 @@ void bts_crash_lock(void);
 void bts_crash_recursion(void);
 void bts_crash_longjmp(void);
 
-/* Lock up this CPU until the watchdog reports that, or for half a minute. */
+/* Lock up this CPU until a watchdog reports that, but for half a minute at most. */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);
 
