@@ -6,8 +6,8 @@
  *   questions QUESTION
  *
  * prints a line "answer QUESTION: ANSWER". The short form of the report has only the first word of
- * ANSWER. The program fails if it finds what should be impossible. Otherwise it passes, whatever the
- * answer is.
+ * ANSWER. The program fails if it finds what should be impossible. Otherwise it passes, whatever
+ * the answer is.
  */
 #include <poll.h>
 #include <sched.h>

@@ -21,7 +21,7 @@ struct lab_state {
 
 enum lab_action {
 	LAB_NMI_SETS_LBR,	/* send an NMI, whose handler sets LBR */
-	LAB_BRANCHES,		/* branch until perf's PMI handler has turned BTS off, 2^22 times at most */
+	LAB_BRANCHES,		/* take branches (at most 2^22) until perf's PMI stops BTS */
 	LAB_RESETS_PMU,		/* send an NMI, in which perf resets a stuck PMU */
 };
 
