@@ -5,7 +5,7 @@
  *
  * claims exclude     open events before and after a claim
  * claims beside      events during a claim must not change the Debug Store
- * claims recording   the same, while the hardware records for the claim until the claim ends
+ * claims recording   the same, while BTS records for the claim; its end must stop BTS
  * claims pmi         perf must not handle an NMI that is not perf's
  */
 #include <sys/sysinfo.h>

@@ -55,8 +55,8 @@ static int open_disk(const char *address)
 }
 
 /*
- * Copy a disk to a file: kexec needs a regular file that nobody has open for writing. Returns a
- * descriptor of that file.
+ * Copy a disk to a file, and return a descriptor of the copy. kexec needs a regular file that
+ * nobody has open for writing.
  */
 static int copy_of(const char *disk, const char *path)
 {

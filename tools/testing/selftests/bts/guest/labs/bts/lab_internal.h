@@ -15,7 +15,7 @@ struct hw_branches_place;
 
 /* One open file. */
 struct lab_file {
-	struct mutex mutex;	/* held during each request */
+	struct mutex mutex;	/* held during each ioctl() and read() */
 	struct lab_config config;
 	struct bts_context *ctx;
 	struct bts_status last;
