@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The report, in memory until it is written, and the page that summarizes it. */
+/* The report in memory, the page that summarizes it, and the QR code of its short form. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,9 @@ static int steps_with(enum outcome outcome)
 
 /*
  * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
- * failed, crashed and took too long, and the first word of each answer. It has only characters that
- * a QR code can hold.
+ * failed, crashed and took too long, and then for each answer the question's name and the answer's
+ * first word. What does not fit into @size bytes is cut off. The short form has only characters
+ * that qr_make() accepts.
  */
 static void make_short_form(char *text, size_t size)
 {

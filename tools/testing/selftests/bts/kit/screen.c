@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kit's output: to the screen, to the first serial port, and to the report. */
+/* The kit's output to the screen, the first serial port and the report, and its wait for Enter. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@ static int open_terminal(const char *path)
 
 	if (fd < 0)
 		return -1;
-	/* A missing port can be opened, but tcgetattr() fails. */
+	/* A missing serial port can be opened, but tcgetattr() fails. */
 	if (tcgetattr(fd, &tio)) {
 		close(fd);
 		return -1;
@@ -37,8 +37,8 @@ void screen_open(void)
 }
 
 /*
- * Write all of @text. A serial port may be slow, so retry, but for one second only: a port that
- * accepts nothing must not stop the kit.
+ * Write @text to @fd, unless @fd is -1. A serial port may be slow, so retry. Wait at most one
+ * second in all, then drop the rest: a port that accepts nothing must not stop the kit.
  */
 static void put(int fd, const char *text, size_t len)
 {

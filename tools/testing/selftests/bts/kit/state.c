@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The progress of the steps. The state is written to the stick before each step, so the next boot
- * knows the step during which the machine crashed or lost power. The state contains the signature
- * of the processor. If the stick is moved to a machine with another one, the steps start anew.
+ * The progress of the steps. The kit writes the state to the stick before and after it runs a step,
+ * so the next boot knows the step during which the machine crashed or lost power. The state has the
+ * signature of the processor. On a machine with another signature, the steps start anew.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #define MAX_LINES	12	/* most lines shown of a step without the flag @output */
 #define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
 
-/* Questions come first: other programs keep the Debug Store for seconds after their last use. */
+/* Questions come first: after other programs, the kernel keeps the Debug Store for some seconds. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define COST(n, w, s) \
@@ -139,7 +139,8 @@ static void run_child(const struct step *step, int out)
 
 /*
  * Count the result that a line of output may have. Print failures, and with @output also lines
- * that are neither a result nor the plan. @told counts these lines: print the first ones only.
+ * that are neither a result nor the plan: the first MAX_OUTPUT of them with @output, else the first
+ * MAX_LINES. *@told counts them.
  */
 static void take_line(struct step *step, const char *line, int *told)
 {
@@ -164,7 +165,7 @@ struct reader {
 	int told;
 };
 
-/* Read and handle lines. Returns false at the end of the output. */
+/* Read and handle lines. Returns false at the end of the output, or on an error. */
 static bool read_lines(struct step *step, int fd, struct reader *r)
 {
 	ssize_t n = read(fd, r->buf + r->len, sizeof(r->buf) - 1 - r->len);
@@ -259,7 +260,7 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 {
 	if (!in_time || !dead)
 		return TIMED_OUT;
-	/* The program must die by SIGSEGV, or its tracer exit with the status 128 + SIGSEGV. */
+	/* With @crashes, a command passes that dies by SIGSEGV, or exits with 128 + SIGSEGV. */
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The partition that this system was booted from. It is found by its serial number, which
- * vmtest.sh image has written into it and on the kernel's command line. No other partition is
- * mounted, and of other disks and partitions only the first sector is read.
+ * vmtest.sh image has written into it and on the kernel's command line. The kit mounts no other
+ * partition, and of other disks and partitions it reads the first sector only.
  */
 #include <errno.h>
 #include <fcntl.h>

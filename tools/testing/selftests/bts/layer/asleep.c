@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel suspends and resumes, without putting the machine to sleep, while the kernel is
- * traced. The trace must have the records from before the suspend, one mark (Q_LOST), and the
- * records from after.
+ * This program makes the kernel suspend and resume, without putting the machine to sleep, while a
+ * trace of this program records the kernel. The trace must have one mark (Q_LOST), and branches
+ * into the function @wakeup only behind it.
  *
  *   asleep MODULE
  */

@@ -5,7 +5,7 @@
  *
  *   beside MODULE [counters]
  *
- * counters: test only the counters, for a Pentium 4, where perf cannot record branches.
+ * counters: do not test such events. For a Pentium 4, where perf cannot record branches.
  */
 #include <linux/perf_event.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void test_rival(size_t i)
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, RING), rival = open_rival(i), err;
 
 	if (rival < 0) {
-		/* Not on each machine. With page-table isolation, there is no intel_bts. */
+		/* This kind may be missing. With page-table isolation, perf has no intel_bts. */
 		ok(rival == -EOPNOTSUPP || rival == -ENOENT, "%s is not there: %s", rivals[i].name,
 		   strerror(-rival));
 		close(fd);

@@ -44,7 +44,10 @@ void lab_must(int fd, unsigned long request, void *arg)
 {
 	int tries = 1000;
 
-	/* -EBUSY: perf or KVM uses the hardware, see ds_claim_bts(). Try again for a second. */
+	/*
+	 * LAB_START fails with -EBUSY while perf or KVM uses the hardware, see ds_claim_bts(). Try
+	 * again for a second or more.
+	 */
 	while (ioctl(fd, request, arg)) {
 		if (errno != EBUSY || !tries--)
 			give_up("laboratory, request %#lx", request);
@@ -199,7 +202,7 @@ ssize_t find_leak(const struct records *r)
 	return -1;
 }
 
-/* The functions that switch recording off and on, unless they are inlined. */
+/* These functions switch recording off and on. If ds_bts_apply() is inlined, its range is 0. */
 static const char * const switches[] = { "ds_bts_apply", "ds_bts_write" };
 static struct range switch_at[ARRAY_SIZE(switches)];
 
@@ -217,7 +220,8 @@ static bool in_switch(u64 addr)
 /*
  * Without branches, addresses only increase: the source of a branch is at or above the target of
  * the branch before, and not far from it. Otherwise a record is most likely missing, doubled or
- * out of order. Branches in switches[] may be missing, as recording is off there.
+ * out of order. Branches in the functions switches[] may be missing, as recording is off there.
+ * Branches before and behind a Q_LOST are not compared.
  */
 ssize_t find_break(const struct records *r)
 {

@@ -30,7 +30,7 @@ struct records {
 void load_lab(const char *path);
 int nr_cpus(void);
 
-/* Open the laboratory (see guest/labs/bts/lab.h), and configure the new file. */
+/* Open the laboratory (see guest/labs/bts/lab.h), configure the new file, and return it. */
 int lab_open(int target, int id, u32 flags, u32 nr);
 void lab_config(int fd, const struct lab_config *config);
 /* Returns 0 or -errno. */
@@ -41,31 +41,31 @@ u64 lab_debugctl(void);
 /* Returns @nr, or a multiple if this kernel takes more branches due to debugging options. */
 u32 kernel_records(u32 nr);
 
-/* Append all records to @out. Returns their number. */
+/* Append records to @out until a read is short. Returns the number of appended records. */
 size_t lab_read(int fd, struct records *out);
-/* Append at most @nr records: a trace that records the read itself never gets empty. */
+/* Append at most @nr records to @out, for a trace that records the read and never gets empty. */
 void lab_take(int fd, struct records *out, size_t nr);
 void records_free(struct records *r);
 size_t count_of(const struct records *r, u64 type);
 
-/* Append the branches of @in that stay in user mode to @out. */
+/* Append to @out the branches of @in within user mode. */
 void user_branches(const struct records *in, struct recs *out);
 /* Returns the index of the first record that has a kernel address or is not valid, or -1. */
 ssize_t find_leak(const struct records *r);
 /*
- * Returns the index of the first record that cannot follow the one before it, or -1. The
- * trace must include user mode and the kernel.
+ * Returns the index of the first branch that cannot follow the branch before it, or -1. The trace
+ * must include user mode and the kernel.
  */
 ssize_t find_break(const struct records *r);
 void print_around(const struct records *r, size_t at);
 
-/* Returns the number of branches of the known program (guest/known.h). */
+/* Returns the number of branches of the known program (guest/known.h) in @got. */
 size_t known_count(const struct records *got);
-/* Returns whether the branches of the known program are exactly those in @want. */
+/* Returns whether @got has exactly the branches @want of the known program, in this order. */
 bool known_same(const struct records *got, const struct recs *want);
 
 void ptrace_cont(pid_t pid);
-/* Continue @pid until it ends, or stops by another signal than SIGCHLD. Returns that status. */
+/* Continue @pid until it ends or stops, except by SIGCHLD. Returns the status from waitpid(). */
 int let_run(pid_t pid);
 void end_child(pid_t pid);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Start two contexts of this task and two of CPUs. A context (struct bts_context) is one trace,
- * here of user mode, of the kernel, or of both. End the contexts in every order. A context must
- * have all its records, in order. The hardware must record the union of what the remaining
- * contexts want.
+ * here of user mode, of the kernel, or of both. End the contexts in different orders. A context
+ * must have all its records, in order; but the ring of a context of the kernel may overflow, and
+ * then has the newest records. The hardware must record the union of what the remaining contexts
+ * want.
  *
- *   contexts MODULE [ORDERS]	number of orders for each combination of modes, up to 24
+ *   contexts MODULE [ORDERS]	number of orders for each combination of modes, 1 to 24 (default)
  */
 #include "../guest/guest.h"
 #include "common.h"
@@ -31,8 +32,9 @@ static int cpus;
 static u32 user_ring, kernel_ring;
 
 /*
- * Runs of the known program on @cpu. @there tells which contexts existed during the run. Those of
- * the task and of @cpu must have its branches, if they record user mode.
+ * The runs of the known program. @cpu tells where a run took place, @there which contexts existed
+ * then. Of these contexts, the ones of the task and the ones of the CPU @cpu must have the run's
+ * branches if they record user mode.
  */
 static struct phase {
 	u64 seed;

@@ -3,7 +3,7 @@
  * Measure the cost of tracing, in instructions. measure.sh runs this.
  *
  *   cost MODULE record|pmi|switch|flight
- *   cost MODULE cpu N		of a record, divided by the number N of traces of the CPU
+ *   cost MODULE cpu N		the cost of a record that N traces of the CPU get, divided by N
  *   cost MODULE memory		the bytes of a context without its ring, not instructions
  */
 #include <signal.h>
@@ -77,7 +77,7 @@ static u64 run_cost(void)
 	return instructions() - begin;
 }
 
-/* Returns the cost of a PMI: what tracing adds to a run, without its records, for each PMI. */
+/* Returns what tracing adds to a run, less the cost of its records, divided by its number of PMIs. */
 static double pmi_cost(void)
 {
 	double record = record_cost(), values[ROUNDS];

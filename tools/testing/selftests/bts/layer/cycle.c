@@ -38,8 +38,9 @@ static int start(int target, int id, u32 flags)
 }
 
 /*
- * CPU 1 goes offline and online once. @cpu, @own and @kernel are files of traces: of user mode on
- * CPU 1, of this task, and of user mode and kernel on CPU 1.
+ * Take CPU 1 offline and online once. @cpu, @own and @kernel are files of traces: @cpu of user mode
+ * on CPU 1, @own of this task's user mode, @kernel of user mode and kernel on CPU 1. Returns false
+ * on an error, or if @cpu or @own has other branches of the known program than have been run.
  */
 static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 {
@@ -98,7 +99,7 @@ static void test_created_offline(void)
 	recs_free(&want);
 }
 
-/* Run in the tracee: run the known program on CPU 1, then sleep there until the CPU goes down. */
+/* Runs in the tracee: runs the known program on CPU 1, then sleeps there, see LAB_STAY. */
 static void stay(void *fd)
 {
 	struct recs unused = { };

@@ -24,7 +24,7 @@ static const u64 targets[] = {
 	0xfffffffffffffff0ull,
 	0xffffffffff600001ull,	/* next to an entry of the vsyscall page */
 	0x0000800000000000ull,	/* not canonical */
-	0x00007ffffffff000ull,	/* the last page below the limit, which is never mapped */
+	0x00007ffffffff000ull,	/* the last page of the lower half, which is never mapped */
 	0x00007fffffffffffull,
 	0x8000000000000000ull,
 	0x10ull,
@@ -52,7 +52,7 @@ static void call(u64 target)
 }
 
 /*
- * Jump to each target, and call it. If the target is canonical, the hardware stores it in two
+ * Call each target, and jump to it. If the target is canonical, the hardware stores it in two
  * records: as the target of the branch, and as the source of the fault.
  */
 static void forge(void)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task traces itself while it runs a program whose branches are known. The records must
- * be these branches.
+ * A task traces itself while it runs a program whose branches are known. The trace must have
+ * these branches, as far as its ring holds them.
  *
  *   itself MODULE [RECORDS [mixed|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	out: after each PMI, the kernel takes many branches, most of them in the NMI handler
- *	lab_nmi(). OWN: the number that this kernel takes without lab_nmi()
+ *	out: only run_ways_out(): after each PMI, the kernel takes up to 10000 branches, most of
+ *	them in the NMI handler lab_nmi(). OWN: the number that it takes without lab_nmi()
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -19,10 +19,10 @@ static struct program *program;
 static struct recs want;
 static u64 seed;
 static unsigned int passes;
-static bool filter_drops_returns;	/* from the kernel: see learn_rule() */
+static bool filter_drops_returns;	/* to user mode: see learn_rule() */
 static u32 own_branches;		/* see OWN */
 
-/* Make a program that takes at least @nr branches. */
+/* Make a program, set @passes so that it takes about @nr branches, and list these in @want. */
 static void prepare(u64 new_seed, size_t nr)
 {
 	struct recs one = { };
@@ -136,8 +136,8 @@ static void run_generated(size_t goal)
 }
 
 /*
- * Check that exits from the kernel and entries alternate, and that branches come only between
- * an exit and the next entry.
+ * Check that @got begins with an exit from the kernel (Q_LEAVE), ends with an entry (Q_ENTER), and
+ * that exits and entries alternate. Other records must be between an exit and the next entry.
  */
 static bool turns(const struct records *got)
 {
@@ -213,7 +213,7 @@ static void run_saved(u32 nr, u32 flags)
 		.flags = LAB_USER | LAB_STOP | flags,
 		.nr = nr,
 		.overflow = LAB_SAVE,
-		/* room for the entries and exits of each timer tick */
+		/* also has room for the entries and exits of each timer tick */
 		.room = kernel_records(100000),
 	};
 	int fd = lab_open(LAB_SELF, 0, LAB_USER, nr);

@@ -4,7 +4,7 @@
  * oracle, a program on the host, compares the trace with that log.
  *
  *   judged MODULE user|kernel RECORDS [sampled]
- *	user: the trace is of user mode; another trace records the kernel on that CPU
+ *	user: the trace is of user mode; another trace records the kernel on CPU 0
  *	kernel: the trace is of user mode and kernel
  *	sampled: meanwhile, perf samples all CPUs, every 1,000,000 cycles
  *

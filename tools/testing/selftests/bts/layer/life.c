@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A traced task migrates, is preempted, forks, fails to fork, calls execve(), exits, or is killed.
- * Its trace must have all of its branches and no others.
+ * Unless it is killed, its trace must have all of its known branches, and none of other tasks.
  *
  *   life MODULE
  *   life exec NUMBER	run by test_exec(): only run the known program; NUMBER is ignored
@@ -43,7 +43,10 @@ static bool has_program(const struct records *got, int times)
 	return good;
 }
 
-/* End the trace, and check that it has @times runs of the program. */
+/*
+ * End the trace, read its records into @got, and check that they have @times runs of the program,
+ * no address of the kernel, and that none was lost.
+ */
 static bool end_trace(int fd, int times, struct records *got)
 {
 	struct lab_status status = lab_status(fd);
@@ -211,7 +214,7 @@ static void threads(void *unused)
 		_exit(9);
 }
 
-/* clone3() fails late, after it has copied the task's state: args.pidfd is a bad address. */
+/* clone3() fails late, after copy_thread(): args.pidfd is a bad address. */
 static void fails_late(void *unused)
 {
 	struct clone_args args = {
@@ -228,7 +231,7 @@ static void fails_late(void *unused)
 	run_program(unused);
 }
 
-/* fork() fails early, before it copies the task's state, due to RLIMIT_NPROC. */
+/* fork() fails early, before copy_thread(), due to RLIMIT_NPROC. */
 static void fails_early(void *unused)
 {
 	struct rlimit none = { 0, 0 };
@@ -382,7 +385,7 @@ static void test_misuse(void)
 	close(fd);
 }
 
-/* Check that Q_ARRIVES and Q_DEPARTS alternate, and have @pid of the caller's pid namespace. */
+/* Check that Q_DEPARTS and Q_ARRIVES alternate, and have @pid, as the caller's namespace has it. */
 static bool sound_marks(const struct records *got, pid_t pid)
 {
 	u64 clock = 0;

@@ -3,7 +3,8 @@
  * capture perf_period1|intel_bts|singlestep|blockstep
  *
  * Measure the cost of recording and reading a branch of another process in user mode, in
- * instructions for each branch. The instructions of the process itself do not count.
+ * instructions for each branch. With singlestep and blockstep, this includes the three instructions
+ * that the process itself executes for each branch.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +22,7 @@
 #define STOPS		2000UL		/* branches in a round, for stepping, which is slower */
 #define ROUNDS		5
 
-/* Execute a loop with one taken branch in three instructions, @count times. */
+/* Execute a loop of three instructions, one of them a branch, @count times. */
 static void branch(unsigned long count)
 {
 	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
@@ -52,7 +53,10 @@ static void wait_stop(pid_t pid)
 		fail("the traced process died");
 }
 
-/* Let the process run a round, and read its branches. Returns the number of instructions. */
+/*
+ * Let the process run a round, and read its branches. Sets *@count to their number. Returns the
+ * number of instructions that all this took.
+ */
 static uint64_t event_round(pid_t pid, struct peer *peer, unsigned long *count)
 {
 	uint64_t begin = instructions();
@@ -73,7 +77,7 @@ static double capture_event(const char *name)
 	int i;
 
 	wait_stop(pid);
-	/* Round -1 has all page faults, and does not count. */
+	/* Page faults happen in round -1, which does not count. */
 	for (i = -1; i < ROUNDS; i++) {
 		plain = event_round(pid, peer, &count);
 		if (count)
@@ -97,9 +101,10 @@ static unsigned long rip(pid_t pid)
 }
 
 /*
- * Step through the loop, and measure the instructions from one taken branch to the next. That
- * branch goes backwards; other steps move forward by the length of an instruction. The median
- * leaves out values with a timer interrupt.
+ * Step through the loop, and measure the instructions from one taken branch to the next. A step
+ * that has taken the branch ends at a lower address than the step before, or at the same address
+ * with PTRACE_SINGLEBLOCK. Other steps in the loop move forward by the length of an instruction.
+ * The median leaves out values with a timer interrupt.
  */
 static double capture_stops(enum __ptrace_request request)
 {

@@ -3,7 +3,8 @@
  * pingpong untraced|perf_period1|intel_bts|blockstep
  *
  * Measure the cost of a round trip between two processes over pipes, in instructions. If one of the
- * processes is traced or block-stepped, measure the additional cost.
+ * processes is traced or block-stepped, measure the additional cost. With blockstep, a trip is one
+ * page that a process writes and the other one reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ static pid_t start(void)
 	return pid;
 }
 
-/* Returns the median of all trips, which leaves out those with a timer interrupt. */
+/* Returns the median of TRIPS trips, which leaves out those with a timer interrupt. */
 static double round_trip(struct peer *peer)
 {
 	static double trips[TRIPS];
