@@ -77,7 +77,7 @@ static u64 run_cost(void)
 	return instructions() - begin;
 }
 
-/* Returns what tracing adds to a run, less the cost of its records, divided by its number of PMIs. */
+/* Returns what tracing adds to a run, less the cost of the records, divided by the PMIs' number. */
 static double pmi_cost(void)
 {
 	double record = record_cost(), values[ROUNDS];

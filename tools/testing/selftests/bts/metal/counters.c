@@ -11,8 +11,9 @@
 #define FIXED_ALL	3
 
 /*
- * Run @code while counter 0 counts the event at the CPLs in @select. @fixed enables fixed counter
- * 0, which counts instructions.
+ * Run @code. @select, for EVNTSEL0, has the event that counter 0 counts, and the CPLs at which it
+ * counts. @fixed, for FIXED_CTRL, has the CPLs at which fixed counter 0 counts instructions. If
+ * one of them is 0, its counter is off.
  */
 static void run_counted(u64 code, u64 select, u64 fixed)
 {
@@ -41,7 +42,7 @@ TEST(count_branches, "counters: branches, taken or not, of the levels that are w
 	base = counted(chain_at(1), all);
 	got = counted(chain_at(41), all) - base;
 	expect(got == 40, "%u of 40 branches", got);
-	/* The jump into the code is one of them, but @base contains it as well. */
+	/* @base has the jump into the code, so the difference lacks it. */
 	got = counted((u64)lbr_types, all) - base;
 	expect(got == 13, "%u of 13 branches of each kind", got);
 	/* three LOOPs, CALL, JMP, INT */

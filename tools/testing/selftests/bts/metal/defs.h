@@ -148,7 +148,10 @@
 #define VEC_TASK		0x50
 #define VEC_EXIT		0x80
 
-/* Code that is copied below 1 MiB: for the second CPU, and for virtual-8086 mode. */
+/*
+ * Memory below 1 MiB: for copied code, of the second CPU or of virtual-8086 mode; for variables, a
+ * Debug Store, and a stack
+ */
 #define LOW_CODE		0x9000
 #define LOW_VARS		0xa000
 #define LOW_DS			0xb000

@@ -196,7 +196,7 @@ static void levels(void)
 	expect_record(5, 0, 0);
 }
 
-/* A PMI with FREEZE_LBRS_ON_PMI freezes architectural LBRs until it is acknowledged. */
+/* With FREEZE_LBRS_ON_PMI, a PMI freezes architectural LBRs until GLOBAL_OVF_CTRL thaws them. */
 static void freeze(void)
 {
 	const u64 frozen = 1ull << 58;

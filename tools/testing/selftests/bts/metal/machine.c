@@ -262,7 +262,10 @@ static u64 tss_descriptor(const void *tss, u32 size)
 	return (size - 1) | (base & 0xffffff) << 16 | (u64)TYPE_TSS << 40 | (base >> 24) << 56;
 }
 
-/* Set up the GDT. This also clears the busy bits of the task-state segments. */
+/*
+ * Set up the descriptors that start.S leaves empty, except the call gate. This also clears the busy
+ * bits of the task-state segments.
+ */
 void gdt_init(void)
 {
 	tss64.rsp[0] = (u64)kernel_stack + sizeof(kernel_stack);
@@ -313,7 +316,7 @@ u8 *window_frame(u32 page)
 	return frames[page];
 }
 
-/* Map the window to frames in reverse order, so that adjacent pages are not adjacent in memory. */
+/* Map the window to frames in reverse order, so that no page is followed by the next in memory. */
 void window_default(void)
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Runs all cases and tests, and reports in KTAP. */
+/* Runs the cases and tests that suit the machine, and reports in KTAP. */
 #include "metal.h"
 
 struct machine machine = { .dtes64 = true, .cpl = true, .pmu = true };
@@ -34,7 +34,7 @@ static void settle(void)
 	want_none();
 }
 
-/* Run a case with the CPL filter bits @filter. Returns whether it left the expected records. */
+/* Run a case with the CPL filter bits @filter. Returns false if a check of it failed. */
 static bool run_filter(const struct tcase *c, u32 filter)
 {
 	const struct want *w_end = c + 1 < cases_end ? c[1].wants : wants_end;

@@ -159,7 +159,7 @@ extern u32 pmi_count, pmi_lvt, pmi_index, pmi_relvt;
 extern u64 pmi_rip, ds_index_at;
 extern u64 seen[8];
 
-/* Labels of the assembly files, and symbols of the linker script */
+/* Labels of the assembly files, symbols of the linker script, and the tests of lbr_kinds.c */
 extern u8 stubs[], unexpected32[];
 extern u64 gdt[], win_pt[];
 extern u32 win_pt32[], win_pt32_other[], pd32[], pd32_other[];

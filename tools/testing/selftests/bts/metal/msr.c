@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of CPUID, and of MSRs: which values they accept. */
+/* Tests of CPUID, of RDPMC, and of MSRs: which values they accept. */
 #include "metal.h"
 
 #define MISC_PMU	(1 << 7)

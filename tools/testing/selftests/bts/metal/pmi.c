@@ -28,15 +28,15 @@ static const struct pmi_case pmi_cases[] = {
 };
 
 /*
- * @at: the number of the record behind which the PMI must come, or 0. @masked: the number of PMIs
- * that must find the vector masked.
+ * @at: the number of the record behind which the PMI must come, or 0 if none may come. @masked: the
+ * number of PMIs that must find the vector masked.
  */
 struct foreseen {
 	u32 at;
 	u32 masked;
 };
 
-/* Returns whether record @nr raises a PMI. */
+/* Returns whether record @nr (the first is 1) requests a PMI, which may come later. */
 static bool asks(u32 nr, u64 threshold)
 {
 	u64 index = BUF + nr * rec_size();

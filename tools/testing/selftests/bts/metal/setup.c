@@ -173,7 +173,7 @@ void setup_pmi_timer(void)
 	setup_timer();
 }
 
-/* One PMI comes behind the third record. Later ones find the vector masked. */
+/* The third record raises a PMI. With PMI_EACH, later records raise PMIs that find it masked. */
 void check_pmi(void)
 {
 	u32 lvt = apic_read(APIC_LVTPC);

@@ -5,18 +5,19 @@
  * An instruction is judged only when the next event is known, since that tells where control
  * went:
  *
- *   next address = its own, and it cannot branch there    it did not complete:
- *                         it faulted, was restarted, or is a REP iteration
- *   next address = the one behind it                      it fell through
- *   otherwise                                             it branched
+ *   next address = its own             it did not complete: it faulted, was restarted, or is a REP
+ *                                      iteration; or it branched to itself
+ *   next address = the one behind it   it fell through, or branched to there
+ *   otherwise                          it branched
  *
- * Only the first two are possible for an instruction that is no branch, and a direct branch must
- * go to its own target. Anything else means that the log is incomplete, and is an error: a log
- * that cannot be followed proves nothing.
+ * An instruction that is no branch must not have branched, and a direct branch must have gone to
+ * its own target. Anything else means that the log is incomplete, and is an error: a log that
+ * cannot be followed proves nothing.
  *
  * A vector through the IDT is a branch from the address that is pushed, or for INT n from the
  * instruction itself (in both cases the `pc` of its event), to the address of the next event. Two
- * deliveries from one address with nothing between them mean that the first did not complete.
+ * deliveries from one address, at the same CPL and with nothing between them, mean that the first
+ * did not complete.
  */
 #include <string.h>
 
@@ -147,7 +148,10 @@ static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 	return next->vector == VECTOR_DB && w->last.tf;
 }
 
-/* Set @taken, or br->open if that cannot be told. Returns false if the branch cannot go to @to. */
+/*
+ * Set *@taken. If the log does not tell whether the branch was taken, set it to true, and br->open
+ * as well. Returns false if the branch cannot go to @to.
+ */
 static bool judge_conditional(struct walk *w, const struct insn *insn, u64 to,
 			      struct branch *br, bool *taken)
 {

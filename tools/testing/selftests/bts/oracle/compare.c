@@ -122,7 +122,8 @@ static bool on_branch(void *arg, const struct branch *br)
 
 /*
  * Returns how many records are missing: the number of branches to skip from the first difference
- * on, until the next two records match. Returns -1 if they match nowhere.
+ * on, until the next two records match, or the next one if no second record or branch is left.
+ * Returns -1 if they match nowhere, or if no record is left.
  */
 static int branches_missing(const struct compare *c)
 {
@@ -318,7 +319,10 @@ static bool count_branch(void *arg, const struct branch *br)
 	return true;
 }
 
-/* For --last: count the branches before the first record in c->skip. Returns NULL, or an error. */
+/*
+ * For --last: set c->skip to the number of branches before the one of the first record. Returns
+ * NULL, or an error.
+ */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {
 	u64 nr = 0, wanted = c->records->size / c->size + c->opt->newer;

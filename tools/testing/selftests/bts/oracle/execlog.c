@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the log of QEMU 7.2 with `-d exec,nochain,int` and -singlestep, one instruction in each
- * line:
+ * Read the log of QEMU 7.2 with `-d exec,nochain,int` and -singlestep, by which each Trace line is
+ * one instruction:
  *
  *   Trace CPU: HOST [CSBASE/PC/FLAGS/CFLAGS] SYMBOL   about to execute PC
  *   Stopped execution of TB chain before HOST [PC]    it was not executed after all
@@ -144,7 +144,7 @@ static bool parse_wrmsr(const char *p, const char *end, struct event *ev)
 	return true;
 }
 
-/* Parse a register dump, which belongs to the Trace line before it. */
+/* Parse a line of a register dump. Ignore it if the dump does not follow a Trace line. */
 static void parse_registers(struct execlog *log, const char *p, const char *end)
 {
 	u64 val;

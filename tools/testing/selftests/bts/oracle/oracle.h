@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The oracle: computes taken branches from QEMU's log of executed instructions, and compares them
- * with the records of a Debug Store. It does not depend on how the emulated Debug Store works.
+ * with branch records in the format of a Debug Store. It does not depend on how the emulated Debug
+ * Store works.
  *
  *   execlog.c   text of the log -> events
  *   image.c     the guest's memory, for the bytes of an instruction
@@ -26,7 +27,7 @@ typedef uint64_t u64;
 __attribute__((noreturn, format(printf, 1, 2)))
 void die(const char *fmt, ...);
 
-/* A file of any size that is mapped read-only. */
+/* A file, mapped read-only. If the file is empty, @data is NULL. */
 struct blob {
 	const u8 *data;
 	size_t size;
@@ -42,11 +43,11 @@ struct image;
 struct image *image_new(void);
 void image_free(struct image *img);
 void image_add(struct image *img, u64 addr, const u8 *data, size_t size);
-/* @spec is ADDRESS:FILE, the contents of memory from ADDRESS on. */
+/* @spec is ADDRESS:FILE, the contents of memory from ADDRESS (hexadecimal) on. */
 void image_add_mem(struct image *img, const char *spec);
-/* @spec is FILE or FILE:BIAS, a 64-bit or 32-bit ELF file. */
+/* @spec is FILE or FILE:BIAS, an ELF file. BIAS (hexadecimal) is added to its addresses. */
 void image_add_elf(struct image *img, const char *spec);
-/* Copy up to @size bytes. Returns how many of them are known. */
+/* Copy up to @size bytes from @addr on, but none behind an unknown one. Returns their number. */
 size_t image_read(const struct image *img, u64 addr, u8 *buf, size_t size);
 
 /* decode.c */
@@ -94,10 +95,11 @@ const char *insn_kind_name(int kind);
 enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
 
 /*
- * EV_EXEC: an instruction is about to execute. EV_STOP: it did not execute after all. EV_INT: a
- * delivery through the IDT; pc is the return address that it pushes, or the address of INT n.
- * EV_WRMSR: an MSR is about to change. Registers are those before the instruction. They are known
- * only if the emulator logged them (-d cpu).
+ * EV_END: the log ends. EV_EXEC: an instruction is about to execute. EV_STOP: it did not execute
+ * after all. EV_INT: a delivery through the IDT; @pc is the return address that it pushes, or the
+ * address of INT n. EV_WRMSR: the MSR @msr is about to become @value. @rcx and @eflags are those
+ * before the instruction of EV_EXEC. They are valid if @have_regs is true: the emulator has logged
+ * them (-d cpu).
  */
 struct event {
 	u64 pc;
@@ -146,7 +148,8 @@ struct branch {
 	/* for a delivery through the IDT; otherwise -1 */
 	int vector;
 	/*
-	 * a conditional branch to the next instruction: the log does not tell whether it was taken
+	 * a conditional branch to the next instruction, without registers in the log that tell
+	 * whether it was taken
 	 */
 	bool open;
 };
@@ -165,7 +168,10 @@ struct options {
 	const char *need;
 };
 
-/* Totals of a log. Branches, kinds and vectors are counted only while BTS is on. */
+/*
+ * Totals of a log. @branches, @open, @kinds and @vectors are counted while BTS is on. @branches and
+ * @open do not count branches that are filtered out.
+ */
 struct totals {
 	u64 insns;
 	u64 restarts;

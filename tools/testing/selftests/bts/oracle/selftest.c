@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test of the oracle: a log and its records written by hand, and the same with one error
- * planted at a time. Each error must be found.
+ * A test of the oracle: logs and their records, written by hand. In some trials, one error is
+ * planted into the records, and the oracle must find it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +187,7 @@ struct trial {
 	enum plant plant;
 	size_t at;
 	enum verdict want;
-	/* text that the report must contain */
+	/* text that the report must contain, or NULL */
 	const char *say;
 };
 
