@@ -3,7 +3,7 @@
  * Trace a real program from its first instruction to its end, while the emulator logs each
  * instruction. The oracle, a program on the host, compares the records with that log.
  *
- *   busy RECORDS PROGRAM [ARGUMENT...]	RECORDS: the least number to be expected
+ *   busy RECORDS PROGRAM [ARGUMENT...]	RECORDS: the least number of records that must come
  *
  * The printed line `# oracle ...` has the arguments for the oracle.
  */

@@ -36,7 +36,7 @@ static int tracee(void *nr)
 	return 0;
 }
 
-/* Retry on -ENOMEM: a kernel worker may not yet have freed the traces of the last round. */
+/* Retry on -ENOMEM: the kernel may not yet have freed the traces of the last round. */
 static long configure(pid_t pid)
 {
 	int tries = 200;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Make each allocation for a trace fail in turn: in the tracer's PTRACE_BTS_CONFIG, in a
- * fork of the tracee, and when a child starts. After a failure, no memory may stay charged to
- * the user, and no trace may be left. Each trace holds a reference to a pid namespace, so a
- * trace that is left keeps the namespace alive.
+ * fork of the tracee, and when a child starts. When tracer and tracee have ended, no memory may
+ * stay charged to the user, and no trace may be left. Each trace holds a reference to a pid
+ * namespace, so a trace that is left keeps the namespace alive.
  */
 #include <sched.h>
 #include <signal.h>

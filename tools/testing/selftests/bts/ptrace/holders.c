@@ -5,7 +5,7 @@
  * loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table isolation
  * to be off.
  *
- *   holders [NUMBER]	allow this NUMBER of interrupts (0 by default), which may have other causes
+ *   holders [NUMBER]	allow NUMBER (default: 0) interrupts of CPU 1, which may have other causes
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void check_seen(const struct tracee *t)
 	ok(list_has("free traces 0"), "but not for long");
 }
 
-/* Returns the number of function call interrupts of CPU 1 so far. */
+/* Returns the number of function call interrupts of CPU 1 so far, or -1 if it is not there. */
 static long calls_of_cpu1(void)
 {
 	char line[256];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * With PTRACE_BTS_F_INHERIT, children of a tracee that are attached to the same tracer have
- * their own trace from their first instruction on. Other children have none.
+ * With PTRACE_BTS_F_INHERIT, a child of a tracee has its own trace from its first instruction on,
+ * if its start attaches it to the same tracer (PTRACE_O_TRACEFORK and the like), and the user may
+ * lock enough memory. Other children have none.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -74,9 +75,10 @@ static bool starts_well(pid_t pid, uint32_t flags)
 }
 
 /*
- * Let @leader execute @what, and continue all its children, until @leader stops itself and
- * the children have ended. Stores the trace of each child at its exit in @ended, which has room
- * for @max. Returns the number of children, or -1 if starts_well() fails for one of them.
+ * Let @leader execute @what, and continue all its descendants, until @leader stops itself and
+ * they have ended. With PTRACE_O_TRACEEXIT, stores the trace of each descendant at its exit in
+ * @ended, which has room for @max traces. Returns the number of descendants, or -1 if
+ * starts_well() fails for one of them.
  */
 static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsigned long),
 		  struct trace *ended, int max)
@@ -113,7 +115,7 @@ static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsi
 			trace_drain(pid, &ended[i], ROOM);
 		} else if (status >> 16) {
 			/*
-			 * PTRACE_EVENT_* for a new child. Count the child here only: its first
+			 * PTRACE_EVENT_* for a new child. Count it in @left here only: its first
 			 * stop may come before or after this event.
 			 */
 			left++;

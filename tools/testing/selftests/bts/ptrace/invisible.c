@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program must not notice that the kernel records its branches by the trap flag (TF). The
- * program logs all that it sees of TF and of single steps. The program runs three times: alone,
- * with a tracer but without a branch trace, and with a branch trace by TF. The tracer logs each
- * stop. The logs must be the same in all runs.
+ * program logs what it sees of TF and of single steps. The program runs three times: alone, with
+ * a tracer but without a branch trace, and with a branch trace by TF. The tracer of the second and
+ * the third run logs the stops. The program's three logs must be the same, and so must the
+ * tracer's two.
  *
  *   invisible [smap]	smap: skip IRET and far RET, which fail in the emulator with SMAP
  */
@@ -103,7 +104,7 @@ static void see(const char *fmt, ...)
 		seen->used += n;
 }
 
-/* Log the context of each signal, with addresses relative to invisible_text. */
+/* Log a signal: its number, its code, its address relative to invisible_text, and TF. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;

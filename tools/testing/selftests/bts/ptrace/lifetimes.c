@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces of tasks that fork, create threads, call execve(), exit, or are killed while the
- * tracer reads their trace.
+ * Traces of tasks that fork, create threads, call execve(), fill their ring in a system call, or
+ * exit; a task that is killed while its tracer reads its trace; and what a trace leaves behind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static void run_clone(unsigned long flags)
 	clone(in_thread, stack + sizeof(stack), flags, NULL);
 }
 
-/* run_fork_alone() stores the pid of its child here, when the child runs. */
+/* The child of run_fork_alone() stores its pid here. */
 static volatile pid_t *forked;
 
 static void run_fork_alone(unsigned long unused)

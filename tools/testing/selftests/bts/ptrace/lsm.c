@@ -5,8 +5,9 @@
  *
  *   lsm none|integrity|confidentiality [unfiltered]
  *
- * The first argument is the value of lockdown= on the kernel command line. unfiltered: the
- * hardware has no filter of kernel branches, and so always records the kernel.
+ * The first argument is the value of lockdown= on the kernel command line, or `none` without
+ * lockdown=. unfiltered: the hardware has no filter of kernel branches, and so always records the
+ * kernel.
  */
 #include <signal.h>
 #include <sys/mount.h>

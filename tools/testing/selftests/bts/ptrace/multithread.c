@@ -103,7 +103,10 @@ static void run_threads(unsigned long unused)
 		sched_yield();
 }
 
-/* Wait for the end of all threads. Returns a mask of the threads whose branches were found. */
+/*
+ * Wait until all threads have ended and @leader has stopped itself. Returns a mask of the threads
+ * whose branches were found.
+ */
 static unsigned int reap_threads(struct __test_metadata *_metadata, pid_t leader)
 {
 	unsigned int seen = 0;
@@ -205,7 +208,7 @@ static unsigned int find_turns(const struct x86_bts_record *rec, size_t nr, uint
 	return last == turn ? turn : 0;
 }
 
-/* Two processes on two CPUs take turns. The clocks in their traces must show the order. */
+/* Two processes take turns, each on its own CPU if there are two. Clocks must show the order. */
 TEST(order_on_two_cpus)
 {
 	struct interval when[2][TURNS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracers and tracees end in every order. The kernel must uncharge the memory of a trace from the
- * tracer's user exactly once. A later tracer of the same task must not see the trace.
+ * Tracers and tracees end in different orders. The kernel must uncharge the memory of a trace from
+ * the tracer's user exactly once. A later tracer of the same task must not see the trace.
  *
  *   orphans [ROUNDS]	number of rounds of check_race()
  */
@@ -362,7 +362,7 @@ static void check_pile(void)
 	ok(all_given_back(), "and all memory is given back");
 }
 
-/* Tracer and tracee end at the same time, on two CPUs. */
+/* Tracer and tracee end at about the same time. */
 static void check_race(unsigned int rounds)
 {
 	unsigned int i;

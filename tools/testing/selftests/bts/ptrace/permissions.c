@@ -508,7 +508,7 @@ TEST(kernel)
 	EXPECT_EQ(0, status);
 }
 
-/* With perf_event_paranoid at 4, Debian's kernel refuses perf to users, but not these traces. */
+/* perf_event_paranoid at 4, where Debian's kernel refuses perf to users, must allow these traces. */
 TEST(paranoid)
 {
 	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));
