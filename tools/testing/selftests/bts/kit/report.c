@@ -9,7 +9,7 @@
 #include "kit.h"
 #include "qr.h"
 
-/* The beginning of each line of the report that has the answer to a question. */
+/* A line of the report with the answer to a question begins so. */
 #define ANSWER		"      answer "
 #define MAX_ANSWERS	16	/* so many fit on the page */
 #define MARGIN		2	/* light modules around the QR code */
@@ -122,7 +122,10 @@ static bool is_light(const struct qr_code *code, int row, int column)
 
 void show_code(void)
 {
-	/* The upper half of a character is a module, and so is the lower half. */
+	/*
+	 * A character shows two modules. Bit 1 of the index is set if the upper one is light, bit 0
+	 * if the lower one is light.
+	 */
 	static const char *const halves[] = { " ", "\u2584", "\u2580", "\u2588" };
 	char text[QR_MAX_TEXT + 1], line[4 * (QR_SIZE + 2 * MARGIN)];
 	struct qr_code code;

@@ -19,7 +19,7 @@
 #define MAX_LINES	12	/* most lines shown of a step without the flag @output */
 #define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
 
-/* Questions come first: after other programs, the kernel keeps the Debug Store for some seconds. */
+/* Questions come first: once a program has traced, the kernel keeps the Debug Store for seconds. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define COST(n, w, s) \

@@ -2,7 +2,7 @@
 /*
  * This program makes the kernel suspend and resume, without putting the machine to sleep, while a
  * trace of this program records the kernel. The trace must have one mark (Q_LOST), and branches
- * into the function @wakeup only behind it.
+ * into syscore_resume() only behind that mark.
  *
  *   asleep MODULE
  */

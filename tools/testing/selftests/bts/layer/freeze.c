@@ -317,7 +317,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* Check that each branch has a kernel target, and that no such branch lacks except at Q_LOST. */
+/* Check that each branch has a kernel target, and that none is missing except at Q_LOST. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };

@@ -6,8 +6,8 @@
  *   itself MODULE [RECORDS [mixed|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	out: only run_ways_out(): after each PMI, the kernel takes up to 10000 branches, most of
- *	them in the NMI handler lab_nmi(). OWN: the number that it takes without lab_nmi()
+ *	out: run only run_ways_out(): after each PMI, the kernel takes a given number of branches,
+ *	partly in the NMI handler lab_nmi(). OWN (default: 0): the number that it takes elsewhere
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"

@@ -145,7 +145,7 @@ bool expect(bool good, const char *fmt, ...)
 	return false;
 }
 
-/* Power off by ACPI, with the ports that SeaBIOS configures on QEMU's pc. */
+/* Power off by ACPI, by the port that SeaBIOS configures on QEMU's pc. */
 void machine_exit(void)
 {
 	outw(PORT_PM1A, PM1A_OFF);

@@ -188,8 +188,9 @@ TEST(pmi_drained, "a handler that drains and unmasks sees every fifth record")
 	set_gate(VEC_NMI, (u64)pmi_drain, 0);
 	chain(40, DBG_BTINT);
 	/*
-	 * The first PMI comes after 5 branches of the chain, later ones after 4, as the IRETQ is
-	 * the first of 5 records: 5 + 8 * 4 = 37. If PMIs come 2 branches late: 7 + 5 * 6 = 37.
+	 * The first PMI comes after 5 branches of the chain, each other one after 4 more, as the
+	 * IRETQ is the first of 5 records: 5 + 8 * 4 = 37. If PMIs come 2 branches late:
+	 * 7 + 5 * 6 = 37.
 	 */
 	expect(pmi_count == pmis, "%u PMIs, expected %u", (u64)pmi_count, (u64)pmis);
 	expect(ds_get(DS_INDEX) == BUF + 4 * rec_size(), "index 0x%x", ds_get(DS_INDEX));

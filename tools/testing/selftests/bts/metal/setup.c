@@ -173,7 +173,10 @@ void setup_pmi_timer(void)
 	setup_timer();
 }
 
-/* The third record raises a PMI. With PMI_EACH, later records raise PMIs that find it masked. */
+/*
+ * The third record raises a PMI, whose delivery masks the vector. With PMI_EACH, each later record
+ * raises a PMI that finds the vector masked.
+ */
 void check_pmi(void)
 {
 	u32 lvt = apic_read(APIC_LVTPC);

@@ -10,9 +10,9 @@
  *   next address = the one behind it   it fell through, or branched to there
  *   otherwise                          it branched
  *
- * An instruction that is no branch must not have branched, and a direct branch must have gone to
- * its own target. Anything else means that the log is incomplete, and is an error: a log that
- * cannot be followed proves nothing.
+ * An instruction that is no branch must not have branched, and a direct branch that was taken must
+ * have gone to its own target. Anything else means that the log is incomplete, and is an error: a
+ * log that cannot be followed proves nothing.
  *
  * A vector through the IDT is a branch from the address that is pushed, or for INT n from the
  * instruction itself (in both cases the `pc` of its event), to the address of the next event. Two

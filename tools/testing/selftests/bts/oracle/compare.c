@@ -22,7 +22,7 @@ struct compare {
 	size_t size;		/* of a record */
 	size_t pos;		/* of the next record, in bytes */
 	u64 nr;			/* records consumed */
-	u64 skip;		/* branches left before the first record */
+	u64 skip;		/* branches still to be skipped before the first record */
 	u64 padding;		/* records passed over by next_record() */
 	u64 open_taken;
 	bool differs;

@@ -18,7 +18,7 @@
 #include "../guest/nobody.h"
 
 #define LIST		"/sys/kernel/debug/x86/bts"
-#define LINGER		5	/* seconds for which the kernel keeps the hardware after a trace */
+#define LINGER		5	/* seconds for which the kernel keeps it after the last trace */
 #define ROUNDS		1000
 #define READ_ALL	3	/* command of klogctl() */
 

@@ -277,7 +277,7 @@ static void push_until_fault(unsigned long round)
 
 /*
  * Set a hardware breakpoint at an address that the tracee does not execute. With a breakpoint,
- * the kernel takes the mmap lock when it accesses the tracee's memory.
+ * the kernel uses access_process_vm() to clear TF in the flags that PUSHF has stored.
  */
 static void set_breakpoint(pid_t pid)
 {

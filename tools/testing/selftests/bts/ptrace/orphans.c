@@ -186,7 +186,7 @@ static void check_second_tracer(const struct state *state)
 	waitpid(pid, NULL, __WALL);
 }
 
-/* Return a buffer on whose pages every access blocks for ever. */
+/* Return a buffer. An access to its pages blocks until the accessing process is killed. */
 static void *waiting_buffer(size_t size)
 {
 	struct uffdio_api api = { .api = UFFD_API };

@@ -508,7 +508,7 @@ TEST(kernel)
 	EXPECT_EQ(0, status);
 }
 
-/* perf_event_paranoid at 4, where Debian's kernel refuses perf to users, must allow these traces. */
+/* At perf_event_paranoid 4, Debian's kernel refuses perf to users. Traces must be allowed there. */
 TEST(paranoid)
 {
 	ASSERT_EQ(0, write_sysctl(PARANOID, "4"));
