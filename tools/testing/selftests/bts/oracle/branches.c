@@ -6,7 +6,7 @@
  * went:
  *
  *   next address = its own             it did not complete: it faulted, was restarted, or is a REP
- *                                      iteration; or it branched to itself
+ *                                      iteration; or it is an INT n, or branched to itself
  *   next address = the one behind it   it fell through, or branched to there
  *   otherwise                          it branched
  *
