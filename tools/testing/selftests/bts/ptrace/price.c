@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measure the cost of branch traces for a debugger, in instructions. vm/measure.sh runs this.
- * The argument tells of what the cost is:
+ * The first argument tells of what the cost is:
  *
  *   price capture	a branch of user mode: recording it, and PTRACE_BTS_DRAIN
  *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace
  *   price switch	a round trip between two processes: what tracing one of them adds
- *   price first	starting to record, one branch, and PTRACE_BTS_DRAIN
+ *   price first	a run of few branches to the next stop: what tracing adds, with the drain
  *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
  *   price step N		a branch in a loop of N instructions (2 or 8), by the trap flag
@@ -29,7 +29,7 @@
 
 static struct x86_bts_record records[ROOM];
 
-/* Execute a loop with one taken branch in three instructions. */
+/* Execute a loop of three instructions @count times. The last of them branches. */
 static void branches(unsigned long count)
 {
 	asm volatile("1: nop; dec %0; jnz 1b" : "+r" (count) : : "cc");
@@ -65,7 +65,10 @@ static int collect_read(const struct tracee *t)
 
 static int (*collect)(const struct tracee *t) = collect_drain;
 
-/* Let the tracee take @count branches, and collect them. Returns the number of instructions. */
+/*
+ * Let the tracee execute branches(@count), and collect the records. Stores the number of records in
+ * *@got. Returns the number of instructions that all of this took.
+ */
 static uint64_t round_of(const struct tracee *t, unsigned long count, int *got)
 {
 	uint64_t begin = instructions();
@@ -83,7 +86,7 @@ static double capture(void)
 	int i, got;
 
 	must_config(t.pid, TRACE | ALLOC, ROOM);
-	/* Round -1 has all page faults, and does not count: round 0 overwrites its value. */
+	/* Round -1 takes the page faults. It does not count: round 0 overwrites its value. */
 	for (i = -1; i < ROUNDS; i++) {
 		must_config(t.pid, 0, 0);
 		plain = round_of(&t, BRANCHES, &got);
@@ -138,8 +141,8 @@ static double drain(unsigned int nr)
 }
 
 /*
- * Loops of two and of eight instructions, one of which is a branch, for traces by the trap
- * flag and for PTRACE_SINGLESTEP.
+ * A loop of two and a loop of eight instructions, for traces by the trap flag and for
+ * PTRACE_SINGLESTEP. In both, only the last instruction is a branch.
  */
 
 #define STEPS	2000u
@@ -155,7 +158,7 @@ static void loop8(unsigned long count)
 		     : "+r" (count) : : "cc");
 }
 
-/* Returns the extra cost of each branch in a loop of @length instructions. */
+/* Returns what a trace by the trap flag adds to each pass of a loop of @length instructions. */
 static double stepped(unsigned int length)
 {
 	struct ptrace_bts_config config = {
@@ -189,7 +192,7 @@ static double stepped(unsigned int length)
 }
 
 /*
- * Returns the cost of each branch in a loop of @length instructions, for a tracer that uses
+ * Returns the cost of each pass of a loop of @length instructions, for a tracer that uses
  * PTRACE_SINGLESTEP and reads the address of each instruction.
  */
 static double singlestepped(unsigned int length)

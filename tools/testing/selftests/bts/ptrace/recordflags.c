@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The flags of records: X86_BTS_F_UNRELIABLE for an erratum of the processor, and
- * X86_BTS_F_MISPREDICTED on processors that tell whether the branch was predicted.
+ * X86_BTS_F_MISPREDICTED on processors that tell whether they predicted the branch.
  *
- *   recordflags none|all|predicts	all: expect X86_BTS_F_UNRELIABLE in all records;
- *		predicts: expect X86_BTS_F_MISPREDICTED; none: expect neither
+ *   recordflags [none|all|predicts]	all: expect X86_BTS_F_UNRELIABLE in each branch, entry
+ *		and exit; predicts: expect X86_BTS_F_MISPREDICTED in branches forwards;
+ *		none, the default: expect neither
  */
 #include <string.h>
 
 #include "../guest/tracee.h"
 
 #define ROUNDS	100
-#define FULL	10000	/* enough branches to fill the hardware's buffer */
+#define FULL	10000	/* more branches than the hardware's buffer can hold */
 
-/* Check that all records of @type have X86_BTS_F_UNRELIABLE if @flagged, and none otherwise. */
+/*
+ * Check that there are records of @type. If @flagged, all of them must have X86_BTS_F_UNRELIABLE.
+ * If not, none may have it.
+ */
 static void check_unreliable(const struct trace *t, unsigned int type, bool flagged,
 			     const char *name)
 {
@@ -58,7 +62,7 @@ int main(int argc, char **argv)
 	else if (predicts)
 		told = X86_BTS_F_MISPREDICTED;
 
-	/* From a full buffer, the kernel learns whether the processor sets the prediction flag. */
+	/* FULL branches cause a PMI. At a PMI, the kernel learns whether predictions are reported. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
 		give_up("no trace");
 	tracee_do(&t, known_work, FULL);

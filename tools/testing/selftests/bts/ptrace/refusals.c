@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Invalid requests, each with one wrong argument: the kernel must return the right errno, and
- * must not change the trace. Also valid requests that are similar, and PTRACE_BTS_READ.
+ * Invalid requests: the kernel must return the right errno, and must not change the trace. Also
+ * valid requests that are similar, and PTRACE_BTS_READ.
  */
 #include <errno.h>
 #include <limits.h>
@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(check)
 	end_chain(self->pid);
 }
 
-/* Check that configuration and records are unchanged, and that the trace still records. */
+/* Check that size, flags, signal and records are unchanged, and that the trace still records. */
 #define EXPECT_UNCHANGED() do {							\
 	struct ptrace_bts_status _status = bts_status(self->pid);		\
 	struct x86_bts_record _after[ROOM];						\
@@ -121,7 +121,7 @@ TEST(info)
 
 	ASSERT_EQ(0, info_of(&info));
 	EXPECT_EQ(sizeof(info), info.size);
-	/* The default is the Debug Store if there is one. The trap flag is always a source. */
+	/* The default is the Debug Store if there is one. The trap flag must also be a source. */
 	EXPECT_EQ(info.sources & 1 << PTRACE_BTS_SOURCE_DS ? PTRACE_BTS_SOURCE_DS :
 							      PTRACE_BTS_SOURCE_STEP,
 		  info.source);
@@ -241,7 +241,7 @@ TEST_F(check, end_with_more)
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, PTRACE_BTS_F_END, 0, SIGUSR1));
 	config.source = PTRACE_BTS_SOURCE_DS;
 	EXPECT_EQ(-EINVAL, config_of(self->pid, config));
-	/* In an earlier version of this interface, ALLOC with a size of 0 ended the trace. */
+	/* ALLOC with a size of 0 is invalid, and does not end the trace. */
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ALLOC, 0, 0));
 	EXPECT_UNCHANGED();
 }
@@ -332,7 +332,7 @@ TEST_F(check, size_of_the_trace)
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT_EQ(-EINVAL, bts_config(self->pid, TRACE | ALLOC, bad[i], 0))
 			TH_LOG("size %u", bad[i]);
-	/* The largest size, if it exceeds the memory of this machine. */
+	/* If the largest size exceeds the memory of this machine, it must fail with ENOMEM. */
 	if (memory_size() < RECORDS(MAX))
 		EXPECT_EQ(-ENOMEM, bts_config(self->pid, TRACE | ALLOC, RECORDS(MAX), 0));
 	EXPECT_UNCHANGED();
@@ -418,7 +418,7 @@ TEST_F(check, size_of_the_configuration)
 	for (i = 0; i < ARRAY_SIZE(good); i++)
 		EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, good[i]))
 			TH_LOG("size %lu", good[i]);
-	/* With 4 bytes the kernel sees only the field size, and the flags are 0. */
+	/* With 4 bytes, the kernel reads only config->size. The flags count as 0. */
 	EXPECT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, config, 4));
 	EXPECT_EQ(0, bts_status(self->pid).flags);
 }
@@ -510,7 +510,7 @@ TEST_F(check, index_of_get)
 	EXPECT_EQ(-EINVAL, bts(PTRACE_BTS_GET, self->pid, &rec, 0));
 }
 
-/* Never return more than was asked for, or part of a record. */
+/* PTRACE_BTS_DRAIN returns whole records, and not more than there is room for. */
 TEST_F(check, size_of_drain)
 {
 	static const unsigned long small[] = { 0, 1, 8, 16, 23, };
@@ -598,7 +598,10 @@ TEST_F(check, read_in_place)
 	EXPECT_UNCHANGED();
 }
 
-/* PTRACE_BTS_READ_CONSUME removes the records and all older ones. Newer ones keep their numbers. */
+/*
+ * PTRACE_BTS_READ_CONSUME removes the records that were read, and all older ones. Newer ones keep
+ * their numbers.
+ */
 TEST_F(check, read_and_consume)
 {
 	struct x86_bts_record rec[ROOM];
@@ -632,7 +635,7 @@ TEST_F(check, read_what_was_overwritten)
 	EXPECT_EQ(began, bts_status(self->pid).overwritten);
 }
 
-/* A DRAIN that fails in the middle removes only the records that it has stored. */
+/* A DRAIN that cannot store all records removes only those that it has stored. */
 TEST_F(check, drain_into_half_a_buffer)
 {
 	struct x86_bts_record *last = (void *)(self->page + self->size - RECORDS(5) - 12);
@@ -655,7 +658,7 @@ TEST_F(check, arguments_that_are_ignored)
 	EXPECT_EQ(0, bts(PTRACE_BTS_SIZE, self->pid, NULL, 0));
 }
 
-/* Without a trace, each request must fail with ENXIO, not ESRCH. */
+/* Without a trace, requests that need one must fail with ENXIO, not ESRCH. */
 TEST_F(check, no_trace)
 {
 	struct ptrace_bts_status status;
@@ -673,7 +676,7 @@ TEST_F(check, no_trace)
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_CLEAR, self->pid, NULL, 0));
 		EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_READ, self->pid, NULL, 0));
 	}
-	/* DRAIN and STATUS look for the trace before they check arguments. CONFIG does not. */
+	/* DRAIN and STATUS look for the trace before they check arguments. CONFIG checks first. */
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_DRAIN, self->pid, NULL, 0));
 	EXPECT_EQ(-ENXIO, bts(PTRACE_BTS_STATUS, self->pid, NULL, 0));
 	EXPECT_EQ(-EINVAL, bts_config(self->pid, ENTRY, 0, 0));

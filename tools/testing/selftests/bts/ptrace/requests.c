@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test all requests but PTRACE_BTS_READ, which refusals.c tests, in the ABI for which this program
- * is compiled. The records must be the branches that the tracee is known to have taken.
+ * Test the requests, in the ABI for which this program is compiled. refusals.c tests
+ * PTRACE_BTS_READ. The records must show the branches that the tracee is known to have taken.
  *
  *   requests [kernel|gap]	kernel, the default: with ENTRY, a trace must have X86_BTS_ENTER;
- *				gap: see left_out
+ *				gap: sets left_out
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,8 +15,8 @@
 #define WORK	700
 
 /*
- * After each PMI, the kernel under test takes too many branches: more than BTS_DS_LONG_EXIT of the
- * kernel. So the kernel does not record its own branches, not even for ENTRY, and reports a gap.
+ * Expect a kernel that takes more branches after each PMI than its BTS_DS_LONG_EXIT. Such a kernel
+ * soon stops recording its own branches, also those for ENTRY, and reports a gap.
  */
 static bool left_out;
 
@@ -62,8 +62,8 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 	else
 		/*
 		 * On some processors, the filter of kernel branches also drops returns to user
-		 * mode. Then the first trace has X86_BTS_LOST instead of X86_BTS_LEAVE. After
-		 * that, the kernel does not use the filter any more.
+		 * mode. Then X86_BTS_LOST stands for X86_BTS_LEAVE, until the kernel notices that
+		 * and stops using the filter.
 		 */
 		ok(!!(flags & ENTRY) == enter &&
 		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),
@@ -91,7 +91,7 @@ static void check_known(const struct tracee *t, uint32_t flags)
 	trace_free(&got);
 }
 
-/* Read all records with GET, whose index 0 is the newest, then drain them in pieces. */
+/* Read all records with GET, whose index 0 is the newest record. Then drain them in pieces. */
 static void check_get_and_drain(const struct tracee *t)
 {
 	struct trace got = { }, drained = { };

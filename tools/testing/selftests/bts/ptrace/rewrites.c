@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * To trace by the trap flag, the kernel looks after each step for the instruction that was
- * executed. The kernel skips instructions MOV SS, as no #DB comes after them. A program has 16 MiB
- * of MOV SS, with one instruction before that overwrites itself by MOV SS. The kernel must not
- * search all of that memory.
+ * When the kernel traces by the trap flag, it decodes the executed instruction at each #DB. It
+ * skips instructions that load SS, as no #DB comes directly after them. Here, 16 MiB are full of
+ * MOV SS, except for the first instruction, which overwrites itself with MOV SS. At the next #DB,
+ * the kernel must not decode all of that memory.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include "../guest/tracee.h"
 
 #define ROOM	(16UL << 20)
-/* To search all of ROOM would take more than ten seconds. */
+/* Decoding all of ROOM would take longer. */
 #define SECONDS	2
 
 /* mov %ecx, %ss; and mov %rax, (%rdi), three bytes long */
@@ -23,8 +23,8 @@
 static uint8_t *code;
 
 /*
- * Jump to STORE, which overwrites itself and the next bytes. The program then continues in the
- * middle of a MOV SS. These bytes cause a signal.
+ * Jump to STORE, which overwrites itself and the next bytes with MOV SS. Then the program continues
+ * in the middle of a MOV SS: what it executes there causes a signal.
  */
 static void rewrite(unsigned long unused)
 {

@@ -17,7 +17,7 @@
 #define ROOM	40000
 /* The number of times to try a test that succeeds only if no interrupt comes */
 #define TRIES	50
-/* With STOP_FULL, a ring has room for this many more records: of branches before the stop. */
+/* With STOP_FULL, a ring has room for this many more records: BTS_RING_SKID of the kernel */
 #define SKID	320
 
 static struct x86_bts_record records[ROOM];
@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(ring)
 	end_chain(self->pid);
 }
 
-/* Returns whether a trace begins with the return to user mode, and then has all branches. */
+/* Returns whether the records are a return to user mode, and then all of run_chain(@passes). */
 static bool is_whole_run(const struct x86_bts_record *rec, size_t nr, unsigned int passes)
 {
 	return nr && rec->type == X86_BTS_LEAVE && !rec->branch.from &&
@@ -59,7 +59,7 @@ TEST_F(ring, whole)
 	EXPECT_EQ(0, must_drain(self->pid, records, ROOM));
 }
 
-/* GET returns newest first, DRAIN oldest first: the records are the same. */
+/* GET counts from the newest record, DRAIN begins with the oldest: the records are the same. */
 TEST_F(ring, get_against_drain)
 {
 	static struct x86_bts_record got[ROOM];
@@ -78,8 +78,8 @@ TEST_F(ring, get_against_drain)
 }
 
 /*
- * When the ring has wrapped, it holds the newest records, from the middle of its memory to the
- * end and on from the beginning. Draining in pieces must keep their order.
+ * When the ring has wrapped, it holds the newest records, and the oldest of these is in the middle
+ * of its memory. Draining in pieces must keep their order.
  */
 TEST_F(ring, wrap)
 {
@@ -150,7 +150,7 @@ TEST_F(ring, exactly_full)
 	}
 }
 
-/* A ring that stops keeps the oldest records. X86_BTS_LOST has the number of the others. */
+/* A ring that stops keeps the oldest records. X86_BTS_LOST has the number of later ones. */
 TEST_F(ring, stop)
 {
 	static const unsigned int rooms[] = { 1, 2, 33, 100, 2000, };
@@ -167,7 +167,7 @@ TEST_F(ring, stop)
 		EXPECT_LE(100 * CHAIN_LENGTH + 1, status.held + status.lost);
 		EXPECT_EQ(0, status.overwritten + status.gaps);
 		nr = must_drain(self->pid, records, ROOM);
-		/* As draining makes room, the kernel adds X86_BTS_LOST, perhaps at once. */
+		/* The kernel adds X86_BTS_LOST when a drain makes room. This drain may return it. */
 		EXPECT_LE(status.held, nr);
 		for (k = 0; k < nr && records[k].type != X86_BTS_LOST; k++)
 			;
@@ -238,7 +238,10 @@ TEST_F(ring, every_word_is_set)
 	}
 }
 
-/* Returns whether this is a stop at a full ring, by @signal or, if 0, by PTRACE_EVENT_BTS. */
+/*
+ * Returns whether @status is a stop at a full ring. If @signal is 0, this is a stop by
+ * PTRACE_EVENT_BTS, otherwise by @signal.
+ */
 static bool is_full_stop(pid_t pid, int status, int signal)
 {
 	unsigned long msg = 1;
@@ -253,8 +256,8 @@ static bool is_full_stop(pid_t pid, int status, int signal)
 }
 
 /*
- * Run with a ring of @room records. Whenever the tracee stops as the ring is full, drain the
- * ring. Returns the number of records.
+ * Run @passes with a ring of @room records, and drain the ring at each stop. Stores in *@stops how
+ * often the tracee stopped because the ring was full. Returns the number of records.
  */
 static size_t run_with_signal(pid_t pid, unsigned int room, int signal, unsigned int passes,
 			      unsigned int *stops)
@@ -347,7 +350,7 @@ TEST_F(ring, stop_beside_uprobe)
 	unsigned int room, stops;
 	int err = put_uprobe(chain_count);
 
-	/* Without uprobes in the kernel (-ENOENT), test the small rings only. */
+	/* If the kernel has no uprobes (-ENOENT), test small rings without a uprobe. */
 	ASSERT_TRUE(!err || err == -ENOENT) TH_LOG("%d", err);
 	for (room = 1; room < 5; room++) {
 		run_with_signal(self->pid, room, 0, 50, &stops);
@@ -384,7 +387,7 @@ TEST_F(ring, signal_once)
 	status = tracee_continue(self->pid, 0);
 	EXPECT_TRUE(stopped_by(status, SIGTRAP)) TH_LOG("status %#x", status);
 	EXPECT_LT(0, bts_status(self->pid).lost);
-	/* When the ring has room again, the signal is sent again. */
+	/* After a drain, the signal is sent when the ring is full again. */
 	must_drain(self->pid, records, ROOM);
 	ASSERT_EQ(0, ptrace(PTRACE_POKEDATA, self->pid, &chain_passes, 1000l));
 	status = tracee_continue(self->pid, 0);
@@ -423,8 +426,8 @@ static pid_t start_chain_that(bool ignores)
 }
 
 /*
- * If the tracee ignores the signal, the tracer must get the stop nevertheless. If the tracee
- * blocks the signal, there is no stop, and records are lost.
+ * If the tracee ignores the signal, the tracer must get the stop nevertheless. A tracee that blocks
+ * the signal does not stop by it, and records are lost. PTRACE_EVENT_BTS stops such a tracee.
  */
 TEST_F(ring, signal_ignored_or_blocked)
 {
@@ -451,7 +454,7 @@ TEST_F(ring, signal_ignored_or_blocked)
 	end_chain(pid);
 }
 
-/* The signal of the latest configuration is sent. */
+/* The kernel sends the signal of the latest configuration, and none if that has no SIGNAL. */
 TEST_F(ring, signal_changed)
 {
 	int status;

@@ -42,8 +42,8 @@ FIXTURE_TEARDOWN(marks)
 }
 
 /*
- * Let the tracee execute @what with a new trace, and pass all signals on to it. Returns the
- * number of records.
+ * Let the tracee execute @what(@arg) with a new trace, and deliver its signals until it stops
+ * itself by SIGSTOP. Returns the number of records.
  */
 static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, uint32_t flags,
 		    void (*what)(unsigned long), unsigned long arg)
@@ -60,7 +60,8 @@ static size_t trace(struct __test_metadata *_metadata, const struct tracee *t, u
 }
 
 /*
- * Returns the first mark from index *@at on, or NULL. Sets *@at to the index after the mark.
+ * Returns the first mark from index *@at on, or NULL. Sets *@at to the index after the mark, or to
+ * @nr.
  */
 static const struct x86_bts_record *next_mark(size_t nr, size_t *at)
 {
@@ -79,7 +80,7 @@ static bool leaves_for(size_t nr, size_t at, uint64_t to)
 	return at < nr && records[at].type == X86_BTS_LEAVE && records[at].branch.to == to;
 }
 
-/* Returns whether the instruction before @addr is a system call. */
+/* Returns whether the instruction before @addr is SYSCALL or INT 0x80. */
 static bool behind_syscall(uint64_t addr)
 {
 	const void *insn = (const char *)(uintptr_t)addr - 2;
@@ -107,7 +108,7 @@ static void run_raise(unsigned long flags)
 	raise(SIGUSR1);
 }
 
-/* A signal comes in a system call. The handler must return to the end of the system call. */
+/* A signal comes in a system call. The handler must return to the instruction after that. */
 TEST_F(marks, system_call)
 {
 	static const int flags[] = { 0, SA_SIGINFO, SA_ONSTACK, SA_RESTART, };
@@ -200,7 +201,7 @@ static void run_alarm(unsigned long unused)
 		known_work(200);
 }
 
-/* A timer interrupts the program anywhere. */
+/* A timer interrupts the program at any address. */
 TEST_F(marks, interrupt)
 {
 	const struct x86_bts_record *there, *back;
@@ -261,7 +262,7 @@ TEST_F(marks, two_at_once)
 	EXPECT_EQ(mark[0]->branch.from, mark[3]->branch.to);
 }
 
-/* Wait until the task @pid sleeps. In run_restart(), that is only in read(). */
+/* Wait until the task @pid sleeps. Until its child exits, run_restart() sleeps only in read(). */
 static void await_sleep(pid_t pid)
 {
 	char path[64], state = 0;
@@ -325,7 +326,7 @@ static void run_ignored(unsigned long unused)
 	raise(SIGURG);
 }
 
-/* An ignored signal leaves no mark, and neither does a handler without TRACE. */
+/* An ignored signal leaves no mark. Without TRACE, a handler leaves no mark either. */
 TEST_F(marks, none)
 {
 	size_t at = 0, nr;
@@ -359,7 +360,7 @@ TEST_F(marks, clock)
 	ASSERT_EQ(0, bts(PTRACE_BTS_CONFIG, self->pid, &config, sizeof(config)));
 	EXPECT_EQ(PTRACE_BTS_CLOCK_MONOTONIC, bts_status(self->pid).clock);
 	tracee_do(&self->tracee, known_work, 5);
-	/* The clock stays when the flags change. */
+	/* Changing the flags does not change the clock. */
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | SCHED, 0, 0));
 	EXPECT_EQ(PTRACE_BTS_CLOCK_MONOTONIC, bts_status(self->pid).clock);
 	tracee_do(&self->tracee, known_work, 5);

@@ -5,9 +5,10 @@
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
- *   silicon sampled	perf samples all CPUs meanwhile: nothing is lost
+ *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
- *   silicon damaged	SMIs or changes of the power state damage or lose records, without a mark
+ *   silicon damaged	the hardware damages or loses records, which the kernel cannot tell: all
+ *			records must have X86_BTS_F_UNRELIABLE
  *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
 #include <linux/perf_event.h>
@@ -118,8 +119,8 @@ static void many_calls(unsigned long n)
 }
 
 /*
- * Record the kernel while perf samples. Counters and the Debug Store share the vector of the PMI,
- * which is masked after each PMI.
+ * Record the kernel while perf samples. Counters and the Debug Store share LVTPC, the vector of the
+ * PMI. A PMI of a counter masks LVTPC until perf's handler unmasks it.
  */
 static void check_beside_counters(void)
 {
@@ -221,8 +222,8 @@ static void forever(unsigned long unused)
 }
 
 /*
- * At most as many branches may be missing as the emulator has damaged records. All branches must
- * have X86_BTS_F_UNRELIABLE.
+ * At most as many branches of known_work() may be missing as the emulator has damaged or dropped
+ * records. Each record of a branch must have X86_BTS_F_UNRELIABLE.
  */
 static void check_damaged(void)
 {
@@ -241,7 +242,7 @@ static void check_damaged(void)
 	ok(!d.unmarked, "%zu records are not marked", d.unmarked);
 	ok(!d.leaks, "%zu drains with an address of the kernel", d.leaks);
 	ok(d.stops >= d.known / (room + 320), "%zu stops", d.stops);
-	/* Without STOP_FULL, so that the tracee keeps running. */
+	/* Without SIGNAL, the tracee does not stop when the ring is full. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(room), 0))
 		give_up("no trace");
 	tracee_begin(&t, forever, 0);

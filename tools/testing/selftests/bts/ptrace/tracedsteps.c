@@ -112,7 +112,7 @@ FIXTURE_TEARDOWN(steps)
 {
 }
 
-/* Returns the number of branches of user mode, or -1u if they are not those of the walk. */
+/* Returns the number of branches in user mode, or -1u if one has another target than the walk. */
 static unsigned int follow(const struct trace *t)
 {
 	unsigned int want = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Trace a program twice, by the Debug Store and by the trap flag. The traces of all its
- * tasks must be the same, record for record.
+ * tasks must be the same, record for record. The contents of X86_BTS_EXEC are not compared.
  *
  *   twice branches|entry PROGRAM [ARGUMENT...]
  *
@@ -21,7 +21,10 @@
 #define ROOM	4096
 #define NAME	64
 
-/* A task. Its name is PARENT.N for the N-th child of PARENT, so it is the same in both runs. */
+/*
+ * A task. The first one has the name 1, the N-th child of PARENT has the name PARENT.N. So a task
+ * has the same name in both runs.
+ */
 struct task {
 	pid_t pid;
 	char name[NAME];
@@ -44,8 +47,8 @@ static struct task *find(struct run *run, pid_t pid)
 	size_t i;
 
 	/*
-	 * Several tasks can have had the same pid: a thread that calls execve() gets the pid of
-	 * its leader. Find the newest.
+	 * A thread that calls execve() gets the pid of its leader. Its further records go to the
+	 * entry of the leader.
 	 */
 	for (i = run->nr; i--; ) {
 		if (run->task[i].pid == pid)
@@ -114,7 +117,7 @@ static void name_child(struct run *run, struct task *parent)
 	snprintf(child->name, NAME, "%.40s.%u", parent->name, ++parent->children);
 }
 
-/* Handle a stop. Returns the signal to be delivered to the task. */
+/* Handle a stop. Returns the signal to be delivered to the task, or 0. */
 static int stop(struct run *run, struct task *task, int status)
 {
 	switch (status >> 16) {
@@ -150,7 +153,7 @@ static void follow(struct run *run)
 	}
 }
 
-/* Remove the records that are not compared. */
+/* Remove the records that are not compared, and clear the contents of X86_BTS_EXEC. */
 static void reduce(struct trace *t)
 {
 	size_t i, n = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program for `twice` to trace. In each run, it takes the same branches: signals, faults,
- * traps, and far transfers.
+ * A program for `twice` to trace. In each run, it takes the same branches, also those of signals,
+ * faults, traps, and far transfers.
  *
- *   unusual ROUNDS [TASKS]	TASKS: number of tasks that share its memory
+ *   unusual [ROUNDS [TASKS]]	ROUNDS: how often to call workload_faults(), by default once;
+ *				TASKS: how many tasks share its memory, at most 15, by default none
  */
 #include <sched.h>
 #include <signal.h>
@@ -22,8 +23,8 @@ static int work(void *rounds)
 }
 
 /*
- * Start tasks that share this task's memory. They do not wait for each other in user mode:
- * otherwise, their branches would depend on time.
+ * Start tasks that share this task's memory, and wait for their ends. The tasks do not wait for
+ * each other in user mode: otherwise, their branches would depend on time.
  */
 static int share(int tasks)
 {

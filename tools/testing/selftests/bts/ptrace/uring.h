@@ -6,8 +6,9 @@
 struct io_uring_sqe;
 
 /*
- * Set up the io_uring of this process, which is never closed. With IORING_SETUP_SQPOLL, a
- * kernel thread polls it, and sleeps after @idle milliseconds without a request.
+ * Set up the io_uring of this process, with @flags (IORING_SETUP_*). It is never closed. With
+ * IORING_SETUP_SQPOLL, a kernel thread polls it, and sleeps after @idle milliseconds without a
+ * request.
  */
 void uring_new(unsigned int flags, unsigned int idle);
 /* Have a kernel worker execute @what, and wait. Returns the result of the request. */
