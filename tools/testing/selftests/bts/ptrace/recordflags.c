@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	else if (predicts)
 		told = X86_BTS_F_MISPREDICTED;
 
-	/* FULL branches cause a PMI. At a PMI, the kernel learns whether predictions are reported. */
+	/* FULL branches cause PMIs, at which the kernel learns whether predictions are reported. */
 	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
 		give_up("no trace");
 	tracee_do(&t, known_work, FULL);

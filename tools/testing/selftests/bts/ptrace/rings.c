@@ -150,7 +150,7 @@ TEST_F(ring, exactly_full)
 	}
 }
 
-/* A ring that stops keeps the oldest records. X86_BTS_LOST has the number of later ones. */
+/* A ring that stops keeps the oldest records. X86_BTS_LOST counts later ones. */
 TEST_F(ring, stop)
 {
 	static const unsigned int rooms[] = { 1, 2, 33, 100, 2000, };
@@ -167,7 +167,7 @@ TEST_F(ring, stop)
 		EXPECT_LE(100 * CHAIN_LENGTH + 1, status.held + status.lost);
 		EXPECT_EQ(0, status.overwritten + status.gaps);
 		nr = must_drain(self->pid, records, ROOM);
-		/* The kernel adds X86_BTS_LOST when a drain makes room. This drain may return it. */
+		/* As a drain makes room, the kernel adds X86_BTS_LOST. This drain may return it. */
 		EXPECT_LE(status.held, nr);
 		for (k = 0; k < nr && records[k].type != X86_BTS_LOST; k++)
 			;

@@ -79,7 +79,7 @@ typedef enum X86Branch {
     X86_BRANCH_JMP_IND,
     X86_BRANCH_JMP_REL,
     X86_BRANCH_FAR,
-    X86_BRANCH_EVENT,       /* interrupt or exception */
+    X86_BRANCH_EVENT,       /* interrupt or exception, but not INT n */
     X86_BRANCH_UNTAKEN,     /* a branch that is not taken */
 } X86Branch;
 
@@ -90,20 +90,20 @@ typedef struct X86LBR {
     uint64_t info[LBR_MAX_DEPTH];
     uint64_t select;
     uint64_t ctl;           /* the register that enables them, if not DEBUGCTL */
-    uint32_t depth;         /* as written to IA32_LBR_DEPTH, 0 for all */
-    uint32_t tos;           /* index of the newest */
-    uint64_t since;         /* time of the last record, in instructions */
+    uint32_t depth;         /* written to IA32_LBR_DEPTH; 0: use ds.lbr */
+    uint32_t tos;           /* index of the newest record */
+    uint64_t since;         /* x86_pmu_clock() at the last lbr_cycles() */
 } X86LBR;
 
 /* Only written by the thread of the vCPU, and not cleared by a reset. */
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
     uint64_t wraps;     /* times the index went back to the base */
-    uint64_t pmis;      /* PMIs raised while LVTPC was not masked */
-    uint64_t masked;    /* PMIs raised while LVTPC was masked */
+    uint64_t pmis;      /* PMIs of BTS that the APIC delivered when raised */
+    uint64_t masked;    /* other PMIs of BTS: LVTPC masked, or APIC off */
     uint64_t full;      /* records lost at the absolute maximum */
     uint64_t faults;    /* records lost as the store is inaccessible */
-    uint64_t garbled;   /* wrong sources, by x-bts-smi or x-bts-damage */
+    uint64_t garbled;   /* stored, but with a wrong source: see bts_damage() */
     uint64_t dropped;   /* records lost by x-bts-damage */
 } X86BTSCounters;
 
@@ -114,15 +114,15 @@ typedef struct X86DSConfig {
     X86BTSPmi pmi;
     bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
     uint32_t pmi_delay; /* a PMI comes so many branches late */
-    uint32_t pmi_left;  /* branches until the pending PMI, or 0 */
+    uint32_t pmi_left;  /* branches until the late PMI; 0: none is due */
     struct QEMUTimer *pmi_timer;
-    bool wrong_from;    /* with a filter, a change of CPL has a wrong source */
-    uint32_t smi_every; /* records between SMIs, on the first CPU */
-    uint32_t damage_every; /* records between damaged or lost ones */
+    bool wrong_from;    /* see bts_from_wrong() */
+    uint32_t smi_every; /* records between SMIs, on the first CPU; 0: no SMI */
+    uint32_t damage_every; /* records between damaged or lost ones; 0: none */
     uint32_t to_smi;    /* records until the next SMI */
     uint32_t to_damage;
     bool after_smi;     /* the next record will be garbage */
-    bool damage_loses;  /* the next damage will lose a record */
+    bool damage_loses;  /* the last damage has lost a record, not garbled it */
     bool db_clears_bts; /* #DB clears TR and BTS as well */
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */
     bool netburst;      /* registers like a Pentium 4's */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * AMD's performance monitoring, version 2. The registers read back what was
- * written, which a guest checks before it uses the last branch stack. Nothing
- * is counted.
+ * AMD's performance monitoring, version 2. Counters and their controls read
+ * back what was written, which a guest checks before it uses the last branch
+ * stack. Nothing is counted.
  */
 
 #include "qemu/osdep.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The interrupt of the Branch Trace Store: which record raises it, how late it
- * comes, and what happens to one that comes while its vector is masked. The
- * manuals leave this open, or models differ, so properties of the CPU select
- * it.
+ * comes, and what happens to an interrupt that comes while its vector is
+ * masked. The manuals leave this open, or models differ. So properties of the
+ * CPU select what is emulated.
  */
 
 #include "qemu/osdep.h"
@@ -19,7 +19,8 @@
 
 /*
  * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL selects.
- * Returns false if the vector is masked.
+ * Returns false if the PMI is not delivered, as its vector is masked or the
+ * APIC is off. Then nothing is frozen.
  */
 bool x86_pmi_deliver(X86CPU *cpu)
 {
@@ -62,7 +63,7 @@ static bool bts_pmi(X86CPU *cpu)
     return true;
 }
 
-/* Returns whether a record that moves @before to @index raises a PMI. */
+/* Returns whether a record that moves the index from @before raises a PMI. */
 bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
                      uint64_t threshold)
 {
@@ -76,7 +77,10 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
     }
 }
 
-/* Raise a PMI, at once or late. Returns true if it was delivered at once. */
+/*
+ * Raise a PMI, at once or late. If a late PMI is due already, do nothing.
+ * Returns true if the PMI was delivered at once.
+ */
 bool x86_bts_pmi_raise(X86CPU *cpu)
 {
     if (!cpu->ds.pmi_delay) {

@@ -3,11 +3,11 @@
  * Intel's Debug Store, with Branch Trace Store.
  *
  * A transfer is a taken branch, or the delivery of an interrupt or exception.
- * While the hflags tell that a record is wanted, translated code calls
- * helper_bts_branch() after every taken branch, and do_interrupt_all() calls
- * x86_bts_record() after every delivery. These hflags depend only on DEBUGCTL
- * and the registers that enable LBRs and counters. Code that is translated
- * while all of these are off has no such calls.
+ * The hflags tell at which CPL records are wanted. Translated code calls
+ * helper_bts_branch() after the taken branches that may need a record, and
+ * do_interrupt_all() calls x86_bts_record() after deliveries. These hflags
+ * depend only on DEBUGCTL and the registers of LBRs and counters. Code that is
+ * translated while all of these are off has no such calls.
  *
  * A record is stored after the transfer, through the current page tables, and
  * before the next instruction is fetched.
@@ -45,7 +45,7 @@ enum {
     BTS_RECORD_FIELDS,
 };
 
-/* In BTS_FLAGS: the branch was predicted. */
+/* In BTS_FLAGS: the branch was predicted correctly. */
 #define BTS_PREDICTED   (1U << 4)
 
 /* An address of SMM code, as the source of a garbage record. */
@@ -224,9 +224,10 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * Lose or garble a record, by turns, and then spare the next damage_every
- * records. Also garble the first record after an SMI. To garble a record is to
- * change *@from to BTS_GARBAGE. Returns false if the record is lost.
+ * Unless damage_every is 0, lose or garble a record, by turns, and then spare
+ * the next damage_every records. Also garble the first record after an SMI. To
+ * garble a record is to change *@from to BTS_GARBAGE. Returns false if the
+ * record is lost.
  */
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
@@ -251,8 +252,9 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
 }
 
 /*
- * Raise an SMI after a record, and then none after the next smi_every records.
- * Only CPU 0 gets SMIs, as the firmware handles no others.
+ * Unless smi_every is 0, raise an SMI after a record, and then none after the
+ * next smi_every records. Only CPU 0 gets SMIs, as the firmware handles no
+ * others.
  */
 static void bts_smi(X86CPU *cpu)
 {
@@ -274,8 +276,8 @@ static void bts_smi(X86CPU *cpu)
 }
 
 /*
- * If there is no room for a record at the index, wrap the index, unless BTINT
- * is set. Returns whether there is room then.
+ * If there is no room for a record at *@index, and BTINT is not set, wrap
+ * *@index. Returns whether there is room at the new *@index.
  */
 static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
                      unsigned size)
@@ -370,7 +372,10 @@ target_ulong x86_bts_ip(CPUX86State *env)
     return (uint32_t)(env->segs[R_CS].base + env->eip);
 }
 
-/* Errata AR62 and W125: with a filter, `from` is wrong if the CPL changes. */
+/*
+ * Errata AR62 and W125 (x-bts-wrong-from): if DEBUGCTL selects a filter, `from`
+ * is wrong in the record of a change of the CPL.
+ */
 static bool bts_from_wrong(CPUX86State *env, uint32_t before)
 {
     return env_archcpu(env)->ds.wrong_from &&
@@ -401,7 +406,10 @@ bool x86_bts_record(CPUX86State *env, uint32_t before, target_ulong from)
     return late;
 }
 
-/* Record a branch in the LBRs, and count it. Returns true if a PMI came. */
+/*
+ * Record a transfer in the LBRs, and let the counters see it. Returns true if a
+ * PMI was delivered.
+ */
 bool x86_branch(CPUX86State *env, uint32_t before, X86Branch type,
                 target_ulong from)
 {
@@ -437,7 +445,7 @@ void helper_bts_branch(CPUX86State *env, uint32_t before, uint32_t type)
     pmi = x86_branch(env, before, type, from);
     /*
      * Leave the block, to take the PMI before the next instruction is fetched:
-     * the fetch may fault. A single-step trap, which follows here, comes first.
+     * the fetch may fault. But if TF is set, a single-step trap comes first.
      */
     pmi |= x86_bts_record(env, before, from);
     if (pmi && !(env->eflags & TF_MASK)) {

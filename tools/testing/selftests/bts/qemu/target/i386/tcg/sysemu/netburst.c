@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Netburst, the microarchitecture of the Pentium 4: BTS has other bits of
- * DEBUGCTL, and performance monitoring has other registers. These registers
- * read back what was written, which a guest checks before it uses BTS. Nothing
- * is counted.
+ * DEBUGCTL, and performance monitoring has other registers. The valid bits of
+ * these registers read back as written, which a guest checks before it uses
+ * BTS. Nothing is counted.
  */
 
 #include "qemu/osdep.h"
@@ -42,7 +42,10 @@ bool x86_netburst_take_debugctl(uint64_t *ctl)
     return !(val & ~(uint64_t)(NETBURST_SAME | NETBURST_MOVED));
 }
 
-/* Returns where a register is stored, and its valid bits. */
+/*
+ * Returns where a register is stored, or NULL if there is no such register.
+ * Sets *@valid to its valid bits.
+ */
 static uint64_t *netburst_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 {
     *valid = UINT32_MAX;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Architectural performance monitoring, version 2. The registers read back what
- * was written, which a guest checks before it uses the rest of the performance
- * monitoring unit.
+ * Architectural performance monitoring, version 2. Counters and their controls
+ * read back what was written, which a guest checks before it uses the rest of
+ * the performance monitoring unit.
  *
- * With the property x-pmu-counts the counters also count, at the privilege
- * levels that are selected:
+ * With the property x-pmu-counts, the counters count, at the privilege levels
+ * that are selected:
  *
  *  - Instructions and cycles, at one cycle each, are exact with -icount, and
  *    count what this CPU has executed. Without -icount both are nanoseconds of
@@ -31,7 +31,10 @@
                              MAKE_64BIT_MASK(62, 2))
 #define PMU_RDPMC_FIXED     (1U << 30)
 
-/* Returns where a register is stored, and its valid bits. */
+/*
+ * Returns where a register is stored, or NULL if there is no such register.
+ * Sets *@valid to the bits that a guest may write.
+ */
 static uint64_t *pmu2_msr(CPUX86State *env, uint32_t msr, uint64_t *valid)
 {
     *valid = UINT32_MAX;
@@ -78,11 +81,11 @@ typedef enum PMUEvent {
     PMU_BRANCHES,
 } PMUEvent;
 
-/* A counter. Number 0 is the first general one, fixed ones come behind. */
+/* A counter. The general ones have the first numbers, then come the fixed. */
 typedef struct PMUCounter {
     uint64_t *value;
     uint64_t status;    /* bit in GLOBAL_STATUS and in GLOBAL_CTRL */
-    PMUEvent event;     /* PMU_NOTHING if it is disabled */
+    PMUEvent event;     /* what it counts, at the CPLs usr and os */
     bool usr;
     bool os;
     bool interrupts;
@@ -199,7 +202,7 @@ static bool pmu_pass(X86CPU *cpu, uint32_t hflags)
     return pmu_add(&cpu->env, PMU_TIME, passed, hflags);
 }
 
-/* Update all counters of time, and raise a PMI if one has overflowed. */
+/* Update all counters of time. Raise a PMI if pmu_add() asks for one. */
 static void pmu_count(X86CPU *cpu)
 {
     if (pmu_pass(cpu, cpu->env.hflags)) {
@@ -215,8 +218,9 @@ void x86_pmu_freeze(X86CPU *cpu)
 }
 
 /*
- * Set a timer to the first possible overflow. The overflow may come later, as
- * the virtual clock goes on while other CPUs execute.
+ * Set a timer to the first possible overflow of a counter of time, or delete
+ * the timer if no such counter is enabled. The overflow may come later, as the
+ * virtual clock goes on while other CPUs execute.
  */
 static void pmu_arm(X86CPU *cpu)
 {
