@@ -5,12 +5,15 @@
 
 #include "../guest/tracee.h"
 
-/* Each thread calls known_work(THREADS_WORK), and then sleeps for ever. */
+/* Each thread of threads_run() calls known_work(THREADS_WORK), and then sleeps for ever. */
 #define THREADS_WORK	60
 
-/* Start a traced tracee. Each of its threads inherits the trace, with a ring of @room records. */
+/* Start a tracee with a trace of @room records. Its threads inherit: each gets such a trace. */
 struct tracee threads_new(unsigned int room);
-/* Start @nr threads, and wait for their known_work(). Stores their pids. Returns their number. */
+/*
+ * Start @nr threads, and wait for their known_work(). Stores their pids in @pids. Returns their
+ * number.
+ */
 unsigned int threads_run(const struct tracee *t, pid_t *pids, unsigned int nr);
 
 #endif

@@ -69,7 +69,7 @@ void end_chain(pid_t pid)
 		ptrace(PTRACE_CONT, pid, NULL, NULL);
 }
 
-/* Compute source and target of branch @i in a run of @passes. */
+/* Compute source and target of branch @i, counted from 0, in a run of @passes. */
 static void chain_branch(unsigned int i, unsigned int passes, uint64_t *from, uint64_t *to)
 {
 	unsigned int link = i % CHAIN_LENGTH;
@@ -86,7 +86,7 @@ static void chain_branch(unsigned int i, unsigned int passes, uint64_t *from, ui
 	}
 }
 
-/* Returns whether @rec is a return from an interrupt into chain(). */
+/* Returns whether @rec is a return from the kernel to chain(). */
 static bool is_return(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_LEAVE && !rec->branch.from &&

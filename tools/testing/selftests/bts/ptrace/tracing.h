@@ -7,7 +7,7 @@
 #include "../guest/tracee.h"
 #include "chain.h"
 
-/* Configure a new trace, which must succeed. */
+/* Configure a new trace. Gives up if that fails. */
 void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal);
 /* Drain up to @room records. Returns their number. */
 size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
@@ -24,8 +24,8 @@ void run_chain(pid_t pid, unsigned int passes);
 void end_chain(pid_t pid);
 
 /*
- * Returns whether the @nr records are the last branches of run_chain(@passes), or all of its
- * branches if @whole. Only X86_BTS_LEAVE records of interrupts of chain() may be between them.
+ * Returns whether the @nr records are the last branches of run_chain(@passes). If @whole, all of its
+ * branches must be there. Returns to chain() from interrupts (X86_BTS_LEAVE) are skipped.
  */
 bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole);
 

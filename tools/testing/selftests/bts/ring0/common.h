@@ -19,15 +19,15 @@
 
 #define DEBUGCTL_BTS_BITS	0x7c0ul
 #define DEBUGCTL_OFF_USR	0x400ul
-/* The recorder sets TR and BTS. It leaves BTINT clear, and the bit that filters out the kernel. */
+/* The recorder sets TR and BTS. It clears BTINT, and BTS_OFF_OS, which filters out the kernel. */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
-/* Write @text to the recorder's file @name. set() returns 0 or -errno, must_set() gives up. */
+/* Write @text to the file RECORDER/@name. On an error, set() returns -errno, must_set() gives up. */
 int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
 /* Returns the contents of the file RECORDER/@name. The caller frees it. */
 char *get(const char *name);
-/* Returns whether the first line of that file is @text. */
+/* Returns whether the first line of the file RECORDER/@name is @text. */
 bool is(const char *name, const char *text);
 
 int cpus(void);
@@ -35,8 +35,8 @@ int cpus(void);
 bool recording(int cpu);
 
 /*
- * Read the kernel's log. read_log() stores the next message without its prefix in @line, and
- * returns false if there is none. skip_log() reads up to the end.
+ * Read the kernel's log, after open_log(). read_log() stores the next message without its prefix in
+ * @line, and returns false if there is none. skip_log() skips all messages up to the end.
  */
 void open_log(void);
 bool read_log(char *line, size_t size);
@@ -54,8 +54,8 @@ bool next_line(const char **text, struct line *line);
 /* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
 bool within(const char *at, const char *function);
 /*
- * Count the lines of @trace that enter or leave @function; all lines if it is NULL. If @cpu is not
- * -1, count only lines of that CPU.
+ * Count the lines of @trace whose branch begins or ends in @function. If @function is NULL, count
+ * all lines. If @cpu is not -1, count only lines of that CPU.
  */
 size_t count_lines(const char *trace, int cpu, const char *function);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of what the branch flight recorder prints of a crash. The module bts_crash crashes in the
- * way KIND. The kernel survives most of the crashes.
+ * Tests of what the branch flight recorder prints of a crash. The module bts_crash crashes the
+ * kernel, which survives most of the crashes. KIND is the way of the crash, or the name of a test.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
  *				error, alone, folded, offline, walk. Only task, bug, console,
  *				seen, again and quiet use TIMES.
- *   crash MODULE die KIND		a fatal crash, whose console the host reads; as PID 1,
- *				the death of this program makes any crash fatal
+ *   crash MODULE die KIND		a fatal crash, whose console the host reads; if this
+ *				program is PID 1, its death makes any crash fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
  *   crash MODULE words on|off|none	an oops with the recorder on, off, or in a kernel
  *				without it; the host compares the messages
@@ -128,8 +128,8 @@ static void test_jump(const char *kind, const char *target)
 
 /*
  * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn, so the
- * NMI of the first crash may freeze the second CPU before that crashes. Then the second crash has
- * no trace, and a message must say so.
+ * NMI of the first crash may freeze the second CPU before the second CPU crashes. Then the second
+ * crash has no trace, and a message must say so.
  */
 static void test_meet(void)
 {
@@ -173,8 +173,8 @@ static void test_work(void)
 	ok(thaws(), "work: frozen until it is thawed");
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
 	/*
-	 * The trigger 'branches:all' freezes all CPUs. A work, which must not run on CPU 0, shows
-	 * their branches and thaws them. The oops has switched tracing off.
+	 * The trigger 'branches:all' freezes all CPUs. A work shows their branches and thaws them.
+	 * It must not wait for the crashed kworker. The oops has switched tracing off.
 	 */
 	pin_to(0);
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
@@ -223,7 +223,10 @@ static void test_off(void)
 	ok(goes_on(), "off: and on again");
 }
 
-/* Crash without messages on the console, at which the emulator would switch to the other CPU. */
+/*
+ * At a message on the console, the emulator switches to the other CPU. So crash @times times
+ * without messages on the console, and then once with them.
+ */
 static void test_quiet(int times)
 {
 	static const char loglevel[] = "/proc/sys/kernel/printk";
@@ -271,7 +274,7 @@ static void test_seen(int times)
 	ok(most < 1000000, "within a millisecond");
 }
 
-/* Until a thaw, only the first crash is printed: at later crashes, the CPUs are frozen already. */
+/* Until a thaw, only the first crash prints branches: later ones find the CPUs frozen already. */
 static void test_again(int times)
 {
 	struct dump d;
@@ -342,7 +345,7 @@ static void test_alone(void)
 	must_set("freeze", "0");
 }
 
-/* Folded, a trace shows the calls that lead to the crash. Each call that has returned is a line. */
+/* Folded, a trace shows the calls that led to the crash. A call that has returned is one line. */
 static void test_folded(void)
 {
 	int fault = -1, write = -1, work = -1, path = -1, at = 0, indent = 99, wrong = 0;
@@ -388,7 +391,7 @@ static void print_trace(const char *head)
 	free(trace);
 }
 
-/* Print all branches of a crash, unfolded and folded. The host compares them by walk.awk. */
+/* Print all branches of CPU 0 after a crash, unfolded and folded. walk.awk compares them. */
 static void test_walk(void)
 {
 	ok(crash_once("recurse", 0), "walk: survived");
@@ -539,7 +542,10 @@ static void test_recursive(void)
 	ok(thaws(), "recursive: frozen until it is thawed");
 }
 
-/* The module crashes again, at most three times, while the first crash freezes the recorder. */
+/*
+ * While a crash freezes the recorder, the module crashes again. The second crash must not call the
+ * freezing function again, where the module would crash up to two times more.
+ */
 static void test_freezing(void)
 {
 	unsigned long long left;
@@ -591,7 +597,10 @@ static int die(const char *kind)
 	return 1;
 }
 
-/* Crash once with the recorder on or off. The host compares the messages on the console. */
+/*
+ * Crash once, with the recorder on or off, or ("none") in a kernel without the recorder. The host
+ * reads the messages on the console.
+ */
 static int words(const char *on)
 {
 	if (strcmp(on, "none"))

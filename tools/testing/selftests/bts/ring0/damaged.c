@@ -25,7 +25,10 @@
 
 enum { SEGMENTS = 24 };
 
-/* Last branch records: put_info() writes the offsets of these fields. */
+/*
+ * The kernel's struct hw_branches_lbr_cpu, up to @kept, and its struct hw_branches_lbr_saved, from
+ * @nr on. put_info() writes the offsets of fields in these two structures.
+ */
 struct lbr {
 	uint8_t saved;
 	uint8_t unused[7];

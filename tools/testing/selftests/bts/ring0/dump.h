@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #define DEVICE	"/dev/bts_crash"
-#define NR	32	/* branches printed of each CPU */
+#define NR	32	/* branches printed of each CPU, by default */
 
 struct dump {
 	int traces;		/* number of CPUs printed */
@@ -18,7 +18,7 @@ struct dump {
 	char next[256];		/* the second newest */
 	int fault;		/* index of the branch that left the faulting function, or -1 */
 	int work;		/* number of branches from bts_crash_work(), run before the fault */
-	bool interrupted;	/* branches of an interrupt may have displaced those */
+	bool interrupted;	/* branches of an interrupt may have displaced @work branches */
 	int others;		/* number of branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */
@@ -42,12 +42,16 @@ struct dump read_dump(void);
  */
 bool shows_way_to_crash(const struct dump *d);
 
-/* Crash in a child on @cpu. crash_once() also waits, and returns whether the child was killed. */
+/*
+ * Crash in a child on @cpu, by writing @kind to DEVICE. start_crash() returns the child's pid.
+ * crash_once() waits for the end of the child, and returns whether the child was killed.
+ */
 pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);
 /*
- * Wait until the kernel uses the TSC as its clock source. To switch to it, the kernel stops all
- * CPUs. In a test that makes a CPU spin, the kernel would wait for that CPU.
+ * Wait until the kernel uses the TSC as its clock source, for some seconds at most. To switch to
+ * the TSC, the kernel stops all CPUs. In a test that makes a CPU spin, the kernel would wait for
+ * that CPU.
  */
 void await_clock(void);
 /*
@@ -56,8 +60,8 @@ void await_clock(void);
  */
 bool goes_on(void);
 /*
- * stays_frozen() returns whether all CPUs are still frozen after a tenth of a second. thaws() then
- * thaws them, and returns whether they were frozen and now record.
+ * stays_frozen() returns whether all CPUs are frozen after a tenth of a second. thaws() calls
+ * stays_frozen(), and thaws the CPUs. It returns whether they were frozen and record now.
  */
 bool stays_frozen(void);
 bool thaws(void);

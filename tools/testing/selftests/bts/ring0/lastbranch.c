@@ -14,8 +14,9 @@
  *   lastbranch MODULE crash KIND FUNCTION LEAST TIMES
  *					crash TIMES times: each crash prints at least LEAST
  *					branches, the newest of them from FUNCTION
- *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave the branches OUT out
- *   lastbranch MODULE fixup		exceptions that are not fatal
+ *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave out the branches OUT, a
+ *					word for lbr_leave_out()
+ *   lastbranch MODULE fixup		an exception that is not fatal
  */
 #include <linux/perf_event.h>
 #include <sys/wait.h>
@@ -349,7 +350,7 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 	return !strncmp(source, "lbr", 3);
 }
 
-/* Returns whether the source @at is in @function, which may also be an address without a symbol. */
+/* Returns whether the source @at is in @function. @function may be an address without a symbol. */
 static bool is_from(const char *at, const char *function)
 {
 	return within(at, function) || !strcmp(at, function);
@@ -366,8 +367,8 @@ static void choose_address(const char *kind)
 }
 
 /*
- * Crash, check the branches, and thaw. The newest branch must come from @function, and there must
- * be at least @least.
+ * Crash, check the branches, and thaw. The newest branch must come from @function, and at least
+ * @least branches must be printed.
  */
 static void crash_and_thaw(const char *kind, const char *function, int least)
 {

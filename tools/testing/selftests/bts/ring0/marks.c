@@ -2,7 +2,7 @@
 /*
  * Tests of marks. A mark is an event with the trigger 'branches'. When the event comes, the trigger
  * writes the newest branches of the event's CPU to the trace, or, with 'all', those of each CPU. A
- * run is the branches of one CPU that it has written at once.
+ * run is the branches of one CPU that the trigger writes for one event.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
@@ -27,12 +27,12 @@ static int nr = NR;
 struct seen {
 	int branches[8];	/* number of branches of each CPU */
 	int runs;		/* number of runs, of nr branches of one CPU each */
-	bool ordered;		/* each run begins with its newest branch */
+	bool ordered;		/* in each run, the ages increase by 1: the newest comes first */
 	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
 	int work;		/* number of branches from bts_crash_work(), run before the mark */
 	int since;		/* number of branches that are newer than all those */
-	bool named;		/* each line begins with the name of a task */
+	bool named;		/* each line has the name of a task, not <...> */
 };
 
 static bool is_named(const char *trace, const char *at)
@@ -231,7 +231,7 @@ static void test_itself(void)
 	if (at)
 		sscanf(at, "itself %llu", &hits);
 	must(own_mark, "!branches");
-	/* Read the trace before the removal of the kprobe, which clears the trace. */
+	/* Read the trace first: removing the kprobe clears it. */
 	seen = look();
 	must(TRACEFS "/kprobe_events", "-:itself");
 	ok(seen.runs >= 1 && hits,
@@ -333,7 +333,7 @@ static void test_instances(void)
 	ok(is(own, "0") && !rmdir(FOO), "an instance: goes");
 }
 
-/* A trigger in an instance pins the module as well. */
+/* A trigger in an instance pins the module as well, until the instance is removed. */
 static void test_instance(const char *module)
 {
 	if (mkdir(FOO, 0700))
@@ -389,7 +389,10 @@ static unsigned long long time_of(int branches)
 	return start;
 }
 
-/* The clock counts instructions. Ten times the branches must take less than 20 times as long. */
+/*
+ * The emulator must run with -icount: then the clock counts instructions. Ten times the branches
+ * must take less than 20 times as long.
+ */
 static int quick(void)
 {
 	unsigned long long few, many;
@@ -420,7 +423,7 @@ static void toggle(const char *name, int times)
 	}
 }
 
-/* Hit marks and watchpoints while the recorder is switched off, frozen and thawed. */
+/* Hit marks and watchpoints while the recorder is switched on and off, frozen and thawed. */
 static int races(void)
 {
 	struct seen seen = { };
@@ -521,7 +524,7 @@ static void test_begins(const char *word)
 }
 
 /*
- * The same with a mark at a kprobe in WARN(). In newer kernels, WARN() traps, and _printk() is the
+ * The same with a mark at a kprobe in WARN(). In 7.0 and later, WARN() traps, and _printk() is the
  * first function after the trap that can be probed.
  */
 static void test_probe(void)

@@ -56,7 +56,7 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* A task that reports an error prints branches only if its own error has frozen them. */
+/* A task that reports an error prints branches only if it has frozen the recorder itself. */
 static void test_report(void)
 {
 	struct dump d;
@@ -151,7 +151,7 @@ static void test_sys_info(void)
 	must_set("freeze", "0");
 }
 
-/* A task that dies while it prints must not keep later ones from printing. */
+/* A task that dies while it prints must not keep later crashes from printing. */
 static void test_break(void)
 {
 	struct dump d;
@@ -253,8 +253,8 @@ static void test_watched(const char *module)
 }
 
 /*
- * A trigger is hit while its registration fails. A work must still show the other CPUs' branches,
- * and waits for a mutex. The writer of the trigger must wait for this work.
+ * A trigger is hit while its registration fails. The hit queues a work, which is to show the other
+ * CPUs' branches, and waits for a mutex. The writer of the trigger must wait for this work.
  */
 static void test_trigger(void)
 {

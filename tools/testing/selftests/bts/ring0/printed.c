@@ -45,7 +45,10 @@ static void read_symbols(void)
 	fclose(f);
 }
 
-/* Returns the distance to the next symbol, which the kernel takes as the size. */
+/*
+ * Returns the distance to the next symbol, or 0 if there is none. The kernel takes this distance as
+ * the size.
+ */
 static u64 size_of(size_t nr)
 {
 	size_t i;
@@ -93,8 +96,9 @@ struct raw {
 };
 
 /*
- * Read the branches of the crashing CPU, which are printed newest first, and store them at the end
- * of @raw, oldest first. Returns their number.
+ * Read the branches of the crashing CPU, @nr at most. They are printed newest first. Store them at
+ * the end of @raw, oldest first. Stores in *@since how many newer branches were left out, or -1 if
+ * no branches were printed. Returns the number of stored branches.
  */
 static int read_printed(struct raw *raw, int nr, int *since)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A terminal for kdb without a user. When kdb is entered next, it reads what was written to
- * /dev/bts_kdb, and then 'go'. Reading /dev/bts_kdb returns what kdb has printed since.
+ * /dev/bts_kdb, and then 'go'. Reading /dev/bts_kdb returns what kdb has printed since the write.
  */
 #include <linux/fs.h>
 #include <linux/kgdb.h>
@@ -18,7 +18,7 @@ static size_t nr_typed, nr_read;
 static char shown[1 << 16];
 static size_t nr_shown;
 
-/* After each key, report once that there is none: kdb sometimes waits until the input ends. */
+/* Before each key, report once that there is none: kdb sometimes waits until the input ends. */
 static int terminal_read_char(void)
 {
 	static bool none;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder, one for each word that is written to /dev/bts_races. The
- * module makes one CPU act at a chosen point of what another CPU does. A crash freezes the
- * recorder: all CPUs stop recording until a thaw.
+ * Races of the branch flight recorder. A word that is written to /dev/bts_races starts a race, or
+ * ends it: see kinds[]. The module makes one CPU act at a chosen point of what another CPU does. A
+ * crash freezes the recorder: all CPUs stop recording until a thaw.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -71,7 +71,7 @@ static void do_report(void)
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
 }
 
-/* Hold the mutex that writes to the recorder's files, and its works, need. */
+/* Hold the mutex that a write to the recorder's file "freeze" needs, and that its works need. */
 static void do_mutex(void)
 {
 	struct mutex *mutex = (struct mutex *)look_up("hw_branches_mutex");
@@ -129,7 +129,7 @@ static void do_sys_info(void)
 	preemptible_reads = 0;
 	sys_info_branches();
 	unregister_kprobe(&probe);
-	/* Only the read above was counted. */
+	/* hw_branches_sys_info() has read no branches: only the read above was seen. */
 	if (most == least && !preemptible_reads)
 		preemptible_reads = -1;
 }
@@ -248,7 +248,7 @@ static void do_crash_thawed(void)
 	unwatch();
 }
 
-/* The parameter `hit`: whether at_write() was called, and so the second crash has come. */
+/* The parameter `hit`: whether at_write() was called since the last watch_variable(). */
 static int get_hit(char *buf, const struct kernel_param *kp)
 {
 	return sprintf(buf, "%c\n", armed ? 'N' : 'Y');
