@@ -15,8 +15,8 @@
 #define WORK	700
 
 /*
- * Expect a kernel that takes more branches after each PMI than its BTS_DS_LONG_EXIT. Such a kernel
- * soon stops recording its own branches, also those for ENTRY, and reports a gap.
+ * If true, expect a kernel that takes more branches after each PMI than its BTS_DS_LONG_EXIT. Such
+ * a kernel soon stops recording its own branches, also those for ENTRY, and reports a gap.
  */
 static bool left_out;
 

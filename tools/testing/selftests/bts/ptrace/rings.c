@@ -78,8 +78,8 @@ TEST_F(ring, get_against_drain)
 }
 
 /*
- * When the ring has wrapped, it holds the newest records, and the oldest of these is in the middle
- * of its memory. Draining in pieces must keep their order.
+ * When the ring has wrapped, it holds the newest records, and the oldest of these may be anywhere
+ * in the ring's memory. Draining in pieces must keep the order of the records.
  */
 TEST_F(ring, wrap)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * After a trace, the kernel keeps the hardware for some seconds, for the next trace. An event of
- * perf that joins a group, and has period 1, takes the hardware back. perf then holds a mutex of
- * the group, which CPU hotplug takes, too. Open such events while the CPU of the group goes offline
- * and online: there must be no deadlock.
+ * perf that counts branches with period 1 takes the hardware back. If the event joins a group, perf
+ * holds a mutex of the group then. CPU hotplug takes this mutex, too. Open such events while their
+ * CPU goes offline and online: there must be no deadlock.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

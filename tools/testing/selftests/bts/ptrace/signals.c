@@ -108,7 +108,7 @@ static void run_raise(unsigned long flags)
 	raise(SIGUSR1);
 }
 
-/* A signal comes in a system call. The handler must return to the instruction after that. */
+/* A signal comes in a system call. The handler must return to the instruction after the call. */
 TEST_F(marks, system_call)
 {
 	static const int flags[] = { 0, SA_SIGINFO, SA_ONSTACK, SA_RESTART, };
@@ -262,7 +262,7 @@ TEST_F(marks, two_at_once)
 	EXPECT_EQ(mark[0]->branch.from, mark[3]->branch.to);
 }
 
-/* Wait until the task @pid sleeps. Until its child exits, run_restart() sleeps only in read(). */
+/* Wait until the task @pid sleeps. Until its child writes, run_restart() sleeps only in read(). */
 static void await_sleep(pid_t pid)
 {
 	char path[64], state = 0;

@@ -7,8 +7,8 @@
  *   silicon cleared	each #DB clears DEBUGCTL.TR, and so stops the recording
  *   silicon sampled	perf samples all CPUs while the kernel is recorded: nothing is lost
  *   silicon together	the same with two counters of perf and the NMI watchdog
- *   silicon damaged	the hardware damages or loses records, which the kernel cannot tell: all
- *			records must have X86_BTS_F_UNRELIABLE
+ *   silicon damaged	the hardware damages or loses records, and the kernel cannot tell which:
+ *			each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE
  *   silicon stray	the kernel reports an NMI of no known source while it is traced
  */
 #include <linux/perf_event.h>
@@ -223,7 +223,7 @@ static void forever(unsigned long unused)
 
 /*
  * At most as many branches of known_work() may be missing as the emulator has damaged or dropped
- * records. Each record of a branch must have X86_BTS_F_UNRELIABLE.
+ * records. Each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE.
  */
 static void check_damaged(void)
 {

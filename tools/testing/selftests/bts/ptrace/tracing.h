@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs of group ptracerules. Most have a tracee that runs chain(). */
+/* Shared by programs of group ptracerules. Most have a tracee that runs chain(). */
 #ifndef BTS_PTRACE_TRACING_H
 #define BTS_PTRACE_TRACING_H
 
@@ -24,8 +24,8 @@ void run_chain(pid_t pid, unsigned int passes);
 void end_chain(pid_t pid);
 
 /*
- * Returns whether the @nr records are the last branches of run_chain(@passes). If @whole, all of its
- * branches must be there. Returns to chain() from interrupts (X86_BTS_LEAVE) are skipped.
+ * Returns whether the @nr records are the last branches of run_chain(@passes). If @whole, all of
+ * its branches must be there. Returns from the kernel to chain() (X86_BTS_LEAVE) are skipped.
  */
 bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole);
 

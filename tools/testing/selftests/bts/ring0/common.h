@@ -22,7 +22,7 @@
 /* The recorder sets TR and BTS. It clears BTINT, and BTS_OFF_OS, which filters out the kernel. */
 #define DEBUGCTL_RECORDER	0x0c0ul
 
-/* Write @text to the file RECORDER/@name. On an error, set() returns -errno, must_set() gives up. */
+/* Write @text to RECORDER/@name. set() returns 0 or -errno, must_set() gives up on an error. */
 int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
 /* Returns the contents of the file RECORDER/@name. The caller frees it. */

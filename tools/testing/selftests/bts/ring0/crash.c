@@ -79,7 +79,7 @@ static void test_task(const char *kind, int times)
 	ok(survived == times, "%s: %d oopses", kind, times);
 	ok(found == times, "%s: each with its trace, the fault on top", kind);
 	ok(on == times, "%s: frozen until it is thawed", kind);
-	/* The runner reads the largest number of branches between a fault and its freeze. */
+	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
 	/* A timer tick may come between fault and freeze, but not every time. */
 	ok(least > 0 && least < 300 && since < 1000, "%s: soon frozen", kind);

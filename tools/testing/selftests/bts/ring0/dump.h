@@ -18,7 +18,7 @@ struct dump {
 	char next[256];		/* the second newest */
 	int fault;		/* index of the branch that left the faulting function, or -1 */
 	int work;		/* number of branches from bts_crash_work(), run before the fault */
-	bool interrupted;	/* branches of an interrupt may have displaced @work branches */
+	bool interrupted;	/* an interrupt's branches may have displaced some of these */
 	int others;		/* number of branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */

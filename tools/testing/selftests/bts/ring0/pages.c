@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While an event has a trigger or a filter, each CPU builds its records in a page. Removing the
- * last trigger and filter frees the pages. A CPU that goes offline or online at that time must
- * neither use a freed page, nor block the use of the next one.
+ * While an event has a trigger or a filter, each CPU builds records of events in a page of its own.
+ * Removing the last trigger and filter frees these pages. A CPU that goes offline or online at that
+ * time must neither use a freed page, nor block the use of the next one.
  *
  *   pages ROUNDS [lost]	lost: expect the stock kernel's bug, and stop when it occurs
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Races of the branch flight recorder. A word that is written to /dev/bts_races starts a race, or
- * ends it: see kinds[]. The module makes one CPU act at a chosen point of what another CPU does. A
+ * Races of the branch flight recorder. Each word that is written to /dev/bts_races is a step of a
+ * race: see kinds[]. The module makes one CPU act at a chosen point of what another CPU does. A
  * crash freezes the recorder: all CPUs stop recording until a thaw.
  */
 #include <linux/delay.h>

@@ -277,7 +277,7 @@ static void bts_smi(X86CPU *cpu)
 
 /*
  * If there is no room for a record at *@index, and BTINT is not set, wrap
- * *@index. Returns whether there is room at the new *@index.
+ * *@index. Returns whether there is room at *@index afterwards.
  */
 static bool bts_room(CPUX86State *env, uint64_t *index, const uint8_t *fields,
                      unsigned size)

@@ -134,7 +134,10 @@ static bool lbr_filtered(CPUX86State *env, X86Branch type)
     return select >> MIN(type, X86_BRANCH_FAR) & 1;
 }
 
-/* Returns the cycles since the last call, or 0 without -icount. */
+/*
+ * Returns the cycles since the last call, at most CYCLES_MAX. Without -icount,
+ * returns 0.
+ */
 static uint64_t lbr_cycles(X86CPU *cpu)
 {
     uint64_t now, passed;
