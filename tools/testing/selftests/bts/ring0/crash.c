@@ -224,8 +224,8 @@ static void test_off(void)
 }
 
 /*
- * At a message on the console, the emulator switches to the other CPU. So crash @times times
- * without messages on the console, and then once with them.
+ * At a message on the console, the emulator switches to the other CPU. So test crashes without
+ * messages on the console, and then with messages.
  */
 static void test_quiet(int times)
 {

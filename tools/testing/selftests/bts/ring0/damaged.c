@@ -26,8 +26,8 @@
 enum { SEGMENTS = 24 };
 
 /*
- * The kernel's struct hw_branches_lbr_cpu, up to @kept, and its struct hw_branches_lbr_saved, from
- * @nr on. put_info() writes the offsets of fields in these two structures.
+ * The last branch records of a CPU. The layout is not the kernel's: put_info() tells the reader the
+ * offsets of @saved and @kept, and the offset of @record from @nr.
  */
 struct lbr {
 	uint8_t saved;

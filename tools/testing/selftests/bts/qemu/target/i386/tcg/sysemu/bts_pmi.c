@@ -63,7 +63,7 @@ static bool bts_pmi(X86CPU *cpu)
     return true;
 }
 
-/* Returns whether a record that moves the index from @before raises a PMI. */
+/* Returns whether the record from @before to @index raises a PMI. */
 bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
                      uint64_t threshold)
 {
