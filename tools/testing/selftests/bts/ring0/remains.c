@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of branches that the flight recorder leaves in dumps of memory, and in reserved memory that
- * survives a reboot. SOURCE is bts or lbr.
+ * survives a reboot. SOURCE is bts or lbr. MODULE is the file of bts_crash for `dump`, otherwise
+ * that of bts_remains.
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn
@@ -10,7 +11,7 @@
  *   remains watchdog SOURCE		the same, by a watchdog
  *   remains reset lbr		reset the machine; the next boot must find no branches
  *   remains reboot SOURCE	the same, after an orderly reboot
- *   remains MODULE head|body|records scribble	fill reserved memory with random bytes
+ *   remains MODULE head|body|records scribble	write random bytes to reserved memory
  */
 #include <sys/ioctl.h>
 #include <sys/reboot.h>
@@ -131,7 +132,7 @@ static int live(char *script)
 	return finish();
 }
 
-/* Start the kernel's watchdog with a timeout of two seconds, and let it expire. */
+/* Start the watchdog of the machine, which resets the machine after two seconds. */
 static void wait_for_watchdog(void)
 {
 	int fd = open(WATCHDOG, O_WRONLY | O_CLOEXEC), seconds = 2;
@@ -142,7 +143,7 @@ static void wait_for_watchdog(void)
 		syscall(SYS_getppid);
 }
 
-/* In the first boot, end the kernel. */
+/* No earlier boot has left branches: end the kernel. */
 static int end(const char *module, const char *how, const char *source)
 {
 	char option[32];
@@ -170,7 +171,7 @@ static bool shows(const char *text, const char *what)
 	return there;
 }
 
-/* In the second boot, check @text, the branches of the first boot. */
+/* Check @text, the branches that the previous boot has left. */
 static int judge(char *text, const char *how, const char *source)
 {
 	int least = strcmp(source, "lbr") ? 2700 : 20;
@@ -190,7 +191,7 @@ static int judge(char *text, const char *how, const char *source)
 	f = count(text);
 	ok(f.headlines >= 1 && f.lines >= least, "%s: %d CPUs, %d branches", how, f.headlines,
 	   f.lines);
-	/* The kernel and the module are at other addresses than in the first boot. */
+	/* The kernel may be at another address than before, and the module is not loaded. */
 	ok(!f.unnamed, "%s: %d addresses without a name", how, f.unnamed);
 	free(text);
 	again = get(LAST_BOOT);
@@ -229,7 +230,7 @@ static void reboot_at_once(void)
 }
 
 /*
- * Fill the recorder's reserved memory with random bytes, and reboot, REBOOTS times. Each boot reads
+ * REBOOTS times, write random bytes to the recorder's reserved memory, and reboot. Each boot reads
  * that memory, and the last one checks what it has read.
  */
 static int scribbled(const char *module, const char *how)
@@ -243,8 +244,8 @@ static int scribbled(const char *module, const char *how)
 		give_up("there are branches of no boot");
 	if (boots == REBOOTS) {
 		/*
-		 * The kernel shows branches only if the head of the reserved memory and a Debug
-		 * Store area are valid. Only "records" leaves both valid.
+		 * The kernel shows branches of BTS only if the head of the reserved memory and a
+		 * Debug Store area are valid. Only "records" leaves both valid.
 		 */
 		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
 		   f.headlines);

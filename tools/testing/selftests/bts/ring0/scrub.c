@@ -84,7 +84,7 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
-/* Make system calls on @cpu until its buffer is full of kernel addresses. */
+/* Make system calls on @cpu until its buffer is full of kernel addresses. Returns whether it is. */
 static bool fill(int cpu)
 {
 	int tries = 100, i;

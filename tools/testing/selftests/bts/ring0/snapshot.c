@@ -120,7 +120,8 @@ static bool in_kernel(uint64_t address)
 }
 
 /*
- * Check that a snapshot has at least @least branches, all of the kernel. With @far, it must go back
+ * Check that a snapshot has at least @least branches. Each must lead to a kernel address, and come
+ * from a kernel address or from 0, which stands for user mode. With @far, the snapshot must go back
  * to kernel_clone(), which hits the tracepoint.
  */
 static void inspect(int64_t n, const char *when, int64_t least, bool far)

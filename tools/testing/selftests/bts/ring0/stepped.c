@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check that the branch flight recorder records the kernel's branches after each step of a program
- * that is traced by the trap flag, even on processors where #DB stops the recording.
+ * Check that the branch flight recorder still records the kernel's branches while a program is
+ * traced by the trap flag, even on processors where #DB stops the recording.
  *
  *   stepped
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the file "watch": a watchpoint prints which code has written, and the branches that led
- * to that.
+ * Tests of the file "watch": a watchpoint prints which code has accessed the watched memory, and
+ * the branches that led to the access.
  *
  *   watch MODULE
  */
@@ -249,7 +249,7 @@ static pid_t start_tracee(void)
 	return pid;
 }
 
-/* Set hardware breakpoints in the tracee until that fails. Returns their number. */
+/* Set up to four hardware breakpoints in the tracee, until that fails. Returns their number. */
 static int arm(pid_t pid)
 {
 	unsigned long dr7 = 0;
@@ -264,7 +264,7 @@ static int arm(pid_t pid)
 	return i;
 }
 
-/* Returns whether the tracee stops at breakpoint 0, and then only by its SIGSTOP. */
+/* Returns whether the tracee, continued twice, stops at breakpoint 0 and then by its SIGSTOP. */
 static bool stops(pid_t pid)
 {
 	int status = 0;

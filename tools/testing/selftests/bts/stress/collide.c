@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Make requests while their tracee exits, is detached, calls execve(), or forks. Several workers do
- * so at once. Requests may fail with ESRCH if the tracee is gone, with ENXIO if it has no trace,
- * and GET with EINVAL if the trace does not have the record.
+ * so at once. Requests may fail with ESRCH if the tracee is gone or not stopped, with ENXIO if it
+ * has no trace, and GET with EINVAL if the trace does not have the record.
  *
  *   collide exit|detach|exec|fork [SEED [TIMES [SECONDS [WORKERS]]]]
  *
  * The test ends when the event has happened TIMES times, and fails if SECONDS pass before. If TIMES
- * is 0, it ends after SECONDS. A worker does rounds: each has its own tasks and several events.
+ * is 0, it ends after SECONDS. A worker does rounds, each of which has its own tasks.
  */
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* new threads of a tracee; tracers attach up to twice as often */
+#define FAMILY		6	/* new threads of a tracee; a tracer attaches up to 2 * FAMILY times */
 #define STACK		16384
 
 struct shared *shared;
@@ -85,8 +85,8 @@ static int request(pid_t pid, int nr, bool new)
 }
 
 /*
- * Returns whether a result is valid: the tracee may be gone, may have a trace or not, and may have
- * no record with the index that GET asks for.
+ * Returns whether a result is valid: the tracee may be gone or not stopped, may have a trace or
+ * not, and may have no record with the index that GET asks for.
  */
 static bool may_be(int ret, int nr, bool new)
 {
@@ -162,7 +162,10 @@ static bool is_birth(int status)
 	return WIFSTOPPED(status) && is_fork(status >> 16);
 }
 
-/* Handle stops until all tracees have ended, with requests in between. @is_it: what to count. */
+/*
+ * Handle stops until all tracees have ended, with requests in between. Count the statuses of
+ * waitpid() for which @is_it returns true.
+ */
 static void see_through(pid_t first, bool (*is_it)(int status))
 {
 	pid_t pid, last = first;
@@ -265,7 +268,7 @@ static void read_anew(pid_t pid)
 }
 
 /*
- * Attach and detach @times times. In half of the cases, exit at the last time instead of detaching.
+ * Attach and detach @times times, and exit; in half of the cases, without the last detach.
  */
 static void have_and_leave(pid_t pid, int times)
 {

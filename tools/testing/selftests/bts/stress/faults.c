@@ -163,7 +163,7 @@ static void walk(const struct call *call, struct result *result)
 }
 
 /*
- * Forks of a tracee whose children inherit
+ * Forks of a tracee whose children inherit its trace
  */
 
 static void walk_forks(struct result *result)
@@ -266,7 +266,7 @@ static void allocations_fail(const char *percent)
 		set_fault(kinds[i], "probability", percent);
 }
 
-/* Check that a trace can be ended while all allocations fail. */
+/* Check that a trace can be ended while allocations fail. */
 static void end_without_memory(void)
 {
 	int i, wrong = 0, refused = 0, self = open_may_fail("self");

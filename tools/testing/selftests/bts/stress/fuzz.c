@@ -14,7 +14,7 @@
  *   -n	number of tracers
  *   -o	run only the tracer with this number
  *   -x	other activity, by letters: s (sysctls), p (perf), r (recorder), h (CPU hotplug),
- *	k (kills), m (MODULE)
+ *	k (kills), m (loads and unloads of MODULE)
  *   -i	initial number of the life of each tracer. After a kill, a tracer starts again with the
  *	next number, and so with other random numbers
  */
@@ -348,7 +348,7 @@ static void supervise(void)
 		;
 }
 
-/* In a run of at least so many requests, each kind of noise must have succeeded once. */
+/* Check that noise has succeeded only if the run had at least so many requests. */
 #define LONG	5000
 
 static void check_noise(void)

@@ -20,8 +20,8 @@ void memory_rings(int *now, int *with_one);
 /* Returns the number of objects in the slab caches of what traces allocate or reference. */
 long memory_slabs(void);
 /*
- * Returns at how many places functions of traces have allocated objects that still exist, or -1 if
- * the kernel does not track callers. Print these places if @tell.
+ * Returns at how many places functions of traces, or of the flight recorder, have allocated objects
+ * that still exist, or -1 if the kernel does not track callers. Print these places if @tell.
  */
 int memory_owned(bool tell);
 /* Returns the number of lines that kmemleak reports, at most 60, or -1 without kmemleak. */

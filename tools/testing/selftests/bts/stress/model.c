@@ -172,7 +172,7 @@ bool model_yields(const struct model *m)
 	return by_hardware(m) && !m->capable;
 }
 
-/* CONFIG without ALLOC and END claims the hardware again if perf has taken it from the trace. */
+/* CONFIG with neither ALLOC nor END may claim the hardware again that perf has taken. */
 static bool takes_again(const struct model *m, const struct request *r)
 {
 	return !(config_of(r).flags & (ALLOC | END)) && model_yields(m);
@@ -212,7 +212,7 @@ static void expect_get(const struct model *m, const struct request *r, struct an
 
 /*
  * Returns whether a mark (a record of type X86_BTS_LOST, which tells of lost records) may wait for
- * room: the trace is full.
+ * room: the trace has STOP_FULL and is full.
  */
 static bool mark_waits(const struct model *m)
 {

@@ -15,7 +15,7 @@
 struct who {
 	bool capable;		/* all capabilities in the initial user namespace */
 	bool userns;		/* all capabilities in a user namespace of its own */
-	unsigned long limit;	/* of the memory for traces, in pages */
+	unsigned long limit;	/* of the memory for traces, in pages, or NO_LIMIT */
 };
 
 /**
@@ -34,7 +34,7 @@ struct who {
  * @limit:	limit of the tracer that made the trace, in pages; inherited traces keep it
  * @capable:	whether that tracer has all capabilities
  * @not_inherited: as in the status
- * @known:	the fields below have the kernel's values; false if records may have come since
+ * @known:	the fields below have the kernel's values; false if these may have changed
  * @held:		as in the status
  * @lost:		as in the status
  * @overwritten:	as in the status
@@ -97,7 +97,7 @@ struct request {
 	unsigned long out_avail;
 };
 
-/* All values that a request may return: single numbers, and a range. */
+/* All values that a request may return: @nr single ones, and @first to @last if @first < @last. */
 struct answer {
 	long value[12];
 	int nr;
@@ -115,7 +115,7 @@ bool answer_has(const struct answer *a, long value);
 /* Add to @a all values that @r may return if @who makes it while the system is in the state @v. */
 void model_expect(const struct model *m, const struct who *who, const struct view *v,
 		  const struct request *r, struct answer *a);
-/* Apply the changes by a request that has returned @ret. */
+/* Apply to @m the changes by a request that has returned @ret. */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
 /* Returns whether this trace owns the hardware and perf cannot take the hardware from it. */

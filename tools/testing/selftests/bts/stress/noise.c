@@ -291,7 +291,7 @@ static void cpu_comes_and_goes(void)
 	noise_done(NOISE_HOTPLUG);
 }
 
-/* One process does CPU hotplug. Another one makes all other noise, except NOISE_KILL. */
+/* One process does CPU hotplug. Another one makes the other noise; the main process kills. */
 static void noise_main(unsigned int kinds, unsigned int number, const char *module)
 {
 	rng_seed(shared->seed, 1000, number, 0);

@@ -184,8 +184,8 @@ static void spoil_config(struct request *r)
 }
 
 /*
- * If the tracer has no limit, reduce a valid size of a trace to at most 100000 records. Otherwise
- * the result would depend on the amount of free memory, which the model does not know.
+ * If the tracer has no limit, reduce a valid size of a trace to at most 100000 records. The result
+ * for a larger one would depend on the amount of free memory, which the model does not know.
  */
 static void keep_small(struct tracer *me, struct request *r)
 {
@@ -194,7 +194,10 @@ static void keep_small(struct tracer *me, struct request *r)
 		r->config.size = 100000 * RECORD;
 }
 
-/* Store @structure and zero bytes behind it. Sometimes set one of those bytes: @r->tail. */
+/*
+ * Store @structure, and zero bytes behind it, if @r->addr can be written. Sometimes set one of those
+ * bytes: @r->tail.
+ */
 static void store(struct request *r, const void *structure, size_t size)
 {
 	unsigned long n = least(r->avail, PAGE);

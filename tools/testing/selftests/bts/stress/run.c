@@ -90,7 +90,7 @@ void tracee_kill(struct tracer *me, struct child *t)
 	tracee_bury(me, t);
 }
 
-/* Kill and reap all children, also those that no event has reported. */
+/* Kill and reap all tracees of @me, also those that no event has reported. */
 static void bury_all(struct tracer *me)
 {
 	int status, i;
@@ -561,7 +561,7 @@ void tracee_new_child(struct tracer *me, struct child *t)
 		violation("PTRACE_SETOPTIONS: %s", strerror(errno));
 }
 
-/* Detach from a tracee, which ends its trace, and attach again. */
+/* Detach from a tracee, and attach again. The detach ends its trace. */
 void detach_and_attach(struct tracer *me, struct child *t)
 {
 	struct started s = { .what = DO_WAIT, };

@@ -2,10 +2,10 @@
 /*
  * Shared by the programs of group stress.
  *
- * A fuzzer has several tracers with several tracees each. All of them, 64-bit and 32-bit,
- * map the same memory, so each member of these structures has a fixed width. A tracer gives orders
- * (enum what) to its tracees. Noise is other activity in the system. A violation is a result that
- * the model (model.h) does not allow.
+ * A fuzzer has up to NR_TRACERS tracers with up to NR_TRACEES tracees each. All of them, 64-bit and
+ * 32-bit, map the same memory, so each member of these structures has a fixed width. A tracer gives
+ * orders (enum what) to its tracees. Noise is other activity in the system. A violation is an error
+ * that a test finds, such as a result that the model (model.h) does not allow.
  */
 #ifndef BTS_STRESS_H
 #define BTS_STRESS_H
@@ -65,7 +65,7 @@ struct tracee_shared {
 
 /**
  * struct tracer_shared - the public state of a tracer
- * @pid:		its process, and its process group
+ * @pid:		its process, and its process group; 0 if it does not run
  * @uid:		the user to whom its traces are charged
  * @dying:	the fuzzer is killing it
  * @incarnation:	initially the number of option -i; incremented when the fuzzer kills and
@@ -86,7 +86,7 @@ struct tracer_shared {
 
 /**
  * struct globals - state that is the same for all tracers and may change at any time
- * @seq:		odd while the noise process changes the state
+ * @seq:		odd while a noise process changes the state
  * @sysctl:	kernel.ptrace_bts
  * @paranoid:	kernel.perf_event_paranoid
  * @perf:		a perf event owns the hardware

@@ -10,7 +10,7 @@
 
 #include "stress.h"
 
-/* The programs for DO_EXEC: this one, 64-bit and 32-bit, and a copy that only root can read. */
+/* The programs for DO_EXEC: the fuzzer, 64-bit and 32-bit, and a copy that only root can read. */
 static const char *const programs[NR_EXECS] = {
 	[EXEC_64]	= "/bt/fuzz",
 	[EXEC_32]	= "/bt/fuzz_32",
@@ -27,8 +27,8 @@ static void on_fault(int signal)
 }
 
 /*
- * Ignore all signals that can be ignored, except those of faults: without a tracer, they could kill
- * the tracee.
+ * Ignore the signals that can be ignored, except SIGSEGV and SIGBUS. Otherwise a signal could kill
+ * the tracee while it has no tracer.
  */
 static void ignore_signals(void)
 {
@@ -153,7 +153,7 @@ static void loop(struct tracee_shared *self)
 	}
 }
 
-/* Run as `PROGRAM tracee OFFSET`, after an execve(). */
+/* If run_exec() has executed this program, obey orders, and do not return. Otherwise return. */
 void tracee_exec_main(int argc, char **argv)
 {
 	if (argc != 3 || strcmp(argv[1], "tracee"))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collect the settings and charges outside of the tracee on which the result of a request depends.
- * If they change during the request, views_end() returns every combination that is possible.
+ * Collect what the result of a request depends on besides the tracee: two sysctls, whether perf has
+ * the hardware, and the pages charged to the user. If the sysctls or perf may have changed during
+ * the request, views_end() returns all combinations.
  */
 #include "tracer.h"
 
@@ -78,7 +79,7 @@ void views_end(struct tracer *me, struct views *out)
 		add_view(out, before.sysctl, before.paranoid, before.perf, used);
 		return;
 	}
-	/* The state changed during the request: add all combinations. */
+	/* The state may have changed during the request: add all combinations. */
 	for (i = 0; i < 12; i++)
 		add_view(out, i % 3, i / 3 % 2 ? 2 : 1, i / 6, used);
 }

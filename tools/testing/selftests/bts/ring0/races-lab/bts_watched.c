@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A module with a single variable. The test unloads it. */
+/* A module with a single variable. The program overlap watches it, and unloads the module. */
 #include <linux/module.h>
 
 int bts_watched_variable;
