@@ -14,8 +14,8 @@ bool find_value(const char *key, int base, uint64_t *value);
 /* Like find_value(), but return the value. If there is no such line, say so and exit. */
 uint64_t value_of(const char *key, int base);
 /*
- * Read memory of the crashed kernel at the virtual address @at. Returns false if this memory is not
- * in the dump.
+ * Read memory of the crashed kernel at the virtual address @at. Returns false if the dump does not
+ * have all of it.
  */
 bool read_kernel(uint64_t at, void *buf, size_t size);
 

@@ -14,10 +14,10 @@
  * other place is memory in which the kernel has saved the last branch records (LBR), which are
  * registers.
  *
- * The program combines branches to lines like the kernel itself, by the same code: a call that has
- * returned is one line, and a loop is printed once. Without MAP, the program does not know the
- * addresses of the entry code and of thunks, and combines fewer branches. The program reports
- * damaged parts of the dump, and prints the rest.
+ * Without -p, the program combines branches to lines like the kernel itself, by the same code: a
+ * call that has returned is one line, and a loop is printed once. Without MAP, the program does not
+ * know the addresses of the entry code and of thunks, and combines fewer branches. The program
+ * reports damaged parts of the dump, and prints the rest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -46,13 +46,13 @@ enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 #define RECORD_SIZE	24
 #define MOST_RECORDS	(BUFFER_SIZE / RECORD_SIZE)
 
-/* No processor has more last branch records. */
+/* As HW_BRANCHES_LBR_MAX: the kernel saves no more last branch records of a CPU. */
 #define MOST_LBRS	64
 
-/* As in <linux/hw_branches.h>: the source of a branch from user mode. */
+/* As HW_BRANCH_USER in <linux/hw_branches.h>: the source of a branch from user mode. */
 #define FROM_USER	(1ull << 63)
 
-/* No kernel supports more CPUs. */
+/* No x86 kernel supports more CPUs. */
 #define MOST_CPUS	8192
 
 /* The largest indentation of a line, in columns. */
@@ -63,7 +63,7 @@ struct symbol {
 	char name[64];
 };
 
-/* A part of the dump could not be read. */
+/* A part of the dump is damaged or missing. */
 static bool damaged;
 
 static struct symbol *symbols;
@@ -73,7 +73,7 @@ static size_t nr_symbols;
  * Names
  */
 
-/* Guess by its name whether a symbol is of the linker script: a function may have its address. */
+/* Guess by the name whether a symbol is of the linker script. A function may be at its address. */
 static bool is_of_linker(const char *name)
 {
 	size_t len = strlen(name);
@@ -117,7 +117,7 @@ static void read_map(const char *path)
 }
 
 /*
- * Add the offset by which the kernel was relocated to the symbols of a System.map. The symbols of
+ * To the symbols of a System.map, add the offset by which the kernel was relocated. The symbols of
  * /proc/kallsyms include this offset already. Then sort the symbols.
  */
 static void relocate_symbols(void)
@@ -189,7 +189,7 @@ static void find_code(void)
 	switch_to = address_of("__switch_to_asm");
 }
 
-/* Returns whether the instruction before @to is a call. */
+/* Returns whether the instruction before @to, which is in entry code, is a call. */
 static bool is_after_call(uint64_t to)
 {
 	uint8_t code[5];
@@ -207,8 +207,8 @@ static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u6
 	if (branch->from == FROM_USER)
 		return HW_BRANCH_FROM_USER;
 	/*
-	 * With the mitigation "call depth tracking", a call goes to the padding before the
-	 * function, which is up to 64 bytes long.
+	 * A branch to __switch_to_asm(), or to the padding of up to 64 bytes before it, changes the
+	 * stack. With the mitigation "call depth tracking", calls go to the padding.
 	 */
 	if (switch_to && switch_to - branch->to <= 64)
 		return HW_BRANCH_BREAK;
@@ -303,9 +303,9 @@ static void print_lines(unsigned int cpu, const char *source, struct branches *a
 
 /*
  * Append the branch of @record to @all, unless it is a branch within user mode. @older is the next
- * older record. A source in user mode is shown as "user mode", with one exception: if @older is a
- * branch of the kernel to this source, the kernel may have jumped through a bad pointer, and the
- * address is shown.
+ * older record, or NULL. A source in user mode is shown as "user mode", with one exception: if
+ * @older is a branch of the kernel to this source, the kernel may have jumped through a bad
+ * pointer, and the address is shown.
  */
 static void take_branch(struct branches *all, const uint64_t *record, const uint64_t *older)
 {
@@ -387,7 +387,7 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 
 /*
  * Append to @all the last branch records of a CPU, which the kernel saved when it stopped the
- * recorder on this CPU. Returns false if the kernel did not save any.
+ * recorder on this CPU. Returns false if the kernel has not saved them.
  */
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 {

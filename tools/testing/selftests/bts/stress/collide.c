@@ -22,7 +22,7 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* new threads of a tracee; a tracer attaches up to 2 * FAMILY times */
+#define FAMILY		6	/* new threads of a tracee; a tracer attaches up to twice as often */
 #define STACK		16384
 
 struct shared *shared;

@@ -79,7 +79,7 @@ struct view {
  * @avail:	number of accessible bytes at @addr
  * @config:	the contents of @addr, for CONFIG
  * @read:		the contents of @addr, for READ
- * @tail:		offset of a byte behind the structure that is not 0; 0 for none
+ * @tail:		offset of a byte that is not 0 and lies behind the structure; 0 for none
  * @sealed:	for READ: the memory at @addr is read-only
  * @out:		where the kernel stores records or a status: @addr except for READ
  * @out_avail:	number of accessible bytes at @out

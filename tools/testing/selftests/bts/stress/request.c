@@ -195,8 +195,8 @@ static void keep_small(struct tracer *me, struct request *r)
 }
 
 /*
- * Store @structure, and zero bytes behind it, if @r->addr can be written. Sometimes set one of those
- * bytes: @r->tail.
+ * Store @structure, and zero bytes behind it, if @r->addr can be written. Sometimes set one of
+ * those bytes: @r->tail.
  */
 static void store(struct request *r, const void *structure, size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* loop TRACE: print the number of branches in a trace, and the ns that a loop over them takes. */
+/* loop TRACE: print the number of branches in a trace, and the ns that it takes to read them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

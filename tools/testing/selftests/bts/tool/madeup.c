@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * madeup WHAT N: print an artificial trace of N branches. No two branches are of the same code, so
- * btstrace needs as much memory for it as for any trace of that size.
+ * madeup WHAT N: print an artificial trace of N branches. No two branches come from the same
+ * address, so btstrace needs much memory for the trace.
  *
  *   jumps	jumps from one place to the next, at rising addresses
  *   loops	jumps back to the same place
- *   calls	calls that return, of two threads in turn, 100 branches each
+ *   calls	calls that return; two threads take turns after 100 branches
  *   deep	calls that do not return
  */
 #include <stdio.h>
@@ -58,7 +58,10 @@ static void put_record(uint64_t type, uint64_t a, uint64_t b)
 	fwrite(&rec, sizeof(rec), 1, stdout);
 }
 
-/* Put @n jumps in one chunk, each STEP bytes behind the one before. If @to is 0, all go to BASE. */
+/*
+ * Put @n branches in one chunk, each STEP bytes behind the one before. The first one goes from
+ * BASE + @from to BASE + @to. If @to is 0, all go to BASE.
+ */
 static void put_jumps(unsigned long n, unsigned long from, unsigned long to)
 {
 	unsigned long i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * repeat TRACE TIMES: print a trace in which the records of TRACE are repeated TIMES times. This
- * makes a long trace quickly, while recording by single steps is slow.
+ * repeat TRACE TIMES: print a trace in which the records of TRACE come TIMES times. This makes a
+ * long trace quickly, while recording by single steps is slow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static unsigned char bytes[1 << 24];
 
-/* Write the chunks of @bytes from @from to @to: all of them, or only those with records. */
+/* Write the chunks of @bytes from @from to @to; unless @all, only those with records. */
 static void put(size_t from, size_t to, int all)
 {
 	struct chunk chunk;

@@ -44,10 +44,10 @@ struct run run_end(pid_t pid);
 struct run run_closed(const char *line);
 /*
  * Run a command on a new terminal, which is its controlling one, and its standard output and
- * error. run_terminal_end() returns the output in @err.
+ * error. @terminal gets the master side. run_terminal_end() returns the output in @err.
  */
 pid_t run_on_terminal(const char *line, int *terminal);
-/* The same, but the command is a foreground job of a shell, which exits with its status. */
+/* The same, but the command is the foreground job of a shell, which exits with the job's status. */
 pid_t run_as_job(const char *line, int *terminal);
 struct run run_terminal_end(pid_t pid, int terminal);
 void run_free(struct run *r);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * shapes WHAT N: unlike walk, this program is position independent and uses shared libraries.
- * It loads and unloads one, executes code that it makes at run time, and calls the vDSO.
+ * Depending on WHAT, it loads and unloads one, executes code that it makes at run time, or calls
+ * the vDSO.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -51,7 +52,7 @@ static int opens(long n)
 	return 0;
 }
 
-/* Read the clock by the vDSO, without a system call. */
+/* Read the clock by the vDSO. */
 static int times(long n)
 {
 	struct timespec ts;
@@ -61,7 +62,7 @@ static int times(long n)
 	return 0;
 }
 
-/* Make functions at run time, call each and overwrite it: mov $n, %eax; ret */
+/* Make @n functions at run time, call each and overwrite it: mov $i, %eax; ret */
 static int writes(long n)
 {
 	uint8_t *code = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -97,7 +98,6 @@ static int compiles(long n, int (*tell)(const void *first, const void *second))
 	while (n--)
 		if (((int (*)(void))code)() + ((int (*)(void))(code + 64))() != 14)
 			return 1;
-	/* At a system call, btstrace reads what @tell has written. */
 	getppid();
 	return 0;
 }
@@ -136,7 +136,7 @@ static int remaps(long n)
 {
 	if (compiles(n, tell_longer_map))
 		return 1;
-	/* Let btstrace read the trace and the map, as at any signal: execve() removes the code. */
+	/* At a signal, btstrace --full reads the trace and the map. execve() removes the code. */
 	raise(SIGURG);
 	execl("/proc/self/exe", "shapes", "maps", "3", NULL);
 	return 1;

@@ -18,7 +18,7 @@
 
 static const char *strace;
 
-/* Returns the contents of a file, which the caller frees. */
+/* Returns the contents of a file. The caller frees them. */
 static char *contents(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -41,7 +41,7 @@ static char *contents(const char *path)
 	return text;
 }
 
-/* Run the command under strace, its output in OUT, strace's in LOG. */
+/* Run the command under strace, its output in OUT, strace's in LOG. Returns its status, or -1. */
 static int run(const char *trace, const char *const *command)
 {
 	const char *argv[16] = { strace, "-a10", "-esignal=none", trace, "-o", LOG };
@@ -110,7 +110,10 @@ static void check_live(const char *path)
 	free(got);
 }
 
-/* Write what strace has to print of the PTRACE_BTS_GET that led to a line of the example. */
+/*
+ * Write what strace has to print of the PTRACE_BTS_GET that led to a line of the example's output.
+ * Returns false if the line shows no record.
+ */
 static bool write_get(FILE *f, int pid, const char *line, long index)
 {
 	unsigned long long from = 0, to;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Trace five million branches: none may be lost, and single-stepping the same program must
- * take AT_LEAST times as many instructions. QEMU's -icount makes the time stamp counter count
- * these.
+ * take at least AT_LEAST times as many instructions. QEMU's -icount makes the time stamp counter
+ * count these.
  *
  *   toolcost BTSTRACE RECORD
  */

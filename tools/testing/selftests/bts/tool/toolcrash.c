@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Check btstrace's crash view: for each way to crash, it must show the line that caused the
- * crash, and fit on the screen, unless the program has two threads.
+ * crash. Unless the program has two threads, it must also fit on the screen.
  *
  *   toolcrash BTSTRACE RECORD CRASHES CRASHESXX WHAT=LINE... xx WHAT=LINE... [less=N]
  */
@@ -29,8 +29,8 @@ static void check(const char *program, const char *file, const char *what, const
 		explain(&r);
 	ok(threads || count(r.out, "\n") <= SCREEN, "%s: %zu lines", what, count(r.out, "\n"));
 	/*
-	 * The view shows open calls of both threads, but the last branches ("The way there") only
-	 * of the thread that crashed.
+	 * Of two threads, the view shows the open calls of both, but the last branches ("The way
+	 * there") only of the thread that crashed.
 	 */
 	if (!ok(count(r.out, "calls that have not returned") == (threads ? 2 : 1) &&
 		count(r.out, "The way there, ") == 1 && !strstr(r.out, "None of the last"),

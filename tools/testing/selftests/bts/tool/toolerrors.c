@@ -6,7 +6,8 @@
  *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source [less=N]
  *
  * no-source: the processor has no Branch Trace Store; no-step: nor can the kernel trace by single
- * steps; old-kernel: the kernel has no PTRACE_BTS requests; here: none of these.
+ * steps; old-kernel: the kernel has no PTRACE_BTS requests; old-kernel-no-source: this and
+ * no-source; here: none of these.
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -166,8 +167,8 @@ static void check_closed(void)
 }
 
 /*
- * Truncate the recorded trace after btstrace has read its first pages. The output is a FIFO, so
- * btstrace waits at that point.
+ * Truncate the recorded trace after btstrace has read the first pages of it. The output is a FIFO:
+ * when the FIFO is full, btstrace waits.
  */
 static void check_cut(void)
 {
@@ -232,8 +233,8 @@ static void check_little_memory(void)
 }
 
 /*
- * Without the hardware, user mode is traced by single steps. One line tells so in each mode, unless
- * -q is given.
+ * Without the hardware, btstrace has user mode traced by single steps. It must tell so in one line,
+ * unless -q is given.
  */
 static void check_stepped(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check that btstrace follows and attaches to threads, processes and programs, and does not
- * change their signals, stops and exit statuses.
+ * Check that btstrace follows threads, processes and execve(), attaches to processes and threads,
+ * and does not change their signals, stops and exit statuses.
  *
  *   toolfollow BTSTRACE RECORD
  */
@@ -45,7 +45,10 @@ static void check_statuses(void)
 	r = run("$b --full -o " OUT " /bt/walk die 34");
 	ok(killed(&r, 34) && strstr(r.out, "--- SIGRT_2 "), "a realtime signal");
 	run_free(&r);
-	/* A shell reports SIGKILL and SIGSTOP by 137 and 147: do not take these for signals. */
+	/*
+	 * A shell reports SIGKILL by 137, and SIGSTOP by 147. btstrace must not take these exit
+	 * statuses for signals.
+	 */
 	r = run("$b -o " OUT " /bt/walk exit 137");
 	ok(exited(&r, 137), "exit status 137");
 	run_free(&r);
@@ -96,7 +99,10 @@ static size_t forks_before(const char *text, const char *at)
 	return n;
 }
 
-/* Returns whether, for each n, the first line of the n-th child is behind that of the n-th fork. */
+/*
+ * Returns whether there are @children children and, for each n, the first line of the n-th child is
+ * behind that of the n-th fork.
+ */
 static bool forks_come_first(const char *text, size_t children)
 {
 	const char *line = text, *seen[64];

@@ -54,7 +54,10 @@ static void check_modify(void)
 	r = run(line);
 	ok(exited(&r, 0) && count(r.out, "[anon]+0x") >= 2 * n,
 	   "a program that changes its code");
-	/* When btstrace decodes a record, the JMP mostly has another target already: show "?". */
+	/*
+	 * When btstrace decodes a record, the JMP mostly has another target already. Then btstrace
+	 * must show "?".
+	 */
 	rets = count(r.out, "ret       [anon]");
 	jumps = count(r.out, "jmp       [anon]");
 	unknown = count(r.out, "?         [anon]");

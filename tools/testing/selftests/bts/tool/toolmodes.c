@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check each mode of btstrace on programs whose branches are known: from the source, or
- * from executing the same program step by step.
+ * Check modes of btstrace on programs whose branches are known: from the source, or from executing
+ * the same program step by step.
  *
  *   toolmodes BTSTRACE RECORD [less=N]
  */

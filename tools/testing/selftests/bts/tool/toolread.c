@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure what it costs per branch to show a recorded trace in one of the modes, or to
- * trace in it. For comparison: a loop in C over the records, and perf script, on branches
- * that perf has recorded.
+ * Measure how many instructions per branch it takes to show a recorded trace in MODE or, with
+ * `live`, to trace and show in MODE. For comparison: a loop in C over the records, and perf script
+ * on branches that perf has recorded.
  *
  *   toolread BTSTRACE RECORD loop|MODE|live MODE|perf
  */
@@ -50,7 +50,7 @@ static uint64_t cost_of(const char *line)
 	return instructions() - begin;
 }
 
-/* Returns what it costs perf script per branch to print a trace that perf has recorded. */
+/* Returns how many instructions per branch perf script takes to print what perf has recorded. */
 static double cost_of_perf(void)
 {
 	unsigned long told;

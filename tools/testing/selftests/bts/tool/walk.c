@@ -195,7 +195,7 @@ static int exec_spins(long n)
 	return n;
 }
 
-/* Returns which signals are ignored or blocked, and whether files were inherited. */
+/* Returns bit I for each sig[I] that is ignored or blocked, and 0x80 if files were inherited. */
 static int inherited(long n)
 {
 	static const int sig[] = { SIGPIPE, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGTTIN, SIGUSR1 };

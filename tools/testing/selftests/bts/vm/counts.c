@@ -5,8 +5,8 @@
  *   counts DIRECTORY FILE...
  *
  * Each FILE is what guest/counts.c has sent: for each file of counts, in the format of gcc 12, a
- * line "gcov PATH SIZE" and the content. Writes the sums of each PATH to a file in DIRECTORY, whose
- * name has '#' for each '/' of PATH.
+ * line "gcov PATH SIZE" and the content. Writes the sums of each PATH to a file in DIRECTORY. The
+ * name of the file is PATH with '#' for each '/'.
  */
 #include <errno.h>
 #include <limits.h>
@@ -101,7 +101,7 @@ static void read_guest(const char *name)
 		data = malloc(size);
 		if (!data)
 			die(name, "no memory");
-		/* If the guest has ended early, use the files before. */
+		/* If the guest has ended early, use the files before this one. */
 		if (fread(data, 1, size, f) != size) {
 			free(data);
 			break;

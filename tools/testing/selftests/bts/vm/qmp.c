@@ -8,7 +8,7 @@
 
 #include "vmrun.h"
 
-/* Copy a JSON string, whose opening quote is at @s, and decode its escapes. */
+/* Copy a JSON string, whose opening quote is at @s. Decode its escapes, and leave out each CR. */
 static void unquote(const char *s, struct buf *text)
 {
 	static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";

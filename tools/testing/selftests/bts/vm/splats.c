@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of splats, which are console lines that fail a run: one extended regular expression in
- * each line. A line that begins with '!' is an exception. The line before it must be a comment with
- * the reason.
+ * The list of splats, which are console lines that fail a run. A line of the list is an extended
+ * regular expression, a comment that begins with '#', or empty. An expression after a '!' is an
+ * exception. The line before it must be a comment with the reason.
  */
 #include <errno.h>
 #include <regex.h>

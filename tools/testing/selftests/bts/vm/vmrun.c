@@ -22,7 +22,7 @@
 
 /* The taint flags of the kernel that mean a bug: B, D, W, L. */
 #define FAULT_TAINT	((1ul << 5) | (1ul << 7) | (1ul << 9) | (1ul << 14))
-#define STATUS_ABORT	3	/* exit status of the emulator with x-bts-abort */
+#define STATUS_ABORT	3	/* exit status of the emulator if x-bts-abort has ended it */
 #define GRACE_MS	2000
 
 enum port_nr {
@@ -67,7 +67,7 @@ static struct {
 	char hang[128];
 	char reason[64];	/* why the emulator has shut down */
 	bool ended;		/* PID 1 has reported the program's end */
-	int status;		/* the program's status, 128 + N for a signal */
+	int status;		/* the program's exit status, or 128 + N if signal N killed it */
 	unsigned long taint;
 } run = {
 	.timeout_ms = 120000,

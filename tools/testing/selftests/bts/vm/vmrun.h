@@ -25,7 +25,7 @@ char *buf_line(struct buf *b);
 void splats_load(const char *path);
 /* Returns whether @line is on the list and matches no exception. */
 bool splats_match(const char *line);
-/* Returns the number of lines that matched an exception. */
+/* Returns the number of lines on the list for which splats_match() found an exception. */
 unsigned int splats_excused(void);
 
 /* The emulator's machine protocol: one JSON object in each line. */
@@ -38,7 +38,7 @@ enum qmp_kind {
 
 /* Parse a line of the protocol. @text gets the output, or the reason of a shutdown. */
 enum qmp_kind qmp_parse(const char *line, struct buf *text);
-/* Append the request to execute a monitor command to @out. */
+/* Append to @out the request to execute a monitor command. */
 void qmp_request(const char *command, struct buf *out);
 
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
