@@ -22,7 +22,8 @@
 
 #define ROOM		100
 #define MAX_WORKERS	16
-#define FAMILY		6	/* new threads of a tracee; a tracer attaches up to twice as often */
+/* The number of new threads of a tracee. A tracer attaches up to 2 * FAMILY times. */
+#define FAMILY		6
 #define STACK		16384
 
 struct shared *shared;

@@ -90,7 +90,7 @@ static const struct call {
 	const char *name;
 	int (*run)(void);
 	bool without;	/* the tracee has no trace before the call */
-	int least;	/* the smallest number of places that must fail */
+	int least;	/* at least so many places must fail */
 } calls[] = {
 	{ "CONFIG, a first trace", call_first, .without = true, .least = 5, },
 	{ "CONFIG, another trace", call_first, .least = 4, },

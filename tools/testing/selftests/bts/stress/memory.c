@@ -31,7 +31,7 @@ static void drop_ipc_lock(void)
 		give_up("capset");
 }
 
-/* Check that exactly PAGES pages fit under a limit of PAGES. Returns as memory_probe(). */
+/* Check that exactly PAGES pages fit under that limit. Returns what memory_probe() returns. */
 static int probe(uint32_t uid)
 {
 	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };

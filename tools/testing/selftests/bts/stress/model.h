@@ -34,7 +34,7 @@ struct who {
  * @limit:	limit of the tracer that made the trace, in pages; inherited traces keep it
  * @capable:	whether that tracer has all capabilities
  * @not_inherited: as in the status
- * @known:	the fields below have the kernel's values; false if these may have changed
+ * @known:	the fields below have the kernel's values; false if the kernel's may have changed
  * @held:		as in the status
  * @lost:		as in the status
  * @overwritten:	as in the status

@@ -27,7 +27,7 @@ struct started {
 	uint64_t arg;
 	struct model before;
 	bool compare;	/* the counts at the end can be compared with @before */
-	bool careful;	/* clear the trace whenever it is full */
+	bool careful;	/* when the tracee stops at a full trace, clear the trace */
 	bool dying;	/* the tracee is expected to die */
 	uint64_t drained;	/* number of records that were cleared for @careful */
 	unsigned int stops;	/* number of stops at a full trace */
@@ -119,7 +119,7 @@ static bool is_deadly(const struct model *m)
 
 static void resume(struct child *t, int signal)
 {
-	/* If the tracee ends, its trace ends some time before waitpid() reports that. */
+	/* If the tracee ends, its trace ends some time before waitpid() reports the end of it. */
 	if (t->exiting || is_deadly(&t->model))
 		trace_may_change(t);
 	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
@@ -274,8 +274,8 @@ static bool gaps_come(const struct model *was)
 
 /*
  * Returns whether the next gap may stay uncounted. The kernel marks a gap by a record of type
- * X86_BTS_LOST. It does not count another gap while the mark of the last one is the newest record,
- * or waits for room in a full trace.
+ * X86_BTS_LOST. The kernel does not count another gap while the mark of the last one is the newest
+ * record, or waits for room in a full trace.
  */
 static bool gap_waits(const struct model *was)
 {

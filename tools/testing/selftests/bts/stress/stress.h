@@ -44,7 +44,7 @@ enum what {
  * @what:		the order
  * @arg:		argument of the order
  * @release:	not 0: DO_WAIT ends
- * @pid:		in the initial PID namespace; 0 if there is no tracee
+ * @pid:		its pid in the initial PID namespace; 0 if there is no tracee
  * @killed:	set to @pid before the main process kills the tracee
  * @pending:	its trace may begin or end at this moment
  * @firm:		perf cannot take the hardware from its trace

@@ -90,8 +90,8 @@ static void take_role(struct tracer *me)
 }
 
 /*
- * Returns the pid of another tracer's tracee, or 0. Always returns 0 in a PID namespace: the shared
- * pids are of the initial one.
+ * Returns the pid of another tracer's tracee, or 0. Returns 0 for a tracer in a PID namespace of
+ * its own: the shared pids are of the initial one.
  */
 static pid_t foreign_tracee(struct tracer *me)
 {

@@ -23,7 +23,7 @@ extern const struct role roles[NR_TRACERS];
 
 /**
  * struct child - a tracee
- * @pid:		in the tracer's PID namespace; 0 if there is none
+ * @pid:		its pid in the tracer's PID namespace; 0 if there is no tracee
  * @shared:	its public state
  * @model:	the model of its trace
  * @signals:	bit N - 1: signal N may come because a trace is or was full
@@ -89,7 +89,7 @@ unsigned long pages_used(struct tracer *me, bool most);
 
 /* run.c */
 void tracee_new_child(struct tracer *me, struct child *t);
-/* Give the tracee an order. Handle all its stops until it has completed the order, or ends. */
+/* Give the tracee an order. Handle its stops until it has completed the order, or ends. */
 void run(struct tracer *me, struct child *t, enum what what, uint64_t arg);
 /* Wait for the end of a tracee that is dead or about to die. */
 void tracee_bury(struct tracer *me, struct child *t);

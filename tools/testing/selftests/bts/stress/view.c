@@ -2,7 +2,7 @@
 /*
  * Collect what the result of a request depends on besides the tracee: two sysctls, whether perf has
  * the hardware, and the pages charged to the user. If the sysctls or perf may have changed during
- * the request, views_end() returns all combinations.
+ * the request, views_end() returns all combinations of their values.
  */
 #include "tracer.h"
 

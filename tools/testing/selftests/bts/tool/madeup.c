@@ -5,7 +5,7 @@
  *
  *   jumps	jumps from one place to the next, at rising addresses
  *   loops	jumps back to the same place
- *   calls	calls that return; two threads take turns after 100 branches
+ *   calls	calls that return; two threads take turns of 100 branches, so N is rounded up
  *   deep	calls that do not return
  */
 #include <stdio.h>

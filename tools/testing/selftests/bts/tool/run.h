@@ -22,7 +22,7 @@ long less(long n);
 /**
  * struct run - the result of a command
  * @status:	of waitpid()
- * @out:	contents of the file OUT, to which it wrote because of -o OUT
+ * @out:	contents of the file OUT, to which -o OUT lets it write; "" without such a file
  * @err:	what it wrote to standard error
  */
 struct run {

@@ -62,7 +62,7 @@ static int times(long n)
 	return 0;
 }
 
-/* Make @n functions at run time, call each and overwrite it: mov $i, %eax; ret */
+/* Make @n functions (mov $i, %eax; ret) at run time. Call each, and then overwrite it. */
 static int writes(long n)
 {
 	uint8_t *code = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC,

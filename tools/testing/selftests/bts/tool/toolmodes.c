@@ -241,7 +241,7 @@ static void check_formats(void)
 	run_free(&r);
 }
 
-/* On a terminal, btstrace shows its progress, and erases that line at the end. */
+/* On a terminal, btstrace shows its progress in a line, and erases the line at the end. */
 static void check_progress(void)
 {
 	static const char last[] = "\r\033[K";
