@@ -132,7 +132,7 @@ static int live(char *script)
 	return finish();
 }
 
-/* Start the watchdog of the machine, which resets the machine after two seconds. */
+/* Start the machine's watchdog, and wait: the watchdog resets the machine after two seconds. */
 static void wait_for_watchdog(void)
 {
 	int fd = open(WATCHDOG, O_WRONLY | O_CLOEXEC), seconds = 2;

@@ -2,7 +2,9 @@
 /*
  * Fault injection. A place is an allocation or a user copy in a call. Let the first place fail, in
  * the next call the second, and so on, until a call ends before it reaches the place that is to
- * fail. A call that fails must return the right errno, change nothing, and leak nothing.
+ * fail. A call that fails must return the right errno, change nothing, and leak nothing. Other
+ * tests let all allocations of tracer and tracee fail, or let those of a forking task fail at
+ * random.
  */
 #include <signal.h>
 #include <sys/syscall.h>

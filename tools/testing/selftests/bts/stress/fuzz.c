@@ -348,7 +348,7 @@ static void supervise(void)
 		;
 }
 
-/* Check that noise has succeeded only if the run had at least so many requests. */
+/* After fewer requests than this, do not check whether noise has succeeded. */
 #define LONG	5000
 
 static void check_noise(void)

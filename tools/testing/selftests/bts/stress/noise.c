@@ -291,7 +291,7 @@ static void cpu_comes_and_goes(void)
 	noise_done(NOISE_HOTPLUG);
 }
 
-/* One process does CPU hotplug. Another one makes the other noise; the main process kills. */
+/* One process does CPU hotplug. Another one makes the other noise, without NOISE_KILL. */
 static void noise_main(unsigned int kinds, unsigned int number, const char *module)
 {
 	rng_seed(shared->seed, 1000, number, 0);

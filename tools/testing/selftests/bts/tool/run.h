@@ -22,7 +22,7 @@ long less(long n);
 /**
  * struct run - the result of a command
  * @status:	of waitpid()
- * @out:	contents of the file OUT, to which -o OUT lets it write; "" without such a file
+ * @out:	what it wrote to the file OUT, by -o OUT; "" if it wrote none
  * @err:	what it wrote to standard error
  */
 struct run {
