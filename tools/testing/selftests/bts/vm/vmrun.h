@@ -18,7 +18,7 @@ struct buf {
 
 void buf_add(struct buf *b, const char *data, size_t len);
 void buf_drop(struct buf *b, size_t len);
-/* Returns the next line without its newline, or NULL. Valid until the next call. */
+/* Remove and return the next line, without CR and newline, or NULL. Valid until the next call. */
 char *buf_line(struct buf *b);
 
 /* Load the list of console lines that fail a run; see the file splats for the format. */
@@ -32,11 +32,11 @@ unsigned int splats_excused(void);
 enum qmp_kind {
 	QMP_OTHER,
 	QMP_GREETING,
-	QMP_OUTPUT,		/* output of a monitor command */
+	QMP_OUTPUT,		/* output of a monitor command, or its error */
 	QMP_SHUTDOWN,		/* shutdown, and its reason */
 };
 
-/* Parse a line of the protocol. @text gets the output, or the reason of a shutdown. */
+/* Parse a line of the protocol. @text gets the output, the error, or the reason of a shutdown. */
 enum qmp_kind qmp_parse(const char *line, struct buf *text);
 /* Append to @out the request to execute a monitor command. */
 void qmp_request(const char *command, struct buf *out);
