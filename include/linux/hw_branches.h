@@ -118,7 +118,7 @@ static inline void hw_branches_report(void)
  * An architecture with HAVE_HW_BRANCHES defines these functions. arch_hw_branches_choose(),
  * _start(), _stop(), _thaw() and _copy() are called in process context, with hw_branches_mutex
  * held. arch_hw_branches_boot_*() are called in process context. All others may be called in any
- * context.
+ * context, under the conditions below.
  */
 
 /* Return the name of a source, or NULL if there is no source of this number. 0 is the best. */

@@ -253,7 +253,7 @@ static void hw_branches_lbr_wake(void *unused)
 	hw_branches_lbr_up(smp_processor_id());
 }
 
-/* Called before a reboot or kexec: a new kernel may not disable all kinds of LBRs. */
+/* Called before a reboot or kexec. Disable the LBRs: the next kernel might leave them enabled. */
 static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);

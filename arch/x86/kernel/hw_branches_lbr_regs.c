@@ -2,8 +2,8 @@
 /*
  * Last branch records as a source of the branch flight recorder: the registers
  *
- * The functions here access the registers without tracepoints, as they are called in NMIs and
- * in crashes.
+ * The functions here access the registers without tracepoints, as some of them are called in NMIs
+ * and in crashes.
  *
  * There are three kinds of LBRs, which struct x86_lbr_stack describes:
  *
