@@ -315,16 +315,27 @@ static bool hw_branches_is_module_thunk(u64 address)
 #endif
 }
 
+/*
+ * Tell whether an address is in srso_alias_return_thunk(), or in srso_alias_safe_ret() before it.
+ * Returns of Zen 3 and Zen 4 run these two, which are apart from the other thunks.
+ */
+static bool hw_branches_is_srso_alias(u64 address)
+{
+#ifdef CONFIG_MITIGATION_SRSO
+	return address >= (unsigned long)srso_alias_safe_ret &&
+	       address < (unsigned long)srso_alias_return_thunk + CALL_INSN_SIZE;
+#else
+	return false;
+#endif
+}
+
 bool arch_hw_branches_is_thunk(u64 address)
 {
-	if (hw_branches_is_module_thunk(address))
+	if (hw_branches_is_module_thunk(address) || hw_branches_is_srso_alias(address))
 		return true;
 
 #ifdef CONFIG_MITIGATION_RETPOLINE
-	/*
-	 * The thunks of the kernel are contiguous, except srso_alias_return_thunk and its callee:
-	 * for these two, this returns false. The last thunk is __x86_return_thunk.
-	 */
+	/* The other thunks are contiguous. The last one is __x86_return_thunk. */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;
 #else

@@ -175,8 +175,11 @@ static uint64_t address_of(const char *name)
  * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
  */
 
-/* Addresses from the map, or 0: entry code, thunks, and the function that switches stacks. */
-static uint64_t entries, entries_end, thunks, thunks_end, switch_to;
+/*
+ * Addresses from the map, or 0: entry code, thunks, the thunk for returns of Zen 3 and Zen 4, which is
+ * apart from the others, and the function that switches stacks.
+ */
+static uint64_t entries, entries_end, thunks, thunks_end, zen_thunk, zen_thunk_end, switch_to;
 
 static void find_code(void)
 {
@@ -186,6 +189,10 @@ static void find_code(void)
 	thunks_end = address_of("__x86_return_thunk");
 	if (thunks_end)
 		thunks_end += 32;
+	zen_thunk = address_of("srso_alias_safe_ret");
+	zen_thunk_end = address_of("srso_alias_return_thunk");
+	if (zen_thunk_end)
+		zen_thunk_end += 5;	/* a call */
 	switch_to = address_of("__switch_to_asm");
 }
 
@@ -222,14 +229,15 @@ static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u6
 static bool is_thunk(void *unused, u64 address)
 {
 	(void)unused;
-	return address >= thunks && address < thunks_end;
+	return (address >= thunks && address < thunks_end) ||
+	       (address >= zen_thunk && address < zen_thunk_end);
 }
 
 static bool is_return(void *unused, u64 address)
 {
 	static const char *const names[] = {
 		"__x86_return_thunk", "its_return_thunk", "retbleed_return_thunk",
-		"call_depth_return_thunk", "srso_return_thunk",
+		"call_depth_return_thunk", "srso_return_thunk", "srso_alias_return_thunk",
 	};
 	size_t i;
 

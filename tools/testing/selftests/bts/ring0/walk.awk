@@ -111,6 +111,12 @@ function end_symbol(end,    i, key) {
 	insn_at[nr_insn] = low(part[1])
 	sub(/^((bnd|notrack|cs|ds|rep|repz|repne|data16) )+/, "", part[2])
 	split(part[2], word, " ")
+	# The kernel replaces a jump to the thunk for returns by RET if it needs no thunk.
+	if (word[1] == "jmp" && part[2] ~ /<__x86_return_thunk>/)
+		word[1] = "ret-thunk"
+	# The disassembly of a module shows a jump to another file as one to the next instruction.
+	if (word[1] == "jmp" && low(word[2]) == insn_at[nr_insn] + 5)
+		word[1] = "jmp-out"
 	insn_what[nr_insn++] = word[1]
 }
 
@@ -126,12 +132,15 @@ function kind(i,    w) {
 		return "entry"
 	if (w ~ /^call/)
 		return "call"
+	if (w == "ret-thunk" || w == "jmp-out")
+		return is_thunk(to[i]) || w == "jmp-out" && to[i] ~ /\+0x0\// ? "jump" : "return"
 	if (w ~ /^ret/)
 		return "return"
 	if (w ~ /^iret/)
 		return "exit"
 	# vmlinux has another instruction here, which the kernel has replaced by a call of 5 bytes.
-	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\//) {
+	# With call depth tracking, a call goes to the padding before the function.
+	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\/|^__pfx_/) {
 		after[from[i]] = later(from[i], 5)
 		return "call"
 	}

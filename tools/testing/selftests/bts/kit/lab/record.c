@@ -13,6 +13,7 @@
 #include <linux/timex.h>
 
 #include <asm/apic.h>
+#include <asm/asm.h>
 #include <asm/intel_ds.h>
 #include <asm/msr.h>
 
@@ -76,7 +77,7 @@ static struct notifier_block lab_debug_block = {
 static noinline void single_step(void)
 {
 	asm volatile("pushf\n"
-		     "orl $0x100, (%%rsp)\n"
+		     "orl $0x100, (%%" _ASM_SP ")\n"
 		     "popf\n"
 		     "nop\n"
 		     "nop\n" : : : "cc", "memory");
