@@ -33,10 +33,7 @@
 
 #include "trace_hw_branches_fold.h"
 
-/*
- * The largest number of branches that a walk reads, in total, to find calls of returns and entries
- * of stays
- */
+/* The largest number of branches that a walk reads to find calls of returns and entries of stays */
 #define HW_BRANCHES_SEARCH	40000
 
 /* The largest number of branches to and in a thunk that are joined with the one that leaves it */

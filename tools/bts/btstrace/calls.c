@@ -167,10 +167,7 @@ static void unwind_to(struct bt_calls *c, size_t nr)
 	}
 }
 
-/*
- * Returns the number of frames from the outermost one to the innermost one of @fn; 0 if @fn has
- * no frame.
- */
+/* Returns the number of frames from the outermost to the innermost of @fn; 0 if there is none. */
 static size_t find_function(const struct bt_calls *c, const struct bt_function *fn)
 {
 	size_t nr;

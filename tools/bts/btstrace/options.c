@@ -155,10 +155,7 @@ static bool number(const char *s, u64 max, u64 *v, const char **end)
 	return digits && !errno && *v && *v <= max;
 }
 
-/*
- * Parse a number of bytes from 1 to @max. K or M, also in lower case, may follow the number.
- * Returns false if @s is anything else.
- */
+/* Parse a number of bytes from 1 to @max; K, k, M or m may follow. Returns false on error. */
 static bool size(const char *s, u64 max, u64 *v)
 {
 	const char *end;
@@ -310,10 +307,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/*
- * Parse the option @c. @mode is the name of the mode if @c is one of OPT_CRASH to OPT_JSON.
- * Returns false, after a message, if the option is wrong.
- */
+/* Parse the option @c, with the name @mode if it is a mode. Complains and returns false on error. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
