@@ -321,7 +321,7 @@ group_image() {
 			kit_store_whole store "$CPU,-smap" x86_64
 			kit_reports store crash "Segmentation fault"
 			;;
-		narrow) kit_store_whole narrow "$CPU,-lm" i686 ;;
+		narrow) kit_store_whole narrow "$CPU,-lm,-smap" i686 ;;
 		*) "kit_$part" ;;
 		esac
 	done
