@@ -17,7 +17,7 @@ int memory_probe(uint32_t uid);
 int memory_ring_count(void);
 /* Count rings: at present, and while one more trace exists. */
 void memory_rings(int *now, int *with_one);
-/* Returns the number of objects in the slab caches of what traces allocate or reference. */
+/* Returns the number of objects in those slab caches whose objects traces allocate or reference. */
 long memory_slabs(void);
 /*
  * Returns at how many places functions of traces, or of the flight recorder, have allocated objects

@@ -134,7 +134,7 @@ static void do_sys_info(void)
 		preemptible_reads = -1;
 }
 
-/* Delay the end of a freeze, after its NMIs were sent. */
+/* Delay the return of bts_freeze_all(), which has sent the NMIs. */
 static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	mdelay(20);

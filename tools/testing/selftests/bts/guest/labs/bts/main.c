@@ -129,7 +129,7 @@ static int lab_put_status(struct lab_file *lab, void __user *arg)
 	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
 }
 
-/* Debugging options for locks, memory and races add branches. */
+/* Returns by which factor debugging options for locks, memory and races may multiply branches. */
 static u32 lab_weight(void)
 {
 	return IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_KASAN) ||
