@@ -3,7 +3,7 @@
  * The kernel's ds_claim_bts() and perf's use of BTS exclude each other: the second user gets
  * -EBUSY. Events that do not need BTS are not affected. The module ds_test makes the claims.
  *
- * claims exclude     open events before and after a claim
+ * claims exclude     open events before, during and after a claim
  * claims beside      events during a claim must not change the Debug Store
  * claims recording   the same, while BTS records for the claim; its end must stop BTS
  * claims pmi         perf must not handle an NMI that is not perf's
@@ -28,7 +28,7 @@ static void check(int err, int want, const char *what, const char *kind)
 		printf("# it was: %s\n", strerror(-err));
 }
 
-/* Open an event before and after a claim. The second user must get the error @want, 0 for none. */
+/* Open an event before, during and after a claim. The second user must get @want (0: no error). */
 static void exclude_kind(enum kind kind, int want, pid_t pid, int cpu)
 {
 	const char *name = kind_name[kind];

@@ -350,7 +350,7 @@ static bool source_is_said(char *source, size_t size, struct dump *d)
 	return !strncmp(source, "lbr", 3);
 }
 
-/* Returns whether the source @at is in @function. @function may be an address without a symbol. */
+/* Returns whether the place @at is in @function. @function may be an address without a symbol. */
 static bool is_from(const char *at, const char *function)
 {
 	return within(at, function) || !strcmp(at, function);
