@@ -41,8 +41,8 @@ struct hw_branch {
  * @HW_BRANCH_ENTRY:	an exception or an interrupt that interrupted the kernel
  * @HW_BRANCH_EXIT:	the return from an exception or an interrupt
  * @HW_BRANCH_FROM_USER:	a system call, an exception or an interrupt in user mode
- * @HW_BRANCH_BREAK:	a switch to another task, or missing branches: older branches may belong
- *			to another stack
+ * @HW_BRANCH_BREAK:	a switch to another task, a jump through a bad pointer, or missing branches:
+ *			no newer branch returns from an older call
  */
 enum hw_branch_kind {
 	HW_BRANCH_OTHER,

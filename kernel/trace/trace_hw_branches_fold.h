@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Folding last branches into lines: see trace_hw_branches_fold.c. Both the kernel and
- * tools/tracing/hw-branches compile this code.
+ * Folding last branches into lines: see trace_hw_branches_calls.c and trace_hw_branches_fold.c.
+ * Both the kernel and tools/tracing/hw-branches compile this code.
  *
  * record:	a branch as it was recorded, or the place where branches are missing
  * line:	what is printed on one line: one or more records
@@ -17,6 +17,9 @@
 #else
 #include <stdbool.h>
 #include <stdint.h>
+
+/* As in <linux/hw_branches.h>: the source of a branch from user mode. */
+#define HW_BRANCH_USER	(1ull << 63)
 
 typedef uint8_t u8;
 typedef uint32_t u32;
@@ -43,7 +46,7 @@ enum hw_branch_kind {
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
  * @get:	read the record that has @nr newer ones; false if there is no such record
- * @kind:	tell the kind of a branch. Set @back to the address that a call returns to, or
+ * @kind:	tell the kind of a branch, except HW_BRANCH_FROM_USER. Set @back to the address that a call returns to, or
  *		that an exception or interrupt has interrupted. For other kinds, leave it 0
  * @is_thunk:	tell whether an address is in a thunk for returns or indirect branches
  * @is_return:	tell whether an address is the first one of a thunk for returns
@@ -69,6 +72,7 @@ struct hw_branches_reader {
  * @depth:	the call depth of the code that made @branch, relative to the code that the
  *		newest branch of the walk went to: -1 is the caller of that code; 0 if the walk
  *		is plain
+ * @longest:	the line is the longest call of a stay, and the next line is that of the stay
  * @lines:	the number of lines of the loop if this is its last line; otherwise 1
  * @times:	how often this line, or the loop that ends here, occurs consecutively
  */
@@ -78,12 +82,19 @@ struct hw_branches_line {
 	u32			inside;
 	u32			records;
 	int			depth;
+	bool			longest;
 	u32			lines;
 	u32			times;
 };
 
+/* The largest number of branches that a walk reads to find calls of returns and entries of stays */
+#define HW_BRANCHES_SEARCH	20000
+
 /* The number of lines of the longest loop that is found */
 #define HW_BRANCHES_LOOP	6
+
+/* The largest depth, from the entry of a stay, of a call that is shown as its longest call */
+#define HW_BRANCHES_LEVELS	64
 
 /**
  * struct hw_branches_fold - a walk from the newest branch to the oldest
@@ -97,6 +108,8 @@ struct hw_branches_line {
  *		stay's longest call does not change it
  * @stay:	if the line made last is that of a stay's longest call: the line of this stay, which
  *		is made next; otherwise its @inside is 0
+ * @returns:	in a search for a stay's longest call: the numbers of the returns whose calls have
+ *		not been found yet, the outermost first
  * @nr:		the number of lines in @ahead
  * @ahead:	lines that were made, but neither returned nor moved to @body
  * @body:	the lines of the loop that was found last
@@ -111,6 +124,7 @@ struct hw_branches_fold {
 	u32			left;
 	int			depth;
 	struct hw_branches_line	stay;
+	u32			returns[HW_BRANCHES_LEVELS];
 	u32			nr;
 	struct hw_branches_line	ahead[2 * HW_BRANCHES_LOOP];
 	struct hw_branches_line	body[HW_BRANCHES_LOOP];
@@ -118,6 +132,10 @@ struct hw_branches_fold {
 	u32			shown;
 };
 
+/* trace_hw_branches_calls.c */
+bool hw_branches_take(struct hw_branches_fold *fold, struct hw_branches_line *line);
+
+/* trace_hw_branches_fold.c */
 void hw_branches_fold_begin(struct hw_branches_fold *fold, u32 at, bool plain,
 			    const struct hw_branches_reader *reader, void *data);
 bool hw_branches_fold_next(struct hw_branches_fold *fold, struct hw_branches_line *line);

@@ -298,6 +298,33 @@ static void a_stay_without_its_entry(struct kunit *test)
 	       { 0x110, 0x120, 0, 0 });
 }
 
+/* A branch from user mode is never joined, even if its target is in a thunk. */
+static void an_entry_to_a_thunk(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), COND(0xe10, 0xe20), USER(0xf900), RETURN(0xf900, 0xd00),
+		COND(0xd10, 0xd20), USER(0xe00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xe00, 0, 0 }, { HW_BRANCH_USER, 0xf900, 3, 0 },
+	       { HW_BRANCH_USER, 0xe00, 2, 0 });
+}
+
+/* No loop begins between the longest call of a stay and the line of the stay. */
+static void stays_of_different_calls(struct kunit *test)
+{
+	static const struct fake fake[] = {
+		USER(0xe00), CALL(0xe10, 0x200), RETURN(0x230, 0xe15),
+		USER(0xe00), CALL(0xe10, 0x200), RETURN(0x230, 0xe15),
+		USER(0xe00), CALL(0xe20, 0x300), RETURN(0x330, 0xe25),
+		USER(0xd00),
+	};
+
+	EXPECT(test, fake, { HW_BRANCH_USER, 0xd00, 0, 0 }, { 0xe20, 0x300, 2, 0 },
+	       { HW_BRANCH_USER, 0xe00, 3, 0 }, { 0xe10, 0x200, 4, 0 },
+	       { HW_BRANCH_USER, 0xe00, 6, 0, 2, 2 });
+}
+
 /* A stay in which the CPU has switched to another task is not folded. */
 static void a_stay_of_two_tasks(struct kunit *test)
 {
@@ -554,6 +581,100 @@ static void the_search_for_an_entry_has_an_end(struct kunit *test)
 	KUNIT_EXPECT_LE(test, endless.read, 100000);
 }
 
+/**
+ * struct deep - two entries from user mode, between them calls inside one another, which return
+ * @depth:	the number of calls
+ * @inner:	the number of branches in the innermost call
+ * @read:	the number of calls of deep_get()
+ *
+ * Call number n, from 0, goes from n * 0x100 + 0x10 to (n + 1) * 0x100.
+ */
+struct deep {
+	u32	depth;
+	u32	inner;
+	u32	read;
+};
+
+static bool deep_get(void *data, u32 nr, struct hw_branch *branch)
+{
+	struct deep *deep = data;
+	u32 end = 2 * deep->depth + deep->inner + 1;
+
+	deep->read++;
+	branch->from = HW_BRANCH_USER;
+	branch->to = 0xe00;
+	if (!nr || nr == end)
+		return true;
+	if (nr <= deep->depth) {
+		branch->from = nr * 0x100 + 0x20;
+		branch->to = (nr - 1) * 0x100 + 0x15;
+	} else if (nr <= deep->depth + deep->inner) {
+		branch->from = deep->depth * 0x100 + 0x18;
+		branch->to = deep->depth * 0x100 + 0x10;
+	} else {
+		branch->from = (end - 1 - nr) * 0x100 + 0x10;
+		branch->to = (end - nr) * 0x100;
+	}
+
+	return nr < end;
+}
+
+static enum hw_branch_kind deep_kind(void *data, const struct hw_branch *branch, u64 *back)
+{
+	*back = branch->from + 5;
+	switch (branch->from & 0xff) {
+	case 0x10:
+		return HW_BRANCH_CALL;
+	case 0x20:
+		return HW_BRANCH_RETURN;
+	default:
+		return HW_BRANCH_OTHER;
+	}
+}
+
+static bool deep_is_thunk(void *data, u64 address)
+{
+	return false;
+}
+
+static const struct hw_branches_reader deep_reader = {
+	.get		= deep_get,
+	.kind		= deep_kind,
+	.is_thunk	= deep_is_thunk,
+	.is_return	= deep_is_thunk,
+};
+
+/*
+ * The innermost call is found, up to HW_BRANCHES_LEVELS. The walk looks at each branch twice, and each
+ * time at the older one, too.
+ */
+static void a_deep_call_in_a_stay(struct kunit *test)
+{
+	static const u32 depths[] = { 1, 18, HW_BRANCHES_LEVELS, HW_BRANCHES_LEVELS + 6 };
+	struct hw_branches_fold *fold;
+	struct hw_branches_line line;
+	u32 i;
+
+	fold = kunit_kzalloc(test, sizeof(*fold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fold);
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		u32 shown = min(depths[i], HW_BRANCHES_LEVELS);
+		struct deep deep = { .depth = depths[i], .inner = 2600, };
+
+		hw_branches_fold_begin(fold, 0, false, &deep_reader, &deep);
+		KUNIT_EXPECT_TRUE(test, hw_branches_fold_next(fold, &line));
+		KUNIT_EXPECT_EQ(test, line.branch.from, HW_BRANCH_USER);
+		KUNIT_EXPECT_TRUE(test, hw_branches_fold_next(fold, &line));
+		KUNIT_EXPECT_EQ(test, line.branch.to, shown * 0x100);
+		KUNIT_EXPECT_EQ(test, line.inside, 2600 + 2 * (depths[i] - shown + 1));
+		KUNIT_EXPECT_EQ(test, line.depth, (int)shown - 1);
+		KUNIT_EXPECT_TRUE(test, hw_branches_fold_next(fold, &line));
+		KUNIT_EXPECT_EQ(test, line.inside, 2600 + 2 * depths[i] + 1);
+		KUNIT_EXPECT_FALSE(test, hw_branches_fold_next(fold, &line));
+		KUNIT_EXPECT_LE(test, deep.read, 12000);
+	}
+}
+
 static void eight_hops_are_one_line(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -583,6 +704,8 @@ static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(a_call_of_half_a_stay),
 	KUNIT_CASE(stays_that_are_repeated),
 	KUNIT_CASE(a_stay_without_its_entry),
+	KUNIT_CASE(an_entry_to_a_thunk),
+	KUNIT_CASE(stays_of_different_calls),
 	KUNIT_CASE(a_stay_of_two_tasks),
 	KUNIT_CASE(a_return_of_an_earlier_stay),
 	KUNIT_CASE(calls_and_returns_through_thunks),
@@ -598,6 +721,7 @@ static struct kunit_case hw_branches_fold_cases[] = {
 	KUNIT_CASE(the_outermost_depth),
 	KUNIT_CASE(a_chain_of_thunks_has_an_end),
 	KUNIT_CASE(the_search_for_an_entry_has_an_end),
+	KUNIT_CASE(a_deep_call_in_a_stay),
 	KUNIT_CASE(eight_hops_are_one_line),
 	{ },
 };

@@ -43,7 +43,7 @@ void hw_branches_print(hw_branches_printf print, struct seq_file *m, int cpu, in
 	int indent = clamp(depth, 0, HW_BRANCHES_INDENT);
 	char inside[24] = "", times[48] = "";
 
-	if (line->inside)
+	if (line->inside > 1)
 		snprintf(inside, sizeof(inside), ", %u branches", line->inside);
 	if (line->times > 1 && line->lines > 1)
 		snprintf(times, sizeof(times), ", these %u lines %u times", line->lines,

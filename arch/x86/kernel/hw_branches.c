@@ -282,8 +282,9 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	};
 
 	*back = 0;
-	if (branch->from == HW_BRANCH_USER)
-		return HW_BRANCH_FROM_USER;
+	/* After a jump through a bad pointer, nothing returns to the callers. */
+	if (branch->to < TASK_SIZE_MAX)
+		return HW_BRANCH_BREAK;
 	/* A branch to __switch_to_asm(), or to the padding before it, changes the stack. */
 	if ((unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
 		return HW_BRANCH_BREAK;
@@ -334,10 +335,14 @@ bool arch_hw_branches_is_thunk(u64 address)
 	if (hw_branches_is_module_thunk(address) || hw_branches_is_srso_alias(address))
 		return true;
 
-#ifdef CONFIG_MITIGATION_RETPOLINE
+#if defined(CONFIG_MITIGATION_RETHUNK)
 	/* The other thunks are contiguous. The last one is __x86_return_thunk. */
 	return address >= (unsigned long)__x86_indirect_thunk_array &&
 	       address < (unsigned long)__x86_return_thunk + 32;
+#elif defined(CONFIG_MITIGATION_RETPOLINE)
+	/* A thunk for each register */
+	return address - (unsigned long)__x86_indirect_thunk_array <
+	       RETPOLINE_THUNK_SIZE * (IS_ENABLED(CONFIG_X86_64) ? 16 : 8);
 #else
 	return false;
 #endif

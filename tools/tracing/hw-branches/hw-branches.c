@@ -41,6 +41,9 @@
  */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
+/* The largest size of the kernel's entry code, and of its thunks */
+#define MOST_CODE	(1 << 20)
+
 /* The buffer of each CPU: 64 KiB for records of 24 bytes. */
 #define BUFFER_SIZE	65536
 #define RECORD_SIZE	24
@@ -48,9 +51,6 @@ enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
 /* As HW_BRANCHES_LBR_MAX: the kernel saves no more last branch records of a CPU. */
 #define MOST_LBRS	64
-
-/* As HW_BRANCH_USER in <linux/hw_branches.h>: the source of a branch from user mode. */
-#define FROM_USER	(1ull << 63)
 
 /* No x86 kernel supports more CPUs. */
 #define MOST_CPUS	8192
@@ -175,25 +175,55 @@ static uint64_t address_of(const char *name)
  * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
  */
 
+/* struct range - addresses from the map: from @start to before @end; empty if a symbol is missing */
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
 /*
- * Addresses from the map, or 0: entry code, thunks, the thunk for returns of Zen 3 and Zen 4, which is
- * apart from the others, and the function that switches stacks.
+ * Entry code; the thunks; and srso_alias_return_thunk() and its callee, the thunk for returns of Zen 3
+ * and Zen 4, which is apart from the other thunks
  */
-static uint64_t entries, entries_end, thunks, thunks_end, zen_thunk, zen_thunk_end, switch_to;
+static struct range entries, thunks, zen_thunk;
+
+/* The beginnings of the thunks for returns, and of the function that switches stacks; 0 if missing. */
+static uint64_t returns[6], switch_to;
+
+/*
+ * Find the code from the symbol @first to @size bytes behind the beginning of the symbol @last. A
+ * kernel that does not have this code may have a symbol @last all the same, but elsewhere.
+ */
+static struct range find_range(const char *first, const char *last, uint64_t size)
+{
+	struct range range = { address_of(first), address_of(last) };
+
+	if (!range.start || range.end < range.start || range.end - range.start > MOST_CODE)
+		return (struct range){ 0 };
+	range.end += size;
+	return range;
+}
 
 static void find_code(void)
 {
-	entries = address_of("__entry_text_start");
-	entries_end = address_of("__entry_text_end");
-	thunks = address_of("__x86_indirect_thunk_array");
-	thunks_end = address_of("__x86_return_thunk");
-	if (thunks_end)
-		thunks_end += 32;
-	zen_thunk = address_of("srso_alias_safe_ret");
-	zen_thunk_end = address_of("srso_alias_return_thunk");
-	if (zen_thunk_end)
-		zen_thunk_end += 5;	/* a call */
+	static const char *const names[] = {
+		"__x86_return_thunk", "its_return_thunk", "retbleed_return_thunk",
+		"call_depth_return_thunk", "srso_return_thunk", "srso_alias_return_thunk",
+	};
+	size_t i;
+
+	entries = find_range("__entry_text_start", "__entry_text_end", 0);
+	thunks = find_range("__x86_indirect_thunk_array", "__x86_return_thunk", 32);
+	/* srso_alias_return_thunk() is a call. */
+	zen_thunk = find_range("srso_alias_safe_ret", "srso_alias_return_thunk", 5);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		returns[i] = address_of(names[i]);
 	switch_to = address_of("__switch_to_asm");
+}
+
+static bool is_in(struct range range, uint64_t address)
+{
+	return address >= range.start && address < range.end;
 }
 
 /* Returns whether the instruction before @to, which is in entry code, is a call. */
@@ -205,45 +235,43 @@ static bool is_after_call(uint64_t to)
 	       (code[0] == 0xe8 || (code[3] == 0xff && (code[4] & 0xf8) == 0xd0));
 }
 
-static enum hw_branch_kind kind(void *unused, const struct hw_branch *branch, u64 *back)
+static enum hw_branch_kind kind_of(void *unused, const struct hw_branch *branch, u64 *back)
 {
 	struct hw_branches_insn insn = { .from = branch->from, .to = branch->to, .wide = true };
+	enum hw_branch_kind kind;
 
 	(void)unused;
 	*back = 0;
-	if (branch->from == FROM_USER)
-		return HW_BRANCH_FROM_USER;
 	/*
 	 * A branch to __switch_to_asm(), or to the padding of up to 64 bytes before it, changes the
 	 * stack. With the mitigation "call depth tracking", calls go to the padding.
 	 */
 	if (switch_to && switch_to - branch->to <= 64)
 		return HW_BRANCH_BREAK;
-	insn.entry = insn.to >= entries && insn.to < entries_end;
+	insn.entry = is_in(entries, insn.to);
 	insn.after_call = insn.entry && is_after_call(insn.to);
 	if (!is_user(insn.from) && read_kernel(insn.from, insn.byte, sizeof(insn.byte)))
 		insn.n = sizeof(insn.byte);
-	return hw_branches_kind_of(&insn, back);
+	kind = hw_branches_kind_of(&insn, back);
+	/* After a jump through a bad pointer, nothing returns to the callers. */
+	if (is_user(insn.to) && kind != HW_BRANCH_EXIT && kind != HW_BRANCH_OTHER)
+		return HW_BRANCH_BREAK;
+	return kind;
 }
 
 static bool is_thunk(void *unused, u64 address)
 {
 	(void)unused;
-	return (address >= thunks && address < thunks_end) ||
-	       (address >= zen_thunk && address < zen_thunk_end);
+	return is_in(thunks, address) || is_in(zen_thunk, address);
 }
 
 static bool is_return(void *unused, u64 address)
 {
-	static const char *const names[] = {
-		"__x86_return_thunk", "its_return_thunk", "retbleed_return_thunk",
-		"call_depth_return_thunk", "srso_return_thunk", "srso_alias_return_thunk",
-	};
 	size_t i;
 
 	(void)unused;
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (address == address_of(names[i]))
+	for (i = 0; i < sizeof(returns) / sizeof(*returns); i++) {
+		if (returns[i] && returns[i] == address)
 			return true;
 	}
 	return false;
@@ -270,7 +298,7 @@ static bool get(void *data, u32 nr, struct hw_branch *branch)
 
 static const struct hw_branches_reader reader = {
 	.get = get,
-	.kind = kind,
+	.kind = kind_of,
 	.is_thunk = is_thunk,
 	.is_return = is_return,
 };
@@ -280,11 +308,11 @@ static void print_line(unsigned int cpu, int depth, const struct hw_branches_lin
 	printf(" %3u %*s", cpu, depth < MOST_INDENT ? depth : MOST_INDENT, "");
 	print_address(line->branch.to);
 	printf(" <- ");
-	if (line->branch.from == FROM_USER)
+	if (line->branch.from == HW_BRANCH_USER)
 		printf("user mode");
 	else
 		print_address(line->branch.from);
-	if (line->inside)
+	if (line->inside > 1)
 		printf(", %u branches", line->inside);
 	if (line->times > 1 && line->lines > 1)
 		printf(", these %u lines %u times", line->lines, line->times);
@@ -322,7 +350,7 @@ static void take_branch(struct branches *all, const uint64_t *record, const uint
 	if (is_user(record[0]) && is_user(record[1]))
 		return;
 	all->branch[all->nr++] = (struct hw_branch){
-		is_user(record[0]) && !astray ? FROM_USER : record[0], record[1],
+		is_user(record[0]) && !astray ? HW_BRANCH_USER : record[0], record[1],
 	};
 }
 

@@ -171,7 +171,8 @@ struct bts_want {
  *		interrupts off. If the CPU is frozen, change nothing and return false.
  * @resume:	record on this CPU what bts_want() returns, or bts_wanted_steps() for a source
  *		of software; false if the CPU is frozen
- * @restart:	resume recording on this CPU after a #DB has made the processor stop it
+ * @restart:	resume recording on this CPU after a #DB has made the processor stop it; may be
+ *		NULL
  * @scrub:	overwrite the records in the buffer of a CPU that is offline, or of this CPU,
  *		which is paused or frozen. If this CPU is frozen, do nothing.
  * @freeze:	stop recording on this CPU and keep its records, in any context

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 kernel=$1/kernel/trace arch=$1/arch/x86/kernel
 reader=$1/tools/tracing/hw-branches
 cc -I"$kernel" -I"$arch" -o "$work/hw-branches" "$reader/hw-branches.c" "$reader/dump.c" \
-	"$kernel/trace_hw_branches_fold.c" "$arch/hw_branches_kind.c" &&
+	"$kernel/trace_hw_branches_calls.c" "$kernel/trace_hw_branches_fold.c" "$arch/hw_branches_kind.c" &&
 	cc -o "$work/damaged" "$here/damaged.c" && "$work/damaged" "$work/dump" || exit 2
 
 # expect NAME COMMAND...: report the test NAME, which passes if COMMAND succeeds.

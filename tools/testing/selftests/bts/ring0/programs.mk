@@ -12,6 +12,7 @@ guestlbr_SRCS := ring0/guestlbr.c guest/lbrs.c $(RING0)
 # The program that reads a dump, in the crash kernel or on the host.
 hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../tracing/hw-branches/dump.c \
+	../../../../kernel/trace/trace_hw_branches_calls.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c
 hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
