@@ -46,8 +46,9 @@ enum hw_branch_kind {
 /**
  * struct hw_branches_reader - functions that read branches and their instructions
  * @get:	read the record that has @nr newer ones; false if there is no such record
- * @kind:	tell the kind of a branch, except HW_BRANCH_FROM_USER. Set @back to the address that a call returns to, or
- *		that an exception or interrupt has interrupted. For other kinds, leave it 0
+ * @kind:	tell the kind of a branch of the kernel. Set @back to the address that a call
+ *		returns to, or that an exception or interrupt has interrupted. For other kinds,
+ *		leave it 0
  * @is_thunk:	tell whether an address is in a thunk for returns or indirect branches
  * @is_return:	tell whether an address is the first one of a thunk for returns
  * @progress:	called for each line that hw_branches_fold_base() makes; may be NULL

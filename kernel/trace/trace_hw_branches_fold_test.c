@@ -645,8 +645,8 @@ static const struct hw_branches_reader deep_reader = {
 };
 
 /*
- * The innermost call is found, up to HW_BRANCHES_LEVELS. The walk looks at each branch twice, and each
- * time at the older one, too.
+ * The innermost call is found, up to HW_BRANCHES_LEVELS. The walk looks at each branch twice, and
+ * each time at the older one, too.
  */
 static void a_deep_call_in_a_stay(struct kunit *test)
 {

@@ -175,19 +175,19 @@ static uint64_t address_of(const char *name)
  * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
  */
 
-/* struct range - addresses from the map: from @start to before @end; empty if a symbol is missing */
+/* struct range - the addresses from @start to before @end; empty if the map lacks a symbol */
 struct range {
 	uint64_t start;
 	uint64_t end;
 };
 
 /*
- * Entry code; the thunks; and srso_alias_return_thunk() and its callee, the thunk for returns of Zen 3
- * and Zen 4, which is apart from the other thunks
+ * Entry code; the thunks; and srso_alias_return_thunk() and its callee, the thunk for returns of
+ * Zen 3 and Zen 4, which is apart from the other thunks
  */
 static struct range entries, thunks, zen_thunk;
 
-/* The beginnings of the thunks for returns, and of the function that switches stacks; 0 if missing. */
+/* Addresses of the thunks for returns, and of the function that switches stacks; 0 if missing */
 static uint64_t returns[6], switch_to;
 
 /*

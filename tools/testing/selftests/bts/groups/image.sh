@@ -302,6 +302,7 @@ kit_store_whole() {
 	kit_good "$1"
 	kit_reports "$1" found "This machine has a Debug Store."
 	kit_reports "$1" kernel " $3, started by"
+	kit_reports "$1" short " LBR:32"
 	for answer in nmi kinds switch cpus bts "lbr: 32"; do
 		kit_reports "$1" "${answer%:*}-answer" "answer $answer"
 	done

@@ -12,6 +12,8 @@
 /* A line of the report with the answer to a question begins so. */
 #define ANSWER		"      answer "
 #define MAX_ANSWERS	16	/* so many fit on the page */
+#define MOST_COLUMNS	77	/* of an answer on the page; the report has the whole line above */
+#define SHORT_NAME	3	/* letters of the name of an answer in the short form */
 #define MARGIN		2	/* light modules around the QR code */
 
 static char report[1 << 17];
@@ -52,10 +54,12 @@ static const char *next_answer(const char **at)
 static void print_answers(void)
 {
 	const char *at = report, *found;
-	int n = 0;
+	int n = 0, len;
 
-	while ((found = next_answer(&at)) && n++ < MAX_ANSWERS)
-		tell("  %.*s\n", (int)strcspn(found, "\n"), found);
+	while ((found = next_answer(&at)) && n++ < MAX_ANSWERS) {
+		len = strcspn(found, "\n");
+		tell("  %.*s\n", len < MOST_COLUMNS ? len : MOST_COLUMNS, found);
+	}
 	if (!n)
 		tell("  none\n");
 }
@@ -85,9 +89,9 @@ static int steps_with(enum outcome outcome)
 
 /*
  * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
- * failed, crashed and took too long, and then for each answer the question's name and the answer's
- * first word. What does not fit into @size bytes is cut off. The short form has only characters
- * that qr_make() accepts.
+ * failed, crashed and took too long, and then for each answer three letters of the question's name
+ * and the answer's first word. Answers that do not fit into @size bytes are left out. The short
+ * form has only characters that qr_make() accepts.
  */
 static void make_short_form(char *text, size_t size)
 {
@@ -99,12 +103,20 @@ static void make_short_form(char *text, size_t size)
 	n = snprintf(text, size, "BTS1 %X %s %s %d/%d/%d/%d", machine.signature,
 		     machine.microcode, uts.release, steps_with(PASSED), steps_with(FAILED),
 		     steps_with(CRASHED), steps_with(TIMED_OUT));
-	while ((found = next_answer(&at)) && n < size) {
+	while ((found = next_answer(&at))) {
 		const char *word = strstr(found, ": ");
+		char item[64];
+		size_t len;
 
-		if (word)
-			n += snprintf(text + n, size - n, " %.*s:%.*s", (int)(word - found), found,
-				      (int)strcspn(word + 2, "\n, "), word + 2);
+		if (!word)
+			continue;
+		len = snprintf(item, sizeof(item), " %.*s:%.*s",
+			       (int)(word - found < SHORT_NAME ? word - found : SHORT_NAME), found,
+			       (int)strcspn(word + 2, "\n, "), word + 2);
+		if (len >= sizeof(item) || n + len >= size)
+			break;
+		memcpy(text + n, item, len + 1);
+		n += len;
 	}
 	for (i = 0; text[i]; i++) {
 		text[i] = toupper((unsigned char)text[i]);
@@ -159,7 +171,8 @@ void print_page(void)
 		skipped += steps[i].skipped;
 	}
 	screen_clear();
-	tell("\nbts-check: %s\n", machine.model);
+	note("\n");
+	tell("bts-check: %s\n", machine.model);
 	tell("%s\n", machine.store ? "This machine has a Debug Store." :
 	     "This machine has no Debug Store that the kernel can use.");
 	tell("What the hardware does here:\n");

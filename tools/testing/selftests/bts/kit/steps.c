@@ -249,8 +249,16 @@ static bool watch(struct step *step, pid_t child, int fd)
 	return false;
 }
 
+/* End what a step has left running: processes, and the flight recorder. */
 static void end_leftovers(void)
 {
+	int fd = open("/sys/kernel/tracing/hw_branches/enable", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, "0", 1) != 1)
+			fprintf(stderr, "kit: the recorder is still on\n");
+		close(fd);
+	}
 	kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;

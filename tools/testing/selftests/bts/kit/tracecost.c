@@ -6,8 +6,8 @@
  *   tracecost switch	a round trip between two processes, of which one is traced
  *   tracecost cpus		a branch, while one to all CPUs record
  *
- * A line "answer WHAT: ..." has the results. "2.5/1.0" is 2.5 ticks if traced, 1.0 if not. The short
- * form of the report has the first word of the results.
+ * A line "answer WHAT: ..." has the results. "2.5/1.0" is 2.5 ticks if traced, 1.0 if not. The
+ * short form of the report has the first word of the results.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define TURNS		20000	/* of each loop below */
 #define ROUNDS		7	/* the fastest round counts */
 #define TRIPS		1000
-#define NODES		(1 << 16)
+#define NODES		(1 << 18)	/* more than all rounds visit */
 #define NODE_SIZE	64
 #define TRACE_BYTES	(1 << 16)
 #define MOST_CPUS	256
@@ -30,6 +30,7 @@ static struct {
 	double ticks[MOST_CPUS];	/* of each tracee: ticks a branch, of its fastest round */
 	unsigned int wanted;		/* tracees that begin together */
 	unsigned int ready;		/* tracees that are ready to begin */
+	unsigned int done;		/* tracees that have made their ROUNDS */
 } *shared;
 
 static uint64_t ticks(void)
@@ -65,14 +66,22 @@ static unsigned long calls(void)
 	return 3 * TURNS;
 }
 
-#define TARGET(n)	__attribute__((noinline)) static void target_##n(void) { asm volatile("nop # " #n); }
-TARGET(0) TARGET(1) TARGET(2) TARGET(3)
+#define TARGET(n)						\
+	__attribute__((noinline)) static void target_##n(void)	\
+	{							\
+		asm volatile("nop # " #n);			\
+	}
+
+TARGET(0)
+TARGET(1)
+TARGET(2)
+TARGET(3)
 
 /* As calls(), but through pointers to different functions. */
 static unsigned long indirect(void)
 {
 	static void (*volatile targets[])(void) = { target_0, target_1, target_2, target_3, };
-	unsigned int seed = 1;
+	static unsigned int seed = 1;	/* other targets in each round */
 	int i;
 
 	for (i = 0; i < TURNS; i++) {
@@ -85,7 +94,7 @@ static unsigned long indirect(void)
 /* A conditional branch that the processor cannot predict: half of the turns take it. */
 static unsigned long random_jumps(void)
 {
-	unsigned int seed = 1;
+	static unsigned int seed = 1;	/* other jumps in each round */
 	int i;
 
 	for (i = 0; i < TURNS; i++) {
@@ -116,11 +125,14 @@ static void link_nodes(void)
 		nodes[i].next = &nodes[(i * 1664525 + 1013904223) % NODES];
 }
 
-/* A turn reads memory that is in no near cache. */
+/* A turn reads memory that is in no cache: each round goes on where the last one has ended. */
 static unsigned long memory(void)
 {
-	struct node *volatile node = nodes;
+	static struct node *volatile node;
 	int i;
+
+	if (!node)
+		node = nodes;
 
 	for (i = 0; i < TURNS; i++)
 		node = node->next;
@@ -138,7 +150,10 @@ static const struct {
 	{ "memory", memory, },
 };
 
-/* The order of a tracee: run the code of kind @arg % 16, and store the result as number @arg / 16. */
+/*
+ * The order of a tracee: run the code of kind @arg % 16, and store the result as number @arg / 16.
+ * Go on until all tracees have made their rounds, so that each round ran beside the others.
+ */
 static void measure_kind(unsigned long arg)
 {
 	unsigned long (*run)(void) = kinds[arg % 16].run;
@@ -157,6 +172,9 @@ static void measure_kind(unsigned long arg)
 			least = now;
 	}
 	shared->ticks[arg / 16] = least;
+	__atomic_add_fetch(&shared->done, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&shared->done, __ATOMIC_SEQ_CST) < shared->wanted)
+		run();
 }
 
 static void trace(const struct tracee *t)
@@ -169,12 +187,18 @@ static void trace(const struct tracee *t)
 	}
 }
 
+static void expect_tracees(unsigned int n)
+{
+	shared->wanted = n;
+	shared->ready = 0;
+	shared->done = 0;
+}
+
 static double ticks_of_kind(size_t kind, bool traced)
 {
 	struct tracee t = tracee_new();
 
-	shared->wanted = 1;
-	shared->ready = 0;
+	expect_tracees(1);
 	if (traced)
 		trace(&t);
 	tracee_do(&t, measure_kind, kind);
@@ -256,21 +280,21 @@ static void cost_switch(void)
 	printf("answer switch: %.0f/%.0f a round trip of two switches\n", on, off);
 }
 
-/* Returns the mean cost of a branch while the CPUs of @cpu, @n of them, record a loop. */
-static double ticks_on(const int *cpu, unsigned int n)
+/* Returns the mean cost of a branch while the CPUs of @cpu, @n of them, run a loop. */
+static double ticks_on(const int *cpu, unsigned int n, bool traced)
 {
 	struct tracee t[MOST_CPUS];
 	double sum = 0;
 	unsigned int i;
 	int status;
 
-	shared->wanted = n;
-	shared->ready = 0;
+	expect_tracees(n);
 	for (i = 0; i < n; i++) {
 		/* The tracee inherits the CPU. */
 		pin_to(cpu[i]);
 		t[i] = tracee_new();
-		trace(&t[i]);
+		if (traced)
+			trace(&t[i]);
 		tracee_begin(&t[i], measure_kind, i * 16);
 	}
 	for (i = 0; i < n; i++) {
@@ -304,20 +328,23 @@ static unsigned int usable_cpus(int *cpu)
 
 static void cost_cpus(void)
 {
+	char line[256];
 	int cpu[MOST_CPUS];
-	unsigned int all = usable_cpus(cpu), n;
-	double first = ticks_on(cpu, 1), now = first;
+	unsigned int all = usable_cpus(cpu), n = 1;
+	size_t used = 0;
+	double on, off;
 
-	ok(first > 0, "one CPU is measured");
-	printf("answer cpus: %.1f on 1", first);
-	for (n = 2; all > 1; n = 2 * n < all ? 2 * n : all) {
-		now = ticks_on(cpu, n);
-		printf(", %.1f on %u", now, n);
+	for (;;) {
+		off = ticks_on(cpu, n, false);
+		on = ticks_on(cpu, n, true);
+		ok(off > 0 && on > 0, "%u CPUs are measured", n);
+		used += snprintf(line + used, sizeof(line) - used, "%s%.1f/%.1f on %u",
+				 used ? ", " : "", on, off, n);
 		if (n == all)
 			break;
+		n = 2 * n < all ? 2 * n : all;
 	}
-	printf("\n");
-	ok(now > 0, "all %u CPUs are measured", all);
+	printf("answer cpus: %s\n", line);
 }
 
 static const struct {

@@ -4,20 +4,44 @@
  *
  *   flight bts|lbr
  *
- * A line "answer SOURCE: ..." tells how many branches of a CPU are kept. If the machine does not
- * have the source, it says "none".
+ * A line "answer SOURCE: ..." tells how many branches of a CPU are kept, and how many of all do not
+ * fit. If the machine does not have the source, the answer is "none".
  */
-#include "common.h"
+#include <sched.h>
 #include <sys/syscall.h>
 
-#define LEAST	4	/* branches of each CPU */
+#include "common.h"
 
-/* The offset of "NAME+0xOFFSET/0xSIZE", or -1 */
+#define LEAST	4	/* branches of a CPU */
+
+static cpu_set_t usable;	/* the CPUs that this process may use */
+static int misfits;		/* pairs of branches that cannot follow each other */
+
+/* Returns the offset of "NAME+0xOFFSET/0xSIZE", or -1. */
 static long offset_of(const char *text)
 {
 	const char *plus = strchr(text, '+');
 
 	return plus ? strtol(plus, NULL, 16) : -1;
+}
+
+/*
+ * Returns whether @at is in entry code. A record there may be missing: the filter of some models
+ * leaves out the way in, and the recorder the way out.
+ */
+static bool in_entry(const char *at)
+{
+	static const char *const names[] = {
+		"entry_", "asm_", "syscall_return_", "common_interrupt_return", "swapgs_restore_",
+		"ret_from_fork_asm", "handle_exception", "restore_all_switch_stack",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strncmp(at, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -29,72 +53,99 @@ static bool follows(const struct line *newer, const struct line *older)
 	size_t len = strcspn(older->to, "+");
 	long target = offset_of(older->to), source = offset_of(newer->from);
 
-	if (target < 0 || source < 0 || strncmp(older->to, newer->from, len + 1))
+	if (target < 0 || source < 0 || in_entry(newer->from) ||
+	    strncmp(older->to, newer->from, len + 1))
 		return true;
 	return target <= source;
 }
 
-/* Check the branches of a CPU. Returns their number. */
-static int check_cpu(int cpu)
+/* Read the branches of a CPU, and count those that do not follow. Returns their number. */
+static int read_cpu(int cpu, int *wrong)
 {
 	struct line newer = { }, line;
-	int n = 0, wrong = 0;
 	const char *at;
 	char name[64], *text;
+	int n = 0;
 
 	snprintf(name, sizeof(name), "per_cpu/cpu%d/trace", cpu);
 	text = get(name);
 	at = text;
+	*wrong = 0;
 	while (next_line(&at, &line)) {
 		if (!line.to[0] || line.cpu != cpu) {
 			newer.to[0] = '\0';
 			continue;
 		}
-		if (newer.to[0] && !follows(&newer, &line)) {
-			if (!wrong++)
-				printf("# CPU %d: %s <- %s, before it %s <- %s\n", cpu, newer.to,
-				       newer.from, line.to, line.from);
-		}
+		if (newer.to[0] && !follows(&newer, &line) && !(*wrong)++)
+			printf("# CPU %d: %s <- %s, before it %s <- %s\n", cpu, newer.to,
+			       newer.from, line.to, line.from);
 		newer = line;
 		n++;
 	}
 	free(text);
-	ok(n >= LEAST, "CPU %d: %d branches", cpu, n);
-	ok(!wrong, "CPU %d: each branch leads to the next one", cpu);
 	return n;
 }
 
-/* Make the kernel of each CPU take branches. */
-static void use_cpus(void)
+/*
+ * Some models sometimes record a wrong source, for example after they slept: accept one in fifty.
+ * An idle CPU may have lost its LBRs in its sleep. Returns the number of branches.
+ */
+static int check_cpu(int cpu, bool busy)
+{
+	int wrong, n = read_cpu(cpu, &wrong);
+
+	ok(n >= LEAST || !busy, "CPU %d: %d branches", cpu, n);
+	ok(wrong <= n / 50 + 1, "CPU %d: %d branches do not lead to the next one", cpu, wrong);
+	misfits += wrong;
+	return n;
+}
+
+/* Let the kernel of each CPU take branches, and end on @last. */
+static void use_cpus(int last)
 {
 	int cpu, i;
 
-	for (cpu = 0; cpu < cpus(); cpu++) {
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &usable))
+			continue;
 		pin_to(cpu);
 		for (i = 0; i < 1000; i++)
 			syscall(SYS_getppid);
 	}
-	pin_to(0);
+	pin_to(last);
+}
+
+/* Also if a test gives up: the recorder must not disturb what runs next. 0 in enable also thaws. */
+static void clean(void)
+{
+	set("fold", "1");
+	set("enable", "0");
 }
 
 static int test(const char *source)
 {
-	int cpu, n, least = -1;
+	bool bts = !strcmp(source, "bts");
+	int cpu, n, most = 0, here;
 
-	use_cpus();
+	if (sched_getaffinity(0, sizeof(usable), &usable))
+		give_up("sched_getaffinity");
+	here = sched_getcpu();
+	use_cpus(here);
 	must_set("freeze", "1");
 	must_set("fold", "0");
-	for (cpu = 0; cpu < cpus(); cpu++) {
-		n = check_cpu(cpu);
-		if (least < 0 || n < least)
-			least = n;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &usable))
+			continue;
+		n = check_cpu(cpu, bts || cpu == here);
+		if (n > most)
+			most = n;
 	}
-	must_set("fold", "1");
 	must_set("freeze", "0");
 	ok(is("enable", source), "recording goes on");
-	must_set("enable", "0");
+	clean();
 	ok(is("enable", "0"), "recording ends");
-	printf("answer %s: %d branches of the kernel are kept, for each CPU\n", source, least);
+	printf("answer %s: %d branches of a CPU are kept, %d of all do not fit\n", source, most,
+	       misfits);
 	return finish();
 }
 
@@ -115,5 +166,6 @@ int main(int argc, char **argv)
 	errno = -err;
 	if (err)
 		give_up("%s to enable", argv[1]);
+	atexit(clean);
 	return test(argv[1]);
 }

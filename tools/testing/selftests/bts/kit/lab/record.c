@@ -22,6 +22,9 @@
 /* How long to wait for an interrupt after recording has stopped, and after unmasking its vector */
 #define LATE_US		500
 
+/* So many interrupts of one experiment, and recording does not go on. */
+#define MOST_NMIS	2000
+
 static DEFINE_PER_CPU(bool, armed);
 static DEFINE_PER_CPU(u32, nmis);
 
@@ -46,16 +49,20 @@ static void write_lvtpc(u32 val)
 /* Stop recording first, so that the handler's own branches are not recorded. */
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 {
+	u64 bits = __this_cpu_read(go_on);
+
 	if (!__this_cpu_read(armed))
 		return NMI_DONE;
 	lab_kernel.write(0);
-	__this_cpu_inc(nmis);
+	/* The end of this handler is recorded: if it fills the buffer, there is no progress. */
+	if (__this_cpu_inc_return(nmis) >= MOST_NMIS)
+		bits = 0;
+	if (bits)
+		lab_empty();
 	/* The delivery of the interrupt has masked its vector: unmask it. */
 	write_lvtpc(APIC_DM_NMI);
-	if (__this_cpu_read(go_on)) {
-		lab_empty();
-		lab_kernel.write(__this_cpu_read(go_on));
-	}
+	if (bits)
+		lab_kernel.write(bits);
 	return NMI_HANDLED;
 }
 
@@ -188,6 +195,7 @@ int lab_run(struct kit_run *run)
 	analyse(run, first);
 	write_lvtpc(lvtpc);
 	__this_cpu_write(armed, false);
+	__this_cpu_write(go_on, 0);
 	local_irq_restore(flags);
 	return err;
 }
