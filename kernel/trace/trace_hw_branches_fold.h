@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* As in <linux/hw_branches.h>: the source of a branch from user mode. */
-#define HW_BRANCH_USER	(1ull << 63)
+#define HW_BRANCH_USER	0x8000000000000000ull
 
 typedef uint8_t u8;
 typedef uint32_t u32;

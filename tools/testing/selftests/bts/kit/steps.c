@@ -22,8 +22,8 @@
 /* Questions come first: once a program has traced, the kernel keeps the Debug Store for seconds. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
-#define COST(n, w, s) \
-	{ .name = n, .what = w, .argv = { "tracecost", n, }, .seconds = s, .store = true, \
+#define STORE(n, w, s, ...) \
+	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, .store = true, \
 	  .output = true, }
 #define PROGRAM(n, w, s, ...) \
 	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
@@ -40,11 +40,10 @@ struct step steps[] = {
 	QUESTION("freeze", "what freezing the LBRs does to BTS", 1),
 	QUESTION("cost", "what recording costs", 1),
 	QUESTION("nmi", "what the interrupt costs", 1),
-	COST("kinds", "what a trace costs: kinds of code", 2),
-	COST("switch", "what a trace costs: switches", 1),
-	COST("cpus", "what a trace costs: on all CPUs", 2),
-	{ .name = "bts", .what = "the flight recorder by BTS", .argv = { "flight", "bts", },
-	  .seconds = 2, .store = true, .output = true, },
+	STORE("kinds", "what a trace costs: kinds of code", 2, "tracecost", "kinds"),
+	STORE("switch", "what a trace costs: switches", 1, "tracecost", "switch"),
+	STORE("cpus", "what a trace costs: on all CPUs", 2, "tracecost", "cpus"),
+	STORE("bts", "the flight recorder by BTS", 2, "flight", "bts"),
 	{ .name = "lbr", .what = "the same by last branch records", .argv = { "flight", "lbr", },
 	  .seconds = 2, .output = true, },
 	PROGRAM("units", "unit tests of the kernel", 5, "units"),
