@@ -39,19 +39,24 @@
  * With the mitigation 'call depth tracking', a call goes to the padding before the function: at
  * most this number of bytes before the address of the function
  */
-#define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
+#define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? CONFIG_FUNCTION_ALIGNMENT : 0)
 
 /* Tell whether @branch is the one that @top describes. */
 static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branches_match top)
 {
+	u64 back;
+
 	if (top.to)
 		return top.to - branch->to <= HW_BRANCHES_PADDING;
 
 	if (!arch_hw_branches_is_entry(branch->to))
 		return false;
 
+	/* Functions and thunks return to entry code, too. */
 	if (top.any)
-		return !arch_hw_branches_is_entry(branch->from);
+		return branch->from == HW_BRANCH_USER ||
+		       (!arch_hw_branches_is_entry(branch->from) &&
+			arch_hw_branches_kind(branch, &back) == HW_BRANCH_ENTRY);
 
 	/*
 	 * After a trap, the instruction pointer in @top is that of the next instruction. The

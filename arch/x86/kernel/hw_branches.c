@@ -35,9 +35,6 @@
  */
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
-/* With call depth tracking, a call may go to the padding before the function. */
-#define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? 64 : 0)
-
 /*
  * The context of each CPU that records. hw_branches_readable is for readers, and is NULL if a CPU
  * does not record. hw_branches_context is for destroying the context.
@@ -285,8 +282,8 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	/* After a jump through a bad pointer, nothing returns to the callers. */
 	if (branch->to < TASK_SIZE_MAX)
 		return HW_BRANCH_BREAK;
-	/* A branch to __switch_to_asm(), or to the padding before it, changes the stack. */
-	if ((unsigned long)__switch_to_asm - branch->to <= HW_BRANCHES_PADDING)
+	/* __switch_to_asm() changes the stack. */
+	if (branch->to == (unsigned long)__switch_to_asm)
 		return HW_BRANCH_BREAK;
 
 	insn.entry = bts_is_entry(insn.to);

@@ -242,11 +242,8 @@ static enum hw_branch_kind kind_of(void *unused, const struct hw_branch *branch,
 
 	(void)unused;
 	*back = 0;
-	/*
-	 * A branch to __switch_to_asm(), or to the padding of up to 64 bytes before it, changes the
-	 * stack. With the mitigation "call depth tracking", calls go to the padding.
-	 */
-	if (switch_to && switch_to - branch->to <= 64)
+	/* __switch_to_asm() changes the stack. */
+	if (switch_to && switch_to == branch->to)
 		return HW_BRANCH_BREAK;
 	insn.entry = is_in(entries, insn.to);
 	insn.after_call = insn.entry && is_after_call(insn.to);

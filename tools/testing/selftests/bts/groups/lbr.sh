@@ -172,29 +172,9 @@ lbr_jump() {
 	done
 }
 
-# On Zen 3 and Zen 4, a kernel with the mitigation of speculative return stack overflow returns through
-# a thunk that is apart from the other thunks. A branch through it is one line.
-lbr_thunk() {
-	case ",$CONFIG," in
-	*,mitigations,*) ;;
-	*) return ;;
-	esac
-	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	strict thunk "$(lbr_machine amd),model=1,family=25" smp=1 before="$LAB" expect=splat \
-		append="sysctl.kernel.panic_on_oops=1" -- crash end task
-	console_says thunk "Speculative Return Stack Overflow: .*Safe RET"
-	console_says thunk "<- bts_crash_work"
-	if grep -q "srso_alias.* <- \| <- srso_alias" "$CASE_DIR/console"; then
-		fail thunk.joined "a line has a branch in the thunk (see $CASE_DIR/console)"
-	else
-		pass thunk.joined
-	fi
-}
-
 group_lbr() {
 	lbr_files
 	lbr_perf
 	lbr_crashes
 	lbr_jump
-	lbr_thunk
 }

@@ -337,6 +337,25 @@ ring0_kdump() {
 	came_to_end kdump-astray
 }
 
+# On Zen 3 and Zen 4, a kernel with the mitigation of speculative return stack overflow returns through
+# a thunk that is apart from the other thunks. A branch through it is one line.
+ring0_thunk() {
+	case ",$CONFIG," in
+	*,mitigations,*) ;;
+	*) return ;;
+	esac
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	strict thunk "$(lbr_machine amd),model=1,family=25" smp=1 before="$LAB" expect=splat \
+		append="sysctl.kernel.panic_on_oops=1" -- crash end task
+	console_says thunk "Speculative Return Stack Overflow: .*Safe RET"
+	console_says thunk "<- bts_crash_work"
+	if grep -q "srso_alias.* <- \| <- srso_alias" "$CASE_DIR/console"; then
+		fail thunk.joined "a line has a branch in the thunk (see $CASE_DIR/console)"
+	else
+		pass thunk.joined
+	fi
+}
+
 group_ring0() {
 	ring0_units
 	ring0_files
@@ -348,4 +367,5 @@ group_ring0() {
 	ring0_kdb
 	ring0_races
 	ring0_kdump
+	ring0_thunk
 }

@@ -127,6 +127,9 @@ bool within(const char *at, const char *function)
 {
 	size_t len = strlen(function);
 
+	/* With call depth tracking, a call goes to the padding before the function. */
+	if (!strncmp(at, "__pfx_", 6))
+		at += 6;
 	return !strncmp(at, function, len) && at[len] == '+';
 }
 

@@ -114,8 +114,9 @@ function end_symbol(end,    i, key) {
 	# The kernel replaces a jump to the thunk for returns by RET if it needs no thunk.
 	if (word[1] == "jmp" && part[2] ~ /<__x86_return_thunk>/)
 		word[1] = "ret-thunk"
-	# The disassembly of a module shows a jump to another file as one to the next instruction.
-	if (word[1] == "jmp" && low(word[2]) == insn_at[nr_insn] + 5)
+	# The disassembly of a module shows a jump to another file as one to the next instruction. The
+	# jump has 5 bytes, and clang adds a prefix.
+	if (word[1] == "jmp" && low(word[2]) - insn_at[nr_insn] ~ /^[56]$/)
 		word[1] = "jmp-out"
 	insn_what[nr_insn++] = word[1]
 }
