@@ -78,12 +78,14 @@ static void put_cpu(int nr, bool good_store, bool buffer)
 {
 	static uint64_t records[SIZE / 8];
 	uint64_t base = 0xfffffe0000010000, pages = BUFFER(nr);
-	uint64_t store[3] = { base, good_store ? base + 48 : 0x6b6b6b6b6b6b6b6b, base + SIZE };
+	uint64_t store[3] = { base, good_store ? base + 72 : 0x6b6b6b6b6b6b6b6b, base + SIZE };
 
-	records[0] = 0xffffffff81000010;
+	records[0] = 0x401000;
 	records[1] = 0xffffffff81000100;
-	records[3] = 0xffffffff81000110;
+	records[3] = 0xffffffff82000110;
 	records[4] = 0xffffffff81000200;
+	records[6] = 0xffffffff81000210;
+	records[7] = 0xffffffff81000300;
 	put(CPU(nr) + STORE, store, sizeof(store), PT_LOAD);
 	put(CPU(nr) + PAGES, &pages, sizeof(pages), PT_LOAD);
 	if (buffer)
