@@ -62,7 +62,7 @@ static const LBRType lbr_types[] = {
     [X86_BRANCH_CALL_REL] = { 19, 4 },
     [X86_BRANCH_CALL_IND] = { 20, 3 },
     [X86_BRANCH_RET] = { 21, 5 },
-    [X86_BRANCH_FAR] = { 22, 8 },
+    [X86_BRANCH_FAR] = { 22, 6 },
 };
 
 static bool lbr_has_info(const X86CPU *cpu)
