@@ -258,8 +258,11 @@ function step(p, l, nr,    first, last) {
 		last = first
 	} else {
 		last = p
-		while (is_thunk(from[last]) && last + 1 < nr_raw)
+		while (is_thunk(from[last]) && last + 1 < nr_raw && kind(last + 1) != "break")
 			last++
+		# The branch to the thunk is not recorded: then the line is one of the thunk.
+		if (is_thunk(from[last]))
+			last = p
 		first = last
 	}
 	if (from[first] != l["from"])
