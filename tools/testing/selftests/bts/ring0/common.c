@@ -133,6 +133,11 @@ bool within(const char *at, const char *function)
 	return !strncmp(at, function, len) && at[len] == '+';
 }
 
+bool enters(const char *at, const char *function)
+{
+	return within(at, function) && (!strncmp(at, "__pfx_", 6) || strstr(at, "+0x0/"));
+}
+
 size_t count_lines(const char *trace, int cpu, const char *function)
 {
 	struct line line;

@@ -53,6 +53,8 @@ struct line {
 bool next_line(const char **text, struct line *line);
 /* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
 bool within(const char *at, const char *function);
+/* Returns whether @at is the beginning of @function, or in the padding before it. */
+bool enters(const char *at, const char *function);
 /*
  * Count the lines of @trace whose branch begins or ends in @function. If @function is NULL, count
  * all lines. If @cpu is not -1, count only lines of that CPU.

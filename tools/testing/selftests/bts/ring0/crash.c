@@ -49,7 +49,7 @@ static void test_order(const char *kind)
 	while (!begun && next_line(&at, &line)) {
 		if (within(line.to, "hw_branches_crash_freeze"))
 			freezes = within(line.from, "oops_enter");
-		else if (!strncmp(line.to, "oops_enter+0x0/", 15))
+		else if (enters(line.to, "oops_enter"))
 			begun = freezes;
 		else if (!within(line.from, "oops_enter"))
 			freezes = false;

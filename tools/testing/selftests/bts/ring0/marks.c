@@ -113,7 +113,7 @@ static bool led_to_mark(const struct seen *seen, int marks)
 {
 	if (seen->branches[0] == marks * NR && seen->runs == marks && seen->ordered &&
 	    seen->named && seen->work == marks * 5 &&
-	    strstr(seen->to, "trace_event_raw_event_bts_crash_mark+0x0"))
+	    enters(seen->to, "trace_event_raw_event_bts_crash_mark"))
 		return true;
 	printf("# %d branches, %d runs, ordered %d, named %d, work %d, %s <- %s\n",
 	       seen->branches[0], seen->runs, seen->ordered, seen->named, seen->work,
