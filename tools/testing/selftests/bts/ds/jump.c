@@ -199,6 +199,22 @@ static FILE *start_reader(const char *nr, const char *map)
 	return fdopen(ends[0], "r");
 }
 
+/* With call depth tracking, a call goes to the padding of NAME: replace __pfx_NAME+N by NAME+0. */
+static void replace_padding(char *line)
+{
+	char *plus, *end;
+
+	if (strncmp(line, "__pfx_", 6))
+		return;
+	memmove(line, line + 6, strlen(line + 6) + 1);
+	plus = strchr(line, '+');
+	end = plus ? strchr(plus, ' ') : NULL;
+	if (!end)
+		return;
+	plus[1] = '0';
+	memmove(plus + 2, end, strlen(end) + 1);
+}
+
 /* Read a line of hw-branches, and remove the number of the CPU at its beginning, if any. */
 static char *next_branch(char *line, int size, FILE *out)
 {
@@ -208,6 +224,7 @@ static char *next_branch(char *line, int size, FILE *out)
 		return NULL;
 	if (sscanf(line, "%d %n", &cpu, &at) == 1 && at)
 		memmove(line, line + at, strlen(line + at) + 1);
+	replace_padding(line);
 	return line;
 }
 
