@@ -39,13 +39,15 @@ upstream_programs() {
 	done
 }
 
-# upstream_verdicts KTAP: print each verdict once. How a program ends that was stopped after its time,
-# and how often it fails until then, depends on the speed of the host.
+# upstream_verdicts KTAP: print the verdicts. If a program was stopped after its time, how it ends, and
+# how often it has failed until then, depends on the speed of the host: print each of its verdicts once,
+# without its end.
 upstream_verdicts() {
-	grep '^# VERDICT ' "$1" | awk '
-		/: time-out$/ { late[$3] }
-		/: (exit|signal) [0-9]+$/ && $3 in late { next }
-		!seen[$0]++'
+	awk '
+		!/^# VERDICT / { next }
+		NR == FNR { if (/: time-out$/) late[$3]; next }
+		!($3 in late) { print; next }
+		!/: (exit|signal) [0-9]+$/ && !seen[$0]++' "$1" "$1"
 }
 
 # upstream_run TARGET FLAVOUR: run the programs of TARGET in a guest, and set VERDICTS to the file
