@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # vmtest.sh image: make the kit, an image for a USB stick that boots by BIOS and by UEFI. The image
 # has one FAT16 partition with a 64-bit and a 32-bit kernel, the initramfs of each, and the state of
-# the steps. GRUB for BIOS
-# is before the partition, GRUB for UEFI in the partition. Making the image needs neither mount nor
-# root.
+# the steps. GRUB for BIOS is before the partition, GRUB for UEFI in the partition. Making the image
+# needs neither mount nor root.
 
 IMAGE=
 IMAGE_LIMIT=64		# largest size of the image in MiB
@@ -113,8 +112,8 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has 8 MiB free for
-# reports.
+# make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has about 7 MiB free
+# for reports: 8 MiB without GRUB for UEFI and the FATs.
 make_image() {
 	local img=$1 volume=$2 sectors
 
