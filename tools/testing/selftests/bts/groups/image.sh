@@ -290,8 +290,8 @@ kit_rules() {
 	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
 }
 
-# kit_store_whole CASE CPU MACHINE: run all steps on a machine with a Debug Store and LBRs. MACHINE is
-# what uname tells of the kernel.
+# kit_store_whole CASE CPU MACHINE LEFT-OUT: run all steps on a machine with a Debug Store and LBRs.
+# MACHINE is what uname tells of the kernel. LEFT-OUT steps have no program for it.
 kit_store_whole() {
 	local answer
 
@@ -303,6 +303,7 @@ kit_store_whole() {
 	kit_reports "$1" found "This machine has a Debug Store."
 	kit_reports "$1" kernel " $3, started by"
 	kit_reports "$1" short " LBR:32"
+	kit_reports "$1" steps " took too long, $4 left out"
 	for answer in nmi kinds switch cpus bts "lbr: 32"; do
 		kit_reports "$1" "${answer%:*}-answer" "answer $answer"
 	done
@@ -319,10 +320,10 @@ group_image() {
 		bios) kit_whole bios qemu64 ;;
 		uefi) kit_whole uefi EPYC,-smap ;;
 		store)
-			kit_store_whole store "$CPU,-smap" x86_64
+			kit_store_whole store "$CPU,-smap" x86_64 0
 			kit_reports store crash "Segmentation fault"
 			;;
-		narrow) kit_store_whole narrow "$CPU,-lm,-smap" i686 ;;
+		narrow) kit_store_whole narrow "$CPU,-lm,-smap" i686 5 ;;
 		*) "kit_$part" ;;
 		esac
 	done
