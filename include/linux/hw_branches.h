@@ -56,7 +56,7 @@ enum hw_branch_kind {
 };
 
 /**
- * struct hw_branches_place - the position of a reader in a CPU's last branches
+ * struct hw_branches_cursor - the position of a reader in a CPU's last branches
  * @newer:	the number of branches that are newer than this position
  * @at:		the same position, as the architecture counts it
  * @moved:	for use by the architecture, for example to notice that @at has become invalid
@@ -64,7 +64,7 @@ enum hw_branch_kind {
  * If all fields are 0, the position is the newest branch. A position is valid while the CPU does
  * not record.
  */
-struct hw_branches_place {
+struct hw_branches_cursor {
 	u32	newer;
 	u32	at;
 	u64	moved;
@@ -194,12 +194,12 @@ bool arch_hw_branches_is_return(u64 address);
 /*
  * Copy the last branches of a CPU to @out, @n at most, the newest first. Skip the @newer newest
  * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off,
- * or with hw_branches_mutex held. @place keeps the position between the calls of a reader, and is
+ * or with hw_branches_mutex held. @cursor keeps the position between the calls of a reader, and is
  * all 0 before the first call. A call that begins far from this position is slow. Return the number
  * of copied branches. If the CPU is frozen and was offline during the last thaw, its branches are
  * outdated: return 0.
  */
-u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
+u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			  struct hw_branch *out, u32 n);
 
 /*

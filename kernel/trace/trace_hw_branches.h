@@ -80,7 +80,7 @@ struct hw_branches_crash_info {
 };
 
 const struct hw_branches_crash_info *hw_branches_first_crash(void);
-bool hw_branches_claim_print(int cpu);
+bool hw_branches_claim_dump(int cpu);
 
 void hw_branches_freeze_to_read(void);
 void hw_branches_thaw_after_read(void);

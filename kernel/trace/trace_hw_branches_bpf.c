@@ -36,7 +36,7 @@ static struct perf_branch_entry hw_branches_entry(const struct hw_branch *branch
 static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	int cpu = smp_processor_id();
 	u32 got = 0, i, n;
 
@@ -45,7 +45,7 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 		return 0;
 
 	do {
-		n = arch_hw_branches_last(cpu, &place, got, branch,
+		n = arch_hw_branches_last(cpu, &cursor, got, branch,
 					  min_t(u32, cnt - got, ARRAY_SIZE(branch)));
 		for (i = 0; i < n; i++)
 			entries[got + i] = hw_branches_entry(&branch[i]);

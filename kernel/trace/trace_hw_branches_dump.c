@@ -79,11 +79,11 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
 int hw_branches_count_newer(int cpu, struct hw_branches_match top)
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	u32 at = 0, i, n;
 
 	do {
-		n = arch_hw_branches_last(cpu, &place, at, branch, ARRAY_SIZE(branch));
+		n = arch_hw_branches_last(cpu, &cursor, at, branch, ARRAY_SIZE(branch));
 		for (i = 0; i < n; i++) {
 			if (hw_branches_is_top(&branch[i], top))
 				return at + i;
@@ -119,22 +119,22 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 /**
  * struct hw_branches_frozen_reader - the state of a reader of a frozen CPU's branches
  * @cpu:	the CPU
- * @place:	two positions, as a line and the search of its call read different branches: see
+ * @cursor:	two positions, as a line and the search of its call read different branches: see
  *		hw_branches_get()
  */
 struct hw_branches_frozen_reader {
 	int				cpu;
-	struct hw_branches_place	place[2];
+	struct hw_branches_cursor	cursor[2];
 };
 
 static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	struct hw_branches_frozen_reader *reader = data;
-	u32 ahead = nr - reader->place[0].newer;
+	u32 ahead = nr - reader->cursor[0].newer;
 
 	/* The first position is for the next 3 branches after it, the second one for all others. */
 	return nr < arch_hw_branches_depth() &&
-	       arch_hw_branches_last(reader->cpu, &reader->place[ahead > 2], nr, branch, 1);
+	       arch_hw_branches_last(reader->cpu, &reader->cursor[ahead > 2], nr, branch, 1);
 }
 
 /* Called for each line, as folding all lines may take long while interrupts are off. */
@@ -296,7 +296,7 @@ static void hw_branches_print_others(hw_branches_printf print, int self, bool cr
 	for_each_possible_cpu(cpu) {
 		guard(preempt)();
 		if (cpu != self && hw_branches_await(print, cpu, &left) &&
-		    (!crash || hw_branches_claim_print(cpu)))
+		    (!crash || hw_branches_claim_dump(cpu)))
 			hw_branches_dump_cpu(print, cpu, hw_branches_newer_than_stop(cpu), nr);
 	}
 }
@@ -335,7 +335,7 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 
 /*
  * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
- * after hw_branches_claim_print() has returned true for @cpu.
+ * after hw_branches_claim_dump() has returned true for @cpu.
  */
 static void hw_branches_print_crash(int cpu, int since)
 {
@@ -360,7 +360,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	struct hw_branches_match fault = { .from = instruction_pointer(regs) };
 	int cpu = hw_branches_crashed_on(), since;
 
-	if (!hw_branches_claim_print(cpu)) {
+	if (!hw_branches_claim_dump(cpu)) {
 		pr_info("frozen since an earlier crash: no branches of this one\n");
 		return;
 	}
@@ -459,7 +459,7 @@ void hw_branches_report_print(void)
 	if (READ_ONCE(crash->cpu) >= 0 && crash->task == current)
 		cpu = crash->cpu;
 
-	if (!hw_branches_claim_print(cpu))
+	if (!hw_branches_claim_dump(cpu))
 		return;
 
 	call.from = crash->ip;
@@ -493,7 +493,7 @@ static void hw_branches_reported(void *unused, enum error_detector detector, uns
 		return;
 
 	guard(preempt)();
-	if (cpu >= 0 && crash->task == current && hw_branches_claim_print(cpu))
+	if (cpu >= 0 && crash->task == current && hw_branches_claim_dump(cpu))
 		hw_branches_print_crash(cpu, -1);
 }
 

@@ -159,7 +159,7 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
 }
 
 /**
- * hw_branches_claim_print - decide whether to print the branches of a CPU in a crash
+ * hw_branches_claim_dump - decide whether to print the branches of a CPU in a crash
  * @cpu: the CPU
  *
  * Any context. From one first crash to the next one, this returns true only once for each CPU. So
@@ -167,7 +167,7 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  *
  * Return: true if the caller has to print the branches.
  */
-bool hw_branches_claim_print(int cpu)
+bool hw_branches_claim_dump(int cpu)
 {
 	unsigned int crash = atomic_read(&hw_branches_crashes);
 

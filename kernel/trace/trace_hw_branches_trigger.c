@@ -72,10 +72,10 @@ static void hw_branches_trace_cpu(struct trace_event_file *own, int cpu, u32 new
 {
 	struct hw_branch branch[HW_BRANCHES_CHUNK];
 	u32 todo = READ_ONCE(hw_branches_nr), i, n;
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 
 	do {
-		n = arch_hw_branches_last(cpu, &place, newer, branch,
+		n = arch_hw_branches_last(cpu, &cursor, newer, branch,
 					  min(todo, ARRAY_SIZE(branch)));
 		for (i = 0; i < n; i++)
 			hw_branches_trace(own, cpu, newer + i, &branch[i]);

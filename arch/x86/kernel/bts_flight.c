@@ -116,30 +116,30 @@ struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_r
 	return branch;
 }
 
-/* Move @place towards the newest record until at most @newer branches are newer than @place. */
-static void bts_flight_back(int cpu, struct hw_branches_place *place, u32 newer)
+/* Move @cursor towards the newest record until at most @newer branches are newer than @cursor. */
+static void bts_flight_back(int cpu, struct hw_branches_cursor *cursor, u32 newer)
 {
 	struct bts_raw raw;
 
-	while (place->newer > newer && bts_source->peek(cpu, --place->at, &raw))
-		place->newer -= bts_flight_wants(&raw);
+	while (cursor->newer > newer && bts_source->peek(cpu, --cursor->at, &raw))
+		cursor->newer -= bts_flight_wants(&raw);
 }
 
 /*
- * Read up to @n branches from the buffer of the source. If fewer are found, @place has moved past
+ * Read up to @n branches from the buffer of the source. If fewer are found, @cursor has moved past
  * the oldest record.
  */
-static u32 bts_flight_buffer(int cpu, struct hw_branches_place *place, u32 newer,
+static u32 bts_flight_buffer(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			     struct hw_branch *out, u32 n)
 {
 	struct bts_raw raw, older;
 	u32 got = 0;
 
-	bts_flight_back(cpu, place, newer);
-	for (; got < n && bts_source->peek(cpu, place->at, &raw); place->at++) {
-		if (!bts_flight_wants(&raw) || place->newer++ < newer)
+	bts_flight_back(cpu, cursor, newer);
+	for (; got < n && bts_source->peek(cpu, cursor->at, &raw); cursor->at++) {
+		if (!bts_flight_wants(&raw) || cursor->newer++ < newer)
 			continue;
-		if (!bts_source->peek(cpu, place->at + 1, &older))
+		if (!bts_source->peek(cpu, cursor->at + 1, &older))
 			older = (struct bts_raw) { };
 		out[got++] = bts_flight_branch(&raw, &older);
 	}
@@ -183,28 +183,28 @@ static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_bra
 
 /* Read the buffer, and then @ring. If @late, the buffer is from before this context: skip it. */
 static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
-			   struct hw_branches_place *place, u32 newer,
+			   struct hw_branches_cursor *cursor, u32 newer,
 			   struct hw_branch *out, u32 n)
 {
 	struct bts_raw raw;
 	u32 got = 0;
 
 	if (!late)
-		got = bts_flight_buffer(cpu, place, newer, out, n);
+		got = bts_flight_buffer(cpu, cursor, newer, out, n);
 	/* While @cpu drains its buffer, the ring may have some of its records: skip the ring. */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
 	newer += got;
 
-	return got + bts_flight_ring(ring, newer - place->newer, out + got, n - got);
+	return got + bts_flight_ring(ring, newer - cursor->newer, out + got, n - got);
 }
 
 /**
  * bts_flight_last - copy the last records of a flight recorder without removing them
  * @ctx: a context with BTS_FLIGHT
  * @cpu: its CPU
- * @place: the position of the reader after the last call; all 0 for the first call
+ * @cursor: the position of the reader after the last call; all 0 for the first call
  * @newer: the number of newest branches to skip
  * @out: where to store the branches, the newest first
  * @n: the number of branches to copy at most
@@ -216,7 +216,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  *
  * Return: the number of branches that were copied.
  */
-u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
+u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor *cursor, u32 newer,
 		    struct hw_branch *out, u32 n)
 {
 	bool again = false, late;
@@ -240,9 +240,9 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *
 			late = false;
 		}
 		barrier();
-		if (place->moved != ring.head)
-			*place = (struct hw_branches_place) { .moved = ring.head, };
-		got = bts_flight_both(cpu, late, &ring, place, newer, out, n);
+		if (cursor->moved != ring.head)
+			*cursor = (struct hw_branches_cursor) { .moved = ring.head, };
+		got = bts_flight_both(cpu, late, &ring, cursor, newer, out, n);
 		barrier();
 		again = !again && !get_kernel_nofault(head, &ctx->ring.head) && head != ring.head;
 	} while (again);
@@ -259,13 +259,13 @@ struct bts_flight_call {
 
 static void bts_flight_copy_here(void *info)
 {
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	struct bts_flight_call *call = info;
 	bool stopped;
 
 	guard(irqsave)();
 	stopped = bts_hold();
-	call->ret = bts_flight_last(call->ctx, call->ctx->cpu, &place, 0, call->out, call->n);
+	call->ret = bts_flight_last(call->ctx, call->ctx->cpu, &cursor, 0, call->out, call->n);
 	bts_release(stopped);
 }
 
@@ -282,12 +282,12 @@ static void bts_flight_copy_here(void *info)
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 {
 	struct bts_flight_call call = { .ctx = ctx, .out = out, .n = n };
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 
 	guard(cpus_read_lock)();
 	/* If this fails, the CPU is offline, and does not record. */
 	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
-		return bts_flight_last(ctx, ctx->cpu, &place, 0, out, n);
+		return bts_flight_last(ctx, ctx->cpu, &cursor, 0, out, n);
 
 	return call.ret;
 }

@@ -94,13 +94,13 @@ static int hw_branches_bts_copy(int cpu, struct hw_branch *out, u32 n)
 	return ctx ? bts_flight_copy(ctx, out, n) : 0;
 }
 
-static u32 hw_branches_bts_last(int cpu, struct hw_branches_place *place, u32 newer,
+static u32 hw_branches_bts_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 				struct hw_branch *out, u32 n)
 {
 	/* Pairs with hw_branches_bts_start(). */
 	struct bts_context *ctx = smp_load_acquire(per_cpu_ptr(&hw_branches_readable, cpu));
 
-	return ctx ? bts_flight_last(ctx, cpu, place, newer, out, n) : 0;
+	return ctx ? bts_flight_last(ctx, cpu, cursor, newer, out, n) : 0;
 }
 
 static const struct hw_branches_source hw_branches_bts = {
@@ -193,10 +193,10 @@ u64 arch_hw_branches_frozen_at(int cpu)
 	return READ_ONCE(hw_branches_source)->frozen_at(cpu);
 }
 
-u32 arch_hw_branches_last(int cpu, struct hw_branches_place *place, u32 newer,
+u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			  struct hw_branch *out, u32 n)
 {
-	return READ_ONCE(hw_branches_source)->last(cpu, place, newer, out, n);
+	return READ_ONCE(hw_branches_source)->last(cpu, cursor, newer, out, n);
 }
 
 /* No indirect call by hw_branches_source here: see struct hw_branches_source. */

@@ -303,7 +303,7 @@ u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
 	return got;
 }
 
-static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 newer,
+static u32 hw_branches_lbr_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 				struct hw_branch *out, u32 n)
 {
 	struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
@@ -313,10 +313,10 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_place *place, u32 ne
 		if (cpu != raw_smp_processor_id() || !this_cpu_read(hw_branches_lbr_records))
 			return 0;
 		saved = &c->for_reader;
-		/* @place is the state of the reader. Save the registers in its first call. */
-		if (!place->moved)
+		/* @cursor is the state of the reader. Save the registers in its first call. */
+		if (!cursor->moved)
 			hw_branches_lbr_save(&c->for_reader);
-		place->moved = 1;
+		cursor->moved = 1;
 	} else if (READ_ONCE(c->outdated)) {
 		return 0;
 	}
@@ -333,22 +333,22 @@ struct hw_branches_lbr_call {
 static void hw_branches_lbr_copy_here(void *info)
 {
 	struct hw_branches_lbr_call *call = info;
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	bool stopped = hw_branches_lbr_hold();
 
-	call->ret = hw_branches_lbr_last(smp_processor_id(), &place, 0, call->out, call->n);
+	call->ret = hw_branches_lbr_last(smp_processor_id(), &cursor, 0, call->out, call->n);
 	hw_branches_lbr_release(stopped);
 }
 
 static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
 {
 	struct hw_branches_lbr_call call = { .out = out, .n = n };
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 
 	/* If this fails, the CPU is offline. Its branches can be read only if it is frozen. */
 	if (smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1)) {
 		guard(preempt)();
-		return hw_branches_lbr_last(cpu, &place, 0, out, n);
+		return hw_branches_lbr_last(cpu, &cursor, 0, out, n);
 	}
 
 	return call.ret;

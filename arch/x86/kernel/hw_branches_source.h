@@ -7,7 +7,7 @@
 
 struct cpumask;
 struct hw_branch;
-struct hw_branches_place;
+struct hw_branches_cursor;
 
 /**
  * struct hw_branches_source - hardware that records the last branches
@@ -39,7 +39,7 @@ struct hw_branches_source {
 	u32		(*freezes)(void);
 	bool		(*frozen)(int cpu);
 	u64		(*frozen_at)(int cpu);
-	u32		(*last)(int cpu, struct hw_branches_place *place, u32 newer,
+	u32		(*last)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 				struct hw_branch *out, u32 n);
 };
 

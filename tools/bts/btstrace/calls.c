@@ -422,14 +422,14 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 }
 
 /*
- * bt_calls_branched - find the frame to count the last branch for
+ * bt_calls_branch_frame - find the frame to count the last branch for
  * @c: the call stack; bt_calls_branch() was called for the last branch
  * @branches: set to the number of branches to count for the frame: 1, and the branches of a
  *	hop that has just ended, unless @resolved got them. Set to 0 while a hop runs.
  *
  * Returns the frame, or NULL if there is none or a hop runs.
  */
-struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches)
+struct bt_frame *bt_calls_branch_frame(struct bt_calls *c, u64 *branches)
 {
 	struct bt_frame *top = top_of(c);
 

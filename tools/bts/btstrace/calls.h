@@ -75,7 +75,7 @@ struct bt_frame {
  * @room:	the number of frames that @frame has room for
  * @lost:	records are missing before the current one
  * @beyond:	the number of innermost frames that are not in @frame, as @nr is at its limit
- * @hidden:	branches of hops that bt_calls_branched() has not counted for a frame yet
+ * @hidden:	branches of hops that bt_calls_branch_frame() has not counted for a frame yet
  * @records:	the number of records so far
  */
 struct bt_calls {
@@ -105,7 +105,7 @@ struct bt_calls {
 void bt_calls_memory(u64 bytes);
 struct bt_calls *bt_calls_new(void);
 void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b);
-struct bt_frame *bt_calls_branched(struct bt_calls *c, u64 *branches);
+struct bt_frame *bt_calls_branch_frame(struct bt_calls *c, u64 *branches);
 void bt_calls_end(struct bt_calls *c);
 void bt_calls_free(struct bt_calls *c);
 bool bt_calls_balanced(const struct bt_calls *c);

@@ -105,7 +105,7 @@ static bool has_signal(const struct crash *c)
 static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash *c)
 {
 	struct bt_text *text = &s->text;
-	struct crash_lines calls = {}, way = {};
+	struct crash_lines calls = {}, code = {};
 	size_t budget = s->lines > FRAMING + 2 ? s->lines - FRAMING : 2;
 	struct bt_place *end = end_of(t, c);
 	struct bt_items items;
@@ -119,7 +119,8 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	most = budget / 2 < CALLS_MAX ? budget / 2 : CALLS_MAX;
 	crash_shorten(&calls, most < CALLS_LEAST ? CALLS_LEAST : most);
 	if (!brief)
-		crash_way(&way, &items, c->branch, end, budget > calls.nr ? budget - calls.nr : 1);
+		crash_own_code(&code, &items, c->branch, end,
+			       budget > calls.nr ? budget - calls.nr : 1);
 	free(items.item);
 	text_safe(text, t->comm);
 	text_print(text, " [%d]: calls that have not returned, the innermost first:\n", t->tid);
@@ -127,12 +128,12 @@ static void show_thread(struct bt_session *s, struct bt_thread *t, struct crash 
 	if (brief)
 		goto out;
 	text_str(text, "The way there, of the program's own code, the newest last:\n");
-	crash_print(text, &way, s->width, s->color);
-	if (!way.own)
+	crash_print(text, &code, s->width, s->color);
+	if (!code.own)
 		say_none(s, c);
 out:
 	crash_free(&calls);
-	crash_free(&way);
+	crash_free(&code);
 }
 
 static void put_note(struct bt_session *s, const char *note)

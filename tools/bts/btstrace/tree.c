@@ -266,7 +266,7 @@ void bt_tree_branch(struct bt_calls *c, const struct bt_branch *b)
 	bt_calls_branch(c, b);
 	if (!bt_is_branch(b->rec))
 		return;
-	frame = bt_calls_branched(c, &branches);
+	frame = bt_calls_branch_frame(c, &branches);
 	if (frame)
 		((struct bt_node *)frame->data)->branches += branches;
 }

@@ -42,7 +42,7 @@
 
 struct bts_context;
 struct hw_branch;
-struct hw_branches_place;
+struct hw_branches_cursor;
 struct pid_namespace;
 struct task_struct;
 
@@ -241,7 +241,7 @@ bool bts_frozen(int cpu);
 u64 bts_frozen_at(int cpu);
 bool bts_hold(void);
 void bts_release(bool stopped);
-u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
+u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor *cursor, u32 newer,
 		    struct hw_branch *out, u32 n);
 int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n);
 

@@ -73,9 +73,9 @@ lbr_perf() {
 # The addresses of page faults that the tests cause.
 LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
 
-# left MACHINE KIND FUNCTION LEAST [TIMES]: a crash of this KIND, which the guest survives, must
-# print at least LEAST branches, with FUNCTION on top.
-left() {
+# lbr_crash MACHINE KIND FUNCTION LEAST [TIMES]: a crash of this KIND, which the guest survives,
+# must print at least LEAST branches, with FUNCTION on top.
+lbr_crash() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	lbr_boot "$2-$1${ROUND:-}" "$1" before="$LAB" expect=splat timeout=900 -- \
 		lastbranch crash "$2" "$3" "$4" "${5:-1}"
@@ -83,10 +83,10 @@ left() {
 	came_to_end "$2-$1${ROUND:-}"
 }
 
-# last_words MACHINE KIND FUNCTION LEAST TOP [WORD]: as left, but the crash is fatal, and FUNCTION
-# must be among the TOP newest branches. WORD is for the kernel command line. The name of the case
-# ends with $ROUND.
-last_words() {
+# lbr_fatal MACHINE KIND FUNCTION LEAST TOP [WORD]: as lbr_crash, but the crash is fatal, and
+# FUNCTION must be among the TOP newest branches. WORD is for the kernel command line. The name of
+# the case ends with $ROUND.
+lbr_fatal() {
 	local wrong name=$2-$1${ROUND:-} append=$6
 
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
@@ -106,18 +106,18 @@ last_words() {
 
 # kinds_survived MACHINE LEAST TIMES: crashes of each kind that the guest survives.
 kinds_survived() {
-	left "$1" task bts_crash_fault "$2" "$3"
-	left "$1" kernel bts_crash_at "$2" "$3"
-	left "$1" null 0x0 "$2" "$3"
-	left "$1" jump 0xb75 "$2" "$3"
-	left "$1" error 0xffffffffffffffff "$2" "$3"
-	left "$1" protection bts_crash_at "$2" "$3"
-	left "$1" bug bts_crash_bug "$2" "$3"
+	lbr_crash "$1" task bts_crash_fault "$2" "$3"
+	lbr_crash "$1" kernel bts_crash_at "$2" "$3"
+	lbr_crash "$1" null 0x0 "$2" "$3"
+	lbr_crash "$1" jump 0xb75 "$2" "$3"
+	lbr_crash "$1" error 0xffffffffffffffff "$2" "$3"
+	lbr_crash "$1" protection bts_crash_at "$2" "$3"
+	lbr_crash "$1" bug bts_crash_bug "$2" "$3"
 }
 
 # interrupted MACHINE LEAST: a crash whose handler is interrupted. A boot can make one only.
 interrupted() {
-	left "$1" interrupted bts_crash_divide "$2"
+	lbr_crash "$1" interrupted bts_crash_divide "$2"
 }
 
 # kinds_fatal MACHINE LEAST: a crash of each kind that is fatal.
@@ -126,12 +126,12 @@ kinds_fatal() {
 
 	# 16 LBRs do not reach back to send_nmi(): name the function in which the NMI arrives.
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
-	last_words "$1" double bts_crash_double_fault "$2" 1
-	last_words "$1" panic bts_crash_panic "$2" 1
+	lbr_fatal "$1" double bts_crash_double_fault "$2" 1
+	lbr_fatal "$1" panic bts_crash_panic "$2" 1
 	# The NMI arrives some branches after the call: accept it among the newest 12 branches.
-	last_words "$1" nmipanic $sender "$2" 12
+	lbr_fatal "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
-		last_words "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
+		lbr_fatal "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
 }
 
 lbr_crashes() {
@@ -147,9 +147,9 @@ lbr_crashes() {
 	interrupted amd 4
 	kinds_fatal amd 4
 	for machine in 16 16-no-smap; do
-		left $machine task bts_crash_fault 4
-		left $machine null 0x0 4
-		left $machine protection bts_crash_at 4
+		lbr_crash $machine task bts_crash_fault 4
+		lbr_crash $machine null 0x0 4
+		lbr_crash $machine protection bts_crash_at 4
 	done
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	for machine in 32 16-no-smap arch amd; do

@@ -88,9 +88,10 @@ remains_dumps() {
 		remains live "$READER"
 }
 
-# again CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem reserves the
-# memory that keeps the branches. WATCHDOG may have options of the emulator for a watchdog.
-again() {
+# boot_and_reboot CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem
+# reserves the memory that keeps the branches. WATCHDOG may have options of the emulator for a
+# watchdog.
+boot_and_reboot() {
 	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"
 }
@@ -99,24 +100,24 @@ remains_reboot() {
 	local what
 
 	need_lab "$B/ring0/remains-lab" bts_remains patched "$REMAINS"
-	again panic before="$LAB" expect=splat -- remains panic bts
+	boot_and_reboot panic before="$LAB" expect=splat -- remains panic bts
 	nothing_else panic "$CRASH"
 	came_to_end panic
-	again panic-lbr before="$LAB" expect=splat -- remains panic lbr
+	boot_and_reboot panic-lbr before="$LAB" expect=splat -- remains panic lbr
 	nothing_else panic-lbr "$CRASH"
 	came_to_end panic-lbr
 	# With KASLR, a boot may overwrite the memory. Then the test crashes the kernel once more.
 	for what in init shutdown; do
-		KASLR="" again $what before="$LAB" expect=splat -- remains $what bts
+		KASLR="" boot_and_reboot $what before="$LAB" expect=splat -- remains $what bts
 		nothing_else $what "$CRASH"
 		came_to_end $what
 	done
-	again triple before="$LAB" -- remains triple bts
-	WATCHDOG="-device i6300esb" again watchdog -- remains watchdog bts
-	again reset-lbr -- remains reset lbr
-	again reboot -- remains reboot bts
+	boot_and_reboot triple before="$LAB" -- remains triple bts
+	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
+	boot_and_reboot reset-lbr -- remains reset lbr
+	boot_and_reboot reboot -- remains reboot bts
 	for what in head body records; do
-		again "scribbled-$what" before="$LAB" -- remains $what scribble
+		boot_and_reboot "scribbled-$what" before="$LAB" -- remains $what scribble
 	done
 }
 

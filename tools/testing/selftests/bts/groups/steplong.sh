@@ -35,14 +35,14 @@ without_tool() {
 	[ "$CONFIG" = base ] || less=less=10
 	need_btstrace plain tests
 	need_programs
-	used no-source machine=plain cpu=EPYC -- toolerrors no-source
-	used no-step machine=plain cpu=EPYC config="$CONFIG,nostep" -- toolerrors no-step
-	used follow machine=plain cpu=qemu64 smp=2 -- toolfollow $less
-	used hostile machine=plain cpu=EPYC smp=2 -- toolhostile $less
-	used shapes machine=plain cpu=Skylake-Client smp=2 \
+	tool_boot no-source machine=plain cpu=EPYC -- toolerrors no-source
+	tool_boot no-step machine=plain cpu=EPYC config="$CONFIG,nostep" -- toolerrors no-step
+	tool_boot follow machine=plain cpu=qemu64 smp=2 -- toolfollow $less
+	tool_boot hostile machine=plain cpu=EPYC smp=2 -- toolhostile $less
+	tool_boot shapes machine=plain cpu=Skylake-Client smp=2 \
 		before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
 		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
-	used demo machine=plain cpu=qemu64 with="badjump example" -- demo
+	tool_boot demo machine=plain cpu=qemu64 with="badjump example" -- demo
 }
 
 # A part of group stress, without perf and the recorder, which need the hardware.

@@ -21,8 +21,8 @@ other_compiler() {
 	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
 }
 
-# used CASE [KEY=VALUE...] -- PROG [ARG...]: boot, and pass btstrace and test/record to PROG.
-used() {
+# tool_boot CASE [KEY=VALUE...] -- PROG [ARG...]: boot, and pass btstrace and test/record to PROG.
+tool_boot() {
 	boot "$1" kernel=patched config="$CONFIG" mem=1024 stall=300 timeout=400 \
 		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
@@ -58,7 +58,7 @@ crashes() {
 	local names
 
 	mapfile -t names < <(causes "$B/tool/crashes.c" && echo xx && causes "$B/tool/crashesxx.cc")
-	used crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crashes \
+	tool_boot crash smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/crashes \
 		$BENCH_BIN/crashesxx" -- toolcrash "${names[@]}" "$@"
 }
 
@@ -87,16 +87,16 @@ group_tool() {
 	check memory -- "$B/tool/memory.sh" "$BTSTRACE" "$BENCH_BIN/madeup"
 	check full -- "$B/tool/full.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check make -- "$B/tool/make.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR"
-	used modes smp=2 -- toolmodes $less
-	used follow smp=2 pti=off -- toolfollow $less
-	used hostile smp=2 -- toolhostile $less
-	used shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
+	tool_boot modes smp=2 -- toolmodes $less
+	tool_boot follow smp=2 pti=off -- toolfollow $less
+	tool_boot hostile smp=2 -- toolhostile $less
+	tool_boot shapes smp=2 before="$BTSTRACE/btstrace $BTSTRACE/test/record $BENCH_BIN/shapes \
 		$BENCH_BIN/stripped $BENCH_BIN/shapes_32" -- toolshapes $less
 	crashes $less
-	used demo pti=on with="badjump example" -- demo
-	used errors -- toolerrors here $less
-	used no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
-	used old-kernel kernel=stock config=base -- toolerrors old-kernel
-	used old-kernel-no-source kernel=stock config=base cpu="$CPU,-ds,-dtes64,-ds-cpl" -- \
+	tool_boot demo pti=on with="badjump example" -- demo
+	tool_boot errors -- toolerrors here $less
+	tool_boot no-source cpu="$CPU,-ds,-dtes64,-ds-cpl" -- toolerrors no-source
+	tool_boot old-kernel kernel=stock config=base -- toolerrors old-kernel
+	tool_boot old-kernel-no-source kernel=stock config=base cpu="$CPU,-ds,-dtes64,-ds-cpl" -- \
 		toolerrors old-kernel-no-source
 }

@@ -42,8 +42,8 @@ fuzz() {
 sanitised() {
 	need_btstrace sanitised tests SANITIZE=address,undefined
 	check sanitised-names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
-	used sanitised-follow smp=2 pti=off timeout=900 -- toolfollow
-	used sanitised-hostile smp=2 timeout=900 -- toolhostile
+	tool_boot sanitised-follow smp=2 pti=off timeout=900 -- toolfollow
+	tool_boot sanitised-hostile smp=2 timeout=900 -- toolhostile
 }
 
 group_toollong() {
@@ -55,5 +55,5 @@ group_toollong() {
 	need_packages readers
 	check readers -- "$B/tool/readers.sh" "$BTSTRACE" "$BENCH_BIN/shapes"
 	check speed -- "$B/tool/speed.sh" "$BTSTRACE" "$BENCH_BIN/loop" "$PROGRAMS/out/guest/walk"
-	used millions icount=1 timeout=3000 stall=1500 -- toolcost
+	tool_boot millions icount=1 timeout=3000 stall=1500 -- toolcost
 }

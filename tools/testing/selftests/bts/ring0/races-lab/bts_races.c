@@ -32,10 +32,10 @@ typedef void (*print_func)(struct seq_file *m, const char *fmt, ...);
 static unsigned long (*look_up)(const char *name);
 
 static void (*crash_freeze)(unsigned long ip);
-static bool (*claim_print)(int cpu);
+static bool (*claim_dump)(int cpu);
 static void (*sys_info_branches)(void);
 static void (*dump_cpu)(print_func print, int cpu, int since, u32 nr);
-static u32 (*last_branches)(int cpu, struct hw_branches_place *place, u32 newer,
+static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			    struct hw_branch *out, u32 n);
 
 static int find_functions(void)
@@ -50,12 +50,12 @@ static int find_functions(void)
 	unregister_kprobe(&probe);
 
 	crash_freeze = (void *)look_up("hw_branches_crash_freeze");
-	claim_print = (void *)look_up("hw_branches_claim_print");
+	claim_dump = (void *)look_up("hw_branches_claim_dump");
 	sys_info_branches = (void *)look_up("hw_branches_sys_info");
 	dump_cpu = (void *)look_up("hw_branches_dump_cpu");
 	last_branches = (void *)look_up("arch_hw_branches_last");
 
-	return crash_freeze && claim_print && sys_info_branches && dump_cpu && last_branches ?
+	return crash_freeze && claim_dump && sys_info_branches && dump_cpu && last_branches ?
 	       0 : -ENOENT;
 }
 
@@ -116,7 +116,7 @@ static void do_sys_info(void)
 		.pre_handler = read_begins,
 		.post_handler = read_began,
 	};
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	struct hw_branch branch;
 
 	least = INT_MAX;
@@ -125,7 +125,7 @@ static void do_sys_info(void)
 	if (register_kprobe(&probe))
 		return;
 	/* This read, with preemption on, sets @least: the preemption count in a kprobe is not 0. */
-	last_branches(raw_smp_processor_id(), &place, 0, &branch, 1);
+	last_branches(raw_smp_processor_id(), &cursor, 0, &branch, 1);
 	preemptible_reads = 0;
 	sys_info_branches();
 	unregister_kprobe(&probe);
@@ -176,7 +176,7 @@ static bool armed;
 static void crash_too(void)
 {
 	crash_freeze(0);
-	claim_print(raw_smp_processor_id());
+	claim_dump(raw_smp_processor_id());
 }
 
 /* Set when this module begins to wait for another CPU. */

@@ -11,7 +11,7 @@
 #include "lab.h"
 
 struct hw_branch;
-struct hw_branches_place;
+struct hw_branches_cursor;
 
 /* One open file. */
 struct lab_file {
@@ -37,7 +37,7 @@ extern struct lab_look_symbols {
 	const struct bts_source **source;
 	bool (*hold)(void);
 	void (*release)(bool stopped);
-	u32 (*last)(struct bts_context *ctx, int cpu, struct hw_branches_place *place, u32 newer,
+	u32 (*last)(struct bts_context *ctx, int cpu, struct hw_branches_cursor *cursor, u32 newer,
 		    struct hw_branch *out, u32 n);
 } lab_look_symbols;
 

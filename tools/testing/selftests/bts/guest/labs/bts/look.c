@@ -29,7 +29,7 @@ int lab_look(struct lab_file *lab)
 {
 	static struct hw_branch all[LOOKED], parts[LOOKED];
 	const struct lab_look_symbols *s = &lab_look_symbols;
-	struct hw_branches_place place = { };
+	struct hw_branches_cursor cursor = { };
 	unsigned long flags;
 	int n, got;
 	bool stopped;
@@ -38,11 +38,11 @@ int lab_look(struct lab_file *lab)
 		return -ENXIO;
 	local_irq_save(flags);
 	stopped = s->hold();
-	n = s->last(lab->ctx, smp_processor_id(), &place, 0, all, LOOKED);
-	place = (struct hw_branches_place) { };
-	got = s->last(lab->ctx, smp_processor_id(), &place, 0, parts, FIRST);
+	n = s->last(lab->ctx, smp_processor_id(), &cursor, 0, all, LOOKED);
+	cursor = (struct hw_branches_cursor) { };
+	got = s->last(lab->ctx, smp_processor_id(), &cursor, 0, parts, FIRST);
 	if (move_records())
-		got += s->last(lab->ctx, smp_processor_id(), &place, got, parts + got,
+		got += s->last(lab->ctx, smp_processor_id(), &cursor, got, parts + got,
 			       LOOKED - got);
 	s->release(stopped);
 	local_irq_restore(flags);

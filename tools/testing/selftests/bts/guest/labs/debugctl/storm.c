@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-struct lab_cpu {
+struct storm_cpu {
 	struct hrtimer nmi_timer;
 	struct hrtimer observer;
 	struct lab_report report;
@@ -22,13 +22,13 @@ struct lab_cpu {
 	bool lbr;
 };
 
-static DEFINE_PER_CPU(struct lab_cpu, lab_cpus);
+static DEFINE_PER_CPU(struct storm_cpu, storm_cpus);
 static struct lab_storm storm;
 static bool storming;
 
 static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
-	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
+	struct storm_cpu *cpu = this_cpu_ptr(&storm_cpus);
 
 	/* Count all NMIs, also those that others have sent: the observer must notice each. */
 	cpu->nmis++;
@@ -51,7 +51,7 @@ static int unknown_nmi(unsigned int type, struct pt_regs *regs)
 	return READ_ONCE(storming) ? NMI_HANDLED : NMI_DONE;
 }
 
-static void observe(struct lab_cpu *cpu)
+static void observe(struct storm_cpu *cpu)
 {
 	unsigned int nmis;
 	u64 msr, copy;
@@ -95,7 +95,7 @@ static enum hrtimer_restart nmi_tick(struct hrtimer *timer)
 
 static enum hrtimer_restart observer_tick(struct hrtimer *timer)
 {
-	observe(this_cpu_ptr(&lab_cpus));
+	observe(this_cpu_ptr(&storm_cpus));
 	hrtimer_forward_now(timer, microseconds(storm.observe_us));
 	return HRTIMER_RESTART;
 }
@@ -110,7 +110,7 @@ static void start_timer(struct hrtimer *timer, enum hrtimer_restart (*tick)(stru
 
 static void start_cpu(void *unused)
 {
-	struct lab_cpu *cpu = this_cpu_ptr(&lab_cpus);
+	struct storm_cpu *cpu = this_cpu_ptr(&storm_cpus);
 
 	memset(&cpu->report, 0, sizeof(cpu->report));
 	cpu->lbr = lab_msr() & DEBUGCTLMSR_LBR;
@@ -138,13 +138,13 @@ void lab_storm_stop(struct lab_report *sum)
 	if (!storming)
 		return;
 	for_each_online_cpu(i)
-		hrtimer_cancel(&per_cpu(lab_cpus, i).nmi_timer);
+		hrtimer_cancel(&per_cpu(storm_cpus, i).nmi_timer);
 	/* NMIs may be pending: wait for them. The handler and the observer stay active. */
 	fsleep(20000);
 	for_each_online_cpu(i) {
-		struct lab_report *one = &per_cpu(lab_cpus, i).report;
+		struct lab_report *one = &per_cpu(storm_cpus, i).report;
 
-		hrtimer_cancel(&per_cpu(lab_cpus, i).observer);
+		hrtimer_cancel(&per_cpu(storm_cpus, i).observer);
 		sum->nmis += one->nmis;
 		sum->observed += one->observed;
 		sum->copy_differs += one->copy_differs;
