@@ -65,7 +65,8 @@ usage() {
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   privilege level that the branch filter tests: after, before, either
 	  --silicon RULE    behaviour of some models: once, equal, kept, late, db, worst
-	  --base BASE       kernel: 6.12, or newest, the newest that the series fits [6.12]
+	  --base BASE       kernel: 6.12, or newest, the newest that the series fits [6.12;
+	                    image: newest, if Debian has it]
 	  --kernel DIR      use the pristine kernel tree DIR, of a version that the series fits
 	  --built DIR       boot the kernel built in DIR (for tests without test modules)
 	  --slow            run the slow groups, too

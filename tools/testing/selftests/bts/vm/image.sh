@@ -164,6 +164,7 @@ cmd_image() {
 	local out=$1 size
 
 	[ -d "$(dirname "$out")" ] || die "no directory $(dirname "$out"): make it, or name another file"
+	default_to_newest
 	prepare build
 	need_image
 	cp --sparse=always "$IMAGE" "$out" || die "cannot write $out: free some space"

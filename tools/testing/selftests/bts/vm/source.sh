@@ -5,6 +5,7 @@
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
 LINUX=
+MAY_FALL_BACK=	# set if --base newest is a default that the user did not ask for
 
 # own_apt COMMAND...: run a command of apt with lists and archives in APT_DIR, a directory of the
 # cache, and without the system's lists.
@@ -43,8 +44,23 @@ newest_known() {
 	sed -n 's/^kernel //p' "$REPO/series/series"
 }
 
+# If neither --base nor --kernel was given, take the newest kernel, or 6.12 if there is none.
+default_to_newest() {
+	[[ " ${GIVEN[*]} " != *" --base "* && " ${GIVEN[*]} " != *" --kernel "* ]] || return 0
+	BASE=newest MAY_FALL_BACK=1
+}
+
+# Take 6.12 if the newest kernel is only the default of a command: see default_to_newest().
+# Otherwise return 1.
+fall_back() {
+	[ -n "$MAY_FALL_BACK" ] || return
+	BASE=6.12 MAY_FALL_BACK=
+	say "vmtest.sh: $1: the kernel is $BASE"
+	choose_package
+}
+
 # Set LINUX_PACKAGE to the package for --base, and APT_DIR. If trixie-backports does not have the
-# newest kernel that the series fits, exit with 0: nothing can be tested.
+# newest kernel that the series fits, and --base was given, exit with 0: nothing can be tested.
 choose_package() {
 	local known there
 
@@ -55,12 +71,15 @@ choose_package() {
 	APT_DIR=$CACHE/apt-newest
 	LINUX_PACKAGE=linux-source-$known
 	[ ! -f "$CACHE/$LINUX_PACKAGE.tar.xz" ] || return 0
-	logged "look for the newest kernel" "$CACHE/log/newest" own_apt_lists deb ||
+	logged "look for the newest kernel" "$CACHE/log/newest" own_apt_lists deb || {
+		! fall_back "cannot read the list of trixie-backports at $MIRROR" || return 0
 		die "cannot read the list of trixie-backports at $MIRROR: check the network, or give --kernel DIR; see $CACHE/log/newest"
+	}
 	there=$(own_apt apt-cache pkgnames linux-source- | sed -n 's/^linux-source-\([0-9.]*\)$/\1/p' | sort -V)
 	[ "$(tail -n 1 <<<"$there")" = "$known" ] ||
 		say "vmtest.sh: trixie-backports has Linux $(tail -n 1 <<<"$there"), the series fits $known so far"
 	grep -qx "$known" <<<"$there" || {
+		! fall_back "trixie-backports does not have Linux $known" || return 0
 		say "0 passed, 0 failed, 0 skipped"
 		exit 0
 	}
