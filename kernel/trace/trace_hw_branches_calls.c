@@ -30,8 +30,12 @@
 
 #include "trace_hw_branches_fold.h"
 
-/* The largest number of branches to and in a thunk that are joined with the one that leaves it */
-#define HW_BRANCHES_HOPS	8
+/*
+ * The largest number of branches to and in a thunk that are joined with the one that leaves it.
+ * With call depth tracking, there are 18: the jump to the thunk, a jump in it, and 16 calls that
+ * fill the return stack buffer.
+ */
+#define HW_BRANCHES_HOPS	20
 
 /*
  * The length of the longest instruction. An exception usually returns to the beginning or to the
@@ -105,7 +109,7 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 	joined->next = at + 1;
 	first = *joined;
 	if (joined->kind == HW_BRANCH_BREAK || joined->kind == HW_BRANCH_FROM_USER ||
-	    joined->kind == HW_BRANCH_ENTRY)
+	    joined->kind == HW_BRANCH_ENTRY || hw_branches_is_thunk(fold, joined->branch.to))
 		return true;
 
 	while (hops-- && fold->reader->get(fold->data, joined->next, &older)) {

@@ -86,20 +86,34 @@ static enum hw_branch_kind hw_branches_entry_or_other(const struct hw_branches_i
 	return HW_BRANCH_ENTRY;
 }
 
+/*
+ * Tell whether a call only skips what keeps the processor from executing the code after it. It
+ * fills the return stack buffer ("call 1f; int3; 1:"), or gets its own address ("call 1f; 1:"), or
+ * is in the retpoline of a 32-bit kernel, where PAUSE follows it.
+ */
+static bool hw_branches_skips(const struct hw_branches_insn *insn, u32 len)
+{
+	u64 skipped = insn->to - insn->from - len;
+
+	if (skipped <= 1)
+		return true;
+
+	return skipped < 16 && len + 1 < insn->n && insn->byte[len] == 0xf3 &&
+	       insn->byte[len + 1] == 0x90;
+}
+
 static enum hw_branch_kind hw_branches_direct(const struct hw_branches_insn *insn, u32 at,
 					      u32 size, enum hw_branch_kind kind, u64 *back)
 {
-	u64 next = insn->from + at + size;
-
 	if (!hw_branches_goes(insn, at, size))
 		return hw_branches_entry_or_other(insn, back);
-	/* A call that skips less than 16 bytes only fills the return stack buffer. */
-	if (kind == HW_BRANCH_CALL && insn->to - next < 16)
+	if (kind != HW_BRANCH_CALL)
+		return kind;
+	if (hw_branches_skips(insn, at + size))
 		return HW_BRANCH_OTHER;
-	if (kind == HW_BRANCH_CALL)
-		*back = next;
+	*back = insn->from + at + size;
 
-	return kind;
+	return HW_BRANCH_CALL;
 }
 
 static enum hw_branch_kind hw_branches_indirect(const struct hw_branches_insn *insn, u32 at,
@@ -173,7 +187,8 @@ enum hw_branch_kind hw_branches_kind_of(const struct hw_branches_insn *insn, u64
 		return insn->entry && !insn->after_call ?
 		       hw_branches_entry_or_other(insn, back) : HW_BRANCH_RETURN;
 	case 0xcf:
-		return HW_BRANCH_EXIT;
+		/* sync_core() executes an IRET to the next instruction to serialize. */
+		return insn->to == insn->from + at + 1 ? HW_BRANCH_OTHER : HW_BRANCH_EXIT;
 	case 0xff:
 		return hw_branches_indirect(insn, at + 1, back);
 	default:

@@ -137,8 +137,9 @@ function kind(i,    w) {
 		return is_thunk(to[i]) || w == "jmp-out" && to[i] ~ /\+0x0\// ? "jump" : "return"
 	if (w ~ /^ret/)
 		return "return"
+	# sync_core() executes an IRET to the next instruction.
 	if (w ~ /^iret/)
-		return "exit"
+		return to[i] == after[from[i]] ? "jump" : "exit"
 	# vmlinux has another instruction here, which the kernel has replaced by a call of 5 bytes.
 	# With call depth tracking, a call goes to the padding before the function.
 	if (w != "" && w !~ /^(j|loop)/ && to[i] ~ /\+0x0\/|^__pfx_/) {
