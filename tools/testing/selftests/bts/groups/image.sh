@@ -27,9 +27,15 @@ kit_stick() {
 kit_plain() {
 	need_plain_emulator
 	KIT=("$PLAIN_QEMU" -cpu "$(plain_cpu_argument "$2")" -vga std
-		-device qemu-xhci -device usb-kbd
+		-device qemu-xhci,id=xhci
 		-drive "if=none,id=stick,format=raw,file=$CASE_DIR/stick.img"
-		-device usb-storage,drive=stick,bootindex=0)
+		-device usb-storage,bus=xhci.0,drive=stick,bootindex=0)
+	# With BIOS, the keyboard is that of an old USB controller.
+	if [ "$1" = bios ]; then
+		KIT+=(-device pci-ohci,id=ohci -device usb-kbd,bus=ohci.0)
+	else
+		KIT+=(-device usb-kbd,bus=xhci.0)
+	fi
 	[ "$1" = bios ] || {
 		need_packages uefi
 		cp /usr/share/OVMF/OVMF_VARS_4M.fd "$CASE_DIR/vars.fd"
@@ -149,6 +155,12 @@ kit_good() {
 		fail "$1.good" "$bad (see $CASE_DIR/report)"
 	fi
 	kit_reports "$1" page "Results: "
+	# Nothing of the machine's disks, and no name of the machine
+	if grep -qE '\b(sd[a-z]|ata[0-9]|DMI|Hardware name)\b' "$CASE_DIR/report"; then
+		fail "$1.private" "the report names a disk or the machine (see $CASE_DIR/report)"
+	else
+		pass "$1.private"
+	fi
 }
 
 # kit_next TEXT NAME: when the kit prints TEXT, make the picture NAME.ppm of its screen, and press
@@ -177,12 +189,14 @@ kit_code() {
 # kit_whole FIRMWARE CPU: run all steps on a machine without a Debug Store, with the last page on
 # its screen.
 kit_whole() {
-	local firmware=$1
+	local firmware=$1 name
 
 	kit_stick "$firmware" ""
 	kit_plain "$firmware" "$2"
 	kit_disk
 	kit_start
+	# The kit must not take these for an answer to what it asks at its end.
+	! kit_says "] units" || for name in first second; do kit_monitor "sendkey ret"; sleep 1; done
 	kit_next "as a QR code" screen && kit_next "switch the machine off" code || kit_kill
 	kit_ends "$firmware"
 	kit_good "$firmware"
@@ -221,7 +235,7 @@ kit_last_step() {
 kit_went_on() {
 	kit_ends "$1"
 	kit_reports "$1" told "did not come to its end"
-	kit_reports "$1" counted "3 passed, 0 failed, 1 crashed"
+	kit_reports "$1" counted "4 passed, 0 failed, 1 crashed"
 	if [ "$(grep -c '\] units ' "$CASE_DIR/report")" -eq 1 ]; then
 		pass "$1.once"
 	else
@@ -229,16 +243,18 @@ kit_went_on() {
 	fi
 }
 
-# A finished stick starts anew when it is booted, and keeps the previous report.
+# kit_again CASE NUMBER: a finished stick starts anew when it is booted, and keeps the report of the
+# boot before as number NUMBER.
 kit_again() {
 	mv "$CASE_DIR/report" "$CASE_DIR/report.first"
+	: >"$CASE_DIR/console"
 	kit_start
-	kit_ends power-again
-	kit_reports power-again anew "4 passed, 0 failed, 0 crashed"
-	if mtype -i "$(kit_fat)" ::/PREVIOUS.TXT | cmp -s - "$CASE_DIR/report.first"; then
-		pass power-again.previous
+	kit_ends "$1"
+	kit_reports "$1" anew "5 passed, 0 failed, 0 crashed"
+	if mtype -i "$(kit_fat)" "::/REPORT$2.TXT" | cmp -s - "$CASE_DIR/report.first"; then
+		pass "$1.earlier"
 	else
-		fail power-again.previous "PREVIOUS.TXT is not the report before (see $CASE_DIR)"
+		fail "$1.earlier" "REPORT$2.TXT is not the report before (see $CASE_DIR)"
 	fi
 }
 
@@ -256,7 +272,9 @@ kit_interrupted() {
 	kit_start
 	kit_went_on power
 	kit_reports power named "Step $step ("
-	kit_again
+	kit_again power-again 1
+	kit_plain bios EPYC,-smap
+	kit_again power-other 2
 	kit_done power
 }
 
@@ -268,6 +286,37 @@ kit_crashed() {
 	! kit_says "] lossless" || kit_monitor nmi
 	kit_went_on panic
 	kit_done panic
+}
+
+# If three steps crash the machine, the kit leaves out the steps that remain.
+kit_thrice() {
+	local step
+
+	kit_stick thrice "kit.end=off kit.steps=units,lossless,inherit,check,ring unknown_nmi_panic=1 panic=1"
+	kit_plain bios qemu64
+	kit_start
+	for step in lossless inherit check; do
+		! kit_says "] $step" || kit_monitor nmi
+	done
+	kit_ends thrice
+	kit_reports thrice said "3 steps have crashed the machine"
+	kit_reports thrice counted "2 passed, 0 failed, 3 crashed"
+	kit_done thrice
+}
+
+# The kit must say that it cannot keep the report, and why.
+kit_protected() {
+	kit_stick protected "kit.end=off kit.steps=units"
+	kit_plain bios qemu64
+	KIT=("${KIT[@]/format=raw,file=/format=raw,readonly=on,file=}")
+	kit_start
+	if kit_says "Not kept: the stick is write-protected."; then
+		pass protected
+	else
+		fail protected "the kit does not say why nothing is kept (see $CASE_DIR/console)"
+	fi
+	kit_kill
+	kit_done protected
 }
 
 # The kit must detect each rule of the emulated machine.
@@ -310,6 +359,18 @@ kit_store_whole() {
 	kit_done "$1"
 }
 
+# All steps on a Core 2, whose filter by privilege level cannot be used, and which has few LBRs.
+kit_core2() {
+	kit_stick core2 "kit.end=off"
+	kit_store Penryn,x-bts-wrong-from=on after ""
+	kit_start
+	kit_ends core2
+	kit_good core2
+	kit_reports core2 found "This machine has a Debug Store."
+	kit_reports core2 filter "answer filter: wrong-from"
+	kit_done core2
+}
+
 # Without a mirror that has the newest kernel, the image gets 6.12, which is not there, either.
 kit_fallback() {
 	local output
@@ -325,11 +386,11 @@ kit_fallback() {
 }
 
 group_image() {
-	local part
+	local part all=(fallback bios uefi interrupted crashed thrice protected store core2 narrow rules)
 
 	need_packages image imagetest
-	for part in ${IMAGE_PARTS:-fallback bios uefi interrupted crashed store narrow rules}; do
-		part=$(one_of IMAGE_PARTS "$part" fallback bios uefi interrupted crashed store narrow rules) || exit
+	for part in ${IMAGE_PARTS:-"${all[@]}"}; do
+		part=$(one_of IMAGE_PARTS "$part" "${all[@]}") || exit
 		case $part in
 		bios) kit_whole bios qemu64 ;;
 		uefi) kit_whole uefi EPYC,-smap ;;

@@ -58,7 +58,13 @@ void stick_unmount(void);
 /* Access files of the partition. Return false on an error, also if the partition is not mounted. */
 bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
-void stick_rename(const char *from, const char *to);
+/*
+ * Rename a file. @format has one %d: the new name has the lowest number from 1 that no file has; the
+ * number 99 replaces a file.
+ */
+void stick_keep(const char *name, const char *format);
+/* Returns why files cannot be written, or NULL if they can. */
+const char *stick_problem(void);
 
 /* steps.c: the steps. */
 enum outcome {
@@ -76,6 +82,7 @@ struct step {
 	const char *what;
 	const char *argv[8];	/* the command; if empty, "questions" with the argument @name */
 	unsigned int seconds;	/* expected time */
+	bool load;		/* load the module of the experiments instead of a command */
 	bool store;		/* needs the Debug Store */
 	bool output;		/* show its output, not only its failures */
 	bool crashes;		/* passes if it ends by SIGSEGV or with status 128 + SIGSEGV */
@@ -91,16 +98,21 @@ extern const char *const outcome_names[];
 /*
  * Set the outcome NO_HARDWARE for steps that must not run: if there is no Debug Store, the steps
  * that need one; the steps whose program the initramfs does not have; and if @only is not NULL, the
- * steps that this list of names (separated by commas) does not have.
+ * steps that this list of names (separated by commas) does not have. The module is always loaded.
  */
 void steps_choose(const char *only);
+/* Set NO_HARDWARE for all steps that did not run, if three steps have crashed the machine. */
+void steps_give_up(void);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */
 void step_run(struct step *step);
 
-/* state.c: the progress, on the stick. STATE_GOES_ON: the last boot did not do all steps. */
-enum state { STATE_NEW, STATE_GOES_ON, STATE_DONE };
-enum state state_load(void);
+/* state.c: the progress, on the stick. */
+/*
+ * Load the results of the last boot. Returns false if it was on a processor with another signature, or
+ * did all steps.
+ */
+bool state_load(void);
 /* The step that was running when the machine last went down, or NULL. */
 extern const struct step *state_crashed;
 void state_save(bool done);

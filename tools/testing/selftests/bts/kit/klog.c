@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Find the kernel's complaints: the lines of its log that indicate an error. */
+/*
+ * Find the kernel's complaints: the lines of its log that indicate an error. The lines after them,
+ * such as the call trace, are in the report only.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -7,11 +10,34 @@
 #include "kit.h"
 
 #define READ_ALL	3	/* command of klogctl() */
+#define MOST_SHOWN	10	/* complaints on the screen, of one call */
+#define MOST_AFTER	40	/* lines after a complaint in the report */
+#define MOST_NOTED	400	/* lines after complaints in the report, in all */
 
 static const char *const complaints[] = {
 	"BUG:", "Oops:", "Kernel panic", "general protection", "Uhhuh",
 	"soft lockup", "hard LOCKUP", "blocked for more than", "rcu: INFO", "RIP: 0010:",
+	"EIP: ",
 };
+
+/*
+ * The lines after a complaint that have one of these are in the report. Other lines may tell of the
+ * machine's disks, or name the machine.
+ */
+static const char *const details[] = {
+	"+0x", "Call Trace:", "Code: ", "AX: ", "SI: ", "SP: ", "CR0: ", "CR2: ", "Last branches",
+};
+
+static bool has_one(const char *line, const char *const *text, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (strstr(line, text[i]))
+			return true;
+	}
+	return false;
+}
 
 /*
  * Returns whether a line has one of complaints[], or WARNING and a CPU. Warnings about mitigations
@@ -19,15 +45,8 @@ static const char *const complaints[] = {
  */
 static bool is_complaint(const char *line)
 {
-	size_t i;
-
-	if (strstr(line, "WARNING: ") && strstr(line, "CPU"))
-		return true;
-	for (i = 0; i < ARRAY_SIZE(complaints); i++) {
-		if (strstr(line, complaints[i]))
-			return true;
-	}
-	return false;
+	return (strstr(line, "WARNING: ") && strstr(line, "CPU")) ||
+	       has_one(line, complaints, ARRAY_SIZE(complaints));
 }
 
 /* Returns the time stamp of a line, in seconds since boot, or 0 if the line has none. */
@@ -42,9 +61,10 @@ int klog_complaints(void)
 {
 	static char log[1 << 19];
 	static double seen;
+	static int noted;
 	double at, newest = seen;
+	int n, after = 0;
 	char *line;
-	int n;
 
 	n = klogctl(READ_ALL, log, sizeof(log) - 1);
 	log[n > 0 ? n : 0] = '\0';
@@ -54,8 +74,15 @@ int klog_complaints(void)
 		if (at <= seen)
 			continue;
 		newest = at;
-		if (is_complaint(line) && n++ < 10)
-			tell("      kernel: %.150s\n", line);
+		if (is_complaint(line)) {
+			after = MOST_AFTER;
+			if (n++ < MOST_SHOWN)
+				tell("      kernel: %.150s\n", line);
+		} else if (after && after-- && noted < MOST_NOTED &&
+			   has_one(line, details, ARRAY_SIZE(details))) {
+			note("      kernel: %.150s\n", line);
+			noted++;
+		}
 	}
 	seen = newest;
 	return n;

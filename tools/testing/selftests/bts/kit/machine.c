@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #define MSR_PERF_CAPABILITIES	0x345
 #define CPUID_DS		(1u << 21)	/* in EDX */
 #define CPUID_PDCM		(1u << 15)	/* in ECX */
+#define CPUID_HYBRID		(1u << 15)	/* in EDX of leaf 7 */
 #define ARCH_GET_PTRACE_BTS_NR	0x1031
 
 struct machine machine;
@@ -33,6 +35,7 @@ static const struct {
 	unsigned int bit;
 	const char *name;
 } features[] = {
+	{ 'd', 9, "APIC", },
 	{ 'd', 21, "DS", },
 	{ 'c', 2, "DTES64", },
 	{ 'c', 4, "DS-CPL", },
@@ -67,6 +70,26 @@ static void find_model(void)
 	snprintf(machine.model, sizeof(machine.model), "%s", name + strspn(name, " "));
 	if (!machine.model[0])
 		snprintf(machine.model, sizeof(machine.model), "a processor without a name");
+}
+
+/* On a hybrid processor, tell the kind of CPU 0, on which the questions run. */
+static void tell_hybrid(void)
+{
+	unsigned int a, b, c, d = 0;
+	cpu_set_t all, first;
+
+	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & CPUID_HYBRID))
+		return;
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	if (sched_getaffinity(0, sizeof(all), &all) ||
+	    sched_setaffinity(0, sizeof(first), &first))
+		return;
+	a = 0;
+	__get_cpuid_count(0x1a, 0, &a, &b, &c, &d);
+	sched_setaffinity(0, sizeof(all), &all);
+	tell("            hybrid: the answers are those of CPU 0, which is %s core\n",
+	     a >> 24 == 0x20 ? "an Atom" : a >> 24 == 0x40 ? "a Core" : "an unknown");
 }
 
 /* Get the kernel's information about a trace source. Returns false if it is not available. */
@@ -129,6 +152,7 @@ static void tell_model(void)
 	tell("processor   %s\n", machine.model);
 	tell("            family %u, model %u, stepping %u, microcode %s, %ld CPUs\n", family,
 	     model, s & 0xf, machine.microcode, sysconf(_SC_NPROCESSORS_ONLN));
+	tell_hybrid();
 	if (!uname(&uts))
 		tell("kernel      Linux %s %s, started by %s\n", uts.release, uts.machine,
 		     access("/sys/firmware/efi", F_OK) ? "BIOS" : "UEFI");

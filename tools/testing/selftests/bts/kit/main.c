@@ -7,7 +7,6 @@
  * Options on the kernel's command line: kit.volume=ID, the serial number of the stick's partition;
  * kit.steps=NAME,..., run only these steps; kit.end=off, power off without waiting for a key.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,14 +15,12 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kit.h"
 
 #define REPORT		"REPORT.TXT"
-#define PREVIOUS	"PREVIOUS.TXT"
-#define MODULE		WORK_DIR "/kit_lab.ko"
+#define EARLIER		"REPORT%d.TXT"
 
 static const struct {
 	const char *type;
@@ -67,15 +64,6 @@ static const char *boot_option(const char *key)
 	return NULL;
 }
 
-static void load_module(void)
-{
-	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
-		tell("The module of the experiments cannot be loaded: %s\n", strerror(errno));
-	close(fd);
-}
-
 static bool save_report(void)
 {
 	return stick_write(REPORT, report_text());
@@ -93,6 +81,8 @@ static void begin_report(void)
 	tell("%s", contents);
 	machine_tell();
 	tell("\n");
+	if (stick_problem())
+		tell("The report cannot be kept on the stick: %s.\n\n", stick_problem());
 }
 
 /* Continue the report of the last boot, which ended before all steps were done. */
@@ -113,6 +103,9 @@ static void run_steps(void)
 {
 	size_t i;
 
+	show("If the screen shows a crash of the kernel, take a picture of it: the machine\n"
+	     "starts again after a minute. If the seconds stand still for a minute, switch the\n"
+	     "machine off. Then boot the stick again: it continues after the step that ran.\n\n");
 	for (i = 0; i < nr_steps; i++) {
 		struct step *s = &steps[i];
 
@@ -138,7 +131,8 @@ static void finish_and_power_off(void)
 		state_save(true);
 		show("The report is on the stick: " REPORT ". Read it before you send it.\n");
 	} else {
-		show("The report could not be kept: take a picture of this page.\n");
+		show("Not kept: %s. Take a picture of this page.\n",
+		     stick_problem() ?: "the stick cannot be written");
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
@@ -179,22 +173,17 @@ int main(int argc, char *argv[])
 	id = boot_option("kit.volume");
 	if (id)
 		stick_mount(id);
-	switch (state_load()) {
-	case STATE_GOES_ON:
+	if (state_load()) {
 		continue_report();
-		break;
-	case STATE_DONE:
-		stick_rename(REPORT, PREVIOUS);
+	} else {
+		/* There may be a report of an earlier run, or of another machine. */
+		stick_keep(REPORT, EARLIER);
 		begin_report();
-		break;
-	case STATE_NEW:
-		begin_report();
-		break;
 	}
 	save_report();
 	klog_complaints();
-	load_module();
 	steps_choose(boot_option("kit.steps"));
+	steps_give_up();
 	run_steps();
 	finish_and_power_off();
 }

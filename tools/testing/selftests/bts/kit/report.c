@@ -64,17 +64,27 @@ static void print_answers(void)
 		tell("  none\n");
 }
 
+/* Print the steps that did not pass in one line: the page must fit on a screen of 25 lines. */
 static void print_bad_steps(void)
 {
-	size_t i;
+	char line[MOST_COLUMNS + 1] = "", item[48];
+	size_t i, len = 0, n;
 
 	for (i = 0; i < nr_steps; i++) {
 		const struct step *s = &steps[i];
 
-		if (s->outcome == FAILED || s->outcome == CRASHED || s->outcome == TIMED_OUT)
-			tell("  %-12s %s: %s, %d passed, %d failed\n", s->name, s->what,
-			     outcome_names[s->outcome], s->passed, s->failed);
+		if (s->outcome != FAILED && s->outcome != CRASHED && s->outcome != TIMED_OUT)
+			continue;
+		n = snprintf(item, sizeof(item), " %s: %s;", s->name, outcome_names[s->outcome]);
+		if (len + n > MOST_COLUMNS - 4) {
+			len += snprintf(line + len, sizeof(line) - len, " ...");
+			break;
+		}
+		memcpy(line + len, item, n + 1);
+		len += n;
 	}
+	if (len)
+		tell(" %s\n", line);
 }
 
 static int steps_with(enum outcome outcome)

@@ -145,6 +145,9 @@ void wait_for_enter(void)
 
 	if (screen < 0 && serial < 0)
 		return;
+	/* Enter may have been pressed while the steps ran. */
+	for (i = 0; i < ARRAY_SIZE(fds); i++)
+		tcflush(fds[i].fd, TCIFLUSH);
 	for (;;) {
 		poll(fds, ARRAY_SIZE(fds), -1);
 		for (i = 0; i < ARRAY_SIZE(fds); i++) {

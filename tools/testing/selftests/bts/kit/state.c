@@ -59,7 +59,7 @@ static void load_step(const char *line)
 	s->skipped = k;
 }
 
-enum state state_load(void)
+bool state_load(void)
 {
 	static char text[STATE_SIZE + 1];
 	unsigned int signature;
@@ -68,13 +68,11 @@ enum state state_load(void)
 
 	if (!stick_read(STATE_FILE, text, sizeof(text)) ||
 	    sscanf(text, "processor %x %7s", &signature, end) != 2 ||
-	    signature != machine.signature)
-		return STATE_NEW;
-	if (!strcmp(end, "done"))
-		return STATE_DONE;
+	    signature != machine.signature || !strcmp(end, "done"))
+		return false;
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		load_step(line);
-	return STATE_GOES_ON;
+	return true;
 }
 
 void state_save(bool done)

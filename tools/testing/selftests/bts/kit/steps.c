@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +29,11 @@
 #define PROGRAM(n, w, s, ...) \
 	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
 
+#define MODULE		WORK_DIR "/kit_lab.ko"
+#define MOST_CRASHES	3
+
 struct step steps[] = {
+	{ .name = "module", .what = "the module of the experiments", .seconds = 1, .load = true, },
 	QUESTION("layout", "how large a record is", 1),
 	QUESTION("exact", "whether each branch is recorded as it was", 2),
 	QUESTION("flags", "what the flags of a record say", 1),
@@ -101,8 +106,32 @@ void steps_choose(const char *only)
 
 	for (i = 0; i < nr_steps; i++) {
 		/* The working directory is that of the programs. */
+		if (steps[i].load) {
+			/* Load it after each boot, unless that has crashed the machine. */
+			if (steps[i].outcome != CRASHED)
+				steps[i].outcome = NOT_RUN;
+			steps[i].passed = 0;
+			steps[i].failed = 0;
+			continue;
+		}
 		if ((only && !is_listed(only, steps[i].name)) ||
 		    (steps[i].store && !machine.store) || access(program_of(&steps[i]), X_OK))
+			steps[i].outcome = NO_HARDWARE;
+	}
+}
+
+void steps_give_up(void)
+{
+	int crashes = 0;
+	size_t i;
+
+	for (i = 0; i < nr_steps; i++)
+		crashes += steps[i].outcome == CRASHED;
+	if (crashes < MOST_CRASHES)
+		return;
+	tell("%d steps have crashed the machine: the steps that remain are left out.\n", crashes);
+	for (i = 0; i < nr_steps; i++) {
+		if (steps[i].outcome == NOT_RUN && !steps[i].load)
 			steps[i].outcome = NO_HARDWARE;
 	}
 }
@@ -119,6 +148,18 @@ unsigned int steps_seconds_left(void)
 	return left;
 }
 
+/* Load the module, print a result, and exit. */
+static void load_module(void)
+{
+	int fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	bool good = fd >= 0 && !syscall(SYS_finit_module, fd, "", 0);
+
+	printf("%s 1 - the module is loaded: %s\n", good ? "ok" : "not ok",
+	       good ? "yes" : strerror(errno));
+	fflush(stdout);
+	_exit(!good);
+}
+
 static void run_child(const struct step *step, int out)
 {
 	const char *const question[] = { program_of(step), step->name, NULL, };
@@ -130,6 +171,8 @@ static void run_child(const struct step *step, int out)
 	dup2(out, 2);
 	/* PID 1 ignores SIGPIPE. The program must not inherit that. */
 	signal(SIGPIPE, SIG_DFL);
+	if (step->load)
+		load_module();
 	execvp(argv[0], (char **)argv);
 	printf("Bail out! cannot run %s: %s\n", argv[0], strerror(errno));
 	fflush(stdout);

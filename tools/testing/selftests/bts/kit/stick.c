@@ -21,7 +21,10 @@
 #define STICK		"/stick"
 #define WAIT_SECONDS	30
 
-static bool mounted;
+#define MOST_KEPT	99	/* earlier reports that are kept */
+
+/* Why the stick is not mounted, or NULL. */
+static const char *problem = "the kernel was not told which disk is the stick";
 
 /* Returns whether a boot sector is that of a FAT16 or FAT32 file system with the number @id. */
 static bool has_id(const uint8_t *sector, uint32_t id)
@@ -87,22 +90,22 @@ void stick_mount(const char *id)
 		poll(NULL, 0, 1000);
 	}
 	if (i == WAIT_SECONDS) {
-		show("The stick was not found: nothing is kept.\n");
+		problem = "the stick was not found";
 		return;
 	}
 	mkdir(STICK, 0700);
 	if (mount(device, STICK, "vfat", MS_SYNCHRONOUS | MS_NOATIME | MS_NOEXEC, NULL)) {
-		show("The stick cannot be written: %s. Nothing is kept.\n", strerror(errno));
+		problem = errno == EROFS ? "the stick is write-protected" : strerror(errno);
 		return;
 	}
-	mounted = true;
+	problem = NULL;
 }
 
 void stick_unmount(void)
 {
-	if (mounted)
+	if (!problem)
 		umount(STICK);
-	mounted = false;
+	problem = "the stick is unmounted";
 }
 
 static void path_of(char *path, size_t size, const char *name)
@@ -117,7 +120,7 @@ bool stick_read(const char *name, char *text, size_t size)
 	int fd;
 
 	path_of(path, sizeof(path), name);
-	fd = mounted ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	fd = problem ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	n = read(fd, text, size - 1);
@@ -135,7 +138,7 @@ bool stick_write(const char *name, const char *text)
 	int fd;
 
 	path_of(path, sizeof(path), name);
-	fd = mounted ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+	fd = problem ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
 	good = write(fd, text, len) == (ssize_t)len && !ftruncate(fd, len) && !fsync(fd);
@@ -143,12 +146,23 @@ bool stick_write(const char *name, const char *text)
 	return good;
 }
 
-void stick_rename(const char *from, const char *to)
+const char *stick_problem(void)
 {
-	char old[64], new[64];
+	return problem;
+}
 
-	path_of(old, sizeof(old), from);
-	path_of(new, sizeof(new), to);
-	if (mounted)
+void stick_keep(const char *name, const char *format)
+{
+	char old[64], new[64], free[32];
+	int i;
+
+	path_of(old, sizeof(old), name);
+	for (i = 1; i <= MOST_KEPT; i++) {
+		snprintf(free, sizeof(free), format, i);
+		path_of(new, sizeof(new), free);
+		if (access(new, F_OK))
+			break;
+	}
+	if (!problem)
 		rename(old, new);
 }

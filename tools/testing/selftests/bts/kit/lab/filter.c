@@ -52,7 +52,12 @@ int lab_filter_look(struct kit_filter *found)
 		to = lab_word(i, 1);
 		if (!from && !to)
 			continue;
-		found->same += from == to;
+		if (to == found->after) {
+			found->returns++;
+			found->good += is_kernel(from);
+			if (!is_kernel(from))
+				found->wrong = from;
+		}
 		if (is_kernel(from) && is_kernel(to))
 			found->kernel++;
 		else if (is_kernel(to))

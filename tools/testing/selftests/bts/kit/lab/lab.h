@@ -56,25 +56,31 @@ struct kit_run {
 };
 
 /**
- * struct kit_filter - counts of records between KIT_LAB_FILTER and KIT_LAB_LOOK
+ * struct kit_filter - records between KIT_LAB_FILTER and KIT_LAB_LOOK
+ * @after: in: the address to which the caller's system calls return
  * @user: branches within user mode
  * @enters: branches from user mode into the kernel
  * @leaves: branches from the kernel to user mode
  * @kernel: branches within the kernel
- * @same: records with the same source and target; they are counted above as well
+ * @returns: branches to @after, whatever their source is; they are counted above as well
+ * @good: those of @returns whose source is in the kernel
+ * @wrong: the source of one whose source is not; 0 if there is none
  */
 struct kit_filter {
+	__u64 after;
+	__u64 wrong;
 	__u32 user;
 	__u32 enters;
 	__u32 leaves;
 	__u32 kernel;
-	__u32 same;
+	__u32 returns;
+	__u32 good;
 };
 
 #define KIT_LAB_RUN	_IOWR('k', 1, struct kit_run)
 /* Record on this CPU. If the argument is not 0, filter out the kernel. */
 #define KIT_LAB_FILTER	_IOW('k', 2, __u32)
-#define KIT_LAB_LOOK	_IOR('k', 3, struct kit_filter)
+#define KIT_LAB_LOOK	_IOWR('k', 3, struct kit_filter)
 /* Run the unit tests that are built into the kernel. */
 #define KIT_LAB_UNITS	_IO('k', 4)
 

@@ -123,9 +123,13 @@ static int run_ioctl(void __user *arg)
 
 static int look_ioctl(void __user *arg)
 {
-	struct kit_filter found = { };
-	int err = lab_filter_look(&found);
+	struct kit_filter found = { }, in;
+	int err;
 
+	if (copy_from_user(&in, arg, sizeof(in)))
+		return -EFAULT;
+	found.after = in.after;
+	err = lab_filter_look(&found);
 	if (err)
 		return err;
 	return copy_to_user(arg, &found, sizeof(found)) ? -EFAULT : 0;

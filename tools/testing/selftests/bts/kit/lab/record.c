@@ -59,8 +59,12 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 		bits = 0;
 	if (bits)
 		lab_empty();
-	/* The delivery of the interrupt has masked its vector: unmask it. */
-	write_lvtpc(APIC_DM_NMI);
+	/*
+	 * The delivery of the interrupt has masked its vector: unmask it. But if a model asks for
+	 * the interrupt without end, leave it masked.
+	 */
+	if (__this_cpu_read(nmis) < MOST_NMIS)
+		write_lvtpc(APIC_DM_NMI);
 	if (bits)
 		lab_kernel.write(bits);
 	return NMI_HANDLED;
