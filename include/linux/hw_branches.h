@@ -80,6 +80,7 @@ extern bool hw_branches_on;
 void hw_branches_crash_freeze(unsigned long ip);
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug);
 void hw_branches_report_print(void);
+void hw_branches_report_other_print(int cpu);
 void hw_branches_sys_info(void);
 
 /*
@@ -112,6 +113,13 @@ static inline void hw_branches_report(void)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
 		hw_branches_report_print();
+}
+
+/* The same for another CPU, which the calling CPU has found locked up. */
+static inline void hw_branches_report_other(int cpu)
+{
+	if (unlikely(READ_ONCE(hw_branches_on)))
+		hw_branches_report_other_print(cpu);
 }
 
 /*
@@ -226,6 +234,7 @@ u32 arch_hw_branches_boot_most(void);
 static __always_inline void hw_branches_crash(void) { }
 static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug) { }
 static inline void hw_branches_report(void) { }
+static inline void hw_branches_report_other(int cpu) { }
 static inline void hw_branches_sys_info(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

@@ -106,6 +106,8 @@ struct hw_branches_match {
 int hw_branches_count_newer(int cpu, struct hw_branches_match top);
 int hw_branches_newer_than_stop(int cpu);
 void hw_branches_dump(hw_branches_printf print, int cpu, int since);
+void hw_branches_print_cpus(hw_branches_printf print, const struct cpumask *cpus, int self,
+			    bool crash, u32 nr);
 void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr);
 void hw_branches_log(struct seq_file *unused, const char *fmt, ...) __printf(2, 3);
 

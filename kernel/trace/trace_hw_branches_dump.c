@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder: printing the branches after a crash, or on sysrq
+ * The branch flight recorder: printing the branches of CPUs that are frozen
  *
  * After a crash, locks may be held and memory may be corrupt. So these functions take no lock and
  * allocate no memory. Before they print other CPUs, they wait until these are frozen, for
  * HW_BRANCHES_MAX_WAIT_US in total at most. If a CPU still records then, a line says so instead.
  */
-#define pr_fmt(fmt) "hw_branches: " fmt
-
-#include <linux/bug.h>
-#include <linux/context_tracking.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/init.h>
-#include <linux/irqflags.h>
-#include <linux/kdebug.h>
 #include <linux/kernel.h>
-#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/nmi.h>
-#include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/printk.h>
-#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
-#include <linux/sysrq.h>
-
-#include <trace/events/error_report.h>
 
 #include "trace_hw_branches.h"
 
@@ -284,16 +271,23 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 	return false;
 }
 
-/*
- * Print all frozen CPUs but @self. If @crash is set, skip CPUs that the crash has printed. The
- * caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that
+/**
+ * hw_branches_print_cpus - print the last branches of those of some CPUs that are frozen
+ * @print: the function that prints
+ * @cpus: the CPUs
+ * @self: a CPU to leave out, or -1
+ * @crash: true to leave out the CPUs that the crash has printed already
+ * @nr: the largest number of lines to print of each CPU
+ *
+ * The caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that
  * arch_hw_branches_stop() waits for this reader.
  */
-static void hw_branches_print_others(hw_branches_printf print, int self, bool crash, u32 nr)
+void hw_branches_print_cpus(hw_branches_printf print, const struct cpumask *cpus, int self,
+			    bool crash, u32 nr)
 {
 	int cpu, left = HW_BRANCHES_MAX_WAIT_US;
 
-	for_each_possible_cpu(cpu) {
+	for_each_cpu(cpu, cpus) {
 		guard(preempt)();
 		if (cpu != self && hw_branches_await(print, cpu, &left) &&
 		    (!crash || hw_branches_claim_dump(cpu)))
@@ -326,231 +320,5 @@ void hw_branches_dump(hw_branches_printf print, int cpu, int since)
 	u32 nr = READ_ONCE(hw_branches_nr);
 
 	hw_branches_dump_cpu(print, cpu, since, nr);
-	hw_branches_print_others(print, cpu, false, nr);
+	hw_branches_print_cpus(print, cpu_possible_mask, cpu, false, nr);
 }
-
-/*
- * Crashes
- */
-
-/*
- * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
- * after hw_branches_claim_dump() has returned true for @cpu.
- */
-static void hw_branches_print_crash(int cpu, int since)
-{
-	u32 nr = READ_ONCE(hw_branches_crash_nr);
-
-	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
-	if (READ_ONCE(hw_branches_crash_all))
-		hw_branches_print_others(hw_branches_log, cpu, true, nr);
-}
-
-/* Return the CPU on which current has crashed: current may have migrated since the freeze. */
-static int hw_branches_crashed_on(void)
-{
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = READ_ONCE(crash->cpu);
-
-	return cpu >= 0 && crash->task == current ? cpu : smp_processor_id();
-}
-
-static void hw_branches_print_oops(struct pt_regs *regs)
-{
-	struct hw_branches_match fault = { .from = instruction_pointer(regs) };
-	int cpu = hw_branches_crashed_on(), since;
-
-	if (!hw_branches_claim_dump(cpu)) {
-		pr_info("frozen since an earlier crash: no branches of this one\n");
-		return;
-	}
-
-	since = hw_branches_count_newer(cpu, fault);
-	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
-		/*
-		 * This crash has interrupted the printing of an earlier crash, at which the
-		 * records end; or it occurred in user mode, which is not recorded. So begin with
-		 * the newest branch to the entry code.
-		 */
-		fault.any = true;
-		since = hw_branches_count_newer(cpu, fault);
-	} else if (since < 0) {
-		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
-				cpu);
-	}
-	hw_branches_print_crash(cpu, since);
-}
-
-#ifdef CONFIG_GENERIC_BUG
-/*
- * Tell whether the trap at @ip is a crash. A WARN() is a crash only if it will panic. A trap
- * without a struct bug_entry comes from a sanitizer, and is a crash.
- */
-static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
-{
-	if (!bug)
-		bug = find_bug(ip);
-	if (!bug || !(bug->flags & BUGFLAG_WARNING))
-		return true;
-
-	return panic_on_warn && (bug->flags & (BUGFLAG_ONCE | BUGFLAG_DONE)) !=
-				(BUGFLAG_ONCE | BUGFLAG_DONE);
-}
-
-/**
- * hw_branches_bug_freeze - hw_branches_bug_trap(), if the recorder is on
- * @ip: the address of the trap
- * @bug: the struct bug_entry of the trap, or NULL if it has to be looked up
- *
- * The code that prints the trap runs before oops_enter() freezes the recorder, so a crash freezes
- * it here. The search for @bug may make more branches than the hardware keeps, so hold recording
- * meanwhile. Switch lockdep off meanwhile, as a warning of lockdep would call this function again.
- */
-void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
-{
-	bool stopped = arch_hw_branches_hold(), rcu;
-
-	lockdep_off();
-	rcu = warn_rcu_enter();
-	if (hw_branches_bug_crashes(ip, bug))
-		hw_branches_crash_freeze(ip);
-	warn_rcu_exit(rcu);
-	lockdep_on();
-	arch_hw_branches_release(stopped);
-}
-#else
-void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
-{
-}
-#endif
-
-static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
-{
-	struct die_args *args = data;
-
-	if (event == DIE_OOPS && READ_ONCE(hw_branches_on))
-		hw_branches_print_oops(args->regs);
-
-	return NOTIFY_DONE;
-}
-
-/* Return the CPU that called panic(). With panic_force_cpu=, another CPU may execute panic(). */
-static int hw_branches_panic_cpu(void)
-{
-	int cpu = atomic_read(&panic_redirect_cpu);
-
-	return cpu == PANIC_CPU_INVALID ? smp_processor_id() : cpu;
-}
-
-/**
- * hw_branches_report_print - hw_branches_report(), if the recorder is on
- *
- * Called after a lockup was reported, and by panic() before it starts a crash kernel or stops the
- * other CPUs. If an oops has led to panic(), the oops has printed the branches already, and nothing
- * is printed here.
- */
-void hw_branches_report_print(void)
-{
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	struct hw_branches_match call = { };
-	int cpu = hw_branches_panic_cpu(), since = -1;
-
-	/* A task that calls panic() may have migrated since it froze the recorder. */
-	if (READ_ONCE(crash->cpu) >= 0 && crash->task == current)
-		cpu = crash->cpu;
-
-	if (!hw_branches_claim_dump(cpu))
-		return;
-
-	call.from = crash->ip;
-	if (READ_ONCE(crash->cpu) == cpu && call.from)
-		since = hw_branches_count_newer(cpu, call);
-	hw_branches_print_crash(cpu, since < 0 ? hw_branches_newer_than_stop(cpu) : since);
-}
-
-/**
- * hw_branches_sys_info - print the last branches of all CPUs that a crash has frozen
- *
- * Called by sys_info(). A CPU that the crash has printed already is not printed again.
- */
-void hw_branches_sys_info(void)
-{
-	if (READ_ONCE(hw_branches_on) && hw_branches_first_crash()->cpu >= 0)
-		hw_branches_print_others(hw_branches_log, -1, true,
-					 READ_ONCE(hw_branches_crash_nr));
-}
-
-/*
- * Called after a report of KASAN or KFENCE, and after a WARN(), which is ignored. If this report
- * has frozen the recorder, current is the first crash's task, but may have migrated since.
- */
-static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
-{
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = READ_ONCE(crash->cpu);
-
-	if (detector == ERROR_DETECTOR_WARN || !READ_ONCE(hw_branches_on))
-		return;
-
-	guard(preempt)();
-	if (cpu >= 0 && crash->task == current && hw_branches_claim_dump(cpu))
-		hw_branches_print_crash(cpu, -1);
-}
-
-/* Use the highest priority, as another notifier could return NOTIFY_STOP and prevent this call. */
-static struct notifier_block hw_branches_die_notifier = {
-	.notifier_call	= hw_branches_die,
-	.priority	= INT_MAX,
-};
-
-/*
- * On demand
- */
-
-static void hw_branches_sysrq(u8 key)
-{
-	static unsigned long busy;
-	int cpu;
-
-	if (!READ_ONCE(hw_branches_on)) {
-		pr_info("the recorder is off: write 1 to hw_branches/enable in tracefs first\n");
-		return;
-	}
-
-	/* The lines of two concurrent sysrqs would be mixed. */
-	if (test_and_set_bit_lock(0, &busy)) {
-		pr_info("another CPU is printing the branches already\n");
-		return;
-	}
-
-	cpu = get_cpu();
-	hw_branches_freeze_to_read();
-	put_cpu();
-	hw_branches_dump(hw_branches_log, cpu, 0);
-	hw_branches_thaw_after_read();
-	clear_bit_unlock(0, &busy);
-}
-
-static const struct sysrq_key_op hw_branches_sysrq_op = {
-	.handler	= hw_branches_sysrq,
-	.help_msg	= "last-Branches(B)",
-	.action_msg	= "Show the last branches of all CPUs",
-	.enable_mask	= SYSRQ_ENABLE_DUMP,
-};
-
-static int __init hw_branches_dump_init(void)
-{
-	int err;
-
-	err = register_die_notifier(&hw_branches_die_notifier) ?:
-	      register_trace_error_report_end(hw_branches_reported, NULL);
-	if (!err && IS_ENABLED(CONFIG_MAGIC_SYSRQ))
-		err = register_sysrq_key('B', &hw_branches_sysrq_op);
-	if (err)
-		pr_warn("cannot print in a crash: error %d\n", err);
-
-	return err;
-}
-
-/* Called before the boot parameter switches the recorder on. */
-postcore_initcall(hw_branches_dump_init);

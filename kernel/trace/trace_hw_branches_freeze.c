@@ -22,6 +22,7 @@
 #include <linux/mutex.h>
 #include <linux/panic.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
@@ -49,10 +50,10 @@ static atomic_t hw_branches_readers;
 /* The first crash since the last hw_branches_thaw(). If @cpu is -1, there was none. */
 static struct hw_branches_crash_info hw_branches_first = { .cpu = -1, };
 
-/* The number of crashes that were stored in hw_branches_first */
-static atomic_t hw_branches_crashes;
+/* Changes in each hw_branches_thaw(); not 0 */
+static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 
-/* The value of hw_branches_crashes when a crash last printed the branches of this CPU */
+/* The value of hw_branches_thaws when a crash last printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
 /* Inlined, as a call would be recorded, and overwrite an older branch. */
@@ -97,11 +98,10 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
 	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) != -1)
 		return false;
 
-	hw_branches_first.task = current;
+	WRITE_ONCE(hw_branches_first.task, current);
 	hw_branches_first.ip = ip;
 	after = READ_ONCE(hw_branches_thaw_after) * HZ;
 	WRITE_ONCE(hw_branches_first.thaw_at, after ? (jiffies + after) ?: 1 : 0);
-	atomic_inc(&hw_branches_crashes);
 
 	return true;
 }
@@ -162,16 +162,16 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  * hw_branches_claim_dump - decide whether to print the branches of a CPU in a crash
  * @cpu: the CPU
  *
- * Any context. From one first crash to the next one, this returns true only once for each CPU. So
- * if the printing crashes, that crash does not print the CPU again.
+ * Any context. From one hw_branches_thaw() to the next one, this returns true only once for each
+ * CPU. So if the printing crashes, that crash does not print the CPU again.
  *
  * Return: true if the caller has to print the branches.
  */
 bool hw_branches_claim_dump(int cpu)
 {
-	unsigned int crash = atomic_read(&hw_branches_crashes);
+	unsigned int thaws = atomic_read(&hw_branches_thaws);
 
-	return xchg(per_cpu_ptr(&hw_branches_printed, cpu), crash) != crash;
+	return xchg(per_cpu_ptr(&hw_branches_printed, cpu), thaws) != thaws;
 }
 
 static void hw_branches_thaw_work(struct work_struct *work);
@@ -282,8 +282,14 @@ void hw_branches_show(void (*show)(void))
  */
 void hw_branches_keep_frozen(void)
 {
-	WRITE_ONCE(hw_branches_kept_frozen, true);
-	hw_branches_freeze_all();
+	int tries = 2;
+
+	do {
+		WRITE_ONCE(hw_branches_kept_frozen, true);
+		hw_branches_freeze_all();
+		/* After a concurrent thaw, try again: see hw_branches_crash_freeze(). */
+		smp_mb();
+	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);
 }
 
 /**
@@ -308,20 +314,32 @@ void hw_branches_thaw(void)
 	lockdep_assert_held(&hw_branches_mutex);
 
 	WRITE_ONCE(hw_branches_kept_frozen, false);
+	/*
+	 * From the next crash on, each CPU may be printed again. This crash may come as soon as
+	 * hw_branches_first.cpu is -1, so increment before that. A crash that comes between the
+	 * two is not the first one, but may print a CPU, so increment also after that.
+	 */
+	atomic_inc(&hw_branches_thaws);
+	WRITE_ONCE(hw_branches_first.task, NULL);
 	/* Store -1 before the number of freezes is read: see hw_branches_crash_freeze(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
+	atomic_inc(&hw_branches_thaws);
 	hw_branches_thaw_unkept();
 }
 
-/* Tell whether there was a crash whose @thaw_at has passed; false if @thaw_at is 0. */
-static bool hw_branches_is_due(void)
+/* Tell whether @late jiffies have passed since the @thaw_at of a crash; false if @thaw_at is 0. */
+static bool hw_branches_is_due(unsigned long late)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);
 
-	return READ_ONCE(hw_branches_first.cpu) >= 0 && at && time_after_eq(jiffies, at);
+	return READ_ONCE(hw_branches_first.cpu) >= 0 && at &&
+	       time_after_eq(jiffies, at + late);
 }
 
 /*
+ * If an oops is still being printed, wait for its end: branches that it has not printed yet would
+ * be overwritten after the thaw. Wait one minute at most: an oops that has crashed does not end.
+ *
  * Since this work was queued, hw_branches_keep_frozen() may have frozen the recorder, root may have
  * switched the recorder off, root may have thawed it and another crash followed, or a panic() may
  * have begun. So test these conditions.
@@ -330,8 +348,13 @@ static void hw_branches_thaw_late_work(struct work_struct *work)
 {
 	guard(mutex)(&hw_branches_mutex);
 
-	if (hw_branches_on && !READ_ONCE(hw_branches_kept_frozen) && hw_branches_is_due() &&
-	    !panic_in_progress())
+	if (!hw_branches_on || READ_ONCE(hw_branches_kept_frozen) || !hw_branches_is_due(0) ||
+	    panic_in_progress())
+		return;
+
+	if (READ_ONCE(oops_in_progress) && !hw_branches_is_due(60 * HZ))
+		mod_delayed_work(system_dfl_wq, &hw_branches_late_work, HZ);
+	else
 		hw_branches_thaw();
 }
 

@@ -307,7 +307,7 @@ ring0_races() {
 	for kind in report late mutex trigger; do
 		races "$kind-race" -- overlap "$kind"
 	done
-	for kind in break thaw; do
+	for kind in break sysrq thaw; do
 		races "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done

@@ -4,8 +4,8 @@
  * at a chosen point of what another CPU does. A crash freezes the recorder: all CPUs stop recording
  * until a thaw.
  *
- *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|thaw|trigger|
- *				     migrate
+ *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|thaw|
+ *				     trigger|migrate
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
@@ -76,6 +76,20 @@ static void test_report(void)
 	ok(d.traces && !d.first, "report: after a migration the CPU of the crash is printed: %d",
 	   d.first);
 	must_set("freeze", "0");
+	must_set("crash_all", "0");
+	skip_log();
+	pin_to(0);
+	act("other");
+	d = read_dump();
+	ok(d.traces == 1 && d.first == 1, "report: a lockup of another CPU: %d traces, CPU %d",
+	   d.traces, d.first);
+	must_set("freeze", "0");
+	await(start_act("freeze", 1));
+	skip_log();
+	act("other");
+	d = read_dump();
+	ok(!d.traces, "report: a lockup of another CPU after a crash: %d traces", d.traces);
+	must_set("freeze", "0");
 }
 
 /* The times at which other CPUs froze count from the crash, however long the freeze takes. */
@@ -125,11 +139,16 @@ static void test_mutex(void)
 	must_set("freeze", "1");
 	act("freeze");
 	sleep(3);
-	ok(stays_frozen(), "mutex: so it does if there is a crash behind that");
+	ok(stays_frozen(), "mutex: it also stays after a later crash");
 	must_set("freeze", "0");
 	act("freeze");
 	sleep(3);
 	ok(is("freeze", "0") && goes_on(), "mutex: a crash is thawed after its time");
+	act("freeze");
+	act("printing");
+	ok(stays_frozen(), "mutex: not while an oops is printed");
+	sleep(2);
+	ok(is("freeze", "0") && goes_on(), "mutex: thawed after the oops was printed");
 	must_set("thaw_after", "0");
 }
 
@@ -172,6 +191,21 @@ static void test_break(void)
 	must_set("freeze", "0");
 }
 
+/* A task that dies while it prints for sysrq must not keep later sysrqs from printing. */
+static void test_sysrq(void)
+{
+	struct dump d;
+
+	await(start_act("sysrq", 0));
+	act("sysrqend");
+	must_set("freeze", "0");
+	ok(goes_on(), "sysrq: it was printing, and the recorder is thawed");
+	skip_log();
+	try_text("/proc/sysrq-trigger", "B");
+	d = read_dump();
+	ok(d.traces == cpus(), "sysrq: the next one prints: %d traces", d.traces);
+}
+
 /*
  * A second crash comes at the point @word of a thaw. A third crash must then be printed as a first
  * crash is.
@@ -201,26 +235,31 @@ static void test_thaw_at(const char *word)
 	free(hit);
 }
 
-/* A thaw between two steps of a crash must not leave CPUs frozen without a recorded first crash. */
-static void test_thaw_in_crash(void)
+/*
+ * A thaw between two steps of a freeze, @word, must not leave CPUs frozen without the reason for
+ * the freeze.
+ */
+static void test_thaw_in(const char *word)
 {
 	int tries = 1000;
-	pid_t crash;
+	pid_t freezer;
 
-	crash = start_act("crashthawed", 0);
+	freezer = start_act(word, 0);
 	pin_to(1);
 	while (!parameter_is("waiting", "Y") && --tries)
 		usleep(1000);
 	must_set("freeze", "0");
-	await(crash);
-	ok(tries && thaws(), "crashthawed: the crash is kept, and thawed");
+	await(freezer);
+	ok(tries && is("freeze", "1") && thaws(), "%s: the freeze is kept, and thawed", word);
 }
 
 static void test_thaw(void)
 {
 	test_thaw_at("thawkeeping");
+	test_thaw_at("thawtask");
 	test_thaw_at("thawfirst");
-	test_thaw_in_crash();
+	test_thaw_in("crashthawed");
+	test_thaw_in("keepthawed");
 }
 
 /* A module is unloaded between the lookup of its symbol and the use of the symbol's address. */
@@ -320,6 +359,7 @@ static const struct {
 	{ "mutex", test_mutex },
 	{ "sysinfo", test_sys_info },
 	{ "break", test_break },
+	{ "sysrq", test_sysrq },
 	{ "thaw", test_thaw },
 	{ "trigger", test_trigger },
 };

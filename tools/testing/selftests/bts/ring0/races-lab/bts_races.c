@@ -33,10 +33,17 @@ static unsigned long (*look_up)(const char *name);
 
 static void (*crash_freeze)(unsigned long ip);
 static bool (*claim_dump)(int cpu);
+static void (*keep_frozen)(void);
+static void (*report_other)(int cpu);
+static void (*press_sysrq)(u8 key);
 static void (*sys_info_branches)(void);
 static void (*dump_cpu)(print_func print, int cpu, int since, u32 nr);
 static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			    struct hw_branch *out, u32 n);
+
+/* Variables of the recorder: a crash or another user keeps it frozen. */
+static int *first_cpu;
+static bool *kept_frozen;
 
 static int find_functions(void)
 {
@@ -51,11 +58,17 @@ static int find_functions(void)
 
 	crash_freeze = (void *)look_up("hw_branches_crash_freeze");
 	claim_dump = (void *)look_up("hw_branches_claim_dump");
+	keep_frozen = (void *)look_up("hw_branches_keep_frozen");
+	report_other = (void *)look_up("hw_branches_report_other_print");
+	press_sysrq = (void *)look_up("hw_branches_sysrq");
+	first_cpu = (int *)look_up("hw_branches_first");
+	kept_frozen = (bool *)look_up("hw_branches_kept_frozen");
 	sys_info_branches = (void *)look_up("hw_branches_sys_info");
 	dump_cpu = (void *)look_up("hw_branches_dump_cpu");
 	last_branches = (void *)look_up("arch_hw_branches_last");
 
-	return crash_freeze && claim_dump && sys_info_branches && dump_cpu && last_branches ?
+	return crash_freeze && claim_dump && keep_frozen && report_other && press_sysrq &&
+	       first_cpu && kept_frozen && sys_info_branches && dump_cpu && last_branches ?
 	       0 : -ENOENT;
 }
 
@@ -63,6 +76,21 @@ static int find_functions(void)
 static void do_freeze(void)
 {
 	crash_freeze(0);
+}
+
+/* Report that CPU 1 is locked up, as the detector on another CPU does. */
+static void do_other(void)
+{
+	crash_freeze(0);
+	report_other(1);
+}
+
+/* Behave for 2.5 seconds as if an oops were being printed. */
+static void do_printing(void)
+{
+	oops_in_progress++;
+	msleep(2500);
+	oops_in_progress--;
 }
 
 /* Report an error as KASAN does. */
@@ -167,6 +195,39 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
+/* Sysrq-B crashes when it begins to print. */
+static bool sysrq_faults;
+
+static int sysrq_prints(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (!xchg(&sysrq_faults, false))
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)print_faults);
+
+	return 1;
+}
+
+static struct kprobe sysrq_probe = {
+	.symbol_name = "hw_branches_dump_cpu",
+	.pre_handler = sysrq_prints,
+};
+
+static bool sysrq_probed;
+
+static void do_sysrq(void)
+{
+	sysrq_probed = !register_kprobe(&sysrq_probe);
+	sysrq_faults = sysrq_probed;
+	press_sysrq('B');
+}
+
+static void do_sysrq_end(void)
+{
+	if (sysrq_probed)
+		unregister_kprobe(&sysrq_probe);
+	sysrq_probed = false;
+}
+
 /* A watchpoint on a variable of the recorder. If @armed, the next write calls at_write(). */
 static struct perf_event * __percpu *watch;
 static void (*at_write)(void);
@@ -183,20 +244,39 @@ static void crash_too(void)
 static bool waiting;
 module_param(waiting, bool, 0400);
 
-/*
- * Wait until a thaw on another CPU begins: it stores -1 in hw_branches_first.cpu. Then wait 20 ms
- * more, so that the thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts are
- * off.
- */
-static void await_thaw(void)
+static bool is_kept(void)
 {
-	int *first = (int *)look_up("hw_branches_first");
+	return READ_ONCE(*kept_frozen);
+}
+
+static bool is_crashed(void)
+{
+	return READ_ONCE(*first_cpu) >= 0;
+}
+
+/*
+ * Wait until a thaw on another CPU begins: it clears the variable that @frozen reads. Then wait
+ * 20 ms more, so that the thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts
+ * are off.
+ */
+static void await(bool (*frozen)(void))
+{
 	int left = 5000;
 
 	WRITE_ONCE(waiting, true);
-	while (READ_ONCE(*first) >= 0 && left--)
+	while (frozen() && left--)
 		mdelay(1);
 	mdelay(20);
+}
+
+static void await_thaw(void)
+{
+	await(is_crashed);
+}
+
+static void await_thaw_of_kept(void)
+{
+	await(is_kept);
 }
 
 static void variable_written(struct perf_event *event, struct perf_sample_data *data,
@@ -211,6 +291,7 @@ static void unwatch(void)
 	if (watch)
 		unregister_wide_hw_breakpoint(watch);
 	watch = NULL;
+	waiting = false;
 }
 
 static void watch_variable(unsigned long address, unsigned int len, void (*what)(void))
@@ -231,20 +312,33 @@ static void watch_variable(unsigned long address, unsigned int len, void (*what)
 
 static void do_thaw_keeping(void)
 {
-	watch_variable(look_up("hw_branches_kept_frozen"), HW_BREAKPOINT_LEN_1, crash_too);
+	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, crash_too);
+}
+
+/* The second field of hw_branches_first is the task of the crash. */
+static void do_thaw_task(void)
+{
+	watch_variable((unsigned long)first_cpu + sizeof(long), HW_BREAKPOINT_LEN_4, crash_too);
 }
 
 static void do_thaw_first(void)
 {
-	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, crash_too);
+	watch_variable((unsigned long)first_cpu, HW_BREAKPOINT_LEN_4, crash_too);
 }
 
 /* A thaw comes after the crash has written hw_branches_first.cpu, but before the crash freezes. */
 static void do_crash_thawed(void)
 {
-	waiting = false;
-	watch_variable(look_up("hw_branches_first"), HW_BREAKPOINT_LEN_4, await_thaw);
+	watch_variable((unsigned long)first_cpu, HW_BREAKPOINT_LEN_4, await_thaw);
 	crash_freeze(0);
+	unwatch();
+}
+
+/* The same for hw_branches_kept_frozen, which root's freeze or a trigger has set. */
+static void do_keep_thawed(void)
+{
+	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, await_thaw_of_kept);
+	keep_frozen();
 	unwatch();
 }
 
@@ -390,14 +484,20 @@ static const struct {
 	void (*act)(void);
 } kinds[] = {
 	{ "freeze", do_freeze },
+	{ "other", do_other },
+	{ "printing", do_printing },
 	{ "report", do_report },
 	{ "mutex", do_mutex },
 	{ "sysinfo", do_sys_info },
 	{ "late", do_late },
 	{ "break", do_break },
+	{ "sysrq", do_sysrq },
+	{ "sysrqend", do_sysrq_end },
 	{ "thawkeeping", do_thaw_keeping },
+	{ "thawtask", do_thaw_task },
 	{ "thawfirst", do_thaw_first },
 	{ "crashthawed", do_crash_thawed },
+	{ "keepthawed", do_keep_thawed },
 	{ "unwatch", unwatch },
 	{ "slow", do_slow },
 	{ "quick", do_quick },
@@ -446,6 +546,7 @@ static void __exit races_exit(void)
 	unwatch();
 	do_quick();
 	do_allow();
+	do_sysrq_end();
 }
 
 module_init(races_init);
