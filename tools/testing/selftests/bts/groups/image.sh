@@ -339,6 +339,23 @@ kit_rules() {
 	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
 }
 
+# kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines. Two lines more are for
+# Enter and the cursor.
+kit_page() {
+	local wrong
+
+	wrong=$(tr -d '\r' <"$CASE_DIR/console" | awk '
+		/^bts-check: / { lines = wide = 0; page = 1 }
+		/^bts-check ends/ { page = 0 }
+		page { lines++; if (length() > 79) wide++ }
+		END { if (lines < 5 || lines > 23 || wide) print lines " lines, " wide " are too wide" }')
+	if [ -z "$wrong" ]; then
+		pass "$1.fits"
+	else
+		fail "$1.fits" "the last page has $wrong (see $CASE_DIR/console)"
+	fi
+}
+
 # kit_store_whole CASE CPU MACHINE LEFT-OUT: run all steps on a machine with a Debug Store and LBRs.
 # MACHINE is what uname tells of the kernel. LEFT-OUT steps have no program for it.
 kit_store_whole() {
@@ -349,6 +366,7 @@ kit_store_whole() {
 	kit_start
 	kit_ends "$1"
 	kit_good "$1"
+	kit_page "$1"
 	kit_reports "$1" found "This machine has a Debug Store."
 	kit_reports "$1" kernel " $3, started by"
 	kit_reports "$1" short " LBR:32"
