@@ -208,7 +208,7 @@ kit_whole() {
 	kit_done "$firmware"
 }
 
-QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost,nmi
+QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost,nmi,lbr
 
 # kit_found CASE CPL-RULE SILICON CPU ANSWER...: boot the kit on such a processor. The report must
 # have the lines "answer ANSWER", which its steps $QUESTIONS print about the processor.
@@ -321,7 +321,7 @@ kit_protected() {
 
 # The kit must detect each rule of the emulated machine.
 kit_rules() {
-	local predicts=$CPU,x-bts-predicts=on wrong=Penryn,x-bts-wrong-from=on
+	local predicts=$CPU,x-bts-predicts=on wrong=Penryn,x-bts-wrong-from=on kind cpu number
 
 	kit_found by-after after "" "$CPU" "layout: 24" "exact: yes" "flags: none" "filter: after" \
 		"pmi: each" "delay: 0 " "kept: no" "db: keeps" "freeze: keeps"
@@ -337,6 +337,12 @@ kit_rules() {
 	kit_found damage after "" Nehalem,x-bts-damage=97 "exact: no"
 	kit_found no-filter after "" "$CPU,-ds-cpl" "filter: none"
 	kit_found pentium4 after "" "$PENTIUM4" "layout: 24" "filter: after" "freeze: none"
+	for kind in 16 32 arch amd; do
+		cpu=$(lbr_cpu $kind)
+		number=32
+		[[ $cpu != *x-lbr=16* ]] || number=16
+		kit_found "lbr-$kind" after "" "${cpu#cpu=},-smap" "lbr: $number "
+	done
 }
 
 # kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines. Two lines more are for
@@ -410,7 +416,7 @@ group_image() {
 	for part in ${IMAGE_PARTS:-"${all[@]}"}; do
 		part=$(one_of IMAGE_PARTS "$part" "${all[@]}") || exit
 		case $part in
-		bios) kit_whole bios qemu64 ;;
+		bios) kit_whole bios Nehalem ;;
 		uefi) kit_whole uefi EPYC,-smap ;;
 		store)
 			kit_store_whole store "$CPU,-smap" x86_64 0
