@@ -350,7 +350,7 @@ static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch 
 
 /* Add up to @max lines that show what the user's own code did last, in the order of time. */
 void crash_own_code(struct crash_lines *lines, const struct bt_items *items,
-	       const struct bt_branch *b, struct bt_place *end, size_t max)
+		    const struct bt_branch *b, struct bt_place *end, size_t max)
 {
 	size_t at;
 

@@ -46,7 +46,7 @@ struct crash_lines {
 
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end);
 void crash_own_code(struct crash_lines *lines, const struct bt_items *items,
-	       const struct bt_branch *b, struct bt_place *end, size_t max);
+		    const struct bt_branch *b, struct bt_place *end, size_t max);
 void crash_name(struct bt_text *t, const char *name);
 void crash_shorten(struct crash_lines *lines, size_t max);
 void crash_free(struct crash_lines *lines);

@@ -59,8 +59,8 @@ void stick_unmount(void);
 bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
 /*
- * Rename a file. @format has one %d: the new name has the lowest number from 1 that no file has; the
- * number 99 replaces a file.
+ * Rename a file. @format has one %d: the new name has the lowest number from 1 that no file has.
+ * The number 99 replaces a file.
  */
 void stick_keep(const char *name, const char *format);
 /* Returns why files cannot be written, or NULL if they can. */
@@ -109,8 +109,8 @@ void step_run(struct step *step);
 
 /* state.c: the progress, on the stick. */
 /*
- * Load the results of the last boot. Returns false if it was on a processor with another signature, or
- * did all steps.
+ * Load the results of the last boot. Returns false if it was on a processor with another signature,
+ * or did all steps.
  */
 bool state_load(void);
 /* The step that was running when the machine last went down, or NULL. */

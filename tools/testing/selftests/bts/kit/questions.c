@@ -30,8 +30,7 @@
 #define NMI_RUNS	5
 #define CALLS		20
 #define MOST_CALLS	6	/* a kind of branch is recorded if CALLS calls make so many */
-#define MOST_WRONG	(4 * CALLS)	/* of records with a wrong source, at most so many seem to be
-					 * of the kernel */
+#define MOST_WRONG	(4 * CALLS)	/* records of an erratum look like so many of the kernel */
 #define BUSY_TRIES	300
 
 static int lab;
@@ -183,8 +182,8 @@ static int look(__u32 off, struct kit_filter *found)
 
 /*
  * Describe the rule of the filter by privilege level, from records that were made while the filter
- * left out the kernel: does the level before or after a branch decide? The source of a record may be
- * wrong, but its target is right. So tell a return from the kernel by its target.
+ * left out the kernel: does the level before or after a branch decide? The source of a record may
+ * be wrong, but its target is right. So tell a return from the kernel by its target.
  */
 static const char *filter_rule(const struct kit_filter *f)
 {
