@@ -19,6 +19,7 @@
 #define LEAST_LIMIT	120
 #define MAX_LINES	12	/* most lines shown of a step without the flag @output */
 #define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
+#define MAX_COMMENTS	3	/* most comments shown of a failure, unless @output is set */
 
 /* Questions come first: once a program has traced, the kernel keeps the Debug Store for seconds. */
 #define QUESTION(n, w, s) \
@@ -179,12 +180,30 @@ static void run_child(const struct step *step, int out)
 	_exit(127);
 }
 
+struct reader {
+	char buf[1024];
+	size_t len;
+	int told;		/* lines that were printed */
+	/* The comments since the last result, of which the array has the newest ones */
+	char comment[MAX_COMMENTS][200];
+	int comments;
+};
+
+/* Print the comments before a failure: they tell what was wrong. */
+static void tell_comments(struct reader *r)
+{
+	int i = r->comments > MAX_COMMENTS ? r->comments - MAX_COMMENTS : 0;
+
+	for (; i < r->comments; i++)
+		tell("      %s\n", r->comment[i % MAX_COMMENTS]);
+}
+
 /*
  * Count the result that a line of output may have. Print failures, and with @output also lines
  * that are neither a result nor the plan: the first MAX_OUTPUT of them with @output, else the first
- * MAX_LINES. *@told counts them.
+ * MAX_LINES.
  */
-static void take_line(struct step *step, const char *line, int *told)
+static void take_line(struct step *step, const char *line, struct reader *r)
 {
 	bool bad = !strncmp(line, "not ok", 6) || !strncmp(line, "Bail out!", 9);
 	int most = step->output ? MAX_OUTPUT : MAX_LINES;
@@ -196,16 +215,18 @@ static void take_line(struct step *step, const char *line, int *told)
 	else if (!strncmp(line, "ok ", 3))
 		step->passed++;
 	if (bad || (step->output && strncmp(line, "ok ", 3) && strncmp(line, "1..", 3))) {
-		if ((*told)++ < most)
+		if (r->told++ < most) {
+			if (!step->output)
+				tell_comments(r);
 			tell("      %.200s\n", line);
+		}
 	}
+	if (line[0] == '#')
+		snprintf(r->comment[r->comments++ % MAX_COMMENTS], sizeof(r->comment[0]), "%s",
+			 line);
+	else
+		r->comments = 0;
 }
-
-struct reader {
-	char buf[1024];
-	size_t len;
-	int told;
-};
 
 /* Read and handle lines. Returns false at the end of the output, or on an error. */
 static bool read_lines(struct step *step, int fd, struct reader *r)
@@ -219,7 +240,7 @@ static bool read_lines(struct step *step, int fd, struct reader *r)
 	r->buf[r->len] = '\0';
 	while ((end = strchr(line, '\n'))) {
 		*end = '\0';
-		take_line(step, line, &r->told);
+		take_line(step, line, r);
 		line = end + 1;
 	}
 	r->len -= line - r->buf;
