@@ -216,7 +216,9 @@ static void ask_filter(void)
 		answer("filter: none, this processor has no filter by privilege level");
 		return;
 	}
-	ok(!err && some.user && some.kernel <= MOST_WRONG,
+	/* Only a wrong source may make a record look like one of the kernel. */
+	ok(!err && some.user &&
+	   (!some.kernel || (some.good < some.returns && some.kernel <= MOST_WRONG)),
 	   "with it, %u branches of user mode, %u of the kernel", some.user, some.kernel);
 	answer("filter: %s", filter_rule(&some));
 	printf("with it, %u branches of user mode, %u ways in, %u ways out, %u of the kernel,\n"
