@@ -364,8 +364,9 @@ TEST_F(marks, clock)
 	EXPECT_EQ(0, bts_config(self->pid, TRACE | SCHED, 0, 0));
 	EXPECT_EQ(PTRACE_BTS_CLOCK_MONOTONIC, bts_status(self->pid).clock);
 	tracee_do(&self->tracee, known_work, 5);
-	after = now();
+	/* Draining waits until the tracee, which may still be departing, has departed. */
 	nr = must_drain(self->pid, records, ROOM);
+	after = now();
 	for (i = 0; i < nr; i++) {
 		if (records[i].type != X86_BTS_TASK_ARRIVES &&
 		    records[i].type != X86_BTS_TASK_DEPARTS)
