@@ -29,7 +29,7 @@
 #define INTERVAL	400	/* records from one of these interrupts to the next */
 #define NMI_RUNS	5
 #define CALLS		20
-#define MOST_CALLS	6	/* a kind of branch is recorded if CALLS calls make so many */
+#define MOST_CALLS	12	/* a kind of branch is recorded if CALLS calls make so many */
 #define MOST_WRONG	(4 * CALLS)	/* records of an erratum look like so many of the kernel */
 #define BUSY_TRIES	300
 
@@ -167,14 +167,20 @@ static int look_once(__u32 off, struct kit_filter *found)
 	return ask(KIT_LAB_LOOK, found);
 }
 
-/* Repeat if branches of interrupts have filled the buffer before those of the system calls. */
+/*
+ * Repeat if branches of interrupts have filled the buffer before those of the system calls. With
+ * the filter, the ways in and out may be missing: count the branches of user mode.
+ */
 static int look(__u32 off, struct kit_filter *found)
 {
 	int i, err = 0;
 
 	for (i = 0; i < 10; i++) {
 		err = look_once(off, found);
-		if (err || found->user >= CALLS)
+		if (err)
+			break;
+		if (off ? found->user >= 2 * CALLS :
+		    found->enters >= MOST_CALLS && found->leaves >= MOST_CALLS)
 			break;
 	}
 	return err;
