@@ -5,12 +5,30 @@
 # shellcheck source=ring0.sh
 . "$B/groups/ring0.sh"
 
-# fatal_200 KIND FUNCTION: crash 200 guests, as each crash is fatal.
+# Save the states of guests that are about to crash.
+save_states() {
+	local cpus pti
+
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	for cpus in 1 2 4; do
+		for pti in on off; do
+			strict "saved-$cpus-$pti" smp="$cpus" pti="$pti" before="$LAB" expect=saved \
+				-- crash die saved
+			mv "$CASE_DIR/state" "$SCRATCH/state-$cpus-$pti" || return
+		done
+	done
+}
+
+# fatal_200 KIND FUNCTION: crash 200 guests, as each crash is fatal. Continue them from saved
+# states: to boot takes longer than to crash.
 fatal_200() {
-	local i pti=(on off)
+	local i cpus pti
 
 	for i in {1..200}; do
-		fatal "$1-$i" "$1" "$2" $((1 << i % 3)) pti="${pti[i % 2]}"
+		cpus=$((1 << i % 3)) pti=$((i % 2))
+		[ "$pti" = 1 ] && pti=off || pti=on
+		fatal "$1-$i" saved "$2" "$cpus" pti="$pti" state="$SCRATCH/state-$cpus-$pti" \
+			qemu="-name $1"
 	done
 }
 
@@ -21,6 +39,7 @@ group_ring0long() {
 	survived task-2 smp=2 pti=off timeout=900 -- crash task 200
 	survived task-4 smp=4 pti=on timeout=900 -- crash task 200
 	survived bug smp=2 timeout=900 -- crash bug 200
+	save_states || return
 	fatal_200 irq bts_crash_fault
 	fatal_200 nmi bts_crash_fault
 	fatal_200 double bts_crash_double_fault

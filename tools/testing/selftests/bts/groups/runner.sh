@@ -49,6 +49,7 @@ faulty_guests() {
 	must_fail restart 'reboot: the guest reset itself' -- misbehave restart
 	must_fail off 'lost: no word of PID 1' -- misbehave off
 	must_fail quit 'lost: no word of PID 1' -- misbehave quit
+	must_fail save '^save saved: to ' -- misbehave save
 	must_fail no-program 'exit status 127' -- no-such-program
 	must_fail no-machine 'emulator: exit status 1' qemu="-device no-such-device" -- misbehave exit
 	must_fail no-abort 'it ended: emulator exit' expect=abort qemu="-device no-such-device" -- misbehave exit

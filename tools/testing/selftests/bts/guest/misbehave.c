@@ -102,6 +102,12 @@ static int quit(void)
 	return stall();
 }
 
+static int save(void)
+{
+	dprintf(open_port(CONTROL_PORT), "save\n");
+	return stall();
+}
+
 static const struct {
 	const char *name;
 	int (*fault)(void);
@@ -119,6 +125,7 @@ static const struct {
 	{ "restart",	restart, },
 	{ "off",	off, },
 	{ "quit",	quit, },
+	{ "save",	save, },
 };
 
 int main(int argc, char *argv[])

@@ -113,7 +113,7 @@ quote() {
 # boot_options KEY=VALUE... -- PROG ARG...: set OPT[KEY], and ARGS to the program and its arguments.
 # Three keys name files that the guest needs: with=PROGRAM..., programs of the bench;
 # tools=COMMAND..., commands of this system; before=FILE..., files whose paths become the first
-# arguments of the program.
+# arguments of the program. state=FILE continues a guest that has saved its state (see vmrun.c).
 boot_options() {
 	local paths
 
@@ -121,7 +121,7 @@ boot_options() {
 		[kernel]=$FLAVOUR [config]=$CONFIG [smp]=$SMP [pti]=$PTI [cpu]=$CPU
 		[cpl]=$CPL_RULE [abort]="" [mem]="" [icount]="" [singlestep]=""
 		[append]="" [qemu]="" [timeout]="" [stall]="" [expect]="" [slice]=""
-		[with]="" [before]="" [tools]="" [silicon]=$SILICON_RULE [machine]=bts
+		[with]="" [before]="" [tools]="" [silicon]=$SILICON_RULE [machine]=bts [state]=""
 	)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
@@ -134,6 +134,7 @@ boot_options() {
 	read -ra paths <<<"${OPT[before]}"
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes at most 30 to PID 1"
+	[ -z "${OPT[state]}" ] || [ -s "${OPT[state]}" ] || die "boot: no guest has saved its state to ${OPT[state]}"
 	# icount=slow means: use -icount for kernels with debugging options. They are so slow that
 	# with the host's clock, they would mostly handle timer ticks. They also need more time and
 	# memory.
@@ -211,6 +212,7 @@ emulator_command() {
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$append")
 	[ -z "${OPT[icount]}" ] || COMMAND+=(-icount shift=0,sleep=off)
 	[ -z "${OPT[singlestep]}" ] || COMMAND+=(-singlestep)
+	[ -z "${OPT[state]}" ] || COMMAND+=(-incoming "exec:cat '${OPT[state]}'")
 	read -ra arg <<<"${OPT[qemu]}"
 	COMMAND+=("${arg[@]}")
 }

@@ -3,6 +3,10 @@
  * The runner of one guest: start the emulator with four serial ports (console, KTAP, control,
  * data), log their output, execute commands from the control port in the emulator's monitor, check
  * each console line for a splat, and end a guest that hangs. The outcome goes to the file "result".
+ *
+ * The line "save" on the control port is no command of the monitor: the guest's state goes to the
+ * file "state", and the emulator ends. The emulator's option -incoming continues that guest. The
+ * state lacks the registers of the Debug Store and of the LBRs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +28,7 @@
 #define FAULT_TAINT	((1ul << 5) | (1ul << 7) | (1ul << 9) | (1ul << 14))
 #define STATUS_ABORT	3	/* exit status of the emulator if x-bts-abort has ended it */
 #define GRACE_MS	2000
+#define SAVE_MS		60000
 
 enum port_nr {
 	CONSOLE,
@@ -61,6 +66,9 @@ static struct {
 	int qemu_status;
 	bool connected;		/* the monitor is ready for commands */
 	enum asker asker;	/* who waits for the output of a command; NOBODY: idle */
+	struct buf answer;	/* the output of the last command of the runner */
+	bool saves;		/* the guest has asked to be saved */
+	bool saved;
 
 	long started, last_output;
 	char splat[512];
@@ -171,13 +179,15 @@ static void answer_control(void)
 	struct port *p = &run.port[CONTROL];
 	char *line;
 
-	while (run.connected && run.asker == NOBODY && (line = buf_line(&p->in))) {
+	while (run.connected && run.asker == NOBODY && !run.saves && (line = buf_line(&p->in))) {
 		fprintf(p->log, "> %s\n", line);
-		ask_monitor(line, GUEST);
+		run.saves = !strcmp(line, "save");
+		if (!run.saves)
+			ask_monitor(line, GUEST);
 	}
 }
 
-/* The monitor has executed a command: send its output to the guest, if the guest has asked. */
+/* The monitor has executed a command: send its output to the guest, or keep it for ask(). */
 static void monitor_output(struct buf *text)
 {
 	struct port *p = &run.port[CONTROL];
@@ -189,6 +199,8 @@ static void monitor_output(struct buf *text)
 		if (text->len && text->data[text->len - 1] != '\n')
 			buf_add(&p->out, "\n", 1);
 		buf_add(&p->out, ".\n", 2);
+	} else {
+		buf_add(&run.answer, text->data, text->len);
 	}
 	run.asker = NOBODY;
 	answer_control();
@@ -352,28 +364,55 @@ static bool ports_open(void)
 	return false;
 }
 
-/* Log the registers of a guest that hangs, and end the emulator. */
-static void end_hanging(void)
+/* Execute a monitor command. Returns its output, up to the next call. */
+static const char *ask(const char *command)
 {
-	static const char *const questions[] = {
-		"info registers -a", "info bts", "quit",
-	};
-	long deadline;
-	size_t i;
+	long deadline = now_ms() + GRACE_MS;
 
-	run.asker = NOBODY;
-	for (i = 0; i < ARRAY_SIZE(questions); i++) {
-		fprintf(run.port[CONTROL].log, "runner> %s\n", questions[i]);
-		ask_monitor(questions[i], RUNNER);
-		deadline = now_ms() + GRACE_MS;
-		while (!run.qemu_gone && run.asker == RUNNER && now_ms() < deadline)
-			step(deadline);
-	}
+	fprintf(run.port[CONTROL].log, "runner> %s\n", command);
+	run.answer.len = 0;
+	buf_add(&run.answer, "", 0);
+	ask_monitor(command, RUNNER);
+	while (!run.qemu_gone && run.asker == RUNNER && now_ms() < deadline)
+		step(deadline);
+	return run.answer.data;
+}
+
+static void quit(void)
+{
+	long deadline;
+
+	ask("quit");
 	deadline = now_ms() + GRACE_MS;
 	while (!run.qemu_gone && now_ms() < deadline)
 		step(deadline);
 	if (!run.qemu_gone)
 		kill(run.qemu, SIGKILL);
+}
+
+/* Log the registers of a guest that hangs, and end the emulator. */
+static void end_hanging(void)
+{
+	run.asker = NOBODY;
+	ask("info registers -a");
+	ask("info bts");
+	quit();
+}
+
+/* Do not stop the guest for this: it would be continued as a stopped guest. */
+static void save(void)
+{
+	long deadline = now_ms() + SAVE_MS;
+	const char *answer;
+
+	ask("migrate -d \"exec:cat >state\"");
+	do {
+		step(now_ms() + 50);
+		answer = ask("info migrate");
+		run.saved = strstr(answer, "status: completed");
+	} while (!run.saved && !strstr(answer, "status: failed") && !run.qemu_gone &&
+		 now_ms() < deadline);
+	quit();
 }
 
 static void watch(void)
@@ -386,6 +425,8 @@ static void watch(void)
 		if (deadline > end)
 			deadline = end;
 		step(deadline);
+		if (run.saves && !run.saved && !run.qemu_gone)
+			save();
 		now = now_ms();
 		if (run.hang[0] || run.qemu_gone)
 			continue;
@@ -425,6 +466,10 @@ static bool verdict(FILE *f)
 			run.taint);
 	else if (!strcmp(run.reason, "guest-reset"))
 		fprintf(f, "reboot the guest reset itself\n");
+	else if (run.saved)
+		fprintf(f, "saved to %s/state\n", run.dir);
+	else if (run.saves)
+		fprintf(f, "unsaved no room for %s/state, or too slow: see ctl\n", run.dir);
 	else if (!run.ended)
 		fprintf(f, "lost no word of PID 1 about the program's end\n");
 	else
