@@ -223,7 +223,8 @@ size_t arch_hw_branches_boot_size(void);
 void arch_hw_branches_boot_use(unsigned int cpu, void *memory);
 /*
  * Read the branches that another boot has left in the memory of a CPU, the newest first. The memory
- * may be corrupt. Return the number of branches.
+ * may be corrupt. @out has room for arch_hw_branches_boot_most() branches. Return the number of
+ * branches.
  */
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out);
 /* Return the largest number of branches that arch_hw_branches_boot_read() returns. */

@@ -106,22 +106,19 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 /**
  * struct hw_branches_frozen_reader - the state of a reader of a frozen CPU's branches
  * @cpu:	the CPU
- * @cursor:	two positions, as a line and the search of its call read different branches: see
- *		hw_branches_get()
+ * @cursor:	the position after the last read
  */
 struct hw_branches_frozen_reader {
 	int				cpu;
-	struct hw_branches_cursor	cursor[2];
+	struct hw_branches_cursor	cursor;
 };
 
 static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	struct hw_branches_frozen_reader *reader = data;
-	u32 ahead = nr - reader->cursor[0].newer;
 
-	/* The first position is for the next 3 branches after it, the second one for all others. */
 	return nr < arch_hw_branches_depth() &&
-	       arch_hw_branches_last(reader->cpu, &reader->cursor[ahead > 2], nr, branch, 1);
+	       arch_hw_branches_last(reader->cpu, &reader->cursor, nr, branch, 1);
 }
 
 /* Called for each line, as folding all lines may take long while interrupts are off. */

@@ -513,7 +513,7 @@ static void the_outermost_depth(struct kunit *test)
 }
 
 /**
- * struct endless - what endless_reader and long_stay_reader count
+ * struct endless - counters of endless_reader and long_stay_reader
  * @read:	the number of calls of endless_get() or long_stay_get()
  * @lines:	the number of calls of endless_progress()
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Freezing all CPUs: see branch_freeze.h
+ * Stop recording branches on all CPUs, and keep the recorded branches: see branch_freeze.h
  */
 
 #include <linux/cpumask.h>

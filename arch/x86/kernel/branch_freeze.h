@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Freezing all CPUs: code shared by the Debug Store and by last branch records
+ * Freezes of the recording on all CPUs: code shared by the Debug Store and by last branch records
  *
  * A freeze stops the recording of branches on all CPUs, for example in a crash, and keeps the
- * recorded branches. A thaw resumes recording. The CPU that requests a freeze freezes itself, and
+ * recorded branches. The CPUs themselves go on. A thaw resumes recording. The CPU that requests a freeze freezes itself, and
  * sends an NMI to each other online CPU. Each of these CPUs freezes itself in the NMI handler.
  */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H

@@ -3,11 +3,11 @@
  * Branch traces: any number of contexts share a source of records
  *
  * A context is the trace of one task or of one CPU: flags that say which branches are
- * wanted, and a ring for their records. The source of hardware is the Debug Store, see bts_ds.c.
+ * wanted, and a ring for their records. The hardware source is the Debug Store, see bts_ds.c.
  * On each CPU, it records the union of what the contexts of the current task and the contexts
  * of the CPU want. When it delivers its records, each ring filters them for its own context.
  *
- * There may also be a source of software, bts_step.c, which single-steps tasks. A task has one
+ * There may also be a software source, bts_step.c, which single-steps tasks. A task has one
  * list of contexts for each of the two sources.
  *
  * The contexts of a CPU and those of its current task are live on this CPU: it records for them.
@@ -17,7 +17,7 @@
  *  - bts_mutex is held to create and destroy contexts and to claim the source.
  *    Take cpus_read_lock() before bts_mutex.
  *  - A CPU itself accesses its list of contexts, its bts_cpu.owner, the lists of the owner, and the
- *    rings of the contexts on these lists, with interrupts off. While the source of hardware
+ *    rings of the contexts on these lists, with interrupts off. While the hardware source
  *    records, only its NMI handler accesses the rings that it delivers to. Other code first
  *    pauses the source, or finds it frozen: then the NMI handler delivers nothing.
  *  - If the CPU is offline, any CPU may access all of these under cpus_read_lock() and bts_mutex.
@@ -43,7 +43,7 @@
 
 #include "bts_internal.h"
 
-/* The source of software is paused and resumed only for tasks that have contexts of it. */
+/* The software source is paused and resumed only for tasks that have contexts of it. */
 static void bts_pause_steps(const struct bts_task *owner)
 {
 	if (owner->flags & BTS_STEPS)
@@ -82,8 +82,7 @@ static void bts_mark_all(struct bts_cpu *cpu, u16 type, struct task_struct *task
 	bts_mark_steps(cpu->owner, type, task);
 	bts_mark_list(&cpu->owner->contexts, type, task);
 	list_for_each_entry(ctx, &cpu->contexts, node) {
-		if (ctx->attr.flags & BTS_SCHED && !bts_is_revoked(ctx) &&
-		    bts_ctx_records_now(cpu, ctx))
+		if (ctx->attr.flags & BTS_SCHED && bts_ctx_records_now(cpu, ctx))
 			bts_mark(ctx, type, task);
 	}
 }
@@ -96,7 +95,7 @@ static __always_inline void bts_mark_switch(struct bts_cpu *cpu, u16 type,
 }
 
 /*
- * Called while the source of hardware is frozen. From here on, its frozen records must not be
+ * Called while the hardware source is frozen. From here on, its frozen records must not be
  * delivered to the contexts of cpu->owner: mark a gap in these contexts instead.
  */
 void bts_drop_frozen_of_owner(void)
@@ -106,6 +105,8 @@ void bts_drop_frozen_of_owner(void)
 
 	list_for_each_entry(ctx, &cpu->owner->contexts, node)
 		bts_put_gap(ctx);
+	if (!cpu->stale)
+		cpu->frozen_idle = cpu->idle;
 	cpu->stale = true;
 }
 
@@ -144,7 +145,7 @@ static __always_inline void bts_arrive(struct bts_cpu *cpu, struct task_struct *
 	cpu->idle = is_idle_task(next);
 }
 
-/* While the source of hardware is frozen, only the source of software records. */
+/* While the hardware source is frozen, only the software source records. */
 static noinline void bts_switch_frozen(struct bts_cpu *cpu, struct task_struct *prev,
 				       struct task_struct *next)
 {
@@ -200,7 +201,7 @@ void bts_debug_exception(void)
 
 /*
  * Call the function of @info, a struct bts_call, on this CPU while the sources are paused. If the
- * source of hardware is frozen, it stays frozen.
+ * hardware source is frozen, it stays frozen.
  */
 void bts_call_here(void *info)
 {

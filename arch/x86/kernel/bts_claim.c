@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts of branch traces: claiming the source of hardware, and giving it back
+ * Contexts of branch traces: claiming the hardware source, and giving it back
  *
- * While the source of hardware is claimed, perf and KVM cannot use features that exclude BTS.
+ * While the hardware source is claimed, perf and KVM cannot use features that exclude BTS.
  * The first context that needs the source claims it. When no such context is left, the source is
  * given back: at once if a freeze is in force, otherwise after BTS_LINGER, or as soon as perf or
  * KVM needs it. If all these contexts have BTS_YIELDS, KVM may also take the source away from them,
@@ -67,7 +67,7 @@ static void bts_linger_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(bts_linger, bts_linger_work);
 
 /**
- * bts_source_claim - claim the source of hardware, unless it is claimed already
+ * bts_source_claim - claim the hardware source, unless it is claimed already
  *
  * Called under bts_mutex and cpus_read_lock().
  *
@@ -92,7 +92,7 @@ int bts_source_claim(void)
 }
 
 /**
- * bts_source_get - if a context needs the source of hardware, claim it and count the context
+ * bts_source_get - if a context needs the hardware source, claim it and count the context
  * @ctx: the context
  *
  * Called like bts_source_claim().
@@ -145,7 +145,7 @@ void bts_source_put(struct bts_context *ctx)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap in the live contexts; if the source is frozen, only in those of the current task. */
+/* Mark a gap in the contexts of the current task. A context of a CPU never yields. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)
@@ -251,7 +251,7 @@ static bool bts_give_way(bool privileged)
 }
 
 /*
- * /sys/kernel/debug/x86/bts: the state of the source of hardware, and a line for each context that
+ * /sys/kernel/debug/x86/bts: the state of the hardware source, and a line for each context that
  * needs it
  */
 

@@ -191,7 +191,7 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  *
  * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
  * about to exit; -EBUSY if the hardware has another user; -EOPNOTSUPP if this machine
- * has no source, the source cannot do what is wanted, or the source is of hardware and perf has no
+ * has no source, the source cannot do what is wanted, or the source is the hardware and perf has no
  * PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
@@ -288,8 +288,8 @@ static void bts_cpu_unlink(struct bts_call *call)
  * @attr: what is wanted; BTS_FLIGHT implies BTS_IDLE
  * @ctxp: where to store the new context
  *
- * Return: like bts_create_task(); -ENXIO if @cpu is no possible CPU; -EOPNOTSUPP also
- * for a source of software, which cannot trace CPUs.
+ * Return: like bts_create_task(), but never -ESRCH; -ENXIO if @cpu is not in cpu_possible_mask;
+ * -EOPNOTSUPP also if the source is BTS_SOURCE_STEP, which cannot trace CPUs.
  */
 int bts_create_cpu(int cpu, const struct bts_attr *attr, struct bts_context **ctxp)
 {

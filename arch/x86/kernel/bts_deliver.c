@@ -2,7 +2,7 @@
 /*
  * Branch traces: functions by which a source asks what to record on a CPU, and delivers its records
  *
- * All functions run on the CPU where the records were made. Those for the source of hardware run
+ * All functions run on the CPU where the records were made. Those for the hardware source run
  * while it does not record.
  */
 
@@ -21,7 +21,7 @@ static void bts_note_full(struct bts_context *ctx)
 
 	ctx->full = true;
 	/*
-	 * For the source of software, call @overflow now: an irq_work would run after the next
+	 * For the software source, call @overflow now: an irq_work would run after the next
 	 * record, and without an APIC after many records.
 	 */
 	if (ctx->source->software)
@@ -43,7 +43,7 @@ static void bts_put(struct bts_context *ctx, const struct bts_raw *rec, u32 n)
 }
 
 /**
- * bts_deliver - take records from the source of hardware
+ * bts_deliver - take records from the hardware source
  * @rec: the records, oldest first
  * @n: the number of records
  *
@@ -100,7 +100,7 @@ void bts_deliver_kernel_gap(void)
 }
 
 /**
- * bts_deliver_step - take a record from the source of software
+ * bts_deliver_step - take a record from the software source
  * @from: the address of the branch
  * @to: its target
  *
@@ -118,7 +118,7 @@ void notrace bts_deliver_step(u64 from, u64 to)
 }
 
 /**
- * bts_deliver_steps_gap - mark that the source of software may have missed a branch
+ * bts_deliver_steps_gap - mark that the software source may have missed a branch
  *
  * Called like bts_deliver_step().
  */
@@ -184,7 +184,7 @@ static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 }
 
 /**
- * bts_want - tell the source of hardware what to record on this CPU
+ * bts_want - tell the hardware source what to record on this CPU
  *
  * Called like bts_deliver().
  *

@@ -145,7 +145,8 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 
 /*
  * Store at @out the record that the ring wants for @in, and return true. If the ring wants none,
- * return false and do not write to @out: in a full ring, @out is the oldest record.
+ * return false and do not write to @out: in a full ring, @out is the oldest record. @more: another
+ * record follows @in.
  */
 static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)

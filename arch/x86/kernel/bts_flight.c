@@ -57,7 +57,7 @@ u64 bts_frozen_at(int cpu)
  * freeze, this marks no gap in any context.
  *
  * Return: the argument for bts_release(): false if this CPU was held before, or if this machine has
- * no source of hardware; otherwise true.
+ * no hardware source; otherwise true.
  */
 bool bts_hold(void)
 {
@@ -149,7 +149,7 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_cursor *cursor, u32 new
 
 /*
  * Read a record of the ring; return false if there is none. A record that is not a branch is read
- * as all 0, which stands for missing records.
+ * as all 0, which stands for missing records. If there is no record, *@raw is all 0, too.
  */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {

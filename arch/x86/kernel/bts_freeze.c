@@ -23,7 +23,7 @@ static struct branch_freezes bts_freezing;
  * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
  *
  * Any context, at any time. Each other CPU stops when an NMI reaches it. If no context needs the
- * source of hardware, this does nothing.
+ * hardware source, this does nothing.
  */
 void notrace bts_freeze_all(void)
 {
@@ -74,17 +74,24 @@ void bts_forget_freezes(void)
 	}
 }
 
-/* Called after ->unfreeze(), when the records that were frozen have been delivered: mark a gap. */
+/*
+ * Called after ->unfreeze(), when the records that were frozen have been delivered: mark a gap in
+ * each context of this CPU. Both the idle task and other tasks may have run during the freeze.
+ */
 static void bts_unfrozen(void)
 {
 	struct bts_cpu *cpu = this_cpu_ptr(&bts_cpu);
 	struct bts_context *ctx;
 
 	cpu->stale = false;
-	bts_deliver_gap();
-	/* Contexts that were created while this CPU was frozen begin here. */
-	list_for_each_entry(ctx, &cpu->contexts, node)
+	list_for_each_entry(ctx, &cpu->owner->contexts, node)
+		bts_put_gap(ctx);
+	list_for_each_entry(ctx, &cpu->contexts, node) {
+		/* Contexts that were created while this CPU was frozen begin here. */
+		if (!ctx->late)
+			bts_put_gap(ctx);
 		ctx->late = false;
+	}
 }
 
 /*

@@ -13,10 +13,10 @@
 
 /**
  * struct bts_task - the contexts of a task; thread.bts points to it
- * @contexts:	the contexts whose records come from bts_source, the source of hardware
+ * @contexts:	the contexts whose records come from bts_source, the hardware source
  * @flags:	the union of the flags of @contexts; plus BTS_STEPS if @stepped is not empty,
  *		and BTS_SCHED if a context in @stepped has it
- * @stepped:	the contexts whose records come from bts_software, the source of software
+ * @stepped:	the contexts whose records come from bts_software, the software source
  * @step_flags:	the union of the flags of @stepped
  */
 struct bts_task {
@@ -31,7 +31,7 @@ struct bts_task {
 /**
  * struct bts_context - one trace
  * @node:	entry in the list of its task or CPU
- * @holder:	entry in bts_holders, the list of contexts that need the source of hardware
+ * @holder:	entry in bts_holders, the list of contexts that need the hardware source
  * @ring:	its records
  * @attr:	its attributes, as they were given at creation or by the last change
  * @source:	the source of its records
@@ -42,7 +42,7 @@ struct bts_task {
  * @full:	@attr.overflow was called, or is about to be called; cleared when records were
  *		removed and @ring is not full any more, or by bts_change_task()
  * @ns:		the namespace of the pids in @ring, with a reference
- * @work:	calls @attr.overflow, for the source of hardware
+ * @work:	calls @attr.overflow, for the hardware source
  */
 struct bts_context {
 	struct list_head	node;
@@ -70,6 +70,7 @@ struct bts_context {
  *		finds out whether TIF_BTS is still needed
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to
  *		the contexts of @owner
+ * @frozen_idle: while @stale, the value of @idle when those records were made
  * @outdated:	the CPU was offline during a thaw: its frozen records are from before that thaw
  * @owner:	the contexts of the task that runs here; bts_no_contexts if it has none
  */
@@ -81,6 +82,7 @@ struct bts_cpu {
 	bool			parked;
 	bool			followed;
 	bool			stale;
+	bool			frozen_idle;
 	bool			outdated;
 	struct bts_task		*owner;
 };
@@ -107,13 +109,15 @@ static inline bool bts_is_revoked(const struct bts_context *ctx)
 }
 
 /*
- * Tell whether a context of a CPU records now. A context that was created while the CPU
- * was frozen does not record until the thaw, and a context without BTS_IDLE does not
- * record the idle task.
+ * Tell whether a context of a CPU records now; while @cpu->stale, whether it recorded when the CPU
+ * was frozen. A context that was created while the CPU was frozen does not record until the thaw,
+ * and a context without BTS_IDLE does not record the idle task.
  */
 static inline bool bts_ctx_records_now(const struct bts_cpu *cpu, const struct bts_context *ctx)
 {
-	return !ctx->late && (!cpu->idle || ctx->attr.flags & BTS_IDLE);
+	bool idle = cpu->stale ? cpu->frozen_idle : cpu->idle;
+
+	return !ctx->late && (!idle || ctx->attr.flags & BTS_IDLE);
 }
 
 /* If @ctx records branches, mark in its ring that the source has lost records. */
@@ -123,7 +127,7 @@ static inline void bts_put_gap(struct bts_context *ctx)
 		bts_ring_put_gap(&ctx->ring);
 }
 
-/* Resume the source of hardware, after its ->pause() has returned true. */
+/* Resume the hardware source, after its ->pause() has returned true. */
 static inline void bts_resume(void)
 {
 	/* If an NMI has frozen the source since ->pause(), records are missing from here on. */
@@ -163,7 +167,7 @@ void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
  * @ctx:	the context
  * @func:	the function; while it runs, the task of @ctx cannot be switched in or out
  * @ret:	the result of @func
- * @paused:	the source of hardware is paused; if false, it is frozen, or no CPU records for
+ * @paused:	the hardware source is paused; if false, it is frozen, or no CPU records for
  *		@ctx now
  * @done:	set by bts_visit_current(): @func has been called
  * @owner:	argument of @func, as all below

@@ -21,10 +21,10 @@ DEFINE_PER_CPU(struct bts_cpu, bts_cpu) = {
 	.owner = &bts_no_contexts,
 };
 
-/* The number of contexts that need the source of hardware. Changes under bts_mutex. */
+/* The number of contexts that need the hardware source. Changes under bts_mutex. */
 unsigned int bts_users;
 
-/* perf or KVM has taken the source of hardware from all contexts. Changes under bts_mutex. */
+/* perf or KVM has taken the hardware source from all contexts. Changes under bts_mutex. */
 bool bts_revoked;
 
 /*
@@ -40,7 +40,7 @@ static bool bts_no_pause(void)
 }
 
 /*
- * bts_source of a machine without a source of hardware: bts_switch_to() and bts_call_here() call
+ * bts_source of a machine without a hardware source: bts_switch_to() and bts_call_here() call
  * these two functions without a test.
  */
 const struct bts_source bts_no_source = {
@@ -48,18 +48,18 @@ const struct bts_source bts_no_source = {
 	.resume	= bts_no_pause,
 };
 
-/* The source of hardware. Its id is 0 if this machine has none. */
+/* The hardware source. Its id is 0 if this machine has none. */
 const struct bts_source *bts_source __ro_after_init = &bts_no_source;
 
-/* The source of software, or NULL */
+/* The software source, or NULL */
 const struct bts_source *bts_software __ro_after_init;
 
 /**
  * bts_register_source - register a source of records
  * @source: the source
  *
- * Called at boot, once for the best source of hardware that the machine has, and once for
- * the source of software.
+ * Called at boot, once for the best hardware source that the machine has, and once for
+ * the software source.
  */
 void __init bts_register_source(const struct bts_source *source)
 {
@@ -146,7 +146,7 @@ int bts_source_info(u32 id, struct bts_source_info *info)
 }
 
 /**
- * bts_wanted_steps - tell the source of software what to record of current
+ * bts_wanted_steps - tell the software source what to record of current
  *
  * Called with interrupts off.
  *

@@ -482,10 +482,10 @@ static __always_inline bool bts_step_is_simple(const struct pt_regs *regs)
 /**
  * bts_step_debug - handle the #DB of a step
  * @regs: the registers of user mode after the instruction
- * @dr6: the reasons of the #DB. If this returns false, DR_STEP is set only if the program or its
- *	debugger has to get it
+ * @dr6: the reasons of the #DB. This function clears DR_STEP if neither the program nor its
+ *	debugger has asked for the step. The value is valid only if this returns false
  *
- * Called with interrupts off. May enable and disable them.
+ * Called with interrupts off. May enable interrupts, but disables them before it returns.
  *
  * Return: true if no reason of the #DB is left to be handled.
  */

@@ -67,8 +67,8 @@ struct ds_layout ds_choose_layout(bool ds, bool dtes64, bool kernel64)
 }
 
 /**
- * ds_has - tell whether this machine has a half of the Debug Store
- * @part:	the half
+ * ds_has - tell whether this machine has BTS, or PEBS
+ * @part:	which of both halves of the Debug Store
  *
  * Return: true if the processor has this half, in a layout that the kernel can use.
  */

@@ -83,8 +83,8 @@ void notrace hw_branches_lbr_save(struct hw_branches_lbr_saved *out)
 /**
  * hw_branches_lbr_resume - resume recording on this CPU, unless it is frozen
  *
- * This undoes hw_branches_lbr_hold(). An NMI may freeze the CPU at any time: test for a freeze
- * again after the LBRs were enabled.
+ * This undoes hw_branches_lbr_hold(). If an NMI freezes the CPU while this function enables the
+ * LBRs, the function disables them again.
  */
 noinstr void hw_branches_lbr_resume(void)
 {

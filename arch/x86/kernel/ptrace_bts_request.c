@@ -56,7 +56,7 @@ static int ptrace_bts_permitted_kernel(void)
  * kernel to get these branches. Only tracers with CAP_PERFMON or CAP_SYS_ADMIN get such traces,
  * by BTS_SOFT_FILTER, and need no other permission.
  *
- * A source of software never records the kernel, so it never needs the permission.
+ * A software source never records the kernel, so it never needs the permission.
  */
 static bool ptrace_bts_needs_kernel_perm(u32 source, u32 flags)
 {

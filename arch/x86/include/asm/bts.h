@@ -29,14 +29,14 @@
 				 * without the CPL filter, and filter in software
 				 */
 #define BTS_MONOTONIC	BIT(8)	/* the clock of the records is CLOCK_MONOTONIC, not sched_clock */
-#define BTS_YIELDS	BIT(9)	/* if all contexts of the source of hardware have this flag, KVM may
-				 * take the hardware away, and so may perf for a user who may
-				 * monitor performance
+#define BTS_YIELDS	BIT(9)	/* context of a task: if all contexts of the hardware source have
+				 * this flag, KVM may take the hardware away, and so may perf for a
+				 * user who may monitor performance
 				 */
 
 #define BTS_TASK_FLAGS	(BTS_USER | BTS_KERNEL | BTS_ENTRY | BTS_SCHED | BTS_STOP_FULL | \
 			 BTS_SOFT_FILTER | BTS_MONOTONIC | BTS_YIELDS)
-#define BTS_CPU_FLAGS	(BTS_TASK_FLAGS | BTS_IDLE | BTS_FLIGHT)
+#define BTS_CPU_FLAGS	((BTS_TASK_FLAGS & ~BTS_YIELDS) | BTS_IDLE | BTS_FLIGHT)
 
 #define BTS_MAX_RECORDS	BIT(24)
 
@@ -78,8 +78,8 @@ struct bts_record_props {
  * @ns:		the namespace of the pids in its records; NULL for current's
  * @overflow:	called when the ring becomes full, and not again until records were removed and
  *		the ring is not full any more, or until bts_change_task(); may be NULL. With the
- *		source of hardware, @overflow is called in hard interrupt context, on the CPU
- *		where the ring became full. With the source of software, @overflow is called in
+ *		hardware source, @overflow is called in hard interrupt context, on the CPU
+ *		where the ring became full. With the software source, @overflow is called in
  *		the task with interrupts off, perhaps in a task switch, which holds the run queue
  *		lock. So @overflow must not sleep, wake a task, take a lock under which tasks are
  *		woken (such as siglock), or print. It may set bits and flags of the task, kick

@@ -127,8 +127,8 @@ static __always_inline void debugctl_sync_untraced(void)
 
 /**
  * debugctl_vm_exit - Write all bits of the copy but LBR to the MSR after a VM exit
- * @preserved: bits of the MSR that the exit does not clear. If the copy has no other bits but LBR,
- *	nothing is written
+ * @preserved: the bits of the MSR that the exit does not clear. If the copy has no bits except
+ *	these and LBR, the MSR is not written
  *
  * For noinstr code of VMX and TDX. If an NMI caused the exit, call this before the NMI is
  * handled, so that BTS records the branches of its handler like those of any other NMI.

@@ -165,7 +165,7 @@ static size_t chunks_of(const u8 *file, size_t len)
 }
 
 /*
- * Cut a file behind BT_FILE_MAGIC, and behind each byte that follows. Replay it from a buffer of
+ * Truncate a file after BT_FILE_MAGIC, and after each byte that follows. Replay it from a buffer of
  * its exact size: ASan detects a read beyond the buffer.
  */
 static void test_cut(const u8 *file, size_t len)

@@ -73,12 +73,29 @@ lbr_perf() {
 # The addresses of page faults that the tests cause.
 LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
 
+# lbr_program CASE MACHINE KEY=VALUE... -- ARG...: run lastbranch with the module bts_crash. If STATE
+# is set, continue a guest from this state.
+lbr_program() {
+	local case=$1 machine=$2 keys=()
+	shift 2
+
+	while [ "$1" != -- ]; do
+		keys+=("$1")
+		shift
+	done
+	shift
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	if [ -n "${STATE:-}" ]; then
+		keys+=(state="$STATE" qemu="-name $(IFS=: && echo "$*")")
+		set -- saved
+	fi
+	lbr_boot "$case" "$machine" before="$LAB" expect=splat "${keys[@]}" -- lastbranch "$@"
+}
+
 # lbr_crash MACHINE KIND FUNCTION LEAST [TIMES]: a crash of this KIND, which the guest survives,
 # must print at least LEAST branches, with FUNCTION on top.
 lbr_crash() {
-	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	lbr_boot "$2-$1${ROUND:-}" "$1" before="$LAB" expect=splat timeout=900 -- \
-		lastbranch crash "$2" "$3" "$4" "${5:-1}"
+	lbr_program "$2-$1${ROUND:-}" "$1" timeout=900 -- crash "$2" "$3" "$4" "${5:-1}"
 	nothing_else "$2-$1${ROUND:-}" "$CRASH"
 	came_to_end "$2-$1${ROUND:-}"
 }
@@ -89,9 +106,8 @@ lbr_crash() {
 lbr_fatal() {
 	local wrong name=$2-$1${ROUND:-} append=$6
 
-	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	[ "$1" != amd ] || append+=" spec_rstack_overflow=off"
-	lbr_boot "$name" "$1" before="$LAB" expect=splat append="$append" -- lastbranch die "$2"
+	lbr_program "$name" "$1" append="$append" -- die "$2"
 	nothing_else "$name" "$CRASH"
 	wrong=$(awk -v function_name="$3" -v least="$4" -v top="$5" \
 		-f "$B/ring0/lastbranch.awk" "$CASE_DIR/console")
@@ -130,7 +146,7 @@ kinds_fatal() {
 	lbr_fatal "$1" panic bts_crash_panic "$2" 1
 	# The NMI arrives some branches after the call: accept it among the newest 12 branches.
 	lbr_fatal "$1" nmipanic $sender "$2" 12
-	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" \
+	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" STATE=${WARN_STATE:-} \
 		lbr_fatal "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
 }
 

@@ -6,9 +6,16 @@
 . "$B/groups/lbr.sh"
 
 group_lbrlong() {
-	local CRASH="$CRASH|$LBR_ADDRESSES" i
+	local CRASH="$CRASH|$LBR_ADDRESSES" i STATE WARN_STATE
 
 	kinds_survived 32 20 200
+	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
+	# Each of the other crashes needs a guest of its own, which is continued from a state.
+	lbr_boot saved 32 before="$LAB" expect=saved -- lastbranch saved
+	mv "$CASE_DIR/state" "$SCRATCH/state" || return
+	lbr_boot saved-warn 32 before="$LAB" expect=saved append=panic_on_warn=1 -- lastbranch saved
+	mv "$CASE_DIR/state" "$SCRATCH/state-warn" || return
+	STATE=$SCRATCH/state WARN_STATE=$SCRATCH/state-warn
 	for i in {1..200}; do
 		ROUND=-$i interrupted 32 20
 		ROUND=-$i kinds_fatal 32 20

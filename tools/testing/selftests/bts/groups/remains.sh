@@ -90,7 +90,7 @@ remains_dumps() {
 
 # boot_and_reboot CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem
 # reserves the memory that keeps the branches. WATCHDOG may have options of the emulator for a
-# watchdog.
+# watchdog. The kernel's address is not random, unless KASLR is set and empty.
 boot_and_reboot() {
 	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"

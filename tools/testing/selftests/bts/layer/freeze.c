@@ -115,6 +115,31 @@ static void test_switch(void)
 	close(cpu);
 }
 
+static void run_and_freeze(void *lab)
+{
+	pin_to(nr_cpus() - 1);
+	run_seed(21);
+	lab_must(*(int *)lab, LAB_FREEZE, NULL);
+}
+
+/* A trace of a CPU without the idle task must get what was frozen, if the idle task runs later. */
+static void test_idle(void)
+{
+	int fd = start(LAB_CPU, nr_cpus() - 1, LAB_USER, RING);
+	pid_t pid = start_traced(run_and_freeze, &fd);
+	struct records got = { };
+
+	let_run(pid);
+	usleep(20000);
+	lab_must(fd, LAB_UNFREEZE, NULL);
+	lab_must(fd, LAB_END, NULL);
+	lab_read(fd, &got);
+	ok(has_runs(&got, (u64[]){ 21 }, 1) && count_of(&got, Q_LOST) == 1,
+	   "frozen in a task, thawed in the idle task: what was before, and a mark");
+	records_free(&got);
+	close(fd);
+}
+
 /* Run in the tracee: freeze, and execute this program so that it thaws. */
 static void run_another(void *lab)
 {
@@ -414,6 +439,8 @@ int main(int argc, char **argv)
 	test_self();
 	test_switch();
 	test_exec();
+	if (nr_cpus() > 1)
+		test_idle();
 	test_all();
 	test_overtaken();
 	test_created();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <poll.h>
+
 #include "common.h"
 
 int set(const char *name, const char *text)
@@ -51,6 +53,41 @@ bool is(const char *name, const char *text)
 		printf("# %s is %s, not %s\n", name, now, text);
 	free(now);
 	return same;
+}
+
+/* Returns the name of the emulator that continues this guest. */
+static char *be_saved(void)
+{
+	static char name[128];
+	struct pollfd answer = { .fd = open_port(CONTROL_PORT), .events = POLLIN };
+	FILE *port = fdopen(answer.fd, "r");
+
+	if (!port || dprintf(answer.fd, "save\n") < 0)
+		give_up(CONTROL_PORT);
+	/* No answer comes before the state is saved. */
+	while (!poll(&answer, 1, 100))
+		dprintf(answer.fd, "info name\n");
+	if (!fgets(name, sizeof(name), port))
+		give_up("info name");
+	name[strcspn(name, "\n")] = '\0';
+	return name;
+}
+
+char **load_and_continue(int *argc, char **argv)
+{
+	static char *words[16];
+	char *rest;
+
+	load_module(argv[1], "");
+	if (*argc != 3 || strcmp(argv[2], "saved"))
+		return argv;
+	words[0] = argv[0];
+	words[1] = argv[1];
+	*argc = 2;
+	rest = be_saved();
+	while (rest && *argc + 1 < (int)ARRAY_SIZE(words))
+		words[(*argc)++] = strsep(&rest, ":");
+	return words;
 }
 
 int cpus(void)

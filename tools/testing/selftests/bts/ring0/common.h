@@ -30,6 +30,13 @@ char *get(const char *name);
 /* Returns whether the first line of the file RECORDER/@name is @text. */
 bool is(const char *name, const char *text);
 
+/*
+ * Load the module argv[1]. If the next argument is "saved", let the host save this guest's state, and
+ * wait until the host continues a guest from it: the arguments that follow the module are then the
+ * name of its emulator, where each colon ends an argument. Returns the arguments.
+ */
+char **load_and_continue(int *argc, char **argv);
+
 int cpus(void);
 /* Returns whether a CPU's DEBUGCTL is that of the recorder, with user mode filtered or not. */
 bool recording(int cpu);

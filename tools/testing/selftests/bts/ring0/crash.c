@@ -14,7 +14,6 @@
  *				without it; the host compares the messages
  */
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -581,27 +580,6 @@ static void test_interrupted(void)
 	ok(thaws(), "interrupted: frozen until it is thawed");
 }
 
-/*
- * Let the host save this guest's state. The host continues many guests from it, and the name of each
- * emulator is the kind of crash that it wants.
- */
-static char *saved_kind(void)
-{
-	static char kind[64];
-	struct pollfd answer = { .fd = open_port(CONTROL_PORT), .events = POLLIN };
-	FILE *port = fdopen(answer.fd, "r");
-
-	if (!port || dprintf(answer.fd, "save\n") < 0)
-		give_up(CONTROL_PORT);
-	/* Before the state is saved, no answer comes. */
-	while (!poll(&answer, 1, 100))
-		dprintf(answer.fd, "info name\n");
-	if (!fgets(kind, sizeof(kind), port))
-		give_up("no answer");
-	kind[strcspn(kind, "\n")] = '\0';
-	return kind;
-}
-
 static int die(const char *kind)
 {
 	pin_to(0);
@@ -702,17 +680,16 @@ int main(int argc, char **argv)
 		argc--;
 		mount_as_init();
 	}
+	if (argc > 2)
+		argv = load_and_continue(&argc, argv);
 	if (argc != 4) {
 		fprintf(stderr,
-			"usage: %s MODULE KIND TIMES | MODULE die|end KIND|saved | MODULE words on|off|none\n",
+			"usage: %s MODULE KIND TIMES | MODULE die|end KIND | MODULE words on|off|none | MODULE saved\n",
 			argv[0]);
 		return 2;
 	}
-	load_module(argv[1], "");
 	if (!strcmp(argv[2], "words"))
 		return words(argv[3]);
-	if (!strcmp(argv[3], "saved"))
-		argv[3] = saved_kind();
 	must_set("enable", "1");
 	usleep(20000);
 	if (!strcmp(argv[2], "end"))

@@ -462,7 +462,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	/* The other commands come after the name of the module. */
-	load_module(argv[1], "");
+	argv = load_and_continue(&argc, argv);
 	if (argc == 7 && !strcmp(argv[2], "crash"))
 		return crash(argv[3], argv[4], atoi(argv[5]), atoi(argv[6]));
 	if (argc >= 4 && !strcmp(argv[2], "die"))

@@ -235,7 +235,7 @@ static void race_exit(void)
 }
 
 /*
- * detach: several tracers compete for a tracee, and may exit while they have it
+ * detach: several tracers compete for a tracee, and may exit while attached
  */
 
 static void spin(void)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check modes of btstrace on programs whose branches are known: from the source, or from executing
- * the same program step by step.
+ * Check modes of btstrace with programs whose branches are known: from their source code, or
+ * because RECORD has recorded the same program by single-stepping it.
  *
  *   toolmodes BTSTRACE RECORD [less=N]
+ *
+ * BTSTRACE and RECORD are paths of programs. less=N divides the amount of work by N, for a slow
+ * kernel.
  */
 #include <signal.h>
 #include <sys/stat.h>

@@ -90,8 +90,8 @@ image_bios() {
 		dd if="$core" of="$img" bs=512 seek=1 conv=notrunc status=none
 }
 
-# image_files IMAGE VOLUME: copy the files to the partition: from SCRATCH kernel, kernel32, initrd and
-# initrd32.
+# image_files IMAGE VOLUME: copy all files to the partition: STATE.TXT and grub.cfg, which this
+# function makes; kernel, kernel32, initrd and initrd32 from $SCRATCH; and GRUB for UEFI.
 image_files() {
 	local img=$1 volume=$2 name platform fat=$1@@$((IMAGE_START * 512))
 
@@ -112,8 +112,8 @@ image_files() {
 	done
 }
 
-# make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has about 7 MiB free
-# for reports: 8 MiB without GRUB for UEFI and the FATs.
+# make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has about 7 MiB
+# free for reports: 8 MiB without GRUB for UEFI and the FATs.
 make_image() {
 	local img=$1 volume=$2 sectors
 

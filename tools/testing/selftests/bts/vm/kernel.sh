@@ -71,7 +71,7 @@ need_fixed_tree() {
 }
 
 # on_this_kernel FILE: print FILE. Remove '# on VERSION: ' from lines for this kernel's version, so
-# that they are no comments any more.
+# that they are no longer comments.
 on_this_kernel() {
 	sed "s/^# on ${LINUX_VERSION//./\\.}: //" "$1"
 }
