@@ -2,8 +2,8 @@
 /*
  * The branch flight recorder: what a crash prints, and what sysrq prints
  *
- * A crash has frozen the recorder when it calls these functions. They take no lock and allocate no
- * memory, like those of trace_hw_branches_dump.c.
+ * The functions that print after a crash are called after hw_branches_crash_freeze(). All functions
+ * here take no lock and allocate no memory, like those of trace_hw_branches_dump.c.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -55,7 +55,9 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	int cpu = hw_branches_crashed_on(), since;
 
 	if (!hw_branches_claim_dump(cpu)) {
-		pr_info("frozen since an earlier crash: no branches of this one\n");
+		pr_info("%s: no branches of this one\n",
+			READ_ONCE(hw_branches_first_crash()->cpu) < 0 ? "thawed since this crash" :
+			"frozen since an earlier crash");
 		return;
 	}
 
@@ -142,7 +144,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 		return NOTIFY_DONE;
 	if (READ_ONCE(hw_branches_on))
 		hw_branches_print_oops(args->regs);
-	/* If this task has crashed in hw_branches_sysrq(), it will not return there. */
+	/* If this task has crashed in hw_branches_sysrq(), it may not return there. */
 	if (cmpxchg(&hw_branches_sysrq_task, current, NULL) == current)
 		hw_branches_thaw_after_read();
 
@@ -186,17 +188,24 @@ void hw_branches_report_print(void)
 /**
  * hw_branches_report_other_print - hw_branches_report_other(), if the recorder is on
  * @cpu: the CPU that is locked up
+ *
+ * The calling CPU has frozen the recorder, unless an earlier crash has. Claim the calling CPU: this
+ * fails if that crash was one of current, too, and was printed.
  */
 void hw_branches_report_other_print(int cpu)
 {
 	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
+	u32 nr = READ_ONCE(hw_branches_crash_nr);
+	int self = smp_processor_id();
 
-	if (READ_ONCE(crash->cpu) != smp_processor_id() || READ_ONCE(crash->task) != current) {
-		hw_branches_log(NULL, "CPU %d: frozen since an earlier crash\n", cpu);
+	if (READ_ONCE(crash->cpu) != self || READ_ONCE(crash->task) != current ||
+	    !hw_branches_claim_dump(self)) {
+		pr_info("frozen since an earlier crash: no branches of CPU %d\n", cpu);
 		return;
 	}
-	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true,
-			       READ_ONCE(hw_branches_crash_nr));
+	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true, nr);
+	if (READ_ONCE(hw_branches_crash_all))
+		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, self, true, nr);
 }
 
 /**
@@ -255,8 +264,9 @@ static void hw_branches_sysrq(u8 key)
 	hw_branches_freeze_to_read();
 	put_cpu();
 	hw_branches_dump(hw_branches_log, cpu, 0);
-	hw_branches_thaw_after_read();
-	WRITE_ONCE(hw_branches_sysrq_task, NULL);
+	/* If the dump has crashed, hw_branches_die() has done this: kgdb can continue the task. */
+	if (cmpxchg(&hw_branches_sysrq_task, current, NULL) == current)
+		hw_branches_thaw_after_read();
 }
 
 static const struct sysrq_key_op hw_branches_sysrq_op = {

@@ -163,7 +163,8 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  * @cpu: the CPU
  *
  * Any context. From one hw_branches_thaw() to the next one, this returns true only once for each
- * CPU. So if the printing crashes, that crash does not print the CPU again.
+ * CPU. So if the printing crashes, that crash does not print the CPU again. This also returns false
+ * if the recorder was thawed, or switched on, since the crash.
  *
  * Return: true if the caller has to print the branches.
  */
@@ -171,7 +172,8 @@ bool hw_branches_claim_dump(int cpu)
 {
 	unsigned int thaws = atomic_read(&hw_branches_thaws);
 
-	return xchg(per_cpu_ptr(&hw_branches_printed, cpu), thaws) != thaws;
+	return READ_ONCE(hw_branches_first.cpu) >= 0 &&
+	       xchg(per_cpu_ptr(&hw_branches_printed, cpu), thaws) != thaws;
 }
 
 static void hw_branches_thaw_work(struct work_struct *work);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Freezes of the recording on all CPUs: code shared by the Debug Store and by last branch records
+ * Freezes of all CPUs: code shared by the Debug Store and by last branch records
  *
  * A freeze stops the recording of branches on all CPUs, for example in a crash, and keeps the
- * recorded branches. The CPUs themselves go on. A thaw resumes recording. The CPU that requests a freeze freezes itself, and
- * sends an NMI to each other online CPU. Each of these CPUs freezes itself in the NMI handler.
+ * recorded branches. The CPUs go on to execute code. A thaw resumes recording. The CPU that
+ * requests a freeze freezes itself, and sends an NMI to each other online CPU. Each of these CPUs
+ * freezes itself in the NMI handler.
  */
 #ifndef _X86_KERNEL_BRANCH_FREEZE_H
 #define _X86_KERNEL_BRANCH_FREEZE_H

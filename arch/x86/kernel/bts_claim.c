@@ -145,7 +145,7 @@ void bts_source_put(struct bts_context *ctx)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap in the contexts of the current task. A context of a CPU never yields. */
+/* Mark a gap in the contexts of the current task. There is none of the CPU: these never yield. */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)

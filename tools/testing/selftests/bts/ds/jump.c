@@ -296,12 +296,12 @@ static void write_map(const char *path)
 /* Some hundred branches of interrupts may come after the call of panic(). */
 static void test_map(void)
 {
-	FILE *here = start_reader("1000", KALLSYMS), *there;
+	FILE *here = start_reader("10000", KALLSYMS), *there;
 	char one[512] = "", other[512] = "";
 	int same = 0, named = 0;
 
 	write_map("/tmp/map");
-	there = start_reader("1000", "/tmp/map");
+	there = start_reader("10000", "/tmp/map");
 	while (fgets(one, sizeof(one), here) && fgets(other, sizeof(other), there) &&
 	       !strcmp(one, other)) {
 		same++;
@@ -318,7 +318,7 @@ static void test_map(void)
 /* The dump must show where the jump to 0xb75 came from, which no register and no stack shows. */
 static int read_astray(void)
 {
-	FILE *out = start_reader("1000", KALLSYMS);
+	FILE *out = start_reader("10000", KALLSYMS);
 	bool faulted = false, jumped = false;
 	char line[512];
 

@@ -97,14 +97,16 @@ static void missed_the_end(enum kind kind, int rounds)
 static void keeps_its_records(void)
 {
 	pid_t spinner = start_spinner(last);
-	unsigned int i, empty = 0, nr = AUX_SIZE / 24;
-	const uint64_t *word;
+	unsigned int i, empty = 0, nr = AUX_SIZE / 24, tries = 500;
+	const volatile uint64_t *word;
 	struct trace trace;
 
 	ok(!trace_open(&trace, AUX_USER, -1, last), "%s of a CPU opens", kind_name[AUX_USER]);
-	usleep(100000);
-	switch_last(false);
 	word = trace.aux;
+	/* Wait until the buffer is full. */
+	while (word && !word[3 * (nr - 1)] && tries--)
+		usleep(10000);
+	switch_last(false);
 	for (i = 0; word && i < nr; i++)
 		empty += !word[3 * i] && !word[3 * i + 1];
 	ok(word && !empty, "%s: of %u records %u are gone with the CPU", kind_name[AUX_USER], nr,

@@ -86,7 +86,7 @@ lbr_program() {
 	shift
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	if [ -n "${STATE:-}" ]; then
-		keys+=(state="$STATE" qemu="-name $(IFS=: && echo "$*")")
+		keys+=(state="$STATE" qemu="-name continue:$(IFS=: && echo "$*")")
 		set -- saved
 	fi
 	lbr_boot "$case" "$machine" before="$LAB" expect=splat "${keys[@]}" -- lastbranch "$@"

@@ -157,7 +157,8 @@ ring0_units() {
 	check damaged -- "$B/ring0/damaged.sh" "$REPO"
 	need_kernel patched "$CONFIG"
 	check decode -- "$B/ring0/decode.sh" "$PATCHED/scripts/decode_stacktrace.sh"
-	boot units kernel=patched config="$CONFIG" append=kunit.enable=1 -- kunit hw_branches_fold
+	boot units kernel=patched config="$CONFIG" append=kunit.enable=1 -- \
+		kunit hw_branches_fold hw_branches_kind
 }
 
 ring0_crashes() {
@@ -217,7 +218,7 @@ ring0_crashes() {
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
 		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d
-		/ \? /d; / took too long/d; /^(clocksource|tsc): /d
+		/ \? /d; / took too long/d; /^(clocksource|tsc|hrtimer|workqueue): /d
 		s/[0-9]+\.[0-9]+/N/g; s/[0-9]+us /N/g; s/PID: [0-9]+/PID: N/; s/-[0-9]+ /-N /g
 		s/-N +[0-9][^ ]* +N:/-N N:/; s/\[[0-9]+\]/[N]/g; s/\b[0-9a-f]{6,16}\b/N/g' |
 		sed -n '/^BUG:/,$p'

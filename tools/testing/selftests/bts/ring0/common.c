@@ -55,7 +55,9 @@ bool is(const char *name, const char *text)
 	return same;
 }
 
-/* Returns the name of the emulator that continues this guest. */
+#define CONTINUE	"continue:"
+
+/* Returns the name of the emulator that continues this guest, without CONTINUE. */
 static char *be_saved(void)
 {
 	static char name[128];
@@ -64,13 +66,22 @@ static char *be_saved(void)
 
 	if (!port || dprintf(answer.fd, "save\n") < 0)
 		give_up(CONTROL_PORT);
-	/* No answer comes before the state is saved. */
-	while (!poll(&answer, 1, 100))
-		dprintf(answer.fd, "info name\n");
-	if (!fgets(name, sizeof(name), port))
-		give_up("info name");
+	/*
+	 * No answer comes before the state is saved. The guest may be saved while it sends: then
+	 * the first answer is that a part of the question is no command.
+	 */
+	while (strncmp(name, CONTINUE, strlen(CONTINUE))) {
+		if (!poll(&answer, 1, 100))
+			dprintf(answer.fd, "info name\n");
+		else if (!fgets(name, sizeof(name), port))
+			give_up("info name");
+	}
+	/* Skip the end of the answer, and further answers. */
+	while (poll(&answer, 1, 20) > 0)
+		fgetc(port);
+	fclose(port);
 	name[strcspn(name, "\n")] = '\0';
-	return name;
+	return name + strlen(CONTINUE);
 }
 
 char **load_and_continue(int *argc, char **argv)

@@ -31,9 +31,10 @@ char *get(const char *name);
 bool is(const char *name, const char *text);
 
 /*
- * Load the module argv[1]. If the next argument is "saved", let the host save this guest's state, and
- * wait until the host continues a guest from it: the arguments that follow the module are then the
- * name of its emulator, where each colon ends an argument. Returns the arguments.
+ * Load the module argv[1]. If the next argument is "saved", let the host save this guest's state,
+ * and wait until the host continues a guest from it. The name of that guest's emulator is
+ * "continue:" and the arguments that follow the module, with a colon between them. Returns the
+ * arguments.
  */
 char **load_and_continue(int *argc, char **argv);
 

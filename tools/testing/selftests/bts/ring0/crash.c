@@ -167,8 +167,7 @@ static void test_work(void)
 
 	skip_log();
 	waitpid(start_crash("work", 0), &status, 0);
-	usleep(500000);
-	d = read_dump();
+	d = read_oops();
 	ok(good(&d, 0, cpus()), "work: its trace");
 	ok(thaws(), "work: frozen until it is thawed");
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
@@ -294,6 +293,7 @@ static void test_again(int times)
 	d = read_dump();
 	ok(good(&d, 1, cpus()), "again: is the first");
 	must_set("thaw_after", "2");
+	sleep(3);
 	ok(stays_frozen(), "again: a time that is set later does not thaw it");
 	must_set("freeze", "0");
 }

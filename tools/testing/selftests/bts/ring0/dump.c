@@ -40,6 +40,7 @@ static void take_branch(struct dump *d, const char *line)
 	    d->fault < 0)
 		d->fault = d->nr;
 	d->work += within(arrow + 4, "bts_crash_work");
+	d->spins |= within(arrow + 4, "bts_crash_spin");
 	d->interrupted |= within(arrow + 4, "native_irq_return_iret");
 	d->nr++;
 }
@@ -73,6 +74,23 @@ struct dump read_dump(void)
 
 	while (read_log(line, sizeof(line)))
 		take_line(&d, line);
+	return d;
+}
+
+struct dump read_oops(void)
+{
+	struct dump d = NO_DUMP;
+	bool ended = false;
+	char line[1024];
+	int tries = 100;
+
+	while (!ended && tries--) {
+		usleep(100000);
+		while (read_log(line, sizeof(line))) {
+			take_line(&d, line);
+			ended |= !!strstr(line, "end trace");
+		}
+	}
 	return d;
 }
 

@@ -19,6 +19,7 @@ struct dump {
 	int fault;		/* index of the branch that left the faulting function, or -1 */
 	int work;		/* number of branches from bts_crash_work(), run before the fault */
 	bool interrupted;	/* an interrupt's branches may have displaced some of these */
+	bool spins;		/* a branch is from bts_crash_spin() */
 	int others;		/* number of branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */
@@ -35,6 +36,8 @@ extern unsigned long long bad_address;
 void take_line(struct dump *d, const char *line);
 /* Parse the kernel log from where read_log() has stopped. */
 struct dump read_dump(void);
+/* Wait until an oops has ended, 10 seconds at most, and parse the log up to there. */
+struct dump read_oops(void);
 
 /*
  * Returns whether five or more branches of bts_crash_work() were printed. Also returns true if an

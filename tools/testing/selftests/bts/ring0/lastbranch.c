@@ -329,9 +329,13 @@ static int asleep(void)
  */
 static int reset(void)
 {
+	int tries = 100;
+
 	must_set("enable", "lbr");
 	sample_all(PERF_COUNT_HW_INSTRUCTIONS, 100000);
-	usleep(500000);
+	/* An idle CPU has few instructions: wait until there are NMIs. */
+	while (nmis() < cpus() && tries--)
+		usleep(100000);
 	ok(nmis() && recording_cpus() == cpus(), "%ld NMIs, %d CPUs record", nmis(),
 	   recording_cpus());
 	return finish();

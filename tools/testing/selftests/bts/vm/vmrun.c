@@ -399,7 +399,11 @@ static void end_hanging(void)
 	quit();
 }
 
-/* Do not stop the guest for this: it would be continued as a stopped guest. */
+/*
+ * Do not stop the guest for this: it would be continued as a stopped guest. The emulator's child
+ * "cat" may still write when the emulator ends. It holds the emulator's ends of the ports open, so
+ * watch() waits for it.
+ */
 static void save(void)
 {
 	long deadline = now_ms() + SAVE_MS;

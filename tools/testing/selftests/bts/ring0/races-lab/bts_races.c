@@ -81,16 +81,9 @@ static void do_freeze(void)
 /* Report that CPU 1 is locked up, as the detector on another CPU does. */
 static void do_other(void)
 {
+	guard(preempt)();
 	crash_freeze(0);
 	report_other(1);
-}
-
-/* Behave for 2.5 seconds as if an oops were being printed. */
-static void do_printing(void)
-{
-	oops_in_progress++;
-	msleep(2500);
-	oops_in_progress--;
 }
 
 /* Report an error as KASAN does. */
@@ -233,7 +226,7 @@ static struct perf_event * __percpu *watch;
 static void (*at_write)(void);
 static bool armed;
 
-/* Freeze and claim the printing of branches, as another crash does. */
+/* Freeze and claim the printing of branches, as a crash or the report of a lockup does. */
 static void crash_too(void)
 {
 	crash_freeze(0);
@@ -252,6 +245,19 @@ static bool is_kept(void)
 static bool is_crashed(void)
 {
 	return READ_ONCE(*first_cpu) >= 0;
+}
+
+/* Whether the recorder was frozen at the end of do_printing() */
+static bool kept;
+module_param(kept, bool, 0400);
+
+/* Behave for 2.5 seconds as if an oops were being printed. */
+static void do_printing(void)
+{
+	oops_in_progress++;
+	msleep(2500);
+	kept = is_crashed();
+	oops_in_progress--;
 }
 
 /*
@@ -484,6 +490,7 @@ static const struct {
 	void (*act)(void);
 } kinds[] = {
 	{ "freeze", do_freeze },
+	{ "lockup", crash_too },
 	{ "other", do_other },
 	{ "printing", do_printing },
 	{ "report", do_report },
