@@ -153,6 +153,18 @@ ring0_robust() {
 	folded bug-folded bug bts_crash_bug append="sysctl.kernel.panic_on_oops=1"
 }
 
+# A wrong indirect call is a crash with kCFI. The newest kernel can only warn instead.
+ring0_cfi() {
+	local CRASH="$CRASH|CFI failure at bts_crash_cfi"
+
+	need_kernel patched "$CONFIG"
+	has_option CFI || has_option CFI_CLANG || return 0
+	folded cfi cfi bts_crash_cfi append="sysctl.kernel.panic_on_oops=1"
+	[ "$LINUX_VERSION" = 6.12 ] ||
+		CRASH="$CRASH|WARNING: .*bts_crash_cfi" \
+			survived cfi-warn smp=2 append=cfi=kcfi,warn -- crash cfi 1
+}
+
 ring0_units() {
 	check damaged -- "$B/ring0/damaged.sh" "$REPO"
 	need_kernel patched "$CONFIG"
@@ -200,6 +212,9 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
+	# A warning that exceeds the limit is a crash only in panic().
+	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
+		fatal warn-limit warn check_panic_on_warn 2 append="sysctl.kernel.warn_limit=1"
 	# In 6.12 nmi_panic() calls panic(), and no panic is moved to another CPU.
 	if [ "$LINUX_VERSION" = 6.12 ]; then
 		fatal nmi-panic nmipanic nmi_panic 2
@@ -363,6 +378,7 @@ group_ring0() {
 	scrubbed scrub
 	ring0_crashes
 	ring0_robust
+	ring0_cfi
 	ring0_words
 	ring0_marks
 	ring0_kdb

@@ -580,6 +580,13 @@ static void test_interrupted(void)
 	ok(thaws(), "interrupted: frozen until it is thawed");
 }
 
+/* If kCFI only warns, its trap is no crash. */
+static void test_cfi(void)
+{
+	ok(!try_text(DEVICE, "cfi"), "cfi: survived");
+	ok(is("freeze", "0") && goes_on(), "cfi: recording goes on");
+}
+
 static int die(const char *kind)
 {
 	pin_to(0);
@@ -641,6 +648,7 @@ static const struct {
 	{ "sysrq", test_sysrq },
 	{ "freezing", test_freezing },
 	{ "interrupted", test_interrupted },
+	{ "cfi", test_cfi },
 };
 
 static void run(const char *kind, int times)

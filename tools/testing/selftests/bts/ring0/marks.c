@@ -329,7 +329,7 @@ static void test_instances(void)
 	ok(is(own, "0"), "an instance: nothing is enabled");
 	must(MARK, "branches:all:1");
 	must(DEVICE, "mark");
-	usleep(100000);
+	goes_on();
 	foo = look_at("../instances/foo/trace");
 	top = look();
 	ok(foo.runs == 1 && top.branches[0] == NR && top.branches[1] == NR,

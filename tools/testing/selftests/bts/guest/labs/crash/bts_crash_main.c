@@ -655,6 +655,7 @@ static const struct {
 #ifdef CONFIG_X86_64
 	{ "longjmp", bts_crash_longjmp },
 #endif
+	{ "cfi", bts_crash_cfi },
 	{ "badring", do_bad_ring },
 	{ "badcontext", do_bad_context },
 	{ "badstore", do_bad_store },

@@ -15,10 +15,15 @@ void bts_crash_fault(void);
 int bts_crash_work(int n);
 void bts_crash_path(void);
 
-/* Crash at a lock with a bad address, in a deep recursion, after a jump out of several calls. */
+/*
+ * Crash at a lock with a bad address, in a deep recursion, after a jump out of several calls, by an
+ * indirect call of a wrong function.
+ */
 void bts_crash_lock(void);
 void bts_crash_recursion(void);
 void bts_crash_longjmp(void);
+
+void bts_crash_cfi(void);
 
 /* Lock up this CPU until a watchdog reports that, but for half a minute at most. */
 void bts_crash_soft_lockup(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Crashes at a lock, in a recursion and after a longjmp(); and lockups. */
+/* Crashes at a lock, in a recursion, after a longjmp() and by a wrong call; and lockups. */
 #include <linux/irqflags.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
@@ -92,6 +92,21 @@ void bts_crash_soft_lockup(void)
 	preempt_disable();
 	bts_crash_spin();
 	preempt_enable();
+}
+
+static noinline int bts_crash_number(int n)
+{
+	return bts_crash_work(n);
+}
+
+/* Call a function through a pointer of another type. With kCFI, the call raises a trap. */
+noinline void bts_crash_cfi(void)
+{
+	void (*wrong)(void) = (void *)bts_crash_number;
+
+	OPTIMIZER_HIDE_VAR(wrong);
+	bts_crash_work(5);
+	wrong();
 }
 
 void bts_crash_hard_lockup(void)
