@@ -187,7 +187,8 @@ static FILE *start_reader(const char *nr, const char *map)
 {
 	int ends[2];
 
-	if (pipe(ends))
+	/* hw-branches must not keep the end from which this program reads. */
+	if (pipe2(ends, O_CLOEXEC))
 		give_up("pipe");
 	if (!fork()) {
 		dup2(ends[1], 1);
