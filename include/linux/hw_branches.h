@@ -115,7 +115,10 @@ static inline void hw_branches_report(void)
 		hw_branches_report_print();
 }
 
-/* The same for another CPU, which the calling CPU has found locked up. */
+/*
+ * Print the last branches of @cpu, which the calling CPU has found locked up. If an earlier crash
+ * has frozen the recorder, print only a message that says so.
+ */
 static inline void hw_branches_report_other(int cpu)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))

@@ -76,8 +76,9 @@ static bool hw_branches_is_thunk(const struct hw_branches_fold *fold, u64 addres
 
 /*
  * Tell whether to join @older, which is of @kind, with the newer branch whose source is @from. Both
- * @from and the target of @older must be in a thunk. @older is only joined if it is a call, a
- * return or a jump.
+ * @from and the target of @older must be in a thunk. Do not join an exception, the return from one,
+ * a branch from user mode or HW_BRANCH_BREAK. Join HW_BRANCH_OTHER, too: a thunk may contain
+ * conditional jumps, and calls that fill the return stack buffer.
  */
 static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 			      const struct hw_branch *older, enum hw_branch_kind kind)
@@ -181,9 +182,10 @@ static bool hw_branches_find_call(struct hw_branches_fold *fold,
 }
 
 /*
- * If the next newer branch than the one at fold->at comes from user mode, the branches from
- * fold->at on belong to a stay that has ended. Then find the entry of this stay, and store it in
- * @entry. Return false if the stay has not ended, or if its entry is not found.
+ * If branch number fold->at - 1 comes from user mode, the CPU had returned to user mode after
+ * branch number fold->at, which belongs to a stay that has ended. Then find the entry of this
+ * stay, and store it in @entry. Return false if the stay has not ended, or if its entry is not
+ * found.
  */
 static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_branches_joined *entry)
 {

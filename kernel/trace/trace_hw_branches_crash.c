@@ -90,8 +90,9 @@ static bool hw_branches_cfi_warns(void)
 /*
  * Tell whether the trap at @ip is a crash. A WARN() is a crash only if panic_on_warn is set; one
  * that exceeds warn_limit freezes the recorder in panic(). A trap without a struct bug_entry comes
- * from a sanitizer, and is a crash. But if kCFI only warns, it may be one of kCFI: then leave the
- * decision to oops_enter().
+ * from a sanitizer or from kCFI, and is a crash. Exception: if kCFI only warns and panic_on_warn is
+ * not set, the trap may be a warning. Then return false. If the trap is a crash nevertheless,
+ * oops_enter() freezes the recorder.
  */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
 {
@@ -133,7 +134,10 @@ void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 }
 #endif
 
-/* The task that prints for sysrq, or that the interrupt with the sysrq has interrupted */
+/*
+ * The value of current in hw_branches_sysrq(); NULL if no CPU runs hw_branches_sysrq(), or if it
+ * has crashed
+ */
 static struct task_struct *hw_branches_sysrq_task;
 
 static int hw_branches_die(struct notifier_block *self, unsigned long event, void *data)
@@ -144,7 +148,10 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 		return NOTIFY_DONE;
 	if (READ_ONCE(hw_branches_on))
 		hw_branches_print_oops(args->regs);
-	/* If this task has crashed in hw_branches_sysrq(), it may not return there. */
+	/*
+	 * If this task has crashed in hw_branches_sysrq(), it usually does not return there, so
+	 * undo hw_branches_freeze_to_read() here.
+	 */
 	if (cmpxchg(&hw_branches_sysrq_task, current, NULL) == current)
 		hw_branches_thaw_after_read();
 
@@ -189,8 +196,11 @@ void hw_branches_report_print(void)
  * hw_branches_report_other_print - hw_branches_report_other(), if the recorder is on
  * @cpu: the CPU that is locked up
  *
- * The calling CPU has frozen the recorder, unless an earlier crash has. Claim the calling CPU: this
- * fails if that crash was one of current, too, and was printed.
+ * The calling CPU has called hw_branches_crash(). But if an earlier crash has frozen the recorder,
+ * the branches of @cpu do not lead to the lockup, and are not printed. If the earlier crash was one
+ * of another CPU or of another task, hw_branches_first_crash() tells so. If it was one of this CPU
+ * and of current, it claimed this CPU when it was printed, and hw_branches_claim_dump() returns
+ * false here.
  */
 void hw_branches_report_other_print(int cpu)
 {
@@ -264,7 +274,10 @@ static void hw_branches_sysrq(u8 key)
 	hw_branches_freeze_to_read();
 	put_cpu();
 	hw_branches_dump(hw_branches_log, cpu, 0);
-	/* If the dump has crashed, hw_branches_die() has done this: kgdb can continue the task. */
+	/*
+	 * kgdb can continue a task after a crash. If the dump has crashed, hw_branches_die() has
+	 * undone hw_branches_freeze_to_read() already.
+	 */
 	if (cmpxchg(&hw_branches_sysrq_task, current, NULL) == current)
 		hw_branches_thaw_after_read();
 }

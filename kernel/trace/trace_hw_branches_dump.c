@@ -160,7 +160,10 @@ static struct hw_branches_fold *hw_branches_get_fold(void)
 	struct hw_branches_folds *folds = this_cpu_ptr(&hw_branches_folds);
 	unsigned int used;
 
-	/* A task that was killed while it printed did not call hw_branches_put_fold(). */
+	/*
+	 * If the last task that printed on this CPU was killed while it printed, it did not call
+	 * hw_branches_put_fold(). So reset @used for each other task.
+	 */
 	if (folds->task != current || folds->start != current->start_boottime) {
 		folds->task = current;
 		folds->start = current->start_boottime;
@@ -269,7 +272,7 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /**
- * hw_branches_print_cpus - print the last branches of those of some CPUs that are frozen
+ * hw_branches_print_cpus - print the last branches of each CPU in a mask that is frozen
  * @print: the function that prints
  * @cpus: the CPUs
  * @self: a CPU to leave out, or -1

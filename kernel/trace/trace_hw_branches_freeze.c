@@ -133,8 +133,9 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
 		 * reads the number of freezes. If the test below reads this -1, the thaw may
 		 * undo the freeze above, so this crash tries again to be the first one. If
-		 * not, the thaw reads a number that includes the freeze above: it is a thaw
-		 * after this crash. Pairs with smp_store_mb() there.
+		 * the test does not read this -1, the thaw reads a number that includes the
+		 * freeze above. Then the thaw takes effect as if it had begun after this
+		 * crash. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
@@ -317,9 +318,10 @@ void hw_branches_thaw(void)
 
 	WRITE_ONCE(hw_branches_kept_frozen, false);
 	/*
-	 * From the next crash on, each CPU may be printed again. This crash may come as soon as
-	 * hw_branches_first.cpu is -1, so increment before that. A crash that comes between the
-	 * two is not the first one, but may print a CPU, so increment also after that.
+	 * From the next crash on, each CPU may be printed again. The next crash may come as soon as
+	 * hw_branches_first.cpu is -1, so increment before that store. A crash between this
+	 * increment and that store is not a first crash, but hw_branches_claim_dump() lets it print
+	 * a CPU. So increment after that store, too: the next crash may print this CPU again.
 	 */
 	atomic_inc(&hw_branches_thaws);
 	WRITE_ONCE(hw_branches_first.task, NULL);
@@ -340,7 +342,8 @@ static bool hw_branches_is_due(unsigned long late)
 
 /*
  * If an oops is still being printed, wait for its end: branches that it has not printed yet would
- * be overwritten after the thaw. Wait one minute at most: an oops that has crashed does not end.
+ * be overwritten after the thaw. Wait one minute at most: if the printing of an oops crashes,
+ * oops_in_progress may stay set.
  *
  * Since this work was queued, hw_branches_keep_frozen() may have frozen the recorder, root may have
  * switched the recorder off, root may have thawed it and another crash followed, or a panic() may

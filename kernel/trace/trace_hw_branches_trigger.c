@@ -181,7 +181,11 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 {
 	guard(irqsave)();
 
-	/* Count here, not in ->count_func: between the two, the task of a uprobe may migrate. */
+	/*
+	 * Count here, with interrupts off, and not in ->count_func: between ->count_func and this
+	 * function, the task of a uprobe may migrate to a CPU that is frozen. Then the event would
+	 * be counted, but no branches written.
+	 */
 	if (!hw_branches_can_write() || !event_trigger_count(data, buffer, rec, event))
 		return;
 

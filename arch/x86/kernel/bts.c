@@ -25,6 +25,8 @@
  *    switched out. Other tasks therefore access a context of this task either on the CPU
  *    where the task runs, or while the locks of the scheduler keep the task off all CPUs: see
  *    bts_call_task().
+ *  - If a context of a task was detached, or its task has exited, any CPU may access the context.
+ *    Callers must not do so at the same time.
  *
  * Two readers of rings do not follow these rules: bts_flight.c, which works in a crash, and code
  * that copies the records that bts_peek() has found.

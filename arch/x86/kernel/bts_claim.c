@@ -145,7 +145,10 @@ void bts_source_put(struct bts_context *ctx)
 		mod_delayed_work(system_dfl_wq, &bts_linger, BTS_LINGER);
 }
 
-/* Mark a gap in the contexts of the current task. There is none of the CPU: these never yield. */
+/*
+ * Mark a gap in the contexts of the current task. This CPU has no contexts of its own: these never
+ * have BTS_YIELDS, so bts_obstacle() would have found them.
+ */
 static void bts_revoke(struct bts_call *call)
 {
 	if (call->paused)

@@ -169,8 +169,8 @@ static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 
 /*
  * The current task is not recorded now: mark a gap in its contexts. If perf or KVM has taken the
- * hardware, all branches are missing. If the CPU goes offline, only branches of the kernel are
- * missing, as the task leaves the CPU before it returns to user mode.
+ * hardware, all branches are missing. If the CPU goes offline or is suspended, only branches of the
+ * kernel are missing: before the task returns to user mode, it leaves the CPU, or the CPU resumes.
  */
 static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 {
@@ -186,7 +186,8 @@ static noinline void bts_mark_missed(const struct bts_cpu *cpu)
 /**
  * bts_want - tell the hardware source what to record on this CPU
  *
- * Called like bts_deliver().
+ * If the current task must not be recorded now, this function marks a gap in its contexts: see
+ * bts_mark_missed(). Called like bts_deliver().
  *
  * Return: what to record.
  */

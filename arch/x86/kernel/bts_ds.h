@@ -19,7 +19,8 @@ enum bts_ds_state {
 /**
  * struct bts_ds - the state of the Debug Store of a CPU
  * @store:	the positions: base, index, maximum, threshold
- * @state:	OFF: paused; ON: recording; BUSY: records are being delivered
+ * @state:	OFF: paused; ON: recording, unless @frozen or @halted; BUSY: records are being
+ *		delivered
  * @frozen:	the CPU does not record, and its records are kept and not delivered
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full

@@ -221,7 +221,8 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 	WRITE_ONCE(d->circular, circular);
 	if (circular) {
 		bts_ds_clear_last(d);
-		first = nr + 1;		/* never */
+		/* The index never reaches this threshold. */
+		first = nr + 1;
 	} else {
 		bits |= DEBUGCTLMSR_BTINT;
 		first = min(first, nr - BTS_DS_RESERVE);
@@ -278,8 +279,9 @@ bool bts_ds_resume(void)
 /*
  * A freeze, or the NMI of a freeze, may come after the last trace has ended, when perf owns
  * positions and buffer again. So each function that changes the state of a CPU without pausing
- * it checks bts_ds_claimed first. After bts_ds_claimed was cleared, ds_unclaim_bts() sends an IPI
- * to all CPUs, and so waits for functions that have read true.
+ * it checks bts_ds_claimed first, with interrupts off or in an NMI. After bts_ds_claimed was
+ * cleared, ds_unclaim_bts() sends an IPI to all CPUs, and so waits for functions that have read
+ * true.
  */
 void notrace bts_ds_freeze(void)
 {

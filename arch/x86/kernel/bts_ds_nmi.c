@@ -34,8 +34,8 @@ static void bts_ds_learn(const struct bts_ds *d)
 
 /*
  * Tell whether the record at @at may be the return from the NMI of the last PMI: it goes from the
- * entry code to d->pmi_ip. If the NMI has interrupted user mode, it goes to any address of user
- * mode: the record has a linear address, which may differ from pmi_ip.
+ * entry code to d->pmi_ip. If the NMI has interrupted user mode, accept any target in user mode:
+ * the record has a linear address, which may differ from d->pmi_ip.
  */
 static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 {
@@ -93,7 +93,10 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 	void *index = min(bts_ds_pos(d, DS_INDEX), max);
 	const void *at;
 
-	/* A later NMI may come from the NMI button, pressed because the CPU hangs. */
+	/*
+	 * A second NMI for the last PMI arrives within a tenth of a second. A later NMI may come
+	 * from the NMI button, pressed because the CPU hangs.
+	 */
 	if (likely(!d->interrupted) || jiffies - d->pmi_when > HZ / 10)
 		return false;
 	if (bts_ds_held(d) < d->repeat_within)

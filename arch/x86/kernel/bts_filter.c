@@ -293,7 +293,7 @@ static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 /**
  * bts_ring_put - filter records and append those that are wanted
  * @ring: the ring
- * @in: records as the hardware has them, oldest first
+ * @in: records as the source delivers them, oldest first
  * @n: the number of records
  *
  * If there is no room, a ring with BTS_STOP_FULL keeps its records, and counts the new ones as

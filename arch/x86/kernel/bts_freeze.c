@@ -76,7 +76,8 @@ void bts_forget_freezes(void)
 
 /*
  * Called after ->unfreeze(), when the records that were frozen have been delivered: mark a gap in
- * each context of this CPU. Both the idle task and other tasks may have run during the freeze.
+ * the contexts of the current task and of this CPU. Contexts without BTS_IDLE get the gap even if
+ * the idle task runs now, as other tasks may have run during the freeze.
  */
 static void bts_unfrozen(void)
 {

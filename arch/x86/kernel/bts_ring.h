@@ -15,8 +15,9 @@
 
 /*
  * A ring with BTS_STOP_FULL has room for this many records more than were requested. The source may
- * notice up to 256 records late that the ring is full, not counting the records of its own
- * interrupt. Then the task makes further records until it stops, before it returns to user mode.
+ * notice up to 256 records (BTS_DS_PROGRESS) late that the ring is full, not counting the records
+ * of its own interrupt. Then the task makes further records until it stops, before it returns to
+ * user mode.
  */
 #define BTS_RING_SKID	(256 + 64)
 

@@ -324,8 +324,8 @@ static __always_inline void bts_step_run(struct pt_regs *regs)
 }
 
 /*
- * The slow path of bts_step_exit(): the task does not just return from the #DB of a step, or
- * bts_step.plain_cs is not the code segment, or the program or its debugger has set TF.
+ * The slow path of bts_step_exit(): bts_step_state is not BTS_STEP_FOLLOWS, or bts_step.plain_cs is
+ * not the code segment, or the program or its debugger has set TF.
  */
 static noinline void bts_step_exit_odd(struct pt_regs *regs)
 {

@@ -107,10 +107,13 @@ void debugctl_emergency_stop_bts(void)
 		return;
 
 	debugctl_clear_copy(debugctl_bts_bits(DEBUGCTL_BTS));
-	native_wrmsrq(MSR_IA32_DEBUGCTLMSR, debugctl_get());
+	debugctl_sync_untraced();
 }
 
-/* Called before ds_init(), which is an early_initcall() as well and may write the BTS field. */
+/*
+ * This has to run before ds_init(), which may write the BTS field. Both are early_initcalls, and
+ * debugctl.o is linked before ds.o.
+ */
 static int __init debugctl_init(void)
 {
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL && boot_cpu_data.x86 == 15) {

@@ -151,7 +151,8 @@ bool ds_bts_hold(void)
  * cpu_emergency_stop_bts - keep BTS off on a CPU that is stopped or enters another kernel
  *
  * Called with interrupts off, in any context, also on CPUs without BTS. Like ds_bts_hold(), this
- * keeps BTS off even if ds_bts_write() is called.
+ * keeps BTS off even if ds_bts_write() is called. After a kexec that returns, ds_bts_release()
+ * undoes this.
  */
 void cpu_emergency_stop_bts(void)
 {
@@ -272,7 +273,7 @@ bool ds_bts_claimed(void)
 
 /**
  * ds_give_way - ask the claimant of BTS to give it back
- * @privileged: whether the user who needs the hardware may monitor performance
+ * @privileged: the user who needs the hardware may monitor performance, or KVM needs it
  *
  * May sleep.
  *
@@ -311,7 +312,8 @@ EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
  * @give_way: called when perf or KVM needs hardware that cannot be used at the same time as
  *	BTS. @give_way may call ds_unclaim_bts(), and returns true if BTS is not claimed
- *	any more. If NULL, BTS is not given back for perf or KVM.
+ *	any more. perf may hold the mutex of a perf_event_context, so @give_way must not wait
+ *	for CPU hotplug. If NULL, BTS is not given back for perf or KVM.
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.

@@ -154,6 +154,7 @@ void ds_reset(enum ds_part part, unsigned int cpu, size_t size, size_t record)
 	ds_write(ds, part, DS_THRESHOLD, base + (nr - nr / 16) * record);
 
 	if (part == DS_PEBS) {
+		/* perf sets the threshold and these values when it enables an event. */
 		ds->pebs_interrupt_threshold = 0;
 		memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
 	}

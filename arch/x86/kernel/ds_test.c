@@ -166,6 +166,25 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
+/* The tests here have claimed BTS. Other code may have claimed it, such as the flight recorder. */
+static bool ds_test_claimed;
+
+static int ds_test_claim(void)
+{
+	int err = ds_claim_bts(NULL);
+
+	if (!err)
+		ds_test_claimed = true;
+
+	return err;
+}
+
+static void ds_test_unclaim(void)
+{
+	ds_test_claimed = false;
+	ds_unclaim_bts();
+}
+
 /*
  * Claim BTS, or skip the test if BTS is in use. If the test does not unclaim BTS, ds_test_exit()
  * does.
@@ -177,7 +196,7 @@ static void claim(struct kunit *test)
 	/* bts_claim.c keeps its claim for some time after the last trace: ask for BTS. */
 	if (ds_give_way(false))
 		ds_end_give_way();
-	err = ds_claim_bts(NULL);
+	err = ds_test_claim();
 	if (err == -EBUSY)
 		kunit_skip(test, "BTS is in use");
 	KUNIT_ASSERT_EQ(test, err, 0);
@@ -319,14 +338,13 @@ static void test_claim(struct kunit *test)
 		kunit_skip(test, "no BTS on this machine");
 	}
 
-	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
 	claim(test);
 	KUNIT_EXPECT_TRUE(test, ds_bts_claimed());
 	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
 	expect_area(test, true);
 	KUNIT_EXPECT_FALSE(test, ds_give_way(true));
 
-	ds_unclaim_bts();
+	ds_test_unclaim();
 	KUNIT_EXPECT_FALSE(test, ds_bts_claimed());
 	expect_area(test, before);
 
@@ -334,7 +352,7 @@ static void test_claim(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
 	ds_end_give_way();
 	claim(test);
-	ds_unclaim_bts();
+	ds_test_unclaim();
 }
 
 /*
@@ -356,7 +374,7 @@ static void test_record(struct kunit *test)
 		KUNIT_EXPECT_NE(test, ds_word(bts_buffer(cpu), 0, ds_layout.field), 0);
 	}
 
-	ds_unclaim_bts();
+	ds_test_unclaim();
 	expect_default(test);
 	for_each_online_cpu(cpu) {
 		KUNIT_EXPECT_EQ(test, read_msr(cpu, MSR_IA32_DEBUGCTLMSR) & BTS_FIELD, 0);
@@ -401,7 +419,7 @@ static void test_hold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[2], 0);
 	KUNIT_EXPECT_EQ(test, seen[3], CIRCULAR);
 	KUNIT_EXPECT_EQ(test, seen[4], 0);
-	ds_unclaim_bts();
+	ds_test_unclaim();
 }
 
 /* Creating the first event of perf, and releasing the last one, does not disturb BTS. */
@@ -433,7 +451,7 @@ static void test_beside_perf(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ds_read(ds_store(cpu), DS_BTS, DS_BASE),
 				(unsigned long)bts_buffer(cpu));
 	}
-	ds_unclaim_bts();
+	ds_test_unclaim();
 }
 
 static struct kunit_case ds_cases[] = {
@@ -455,10 +473,10 @@ static struct kunit_case ds_cases[] = {
 /* If the test has left BTS claimed, unclaim BTS, and fail the test. */
 static void ds_test_exit(struct kunit *test)
 {
-	bool leaked = ds_bts_claimed();
+	bool leaked = ds_test_claimed;
 
 	if (leaked)
-		ds_unclaim_bts();
+		ds_test_unclaim();
 	KUNIT_EXPECT_FALSE(test, leaked);
 }
 
@@ -484,13 +502,13 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 		return ret;
 
 	if (!want) {
-		if (!ds_bts_claimed())
+		if (!ds_test_claimed)
 			return -ENXIO;
-		ds_unclaim_bts();
+		ds_test_unclaim();
 		return 0;
 	}
 
-	ret = ds_claim_bts(NULL);
+	ret = ds_test_claim();
 	if (ret)
 		return ret;
 

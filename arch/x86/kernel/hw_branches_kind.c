@@ -87,9 +87,9 @@ static enum hw_branch_kind hw_branches_entry_or_other(const struct hw_branches_i
 }
 
 /*
- * Tell whether a call only skips what keeps the processor from executing the code after it. It
- * fills the return stack buffer ("call 1f; int3; 1:"), or gets its own address ("call 1f; 1:"), or
- * is in the retpoline of a 32-bit kernel, where PAUSE follows it.
+ * Tell whether a call instruction only skips a few bytes, and no return goes back to it. There are
+ * three such calls: "call 1f; int3; 1:" fills the return stack buffer, "call 1f; 1:" gets its own
+ * address, and in the retpoline of a 32-bit kernel, PAUSE follows the call.
  */
 static bool hw_branches_skips(const struct hw_branches_insn *insn, u32 len)
 {

@@ -10,7 +10,7 @@
 #include <asm/bts.h>
 #include <asm/ptrace_bts.h>
 
-/* A trace with none of these flags records only X86_BTS_EXEC. */
+/* A trace with none of these flags records only X86_BTS_EXEC and X86_BTS_LOST. */
 #define PTRACE_BTS_ANY		(PTRACE_BTS_F_TRACE | PTRACE_BTS_F_KERNEL |	\
 				 PTRACE_BTS_F_SCHED)
 

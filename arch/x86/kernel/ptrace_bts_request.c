@@ -258,6 +258,7 @@ static int ptrace_bts_config(struct task_struct *child, void __user *addr,
 	if (err)
 		return err;
 
+	/* A missing source is reported before a missing permission or a missing trace. */
 	err = bts_source_info(config.source, &info);
 	if (err)
 		return err;
@@ -421,12 +422,14 @@ long ptrace_bts_info(struct ptrace_bts_info __user *addr)
 	u32 size;
 	int err;
 
-	if (get_user(size, &addr->size) || get_user(info.source, &addr->source))
+	if (get_user(size, &addr->size))
 		return -EFAULT;
 	if (size < offsetofend(struct ptrace_bts_info, source))
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
+	if (get_user(info.source, &addr->source))
+		return -EFAULT;
 
 	err = bts_source_info(info.source, &source);
 	if (err)

@@ -9,8 +9,8 @@
 #include <uapi/asm/bts.h>
 
 /*
- * A context is one branch trace, of a task or of a CPU. A source makes its records: a source of
- * hardware (the Debug Store) or of software (single-stepping). See arch/x86/kernel/bts.c.
+ * A context is one branch trace, of a task or of a CPU. A source makes its records: the hardware
+ * source (the Debug Store) or the software source (single-stepping). See arch/x86/kernel/bts.c.
  *
  * The flags of a context. A new context needs at least one of BTS_USER, BTS_KERNEL, BTS_SCHED.
  */
@@ -169,8 +169,8 @@ struct bts_want {
  * @put:	undo @get
  * @pause:	stop recording on this CPU, and deliver the records in its buffer. Called with
  *		interrupts off. If the CPU is frozen, change nothing and return false.
- * @resume:	record on this CPU what bts_want() returns, or bts_wanted_steps() for a source
- *		of software; false if the CPU is frozen
+ * @resume:	record on this CPU what bts_want() returns, or bts_wanted_steps() for the software
+ *		source; false if the CPU is frozen
  * @restart:	resume recording on this CPU after a #DB has made the processor stop it; may be
  *		NULL
  * @scrub:	overwrite the records in the buffer of a CPU that is offline, or of this CPU,

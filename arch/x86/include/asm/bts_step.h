@@ -21,7 +21,7 @@
  * @BTS_STEP_RUNS:	the task is in user mode, or about to be, with TF set for the trace
  * @BTS_STEP_ENTERED:	the task has entered the kernel, and this entry is not recorded yet
  * @BTS_STEP_READS:	bts_step_debug_odd() handles the #DB of a step, and may enable interrupts
- * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB that was only its step
+ * @BTS_STEP_FOLLOWS:	the task returns to user mode from a #DB whose only reason was the step
  */
 enum bts_step_state {
 	BTS_STEP_OFF,

@@ -161,7 +161,10 @@ static __always_inline void __debugctl_replace(unsigned long mask, unsigned long
 	} while (unlikely(!this_cpu_try_cmpxchg(debugctl_copy, &old, new)));
 }
 
-/* Like __debugctl_replace(), but if @mask is a constant of one bit, by a single instruction. */
+/*
+ * Like __debugctl_replace(), but bits of @val outside @mask are ignored. If @mask is a constant of
+ * one bit, one instruction changes the copy.
+ */
 static __always_inline void __debugctl_change(unsigned long mask, unsigned long val)
 {
 	if (__builtin_constant_p(mask) && is_power_of_2(mask)) {
@@ -252,7 +255,8 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  * @on: true to set it, false to clear it
  *
  * Like debugctl_write_field(), but for noinstr code: without the tracepoint of MSR writes, and only
- * on processors that have DEBUGCTL. Neither value of LBR erases the branches that the LBRs hold.
+ * on processors that have DEBUGCTL. Setting or clearing LBR does not erase the branches that the
+ * LBRs hold.
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {

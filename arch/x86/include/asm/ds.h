@@ -70,7 +70,7 @@ bool ds_bts_claimed(void);
 void ds_resume(void);
 void ds_save_vmcoreinfo(void);
 
-/* On 64-bit kernels a constant: they use only stores with fields of 64 bits. */
+/* On a 64-bit kernel this is a constant: it uses only stores with fields of 64 bits. */
 static inline unsigned int ds_field_size(void)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? sizeof(u64) : ds_layout.field;

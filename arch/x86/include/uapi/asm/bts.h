@@ -35,10 +35,10 @@
  *		X86_BTS_SIGRETURN: the address that the thread would have executed next, and the
  *		address where it continues. Except in X86_BTS_BRANCH, an address of the kernel is
  *		replaced by 0.
- * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time, the
- *		thread, and the CPU
- * @lost:	X86_BTS_LOST: the time when this record was stored, and the minimum number of
- *		missing records; @lost.count is 0 if they were not counted
+ * @event:	X86_BTS_TASK_ARRIVES, X86_BTS_TASK_DEPARTS, X86_BTS_EXEC: the time in
+ *		nanoseconds, the thread, and the CPU
+ * @lost:	X86_BTS_LOST: the time in nanoseconds when this record was stored, and the
+ *		minimum number of missing records; @lost.count is 0 if they were not counted
  */
 struct x86_bts_record {
 	__u16 type;

@@ -14,10 +14,12 @@
 #define PTRACE_BTS_SIZE		42	/* returns the number of records */
 #define PTRACE_BTS_GET		43	/* addr: x86_bts_record, data: index, newest is 0 */
 #define PTRACE_BTS_CLEAR	44	/* removes all records */
-#define PTRACE_BTS_DRAIN	45	/* reads and removes the oldest records;
-					 * addr: x86_bts_record[], data: its size in bytes
+#define PTRACE_BTS_DRAIN	45	/* reads and removes the oldest records, returns their
+					 * number; addr: x86_bts_record[], data: its size in bytes
 					 */
-#define PTRACE_BTS_READ		46	/* addr: ptrace_bts_read, data: its size */
+#define PTRACE_BTS_READ		46	/* returns the number of records that were read;
+					 * addr: ptrace_bts_read, data: its size
+					 */
 
 #define PTRACE_BTS_F_TRACE	0x001	/* record branches in user mode */
 #define PTRACE_BTS_F_SCHED	0x002	/* record when the tracee is scheduled in and out */

@@ -17,7 +17,9 @@ ring0_files() {
 	strict files-no-cpl smp=2 timeout=300 cpu="$CPU,-ds-cpl" -- files all
 	strict missing cpu="$CPU,-ds,-dtes64,-ds-cpl" append=hw_branches -- files missing
 	console_says missing "cannot record: error -95"
-	strict booted smp=2 append=hw_branches -- files booted 01
+	# The KUnit tests of the Debug Store must not take it from the recorder.
+	strict booted smp=2 append="hw_branches kunit.enable=1 kunit.filter_glob=x86_ds" -- \
+		files booted 01
 	strict booted-list smp=3 append=hw_branches=1-2 -- files booted 12
 	strict booted-bad smp=1 append=hw_branches=x -- files booted -
 }
