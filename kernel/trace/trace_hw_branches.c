@@ -101,25 +101,28 @@ int hw_branches_parse_source(const char *word, int *source)
 	return -EINVAL;
 }
 
-/* Start recording with @source; for HW_BRANCHES_AUTO, with the first source that does not fail. */
+/*
+ * Start recording with @source; for HW_BRANCHES_AUTO, with the first source that does not fail. On
+ * an error, choose the first source.
+ */
 static int hw_branches_start(int source)
 {
 	int err, first, i;
 
 	if (source >= 0) {
 		arch_hw_branches_choose(source);
-		return hw_branches_record(&hw_branches_mask);
+		err = hw_branches_record(&hw_branches_mask);
+		if (err)
+			arch_hw_branches_choose(0);
+		return err;
 	}
 
 	first = hw_branches_start(0);
 	err = first;
 	for (i = 1; err && arch_hw_branches_name(i); i++)
 		err = hw_branches_start(i);
-	if (!err)
-		return 0;
-	arch_hw_branches_choose(0);
 
-	return first;
+	return err ? first : 0;
 }
 
 /* Tell whether hw_branches_enable() has nothing to do for @source. */

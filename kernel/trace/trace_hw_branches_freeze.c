@@ -325,6 +325,7 @@ void hw_branches_thaw(void)
 	 */
 	atomic_inc(&hw_branches_thaws);
 	WRITE_ONCE(hw_branches_first.task, NULL);
+	WRITE_ONCE(hw_branches_first.thaw_at, 0);
 	/* Store -1 before the number of freezes is read: see hw_branches_crash_freeze(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	atomic_inc(&hw_branches_thaws);

@@ -31,7 +31,6 @@ void hw_branches_kdb_line(struct seq_file *unused, const char *fmt, ...)
 static int hw_branches_kdb(int argc, const char **argv)
 {
 	u32 cpu = raw_smp_processor_id(), nr = READ_ONCE(hw_branches_nr);
-	int newer;
 
 	if (argc > 2)
 		return KDB_ARGCOUNT;
@@ -47,11 +46,10 @@ static int hw_branches_kdb(int argc, const char **argv)
 		return 0;
 	}
 
-	newer = hw_branches_newer_than_stop(cpu);
 	if (argc)
-		hw_branches_dump_cpu(hw_branches_kdb_line, cpu, newer, nr);
+		hw_branches_print_cpus(hw_branches_kdb_line, cpumask_of(cpu), -1, false, nr);
 	else
-		hw_branches_dump(hw_branches_kdb_line, cpu, newer);
+		hw_branches_dump(hw_branches_kdb_line, cpu, hw_branches_newer_than_stop(cpu));
 
 	return 0;
 }

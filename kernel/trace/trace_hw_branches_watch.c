@@ -381,6 +381,8 @@ static int hw_branches_set_watch(char *text)
 		return -ENOMEM;
 
 	ratelimit_state_init(&watch->limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+	/* Otherwise, __ratelimit() prints before the freeze: the branches of that are recorded. */
+	ratelimit_set_flags(&watch->limit, RATELIMIT_MSG_ON_RELEASE);
 	strscpy(watch->text, text);
 
 	guard(cpus_read_lock)();

@@ -51,6 +51,7 @@ static bool bts_try_task(struct bts_call *call)
 	 * accesses the ring any more.
 	 */
 	task = smp_load_acquire(&call->ctx->task);
+	call->done = false;
 
 	if (!task)
 		call->func(call);

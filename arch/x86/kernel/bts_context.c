@@ -339,7 +339,8 @@ static void bts_do_change(struct bts_call *call)
 	ctx->full = false;
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);
-	if (ctx->task)
+	/* bts_exit() takes the contexts from the task before it clears ctx->task. */
+	if (ctx->task && ctx->task->thread.bts)
 		bts_task_update(ctx->task->thread.bts);
 }
 

@@ -179,10 +179,14 @@ static void bts_catch_up(void)
 {
 	guard(irqsave)();
 
-	if (bts_freeze_in_force())
-		bts_source->freeze();
-	else
+	if (!bts_freeze_in_force()) {
 		bts_unfreeze_here(NULL);
+		return;
+	}
+	/* If this CPU was not frozen, its buffer is empty: no record is from before a thaw. */
+	if (!bts_source->frozen(smp_processor_id()))
+		this_cpu_write(bts_cpu.outdated, false);
+	bts_source->freeze();
 }
 
 static void bts_come_up(struct bts_call *call)

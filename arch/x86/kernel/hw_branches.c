@@ -133,7 +133,18 @@ const char *arch_hw_branches_name(unsigned int source)
 
 void arch_hw_branches_choose(unsigned int source)
 {
+	const struct hw_branches_source *old = hw_branches_source;
+
+	if (old == hw_branches_sources[source])
+		return;
+
 	WRITE_ONCE(hw_branches_source, hw_branches_sources[source]);
+	/*
+	 * A reader may still have the old source frozen, and its thaw will be one of the new source.
+	 * Wait for code that is about to freeze the old source: it runs with preemption off.
+	 */
+	synchronize_rcu();
+	old->thaw(old->freezes());
 }
 
 const char *arch_hw_branches_source(void)

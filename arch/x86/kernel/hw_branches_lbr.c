@@ -438,10 +438,11 @@ static int __init hw_branches_lbr_init(void)
 	struct x86_lbr_stack stack;
 	int ret;
 
+	/* Even if there are no LBRs, hw_branches_lbr_thaw() uses this memory. */
+	hw_branches_lbr_use_own_memory();
 	if (!hw_branches_lbr_find(&stack))
 		return 0;
 
-	hw_branches_lbr_use_own_memory();
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "x86/hw_branches:online",
 				hw_branches_lbr_up, hw_branches_lbr_down);
 	if (ret < 0) {

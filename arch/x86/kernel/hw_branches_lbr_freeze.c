@@ -149,7 +149,8 @@ bool hw_branches_lbr_frozen(int cpu)
 
 u64 hw_branches_lbr_frozen_at(int cpu)
 {
-	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu));
+	/* Before the branches are saved, the time is that of an earlier freeze. */
+	return hw_branches_lbr_frozen(cpu) ? READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu)) : 0;
 }
 
 static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)

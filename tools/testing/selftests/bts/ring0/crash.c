@@ -405,6 +405,28 @@ static void test_walk(void)
 	must_set("freeze", "0");
 }
 
+/* A CPU goes offline while it records, and comes online in a freeze: it has kept its branches. */
+static void test_away(const char *online)
+{
+	struct dump d;
+
+	goes_on();
+	if (try_text(online, "0"))
+		give_up("%s", online);
+	must_set("freeze", "1");
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	if (try_text(online, "1"))
+		give_up("%s", online);
+	usleep(200000);
+	skip_log();
+	try_text("/proc/sysrq-trigger", "B");
+	d = read_dump();
+	ok(d.traces == 2, "offline: what it recorded before is kept: %d traces", d.traces);
+	must_set("freeze", "0");
+	goes_on();
+}
+
 /* A CPU goes offline while frozen, and comes online in another freeze: it has nothing to show. */
 static void test_second_freeze(const char *online)
 {
@@ -468,6 +490,7 @@ static void test_offline(void)
 	ok(d.traces == 2, "offline: when it is back, it is printed: %d traces", d.traces);
 	must_set("freeze", "0");
 	test_second_freeze(online);
+	test_away(online);
 }
 
 enum { SYSRQS = 10 };

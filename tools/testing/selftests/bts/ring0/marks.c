@@ -33,7 +33,18 @@ struct seen {
 	int work;		/* number of branches from bts_crash_work(), run before the mark */
 	int since;		/* number of branches that are newer than all those */
 	bool named;		/* each line has the name of a task, not <...> */
+	bool odd;		/* a line has impossible flags */
 };
+
+/* Returns whether the preemption depth in the flags of a line is too large for one digit. */
+static bool is_odd(const char *trace, const char *at)
+{
+	const char *line = at;
+
+	while (line > trace && line[-1] != '\n')
+		line--;
+	return memmem(line, at - line, "ff ", 3);
+}
 
 static bool is_named(const char *trace, const char *at)
 {
@@ -56,6 +67,7 @@ static struct seen look_at(const char *file)
 		snprintf(from, sizeof(from), "%.*s", (int)strcspn(strstr(at, "<- ") + 3, "\n"),
 			 strstr(at, "<- ") + 3);
 		seen.named &= is_named(trace, at);
+		seen.odd |= is_odd(trace, at);
 		if (!cpu && seen.branches[cpu] % nr == 0) {
 			memcpy(seen.to, to, sizeof(to));
 			memcpy(seen.from, from, sizeof(from));
@@ -155,8 +167,15 @@ static void test_module(void)
 static void test_options(void)
 {
 	struct seen seen = with("branches:all", "mark", 1);
+	char pid[16];
 
 	ok(seen.branches[0] == NR && seen.branches[1] == NR && seen.ordered, "all: CPU 1, too");
+	ok(!seen.odd, "all: with right flags");
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	must(TRACEFS "/set_event_pid", pid);
+	seen = with("branches:all", "mark", 1);
+	ok(seen.branches[0] == NR && seen.branches[1] == NR, "all: with set_event_pid as well");
+	close(open(TRACEFS "/set_event_pid", O_WRONLY | O_TRUNC));
 	ok(goes_on(), "all: and recording goes on");
 	seen = with("branches:all:1", "storm", 1);
 	ok(seen.branches[0] == NR && seen.branches[1] == NR, "all with a count, whatever comes");
