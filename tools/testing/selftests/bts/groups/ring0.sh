@@ -235,7 +235,7 @@ ring0_crashes() {
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
 		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d
-		/ \? /d; / took too long/d; /^(clocksource|tsc|hrtimer|workqueue): /d
+		/ \? /d; / took too long| used greatest stack depth/d; /^(clocksource|tsc|hrtimer|workqueue): /d
 		s/[0-9]+\.[0-9]+/N/g; s/[0-9]+us /N/g; s/PID: [0-9]+/PID: N/; s/-[0-9]+ /-N /g
 		s/-N +[0-9][^ ]* +N:/-N N:/; s/\[[0-9]+\]/[N]/g; s/\b[0-9a-f]{6,16}\b/N/g' |
 		sed -n '/^BUG:/,$p'
