@@ -50,29 +50,17 @@ struct hw_branches_trigger_data {
  */
 static DEFINE_PER_CPU(bool, hw_branches_writing);
 
-/*
- * Write a branch. Do not use trace_event_buffer_reserve(): it assumes that a tracepoint has
- * disabled preemption, and it drops the branches if set_event_pid does not contain current. The
- * work for 'all' runs with preemption on, in a kworker.
- */
+/* Called with preemption off: trace_event_buffer_reserve() assumes that a tracepoint did that. */
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 			      const struct hw_branch *branch)
 {
 	struct trace_event_raw_hw_branch *entry;
-	struct trace_event_buffer buffer = {
-		.trace_file = own,
-		.trace_ctx = preempt_count() & PREEMPT_MASK ? tracing_gen_ctx_dec() :
-			     tracing_gen_ctx(),
-	};
+	struct trace_event_buffer buffer;
 
-	buffer.event = trace_event_buffer_lock_reserve(&buffer.buffer, own,
-						       own->event_call->event.type, sizeof(*entry),
-						       buffer.trace_ctx);
-	if (!buffer.event)
+	entry = trace_event_buffer_reserve(&buffer, own, sizeof(*entry));
+	if (!entry)
 		return;
 
-	entry = ring_buffer_event_data(buffer.event);
-	buffer.entry = entry;
 	entry->to = branch->to;
 	entry->from = branch->from == HW_BRANCH_USER ? 0 : branch->from;
 	entry->cpu = cpu;
@@ -113,6 +101,7 @@ static void hw_branches_trace_others(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
+		guard(preempt_notrace)();
 		if (cpu != hw_branches_others_trigger_cpu && arch_hw_branches_frozen(cpu))
 			hw_branches_trace_cpu(hw_branches_others_event, cpu,
 					      max(hw_branches_count_newer(cpu, any), 0));

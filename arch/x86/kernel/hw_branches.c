@@ -140,8 +140,8 @@ void arch_hw_branches_choose(unsigned int source)
 
 	WRITE_ONCE(hw_branches_source, hw_branches_sources[source]);
 	/*
-	 * A reader may still have the old source frozen, and its thaw will be one of the new source.
-	 * Wait for code that is about to freeze the old source: it runs with preemption off.
+	 * A reader may still have the old source frozen, and will thaw the new source. So thaw the
+	 * old one here. First wait for code that is about to freeze it, with preemption off.
 	 */
 	synchronize_rcu();
 	old->thaw(old->freezes());

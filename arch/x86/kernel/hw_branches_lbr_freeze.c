@@ -150,7 +150,10 @@ bool hw_branches_lbr_frozen(int cpu)
 u64 hw_branches_lbr_frozen_at(int cpu)
 {
 	/* Before the branches are saved, the time is that of an earlier freeze. */
-	return hw_branches_lbr_frozen(cpu) ? READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu)) : 0;
+	if (!hw_branches_lbr_frozen(cpu))
+		return 0;
+
+	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu));
 }
 
 static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)

@@ -167,15 +167,9 @@ static void test_module(void)
 static void test_options(void)
 {
 	struct seen seen = with("branches:all", "mark", 1);
-	char pid[16];
 
 	ok(seen.branches[0] == NR && seen.branches[1] == NR && seen.ordered, "all: CPU 1, too");
 	ok(!seen.odd, "all: with right flags");
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	must(TRACEFS "/set_event_pid", pid);
-	seen = with("branches:all", "mark", 1);
-	ok(seen.branches[0] == NR && seen.branches[1] == NR, "all: with set_event_pid as well");
-	close(open(TRACEFS "/set_event_pid", O_WRONLY | O_TRUNC));
 	ok(goes_on(), "all: and recording goes on");
 	seen = with("branches:all:1", "storm", 1);
 	ok(seen.branches[0] == NR && seen.branches[1] == NR, "all with a count, whatever comes");
@@ -560,7 +554,7 @@ static void test_probe(void)
 	must(TRACEFS "/kprobe_events",
 	     is_newer_than_6() ? "p:warned _printk" : "p:warned __warn_printk");
 	clear();
-	/* WARN() calls _printk() for each line, but __warn_printk() once. Others call _printk(), too. */
+	/* WARN() calls _printk() for each line, but __warn_printk() once. Others call _printk(). */
 	snprintf(trigger, sizeof(trigger), "branches:1 if common_pid == %d", getpid());
 	must(PROBED "trigger", trigger);
 	must(DEVICE, "warn");
