@@ -405,19 +405,25 @@ static void test_walk(void)
 	must_set("freeze", "0");
 }
 
+static void set_online(const char *text)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+	if (try_text(online, text))
+		give_up("%s to %s", text, online);
+}
+
 /* A CPU goes offline while it records, and comes online in a freeze: it has kept its branches. */
-static void test_away(const char *online)
+static void test_away(void)
 {
 	struct dump d;
 
 	goes_on();
-	if (try_text(online, "0"))
-		give_up("%s", online);
+	set_online("0");
 	must_set("freeze", "1");
 	must_set("freeze", "0");
 	must_set("freeze", "1");
-	if (try_text(online, "1"))
-		give_up("%s", online);
+	set_online("1");
 	usleep(200000);
 	skip_log();
 	try_text("/proc/sysrq-trigger", "B");
@@ -428,19 +434,17 @@ static void test_away(const char *online)
 }
 
 /* A CPU goes offline while frozen, and comes online in another freeze: it has nothing to show. */
-static void test_second_freeze(const char *online)
+static void test_second_freeze(void)
 {
 	struct dump d;
 
 	goes_on();
 	must_set("freeze", "1");
 	usleep(50000);
-	if (try_text(online, "0"))
-		give_up("%s", online);
+	set_online("0");
 	must_set("freeze", "0");
 	must_set("freeze", "1");
-	if (try_text(online, "1"))
-		give_up("%s", online);
+	set_online("1");
 	usleep(200000);
 	skip_log();
 	crash_once("task", 0);
@@ -466,13 +470,11 @@ static void test_second_freeze(const char *online)
  */
 static void test_offline(void)
 {
-	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
 	struct dump d;
 
 	must_set("freeze", "1");
 	usleep(50000);
-	if (try_text(online, "0"))
-		give_up("%s", online);
+	set_online("0");
 	must_set("freeze", "0");
 	usleep(200000);
 	skip_log();
@@ -481,16 +483,15 @@ static void test_offline(void)
 	ok(d.traces == 1 && d.first == 0, "offline: nothing of the CPU that was away: %d traces",
 	   d.traces);
 	must_set("freeze", "0");
-	if (try_text(online, "1"))
-		give_up("%s", online);
+	set_online("1");
 	usleep(200000);
 	skip_log();
 	crash_once("task", 0);
 	d = read_dump();
 	ok(d.traces == 2, "offline: when it is back, it is printed: %d traces", d.traces);
 	must_set("freeze", "0");
-	test_second_freeze(online);
-	test_away(online);
+	test_second_freeze();
+	test_away();
 }
 
 enum { SYSRQS = 10 };
