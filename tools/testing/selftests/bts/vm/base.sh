@@ -53,9 +53,12 @@ end_group() {
 	return 1
 }
 
+# Bash may run the traps in a child, too, if a signal arrives before the child has reset them. The
+# child must not remove what this process uses.
 on_exit() {
 	local status=$?
 
+	[ "$BASHPID" = $$ ] || exit "$status"
 	trap '' INT TERM HUP
 	# If a build had to be killed, keep the file $BUILDING: see build_in_place().
 	if [ -n "$STEP_PID" ]; then
@@ -68,6 +71,7 @@ on_exit() {
 }
 
 on_signal() {
+	[ "$BASHPID" = $$ ] || exit 130
 	clear_line
 	echo "vmtest.sh: interrupted; nothing half-built is kept" >&"$SCREEN"
 	exit 130
