@@ -84,7 +84,30 @@ faulty_commands() {
 	must_refuse no-cache "set BTS_CACHE" env BTS_CACHE=/proc/none "$vmtest" build
 }
 
+# A child that is killed before it has reset the traps must not remove the scratch directory.
+killed_children() {
+	local scratch=$CASE_DIR/scratch
+
+	mkdir "$scratch"
+	bash -c '. "$1/vm/base.sh"
+		TTY= SCRATCH=$2
+		set_traps
+		for i in {1..100}; do
+			sleep 1 &
+			kill $!
+			wait $!
+		done
+		SCRATCH=' - "$B" "$scratch" 2>"$CASE_DIR/stderr"
+	if [ -d "$scratch" ]; then
+		pass killed-children
+	else
+		fail killed-children "a child removed $scratch"
+	fi
+}
+
 group_runner() {
+	new_case killed-children
+	killed_children
 	faulty_guests
 	new_case faulty-lists
 	faulty_lists
