@@ -174,6 +174,10 @@ TEST(info_is_refused)
 	EXPECT_EQ(bts_info().source, info->source);
 	info->size = 12;
 	EXPECT_EQ(-EFAULT, info_of(info));
+	/* The size is tested before the kernel reads more. */
+	info = (void *)(end - 4);
+	info->size = 4;
+	EXPECT_EQ(-EINVAL, info_of(info));
 	munmap(start, 2 * page);
 }
 
