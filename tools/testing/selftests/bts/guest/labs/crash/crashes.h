@@ -22,7 +22,6 @@ void bts_crash_path(void);
 void bts_crash_lock(void);
 void bts_crash_recursion(void);
 void bts_crash_longjmp(void);
-
 void bts_crash_cfi(void);
 
 /* Lock up this CPU until a watchdog reports that, but for half a minute at most. */
