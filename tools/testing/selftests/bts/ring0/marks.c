@@ -555,7 +555,8 @@ static void test_probe(void)
 	     is_newer_than_6() ? "p:warned _printk" : "p:warned __warn_printk");
 	clear();
 	/* WARN() calls _printk() for each line, but __warn_printk() once. Others call _printk(). */
-	snprintf(trigger, sizeof(trigger), "branches:1 if common_pid == %d", getpid());
+	snprintf(trigger, sizeof(trigger), "branches%s if common_pid == %d",
+		 is_newer_than_6() ? ":1" : "", getpid());
 	must(PROBED "trigger", trigger);
 	must(DEVICE, "warn");
 	seen = look();
