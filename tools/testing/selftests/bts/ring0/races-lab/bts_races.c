@@ -254,9 +254,12 @@ module_param(kept, bool, 0400);
 /* Behave for 2.5 seconds as if an oops were being printed. */
 static void do_printing(void)
 {
+	u64 debugctl;
+
 	oops_in_progress++;
 	msleep(2500);
-	kept = is_crashed();
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, debugctl);
+	kept = is_crashed() && !(debugctl & DEBUGCTLMSR_BTS);
 	oops_in_progress--;
 }
 
