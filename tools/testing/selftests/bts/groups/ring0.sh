@@ -333,6 +333,7 @@ ring0_races() {
 		races "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done
+	races source-race "$(lbr_machine 32)" -- overlap source
 	# Only a preemptible kernel may preempt the printing.
 	if has_option PREEMPTION; then
 		races sysinfo-race -- overlap sysinfo

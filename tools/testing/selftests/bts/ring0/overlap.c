@@ -4,7 +4,7 @@
  * at a chosen point of what another CPU does. A crash freezes the recorder: all CPUs stop recording
  * until a thaw.
  *
- *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|thaw|
+ *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|source|thaw|
  *				     trigger|migrate
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "../guest/tracee.h"
 #include "common.h"
 #include "dump.h"
 
@@ -215,6 +216,34 @@ static void test_sysrq(void)
 }
 
 /*
+ * The recorder's source changes while a reader keeps BTS frozen. The reader then thaws the new
+ * source. BTS must be thawed, too, and record a tracee again.
+ */
+static void test_source(void)
+{
+	struct tracee t = tracee_new();
+	struct trace trace = { };
+	pid_t reader;
+
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(4096), 0) < 0)
+		give_up("PTRACE_BTS_CONFIG");
+	reader = start_act("read", 1);
+	while (!parameter_is("waiting", "Y"))
+		usleep(10000);
+	must_set("enable", "0");
+	must_set("enable", "lbr");
+	ok(parameter_is("waiting", "Y"), "source: changed while a reader keeps it frozen");
+	await(reader);
+	ok(is("enable", "lbr"), "source: LBR is used");
+	tracee_do(&t, known_work, 1000);
+	trace_drain(t.pid, &trace, 4096);
+	ok(count_known_in_row(&trace) == 999, "source: BTS records %zu branches of a tracee",
+	   count_known_in_row(&trace));
+	tracee_end(&t);
+	trace_free(&trace);
+}
+
+/*
  * A second crash comes at the point @word of a thaw. A third crash must then be printed as a first
  * crash is.
  */
@@ -369,6 +398,7 @@ static const struct {
 	{ "sysinfo", test_sys_info },
 	{ "break", test_break },
 	{ "sysrq", test_sysrq },
+	{ "source", test_source },
 	{ "thaw", test_thaw },
 	{ "trigger", test_trigger },
 };

@@ -36,6 +36,8 @@ static bool (*claim_dump)(int cpu);
 static void (*keep_frozen)(void);
 static void (*report_other)(int cpu);
 static void (*press_sysrq)(u8 key);
+static void (*freeze_to_read)(void);
+static void (*thaw_after_read)(void);
 static void (*sys_info_branches)(void);
 static void (*dump_cpu)(print_func print, int cpu, int since, u32 nr);
 static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
@@ -61,6 +63,8 @@ static int find_functions(void)
 	keep_frozen = (void *)look_up("hw_branches_keep_frozen");
 	report_other = (void *)look_up("hw_branches_report_other_print");
 	press_sysrq = (void *)look_up("hw_branches_sysrq");
+	freeze_to_read = (void *)look_up("hw_branches_freeze_to_read");
+	thaw_after_read = (void *)look_up("hw_branches_thaw_after_read");
 	first_cpu = (int *)look_up("hw_branches_first");
 	kept_frozen = (bool *)look_up("hw_branches_kept_frozen");
 	sys_info_branches = (void *)look_up("hw_branches_sys_info");
@@ -68,8 +72,8 @@ static int find_functions(void)
 	last_branches = (void *)look_up("arch_hw_branches_last");
 
 	return crash_freeze && claim_dump && keep_frozen && report_other && press_sysrq &&
-	       first_cpu && kept_frozen && sys_info_branches && dump_cpu && last_branches ?
-	       0 : -ENOENT;
+	       freeze_to_read && thaw_after_read && first_cpu && kept_frozen &&
+	       sys_info_branches && dump_cpu && last_branches ? 0 : -ENOENT;
 }
 
 /* Freeze as a crash does, but print nothing. */
@@ -236,6 +240,16 @@ static void crash_too(void)
 /* Set when this module begins to wait for another CPU. */
 static bool waiting;
 module_param(waiting, bool, 0400);
+
+/* Keep the recorder frozen for two seconds, as sysrq does while it prints. */
+static void do_read(void)
+{
+	freeze_to_read();
+	WRITE_ONCE(waiting, true);
+	msleep(2000);
+	WRITE_ONCE(waiting, false);
+	thaw_after_read();
+}
 
 static bool is_kept(void)
 {
@@ -503,6 +517,7 @@ static const struct {
 	{ "break", do_break },
 	{ "sysrq", do_sysrq },
 	{ "sysrqend", do_sysrq_end },
+	{ "read", do_read },
 	{ "thawkeeping", do_thaw_keeping },
 	{ "thawtask", do_thaw_task },
 	{ "thawfirst", do_thaw_first },
