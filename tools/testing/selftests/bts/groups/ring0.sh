@@ -155,14 +155,15 @@ ring0_robust() {
 	folded bug-folded bug bts_crash_bug append="sysctl.kernel.panic_on_oops=1"
 }
 
-# A wrong indirect call is a crash with kCFI. The newest kernel can only warn instead.
+# A wrong indirect call is a crash with kCFI. On the newest kernel, the word `warn` of the parameter
+# cfi= makes it a warning. Only kernels with FineIBT have this parameter.
 ring0_cfi() {
 	local CRASH="$CRASH|CFI failure at bts_crash_cfi"
 
 	need_kernel patched "$CONFIG"
 	has_option CFI || has_option CFI_CLANG || return 0
 	folded cfi cfi bts_crash_cfi append="sysctl.kernel.panic_on_oops=1"
-	[ "$LINUX_VERSION" = 6.12 ] ||
+	! has_option FINEIBT ||
 		CRASH="$CRASH|WARNING: .*bts_crash_cfi" \
 			survived cfi-warn smp=2 append=cfi=kcfi,warn -- crash cfi 1
 }
@@ -176,7 +177,7 @@ ring0_units() {
 }
 
 ring0_crashes() {
-	local clock=()
+	local clock=() caller=check_panic_on_warn
 
 	# With KASAN, a timer tick takes more branches than there is room for. With the host's
 	# clock, the slow kernel would have ticks all the time.
@@ -214,9 +215,10 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
-	# A warning that exceeds the limit is a crash only in panic().
+	# A warning that exceeds the limit is a crash only in panic(). clang inlines its caller.
+	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
-		fatal warn-limit warn check_panic_on_warn 2 append="sysctl.kernel.warn_limit=1"
+		fatal warn-limit warn $caller 2 append="sysctl.kernel.warn_limit=1"
 	# In 6.12 nmi_panic() calls panic(), and no panic is moved to another CPU.
 	if [ "$LINUX_VERSION" = 6.12 ]; then
 		fatal nmi-panic nmipanic nmi_panic 2

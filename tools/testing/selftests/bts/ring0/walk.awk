@@ -122,7 +122,7 @@ function end_symbol(end,    i, key) {
 }
 
 function is_thunk(text) {
-	return text ~ /^(__x86_indirect|__x86_return|its_return|retbleed_return|call_depth_return|srso_)/
+	return text ~ /^(__pi_)?(__x86_indirect|__x86_return|its_return|retbleed_return|call_depth_return|srso_)/
 }
 
 function kind(i,    w) {
