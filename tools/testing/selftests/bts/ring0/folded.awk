@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Check the folded branches on the console of a guest that died. Print a line about an error, or
-# nothing. Set function_name to the function that crashed.
+# nothing. Set function_name to the function that crashed, and within to 1 if the records need not
+# reach back to the entry into the kernel.
 
 {
 	sub(/\r$/, "")
@@ -28,6 +29,6 @@ END {
 		print function_name " is number " found + 0 ", not on top"
 	else if (!returned)
 		print "no call that has returned"
-	else if (!entered)
+	else if (!entered && !within)
 		print "the way from the system call is not there"
 }

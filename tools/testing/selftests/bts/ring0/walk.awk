@@ -6,7 +6,8 @@
 #
 # TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines
 # that the kernel has folded them into. This script recognizes calls and returns by their
-# mnemonics, and matches them on a stack from the oldest record to the newest.
+# mnemonics, and matches them on a stack from the oldest record to the newest. Set within to 1 if the
+# records need not contain a whole stay in the kernel.
 
 BEGIN {
 	nr_raw = nr_fold = nr_insn = wrong = 0
@@ -82,11 +83,20 @@ function end_symbol(end,    i, key) {
 		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)
 		if (key in need) {
 			what[key] = insn_what[i]
+			# The disassembly of a module shows a jump to another file as one to the
+			# next instruction. The jump has 5 bytes, and clang adds a prefix.
+			if (leads[i] == insn_at[i + 1] && insn_at[i + 1] - insn_at[i] >= 5)
+				what[key] = "jmp-out"
 			after[key] = sprintf("%s+0x%x/0x%x", symbol,
 					     insn_at[i + 1] - start, end - start)
 		}
 	}
 	nr_insn = 0
+}
+
+# With indirect branch tracking, clang leaves local labels in a function.
+/^[0-9a-f]+ <\.L.*>:$/ {
+	next
 }
 
 /^[0-9a-f]+ <.*>:$/ {
@@ -112,12 +122,9 @@ function end_symbol(end,    i, key) {
 	sub(/^((bnd|notrack|cs|ds|rep|repz|repne|data16) )+/, "", part[2])
 	split(part[2], word, " ")
 	# The kernel replaces a jump to the thunk for returns by RET if it needs no thunk.
-	if (word[1] == "jmp" && part[2] ~ /<__x86_return_thunk>/)
+	if (word[1] == "jmp" && part[2] ~ /<(__pi_)?__x86_return_thunk>/)
 		word[1] = "ret-thunk"
-	# The disassembly of a module shows a jump to another file as one to the next instruction. The
-	# jump has 5 bytes, and clang adds a prefix.
-	if (word[1] == "jmp" && low(word[2]) - insn_at[nr_insn] ~ /^[56]$/)
-		word[1] = "jmp-out"
+	leads[nr_insn] = word[1] == "jmp" ? low(word[2]) : 0
 	insn_what[nr_insn++] = word[1]
 }
 
@@ -312,6 +319,6 @@ END {
 		known += what[from[i]] != ""
 	print "# " nr_fold + 0 " lines of " nr_raw + 0 " records, " returned + 0 " calls and " stays + 0 \
 		" stays have returned, " known + 0 " instructions known"
-	if (!wrong && (nr_raw < 500 || !returned || !stays || known < nr_raw * 3 / 4))
+	if (!wrong && (nr_raw < 500 || !returned || !stays && !within || known < nr_raw * 3 / 4))
 		print "too little to tell"
 }

@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # Labs: kernel modules for tests. Each lab is a directory with a Makefile for kbuild.
 
+# A header that labs share
+LAB_LOOKUP=$B/guest/labs/lookup.h
+
 make_lab() {
 	local src=$1 build=$2 dir=$3
 
@@ -18,11 +21,11 @@ lab_overlay() {
 	[ -z "$OVERLAY" ] || find "$OVERLAY/rename.sed" "$OVERLAY/${dir#"$REPO/"}" -type f 2>/dev/null
 }
 
-# copy_lab DIR WORK: copy the module's sources to WORK, and adapt them to this kernel.
+# copy_lab DIR WORK: copy the module's sources and LAB_LOOKUP to WORK, and adapt them to this kernel.
 copy_lab() {
 	local dir=$1 work=$2 change
 
-	cp "$dir"/* "$work"
+	cp "$dir"/* "$LAB_LOOKUP" "$work"
 	[ -n "$OVERLAY" ] || return 0
 	sed -i -f "$OVERLAY/rename.sed" "$work"/*.[ch]
 	for change in "$OVERLAY/${dir#"$REPO/"}"/*.compat.patch; do
@@ -46,7 +49,7 @@ need_lab() {
 	work=$CACHE/lab/$LINUX_KEY-$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
 	key=$({
-		cat "$KERNEL_BUILD.key" "$dir"/*
+		cat "$KERNEL_BUILD.key" "$LAB_LOOKUP" "$dir"/*
 		lab_overlay "$dir" | xargs -r cat
 	} | key_of)
 	[ "$(cat "$work.key" 2>/dev/null)" != "$key" ] || return 0

@@ -4,7 +4,6 @@
  * neither perf nor a branch trace disturbs an experiment. It uses symbols that the kernel does not
  * export to modules, and is for the image of vmtest.sh only.
  */
-#include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -15,10 +14,11 @@
 #include <asm/intel_ds.h>
 
 #include "internal.h"
+#include "lookup.h"
 
 struct lab_kernel lab_kernel;
 
-static unsigned long (*lookup)(const char *name);
+static lookup_func lookup;
 static DEFINE_MUTEX(lab_mutex);
 
 void *lab_symbol(const char *name)
@@ -26,23 +26,16 @@ void *lab_symbol(const char *name)
 	return (void *)lookup(name);
 }
 
-static int find_lookup(void)
-{
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name", };
-	int err = register_kprobe(&kp);
-
-	if (err)
-		return err;
-	lookup = (void *)kp.addr;
-	unregister_kprobe(&kp);
-	return 0;
-}
-
 static int find_symbols(void)
 {
 	struct lab_kernel *k = &lab_kernel;
-	struct apic **driver = lab_symbol("apic");
+	struct apic **driver;
 
+	lookup = find_lookup();
+	if (!lookup)
+		return -ENOENT;
+
+	driver = lab_symbol("apic");
 	k->claim = lab_symbol("ds_claim_bts");
 	k->unclaim = lab_symbol("ds_unclaim_bts");
 	k->write = lab_symbol("ds_bts_write");
@@ -195,7 +188,7 @@ static struct miscdevice lab_device = {
 
 static int __init lab_init(void)
 {
-	int err = find_lookup() ?: find_symbols() ?: lab_record_init();
+	int err = find_symbols() ?: lab_record_init();
 
 	if (err)
 		return err;

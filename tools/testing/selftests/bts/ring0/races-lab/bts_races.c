@@ -24,12 +24,14 @@
 
 #include <trace/events/error_report.h>
 
+#include "lookup.h"
+
 /* Nothing is mapped at this address. */
 #define BAD_ADDRESS	0xb75ul
 
 typedef void (*print_func)(struct seq_file *m, const char *fmt, ...);
 
-static unsigned long (*look_up)(const char *name);
+static lookup_func look_up;
 
 static void (*crash_freeze)(unsigned long ip);
 static bool (*claim_dump)(int cpu);
@@ -49,14 +51,9 @@ static bool *kept_frozen;
 
 static int find_functions(void)
 {
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
-	int err;
-
-	err = register_kprobe(&probe);
-	if (err)
-		return err;
-	look_up = (void *)probe.addr;
-	unregister_kprobe(&probe);
+	look_up = find_lookup();
+	if (!look_up)
+		return -ENOENT;
 
 	crash_freeze = (void *)look_up("hw_branches_crash_freeze");
 	claim_dump = (void *)look_up("hw_branches_claim_dump");

@@ -3,7 +3,6 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
@@ -17,6 +16,7 @@
 
 #include "bts_internal.h"
 #include "lab_internal.h"
+#include "lookup.h"
 
 #define BOUNCE	512
 
@@ -60,14 +60,10 @@ module_param_cb(nmi_branches, &nmi_branches_ops, &nmi_branches, 0600);
 
 static int find_symbols(void)
 {
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name", };
-	unsigned long (*lookup)(const char *name);
-	int err = register_kprobe(&kp);
+	lookup_func lookup = find_lookup();
 
-	if (err)
-		return err;
-	lookup = (void *)kp.addr;
-	unregister_kprobe(&kp);
+	if (!lookup)
+		return -ENOENT;
 
 	lab_task_work_add = (void *)lookup("task_work_add");
 	lab_look_symbols.source = (void *)lookup("bts_source");

@@ -11,7 +11,6 @@
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kfence.h>
-#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -32,6 +31,7 @@
 #include <trace/events/printk.h>
 
 #include "crashes.h"
+#include "lookup.h"
 
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
@@ -586,14 +586,11 @@ static void bad_store(void)
 
 static void crash_overwritten(void (*what)(void))
 {
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
-	unsigned long (*look_up)(const char *name);
+	lookup_func lookup = find_lookup();
 
-	if (register_kprobe(&probe))
+	if (!lookup)
 		return;
-	look_up = (void *)probe.addr;
-	unregister_kprobe(&probe);
-	seen = (unsigned long __percpu *)look_up("hw_branches_readable");
+	seen = (unsigned long __percpu *)lookup("hw_branches_readable");
 	overwrite = what;
 	crash_watched(bts_crash_path);
 }

@@ -4,7 +4,6 @@
  * not export. The module builds against a stock kernel, too.
  */
 #include <linux/hw_breakpoint.h>
-#include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -14,8 +13,9 @@
 #include <asm/apic.h>
 
 #include "internal.h"
+#include "lookup.h"
 
-static unsigned long (*lookup)(const char *name);
+static lookup_func lookup;
 static int (*lookup_size)(unsigned long addr, unsigned long *size, unsigned long *offset);
 static struct apic *apic_driver;
 static DEFINE_MUTEX(lab_mutex);
@@ -38,16 +38,13 @@ void lab_send_nmi(unsigned int cpu)
 	apic_driver->send_IPI(cpu, NMI_VECTOR);
 }
 
-static int find_lookup(void)
+static int find_symbols(void)
 {
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name", };
-	int err = register_kprobe(&kp);
 	struct apic **driver;
 
-	if (err)
-		return err;
-	lookup = (void *)kp.addr;
-	unregister_kprobe(&kp);
+	lookup = find_lookup();
+	if (!lookup)
+		return -ENOENT;
 
 	lookup_size = lab_symbol("kallsyms_lookup_size_offset");
 	driver = lab_symbol("apic");
@@ -165,7 +162,7 @@ static struct miscdevice lab_device = {
 
 static int __init lab_init(void)
 {
-	int err = find_lookup();
+	int err = find_symbols();
 
 	if (err)
 		return err;
