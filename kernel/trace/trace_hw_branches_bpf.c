@@ -22,7 +22,7 @@
 
 #include "trace_hw_branches.h"
 
-/* perf's function; returns 0 if this machine has no last branch records */
+/* perf's function; returns 0 if perf has none for this machine */
 DEFINE_STATIC_CALL_RET0(hw_branches_perf_snapshot, perf_snapshot_branch_stack_t);
 
 static struct perf_branch_entry hw_branches_entry(const struct hw_branch *branch)

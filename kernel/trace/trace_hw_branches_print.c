@@ -8,8 +8,9 @@
 #include "trace_hw_branches.h"
 
 /*
- * The largest number of lines of each CPU that sysrq, a watchpoint and kdb print, and of branches
- * of each CPU that a trigger writes. An argument of kdb's command replaces it.
+ * Sysrq, a watchpoint and kdb print at most this number of lines for each CPU. A trigger writes at
+ * most this number of branches for each CPU. If kdb's command 'branches' has a second argument, that
+ * command prints at most that number of lines instead.
  */
 u64 hw_branches_nr __read_mostly = 32;
 

@@ -104,7 +104,8 @@ void bts_deliver_kernel_gap(void)
  * @from: the address of the branch
  * @to: its target
  *
- * Called with interrupts off, in the task that branched.
+ * Called with interrupts off. The task that branched is bts_cpu.owner. In a task switch, current may
+ * already be the next task.
  */
 void notrace bts_deliver_step(u64 from, u64 to)
 {

@@ -116,7 +116,10 @@ struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_r
 	return branch;
 }
 
-/* Move @cursor towards the newest record until at most @newer branches are newer than @cursor. */
+/*
+ * Move @cursor towards the newest record until at most @newer branches are newer than @cursor, or
+ * until a record cannot be read.
+ */
 static void bts_flight_back(int cpu, struct hw_branches_cursor *cursor, u32 newer)
 {
 	struct bts_raw raw;

@@ -9,8 +9,9 @@
 #include <asm/bts.h>
 
 /*
- * A ring holds the records of one context. If records are missing, an X86_BTS_LOST record marks
- * their position. If the source does not know how many it has lost, this is a gap.
+ * A ring holds the records of one context. If the source has lost records, or if the ring had no
+ * room for them, an X86_BTS_LOST record marks the place. If the number of lost records is not known,
+ * the place is called a gap. There is no mark for old records that new ones have overwritten.
  */
 
 /*

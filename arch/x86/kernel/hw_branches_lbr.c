@@ -120,6 +120,7 @@ static void hw_branches_lbr_update_all(void)
 	/*
 	 * A CPU that is just coming online either gets the IPI, or reads the new values in
 	 * hw_branches_lbr_up(). Pairs with setting the CPU online before hw_branches_lbr_up().
+	 * Also pairs with smp_mb() in hw_branches_lbr_shutdown(), see there.
 	 */
 	smp_mb();
 	on_each_cpu(hw_branches_lbr_update_cpu, NULL, 1);
@@ -257,7 +258,11 @@ static void hw_branches_lbr_wake(void *unused)
 static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);
-	/* Pairs with the barrier of hw_branches_lbr_update_all(), called after a CPU was added. */
+	/*
+	 * hw_branches_lbr_start() sets a bit in hw_branches_lbr_cpus before the barrier of
+	 * hw_branches_lbr_update_all(). So either the test below reads this bit, or
+	 * hw_branches_lbr_update_cpu() reads that hw_branches_lbr_ended is true.
+	 */
 	smp_mb();
 	if (!cpumask_empty(&hw_branches_lbr_cpus))
 		hw_branches_lbr_update_all();

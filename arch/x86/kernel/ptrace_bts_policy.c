@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PTRACE_BTS_*: the permission that a tracer needs in addition to that of ptrace()
+ * PTRACE_BTS_*: the sysctl kernel.ptrace_bts, which tells whether a tracer needs CAP_PERFMON or
+ * CAP_SYS_ADMIN, or whether all requests are refused. ptrace_bts_request.c checks all other
+ * permissions.
  */
 
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file keeps all modules, and reads the functions of each file once. */
+/* Keep all modules, and read the functions of each ELF file once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
