@@ -77,21 +77,21 @@ struct cpumask;
 
 extern bool hw_branches_on;
 
-void hw_branches_crash_freeze(unsigned long ip);
+bool hw_branches_crash_freeze(unsigned long ip);
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug);
 void hw_branches_report_print(void);
-void hw_branches_report_other_print(int cpu);
+void hw_branches_report_other_print(int cpu, bool first);
 void hw_branches_sys_info(void);
 
 /*
  * Freeze the recorder, because this CPU has crashed or is about to report a bug that is treated
  * as a crash. Call this before any other code of the crash or of the report: the branches of that
- * code would overwrite those before the crash. Any context.
+ * code would overwrite those before the crash. Any context. Return true if the recorder was not
+ * frozen by an earlier crash.
  */
-static __always_inline void hw_branches_crash(void)
+static __always_inline bool hw_branches_crash(void)
 {
-	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_crash_freeze(0);
+	return unlikely(READ_ONCE(hw_branches_on)) && hw_branches_crash_freeze(0);
 }
 
 /*
@@ -116,13 +116,13 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * Print the last branches of @cpu, which the calling CPU has found locked up. If an earlier crash
- * has frozen the recorder, print only a message that says so.
+ * Print the last branches of @cpu, which the calling CPU has found locked up. @first is what
+ * hw_branches_crash() has returned. If it is false, print only a message.
  */
-static inline void hw_branches_report_other(int cpu)
+static inline void hw_branches_report_other(int cpu, bool first)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_report_other_print(cpu);
+		hw_branches_report_other_print(cpu, first);
 }
 
 /*
@@ -134,7 +134,10 @@ static inline void hw_branches_report_other(int cpu)
 
 /* Return the name of a source, or NULL if there is no source of this number. 0 is the best. */
 const char *arch_hw_branches_name(unsigned int source);
-/* Choose the source for the next start. Called while no CPU records. */
+/*
+ * Choose the source for the next start. Called while no CPU records. Thaws the source that was
+ * chosen before, and waits until no CPU freezes that source any more.
+ */
 void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
 const char *arch_hw_branches_source(void);
@@ -235,10 +238,10 @@ u32 arch_hw_branches_boot_most(void);
 
 #else
 
-static __always_inline void hw_branches_crash(void) { }
+static __always_inline bool hw_branches_crash(void) { return false; }
 static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug) { }
 static inline void hw_branches_report(void) { }
-static inline void hw_branches_report_other(int cpu) { }
+static inline void hw_branches_report_other(int cpu, bool first) { }
 static inline void hw_branches_sys_info(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

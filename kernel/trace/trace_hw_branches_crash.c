@@ -49,15 +49,21 @@ static int hw_branches_crashed_on(void)
 	return cpu >= 0 && READ_ONCE(crash->task) == current ? cpu : smp_processor_id();
 }
 
+/* Tell why the branches of this crash are not printed. */
+static void hw_branches_print_none(void)
+{
+	pr_info("%s: no branches of this one\n",
+		READ_ONCE(hw_branches_first_crash()->cpu) < 0 ? "thawed since this crash" :
+		"frozen since an earlier crash");
+}
+
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_match fault = { .from = instruction_pointer(regs) };
 	int cpu = hw_branches_crashed_on(), since;
 
 	if (!hw_branches_claim_dump(cpu)) {
-		pr_info("%s: no branches of this one\n",
-			READ_ONCE(hw_branches_first_crash()->cpu) < 0 ? "thawed since this crash" :
-			"frozen since an earlier crash");
+		hw_branches_print_none();
 		return;
 	}
 
@@ -183,8 +189,11 @@ void hw_branches_report_print(void)
 	if (first >= 0 && READ_ONCE(crash->task) == current)
 		cpu = first;
 
-	if (!hw_branches_claim_dump(cpu))
+	if (!hw_branches_claim_dump(cpu)) {
+		if (READ_ONCE(crash->cpu) < 0)
+			hw_branches_print_none();
 		return;
+	}
 
 	call.from = crash->ip;
 	if (first == cpu && call.from)
@@ -195,27 +204,23 @@ void hw_branches_report_print(void)
 /**
  * hw_branches_report_other_print - hw_branches_report_other(), if the recorder is on
  * @cpu: the CPU that is locked up
+ * @first: what hw_branches_crash() has returned
  *
- * The calling CPU has called hw_branches_crash(). But if an earlier crash has frozen the recorder,
- * the branches of @cpu do not lead to the lockup, and are not printed. If the earlier crash was one
- * of another CPU or of another task, hw_branches_first_crash() tells so. If it was one of this CPU
- * and of current, it claimed this CPU when it was printed, and hw_branches_claim_dump() returns
- * false here.
+ * If an earlier crash has frozen the recorder, the branches of @cpu do not lead to the lockup, and
+ * are not printed.
  */
-void hw_branches_report_other_print(int cpu)
+void hw_branches_report_other_print(int cpu, bool first)
 {
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
-	int self = smp_processor_id();
 
-	if (READ_ONCE(crash->cpu) != self || READ_ONCE(crash->task) != current ||
-	    !hw_branches_claim_dump(self)) {
-		pr_info("frozen since an earlier crash: no branches of CPU %d\n", cpu);
+	/* The recorder may have been thawed, and another CPU may have crashed since. */
+	if (!first || READ_ONCE(hw_branches_first_crash()->cpu) != smp_processor_id()) {
+		hw_branches_print_none();
 		return;
 	}
 	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true, nr);
 	if (READ_ONCE(hw_branches_crash_all))
-		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, self, true, nr);
+		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
 }
 
 /**

@@ -113,8 +113,10 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen, for example while
  * the NMI of the first crash has not arrived yet. So if arch_hw_branches_freeze() itself crashes
  * after it has marked this CPU as frozen, that crash does not call it again.
+ *
+ * Return: true if this is the first crash since the last hw_branches_thaw().
  */
-void notrace hw_branches_crash_freeze(unsigned long ip)
+bool notrace hw_branches_crash_freeze(unsigned long ip)
 {
 	bool claimed, stopped, first = false;
 	unsigned long flags;
@@ -145,6 +147,8 @@ void notrace hw_branches_crash_freeze(unsigned long ip)
 	if (first)
 		irq_work_queue(&hw_branches_late);
 	raw_local_irq_restore(flags);
+
+	return first;
 }
 
 NOKPROBE_SYMBOL(hw_branches_crash_freeze);

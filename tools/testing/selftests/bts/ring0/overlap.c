@@ -99,6 +99,23 @@ static void test_report(void)
 	d = read_dump();
 	ok(!d.traces && d.again == 1, "report: the same after its own lockup: %d traces", d.traces);
 	must_set("freeze", "0");
+	/* A lockup of another CPU is reported before this task's crash is printed. */
+	act("freeze");
+	skip_log();
+	act("other");
+	act("report");
+	d = read_dump();
+	ok(d.again == 1 && d.traces == 1 && !d.first,
+	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
+	must_set("freeze", "0");
+	/* The CPU that is locked up comes first, and the CPU that has found it is not left out. */
+	must_set("crash_all", "1");
+	skip_log();
+	act("other");
+	d = read_dump();
+	ok(d.traces == 2 && d.first == 1 && d.others, "report: a lockup, and all CPUs: %d traces",
+	   d.traces);
+	must_set("freeze", "0");
 }
 
 /* The times at which other CPUs froze count from the crash, however long the freeze takes. */

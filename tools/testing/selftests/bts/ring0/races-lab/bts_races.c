@@ -11,6 +11,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -33,10 +34,10 @@ typedef void (*print_func)(struct seq_file *m, const char *fmt, ...);
 
 static lookup_func look_up;
 
-static void (*crash_freeze)(unsigned long ip);
+static bool (*crash_freeze)(unsigned long ip);
 static bool (*claim_dump)(int cpu);
 static void (*keep_frozen)(void);
-static void (*report_other)(int cpu);
+static void (*report_other)(int cpu, bool first);
 static void (*press_sysrq)(u8 key);
 static void (*freeze_to_read)(void);
 static void (*thaw_after_read)(void);
@@ -83,8 +84,7 @@ static void do_freeze(void)
 static void do_other(void)
 {
 	guard(preempt)();
-	crash_freeze(0);
-	report_other(1);
+	report_other(1, crash_freeze(0));
 }
 
 /* Report an error as KASAN does. */
@@ -174,7 +174,10 @@ static void do_late(void)
 
 	if (register_kretprobe(&probe))
 		return;
+	/* crash_freeze() uses raw_local_irq_save(): for lockdep, interrupts are on. */
+	lockdep_off();
 	crash_freeze(0);
+	lockdep_on();
 	unregister_kretprobe(&probe);
 }
 
