@@ -34,8 +34,6 @@ struct hw_branches_lbr_saved {
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
  * @frozen:	the CPU is frozen: it does not record until a thaw
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
- * @thawing:	hw_branches_lbr_thaw_here() is thawing the CPU. If a freeze comes meanwhile, that
- *		function fills @kept
  * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
  *		read
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
@@ -51,7 +49,6 @@ struct hw_branches_lbr_saved {
 struct hw_branches_lbr_cpu {
 	bool				frozen;
 	bool				saved;
-	bool				thawing;
 	bool				outdated;
 	struct branch_freeze_nmi	freeze;
 	u64				frozen_at;

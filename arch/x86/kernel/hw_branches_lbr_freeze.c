@@ -70,8 +70,8 @@ void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
  * @regs: the registers of the interrupted code
  *
  * If the task has migrated since the exception, this does nothing: the CPU of the exception keeps
- * the saved branches until another exception without a fixup, a freeze or a thaw. If this task
- * runs there again at the freeze, the freeze keeps these old branches instead of the newest ones.
+ * the saved branches until another exception without a fixup or a freeze. If this task runs there
+ * again at the freeze, the freeze keeps these old branches instead of the newest ones.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
@@ -106,18 +106,14 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 
 /*
  * Freeze this CPU, in any context. If this CPU is frozen already, it keeps the branches of the
- * earlier freeze. If an NMI calls this while hw_branches_lbr_thaw_here() thaws this CPU, not this
- * function but hw_branches_lbr_thaw_here() calls hw_branches_lbr_keep().
+ * earlier freeze.
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 
 	/* An NMI may call this function between test and store: do both by one instruction. */
-	if (this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
-		return;
-
-	if (!c->thawing)
+	if (!this_cpu_xchg(hw_branches_lbr_cpu.frozen, true))
 		hw_branches_lbr_keep(c);
 }
 
@@ -191,35 +187,27 @@ static void hw_branches_lbr_thaw_here(void *unused)
 	if (branch_freeze_in_force(&hw_branches_lbr_freezing))
 		return;
 
-	c->exception = NULL;
 	WRITE_ONCE(c->freeze.requested, false);
-	/*
-	 * The next freeze must not save branches from before the thaw. Wipe them while the CPU is
-	 * frozen.
-	 */
-	if (frozen && this_cpu_read(hw_branches_lbr_records))
-		hw_branches_lbr_wipe();
-	WRITE_ONCE(c->kept->nr, 0);
-	c->thawing = frozen;
-	barrier();
-	WRITE_ONCE(c->saved, false);
-	WRITE_ONCE(c->frozen, false);
+	if (frozen) {
+		/*
+		 * The next freeze must not save branches from before the thaw. Wipe them while
+		 * the CPU is frozen.
+		 */
+		if (this_cpu_read(hw_branches_lbr_records))
+			hw_branches_lbr_wipe();
+		WRITE_ONCE(c->kept->nr, 0);
+		WRITE_ONCE(c->saved, false);
+		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
+		barrier();
+		WRITE_ONCE(c->frozen, false);
+	}
 	/* Pairs with hw_branches_lbr_freeze(). */
 	smp_mb();
 	again = branch_freeze_in_force(&hw_branches_lbr_freezing);
-	if (again)
+	if (again) {
 		hw_branches_lbr_freeze_here();
-	barrier();
-	c->thawing = false;
-	/*
-	 * A freeze while @thawing was set has not called hw_branches_lbr_keep(). So test for such
-	 * a freeze after the store to @thawing, and call hw_branches_lbr_keep() now.
-	 */
-	barrier();
-	if (c->frozen && !c->saved)
-		hw_branches_lbr_keep(c);
-	if (again)
 		return;
+	}
 
 	WRITE_ONCE(c->outdated, false);
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
