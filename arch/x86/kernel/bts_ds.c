@@ -47,9 +47,12 @@ static bool bts_ds_unfreeze(void)
 		return false;
 
 	WRITE_ONCE(d->freeze.requested, false);
-	WRITE_ONCE(d->frozen, false);
-	/* A freeze sets frozen_at after frozen: in between, readers must not see an old time. */
+	/*
+	 * A freeze stores to frozen_at after frozen. In between, readers must not see the old time.
+	 * So clear the old time before this CPU can be frozen again.
+	 */
 	WRITE_ONCE(d->frozen_at, 0);
+	WRITE_ONCE(d->frozen, false);
 
 	return frozen;
 }

@@ -183,7 +183,7 @@ static void bts_catch_up(void)
 		bts_unfreeze_here(NULL);
 		return;
 	}
-	/* If this CPU was not frozen, its buffer is empty: no record is from before a thaw. */
+	/* If this CPU was not frozen, its buffer is empty, and its records end with a gap. */
 	if (!bts_source->frozen(smp_processor_id()))
 		this_cpu_write(bts_cpu.outdated, false);
 	bts_source->freeze();
