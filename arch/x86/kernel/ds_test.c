@@ -191,12 +191,8 @@ static void ds_test_unclaim(void)
  */
 static void claim(struct kunit *test)
 {
-	int err;
+	int err = ds_test_claim();
 
-	/* bts_claim.c keeps its claim for some time after the last trace: ask for BTS. */
-	if (ds_give_way(false))
-		ds_end_give_way();
-	err = ds_test_claim();
 	if (err == -EBUSY)
 		kunit_skip(test, "BTS is in use");
 	KUNIT_ASSERT_EQ(test, err, 0);
@@ -334,7 +330,7 @@ static void test_claim(struct kunit *test)
 	bool before = area_here();
 
 	if (!ds_has(DS_BTS)) {
-		KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, ds_test_claim(), -EOPNOTSUPP);
 		kunit_skip(test, "no BTS on this machine");
 	}
 
@@ -349,7 +345,7 @@ static void test_claim(struct kunit *test)
 	expect_area(test, before);
 
 	KUNIT_ASSERT_TRUE(test, ds_give_way(false));
-	KUNIT_EXPECT_EQ(test, ds_claim_bts(NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ds_test_claim(), -EBUSY);
 	ds_end_give_way();
 	claim(test);
 	ds_test_unclaim();
@@ -470,6 +466,15 @@ static struct kunit_case ds_cases[] = {
 	{},
 };
 
+/* bts_claim.c keeps its claim for some time after the last trace. Make it end that claim. */
+static int ds_test_init(struct kunit *test)
+{
+	if (ds_has(DS_BTS) && ds_give_way(false))
+		ds_end_give_way();
+
+	return 0;
+}
+
 /* If the test has left BTS claimed, unclaim BTS, and fail the test. */
 static void ds_test_exit(struct kunit *test)
 {
@@ -482,6 +487,7 @@ static void ds_test_exit(struct kunit *test)
 
 static struct kunit_suite ds_suite = {
 	.name		= "x86_ds",
+	.init		= ds_test_init,
 	.exit		= ds_test_exit,
 	.test_cases	= ds_cases,
 };
@@ -491,6 +497,9 @@ kunit_test_suite(ds_suite);
 /*
  * The module parameter. The kernel serializes writes to it.
  */
+
+/* The parameter has claimed BTS. */
+static bool claim_is_set;
 
 static int claim_set(const char *val, const struct kernel_param *kp)
 {
@@ -502,16 +511,18 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 		return ret;
 
 	if (!want) {
-		if (!ds_test_claimed)
+		if (!claim_is_set)
 			return -ENXIO;
-		ds_test_unclaim();
+		claim_is_set = false;
+		ds_unclaim_bts();
 		return 0;
 	}
 
-	ret = ds_test_claim();
+	ret = ds_claim_bts(NULL);
 	if (ret)
 		return ret;
 
+	claim_is_set = true;
 	if (want == 1) {
 		for_each_possible_cpu(cpu)
 			mark_cpu(cpu);
