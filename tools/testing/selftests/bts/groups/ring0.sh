@@ -159,17 +159,17 @@ ring0_robust() {
 	folded bug-folded bug bts_crash_bug append="sysctl.kernel.panic_on_oops=1"
 }
 
-# A wrong indirect call is a crash with kCFI. On the newest kernel, the word `warn` of the parameter
-# cfi= makes it a warning. Only kernels with FineIBT have this parameter.
+# With kCFI, a wrong indirect call is a crash, or only a warning, depending on the configuration.
 ring0_cfi() {
 	local CRASH="$CRASH|CFI failure at bts_crash_cfi"
 
 	need_kernel patched "$CONFIG"
 	has_option CFI || has_option CFI_CLANG || return 0
-	folded cfi cfi bts_crash_cfi append="sysctl.kernel.panic_on_oops=1"
-	! has_option FINEIBT ||
-		CRASH="$CRASH|WARNING: .*bts_crash_cfi" \
-			survived cfi-warn smp=2 append=cfi=kcfi,warn -- crash cfi 1
+	if has_option CFI_PERMISSIVE; then
+		CRASH="$CRASH|WARNING: .*bts_crash_cfi" survived cfi-warn smp=2 -- crash cfi 1
+	else
+		folded cfi cfi bts_crash_cfi append="sysctl.kernel.panic_on_oops=1"
+	fi
 }
 
 ring0_units() {

@@ -94,7 +94,7 @@ function end_symbol(end,    i, key) {
 	nr_insn = 0
 }
 
-# With indirect branch tracking, clang leaves local labels in a function.
+# clang leaves local labels in functions.
 /^[0-9a-f]+ <\.L.*>:$/ {
 	next
 }
