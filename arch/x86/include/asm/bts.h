@@ -20,8 +20,8 @@
 #define BTS_SCHED	BIT(3)	/* record when tasks are switched in and out */
 #define BTS_STOP_FULL	BIT(4)	/* if there is no room, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
-#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, needs BTS_KERNEL. If all contexts of this
-				 * CPU have this flag, the hardware uses a circular buffer and
+#define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, needs BTS_KERNEL. If all contexts of
+				 * this CPU have this flag, the hardware uses a circular buffer and
 				 * raises no PMI, except while it also records branches for a
 				 * context of the current task
 				 */
@@ -82,9 +82,10 @@ struct bts_record_props {
  *		hardware source, @overflow is called in hard interrupt context, on the CPU
  *		where the ring became full. With the software source, @overflow is called with
  *		interrupts off: in the task that branched, or in a task switch. The task switch
- *		holds the run queue lock, and current may already be the next task. So @overflow must not sleep, wake a task, take a lock under which tasks are
- *		woken (such as siglock), or print. It may set bits and flags of the task, kick
- *		the task, and queue an irq_work
+ *		holds the run queue lock, and current may already be the next task. So @overflow
+ *		must not sleep, wake a task, take a lock under which tasks are woken (such as
+ *		siglock), or print. It may set bits and flags of the task, kick the task, and
+ *		queue an irq_work
  * @data:	argument of @overflow
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after there are @nr, and
