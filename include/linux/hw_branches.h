@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The branch flight recorder: hardware that records the last branches of the
+ * The branch flight recorder makes the hardware record the last branches of the
  * kernel on each CPU, so that they can be printed after a crash. A branch is a
  * jump that was taken, a call, a return, a system call, an exception or an interrupt.
  *
@@ -16,16 +16,15 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* The value of @from for a branch from user mode. The address in user mode is not stored. */
+/* The value of @from for a branch from user mode. It replaces the address in user mode. */
 #define HW_BRANCH_USER	BIT_ULL(63)
 
 /**
- * struct hw_branch - a branch to kernel code, or a branch of the kernel to a bad address
- * @from:	the address of the instruction that branched, or HW_BRANCH_USER
+ * struct hw_branch - a branch to a kernel address, or a branch of the kernel to a bad address
+ * @from:	the address of the instruction that branched or was interrupted, or HW_BRANCH_USER
  * @to:		the target of the branch
  *
- * If both fields are 0, this is not a branch. It tells that branches are missing between the next
- * newer and the next older branch.
+ * If both fields are 0, this is not a branch. It tells that branches are missing at this place.
  */
 struct hw_branch {
 	u64	from;
@@ -62,7 +61,7 @@ enum hw_branch_kind {
  * @moved:	for use by the architecture, for example to notice that @at has become invalid
  *
  * If all fields are 0, the position is the newest branch. A position is valid while the CPU does
- * not record.
+ * not record. Only the architecture changes the fields. A source need not use all of them.
  */
 struct hw_branches_cursor {
 	u32	newer;
@@ -95,9 +94,10 @@ static __always_inline bool hw_branches_crash(void)
 }
 
 /*
- * Called with interrupts off after BUG(), WARN() or a sanitizer has raised a trap at @ip. Freeze
- * the recorder, except for a WARN() that does not lead to a panic. @bug is the struct bug_entry of
- * the trap, or NULL if it has to be looked up.
+ * Called with interrupts off after BUG(), WARN(), a sanitizer or kCFI has raised a trap at @ip. If
+ * the trap is a crash, freeze the recorder: see hw_branches_bug_crashes(). Without
+ * CONFIG_GENERIC_BUG, leave that to oops_enter(). @bug is the struct bug_entry of the trap, or NULL
+ * if it has to be looked up.
  */
 static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug)
 {
@@ -106,8 +106,9 @@ static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct 
 }
 
 /*
- * Print the last branches of the CPU that has crashed, unless the crash has printed them already.
- * Called by panic() and by the detectors of lockups, after the place where they print the stack.
+ * Print the last branches of the CPU that has crashed, unless a crash has printed them already, or
+ * the recorder was thawed since the crash. Called by panic() and by the detectors of lockups, after
+ * the place where they print the stack.
  */
 static inline void hw_branches_report(void)
 {
@@ -127,9 +128,9 @@ static inline void hw_branches_report_other(int cpu, bool first)
 
 /*
  * An architecture with HAVE_HW_BRANCHES defines these functions. arch_hw_branches_choose(),
- * _start(), _stop(), _thaw() and _copy() are called in process context, with hw_branches_mutex
- * held. arch_hw_branches_boot_*() are called in process context. All others may be called in any
- * context, under the conditions below.
+ * _start(), _stop(), _freezes(), _thaw() and _copy() are called in process context, with
+ * hw_branches_mutex held. arch_hw_branches_boot_*() are called in process context. All others may
+ * be called in any context, under the conditions below.
  */
 
 /* Return the name of a source, or NULL if there is no source of this number. 0 is the best. */
@@ -146,8 +147,8 @@ bool arch_hw_branches_given_up(void);
 /* Return the largest number of branches of a CPU that can be read. It depends on the source. */
 u32 arch_hw_branches_depth(void);
 /*
- * Start recording on a CPU. If the CPU is offline, it starts when it comes online. Return 0 or an
- * error.
+ * Start recording on a CPU. If the CPU is offline or frozen, or if the source has given up its
+ * hardware to perf, recording starts later. Return 0 or an error.
  */
 int arch_hw_branches_start(int cpu);
 /*
@@ -172,7 +173,10 @@ void arch_hw_branches_freeze(void);
 u32 arch_hw_branches_freezes(void);
 /* Tell whether a CPU is frozen. */
 bool arch_hw_branches_frozen(int cpu);
-/* Return when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the time is not stored yet. */
+/*
+ * Return when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the CPU is not frozen, or if the
+ * time is not stored yet.
+ */
 u64 arch_hw_branches_frozen_at(int cpu);
 /*
  * Stop recording on this CPU for a short time. Called with interrupts off. The caller passes the
@@ -187,15 +191,18 @@ bool arch_hw_branches_hold(void);
  * crash calls it again, which would never end.
  */
 bool arch_hw_branches_hold_early(void);
-/* Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @stopped. */
+/*
+ * Undo arch_hw_branches_hold() or arch_hw_branches_hold_early(), which has returned @stopped. If
+ * this CPU was frozen meanwhile, recording stays stopped.
+ */
 void arch_hw_branches_release(bool stopped);
 /* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
  * Return the kind of a branch, derived from its addresses and from the instruction at branch->from.
- * The instruction may have changed since the branch. Reading it cannot fault. Set @back to the
- * return address of a call, to the address that an exception or interrupt has interrupted, or to 0
- * for other kinds.
+ * The instruction may have changed since the branch. If it cannot be read, the kind is derived from
+ * the addresses alone. Set @back to the return address of a call, to the address that an exception
+ * or interrupt has interrupted, or to 0 for other kinds.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /*
@@ -248,7 +255,7 @@ static inline void hw_branches_sys_info(void) { }
 
 #if defined(CONFIG_HW_BRANCH_RECORDER) && defined(CONFIG_KGDB)
 
-/* Called with interrupts off, when the kernel debugger stops and resumes the kernel. */
+/* kgdb_handle_exception() calls these before and after the debugger runs, with interrupts off. */
 void hw_branches_debugger_enter(void);
 void hw_branches_debugger_leave(void);
 

@@ -164,7 +164,7 @@ int hw_branches_enable(int source)
 		WRITE_ONCE(hw_branches_on, false);
 		/* A concurrent crash may have read hw_branches_on as true: wait for its freeze. */
 		synchronize_rcu();
-		/* Thaw first: hw_branches_stop() cannot erase a buffer that is frozen. */
+		/* Thaw first: hw_branches_stop() may leave the branches of a frozen CPU. */
 		hw_branches_thaw();
 		hw_branches_stop(&hw_branches_recording);
 		static_branch_disable(&hw_branches_claimed);
@@ -212,7 +212,7 @@ const struct cpumask *hw_branches_cpus(void)
  * @out: where to store the branches
  * @n: the largest number of branches to copy
  *
- * May sleep. If the CPU is not frozen, it continues to record.
+ * May sleep. If the CPU records, it is held while its branches are copied.
  *
  * Return: the number of branches that were copied; 0 if the recorder is off.
  */

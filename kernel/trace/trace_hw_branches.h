@@ -16,7 +16,7 @@ struct task_struct;
 /* The type of seq_printf(), and of functions that print elsewhere and ignore the first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
-/* The maximum number of lines to print of each CPU */
+/* The limit for hw_branches_nr, for hw_branches_crash_nr and for the number of lines in kdb */
 #define HW_BRANCHES_MAX_NR	10000
 
 extern struct mutex hw_branches_mutex;
@@ -30,7 +30,7 @@ extern struct dentry *hw_branches_dir;
 
 extern bool hw_branches_plain;
 
-/* Members of a struct hw_branches_reader that reads branches of the running kernel */
+/* For the members of a struct hw_branches_reader that reads branches of the running kernel */
 static inline enum hw_branch_kind
 hw_branches_kind_of_branch(void *unused, const struct hw_branch *branch, u64 *back)
 {
@@ -67,10 +67,11 @@ bool hw_branches_is_kept_frozen(void);
 
 /**
  * struct hw_branches_crash_info - the crash that has frozen the recorder
- * @cpu:	the CPU that crashed; -1 if there was no crash since the last thaw
- * @task:	the task that crashed
+ * @cpu:	the CPU that crashed, or that found another CPU locked up; -1 if there was no crash
+ *		since the last hw_branches_thaw()
+ * @task:	the value of current on @cpu in the crash
  * @ip:		the address of the instruction that crashed; 0 if it is not known
- * @thaw_at:	when the recorder thaws by itself, in jiffies; 0 for never
+ * @thaw_at:	when the recorder thaws by itself at the earliest, in jiffies; 0 for never
  */
 struct hw_branches_crash_info {
 	int			cpu;

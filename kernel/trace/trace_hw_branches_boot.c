@@ -8,9 +8,10 @@
  * it uses the memory itself. The copy can be read once. An orderly reboot or kexec leaves no
  * branches, unless the kernel crashes while it shuts down the devices.
  *
- * The memory may contain anything, so everything that is read from it is checked. The previous
- * boot may have had another kernel, or the same kernel at another address, and it had the modules
- * at other addresses. So the memory also contains the addresses of that kernel and its modules.
+ * The memory may contain anything. So each size, number or index in it is checked before it is used
+ * to access memory. Addresses in it are only compared and printed. The previous boot may have had
+ * another kernel, or the same kernel at another address, and it may have had the modules at other
+ * addresses. So the memory also contains the addresses of that kernel and its modules.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -44,7 +45,8 @@
  * struct hw_branches_boot_module - where the text of a module was, or its init text
  * @start:	the address of the text; 0 if this entry is free
  * @size:	the size of the text
- * @name:	the name of the module; " .init.text" follows if this entry is for the init text
+ * @name:	the first 36 characters of the name of the module; " .init.text" follows if this
+ *		entry is for the init text
  */
 struct hw_branches_boot_module {
 	u64	start;
@@ -80,7 +82,7 @@ struct hw_branches_boot_head {
 
 #define HW_BRANCHES_BOOT_HEAD	PAGE_ALIGN(sizeof(struct hw_branches_boot_head))
 
-/* The reserved memory, in which this boot keeps its branches; NULL if there is none */
+/* The reserved memory in which this boot keeps its branches; NULL if it keeps none there */
 static struct hw_branches_boot_head *hw_branches_boot_memory;
 
 /* The copy of the previous boot's memory; NULL if there is no copy, or last_boot was opened */
@@ -189,7 +191,7 @@ static void __init hw_branches_boot_use(struct hw_branches_boot_head *head)
 
 /*
  * Copy the branches of the previous boot, and let this boot use the memory. Called before other
- * CPUs are started, and before perf may use the hardware.
+ * CPUs are started, and before perf has an event that uses the hardware.
  */
 static int __init hw_branches_boot_early(void)
 {
@@ -295,8 +297,9 @@ core_initcall(hw_branches_boot_watch_modules);
 #endif
 
 /*
- * Called in an orderly reboot or kexec, after the devices were shut down: let the next boot find
- * nothing. If the kernel crashes while it shuts down the devices, this function is not called.
+ * Called in an orderly reboot, halt, power-off or kexec, after the devices were shut down: let the
+ * next boot find nothing. If the kernel crashes while it shuts down the devices, this function is
+ * not called.
  */
 static void hw_branches_boot_forget(void *unused)
 {
@@ -491,7 +494,7 @@ static int __init hw_branches_boot_init(void)
 	if (!hw_branches_boot_memory)
 		return 0;
 
-	/* If the kernel is locked down, there is no directory. */
+	/* If the kernel is locked down, for example, there is no directory. */
 	if (hw_branches_dir)
 		trace_create_file("last_boot", TRACE_MODE_READ, hw_branches_dir, NULL,
 				  &hw_branches_boot_fops);

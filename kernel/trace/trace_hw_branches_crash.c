@@ -2,8 +2,9 @@
 /*
  * The branch flight recorder: what a crash prints, and what sysrq prints
  *
- * The functions that print after a crash are called after hw_branches_crash_freeze(). All functions
- * here take no lock and allocate no memory, like those of trace_hw_branches_dump.c.
+ * The functions that print after a crash are called after hw_branches_crash_freeze(). Except for
+ * hw_branches_crash_init(), the functions here take no lock and allocate no memory, like those of
+ * trace_hw_branches_dump.c.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -40,7 +41,10 @@ static void hw_branches_print_crash(int cpu, int since)
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
 }
 
-/* Return the CPU on which current has crashed: current may have migrated since the freeze. */
+/*
+ * Return the CPU on which current has crashed. If this was the first crash, its freeze has stored
+ * the CPU, and current may have migrated since. Otherwise, return this CPU.
+ */
 static int hw_branches_crashed_on(void)
 {
 	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
@@ -70,8 +74,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	since = hw_branches_count_newer(cpu, fault);
 	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
 		/*
-		 * This crash has interrupted the printing of an earlier crash, at which the
-		 * records end; or it occurred in user mode, which is not recorded. So begin with
+		 * Another crash is still being printed, and the records end at the freeze of that
+		 * crash. Or this crash occurred in user mode, which is not recorded. So begin with
 		 * the newest branch to the entry code.
 		 */
 		fault.any = true;
@@ -95,9 +99,9 @@ static bool hw_branches_cfi_warns(void)
 
 /*
  * Tell whether the trap at @ip is a crash. A WARN() is a crash only if panic_on_warn is set; one
- * that exceeds warn_limit freezes the recorder in panic(). A trap without a struct bug_entry comes
- * from a sanitizer or from kCFI, and is a crash. Exception: if kCFI only warns and panic_on_warn is
- * not set, the trap may be a warning. Then return false. If the trap is a crash nevertheless,
+ * that exceeds warn_limit freezes the recorder in panic(). A trap without a struct bug_entry, for
+ * example from a sanitizer or from kCFI, is a crash. But if kCFI only warns and panic_on_warn is
+ * not set, the trap may be a warning: then return false. If the trap is a crash nevertheless,
  * oops_enter() freezes the recorder.
  */
 static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bug)
@@ -118,9 +122,10 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
  * @ip: the address of the trap
  * @bug: the struct bug_entry of the trap, or NULL if it has to be looked up
  *
- * The code that prints the trap runs before oops_enter() freezes the recorder, so a crash freezes
- * it here. The search for @bug may make more branches than the hardware keeps, so hold recording
- * meanwhile. Switch lockdep off meanwhile, as a warning of lockdep would call this function again.
+ * The code that prints the trap runs before oops_enter() or panic() freezes the recorder, so this
+ * function freezes it if the trap is a crash. The search for @bug may make more branches than the
+ * hardware keeps, so hold recording meanwhile. Switch lockdep off meanwhile, as a warning of
+ * lockdep would call this function again.
  */
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 {
@@ -141,8 +146,8 @@ void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug)
 #endif
 
 /*
- * The value of current in hw_branches_sysrq(); NULL if no CPU runs hw_branches_sysrq(), or if it
- * has crashed
+ * The value of current in hw_branches_sysrq(); NULL before and after the call, and after a crash in
+ * the call
  */
 static struct task_struct *hw_branches_sysrq_task;
 

@@ -24,7 +24,8 @@
 
 /*
  * With the mitigation 'call depth tracking', a call goes to the padding before the function: at
- * most this number of bytes before the address of the function
+ * most this number of bytes before the address of the function. An indirect call with FineIBT does
+ * so, too.
  */
 #define HW_BRANCHES_PADDING	(IS_ENABLED(CONFIG_CALL_PADDING) ? CONFIG_FUNCTION_ALIGNMENT : 0)
 
@@ -58,8 +59,8 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
  * @cpu: the CPU, which is frozen or held
  * @top: describes the branch
  *
- * The newest branches are not of interest. On the CPU that crashed, the code from the fault to
- * the freeze has made them. On the other CPUs, the handler of the NMI has made them.
+ * The newest branches are not of interest. For example, the code from the fault to the freeze has
+ * made them on the CPU that crashed, or the handler of the NMI on the other CPUs.
  *
  * Return: the number of branches that are newer than this branch; -1 if it was not found.
  */
@@ -272,7 +273,7 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
 }
 
 /**
- * hw_branches_print_cpus - print the last branches of each CPU in a mask that is frozen
+ * hw_branches_print_cpus - print the last branches of the frozen CPUs in a mask
  * @print: the function that prints
  * @cpus: the CPUs
  * @self: a CPU to leave out, or -1

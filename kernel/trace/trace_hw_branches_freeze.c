@@ -60,9 +60,9 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 static __always_inline void hw_branches_freeze_all(void)
 {
 	/*
-	 * The caller has stored the reason for the freeze in hw_branches_first,
-	 * hw_branches_kept_frozen or hw_branches_readers. arch_hw_branches_freeze() increments the
-	 * number of freezes. If hw_branches_thaw_unkept() reads the new number, it must also
+	 * The reason for the freeze was stored in hw_branches_first, hw_branches_kept_frozen or
+	 * hw_branches_readers before this function was called. arch_hw_branches_freeze() increments
+	 * the number of freezes. If hw_branches_thaw_unkept() reads the new number, it must also
 	 * read the reason. Pairs with smp_rmb() there.
 	 */
 	smp_wmb();
@@ -169,7 +169,7 @@ const struct hw_branches_crash_info *hw_branches_first_crash(void)
  *
  * Any context. From one hw_branches_thaw() to the next one, this returns true only once for each
  * CPU. So if the printing crashes, that crash does not print the CPU again. This also returns false
- * if the recorder was thawed, or switched on, since the crash.
+ * if there was no crash since the recorder was last thawed or switched on.
  *
  * Return: true if the caller has to print the branches.
  */
@@ -201,8 +201,9 @@ static void hw_branches_thaw_unkept(void)
 }
 
 /*
- * Thaw the recorder after hw_branches_thaw_after_read(), even if the recorder is off:
- * hw_branches_freeze_to_read() may have frozen the CPUs after hw_branches_enable() thawed them.
+ * Thaw the recorder after hw_branches_thaw_after_read(), even if the recorder is off. When
+ * hw_branches_enable() switched it off, hw_branches_readers may have prevented the thaw, or
+ * hw_branches_freeze_to_read() may have frozen the CPUs after the thaw.
  */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -294,7 +295,10 @@ void hw_branches_keep_frozen(void)
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
 		hw_branches_freeze_all();
-		/* After a concurrent thaw, try again: see hw_branches_crash_freeze(). */
+		/*
+		 * After a concurrent thaw, try again: see hw_branches_crash_freeze(). Pairs with
+		 * smp_store_mb() in hw_branches_thaw().
+		 */
 		smp_mb();
 	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);
 }
@@ -325,12 +329,15 @@ void hw_branches_thaw(void)
 	 * From the next crash on, each CPU may be printed again. The next crash may come as soon as
 	 * hw_branches_first.cpu is -1, so increment before that store. A crash between this
 	 * increment and that store is not a first crash, but hw_branches_claim_dump() lets it print
-	 * a CPU. So increment after that store, too: the next crash may print this CPU again.
+	 * a CPU. So increment after that store, too: the next crash may print that CPU again.
 	 */
 	atomic_inc(&hw_branches_thaws);
 	WRITE_ONCE(hw_branches_first.task, NULL);
 	WRITE_ONCE(hw_branches_first.thaw_at, 0);
-	/* Store -1 before the number of freezes is read: see hw_branches_crash_freeze(). */
+	/*
+	 * Store false and -1 before the number of freezes is read. Pairs with smp_mb() in
+	 * hw_branches_crash_freeze() and in hw_branches_keep_frozen().
+	 */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	atomic_inc(&hw_branches_thaws);
 	hw_branches_thaw_unkept();

@@ -3,8 +3,7 @@
  * The branch flight recorder in kdb: the command 'branches'
  *
  * In the debugger, the CPU that waits for a key makes branches, and so do the CPUs that wait
- * for this CPU. So hw_branches_debugger_enter() freezes all CPUs while the kernel is in the
- * debugger.
+ * for it. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the debugger.
  */
 
 #include <linux/cpumask.h>

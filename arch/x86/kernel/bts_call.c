@@ -37,8 +37,8 @@ static void bts_visit_current(void *info)
 }
 
 /*
- * Return false if the task was switched in, switched out or migrated before @call->func() could be
- * called. Then the caller has to try again.
+ * Return false if @call->func() was not called, because the task was switched out or migrated, or
+ * called bts_exit(), at the same time. Then the caller has to try again.
  */
 static bool bts_try_task(struct bts_call *call)
 {

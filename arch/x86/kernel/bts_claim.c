@@ -5,9 +5,9 @@
  * While the hardware source is claimed, perf and KVM cannot use features that exclude BTS.
  * The first context that needs the source claims it. When no such context is left, the source is
  * given back: at once if a freeze is in force, otherwise after BTS_LINGER, or as soon as perf or
- * KVM needs it. If all these contexts have BTS_YIELDS, KVM may also take the source away from them,
- * and so may perf for a user who may monitor performance. Then the contexts are revoked: they keep
- * their records, but record no branches.
+ * KVM needs it. If all contexts that need the source have BTS_YIELDS, KVM may also take the source
+ * away from them, and so may perf for a user who may monitor performance. Then the contexts are
+ * revoked: they keep their records, but record no branches until the source is claimed again.
  */
 
 #define pr_fmt(fmt) "x86/bts: " fmt

@@ -103,9 +103,8 @@ static bool bts_task_empty(const struct bts_task *owner)
 }
 
 /*
- * bts_switch_to() reads thread.bts of any task on a CPU that is traced, also if the task has no
- * contexts. So thread.bts is changed under the same rules as the lists of the task, by
- * bts_task_link() and bts_task_disown().
+ * bts_switch_to() also reads thread.bts of tasks that have no contexts. So thread.bts is changed
+ * under the same rules as the lists of the task, by bts_task_link() and bts_task_disown().
  */
 
 static void bts_task_link(struct bts_call *call)
@@ -339,7 +338,7 @@ static void bts_do_change(struct bts_call *call)
 	ctx->full = false;
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);
-	/* bts_exit() takes the contexts from the task before it clears ctx->task. */
+	/* bts_exit() sets thread.bts to NULL before it sets ctx->task to NULL. */
 	if (ctx->task && ctx->task->thread.bts)
 		bts_task_update(ctx->task->thread.bts);
 }
@@ -352,8 +351,9 @@ static void bts_do_change(struct bts_call *call)
  *	X86_BTS_EXEC and X86_BTS_LOST are recorded until the next change.
  *
  * Return: 0; -EINVAL for invalid flags, or the context of a CPU; -EOPNOTSUPP for
- * flags that the source does not support. If perf or KVM has taken the hardware and @attr wants
- * branches, the hardware is claimed again, with errors like those of bts_create_task().
+ * flags that the source does not support. If perf or KVM has taken the hardware from @ctx and @attr
+ * wants branches, the hardware is claimed again; if that fails, the error of bts_source_claim() is
+ * returned.
  */
 int bts_change_task(struct bts_context *ctx, const struct bts_attr *attr)
 {
@@ -394,7 +394,10 @@ static void bts_scrub_here(void *unused)
 	bts_call_here(&call);
 }
 
-/* Overwrite the records in the buffer of @cpu. Delivering them has left them in memory. */
+/*
+ * Overwrite the records in the buffer of @cpu. Delivering them has left them in memory. If @cpu is
+ * online and frozen, bts_unfreeze_here() overwrites them after the thaw.
+ */
 static void bts_scrub(int cpu)
 {
 	lockdep_assert_cpus_held();

@@ -3,7 +3,7 @@
  * Branch traces: functions by which a source asks what to record on a CPU, and delivers its records
  *
  * All functions run on the CPU where the records were made. Those for the hardware source run
- * while it does not record.
+ * while it does not record. bts_put_event() and bts_mark() append records that no source has made.
  */
 
 #include <linux/list.h>
@@ -21,8 +21,8 @@ static void bts_note_full(struct bts_context *ctx)
 
 	ctx->full = true;
 	/*
-	 * For the software source, call @overflow now: an irq_work would run after the next
-	 * record, and without an APIC after many records.
+	 * For the software source, call @overflow now: an irq_work might run only after the next
+	 * record, and without an APIC only after many records.
 	 */
 	if (ctx->source->software)
 		ctx->attr.overflow(ctx, ctx->attr.data);
@@ -104,8 +104,8 @@ void bts_deliver_kernel_gap(void)
  * @from: the address of the branch
  * @to: its target
  *
- * Called with interrupts off. The task that branched is bts_cpu.owner. In a task switch, current may
- * already be the next task.
+ * Called with interrupts off. bts_cpu.owner belongs to the task that branched. In a task switch,
+ * current may already be the next task.
  */
 void notrace bts_deliver_step(u64 from, u64 to)
 {
@@ -132,9 +132,10 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * Return how many records @ctx has room for until its task has to stop, or U32_MAX if the task
- * need not stop. The return to user mode after the stop is recorded, too. If this record filled
- * the ring, the task would stop again at once, so return at least 2.
+ * Return how many records @ctx has room for until @overflow has to be called, or U32_MAX if it need
+ * not be called. If @overflow makes a task stop, the return to user mode after the stop is
+ * recorded, too. If the source delivered after this record alone, the task might stop again at
+ * once. So return at least 2.
  */
 static u32 bts_room(const struct bts_context *ctx)
 {

@@ -5,21 +5,23 @@
  * Each CPU has one buffer, in its entry area. It is used in one of two ways:
  *
  *  - With interrupt: the hardware raises a PMI when the index reaches a threshold. The
- *    records are delivered then, and whenever the CPU is paused. If the buffer is full,
- *    further records are lost.
+ *    records are delivered then, whenever the CPU is paused, and after a #DB that has cleared
+ *    TR. If the kernel is recorded, all NMIs deliver them. If the buffer is full, further
+ *    records are lost.
  *  - Circular, for flight recorders: the hardware overwrites the oldest records, and raises no
  *    interrupt. The buffer is also circular if there is no APIC to deliver the PMI.
  *
  * If a performance counter has overflowed, LVTPC is masked until perf's NMI handler unmasks it.
  * Some models drop a PMI meanwhile, and do not raise another one while the index stays past
  * the threshold. So if the kernel is recorded into a buffer with interrupt, bts_ds_first_nmi()
- * stops recording in each NMI, and bts_ds_last_nmi() checks the threshold and resumes recording.
+ * stops recording in each NMI, and bts_ds_last_nmi() delivers the records and resumes recording.
  *
- * bts_ds.state says which code may access the positions (base, index and so on) and deliver
+ * bts_ds.state says which code may change the positions (base, index and so on) and deliver
  * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, as
  * the hardware does not record. bts_ds_freeze() may run at any time, in any state: it stops
- * recording. Then, unless the state is BUSY, no code delivers the records before
- * bts_ds_unfreeze(). Code that starts recording checks bts_ds.frozen afterwards.
+ * recording. Then no code delivers the records before bts_ds_unfreeze(), except code that has
+ * checked bts_ds.frozen before the freeze. Code that starts recording checks bts_ds.frozen
+ * afterwards.
  */
 
 #include <linux/compiler.h>
@@ -90,8 +92,8 @@ static void bts_ds_deliver(const void *from, const void *to)
 
 /*
  * Return the record at the end of the buffer. In a circular buffer, this record is cleared before
- * recording starts. No branch has the address 0 on both sides. So if this record is not clear, the
- * buffer has wrapped.
+ * recording starts. Only a branch from the address 0 to itself would leave it clear. So if this
+ * record is not clear, the buffer has wrapped.
  */
 static void *bts_ds_last(const struct bts_ds *d)
 {
@@ -155,8 +157,8 @@ void bts_ds_drain(struct bts_ds *d)
 	}
 
 	/*
-	 * If no PMI was requested, or if it has arrived, no PMI can be late. Reset the index
-	 * first, so that an NMI in between does not set pmi_seen again.
+	 * If these records requested no PMI, or if it has arrived, their PMI cannot be late. Reset
+	 * the index first, so that an NMI in between does not set pmi_seen again.
 	 */
 	if (!asked || READ_ONCE(d->pmi_seen)) {
 		ds_write(d->store, DS_BTS, DS_INDEX, (unsigned long)base);

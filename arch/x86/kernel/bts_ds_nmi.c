@@ -170,7 +170,7 @@ static void bts_ds_pmi(struct bts_ds *d, struct pt_regs *regs)
 }
 
 /*
- * Called for an NMI that no other handler claims and for which the chipset reports no reason.
+ * Called for an NMI that no NMI_LOCAL handler claims and for which the chipset reports no reason.
  * It may be a second NMI for the last PMI, the late PMI of records that were delivered already, or
  * the NMI of a freeze.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading the buffer of a Debug Store in place, in any state
+ * Reading the buffer of a Debug Store in any state, in place or in a copy
  *
  * In a crash, memory that the kernel or the hardware writes may be corrupt. The address and the
  * size of the buffer are constant. The index is checked before it is used, and no read can fault.

@@ -6,19 +6,20 @@
  * of the target. So a trace of user mode has the branches back to user mode (after a system
  * call, a fault, or to a signal handler). A reader needs them to follow the control flow.
  *
- * The hardware has a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR of
- * DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
- * that the filter in this file drops, too. Then the CPL filter may be used.
+ * The hardware may have a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR
+ * of DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
+ * that the filter in this file drops, too, unless BTS_ENTRY wants them. So without BTS_ENTRY, the
+ * CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
  * to the wanted mode. This is a skew: a record that leaves the wanted mode is followed by a record
- * that starts in the wanted mode, and exactly one record is missing in between. The ring counts
- * the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have another
- * cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then the CPL
- * filter is not used for contexts for which bts_avoids_cpl_filter() returns true.
+ * that starts in the wanted mode, and exactly one wanted record is missing in between. The ring
+ * counts the missing record as lost, and stores an X86_BTS_LOST record. A single skew may have
+ * another cause, such as an SMI. After BTS_RING_SKEWS skews in a row, bts_cpl_skewed is set: then
+ * the CPL filter is not used for contexts for which bts_avoids_cpl_filter() returns true.
  *
- * User code can forge both addresses of a record by jumping to any address. So this file compares
- * and copies addresses, but never dereferences them.
+ * User code can jump to any address. So it can forge the target in one record, and the source in
+ * the next one. Therefore this file compares and copies addresses, but never dereferences them.
  */
 
 #include <linux/kernel.h>
@@ -69,8 +70,8 @@ bool bts_is_entry(u64 addr)
  * bts_is_stray_jump - tell whether a branch is a jump of the kernel through a bad pointer
  * @raw: the branch
  *
- * A branch from the kernel to a user address is such a jump, except from the entry code, which
- * returns to user mode. Any context.
+ * A branch from the kernel to a user address counts as such a jump, except from the entry code,
+ * which returns to user mode. Any context.
  *
  * Return: true if @raw is such a jump.
  */
@@ -131,8 +132,8 @@ static void bts_whole(const struct bts_ring *ring, struct x86_bts_record *out,
 }
 
 /*
- * Store a branch back to user mode. The hardware has recorded this branch, so the CPL filter does
- * not drop such branches: reset the count of skews.
+ * Store a branch back to user mode. The source has delivered this branch, so no CPL filter drops
+ * such branches: reset the count of skews.
  */
 static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 							struct x86_bts_record *out, u64 to)

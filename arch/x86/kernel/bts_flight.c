@@ -151,8 +151,8 @@ static u32 bts_flight_buffer(int cpu, struct hw_branches_cursor *cursor, u32 new
 }
 
 /*
- * Read a record of the ring; return false if there is none. A record that is not a branch is read
- * as all 0, which stands for missing records. If there is no record, *@raw is all 0, too.
+ * Read a record of the ring. Return false if there is none, or if it cannot be read: then *@raw is
+ * all 0. A record that is not a branch is read as all 0, too, which stands for missing records.
  */
 static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_raw *raw)
 {
@@ -194,7 +194,10 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 
 	if (!late)
 		got = bts_flight_buffer(cpu, cursor, newer, out, n);
-	/* While @cpu drains its buffer, the ring may have some of its records: skip the ring. */
+	/*
+	 * While @cpu drains its buffer, records that are in the buffer may be in the ring, too. So
+	 * skip the ring, unless the buffer is empty.
+	 */
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
@@ -231,10 +234,10 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor 
 		return 0;
 
 	/*
-	 * A CPU that is held may still handle a pending PMI, and move the records from the
-	 * buffer to the ring. Then ring.head changes: read again. Once is enough: records
-	 * move more often only if the CPU still records. If the PMI adds an X86_BTS_LOST record,
-	 * the caller gets one branch twice.
+	 * A CPU that is held may still handle a pending PMI, and a frozen CPU may still finish a
+	 * drain: both move the records from the buffer to the ring. Then ring.head changes: read
+	 * again. Once is enough: another drain finds records only if the CPU still records. If an
+	 * X86_BTS_LOST record is added, the caller gets one branch twice.
 	 */
 	do {
 		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||

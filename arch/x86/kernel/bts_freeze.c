@@ -22,8 +22,8 @@ static struct branch_freezes bts_freezing;
 /**
  * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
  *
- * Any context, at any time. Each other CPU stops when an NMI reaches it. If no context needs the
- * hardware source, this does nothing.
+ * Any context, at any time. Each other CPU stops when an NMI reaches it. The software source does
+ * not stop. If no context needs the hardware source, this does nothing.
  */
 void notrace bts_freeze_all(void)
 {

@@ -33,7 +33,8 @@ struct bts_task {
  * @node:	entry in the list of its task or CPU
  * @holder:	entry in bts_holders, the list of contexts that need the hardware source
  * @ring:	its records
- * @attr:	its attributes, as they were given at creation or by the last change
+ * @attr:	its attributes as they were given at creation, with BTS_IDLE added to BTS_FLIGHT;
+ *		bts_change_task() changes @attr.flags and @attr.overflow
  * @source:	the source of its records
  * @task:	the task that is traced; NULL if a CPU is traced, or after bts_detach() or
  *		bts_exit()
@@ -137,9 +138,9 @@ static inline void bts_resume(void)
 
 /*
  * Tell whether contexts with @flags must not use the CPL filter of the hardware, because it drops
- * wanted records: see bts_filter.c. Without the CPL filter, the hardware also records the kernel.
- * A trace of user mode may lack the permission for that, and so uses the CPL filter in any case,
- * unless the trace has BTS_SOFT_FILTER.
+ * wanted records: see bts_filter.c. Without the CPL filter, the hardware records both modes. A
+ * trace without BTS_KERNEL may lack the permission to record the kernel, and so avoids the CPL
+ * filter only if it has BTS_SOFT_FILTER.
  */
 static inline bool bts_avoids_cpl_filter(u32 flags)
 {
@@ -201,7 +202,10 @@ void bts_call_here(void *info);
 int bts_call(struct bts_context *ctx, struct bts_call *call);
 void bts_call_locked(struct bts_context *ctx, struct bts_call *call);
 
-/* These functions of bts_flight.c are also called for last branch records. */
+/*
+ * These functions of bts_flight.c are also called for last branch records, and for the branches of
+ * the previous boot.
+ */
 bool bts_flight_wants(const struct bts_raw *raw);
 struct hw_branch bts_flight_branch(const struct bts_raw *raw, const struct bts_raw *older);
 

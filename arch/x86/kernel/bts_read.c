@@ -105,8 +105,10 @@ EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 #define BTS_READ_CHUNK	256
 
 /*
- * Move up to BTS_READ_CHUNK records from the ring to @call->rec, beginning with @call->seq. If that
- * record was overwritten since the last chunk, store an X86_BTS_LOST record first.
+ * Move up to BTS_READ_CHUNK records from the ring to @call->rec. For the first chunk, @call->end is
+ * 0: begin with the oldest record, and set @call->end to where bts_read() ends. For the others,
+ * begin with @call->seq. If that record was overwritten since the last chunk, store an X86_BTS_LOST
+ * record first.
  */
 static void bts_do_read(struct bts_call *call)
 {

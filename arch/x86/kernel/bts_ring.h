@@ -10,15 +10,16 @@
 
 /*
  * A ring holds the records of one context. If the source has lost records, or if the ring had no
- * room for them, an X86_BTS_LOST record marks the place. If the number of lost records is not known,
- * the place is called a gap. There is no mark for old records that new ones have overwritten.
+ * room for them, an X86_BTS_LOST record marks the place. If the number of lost records is not
+ * known, the place is called a gap. There is no mark for old records that new ones have
+ * overwritten.
  */
 
 /*
  * A ring with BTS_STOP_FULL has room for this many records more than were requested. The source may
  * notice up to 256 records (BTS_DS_PROGRESS) late that the ring is full, not counting the records
  * of its own interrupt. Then the task makes further records until it stops, before it returns to
- * user mode.
+ * user mode. Without an APIC, the hardware source has no interrupt, and may notice it later.
  */
 #define BTS_RING_SKID	(256 + 64)
 
@@ -39,7 +40,8 @@
  * @branch:	the first eight bytes of an X86_BTS_BRANCH record
  * @head:	the number of records that were ever put in
  * @tail:	the number of those that were consumed, cleared, or counted in @overwritten
- * @overwritten: the number of records that were overwritten before they were consumed
+ * @overwritten: the number of records that were overwritten before they were consumed. The newest
+ *		of these are added only when records are read or cleared
  * @lost:	the number of records that are known to be missing: there was no room for
  *		them, or the CPL filter of the hardware has wrongly dropped them
  * @unmarked:	the number of those in @lost that have no mark in the ring yet

@@ -446,7 +446,7 @@ static void filter_edges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rec.branch.to, raw.to);
 }
 
-/* The records of a system call: user mode to kernel, kernel to user mode, user to user */
+/* Two records of a system call, user to kernel and kernel to user, and one of a branch after it */
 static const struct bts_raw round_trip[] = {
 	{ .from = USER_ADDR(0), .to = KERNEL_ADDR(0), },
 	{ .from = KERNEL_ADDR(1), .to = USER_ADDR(1), },

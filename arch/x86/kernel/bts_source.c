@@ -40,15 +40,15 @@ static bool bts_no_pause(void)
 }
 
 /*
- * bts_source of a machine without a hardware source: bts_switch_to() and bts_call_here() call
- * these two functions without a test.
+ * bts_source if there is no hardware source, or if bts_init() has failed: bts_switch_to() and
+ * bts_call_here() call these two functions without a test.
  */
 const struct bts_source bts_no_source = {
 	.pause	= bts_no_pause,
 	.resume	= bts_no_pause,
 };
 
-/* The hardware source. Its id is 0 if this machine has none. */
+/* The hardware source; &bts_no_source, whose id is 0, if there is none */
 const struct bts_source *bts_source __ro_after_init = &bts_no_source;
 
 /* The software source, or NULL */
@@ -58,8 +58,7 @@ const struct bts_source *bts_software __ro_after_init;
  * bts_register_source - register a source of records
  * @source: the source
  *
- * Called at boot, once for the best hardware source that the machine has, and once for
- * the software source.
+ * Called at boot, at most once for a hardware source, and at most once for the software source.
  */
 void __init bts_register_source(const struct bts_source *source)
 {
@@ -146,11 +145,11 @@ int bts_source_info(u32 id, struct bts_source_info *info)
 }
 
 /**
- * bts_wanted_steps - tell the software source what to record of current
+ * bts_wanted_steps - tell the software source what to record of the task of bts_cpu.owner
  *
- * Called with interrupts off.
+ * Called with interrupts off. In a task switch, current may already be the next task.
  *
- * Return: the union of the flags of current's contexts with this source.
+ * Return: the union of the flags of the contexts of this task with this source.
  */
 u32 bts_wanted_steps(void)
 {

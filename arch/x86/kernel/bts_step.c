@@ -275,7 +275,10 @@ static bool bts_step_pause(void)
 {
 	bts_step_record_entry(this_cpu_ptr(&bts_step));
 	this_cpu_write(bts_step_state, BTS_STEP_OFF);
-	/* Set BTF again, which bts_step_arrive() may have cleared for the single steps. */
+	/*
+	 * Set BTF again, which bts_step_arrive() may have cleared for the single steps. In a task
+	 * switch, current may already be the next task, but __switch_to_xtra() then writes BTF.
+	 */
 	if (unlikely(test_thread_flag(TIF_BLOCKSTEP)))
 		debugctl_write_field(DEBUGCTL_STEP, DEBUGCTLMSR_BTF);
 
@@ -290,7 +293,10 @@ static bool bts_step_resume(void)
 	return true;
 }
 
-/* Record the return to user mode after an event other than the #DB of a step. */
+/*
+ * Record the entry into the kernel if that is still to be recorded, and then the return to user
+ * mode. Called if bts_step_state is not BTS_STEP_FOLLOWS.
+ */
 static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs)
 {
 	bts_step_record_entry(s);
@@ -302,7 +308,8 @@ static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs
 
 /*
  * With FRED, a return from SYSCALL or INT with TF set raises #DB before the first instruction,
- * unless fred_ss.swevent is cleared. If the program has set TF itself, it has to get this #DB.
+ * unless fred_ss.swevent is cleared. If the program or its debugger has set TF, it has to get this
+ * #DB.
  */
 static void bts_step_exit_fred(struct bts_step *s, struct pt_regs *regs)
 {
@@ -422,8 +429,9 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 		s->ip = regs->ip;
 		s->base = regs->cs == step.cs ? step.base : bts_step_base(regs, regs->cs);
 		/*
-		 * BTS_STEP_ENTERED makes bts_step_exit() record the return to user mode: after a
-		 * task switch, or if the #DB has other reasons, too.
+		 * BTS_STEP_ENTERED makes bts_step_exit() record the return to user mode. This is
+		 * needed if the state has changed, for example in a task switch, or if a reason of
+		 * the #DB is left to be handled.
 		 */
 		state = state == BTS_STEP_READS && !*dr6 ? BTS_STEP_FOLLOWS : BTS_STEP_ENTERED;
 		this_cpu_write(bts_step_state, state);

@@ -18,10 +18,10 @@ enum bts_step_kind {
 	BTS_STEP_PREFIX,
 	BTS_STEP_REX,		/* a prefix in 64-bit code */
 	BTS_STEP_REX2,		/* a prefix of two bytes in 64-bit code */
-	BTS_STEP_0F,		/* an opcode of two bytes */
+	BTS_STEP_0F,		/* an opcode of two or more bytes */
 	BTS_STEP_SREG,		/* the segment register is in ModRM */
 	BTS_STEP_FF,		/* the operation is in ModRM */
-	BTS_STEP_UNKNOWN,	/* more bytes are needed */
+	BTS_STEP_UNKNOWN,	/* more bytes are needed, or too many instructions load SS */
 };
 
 static const u8 bts_step_kinds[256] = {
@@ -60,7 +60,7 @@ static const u8 bts_step_kinds[256] = {
 /**
  * struct bts_step_insn - an instruction
  * @kind:	what it does
- * @op:		the last byte of its opcode
+ * @op:		the last byte of its opcode, if that has at most two bytes
  * @resized:	it has a prefix that changes the size of addresses
  */
 struct bts_step_insn {

@@ -56,8 +56,8 @@ static void bts_step_decodes(struct kunit *test)
 }
 
 /*
- * Outside 64-bit code, linear addresses wrap at 4 GiB. This is tested here, as QEMU does not
- * execute such code.
+ * Outside 64-bit code, linear addresses wrap at 4 GiB. This is tested here, as QEMU 7.2 does not
+ * execute code at addresses that wrap, if the kernel is a 64-bit one.
  */
 static void bts_step_wraps(struct kunit *test)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hardware of the branch flight recorder. The recorder uses one of two sources: the Branch
- * Trace Store (BTS), through one context with BTS_FLIGHT for each CPU that records, see asm/bts.h;
- * or last branch records (LBR), see hw_branches_lbr.c.
+ * The branch flight recorder on x86: its sources, and the kinds of branches
+ *
+ * The recorder uses one of two sources: the Branch Trace Store (BTS), through one context with
+ * BTS_FLIGHT for each CPU that records, see asm/bts.h; or last branch records (LBR), see
+ * hw_branches_lbr.c.
  */
 
 #include <linux/cpumask.h>
@@ -141,7 +143,9 @@ void arch_hw_branches_choose(unsigned int source)
 	WRITE_ONCE(hw_branches_source, hw_branches_sources[source]);
 	/*
 	 * A reader may still have the old source frozen, and will thaw the new source. So thaw the
-	 * old one here. First wait for code that is about to freeze it, with preemption off.
+	 * old one here. First wait for code that has read the old value of hw_branches_source, and
+	 * is about to freeze the old source. Unless such code holds hw_branches_mutex, like this
+	 * caller, it has preemption off.
 	 */
 	synchronize_rcu();
 	old->thaw(old->freezes());
@@ -305,8 +309,8 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 }
 
 /*
- * Tell whether an address is in a thunk of a module. As a mitigation of ITS, modules have thunks
- * in pages of their own: JMP *reg; INT3.
+ * Tell whether an address is in a thunk in the area of modules. As a mitigation of ITS, the kernel
+ * and its modules may have thunks in pages of this area: JMP *reg; INT3.
  */
 static bool hw_branches_is_module_thunk(u64 address)
 {
@@ -326,7 +330,8 @@ static bool hw_branches_is_module_thunk(u64 address)
 
 /*
  * Tell whether an address is in srso_alias_return_thunk(), or in srso_alias_safe_ret() before it.
- * Returns of Zen 3 and Zen 4 run these two, which are apart from the other thunks.
+ * With the mitigation of SRSO, returns of Zen 3 and Zen 4 run these two, which are apart from the
+ * other thunks.
  */
 static bool hw_branches_is_srso_alias(u64 address)
 {

@@ -53,7 +53,7 @@ void __init arch_hw_branches_boot_use(unsigned int cpu, void *memory)
 
 /*
  * If LBRs were saved, the source of the recorder was LBR. Then the branches in the Debug Store may
- * be those of another user.
+ * be those of another user of the Debug Store, for example of a traced task.
  */
 u32 arch_hw_branches_boot_read(const void *memory, struct hw_branch *out)
 {

@@ -17,7 +17,7 @@
  * @n:		the number of bytes that could be read
  * @from:	the address of the instruction
  * @to:		the target of the branch
- * @entry:	@to is in the entry code of exceptions and interrupts
+ * @entry:	@to is in the entry code of exceptions, interrupts and system calls
  * @after_call:	@entry is true, and the instruction before @to is a call
  * @wide:	the instruction is 64-bit code
  */

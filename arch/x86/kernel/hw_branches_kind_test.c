@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of hw_branches_kind_of() with instructions that look like others */
+/* KUnit tests of hw_branches_kind_of() */
 
 #include <kunit/test.h>
 

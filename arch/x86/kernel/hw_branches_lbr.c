@@ -4,8 +4,8 @@
  *
  * The processor keeps the newest branches in registers, without any overhead: 64 at most, and
  * 32 or fewer on many processors. The code that finds out that an exception is fatal may make
- * more branches than that. So asm/hw_branches.h stops recording at the entry of an exception in the
- * kernel, and hw_branches_lbr_freeze.c saves the LBR registers if the exception may be fatal.
+ * more branches than that. So asm/hw_branches.h stops recording at the entry of most exceptions in
+ * the kernel. If such an exception may be fatal, hw_branches_lbr_freeze.c saves the LBR registers.
  *
  * perf has priority. The recorder is the yielding owner of DEBUGCTL's LBR field: before
  * perf creates its first event that claims this field (with branch stacks, for example),
@@ -20,6 +20,9 @@
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
  *  - The CPU is held, for example in an NMI or while a guest runs: see hw_branches_lbr_hold().
+ *
+ * The processor also clears DEBUGCTL.LBR by itself, for example at a #DB. Then the kernel soon sets
+ * it again, see asm/debugctl.h.
  *
  * perf's intel_pmu_reset() also clears DEBUGCTL.LBR, but only in an NMI, and
  * hw_branches_nmi_release() sets it again. perf's function for bpf_get_branch_snapshot()
@@ -56,7 +59,7 @@
 /* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_owned;
 
-/* A reboot or kexec has begun: no CPU records any more. */
+/* An orderly reboot or kexec has begun: no CPU has to record any more. */
 static bool hw_branches_lbr_ended;
 
 /* The CPUs that have to record while the recorder has the LBR field */
@@ -254,7 +257,7 @@ static void hw_branches_lbr_wake(void *unused)
 	hw_branches_lbr_up(smp_processor_id());
 }
 
-/* Called before a reboot or kexec. Disable the LBRs: the next kernel might leave them enabled. */
+/* Called in an orderly reboot or kexec. Disable the LBRs: the next kernel might not do it. */
 static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);
@@ -398,8 +401,8 @@ static void __init hw_branches_lbr_use_own_memory(void)
 }
 
 /*
- * Test writes to the registers: a hypervisor may report LBRs in CPUID, but refuse or ignore these
- * writes.
+ * Test writes to the registers that control the LBRs: a hypervisor may present a processor that has
+ * LBRs, but refuse or ignore these writes.
  */
 static bool __init hw_branches_lbr_works(const struct x86_lbr_stack *stack)
 {

@@ -3,8 +3,8 @@
  * Last branch records as a source of the branch flight recorder: freeze and thaw
  *
  * When a CPU is frozen, it saves its LBR registers in hw_branches_lbr_cpu.kept. If the current
- * task is handling an exception without a fixup, the CPU keeps the branches before this exception
- * instead. They were saved at the entry of the exception, see asm/hw_branches.h.
+ * task is handling an exception at whose entry the branches were saved (see asm/hw_branches.h), the
+ * CPU keeps these branches instead.
  */
 
 #include <linux/atomic.h>
@@ -84,8 +84,8 @@ void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
  */
 
 /*
- * Stop recording on this CPU for a freeze. Fill @kept from @before_exception if the current task
- * is handling that exception, otherwise from the LBR registers. If the recorder does not use the
+ * Stop recording on this CPU for a freeze. Fill @kept from @before_exception if @exception has
+ * interrupted the current task, otherwise from the LBR registers. If the recorder does not use the
  * LBRs of this CPU, leave @kept empty.
  */
 static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
@@ -238,7 +238,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 }
 
 /**
- * hw_branches_lbr_catch_up - freeze or thaw this CPU as the other CPUs, after it was offline
+ * hw_branches_lbr_catch_up - freeze or thaw this CPU like the others, after offline or suspend
  *
  * Called with interrupts off.
  */

@@ -9,7 +9,7 @@
  *
  *  - the model-specific LBRs of Intel: DEBUGCTL.LBR enables them;
  *  - the architectural LBRs of Intel: MSR_ARCH_LBR_CTL enables them;
- *  - LBRv2 of AMD: a register of its own enables it.
+ *  - LBRv2 of AMD: MSR_AMD_DBG_EXTN_CFG enables it.
  *
  * For all three kinds, the user of the LBRs owns DEBUGCTL's LBR field: see debugctl_claim().
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sources of the branch flight recorder, which hw_branches.c calls */
+/* The functions by which hw_branches.c calls the sources of the branch flight recorder */
 #ifndef _X86_KERNEL_HW_BRANCHES_SOURCE_H
 #define _X86_KERNEL_HW_BRANCHES_SOURCE_H
 

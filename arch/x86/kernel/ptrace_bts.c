@@ -3,9 +3,10 @@
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
  * thread.ptrace_bts of the tracee holds a reference to the trace. The task that removes this
- * pointer ends the trace: the tracer, the tracee, for example when it exits, or a worker after the
- * tracer has detached. While the tracee uses its trace, the tracee holds a reference, too. Dropping
- * the last of these references destroys the context.
+ * pointer ends the trace: the tracer, the tracee, for example when it exits, a worker after the
+ * tracer has detached, or the parent if the fork of the tracee fails. While the tracee uses its
+ * trace, the tracee holds a reference, too. Dropping the last of these references destroys the
+ * context.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
@@ -137,7 +138,7 @@ static void ptrace_bts_end(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_set - end the trace of a task, if it has one, and give it another
+ * ptrace_bts_set - replace the trace of a task, and end the old trace, if any
  * @child: the task
  * @pb: the new trace, or NULL
  */
@@ -224,6 +225,11 @@ void ptrace_bts_untrace(struct task_struct *child)
 
 	guard(rcu)();
 	pb = rcu_dereference(child->thread.ptrace_bts);
+	/*
+	 * test_and_set_bit() is a full barrier. Set the bit before child->parent changes: pairs
+	 * with smp_rmb() in ptrace_bts_fork(). Set it before the worker reads pb->ctx: pairs with
+	 * smp_mb() in ptrace_bts_start_child().
+	 */
 	if (likely(!pb) || test_and_set_bit(PTRACE_BTS_ORPHAN, &pb->state) ||
 	    !refcount_inc_not_zero(&pb->count))
 		return;

@@ -2,9 +2,9 @@
 /*
  * PTRACE_BTS_*: traces that children inherit
  *
- * A child starts its trace itself, before it first enters user mode. While copy_process()
- * runs, it is not known yet which task will trace the child, and the locks that are needed
- * cannot be taken.
+ * A child starts its trace itself, before it first enters user mode. Its parent cannot start the
+ * trace: copy_process() determines the tracer of the child under tasklist_lock, where the locks
+ * that are needed to start a trace cannot be taken.
  */
 
 #include <linux/cleanup.h>
@@ -100,7 +100,10 @@ void ptrace_bts_start_child(void)
 		ptrace_bts_set(current, NULL);
 	} else {
 		ptrace_bts_drop_parent(pb);
-		/* ptrace_bts_untrace_work() detaches nothing if it ran before pb->ctx was set. */
+		/*
+		 * ptrace_bts_untrace_work() detaches nothing if it ran before pb->ctx was set.
+		 * Pairs with test_and_set_bit() in ptrace_bts_untrace().
+		 */
 		smp_mb();
 		if (test_bit(PTRACE_BTS_ORPHAN, &pb->state))
 			bts_detach(pb->ctx);

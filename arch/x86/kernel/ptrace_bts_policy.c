@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * PTRACE_BTS_*: the sysctl kernel.ptrace_bts, which tells whether a tracer needs CAP_PERFMON or
- * CAP_SYS_ADMIN, or whether all requests are refused. ptrace_bts_request.c checks all other
- * permissions.
+ * CAP_SYS_ADMIN, or whether all requests are refused, except PTRACE_BTS_F_END.
+ * ptrace_bts_request.c checks all other permissions.
  */
 
 #include <linux/capability.h>

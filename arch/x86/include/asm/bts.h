@@ -9,8 +9,9 @@
 #include <uapi/asm/bts.h>
 
 /*
- * A context is one branch trace, of a task or of a CPU. A source makes its records: the hardware
- * source (the Debug Store) or the software source (single-stepping). See arch/x86/kernel/bts.c.
+ * A context is one branch trace, of a task or of a CPU. A source records its branches: the
+ * hardware source (the Debug Store) or the software source (single-stepping). See
+ * arch/x86/kernel/bts.c.
  *
  * The flags of a context. A new context needs at least one of BTS_USER, BTS_KERNEL, BTS_SCHED.
  */
@@ -21,9 +22,9 @@
 #define BTS_STOP_FULL	BIT(4)	/* if there is no room, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
 #define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, needs BTS_KERNEL. If all contexts of
-				 * this CPU have this flag, the hardware uses a circular buffer and
-				 * raises no PMI, except while it also records branches for a
-				 * context of the current task
+				 * this CPU have this flag, the hardware uses a circular buffer
+				 * and raises no PMI, except while it also records branches for
+				 * a context of the current task
 				 */
 #define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware drops wanted
 				 * records (see bts_filter.c), record user mode and the kernel
@@ -81,16 +82,17 @@ struct bts_record_props {
  *		the ring is not full any more, or until bts_change_task(); may be NULL. With the
  *		hardware source, @overflow is called in hard interrupt context, on the CPU
  *		where the ring became full. With the software source, @overflow is called with
- *		interrupts off: in the task that branched, or in a task switch. The task switch
- *		holds the run queue lock, and current may already be the next task. So @overflow
- *		must not sleep, wake a task, take a lock under which tasks are woken (such as
- *		siglock), or print. It may set bits and flags of the task, kick the task, and
- *		queue an irq_work
+ *		interrupts off: in the task that branched, in an interrupt while that task is
+ *		current, or in a task switch. The task switch holds the run queue lock, and
+ *		current may already be the next task. So @overflow must not sleep, wake a task,
+ *		take a lock under which tasks are woken (such as siglock), or print. It may set
+ *		bits and flags of the task, kick the task, and queue an irq_work
  * @data:	argument of @overflow
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after there are @nr, and
  * the ring has room for the records that are made meanwhile. So if @overflow makes the task stop
- * before it returns to user mode, no branches in user mode are lost for lack of room.
+ * before it returns to user mode, no branches in user mode are lost for lack of room. The hardware
+ * source cannot do this if there is no local APIC, and so no PMI.
  */
 struct bts_attr {
 	u32	flags;
@@ -109,7 +111,7 @@ struct bts_attr {
  * @lost:	the number of records that are known to be missing: there was no room for
  *		them, or the CPL filter of the hardware has wrongly dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
- * @gaps:	how often the source lost records without counting them
+ * @gaps:	the number of places where the source lost records without counting them
  * @source:	BTS_SOURCE_*
  * @record_flags: X86_BTS_F_* that a record may have
  * @next:	the sequence number of the next record
@@ -148,8 +150,8 @@ struct bts_source_info {
 /**
  * struct bts_want - what is to be recorded on one CPU
  * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer without PMI
- * @room:	when the source has made this many records, it has to deliver them; U32_MAX for
- *		no limit
+ * @room:	the source has to deliver its records soon after it has made this many; U32_MAX
+ *		for no limit
  */
 struct bts_want {
 	u32	flags;
@@ -160,14 +162,13 @@ struct bts_want {
  * struct bts_source - a source of records
  * @id:		BTS_SOURCE_*
  * @props:	properties of its records
- * @software:	the source makes each record in the task that branched, and records only user
- *		mode. Nobody has to claim it, it has no buffer, and it has no functions but
- *		@pause and @resume.
+ * @software:	the source single-steps tasks, and records only user mode. Nobody has to claim
+ *		it, it has no buffer, and it has no functions but @pause and @resume.
  * @filters:	the source can leave out branches to the kernel, or to user mode
  * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
- *		has none or perf has no PMU driver, -EBUSY if it is in use otherwise, or
- *		-ENOMEM. @give_way is called when perf or KVM needs the hardware, see
- *		ds_claim_bts().
+ *		has none or perf has no PMU driver, -EBUSY if another user has this hardware or
+ *		other hardware that excludes it, or -ENOMEM. @give_way is called when perf or
+ *		KVM needs the hardware, see ds_claim_bts().
  * @put:	undo @get
  * @pause:	stop recording on this CPU, and deliver the records in its buffer. Called with
  *		interrupts off. If the CPU is frozen, change nothing and return false.

@@ -7,10 +7,10 @@
  * and NMIs, and in KVM
  *
  * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
- * more branches than that before it knows that an exception is fatal. So the entry code of an
- * exception that interrupts the kernel and may be fatal stops recording by one write of an MSR. If
- * the exception has no fixup, and is no trap of BUG(), WARN() or a sanitizer, the entry code saves
- * the LBRs for the crash that may follow. Whether it has saved them or not, it then resumes
+ * more branches than that before it knows that an exception is fatal. So the entry code of most
+ * exceptions that interrupt the kernel and may be fatal stops recording by one write of an MSR. If
+ * such an exception has no fixup, and is no trap of BUG(), WARN() or a sanitizer, the entry code
+ * saves the LBRs for the crash that may follow. Whether it has saved them or not, it then resumes
  * recording, unless the CPU was frozen meanwhile. linux/hw_branches.h explains "freeze".
  */
 
@@ -102,7 +102,7 @@ static __always_inline void hw_branches_lbr_release(bool stopped)
 
 /*
  * Stop recording at the entry of an exception, if it has interrupted the kernel. Called before
- * irqentry_enter() or irqentry_nmi_enter(). Return: like hw_branches_lbr_hold().
+ * irqentry_enter() or irqentry_nmi_enter(). Return true if this call has stopped recording.
  */
 static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 {
@@ -114,7 +114,7 @@ static __always_inline bool hw_branches_exception_hold(struct pt_regs *regs)
 
 /*
  * hw_branches_exception_hold() for page faults. With SMAP, the kernel sets AC while it accesses
- * user memory. Faults of these accesses are frequent and not fatal, so recording is not stopped.
+ * user memory. Faults of these accesses are frequent and rarely fatal, so recording is not stopped.
  */
 static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigned long error_code,
 						   unsigned long address)
@@ -148,9 +148,9 @@ static __always_inline void hw_branches_exception_save(struct pt_regs *regs, boo
 }
 
 /*
- * Resume recording after hw_branches_bug_trap(), without saving the LBRs. If the exception is a
- * crash, hw_branches_bug_trap() has frozen this CPU, and recording stays stopped. *@stopped is set
- * to false, so that a later hw_branches_exception_save_unless_fixup() does nothing.
+ * Resume recording after hw_branches_bug_trap(), without saving the LBRs. If hw_branches_bug_trap()
+ * has frozen this CPU, recording stays stopped. *@stopped is set to false, so that a later
+ * hw_branches_exception_save_unless_fixup() does nothing.
  */
 static __always_inline void hw_branches_exception_release(bool *stopped)
 {
@@ -165,7 +165,7 @@ static __always_inline void hw_branches_exception_end(struct pt_regs *regs)
 		hw_branches_lbr_drop_saved(regs);
 }
 
-/* Stop recording at the entry of an NMI. Return: like hw_branches_lbr_hold(). */
+/* Stop recording at the entry of an NMI. Return true if this call has stopped recording. */
 static __always_inline bool hw_branches_nmi_hold(void)
 {
 	return static_branch_unlikely(&hw_branches_lbr_used) && hw_branches_lbr_hold();
@@ -179,7 +179,7 @@ static __always_inline void hw_branches_nmi_release(bool stopped)
 /*
  * Stop recording before a guest runs, unless DEBUGCTL.LBR enables the LBRs. VM entry loads the
  * guest's DEBUGCTL, but not the other registers that enable LBRs: the LBRs would record the kernel
- * of the guest. Return: like hw_branches_lbr_hold().
+ * of the guest. Return true if this call has stopped recording.
  */
 static __always_inline bool hw_branches_guest_enter(void)
 {
