@@ -263,10 +263,11 @@ static int __init hw_branches_setup(char *str)
 		if (!hw_branches_parse_source(word, &source))
 			str += len + (str[len] == ',');
 	}
-	if (*str && !hw_branches_setup_cpus(str))
+	if (*str && !hw_branches_setup_cpus(str)) {
 		pr_warn("%s is no source and no list of CPUs, recording is off\n", str);
-	else
-		hw_branches_early = source;
+		source = HW_BRANCHES_OFF;
+	}
+	hw_branches_early = source;
 
 	return 1;
 }

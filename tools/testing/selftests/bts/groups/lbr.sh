@@ -40,7 +40,7 @@ lbr_files() {
 	done
 	lbr_boot booted-amd amd append="hw_branches=lbr spec_rstack_overflow=off" -- lastbranch booted
 	lbr_boot booted-list 32 append=hw_branches=lbr,0-1 -- lastbranch booted
-	lbr_boot booted-bad 32 append=hw_branches=lbrs -- files booted -
+	lbr_boot booted-bad 32 append="hw_branches hw_branches=lbrs" -- files booted -
 	console_says booted-bad "lbrs is no source and no list of CPUs"
 	# With KCSAN, suspend is not tested: its checks in restore_processor_state() need %gs before
 	# it is restored.
