@@ -201,9 +201,8 @@ static void hw_branches_thaw_unkept(void)
 }
 
 /*
- * Thaw the recorder after hw_branches_thaw_after_read(), even if the recorder is off. When
- * hw_branches_enable() switched it off, hw_branches_readers may have prevented the thaw, or
- * hw_branches_freeze_to_read() may have frozen the CPUs after the thaw.
+ * Thaw the recorder after hw_branches_thaw_after_read(), even if the recorder is off: when it was
+ * switched off, a reader may have kept the CPUs frozen, or may have frozen them since.
  */
 static void hw_branches_thaw_work(struct work_struct *work)
 {
@@ -295,10 +294,7 @@ void hw_branches_keep_frozen(void)
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
 		hw_branches_freeze_all();
-		/*
-		 * After a concurrent thaw, try again: see hw_branches_crash_freeze(). Pairs with
-		 * smp_store_mb() in hw_branches_thaw().
-		 */
+		/* After a concurrent hw_branches_thaw(), try again, as in a crash. */
 		smp_mb();
 	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);
 }
@@ -334,10 +330,7 @@ void hw_branches_thaw(void)
 	atomic_inc(&hw_branches_thaws);
 	WRITE_ONCE(hw_branches_first.task, NULL);
 	WRITE_ONCE(hw_branches_first.thaw_at, 0);
-	/*
-	 * Store false and -1 before the number of freezes is read. Pairs with smp_mb() in
-	 * hw_branches_crash_freeze() and in hw_branches_keep_frozen().
-	 */
+	/* Pairs with smp_mb() in hw_branches_crash_freeze() and in hw_branches_keep_frozen(). */
 	smp_store_mb(hw_branches_first.cpu, -1);
 	atomic_inc(&hw_branches_thaws);
 	hw_branches_thaw_unkept();
