@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stop recording branches on all CPUs, and keep the recorded branches: see branch_freeze.h
+ * Freezes of all CPUs: count thaws, send the NMIs, and recognize the NMIs. See branch_freeze.h
  */
 
 #include <linux/cpumask.h>
@@ -34,8 +34,8 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
  * @nmi: the state of this CPU
  *
  * When the NMI of a freeze arrives, branch_freeze_take_request() may find no request: an earlier
- * NMI may have handled the request, or a thaw may have cleared the request. So for one second after
- * the last request, this function claims each NMI that no other handler claims.
+ * NMI may have handled the request, or a thaw, for example, may have cleared the request. So for
+ * one second after the last request, this function claims each NMI that no other handler claims.
  *
  * Return: true if the NMI is claimed.
  */

@@ -85,8 +85,8 @@ int debugctl_claim(unsigned long mask)
  * @mask: a mask that was claimed, or some of its fields
  *
  * The caller must have cleared the bits on all CPUs. Exception: with architectural LBRs, perf
- * leaves FREEZE_LBRS_ON_PMI set. May sleep. If the yielding owner had given its fields up, and all
- * of them are free now, it takes them back before this returns.
+ * leaves FREEZE_LBRS_ON_PMI set. May sleep. If the yielding owner does not have its fields, and all
+ * of them are free now, its ->take() is called before this returns.
  */
 void debugctl_release(unsigned long mask)
 {

@@ -4,12 +4,14 @@
  *
  * Intel's Debug Store has two halves: one for branches (BTS), and one for samples of
  * events (PEBS). Each half has a buffer. The store is a page that both halves share: it
- * holds their positions in the buffers. Each CPU has its own store and buffers. Its MSR DS_AREA
- * holds the address of the store. The hardware writes to store and buffers through the page
- * table that is loaded, and a write that faults is fatal. Hence the rules of this file:
+ * holds their positions in the buffers. Each CPU has its own store and buffers. The MSR DS_AREA
+ * of a CPU holds the address of its store. The hardware writes to store and buffers through the
+ * page table that is loaded, and a write that faults is fatal. Hence the rules of this file:
  *
  *  - Store and buffers are in the CPU entry area, which the page tables of all tasks map, also
- *    those of user mode under page-table isolation. Their addresses never change.
+ *    those of user mode under page-table isolation. The addresses of store and buffers never
+ *    change. Exception: perf's intel_bts PMU makes the store point to its AUX buffer in the
+ *    direct mapping. So perf does not register intel_bts under page-table isolation.
  *  - Each half is reference counted, for all possible CPUs at once. When one half gets its first
  *    user and the other half has none, ds_get() loads DS_AREA on every online CPU. When neither
  *    half has a user any more, ds_put() clears DS_AREA there before it unmaps the last buffers.
@@ -133,7 +135,8 @@ bool ds_bts_active(void)
 /**
  * ds_bts_hold - keep BTS off on this CPU until ds_bts_release(), even if ds_bts_write() is called
  *
- * Called with interrupts off, or in an NMI.
+ * Called with interrupts off, or in an NMI. If the CPU goes offline, the hold ends when it comes
+ * online again, see ds_cpu_starting().
  *
  * Return: true; false if BTS was held off already: then this caller must not release it.
  */
@@ -148,11 +151,11 @@ bool ds_bts_hold(void)
 }
 
 /**
- * cpu_emergency_stop_bts - keep BTS off on a CPU that is stopped or enters another kernel
+ * cpu_emergency_stop_bts - keep BTS off on a CPU that is stopped or leaves this kernel
  *
  * Called with interrupts off, in any context, also on CPUs without BTS. Like ds_bts_hold(), this
- * keeps BTS off even if ds_bts_write() is called. After a kexec that returns, ds_bts_release()
- * undoes this.
+ * keeps BTS off even if ds_bts_write() is called. If the CPU comes back to this kernel, for example
+ * after a kexec that returns, ds_bts_release() undoes this.
  */
 void cpu_emergency_stop_bts(void)
 {

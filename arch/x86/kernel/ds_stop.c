@@ -2,8 +2,9 @@
 /*
  * Hold BTS off while the system suspends.
  *
- * Suspend to RAM and hibernation run for a while on page tables that do not map
- * the CPU entry area. Meanwhile, the write of a branch record would cause a triple fault.
+ * In suspend to RAM and in hibernation, the last CPU that is online runs for a while with paging
+ * off, or on page tables that do not map the CPU entry area. If BTS were on then, the write of a
+ * branch record would overwrite other memory, or cause a triple fault.
  * So the last CPU that is online holds BTS off in a syscore suspend callback. No user of
  * BTS has to stop it for suspend, and no NMI can enable it before resume. On CPUs that go
  * offline, ds_cpu_dying() holds BTS off. On CPUs that are stopped for a kexec or in a
@@ -17,8 +18,8 @@
 #include <asm/ds.h>
 
 /*
- * The kernel calls this on the last CPU that is online, for suspend to RAM, for hibernation, and
- * for a kexec that returns.
+ * In suspend to RAM, in hibernation, and before a kexec that returns, the kernel calls this on the
+ * last CPU that is online.
  */
 static int ds_syscore_suspend(void *unused)
 {

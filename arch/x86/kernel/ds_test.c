@@ -166,7 +166,7 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
-/* The tests here have claimed BTS. Other code may have claimed it, such as the flight recorder. */
+/* True if this file has claimed BTS. False if other code has, such as the flight recorder. */
 static bool ds_test_claimed;
 
 static int ds_test_claim(void)

@@ -13,7 +13,8 @@
  *
  * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, on some models also TR;
  * all bits when a VMX guest exits; most bits when a TDX guest exits. The code that handles these
- * events writes the copy to the MSR again.
+ * events writes the copy to the MSR again. Exception: TR of perf's BTS stays clear after a #DB if
+ * the copy has neither LBR nor BTF.
  *
  * Before version 4 of perfmon, a PMI clears LBR if FREEZE_LBRS_ON_PMI is set. So perf's handler
  * of the PMI clears LBR in the copy, too, and sets LBR again after it has read the LBRs.
@@ -96,10 +97,9 @@ static __always_inline unsigned long debugctl_get(void)
 /**
  * debugctl_sync - Write the copy to the MSR of this CPU
  *
- * Called with interrupts off or from NMI, after a change of the copy, or after the
- * processor has cleared bits of the MSR. An NMI or #DB between the read and the write may
- * change the copy and write the MSR. Then the MSR gets a stale value, the second read
- * differs from the first, and the loop writes the new copy.
+ * Called with interrupts off or from NMI, when the MSR may differ from the copy. An NMI or #DB
+ * between the read and the write may change the copy and write the MSR. Then the MSR gets a stale
+ * value, the second read differs from the first, and the loop writes the new copy.
  */
 static __always_inline void debugctl_sync(void)
 {
@@ -112,8 +112,8 @@ static __always_inline void debugctl_sync(void)
 }
 
 /*
- * Like debugctl_sync(), but without the tracepoint of MSR writes: for code that may run in a
- * crash or an NMI while RCU is not watching.
+ * Like debugctl_sync(), but without the tracepoint of MSR writes: for code that may run while RCU
+ * is not watching, for example noinstr code, or code that runs in a crash.
  */
 static __always_inline void debugctl_sync_untraced(void)
 {
@@ -254,9 +254,9 @@ static __always_inline void debugctl_load_guest(unsigned long val)
  * debugctl_write_lbr - Set or clear LBR on this CPU
  * @on: true to set it, false to clear it
  *
- * Like debugctl_write_field(), but for noinstr code: without the tracepoint of MSR writes, and only
- * on processors that have DEBUGCTL. Setting or clearing LBR does not erase the branches that the
- * LBRs hold.
+ * Like debugctl_write_field(), but for noinstr code: without the tracepoint of MSR writes. Called
+ * only on processors that have DEBUGCTL. Setting or clearing LBR does not erase the branches that
+ * the LBRs hold.
  */
 static __always_inline void debugctl_write_lbr(bool on)
 {

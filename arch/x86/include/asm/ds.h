@@ -70,7 +70,7 @@ bool ds_bts_claimed(void);
 void ds_resume(void);
 void ds_save_vmcoreinfo(void);
 
-/* On a 64-bit kernel this is a constant: it uses only stores with fields of 64 bits. */
+/* A 64-bit kernel uses only stores with fields of 64 bits, so there this is a constant. */
 static inline unsigned int ds_field_size(void)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? sizeof(u64) : ds_layout.field;
