@@ -77,6 +77,7 @@ faulty_commands() {
 	must_refuse value "choose one of: on off" "$vmtest" --pti maybe
 	must_refuse number "give a number from 1" "$vmtest" --smp 0
 	must_refuse image-where "no directory /none" "$vmtest" image -o /none/x.img
+	must_refuse image-directory "/ is not a file" "$vmtest" image -o /
 	must_refuse image-option "image does not take --stock" "$vmtest" image --stock
 	must_refuse locked "another run (process $$)" "$vmtest" build
 	must_refuse no-tree "is not a Linux source tree" \

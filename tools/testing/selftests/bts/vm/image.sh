@@ -164,6 +164,9 @@ cmd_image() {
 	local out=$1 size
 
 	[ -d "$(dirname "$out")" ] || die "no directory $(dirname "$out"): make it, or name another file"
+	[ ! -e "$out" ] || [ -f "$out" ] ||
+		die "$out is not a file: name a file; the command then prints how to write it to a stick"
+	[ -w "$(dirname "$out")" ] || die "cannot write to $(dirname "$out"): name another file"
 	default_to_newest
 	prepare build
 	need_image

@@ -12,8 +12,7 @@ series_files() {
 		cd "$REPO" && find . \( -path ./.git -o -path ./.ci -o -path ./series \
 			-o -path ./tools -o -path ./Documentation -o -path ./man-pages \
 			-o -path ./gdb -o -path ./strace \) -prune -o \
-			-type f ! -path './README' ! -path './COPYING' \
-			! -path './.gitignore' ! -path './MAINTAINERS*.patch' -print
+			-type f -path './*/*' -print
 	)
 }
 
