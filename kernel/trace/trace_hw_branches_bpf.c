@@ -3,9 +3,9 @@
  * The branch flight recorder for BPF: bpf_get_branch_snapshot()
  *
  * While the recorder is on, the helper copies the last branches of this CPU from the recorder,
- * as many as the program has room for; none if this CPU is frozen. If the recorder is off, or has
- * given up its hardware to perf, perf's own function serves the helper. While the recorder is being
- * switched on or off, the helper copies nothing.
+ * at most as many as the program has room for; none if this CPU is frozen. If the recorder is off,
+ * or is on but has given up its hardware to perf, perf's own function serves the helper instead.
+ * While the recorder is being switched on or off, the helper copies nothing.
  *
  * The verifier may write the address of the function that serves the helper into a program. So
  * hw_branches_snapshot() replaces perf's function once, at boot, and may call perf's function.

@@ -2,27 +2,28 @@
 /*
  * Fold last branches: thunks, calls, and stays in the kernel
  *
- * The walk goes from the newest branch to the oldest. Below, an exception may be an interrupt:
+ * The walk goes from the newest branch to the oldest. The word exception includes interrupts here:
  *
  *  - A thunk is code that runs in place of a return or of an indirect branch, as a
  *    mitigation. hw_branches_join() joins the branches to, in and from a thunk to one branch,
  *    from the code that entered the thunk to the code that the thunk went to.
- *  - A call that has returned is one line, with the number of branches from the call to
- *    the return, unless the line of a stay stands for it. To find the call of a return, the
- *    walk counts levels: each return from a call or an exception opens one level, and each
- *    call and each exception closes one. The call that closes the first level must match the
- *    return: the target of the return is the instruction after the call; after an exception, it
- *    is at most HW_BRANCHES_INSN bytes after the interrupted instruction's beginning. A call
- *    does not match, for example, if its return address was changed, or if an exception was
- *    fixed up. The call is not found if it is older than the oldest record, if it is before a
- *    switch to another task, an entry from user mode or missing branches, or if the searches of
- *    the walk have read HW_BRANCHES_SEARCH branches. In all these cases, the return is a line of
- *    its own, and the walk continues with the branch before the return.
+ *  - A call or exception that has returned is one line, with the number of branches from the
+ *    call to the return, unless the line of a stay stands for it. To find the call or exception
+ *    of a return, the walk counts levels: each return from a call or an exception opens one
+ *    level, and each call and each exception closes one. The call or exception that closes the
+ *    first level must match the return. A return from a call must go to the instruction after
+ *    the call. A return from an exception must go to the beginning of the interrupted instruction,
+ *    or at most HW_BRANCHES_INSN bytes further. The two do not match, for example, if the return
+ *    address was changed, or if the exception was fixed up. The call or exception is not found if
+ *    it is older than the oldest record, if an entry from user mode or HW_BRANCH_BREAK is between
+ *    it and the return, or if the searches of the walk have read HW_BRANCHES_SEARCH branches. In
+ *    all these cases, the return is a line of its own, and the walk continues with the branch
+ *    before the return.
  *  - A stay in the kernel that has ended is one line: the entry from user mode, with the number
- *    of branches until the CPU returned to user mode. A line before it shows the innermost call
- *    or exception that contains at least half of these branches, if there is one. A stay is not
- *    folded if its entry is older than the oldest record, if it is before a switch to another
- *    task or missing branches, or if the searches have read HW_BRANCHES_SEARCH branches.
+ *    of branches until the CPU returned to user mode. A line before it shows the longest call of
+ *    the stay, if there is one: the innermost call or exception that contains at least half of
+ *    these branches. A stay is not folded if its entry is older than the oldest record, if
+ *    HW_BRANCH_BREAK is in the stay, or if the searches have read HW_BRANCHES_SEARCH branches.
  *
  * This code runs in any context: it takes no lock and allocates no memory, and only the
  * functions of struct hw_branches_reader access memory other than the caller's.
@@ -91,8 +92,8 @@ static bool hw_branches_joins(const struct hw_branches_fold *fold, u64 from,
 }
 
 /*
- * Read the branch at @at. If it leaves a thunk, join it with the branches to and in the thunk.
- * Return false if there is no such branch.
+ * Read branch number @at. If it leaves a thunk, join it with the branches to and in the thunk.
+ * Return false if there is no branch of this number.
  */
 static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 			     struct hw_branches_joined *joined)
@@ -212,7 +213,8 @@ static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_bran
  * the number of the next record that is older than the call; 0 if there is no such call.
  *
  * A call has fewer branches than the calls around it, and its own record is newer. So the first
- * call with enough branches is the innermost one.
+ * call with enough branches is the innermost one. Calls at a depth of more than HW_BRANCHES_LEVELS
+ * are ignored.
  */
 static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
 				    struct hw_branches_line *line)

@@ -220,8 +220,8 @@ static struct trace_min_max_param hw_branches_thaw_after_param = {
 
 /*
  * trace: the branches of all CPUs, one CPU after the other; per_cpu/cpuN/trace: those of one CPU.
- * hw_branches_view_next_cpu() copies the branches of a CPU before it makes the lines of this CPU.
- * To read all CPUs as they were at the same time, freeze the recorder before opening the file.
+ * hw_branches_view_next_cpu() copies the branches of a CPU before the lines of this CPU are made.
+ * To read all CPUs as they were at the same time, freeze the recorder before reading the file.
  */
 
 /**

@@ -2,11 +2,10 @@
 /*
  * Fold last branches into lines that a reader can follow
  *
- * trace_hw_branches_calls.c makes a line of each call that has returned, and of each stay in the
- * kernel that has ended. This file folds what is repeated: equal consecutive lines become one line
- * with their number. A sequence of up to HW_BRANCHES_LOOP lines that is repeated is shown once, and
- * its last line tells how often the sequence occurs. Switches to another task and missing branches
- * do not count as equal.
+ * trace_hw_branches_calls.c makes one line of a call that has returned, and of a stay in the kernel
+ * that has ended. This file folds what is repeated: equal consecutive lines become one line with
+ * their number. A sequence of up to HW_BRANCHES_LOOP lines that is repeated is shown once, and its
+ * last line tells how often the sequence occurs. Lines of HW_BRANCH_BREAK do not count as equal.
  *
  * This code runs in any context: it takes no lock and allocates no memory.
  */

@@ -67,13 +67,14 @@ struct hw_branches_reader {
  *		mode that has returned
  * @kind:	the kind of @branch; HW_BRANCH_OTHER if the walk is plain
  * @inside:	if not 0, the number of branches from @branch to its return, including both, in
- *		all repeats of the line. The return to user mode is not recorded, and not counted
+ *		all repeats of the line. The return to user mode is no record, and not counted
  * @records:	the number of records that the line stands for; the last line of a loop also
  *		stands for the records of all repeats of the loop
  * @depth:	the call depth of the code that made @branch, relative to the code that the
  *		newest branch of the walk went to: -1 is the caller of that code; 0 if the walk
  *		is plain
- * @longest:	the line is the longest call of a stay, and the next line is that of the stay
+ * @longest:	the line is the longest call of a stay, see trace_hw_branches_calls.c, and the next
+ *		line is that of the stay
  * @lines:	the number of lines of the loop if this is its last line; otherwise 1
  * @times:	how often this line, or the loop that ends here, occurs consecutively
  */
@@ -88,7 +89,10 @@ struct hw_branches_line {
 	u32			times;
 };
 
-/* The largest number of branches that a walk reads to find calls of returns and entries of stays */
+/*
+ * The largest number of branches that a walk reads to find calls of returns and entries of stays.
+ * A branch that was joined with those to and in a thunk counts as one.
+ */
 #define HW_BRANCHES_SEARCH	20000
 
 /* The number of lines of the longest loop that is found */

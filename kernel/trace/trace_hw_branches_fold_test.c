@@ -310,7 +310,7 @@ static void an_entry_to_a_thunk(struct kunit *test)
 	       { HW_BRANCH_USER, 0xe00, 2, 0 });
 }
 
-/* No loop begins between the longest call of a stay and the line of the stay. */
+/* A loop does not end between the longest call of a stay and the line of the stay. */
 static void stays_of_different_calls(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -373,7 +373,7 @@ static void a_jump_through_a_thunk(struct kunit *test)
 	EXPECT(test, fake, { 0x130, 0x400, 0, 0 }, { 0x110, 0x200, 5, 0 });
 }
 
-/* With call depth tracking, a return from a deep stack makes 16 calls in the thunk. */
+/* With call depth tracking, some returns make 16 calls in the thunk. */
 static void a_return_that_fills_the_return_stack_buffer(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -566,8 +566,8 @@ static void a_chain_of_thunks_has_an_end(struct kunit *test)
 	hw_branches_fold_base(fold, 100, &records);
 	KUNIT_EXPECT_EQ(test, records, 100);
 	/*
-	 * The walk also fills fold->ahead. It reads 3 branches at most for each line, and 22 for
-	 * the branch that leaves the thunks.
+	 * The walk also fills fold->ahead. It reads at most 3 branches for each line, and at most
+	 * 22 for the branch that leaves the thunks.
 	 */
 	KUNIT_EXPECT_LE(test, endless.read, (100 + 2 * HW_BRANCHES_LOOP) * 3 + 22);
 	KUNIT_EXPECT_EQ(test, endless.lines, 100);
@@ -675,8 +675,8 @@ static const struct hw_branches_reader deep_reader = {
 };
 
 /*
- * The innermost call is found, up to HW_BRANCHES_LEVELS. The walk looks at each branch twice, and
- * each time at the older one, too.
+ * The innermost call at a depth of at most HW_BRANCHES_LEVELS is found. The walk looks at each
+ * branch twice, and each time at the older one, too.
  */
 static void a_deep_call_in_a_stay(struct kunit *test)
 {

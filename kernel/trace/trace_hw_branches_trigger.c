@@ -45,12 +45,15 @@ struct hw_branches_trigger_data {
 };
 
 /*
- * True while this CPU runs a trigger 'branches'. The trigger writes MSRs and sends IPIs, which are
- * trace events themselves. If these events have triggers 'branches', too, those do nothing.
+ * True while this CPU runs a trigger 'branches'. The trigger may cause other trace events, for
+ * example write_msr and ipi_send_cpu. If these have triggers 'branches', too, those do nothing.
  */
 static DEFINE_PER_CPU(bool, hw_branches_writing);
 
-/* Called with preemption off: trace_event_buffer_reserve() assumes that a tracepoint did that. */
+/*
+ * Called with interrupts or preemption off. With CONFIG_PREEMPTION, trace_event_buffer_reserve()
+ * stores the preempt count minus 1, as it assumes that a tracepoint has disabled preemption.
+ */
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 			      const struct hw_branch *branch)
 {
@@ -111,7 +114,10 @@ static void hw_branches_trace_others(void)
 static void hw_branches_do_others(struct work_struct *work)
 {
 	hw_branches_show(hw_branches_trace_others);
-	/* Pairs with cmpxchg() of the next trigger, which then stores its own CPU. */
+	/*
+	 * Pairs with cmpxchg() in hw_branches_reserve_others(), after which the next trigger stores
+	 * its own CPU.
+	 */
 	smp_store_release(&hw_branches_others_event, NULL);
 }
 
@@ -131,6 +137,9 @@ static struct irq_work hw_branches_others = IRQ_WORK_INIT_HARD(hw_branches_other
 /*
  * Reserve the work for a trigger with 'all'. Return false if the trigger has no 'all', or if the
  * work is in use. Then the trigger writes only the branches of its own CPU.
+ *
+ * cmpxchg() pairs with smp_store_release() in hw_branches_do_others(): the new CPU is not stored
+ * before the work has read the old one.
  */
 static bool hw_branches_reserve_others(const struct hw_branches_trigger_data *trigger, int cpu)
 {
@@ -294,7 +303,7 @@ static int hw_branches_parse_option(struct event_trigger_data *data, const char 
 	} else if (!strcmp(option, "freeze")) {
 		trigger->freeze = true;
 	} else {
-		/* Without EVENT_TRIGGER_FL_COUNT: hw_branches_trigger() counts. */
+		/* Do not set EVENT_TRIGGER_FL_COUNT: hw_branches_trigger() counts itself. */
 		return kstrtoul(option, 0, &data->count);
 	}
 

@@ -7,10 +7,10 @@
  *
  * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
  * hardware breakpoint freezes the branch flight recorder. Then a work prints to the log the
- * branches that led to the access, the newest first. After that, the work thaws the recorder; with
- * 'freeze', the recorder stays frozen. A hit is ignored while the recorder is off or frozen, or
- * while an earlier hit is printed. Without 'freeze', at most DEFAULT_RATELIMIT_BURST hits are
- * printed in DEFAULT_RATELIMIT_INTERVAL.
+ * branches that led to the access, the newest first, and after them those of the other CPUs. After
+ * that, the work thaws the recorder; with 'freeze', the recorder stays frozen. A hit is ignored
+ * while the recorder is off or frozen, or while an earlier hit is printed. Without 'freeze', at
+ * most DEFAULT_RATELIMIT_BURST hits are printed in DEFAULT_RATELIMIT_INTERVAL.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
@@ -44,7 +44,8 @@
 /**
  * struct hw_branches_watch - a watchpoint
  * @attr:	the attributes of the breakpoint
- * @events:	the breakpoint on each CPU; NULL if the CPU is offline, or has no breakpoint left
+ * @events:	the breakpoint on each CPU; NULL if the CPU is offline, or if setting it failed when
+ *		the CPU came online
  * @module:	the module that the address is in, or NULL
  * @freeze:	leave the recorder frozen after a hit
  * @limit:	the rate limit of hits, used without @freeze
@@ -252,9 +253,9 @@ static int hw_branches_look_up(const char *name, unsigned long *address)
 }
 
 /*
- * Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text, and move @text behind the next ':', or
- * to NULL if there is none. The part before the first ':' is MODULE if it contains no '+' and is
- * not the name of a symbol.
+ * Parse [MODULE:]SYMBOL[+OFFSET] at the start of @text. Then move @text behind the ':' that
+ * follows, or to NULL if none follows. The part before the first ':' is MODULE if it contains no
+ * '+' and is not the name of a symbol.
  */
 static int hw_branches_parse_symbol(char **text, unsigned long *address)
 {
@@ -381,7 +382,10 @@ static int hw_branches_set_watch(char *text)
 		return -ENOMEM;
 
 	ratelimit_state_init(&watch->limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
-	/* Otherwise, __ratelimit() prints before the freeze: the branches of that are recorded. */
+	/*
+	 * Without this flag, __ratelimit() may print a message before the freeze, and the branches
+	 * of the printing would be recorded.
+	 */
 	ratelimit_set_flags(&watch->limit, RATELIMIT_MSG_ON_RELEASE);
 	strscpy(watch->text, text);
 

@@ -14,8 +14,8 @@ bool find_value(const char *key, int base, uint64_t *value);
 /* Like find_value(), but return the value. If there is no such line, say so and exit. */
 uint64_t value_of(const char *key, int base);
 /*
- * Read memory of the crashed kernel at the virtual address @at. Returns false if the dump does not
- * have all of it.
+ * Read memory of the crashed kernel at the virtual address @at. Returns false if no segment of the
+ * dump has all of it, or if it cannot be read from the file.
  */
 bool read_kernel(uint64_t at, void *buf, size_t size);
 

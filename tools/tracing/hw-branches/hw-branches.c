@@ -9,10 +9,11 @@
  * System.map or a copy of its /proc/kallsyms, for the names of addresses. hw_branches.py reads
  * dumps that makedumpfile has compressed.
  *
- * The branches are in one of two places. The Branch Trace Store (BTS) of Intel's processors writes
- * them to a buffer in memory. The Debug Store, also in memory, has the address of the buffer. The
- * other place is memory in which the kernel has saved the last branch records (LBR), which are
- * registers.
+ * The program reads the branches from one of two places. The Branch Trace Store (BTS) of Intel's
+ * processors writes them to a buffer in memory. The Debug Store, also in memory, has the address of
+ * the buffer. The other place is memory in which the kernel has saved the last branch records
+ * (LBR), which are registers. If a debugger traced a task on a CPU, the kernel has moved older
+ * branches from the buffer to another place, the ring, which this program does not read.
  *
  * Without -p, the program combines branches to lines like the kernel itself, by the same code: a
  * call that has returned is one line, and a loop is printed once. Without MAP, the program does not
@@ -41,7 +42,7 @@
  */
 enum { BASE, INDEX, MAXIMUM, NR_FIELDS };
 
-/* The largest size of the kernel's entry code, and of its thunks */
+/* No kernel has so much entry code, or so much code in thunks: a larger range is wrong. */
 #define MOST_CODE	(1 << 20)
 
 /* The buffer of each CPU: 64 KiB for records of 24 bytes. */
@@ -419,8 +420,8 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 }
 
 /*
- * Append to @all the last branch records of a CPU, which the kernel saved when it stopped the
- * recorder on this CPU. Returns false if the kernel has not saved them.
+ * Append to @all the last branch records of a CPU, which the kernel saved when it froze this CPU
+ * (see linux/hw_branches.h). Returns false if the kernel has not saved them.
  */
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 {
