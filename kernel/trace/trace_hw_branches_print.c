@@ -9,8 +9,8 @@
 
 /*
  * Sysrq, a watchpoint and kdb print at most this number of lines for each CPU. A trigger writes at
- * most this number of branches for each CPU. If kdb's command 'branches' has a second argument, that
- * command prints at most that number of lines instead.
+ * most this number of branches for each CPU. If kdb's command 'branches' has a second argument, it
+ * prints at most that number of lines instead.
  */
 u64 hw_branches_nr __read_mostly = 32;
 

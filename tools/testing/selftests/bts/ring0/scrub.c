@@ -18,7 +18,7 @@
 #define BUFFER		65520
 /* The size of each of the two samples. A larger one would take minutes on a slow kernel. */
 #define SAMPLE		480
-/* The number of addresses in both samples of a full buffer: a record has 24 bytes and 2 addresses. */
+/* The number of addresses in both samples of a full buffer: 2 in each record of 24 bytes */
 #define ADDRESSES	(2 * SAMPLE / 24 * 2)
 
 /* Trace a stopped task, so that the buffers stay mapped. Returns the file that holds the trace. */
