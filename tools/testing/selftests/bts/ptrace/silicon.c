@@ -222,6 +222,19 @@ static void forever(unsigned long unused)
 }
 
 /*
+ * Return DEBUGCTL of CPU 0 while it writes records. DEBUGCTL is 0 before the tracee runs and while
+ * the CPU handles a PMI.
+ */
+static uint64_t debugctl_with_tr(void)
+{
+	uint64_t msr;
+
+	while (!((msr = read_msr(0, MSR_DEBUGCTL)) & DEBUGCTL_TR_BIT))
+		usleep(10000);
+	return msr;
+}
+
+/*
  * At most as many branches of known_work() may be missing as the emulator has damaged or dropped
  * records. Each X86_BTS_BRANCH must have X86_BTS_F_UNRELIABLE.
  */
@@ -248,8 +261,7 @@ static void check_damaged(void)
 	tracee_begin(&t, forever, 0);
 	ptrace(PTRACE_CONT, t.pid, 0, 0);
 	pin_to(1);
-	usleep(100000);
-	msr = read_msr(0, MSR_DEBUGCTL);
+	msr = debugctl_with_tr();
 	ok((msr & DEBUGCTL_FILTERED) == DEBUGCTL_FILTERED,
 	   "the filter is still used: DEBUGCTL is %#llx", (unsigned long long)msr);
 	kill(t.pid, SIGKILL);
@@ -275,9 +287,7 @@ static void check_stray(void)
 		give_up("no trace");
 	tracee_begin(&t, many_calls, 1000000000);
 	ptrace(PTRACE_CONT, t.pid, 0, 0);
-	/* On a busy host, the trace may begin late. */
-	while (!(read_msr(0, MSR_DEBUGCTL) & DEBUGCTL_TR_BIT))
-		usleep(10000);
+	debugctl_with_tr();
 	ok(!times_in_log("NMI received"), "each NMI before was somebody's");
 	for (i = 0; i < sent; i++) {
 		if (hmp("nmi", NULL, 0))
