@@ -334,6 +334,7 @@ main() {
 	name=${ARGUMENTS[0]:-test}
 	ARGUMENTS=("${ARGUMENTS[@]:1}")
 	take_options "$name"
+	[ $# -gt 0 ] || say "vmtest.sh runs the tests now; 'vmtest.sh help' lists all commands"
 	case $name in
 	test) cmd_test "${ARGUMENTS[@]}" ;;
 	demo) plain demo && cmd_demo ;;

@@ -31,11 +31,16 @@ void note(const char *fmt, ...);
 /* Wait for the key Enter. */
 void wait_for_enter(void);
 
+/* Where to send the report. README.TXT on the stick tells it, too. */
+#define ADDRESS	"x86@kernel.org"
+#define SUBJECT	"bts-check"
+
 /* report.c: the report so far, in memory. */
 void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
-void print_page(void);
+/* Print the last page. @image is the number of the image, which is that of its partition. */
+void print_page(const char *image);
 /* Print the short form of the report as a QR code, but not to the report. */
 void show_code(void);
 
@@ -72,9 +77,10 @@ enum outcome {
 	RUNNING,
 	PASSED,
 	FAILED,
-	CRASHED,
+	SKIPPED,	/* all its results are skipped */
+	NOT_ENDED,	/* the machine crashed, lost power or was switched off */
 	TIMED_OUT,
-	NO_HARDWARE,
+	LEFT_OUT,
 };
 
 struct step {
@@ -88,6 +94,7 @@ struct step {
 	bool crashes;		/* passes if it ends by SIGSEGV or with status 128 + SIGSEGV */
 	/* Results */
 	enum outcome outcome;
+	const char *reason;	/* why steps_choose() left the step out, or NULL */
 	int passed, failed, skipped;
 };
 
@@ -96,12 +103,14 @@ extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
 /*
- * Set the outcome NO_HARDWARE for steps that must not run: if there is no Debug Store, the steps
+ * Set the outcome LEFT_OUT for steps that must not run: if there is no Debug Store, the steps
  * that need one; the steps whose program the initramfs does not have; and if @only is not NULL, the
  * steps that this list of names (separated by commas) does not have. The module is always loaded.
  */
 void steps_choose(const char *only);
-/* Set NO_HARDWARE for all steps that did not run, if three steps have crashed the machine. */
+/* Tell which steps steps_choose() has left out, and why. */
+void steps_tell_left_out(void);
+/* Set LEFT_OUT for all steps that did not run, if three steps have not ended. */
 void steps_give_up(void);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */
@@ -114,7 +123,7 @@ void step_run(struct step *step);
  */
 bool state_load(void);
 /* The step that was running when the machine last went down, or NULL. */
-extern const struct step *state_crashed;
+extern const struct step *state_not_ended;
 void state_save(bool done);
 
 /*

@@ -175,6 +175,8 @@ static void tell_features(void)
 	if (__get_cpuid_count(7, 0, &a, &b, &c7, &d7))
 		n += snprintf(text + n, sizeof(text) - n, " %sPT", b >> 25 & 1 ? "" : "no-");
 	tell("features   %s\n", text);
+	note("            (DS: Debug Store, DTES64: with 64-bit records, DS-CPL: with a filter by\n"
+	     "            privilege level, PDCM: capabilities of the PMU, PT: Processor Trace)\n");
 	if (d & CPUID_DS && read_msr(MSR_MISC_ENABLE, &val))
 		tell("            MISC_ENABLE: BTS %s, PEBS %s\n",
 		     val & MISC_BTS_UNAVAIL ? "unavailable" : "available",
@@ -244,7 +246,7 @@ static void tell_mitigations(void)
 		if (f)
 			fclose(f);
 	}
-	show("mitigations %zu kinds: see the report\n", all.gl_pathc);
+	show("mitigations %zu kinds%s\n", all.gl_pathc, stick_problem() ? "" : ": see the report");
 	globfree(&all);
 }
 

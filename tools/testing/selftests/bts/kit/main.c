@@ -69,15 +69,17 @@ static bool save_report(void)
 	return stick_write(REPORT, report_text());
 }
 
-static void begin_report(void)
+static void begin_report(const char *image)
 {
 	static const char contents[] =
-		"This report says what processor it is, what the kernel does about its flaws, which\n"
-		"tests passed, and how the hardware behaved. It has no serial number, no name and no\n"
-		"address of a person or a network, and nothing of the machine's disks.\n\n";
+		"This report says what processor it is, what the kernel does about its flaws,\n"
+		"which tests passed, and how the hardware behaved. It has no serial number, no\n"
+		"name and no address of a person or a network, and nothing of the machine's\n"
+		"disks. Read it, then mail it to " ADDRESS ", a public mailing list,\n"
+		"with the subject '" SUBJECT "'.\n\n";
 
 	screen_clear();
-	tell("bts-check: how this machine records branches\n\n");
+	tell("bts-check, image %s: how this machine records branches\n\n", image);
 	tell("%s", contents);
 	machine_tell();
 	tell("\n");
@@ -94,49 +96,67 @@ static void continue_report(void)
 	report_set(old);
 	screen_clear();
 	tell("The machine was started again before all steps were done.\n");
-	if (state_crashed)
-		tell("Step %s (%s) did not come to its end: the machine crashed, or lost power.\n",
-		     state_crashed->name, state_crashed->what);
+	if (state_not_ended)
+		tell("Step %s (%s) did not end: the machine crashed, lost power or was switched\n"
+		     "off.\n",
+		     state_not_ended->name, state_not_ended->what);
+}
+
+static void show_advice(void)
+{
+	show("If the screen shows a crash of the kernel, take a picture of it: the machine\n"
+	     "starts again after a minute. If the seconds stand still for a minute, switch the\n"
+	     "machine off.%s\n\n", stick_problem() ? "" :
+	     " Then boot the stick again: it continues after the step that ran.");
+}
+
+static void tell_outcome(const struct step *s)
+{
+	tell("        %s", outcome_names[s->outcome]);
+	if (s->passed + s->failed + s->skipped)
+		tell(": %d passed, %d failed, %d skipped", s->passed, s->failed, s->skipped);
+	tell("\n");
 }
 
 static void run_steps(void)
 {
+	char title[100];
 	size_t i;
 
-	show("If the screen shows a crash of the kernel, take a picture of it: the machine\n"
-	     "starts again after a minute. If the seconds stand still for a minute, switch the\n"
-	     "machine off. Then boot the stick again: it continues after the step that ran.\n\n");
 	for (i = 0; i < nr_steps; i++) {
 		struct step *s = &steps[i];
 
 		if (s->outcome != NOT_RUN)
 			continue;
 		s->outcome = RUNNING;
+		snprintf(title, sizeof(title), "[%2zu/%zu] %-12s %s\n", i + 1, nr_steps, s->name,
+			 s->what);
+		note("%s", title);
+		save_report();
 		state_save(false);
-		tell("[%2zu/%zu] %-12s %s\n", i + 1, nr_steps, s->name, s->what);
+		show("%s", title);
 		step_run(s);
-		tell("        %s: %d passed, %d failed, %d skipped\n", outcome_names[s->outcome],
-		     s->passed, s->failed, s->skipped);
+		tell_outcome(s);
 		save_report();
 		state_save(false);
 	}
 }
 
-static void finish_and_power_off(void)
+static void finish_and_power_off(const char *image)
 {
 	const char *how = boot_option("kit.end");
 
-	print_page();
+	print_page(image);
 	if (save_report()) {
 		state_save(true);
-		show("The report is on the stick: " REPORT ". Read it before you send it.\n");
+		show("Read " REPORT " on the stick, then mail it to " ADDRESS ".\n");
 	} else {
-		show("Not kept: %s. Take a picture of this page.\n",
+		show("Not kept: %s. Mail a picture of this page to " ADDRESS ".\n",
 		     stick_problem() ?: "the stick cannot be written");
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
-		show("Press Enter to see a short form of the report as a QR code.\n");
+		show("Press Enter for a short form of the report as a QR code, or switch off.\n");
 		wait_for_enter();
 		screen_clear();
 		show_code();
@@ -153,6 +173,7 @@ static void finish_and_power_off(void)
 
 int main(int argc, char *argv[])
 {
+	char image[16];
 	const char *id;
 
 	(void)argc;
@@ -171,19 +192,23 @@ int main(int argc, char *argv[])
 	screen_open();
 	machine_find();
 	id = boot_option("kit.volume");
+	snprintf(image, sizeof(image), "%s", id ?: "unknown");
 	if (id)
-		stick_mount(id);
+		stick_mount(image);
 	if (state_load()) {
 		continue_report();
+		steps_choose(boot_option("kit.steps"));
 	} else {
 		/* There may be a report of an earlier run, or of another machine. */
 		stick_keep(REPORT, EARLIER);
-		begin_report();
+		begin_report(image);
+		steps_choose(boot_option("kit.steps"));
+		steps_tell_left_out();
 	}
 	save_report();
 	klog_complaints();
-	steps_choose(boot_option("kit.steps"));
 	steps_give_up();
+	show_advice();
 	run_steps();
-	finish_and_power_off();
+	finish_and_power_off(image);
 }

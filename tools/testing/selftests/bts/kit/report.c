@@ -64,7 +64,10 @@ static void print_answers(void)
 		tell("  none\n");
 }
 
-/* Print the steps that did not pass in one line: the page must fit on a screen of 25 lines. */
+/*
+ * Print the steps that failed or did not end, in one line: the page must fit on a screen of 25
+ * lines.
+ */
 static void print_bad_steps(void)
 {
 	char line[MOST_COLUMNS + 1] = "", item[48];
@@ -73,9 +76,10 @@ static void print_bad_steps(void)
 	for (i = 0; i < nr_steps; i++) {
 		const struct step *s = &steps[i];
 
-		if (s->outcome != FAILED && s->outcome != CRASHED && s->outcome != TIMED_OUT)
+		if (s->outcome != FAILED && s->outcome != NOT_ENDED && s->outcome != TIMED_OUT)
 			continue;
-		n = snprintf(item, sizeof(item), " %s: %s;", s->name, outcome_names[s->outcome]);
+		n = snprintf(item, sizeof(item), "%s %s: %s", len ? "," : "", s->name,
+			     outcome_names[s->outcome]);
 		if (len + n > MOST_COLUMNS - 4) {
 			len += snprintf(line + len, sizeof(line) - len, " ...");
 			break;
@@ -99,9 +103,9 @@ static int steps_with(enum outcome outcome)
 
 /*
  * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
- * failed, crashed and took too long, and then for each answer three letters of the question's name
- * and the answer's first word. Answers that do not fit into @size bytes are left out. The short
- * form has only characters that qr_make() accepts.
+ * failed, did not end and took too long, and then for each answer three letters of the question's
+ * name and the answer's first word. Answers that do not fit into @size bytes are left out. The
+ * short form has only characters that qr_make() accepts.
  */
 static void make_short_form(char *text, size_t size)
 {
@@ -112,7 +116,7 @@ static void make_short_form(char *text, size_t size)
 	uname(&uts);
 	n = snprintf(text, size, "BTS1 %X %s %s %d/%d/%d/%d", machine.signature,
 		     machine.microcode, uts.release, steps_with(PASSED), steps_with(FAILED),
-		     steps_with(CRASHED), steps_with(TIMED_OUT));
+		     steps_with(NOT_ENDED), steps_with(TIMED_OUT));
 	while ((found = next_answer(&at))) {
 		const char *word = strstr(found, ": ");
 		char item[64];
@@ -169,7 +173,7 @@ void show_code(void)
 	}
 }
 
-void print_page(void)
+void print_page(const char *image)
 {
 	char text[QR_MAX_TEXT + 1];
 	int passed = 0, failed = 0, skipped = 0;
@@ -182,16 +186,19 @@ void print_page(void)
 	}
 	screen_clear();
 	note("\n");
-	tell("bts-check: %s\n", machine.model);
+	tell("bts-check %s: %s\n", image, machine.model);
 	tell("%s\n", machine.store ? "This machine has a Debug Store." :
 	     "This machine has no Debug Store that the kernel can use.");
 	tell("What the hardware does here:\n");
 	print_answers();
-	tell("Steps: %d passed, %d failed, %d crashed, %d took too long, %d left out\n",
-	     steps_with(PASSED), steps_with(FAILED), steps_with(CRASHED), steps_with(TIMED_OUT),
-	     steps_with(NO_HARDWARE));
+	tell("Steps: %d passed, %d failed, %d not ended, %d too long, %d skipped, %d left out\n",
+	     steps_with(PASSED), steps_with(FAILED), steps_with(NOT_ENDED), steps_with(TIMED_OUT),
+	     steps_with(SKIPPED), steps_with(LEFT_OUT));
 	print_bad_steps();
 	tell("Results: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
 	make_short_form(text, sizeof(text));
 	note("Short form: %s\n", text);
+	note("The short form has the processor's CPUID.1:EAX, its microcode, the kernel, the\n"
+	     "numbers of steps that passed/failed/did not end/took too long, and of each\n"
+	     "answer three letters of the name and the first word.\n");
 }

@@ -11,10 +11,11 @@
 #include "kit.h"
 
 #define STATE_FILE	"STATE.TXT"
+#define HEADING		"bts-check notes here which steps it has run. This is not the report."
 /* The file always has this size, so that rewriting it needs no other blocks of the stick. */
 #define STATE_SIZE	4096
 
-const struct step *state_crashed;
+const struct step *state_not_ended;
 
 static struct step *step_named(const char *name)
 {
@@ -31,7 +32,7 @@ static enum outcome outcome_named(const char *name)
 {
 	int i;
 
-	for (i = NOT_RUN; i <= NO_HARDWARE; i++) {
+	for (i = NOT_RUN; i <= LEFT_OUT; i++) {
 		if (!strcmp(outcome_names[i], name))
 			return i;
 	}
@@ -51,8 +52,8 @@ static void load_step(const char *line)
 		return;
 	s->outcome = outcome_named(outcome);
 	if (s->outcome == RUNNING) {
-		s->outcome = CRASHED;
-		state_crashed = s;
+		s->outcome = NOT_ENDED;
+		state_not_ended = s;
 	}
 	s->passed = p;
 	s->failed = f;
@@ -67,7 +68,7 @@ bool state_load(void)
 	char *line;
 
 	if (!stick_read(STATE_FILE, text, sizeof(text)) ||
-	    sscanf(text, "processor %x %7s", &signature, end) != 2 ||
+	    sscanf(text, HEADING " processor %x %7s", &signature, end) != 2 ||
 	    signature != machine.signature || !strcmp(end, "done"))
 		return false;
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -80,7 +81,7 @@ void state_save(bool done)
 	static char text[STATE_SIZE + 1];
 	size_t i, n;
 
-	n = snprintf(text, sizeof(text), "processor %x %s\n", machine.signature,
+	n = snprintf(text, sizeof(text), HEADING "\nprocessor %x %s\n", machine.signature,
 		     done ? "done" : "open");
 	for (i = 0; i < nr_steps && n < STATE_SIZE; i++)
 		n += snprintf(text + n, sizeof(text) - n, "step %s %s %d %d %d\n",

@@ -31,10 +31,11 @@
 	{ .name = n, .what = w, .argv = { __VA_ARGS__ }, .seconds = s, }
 
 #define MODULE		WORK_DIR "/kit_lab.ko"
-#define MOST_CRASHES	3
+#define MOST_NOT_ENDED	3
 
 struct step steps[] = {
-	{ .name = "module", .what = "the module of the experiments", .seconds = 1, .load = true, },
+	{ .name = "module", .what = "the module of the experiments, at each boot", .seconds = 1,
+	  .load = true, },
 	QUESTION("layout", "how large a record is", 1),
 	QUESTION("exact", "whether each branch is recorded as it was", 2),
 	QUESTION("flags", "what the flags of a record say", 1),
@@ -79,9 +80,10 @@ const char *const outcome_names[] = {
 	[RUNNING]	= "running",
 	[PASSED]	= "passed",
 	[FAILED]	= "failed",
-	[CRASHED]	= "crashed",
+	[SKIPPED]	= "skipped",
+	[NOT_ENDED]	= "not-ended",
 	[TIMED_OUT]	= "too-long",
-	[NO_HARDWARE]	= "not-here",
+	[LEFT_OUT]	= "left-out",
 };
 
 static bool is_listed(const char *list, const char *name)
@@ -101,39 +103,69 @@ static const char *program_of(const struct step *step)
 	return step->argv[0] ?: "questions";
 }
 
+/* Returns why a step must not run, or NULL if it may. */
+static const char *reason_against(const struct step *step, const char *only)
+{
+	if (only && !is_listed(only, step->name))
+		return "not listed in kit.steps";
+	if (step->store && !machine.store)
+		return "no Debug Store";
+	/* The working directory is that of the programs. */
+	if (access(program_of(step), X_OK))
+		return "no such program for this kernel";
+	return NULL;
+}
+
 void steps_choose(const char *only)
 {
-	size_t i;
+	struct step *s;
 
-	for (i = 0; i < nr_steps; i++) {
-		/* The working directory is that of the programs. */
-		if (steps[i].load) {
-			/* Load it after each boot, unless that has crashed the machine. */
-			if (steps[i].outcome != CRASHED)
-				steps[i].outcome = NOT_RUN;
-			steps[i].passed = 0;
-			steps[i].failed = 0;
+	for (s = steps; s < steps + nr_steps; s++) {
+		if (s->load) {
+			/* Load it after each boot, unless the machine went down at that. */
+			if (s->outcome != NOT_ENDED)
+				s->outcome = NOT_RUN;
+			s->passed = 0;
+			s->failed = 0;
 			continue;
 		}
-		if ((only && !is_listed(only, steps[i].name)) ||
-		    (steps[i].store && !machine.store) || access(program_of(&steps[i]), X_OK))
-			steps[i].outcome = NO_HARDWARE;
+		s->reason = reason_against(s, only);
+		if (s->reason)
+			s->outcome = LEFT_OUT;
+	}
+}
+
+void steps_tell_left_out(void)
+{
+	size_t i, first;
+
+	for (i = 0; i < nr_steps; i++) {
+		if (!steps[i].reason)
+			continue;
+		first = i;
+		while (i + 1 < nr_steps && steps[i + 1].reason == steps[first].reason)
+			i++;
+		tell("Left out, %s: %s", steps[first].reason, steps[first].name);
+		if (i > first)
+			tell(" to %s (steps %zu to %zu)\n", steps[i].name, first + 1, i + 1);
+		else
+			tell(" (step %zu)\n", i + 1);
 	}
 }
 
 void steps_give_up(void)
 {
-	int crashes = 0;
+	int not_ended = 0;
 	size_t i;
 
 	for (i = 0; i < nr_steps; i++)
-		crashes += steps[i].outcome == CRASHED;
-	if (crashes < MOST_CRASHES)
+		not_ended += steps[i].outcome == NOT_ENDED;
+	if (not_ended < MOST_NOT_ENDED)
 		return;
-	tell("%d steps have crashed the machine: the steps that remain are left out.\n", crashes);
+	tell("%d steps did not end: the steps that remain are left out.\n", not_ended);
 	for (i = 0; i < nr_steps; i++) {
 		if (steps[i].outcome == NOT_RUN && !steps[i].load)
-			steps[i].outcome = NO_HARDWARE;
+			steps[i].outcome = LEFT_OUT;
 	}
 }
 
@@ -345,7 +377,9 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 	}
 	if (WEXITSTATUS(status) && !step->failed)
 		tell("      exit status %d\n", WEXITSTATUS(status));
-	return step->failed || WEXITSTATUS(status) ? FAILED : PASSED;
+	if (step->failed || WEXITSTATUS(status))
+		return FAILED;
+	return step->skipped && !step->passed ? SKIPPED : PASSED;
 }
 
 void step_run(struct step *step)

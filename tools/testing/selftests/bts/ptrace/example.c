@@ -6,6 +6,7 @@
  */
 #include <elf.h>
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,9 +129,11 @@ int main(int argc, char **argv)
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
 		errx(1, "%s cannot be started", argv[1]);
 	read_symbols(pid);
-	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL) ||
-	    ptrace(PTRACE_BTS_CONFIG, pid, &config, sizeof(config)))
-		err(1, "PTRACE_BTS_CONFIG");
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL))
+		err(1, "PTRACE_SETOPTIONS");
+	if (ptrace(PTRACE_BTS_CONFIG, pid, &config, sizeof(config)))
+		err(1, "PTRACE_BTS_CONFIG%s",
+		    errno == EIO ? ": a kernel without CONFIG_X86_PTRACE_BTS" : "");
 	for (signal = 0; ; signal = status >> 16 ? 0 : WSTOPSIG(status)) {
 		if (ptrace(PTRACE_CONT, pid, 0, signal) || waitpid(pid, &status, 0) != pid)
 			err(1, "PTRACE_CONT");

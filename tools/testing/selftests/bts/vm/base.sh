@@ -73,7 +73,7 @@ on_exit() {
 on_signal() {
 	[ "$BASHPID" = $$ ] || exit 130
 	clear_line
-	echo "vmtest.sh: interrupted; nothing half-built is kept" >&"$SCREEN"
+	echo "vmtest.sh: interrupted; the next run continues with what is complete" >&"$SCREEN"
 	exit 130
 }
 

@@ -90,18 +90,20 @@ image_bios() {
 		dd if="$core" of="$img" bs=512 seek=1 conv=notrunc status=none
 }
 
-# image_files IMAGE VOLUME: copy all files to the partition: STATE.TXT and grub.cfg, which this
-# function makes; kernel, kernel32, initrd and initrd32 from $SCRATCH; and GRUB for UEFI.
+# image_files IMAGE VOLUME: copy all files to the partition: STATE.TXT, grub.cfg and README.TXT,
+# which this function makes; kernel, kernel32, initrd and initrd32 from $SCRATCH; and GRUB for UEFI.
 image_files() {
 	local img=$1 volume=$2 name platform fat=$1@@$((IMAGE_START * 512))
 
 	sed "s/@VOLUME@/$volume/" "$B/kit/grub.cfg" >"$SCRATCH/grub.cfg"
+	sed "s/@VOLUME@/$volume/; s/@VERSION@/$LINUX_VERSION/; s/$/\r/" "$B/kit/README.TXT" \
+		>"$SCRATCH/README.TXT"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
 	# The kit overwrites STATE.TXT and grub.cfg in place: write them first, so that they are not
 	# fragmented.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
 		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg || return
-	for name in kernel kernel32 initrd initrd32; do
+	for name in README.TXT kernel kernel32 initrd initrd32; do
 		mcopy -i "$fat" "$SCRATCH/$name" "::/$name" || return
 	done
 	mmd -i "$fat" ::/EFI ::/EFI/BOOT || return
@@ -174,12 +176,15 @@ cmd_image() {
 	size=$((($(stat -c %s "$out") + 1048575) / 1048576))
 	[ "$size" -le "$IMAGE_LIMIT" ] || die "$out has $size MiB, more than the limit of $IMAGE_LIMIT MiB: reduce what make_image() copies"
 	cat <<-END
-		$out  $size MiB
+		$out  $size MiB, Linux $LINUX_VERSION
 
-		Write it to a USB stick, which loses what is on it. Find the stick's name first:
+		Write it to a USB stick, which loses all its files: by any program that writes
+		disk images, or on Linux by these commands. NAME is the stick's name, such as sdb,
+		not sdb1. The first command prints it: TRAN is usb, SIZE is that of the stick.
 		    lsblk -d -o NAME,SIZE,MODEL,TRAN
+		    sudo umount /dev/NAME?*      # if the system has mounted the stick
 		    sudo dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
-		Boot the machine from the stick, with Secure Boot off. The machine's own disks are
-		not mounted. The report is REPORT.TXT on the stick, for any system to read.
+		Boot the machine from the stick, with Secure Boot off. bts-check writes to no disk
+		but the stick. REPORT.TXT on the stick is the report, for any system to read.
 	END
 }
