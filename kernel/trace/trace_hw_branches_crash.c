@@ -169,7 +169,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Return the CPU that called panic(). With panic_force_cpu=, another CPU may execute panic(). */
+/* Return the CPU that called panic(). With panic_force_cpu=, panic() may continue on another CPU. */
 static int hw_branches_panic_cpu(void)
 {
 	int cpu = atomic_read(&panic_redirect_cpu);
