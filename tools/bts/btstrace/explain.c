@@ -141,7 +141,7 @@ static bool holds_perf_event(const char *pid)
 	return found;
 }
 
-/* perf uses the hardware: name processes that have perf events, as far as they can be found. */
+/* perf or KVM uses the hardware: name processes that have perf events, as far as they can be found. */
 static int explain_busy(void)
 {
 	char path[300], comm[64], who[512] = "";
@@ -162,9 +162,9 @@ static int explain_busy(void)
 	if (dir)
 		closedir(dir);
 	if (used)
-		bt_complain("perf uses the hardware for LBR, intel_pt or intel_bts: end it; these use perf:%s", who);
+		bt_complain("perf, or KVM for a guest, uses LBR, intel_pt or intel_bts: end that; these use perf:%s", who);
 	else
-		bt_complain("perf uses the hardware for LBR, intel_pt or intel_bts: look for perf record -b, as root");
+		bt_complain("perf, or KVM for a guest, uses LBR, intel_pt or intel_bts: look for perf record -b, as root");
 	return BT_EXIT_BUSY;
 }
 
@@ -211,13 +211,13 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 {
 	switch (error) {
 	case EOPNOTSUPP:
-		return explain_no_source(kernel ? ", or leave out -k" :
+		return explain_no_source(kernel ? ", or leave out -k and --entries" :
 					 ", or boot a kernel with CONFIG_X86_BTS_STEP");
 	case EBUSY:
 		return explain_busy();
 	case EACCES:
 		if (!kernel) {
-			bt_complain("a security module or lockdown forbids perf events, and branch traces with them: see the kernel log");
+			bt_complain("a security module or lockdown forbids perf events, and branch traces with them: see the kernel log; or the processor has Meltdown, and its traces contain the kernel: be root");
 			return BT_EXIT_PTRACE;
 		}
 		bt_complain("branches of the kernel need CAP_PERFMON, or kernel.perf_event_paranoid below 2: leave out -k and --entries");
@@ -232,7 +232,7 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 		bt_complain("process %d is gone", tid);
 		return BT_EXIT_NO_PROCESS;
 	case EINVAL:
-		bt_complain("the kernel refuses a trace of %u bytes%s: take less (-s)", bytes,
+		bt_complain("the kernel refuses a trace of %u bytes%s: choose another size (-s)", bytes,
 			    kernel ? " of the kernel" : "");
 		return BT_EXIT_USAGE;
 	}

@@ -93,7 +93,7 @@ static void beside(void)
 	ok(!strcmp(before, after), "positions and buffers stay as they were");
 	if (strcmp(before, after))
 		printf("# was %s# is %s", before, after);
-	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim");
+	ok(!try_text(CLAIM_KNOB, "0"), "the claim ends");
 	ok(areas_are(false), "nobody is left: DS_AREA is cleared");
 }
 
@@ -119,11 +119,11 @@ static void recording(void)
 	ok(all_record(true), "BTS stays on");
 	ok(bts_counter("records") > records, "there are new records");
 	ok(bts_counter("faults") == 0, "and each went into the buffer");
-	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim");
-	ok(all_record(false), "stops BTS");
+	ok(!try_text(CLAIM_KNOB, "0"), "the claim ends");
+	ok(all_record(false), "the end of the claim stops BTS");
 	records = bts_counter("records");
 	perf_comes_and_goes();
-	ok(bts_counter("records") == records, "for good");
+	ok(bts_counter("records") == records, "perf does not start BTS again");
 }
 
 /*
@@ -138,7 +138,7 @@ static void pmi(void)
 	ok(!trace_open(&trace, CYCLES, 0, -1), "an event beside it");
 	ok(!hmp("nmi", NULL, 0), "an NMI that is nobody's");
 	trace_close(&trace);
-	ok(!try_text(CLAIM_KNOB, "0"), "the end of the claim");
+	ok(!try_text(CLAIM_KNOB, "0"), "the claim ends");
 }
 
 int main(int argc, char *argv[])

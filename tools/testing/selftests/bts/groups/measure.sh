@@ -9,11 +9,8 @@ measure_twice() {
 
 	run_row "$@"
 	first=$FIGURE
-	if [ "$6" = reach ]; then
-		figure_reach "$1.again"
-	else
-		figure "$1.again" "$5" "$6"
-	fi
+	LEFT_OF=()
+	figure_of "$1.again" "$5" "$6"
 	if awk -v a="$first" -v b="$FIGURE" 'BEGIN { exit !(a != "" && (a == b || (a && b && b / a < 1.01 && a / b < 1.01))) }'; then
 		pass "$1.same"
 	else

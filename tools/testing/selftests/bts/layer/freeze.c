@@ -248,9 +248,9 @@ static void test_created(void)
 	lab_must(second, LAB_END, NULL);
 	lab_read(first, &got);
 	lab_read(second, &later);
-	ok(has_runs(&got, (u64[]){ 14, 15 }, 2), "frozen and thawed: all for who was there");
+	ok(has_runs(&got, (u64[]){ 14, 15 }, 2), "frozen and thawed: an older trace has the runs before and after");
 	ok(has_runs(&later, (u64[]){ 15 }, 1) && !count_of(&later, Q_LOST),
-	   "for who came meanwhile, what was after");
+	   "frozen and thawed: a trace made meanwhile has the run after");
 	records_free(&got);
 	records_free(&later);
 	close(first);
@@ -329,7 +329,7 @@ static void test_forgotten(bool switched)
 	lab_must(fd, LAB_END, NULL);
 	lab_read(fd, &got);
 	ok(has_runs(&got, (u64[]){ 9 }, 1) && !count_of(&got, Q_LOST),
-	   "who was frozen%s when the last trace ended records again",
+	   "a task that was frozen%s when the last trace ended records again",
 	   switched ? " and switched" : "");
 	records_free(&got);
 	close(fd);

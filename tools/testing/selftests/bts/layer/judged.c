@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	lab_read(fd, &got);
 	ok(got.nr >= records && !status.lost && !status.overwritten && !status.gaps &&
 	   !count_of(&got, Q_LOST), "%zu records, none lost", got.nr);
-	ok(kernel || find_leak(&got) < 0, "no address of the kernel for who may not have it");
+	ok(kernel || find_leak(&got) < 0, "a trace of user mode has no address of the kernel");
 	raw = raw_records(&got, kernel, &nr);
 	ok(hand_over("records", (u64)raw, nr * sizeof(*raw), false) && hand_over_code() &&
 	   hand_over_module("bts_lab"), "records and code handed over");

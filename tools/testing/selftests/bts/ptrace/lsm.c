@@ -99,8 +99,8 @@ static void check_raised(void)
 
 		ok(all_refused(pid) && bts_config(pid, raised_flags[i], 0, 0) == -EACCES &&
 		   bts_config(pid, TRACE | ALLOC, RECORDS(ROOM), 0) == -EACCES,
-		   "flags %#x: lockdown: it is nobody's any more", raised_flags[i]);
-		ok(!bts_end(pid), "flags %#x: but it can be ended", raised_flags[i]);
+		   "flags %#x: lockdown refuses the trace that was made before", raised_flags[i]);
+		ok(!bts_end(pid), "flags %#x: lockdown lets it be ended", raised_flags[i]);
 		tracee_end(&raised[i]);
 	}
 }

@@ -63,7 +63,7 @@ static void check_limits(void)
 	int step = as_nobody(limits, NULL);
 
 	ok(!step, "RLIMIT_MEMLOCK to the page, step %d", step);
-	ok(all_given_back(), "given back by tracees that were killed");
+	ok(all_given_back(), "the memory of killed tracees is freed");
 }
 
 static void spin(unsigned long unused)
@@ -153,7 +153,7 @@ static void check_orphans(const struct state *state)
 	long long records;
 	pid_t pid = orphan(state);
 
-	ok(all_given_back(), "tracer dies while its tracee %s: given back", state->name);
+	ok(all_given_back(), "tracer dies while its tracee %s: the memory is freed", state->name);
 	if (bts_hardware()) {
 		usleep(20000);
 		records = bts_counter("records");
@@ -181,7 +181,7 @@ static void check_second_tracer(const struct state *state)
 	   "tracee %s: a second tracer finds nothing", state->name);
 	ok(bts_config(pid, TRACE | ALLOC, RECORDS(1000), 0) == 0 &&
 	   bts(PTRACE_BTS_SIZE, pid, NULL, 0) == 0, "tracee %s: and starts anew", state->name);
-	ok(all_given_back(), "tracee %s: the first one's is given back", state->name);
+	ok(all_given_back(), "tracee %s: the memory of the first tracer's trace is freed", state->name);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
 }
@@ -233,7 +233,7 @@ static void check_killed_drain(void)
 	ok(*pid > 0 && as_nobody(configure_all, NULL) == ENOMEM, "a tracer waits in its DRAIN");
 	kill(tracer_pid, SIGKILL);
 	ok(waitpid(tracer_pid, NULL, 0) == tracer_pid && all_given_back(),
-	   "killed there: given back");
+	   "a tracer killed in its DRAIN: the memory is freed");
 	if (*pid > 0)
 		kill(*pid, SIGKILL);
 	munmap((void *)pid, sizeof(*pid));
@@ -359,7 +359,7 @@ static void check_pile(void)
 	ok(more < PILE / 2, "%d tracers of a stopped task leave nothing there", PILE);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	ok(all_given_back(), "and all memory is given back");
+	ok(all_given_back(), "the memory of their traces is freed");
 }
 
 /* Tracer and tracee end at about the same time. */

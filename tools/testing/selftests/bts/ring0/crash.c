@@ -181,7 +181,7 @@ static void test_work(void)
 		give_up(MARK);
 	ok(goes_on(), "work: and after a mark that froze all CPUs");
 	trace = get("../trace");
-	ok(strstr(trace, "hw_branch: cpu=1"), "work: whose branches are shown");
+	ok(strstr(trace, "hw_branch: cpu=1"), "work: the branches of CPU 1 are shown");
 	free(trace);
 	skip_log();
 	must_set("watch", "bts_crash_global:4");
@@ -554,7 +554,7 @@ static void test_sysrq(void)
 	must_set("freeze", "1");
 	try_text("/proc/sysrq-trigger", "B");
 	usleep(100000);
-	ok(!recording(0), "sysrq: who froze it before is not forgotten");
+	ok(!recording(0), "sysrq: a freeze by the user before it lasts");
 }
 
 static void test_recursive(void)

@@ -144,7 +144,7 @@ static int test(const char *source)
 	ok(is("enable", source), "recording goes on");
 	clean();
 	ok(is("enable", "0"), "recording ends");
-	printf("answer %s: %d branches of a CPU are kept, %d of all do not fit\n", source, most,
+	printf("answer %s: %d branches of a CPU are kept, %d cannot follow the one before\n", source, most,
 	       misfits);
 	return finish();
 }

@@ -84,7 +84,7 @@ static void test_break(void)
 	must_set("freeze", "1");
 	d = at_break("branches\n");
 	usleep(100000);
-	ok(complete(&d) && !recording(0), "who froze it before is not forgotten");
+	ok(complete(&d) && !recording(0), "a freeze by the user before kdb lasts");
 	must_set("freeze", "0");
 }
 

@@ -114,18 +114,21 @@ figure_left() {
 	fi
 }
 
-run_row() {
+# figure_of CASE BOOT PROGRAM: set FIGURE to what PROGRAM of a row measures.
+figure_of() {
 	local words
 
+	read -ra words <<<"$3"
+	case ${words[0]} in
+	reach) figure_reach "$1" ;;
+	left) figure_left "$1" "${words[1]}" "${words[2]}" ;;
+	*) figure "$@" ;;
+	esac
+}
+
+run_row() {
 	wanted "$1" || return 0
-	if [ "$6" = reach ]; then
-		figure_reach "$1"
-	elif [[ $6 = left\ * ]]; then
-		read -ra words <<<"$6"
-		figure_left "$1" "${words[1]}" "${words[2]}"
-	else
-		figure "$1" "$5" "$6"
-	fi
+	figure_of "$1" "$5" "$6"
 	VALUE[$1]=$FIGURE
 }
 
