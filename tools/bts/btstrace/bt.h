@@ -36,7 +36,7 @@ typedef uint64_t u64;
 
 #define BT_PAGE	4096
 
-/* The upper half of the 64-bit addresses is the kernel's. */
+/* The addresses of a 64-bit kernel are in the upper half of the 64-bit addresses. */
 #define BT_IS_KERNEL(addr)	((addr) >> 63)
 
 void *bt_alloc(size_t n, size_t size);

@@ -13,7 +13,7 @@ _btstrace_wants() {
 	[ ${#rest} -eq 1 ]
 }
 
-# Set the caller's variable at to the index of the command to trace: the first word that is
+# Set the caller's variable $at to the index of the command to trace: the first word that is
 # neither an option of btstrace nor the argument of an option. Bash splits --option=VALUE into
 # three words.
 _btstrace_position() {

@@ -112,8 +112,8 @@ static void pop(struct bt_calls *c)
 }
 
 /*
- * The top frame is a hop, which jumps to @to. Make the frame that of @to: of another hop, or
- * of the function that the program called.
+ * The top frame is a hop, which jumps to @to. Turn the frame into that of the function at @to,
+ * which is another hop, or the function that the program called.
  */
 static void arrive(struct bt_calls *c, const struct bt_place *to)
 {
@@ -324,7 +324,10 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel returns to @to: to the code that entered the kernel, or to a signal handler. */
+/*
+ * The kernel returns to @to: to the code that entered the kernel, to a signal handler or, after a
+ * handler, to the code that the signal has interrupted.
+ */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;
@@ -424,7 +427,7 @@ void bt_calls_branch(struct bt_calls *c, const struct bt_branch *b)
 /*
  * bt_calls_branch_frame - find the frame to count the last branch for
  * @c: the call stack; bt_calls_branch() was called for the last branch
- * @branches: set to the number of branches to count for the frame: 1, and the branches of a
+ * @branches: set to the number of branches to count for the frame: 1, plus the branches of a
  *	hop that has just ended, unless @resolved got them. Set to 0 while a hop runs.
  *
  * Returns the frame, or NULL if there is none or a hop runs.
@@ -476,7 +479,7 @@ void bt_calls_free(struct bt_calls *c)
 	free(c);
 }
 
-/* Was no function unwound, did each return match a call, and is no record missing? */
+/* Was no function unwound, is @unmatched 0, and is no record missing? */
 bool bt_calls_balanced(const struct bt_calls *c)
 {
 	return !c->unwound && !c->unmatched && !c->gaps;

@@ -13,7 +13,7 @@
  * struct bt_frame - a function that was called and has not returned
  * @fn:		the function
  * @module:	the module that contains it
- * @called:	the name that the program called it by, if it went through a PLT; or NULL
+ * @called:	the name that the program called it by, if the call went through a PLT; or NULL
  * @back:	its return address; 0 if unknown
  * @begin:	the index of the record with which it began; see @records of struct bt_calls
  * @tail:	the function of the frame below has ended by a jump to this function (a tail

@@ -49,8 +49,8 @@ static void enter(struct bt_calls *calls, struct bt_frame *frame)
 }
 
 /*
- * The callback for a function that ends: remove the items in it, and close its own item. If its
- * last item is a gap, the function ended in this gap: keep the gap.
+ * The callback for a function that ends: remove the items in it, and close its own item. If the
+ * last item is a gap, keep the gap: the function may have ended in it.
  */
 static void leave(struct bt_calls *calls, struct bt_frame *frame)
 {

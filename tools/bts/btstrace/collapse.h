@@ -11,14 +11,15 @@
 #include "calls.h"
 
 /*
- * A function becomes a BT_ITEM_INSIDE, not a BT_ITEM_CALL, if its return address is unknown.
- * This is so, for example, if its call is not in the trace, if it was called within the kernel,
- * or if another BT_ITEM_INSIDE has jumped to it.
+ * A function becomes a BT_ITEM_INSIDE, not a BT_ITEM_CALL, if its return address is unknown, or if
+ * the record with which it began is no X86_BTS_BRANCH. The return address is unknown, for example,
+ * if the call is not in the trace, if the function was called within the kernel, or if another
+ * BT_ITEM_INSIDE has jumped to it.
  */
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
 	BT_ITEM_CALL,	/* a call, a jump to another function, or an entry to the kernel */
-	BT_ITEM_INSIDE,	/* a function whose return address is unknown */
+	BT_ITEM_INSIDE,	/* another function, see above */
 	BT_ITEM_SIGNAL,	/* a signal handler */
 	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
 	BT_ITEM_GAP,	/* records are missing */

@@ -27,7 +27,8 @@ struct point {
 /*
  * struct coverage_thread - a thread
  * @last:	the target of its last branch
- * @before:	while a signal handler runs: the target of the last branch before the handler
+ * @before:	while a signal handler runs without an X86_BTS_SIGNAL, as in a trace of
+ *	test/record.c: the target of the last branch before the handler
  */
 struct coverage_thread {
 	struct point last;
@@ -116,7 +117,8 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 /*
  * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
  * @limit, or the address behind the earlier instruction. Returns 0 if the thread cannot have
- * run straight to there, for example because of an unconditional branch.
+ * run straight to there, for example because of an unconditional branch, or if the code cannot
+ * be decoded.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -136,8 +138,9 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 }
 
 /*
- * The kernel returns to @to. If the thread can have run straight from @p until it entered the
- * kernel, count this code as executed. If it cannot, return false.
+ * The kernel returns to @to, or would return there if the thread had not ended. If the thread can
+ * have run straight from @p until it entered the kernel, count this code as executed. If it
+ * cannot, return false.
  */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
@@ -170,7 +173,8 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
  * The kernel returns to user mode. The record does not tell where the thread entered the
  * kernel: find this address, and count the code before it as executed. The kernel returns to
  * this address, or to a signal handler. At the end of a handler, it returns to the address
- * where the thread entered the kernel before the handler.
+ * where the thread entered the kernel before the handler. For a handler with X86_BTS_SIGNAL and
+ * X86_BTS_SIGRETURN, coverage_branch() has counted this code already.
  */
 static void leave_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {

@@ -141,7 +141,10 @@ static bool holds_perf_event(const char *pid)
 	return found;
 }
 
-/* perf or KVM uses the hardware: name processes that have perf events, as far as they can be found. */
+/*
+ * perf or KVM uses the hardware: name processes that have perf events, as far as they can be
+ * found.
+ */
 static int explain_busy(void)
 {
 	char path[300], comm[64], who[512] = "";

@@ -8,7 +8,7 @@
 /* Exit statuses of btstrace itself */
 enum bt_exit {
 	BT_EXIT_NO_BTS	= 110,	/* no Branch Trace Store that can do what was asked for */
-	BT_EXIT_BUSY		= 111,	/* perf uses the hardware */
+	BT_EXIT_BUSY		= 111,	/* perf or KVM uses the hardware */
 	BT_EXIT_KERNEL		= 112,	/* no permission to trace the kernel */
 	BT_EXIT_MEMLOCK		= 113,	/* RLIMIT_MEMLOCK, or no memory */
 	BT_EXIT_SYSCTL		= 114,	/* the sysctl kernel.ptrace_bts forbids it */

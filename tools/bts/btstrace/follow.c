@@ -372,7 +372,8 @@ static void end(struct bt_follow *f, int sig)
  * Handle SIGTSTP. If the user has typed ^Z, the terminal sends SIGTSTP to the command, too.
  * btstrace, the tracer, must run until the command has stopped: stop_with_command() stops
  * btstrace later, or not at all if the command ignores SIGTSTP. Stop at once if no command
- * runs. Also stop at once if SIGTSTP is not from a terminal: it was sent to btstrace alone.
+ * runs. Also stop at once if SIGTSTP is not from a terminal: it may have been sent to btstrace
+ * alone.
  */
 static void stop_later(struct bt_follow *f, bool terminal)
 {
@@ -488,8 +489,8 @@ int bt_follow_run(struct bt_follow *f)
 
 /*
  * Returns an exit status, or minus the number of a signal. If a signal has ended tracing,
- * returns minus this signal. If a failed write has, returns -SIGPIPE. Otherwise, returns how
- * the command has ended, or 0 if there is no command.
+ * returns minus this signal. If a failed write has ended tracing, returns -SIGPIPE. Otherwise,
+ * returns how the command has ended, or 0 if there is no command.
  */
 int bt_follow_status(const struct bt_follow *f)
 {

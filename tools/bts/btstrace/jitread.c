@@ -253,7 +253,10 @@ char *bt_jit_read(struct bt_jit_reader *r, pid_t tgid, const struct bt_map *maps
 	struct bt_text out;
 	size_t i;
 
-	/* Compiled code is in executable memory that no file is mapped to. */
+	/*
+	 * Most just-in-time compilers put code into executable memory that no file is mapped
+	 * to: without such memory, do not look for lists.
+	 */
 	for (i = 0; i < n && !compiled; i++)
 		compiled = maps[i].executable && !maps[i].ino && *maps[i].path != '[';
 	if (!compiled)

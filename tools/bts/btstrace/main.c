@@ -251,8 +251,8 @@ static int close_files(struct bt_session *s, const struct options *o, int status
 }
 
 /*
- * If @status is not negative, returns it: the exit status. Otherwise, ends by the signal -@status,
- * as the command may have ended. If this signal does not end btstrace, returns an exit status.
+ * If @status is not negative, returns it: the exit status. Otherwise, ends by the signal -@status:
+ * see bt_follow_status(). If this signal does not end btstrace, returns an exit status.
  */
 static int end_like(int status)
 {

@@ -20,7 +20,7 @@
 /*
  * Each long option has its own value. If two options had the same value, getopt_long() would
  * accept a common abbreviation of both, instead of reporting that it is ambiguous. parse_one()
- * takes each value from OPT_CRASH to OPT_JSON for a mode.
+ * treats each value from OPT_CRASH to OPT_JSON as a mode.
  */
 enum {
 	OPT_CRASH = 256, OPT_PLAIN, OPT_RAW, OPT_CALLS, OPT_FLOW, OPT_FOLDED, OPT_PERFETTO,

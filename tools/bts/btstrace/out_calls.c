@@ -23,7 +23,8 @@ struct named_tree {
  * @last:	the end of the list, where the next tree is added
  * @slot:	a hash table of all trees, by name
  * @sum:	counts of threads that have ended, or have called execve()
- * @open:	the number of frames that these threads had then
+ * @open:	the number of frames that these threads had then. After X86_BTS_EXEC, this is
+ *	0: bt_calls_branch() has ended the frames.
  * @unbalanced:	the number of times that bt_calls_balanced() was false then
  */
 struct calls_data {

@@ -13,7 +13,10 @@
 #include "output.h"
 #include "source.h"
 
-/* At most CALLS_LEAST to CALLS_MAX lines are for calls, at most FRAMING for headings and notes. */
+/*
+ * The limit of lines for calls is between CALLS_LEAST and CALLS_MAX. Headings and notes have at
+ * most FRAMING lines.
+ */
 #define CALLS_LEAST	3
 #define CALLS_MAX	10
 #define NOTES_MAX	2
@@ -24,7 +27,8 @@
  * @branch: its last records
  * @nr: the number of records
  * @ended_at: the address of the first instruction that it did not execute, or 0
- * @note: messages about its end, to be printed behind the lines of the crash view
+ * @note: its last signal or other message, and how it has ended; to be printed behind the lines of
+ *	the crash view
  * @nr_notes: the number of messages
  */
 struct crash {

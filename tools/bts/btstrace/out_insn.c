@@ -153,8 +153,9 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	struct insn_thread *it = b->thread->data;
 
 	/*
-	 * The kernel returns to the instruction that was interrupted, or to the one after a
-	 * system call: the thread has executed the instructions from @it->at to there.
+	 * If leads_to() returns true, the kernel has returned to the instruction that was
+	 * interrupted, or to the one after a system call: the thread has executed the
+	 * instructions from @it->at to there.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&
 	    leads_to(b->thread->process->space, it->at, b->to->addr))

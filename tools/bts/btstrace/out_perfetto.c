@@ -4,7 +4,8 @@
  *
  * Records of branches have no time. A mark is a record, with a time, that a thread was scheduled
  * in or out. A slice is what a thread did between two marks, or a part of that. The branches of a
- * slice are spread evenly over its time. end_of() tells how long a slice takes that no mark ends.
+ * slice are spread evenly over its time. If no mark ends a slice, end_of() tells how
+ * long it takes.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -403,7 +403,8 @@ static bool is_enough(struct bt_session *s)
 
 /*
  * Show up to @s->last of the last branches that pass the filter, and the other records after the
- * first of these branches. keep() has stored the records.
+ * first of these branches. If fewer branches pass, show all other records. keep() has stored the
+ * records.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {

@@ -214,7 +214,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 #define BT_LAST_MAX	1000000
 /*
  * The crash view looks at this many branches of a thread, or more, if memory suffices: an
- * uncaught exception takes 40,000 branches.
+ * uncaught exception takes about 40,000 branches.
  */
 #define BT_LAST_CRASH	87381
 /* The bytes of memory that one of the last branches needs, without its places */

@@ -21,7 +21,7 @@
  * @follows_syscall: the instruction before @addr is a system call; filled in with @insn
  * @follows_call: the instruction before @addr is a call; filled in with @insn
  * @changeable:	the code may change at any time: it is code of user mode, and its mapping is
- *	writable, or is of no file
+ *	writable, is of no file, or is not known
  * @went_to:	the target of the last branch from here; NULL if there was none, or if @changeable
  *	is true
  * @went_as:	the kind of that branch, enum bt_kind

@@ -173,7 +173,7 @@ static void tell_stepped(struct bt_follow *f, pid_t tid)
  * Returns the size of the trace of a new thread, in bytes. If traces may shrink, and the user
  * is not root, this is at most a share of RLIMIT_MEMLOCK: the more threads there are, the smaller
  * is the share, but not less than SHARE_MIN. If the limit is 8 MiB, it suffices for a hundred
- * threads, and the first trace has room for the 40,000 branches of an uncaught exception.
+ * threads, and the first trace has room for the branches of an uncaught exception, about 40,000.
  */
 static u32 bytes_for(const struct bt_follow *f)
 {
@@ -350,7 +350,10 @@ void tracee_signal(struct bt_follow *f, struct tracee *t, int sig)
 	free(note);
 }
 
-/* Returns how a thread has ended, as text, from its status of waitpid(). The caller frees it. */
+/*
+ * Returns how a thread has ended, as text. @status has the format of waitpid(). The caller frees
+ * the text.
+ */
 char *tracee_ending(int status)
 {
 	char name[32];

@@ -18,7 +18,8 @@
  * @traced:	it has a trace
  * @refused:	the kernel has refused a trace for it; it runs without one
  * @done:	tracee_leave() was called: its trace was read, and it is about to end or be detached
- * @announced:	btstrace has attached to it, or its parent has reported it
+ * @announced:	btstrace has attached to it, its parent has reported it, or release_all() has
+ *	resumed it
  * @held:	hold() keeps it in its first stop
  * @listens:	it is in a group stop
  * @lost:	the sum of the counts of its X86_BTS_LOST records
@@ -51,7 +52,7 @@ struct tracee {
  *	the command to stop; or 0
  * @ending:	detach from each thread that stops
  * @end_signal:	the signal that is the reason for @ending; SIGKILL if @error is the reason; 0 if a
- *	failed write is, or if @ending is false
+ *	failed write is the reason, or if @ending is false
  * @error:	an exit status if tracing has failed, or 0
  * @one_traced:	at least one thread had a trace
  * @refused:	the number of threads that were refused a trace

@@ -12,8 +12,9 @@
  * The program reads the branches from one of two places. The Branch Trace Store (BTS) of Intel's
  * processors writes them to a buffer in memory. The Debug Store, also in memory, has the address of
  * the buffer. The other place is memory in which the kernel has saved the last branch records
- * (LBR), which are registers. If a debugger traced a task on a CPU, the kernel has moved older
- * branches from the buffer to another place, the ring, which this program does not read.
+ * (LBR), which are registers. If the buffer of a CPU had to be emptied, for example to trace a task
+ * for a debugger, the kernel has moved older branches from the buffer to another place, the ring,
+ * which this program does not read.
  *
  * Without -p, the program combines branches to lines like the kernel itself, by the same code: a
  * call that has returned is one line, and a loop is printed once. Without MAP, the program does not

@@ -12,8 +12,9 @@ before that, write 1 to hw_branches/freeze in tracefs.
 
 The branches are either in last branch records (LBR), which the kernel has saved,
 or in the buffer of the Branch Trace Store (BTS). The Debug Store has the address
-of this buffer. If a debugger traced a task on the same CPU, the kernel has moved
-older branches from the buffer to another buffer in memory, the ring.
+of this buffer. If the buffer of a CPU had to be emptied, for example to trace a task
+for a debugger, the kernel has moved older branches from this buffer to another buffer
+in memory, the ring.
 
 VMCOREINFO tells where the branches are, so no debug information is needed. With
 the debug information of vmlinux and of modules (-d), the script also prints files
@@ -184,7 +185,10 @@ class Memory:
 
 
 def ring(cpu):
-    """Return the branches that were moved from the buffer of a CPU to its ring."""
+    """
+    Return the branches that were moved from the buffer of a CPU to its ring. A pair of 0 and 0
+    stands for each record that is not a branch: branches are missing there.
+    """
     context = per_cpu(prog["hw_branches_readable"], cpu).read_()
     if not context:
         return []

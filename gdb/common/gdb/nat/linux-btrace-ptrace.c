@@ -200,8 +200,8 @@ bts_get_records (ptid_t ptid, uint64_t first, uint32_t flags,
     }
 }
 
-/* Round SIZE up to a power of two and at least a page, as perf_event does.  The
-   result is at most MAX_SIZE.  */
+/* Round SIZE up to a power of two and at least a page, as linux_enable_bts does for
+   perf_event.  The result is at most MAX_SIZE.  */
 
 static uint32_t
 bts_round_size (unsigned int size)
@@ -521,12 +521,12 @@ public:
   void finish (bool interrupted);
 
 private:
-  /* TARGET is the target of the next older record.  If the address at which the
-     kernel has resumed the thread is not between TARGET and the end of the current
-     block, the thread was interrupted at another address.  Then complete the block
-     that begins at the address of the resumption, or at the end of the current block
-     if that is lower.  The next older block begins at TARGET.  Its end is not known:
-     assume that it ends at TARGET, too.  */
+  /* TARGET is the target of the next older record, or the argument of finish_delta.
+     If the address at which the kernel has resumed the thread is not between TARGET
+     and the end of the current block, the thread was interrupted at another address.
+     Then complete the block that begins at the address of the resumption, or at the
+     end of the current block if that is lower.  The end of the next older block is
+     not known: assume that this block ends at TARGET.  */
   void settle_resumption (CORE_ADDR target);
 
   /* Complete the current block, which begins at BEGIN.  The next older block ends
@@ -614,7 +614,7 @@ block_builder::finish (bool interrupted)
 /* Make blocks of the records with sequence numbers from WANTED on.  FIRST is the
    sequence number of the first element of RECORDS.  PC is the current pc of TRACE's
    thread.  If DELTA, the blocks continue those that were read last; return nullptr
-   if records in between are missing.  */
+   if one of the records is not connected with the older ones.  */
 
 static std::vector<btrace_block> *
 make_blocks (const linux_ptrace_bts *trace, const std::deque<bts_record> &records,

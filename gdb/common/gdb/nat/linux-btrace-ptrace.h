@@ -22,10 +22,11 @@ struct linux_ptrace_bts;
 #endif
 
 /* Ask the kernel to record the branches of thread PTID as *CONF says, and store
-   in CONF->size the size of the buffer that the kernel grants.  USE_DS says
-   whether the kernel may use this processor's Debug Store, the hardware that
-   records branches.  If the thread is running, stop it; its trace is made when it
-   is resumed, and CONF->size is the size that the kernel is then asked for.
+   in CONF->size the size of the buffer that the kernel grants.  If USE_DS is false
+   and the kernel uses this processor's Debug Store, the hardware that records
+   branches, fail with EOPNOTSUPP.  If the thread is running, stop it; its trace is
+   made when it is resumed, and CONF->size is the size that the kernel is then asked
+   for.
    Return nullptr and set errno on failure.  */
 
 extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,

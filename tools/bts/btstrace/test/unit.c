@@ -288,7 +288,7 @@ struct measured {
 	size_t fits;
 };
 
-/* @text, the limit of columns (0: none), the columns of the bytes that fit, and their number */
+/* @text, the limit of columns (0: none), the columns that @fits bytes need, and @fits */
 static const struct measured texts[] = {
 	{ "", 0, 0, 0 },
 	{ "abc", 0, 3, 3 },

@@ -76,7 +76,7 @@ proc recorded_places { first count } {
 }
 
 # Return the number of the first recorded instruction at PLACE that has a number greater
-# than AFTER, or 0 if there is none.
+# than AFTER, or 0 if there is none.  Look only at the first 1000 of these instructions.
 
 proc number_of_place { place {after 0} } {
     set n [expr {$after + 1}]

@@ -116,8 +116,8 @@ int main(int argc, char **argv)
 	nmis = interrupts("NMI") - nmis;
 	/*
 	 * The buffer of a period-1 event has room for 2730 records, and causes a PMI before it is
-	 * full. Context switches drain the buffer, too: expect a PMI for each two full buffers. AUX
-	 * causes a PMI after 4 MiB only: expect none.
+	 * full. Context switches drain the buffer, too: expect at least one PMI for two full
+	 * buffers. The buffer of AUX is larger, and the number of its PMIs is not checked.
 	 */
 	printf("# %lu NMIs\n", nmis);
 	ok(kind == SOURCE_AUX || nmis >= nr / 2730 / 2, "PMIs came as NMIs");

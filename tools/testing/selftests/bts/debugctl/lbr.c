@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A #DB clears DEBUGCTL.LBR: the kernel must set the bit again. An event of perf uses the
- * LBRs on one CPU, and perf itself has no reason to write DEBUGCTL after the #DB.
+ * LBRs on one CPU. From the #DB to the next PMI, perf itself has no reason to write DEBUGCTL.
  *
  *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel, which
  *				does not

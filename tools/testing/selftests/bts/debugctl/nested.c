@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A tracer block-steps the thread that runs a KVM guest. DEBUGCTL.BTF must be off in the guest and
- * on after the guest. KVM reads DEBUGCTL before it runs the guest, and restores it later. If an NMI
- * writes DEBUGCTL after that read, KVM must not undo the write.
+ * on after the guest. KVM of the stock kernel reads DEBUGCTL before it runs the guest, and writes
+ * the value back later. If an NMI writes DEBUGCTL in between, KVM must not undo the write.
  *
  * nested MODULE kept|lost: kept: a kernel that keeps what the NMI wrote; lost: the stock kernel,
  * which loses it

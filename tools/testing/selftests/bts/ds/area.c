@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the last event that uses the Debug Store is closed, the kernel must set DS_AREA to 0.
+ * When the last event for which perf allocates the Debug Store is closed, the kernel must set
+ * DS_AREA to 0.
  *
  * area cleared|left: cleared: a kernel that does so; left: the stock kernel, which does not
  */

@@ -294,7 +294,10 @@ static void write_map(const char *path)
 		give_up("%s", path);
 }
 
-/* Some hundred branches of interrupts may come after the call of panic(). */
+/*
+ * With a map whose addresses are shifted, hw-branches must print the same lines. Among them must be
+ * a branch from panic(). Some hundred branches of interrupts may be newer than it.
+ */
 static void test_map(void)
 {
 	FILE *here = start_reader("10000", KALLSYMS), *there;

@@ -34,7 +34,10 @@ static void off_and_on(int rounds, bool *loaded)
 	}
 }
 
-/* Trace a task that may run anywhere, and a task that is bound to the last CPU. */
+/*
+ * Trace a task that may run anywhere, and a task that is bound to the last CPU until that CPU first
+ * goes offline.
+ */
 static void of_tasks(enum kind kind, int rounds)
 {
 	pid_t anywhere = start_spinner(-1), bound = start_spinner(last);

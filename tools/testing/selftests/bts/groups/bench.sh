@@ -2,7 +2,7 @@
 # bench: the emulated Debug Store against software that does not know that it is emulated
 # shellcheck shell=bash
 #
-# All tests in this group run on the unpatched kernel.
+# All guests of this group run the unpatched kernel, except those of metal(), which run no kernel.
 
 # shellcheck source=shared/boots.sh
 . "$B/groups/shared/boots.sh"
@@ -83,7 +83,8 @@ plant_errors() {
 	finds "$case.wrong" "record $middle: wrong"
 }
 
-# NEED of judge(): branches of all kinds, and entries into the kernel in all ways.
+# NEED of judge(): branches of all kinds, and entries into the kernel by interrupts (irq), by
+# exceptions and INT (v and the vector in hexadecimal), and by system calls.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {

@@ -15,9 +15,9 @@ units() {
 		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
 			append=kunit.enable=1 -- kunit bts_ring bts_context
 	done
-	# Without an APIC there is no PMI: the buffer is circular, and only context switches drain
-	# it. Not on PREEMPT_RT, where power-off would hang: kernel_power_off() sleeps in pr_flush()
-	# when timers do not run any more.
+	# Without an APIC there is no PMI, and the buffer is circular. Not on PREEMPT_RT, where
+	# power-off would hang: kernel_power_off() sleeps in pr_flush() when timers do not run any
+	# more.
 	[ "$CONFIG" = rt ] || boot unit-noapic kernel=patched config="$CONFIG" smp=1 \
 		append="kunit.enable=1 nolapic" -- kunit bts_ring
 }
@@ -41,8 +41,9 @@ known_sequences() {
 	traced itself-no-cpl cpu="$CPU,-ds-cpl" "$@" -- itself
 }
 
-# Print in how many of 24 orders the program contexts ends its contexts. With debugging options,
-# where the kernel is much slower and the rings are larger, use one order.
+# Print in how many of 24 orders the program contexts ends its contexts. Use one order in all
+# configurations but base: with debugging options, the kernel is much slower and the rings are
+# larger.
 orders() {
 	[ "$CONFIG" = base ] && echo 24 || echo 1
 }

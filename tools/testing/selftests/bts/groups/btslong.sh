@@ -7,7 +7,7 @@
 # shellcheck source=shared/oracle.sh
 . "$B/groups/shared/oracle.sh"
 
-# Record ten million known branches of user mode, while another trace records the kernel.
+# Record ten million known branches of user mode, while other traces record the kernel on each CPU.
 millions() {
 	local rule pti
 

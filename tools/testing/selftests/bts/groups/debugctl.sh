@@ -33,7 +33,8 @@ last_branches() {
 # restore_processor_state() need %gs before it is restored.
 resume() {
 	[ "$CONFIG" = kcsan ] || lab_boot resume kernel=patched config="$CONFIG" smp=2 "$FREEZE_SMM" -- resume kept
-	# Without a Debug Store, nothing else writes DEBUGCTL during resume.
+	# Without a Debug Store, only debugctl_resume() writes DEBUGCTL of the boot CPU during
+	# resume.
 	[ "$CONFIG" = kcsan ] || lab_boot resume-no-ds kernel=patched config="$CONFIG" smp=2 \
 		"$FREEZE_SMM,-ds,-dtes64,-ds-cpl" -- resume kept
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost

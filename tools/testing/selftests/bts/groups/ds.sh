@@ -22,7 +22,8 @@ ds_units() {
 	for smp in 1 4; do
 		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
 	done
-	# The NMI watchdog uses the Debug Store as long as the kernel runs.
+	# The NMI watchdog has a hardware event of perf as long as the kernel runs. While perf has
+	# such an event, it uses the Debug Store.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
@@ -34,8 +35,8 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# intel_bts keeps its position across an NMI and a reset of the PMU, and is refused without a
-# Debug Store.
+# intel_bts keeps its position across an NMI and a reset of the PMU, and is refused if there is no
+# memory for the buffers of BTS.
 ds_aux() {
 	perf_cases_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong

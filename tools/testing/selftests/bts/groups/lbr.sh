@@ -50,8 +50,9 @@ lbr_files() {
 	done
 }
 
-# perf has priority over the recorder, so perf's tests must pass with the recorder on. They do not
-# run on AMD, as the counters of the emulated AMD processor do not count.
+# perf has priority over the recorder, so perf must work with the recorder on. The tests that need
+# samples of perf, around-* and perf-kept-*, do not run on AMD, as the counters of the emulated AMD
+# processor do not count.
 lbr_perf() {
 	local machine
 
@@ -73,8 +74,8 @@ lbr_perf() {
 # The addresses of page faults that the tests cause.
 LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
 
-# lbr_program CASE MACHINE KEY=VALUE... -- ARG...: run lastbranch with the module bts_crash. If STATE
-# is set, continue a guest from this state.
+# lbr_program CASE MACHINE KEY=VALUE... -- ARG...: run lastbranch with the module bts_crash. If
+# STATE is set, continue a guest from this state.
 lbr_program() {
 	local case=$1 machine=$2 keys=()
 	shift 2
@@ -120,7 +121,8 @@ lbr_fatal() {
 	fi
 }
 
-# kinds_survived MACHINE LEAST TIMES: crashes of each kind that the guest survives.
+# kinds_survived MACHINE LEAST TIMES: crashes of each kind that the guest survives. The kind of
+# interrupted() is not among them.
 kinds_survived() {
 	lbr_crash "$1" task bts_crash_fault "$2" "$3"
 	lbr_crash "$1" kernel bts_crash_at "$2" "$3"
@@ -144,7 +146,7 @@ kinds_fatal() {
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
 	lbr_fatal "$1" double bts_crash_double_fault "$2" 1
 	lbr_fatal "$1" panic bts_crash_panic "$2" 1
-	# The NMI arrives some branches after the call: accept it among the newest 12 branches.
+	# The NMI arrives some branches after $sender: accept $sender among the newest 12 branches.
 	lbr_fatal "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" STATE=${WARN_STATE:-} \
 		lbr_fatal "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1
@@ -173,8 +175,8 @@ lbr_crashes() {
 	done
 }
 
-# A second kernel must find the LBRs disabled. A crash ends in a freeze, which disables them. Each
-# kernel clears DEBUGCTL at boot, so a machine with LBRs of a model would not show a difference.
+# A second kernel must find the LBRs disabled. A crash ends in a freeze, which disables them. Leave
+# out model-specific LBRs: the second kernel clears DEBUGCTL.LBR at boot, before the test reads it.
 lbr_jump() {
 	local machine way words
 

@@ -2,7 +2,8 @@
 # measure (slow): the measured costs are the same twice, and meet their goals
 # shellcheck shell=bash
 
-# Measure a row of measure/rows twice: both results must be the same, and meet the goal.
+# Measure a row of measure/rows twice: the results must differ by less than 1 %, and the first must
+# meet the goal.
 measure_twice() {
 	local first peer ratio met
 	WANTED=()

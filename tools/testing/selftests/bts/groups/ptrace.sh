@@ -12,7 +12,8 @@ requests() {
 	for rule in $RULES; do
 		strict "requests-$rule" cpl="$rule" -- requests "$WAYS"
 	done
-	# With the rule either, the filter also lets entries to the kernel pass.
+	# With the rule either, the filter lets entries to the kernel pass. So a trace has them even
+	# if the kernel stops recording its own branches (WAYS=gap).
 	strict requests-either cpl=either -- requests kernel
 	strict requests-32 pti=on -- requests_32 "$WAYS"
 	strict requests-x32 pti=on smp=2 -- requests_x32 "$WAYS"

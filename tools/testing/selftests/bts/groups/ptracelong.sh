@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptracelong (slow): the tests of group ptrace at length, and the oracle's check of a program
+# ptracelong (slow): PTRACE_BTS_*: long runs, security modules, and the oracle's check of a program
 # shellcheck shell=bash
 
 # shellcheck source=ptrace.sh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# remains (slow): what the flight recorder leaves behind: dumps, memory kept over a reboot; BPF
+# remains (slow): the flight recorder in crash dumps, in memory kept over a reboot, and read by BPF
 # shellcheck shell=bash
 
 # shellcheck source=shared/crashes.sh

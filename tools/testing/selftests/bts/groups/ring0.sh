@@ -88,7 +88,7 @@ ring0_kdb() {
 folded() {
 	local wrong within=0
 
-	# See the case folded.
+	# With the host's clock, the task could be preempted between the system call and its crash.
 	crashing "$1" smp=2 icount=1 "${@:4}" -- crash end "$2"
 	# With lockdep, printing a warning takes more branches than the buffer holds.
 	[ "$2" != warn ] || ! has_option PROVE_LOCKING || within=1
@@ -221,7 +221,8 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	fatal panic panic bts_crash_panic 4
-	# A warning that exceeds the limit is a crash only in panic(). clang inlines its caller.
+	# A warning that exceeds the limit is a crash only in panic(). clang inlines
+	# check_panic_on_warn(), which calls panic().
 	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
 		fatal warn-limit warn $caller 2 append="sysctl.kernel.warn_limit=1"
@@ -368,8 +369,8 @@ ring0_kdump() {
 	came_to_end kdump-astray
 }
 
-# On Zen 3 and Zen 4, a kernel with the mitigation of speculative return stack overflow returns through
-# a thunk that is apart from the other thunks. A branch through it is one line.
+# On Zen 3 and Zen 4, a kernel with the mitigation of speculative return stack overflow returns
+# through a thunk that is apart from the other thunks. A branch through this thunk is one line.
 ring0_thunk() {
 	case ",$CONFIG," in
 	*,mitigations,*) ;;

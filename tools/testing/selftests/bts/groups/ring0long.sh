@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ring0long (slow): 200 crashes of each kind show the fault on top; the oracle checks one of them
+# ring0long (slow): 200 crashes of each of 6 kinds show the fault on top; the oracle checks a crash
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh

@@ -79,7 +79,7 @@ strangers() {
 	strict stray smp=2 expect=splat -- silicon stray
 }
 
-# On models that damage or drop records, the trace must say that records are wrong or lost.
+# On models that damage or drop records, each branch must have the flag X86_BTS_F_UNRELIABLE.
 damaged() {
 	strict smi cpu=Nehalem,x-bts-smi=997 -- recordflags all
 	strict stpclk cpu=Nehalem,x-bts-damage=97 -- recordflags all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# siliconlong (slow): perf samples at 1 kHz beside long traces; the oracle checks a Pentium 4, too
+# siliconlong (slow): perf samples beside long traces; the oracle checks a Pentium 4, too
 # shellcheck shell=bash
 
 # shellcheck source=silicon.sh

@@ -2,7 +2,7 @@
 # small (slow): kernels for one CPU, for 32 bits with either record layout, and with FRED
 # shellcheck shell=bash
 
-# small_unit CASE CONFIGURATION KEY=VALUE...: run the unit tests of the series.
+# small_unit CASE CONFIGURATION KEY=VALUE...: run unit tests of DEBUGCTL, Debug Store and traces.
 small_unit() {
 	boot "$1-debugctl" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit debugctl
 	boot "$1-ds" kernel=patched config="$2" append=kunit.enable=1 "${@:3}" -- kunit x86_ds

@@ -21,6 +21,6 @@ group_smoke() {
 		[ -z "$mode" ] || dmesg_has "smp$n.preempt" "Dynamic Preempt: $mode"
 	done
 	boot no-pti smp=2 pti=off -- hello 2 off
-	# An Intel processor has page-table isolation by default.
+	# The kernel isolates page tables by default, as the emulated processor has Meltdown.
 	boot pti-default smp=1 pti= -- hello 1 on
 }

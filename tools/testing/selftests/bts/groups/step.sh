@@ -22,8 +22,9 @@ step_invisible() {
 	plain invisible-skylake_32 cpu=Skylake-Client,-smap pti=off -- invisible_32
 }
 
-# The tests of group ptrace. Not those that need the hardware: giveway and holders, in which others
-# take the hardware from a trace, and recordflags.
+# Tests of group ptrace, and of how instructions are stepped (rewrites, units, odd). Not those tests
+# of group ptrace that need the hardware: recordflags, and giveway, holders, sibling and exclude, in
+# which perf needs the hardware, too.
 step_requests() {
 	plain requests-qemu64 cpu=qemu64 -- requests kernel
 	plain requests-epyc_32 cpu=EPYC smp=2 -- requests_32 kernel

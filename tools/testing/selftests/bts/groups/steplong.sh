@@ -9,7 +9,7 @@
 # shellcheck source=stress.sh
 . "$B/groups/stress.sh"
 
-# All tests of group ptracerules.
+# The programs of group ptracerules.
 without_ptracerules() {
 	local abi
 
@@ -27,8 +27,8 @@ without_ptracerules() {
 	plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
-# The tests of group tool that run in guests. Not the parts of toolmodes and toolerrors about the
-# kernel's branches and about perf, which need the hardware.
+# Tests of group tool that run in guests. Not toolmodes and `toolerrors here`, which need the
+# hardware: they also test branches of the kernel, and perf.
 without_tool() {
 	local less=
 
@@ -63,7 +63,7 @@ without_stress() {
 	boot faults machine=plain cpu=qemu64 kernel=patched config="$options" smp=2 "$OWNERS" -- faults
 }
 
-# A 32-bit kernel, and a kernel for one CPU.
+# A 32-bit kernel.
 without_others() {
 	local CONFIG=$CONFIG,32
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace fuzzed, with sanitizers, read by others, on five millions of branches
+# toollong (slow): btstrace: fuzzer, sanitizers, its files in other tools, five million branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh
@@ -16,7 +16,7 @@ seeds() {
 	for bits in 64 32; do
 		gcc -m$bits -g -O1 -nostdlib -shared -o "$from/seed$bits.so" "$from/seed.c"
 		{ printf '\x80' && cat "$from/seed$bits.so"; } >"$to/elf$bits"
-		# clang writes no .debug_aranges, and another version of the rest
+		# clang writes no .debug_aranges, and its other sections differ from gcc's.
 		clang -m$bits -g -O1 -nostdlib -shared -o "$from/clang$bits.so" "$from/seed.c"
 		{ printf '\x80' && cat "$from/clang$bits.so"; } >"$to/clang$bits"
 	done
@@ -38,7 +38,7 @@ fuzz() {
 		-artifact_prefix="$BTSTRACE/" "$BTSTRACE/corpus"
 }
 
-# Run the whole program with sanitizers. Group tool runs only the unit tests so.
+# Run the whole program with sanitizers. Group tool runs only the unit tests with sanitizers.
 sanitised() {
 	need_btstrace sanitised tests SANITIZE=address,undefined
 	check sanitised-names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"

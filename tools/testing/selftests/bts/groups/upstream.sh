@@ -39,9 +39,9 @@ upstream_programs() {
 	done
 }
 
-# upstream_verdicts KTAP: print the verdicts. If a program was stopped after its time, how it ends, and
-# how often it has failed until then, depends on the speed of the host: print each of its verdicts once,
-# without its end.
+# upstream_verdicts KTAP: print the verdicts. If a program was stopped by the time-out, the speed of
+# the host decides how often it has failed until then, and how it ends. So print each of its
+# verdicts once, and leave out how it ended.
 upstream_verdicts() {
 	awk '
 		!/^# VERDICT / { next }
@@ -56,7 +56,7 @@ upstream_run() {
 	local target=$1 kind=$2 programs
 
 	programs=$(upstream_programs "$target" | tr '\n' ' ')
-	# In QEMU, far returns to user mode fail with SMAP.
+	# With SMAP, far returns in user mode fail in QEMU 7.2.
 	boot "$target-$kind" kernel="$kind" config=base smp=2 cpu="$CPU,-smap" timeout=600 \
 		stall=200 tools="$programs" -- upstream 60 "$UPSTREAM/kselftest/$target"
 	VERDICTS=$CASE_DIR/verdicts

@@ -5,7 +5,8 @@
 
 gdb=$1
 
-# The guest has gdb at the same path as the host's cache: make its directories accessible to nobody.
+# gdb has the same path in the guest as in the host's cache. Make gdb and the directories of its
+# path accessible to the user "nobody".
 path=$gdb
 while [ "$path" != / ]; do
 	chmod a+rx "$path"

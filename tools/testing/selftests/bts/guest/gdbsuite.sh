@@ -39,7 +39,8 @@ write_site() {
 	echo "set gdb_test_timeout 120"
 }
 
-# Print a result of each file in gdb.sum as KTAP, and a line "# counts" for the host.
+# Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and how
+# many of its tests passed, failed, were unsupported, and had another result.
 tell() {
 	awk '
 	function close_file() {

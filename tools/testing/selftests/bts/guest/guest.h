@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For test programs in the guest: KTAP on standard output, and the emulator's monitor through the
- * control port.
+ * For test programs: KTAP on standard output, and, in the guest, the emulator's monitor through the
+ * control port. The programs of the kselftest also run outside the guest.
  */
 #ifndef BTS_GUEST_H
 #define BTS_GUEST_H
@@ -156,7 +156,7 @@ static inline int read_answer(int fd, char *buf, size_t len)
 
 /*
  * Run a command of the emulator's monitor, and store its output in @buf (may be NULL), at most @len
- * bytes with the final NUL. Returns 0, or -1 on an error, for example if there is no monitor.
+ * bytes with the final NUL. Returns 0, or -1 on an error, for example if there is no control port.
  */
 static inline int hmp(const char *cmd, char *buf, size_t len)
 {

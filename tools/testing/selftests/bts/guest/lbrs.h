@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The last branch records of this machine, in each of their formats. */
+/* Access to the last branch records (LBRs) of this machine, whichever format they have. */
 #ifndef BTS_GUEST_LBRS_H
 #define BTS_GUEST_LBRS_H
 

@@ -6,8 +6,9 @@
  *   itself MODULE [RECORDS [mixed|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	out: run only run_ways_out(): after each PMI, the kernel takes a given number of branches,
- *	partly in the NMI handler lab_nmi(). OWN (default: 0): the number that it takes elsewhere
+ *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes a given
+ *	number of branches, partly in the NMI handler lab_nmi(). OWN (default: 0): the number that
+ *	the kernel takes elsewhere
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"

@@ -232,8 +232,8 @@ CASE hlt_wake_later, "wake-up from HLT by a timer that fires during it", setup=s
 3:	END
 
 /*
- * STI delays interrupts, but not NMIs. It makes QEMU end the block of translated code after the
- * next instruction, and so deliver the NMI there.
+ * In QEMU, STI delays interrupts, but not NMIs. It makes QEMU end the block of translated code
+ * after the next instruction, and so deliver the NMI there.
  */
 CASE nmi, "NMI: from is the next instruction; IRETQ back"
 	GATE	VEC_NMI, 3f

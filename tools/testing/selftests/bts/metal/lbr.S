@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Code for tests of LBRs and counters, and lists of its branches: source, target, filter bit. */
+/*
+ * Code for tests of LBRs and counters, and lists of its branches: source and target, in
+ * lbr_types_list also the filter bit.
+ */
 #include "defs.h"
 
 	.text

@@ -111,7 +111,7 @@ TEST(lbr_off, "LBR: nothing is recorded while DEBUGCTL.LBR is clear")
 	expect_lbr(0, 0, 0);
 }
 
-/* Check that the branches lbr_types_list are recorded, except those that @select filters out. */
+/* Check that the branches in lbr_types_list are recorded, except those that @select filters out. */
 static void run_types(u64 select)
 {
 	const struct branch *b;

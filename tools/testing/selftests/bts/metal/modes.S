@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* 32-bit code: compatibility mode, protected mode, tasks, virtual-8086 mode. */
+/* 32-bit code: compatibility mode, protected mode, tasks; 16-bit code: virtual-8086 mode. */
 #include "case.inc"
 
 CASE compat, "32-bit code in long mode"
@@ -165,7 +165,7 @@ v86_code:
 	.byte	0xcd, VEC_EXIT		/* 21: int */
 v86_code_end:
 
-/* Test task_cr3 runs this code: from that of the task switch on, records go to another page. */
+/* Test task_cr3 runs this code: the record of the task switch and later ones go to another page. */
 	.globl	task_other, task_other_jmp, task_other_end
 task_other:
 task_other_jmp:

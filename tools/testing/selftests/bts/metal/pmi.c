@@ -9,7 +9,7 @@ struct pmi_case {
 	const char *text;
 	u32 debugctl;
 	u32 lvt;
-	/* distance of the threshold from the base: so many records, and so many bytes more */
+	/* distance of the threshold from the base: this many records, plus this many bytes */
 	int records;
 	int bytes;
 };

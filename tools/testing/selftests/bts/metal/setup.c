@@ -203,7 +203,10 @@ void setup_smi(void)
 	copy((void *)SMM_ENTRY, smm_code, smm_code_end - smm_code);
 	outb(PCI_SMRAM_DATA, SMRAM_CLOSED);
 	*SMI_COUNT = 0;
-	/* SMM has no paging: use a place at which records of SMM, a bug, would be seen as well. */
+	/*
+	 * SMM has no paging. LOW_DS is mapped to the same physical address, so that expect_store()
+	 * also finds records that the emulator wrongly stores in SMM.
+	 */
 	ds_place(LOW_DS, LOW_DS + 0x100, 64 * rec_size());
 }
 

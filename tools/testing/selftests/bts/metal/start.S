@@ -136,7 +136,8 @@ gdt:	.quad	0
 	.quad	0x00cff3000000ffff		/* UDATA2 */
 	.quad	0x00cf9b000000ffff		/* KCODE32 */
 	.quad	0x00cf9b080000ffff		/* KCODE32_BASE */
-	.fill	SEL_LIMIT / 8 - 9, 8, 0		/* gdt_init() sets the rest */
+	/* gdt_init() and set_call_gate() set the rest */
+	.fill	SEL_LIMIT / 8 - 9, 8, 0
 gdt_ptr:
 	.word	SEL_LIMIT - 1
 	.quad	gdt

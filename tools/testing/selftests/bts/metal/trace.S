@@ -48,7 +48,7 @@ trace_done:
 	pop	%rbx
 	ret
 
-/* void trace32(u64 code, u32 debugctl): the same in protected mode, with paging by pd32 */
+/* void trace32(u64 code, u32 debugctl): the same in protected mode, with pd32, for DEBUGCTL only */
 	.globl	trace32, trace32_go, trace32_done
 trace32:
 	push	%rbx
@@ -160,7 +160,7 @@ pmi_drain:
 pmi_drain_iret:
 	iretq
 
-/* Handler of interrupts that may still be pending from a previous case. */
+/* Handler of what a test ignores: a #DB, or an interrupt still pending from a previous case. */
 	.globl	ignore_irq
 ignore_irq:
 	push	%rax

@@ -5,8 +5,8 @@
  * An instruction is judged only when the next event is known, since that tells where control
  * went:
  *
- *   next address = its own             it did not complete: it faulted, was restarted, or is a REP
- *                                      iteration; or it is an INT n, or branched to itself
+ *   next address = its own             it did not complete (it faulted, was restarted, or is a REP
+ *                                      iteration), or it is an INT n, or it branched to itself
  *   next address = the one behind it   it fell through, or branched to there
  *   otherwise                          it branched
  *

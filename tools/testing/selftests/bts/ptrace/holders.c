@@ -18,7 +18,8 @@
 #include "../guest/nobody.h"
 
 #define LIST		"/sys/kernel/debug/x86/bts"
-#define LINGER		5	/* seconds for which the kernel keeps it after the last trace */
+/* The number of seconds for which the kernel keeps the hardware after the last trace */
+#define LINGER		5
 #define ROUNDS		1000
 #define READ_ALL	3	/* command of klogctl() */
 

@@ -252,7 +252,10 @@ static int poor(rlim_t pages, bool inherits)
 		give_up("cannot become nobody");
 	t = tracee_new();
 	options(&t, PTRACE_O_TRACEFORK);
-	/* Where the filter by privilege level cannot be used, this needs privileges. */
+	/*
+	 * On a processor with Meltdown where the filter by privilege level cannot be used, this
+	 * needs privileges.
+	 */
 	err = config(&t, TRACE | INHERIT);
 	if (err == -EACCES)
 		return REFUSED;

@@ -55,7 +55,7 @@ area:
 \name:
 	.endm
 
-	/* Set TF: each instruction after this macro causes a #DB. */
+	/* Set TF: the instructions after this macro cause #DBs. */
 	.macro	set_tf
 	PUSHF
 	orl	$TF, (SP)

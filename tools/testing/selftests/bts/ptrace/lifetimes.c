@@ -72,7 +72,10 @@ static void run_fork_alone(unsigned long unused)
 		sched_yield();
 }
 
-/* A 64-bit and a 32-bit program. With -h they print their usage and exit. */
+/*
+ * With a 64-bit kernel, a 64-bit and a 32-bit program. With a 32-bit kernel, only the first exists,
+ * and has 32 bits. With -h they print their usage and exit.
+ */
 static const char *const programs[] = { "/bt/lifetimes", "/bt/lifetimes_32" };
 
 static void run_exec(unsigned long nr)
@@ -356,7 +359,7 @@ static void run_lengths(unsigned long times)
 	}
 }
 
-/* With ENTRY, the hardware also records the kernel, here a long loop. No record may be lost. */
+/* With ENTRY, the Debug Store also records the kernel, here a long loop. No record may be lost. */
 TEST_F(life, full_after_a_loop_of_the_kernel)
 {
 	must_trace(self->pid, TRACE | ENTRY | STOP_FULL | SIGNAL, 100, 0);

@@ -183,7 +183,7 @@ static void run_through_secret(unsigned long unused)
 
 /*
  * Ways of a tracee to execute hello, a program that the user may read. @programs is the number of
- * calls of execve(). @secret: the user may not read the program that executes hello.
+ * calls of execve(). @secret: the user may not read the memory of the program that executes hello.
  */
 static const struct departure {
 	const char *name;
@@ -263,7 +263,7 @@ static void try_departures(struct __test_metadata *_metadata)
 }
 
 /*
- * A trace of a program that the user may not read must stay unreadable after execve() of
+ * A trace of a program whose memory the user may not read must stay unreadable after execve() of
  * another program, until the tracer clears the trace or configures a new one.
  */
 TEST(program_before)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measure the cost of branch traces for a debugger, in instructions. vm/measure.sh runs this.
- * The first argument tells of what the cost is:
+ * The first argument selects what to measure:
  *
  *   price capture	a branch of user mode: recording it, and PTRACE_BTS_DRAIN
  *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace

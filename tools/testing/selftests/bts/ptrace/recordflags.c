@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The flags of records: X86_BTS_F_UNRELIABLE for an erratum of the processor, and
- * X86_BTS_F_MISPREDICTED on processors that tell whether they predicted the branch.
+ * X86_BTS_F_MISPREDICTED on processors that tell whether they predicted the branch correctly.
  *
  *   recordflags [none|all|predicts]	all: expect X86_BTS_F_UNRELIABLE in each branch, entry
  *		and exit; predicts: expect X86_BTS_F_MISPREDICTED in branches forwards;

@@ -222,8 +222,8 @@ static void forever(unsigned long unused)
 }
 
 /*
- * Return DEBUGCTL of CPU 0 while it writes records. DEBUGCTL is 0 before the tracee runs and while
- * the CPU handles a PMI.
+ * Wait until CPU 0 records the tracee, and return the value of DEBUGCTL. TR is clear while CPU 0
+ * runs another task.
  */
 static uint64_t debugctl_with_tr(void)
 {

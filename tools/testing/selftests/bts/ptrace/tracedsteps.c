@@ -112,7 +112,7 @@ FIXTURE_TEARDOWN(steps)
 {
 }
 
-/* Returns the number of branches in user mode, or -1u if one has another target than the walk. */
+/* Returns the number of branches in user mode, or -1u if one does not match walk_targets. */
 static unsigned int follow(const struct trace *t)
 {
 	unsigned int want = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by programs of group ptracerules. Most have a tracee that runs chain(). */
+/* Shared by programs that test the requests. Most have a tracee that runs chain(). */
 #ifndef BTS_PTRACE_TRACING_H
 #define BTS_PTRACE_TRACING_H
 
@@ -25,7 +25,7 @@ void end_chain(pid_t pid);
 
 /*
  * Returns whether the @nr records are the last branches of run_chain(@passes). If @whole, all of
- * its branches must be there. Returns from the kernel to chain() (X86_BTS_LEAVE) are skipped.
+ * its branches must be there. Skips the records of returns from the kernel to chain().
  */
 bool is_chain(const struct x86_bts_record *rec, size_t nr, unsigned int passes, bool whole);
 

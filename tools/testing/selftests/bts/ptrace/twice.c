@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trace a program twice, by the Debug Store and by the trap flag. The traces of all its
- * tasks must be the same, record for record. The contents of X86_BTS_EXEC are not compared.
+ * Trace a program twice, by the Debug Store and by the trap flag. For each of its tasks, both
+ * traces must be the same, record for record. The contents of X86_BTS_EXEC are not compared.
  *
  *   twice branches|entry PROGRAM [ARGUMENT...]
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces of kernel threads that work for a process and never return to user mode: threads of
- * vhost and io_uring. When the tracer dies, the kernel must give the memory of the trace back.
+ * Traces of threads that the kernel adds to a process, and that never return to user mode: threads
+ * of vhost and io_uring. When the tracer dies, the kernel must give the memory of the trace back.
  */
 #include <dirent.h>
 #include <linux/io_uring.h>

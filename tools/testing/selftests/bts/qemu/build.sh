@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Apply the Debug Store to a QEMU 7.2 source tree, and build the emulator.
+# Add the Debug Store to a QEMU 7.2 source tree, and build the emulator. The overlay is the patches
+# and new files in this directory, without mutants/.
 
 set -u
 
@@ -16,8 +17,8 @@ usage() {
 	END
 }
 
-# Check for all tools and libraries that the build needs at once, so that the user
-# can install them by one command.
+# Check for all tools and libraries that the build needs, and report all missing ones together, so
+# that the user can install them by one command.
 need_tools() {
 	local missing=() tool lib
 

@@ -67,8 +67,9 @@ static char *be_saved(void)
 	if (!port || dprintf(answer.fd, "save\n") < 0)
 		give_up(CONTROL_PORT);
 	/*
-	 * No answer comes before the state is saved. The guest may be saved while it sends: then
-	 * the first answer is that a part of the question is no command.
+	 * Only the emulator that continues this guest answers. The state may be saved while the
+	 * guest sends "info name". Then that emulator gets only the rest of this line, and its
+	 * first answer is not the name.
 	 */
 	while (strncmp(name, CONTINUE, strlen(CONTINUE))) {
 		if (!poll(&answer, 1, 100))

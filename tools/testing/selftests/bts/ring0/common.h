@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the programs of group ring0. The recorder is the branch flight recorder, whose files
- * are in RECORDER. A freeze stops its recording and keeps the branches. A thaw resumes recording.
+ * Shared by most programs in this directory. The recorder is the branch flight recorder, whose
+ * files are in RECORDER. A freeze stops its recording and keeps the branches. A thaw resumes
+ * recording.
  */
 #ifndef BTS_RING0_COMMON_H
 #define BTS_RING0_COMMON_H

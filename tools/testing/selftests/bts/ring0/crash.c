@@ -5,13 +5,14 @@
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
- *				error, alone, folded, offline, walk. Only task, bug, console,
- *				seen, again and quiet use TIMES.
+ *				error, alone, folded, offline, walk, cfi. Only task, bug,
+ *				console, seen, again and quiet use TIMES.
  *   crash MODULE die KIND		a fatal crash, whose console the host reads; if this
  *				program is PID 1, its death makes any crash fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
  *   crash MODULE words on|off|none	an oops with the recorder on, off, or in a kernel
  *				without it; the host compares the messages
+ *   crash MODULE saved		see load_and_continue()
  */
 #include <limits.h>
 #include <signal.h>
@@ -172,8 +173,9 @@ static void test_work(void)
 	ok(thaws(), "work: frozen until it is thawed");
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
 	/*
-	 * The trigger 'branches:all' freezes all CPUs. A work shows their branches and thaws them.
-	 * It must not wait for the crashed kworker. The oops has switched tracing off.
+	 * The trigger 'branches:all' freezes all CPUs. A work writes the branches of the other CPUs
+	 * to the trace, and thaws all CPUs. The work must not wait for the crashed kworker. The
+	 * oops has switched tracing off.
 	 */
 	pin_to(0);
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
@@ -273,7 +275,7 @@ static void test_seen(int times)
 	ok(most < 1000000, "within a millisecond");
 }
 
-/* Until a thaw, only the first crash prints branches: later ones find the CPUs frozen already. */
+/* With crash_all, only the first crash prints branches until a thaw: each CPU is printed once. */
 static void test_again(int times)
 {
 	struct dump d;
@@ -570,8 +572,8 @@ static void test_recursive(void)
 }
 
 /*
- * While a crash freezes the recorder, the module crashes again. The second crash must not call the
- * freezing function again, where the module would crash up to two times more.
+ * While a crash freezes the recorder, the module crashes again in branch_freeze_send(). The second
+ * crash must not call this function again: the module would crash there up to two times more.
  */
 static void test_freezing(void)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Run hw-branches on a damaged dump: it must print what is intact, and report the damage. For dumps
-# in a format of makedumpfile, it must say what reads them.
+# in a format of makedumpfile, it must say how to read them.
 #
 #   damaged.sh REPOSITORY
 
@@ -39,7 +39,7 @@ expect "their source" says "CPU 3, .* source lbr:"
 expect "last branch records that were overwritten" says "CPU 4: its last branch records were"
 expect "a CPU whose memory is not found" says "CPU 5: the offset of its memory is not in the dump"
 expect "status 1" [ "$status" = 1 ]
-# A kernel without a mitigation may have a symbol of its thunk all the same, anywhere.
+# A kernel without a mitigation may still have the symbol of the mitigation's thunk, at any address.
 cat >"$work/map" <<-END
 	ffffffff81000000 T _text
 	ffffffff81ffff00 t srso_alias_return_thunk

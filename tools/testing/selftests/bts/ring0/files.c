@@ -154,8 +154,8 @@ static void test_trace(void)
 }
 
 /*
- * A function at the end of a freeze, whose branches must be in the trace. Older branches may be
- * missing, as debugging options add many.
+ * A function that is called shortly before a freeze stops recording. Its branches must be in the
+ * trace. Older branches may be missing, as debugging options add many.
  */
 #define FREEZE_END	"arch_hw_branches_freeze"
 

@@ -4,8 +4,9 @@
  *
  *   flight bts|lbr
  *
- * A line "answer SOURCE: ..." tells how many branches of a CPU are kept, and how many of all do not
- * fit. If the machine does not have the source, the answer is "none".
+ * A line "answer SOURCE: ..." tells how many branches of a CPU are kept at most, and how many pairs
+ * of branches, on all CPUs, cannot follow each other. If the machine does not have the source, the
+ * answer is "none".
  */
 #include <sched.h>
 #include <sys/syscall.h>
@@ -27,7 +28,7 @@ static long offset_of(const char *text)
 
 /*
  * Returns whether @at is in entry code. A record there may be missing: the filter of some models
- * leaves out the way in, and the recorder the way out.
+ * leaves out entries into the kernel, and the recorder leaves out returns to user mode.
  */
 static bool in_entry(const char *at)
 {
@@ -46,7 +47,8 @@ static bool in_entry(const char *at)
 
 /*
  * From the target of a branch to the source of the next newer one, no branch was taken. So if both
- * are in one function, the source does not come first. Returns whether that is so.
+ * are in one function, the source is not before the target. Returns false if it is, except in entry
+ * code.
  */
 static bool follows(const struct line *newer, const struct line *older)
 {
@@ -59,7 +61,10 @@ static bool follows(const struct line *newer, const struct line *older)
 	return target <= source;
 }
 
-/* Read the branches of a CPU, and count those that do not follow. Returns their number. */
+/*
+ * Read the branches of a CPU. Returns their number. Stores in @wrong how many pairs of them cannot
+ * follow each other.
+ */
 static int read_cpu(int cpu, int *wrong)
 {
 	struct line newer = { }, line;
@@ -87,8 +92,9 @@ static int read_cpu(int cpu, int *wrong)
 }
 
 /*
- * Some models sometimes record a wrong source, for example after they slept: accept one in fifty.
- * An idle CPU may have lost its LBRs in its sleep. Returns the number of branches.
+ * Some models sometimes record a wrong source, for example after a deep C-state: accept one, and
+ * one more for each fifty branches. In a deep C-state, a CPU may lose its LBRs: accept any number
+ * of branches unless @busy. Returns the number of branches.
  */
 static int check_cpu(int cpu, bool busy)
 {
@@ -100,7 +106,7 @@ static int check_cpu(int cpu, bool busy)
 	return n;
 }
 
-/* Let the kernel of each CPU take branches, and end on @last. */
+/* Make the kernel take branches on each usable CPU, and end on @last. */
 static void use_cpus(int last)
 {
 	int cpu, i;
@@ -115,7 +121,10 @@ static void use_cpus(int last)
 	pin_to(last);
 }
 
-/* Also if a test gives up: the recorder must not disturb what runs next. 0 in enable also thaws. */
+/*
+ * Switch the recorder off, which also thaws it. It must not disturb the programs that run next, so
+ * this function is also called at exit, for example after give_up().
+ */
 static void clean(void)
 {
 	set("fold", "1");

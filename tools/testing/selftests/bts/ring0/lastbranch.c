@@ -16,7 +16,8 @@
  *					branches, the newest of them from FUNCTION
  *   lastbranch MODULE die KIND [OUT]	a child crashes; the LBRs leave out the branches OUT, a
  *					word for lbr_leave_out()
- *   lastbranch MODULE fixup		an exception that is not fatal
+ *   lastbranch MODULE fixup		an exception with a fixup
+ *   lastbranch MODULE saved		see load_and_continue()
  */
 #include <linux/perf_event.h>
 #include <sys/wait.h>
@@ -430,7 +431,7 @@ static int die(const char *kind, const char *out)
 	return finish();
 }
 
-/* An exception that is not fatal does not freeze the recorder. */
+/* An exception with a fixup does not freeze the recorder. */
 static int fixup(void)
 {
 	must_set("fold", "0");

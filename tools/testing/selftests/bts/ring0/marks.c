@@ -36,7 +36,7 @@ struct seen {
 	bool odd;		/* a line has impossible flags */
 };
 
-/* Returns whether the preemption depth in the flags of a line is too large for one digit. */
+/* Returns whether the flags of a line end with "ff": a preemption depth of 0 was decremented. */
 static bool is_odd(const char *trace, const char *at)
 {
 	const char *line = at;
@@ -115,7 +115,7 @@ static struct seen with(const char *trigger, const char *word, int times)
 	must(MARK, trigger);
 	while (times--)
 		must(DEVICE, word);
-	/* With 'all', a work shows the branches and then thaws the CPUs. */
+	/* With 'all', a work writes the branches of the other CPUs, and then thaws all CPUs. */
 	if (strstr(trigger, "all"))
 		goes_on();
 	else
@@ -543,8 +543,8 @@ static void test_begins(const char *word)
 }
 
 /*
- * The same with a mark at a kprobe in WARN(). In 7.0 and later, WARN() traps, and _printk() is the
- * first function after the trap that can be probed.
+ * The same with a mark at a kprobe in WARN(). In 7.0 and later, WARN() traps before it prints, and
+ * _printk() is the first function after the trap that can be probed.
  */
 static void test_probe(void)
 {
@@ -554,7 +554,10 @@ static void test_probe(void)
 	must(TRACEFS "/kprobe_events",
 	     is_newer_than_6() ? "p:warned _printk" : "p:warned __warn_printk");
 	clear();
-	/* WARN() calls _printk() for each line, but __warn_printk() once. Others call _printk(). */
+	/*
+	 * WARN() calls _printk() for each line, but __warn_printk() once. Other tasks call
+	 * _printk(), too.
+	 */
 	snprintf(trigger, sizeof(trigger), "branches%s if common_pid == %d",
 		 is_newer_than_6() ? ":1" : "", getpid());
 	must(PROBED "trigger", trigger);
@@ -565,7 +568,7 @@ static void test_probe(void)
 	must(PROBED "trigger", "!branches");
 }
 
-/* A report by a checker is a crash: it freezes the recorder and prints the branches. */
+/* A report by KASAN or KFENCE is a crash: it freezes the recorder and prints the branches. */
 static int test_crash(const char *word)
 {
 	struct dump d;

@@ -290,8 +290,8 @@ static void test_thaw_at(const char *word)
 }
 
 /*
- * A thaw between two steps of a freeze, @word, must not leave CPUs frozen without the reason for
- * the freeze.
+ * @word starts a freeze. A thaw comes between two steps of the freeze. The thaw must not erase the
+ * reason for the freeze and leave CPUs frozen.
  */
 static void test_thaw_in(const char *word)
 {
@@ -347,8 +347,9 @@ static void test_watched(const char *module)
 }
 
 /*
- * A trigger is hit while its registration fails. The hit queues a work, which is to show the other
- * CPUs' branches, and waits for a mutex. The writer of the trigger must wait for this work.
+ * A trigger is hit while its registration fails. The hit queues a work that writes the other CPUs'
+ * branches to the trace. The work waits for a mutex. The writer of the trigger must wait for the
+ * work.
  */
 static void test_trigger(void)
 {

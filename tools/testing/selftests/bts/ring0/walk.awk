@@ -2,12 +2,12 @@
 # Check folded branches against the disassembly. Print the errors in the first wrong line, if there
 # is one, and the number of lines.
 #
-#   objdump -d vmlinux bts_crash.ko | awk -f walk.awk TRACES -
+#   objdump -d --no-show-raw-insn vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
 # TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines
 # that the kernel has folded them into. This script recognizes calls and returns by their
-# mnemonics, and matches them on a stack from the oldest record to the newest. Set within to 1 if the
-# records need not contain a whole stay in the kernel.
+# mnemonics, and matches them on a stack from the oldest record to the newest. Set within to 1 if
+# the records need not contain a whole stay in the kernel.
 
 BEGIN {
 	nr_raw = nr_fold = nr_insn = wrong = 0
@@ -71,7 +71,7 @@ function hex(text,    i, n) {
 	return n
 }
 
-# Convert the low 9 digits of an address only: awk's numbers are not exact for larger ones.
+# Convert the low 9 digits of an address only: awk's numbers are not exact for all 16 digits.
 function low(text) {
 	return hex(substr(text, length(text) - 8 > 0 ? length(text) - 8 : 1))
 }

@@ -31,7 +31,10 @@ static void drop_ipc_lock(void)
 		give_up("capset");
 }
 
-/* Check that exactly PAGES pages fit under that limit. Returns what memory_probe() returns. */
+/*
+ * Set RLIMIT_MEMLOCK to PAGES pages, become user @uid, and check that a trace of PAGES pages fits,
+ * but no other trace beside it. Returns what memory_probe() returns.
+ */
 static int probe(uint32_t uid)
 {
 	struct rlimit limit = { PAGES * PAGE, PAGES * PAGE };

@@ -9,15 +9,18 @@
 #define SLAB_MARGIN	600
 
 /*
- * Returns 0 if nothing is charged to a user, 1 if something is, 2 if too much was uncharged, -1 if
- * a signal ended the probe.
+ * Returns 0 if nothing is charged to a user, 1 if something is or if the probe gave up, 2 if too
+ * much was uncharged, -1 if a signal ended the probe.
  */
 int memory_probe(uint32_t uid);
 /* Returns the number of rings: the buffers of traces. */
 int memory_ring_count(void);
 /* Count rings: at present, and while one more trace exists. */
 void memory_rings(int *now, int *with_one);
-/* Returns the number of objects in those slab caches whose objects traces allocate or reference. */
+/*
+ * Returns the number of objects in slab caches whose objects traces allocate or reference, without
+ * the caches of small objects: see matters().
+ */
 long memory_slabs(void);
 /*
  * Returns at how many places functions of traces, or of the flight recorder, have allocated objects

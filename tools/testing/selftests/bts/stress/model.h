@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The model: what each request must return. It was written from the manual page, without knowledge
- * of the kernel's code.
+ * The model: what each request must return. It follows the manual page. Where the page does not
+ * tell enough, for example about SKID, the model follows the kernel's code.
  */
 #ifndef BTS_STRESS_MODEL_H
 #define BTS_STRESS_MODEL_H

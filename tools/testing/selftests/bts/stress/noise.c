@@ -39,7 +39,7 @@ static void moment(unsigned int ms)
 }
 
 /*
- * State on which the results of requests depend; only this process changes it
+ * State on which the results of requests depend. Only one noise process changes it.
  */
 
 static void change(void)

@@ -119,7 +119,7 @@ static bool is_deadly(const struct model *m)
 
 static void resume(struct child *t, int signal)
 {
-	/* If the tracee ends, its trace ends some time before waitpid() reports the end of it. */
+	/* If the tracee ends, its trace ends before waitpid() reports the end of the tracee. */
 	if (t->exiting || is_deadly(&t->model))
 		trace_may_change(t);
 	if (!ptrace(PTRACE_CONT, t->pid, NULL, (long)signal))
@@ -289,7 +289,7 @@ static bool recorded_everything(const struct started *s, const struct model *now
 	       !gap_waits(&s->before);
 }
 
-/* Returns whether only the program's own branches are recorded. */
+/* Returns whether the order is DO_WORK, and the trace records only branches to user mode. */
 static bool only_work(const struct started *s)
 {
 	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the programs of group stress.
+ * Shared by the programs fuzz and collide.
  *
  * A fuzzer has up to NR_TRACERS tracers with up to NR_TRACEES tracees each. All of them, 64-bit and
  * 32-bit, map the same memory, so each member of these structures has a fixed width. A tracer gives
@@ -27,7 +27,7 @@ typedef uint64_t u64_shared __attribute__((aligned(8)));
 enum what {
 	DO_NOTHING,
 	DO_WORK,	/* known_work(arg) */
-	DO_YIELD,	/* sched_yield() arg times */
+	DO_YIELD,	/* sched_yield() and a short sleep, arg times */
 	DO_SYSCALLS,	/* arg system calls */
 	DO_FAULT,	/* jump to the bad address with number arg */
 	DO_DUMPABLE,	/* prctl(PR_SET_DUMPABLE, arg) */

@@ -37,7 +37,7 @@ mapfile -t live < <(printf '%s\n' "${all[@]}" | grep -ve ' -r trace')
 for example in "${live[@]}"; do
 	timeout -s INT 2 bash -c "$example" >out 2>err
 	status=$?
-	# It was traced until timeout ended it, or this kernel or machine cannot trace it.
+	# The example ended, or timeout ended it, or this kernel or machine cannot trace.
 	case $status in
 	0 | 110 | 116 | 124 | 130) true ;;
 	*) false ;;

@@ -21,7 +21,7 @@ for what in jumps loops calls deep; do
 	"$madeup" "$what" 300000 >"./$what"
 done
 
-# fits TRACE SAYS OPTION...: that must succeed, and the message must be SAYS
+# fits TRACE SAYS OPTION...: bounded() with --memory 16M must succeed, and print the message SAYS
 fits() {
 	bounded "$1" --memory 16M "${@:3}" && [ -s out ] &&
 		[ "$(sed 's/^btstrace: --memory 16M does not suffice: //' err)" = "$2" ]

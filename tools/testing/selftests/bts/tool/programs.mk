@@ -9,7 +9,7 @@ toolread_CFLAGS = $(PTRACE_BTS_UAPI)
 
 GUEST_PROGS += tool/straced
 
-# Dynamically linked programs: the bench copies them with their libraries into the guest.
+# Dynamically linked programs. The bench copies some of them with their libraries into the guest.
 HOST_PROGS += tool/shapes tool/stripped tool/crashes tool/crashesxx tool/loop \
 	tool/repeat tool/madeup
 loop_CFLAGS = $(PTRACE_BTS_UAPI)
@@ -18,7 +18,7 @@ madeup_CFLAGS = $(PTRACE_BTS_UAPI)
 HOST_PROGS_32 += tool/shapes
 stripped_SRCS := tool/shapes.c
 stripped_CFLAGS := -s
-# These two have bugs on purpose, so no option may find or remove them.
+# These two have bugs on purpose: the compiler must neither warn of them nor optimize them away.
 crashes_CFLAGS := -O1 -fstack-protector-all -Wno-array-bounds
 crashesxx_CFLAGS := -O1
 crashesxx_LDLIBS := -lstdc++

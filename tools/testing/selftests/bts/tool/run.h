@@ -23,7 +23,7 @@ long less(long n);
  * struct run - the result of a command
  * @status:	of waitpid()
  * @out:	what it wrote to the file OUT, by -o OUT; "" if it wrote none
- * @err:	what it wrote to standard error
+ * @err:	what it wrote to standard output and standard error
  */
 struct run {
 	int	status;
@@ -58,7 +58,7 @@ bool killed(const struct run *r, int sig);
 char *read_file(const char *path);
 void write_file(const char *path, const char *text);
 size_t count(const char *text, const char *what);
-/* Returns @text from the last line with @what on, or "" if there is none. */
+/* Returns the part of @text that begins with the last line that contains @what, or "". */
 const char *last_line(const char *text, const char *what);
 void explain(const struct run *r);
 

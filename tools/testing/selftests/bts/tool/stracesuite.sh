@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# stracesuite.sh STOCK PATCHED: run the tests of strace's own suite that concern ptrace,
-# in the source tree PATCHED and, where it has them, in STOCK. A test that fails in both
-# trees tells nothing about the patch, and counts as skipped. So does a test that skips itself
-# in PATCHED, if STOCK does not have it or it does so there, too. All others must pass in PATCHED.
+# stracesuite.sh STOCK PATCHED: run the tests of strace's own suite that PATCHED/tests.list
+# names, in the source tree PATCHED and, if STOCK has the test, in STOCK. A test that fails in
+# both trees tells nothing about the patch, and counts as skipped. A test that skips itself in
+# PATCHED counts as skipped if it skips itself in STOCK, too, or if STOCK does not have it. All
+# others must pass in PATCHED.
 
 stock=$1 patched=$2
 declare -A before=([pass]=0 [fail]=0 [skip]=0) after=([pass]=0 [fail]=0 [skip]=0)

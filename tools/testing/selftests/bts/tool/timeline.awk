@@ -13,7 +13,7 @@ function value(line)
 	return line
 }
 
-# Check the packet that has been read. Its fields are in packet[], its interned names in name_of[].
+# Check the packet that has been read. Its fields are in packet[]; all interned names in name_of[].
 function end_packet(   i, track)
 {
 	if ("own" in packet) {

@@ -198,7 +198,7 @@ static void check_cut(void)
 	run_free(&r);
 }
 
-/* Simulate the sysctl of Yama, which the guest's kernel does not have. */
+/* Simulate the sysctl of Yama, which the kernel of the configuration base does not have. */
 static void check_yama(void)
 {
 	if (mount("none", "/proc/sys/kernel", "tmpfs", 0, NULL) ||

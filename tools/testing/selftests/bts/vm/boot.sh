@@ -44,7 +44,7 @@ skip() {
 	report "  skip $GROUP.$1: ${*:2}"
 }
 
-# console_says CASE TEXT: the console must contain TEXT. For guests that crash.
+# console_says CASE REGEX: a line of the console must match REGEX.
 console_says() {
 	if grep -q "$2" "$CASE_DIR/console"; then
 		pass "$1.console"
@@ -135,9 +135,9 @@ boot_options() {
 	ARGS=("${@:2:1}" "${paths[@]}" "${@:3}")
 	[ ${#ARGS[@]} -le 30 ] || die "boot: ${#ARGS[@]} arguments: the kernel passes at most 30 to PID 1"
 	[ -z "${OPT[state]}" ] || [ -s "${OPT[state]}" ] || die "boot: no guest has saved its state to ${OPT[state]}"
-	# icount=slow means: use -icount for kernels with debugging options. They are so slow that
-	# with the host's clock, they would mostly handle timer ticks. They also need more time and
-	# memory.
+	# icount=slow means: use -icount for all configurations except base. Kernels with debugging
+	# options are so slow that with the host's clock, they would mostly handle timer ticks. They
+	# also need more time and memory.
 	[ "${OPT[icount]}" != slow ] || OPT[icount]=$([ "${OPT[config]}" = base ] || echo 1)
 	case ${OPT[config]} in
 	base) : "${OPT[timeout]:=120}" "${OPT[stall]:=60}" ;;

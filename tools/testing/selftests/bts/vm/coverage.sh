@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh coverage: print which lines of the series' kernel files the groups run. If a guest
-# crashes, its counts are lost.
+# vmtest.sh coverage: print which lines the groups run of the C files that the series adds to the
+# kernel, except unit tests. If a guest crashes, its counts are lost.
 
 COVERAGE_GOAL=90
 

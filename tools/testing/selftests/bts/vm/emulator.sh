@@ -39,8 +39,8 @@ check_emulator() {
 		die "--cpu ${CPU%%,*}: no such model: see $QEMU -cpu help"
 }
 
-# need_emulator: set QEMU, QEMU_L, and QEMU_TREE, the directory with the source (src) and the
-# build (out).
+# need_emulator: set QEMU, QEMU_L, and, unless QEMU_BTS is set, QEMU_TREE, the directory with the
+# source (src) and the build (out).
 need_emulator() {
 	[ -z "$QEMU" ] || return 0
 	set_qemu_l

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# gdb of Debian 12 and the newest gdb of Debian, each without and with the patch in gdb/; and the
-# files that gdb's test suite needs in a guest.
+# gdb 13.1 of Debian 12 and gdb 18.1 of trixie-backports, each without and with the patch in gdb/;
+# and the files that gdb's test suite needs in a guest.
 
 GDB_VERSIONS=(13.1 18.1)
 

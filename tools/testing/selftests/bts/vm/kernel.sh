@@ -109,7 +109,7 @@ check_config_name() {
 
 # directive KEY FRAGMENT...: print the values of the directives '# KEY: VALUE'. '# include: PATH'
 # includes a fragment of the kernel tree. '# arch: i386' and '# cc: clang-19' select architecture
-# and compiler. '# count: series' builds the series' files with gcov's counters.
+# and compiler. '# count: series' builds the files that the series adds with gcov's counters.
 directive() {
 	local key=$1
 	shift
@@ -143,7 +143,7 @@ merge_config() {
 		"$1" "${included[@]}" "${@:2}"
 }
 
-# Print every option of the fragments that is missing in the configuration.
+# Print every option of the fragments that has another value in the configuration.
 missing_options() {
 	local config=$1
 	shift
@@ -245,7 +245,7 @@ use_built_kernel() {
 
 # need_kernel FLAVOUR NAMES: build a kernel, if necessary. FLAVOUR is stock, patched, or fixed (with
 # the fixes only), NAMES its configuration. Sets KERNEL to the image, KERNEL_BUILD to the build
-# directory with vmlinux, and KERNEL_MAKE to the arguments of make.
+# directory with vmlinux, and, without --built, KERNEL_MAKE to the arguments of make.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 

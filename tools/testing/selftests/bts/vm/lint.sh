@@ -326,7 +326,8 @@ lint_clang() {
 	compile_with clang-19 "$CACHE/build/$LINUX_KEY-lint-clang"
 }
 
-# Print functions with frames of 512 bytes and more, in files that lint_compile() has compiled.
+# Print functions with frames of 512 bytes and more, in the files that the series adds and that
+# lint_compile() has compiled.
 lint_stack() {
 	local file
 

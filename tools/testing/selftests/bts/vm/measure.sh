@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest. The
-# guest runs with -icount, so that its clock counts instructions. Each iteration of REP MOVSB would
-# count as an instruction, so the processor lacks ERMS and FSRM: then the kernel does not use it.
+# vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest, or one
+# of the functions figure_reach and figure_left. The guest runs with -icount, except for
+# figure_left, so that its clock counts instructions. Each iteration of REP MOVSB would count as an
+# instruction, so the processor lacks ERMS and FSRM: then the kernel does not use REP MOVSB.
 
 MEASURE_CPU=-erms,-fsrm
 
@@ -71,7 +72,7 @@ reach_of() {
 		END { print n / 32 }'
 }
 
-# figure_reach CASE: set FIGURE to the median of reach_of all kinds of crashes.
+# figure_reach CASE: set FIGURE to the median of reach_of() for all kinds of crashes.
 figure_reach() {
 	local kind values
 

@@ -25,7 +25,7 @@ char *buf_line(struct buf *b);
 void splats_load(const char *path);
 /* Returns whether @line is on the list and matches no exception. */
 bool splats_match(const char *line);
-/* Returns the number of lines on the list for which splats_match() found an exception. */
+/* Returns the number of console lines for which splats_match() found an exception. */
 unsigned int splats_excused(void);
 
 /* The emulator's machine protocol: one JSON object in each line. */

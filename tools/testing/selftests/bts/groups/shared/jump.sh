@@ -16,8 +16,8 @@ scratch_disk() {
 	DISK_KEYS=("mem=$mem" qemu="-drive file=$DISK,if=ide,format=raw,cache=unsafe" append=resume=/dev/sda)
 }
 
-# jump_boot FLAVOUR CONFIG CASE -- jump ARGUMENT...: boot with the case's kernel and initramfs on
-# two disks, from which kexec loads them.
+# jump_boot FLAVOUR CONFIG CASE [KEY=VALUE...] -- jump ARGUMENT...: boot with the case's kernel and
+# initramfs on two disks, from which kexec loads them.
 jump_boot() {
 	need_kernel "$1" "$2"
 	need_programs

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Plant one fault at a time into the emulated machine; the bare-metal test must find it.
 #
-# The head of each patch has the lines Fault: (a description), Check: (a regular expression
-# for the text of the check that must find the fault), and Run: (options for metal/run.sh).
+# The head of each patch has the lines Fault: (a description) and Check: (a regular expression for
+# the text of the check that must find the fault, or of the message after "Bail out!"). It may have
+# the line Run: (options for metal/run.sh).
 
 set -u
 

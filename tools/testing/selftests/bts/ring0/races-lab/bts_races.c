@@ -237,7 +237,7 @@ static void crash_too(void)
 	claim_dump(raw_smp_processor_id());
 }
 
-/* Set when this module begins to wait for another CPU. */
+/* Set when this module begins to wait for another CPU, and while do_read() keeps CPUs frozen */
 static bool waiting;
 module_param(waiting, bool, 0400);
 
@@ -357,7 +357,7 @@ static void do_crash_thawed(void)
 	unwatch();
 }
 
-/* The same for hw_branches_kept_frozen, which root's freeze or a trigger has set. */
+/* The same for hw_branches_kept_frozen, which hw_branches_keep_frozen() sets. */
 static void do_keep_thawed(void)
 {
 	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, await_thaw_of_kept);

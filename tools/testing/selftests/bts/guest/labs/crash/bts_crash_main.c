@@ -548,9 +548,9 @@ static void do_read(void)
 }
 
 /*
- * crash_in_freeze() calls one of the functions bad_*(). They overwrite data of this CPU without
- * which the recorder cannot print its branches: a pointer of the ring, the pointer to the context,
- * or the pointers in the Debug Store area.
+ * crash_in_freeze() calls one of the functions bad_*(). They overwrite data of this CPU that the
+ * recorder reads to print the branches: a pointer of the ring, the pointer to the context, or the
+ * pointers in the Debug Store area.
  */
 
 /* Nothing is mapped at this address. */

@@ -16,8 +16,8 @@ int bts_crash_work(int n);
 void bts_crash_path(void);
 
 /*
- * Crash at a lock with a bad address, in a deep recursion, after a jump out of several calls, by an
- * indirect call of a wrong function.
+ * Crash at a lock with a bad address, in a deep recursion, after a jump out of several calls, or
+ * (with kCFI) by an indirect call of a wrong function.
  */
 void bts_crash_lock(void);
 void bts_crash_recursion(void);

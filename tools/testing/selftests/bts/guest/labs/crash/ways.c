@@ -76,8 +76,8 @@ STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
 /*
- * Spin until the report of a lockup freezes the recorder, at most half a minute. Do not call in the
- * loop: the watchdog must interrupt this very function.
+ * Spin until the report of a lockup freezes the recorder, at most half a minute. The loop must not
+ * call a function, so that the watchdog interrupts this one.
  */
 static noinline void bts_crash_spin(void)
 {

@@ -3,7 +3,7 @@
  * A window: a kprobe at the entry of a function, or one at each WRMSR in the function (at most
  * PROBES). The kprobes' handler does the window's action once, e.g. sends an NMI.
  *
- * A kprobe's handler runs with interrupts off but NMIs on, so the NMI arrives between two
+ * A kprobe's handler runs with preemption off but NMIs on, so the NMI arrives between two
  * instructions of the function.
  */
 #include <linux/kprobes.h>

@@ -101,7 +101,7 @@ typedef struct X86BTSCounters {
     uint64_t wraps;     /* times the index went back to the base */
     uint64_t pmis;      /* PMIs of BTS that the APIC delivered when raised */
     uint64_t masked;    /* other PMIs of BTS: LVTPC masked, or APIC off */
-    uint64_t full;      /* records lost at the absolute maximum */
+    uint64_t full;      /* records lost for lack of room: see bts_room() */
     uint64_t faults;    /* records lost as the store is inaccessible */
     uint64_t garbled;   /* stored, but with a wrong source: see bts_damage() */
     uint64_t dropped;   /* records lost by x-bts-damage */
@@ -113,7 +113,7 @@ typedef struct X86DSConfig {
     char *pmi_name;
     X86BTSPmi pmi;
     bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
-    uint32_t pmi_delay; /* a PMI comes so many branches late */
+    uint32_t pmi_delay; /* a PMI comes this many branches late */
     uint32_t pmi_left;  /* branches until the late PMI; 0: none is due */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The machine "pc", without devices that no test of the Debug Store uses.
+# The machine "pc", without most optional devices. Group remains uses the watchdog, i6300esb.
 
 CONFIG_I440FX=y
 CONFIG_ISA_DEBUG=y

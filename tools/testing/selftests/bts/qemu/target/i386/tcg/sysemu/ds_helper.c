@@ -3,11 +3,13 @@
  * Intel's Debug Store, with Branch Trace Store.
  *
  * A transfer is a taken branch, or the delivery of an interrupt or exception.
- * The hflags tell at which CPL records are wanted. Translated code calls
- * helper_bts_branch() after the taken branches that may need a record, and
- * do_interrupt_all() calls x86_bts_record() after deliveries. These hflags
- * depend only on DEBUGCTL and the registers of LBRs and counters. Code that is
- * translated while all of these are off has no such calls.
+ * Three hflags are for transfers. HF_BTS_OS_MASK and HF_BTS_USR_MASK tell at
+ * which CPL records are wanted, HF_BRANCH_MASK whether LBRs or counters must
+ * see transfers. These depend only on DEBUGCTL and the registers of LBRs and
+ * counters. Translated code calls helper_bts_branch() after the taken branches
+ * that may be wanted, and do_interrupt_all() calls x86_branch() and
+ * x86_bts_record() after deliveries. Code that is translated while all three
+ * hflags are 0 has no such calls.
  *
  * A record is stored after the transfer, through the current page tables, and
  * before the next instruction is fetched.
