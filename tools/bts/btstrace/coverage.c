@@ -27,8 +27,7 @@ struct point {
 /*
  * struct coverage_thread - a thread
  * @last:	the target of its last branch
- * @before:	while a signal handler runs without an X86_BTS_SIGNAL, as in a trace of
- *	test/record.c: the target of the last branch before the handler
+ * @before:	while a handler without X86_BTS_SIGNAL runs: the target of the last branch before it
  */
 struct coverage_thread {
 	struct point last;
@@ -116,9 +115,8 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 
 /*
  * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
- * @limit, or the address behind the earlier instruction. Returns 0 if the thread cannot have
- * run straight to there, for example because of an unconditional branch, or if the code cannot
- * be decoded.
+ * @limit, or the address behind the earlier instruction. Returns 0 if the code cannot be decoded,
+ * or if the thread cannot have run straight to there, as with an unconditional branch.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -138,9 +136,8 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 }
 
 /*
- * The kernel returns to @to, or would return there if the thread had not ended. If the thread can
- * have run straight from @p until it entered the kernel, count this code as executed. If it
- * cannot, return false.
+ * The kernel returns to @to, or would if the thread had not ended. If the thread can have run
+ * straight from @p until it entered the kernel, count this code as executed; else return false.
  */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
