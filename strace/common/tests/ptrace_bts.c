@@ -106,6 +106,7 @@ check_config(struct_ptrace_bts_config *const config)
 	*config = (struct_ptrace_bts_config) {
 		.size = 48000,
 		.flags = PTRACE_BTS_F_ALLOC | PTRACE_BTS_F_TRACE,
+		.source = PTRACE_BTS_SOURCE_STEP,
 	};
 	do_ptrace(PTRACE_BTS_CONFIG, config, sizeof(*config));
 	printf("ptrace(" XLAT_FMT ", %d, {size=48000, flags=%s, signal=0"
@@ -113,7 +114,7 @@ check_config(struct_ptrace_bts_config *const config)
 	       "}, 24) = %s\n",
 	       XLAT_ARGS(PTRACE_BTS_CONFIG), pid,
 	       XLAT_KNOWN(0x9, "PTRACE_BTS_F_TRACE|PTRACE_BTS_F_ALLOC"),
-	       XLAT_ARGS(PTRACE_BTS_SOURCE_ANY),
+	       XLAT_ARGS(PTRACE_BTS_SOURCE_STEP),
 	       XLAT_ARGS(PTRACE_BTS_CLOCK_SCHED), errstr);
 
 	*config = (struct_ptrace_bts_config) {
@@ -138,7 +139,7 @@ check_config(struct_ptrace_bts_config *const config)
 	       XLAT_ARGS(PTRACE_BTS_CLOCK_MONOTONIC), errstr);
 
 	config->flags = 0xfffffe00;
-	config->source = 2;
+	config->source = 3;
 	config->clock = 0xbadc0ded;
 	do_ptrace(PTRACE_BTS_CONFIG, config, sizeof(*config));
 	printf("ptrace(" XLAT_FMT ", %d, {size=3735928559, flags=%s"
@@ -146,7 +147,7 @@ check_config(struct_ptrace_bts_config *const config)
 	       ", clock=%s}, 24) = %s\n",
 	       XLAT_ARGS(PTRACE_BTS_CONFIG), pid,
 	       XLAT_UNKNOWN(0xfffffe00, "PTRACE_BTS_F_???"),
-	       XLAT_ARGS(SIGUSR1), XLAT_UNKNOWN(0x2, "PTRACE_BTS_SOURCE_???"),
+	       XLAT_ARGS(SIGUSR1), XLAT_UNKNOWN(0x3, "PTRACE_BTS_SOURCE_???"),
 	       XLAT_UNKNOWN(0xbadc0ded, "PTRACE_BTS_CLOCK_???"), errstr);
 }
 

@@ -353,5 +353,4 @@ main() {
 }
 
 # bash has read the whole file before main runs, so that editing the file does not disturb a run.
-main "$@"
-exit
+main "$@"; exit

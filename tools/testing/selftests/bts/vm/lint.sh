@@ -104,6 +104,16 @@ lint_screen() {
 	)
 }
 
+# Each function that the file unrun names must be in the file that it names.
+lint_unrun() {
+	local file function
+
+	while read -r file function _; do
+		[[ $file = \#* ]] || grep -qs "\<$function(" "$REPO/$file" ||
+			echo "unrun: $file does not have $function()"
+	done <"$B/unrun"
+}
+
 lint_spelling() {
 	(cd "$REPO" && repo_files | xargs -d '\n' codespell -L fo,ist,nd,ot,pevent,reenable,struc)
 }
@@ -422,7 +432,7 @@ cmd_lint() {
 	check itself -- "$B/vm/lint-selftest"
 	[ -n "$(repo_files)" ] || die "git does not list the files of $REPO: run lint in a clone"
 	need_patched_tree
-	local name names=(series shellcheck spdx space length screen spelling paths man debugctl checkpatch)
+	local name names=(series shellcheck spdx space length screen unrun spelling paths man debugctl checkpatch)
 	if [ -z "${1:-}" ]; then
 		need_kernel patched base
 		names+=(compile clang stack cocci kernel_doc docs uapi)
