@@ -190,6 +190,9 @@ static bool hw_branches_can_write(void)
 static void hw_branches_trigger(struct event_trigger_data *data, struct trace_buffer *buffer,
 				void *rec, struct ring_buffer_event *event)
 {
+	/* A tracepoint has preemption off. The events of uprobes and of some kprobes do not. */
+	bool raise = IS_ENABLED(CONFIG_PREEMPTION) && !(preempt_count() & PREEMPT_MASK);
+
 	guard(irqsave)();
 
 	/*
@@ -201,7 +204,11 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 		return;
 
 	this_cpu_write(hw_branches_writing, true);
+	if (raise)
+		preempt_disable_notrace();
 	hw_branches_write(data->private_data);
+	if (raise)
+		preempt_enable_notrace();
 	this_cpu_write(hw_branches_writing, false);
 }
 

@@ -257,6 +257,50 @@ static void test_itself(void)
 	   "a mark in what the trigger does: no recursion, %d runs, %llu hits", seen.runs, hits);
 }
 
+static __attribute__((noinline)) void probed(void)
+{
+	asm volatile("nop");
+}
+
+/* Returns the offset of probed() in the file of this program. */
+static unsigned long probed_offset(void)
+{
+	unsigned long at = (unsigned long)probed, start, end, offset;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && at >= start &&
+		    at < end) {
+			fclose(maps);
+			return at - start + offset;
+		}
+	}
+	give_up("/proc/self/maps");
+}
+
+/* A mark at a uprobe: its event has preemption on. */
+static void test_uprobe(void)
+{
+	static const char mark[] = TRACEFS "/events/uprobes/probed/trigger";
+	char self[256] = "", definition[320];
+	struct seen seen;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		give_up("/proc/self/exe");
+	snprintf(definition, sizeof(definition), "p:probed %s:0x%lx", self, probed_offset());
+	must(TRACEFS "/uprobe_events", definition);
+	clear();
+	must(mark, "branches");
+	probed();
+	must(mark, "!branches");
+	/* Read the trace first: removing the uprobe clears it. */
+	seen = look();
+	must(TRACEFS "/uprobe_events", "-:probed");
+	ok(seen.runs == 1 && seen.ordered && !seen.odd, "a uprobe: %d runs, with right flags: %d",
+	   seen.runs, !seen.odd);
+}
+
 static void test_refusals(void)
 {
 	char *text;
@@ -372,6 +416,7 @@ static int all(const char *module)
 	test_filter();
 	test_builtin();
 	test_itself();
+	test_uprobe();
 	test_refusals();
 	test_off();
 	test_instances();
