@@ -190,7 +190,10 @@ static bool hw_branches_can_write(void)
 static void hw_branches_trigger(struct event_trigger_data *data, struct trace_buffer *buffer,
 				void *rec, struct ring_buffer_event *event)
 {
-	/* A tracepoint has preemption off. The events of uprobes and of some kprobes do not. */
+	/*
+	 * The event that hw_branches_write() makes subtracts 1 from the preemption depth, for the
+	 * tracepoint that disables preemption. The event of a uprobe does not disable it.
+	 */
 	bool raise = IS_ENABLED(CONFIG_PREEMPTION) && !(preempt_count() & PREEMPT_MASK);
 
 	guard(irqsave)();
