@@ -10,7 +10,7 @@
 
 #include "elfparts.h"
 
-/* The size of a stub in bytes. A stub in .plt.got has half of that, if it has no ENDBR. */
+/* The size of a stub in bytes. A stub in .plt.got has half of that, unless it has an ENDBR. */
 #define STUB	16
 
 struct slot {
@@ -178,7 +178,8 @@ void elf_add_plt(struct bt_functions *functions, Elf *e, bool is64)
 		name = elf_strptr(e, strings, header.sh_name);
 		if (name && (!strncmp(name, ".plt", 4) || !strcmp(name, ".iplt")))
 			name_stubs(&stubs, is64, &s, scn, &header,
-				   strcmp(name, ".plt.got") ? STUB : STUB / 2);
+				   !strcmp(name, ".plt.got") && header.sh_entsize != STUB ?
+				   STUB / 2 : STUB);
 	}
 	free(s.slot);
 	for (i = 0; i < stubs.nr; i++)

@@ -73,6 +73,7 @@ group_tool() {
 	against_objdump
 	against_steps
 	check names -- "$B/tool/names.sh" "$BTSTRACE" "$BENCH_BIN/stripped"
+	check stubs -- "$B/tool/stubs.sh" "$BTSTRACE"
 	check choose -- "$B/tool/choose.sh" "$BTSTRACE" "$BENCH_BIN/crashesxx"
 	check completion -- "$B/tool/completion.sh" "$BTSTRACE" "$REPO/$BTSTRACE_DIR" \
 		"$REPO/man-pages/man1/btstrace.1"
