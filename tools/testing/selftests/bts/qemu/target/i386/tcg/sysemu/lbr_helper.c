@@ -500,7 +500,10 @@ bool x86_lbr_realize(X86CPU *cpu, Error **errp)
     }
     cpu->ds.lbr_kind = chosen;
     if (!cpu->ds.lbr) {
-        return true;
+        if (chosen != X86_LBR_MODEL) {
+            error_setg(errp, "x-lbr-kind=%s: add x-lbr=NUMBER", kinds[chosen]);
+        }
+        return chosen == X86_LBR_MODEL;
     }
     if (!lbr_number_valid(cpu)) {
         error_setg(errp, "x-lbr=%u: use 16 or 32, 8 if it is not of a model, "
