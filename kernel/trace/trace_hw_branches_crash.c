@@ -76,7 +76,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		/*
 		 * Another crash is still being printed, and the records end at the freeze of that
 		 * crash. Or this crash occurred in user mode, which is not recorded. So begin with
-		 * the newest branch to the entry code.
+		 * the newest exception, interrupt or system call.
 		 */
 		fault.any = true;
 		since = hw_branches_count_newer(cpu, fault);

@@ -234,8 +234,8 @@ static int hw_branches_newer_than_panic(int cpu)
  * hw_branches_newer_than_stop - find the branch at which a CPU was interrupted to freeze it
  * @cpu: the CPU, which is frozen
  *
- * This is the newest branch to the entry code: usually the NMI that has frozen the CPU. If the CPU
- * has called panic(), find the call of panic() instead.
+ * This is the newest exception, interrupt or system call: usually the NMI that has frozen the CPU.
+ * If the CPU has called panic(), find the call of panic() instead.
  *
  * Return: like hw_branches_count_newer().
  */

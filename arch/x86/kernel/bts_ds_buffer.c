@@ -149,8 +149,11 @@ void bts_ds_drain(struct bts_ds *d)
 		bts_ds_drain_circular(d);
 	} else {
 		bts_ds_deliver(base, min(index, max));
-		if (index >= max)
+		if (index >= max) {
 			bts_deliver_gap();
+			/* In a dump, a last record means that the buffer has wrapped. */
+			bts_ds_clear_last(d);
+		}
 		/* With Meltdown, user mode can read the buffer: erase records of the kernel. */
 		if (d->kernel && boot_cpu_has_bug(X86_BUG_CPU_MELTDOWN))
 			memset(base, 0, min(index, max) - base);

@@ -104,7 +104,7 @@ sequence:
 	nop
 1:	inc	%ecx
 	jrcxz	8f
-	/* calls and returns, forward and backward */
+	/* calls go forward, returns go backward */
 	branch	12, 2f, call 2f
 1:	branch	14, 3f, jmp 3f
 8:	ud2

@@ -276,6 +276,8 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	ok(!filter || filter_drops_returns || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
+	ok(!lab_do(fd, LAB_STALE, NULL), "%u branches on the way out: no old record is left",
+	   branches);
 	records_free(&got);
 	close(fd);
 	close(beside);

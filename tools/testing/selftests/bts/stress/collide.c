@@ -158,6 +158,19 @@ static bool is_end(int status)
 	return !WIFSTOPPED(status);
 }
 
+/* Returns the signal to continue a tracee with: that of a crash, which must end the tracee. */
+static long crash_of(int status)
+{
+	switch (status >> 8) {
+	case SIGILL:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGSEGV:
+		return status >> 8;
+	}
+	return 0;
+}
+
 static bool is_birth(int status)
 {
 	return WIFSTOPPED(status) && is_fork(status >> 16);
@@ -186,7 +199,7 @@ static void see_through(pid_t first, bool (*is_it)(int status))
 			continue;
 		last = pid;
 		hammer(pid, rng(3));
-		ptrace(PTRACE_CONT, pid, NULL, NULL);
+		ptrace(PTRACE_CONT, pid, NULL, crash_of(status));
 		if (chance(64))
 			kill(first, SIGKILL);
 	}

@@ -157,19 +157,19 @@ static int expect_config(const struct model *m, const struct who *who, const str
 	return v->perf && source == PTRACE_BTS_SOURCE_DS ? -EBUSY : 0;
 }
 
-static bool by_hardware(const struct model *m)
+bool model_by_hardware(const struct model *m)
 {
 	return m->there && m->source == PTRACE_BTS_SOURCE_DS;
 }
 
 bool model_holds(const struct model *m)
 {
-	return by_hardware(m) && m->capable;
+	return model_by_hardware(m) && m->capable;
 }
 
 bool model_yields(const struct model *m)
 {
-	return by_hardware(m) && !m->capable;
+	return model_by_hardware(m) && !m->capable;
 }
 
 /* CONFIG with neither ALLOC nor END may claim the hardware again that perf has taken. */

@@ -118,6 +118,8 @@ void model_expect(const struct model *m, const struct who *who, const struct vie
 /* Apply to @m the changes by a request that has returned @ret. */
 void model_apply(struct model *m, const struct who *who, const struct request *r, long ret);
 bool model_readable(const struct model *m, const struct who *who);
+/* Returns whether there is a trace and the hardware records it. */
+bool model_by_hardware(const struct model *m);
 /* Returns whether this trace owns the hardware and perf cannot take the hardware from it. */
 bool model_holds(const struct model *m);
 /* Returns whether perf can take the hardware from this trace. */

@@ -10,7 +10,10 @@
 #define NOISE_HOTPLUG	0x8	/* CPUs go offline and online */
 #define NOISE_KILL	0x10	/* tracees and tracers are killed */
 #define NOISE_MODULE	0x20	/* a module that traces a CPU is loaded and unloaded */
-/* Kinds of noise that may make gaps in any trace: times in which nothing is recorded. */
+/*
+ * Kinds of noise that may make gaps in any trace by the hardware. A gap is a time in which nothing
+ * is recorded.
+ */
 #define NOISE_GAPS	(NOISE_RECORDER | NOISE_HOTPLUG | NOISE_MODULE)
 
 /* Count an action of @kind that has succeeded. */

@@ -269,7 +269,8 @@ static uint64_t total(const struct model *m)
 /* Returns whether something may make gaps in the trace: times in which nothing is recorded. */
 static bool gaps_come(const struct model *was)
 {
-	return shared->noise & NOISE_GAPS || (shared->noise & NOISE_PERF && model_yields(was));
+	return (shared->noise & NOISE_GAPS && model_by_hardware(was)) ||
+	       (shared->noise & NOISE_PERF && model_yields(was));
 }
 
 /*

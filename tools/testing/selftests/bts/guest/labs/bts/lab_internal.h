@@ -32,16 +32,18 @@ struct lab_file {
 extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
 				enum task_work_notify_mode mode);
 
-/* The same for bts_source, bts_hold(), bts_release() and bts_flight_last(). */
+/* The same for bts_source, bts_hold(), bts_release(), bts_flight_last() and ds_bts_peek(). */
 extern struct lab_look_symbols {
 	const struct bts_source **source;
 	bool (*hold)(void);
 	void (*release)(bool stopped);
 	u32 (*last)(struct bts_context *ctx, int cpu, struct hw_branches_cursor *cursor, u32 newer,
 		    struct hw_branch *out, u32 n);
+	bool (*peek)(int cpu, bool circular, u32 newer, struct bts_raw *rec);
 } lab_look_symbols;
 
 int lab_look(struct lab_file *lab);
+int lab_stale(void);
 int lab_start(struct lab_file *lab);
 int lab_end(struct lab_file *lab);
 int lab_destroy(struct lab_file *lab);

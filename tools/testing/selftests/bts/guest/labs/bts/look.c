@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* LAB_LOOK: read a flight recorder in two parts; in between, records leave the source's buffer. */
+/*
+ * LAB_LOOK: read a flight recorder in two parts; in between, records leave the source's buffer.
+ * LAB_STALE: look for records of which a reader of a dump cannot know that they are old.
+ */
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
@@ -48,4 +52,30 @@ int lab_look(struct lab_file *lab)
 	local_irq_restore(flags);
 
 	return got == LOOKED && n == got && !memcmp(all, parts, sizeof(all)) ? 0 : -EILSEQ;
+}
+
+/*
+ * While no flight recorder uses the buffers, no record may be behind the index: a reader of a dump
+ * takes any buffer for one that may have wrapped. Returns -EILSEQ if a buffer has such a record.
+ */
+int lab_stale(void)
+{
+	const struct lab_look_symbols *s = &lab_look_symbols;
+	struct bts_raw rec;
+	bool stopped, stale = false;
+	unsigned long flags;
+	u32 n;
+	int cpu;
+
+	local_irq_save(flags);
+	stopped = s->hold();
+	for_each_online_cpu(cpu) {
+		for (n = 0; s->peek(cpu, false, n, &rec); n++)
+			;
+		stale |= s->peek(cpu, true, n, &rec);
+	}
+	s->release(stopped);
+	local_irq_restore(flags);
+
+	return stale ? -EILSEQ : 0;
 }

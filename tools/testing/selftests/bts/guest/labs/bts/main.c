@@ -70,8 +70,10 @@ static int find_symbols(void)
 	lab_look_symbols.hold = (void *)lookup("bts_hold");
 	lab_look_symbols.release = (void *)lookup("bts_release");
 	lab_look_symbols.last = (void *)lookup("bts_flight_last");
+	lab_look_symbols.peek = (void *)lookup("ds_bts_peek");
 	return lab_task_work_add && lab_look_symbols.source && lab_look_symbols.hold &&
-	       lab_look_symbols.release && lab_look_symbols.last ? 0 : -ENOENT;
+	       lab_look_symbols.release && lab_look_symbols.last && lab_look_symbols.peek ?
+	       0 : -ENOENT;
 }
 
 static int lab_config(struct lab_file *lab, const void __user *arg)
@@ -225,6 +227,8 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 		return lab_stay();
 	case LAB_LOOK:
 		return lab_look(lab);
+	case LAB_STALE:
+		return lab_stale();
 	}
 	return -ENOTTY;
 }
