@@ -35,6 +35,12 @@ called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
 }
 
+# Return whether only a thread prints to the console: on 6.12 with PREEMPT_RT. If the kernel ends by
+# another kernel or in kdb, that thread does not run any more.
+prints_late() {
+	has_option PREEMPT_RT && [ "$LINUX_VERSION" = 6.12 ]
+}
+
 # kdb CASE KEY=VALUE... -- kdb WHERE: enter kdb at WHERE.
 kdb() {
 	local crash
@@ -76,8 +82,15 @@ ring0_kdb() {
 	came_to_end kdb-oops
 	kdb_crash kdb-stop -- kdb stop
 	came_to_end kdb-stop
-	kdb_crash kdb-panic -- kdb panic
-	judge_trace kdb-panic bts_crash_panic 4
+	if prints_late; then
+		# Only the commands of kdb print.
+		kdb kdb-panic expect=reboot -- kdb panic
+		nothing_else kdb-panic "$CRASH$(kdb_splats)"
+		judge_trace kdb-panic bts_crash_panic 2
+	else
+		kdb_crash kdb-panic -- kdb panic
+		judge_trace kdb-panic bts_crash_panic 4
+	fi
 	# If the user of kdb continues after a panic, the branches are printed as well.
 	kdb_crash kdb-go -- kdb go
 	judge_trace kdb-go bts_crash_panic 2
@@ -145,7 +158,8 @@ walked() {
 }
 
 ring0_robust() {
-	walked walk icount=1
+	# The program prints much. PREEMPT_RT takes the interrupts of so much output for spurious.
+	walked walk icount=1 append=noirqdebug
 	overwritten overwritten-ring badring
 	overwritten overwritten-context badcontext
 	overwritten overwritten-store badstore
@@ -359,11 +373,9 @@ ring0_kdump() {
 
 	recorder_dump
 	# The crashing kernel prints the branches before the crash kernel takes over.
-	console_says kdump 'Last branches of CPU 0'
+	prints_late || console_says kdump 'Last branches of CPU 0'
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
-	# On 6.12 with PREEMPT_RT expect no splat on the console: a thread prints, and the crash
-	# kernel starts before that thread runs.
-	! has_option PREEMPT_RT || [ "$LINUX_VERSION" != 6.12 ] || words=()
+	! prints_late || words=()
 	jump_boot patched "$CONFIG" kdump-astray before="$LAB" "${words[@]}" -- jump crash astray
 	nothing_else kdump-astray "$CRASH"
 	came_to_end kdump-astray
