@@ -79,7 +79,7 @@ extern bool hw_branches_on;
 bool hw_branches_crash_freeze(unsigned long ip);
 void hw_branches_bug_freeze(unsigned long ip, const struct bug_entry *bug);
 void hw_branches_report_print(void);
-void hw_branches_report_other_print(int cpu, bool first);
+void hw_branches_report_lockup_print(int cpu, bool first);
 void hw_branches_sys_info(void);
 
 /*
@@ -107,8 +107,8 @@ static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct 
 
 /*
  * Print the last branches of the CPU that has crashed, unless a crash has printed them already, or
- * the recorder was thawed since the crash. Called by panic() and by the detectors of lockups, after
- * the place where they print the stack.
+ * the recorder was thawed since the crash. Called by panic() and by the detector of soft lockups,
+ * after the place where they print the stack.
  */
 static inline void hw_branches_report(void)
 {
@@ -117,13 +117,13 @@ static inline void hw_branches_report(void)
 }
 
 /*
- * Print the last branches of @cpu, which the calling CPU has found locked up. @first is what
- * hw_branches_crash() has returned. If it is false, print only a message.
+ * Print the last branches of @cpu, which is locked up with interrupts off. It may be this CPU.
+ * @first is what hw_branches_crash() has returned.
  */
-static inline void hw_branches_report_other(int cpu, bool first)
+static inline void hw_branches_report_lockup(int cpu, bool first)
 {
 	if (unlikely(READ_ONCE(hw_branches_on)))
-		hw_branches_report_other_print(cpu, first);
+		hw_branches_report_lockup_print(cpu, first);
 }
 
 /*
@@ -248,7 +248,7 @@ u32 arch_hw_branches_boot_most(void);
 static __always_inline bool hw_branches_crash(void) { return false; }
 static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct bug_entry *bug) { }
 static inline void hw_branches_report(void) { }
-static inline void hw_branches_report_other(int cpu, bool first) { }
+static inline void hw_branches_report_lockup(int cpu, bool first) { }
 static inline void hw_branches_sys_info(void) { }
 
 #endif /* CONFIG_HW_BRANCH_RECORDER */

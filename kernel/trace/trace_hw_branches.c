@@ -218,9 +218,17 @@ const struct cpumask *hw_branches_cpus(void)
  */
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 {
+	struct hw_branches_cursor cursor = { };
+
 	guard(mutex)(&hw_branches_mutex);
 
-	return hw_branches_on ? arch_hw_branches_copy(cpu, out, n) : 0;
+	if (!hw_branches_on)
+		return 0;
+	/* arch_hw_branches_copy() would wait for ever for a CPU that is locked up. */
+	if (arch_hw_branches_frozen(cpu))
+		return arch_hw_branches_last(cpu, &cursor, 0, out, n);
+
+	return arch_hw_branches_copy(cpu, out, n);
 }
 
 /*

@@ -70,11 +70,13 @@ bool hw_branches_is_kept_frozen(void);
  * @cpu:	the CPU that crashed, or that found another CPU locked up; -1 if there was no crash
  *		since the last hw_branches_thaw()
  * @task:	the value of current on @cpu in the crash
+ * @old:	@cpu was frozen before this crash
  * @ip:		the address of the instruction that crashed; 0 if it is not known
  * @thaw_at:	when the recorder thaws by itself at the earliest, in jiffies; 0 for never
  */
 struct hw_branches_crash_info {
 	int			cpu;
+	bool			old;
 	struct task_struct	*task;
 	unsigned long		ip;
 	unsigned long		thaw_at;

@@ -420,8 +420,11 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 	if (!nr) {
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
-		seq_printf(m, "kernel %*phN at %#llx:\n", BUILD_ID_SIZE_MAX, left->build_id,
-			   left->text);
+		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
+		/* The file must not show where the kernel that runs is. */
+		if (!hw_branches_boot_same)
+			seq_printf(m, " at %#llx", left->text);
+		seq_puts(m, ":\n");
 		return 0;
 	}
 	branch = &view->branch[nr - 1];

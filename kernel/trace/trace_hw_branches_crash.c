@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
 
+#include <kunit/test-bug.h>
 #include <linux/bug.h>
 #include <linux/cfi.h>
 #include <linux/context_tracking.h>
@@ -28,6 +29,13 @@
 
 #include "trace_hw_branches.h"
 
+/* Root, a trigger, a watchpoint or a reader had frozen the recorder before the first crash. */
+static void hw_branches_print_old(void)
+{
+	if (READ_ONCE(hw_branches_first_crash()->old))
+		hw_branches_log(NULL, "frozen before this crash: the branches are older\n");
+}
+
 /*
  * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
  * after hw_branches_claim_dump() has returned true for @cpu.
@@ -36,6 +44,7 @@ static void hw_branches_print_crash(int cpu, int since)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
 
+	hw_branches_print_old();
 	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
@@ -80,7 +89,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		 */
 		fault.any = true;
 		since = hw_branches_count_newer(cpu, fault);
-	} else if (since < 0) {
+	} else if (since < 0 && !READ_ONCE(hw_branches_first_crash()->old)) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
 	}
@@ -112,6 +121,9 @@ static bool hw_branches_bug_crashes(unsigned long ip, const struct bug_entry *bu
 		return panic_on_warn || !hw_branches_cfi_warns();
 	if (!(bug->flags & BUGFLAG_WARNING))
 		return true;
+	/* The kernel does not print a warning that a KUnit test suppresses. */
+	if (kunit_is_suppressed_warning(false))
+		return false;
 
 	return panic_on_warn && (bug->flags & (BUGFLAG_ONCE | BUGFLAG_DONE)) !=
 				(BUGFLAG_ONCE | BUGFLAG_DONE);
@@ -169,25 +181,17 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 	return NOTIFY_DONE;
 }
 
-/* Return the CPU that called panic(). With panic_force_cpu=, panic() may continue on another CPU. */
-static int hw_branches_panic_cpu(void)
-{
-	int cpu = atomic_read(&panic_redirect_cpu);
-
-	return cpu == PANIC_CPU_INVALID ? smp_processor_id() : cpu;
-}
-
 /**
  * hw_branches_report_print - hw_branches_report(), if the recorder is on
  *
- * Called after a lockup was reported, and by panic() before it starts a crash kernel or stops the
- * other CPUs. If an oops has led to panic(), the oops has printed the branches already, and nothing
+ * Called after a lockup was reported, and by panic() before it starts a crash kernel, stops the
+ * other CPUs or moves to another CPU. If an oops has led to panic(), the oops has printed the branches already, and nothing
  * is printed here.
  */
 void hw_branches_report_print(void)
 {
 	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = hw_branches_panic_cpu(), first = READ_ONCE(crash->cpu), since = -1;
+	int cpu = smp_processor_id(), first = READ_ONCE(crash->cpu), since = -1;
 	struct hw_branches_match call = { };
 
 	/* A task that calls panic() may have migrated since it froze the recorder. */
@@ -207,22 +211,30 @@ void hw_branches_report_print(void)
 }
 
 /**
- * hw_branches_report_other_print - hw_branches_report_other(), if the recorder is on
- * @cpu: the CPU that is locked up
+ * hw_branches_report_lockup_print - hw_branches_report_lockup(), if the recorder is on
+ * @cpu: the CPU that is locked up with interrupts off
  * @first: what hw_branches_crash() has returned
  *
  * If an earlier crash has frozen the recorder, the branches of @cpu do not lead to the lockup, and
  * are not printed.
  */
-void hw_branches_report_other_print(int cpu, bool first)
+void hw_branches_report_lockup_print(int cpu, bool first)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
+
+	/* A thaw waits for all CPUs, and @cpu does not answer: leave the thaw to root. */
+	hw_branches_keep_frozen();
+	if (cpu == smp_processor_id()) {
+		hw_branches_report_print();
+		return;
+	}
 
 	/* The recorder may have been thawed, and another CPU may have crashed since. */
 	if (!first || READ_ONCE(hw_branches_first_crash()->cpu) != smp_processor_id()) {
 		hw_branches_print_none();
 		return;
 	}
+	hw_branches_print_old();
 	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);

@@ -98,6 +98,7 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
 	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) != -1)
 		return false;
 
+	WRITE_ONCE(hw_branches_first.old, arch_hw_branches_frozen(cpu));
 	WRITE_ONCE(hw_branches_first.task, current);
 	hw_branches_first.ip = ip;
 	after = READ_ONCE(hw_branches_thaw_after) * HZ;
@@ -396,11 +397,14 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 /**
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
- * Called with interrupts off, on a CPU that enters the debugger by an exception. The calls nest: a
- * breakpoint in a function that hw_branches_freeze_to_read() calls enters the debugger again.
+ * Called with interrupts off, on a CPU that enters the debugger by an exception, perhaps before
+ * irq_work can be queued. The calls nest: a breakpoint in a function that
+ * hw_branches_freeze_to_read() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {
+	if (!READ_ONCE(hw_branches_on))
+		return;
 	if (this_cpu_inc_return(hw_branches_debugged) == 1)
 		hw_branches_freeze_to_read();
 }
@@ -410,13 +414,17 @@ NOKPROBE_SYMBOL(hw_branches_debugger_enter);
 /**
  * hw_branches_debugger_leave - undo hw_branches_debugger_enter()
  *
- * Called like hw_branches_debugger_enter(), once for each call of that function.
+ * Called like hw_branches_debugger_enter(), once for each call of that function. If the recorder was
+ * switched on between nested calls, the outer one has nothing to undo.
  */
 void notrace hw_branches_debugger_leave(void)
 {
-	if (this_cpu_read(hw_branches_debugged) == 1)
+	unsigned int depth = this_cpu_read(hw_branches_debugged);
+
+	if (depth == 1)
 		hw_branches_thaw_after_read();
-	this_cpu_dec(hw_branches_debugged);
+	if (depth)
+		this_cpu_dec(hw_branches_debugged);
 }
 
 NOKPROBE_SYMBOL(hw_branches_debugger_leave);

@@ -4,7 +4,6 @@
  */
 
 #include <linux/cpumask.h>
-#include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
@@ -76,14 +75,14 @@ static void branch_freeze_await_icr(void)
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)
 {
 	unsigned int cpu, self = raw_smp_processor_id();
-	bool restore = in_nmi() && !x2apic_mode;
+	bool restore = !x2apic_mode;
 	u64 now = ktime_get_mono_fast_ns();
 	u32 target = 0;
 
 	if (!boot_cpu_has(X86_FEATURE_APIC))
 		return;
 
-	/* If this runs in an NMI, the interrupted code may have set APIC_ICR2: restore it below. */
+	/* An NMI or a kprobe may have interrupted code that has set APIC_ICR2: restore it below. */
 	if (restore)
 		target = apic_read(APIC_ICR2);
 

@@ -248,7 +248,7 @@ bool arch_hw_branches_is_entry(u64 to)
  */
 static bool hw_branches_is_code(u64 address)
 {
-#ifdef CONFIG_MODULES
+#ifdef CONFIG_EXECMEM
 	if (address >= MODULES_VADDR && address < MODULES_END)
 		return true;
 #endif
@@ -314,12 +314,15 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
  */
 static bool hw_branches_is_module_thunk(u64 address)
 {
-#if defined(CONFIG_MODULES) && defined(CONFIG_MITIGATION_ITS)
-	u8 code[4], *jmp = code;
+#ifdef CONFIG_MITIGATION_ITS
+	u8 code[6], *jmp = code;
 
 	if (address < MODULES_VADDR || address >= MODULES_END ||
 	    hw_branches_read_code(address, code, sizeof(code)) != sizeof(code))
 		return false;
+	/* If kCFI is in paranoid mode, a JNE is before the JMP. */
+	if (jmp[0] == 0x75 && jmp[1] == 0xfd)
+		jmp += 2;
 	jmp += *jmp == 0x41;
 
 	return jmp[0] == 0xff && (jmp[1] & 0xf8) == 0xe0 && jmp[2] == INT3_INSN_OPCODE;

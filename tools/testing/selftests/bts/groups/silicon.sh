@@ -52,7 +52,10 @@ late_twice() {
 
 # The PMI comes after the buffer is full: a record must tell that others are lost.
 too_late() {
-	strict too-late cpu="$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000" -- silicon late
+	local cpu=$CPU,x-bts-pmi=crossed,x-bts-pmi-delay=4000
+
+	strict too-late cpu="$cpu" -- silicon late
+	traced itself-too-late cpu="$cpu" -- itself 0 late
 }
 
 # If #DB clears TR, stepping must not lose branches of user mode.

@@ -3,9 +3,10 @@
  * A task traces itself while it runs a program whose branches are known. The trace must have
  * these branches, as far as its ring holds them.
  *
- *   itself MODULE [RECORDS [mixed|out [OWN]]]
+ *   itself MODULE [RECORDS [mixed|late|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
+ *	late: run only run_late(), on a processor whose PMI comes after the buffer is full
  *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes a given
  *	number of branches, partly in the NMI handler lab_nmi(). OWN (default: 0): the number that
  *	the kernel takes elsewhere
@@ -276,8 +277,6 @@ static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 	ok(!filter || filter_drops_returns || branches > 2000 || !lab_status(beside).gaps,
 	   "%u branches on the way out: %u gaps of user mode alone", branches,
 	   lab_status(beside).gaps);
-	ok(!lab_do(fd, LAB_STALE, NULL), "%u branches on the way out: no old record is left",
-	   branches);
 	records_free(&got);
 	close(fd);
 	close(beside);
@@ -383,6 +382,18 @@ static void trace_kernels(void)
 	}
 }
 
+static int run_late(void)
+{
+	int fd = lab_open(LAB_SELF, 0, LAB_USER, 100000);
+	struct records got;
+
+	prepare(12, 20000);
+	run(fd, &got);
+	ok(lab_status(fd).gaps && bts_counter("full"), "a late PMI: %u gaps", lab_status(fd).gaps);
+	ok(!lab_do(fd, LAB_STALE, NULL), "a late PMI: no old record is left");
+	return finish();
+}
+
 int main(int argc, char **argv)
 {
 	bool mixed = argc > 3 && !strcmp(argv[3], "mixed");
@@ -394,6 +405,8 @@ int main(int argc, char **argv)
 	own_branches = argc > 4 ? strtoul(argv[4], NULL, 0) : 0;
 	if (argc > 3 && !strcmp(argv[3], "out"))
 		return run_ways_out();
+	if (argc > 3 && !strcmp(argv[3], "late"))
+		return run_late();
 	if (mixed)
 		trace_kernels();
 	run_sequence();

@@ -37,7 +37,7 @@ static lookup_func look_up;
 static bool (*crash_freeze)(unsigned long ip);
 static bool (*claim_dump)(int cpu);
 static void (*keep_frozen)(void);
-static void (*report_other)(int cpu, bool first);
+static void (*report_lockup)(int cpu, bool first);
 static void (*press_sysrq)(u8 key);
 static void (*freeze_to_read)(void);
 static void (*thaw_after_read)(void);
@@ -59,7 +59,7 @@ static int find_functions(void)
 	crash_freeze = (void *)look_up("hw_branches_crash_freeze");
 	claim_dump = (void *)look_up("hw_branches_claim_dump");
 	keep_frozen = (void *)look_up("hw_branches_keep_frozen");
-	report_other = (void *)look_up("hw_branches_report_other_print");
+	report_lockup = (void *)look_up("hw_branches_report_lockup_print");
 	press_sysrq = (void *)look_up("hw_branches_sysrq");
 	freeze_to_read = (void *)look_up("hw_branches_freeze_to_read");
 	thaw_after_read = (void *)look_up("hw_branches_thaw_after_read");
@@ -69,7 +69,7 @@ static int find_functions(void)
 	dump_cpu = (void *)look_up("hw_branches_dump_cpu");
 	last_branches = (void *)look_up("arch_hw_branches_last");
 
-	return crash_freeze && claim_dump && keep_frozen && report_other && press_sysrq &&
+	return crash_freeze && claim_dump && keep_frozen && report_lockup && press_sysrq &&
 	       freeze_to_read && thaw_after_read && first_cpu && kept_frozen &&
 	       sys_info_branches && dump_cpu && last_branches ? 0 : -ENOENT;
 }
@@ -84,7 +84,7 @@ static void do_freeze(void)
 static void do_other(void)
 {
 	guard(preempt)();
-	report_other(1, crash_freeze(0));
+	report_lockup(1, crash_freeze(0));
 }
 
 /* Report an error as KASAN does. */
