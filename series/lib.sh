@@ -47,7 +47,7 @@ start_git()
 list_files()
 {
 	if [ -e "$top/.git" ]; then
-		# The clone may be somebody else's, whose scripts run here anyway.
+		# git refuses the clone of another user. Allow it: its scripts run here anyway.
 		git -C "$top" -c core.quotePath=false -c safe.directory='*' \
 			ls-files -co --exclude-standard
 	else
@@ -351,7 +351,7 @@ stage_originals()
 	done
 }
 
-# Apply one diff in STAGE without fuzz; name the file and the hunks otherwise.
+# Apply one diff in STAGE without fuzz. If it does not fit, name the file and the hunks, and exit.
 lay_patch()
 {
 	local f=$1 stage=$2 t out hunks
@@ -392,7 +392,7 @@ lay()
 	done < <(printf '%s' "${takes[$name]}" | sort_entries)
 }
 
-# Print new files first, then diffs, each in the order of series/series.
+# Print new files first, then diffs, each in the order of the input.
 sort_entries()
 {
 	awk '/\.patch$/ && index($0, "'"$bts"'/") != 1 { p[++n] = $0; next } { print }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The branch flight recorder makes the hardware record the last branches of the
- * kernel on each CPU, so that they can be printed after a crash. A branch is a
- * jump that was taken, a call, a return, a system call, an exception or an interrupt.
+ * The branch flight recorder makes the hardware record the last branches of the kernel, on all CPUs
+ * or on those that root has chosen, to print the branches after a crash. A branch is a jump that
+ * was taken, a call, a return, a system call, an exception or an interrupt.
  *
  * source:	a facility of the hardware that can record branches
  * freeze:	stop recording on all CPUs, and keep the recorded branches
@@ -24,7 +24,8 @@
  * @from:	the address of the instruction that branched or was interrupted, or HW_BRANCH_USER
  * @to:		the target of the branch
  *
- * If both fields are 0, this is not a branch. It tells that branches are missing at this place.
+ * If both fields are 0, this is not a branch. It tells that branches are missing at this place. On
+ * some processors, @from may be the address of the instruction before a conditional jump.
  */
 struct hw_branch {
 	u64	from;
@@ -33,15 +34,15 @@ struct hw_branch {
 
 /**
  * enum hw_branch_kind - the kind of a branch
- * @HW_BRANCH_OTHER:	any other branch, for example a conditional jump
+ * @HW_BRANCH_OTHER:	any other branch, for example a conditional jump; or the kind is unknown
  * @HW_BRANCH_JUMP:	an unconditional jump
- * @HW_BRANCH_CALL:	a call
+ * @HW_BRANCH_CALL:	a call of a function
  * @HW_BRANCH_RETURN:	the return from a call
  * @HW_BRANCH_ENTRY:	an exception or an interrupt that interrupted the kernel
  * @HW_BRANCH_EXIT:	the return from an exception or an interrupt
  * @HW_BRANCH_FROM_USER:	a system call, an exception or an interrupt in user mode
- * @HW_BRANCH_BREAK:	a switch to another task, a jump through a bad pointer, or missing branches:
- *			no newer branch returns from an older call
+ * @HW_BRANCH_BREAK:	a switch to another task, a branch of the kernel to a user address, or
+ *			missing branches: newer returns are not matched with older calls
  */
 enum hw_branch_kind {
 	HW_BRANCH_OTHER,
@@ -85,8 +86,8 @@ void hw_branches_sys_info(void);
 /*
  * Freeze the recorder, because this CPU has crashed or is about to report a bug that is treated
  * as a crash. Call this before any other code of the crash or of the report: the branches of that
- * code would overwrite those before the crash. Any context. Return true if the recorder was not
- * frozen by an earlier crash.
+ * code would overwrite those before the crash. Any context. Return true if the recorder is on and
+ * no earlier crash has frozen it.
  */
 static __always_inline bool hw_branches_crash(void)
 {
@@ -136,8 +137,8 @@ static inline void hw_branches_report_lockup(int cpu, bool first)
 /* Return the name of a source, or NULL if there is no source of this number. 0 is the best. */
 const char *arch_hw_branches_name(unsigned int source);
 /*
- * Choose the source for the next start. Called while no CPU records. Thaws the source that was
- * chosen before, and waits until no CPU freezes that source any more.
+ * Choose the source for the next start. Called while no CPU records. If another source was chosen
+ * before, wait until no CPU is about to freeze that source any more, and then thaw that source.
  */
 void arch_hw_branches_choose(unsigned int source);
 /* Return the name of the source that was chosen last. */
@@ -199,10 +200,10 @@ void arch_hw_branches_release(bool stopped);
 /* Tell whether @to is in the entry code of exceptions, interrupts and system calls. */
 bool arch_hw_branches_is_entry(u64 to);
 /*
- * Return the kind of a branch, derived from its addresses and from the instruction at branch->from.
- * The instruction may have changed since the branch. If it cannot be read, the kind is derived from
- * the addresses alone. Set @back to the return address of a call, to the address that an exception
- * or interrupt has interrupted, or to 0 for other kinds.
+ * Return the kind of a branch, derived from its addresses, the instruction at branch->from, and the
+ * instruction before branch->to. The instructions may have changed since the branch. If one of them
+ * cannot be read, the kind is derived without it. Set @back to the return address of a call, to the
+ * address that an exception or interrupt has interrupted, or to 0 for other kinds.
  */
 enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *back);
 /*
@@ -216,9 +217,9 @@ bool arch_hw_branches_is_return(u64 address);
  * Copy the last branches of a CPU to @out, @n at most, the newest first. Skip the @newer newest
  * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off,
  * or with hw_branches_mutex held. @cursor keeps the position between the calls of a reader, and is
- * all 0 before the first call. A call that begins far from this position is slow. Return the number
- * of copied branches. If the CPU is frozen and was offline during the last thaw, its branches are
- * outdated: return 0.
+ * all 0 before the first call. A call that begins far from this position may be slow. Return the
+ * number of copied branches. If the CPU is frozen and was offline during the last thaw, its
+ * branches are outdated: return 0.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			  struct hw_branch *out, u32 n);

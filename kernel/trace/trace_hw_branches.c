@@ -30,7 +30,7 @@
  */
 static cpumask_t hw_branches_mask = CPU_MASK_ALL;
 
-/* The CPUs on which recording was started. Changes under hw_branches_mutex. */
+/* The CPUs on which recording was started and not stopped. Changes under hw_branches_mutex. */
 static cpumask_t hw_branches_recording;
 
 /* True while the recorder is on, and while it is being switched on or off */
@@ -138,10 +138,11 @@ static bool hw_branches_is_source(int source)
  * hw_branches_enable - switch the recorder on or off
  * @source: the number of a source, HW_BRANCHES_AUTO or HW_BRANCHES_OFF
  *
- * Switching the recorder off erases the recorded branches.
+ * Switching the recorder off erases the recorded branches. If a reader keeps the CPUs frozen, the
+ * branches may stay until the thaw.
  *
  * Return: 0; -EBUSY if another source is on, or another user has the hardware; -EOPNOTSUPP without
- * the hardware; or -ENOMEM.
+ * usable hardware; or -ENOMEM.
  */
 int hw_branches_enable(int source)
 {

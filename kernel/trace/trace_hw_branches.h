@@ -89,7 +89,7 @@ void hw_branches_freeze_to_read(void);
 void hw_branches_thaw_after_read(void);
 void hw_branches_show(void (*show)(void));
 
-/* The number of branches that a reader with an array of branches on the stack copies at a time */
+/* The size of a reader's array of branches on the stack: it copies at most this number at a time */
 #define HW_BRANCHES_CHUNK	8
 
 /**
@@ -97,8 +97,8 @@ void hw_branches_show(void (*show)(void));
  * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
  *		interrupt or a system call
  * @to:		if not 0: a branch to this address, or to the padding before it
- * @from:	if @to is 0 and @any is false: an exception at this address, or at the
- *		instruction before it
+ * @from:	if @to is 0 and @any is false: an exception at this address, or at most
+ *		HW_BRANCHES_INSTRUCTION bytes before it
  */
 struct hw_branches_match {
 	bool		any;

@@ -9,8 +9,8 @@
  * branches, unless the kernel crashes while it shuts down the devices.
  *
  * The memory may contain anything. So each size, number or index in it is checked before it is used
- * to access memory. Addresses in it are only compared and printed. The previous boot may have had
- * another kernel, or the same kernel at another address, and it may have had the modules at other
+ * to access memory. Addresses in it are never dereferenced. The previous boot may have had another
+ * kernel, or the same kernel at another address, and it may have had the modules at other
  * addresses. So the memory also contains the addresses of that kernel and its modules.
  */
 #define pr_fmt(fmt) "hw_branches: " fmt
@@ -109,7 +109,7 @@ static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned i
  * At boot
  */
 
-/* Tell whether an earlier boot has used this memory, with the layout that this kernel uses. */
+/* Tell whether an earlier boot may have left branches in this memory, in this kernel's layout. */
 static bool __init hw_branches_boot_valid(const struct hw_branches_boot_head *head, u64 size)
 {
 	return head->magic == HW_BRANCHES_BOOT_MAGIC &&
@@ -297,9 +297,9 @@ core_initcall(hw_branches_boot_watch_modules);
 #endif
 
 /*
- * Called in an orderly reboot, halt, power-off or kexec, after the devices were shut down: let the
- * next boot find nothing. If the kernel crashes while it shuts down the devices, this function is
- * not called.
+ * Called in an orderly reboot, halt, power-off or kexec (except a kexec that returns), after the
+ * devices were shut down: let the next boot find nothing. If the kernel crashes while it shuts down
+ * the devices, this function is not called.
  */
 static void hw_branches_boot_forget(void *unused)
 {

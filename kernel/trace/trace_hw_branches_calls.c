@@ -33,7 +33,7 @@
 
 /*
  * The largest number of branches to and in a thunk that are joined with the one that leaves it.
- * With call depth tracking, there are 18: the jump to the thunk, a jump in it, and 16 calls that
+ * With call depth tracking, there can be 18: the jump to the thunk, a jump in it, and 16 calls that
  * fill the return stack buffer.
  */
 #define HW_BRANCHES_HOPS	20

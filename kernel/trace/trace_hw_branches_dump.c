@@ -3,7 +3,7 @@
  * The branch flight recorder: printing the branches of CPUs that are frozen
  *
  * After a crash, locks may be held and memory may be corrupt. So these functions take no lock and
- * allocate no memory. Before they print other CPUs, they wait until these are frozen, for
+ * allocate no memory. Before hw_branches_print_cpus() prints CPUs, it waits until they are frozen,
  * HW_BRANCHES_MAX_WAIT_US in total at most. If a CPU still records then, a line says so instead.
  */
 #include <linux/cpumask.h>
@@ -248,9 +248,9 @@ int hw_branches_newer_than_stop(int cpu)
 }
 
 /*
- * The longest time to wait for all other CPUs together. A CPU in a deep idle state, or a virtual
- * CPU that is not running, needs some time to handle the NMI. The wait is short, as earlier
- * messages of the crash may not have been written to a console yet.
+ * The longest time that a call of hw_branches_print_cpus() waits for all CPUs together. A CPU in a
+ * deep idle state, or a virtual CPU that is not running, needs some time to handle the NMI. The
+ * wait is short, as earlier messages of the crash may not have been written to a console yet.
  */
 #define HW_BRANCHES_MAX_WAIT_US	1000
 

@@ -67,7 +67,7 @@ struct hw_branches_reader {
  *		mode that has returned
  * @kind:	the kind of @branch; HW_BRANCH_OTHER if the walk is plain
  * @inside:	if not 0, the number of branches from @branch to its return, including both, in
- *		all repeats of the line. The return to user mode is no record, and not counted
+ *		all repeats of the line. The return to user mode counts only if it is a record
  * @records:	the number of records that the line stands for; the last line of a loop also
  *		stands for the records of all repeats of the loop
  * @depth:	the call depth of the code that made @branch, relative to the code that the

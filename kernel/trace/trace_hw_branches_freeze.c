@@ -56,7 +56,7 @@ static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 /* The value of hw_branches_thaws when a crash last printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
-/* Inlined, as a call would be recorded, and overwrite an older branch. */
+/* Inlined, as a call may be recorded, and overwrite an older branch. */
 static __always_inline void hw_branches_freeze_all(void)
 {
 	/*
@@ -113,7 +113,7 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  *
  * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen, for example while
  * the NMI of the first crash has not arrived yet. So if arch_hw_branches_freeze() itself crashes
- * after it has marked this CPU as frozen, that crash does not call it again.
+ * after arch_hw_branches_frozen() has become true for this CPU, that crash does not call it again.
  *
  * Return: true if this is the first crash since the last hw_branches_thaw().
  */
@@ -136,9 +136,10 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
 		 * reads the number of freezes. If the test below reads this -1, the thaw may
 		 * undo the freeze above, so this crash tries again to be the first one. If
-		 * the test does not read this -1, the thaw reads a number that includes the
+		 * the test reads an older value, the thaw reads a number that includes the
 		 * freeze above. Then the thaw takes effect as if it had begun after this
-		 * crash. Pairs with smp_store_mb() there.
+		 * crash. If the test reads a newer value, a crash has stored it since, and
+		 * freezes the CPUs again. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
 		if (READ_ONCE(hw_branches_first.cpu) >= 0)
@@ -295,7 +296,7 @@ void hw_branches_keep_frozen(void)
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
 		hw_branches_freeze_all();
-		/* After a concurrent hw_branches_thaw(), try again, as in a crash. */
+		/* Retry after a concurrent hw_branches_thaw(). Pairs with smp_store_mb() there. */
 		smp_mb();
 	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);
 }
@@ -314,8 +315,8 @@ bool hw_branches_is_kept_frozen(void)
 /**
  * hw_branches_thaw - thaw the recorder, and let the next crash be the first one
  *
- * The caller holds hw_branches_mutex. The recorder stays frozen if hw_branches_readers is not 0, or
- * if there is a concurrent freeze.
+ * The caller holds hw_branches_mutex. The recorder stays frozen if hw_branches_readers is not 0. It
+ * may stay frozen if there is a concurrent freeze.
  */
 void hw_branches_thaw(void)
 {

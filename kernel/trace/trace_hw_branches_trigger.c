@@ -12,7 +12,7 @@
  * An event can occur in any context. With neither 'all' nor 'freeze', recording stops only on this
  * CPU, and only while its branches are read. With 'all' or 'freeze', all CPUs are frozen. The
  * trigger cannot wait until the other CPUs are frozen. So with 'all', a work writes their branches
- * later. If another trigger uses the work, 'all' is ignored.
+ * later. If the work is still in use, 'all' is ignored.
  */
 
 #include <linux/cleanup.h>
@@ -51,8 +51,8 @@ struct hw_branches_trigger_data {
 static DEFINE_PER_CPU(bool, hw_branches_writing);
 
 /*
- * Called with interrupts or preemption off. With CONFIG_PREEMPTION, trace_event_buffer_reserve()
- * stores the preempt count minus 1, as it assumes that a tracepoint has disabled preemption.
+ * Called with preemption off. With CONFIG_PREEMPTION, trace_event_buffer_reserve() stores the
+ * preempt count minus 1, as it assumes that code of the tracepoint has disabled preemption.
  */
 static void hw_branches_trace(struct trace_event_file *own, int cpu, u32 age,
 			      const struct hw_branch *branch)
@@ -191,8 +191,8 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 				void *rec, struct ring_buffer_event *event)
 {
 	/*
-	 * The event that hw_branches_write() makes subtracts 1 from the preemption depth, for the
-	 * tracepoint that disables preemption. The event of a uprobe does not disable it.
+	 * hw_branches_trace() has to be called with preemption off. The event of a uprobe, for
+	 * example, does not disable preemption.
 	 */
 	bool raise = IS_ENABLED(CONFIG_PREEMPTION) && !(preempt_count() & PREEMPT_MASK);
 

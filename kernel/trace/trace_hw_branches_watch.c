@@ -99,7 +99,7 @@ static void hw_branches_hit_irq(struct irq_work *work)
 
 static struct irq_work hw_branches_hit_irq_work = IRQ_WORK_INIT_HARD(hw_branches_hit_irq);
 
-/* Called in the #DB handler. It may have interrupted any code, so a work prints the hit. */
+/* Called in the #DB handler. The interrupted code may hold locks, so a work prints the hit. */
 static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample_data *data,
 				    struct pt_regs *regs)
 {

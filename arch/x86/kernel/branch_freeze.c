@@ -69,7 +69,7 @@ static void branch_freeze_await_icr(void)
  *
  * Any context, with interrupts off, after this CPU was frozen. Each CPU gets an IPI of its own. The
  * APIC's shorthand for all CPUs would also reach a CPU that is just being started and has no IDT
- * yet. The functions that send to a mask of CPUs use a per-CPU temporary mask. If this runs in an
+ * yet. A function that sends to a mask of CPUs may use a per-CPU temporary mask. If this runs in an
  * NMI, the interrupted code may be using the same temporary mask.
  */
 void branch_freeze_send(struct branch_freeze_nmi __percpu *nmi)

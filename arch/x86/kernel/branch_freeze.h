@@ -2,7 +2,7 @@
 /*
  * Freezes of all CPUs: code shared by the Debug Store and by last branch records
  *
- * A freeze stops the recording of branches on all CPUs, for example in a crash, and keeps the
+ * A freeze stops recording by one of the two on all CPUs, for example in a crash, and keeps the
  * recorded branches. The CPUs continue to execute code. A thaw resumes recording. The CPU that
  * requests a freeze freezes itself, and sends an NMI to each other online CPU. Each of these CPUs
  * freezes itself in the NMI handler.
@@ -40,7 +40,7 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
  * @requested:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
- *		the request, by a thaw, and when recording of all CPUs starts or ends
+ *		the request, by a thaw, and when the hardware is claimed or released
  * @awaited:	the NMI may still arrive, see branch_freeze_claims()
  * @when:	when the NMI was last sent; valid if @awaited. The clock is
  *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash

@@ -31,7 +31,7 @@
  * Two readers of rings do not follow these rules: bts_flight.c, which works in a crash, and code
  * that copies the records that bts_peek() has found.
  *
- * The lists need no RCU: no CPU can reach a context by a list after it was taken off this list.
+ * The lists need no RCU: after a context was taken off a list, no CPU can reach it by this list.
  */
 
 #include <linux/cleanup.h>

@@ -208,7 +208,7 @@ static void bts_tell_obstacle(const struct bts_context *ctx)
 /*
  * Give the hardware back to perf or KVM, or return false if a context keeps it. @privileged is true
  * for KVM, and for a user of perf who may monitor performance. bts_revoke() marks a gap in the
- * live contexts now. Until the source is claimed again, bts_want() marks it in the contexts of
+ * live contexts now. Until the source is claimed again, bts_want() marks one in the contexts of
  * other tasks when they run.
  */
 static bool bts_take_back(bool privileged)

@@ -189,9 +189,9 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  * @ctxp: where to store the new context
  *
  * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
- * about to exit; -EBUSY if the hardware has another user; -EOPNOTSUPP if this machine
- * has no source, the source cannot do what is wanted, or the source is the hardware and perf has no
- * PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
+ * about to exit; -EBUSY if the hardware, or other hardware that excludes it, has another user;
+ * -EOPNOTSUPP if this machine has no source, the source cannot do what is wanted, or the source is
+ * the hardware and perf has no PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
  */
 int bts_create_task(struct task_struct *task, const struct bts_attr *attr,
 		    struct bts_context **ctxp)
@@ -396,7 +396,7 @@ static void bts_scrub_here(void *unused)
 
 /*
  * Overwrite the records in the buffer of @cpu. Delivering them has left them in memory. If @cpu is
- * online and frozen, bts_unfreeze_here() overwrites them after the thaw.
+ * online and frozen, bts_unfreeze_here() overwrites them, if the source is still claimed then.
  */
 static void bts_scrub(int cpu)
 {

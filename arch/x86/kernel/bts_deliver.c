@@ -132,8 +132,8 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * Return how many records @ctx has room for until @overflow has to be called, or U32_MAX if it need
- * not be called. If @overflow makes a task stop, the return to user mode after the stop is
+ * Return how many records @ctx has room for until @overflow has to be called, or U32_MAX if no such
+ * call is due soon. If @overflow makes a task stop, the return to user mode after the stop may be
  * recorded, too. If the source delivered after this record alone, the task might stop again at
  * once. So return at least 2.
  */

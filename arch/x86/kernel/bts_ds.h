@@ -19,8 +19,8 @@ enum bts_ds_state {
 /**
  * struct bts_ds - the state of the Debug Store of a CPU
  * @store:	the positions: base, index, maximum, threshold
- * @state:	OFF: paused; ON: recording, unless @frozen, @halted or held (see ds_bts_hold());
- *		BUSY: records are being delivered
+ * @state:	OFF: paused, or nothing is wanted; ON: recording, unless @frozen, @halted or held
+ *		(see ds_bts_hold()); BUSY: records are being delivered
  * @frozen:	the CPU does not record, and its records are kept and not delivered
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full
@@ -37,8 +37,8 @@ enum bts_ds_state {
  *		@pmi_when are those of its last NMI
  * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
  *		bts_ds_may_be_repeat()
- * @repeat_within: until this many further records are made, any NMI may be a second NMI for the
- *		last PMI
+ * @repeat_within: until this many further records are made, an NMI that comes soon enough may be
+ *		a second NMI for the last PMI, see bts_ds_may_be_repeat()
  * @pmi_user:	the NMI interrupted user mode
  * @long_exits:	how many exit paths in a row had more than BTS_DS_LONG_EXIT records
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
@@ -126,9 +126,9 @@ static inline bool bts_ds_past_threshold(const struct bts_ds *d)
 }
 
 /*
- * Reset what bts_ds_measure() has set. Called in a pause, as the code that the last PMI interrupted
- * has made progress, and when BTS is claimed or released. Without a PMI since the last call there
- * is nothing to reset.
+ * Reset what bts_ds_measure() has set. Called in a pause, as code that is not part of an NMI has
+ * run since the last PMI, and when BTS is claimed or released. Without a PMI since the last call
+ * there is nothing to reset.
  */
 static inline void bts_ds_reset_backoff(struct bts_ds *d)
 {

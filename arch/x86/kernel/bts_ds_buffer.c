@@ -6,7 +6,7 @@
  *
  *  - With interrupt: the hardware raises a PMI when the index reaches a threshold. The
  *    records are delivered then, whenever the CPU is paused, and after a #DB that has cleared
- *    TR. If the kernel is recorded, all NMIs deliver them. If the buffer is full, further
+ *    TR. If the kernel is recorded, other NMIs deliver them, too. If the buffer is full, further
  *    records are lost.
  *  - Circular, for flight recorders: the hardware overwrites the oldest records, and raises no
  *    interrupt. The buffer is also circular if there is no APIC to deliver the PMI.
@@ -131,9 +131,9 @@ static void bts_ds_drain_circular(const struct bts_ds *d)
 /*
  * Deliver the records in the buffer. Called with state BUSY, while the hardware does not record.
  *
- * If the index has reached the threshold, the hardware has requested a PMI. The PMI arrives
- * now, later, or never if LVTPC was masked. When this function has reset the index,
- * bts_ds_last_nmi() cannot recognize the PMI any more. So unless the PMI has arrived already, this
+ * If the index has reached the threshold, the hardware has requested a PMI. The PMI has arrived,
+ * arrives now or later, or never arrives if LVTPC was masked. When this function has reset the
+ * index, bts_ds_last_nmi() cannot recognize the PMI any more. So unless the PMI has arrived, this
  * function increments d->late_pmis before the reset, and bts_ds_unknown_nmi() claims a late PMI. If
  * the PMI arrives between the increment and the reset, bts_ds_last_nmi() sets d->pmi_seen, and this
  * function decrements d->late_pmis again.
@@ -151,7 +151,7 @@ void bts_ds_drain(struct bts_ds *d)
 		bts_ds_deliver(base, min(index, max));
 		if (index >= max) {
 			bts_deliver_gap();
-			/* In a dump, a last record means that the buffer has wrapped. */
+			/* Otherwise a reader of a dump would take the buffer as wrapped. */
 			bts_ds_clear_last(d);
 		}
 		/* With Meltdown, user mode can read the buffer: erase records of the kernel. */

@@ -188,7 +188,7 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 		d->late_pmis--;
 		return NMI_HANDLED;
 	}
-	/* A PMI is never as late as one second: no late PMI is expected any more. */
+	/* A PMI should not be as late as one second: no late PMI is expected any more. */
 	d->late_pmis = 0;
 
 	return branch_freeze_claims(&d->freeze) ? NMI_HANDLED : NMI_DONE;

@@ -3,7 +3,8 @@
  * Reading the buffer of a Debug Store in any state, in place or in a copy
  *
  * In a crash, memory that the kernel or the hardware writes may be corrupt. The address and the
- * size of the buffer are constant. The index is checked before it is used, and no read can fault.
+ * size of the buffer are constant. The index is checked before it is used, and a read that faults
+ * does not crash.
  */
 
 #include <linux/math64.h>
@@ -95,7 +96,7 @@ static bool bts_ds_peek_at(const void *base, u32 index, bool circular, u32 newer
  *
  * Any context, while @cpu does not record.
  *
- * Return: false if there is no such record.
+ * Return: false if there is no such record, or if it cannot be read.
  */
 bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
 {
@@ -107,7 +108,7 @@ bool ds_bts_peek(int cpu, bool circular, u32 newer, struct bts_raw *rec)
 }
 
 /**
- * ds_bts_peek_copy - read a record in the copy of a circular buffer
+ * ds_bts_peek_copy - read a record in the copy of a buffer that may be circular
  * @store: the copy of the store
  * @buffer: the copy of the buffer
  * @newer: the number of newer records in the buffer

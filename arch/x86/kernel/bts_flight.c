@@ -100,8 +100,8 @@ bool bts_flight_wants(const struct bts_raw *raw)
  *
  * If the branch comes from user mode, its source becomes HW_BRANCH_USER. A branch from below
  * TASK_SIZE_MAX comes from user mode, unless the branch before it was a jump of the kernel to
- * this address. If an NMI arrives between the two, this function does not recognize the jump,
- * as the branch before is the return from the NMI. Any context.
+ * this address. If an interrupt or NMI arrives between the two, this function does not recognize
+ * the jump, as the branch before is the return from the interrupt or NMI. Any context.
  *
  * Return: the branch.
  */
@@ -216,7 +216,7 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  * @n: the number of branches to copy at most
  *
  * Any context and any CPU, while @cpu is frozen, held or offline. The code that crashed may have
- * overwritten the context or its ring: reading through a bad pointer in there does not fault, and
+ * overwritten the context or its ring: reading through a bad pointer in there does not crash, and
  * if the context cannot be read, only the buffer is read. Nothing is read from a CPU that was
  * offline during a thaw and is still frozen.
  *

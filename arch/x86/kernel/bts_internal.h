@@ -66,7 +66,7 @@ struct bts_context {
  * @idle_flags:	the union of the flags of those in @contexts that have BTS_IDLE; but BTS_FLIGHT
  *		only if all of @contexts have it
  * @idle:	the idle task is running; up to date only while @followed
- * @parked:	the CPU is offline or suspended, or about to be
+ * @parked:	bts_cpu_down() has run on the CPU, and bts_cpu_up() has not run since
  * @followed:	bts_follow() has set TIF_BTS of the task that runs here; the next switch
  *		finds out whether TIF_BTS is still needed
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to

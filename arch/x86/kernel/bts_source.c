@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: the global state, the sources of records, and what each of them can do
+ * Branch traces: global variables, the sources of records, and what each of them can do
  */
 
 #include <linux/bits.h>
@@ -110,7 +110,7 @@ u32 bts_possible_flags(const struct bts_source *source)
 	return source->software ? BTS_TASK_FLAGS & ~BTS_KERNEL : BTS_TASK_FLAGS;
 }
 
-/* Return X86_BTS_F_* that the records of a source may have. */
+/* Return X86_BTS_F_* that records of a source may have. X86_BTS_F_MISPREDICTED may follow later. */
 u32 bts_record_flags(const struct bts_source *source)
 {
 	const struct bts_record_props *props = source->props;

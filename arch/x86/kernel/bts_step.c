@@ -2,24 +2,27 @@
 /*
  * The trap flag as a source of branch traces
  *
- * Any x86 processor raises #DB after an instruction of user mode if TF is set. For
- * tasks that are traced by this source, bts_step_exit() sets TF shortly before the return to
- * user mode. At the next entry into the kernel, bts_step_enter() first restores the TF that the
- * program has without a trace. So kernel code such as that of signal frames, ptrace() and fork()
- * sees the flags that the program has without a trace. bts_step_debug() handles the #DB of a step:
- * it finds out whether the instruction has branched, and if so makes a record.
+ * If TF is set, any x86 processor raises #DB after an instruction of user mode. A few instructions
+ * raise none, for example SYSCALL, or delay it, for example MOV SS. For tasks that are traced by
+ * this source, bts_step_exit() sets TF shortly before the return to user mode. At the next entry
+ * into the kernel, bts_step_enter() first restores the TF that the program has without a trace. So
+ * kernel code such as that of signal frames, ptrace() and fork() sees the flags that the program
+ * has without a trace. bts_step_debug() handles the #DB of a step: it finds out whether the
+ * instruction has branched, and if so makes a record.
  *
  * The program could see the TF of the trace in the flags that PUSHF stores, and in R11 after
  * SYSCALL. This TF is cleared there. POPF and IRET load TF as the program wants it, and no other
  * instruction of user mode does. So after POPF or IRET, TF is the program's own. If its own TF is
- * set, the program or its debugger gets the #DB, too.
+ * set, the program or its debugger gets the #DB, too, as it would without a trace.
  *
- * The instruction is read after it was executed. A program that changes its own
- * instructions may be misread, but only if the next instruction starts at most 15
- * bytes after this one: otherwise there was a branch, whatever the bytes say.
+ * The instruction is read after it was executed. If it was overwritten meanwhile, it may be
+ * misread. But if the next instruction starts more than 15 bytes after the start of this one,
+ * there was a branch, whatever the bytes say. Exception: instructions that load SS, see
+ * bts_step_find().
  *
- * The entry code of NMIs calls neither bts_step_enter() nor bts_step_exit(). So the user
- * registers that perf samples in an NMI have TF set, although the program has not set it.
+ * The entry code of NMIs calls neither bts_step_enter() nor bts_step_exit(). So if an NMI
+ * interrupts user mode, the user registers that perf samples in the NMI have TF set, although the
+ * program has not set it.
  */
 
 #include <linux/cache.h>
@@ -307,9 +310,9 @@ static void bts_step_arrive(const struct bts_step *s, const struct pt_regs *regs
 }
 
 /*
- * With FRED, a return from SYSCALL or INT with TF set raises #DB before the first instruction,
- * unless fred_ss.swevent is cleared. If the program or its debugger has set TF, it has to get this
- * #DB.
+ * With FRED, a return with TF set raises #DB before the first instruction if fred_ss.swevent is
+ * set, as it is for SYSCALL, SYSENTER and INT. If the program or its debugger has set TF, it has to
+ * get this #DB.
  */
 static void bts_step_exit_fred(struct bts_step *s, struct pt_regs *regs)
 {

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 enum bts_step_kind {
-	BTS_STEP_OTHER,		/* does not branch */
+	BTS_STEP_OTHER,		/* does not branch, unless a transaction aborts (XBEGIN, XABORT) */
 	BTS_STEP_JUMP,		/* always branches */
 	BTS_STEP_FAR,		/* always branches, perhaps to another segment */
 	BTS_STEP_JCC,		/* branches depending on flags */
@@ -60,7 +60,7 @@ static const u8 bts_step_kinds[256] = {
 /**
  * struct bts_step_insn - an instruction
  * @kind:	what it does
- * @op:		the last byte of its opcode, if that has at most two bytes
+ * @op:		the last byte of its opcode; valid for BTS_STEP_JCC and BTS_STEP_LOOP
  * @resized:	it has a prefix that changes the size of addresses
  */
 struct bts_step_insn {

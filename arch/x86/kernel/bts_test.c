@@ -2,7 +2,7 @@
 /*
  * KUnit tests of branch traces that the Branch Trace Store makes: the union of what the contexts
  * on a CPU want, the attributes that are refused, and the records of branches of this kernel. The
- * tests are skipped if the kernel cannot use a Branch Trace Store, and while it has another user.
+ * tests are skipped if the kernel cannot use the Branch Trace Store, or if that has another user.
  */
 
 #include <kunit/resource.h>

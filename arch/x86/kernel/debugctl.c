@@ -26,7 +26,7 @@ unsigned long debugctl_bts_mask __ro_after_init = DEBUGCTL_BTS;
  * the copy has the value already, this does nothing. The caller makes sure that no NMI changes
  * these bits meanwhile. This function writes the MSR before the copy: if the copy had an
  * unsupported bit, each later write of the copy to the MSR would fault. An NMI may change other
- * bits of the copy meanwhile. Then the first write stores stale bits in the MSR, and
+ * bits of the copy meanwhile. Then the first write may store stale bits in the MSR, and
  * debugctl_sync() corrects them.
  *
  * Return: 0, or the error of the write if it faulted; then nothing has changed.

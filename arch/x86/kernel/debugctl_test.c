@@ -386,7 +386,7 @@ static unsigned long kept_bit(void)
 
 /*
  * Send NR_NMIS NMIs to this CPU, one after the other, but stop if one does not arrive. Until an NMI
- * has arrived, write the step field, so that the NMI interrupts debugctl_write_field(). Count in
+ * has arrived, write the step field, so that the NMI may interrupt debugctl_write_field(). Count in
  * @differed the NMIs after which the copy or the MSR is wrong. Return the number of NMIs that have
  * arrived.
  */

@@ -21,8 +21,8 @@
  * perf uses PEBS and BTS. ds_claim_bts() takes BTS from perf for one other user: the claimant.
  *
  * Lock order, outermost first: ds_claim_mutex, pmc_reserve_mutex of perf,
- * ds_mutex. While a CPU may record, the positions in its store are accessed only on this
- * CPU, with interrupts off or in an NMI. So is its ds_bts_field.
+ * ds_mutex. While a CPU may write records of one half, only code on this CPU, with interrupts off
+ * or in an NMI, writes the positions of this half. Only such code accesses the CPU's ds_bts_field.
  */
 #include <linux/atomic.h>
 #include <linux/bug.h>
@@ -59,10 +59,10 @@ struct ds_bts_field {
 
 static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 
-/* This protects changes of the next two variables, and of the buffers that ds_store.c allocates. */
+/* This protects changes of the next two variables, and ds_alloc() and ds_free(). */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
-/* If true, DS_AREA of each online CPU must be the address of its store; otherwise, 0. */
+/* If true, DS_AREA of each online CPU must be its store's address; if not, 0. Guests may differ. */
 static bool ds_loaded;
 
 /* This protects changes of the next two variables. */
@@ -213,7 +213,7 @@ static int ds_get(enum ds_part part, size_t size, size_t record)
  * On success, each possible CPU has a mapped buffer of BTS_BUFFER_SIZE until ds_put(), and
  * DS_AREA is loaded on each CPU that is online. May sleep.
  *
- * Return: 0, -EOPNOTSUPP if the machine has no BTS, or -ENOMEM.
+ * Return: 0, -EOPNOTSUPP if ds_has(DS_BTS) is false, or -ENOMEM.
  */
 int ds_get_bts(void)
 {
@@ -321,7 +321,7 @@ EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
- * Return: 0; -EOPNOTSUPP if the machine has no BTS, is a Xen PV guest, or has no PMU driver;
+ * Return: 0; -EOPNOTSUPP if ds_has(DS_BTS) is false, in a Xen PV guest, or without a PMU driver;
  * -EBUSY if BTS is claimed already, or if perf or KVM uses hardware that cannot be used at the
  * same time as BTS, or is about to use such hardware; or -ENOMEM.
  */

@@ -191,6 +191,8 @@ static void ds_free_pages(enum ds_part part, unsigned int cpu)
 /**
  * ds_free - unmap and free the buffers of one half of the stores of all possible CPUs
  * @part:	the half, to which no CPU writes any more
+ *
+ * The memory from ds_use_memory() is not freed, but cleared.
  */
 void ds_free(enum ds_part part)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of ds.c and ds_store.c, and the module parameter
- * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and fills its
- * positions and its buffers with a pattern, writing 2 claims BTS and records, writing 0 unclaims
- * BTS.
+ * /sys/module/ds_test/parameters/claim for tests in user space. Writing 1 claims BTS and calls
+ * mark_cpu() for each possible CPU, writing 2 claims BTS and records on the online CPUs, writing 0
+ * unclaims BTS.
  */
 #include <linux/cpufeature.h>
 #include <linux/jhash.h>
@@ -166,7 +166,7 @@ static void put(struct kunit *test, unsigned long part)
 	kunit_release_action(test, put_half, (void *)part);
 }
 
-/* True if this file has claimed BTS. False if other code has, such as the flight recorder. */
+/* True if a test here has claimed BTS. False if claim_set() has, or, say, the flight recorder. */
 static bool ds_test_claimed;
 
 static int ds_test_claim(void)
@@ -534,9 +534,9 @@ static int claim_set(const char *val, const struct kernel_param *kp)
 }
 
 /*
- * Show "none" if BTS is not claimed, otherwise a line for each possible CPU, with the positions of
- * BTS and a hash of the buffer. A test in user space compares the lines to find out whether the
- * positions or the buffer have changed.
+ * Show "none" if BTS is not claimed, otherwise a line for each possible CPU, as far as a page has
+ * room, with the positions of BTS and a hash of the buffer. A test in user space compares the lines
+ * to find out whether the positions or the buffer have changed.
  */
 static int claim_get(char *buf, const struct kernel_param *kp)
 {

@@ -310,7 +310,8 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 
 /*
  * Tell whether an address is in a thunk in the area of modules. As a mitigation of ITS, the kernel
- * and its modules may have thunks in pages of this area: JMP *reg; INT3.
+ * and its modules may have thunks in pages of this area: JMP *reg; INT3. An indirect jump of a
+ * module may look the same, and is taken for a thunk.
  */
 static bool hw_branches_is_module_thunk(u64 address)
 {

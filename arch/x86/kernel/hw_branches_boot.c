@@ -8,8 +8,8 @@
  * which a reset clears. They are copied to the reserved memory when their CPU is frozen, for
  * example in a crash. An orderly reboot or kexec discards the branches of both kinds.
  *
- * While a task is traced as well, the records of BTS are moved from the buffer to a ring in other
- * memory. A reboot loses the records in the ring.
+ * If BTS also traces a task, the records of a CPU on which this task runs are moved from the buffer
+ * to a ring in other memory. A reboot loses the records in the ring.
  */
 
 #include <linux/hw_branches.h>

@@ -73,8 +73,8 @@ static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 si
 
 /*
  * Called if the instruction is not known to branch to insn->to. If insn->to is in entry code and is
- * not a return address, an exception or interrupt has interrupted the code at insn->from.
- * Otherwise the kind is unknown.
+ * not a return address, assume that an exception or interrupt has interrupted the code at
+ * insn->from. Otherwise the kind is unknown.
  */
 static enum hw_branch_kind hw_branches_entry_or_other(const struct hw_branches_insn *insn,
 						      u64 *back)

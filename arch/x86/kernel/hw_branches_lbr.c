@@ -2,7 +2,7 @@
 /*
  * Last branch records (LBR) as a source of the branch flight recorder
  *
- * The processor keeps the newest branches in registers, without any overhead: 64 at most, and
+ * The processor keeps the newest branches in registers, almost without overhead: 64 at most, and
  * 32 or fewer on many processors. The code that finds out that an exception is fatal may make
  * more branches than that. So asm/hw_branches.h stops recording at the entry of most exceptions in
  * the kernel. If such an exception may be fatal, hw_branches_lbr_freeze.c saves the LBR registers.
@@ -59,7 +59,7 @@
 /* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_owned;
 
-/* An orderly reboot or kexec has begun: no CPU has to record any more. */
+/* An orderly shutdown, reboot or kexec has come to hw_branches_lbr_shutdown(): do not record. */
 static bool hw_branches_lbr_ended;
 
 /* The CPUs that have to record while the recorder has the LBR field */
@@ -257,7 +257,7 @@ static void hw_branches_lbr_wake(void *unused)
 	hw_branches_lbr_up(smp_processor_id());
 }
 
-/* Called in an orderly reboot or kexec. Disable the LBRs: the next kernel might not do it. */
+/* In an orderly shutdown, reboot or kexec, disable the LBRs: the next kernel might not do it. */
 static void hw_branches_lbr_shutdown(void *unused)
 {
 	WRITE_ONCE(hw_branches_lbr_ended, true);

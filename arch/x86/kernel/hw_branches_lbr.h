@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Last branch records (LBR) as a source of the branch flight recorder: declarations shared by
- * hw_branches_lbr*.c. linux/hw_branches.h explains "freeze", "thaw" and "hold".
+ * Last branch records (LBR) as a source of the branch flight recorder: the functions and variables
+ * of hw_branches_lbr*.c. linux/hw_branches.h explains "freeze", "thaw" and "hold".
  */
 #ifndef _X86_KERNEL_HW_BRANCHES_LBR_H
 #define _X86_KERNEL_HW_BRANCHES_LBR_H

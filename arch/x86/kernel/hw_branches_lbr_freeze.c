@@ -70,8 +70,8 @@ void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
  * @regs: the registers of the interrupted code
  *
  * If the task has migrated since the exception, this does nothing: the CPU of the exception keeps
- * the saved branches until another exception without a fixup or a freeze. If this task runs there
- * again at the freeze, the freeze keeps these old branches instead of the newest ones.
+ * the saved branches until a freeze, or until another exception without a fixup. If this task runs
+ * there again at the freeze, the freeze keeps these old branches instead of the newest ones.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
@@ -173,9 +173,9 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 
 /*
  * Thaw this CPU, unless there was a freeze since the thaw was decided. hw_branches_lbr_freeze()
- * counts the freeze before it sends the NMIs. If such an NMI freezes this CPU before the store to
- * @frozen, this function undoes the new freeze. Then the second branch_freeze_in_force() is true,
- * and this function freezes the CPU again.
+ * counts the freeze before it sends the NMIs. If such an NMI arrives before the store to @frozen,
+ * this function may undo the new freeze. Then the second branch_freeze_in_force() is true, and this
+ * function freezes the CPU again.
  */
 static void hw_branches_lbr_thaw_here(void *unused)
 {
@@ -273,8 +273,8 @@ void hw_branches_lbr_forget_freezes(void)
 /**
  * hw_branches_lbr_watch_nmis - register the handlers for the NMIs of freezes
  *
- * Called at each start of the recorder, so that the handlers do not slow down NMIs before the first
- * start. The handlers stay registered.
+ * Called at each start of the recorder with this source, so that the handlers do not slow down NMIs
+ * before the first such start. The handlers stay registered.
  *
  * Return: 0 or an error.
  */

@@ -5,7 +5,7 @@
  * The functions here access the registers without tracepoints, as some of them are called in NMIs
  * and in crashes.
  *
- * There are three kinds of LBRs, which struct x86_lbr_stack describes:
+ * The recorder can use three kinds of LBRs, which struct x86_lbr_stack describes:
  *
  *  - the model-specific LBRs of Intel: DEBUGCTL.LBR enables them;
  *  - the architectural LBRs of Intel: MSR_ARCH_LBR_CTL enables them;

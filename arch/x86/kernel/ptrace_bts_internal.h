@@ -60,7 +60,7 @@ struct ptrace_bts {
 };
 
 #define PTRACE_BTS_ORPHAN	0	/* the tracer has detached; @untrace is or was queued */
-#define PTRACE_BTS_FULL		1	/* @task has to stop, see TIF_BTS_FULL */
+#define PTRACE_BTS_FULL		1	/* stop or signal @task, see TIF_BTS_FULL */
 
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,
 				  const struct ptrace_bts_config *config,

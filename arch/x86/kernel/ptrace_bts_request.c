@@ -49,12 +49,12 @@ static int ptrace_bts_permitted_kernel(void)
  * record all branches of the kernel while the tracee is current, which slows down interrupts.
  *
  * Hardware without a CPL filter always records the kernel, in memory that is mapped while user
- * mode runs, though not accessible. If the CPU has the Meltdown bug, user mode can read this
- * memory, so each trace of branches needs the permission there.
+ * mode runs, though not accessible. If the CPU also has the Meltdown bug, user mode can read this
+ * memory, so each trace of branches needs the permission on such a machine.
  *
  * If the CPL filter is found to drop branches back to user mode, hardware has to record the
- * kernel to get these branches. Only tracers with CAP_PERFMON or CAP_SYS_ADMIN get such traces,
- * by BTS_SOFT_FILTER, and need no other permission.
+ * kernel to get these branches. Without the two flags above, only tracers with CAP_PERFMON or
+ * CAP_SYS_ADMIN get such traces, by BTS_SOFT_FILTER, and need no other permission.
  *
  * A software source never records the kernel, so it never needs the permission.
  */

@@ -254,9 +254,9 @@ print_ptrace_bts_read_exiting(struct tcb *const tcp, const kernel_ulong_t addr)
 }
 
 /*
- * Print the structure to which the argument addr of a PTRACE_BTS_* request
- * points.  On entering, return RVAL_DECODED if nothing of the structure has to
- * be printed on exiting.
+ * Print the structure or the records to which the argument addr of a
+ * PTRACE_BTS_* request points.  On entering, return RVAL_DECODED if nothing of
+ * that has to be printed on exiting.
  */
 int
 decode_ptrace_bts_addr(struct tcb *const tcp)

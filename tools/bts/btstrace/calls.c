@@ -139,7 +139,7 @@ static void arrive(struct bt_calls *c, const struct bt_place *to)
 	call_enter(c, top);
 	/*
 	 * The first hidden branch is the call of the PLT stub, or a jump to it. If there are
-	 * more, the dynamic linker has run.
+	 * more, assume that the dynamic linker has run.
 	 */
 	if (c->resolved && hidden > 1) {
 		c->hidden = 0;
@@ -324,7 +324,10 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel returns to @to: to a signal handler, or to the code before it or before a handler. */
+/*
+ * The kernel returns to @to: to the code that entered the kernel, to a signal handler, or, after
+ * the handler, to the code that the signal has interrupted.
+ */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;

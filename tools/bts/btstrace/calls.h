@@ -53,9 +53,10 @@ struct bt_frame {
  * struct bt_calls - the call stack of a thread, and counts
  * @calls:	calls in user mode
  * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
- * @tails:	functions, or PLT stubs, that ended by a jump to another one
- * @unwound:	functions that unwind_to() has ended: they neither returned nor jumped, for example
- *	because of longjmp() or an exception
+ * @tails:	how often a function, a PLT stub or the dynamic linker ended by a jump to another
+ *	function, or by a return that acts as such a jump
+ * @unwound:	frames that unwind_to() has ended, without those with @tail or @signal: no record
+ *	shows how they ended, for example because of longjmp(), an exception, or missing records
  * @unmatched:	returns to an address that is the return address of no frame, without those for
  *	which unmatched_return() knows another reason
  * @shifts:	how often the thread executed a function that had no frame, although no record

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sums up branches as a short list of items, for the crash view. A call that has returned
- * becomes one item, with all branches in it. A round (iteration) of a loop begins with a jump
- * back. All rounds of a loop but the last become one item. The other items are functions
- * that have not returned, jumps within functions, and gaps.
+ * Sums up branches as a short list of items, for the crash view. A call that has ended, by a
+ * return or otherwise, becomes one item, with all branches in it. A round (iteration) of a loop
+ * begins with a jump back. All rounds of a loop but the last become one item. The other items are
+ * functions that have not ended, jumps within functions, and gaps.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -11,10 +11,10 @@
 #include "calls.h"
 
 /*
- * A function becomes a BT_ITEM_INSIDE, not a BT_ITEM_CALL, if its return address is unknown, or if
- * the record with which it began is no X86_BTS_BRANCH. The return address is unknown, for example,
- * if the call is not in the trace, if the function was called within the kernel, or if another
- * BT_ITEM_INSIDE has jumped to it.
+ * A function that is neither a signal handler nor the entry to the kernel becomes a BT_ITEM_INSIDE,
+ * not a BT_ITEM_CALL, if its return address is unknown, or if the record with which it began is no
+ * X86_BTS_BRANCH. The return address is unknown, for example, if the call is not in the trace, if
+ * the function was called within the kernel, or if another BT_ITEM_INSIDE has jumped to it.
  */
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
@@ -28,7 +28,7 @@ enum bt_item_type {
 /*
  * struct bt_item - an item, which stands for one or more branches, or for a gap
  * @type:	BT_ITEM_*
- * @open:	of a function: it has not returned
+ * @open:	of a function: it has not ended
  * @from:	the instruction that jumped or called. Of a loop: the jump back. NULL for the other
  *	types, and for an entry to the kernel.
  * @to:		the target of the jump. Of a loop: the target of the jump back. Of a function: the

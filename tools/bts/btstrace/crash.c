@@ -9,7 +9,7 @@
 
 /* fold_repeats() finds repetitions of at most this many lines. */
 #define PERIOD_MAX	8
-/* A line about a library has at most this many names of functions. */
+/* A LINE_LIBRARY has at most this many names of functions. */
 #define NAMES_MAX	6
 
 static bool is_function(const struct bt_item *item)
@@ -61,7 +61,7 @@ static void fold_repeats(struct crash_lines *lines)
 				break;
 		if (i < first + period)
 			continue;
-		/* Keep the later lines: they say what happened last. */
+		/* Keep the later lines: if the lines tell events, these happened last. */
 		for (i = first; i < first + period; i++)
 			lines->line[i + period].times += lines->line[i].times;
 		drop(lines, first, period);
@@ -94,7 +94,7 @@ void crash_name(struct bt_text *t, const char *name)
 	free(brief);
 }
 
-/* struct names - a line about functions of one library, and the branches @first to @end - 1 */
+/* struct names - the next LINE_LIBRARY, and its branches @first to @end - 1 */
 struct names {
 	struct bt_text			text;
 	const struct bt_module		*module;
@@ -135,8 +135,9 @@ static void end_names(struct names *n, struct crash_lines *lines)
 }
 
 /*
- * Add a line for each call that has not returned, the innermost first. Consecutive calls in
- * one library get one line, and so do repetitions. @end is where the thread has ended, or NULL.
+ * Add a line for each call that has not ended, the innermost first. Consecutive calls that are not
+ * the user's own and are in one module get one line, and so do repetitions of the user's own.
+ * @end is where the thread has ended, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {

@@ -118,8 +118,8 @@ bool bt_ends_in_syscall(const u8 *bytes, size_t n)
 
 /*
  * Is the last instruction in @bytes a call? This is a guess, too. A direct call is e8 and a
- * distance of 4 bytes. An indirect call has 2 to 7 bytes: ff, a ModRM byte with 2 in its reg
- * field, and up to 5 more.
+ * distance of 4 bytes. An indirect call without its prefixes has 2 to 7 bytes: ff, a ModRM byte
+ * with 2 in its reg field, and up to 5 more.
  */
 bool bt_ends_in_call(const u8 *bytes, size_t n)
 {

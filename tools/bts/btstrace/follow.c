@@ -331,8 +331,9 @@ static int collect(struct stop *stops)
 
 /*
  * Stop a thread, so that it can be detached. Forget the thread if btstrace is not its tracer
- * any more: another thread of its process, which btstrace does not trace, has called execve()
- * and taken over the ID. The kernel does not report this.
+ * any more. Either collect() has found that the thread has ended, or another thread of its
+ * process, which btstrace does not trace, has called execve() and taken over the ID. The kernel
+ * does not report the latter.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {
@@ -421,8 +422,8 @@ static void take_signal(struct bt_follow *f, const struct signalfd_siginfo *info
 		return;
 	}
 	/*
-	 * The user has typed ^C or ^\. The terminal sends the signal to the command, too: if
-	 * the command ends, so does btstrace.
+	 * The user has typed ^C or ^\. The terminal sends the signal to the command, too.
+	 * btstrace ends when no traced thread is left.
 	 */
 	if (f->command && info->ssi_code == SI_KERNEL &&
 	    (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds functions that have no symbol. The section .eh_frame_hdr, which is for the
- * exceptions of C++, has a sorted table of the addresses where functions begin.
+ * This file finds functions that have no symbol. The section .eh_frame_hdr, which is for stack
+ * unwinding, has a sorted table of the addresses where functions begin.
  */
 #include <string.h>
 

@@ -56,7 +56,7 @@ static void add_line(struct bt_functions *list, const char *s, const char *end)
 	});
 }
 
-/* Add functions to *@jit, the list of one process. @text has lines of /tmp/perf-PID.map. */
+/* Add functions to *@jit, the list of one process. @text has lines as in /tmp/perf-PID.map. */
 void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;

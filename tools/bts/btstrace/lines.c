@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file finds compilation units and lines. libdw looks for the unit of an address in
- * .debug_aranges, which clang does not write: read the address ranges of all units instead.
+ * .debug_aranges, which clang does not write by default: read the address ranges of all units
+ * instead.
  */
 #include <stdlib.h>
 

@@ -170,8 +170,8 @@ struct files {
 };
 
 /*
- * Are both descriptors of one regular file? options_parse() cannot detect this if the file
- * did not exist yet.
+ * Are both descriptors of one regular file? If the file did not exist yet, options_parse() has
+ * only compared the paths.
  */
 static bool is_same(int a, int b)
 {

@@ -57,9 +57,9 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open the file that is mapped, and no other file that has its path now. Try several paths:
- * which path works depends on privileges, and on whether the file was deleted. Returns -1 on
- * failure.
+ * Open the file that is mapped, and no file with another inode that has its path now. Try several
+ * paths: which path works depends on privileges, and on whether the file was deleted. Returns -1
+ * on failure.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tells what a record of the kernel is about. */
+/* Tells what a struct x86_bts_record is about. */
 #ifndef BTSTRACE_RECORD_H
 #define BTSTRACE_RECORD_H
 

@@ -134,7 +134,7 @@ void bt_session_maps(struct bt_session *s, pid_t tid, const char *text, size_t l
 		bt_write_maps(s->record, tid, text, len, t->process->space);
 }
 
-/* A just-in-time compiler has listed more functions, in lines of /tmp/perf-PID.map. */
+/* A just-in-time compiler has listed more functions. @text has lines as in /tmp/perf-PID.map. */
 void bt_session_jit(struct bt_session *s, pid_t tid, const char *text, size_t len)
 {
 	struct bt_thread *t = bt_session_find(s, tid);
@@ -403,8 +403,8 @@ static bool is_enough(struct bt_session *s)
 
 /*
  * Show up to @s->last of the last branches that pass the filter, and the other records after the
- * first of these branches. If fewer branches pass, show all other records. keep() has stored the
- * records.
+ * first of these branches. If fewer branches pass, and is_enough() has not ended the search, show
+ * all other records. keep() has stored the records.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
@@ -495,8 +495,8 @@ char *bt_session_where(struct bt_session *s, pid_t tid, u64 addr)
 }
 
 /*
- * A thread is about to end, or to be detached. The instruction at @addr is the first that it did
- * not execute.
+ * A thread is about to end, or to be detached. The instruction at @addr is the first that it has
+ * not executed. @addr is 0 if this is not known.
  */
 void bt_session_ended_at(struct bt_session *s, pid_t tid, u64 addr)
 {
@@ -556,7 +556,10 @@ void bt_session_end(struct bt_session *s)
 		s->out->end(s);
 }
 
-/* Returns errno of the first write of the output, or of the recorded trace, that failed; or 0. */
+/*
+ * Returns errno of the first write or truncation that failed, of the output or of the recorded
+ * trace; or 0.
+ */
 int bt_session_error(const struct bt_session *s)
 {
 	return s->text.error || !s->record ? s->text.error : bt_writer_error(s->record);

@@ -76,10 +76,11 @@ struct bt_thread {
  * @rec:	the record of the kernel
  * @kind:	the kind of branch
  * @from:	the instruction that branched. Of a signal: the instruction that would have run
- *	next. NULL if it is in the kernel and the record does not have its address, if the
- *	record is neither of a branch nor of a signal, or if the session does not look for
- *	places.
- * @to:		where the thread continued; NULL for the same reasons
+ *	next. NULL in X86_BTS_LEAVE, if the record of a signal has 0 here (the kernel stores 0
+ *	for its own addresses), if the record is neither of a branch nor of a signal, or if the
+ *	session does not look for places.
+ * @to:		where the thread continued; NULL in the same cases, but in X86_BTS_ENTER instead of
+ *	X86_BTS_LEAVE
  */
 struct bt_branch {
 	struct bt_thread		*thread;
@@ -93,7 +94,7 @@ struct bt_branch {
 #define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
 #define BT_OUT_FILTER	0x4	/* accepts -e with any condition, to select branches */
 #define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
-#define BT_OUT_LAST	0x20	/* shows the last branches only, and needs all their places */
+#define BT_OUT_LAST	0x20	/* shows the last branches only, needs all their places at once */
 #define BT_OUT_BINARY	0x40	/* is not text */
 #define BT_OUT_FUNCTIONS 0x10	/* accepts -e with func= and module= only, to select functions */
 #define BT_OUT_CALLS	0x80	/* accepts --root, --depth and --by-thread */
@@ -103,7 +104,8 @@ struct bt_branch {
  * @name:	the name of its option
  * @flags:	BT_OUT_*
  * @begin:	called once, before all others
- * @thread:	called when a thread begins, and when it executes another program
+ * @thread:	called for each new thread of the session, and when a thread executes another
+ *	program
  * @branch:	called for each record to show. These are branches that pass the filter (with
  *	BT_OUT_FUNCTIONS, all branches), and other records, without those that is_unwanted() in
  *	session.c finds.

@@ -154,8 +154,8 @@ void bt_space_attach(struct bt_space *space, pid_t pid)
  * @maps: the text of /proc/PID/maps
  * @len: the length of the text
  *
- * Call this before each batch of records. If the mappings have changed, frees all places of
- * @space, and returns true.
+ * Call this before each batch of records of a live thread. If the mappings have changed, frees all
+ * places of @space, and returns true.
  */
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 {
@@ -222,7 +222,10 @@ void bt_space_add_code(struct bt_space *space, u64 addr, const void *bytes, size
 	space->batch++;
 }
 
-/* Add functions of a just-in-time compiler, lines of /tmp/perf-PID.map, and free all places. */
+/*
+ * Add functions of a just-in-time compiler, and free all places of @space. @text has lines as in
+ * /tmp/perf-PID.map.
+ */
 void bt_space_add_jit(struct bt_space *space, const char *text, size_t len)
 {
 	bt_jit_add(&space->jit, text, len);
@@ -262,8 +265,8 @@ size_t bt_space_read(struct bt_space *space, u64 addr, void *buf, size_t n)
 	size_t got;
 
 	/*
-	 * If a recorded trace is shown (@space->pid is 0), prefer the recorded code of the
-	 * kernel: the memory of the running kernel may differ.
+	 * If @space->pid is 0, as while a recorded trace is shown, prefer the recorded code of
+	 * the kernel: the memory of the running kernel may differ.
 	 */
 	got = space->pid ? read_memory(space, addr, buf, n) : 0;
 	if (!got)

@@ -27,7 +27,7 @@
  * @went_as:	the kind of that branch, enum bt_kind
  * @words:	text that an output has cached for the branch to @went_to, or for the instruction
  * @words_len:	the length of @words
- * @owner:	for own.c; 0: unknown; 1: the user's own code; 2: code of the system
+ * @owner:	for own.c; 0: unknown; 1: the user's own code; 2: other code
  * @viewed:	@view is filled in
  * @view:	the source line to show, filled in by bt_place_view()
  */

@@ -16,7 +16,7 @@
 
 /* If memory is short, and -s was not given, try smaller traces down to this many bytes. */
 #define SMALLEST	4096
-/* The smallest share of RLIMIT_MEMLOCK that a thread gets, in bytes */
+/* The smallest share of RLIMIT_MEMLOCK that bytes_for() uses, in bytes */
 #define SHARE_MIN	(16 * 1024)
 
 static struct tracee **slot_of(struct bt_follow *f, pid_t tid)
@@ -313,7 +313,8 @@ static bool is_fault(const siginfo_t *info, int sig)
 
 /*
  * Returns a message about a fault: where it is and, if the kernel tells it, @info->si_addr. Of
- * SIGSEGV and SIGBUS, this is the address that could not be accessed. The caller frees the message.
+ * SIGSEGV and SIGBUS, this is mostly the address that could not be accessed. The caller frees the
+ * message.
  */
 static char *fault_note(struct bt_follow *f, struct tracee *t, const siginfo_t *info,
 			const char *name)
@@ -366,7 +367,7 @@ char *tracee_ending(int status)
 
 /*
  * Tell the session of missing records that no record X86_BTS_LOST has counted: the trace may
- * have had no room for such a record.
+ * have had no room for such a record, or newer records have overwritten it.
  */
 static void tell_losses(struct bt_follow *f, struct tracee *t)
 {

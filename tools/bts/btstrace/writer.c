@@ -56,7 +56,7 @@ struct bt_writer *bt_writer_open(int fd)
 	return w;
 }
 
-/* Returns errno of the first write that failed, or 0. */
+/* Returns errno of the first write or truncation that failed, or 0. */
 int bt_writer_error(const struct bt_writer *w)
 {
 	return w->text.error;
@@ -69,8 +69,8 @@ void bt_writer_drop(struct bt_writer *w)
 }
 
 /*
- * Close the file, and free @w. Returns errno of the first write that failed, or of close(),
- * or 0.
+ * Close the file, and free @w. Returns errno of the first write or truncation that failed, or of
+ * close(), or 0.
  */
 int bt_writer_close(struct bt_writer *w)
 {

@@ -379,8 +379,8 @@ static void say_damaged(unsigned int cpu, const char *what)
 }
 
 /*
- * Read the Debug Store of a CPU. It is in the CPU's per-CPU data at @offset, or in memory reserved
- * by the boot parameter reserve_mem.
+ * Read the Debug Store of a CPU, whose per-CPU variables have the offset @offset. The store is a
+ * per-CPU variable, or is in memory reserved by the boot parameter reserve_mem.
  */
 static bool read_store(uint64_t offset, uint64_t *store, size_t size)
 {

@@ -79,20 +79,20 @@ struct bts_record_props {
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
  * @overflow:	called when the ring becomes full, and not again until records were removed and
- *		the ring is not full any more, or until bts_change_task(); may be NULL. With the
- *		hardware source, @overflow is called in hard interrupt context, on the CPU
- *		where the ring became full. With the software source, @overflow is called with
- *		interrupts off: in the task that branched, in an interrupt while that task is
- *		current, or in a task switch. The task switch holds the run queue lock, and
- *		current may already be the next task. So @overflow must not sleep, wake a task,
- *		take a lock under which tasks are woken (such as siglock), or print. It may set
- *		bits and flags of the task, kick the task, and queue an irq_work
+ *		the ring is not full any more, or until bts_change_task(); may be NULL. It is
+ *		called with interrupts off. With the hardware source, an irq_work calls it on
+ *		the CPU where the ring became full. With the software source, it is called at
+ *		once: in the traced task, in an interrupt while that task is current, or in a
+ *		task switch. The task switch holds the run queue lock, and current may already
+ *		be the next task. So @overflow must not sleep, wake a task, take a lock under
+ *		which tasks are woken (such as siglock), or print. It may set bits and flags of
+ *		the task, kick the task, and queue an irq_work
  * @data:	argument of @overflow
  *
- * With BTS_STOP_FULL and @overflow, the source delivers its records soon after there are @nr, and
- * the ring has room for the records that are made meanwhile. So if @overflow makes the task stop
- * before it returns to user mode, no branches in user mode are lost for lack of room. The hardware
- * source cannot do this if there is no local APIC, and so no PMI.
+ * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
+ * to fill the ring, and the ring has room for those that are made meanwhile. So if @overflow makes
+ * the task stop before it returns to user mode, and records are removed then, no branches in user
+ * mode are lost because the ring is full. The hardware source cannot do this without a local APIC.
  */
 struct bts_attr {
 	u32	flags;
@@ -178,7 +178,7 @@ struct bts_want {
  *		NULL
  * @scrub:	overwrite the records in the buffer of a CPU that is offline, or of this CPU,
  *		which is paused or frozen. If this CPU is frozen, do nothing.
- * @freeze:	stop recording on this CPU and keep its records, in any context
+ * @freeze:	stop recording on this CPU and keep its records, with interrupts off or in an NMI
  * @freeze_others: make all other online CPUs call @freeze soon, without waiting for them
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
@@ -192,7 +192,7 @@ struct bts_want {
  * @peek:	copy a record from the buffer of a CPU that does not record, in any context.
  *		@newer is the number of newer records in the buffer, 0 for the newest record.
  *		If the buffer has wrapped, a record of all 0 comes before the oldest record, as
- *		older records are missing. False if the buffer has no such record.
+ *		older records are missing. False if there is no such record, or it is unreadable.
  * @draining:	tell whether a CPU is delivering the records in its buffer, in any context
  */
 struct bts_source {

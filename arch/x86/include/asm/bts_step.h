@@ -41,7 +41,7 @@ enum bts_step_state {
  *		flat segment; otherwise 0
  * @blind:	with FRED and @tf: the #DB comes before the instruction at @ip is executed
  * @tf:		TF as the program or its debugger has set it
- * @raw:	EFLAGS as the processor saved them at the entry into the kernel
+ * @raw:	EFLAGS at the entry into the kernel, with TF as it was in user mode
  * @ip:		the instruction pointer at the start of the step
  * @base:	the base of the code segment
  * @cs:		the code segment

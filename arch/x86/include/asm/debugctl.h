@@ -13,13 +13,13 @@
  *
  * The processor clears bits of the MSR by itself: LBR and BTF at a #DB, on some models also TR;
  * all bits when a VMX guest exits; most bits when a TDX guest exits. The code that handles these
- * events writes the copy to the MSR again. Exception: TR of perf's BTS stays clear after a #DB if
- * the copy has neither LBR nor BTF.
+ * events writes the copy to the MSR again. Exception: TR of perf's BTS may stay clear after a #DB
+ * if the copy has neither LBR nor BTF.
  *
  * Before version 4 of perfmon, a PMI clears LBR if FREEZE_LBRS_ON_PMI is set. So perf's handler
  * of the PMI clears LBR in the copy, too, and sets LBR again after it has read the LBRs.
  *
- * A value that root writes to /dev/cpu/N/msr lasts until the kernel writes DEBUGCTL.
+ * A value that root writes to /dev/cpu/N/msr lasts at most until the kernel writes DEBUGCTL.
  */
 
 #include <linux/bug.h>
@@ -39,7 +39,7 @@
 #define DEBUGCTL_SMM		DEBUGCTLMSR_FREEZE_IN_SMM
 #define DEBUGCTL_BUSLOCK	DEBUGCTLMSR_BUS_LOCK_DETECT
 /*
- * The other bits have no owner: the copy keeps them as the firmware left them, except
+ * The other bits have no owner: the copy keeps them as they were when the CPU started, except
  * that debugctl_cpu_init() clears DEBUGCTLMSR_FREEZE_PERFMON_ON_PMI.
  */
 
@@ -184,9 +184,9 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
  *
  * Called with interrupts off or from NMI. This writes the MSR even if the copy does not
  * change: if this runs in an NMI, the interrupted code may have changed the copy and not
- * written the MSR yet. perf stops the LBRs by this function, and each taken branch would
- * overwrite a branch that the LBRs hold. So the function is inlined, and usually takes no
- * branch.
+ * written the MSR yet. If DEBUGCTL.LBR enables the LBRs, perf stops them by this function,
+ * and each taken branch would overwrite a branch that the LBRs hold. So the function is
+ * inlined, and usually takes no branch.
  */
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {

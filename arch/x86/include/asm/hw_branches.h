@@ -9,9 +9,9 @@
  * The LBRs hold few branches: 64 at most, and 32 or fewer on many processors. The kernel may make
  * more branches than that before it knows that an exception is fatal. So the entry code of most
  * exceptions that interrupt the kernel and may be fatal stops recording by one write of an MSR. If
- * such an exception has no fixup, and is no trap of BUG(), WARN() or a sanitizer, the entry code
- * saves the LBRs for the crash that may follow. Whether it has saved them or not, it then resumes
- * recording, unless the CPU was frozen meanwhile. linux/hw_branches.h explains "freeze".
+ * such an exception has no fixup, and is no trap of BUG(), WARN(), kCFI or a sanitizer, the entry
+ * code saves the LBRs for the crash that may follow. Whether it has saved them or not, it then
+ * resumes recording, unless the CPU was frozen meanwhile. linux/hw_branches.h explains "freeze".
  */
 
 #include <linux/compiler.h>
@@ -82,7 +82,7 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 /*
  * Stop recording on this CPU for a short time, with interrupts off. Inlined, as a call would
  * overwrite a branch that the LBRs hold. Return true if this call has stopped recording, and false
- * if this CPU did not record. The caller passes the return value to hw_branches_lbr_release().
+ * if this CPU did not record. If true, hw_branches_lbr_resume() has to be called afterwards.
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {
@@ -178,8 +178,8 @@ static __always_inline void hw_branches_nmi_release(bool stopped)
 
 /*
  * Stop recording before a guest runs, unless DEBUGCTL.LBR enables the LBRs. VM entry loads the
- * guest's DEBUGCTL, but not the other registers that enable LBRs: the LBRs would record the kernel
- * of the guest. Return true if this call has stopped recording.
+ * guest's DEBUGCTL, but may not change the other registers that enable LBRs: then the LBRs would
+ * record the kernel of the guest. Return true if this call has stopped recording.
  */
 static __always_inline bool hw_branches_guest_enter(void)
 {

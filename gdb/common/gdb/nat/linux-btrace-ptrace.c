@@ -19,8 +19,8 @@
 #include <memory>
 #include <vector>
 
-/* The requests and structures of <asm/ptrace_bts.h>.  The system may not have this
-   header.  See ptrace_bts(2) and x86_bts(7).  */
+/* The requests, flags and structures of <asm/ptrace_bts.h> that this file uses.  The
+   system may not have this header.  See ptrace_bts(2) and x86_bts(7).  */
 
 #define BTS_REQUEST_CONFIG	40
 #define BTS_REQUEST_STATUS	41
@@ -83,7 +83,7 @@ static const size_t READ_CHUNK = 16384;
 /* The state of a trace.  */
 enum trace_state
 {
-  /* The kernel has a trace of the thread.  */
+  /* The kernel has made a trace of the thread.  */
   TRACE_ON,
 
   /* The thread was running, so linux_ptrace_bts_enable has stopped it.  The trace is
@@ -127,7 +127,7 @@ static std::vector<linux_ptrace_bts *> traces;
 /* The LWPs of the threads whose traces end when the threads are resumed.  */
 static std::vector<long> ending;
 
-/* Whether linux_ptrace_bts_prepare_to_resume has anything to do.  */
+/* If this is false, linux_ptrace_bts_prepare_to_resume has nothing to do.  */
 static bool changes_pending;
 
 static long
@@ -486,9 +486,9 @@ handle_revoked (const linux_ptrace_bts *trace)
 
 /* Makes blocks out of records, from the newest record to the oldest.
 
-   A block is a sequence of instructions that the thread executed without a
-   branch.  It begins at the target of one record and ends at the source of the
-   next newer record.
+   A block is a sequence of instructions of which at most the last one has branched.
+   It begins at the target of one record and ends at the source of the next newer
+   record.  The newest block ends at the pc of the thread.
 
    BTS_LEAVE says at which address the kernel resumed the thread, but not where the
    thread was interrupted.  Usually the thread was interrupted at the same address:
@@ -513,11 +513,11 @@ public:
      last instruction that it has already, or drops the block.  */
   void finish_delta (CORE_ADDR pc);
 
-  /* Complete the oldest block, if there is no older record that is connected with
-     it.  The beginning of this block is known only if the kernel has resumed the
-     thread in it; otherwise drop the block.  If older records exist but are not
-     connected (INTERRUPTED), and there is no block, make one of the current
-     instruction, so that btrace_fetch does not append to the old history.  */
+  /* Complete the oldest block, which no older record is connected with.  The
+     beginning of this block is known only if the kernel has resumed the thread in
+     it; otherwise drop the block.  INTERRUPTED says that add has returned false.
+     Then, if there is no block, make one of the current instruction, so that
+     btrace_fetch does not append to the old history.  */
   void finish (bool interrupted);
 
 private:
@@ -526,7 +526,7 @@ private:
      and the end of the current block, the thread was interrupted at another address.
      Then complete the block that begins at the address of the resumption, or at the
      end of the current block if that is lower.  The end of the next older block is
-     not known: assume that this block ends at TARGET.  */
+     not known: assume that the older block ends at TARGET.  */
   void settle_resumption (CORE_ADDR target);
 
   /* Complete the current block, which begins at BEGIN.  The next older block ends
@@ -688,7 +688,7 @@ linux_ptrace_bts_read (linux_ptrace_bts *trace,
     wanted = bts_oldest (status);
 
   /* After an execve by another thread of the process, a different trace may belong
-     to this LWP: then the sequence number may be less than the last one.  */
+     to this LWP: then STATUS.next may be less than LAST_NEXT.  */
   const bool delta = type == BTRACE_READ_DELTA;
   if (delta)
     {

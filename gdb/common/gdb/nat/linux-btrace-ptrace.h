@@ -33,8 +33,8 @@ extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,
 						  btrace_config_bts *conf,
 						  bool use_ds);
 
-/* Return a message for the user that explains errno ERR of
-   linux_ptrace_bts_enable and what the user can do.  */
+/* Return a message for the user that explains ERR, the errno with which a trace could
+   not be made or resumed, and for most errors what the user can do.  */
 
 extern const char *linux_ptrace_bts_strerror (int err);
 
@@ -43,8 +43,9 @@ extern const char *linux_ptrace_bts_strerror (int err);
 
 extern void linux_ptrace_bts_disable (linux_ptrace_bts *trace);
 
-/* Read the branches of TRACE and store them in *BLOCKS.  Set *BLOCKS to nullptr
-   on failure, and if TYPE is BTRACE_READ_NEW and there are no new branches.  */
+/* Read the branches of TRACE that TYPE asks for, and store them as blocks in *BLOCKS.
+   Set *BLOCKS to nullptr on failure, and if TYPE is BTRACE_READ_NEW and there are no
+   new records.  */
 
 extern enum btrace_error linux_ptrace_bts_read
   (linux_ptrace_bts *trace, std::vector<btrace_block> **blocks,
@@ -61,8 +62,9 @@ extern lwp_info *linux_find_running_lwp (ptid_t ptid);
 
 extern void linux_ptrace_bts_prepare_to_resume (lwp_info *lwp);
 
-/* In lossless mode, read the records of LWP and remove them from its trace in the
-   kernel.  Called when LWP has stopped by PTRACE_EVENT_BTS.  */
+/* In lossless mode (LOSSLESS_SIZE of btrace_config_bts is not zero), read the records
+   of LWP and remove them from its trace in the kernel.  Called when LWP has stopped by
+   PTRACE_EVENT_BTS.  */
 
 extern void linux_ptrace_bts_handle_full (lwp_info *lwp);
 

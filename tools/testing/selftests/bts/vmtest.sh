@@ -109,7 +109,8 @@ one_of() {
 	printf '%s' "$value"
 }
 
-# take_options COMMAND: die if an option was given that the command does not use.
+# take_options COMMAND: die if an option, other than -j and -v, was given that the command does not
+# use.
 take_options() {
 	local option use booted='--base --config --cpu --append --pti --cpl-rule --silicon --kernel'
 	local stress='--seconds --seed --requests --rounds'

@@ -36,7 +36,7 @@
 #define PTRACE_BTS_F_END	0x100	/* end the trace; no other flag is allowed with it */
 
 /*
- * The stop of PTRACE_BTS_F_SIGNAL if @signal is 0. As with other PTRACE_EVENT_*, status >> 8 of
+ * The stop of PTRACE_BTS_F_SIGNAL if @signal is 0. As with most PTRACE_EVENT_*, status >> 8 of
  * waitpid() is SIGTRAP | PTRACE_EVENT_BTS << 8. Like PTRACE_EVENT_STOP, the event has no
  * PTRACE_O_* option.
  */

@@ -11,7 +11,7 @@
 	.type	_start, @function
 _start:
 	mov	$VICTIM_ROUNDS, %ebx
-	/* the only branch outside of the rounds */
+	/* the only branch outside of the rounds, except SYSCALL */
 	call	work
 	.size	_start, . - _start
 

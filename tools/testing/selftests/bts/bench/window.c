@@ -6,7 +6,7 @@
  *
  *   window user             user mode only
  *   window flags            sequence() in user mode only; the log has the registers, too
- *   window kernel RECORDS   user mode and kernel, until there are RECORDS records
+ *   window kernel RECORDS   user mode and kernel, until there are at least RECORDS records
  *
  * The printed line `# oracle ...` has the arguments for the oracle. The files are in the directory
  * of the test case.

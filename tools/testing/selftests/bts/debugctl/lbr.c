@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A #DB clears DEBUGCTL.LBR: the kernel must set the bit again. An event of perf uses the
- * LBRs on one CPU. From the #DB to the next PMI, perf itself has no reason to write DEBUGCTL.
+ * LBRs on one CPU. Perf itself does not write DEBUGCTL before the next PMI or context switch.
  *
  *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel, which
  *				does not
@@ -25,7 +25,7 @@
 
 static bool kept;
 
-/* A loop with fewer branches than PERIOD, so that a round has at most one sample in the loop. */
+/* A loop with fewer branches than PERIOD, so that a round usually has at most one sample in it. */
 extern const char loop_begin[], loop_back[], loop_end[];
 
 __attribute__((noinline))
@@ -168,9 +168,9 @@ static void check_samples(void)
 }
 
 /*
- * Check that LBR is on, and that the CPU has recorded branches of the tracer after the tracee's
- * last #DB. Do not call this on the stock kernel, where the result varies: perf may have set LBR
- * again at a context switch.
+ * Check that LBR is on, and that the newest recorded branch is not one of the walk, so that it was
+ * recorded after the tracee's last #DB. Do not call this on the stock kernel, where the result
+ * varies: perf may have set LBR again at a context switch.
  */
 static void check_recording(void)
 {

@@ -129,7 +129,10 @@ static void finish_tracee(pid_t pid)
 	   vm->exit_reason, steps, GUEST_STEPS);
 }
 
-/* The stops show whether BTF is on after KVM_RUN: the tracer cannot read the tracee's BTF. */
+/*
+ * The guest's count of #DBs shows whether BTF was off in the guest. The stops show that block-step
+ * goes on after KVM_RUN, not whether KVM_RUN has kept BTF: the switch to the tracee sets BTF again.
+ */
 static void guest_with_block_step(void)
 {
 	pid_t pid = start_traced(run_vcpu, NULL);

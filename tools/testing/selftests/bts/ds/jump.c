@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start a second kernel by kexec or a crash while BTS or LBRs record on this CPU and on another
- * one. The second kernel and its initramfs are on disks. Run this program in an emulator that ends
- * if the CPU stores a record without a buffer.
+ * Start a second kernel by kexec or a crash while BTS or LBRs record on this CPU and, if there is
+ * one, on another. The second kernel and its initramfs are on disks. Run this program in an
+ * emulator that ends if the CPU stores a record without a buffer.
  *
  * jump kexec|crash aux|period1|claim	perf or a claim uses BTS
  * jump crash recorder		the branch flight recorder uses BTS
@@ -237,8 +237,8 @@ static bool in_panic(const char *line)
 
 /*
  * Check that the dump has all branches in the buffers of CPU 0 and 1. On CPU 0, which crashed,
- * panic() must call hw_branches_crash_freeze() before any other function. But an interrupt may
- * come first, as interrupts are on.
+ * panic(), or vpanic() in newer kernels, must call hw_branches_crash_freeze() before any other
+ * function. But an interrupt may come first, as interrupts are on.
  */
 static void read_all(int cpus)
 {

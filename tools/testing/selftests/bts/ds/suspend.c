@@ -43,7 +43,7 @@ static void swap_on(void)
 	close(fd);
 	if (swapon(SWAP_DEVICE, 0))
 		give_up("swapon");
-	/* Set the device for the image. An error is expected: there is no image yet. */
+	/* Set the device for the image. The kernel looks for an image there, and finds none. */
 	try_text("/sys/power/resume", "8:0");
 	if (!write_text("/sys/power/disk", "test_resume"))
 		give_up("/sys/power/disk");

@@ -100,8 +100,8 @@ oracle_window_user() {
 	done
 }
 
-# Trace with the registers in the emulator's log. If the target of a branch is the next instruction,
-# the oracle needs the flags to know whether the branch was taken.
+# Trace with the registers in the emulator's log. If the target of a conditional branch is the next
+# instruction, the oracle needs the registers to know whether the branch was taken.
 oracle_window_flags() {
 	stock window-flags "${WINDOW[@]}" -- window flags
 	judge window-flags "branches=25,jcc,loop,sysret" "0 of 0 open"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# btslong (slow): the tests of group bts at length, and the oracle's check of their records
+# btslong (slow): some tests of group bts at length, and traces that the oracle checks
 # shellcheck shell=bash
 
 # shellcheck source=bts.sh

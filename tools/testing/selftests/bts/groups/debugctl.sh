@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-# debugctl: every bit of DEBUGCTL has one owner, and no update of it is lost
+# debugctl: each field of DEBUGCTL has at most one owner, and no update of the register is lost
 # shellcheck shell=bash
 
 # A processor with FREEZE_IN_SMM. The emulated one lacks it by default, as virtual machines do.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
-# Single-step and block-step must stop at the same places on every kernel.
+# A tracee that is single-stepped or block-stepped must stop at the same places on every kernel.
 stepping() {
 	lab_boot steps kernel="$FLAVOUR" config="$CONFIG" -- steps
 	lab_boot steps32 kernel="$FLAVOUR" config="$CONFIG" -- steps_32
 }
 
-# Races in which the stock kernel loses an update of DEBUGCTL, and the patched kernel does not.
+# Ways in which the stock kernel loses an update of DEBUGCTL, and the patched kernel does not.
 races() {
 	lab_boot races kernel=patched config="$CONFIG" -- races kept
 	lab_boot races-bts kernel=patched config="$CONFIG" pti=off icount=slow -- races kept bts
@@ -40,8 +40,8 @@ resume() {
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost
 }
 
-# All writers of DEBUGCTL at once. Also on a processor without FREEZE_IN_SMM: that bit must not get
-# into the kernel's copy of the register.
+# Several writers of DEBUGCTL at once. Also on a processor without FREEZE_IN_SMM: that bit must not
+# get into the kernel's copy of the register.
 storms() {
 	lab_boot storm4 kernel=patched config="$CONFIG" smp=4 "$FREEZE_SMM" -- storm kept 20
 	lab_boot storm2 kernel=patched config="$CONFIG" smp=2 -- storm kept 5

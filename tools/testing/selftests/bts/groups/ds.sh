@@ -27,7 +27,7 @@ ds_units() {
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
-# On the stock kernel, DS_AREA still points to the buffers after they are freed.
+# On the stock kernel, DS_AREA still points to the Debug Store after its buffers are freed.
 ds_area() {
 	perf_cases_too || return 0
 	stock area-stock smp=2 pti=off -- area left

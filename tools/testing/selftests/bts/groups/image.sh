@@ -211,7 +211,7 @@ kit_whole() {
 	kit_plain "$firmware" "$2"
 	kit_disk
 	kit_start
-	# The kit must not take these for an answer to what it asks at its end.
+	# The kit must not take these keys for an answer to what it asks at its end.
 	! kit_says "] units" || for name in first second; do kit_monitor "sendkey ret"; sleep 1; done
 	kit_next "as a QR code" screen && kit_next "switch the machine off" code || kit_kill
 	kit_ends "$firmware"
@@ -366,7 +366,7 @@ kit_rules() {
 	done
 }
 
-# kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines. Two lines more are for
+# kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines, of which two are for
 # Enter and the cursor.
 kit_page() {
 	local wrong

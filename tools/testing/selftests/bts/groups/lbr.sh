@@ -15,7 +15,7 @@ lbr_depth() {
 	esac
 }
 
-# lbr_boot CASE MACHINE KEY=VALUE... -- PROG ARG...: boot on a machine that lbr_machine knows.
+# lbr_boot CASE MACHINE KEY=VALUE... -- PROG ARG...: boot. MACHINE is for lbr_machine.
 lbr_boot() {
 	local word=()
 
@@ -71,7 +71,7 @@ lbr_perf() {
 	lbr_boot perf-kept-16 16 append=hw_branches=lbr -- lbr kept
 }
 
-# The addresses of page faults that the tests cause.
+# The addresses of page faults that the tests cause, besides that in CRASH.
 LBR_ADDRESSES='address: (0000000000000000|ffffffffffffffff|ffffe90000001000)'
 
 # lbr_program CASE MACHINE KEY=VALUE... -- ARG...: run lastbranch with the module bts_crash. If
@@ -146,7 +146,7 @@ kinds_fatal() {
 	[ "$(lbr_depth "$1")" = 32 ] || sender=default_send_IPI_single_phys
 	lbr_fatal "$1" double bts_crash_double_fault "$2" 1
 	lbr_fatal "$1" panic bts_crash_panic "$2" 1
-	# The NMI arrives some branches after $sender: accept $sender among the newest 12 branches.
+	# Branches from $sender to the NMI handler are newer: accept $sender among the newest 12.
 	lbr_fatal "$1" nmipanic $sender "$2" 12
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|panic_on_warn" STATE=${WARN_STATE:-} \
 		lbr_fatal "$1" warn bts_crash_warn "$2" 1 panic_on_warn=1

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # Measure a row of measure/rows twice: the results must differ by less than 1 %, and the first must
-# meet the goal.
+# meet the goal, if the row has one.
 measure_twice() {
 	local first peer ratio met
 	WANTED=()

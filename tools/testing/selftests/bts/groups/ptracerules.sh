@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptracerules: PTRACE_BTS_*: every refusal, every old bug, single-stepping, and permissions
+# ptracerules: PTRACE_BTS_*: refusals, permissions, rings, lifetimes, signals, steps and threads
 # shellcheck shell=bash
 
 # shellcheck source=shared/boots.sh

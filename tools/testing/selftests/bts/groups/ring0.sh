@@ -35,8 +35,8 @@ called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
 }
 
-# Return whether only a thread prints to the console: on 6.12 with PREEMPT_RT. If the kernel ends by
-# another kernel or in kdb, that thread does not run any more.
+# Return whether only a thread prints to the console: on 6.12 with PREEMPT_RT. When a crash kernel
+# takes over, or in kdb, that thread does not run any more.
 prints_late() {
 	has_option PREEMPT_RT && [ "$LINUX_VERSION" = 6.12 ]
 }

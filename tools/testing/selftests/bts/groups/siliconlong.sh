@@ -7,8 +7,8 @@
 # shellcheck source=btslong.sh
 . "$B/groups/btslong.sh"
 
-# The oracle compares a trace on a Pentium 4 with the emulator's log. --netburst tells the oracle
-# the layout of that processor's DEBUGCTL.
+# The oracle compares what a crash on a Pentium 4 prints with the emulator's log. --netburst tells
+# the oracle the layout of that processor's DEBUGCTL.
 judged_pentium4() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	strict printed-pentium4 before="$LAB" expect=splat "${WINDOW[@]}" cpu="$PENTIUM4" \

@@ -27,7 +27,7 @@ without_ptracerules() {
 	plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
-# Tests of group tool that run in guests. Not toolmodes and `toolerrors here`, which need the
+# Some tests of group tool that run in guests. Not toolmodes and `toolerrors here`, which need the
 # hardware: they also test branches of the kernel, and perf.
 without_tool() {
 	local less=

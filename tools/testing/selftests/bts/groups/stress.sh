@@ -2,12 +2,12 @@
 # stress (slow): PTRACE_BTS_*: random requests compared with a model, races, failing allocations
 # shellcheck shell=bash
 #
-# --seconds is the time for all parts, approximately. --seed is the seed of requests and races.
-# --requests adds a run of that many requests by eight tracers, without noise. That run, and
-# --rounds events of each race, must complete in --seconds each.
+# --seconds is the time for the parts fuzz and races, approximately. --seed is the seed of requests
+# and races. --requests adds a run of that many requests by eight tracers, without noise. That run,
+# and --rounds events of each race, must complete in --seconds each.
 # STRESS_PARTS selects some of the parts of this group.
 
-# Have the slab allocator record the caller that allocated each object.
+# Have the slab allocator record the caller that allocated each object of the caches kmalloc-*.
 OWNERS='append=slub_debug=U,kmalloc-*'
 
 # stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]: boot a PROG that runs for SECONDS.

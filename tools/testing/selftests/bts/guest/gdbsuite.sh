@@ -40,7 +40,7 @@ write_site() {
 }
 
 # Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and how
-# many of its tests passed, failed, were unsupported, and had another result.
+# many of its tests passed, failed, were unsupported or known to fail, and had another result.
 tell() {
 	awk '
 	function close_file() {

@@ -25,9 +25,9 @@ uint64_t read_debugctl(int cpu);
  * Returns false if DS_AREA is not 0 after 20 seconds.
  */
 bool ds_area_is_cleared(int cpu);
-/* Returns the number @name that the command `info bts` of the emulator's monitor prints. */
+/* Returns the total @name that the command `info bts` of the emulator's monitor prints. */
 long long bts_counter(const char *name);
-/* The same, but returns 0 if there is no such number. */
+/* The same, but returns 0 if there is no such total. */
 long long bts_counter_or_0(const char *name);
 /* Load a module, unless it is loaded already. */
 void load_module(const char *path, const char *options);
@@ -61,7 +61,7 @@ void sample_all(uint64_t event, uint64_t period);
  * branches of user mode and, if @kernel, of the kernel. Returns a file descriptor, or -errno.
  */
 int open_lbr(pid_t pid, int cpu, uint64_t period, bool kernel);
-/* Returns the number of NMIs since boot, on all CPUs. */
+/* Returns the number of NMIs since boot, on all CPUs, or 0 on an error. */
 long nmis(void);
 /* Set the alarm of the real-time clock, which wakes the machine from suspend. */
 void wake_later(void);

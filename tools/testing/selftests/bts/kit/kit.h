@@ -68,7 +68,7 @@ bool stick_write(const char *name, const char *text);
  * The number 99 replaces a file.
  */
 void stick_keep(const char *name, const char *format);
-/* Returns why files cannot be written, or NULL if they can. */
+/* Returns why the partition is not mounted, or NULL if it is. */
 const char *stick_problem(void);
 
 /* steps.c: the steps. */
@@ -105,12 +105,13 @@ extern const char *const outcome_names[];
 /*
  * Set the outcome LEFT_OUT for steps that must not run: if there is no Debug Store, the steps
  * that need one; the steps whose program the initramfs does not have; and if @only is not NULL, the
- * steps that this list of names (separated by commas) does not have. The module is always loaded.
+ * steps that this list of names (separated by commas) does not have. The step that loads the module
+ * is never left out.
  */
 void steps_choose(const char *only);
 /* Tell which steps steps_choose() has left out, and why. */
 void steps_tell_left_out(void);
-/* Set LEFT_OUT for all steps that did not run, if three steps have not ended. */
+/* If three steps have not ended, set LEFT_OUT for those that did not run, except the module's. */
 void steps_give_up(void);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */
@@ -118,8 +119,8 @@ void step_run(struct step *step);
 
 /* state.c: the progress, on the stick. */
 /*
- * Load the results of the last boot. Returns false if it was on a processor with another signature,
- * or did all steps.
+ * Load the results of the last boot. Returns false if there are none, or if that boot was on a
+ * processor with another signature, or did all steps.
  */
 bool state_load(void);
 /* The step that was running when the machine last went down, or NULL. */

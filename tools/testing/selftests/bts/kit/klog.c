@@ -40,8 +40,8 @@ static bool has_one(const char *line, const char *const *text, size_t n)
 }
 
 /*
- * Returns whether a line has one of complaints[], or WARNING and a CPU. Warnings about mitigations
- * name no CPU.
+ * Returns whether a line has one of complaints[], or WARNING and a CPU. Most warnings about
+ * mitigations name no CPU.
  */
 static bool is_complaint(const char *line)
 {

@@ -6,8 +6,8 @@
  *   questions QUESTION
  *
  * prints a line "answer QUESTION: ANSWER". The short form of the report has only the first word of
- * ANSWER. The program fails if it finds what should be impossible. Otherwise it passes, whatever
- * the answer is.
+ * ANSWER. The program fails if the experiment cannot be made, or finds what should be impossible.
+ * Otherwise the program passes, whatever the answer is.
  */
 #include <cpuid.h>
 #include <poll.h>
@@ -30,7 +30,7 @@
 #define NMI_RUNS	5
 #define CALLS		20
 #define MOST_CALLS	12	/* a kind of branch is recorded if CALLS calls make so many */
-#define MOST_WRONG	(4 * CALLS)	/* records of an erratum look like so many of the kernel */
+#define MOST_WRONG	(4 * CALLS)	/* records that may look like kernel ones by an erratum */
 #define BUSY_TRIES	300
 
 static int lab;
@@ -235,7 +235,7 @@ static void ask_filter(void)
 
 /*
  * Find out which record raises the interrupt: each one past the threshold, the one that crosses
- * the threshold, or only one that ends exactly at the threshold. Models differ.
+ * the threshold, or only one that ends exactly at the threshold. Models may differ.
  */
 static void ask_pmi(void)
 {

@@ -65,8 +65,8 @@ static void print_answers(void)
 }
 
 /*
- * Print the steps that failed or did not end, in one line: the page must fit on a screen of 25
- * lines.
+ * Print the steps that failed, did not end or took too long, in one line: the page must fit on a
+ * screen of 25 lines.
  */
 static void print_bad_steps(void)
 {

@@ -216,7 +216,7 @@ struct reader {
 	char buf[1024];
 	size_t len;
 	int told;		/* lines that were printed */
-	/* The comments since the last result, of which the array has the newest ones */
+	/* The comments since the last line of another kind; the array has the newest ones */
 	char comment[MAX_COMMENTS][200];
 	int comments;
 };

@@ -2,7 +2,8 @@
 /*
  * The partition that this system was booted from. It is found by its serial number, which
  * vmtest.sh image has written into it and on the kernel's command line. The kit mounts no other
- * partition, and of other disks and partitions it reads the first sector only.
+ * partition. Of other disks and partitions, it reads only the first sector, but the kernel may read
+ * more.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *
  *   tracecost kinds		a branch, in five kinds of code
  *   tracecost switch	a round trip between two processes, of which one is traced
- *   tracecost cpus		a branch, while one to all CPUs record
+ *   tracecost cpus		a branch, while one to all CPUs record, at most MOST_CPUS
  *
  * A line "answer WHAT: ..." has the results. "2.5/1.0" is 2.5 ticks if traced, 1.0 if not. The
  * short form of the report has the first word of the results.
@@ -17,10 +17,10 @@
 #include "../guest/system.h"
 #include "../guest/tracee.h"
 
-#define TURNS		20000	/* of each loop below */
+#define TURNS		20000	/* of the loop in each kind of code */
 #define ROUNDS		7	/* the fastest round counts */
 #define TRIPS		1000
-#define NODES		(1 << 18)	/* more than all rounds visit */
+#define NODES		(1 << 18)	/* more than all rounds of a tracee visit */
 #define NODE_SIZE	64
 #define TRACE_BYTES	(1 << 16)
 #define MOST_CPUS	256
@@ -41,7 +41,10 @@ static uint64_t ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The kinds of code. Each function makes TURNS turns of a loop, and returns how many branches. */
+/*
+ * The kinds of code. Each function makes TURNS turns of a loop, and returns the approximate number
+ * of branches that it takes.
+ */
 
 static unsigned long loop(void)
 {
@@ -120,12 +123,15 @@ static void link_nodes(void)
 	nodes = calloc(NODES, sizeof(*nodes));
 	if (!nodes)
 		give_up("no memory");
-	/* As NODES is a power of 2, this generator passes each number once. */
+	/* With these constants, and as NODES is a power of 2, the circle has all nodes. */
 	for (i = 0; i < NODES; i++)
 		nodes[i].next = &nodes[(i * 1664525 + 1013904223) % NODES];
 }
 
-/* A turn reads memory that is in no cache: each round goes on where the last one has ended. */
+/*
+ * A turn reads a node that this tracee has not read before: each round goes on where the last one
+ * has ended. The nodes take 16 MiB, so the node is in no cache unless a cache has about that size.
+ */
 static unsigned long memory(void)
 {
 	static struct node *volatile node;
@@ -152,7 +158,7 @@ static const struct {
 
 /*
  * The order of a tracee: run the code of kind @arg % 16, and store the result as number @arg / 16.
- * Go on until all tracees have made their rounds, so that each round ran beside the others.
+ * Go on until all tracees have made their rounds, so that all tracees run during each round.
  */
 static void measure_kind(unsigned long arg)
 {
@@ -310,7 +316,7 @@ static double ticks_on(const int *cpu, unsigned int n, bool traced)
 	return sum / n;
 }
 
-/* Store the numbers of the CPUs that this process may use, and return how many they are. */
+/* Store the numbers of the CPUs that this process may use, at most MOST_CPUS. Return how many. */
 static unsigned int usable_cpus(int *cpu)
 {
 	unsigned int n = 0;

@@ -13,7 +13,7 @@
 #define PM_TEST		"/sys/power/pm_test"
 #define PM_TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
-/* A function that the kernel runs only in a resume. */
+/* A function that the kernel runs in a resume, and at no other time during this test. */
 static const char * const wakeup = "syscore_resume";
 static struct range wakeup_at;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by the programs of group bts. */
+/* Shared by the programs in layer/. */
 #ifndef BTS_LAYER_COMMON_H
 #define BTS_LAYER_COMMON_H
 
@@ -54,7 +54,7 @@ void user_branches(const struct records *in, struct recs *out);
 ssize_t find_leak(const struct records *r);
 /*
  * Returns the index of the first branch that cannot follow the branch before it, or -1. The trace
- * must include user mode and the kernel.
+ * must include user mode and the kernel, or have a Q_LOST wherever it leaves out branches.
  */
 ssize_t find_break(const struct records *r);
 void print_around(const struct records *r, size_t at);

@@ -6,7 +6,7 @@
  * then has the newest records. The hardware must record the union of what the remaining contexts
  * want.
  *
- *   contexts MODULE [ORDERS]	number of orders for each combination of modes, 1 to 24 (default)
+ *   contexts MODULE [ORDERS]	number of orders for each combination, 1 to 24 (default: 24)
  */
 #include "../guest/guest.h"
 #include "common.h"
@@ -148,7 +148,7 @@ static bool check_context(size_t c)
 	return good;
 }
 
-/* Returns the bits of BTS that DEBUGCTL of @cpu must have. */
+/* Returns the bits of BTS that DEBUGCTL of @cpu must have, if the kernel uses the CPL filter. */
 static u64 wanted(int cpu)
 {
 	u64 val = DEBUGCTL_TR | DEBUGCTL_BTS | DEBUGCTL_BTINT;

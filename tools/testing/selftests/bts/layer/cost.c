@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure the cost of tracing, in instructions. measure.sh runs this.
+ * Measure the cost of tracing, in instructions. vm/measure.sh runs this.
  *
  *   cost MODULE record|pmi|switch|flight
  *   cost MODULE cpu N		the cost of a record that N traces of the CPU get, divided by N

@@ -18,12 +18,12 @@
 #define RING		200000
 
 static const u64 targets[] = {
-	0xffffffff81000000ull,	/* the kernel's text, or near to it */
+	0xffffffff81000000ull,	/* the start of the kernel's text, without KASLR */
 	0xffffffff81000001ull,
 	0xffff888000000000ull,
 	0xfffffffffffffff0ull,
 	0xffffffffff600001ull,	/* next to an entry of the vsyscall page */
-	0x0000800000000000ull,	/* not canonical */
+	0x0000800000000000ull,	/* not canonical, with 4 levels of page tables */
 	0x00007ffffffff000ull,	/* the last page of the lower half, which is never mapped */
 	0x00007fffffffffffull,
 	0x8000000000000000ull,
@@ -67,7 +67,7 @@ static void forge(void)
 	forging = false;
 }
 
-/* The kernel emulates this call when it causes a page fault. */
+/* The call causes a fault, and the kernel emulates it. */
 static long vsyscall_time(void)
 {
 	long (*time)(long *) = (void *)VSYSCALL_TIME;

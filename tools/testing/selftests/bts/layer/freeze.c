@@ -122,7 +122,10 @@ static void run_and_freeze(void *lab)
 	lab_must(*(int *)lab, LAB_FREEZE, NULL);
 }
 
-/* A trace of a CPU without the idle task must get what was frozen, if the idle task runs later. */
+/*
+ * A trace of a CPU that leaves out the idle task must get the frozen records, even if the idle task
+ * runs when the CPU is thawed.
+ */
 static void test_idle(void)
 {
 	int fd = start(LAB_CPU, nr_cpus() - 1, LAB_USER, RING);
@@ -292,7 +295,7 @@ static void test_comes(void)
 	close(fd);
 }
 
-/* Freeze and thaw so often that NMIs arrive late or merge. Then the CPU must record. */
+/* Freeze and thaw so often that NMIs may arrive late or merge. Finally, the CPU must record. */
 static void test_flurry(void)
 {
 	int fd = start(LAB_SELF, 0, LAB_USER, RING), i;

@@ -239,7 +239,8 @@ static void run_saved(u32 nr, u32 flags)
  * CPU is paused. Branches that do not fit into the buffer are lost.
  * @stops: use LAB_STOP: after each PMI, the full ring is read, which pauses recording
  * @fits: expect no gap
- * @filter: the hardware has a filter by privilege level, so user mode is always recorded
+ * @filter: the hardware has a filter by privilege level, so that user mode is recorded even if the
+ *	kernel is not
  */
 static void run_way_out(u32 branches, bool stops, bool fits, bool filter)
 {
@@ -344,9 +345,9 @@ static void run_both(void)
 }
 
 /*
- * On some processors, the filter of kernel branches also drops returns to user mode. For each
- * return that was dropped, the trace has a record Q_LOST. When the kernel has noticed such
- * returns, it does not use the filter any more. That must happen in this first trace.
+ * The processor's filter of kernel branches may also drop returns to user mode. For each dropped
+ * return, the trace has a record Q_LOST. After a few dropped returns in a row, the kernel does not
+ * use the filter any more for the traces of this program. That must happen in this first trace.
  */
 static void learn_rule(void)
 {

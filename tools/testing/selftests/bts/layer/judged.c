@@ -32,7 +32,7 @@ static int by_size(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
 }
 
-/* Work in user mode, with some 50,000 branches of real code. */
+/* Work in user mode, with some 100,000 branches of real code. */
 static bool sort_numbers(void)
 {
 	static u32 numbers[2000];

@@ -118,7 +118,7 @@ static void wait_stop(pid_t pid, int options)
 		fail("the traced process died");
 }
 
-/* Block-step until the process sleeps in its write. */
+/* Block-step until the process is in its write, in which it sleeps after each page. */
 static void step_into_write(pid_t pid)
 {
 	struct pollfd poll_in = { .fd = there[0], .events = POLLIN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Code for tests of LBRs and counters, and lists of its branches: source and target, in
- * lbr_types_list also the filter bit.
+ * Code for tests of LBRs and counters, and lists of branches that the LBRs must hold: source and
+ * target, in lbr_types_list also the filter bit.
  */
 #include "defs.h"
 

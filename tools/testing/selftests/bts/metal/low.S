@@ -31,7 +31,7 @@ ap_first_to:
 1:	hlt
 	jmp	1b
 
-	/* The second start, after INIT */
+	/* The second start, after another INIT */
 2:	mov	$MSR_DEBUGCTL, %ecx
 	rdmsr
 	mov	%eax, LOW_VARS + 8

@@ -264,7 +264,7 @@ static u64 tss_descriptor(const void *tss, u32 size)
 
 /*
  * Set up the descriptors that start.S leaves empty, except the call gate. This also clears the busy
- * bits of the task-state segments.
+ * bits of the 32-bit task-state segments.
  */
 void gdt_init(void)
 {

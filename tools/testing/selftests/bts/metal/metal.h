@@ -2,7 +2,7 @@
 /*
  * A small kernel, started by multiboot, that tests the emulator's Debug Store, last branch records
  * and counters: by cases, which are assembly code with the records that it must leave (case.inc),
- * and by functions (TEST()).
+ * and by functions (TEST() and lbr_kind_tests).
  */
 #ifndef METAL_H
 #define METAL_H

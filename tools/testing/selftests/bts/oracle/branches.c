@@ -14,10 +14,10 @@
  * have gone to its own target. Anything else means that the log is incomplete, and is an error: a
  * log that cannot be followed proves nothing.
  *
- * A vector through the IDT is a branch from the address that is pushed, or for INT n from the
- * instruction itself (in both cases the `pc` of its event), to the address of the next event. Two
- * deliveries from one address, at the same CPL and with nothing between them, mean that the first
- * did not complete.
+ * A vector through the IDT is a branch from the address that is pushed, or for INT n, INT3 and INTO
+ * from the instruction itself (in both cases the `pc` of its event), to the address of the next
+ * event. Two deliveries from one address, at the same CPL and with nothing between them, mean that
+ * the first did not complete.
  */
 #include <string.h>
 

@@ -97,9 +97,9 @@ enum event_type { EV_END, EV_EXEC, EV_STOP, EV_INT, EV_WRMSR };
 /*
  * EV_END: the log ends. EV_EXEC: an instruction is about to execute. EV_STOP: it did not execute
  * after all. EV_INT: a delivery through the IDT; @pc is the return address that it pushes, or the
- * address of INT n. EV_WRMSR: the MSR @msr is about to become @value. @rcx and @eflags are those
- * before the instruction of EV_EXEC. They are valid if @have_regs is true: the emulator has logged
- * them (-d cpu).
+ * address of INT n, INT3 or INTO. EV_WRMSR: the MSR @msr is about to become @value. @rcx and
+ * @eflags are those before the instruction of EV_EXEC. They are valid if @have_regs is true: the
+ * emulator has logged them (-d cpu).
  */
 struct event {
 	u64 pc;
@@ -190,7 +190,8 @@ bool is_user_address(u64 addr);
 
 /*
  * Call @fn for each taken branch that the Debug Store must record, and for each open one that it
- * may record, in order. Returns NULL, or a message if the log cannot be followed.
+ * may record, in order, but not for those that @opt leaves out. Returns NULL, or a message if the
+ * log cannot be followed.
  */
 const char *walk_branches(struct execlog *log, struct decoder *d,
 			  const struct options *opt, struct totals *tot,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A program with a bug: rename_command() copies a name that is too long into command.name,
- * overwrites the function pointer after it, and execute() jumps to an address without code.
- * A debugger's stack trace does not show where that jump came from.
+ * overwrites the function pointer after it, and execute() calls an address without code.
+ * A debugger's stack trace shows execute(), but not that rename_command() ran before.
  */
 #include <stdio.h>
 #include <string.h>

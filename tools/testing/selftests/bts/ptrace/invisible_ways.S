@@ -139,7 +139,7 @@ way invisible_popf_again
 	pop	AX
 	ret
 
-	/* Each instruction but MOV to SS causes a #DB, and PUSHF shows TF. */
+	/* While TF is set, each instruction but MOV to SS causes a #DB, and PUSHF shows TF. */
 way invisible_steps
 	set_tf
 	nop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many tracees at once: each trace must have the branches of its own task only. By the clocks in
- * X86_BTS_TASK_ARRIVES and X86_BTS_TASK_DEPARTS, a tracer can order the events of all traces.
+ * Many tracees at once: each trace must have the branches of its own task only. The clocks in
+ * X86_BTS_TASK_ARRIVES and X86_BTS_TASK_DEPARTS must show in which order the tracees ran.
  */
 #include <errno.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ static void pin_task(pid_t pid, int cpu)
 		give_up("sched_setaffinity");
 }
 
-/* All tracees run at the same time and compete for all CPUs. */
+/* All tracees run at the same time, and may compete for the CPUs. */
 TEST(processes)
 {
 	pid_t pid[TRACEES];

@@ -240,8 +240,8 @@ static void check_killed_drain(void)
 }
 
 /*
- * Delay the kernel's workers: let them run on CPU 0 only, where this process and its children
- * have priority (SCHED_FIFO). A worker can run when these processes sleep to wait for it.
+ * Delay the kernel's unbound workers: let them run on CPU 0 only, where this process and its
+ * children have priority (SCHED_FIFO). A worker can run when these processes sleep to wait for it.
  */
 static void hold_workers(void)
 {

@@ -92,7 +92,7 @@ static void try_dumpable(struct __test_metadata *_metadata)
 	EXPECT_EQ(-1, ptrace(PTRACE_PEEKDATA, t.pid, records, NULL));
 	EXPECT_EQ(EIO, errno);
 	expect_all(_metadata, t.pid, -EPERM);
-	/* Invalid arguments are reported first. */
+	/* PTRACE_BTS_CONFIG reports invalid arguments first. */
 	EXPECT_EQ(-EINVAL, bts_config(t.pid, TRACE | ALLOC, 0, 0));
 	tracee_do(&t, be_dumpable, 1);
 	EXPECT_LT(nr, bts_status(t.pid).held);
@@ -282,7 +282,7 @@ TEST(program_before)
 	unlink("/tmp/secret");
 }
 
-/* Run in a task that shares the tracee's memory: make this memory undumpable, execute hello. */
+/* Run in a task that shares the tracee's memory: make both tasks undumpable, execute hello. */
 static int sibling_main(void *unused)
 {
 	(void)unused;
@@ -318,7 +318,7 @@ static void try_siblings(struct __test_metadata *_metadata)
 	tracee_do(&t, known_work, 20);
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	tracee_do(&t, run_sibling, 0);
-	/* The sibling has left the address space, which stays undumpable. */
+	/* The sibling has executed another program, but the tracee stays undumpable. */
 	expect_all(_metadata, t.pid, -EPERM);
 	tracee_do(&t, be_dumpable, 1);
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));

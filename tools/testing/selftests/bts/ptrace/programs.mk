@@ -58,7 +58,7 @@ GUEST_PROGS += ptrace/many
 many_SRCS := ptrace/many.c ptrace/threads.c guest/tracee.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Programs of groups ptracerules and silicon, besides those of the kselftest
+# Programs of groups such as ptracerules and silicon, besides those of the kselftest
 RULES := lifetimes permissions signals
 GUEST_PROGS += $(addprefix ptrace/,$(RULES))
 GUEST_PROGS_32 += $(addprefix ptrace/,$(RULES))
@@ -74,7 +74,7 @@ silicon_SRCS := ptrace/silicon.c guest/tracee.c guest/debugctl.c $(SYSTEM) guest
 	guest/walk.S
 silicon_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Programs of group step.
+# Programs of groups step and steplong.
 GUEST_PROGS += ptrace/rewrites
 rewrites_SRCS := ptrace/rewrites.c guest/tracee.c
 rewrites_CFLAGS = $(PTRACE_BTS_UAPI)

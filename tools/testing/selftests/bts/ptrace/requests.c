@@ -61,9 +61,9 @@ static void check_ways(const struct tracee *t, uint32_t flags, const struct trac
 		   "flags %#x: the kernel is left out, and that is told", flags);
 	else
 		/*
-		 * On some processors, the filter of kernel branches also drops returns to user
-		 * mode. Then X86_BTS_LOST stands for X86_BTS_LEAVE, until the kernel notices that
-		 * and stops using the filter.
+		 * The hardware's filter of kernel branches may also drop returns to user mode. Then
+		 * X86_BTS_LOST stands for X86_BTS_LEAVE, until the kernel notices that and stops
+		 * using the filter for traces of root.
 		 */
 		ok(!!(flags & ENTRY) == enter &&
 		   trace_count(got, X86_BTS_LEAVE) + trace_count(got, X86_BTS_LOST),

@@ -17,8 +17,8 @@ usage() {
 	END
 }
 
-# Check for all tools and libraries that the build needs, and report all missing ones together, so
-# that the user can install them by one command.
+# Check for tools and libraries that the build needs, and report the missing ones together, so that
+# the user can install them by one command. Without pkg-config, the libraries are not checked.
 need_tools() {
 	local missing=() tool lib
 

@@ -36,8 +36,8 @@ static bool good(const struct dump *d, int cpu, int traces)
 }
 
 /*
- * Check that an oops freezes the recorder before it does anything else. After the thaw, the trace
- * still has the branches of the oops, newest first.
+ * Check that oops_enter() freezes the recorder before it calls any other function. After the thaw,
+ * the trace still has the branches of the oops, newest first.
  */
 static void test_order(const char *kind)
 {
@@ -159,7 +159,7 @@ static void test_meet(void)
 	ok(thaws(), "two CPUs at once: frozen until it is thawed");
 }
 
-/* After a crash in a kworker, works of its CPU never run. The recorder must not wait for them. */
+/* After a crash in a kworker, works of its CPU may never run. The recorder must not need them. */
 static void test_work(void)
 {
 	char line[1024], *trace;
@@ -225,7 +225,7 @@ static void test_off(void)
 }
 
 /*
- * At a message on the console, the emulator switches to the other CPU. So test crashes without
+ * At a message on the console, the emulator may switch to another CPU. So test crashes without
  * messages on the console, and then with messages.
  */
 static void test_quiet(int times)

@@ -96,8 +96,9 @@ static bool all_recording(void)
 
 /*
  * Between two branches, code runs forward. So if the target of a branch and the source of the next
- * branch are in the same function, the target must not be behind the source. Check that for the
- * branches of @cpu in @trace, newest first. More than @least pairs must be in the same function.
+ * newer branch are in the same function, the address of the source must not be lower than that of
+ * the target. Check that for the branches of @cpu in @trace, which has the newest first. More than
+ * @least pairs must be in the same function.
  */
 static bool in_one_piece(const char *trace, int cpu, size_t least)
 {

@@ -5,8 +5,8 @@
  *   flight bts|lbr
  *
  * A line "answer SOURCE: ..." tells how many branches of a CPU are kept at most, and how many pairs
- * of branches, on all CPUs, cannot follow each other. If the machine does not have the source, the
- * answer is "none".
+ * of branches, on all CPUs, cannot follow each other. If the recorder cannot use the source on this
+ * machine, the answer is "none".
  */
 #include <sched.h>
 #include <sys/syscall.h>

@@ -20,13 +20,13 @@
 
 #define OWN	TRACEFS "/events/hw_branch/hw_branch/trigger"
 
-/* The number of branches in a run, as in the file "nr". */
+/* The largest number of branches in a run, as in the file "nr". */
 static int nr = NR;
 
 /* A summary of the trace since the last clear(). */
 struct seen {
 	int branches[8];	/* number of branches of each CPU */
-	int runs;		/* number of runs, of nr branches of one CPU each */
+	int runs;		/* number of runs, of nr branches each, except the last of a CPU */
 	bool ordered;		/* in each run, the ages increase by 1: the newest comes first */
 	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
@@ -180,7 +180,7 @@ static void test_options(void)
 	must_set("freeze", "0");
 }
 
-/* A write to trace_marker is an event of a task that may be preempted and may migrate. */
+/* In 6.12, a write to trace_marker is an event with preemption on: its task may migrate. */
 static void test_written(void)
 {
 	static const char print[] = TRACEFS "/events/ftrace/print/trigger";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of races of the branch flight recorder. The module bts_races (races-lab/) makes one CPU act
- * at a chosen point of what another CPU does. A crash freezes the recorder: all CPUs stop recording
- * until a thaw.
+ * Tests of races of the branch flight recorder. The module bts_races (races-lab/) does something at
+ * a chosen point of what the recorder does, on the same CPU or on another one. A crash freezes the
+ * recorder: all CPUs stop recording until a thaw.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|source|thaw|
  *				     trigger|migrate
@@ -118,7 +118,10 @@ static void test_report(void)
 	must_set("freeze", "0");
 }
 
-/* The times at which other CPUs froze count from the crash, however long the freeze takes. */
+/*
+ * The headlines tell when other CPUs froze. That time must count from when the crashed CPU froze
+ * itself, not from when it had sent the NMIs.
+ */
 static void test_late(void)
 {
 	long long us, least = 1000000, most = -1000000;

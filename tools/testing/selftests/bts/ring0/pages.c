@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * While an event has a trigger or a filter, each CPU builds records of events in a page of its own.
+ * While an event has a trigger or a filter, each CPU has a page in which it may build records.
  * Removing the last trigger and filter frees these pages. A CPU that goes offline or online at that
  * time must neither use a freed page, nor block the use of the next one.
  *

@@ -400,9 +400,10 @@ static void walk_recorders(void)
 	walk_recorder("a watch", RECORDER "watch", WATCHED, "\n");
 	write_file(RECORDER "enable", "0");
 	/*
-	 * Any trigger turns on the recording of task names. tracing_start_cmdline_record()
-	 * does not report its failure, and tracing_stop_cmdline_record() would warn later.
-	 * While another event is enabled, both functions only count.
+	 * A trigger of a disabled event turns on the recording of task names.
+	 * tracing_start_cmdline_record() does not report its failure, and
+	 * tracing_stop_cmdline_record() would warn later. While another event is enabled, both
+	 * functions only count.
 	 */
 	write_file(OTHER_EVENT, "1");
 	walk_recorder("a trigger", TRIGGER, "branches:3", "!branches:3");

@@ -9,7 +9,8 @@
  * With -r, it ends after REQUESTS requests, and fails if SECONDS pass before. Without -r, it ends
  * after SECONDS.
  * Each step of each tracer has its own random numbers, so the same seed makes nearly the same
- * requests. They differ where they depend on the records held, or on tasks that are killed.
+ * requests. They differ where they depend, for example, on the records held, or on tasks that are
+ * killed.
  *
  *   -n	number of tracers
  *   -o	run only the tracer with this number

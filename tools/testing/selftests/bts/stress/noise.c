@@ -119,8 +119,8 @@ static int open_event(bool aux, int type)
 }
 
 /*
- * While a CPU goes offline or online, the hardware stays claimed for a while after the last trace
- * has ended. With @again, retry on EBUSY for a second.
+ * After the last trace has ended, the hardware stays claimed for a while. Even so, perf gets it,
+ * but not while a CPU goes offline or online. So with @again, retry on EBUSY for a second.
  */
 static int open_event_beside_hotplug(bool aux, int type, bool again)
 {

@@ -205,7 +205,7 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
-		/* If perf has revoked the parent's trace, the child has no trace. */
+		/* While perf has the hardware, a trace that yields is not inherited. */
 		if (has && views.view[i].perf && model_yields(&parent->model)) {
 			may[false] = true;
 			made[false] = (struct model){

@@ -31,7 +31,7 @@ static uint32_t *account_lock(uint32_t uid)
 }
 
 /*
- * Wait until no other tracer of the same user is in a step, so that nobody else changes what is
+ * Wait until no other tracer of the same user is in a step, so that no other tracer changes what is
  * charged to the user. Tracers without a limit need not wait. Sleep, do not spin: all CPUs of the
  * guest may share one CPU of the host.
  */

@@ -67,7 +67,7 @@ void buffers_init(void);
 void fuzz_request(struct tracer *me, struct child *t);
 /* Read the status and compare it with the model. Returns false if the request fails. */
 bool look(struct tracer *me, struct child *t);
-/* Request a new trace with valid arguments. The kernel may still refuse it, as for a limit. */
+/* Request a new trace with valid arguments. The kernel may refuse it, e.g. at a limit. */
 void fuzz_new_trace(struct tracer *me, struct child *t);
 /* Check that GET, READ and DRAIN return the same records. */
 void read_twice(struct tracer *me, struct child *t);

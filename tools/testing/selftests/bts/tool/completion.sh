@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# completion.sh DIR SOURCE PAGE: check how bash completes btstrace's command line, and that
-# the completion and the manual page PAGE have each option of btstrace (in DIR).
+# completion.sh DIR SOURCE PAGE: check how bash completes btstrace's command line, and that the
+# completion (in SOURCE) and the manual page PAGE have each long option of btstrace (in DIR).
 
 dir=$1 page=$3
 # shellcheck source=host.sh
@@ -92,7 +92,7 @@ for filter in "${filters[@]}"; do
 	result $? "$filter in the manual page"
 done
 
-# Each option that is in the help can be completed, and is in the manual page.
+# Each long option that is in the help can be completed, and is in the manual page.
 for option in $("$dir/btstrace" --help | grep -o -e '--[a-z-]*' | sort -u); do
 	completes "$option" btstrace "$option"
 	sed 's/\\-/-/g' "$page" | grep -qwe "$option"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# full.sh DIR PROGRAM: check that btstrace (in DIR) reports an output that cannot be written,
-# in each mode, by write() or by close(), and exits with status 118. A reader that ends early
-# is no such error.
+# full.sh DIR PROGRAM: check that btstrace (in DIR) exits with status 118 and an error message if
+# write() fails, in each mode, or if close() fails. If the reader of a pipe ends early, that is no
+# such error.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh

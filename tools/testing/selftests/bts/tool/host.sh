@@ -15,7 +15,7 @@ result() {
 	echo "ok $tests - $2"
 }
 
-# Print the plan behind the results, and exit.
+# Print the plan after the results, and exit.
 finish() {
 	echo "1..$tests"
 	exit "$failed"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # objdump.sh DIR PROGRAM: check that btstrace (in DIR) and objdump agree on each branch in
-# PROGRAM's own code: its kind and its target.
+# PROGRAM's own code: its kind and, if it is direct, its target.
 
 dir=$1 program=$2
 scratch=$(mktemp -d) || exit 2

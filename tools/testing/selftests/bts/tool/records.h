@@ -20,7 +20,7 @@ struct chunk {
 
 static volatile uint64_t sink;
 
-/* Read each record. Returns the number of branches. */
+/* Read each record. Returns the number of records of type X86_BTS_BRANCH. */
 static inline unsigned long look_at_records(const unsigned char *bytes, size_t len)
 {
 	const struct x86_bts_record *rec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * walk WHAT [N]: the program that most tests of btstrace trace. It has known branches, ends
+ * walk WHAT [N]: a program that many tests of btstrace trace. It has known branches, ends
  * in several ways, and does things that are hard for a tracer.
  */
 #include <errno.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, progress, and code that ends all processes and removes unfinished files at exit.
+# Messages, progress, and code that, at exit, ends the processes that this run has started, and
+# removes unfinished files.
 
 STEP_PID=	# process group of the running step
 SHELL_PID=	# an emulator that runs in the background

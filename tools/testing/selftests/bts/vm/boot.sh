@@ -53,8 +53,8 @@ console_says() {
 	fi
 }
 
-# nothing_else CASE REGEX: all splats (lines that match the file splats) on the console must match
-# REGEX.
+# nothing_else CASE REGEX: all splats on the console must match REGEX. Here, a splat is a line that
+# matches an expression of the file splats, even if it also matches an exception there.
 nothing_else() {
 	local other
 

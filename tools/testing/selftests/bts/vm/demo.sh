@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh demo: show on one screen how the series helps to find the cause of a crash.
+# vmtest.sh demo: show how the series helps to find the cause of a crash.
 
 cmd_demo() {
 	prepare build

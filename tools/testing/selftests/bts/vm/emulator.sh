@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two emulators: one with a Debug Store, which is built from Debian's source and the patches in
-# qemu/, or which QEMU_BTS names; and Debian's own emulator, unchanged ("plain").
+# Two emulators. One has a Debug Store: QEMU_BTS names it, or it is built from the source tree
+# QEMU_SRC or Debian's source, and the files and patches in qemu/. The other is Debian's ("plain").
 
 QEMU=
 QEMU_L=()

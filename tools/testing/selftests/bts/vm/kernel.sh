@@ -183,8 +183,8 @@ config_key() {
 	} | key_of
 }
 
-# make_config FLAVOUR NAMES SRC BUILD: make .config. Leave an equal .config as it is, as a new file
-# would rebuild everything.
+# make_config FLAVOUR NAMES SRC BUILD: make .config. Leave an equal .config as it is, as make takes
+# a new file for a change.
 make_config() {
 	local flavour=$1 names=$2 src=$3 build=$4 log files missing key
 

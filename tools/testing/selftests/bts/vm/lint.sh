@@ -56,7 +56,7 @@ lint_shellcheck() {
 }
 
 # Each file must have an SPDX line. Not those that cannot have a comment (diffs, plain text), nor
-# those for strace, which states its license in another way.
+# those in .ci, nor those for strace, which states its license in another way.
 lint_spdx() {
 	local file
 
@@ -104,7 +104,7 @@ lint_screen() {
 	)
 }
 
-# Each function that the file unrun names must be in the file that it names.
+# A line of the file unrun names a source file and a function, which that file must have.
 lint_unrun() {
 	local file function
 

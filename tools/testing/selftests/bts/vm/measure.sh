@@ -37,7 +37,7 @@ figure() {
 
 	read -ra options <<<"$2"
 	read -ra program <<<"$3"
-	# The first option may be a word instead of KEY=VALUE: the file that the program gets.
+	# The first option may be a word instead of KEY=VALUE. It selects the files for the program.
 	case ${options[0]} in
 	lab) need_lab "$B/guest/labs/bts" bts_lab patched "$CONFIG" ;;
 	tool)

@@ -364,7 +364,7 @@ static bool ports_open(void)
 	return false;
 }
 
-/* Execute a monitor command. Returns its output, up to the next call. */
+/* Execute a monitor command. Returns its output, which is valid until the next call. */
 static const char *ask(const char *command)
 {
 	long deadline = now_ms() + GRACE_MS;

@@ -34,7 +34,8 @@ survived() {
 	came_to_end "$1"
 }
 
-# judge_trace CASE FUNCTION CPUS [1]: check the branches on the console. 1: all CPUs crashed.
+# judge_trace CASE FUNCTION CPUS [1]: the console must have CPUS traces, the first one with FUNCTION
+# on top. 1: all CPUs crashed.
 judge_trace() {
 	local wrong
 

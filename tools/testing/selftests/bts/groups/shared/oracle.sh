@@ -4,7 +4,7 @@
 
 # The emulator is slow while it logs each instruction. With a clock that follows real time, the
 # guest would only handle timer interrupts. With 64 ns for each instruction, there is time for work,
-# and each run is the same.
+# however slow the host is.
 SLOW_CLOCK=("qemu=-icount shift=6,sleep=off")
 
 # consult ARGUMENT...: run the oracle, which compares the records of the last case with the

@@ -22,7 +22,7 @@
 /* How long to wait for an interrupt after recording has stopped, and after unmasking its vector */
 #define LATE_US		500
 
-/* So many interrupts of one experiment, and recording does not go on. */
+/* After so many interrupts of one experiment, recording does not go on. */
 #define MOST_NMIS	2000
 
 static DEFINE_PER_CPU(bool, armed);

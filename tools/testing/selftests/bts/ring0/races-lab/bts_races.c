@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Races of the branch flight recorder. Each word that is written to /dev/bts_races is a step of a
- * race: see kinds[]. The module makes one CPU act at a chosen point of what another CPU does. A
- * crash freezes the recorder: all CPUs stop recording until a thaw.
+ * race: see kinds[]. The module does something at a chosen point of what the recorder does, on the
+ * same CPU or on another one. A crash freezes the recorder: all CPUs stop recording until a thaw.
  */
 #include <linux/delay.h>
 #include <linux/fs.h>
@@ -278,9 +278,8 @@ static void do_printing(void)
 }
 
 /*
- * Wait until a thaw on another CPU begins: it clears the variable that @frozen reads. Then wait
- * 20 ms more, so that the thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts
- * are off.
+ * Wait until a thaw on another CPU begins: then @frozen returns false. Wait 20 ms more, so that the
+ * thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts are off.
  */
 static void await(bool (*frozen)(void))
 {

@@ -23,13 +23,13 @@ static int save(struct lab_file *lab)
 	return n;
 }
 
-/* Runs before the traced task returns to user mode. */
+/* Runs in the traced task, before it returns to user mode or exits. */
 static void save_work(struct callback_head *work)
 {
 	struct lab_file *lab = container_of(work, struct lab_file, work);
 
 	WRITE_ONCE(lab->queued, false);
-	/* If the task has just ended its own trace by LAB_END or LAB_DESTROY, ctx is NULL. */
+	/* If the trace has just been ended by LAB_END or LAB_DESTROY, ctx is NULL. */
 	if (lab->ctx)
 		save(lab);
 }

@@ -55,8 +55,8 @@ int lab_look(struct lab_file *lab)
 }
 
 /*
- * While no flight recorder uses the buffers, no record may be behind the index: a reader of a dump
- * takes any buffer for one that may have wrapped. Returns -EILSEQ if a buffer has such a record.
+ * While no flight recorder uses the buffers, the last record of a buffer must be 0: if it is not,
+ * a reader of a dump takes the buffer for one that has wrapped. Returns -EILSEQ in this case.
  */
 int lab_stale(void)
 {

@@ -164,7 +164,7 @@ static void nap(void)
 	nap_timer.expires = jiffies + msecs_to_jiffies(20);
 	add_timer_on(&nap_timer, 0);
 	wait_for_completion(&napped);
-	/* end_nap() may still be running: wait, as the next nap must not start an active timer. */
+	/* end_nap() may still be running: wait for its end before the timer is used again. */
 	timer_delete_sync(&nap_timer);
 }
 

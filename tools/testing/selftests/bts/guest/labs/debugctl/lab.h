@@ -21,7 +21,7 @@ struct lab_state {
 
 enum lab_action {
 	LAB_NMI_SETS_LBR,	/* send an NMI, whose handler sets LBR */
-	LAB_BRANCHES,		/* take branches (at most 2^22) until perf's PMI stops BTS */
+	LAB_BRANCHES,		/* loop (at most 2^22 times) until perf's PMI stops BTS */
 	LAB_RESETS_PMU,		/* send an NMI, in which perf resets a stuck PMU */
 };
 

@@ -4,8 +4,9 @@
  *
  * A timer of each CPU sends an NMI to the next CPU, where it may interrupt any code. Another timer,
  * the observer, reads the MSR and the copy of its own CPU. Timers interrupt only code with
- * interrupts on, which never writes DEBUGCTL, so every difference is an error. If an NMI comes
- * between the two reads, the observer repeats them.
+ * interrupts on, which never writes DEBUGCTL, so a difference is an error, unless a #DB has cleared
+ * TR of perf's BTS (see asm/debugctl.h). If an NMI comes between the two reads, the observer
+ * repeats them.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>

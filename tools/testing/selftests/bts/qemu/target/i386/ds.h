@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug Store with Branch Trace Store (BTS), last branch records (LBRs), and a
- * simple PMU, for TCG.
+ * Debug Store with Branch Trace Store (BTS), last branch records (LBRs), and
+ * simple PMUs, for TCG.
  */
 #ifndef I386_DS_H
 #define I386_DS_H
@@ -79,7 +79,7 @@ typedef enum X86Branch {
     X86_BRANCH_JMP_IND,
     X86_BRANCH_JMP_REL,
     X86_BRANCH_FAR,
-    X86_BRANCH_EVENT,       /* interrupt or exception, but not INT n */
+    X86_BRANCH_EVENT,       /* interrupt or exception, not INT n, INT3, INTO */
     X86_BRANCH_UNTAKEN,     /* a branch that is not taken */
 } X86Branch;
 
@@ -114,7 +114,7 @@ typedef struct X86DSConfig {
     X86BTSPmi pmi;
     bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
     uint32_t pmi_delay; /* a PMI comes this many branches late */
-    uint32_t pmi_left;  /* branches until the late PMI; 0: none is due */
+    uint32_t pmi_left;  /* branches until the late PMI; 0: none, or by timer */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */
     uint32_t smi_every; /* records between SMIs, on the first CPU; 0: no SMI */

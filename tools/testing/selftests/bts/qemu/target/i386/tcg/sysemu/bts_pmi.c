@@ -78,8 +78,8 @@ bool x86_bts_pmi_due(const X86CPU *cpu, uint64_t before, uint64_t index,
 }
 
 /*
- * Raise a PMI, at once or late. If a late PMI is due already, do nothing.
- * Returns true if the PMI was delivered at once.
+ * Raise a PMI, at once or late. If branches until a late PMI are being counted
+ * already, do nothing. Returns true if the PMI was delivered at once.
  */
 bool x86_bts_pmi_raise(X86CPU *cpu)
 {
