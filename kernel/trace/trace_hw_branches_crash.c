@@ -184,7 +184,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 /**
  * hw_branches_report_print - hw_branches_report(), if the recorder is on
  *
- * Called after a soft lockup was reported, and by panic() before it starts a crash kernel, stops the
+ * Called after a lockup was reported, and by panic() before it starts a crash kernel, stops the
  * other CPUs or moves to another CPU. If an oops has led to panic(), the oops has usually printed
  * the branches already. Then nothing is printed here.
  */

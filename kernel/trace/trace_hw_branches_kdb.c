@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch flight recorder in kdb: the command 'branches'
+ * The branch flight recorder in kgdb and kdb: the freeze, and kdb's command 'branches'
  *
  * In the debugger, the CPU that waits for a key makes branches, and so do the CPUs that wait
  * for it. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the debugger.
@@ -9,11 +9,52 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/kdb.h>
+#include <linux/kprobes.h>
 #include <linux/kstrtox.h>
+#include <linux/percpu.h>
 #include <linux/smp.h>
 
 #include "trace_hw_branches.h"
 
+/* The nesting level of the debugger on this CPU */
+static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
+
+/**
+ * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
+ *
+ * Called with interrupts off, on a CPU that enters the debugger by an exception, perhaps before
+ * irq_work can be queued. The calls nest: a breakpoint in a function that
+ * hw_branches_freeze_to_read() calls enters the debugger again.
+ */
+void notrace hw_branches_debugger_enter(void)
+{
+	if (!READ_ONCE(hw_branches_on))
+		return;
+	if (this_cpu_inc_return(hw_branches_debugged) == 1)
+		hw_branches_freeze_to_read();
+}
+
+NOKPROBE_SYMBOL(hw_branches_debugger_enter);
+
+/**
+ * hw_branches_debugger_leave - undo hw_branches_debugger_enter()
+ *
+ * Called like hw_branches_debugger_enter(), once for each call of that function. If the recorder
+ * was switched on between nested calls, the outer one has nothing to undo.
+ */
+void notrace hw_branches_debugger_leave(void)
+{
+	unsigned int depth = this_cpu_read(hw_branches_debugged);
+
+	if (depth == 1)
+		hw_branches_thaw_after_read();
+	if (depth)
+		this_cpu_dec(hw_branches_debugged);
+}
+
+NOKPROBE_SYMBOL(hw_branches_debugger_leave);
+
+#ifdef CONFIG_KGDB_KDB
 /* Print a line, unless the user has answered kdb's pager with q. */
 static __printf(2, 3)
 void hw_branches_kdb_line(struct seq_file *unused, const char *fmt, ...)
@@ -68,3 +109,4 @@ static int __init hw_branches_kdb_init(void)
 	return 0;
 }
 late_initcall(hw_branches_kdb_init);
+#endif /* CONFIG_KGDB_KDB */

@@ -324,10 +324,7 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/*
- * The kernel returns to @to: to the code that entered the kernel, to a signal handler, or, after
- * the handler, to the code that the signal has interrupted.
- */
+/* The kernel returns to @to: a signal handler, or code that the kernel or a signal interrupted. */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;

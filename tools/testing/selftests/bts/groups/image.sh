@@ -372,7 +372,7 @@ kit_page() {
 	local wrong
 
 	wrong=$(tr -d '\r' <"$CASE_DIR/console" | awk '
-		/^bts-check: / { lines = wide = 0; page = 1 }
+		/^bts-check [0-9a-f]+: / { lines = wide = 0; page = 1 }
 		/^bts-check ends/ { page = 0 }
 		page { lines++; if (length() > 79) wide++ }
 		END { if (lines < 5 || lines > 23 || wide) print lines " lines, " wide " are too wide" }')
