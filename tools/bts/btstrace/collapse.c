@@ -43,7 +43,7 @@ static void enter(struct bt_calls *calls, struct bt_frame *frame)
 		.type = frame->signal ? BT_ITEM_SIGNAL :
 			called || frame->kernel ? BT_ITEM_CALL : BT_ITEM_INSIDE,
 		.open = true, .from = called ? call->from : NULL,
-		.to = c->b->to && c->b->to->fn == frame->fn ? c->b->to : c->b->from,
+		.to = c->b->to && c->b->to->fn == frame->fn ? c->b->to : c->b->from ?: call->to,
 		.name = bt_frame_name(frame),
 	});
 }

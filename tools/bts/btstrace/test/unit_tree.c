@@ -247,7 +247,7 @@ static void run(const struct script *s)
  * @words: the branches
  * @items: the items: "a(" is a call of a that has not returned; "a4" one that has, with 4
  *	branches; "3x9" 3 rounds of a loop, with 9 branches; "a+2" a jump to a+2;
- *	"gap" missing records
+ *	"gap" missing records; "nowhere" a function without a place, which is a bug
  */
 struct way {
 	const char *what;
@@ -277,6 +277,8 @@ static const struct way ways[] = {
 	  "main( a4 c(" },
 	{ "a gap", "call:main+0>a lost call:a+9>b", "main( a( gap b(" },
 	{ "a gap, and then another function", "call:main+0>a lost call:x+1>y", "main3 gap x( y(" },
+	{ "a gap in a stub, and then a return from the kernel",
+	  "call:main+0>puts@plt lost syscall:>main+30$", "main( gap puts@plt3" },
 	{ "a function by the name that it was called by",
 	  "call:main+0>copy@plt jmp:copy@plt+0>copy_fast jcc:copy_fast+3>copy_fast+9",
 	  "main( copy( copy_fast+9" },
@@ -294,6 +296,8 @@ static void print_items(char *out, const struct bt_items *items)
 			sprintf(out, "%dx%zu ", (int)item->times, item->end - item->first);
 		else if (item->type == BT_ITEM_JUMP)
 			sprintf(out, "%s+%d ", item->to->fn->name, (int)item->to->offset);
+		else if (!item->to)
+			sprintf(out, "nowhere ");
 		else if (item->open)
 			sprintf(out, "%s( ", item->name);
 		else

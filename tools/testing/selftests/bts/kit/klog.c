@@ -40,12 +40,12 @@ static bool has_one(const char *line, const char *const *text, size_t n)
 }
 
 /*
- * Returns whether a line has one of complaints[], or WARNING and a CPU. Most warnings about
- * mitigations name no CPU.
+ * Returns whether a line has one of complaints[], or WARNING and the number of a CPU: "CPU: 1" in
+ * Linux 6.12, "CPU#1" in 7.3. Warnings about mitigations have no such number.
  */
 static bool is_complaint(const char *line)
 {
-	return (strstr(line, "WARNING: ") && strstr(line, "CPU")) ||
+	return (strstr(line, "WARNING: ") && (strstr(line, "CPU: ") || strstr(line, "CPU#"))) ||
 	       has_one(line, complaints, ARRAY_SIZE(complaints));
 }
 

@@ -20,7 +20,7 @@
 #define TURNS		20000	/* of the loop in each kind of code */
 #define ROUNDS		7	/* the fastest round counts */
 #define TRIPS		1000
-#define NODES		(1 << 18)	/* more than all rounds of a tracee visit */
+#define NODES		(1 << 20)	/* more than all rounds of a tracee visit */
 #define NODE_SIZE	64
 #define TRACE_BYTES	(1 << 16)
 #define MOST_CPUS	256
@@ -130,7 +130,7 @@ static void link_nodes(void)
 
 /*
  * A turn reads a node that this tracee has not read before: each round goes on where the last one
- * has ended. The nodes take 16 MiB, so the node is in no cache unless a cache has about that size.
+ * has ended, and each tracee begins elsewhere. The nodes take 64 MiB, so a cache has few of them.
  */
 static unsigned long memory(void)
 {
@@ -138,8 +138,7 @@ static unsigned long memory(void)
 	int i;
 
 	if (!node)
-		node = nodes;
-
+		node = &nodes[getpid() % NODES];
 	for (i = 0; i < TURNS; i++)
 		node = node->next;
 	return TURNS;

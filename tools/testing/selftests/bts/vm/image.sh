@@ -13,7 +13,7 @@ IMAGE_START=2048	# sector of the partition
 
 # Programs that the steps of kit/steps.c run, in addition to btstrace.
 IMAGE_PROGRAMS=(questions tracecost flight units requests requests_32 lossless inherit refusals rings
-	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump hello)
+	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump)
 # Programs that the steps run on the 32-bit kernel. The kit leaves out the steps of the others.
 IMAGE_PROGRAMS_32=(questions tracecost flight units requests refusals rings lifetimes signals
 	tracedsteps multithread odd)
