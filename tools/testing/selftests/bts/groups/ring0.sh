@@ -248,9 +248,24 @@ ring0_crashes() {
 		# The CPU that crashed is printed first.
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
+		forced_away
 	fi
 	crashing panics smp=2 -- crash die panics
 	judge_trace panics bts_crash_panic 2 1
+}
+
+# A panic that another CPU has to execute prints the branches before it moves: that CPU may not come.
+forced_away() {
+	local order
+
+	crashing forced-away smp=2 append=panic_force_cpu=1 -- crash end panic
+	order=$(grep -oE 'Redirecting from|Last branches of CPU [01]|Kernel panic' "$CASE_DIR/console" |
+		head -n 3 | paste -sd,)
+	if [ "$order" = "Redirecting from,Last branches of CPU 0,Kernel panic" ]; then
+		pass forced-away.order
+	else
+		fail forced-away.order "printed in this order: $order (see $CASE_DIR/console)"
+	fi
 }
 
 # own_words FILE: print the kernel's messages of a crash without those of the recorder. Leave out

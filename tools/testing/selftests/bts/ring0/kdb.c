@@ -4,6 +4,10 @@
  *
  *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go
  */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../guest/tracee.h"
 #include "common.h"
 #include "dump.h"
 
@@ -55,6 +59,27 @@ static bool complete(const struct dump *d)
 	return all;
 }
 
+/* While the recorder is off, the debugger must not stop traces of tasks. */
+static void test_traces(void)
+{
+	struct tracee t;
+
+	pin_to(1);
+	t = tracee_new();
+	pin_to(0);
+	if (bts_config(t.pid, TRACE | ALLOC, RECORDS(1000), 0))
+		give_up("PTRACE_BTS_CONFIG");
+	tracee_begin(&t, known_work, 2000000000);
+	ptrace(PTRACE_CONT, t.pid, 0, 0);
+	usleep(100000);
+	at_break("branches\n");
+	kill(t.pid, SIGSTOP);
+	waitpid(t.pid, NULL, 0);
+	ok(!bts_status(t.pid).gaps, "off: a trace of a task has %u gaps", bts_status(t.pid).gaps);
+	kill(t.pid, SIGKILL);
+	waitpid(t.pid, NULL, 0);
+}
+
 static void test_break(void)
 {
 	struct dump d;
@@ -63,6 +88,7 @@ static void test_break(void)
 	ok(set("enable", "lbr") < 0, "off: this machine has no LBRs");
 	d = at_break("branches\n");
 	ok(!d.traces, "off: nothing is shown");
+	test_traces();
 	must_set("enable", "1");
 	usleep(20000);
 	d = at_break("branches\n");

@@ -634,7 +634,7 @@ static int test_crash(const char *word)
  * A lockup freezes the recorder. The newest branch is the interrupt that detected the lockup. For a
  * soft lockup, that interrupt may have come in the handler of another one.
  */
-static int test_lockup(const char *word)
+static void test_lockup(const char *word)
 {
 	struct dump d;
 
@@ -648,14 +648,45 @@ static int test_lockup(const char *word)
 	   (!strcmp(word, "softlockup") || strstr(d.top, "<- bts_crash_spin+")),
 	   "%s: the report shows the loop: %s", word, d.top);
 	ok(thaws(), "%s: frozen until it is thawed", word);
-	return finish();
+}
+
+/*
+ * While a CPU is locked up with interrupts off, its branches can be read. The recorder does not thaw
+ * by itself, as the thaw would wait for this CPU.
+ */
+static void test_stuck(void)
+{
+	pid_t pid;
+	int i;
+
+	must_set("thaw_after", "1");
+	pid = fork();
+	if (!pid) {
+		pin_to(1);
+		try_text(DEVICE, "stuck");
+		_exit(0);
+	}
+	pin_to(0);
+	for (i = 0; i < 300 && !is("freeze", "1"); i++)
+		usleep(100000);
+	free(get("per_cpu/cpu1/trace"));
+	ok(!waitpid(pid, NULL, WNOHANG), "stuck: the CPU's branches are read while it is locked up");
+	waitpid(pid, NULL, 0);
+	sleep(3);
+	ok(is("freeze", "1"), "stuck: the recorder stays frozen");
+	must_set("thaw_after", "0");
+	must_set("freeze", "0");
 }
 
 /* Write @word to the module to cause a report. For "warn", its event must name @name. */
 static int report(const char *word, const char *name)
 {
-	if (strstr(word, "lockup"))
-		return test_lockup(word);
+	if (strstr(word, "lockup")) {
+		test_lockup(word);
+		if (!strcmp(word, "hardlockup"))
+			test_stuck();
+		return finish();
+	}
 	if (strcmp(word, "warn"))
 		return test_crash(word);
 	/* Show all branches that were recorded. */

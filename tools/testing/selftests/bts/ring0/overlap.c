@@ -108,6 +108,20 @@ static void test_report(void)
 	ok(d.again == 1 && d.traces == 1 && !d.first,
 	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
 	must_set("freeze", "0");
+	/* Root has frozen the recorder before. */
+	must_set("freeze", "1");
+	skip_log();
+	act("other");
+	d = read_dump();
+	ok(d.old == 1 && d.traces == 1 && d.first == 1, "report: a lockup in a freeze: %d told", d.old);
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	skip_log();
+	act("freeze");
+	act("report");
+	d = read_dump();
+	ok(d.old == 1 && d.traces == 1 && !d.first, "report: a crash in a freeze: %d told", d.old);
+	must_set("freeze", "0");
 	/* The CPU that is locked up comes first, and the CPU that has found it is not left out. */
 	must_set("crash_all", "1");
 	skip_log();

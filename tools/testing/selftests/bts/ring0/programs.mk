@@ -16,7 +16,8 @@ hw-branches_SRCS := ../../../tracing/hw-branches/hw-branches.c \
 	../../../../kernel/trace/trace_hw_branches_fold.c \
 	../../../../arch/x86/kernel/hw_branches_kind.c
 hw-branches_CFLAGS := -I$(BTS_DIR)../../../../kernel/trace -I$(BTS_DIR)../../../../arch/x86/kernel
-kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c
+kdb_SRCS := ring0/kdb.c $(RING0) ring0/dump.c guest/tracee.c
+kdb_CFLAGS = $(PTRACE_BTS_UAPI)
 lastbranch_SRCS := ring0/lastbranch.c guest/lbrs.c $(RING0) ring0/dump.c
 marks_SRCS := ring0/marks.c $(RING0) ring0/dump.c
 pages_SRCS := ring0/pages.c $(SYSTEM)

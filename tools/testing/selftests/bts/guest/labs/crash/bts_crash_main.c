@@ -660,6 +660,7 @@ static const struct {
 	{ "kfence", do_kfence },
 	{ "softlockup", bts_crash_soft_lockup },
 	{ "hardlockup", bts_crash_hard_lockup },
+	{ "stuck", bts_crash_stuck },
 };
 
 static ssize_t crash_write(struct file *file, const char __user *buf, size_t size, loff_t *pos)

@@ -27,6 +27,7 @@ void bts_crash_cfi(void);
 /* Lock up this CPU until a watchdog reports that, but for half a minute at most. */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);
+void bts_crash_stuck(void);
 
 /* Returns whether BTS of this CPU is on. */
 static inline bool records(void)

@@ -117,3 +117,17 @@ void bts_crash_hard_lockup(void)
 	bts_crash_spin();
 	local_irq_restore(flags);
 }
+
+/* The same, but go on for some seconds after the report. */
+void bts_crash_stuck(void)
+{
+	unsigned long flags;
+	u64 end;
+
+	local_irq_save(flags);
+	bts_crash_spin();
+	end = rdtsc() + 5000ull * tsc_khz;
+	while (rdtsc() < end)
+		cpu_relax();
+	local_irq_restore(flags);
+}
