@@ -254,7 +254,7 @@ ring0_crashes() {
 	judge_trace panics bts_crash_panic 2 1
 }
 
-# A panic that another CPU has to execute prints the branches before it moves: that CPU may not come.
+# A panic that another CPU has to execute prints the branches first: that CPU may not come.
 forced_away() {
 	local order
 

@@ -651,8 +651,8 @@ static void test_lockup(const char *word)
 }
 
 /*
- * While a CPU is locked up with interrupts off, its branches can be read. The recorder does not thaw
- * by itself, as the thaw would wait for this CPU.
+ * While a CPU is locked up with interrupts off, its branches can be read. The recorder does not
+ * thaw by itself, as the thaw would wait for this CPU.
  */
 static void test_stuck(void)
 {

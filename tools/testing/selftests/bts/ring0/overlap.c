@@ -113,7 +113,8 @@ static void test_report(void)
 	skip_log();
 	act("other");
 	d = read_dump();
-	ok(d.old == 1 && d.traces == 1 && d.first == 1, "report: a lockup in a freeze: %d told", d.old);
+	ok(d.old == 1 && d.traces == 1 && d.first == 1, "report: a lockup in a freeze: %d told",
+	   d.old);
 	must_set("freeze", "0");
 	must_set("freeze", "1");
 	skip_log();
