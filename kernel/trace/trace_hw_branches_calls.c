@@ -227,16 +227,16 @@ static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
 		case HW_BRANCH_RETURN:
 		case HW_BRANCH_EXIT:
 			if (levels < HW_BRANCHES_LEVELS)
-				fold->returns[levels] = at;
+				fold->open[levels] = at;
 			levels++;
 			break;
 		case HW_BRANCH_CALL:
 		case HW_BRANCH_ENTRY:
 			if (!levels || --levels >= HW_BRANCHES_LEVELS)
 				break;
-			line->inside = call.next - fold->returns[levels];
+			line->inside = call.next - fold->open[levels];
 			if (line->inside < half ||
-			    !hw_branches_join(fold, fold->returns[levels], &ret) ||
+			    !hw_branches_join(fold, fold->open[levels], &ret) ||
 			    !hw_branches_returns(&ret, &call))
 				break;
 			line->branch = call.branch;

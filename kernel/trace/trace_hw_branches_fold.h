@@ -113,7 +113,7 @@ struct hw_branches_line {
  *		stay's longest call does not change it
  * @stay:	if the line made last is that of a stay's longest call: the line of this stay, which
  *		is made next; otherwise its @inside is 0
- * @returns:	in a search for a stay's longest call: the numbers of the returns whose calls have
+ * @open:	in a search for a stay's longest call: the numbers of the returns whose calls have
  *		not been found yet, the outermost first
  * @nr:		the number of lines in @ahead
  * @ahead:	lines that were made, but neither returned nor moved to @body
@@ -129,7 +129,7 @@ struct hw_branches_fold {
 	u32			left;
 	int			depth;
 	struct hw_branches_line	stay;
-	u32			returns[HW_BRANCHES_LEVELS];
+	u32			open[HW_BRANCHES_LEVELS];
 	u32			nr;
 	struct hw_branches_line	ahead[2 * HW_BRANCHES_LOOP];
 	struct hw_branches_line	body[HW_BRANCHES_LOOP];
