@@ -42,7 +42,8 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 {
 	if (!READ_ONCE(nmi->awaited))
 		return false;
-	if (ktime_get_mono_fast_ns() - READ_ONCE(nmi->when) < NSEC_PER_SEC)
+	/* The clocks of two CPUs may differ: the difference may be negative. */
+	if ((s64)(ktime_get_mono_fast_ns() - READ_ONCE(nmi->when)) < NSEC_PER_SEC)
 		return true;
 
 	WRITE_ONCE(nmi->awaited, false);

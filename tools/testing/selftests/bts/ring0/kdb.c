@@ -178,9 +178,9 @@ int main(int argc, char **argv)
 	usleep(20000);
 	if (!strcmp(argv[3], "panic"))
 		return test_panic("dmesg 20\nbranches\nreboot\n");
-	/* After a panic, kdb wants 'go' twice. Then the kernel reboots, as panic_timeout is -1. */
+	/* After 'go', the kernel reboots, as panic_timeout is -1. */
 	if (!strcmp(argv[3], "go"))
-		return test_panic("mm4 panic_timeout 0xffffffff\ngo\ngo\n");
+		return test_panic("mm4 panic_timeout 0xffffffff\ngo\n");
 	if (!strcmp(argv[3], "oops"))
 		test_oops();
 	else if (!strcmp(argv[3], "stop"))
