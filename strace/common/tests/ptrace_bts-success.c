@@ -1,6 +1,6 @@
 /*
- * Check decoding of the data that PTRACE_BTS_* requests return.  strace
- * injects the results of the requests, and the test itself stores the data.
+ * Check decoding of PTRACE_BTS_* requests that succeed.  strace injects their
+ * results, and the test itself stores the data that they would return.
  *
  * Copyright (c) 2026 The strace developers.
  * All rights reserved.

@@ -86,8 +86,8 @@ enum trace_state
   /* The kernel has made a trace of the thread.  */
   TRACE_ON,
 
-  /* The thread was running, so linux_ptrace_bts_enable has stopped it.  The trace is
-     made when the thread is resumed.  */
+  /* The thread was running, so linux_ptrace_bts_enable has called linux_stop_lwp.  The
+     trace is made when the thread has stopped and is resumed.  */
   TRACE_PENDING,
 
   /* The trace could not be made when the thread was resumed.  */

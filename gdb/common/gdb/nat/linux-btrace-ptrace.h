@@ -34,7 +34,7 @@ extern linux_ptrace_bts *linux_ptrace_bts_enable (ptid_t ptid,
 						  bool use_ds);
 
 /* Return a message for the user that explains ERR, the errno with which a trace could
-   not be made or resumed, and for most errors what the user can do.  */
+   not be made or resumed, and for some errors what the user can do.  */
 
 extern const char *linux_ptrace_bts_strerror (int err);
 

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		goal = strtoul(argv[2], NULL, 0);
 	plan(4);
-	/* Turn on the emulator's single-stepping only now: it makes booting ten times as slow. */
+	/* Turn on the emulator's single-stepping only now: it would make booting slower. */
 	if (argc > 3 && !strcmp(argv[3], "singlestep"))
 		hmp("singlestep on", NULL, 0);
 	ok(test_sequence(), "sequence known to the assembler");

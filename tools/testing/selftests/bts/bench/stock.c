@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Trace `victim` with Debian's perf and gdb, which read the records with their own code. gdb
- * disassembles the program from one record to the next. If a record is missing or wrong, gdb
- * reports a gap, or another number of instructions. The kernel is the stock kernel, but
- * lastbranch.c runs `stock lbr` on the patched kernel.
+ * disassembles the program from one record to the next, and reports the numbers of instructions
+ * and gaps. The kernel is the stock kernel, but lastbranch.c runs `stock lbr` on the patched
+ * kernel.
  *
  *   stock [lbr N]	lbr: test LBRs with perf instead, on a CPU with N of them
  */

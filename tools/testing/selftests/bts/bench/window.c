@@ -98,7 +98,7 @@ static bool trace_kernel(int fd, u64 records)
 	bool good = true;
 
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	/* The driver updates aux_head only when it switches to the next piece of the buffer. */
+	/* The driver does not update aux_head at each record, so there may be more records. */
 	while (good && *head < records * 24)
 		good = workload_faults(WORKLOAD_FORK | WORKLOAD_TIMER) && workload_kernel();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);

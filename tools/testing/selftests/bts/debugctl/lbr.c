@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A #DB clears DEBUGCTL.LBR: the kernel must set the bit again. An event of perf uses the
- * LBRs on one CPU. Perf itself does not write DEBUGCTL before the next PMI or context switch.
+ * LBRs on one CPU. Perf itself does not write DEBUGCTL before the next PMI or context switch. Also
+ * check that a PMI freezes the LBRs, and that block-step works while an event uses the LBRs.
  *
  *   lbr kept|lost		kept: a kernel that sets LBR again; lost: the stock kernel, which
  *				does not

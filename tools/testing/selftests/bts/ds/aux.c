@@ -8,7 +8,8 @@
  * aux MODULE memory right|wrong	without a Debug Store, intel_bts crashes the kernel
  * aux MODULE foreign right		if PEBS has a buffer and BTS has none, perf claims an
  *				unknown NMI, so that the kernel does not report it;
- *				the caller of this program looks for that report
+ *				the caller of this program looks for that report, and
+ *				passes "right" for kernels with the bug, too
  * aux MODULE absent right|wrong	intel_bts exists on a Pentium 4, whose BTS it cannot use
  */
 #include <sys/ioctl.h>

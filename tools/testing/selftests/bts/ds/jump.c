@@ -296,7 +296,7 @@ static void write_map(const char *path)
 
 /*
  * With a map whose addresses are shifted, hw-branches must print the same lines. Among them must be
- * a branch from panic(). Some hundred branches of interrupts may be newer than it.
+ * a branch from panic(). Branches of interrupts may be newer than it.
  */
 static void test_map(void)
 {
@@ -319,7 +319,7 @@ static void test_map(void)
 	   same);
 }
 
-/* The dump must show where the jump to 0xb75 came from, which no register and no stack shows. */
+/* The dump must show where the jump to 0xb75 came from. */
 static int read_astray(void)
 {
 	FILE *out = start_reader("10000", KALLSYMS);

@@ -55,7 +55,7 @@ static bool go_to_sleep(const char *state)
 		swap_on();
 		return write_text("/sys/power/state", state);
 	}
-	/* Nothing would wake this machine from freeze, so have the kernel only test the suspend. */
+	/* With pm_test, the kernel resumes from freeze without an event that wakes the machine. */
 	if (!strcmp(state, "freeze")) {
 		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
 			give_up(PM_TEST);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# bench: the emulated Debug Store against software that does not know that it is emulated
+# bench: the emulated Debug Store, with the stock kernel, perf, gdb, an oracle, and without a kernel
 # shellcheck shell=bash
 #
 # All guests of this group run the unpatched kernel, except those of metal(), which run no kernel.
@@ -114,7 +114,7 @@ oracle_window_kernel() {
 	# The guest prints nothing for a long time, as the emulator logs each instruction.
 	stock window-kernel "${WINDOW[@]}" timeout=400 stall=300 -- window kernel 1000000
 	judge window-kernel "$USER_NEEDS,branches=1000000,v2"
-	# The log has about a gigabyte: keep it only if a test failed.
+	# The log is large: keep it only if a test failed.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 

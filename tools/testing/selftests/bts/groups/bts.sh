@@ -26,7 +26,8 @@ known_sequences() {
 	local rule own=0
 
 	need_kernel patched "$CONFIG"
-	# The checks of KCSAN and KASAN take about 500 branches after each PMI. Tell the program.
+	# The checks of KCSAN and KASAN take branches after each PMI. Tell the program how many,
+	# approximately.
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself
@@ -57,7 +58,7 @@ group_bts() {
 	traced forge-nopti "$FAR" smp=1 pti=off -- forge
 	traced freeze smp=2 icount=slow -- freeze
 	! has_option SMP || traced cycle smp=2 -- cycle 20
-	# With debugging options, no ring holds all records of a suspend and resume.
+	# With debugging options, the ring may be too small for the records of a suspend and resume.
 	[ "$CONFIG" != base ] || traced asleep smp=2 -- asleep
 	traced beside pti=off -- beside
 	traced beside-pti pti=on smp=2 -- beside

@@ -29,7 +29,7 @@ judged_long() {
 	traced "judged-$1" "${WINDOW[@]}" "$cpu" timeout=3000 stall=1500 -- \
 		judged "$whose" "$2" "${sampled[@]}"
 	judge "judged-$1" "branches=$2,$3" equal "${@:4}"
-	# The log has gigabytes: keep it only if a test failed.
+	# The log is large: keep it only if a test failed.
 	[ "$FAILED" -gt "$before" ] || rm -f "$CASE_DIR/exec.log"
 }
 
@@ -45,6 +45,7 @@ group_btslong() {
 	traced contexts-2 smp=2 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced contexts-4 smp=4 timeout=1800 stall=900 -- contexts "$(orders)"
 	traced cycle-1000 smp=2 timeout=3000 -- cycle 1000
-	# Use a clock that counts instructions, so that a slow host does not cause timer interrupts.
+	# Use a clock that counts instructions, so that a slow host does not cause more timer
+	# interrupts.
 	traced forge-1000 "$FAR" smp=2 icount=1 timeout=1500 stall=600 -- forge 1000
 }

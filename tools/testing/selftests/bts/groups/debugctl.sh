@@ -2,7 +2,7 @@
 # debugctl: each field of DEBUGCTL has at most one owner, and no update of the register is lost
 # shellcheck shell=bash
 
-# A processor with FREEZE_IN_SMM. The emulated one lacks it by default, as virtual machines do.
+# A processor with FREEZE_IN_SMM. The emulated one lacks it by default.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
 # A tracee that is single-stepped or block-stepped must stop at the same places on every kernel.

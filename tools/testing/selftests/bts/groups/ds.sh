@@ -10,8 +10,8 @@
 # shellcheck source=shared/jump.sh
 . "$B/groups/shared/jump.sh"
 
-# Return whether to run cases with perf's own BTS drivers. Not where PMIs are late: on all kernels,
-# a late PMI of these drivers is an unknown NMI.
+# Return whether to run cases with perf's own BTS drivers. Not where PMIs are late: a late PMI of
+# these drivers may be an unknown NMI.
 perf_cases_too() {
 	[ "$SILICON_RULE" != late ] && [ "$SILICON_RULE" != worst ]
 }
@@ -22,8 +22,8 @@ ds_units() {
 	for smp in 1 4; do
 		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
 	done
-	# The NMI watchdog has a hardware event of perf as long as the kernel runs. While perf has
-	# such an event, it uses the Debug Store.
+	# The NMI watchdog has a hardware event of perf as long as the kernel runs. While there is
+	# such an event, perf has allocated the Debug Store.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
@@ -35,8 +35,8 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# intel_bts keeps its position across an NMI and a reset of the PMU, and is refused if there is no
-# memory for the buffers of BTS.
+# On the patched kernel, intel_bts keeps its position across an NMI and a reset of the PMU, and is
+# refused if there is no memory for the buffers of BTS. On the stock kernel, it does not and is not.
 ds_aux() {
 	perf_cases_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong

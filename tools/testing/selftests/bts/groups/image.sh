@@ -158,7 +158,8 @@ kit_reports() {
 	fi
 }
 
-# kit_good CASE: the report must show no failure, and have its last parts.
+# kit_good CASE: the report must show no failure, have a line of results, and name no disk and no
+# machine.
 kit_good() {
 	local bad
 
@@ -340,7 +341,7 @@ kit_protected() {
 	kit_done protected
 }
 
-# The kit must detect each rule of the emulated machine.
+# The kit must detect how the emulated processor behaves.
 kit_rules() {
 	local predicts=$CPU,x-bts-predicts=on wrong=Penryn,x-bts-wrong-from=on kind cpu number
 
@@ -404,7 +405,7 @@ kit_store_whole() {
 	kit_done "$1"
 }
 
-# All steps on a Core 2, whose filter by privilege level cannot be used, and which has few LBRs.
+# All steps on a Core 2, whose filter by privilege level cannot be used.
 kit_core2() {
 	kit_stick core2 "kit.end=off"
 	kit_store Penryn,x-bts-wrong-from=on after ""

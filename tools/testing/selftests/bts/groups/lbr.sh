@@ -121,8 +121,8 @@ lbr_fatal() {
 	fi
 }
 
-# kinds_survived MACHINE LEAST TIMES: crashes of each kind that the guest survives. The kind of
-# interrupted() is not among them.
+# kinds_survived MACHINE LEAST TIMES: TIMES crashes of each of these kinds, which the guest
+# survives.
 kinds_survived() {
 	lbr_crash "$1" task bts_crash_fault "$2" "$3"
 	lbr_crash "$1" kernel bts_crash_at "$2" "$3"
@@ -138,7 +138,7 @@ interrupted() {
 	lbr_crash "$1" interrupted bts_crash_divide "$2"
 }
 
-# kinds_fatal MACHINE LEAST: a crash of each kind that is fatal.
+# kinds_fatal MACHINE LEAST: a crash of each of these kinds, which are fatal.
 kinds_fatal() {
 	local sender=send_nmi
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# lbrlong (slow): 200 crashes of each kind, recorded by last branch records
+# lbrlong (slow): 200 crashes of each of 12 kinds, recorded by last branch records
 # shellcheck shell=bash
 
 # shellcheck source=lbr.sh

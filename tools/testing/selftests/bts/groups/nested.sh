@@ -2,7 +2,7 @@
 # nested (slow): a KVM guest disturbs neither the block-step of its thread, nor the recorder
 # shellcheck shell=bash
 #
-# The emulator has AMD's virtualization (SVM) only. The kernel's code for VMX was reviewed, not run.
+# The emulator has AMD's virtualization (SVM) only, so the kernel's code for VMX is not run.
 
 group_nested() {
 	local amd=max,vendor=AuthenticAMD,+svm

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ptrace: PTRACE_BTS_*: what a debugger can read about its tracee
+# ptrace: PTRACE_BTS_*: requests, traces without loss, flags of records, and lifetimes
 # shellcheck shell=bash
 
 # shellcheck source=shared/boots.sh
@@ -29,7 +29,8 @@ lossless() {
 	strict lossless-suspended smp=2 -- lossless 60000 4096 0 suspended
 }
 
-# Records must have the flags that the manuals document for each generation.
+# Records must have the flag for the erratum of a processor, and, where the processor reports
+# predictions, the flag for wrong ones.
 record_flags() {
 	strict flags-skylake -- recordflags none
 	strict flags-nehalem cpu=Nehalem -- recordflags all

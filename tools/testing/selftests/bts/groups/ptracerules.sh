@@ -13,7 +13,7 @@ group_ptracerules() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		# With less memory than the largest trace needs
+		# The largest trace needs 384 MiB: leave too little memory for it.
 		ruled "refusals$abi" mem=400 -- "refusals$abi"
 	done
 	for abi in '' _32; do

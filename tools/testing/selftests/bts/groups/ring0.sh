@@ -65,7 +65,8 @@ kdb_splats() {
 	done
 }
 
-# kdb_crash CASE KEY=VALUE... -- kdb WHERE: as kdb, but the kernel crashes.
+# kdb_crash CASE KEY=VALUE... -- kdb WHERE: as kdb, but there must be splats, only those of a crash
+# and of kdb_splats.
 kdb_crash() {
 	kdb "$1" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH$(kdb_splats)"
@@ -254,7 +255,8 @@ ring0_crashes() {
 	judge_trace panics bts_crash_panic 2 1
 }
 
-# A panic that another CPU has to execute prints the branches first: that CPU may not come.
+# If another CPU has to execute a panic, the branches must be printed before the panic's message, as
+# that CPU may not respond.
 forced_away() {
 	local order
 
@@ -269,7 +271,7 @@ forced_away() {
 }
 
 # own_words FILE: print the kernel's messages of a crash without those of the recorder. Leave out
-# numbers and stale stack entries, which differ in each run.
+# what may differ in each run: numbers, stale stack entries, and some messages.
 own_words() {
 	tr -d '\r' <"$1" | sed -E 's/^\[[ 0-9.]*\] //
 		/^Last branches of CPU|^ [^<]* <- |^ *[0-9]+ -- some are missing/d

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ring0long (slow): 200 crashes of each of 6 kinds show the fault on top; the oracle checks a crash
+# ring0long (slow): at least 200 crashes of each of 6 kinds; the oracle checks a crash
 # shellcheck shell=bash
 
 # shellcheck source=ring0.sh
@@ -20,8 +20,7 @@ save_states() {
 }
 
 # fatal_200 KIND FUNCTION: crash 200 guests, as each crash is fatal. Continue them from saved
-# states, which takes less time than to boot. The guests of a state differ only in the times at
-# which interrupts arrive.
+# states, which takes less time than to boot.
 fatal_200() {
 	local i cpus pti
 
@@ -36,7 +35,7 @@ fatal_200() {
 
 group_ring0long() {
 	need_kernel patched "$CONFIG"
-	# To log each instruction that a kernel with KASAN executes takes hours.
+	# To log each instruction that a kernel with KASAN executes takes too long.
 	has_option KASAN || ring0_judged
 	words ftrace-dump 'before the crash' append=ftrace_dump_on_oops
 	survived task-1 smp=1 pti=on timeout=900 -- crash task 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# runner: whatever goes wrong in a guest, the runner reports a failure
+# runner: failures in guests are reported; wrong commands and wrong lists of splats are refused
 # shellcheck shell=bash
 
 # must_fail CASE REASON [KEY=VALUE...] -- PROG [ARG...]: boot must report a failure that matches
@@ -22,7 +22,8 @@ must_fail() {
 	fi
 }
 
-# must_refuse CASE MESSAGE COMMAND...: the command must exit with 2, and print one line.
+# must_refuse CASE MESSAGE COMMAND...: the command must exit with 2, and print one line, which
+# contains MESSAGE.
 must_refuse() {
 	local case=$1 message=$2 output status=0
 	shift 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# silicon: what the manuals leave open and processors do differently, one rule at a time
+# silicon: what the manuals leave open and processors do differently, and errata
 # shellcheck shell=bash
 
 # shellcheck source=shared/boots.sh
@@ -25,7 +25,7 @@ core() {
 	survived "crash-$name" smp=2 "$@" -- crash task 2
 }
 
-# A Pentium 4 with 64 bits. Group small tests the other variants, with 32-bit kernels.
+# A Pentium 4 with a 64-bit kernel. Group small tests it and PENTIUM4_EARLY with 32-bit kernels.
 pentium4() {
 	core pentium4 cpu="$PENTIUM4"
 	traced beside-pentium4 cpu="$PENTIUM4" pti=off -- beside counters
@@ -41,8 +41,8 @@ pentium4() {
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
-# A PMI comes 100 branches late, and each record beyond the threshold requests another PMI. So
-# another PMI comes after the kernel has handled the first.
+# A PMI comes 100 branches late. The record that is stored when it comes is past the threshold, too,
+# and requests another PMI, which may come after the kernel has handled the first.
 late_twice() {
 	local cpu=$CPU,x-bts-pmi-delay=100
 

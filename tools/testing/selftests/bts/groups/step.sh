@@ -9,7 +9,7 @@ plain() {
 	boot "$1" machine=plain kernel=patched config="$CONFIG" icount=slow "${@:2}"
 }
 
-# With SMAP, IRET and far RET fail in user mode: QEMU 7.2 executes them as the kernel.
+# With SMAP, IRET and far RET fail in user mode: QEMU 7.2 reads the stack with the kernel's rights.
 step_invisible() {
 	local abi
 
@@ -45,7 +45,7 @@ step_requests() {
 }
 
 # twice CASE [KEY=VALUE...] -- twice ARG...: trace tasks by the trap flag and by the Debug Store:
-# both must record the same, task by task.
+# both must record the same branches of each task.
 twice() {
 	boot "twice-$1" kernel=patched config="$CONFIG" abort=1 icount=slow cpu="$CPU,-smap" \
 		mem=512 with="walk walk_32 unusual hello" "${@:2}"
@@ -95,7 +95,7 @@ install_kselftest() {
 			TARGETS=bts ${CC:+"CC=$CC"} INSTALL_PATH="$out/install" install
 }
 
-# Set KSELFTEST to the directory that the kernel's own `make install` fills.
+# Set KSELFTEST to the directory that `make install` of the kernel's selftests fills.
 need_kselftest() {
 	local log=$CACHE/log/kselftest out
 
@@ -107,7 +107,7 @@ need_kselftest() {
 	KSELFTEST=$out/install
 }
 
-# Run the kselftest by run_kselftest.sh, as users of the kernel do. No test may be skipped.
+# Run the kselftest by run_kselftest.sh. No test may be skipped.
 step_kselftest() {
 	need_kselftest
 	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \

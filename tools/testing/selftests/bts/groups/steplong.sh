@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# steplong (slow): ptracerules, btstrace, fuzzer, races and faults without a Debug Store
+# steplong (slow): no Debug Store: ptracerules, btstrace, fuzzer, races, faults, a 32-bit kernel
 # shellcheck shell=bash
 
 # shellcheck source=step.sh
@@ -27,8 +27,8 @@ without_ptracerules() {
 	plain threads-4 cpu=qemu64 smp=4 -- multithread
 }
 
-# Some tests of group tool that run in guests. Not toolmodes and `toolerrors here`, which need the
-# hardware: they also test branches of the kernel, and perf.
+# `toolerrors no-step`, and some tests of group tool that run in guests. Not toolmodes and
+# `toolerrors here`, which need the hardware: they also test branches of the kernel, and perf.
 without_tool() {
 	local less=
 
@@ -45,7 +45,7 @@ without_tool() {
 	tool_boot demo machine=plain cpu=qemu64 with="badjump example" -- demo
 }
 
-# A part of group stress, without perf and the recorder, which need the hardware.
+# A part of group stress, without perf, the recorder and bts_lab, which need the hardware.
 without_stress() {
 	local part=$((STRESS_SECONDS / 10)) options=$CONFIG kind
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# stress (slow): PTRACE_BTS_*: random requests compared with a model, races, failing allocations
+# stress (slow): PTRACE_BTS_*: random requests compared with a model, races, injected faults
 # shellcheck shell=bash
 #
 # --seconds is the time for the parts fuzz and races, approximately. --seed is the seed of requests
@@ -10,7 +10,7 @@
 # Have the slab allocator record the caller that allocated each object of the caches kmalloc-*.
 OWNERS='append=slub_debug=U,kmalloc-*'
 
-# stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]: boot a PROG that runs for SECONDS.
+# stressed CASE SECONDS [KEY=VALUE...] -- PROG [ARG...]: boot a PROG that runs for up to SECONDS.
 stressed() {
 	boot "$1" kernel=patched config="$CONFIG" abort=1 timeout=$((2 * $2 + 120)) stall=120 \
 		with="again fuzz fuzz_32" "$OWNERS" "${@:3}"
@@ -60,7 +60,7 @@ stress_races() {
 	done
 }
 
-# Make each allocation and user copy of each system call fail in turn.
+# Make each allocation and user copy of the tested calls fail in turn.
 stress_faults() {
 	local names=$CONFIG
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# tool: btstrace: the output of each mode equals what is known, also for hostile programs
+# tool: btstrace: unit tests, and what it shows of known, crashing and hostile programs
 # shellcheck shell=bash
 
 # units VARIANT KEY=VALUE...: build btstrace with these variables of make, and run its unit tests.

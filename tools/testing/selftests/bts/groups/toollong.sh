@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# toollong (slow): btstrace: fuzzer, sanitizers, its files in other tools, five million branches
+# toollong (slow): btstrace: fuzzer, sanitizers, files for other tools, speed, 5 million branches
 # shellcheck shell=bash
 
 # shellcheck source=tool.sh

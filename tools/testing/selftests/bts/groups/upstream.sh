@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# upstream (slow): the kernel's own selftests give the same results on both kernels
+# upstream (slow): the kernel's own tests give the same results on both kernels
 # shellcheck shell=bash
 
 UPSTREAM_TARGETS="breakpoints ptrace x86 perf_events"
 
-# Do not run these: nx_stack_* need a shell or files that the guest lacks, and in QEMU 7.2
-# syscall_arg_fault_32 crashes any kernel.
+# Programs that are not run. In QEMU 7.2, syscall_arg_fault_32 crashes the kernel.
 UPSTREAM_LEAVE="nx_stack_32 nx_stack_64 syscall_arg_fault_32"
 
 build_upstream() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Usage in the guest: gdbdemo.sh GDB
-# Find a jump through a bad pointer with gdb, as a user to whom perf refuses branch traces.
+# Find a jump through a bad pointer with gdb, as a user to whom Debian's kernel refuses perf.
 
 gdb=$1
 

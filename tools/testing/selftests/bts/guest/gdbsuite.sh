@@ -4,7 +4,7 @@
 #
 # gdbsuite.sh GDB_DIR USER BOARD FILE...
 #   GDB_DIR  bin/gdb, bin/gdbserver, testsuite/
-#   USER     root, or nobody, for whom perf refuses to record branches
+#   USER     root, or nobody, to whom Debian's kernel refuses perf
 #   BOARD    unix, or native-gdbserver
 #   FILE     a file of testsuite/gdb.btrace, without .exp; none: all
 
@@ -40,7 +40,8 @@ write_site() {
 }
 
 # Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and how
-# many of its tests passed, failed, were unsupported or known to fail, and had another result.
+# many of its tests passed, failed, were unsupported, untested or known to fail, and had another
+# result.
 tell() {
 	awk '
 	function close_file() {
@@ -88,7 +89,7 @@ mkdir -p "$work"
 write_site >"$work/site.exp"
 chmod 777 "$work"
 if [ "$user" != root ]; then
-	# From level 3, Debian's kernel refuses perf to users. Other kernels have levels up to 2.
+	# From level 3, Debian's kernel refuses perf to users. The mainline kernel has no level 3.
 	echo 4 >/proc/sys/kernel/perf_event_paranoid
 	chown -R "$user" "$work"
 fi

@@ -3,8 +3,8 @@
  * Generate programs of random branches. A program consists of blocks, which are shuffled in memory.
  * Each block has a branch of one kind, the branch under test, and then goes to the next block.
  * But blocks of the kinds JMP, STRING and SYSCALL only have the jump to the next block. Conditions
- * depend on a random number generator, which the program steps while it runs. program_replay()
- * steps the same generator in C, so it knows which branches are taken.
+ * in blocks, except in LOOP, depend on a random number generator, which the program steps while it
+ * runs. program_replay() steps the same generator in C, so it knows which branches are taken.
  */
 #include <stdlib.h>
 #include <string.h>

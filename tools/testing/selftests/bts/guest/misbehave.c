@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * misbehave FAULT: report one good result, then misbehave as selected. The runner (vmrun) must
- * report a failure.
+ * misbehave FAULT: report one good result, then misbehave as selected. vmtest.sh must report a
+ * failure.
  */
 #include <signal.h>
 #include <sys/reboot.h>

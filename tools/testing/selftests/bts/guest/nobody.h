@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An unprivileged user with a small RLIMIT_MEMLOCK, to whom the kernel charges the memory of
- * traces. If a trace does not give its charge back, the next traces of this user fail.
+ * traces. If a trace does not give its charge back, the next traces of this user may fail.
  */
 #ifndef BTS_GUEST_NOBODY_H
 #define BTS_GUEST_NOBODY_H

@@ -104,7 +104,7 @@ sequence:
 	nop
 1:	inc	%ecx
 	jrcxz	8f
-	/* calls go forward, returns go backward */
+	/* calls and returns */
 	branch	12, 2f, call 2f
 1:	branch	14, 3f, jmp 3f
 8:	ud2

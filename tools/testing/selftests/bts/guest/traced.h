@@ -46,8 +46,8 @@ void sequence(void *arg);
 extern const struct rec sequence_records[], sequence_records_end[];
 
 /*
- * generate.c: a program of random branches. Conditions depend on a random number generator, which
- * the program steps while it runs. program_run() runs the program by traced_call(@fd).
+ * generate.c: a program of random branches. Most conditions depend on a random number generator,
+ * which the program steps while it runs. program_run() runs the program by traced_call(@fd).
  * program_replay() appends the records of such a run to @out.
  */
 struct program;

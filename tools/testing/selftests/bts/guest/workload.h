@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Install signal handlers, and reserve addresses for faults. Call it before anything is traced. */
+/* Install signal handlers, and reserve addresses for faults. Call it before workload_faults(). */
 void workload_prepare(void);
 
 #define WORKLOAD_FORK	1

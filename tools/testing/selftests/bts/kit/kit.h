@@ -65,7 +65,7 @@ bool stick_read(const char *name, char *text, size_t size);
 bool stick_write(const char *name, const char *text);
 /*
  * Rename a file. @format has one %d: the new name has the lowest number from 1 that no file has.
- * The number 99 replaces a file.
+ * If files have all numbers up to 99, replace the last of them.
  */
 void stick_keep(const char *name, const char *format);
 /* Returns why the partition is not mounted, or NULL if it is. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Find the kernel's complaints: the lines of its log that indicate an error. The lines after them,
+ * Find the kernel's complaints: the lines of its log that indicate an error. Some lines after them,
  * such as the call trace, are in the report only.
  */
 #include <stdio.h>

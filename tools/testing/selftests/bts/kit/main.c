@@ -5,7 +5,8 @@
  * disk, and installs nothing.
  *
  * Options on the kernel's command line: kit.volume=ID, the serial number of the stick's partition;
- * kit.steps=NAME,..., run only these steps; kit.end=off, power off without waiting for a key.
+ * kit.steps=NAME,..., run only these steps and the step "module"; kit.end=off, power off
+ * without waiting for a key.
  */
 #include <fcntl.h>
 #include <signal.h>

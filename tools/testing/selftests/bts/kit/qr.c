@@ -108,7 +108,7 @@ static void check_bytes(const uint8_t *data, uint8_t *check)
 	}
 }
 
-/* Tell whether a module is not for data: it is of a pattern, or for the format bits. */
+/* Tell whether a module is not for data. */
 static bool is_reserved(int row, int column)
 {
 	if (row == TIMING || column == TIMING)

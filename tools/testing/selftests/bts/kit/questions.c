@@ -107,7 +107,7 @@ static uint64_t smis(void)
 	return (uint32_t)n;
 }
 
-/* Check whether all records are right. Wrong ones are rare, so make many records. */
+/* Check whether all records are right. Wrong ones may be rare, so make many records. */
 static void ask_exact(void)
 {
 	unsigned int rounds = 100, i, strange = 0;

@@ -12,8 +12,8 @@
 /* A line of the report with the answer to a question begins so. */
 #define ANSWER		"      answer "
 #define MAX_ANSWERS	16	/* so many fit on the page */
-#define MOST_COLUMNS	77	/* of an answer on the page; the report has the whole line above */
-#define SHORT_NAME	3	/* letters of the name of an answer in the short form */
+#define MOST_COLUMNS	77	/* of an answer, or of the list of bad steps, on the page */
+#define SHORT_NAME	3	/* most letters of the name of an answer in the short form */
 #define MARGIN		2	/* light modules around the QR code */
 
 static char report[1 << 17];
@@ -103,9 +103,9 @@ static int steps_with(enum outcome outcome)
 
 /*
  * Make the short form: the processor, its microcode, the kernel, the numbers of steps that passed,
- * failed, did not end and took too long, and then for each answer three letters of the question's
- * name and the answer's first word. Answers that do not fit into @size bytes are left out. The
- * short form has only characters that qr_make() accepts.
+ * failed, did not end and took too long, and then for each answer up to three letters of its name
+ * and its first word. The first answer that does not fit into @size bytes is left out, and so are
+ * all later ones. The short form has only characters that qr_make() accepts.
  */
 static void make_short_form(char *text, size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The steps: test programs that run one after another, each with a time limit. */
+/* The steps: they run one after another, each in a child process with a time limit. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,11 +17,11 @@
 /* The time limit of a step: LIMIT_FACTOR times the expected time, at least LEAST_LIMIT seconds */
 #define LIMIT_FACTOR	20
 #define LEAST_LIMIT	120
-#define MAX_LINES	12	/* most lines shown of a step without the flag @output */
+#define MAX_LINES	12	/* most failures shown of a step without the flag @output */
 #define MAX_OUTPUT	60	/* most lines shown of a step with the flag @output */
 #define MAX_COMMENTS	3	/* most comments shown of a failure, unless @output is set */
 
-/* Questions come first: once a program has traced, the kernel keeps the Debug Store for seconds. */
+/* Questions come before traces: after a trace, the kernel keeps the Debug Store for seconds. */
 #define QUESTION(n, w, s) \
 	{ .name = n, .what = w, .seconds = s, .store = true, .output = true, }
 #define STORE(n, w, s, ...) \

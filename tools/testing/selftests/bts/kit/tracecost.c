@@ -130,7 +130,7 @@ static void link_nodes(void)
 
 /*
  * A turn reads a node that this tracee has not read before: each round goes on where the last one
- * has ended, and each tracee begins elsewhere. The nodes take 64 MiB, so a cache has few of them.
+ * has ended, and each tracee begins elsewhere. The nodes take 64 MiB.
  */
 static unsigned long memory(void)
 {

@@ -220,8 +220,8 @@ static bool in_switch(u64 addr)
 /*
  * Without branches, addresses only increase: the source of a branch is at or above the target of
  * the branch before, and not far from it. Otherwise a record is most likely missing, doubled or
- * out of order. Branches in the functions switches[] may be missing, as recording is off there.
- * Branches before and behind a Q_LOST are not compared.
+ * out of order. Branches between two runs of the functions switches[] may be missing, as recording
+ * may be off there. Branches before and behind a Q_LOST are not compared.
  */
 ssize_t find_break(const struct records *r)
 {

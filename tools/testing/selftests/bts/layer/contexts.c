@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 
 	load_lab(argv[1]);
 	cpus = nr_cpus();
-	/* With several CPUs, contexts of CPUs have more records of other tasks. */
+	/* With several CPUs, contexts of CPUs may have more records of other tasks. */
 	user_ring = cpus > 1 ? 60000 : 20000;
 	kernel_ring = kernel_records(user_ring);
 	known_program(42, BLOCKS);

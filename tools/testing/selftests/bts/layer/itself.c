@@ -6,7 +6,8 @@
  *   itself MODULE [RECORDS [mixed|late|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	late: run only run_late(), on a processor whose PMI comes after the buffer is full
+ *	late: after learn_rule(), run only run_late(), on a processor whose PMI comes after the
+ *	buffer is full
  *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes a given
  *	number of branches, partly in the NMI handler lab_nmi(). OWN (default: 0): the number that
  *	the kernel takes elsewhere
@@ -233,7 +234,7 @@ static void run_saved(u32 nr, u32 flags)
 }
 
 /*
- * When the PMI handler has emptied the buffer, recording goes on, and the kernel makes
+ * When the PMI handler has emptied the buffer, recording goes on, and the kernel makes about
  * @branches more before the interrupted code continues. If there are more than BTS_DS_LONG_EXIT
  * after each of several PMIs, the kernel stops recording its own branches, until recording on the
  * CPU is paused. Branches that do not fit into the buffer are lost.

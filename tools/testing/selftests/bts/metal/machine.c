@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The basic machine: serial port, descriptors, the window of 4 KiB pages, the local APIC. */
+/* The basic machine: print() and expect(), descriptors, the window of 4 KiB pages, the APIC. */
 #include <stdarg.h>
 #include "metal.h"
 

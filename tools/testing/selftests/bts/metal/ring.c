@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The store as a ring, as a buffer that fills up, and in memory that is not accessible. */
+/* Tests of the store: its fields, as a ring, as a buffer that fills up, and the pages it is in. */
 #include "metal.h"
 
 #define PTE_P		1

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The multiboot entry, the switch to long mode, exception stubs, the GDT, and page tables. */
+/*
+ * The multiboot entry, the switch to long mode, exception stubs, functions that catch exceptions,
+ * the GDT, and page tables
+ */
 #include "defs.h"
 
 #define MB_MAGIC	0x1badb002

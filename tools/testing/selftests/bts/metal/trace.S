@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Run code while its branches are recorded, in long mode and in protected mode; PMI handlers. */
+/*
+ * Run code while its branches are recorded, in long mode and in protected mode; handlers of
+ * interrupts and exceptions
+ */
 #include "defs.h"
 
 	.text
@@ -22,8 +25,8 @@ trace:
 trace_go:
 	jmp	*%rdi
 /*
- * The chain: jumps of two bytes, each to the next one. Where the code enters the chain decides how
- * many are taken.
+ * The chain: jumps of two bytes, each to the instruction behind it. Where the code enters the chain
+ * decides how many are taken.
  */
 	.rept	128
 	.byte	0xeb, 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Transfers between CPL 0 and CPL 3, for the CPL filter. */
+/* Transfers between CPL 0 and CPL 3, and branches at CPL 3, for the CPL filter. */
 #include "case.inc"
 
 CASE user_branches, "branches at CPL 3, into a store only the supervisor may write"

@@ -81,7 +81,7 @@ static const struct branch straight_records[] = {
 	{ .from = K + 5, .to = K },
 };
 
-/* A log with DEBUGCTL.BTS_OFF_OS, and its records under each rule. */
+/* A log with DEBUGCTL.BTS_OFF_OS; its records under each rule, and those with --user-addresses. */
 static const char crossing[] =
 	ON KT("02") UT("000") UT("002") UT("004") UT("005")
 	"Servicing hardware INT=0x20\n" VEC("20", "0", "3", UA("006"))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * chain(): an endless loop, for 64-bit, x32 and 32-bit programs. A tracee stops at its INT3.
- * When continued, the tracee makes chain_passes passes of CHAIN_LENGTH branches, each branch
- * at a different address. The last branch of the last pass jumps back to the INT3.
+ * When continued, the tracee makes chain_passes passes of CHAIN_LENGTH branches. The branches of
+ * a pass are at different addresses. The last branch of the last pass jumps back to the INT3.
  */
 #include "chain.h"
 

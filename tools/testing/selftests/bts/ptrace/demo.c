@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Run a program that jumps through a bad pointer (badjump) under btstrace, which prints the
- * branches before the crash. Then do the same with the program example, as a user to whom perf
+ * branches before the crash. Then run badjump under the program example, as a user to whom perf
  * refuses branch traces. vmtest.sh demo runs this, with the path of btstrace.
  */
 #include <grp.h>

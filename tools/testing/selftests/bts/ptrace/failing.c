@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Make each allocation for a trace fail in turn: in the tracer's PTRACE_BTS_CONFIG, in a
+ * Make allocations for a trace fail, one at a time: in the tracer's PTRACE_BTS_CONFIG, in a
  * fork of the tracee, and when a child starts. When tracer and tracee have ended, no memory may
  * stay charged to the user, and no trace may be left. Each trace holds a reference to a pid
  * namespace, so a trace that is left keeps the namespace alive.
@@ -81,9 +81,9 @@ static int failing_configs(void *unused)
 
 /*
  * Make each allocation of a fork fail in turn. Either the fork fails, or the child has no
- * trace, or the child has a trace, as the allocation was not needed. not_inherited must count
- * each child without a trace. Adds the number of failed forks to *@count. Returns 0, or the
- * number of the check that failed.
+ * trace, or the child has a trace nevertheless. not_inherited must count each child without a
+ * trace. Adds the number of failed forks to *@count. Returns 0, or the number of the check that
+ * failed.
  */
 static int failing_forks(void *count)
 {
@@ -119,16 +119,17 @@ static void fork_child(unsigned long unused)
 }
 
 /*
- * Make each allocation for the child's trace fail in turn: the child must start without a
- * trace. fail_below() has selected these allocations. Adds the number of children without a
- * trace to *@count. Returns 0, or 1 if a check failed.
+ * Let the tracee fork until a child has a trace. In each fork, make one slab allocation for the
+ * child's trace fail: then the child must start without a trace. fail_below() has selected these
+ * allocations. Adds the number of children without a trace to *@count. Returns 0, or 1 if a check
+ * failed.
  */
 static int failing_children(void *count)
 {
 	struct tracee t = nth_forking_tracee(TRACE, OLD);
 	int with, bytes;
 
-	/* The first @bytes of allocations succeed. The allocation that exceeds them fails. */
+	/* Allocations succeed while the sum of their sizes is below @bytes. The next one fails. */
 	for (bytes = 0; ; bytes += 32) {
 		unsigned int before = bts_status(t.pid).not_inherited;
 

@@ -3,9 +3,9 @@
  * If all traces by the Debug Store are of users without CAP_PERFMON, and a user with CAP_PERFMON
  * opens intel_bts, the kernel takes the hardware from the traces. Such a trace keeps its records,
  * reports that it was revoked, and can get the hardware back by a PTRACE_BTS_CONFIG when intel_bts
- * is closed. If such a trace is of a user with CAP_PERFMON, or if the user who opens intel_bts
- * lacks it, the kernel refuses intel_bts, and revokes no trace. intel_bts needs page-table
- * isolation to be off.
+ * is closed. If a trace by the Debug Store is of a user with CAP_PERFMON, or if the user who opens
+ * intel_bts lacks CAP_PERFMON, the kernel refuses intel_bts, and revokes no trace. intel_bts needs
+ * page-table isolation to be off.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -25,7 +25,10 @@ static void spin(unsigned long unused)
 /* The orders that the process of start_tracer() can execute: see step(). */
 enum { MAKE, RUN, RUN_HANDLER, CHANGE, STATE, HELD, LOST, INSIST, LEAVE, NR_STEPS };
 
-/* Shared memory. A tracer executes the order @what, sets @result, and then sets @what to -1. */
+/*
+ * Shared memory. A tracer executes the order @what. When step() returns, which it does not for
+ * INSIST and LEAVE, the tracer sets @result, and then sets @what to -1.
+ */
 struct steps {
 	volatile int what;
 	volatile long result;

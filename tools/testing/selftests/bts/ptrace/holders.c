@@ -5,7 +5,8 @@
  * loop must not interrupt other CPUs. The test uses intel_bts, which needs page-table isolation
  * to be off.
  *
- *   holders [NUMBER]	allow NUMBER (default: 0) interrupts of CPU 1, which may have other causes
+ *   holders [NUMBER]	allow NUMBER (default: 0) function call interrupts of CPU 1, which may
+ *			have other causes
  */
 #include <fcntl.h>
 #include <stdlib.h>

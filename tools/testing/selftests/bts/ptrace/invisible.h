@@ -3,12 +3,15 @@
 #ifndef BTS_PTRACE_INVISIBLE_H
 #define BTS_PTRACE_INVISIBLE_H
 
-/* The base of the first segment in the LDT of 32-bit programs. */
+/* The base and the selector of the first segment in the LDT of 32-bit programs. */
 #define INVISIBLE_SEGMENT	0xfffffff0
 #define INVISIBLE_SELECTOR	7
 
 #ifndef __ASSEMBLER__
-/* Each function returns the flags that it has read. invisible.c logs the signals of traps. */
+/*
+ * Each function returns flags, or R11, where SYSCALL stores the flags. invisible.c logs whether TF
+ * is set in this value. It also logs the signals of traps.
+ */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);
 unsigned long invisible_mov_ss(void);

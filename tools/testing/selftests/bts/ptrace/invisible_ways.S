@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ways to read and to set the trap flag (TF). Each function returns the flags it has read. */
+/* Ways in which a program can see the trap flag (TF): their results are in invisible.h. */
 #include <asm/unistd.h>
 
 #include "invisible.h"
@@ -398,10 +398,7 @@ way invisible_vsyscall
 	pop	%rax
 	ret
 
-	/*
-	 * Run 32-bit code, with a stack below 4 GiB: an interrupt of 32-bit code may truncate RSP
-	 * to 32 bits.
-	 */
+	/* Run 32-bit code, with a stack below 4 GiB. */
 way invisible_compat
 	push	%rbx
 	mov	%rsp, saved_sp(%rip)

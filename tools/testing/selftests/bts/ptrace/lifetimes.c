@@ -348,7 +348,7 @@ TEST_F(life, full_in_exec)
 static void run_lengths(unsigned long times)
 {
 	static struct iovec all[1024];
-	/* Limit the time: a kernel with debugging options is too slow for all rounds. */
+	/* Limit the time: a kernel with debugging options may be too slow for all rounds. */
 	time_t end = time(NULL) + 10;
 
 	all[ARRAY_SIZE(all) - 1].iov_len = -1ul;

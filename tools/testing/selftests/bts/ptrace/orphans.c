@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tracers and tracees end in different orders. The kernel must uncharge the memory of a trace from
- * the tracer's user exactly once. A later tracer of the same task must not see the trace.
+ * the tracer's user exactly once. A later tracer of the same task must not see the trace. Also
+ * test RLIMIT_MEMLOCK.
  *
  *   orphans [ROUNDS]	number of rounds of check_race()
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Permissions: undumpable tracees, the sysctl kernel.ptrace_bts, branches of the kernel, the
- * limit of locked memory, namespaces. Most tests run as a user without capabilities.
+ * Permissions: undumpable tracees, set-user-ID programs, the sysctl kernel.ptrace_bts, branches of
+ * the kernel, the limit of locked memory, namespaces. Most tests run as a user without
+ * capabilities.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -387,7 +388,7 @@ TEST(set_uid)
 	go_on(t.pid, SIGTRAP);
 	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
-	/* For reading, the credentials that the tracer had when it attached count. */
+	/* The credentials that the tracer had when it attached allow access to the tracee. */
 	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	ASSERT_EQ(0, setresuid(0, 0, 0));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Invalid requests: the kernel must return the right errno, and must not change the trace. Also
- * valid requests that are similar, and PTRACE_BTS_READ.
+ * valid requests that are similar, PTRACE_BTS_READ, ARCH_GET_PTRACE_BTS, and the layout of the
+ * structures.
  */
 #include <errno.h>
 #include <limits.h>

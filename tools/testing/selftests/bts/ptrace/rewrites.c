@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * When the kernel traces by the trap flag, it decodes the executed instruction at each #DB. It
- * skips instructions that load SS, as no #DB comes directly after them. Here, 16 MiB are full of
- * MOV SS, except for the first instruction, which overwrites itself with MOV SS. At the next #DB,
- * the kernel must not decode all of that memory.
+ * skips instructions that load SS, as they may delay the #DB. Here, 16 MiB are full of MOV SS,
+ * except for the first instruction, which overwrites itself with MOV SS. At the next #DB, the
+ * kernel must not decode all of that memory.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Records of signal handlers, X86_BTS_SIGNAL and X86_BTS_SIGRETURN ("marks"): they must show
- * where the program was interrupted, and where it continues.
+ * where the program was interrupted, and where it continues. Also PTRACE_BTS_CLOCK_MONOTONIC.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace must have a mark (X86_BTS_LOST) wherever the kernel can tell that the hardware did not
+ * Traces on hardware that loses or damages records, and traces beside NMIs of other sources. A
+ * trace must have a mark (X86_BTS_LOST) wherever the kernel can tell that the hardware did not
  * record a wanted branch.
  *
  *   silicon late	the PMI comes when the hardware's buffer has long been full

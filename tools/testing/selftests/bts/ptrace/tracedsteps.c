@@ -28,7 +28,10 @@ FIXTURE_VARIANT(steps)
 	uint32_t flags;
 };
 
-/* No variant has both single-step and the watchpoint: QEMU 7.2 would step in the kernel. */
+/*
+ * No variant has both single-step and the watchpoint: QEMU 7.2 would raise the #DB of the
+ * watchpoint in the kernel.
+ */
 FIXTURE_VARIANT_ADD(steps, single)
 {
 	.request = PTRACE_SINGLESTEP,

@@ -63,7 +63,7 @@ void end_chain(pid_t pid)
 	int status;
 
 	kill(pid, SIGKILL);
-	/* The tracee may have stopped by PTRACE_EVENT_EXIT, or will stop so. */
+	/* The tracee may have stopped, or may yet stop, by PTRACE_EVENT_EXIT. */
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, pid, NULL, NULL);

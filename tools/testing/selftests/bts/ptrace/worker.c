@@ -15,7 +15,7 @@
 #include "../guest/nobody.h"
 #include "uring.h"
 
-/* An open() of this FIFO blocks until the other side opens it. */
+/* An open() of this FIFO for reading blocks until it is opened for writing. */
 #define FIFO	"/tmp/fifo"
 
 struct found {

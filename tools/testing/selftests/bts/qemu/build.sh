@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Add the Debug Store to a QEMU 7.2 source tree, and build the emulator. The overlay is the patches
-# and new files in this directory, without mutants/.
+# and new files in this directory, without mutants/ and this script.
 
 set -u
 

@@ -26,7 +26,7 @@
 /* Write @text to RECORDER/@name. set() returns 0 or -errno, must_set() gives up on an error. */
 int set(const char *name, const char *text);
 void must_set(const char *name, const char *text);
-/* Returns the contents of the file RECORDER/@name. The caller frees it. */
+/* Returns the contents of the file RECORDER/@name, in memory of malloc(). */
 char *get(const char *name);
 /* Returns whether the first line of the file RECORDER/@name is @text. */
 bool is(const char *name, const char *text);
@@ -60,13 +60,16 @@ struct line {
 
 /* Parse the next line of @text, skipping those that begin with '#'. Returns false at the end. */
 bool next_line(const char **text, struct line *line);
-/* Returns whether @at, such as "function+0x1/0x2 [module]", is in @function. */
+/*
+ * Returns whether @at, such as "function+0x1/0x2 [module]", is in @function, or in the padding
+ * before it.
+ */
 bool within(const char *at, const char *function);
 /* Returns whether @at is the beginning of @function, or in the padding before it. */
 bool enters(const char *at, const char *function);
 /*
- * Count the lines of @trace whose branch begins or ends in @function. If @function is NULL, count
- * all lines. If @cpu is not -1, count only lines of that CPU.
+ * Count the lines that next_line() finds in @trace and whose branch begins or ends in @function. If
+ * @function is NULL, count all that it finds. If @cpu is not -1, count only lines of that CPU.
  */
 size_t count_lines(const char *trace, int cpu, const char *function);
 

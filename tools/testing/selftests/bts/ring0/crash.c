@@ -7,11 +7,11 @@
  *				seen, again, late, work, quiet, off, sysrq, jump, null,
  *				error, alone, folded, offline, walk, cfi. Only task, bug,
  *				console, seen, again and quiet use TIMES.
- *   crash MODULE die KIND		a fatal crash, whose console the host reads; if this
- *				program is PID 1, its death makes any crash fatal
+ *   crash MODULE die KIND		a fatal crash; the host reads the console. If this program
+ *				is PID 1, a crash that kills it is fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
  *   crash MODULE words on|off|none	an oops with the recorder on, off, or in a kernel
- *				without it; the host compares the messages
+ *				without it; the host reads the console
  *   crash MODULE saved		see load_and_continue()
  */
 #include <limits.h>
@@ -82,7 +82,7 @@ static void test_task(const char *kind, int times)
 	ok(on == times, "%s: frozen until it is thawed", kind);
 	/* vm/measure.sh reads the largest number of branches between a fault and its freeze. */
 	printf("# measure %d\n", since);
-	/* A timer tick may come between fault and freeze, but not every time. */
+	/* A timer tick may come between fault and freeze: allow more branches in some crashes. */
 	ok(least > 0 && least < 300 && since < 1000, "%s: soon frozen", kind);
 	crash_once("task", 0);
 	thaws();
@@ -106,7 +106,7 @@ static bool kept(const char *target)
 	return found;
 }
 
-/* Jump to @target, where no code is. Only the recorder can tell where the jump was. */
+/* Jump to @target, where no code is. The branches must show where the jump was. */
 static void test_jump(const char *kind, const char *target)
 {
 	char fault[64], jump[64];
@@ -130,7 +130,7 @@ static void test_jump(const char *kind, const char *target)
 /*
  * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn, so the
  * NMI of the first crash may freeze the second CPU before the second CPU crashes. Then the second
- * crash has no trace, and a message must say so.
+ * CPU has not recorded its crash, and a message must say so.
  */
 static void test_meet(void)
 {
@@ -174,8 +174,8 @@ static void test_work(void)
 	ok(crash_once("task", 1) && thaws(), "work: and after the next crash");
 	/*
 	 * The trigger 'branches:all' freezes all CPUs. A work writes the branches of the other CPUs
-	 * to the trace, and thaws all CPUs. The work must not wait for the crashed kworker. The
-	 * oops has switched tracing off.
+	 * to the trace, and another work thaws all CPUs. Neither may wait for the crashed kworker.
+	 * The oops has switched tracing off.
 	 */
 	pin_to(0);
 	if (try_text(TRACEFS "/tracing_on", "1") || try_text(MARK, "branches:all") ||
@@ -347,7 +347,7 @@ static void test_alone(void)
 	must_set("freeze", "0");
 }
 
-/* Folded, a trace shows the calls that led to the crash. A call that has returned is one line. */
+/* Folded, a trace shows the calls that led to the crash, and bts_crash_work() as one line. */
 static void test_folded(void)
 {
 	int fault = -1, write = -1, work = -1, path = -1, at = 0, indent = 99, wrong = 0;
@@ -573,7 +573,7 @@ static void test_recursive(void)
 
 /*
  * While a crash freezes the recorder, the module crashes again in branch_freeze_send(). The second
- * crash must not call this function again: the module would crash there up to two times more.
+ * crash must not call this function again: that would decrement the module's parameter "freezes".
  */
 static void test_freezing(void)
 {

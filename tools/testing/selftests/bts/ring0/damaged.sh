@@ -49,7 +49,7 @@ END
 sed 's/^/# /' "$work/out"
 expect "folded: a branch that is in no thunk" says "2 *_text+0x300 <- _text+0x210"
 expect "folded: an entry from user mode" says "2 *_text+0x100 <- user mode"
-# compressed START: run hw-branches on a file that begins like a format of makedumpfile.
+# compressed START: run hw-branches on a file that begins with START, like a format of makedumpfile.
 compressed() {
 	printf '%s' "$1" >"$work/kdump"
 	head -c 100 /dev/zero >>"$work/kdump"

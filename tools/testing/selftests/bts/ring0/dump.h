@@ -7,23 +7,23 @@
 #include <sys/types.h>
 
 #define DEVICE	"/dev/bts_crash"
-#define NR	32	/* default of the file "nr": most lines printed for a CPU */
+#define NR	32	/* default of the files "nr" and "crash_nr": most lines for a CPU */
 
 struct dump {
-	int traces;		/* number of CPUs printed */
+	int traces;		/* number of headlines, each of a CPU */
 	int first;		/* the CPU that was printed first */
 	int since;		/* number of newer branches that were left out for that CPU */
 	int nr;			/* number of lines with branches printed for that CPU */
 	char top[256];		/* the newest of these branches */
 	char next[256];		/* the second newest */
-	int fault;		/* index of the branch that left the faulting function, or -1 */
+	int fault;		/* index of the newest from bts_crash_fault() or _bug(), or -1 */
 	int work;		/* number of branches from bts_crash_work(), run before the fault */
 	bool interrupted;	/* an interrupt's branches may have displaced some of these */
 	bool spins;		/* a branch is from bts_crash_spin() */
 	int others;		/* number of lines with branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */
-	int old;		/* number of crashes whose branches are from before another freeze */
+	int old;		/* number of crashes in a freeze: the branches are from before it */
 	int oopses;
 	bool bad;		/* an unexpected message was printed */
 };
@@ -37,7 +37,7 @@ extern unsigned long long bad_address;
 void take_line(struct dump *d, const char *line);
 /* Parse the kernel log from where read_log() has stopped. */
 struct dump read_dump(void);
-/* The same, but first wait until an oops has ended, 10 seconds at most. */
+/* The same, until an oops has ended, 10 seconds at most. */
 struct dump read_oops(void);
 
 /*

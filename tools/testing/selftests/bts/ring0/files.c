@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the files of the branch flight recorder: their contents, valid and invalid writes.
+ * Tests of the files of the branch flight recorder: modes, contents, valid and invalid writes.
  *
  *   files all
  *   files missing		without hardware that the recorder can use

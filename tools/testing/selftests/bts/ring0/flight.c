@@ -4,9 +4,9 @@
  *
  *   flight bts|lbr
  *
- * A line "answer SOURCE: ..." tells how many branches of a CPU are kept at most, and how many pairs
- * of branches, on all CPUs, cannot follow each other. If the recorder cannot use the source on this
- * machine, the answer is "none".
+ * A line "answer SOURCE: ..." tells the largest number of branches found on a CPU, and how many
+ * pairs of branches, on all usable CPUs, cannot follow each other. If the recorder cannot use the
+ * source on this machine, the answer is "none".
  */
 #include <sched.h>
 #include <sys/syscall.h>
@@ -92,9 +92,9 @@ static int read_cpu(int cpu, int *wrong)
 }
 
 /*
- * Some models sometimes record a wrong source, for example after a deep C-state: accept one, and
- * one more for each fifty branches. In a deep C-state, a CPU may lose its LBRs: accept any number
- * of branches unless @busy. Returns the number of branches.
+ * Some models sometimes record a wrong source: accept one, and one more for each fifty branches. In
+ * a deep C-state, a CPU may lose its LBRs: accept any number of branches unless @busy. Returns the
+ * number of branches.
  */
 static int check_cpu(int cpu, bool busy)
 {

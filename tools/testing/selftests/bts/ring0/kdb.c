@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of kdb's command 'branches', which prints the branches of the flight recorder.
+ * Tests of the flight recorder in kdb, and of kdb's command 'branches', which prints the branches.
  *
  *   kdb CRASH_MODULE TERMINAL_MODULE break|oops|stop|panic|go
  */
@@ -13,7 +13,7 @@
 
 #define TERMINAL	"/dev/bts_kdb"
 
-/* Set the commands that kdb executes when it is entered next. Then the kernel continues. */
+/* Set the commands that kdb executes when it is entered next, before 'go'. */
 static void type(const char *commands)
 {
 	errno = -try_text(TERMINAL, commands);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Check the last branch records that the crashing CPU printed on the console of a guest that
-# died. Print "# N branches", and then an error if there is one. Set function_name to the function
-# that crashed, least to the smallest number of branches, and top to the number of newest
-# branches among which that function must be.
+# died. Print "# N branches", and then an error if there is one. Set function_name to a function,
+# least to the smallest number of branches, and top to the number of newest branches among which one
+# from that function must be.
 
 {
 	sub(/\r$/, "")

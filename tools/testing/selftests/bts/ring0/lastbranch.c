@@ -68,7 +68,7 @@ static size_t user_addresses(void)
 	struct line line;
 	size_t n = 0;
 
-	/* A kernel address has a symbol, and user mode must be hidden: no address may be shown. */
+	/* Kernel code has symbols, and user mode must be hidden: count addresses without one. */
 	while (next_line(&at, &line))
 		n += !strncmp(line.from, "0x", 2) || !strncmp(line.to, "0x", 2);
 	free(trace);
@@ -194,7 +194,7 @@ static int beside_perf(int depth)
 	return finish();
 }
 
-/* Execute many branches, so that perf's event overflows. */
+/* Execute more branches than the period of perf's event. */
 static void work(void)
 {
 	volatile int i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of marks. A mark is an event with the trigger 'branches'. When the event comes, the trigger
- * writes the newest branches of the event's CPU to the trace, or, with 'all', those of each CPU. A
- * run is the branches of one CPU that the trigger writes for one event.
+ * Tests of marks, and of reports of errors. A mark is an event with the trigger 'branches'. When
+ * the event comes, the trigger writes the newest branches of the event's CPU to the trace, or, with
+ * 'all', those of each CPU. A run is the branches of one CPU that the trigger writes for one event.
  *
  *   marks MODULE all|races|quick|unload
  *   marks MODULE report warn|kasan|kfence|softlockup|hardlockup NAME
@@ -115,7 +115,7 @@ static struct seen with(const char *trigger, const char *word, int times)
 	must(MARK, trigger);
 	while (times--)
 		must(DEVICE, word);
-	/* With 'all', a work writes the branches of the other CPUs, and then thaws all CPUs. */
+	/* With 'all', a work writes the branches of the other CPUs. Then all CPUs are thawed. */
 	if (strstr(trigger, "all"))
 		goes_on();
 	else
@@ -587,10 +587,7 @@ static void test_begins(const char *word)
 	must(PRINTED "trigger", "!branches");
 }
 
-/*
- * The same with a mark at a kprobe in WARN(). In 7.0 and later, WARN() traps before it prints, and
- * _printk() is the first function after the trap that can be probed.
- */
+/* The same with a mark at a kprobe in WARN(), which calls other functions in 7.0 and later. */
 static void test_probe(void)
 {
 	struct seen seen;
@@ -600,7 +597,7 @@ static void test_probe(void)
 	     is_newer_than_6() ? "p:warned _printk" : "p:warned __warn_printk");
 	clear();
 	/*
-	 * WARN() calls _printk() for each line, but __warn_printk() once. Other tasks call
+	 * WARN() calls _printk() several times, but __warn_printk() once. Other tasks call
 	 * _printk(), too.
 	 */
 	snprintf(trigger, sizeof(trigger), "branches%s if common_pid == %d",
@@ -631,8 +628,8 @@ static int test_crash(const char *word)
 }
 
 /*
- * A lockup freezes the recorder. The newest branch is the interrupt that detected the lockup. For a
- * soft lockup, that interrupt may have come in the handler of another one.
+ * A lockup freezes the recorder. The newest printed branch is the interrupt that detected the
+ * lockup. For a soft lockup, that interrupt may have come in the handler of another one.
  */
 static void test_lockup(const char *word)
 {

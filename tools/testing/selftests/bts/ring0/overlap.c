@@ -57,7 +57,7 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* A task that reports an error prints branches only if it has frozen the recorder itself. */
+/* Report errors and lockups after a freeze by this task, by another task, and by root. */
 static void test_report(void)
 {
 	struct dump d;

@@ -26,7 +26,7 @@ static void must(const char *path, const char *text)
 	}
 }
 
-/* Take CPU 1 offline and online until killed. Random pauses make it hit any point of a round. */
+/* Take CPU 1 offline and online until killed. Random pauses vary the point of a round. */
 static void come_and_go(int *times)
 {
 	for (;;) {

@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 	snprintf(option, sizeof(option), "%d", nr);
 	must_set("crash_nr", option);
 	must_set("fold", "0");
-	/* Printing to the console would take longer than everything else. */
+	/* Do not print to the console, which takes long. */
 	if (try_text("/proc/sys/kernel/printk", "0"))
 		give_up("printk");
 	read_symbols();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of branches that the flight recorder leaves in dumps of memory, and in reserved memory that
- * survives a reboot. SOURCE is bts or lbr. MODULE is the file of bts_crash for `dump`, otherwise
- * that of bts_remains.
+ * Tests of reading the flight recorder's branches from dumps, from the memory of the running
+ * kernel, and from reserved memory that survives a reboot. SOURCE is bts or lbr. MODULE is the file
+ * of bts_crash for `dump`, otherwise that of bts_remains.
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn

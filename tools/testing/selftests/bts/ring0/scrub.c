@@ -16,12 +16,12 @@
 #define LAB_DEVICE	"/dev/bts_lab"
 #define KERNEL_TEXT	0xffffffff80000000ull
 #define BUFFER		65520
-/* The size of each of the two samples. A larger one would take minutes on a slow kernel. */
+/* The size of each of the two samples of a buffer */
 #define SAMPLE		480
 /* The number of addresses in both samples of a full buffer: 2 in each record of 24 bytes */
 #define ADDRESSES	(2 * SAMPLE / 24 * 2)
 
-/* Trace a stopped task, so that the buffers stay mapped. Returns the file that holds the trace. */
+/* Trace a stopped task, so that the buffers stay mapped. Closing the returned fd ends the trace. */
 static int keep_mapped(void)
 {
 	struct lab_config config = {
@@ -87,7 +87,10 @@ static void must_write(const char *path, const char *text)
 		give_up("%s", path);
 }
 
-/* Make system calls on @cpu until its buffer is full of kernel addresses. Returns whether it is. */
+/*
+ * Make system calls on @cpu until more than half of the sampled addresses are of the kernel.
+ * Returns false if they never are.
+ */
 static bool fill(int cpu)
 {
 	int tries = 100, i;

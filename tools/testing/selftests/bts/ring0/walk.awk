@@ -5,8 +5,8 @@
 #   objdump -d --no-show-raw-insn vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
 # TRACES has lines '# raw TEXT' of all records, the newest first, and '# fold TEXT' of the lines
-# that the kernel has folded them into. This script recognizes calls and returns by their
-# mnemonics, and matches them on a stack from the oldest record to the newest. Set within to 1 if
+# that the kernel has folded them into. This script recognizes calls and returns in the
+# disassembly, and matches them on a stack from the oldest record to the newest. Set within to 1 if
 # the records need not contain a whole stay in the kernel.
 
 BEGIN {
@@ -84,7 +84,7 @@ function end_symbol(end,    i, key) {
 		if (key in need) {
 			what[key] = insn_what[i]
 			# The disassembly of a module shows a jump to another file as one to the
-			# next instruction. The jump has 5 bytes, and clang adds a prefix.
+			# next instruction. The jump has 5 bytes, or more with a prefix.
 			if (leads[i] == insn_at[i + 1] && insn_at[i + 1] - insn_at[i] >= 5)
 				what[key] = "jmp-out"
 			after[key] = sprintf("%s+0x%x/0x%x", symbol,
@@ -94,7 +94,7 @@ function end_symbol(end,    i, key) {
 	nr_insn = 0
 }
 
-# clang leaves local labels in functions.
+# A local label does not begin a symbol.
 /^[0-9a-f]+ <\.L.*>:$/ {
 	next
 }

@@ -243,7 +243,7 @@ static void test_beside(void)
 
 static volatile int traced_var;
 
-/* Start a tracee that writes traced_var each time it is continued. */
+/* Start a tracee that stops by SIGSTOP before each write to traced_var. */
 static pid_t start_tracee(void)
 {
 	pid_t pid = fork();

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A program for the race `exec` of collide.c. It executes itself with one argument less, until only
- * argv[0] is left. It is small, so that most of its time passes in the kernel. First it loops as
- * often as the first byte of argv[0] says. If the second byte is 't', a new thread calls execve()
- * while the leader spins.
+ * argv[0] is left. First it loops as often as the first byte of argv[0] says. If the second byte is
+ * 't', a new thread calls execve() while the leader spins.
  */
 #include <asm/unistd.h>
 
@@ -39,7 +38,7 @@ _start:
 	lea	8(%rbp), %rsi
 	xor	%edx, %edx
 3:	syscall
-	/* Crash after an error: otherwise the parent would not notice it. */
+	/* Crash after an error: the tracer ignores an exit status. */
 	ud2
 4:	pause
 	jmp	4b

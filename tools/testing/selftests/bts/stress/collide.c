@@ -345,7 +345,7 @@ static void work_and_exec(void)
 	}
 	known_work(1 + rng(100));
 	execv("/bt/again", argv);
-	/* Die by a signal after an error: otherwise the parent would not notice it. */
+	/* Die by a signal after an error: the tracer ignores an exit status. */
 	abort();
 }
 

@@ -303,10 +303,7 @@ static void fork_child(unsigned long unused)
 		_exit(0);
 }
 
-/*
- * Let allocations fail at random in the tracee and in its new children. /proc/PID/fail-nth cannot
- * be set for a child that does not run yet.
- */
+/* Let allocations fail at random in the tracee and in its new children. */
 static void fork_in_need(void)
 {
 	int i, with, without = 0, had = 0, wrong = 0;

@@ -359,7 +359,7 @@ static void check_noise(void)
 
 	if (requests() < LONG)
 		return;
-	/* With many traces, perf hardly ever gets the hardware. */
+	/* With more than one tracer, root's traces may keep the hardware from perf all the time. */
 	if (options.tracers > 1)
 		kinds &= ~NOISE_PERF;
 	for (i = 0; i < NR_KINDS; i++) {

@@ -117,7 +117,7 @@ void memory_rings(int *now, int *with_one)
 
 /*
  * Returns whether a cache holds objects of sizes that traces use, or objects that traces reference.
- * Leave out caches of smaller objects: one slab holds hundreds, and all may count as active.
+ * Leave out caches of smaller objects: one slab holds many, and all may count as active.
  */
 static bool matters(const char *cache)
 {

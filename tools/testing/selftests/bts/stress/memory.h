@@ -13,7 +13,7 @@
  * much was uncharged, -1 if a signal ended the probe.
  */
 int memory_probe(uint32_t uid);
-/* Returns the number of rings: the buffers of traces. */
+/* Returns the number of rings: the buffers of traces and of the flight recorder. */
 int memory_ring_count(void);
 /* Count rings: at present, and while one more trace exists. */
 void memory_rings(int *now, int *with_one);

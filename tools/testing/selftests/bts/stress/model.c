@@ -211,8 +211,8 @@ static void expect_get(const struct model *m, const struct request *r, struct an
 }
 
 /*
- * Returns whether a mark (a record of type X86_BTS_LOST, which tells of lost records) may wait for
- * room: the trace has STOP_FULL and is full.
+ * Returns whether a mark (a record of type X86_BTS_LOST, which stands for missing records) may wait
+ * for room: the trace has STOP_FULL and is full.
  */
 static bool mark_waits(const struct model *m)
 {

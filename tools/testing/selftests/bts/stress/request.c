@@ -9,7 +9,7 @@
 #define RECORD		((unsigned int)sizeof(struct x86_bts_record))
 #define FILLER		0xa5
 #define BEHIND		64	/* bytes checked behind the output */
-#define TWICE		100	/* largest trace that read_twice() compares */
+#define TWICE		100	/* most records that read_twice() compares */
 
 static const char *const names[] = {
 	"CONFIG", "STATUS", "SIZE", "GET", "CLEAR", "DRAIN", "READ",
@@ -550,7 +550,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
-/* Fill only the bytes that compare_rest() may check: filling all would take most of the time. */
+/* Fill the bytes that compare_rest() may check, and not the whole area. */
 static void prepare_output(const struct request *r)
 {
 	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;

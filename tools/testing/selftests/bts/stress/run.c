@@ -21,7 +21,7 @@ static const char *const orders[] = {
 	"exit", "wait",
 };
 
-/* The state at the beginning of a run, to be compared with the end. */
+/* A run: the state at its beginning, to be compared with the end, and what has happened since. */
 struct started {
 	enum what what;
 	uint64_t arg;
@@ -205,7 +205,7 @@ static void inherit(struct tracer *me, struct child *parent, struct child *t)
 		has = model_inherit(&parent->model, &views.view[i], &t->model);
 		may[has] = true;
 		made[has] = t->model;
-		/* While perf has the hardware, a trace that yields is not inherited. */
+		/* While perf has the hardware, a child may lack a trace that yields. */
 		if (has && views.view[i].perf && model_yields(&parent->model)) {
 			may[false] = true;
 			made[false] = (struct model){

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A tracer: chooses one of its tracees, does something random with it, and repeats. */
+/* A tracer: makes random steps, most of them with a random one of its tracees. */
 #include <grp.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -103,7 +103,7 @@ static pid_t foreign_tracee(struct tracer *me)
 			       __ATOMIC_SEQ_CST);
 }
 
-/* Make a request for a task that is not a tracee of this tracer: it must fail with ESRCH. */
+/* Make a request for a pid that no tracee of this tracer has: it must fail with ESRCH. */
 static void foreign_request(struct tracer *me)
 {
 	const pid_t pids[] = {

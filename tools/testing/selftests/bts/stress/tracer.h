@@ -56,6 +56,8 @@ struct tracer {
 /* tracer.c */
 void tracer_main(int number);
 void account_give(int number);
+
+/* run.c */
 bool tracee_was_killed(const struct child *t);
 /* Publish that the tracee's trace, and what is charged for it, may change until charge(). */
 void trace_may_change(struct child *t);
@@ -67,7 +69,7 @@ void buffers_init(void);
 void fuzz_request(struct tracer *me, struct child *t);
 /* Read the status and compare it with the model. Returns false if the request fails. */
 bool look(struct tracer *me, struct child *t);
-/* Request a new trace with valid arguments. The kernel may refuse it, e.g. at a limit. */
+/* Request a new trace. The kernel may refuse it, e.g. at a limit. */
 void fuzz_new_trace(struct tracer *me, struct child *t);
 /* Check that GET, READ and DRAIN return the same records. */
 void read_twice(struct tracer *me, struct child *t);
@@ -80,8 +82,8 @@ struct views {
 };
 
 /*
- * Collect the states in which the rest of the system may have been during a request. Call
- * views_begin() before the request, and views_end() after it.
+ * Collect the states in which the rest of the system may have been during a request, or during the
+ * fork of a tracee. Call views_begin() before it, and views_end() after it.
  */
 void views_begin(struct tracer *me);
 void views_end(struct tracer *me, struct views *out);

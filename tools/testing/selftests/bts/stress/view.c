@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collect what the result of a request depends on besides the tracee: two sysctls, whether perf has
- * the hardware, and the pages charged to the user. If the sysctls or perf may have changed during
- * the request, views_end() returns all combinations of their values.
+ * Collect what the result of a request depends on besides the tracer and the tracee: two sysctls,
+ * whether perf has the hardware, and the pages charged to the user. If the sysctls or perf may have
+ * changed since views_begin(), views_end() returns all combinations of their values.
  */
 #include "tracer.h"
 
@@ -79,7 +79,7 @@ void views_end(struct tracer *me, struct views *out)
 		add_view(out, before.sysctl, before.paranoid, before.perf, used);
 		return;
 	}
-	/* The state may have changed during the request: add all combinations. */
+	/* The state may have changed since views_begin(): add all combinations. */
 	for (i = 0; i < 12; i++)
 		add_view(out, i % 3, i / 3 % 2 ? 2 : 1, i / 6, used);
 }

@@ -19,7 +19,7 @@ functions() {
 	sed -n 's/^ *[0-9]\+ \+[0-9]\+ \+[0-9]\+ \+\(.*\)/\1/p' out
 }
 
-# Print the depth of the call tree in the file out. Each level is indented by two blanks.
+# Print the depth of the call tree in the file out. Each level adds two blanks of indentation.
 deepest() {
 	sed -n 's/^.\{38\}\( *\)[^ ].*/\1/p' out |
 		awk '{ n = length($0) / 2 + 1; if (n > max) max = n } END { print max }'

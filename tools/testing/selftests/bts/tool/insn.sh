@@ -17,7 +17,7 @@ result $? "btstrace --insn"
 awk '$1 != "branch" { print $1 }' "$scratch/steps" | xargs printf '0x%x\n' | uniq >"$scratch/executed"
 sed -n 's/^  \(0x[0-9a-f]*\) .*/\1/p' "$scratch/out" | uniq >"$scratch/shown"
 executed=$(wc -l <"$scratch/executed") shown=$(wc -l <"$scratch/shown")
-# The last instruction is not shown if it is a system call that does not return, or faults.
+# The last instruction is not shown if it faults.
 [ "$shown" -gt 1000 ] && [ $((executed - shown)) -ge 0 ] && [ $((executed - shown)) -le 1 ] &&
 	head -n "$shown" "$scratch/executed" | cmp -s - "$scratch/shown"
 result $? "$shown of $executed instructions, in their order"

@@ -3,7 +3,7 @@
 #
 # layers.sh DIR SOURCE: check that the files of btstrace (in SOURCE, built in DIR) form
 # layers: what they include and call makes no circle. A C file and the header of the same
-# name count as one.
+# name count as one. Also find constants that are defined twice, and functions for tests only.
 
 dir=$1 source=$2
 scratch=$(mktemp -d) || exit 2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # names.sh DIR PROGRAM: check that the output of btstrace (in DIR) is valid in its format,
-# and has no control characters, if the program's name is full of special characters.
+# and that its text has no control characters, if the program's name is full of special characters.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A loop over all records of a recorded trace: the least work that any reader must do. */
+/* The chunks of a recorded trace, and a loop over its records to compare btstrace's speed with. */
 #ifndef BTS_TOOL_RECORDS_H
 #define BTS_TOOL_RECORDS_H
 

@@ -62,7 +62,7 @@ size_t count(const char *text, const char *what);
 const char *last_line(const char *text, const char *what);
 void explain(const struct run *r);
 
-/* Wait up to ten seconds until @what(@arg) is true, and return whether it was. */
+/* Call @what up to 500 times, with pauses of 20 ms, until it is true. Return whether it was. */
 bool wait_until(bool (*what)(long arg), long arg);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * shapes WHAT N: unlike walk, this program is position independent and uses shared libraries.
- * Depending on WHAT, it loads and unloads one, executes code that it makes at run time, or calls
- * the vDSO.
+ * Depending on WHAT, a library calls it back, or it loads and unloads a library, executes code that
+ * it makes at run time, or calls the vDSO.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -9,7 +9,7 @@ dir=$1
 . "${BASH_SOURCE[0]%/*}/host.sh"
 
 # stub SIZE OPTION...: compile a program with these options. At its end, it calls __cxa_finalize()
-# through a stub in .plt.got, which must have SIZE bytes.
+# through a stub in .plt.got, which must have SIZE (hexadecimal) bytes.
 stub() {
 	local size=$1
 	shift

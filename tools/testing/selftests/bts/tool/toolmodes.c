@@ -361,7 +361,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 99;
 	run_init(argc, argv);
-	/* Without this, two runs differ: branches of string functions depend on addresses. */
+	/* Without this, two runs may differ: branches of string functions depend on addresses. */
 	write_file("/proc/sys/kernel/randomize_va_space", "0");
 	against_steps("/bt/walk mixed", less(3));
 	against_steps("/bt/walk_32 mixed", less(3));

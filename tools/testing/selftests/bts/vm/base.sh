@@ -9,7 +9,7 @@ SCRATCH=	# directory for unfinished files, removed at exit
 UNFINISHED=	# unfinished directory at its final place in the cache, removed at exit
 BUILDING=	# file that exists while make writes to a build directory: see build_in_place()
 
-# A copy of standard error, which is the screen while a step sends its output to a log
+# A copy of standard error, for messages while the output of a step goes to a log
 exec {SCREEN}>&2
 
 # die MESSAGE...: print what is wrong and what to do about it, in one line, and exit with 2.
@@ -83,8 +83,8 @@ set_traps() {
 	trap on_signal INT TERM HUP
 }
 
-# Show LABEL and the time while the step runs: on a terminal in one line that is overwritten,
-# elsewhere (CI) once at the beginning and then every half minute.
+# Show LABEL and the time while the step runs, from 2 s on: on a terminal in one line that is
+# overwritten, elsewhere (CI) after 2 s and then every half minute.
 show_progress() {
 	local label=$1 elapsed=$2
 
@@ -123,8 +123,8 @@ step() {
 	return "$status"
 }
 
-# logged LABEL LOG COMMAND...: a step with its output in LOG. Prints the time it took, if at least
-# 2 s. On failure, returns 1, or dies if there is no space left.
+# logged LABEL LOG COMMAND...: a step with its output in LOG. On success, prints the time it took,
+# if at least 2 s. On failure, returns 1, or dies if there is no space left.
 logged() {
 	local label=$1 log=$2 start
 	shift 2

@@ -16,7 +16,7 @@ declare -A WITHOUT=(
 	[Skylake-Client]=-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm,-rdseed,-3dnowprefetch,-xsavec
 )
 
-# Options that a model needs for the CPUID leaf of the PMU, or for Intel's drivers.
+# Options of models: the highest CPUID leaf (10, the PMU's), or the vendor for Intel's drivers.
 declare -A NEEDS=(
 	[core2duo]=level=10
 	[Penryn]=level=10
@@ -179,7 +179,7 @@ need_machine() {
 
 # Set COMMAND to the emulator's command line.
 emulator_command() {
-	# Have the kernel not check the timer interrupt and the TSC, which fails on a busy host.
+	# Have the kernel not check the timer interrupt and the TSC: this may fail on a busy host.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg machine
 
@@ -203,9 +203,9 @@ emulator_command() {
 		append+=$(quote "$arg") || exit 2
 	done
 	# Run all CPUs in one thread, in turns. With a thread for each CPU, QEMU 7.2 may translate
-	# code while another CPU patches it, and keep the old code: one boot in twelve died of a
-	# breakpoint that the kernel had put there itself. One thread is not slower. OPT[slice] is
-	# the longest turn, in microseconds: then turns end at random.
+	# code while another CPU patches it, and keep the old code: some boots died of a
+	# breakpoint that the kernel had put there itself. OPT[slice] is the longest turn, in
+	# microseconds: then turns end at random.
 	COMMAND=("${machine[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Build btstrace in its own directory.
+# Build btstrace in a directory of the cache.
 
 BTSTRACE_DIR=tools/bts/btstrace
 

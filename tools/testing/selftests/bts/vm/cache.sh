@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The cache, a directory outside of the repository, and Debian packages. The name of most entries,
-# or a file for the entry, has a checksum (key) of what the entry is made from. Most entries are
-# made in $SCRATCH, and moved to their place when they are complete. But builds and patched trees
-# are made at their place.
+# The cache, and Debian packages. The name of many entries, or a file for the entry, has a checksum
+# (key) of what the entry is made from. Downloaded sources are moved from $SCRATCH to their place
+# when they are complete. Builds and patched trees are made at their place.
 
 CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Add up gcov's counts of several guests that ran the same kernel.
+ * Add up gcov's counts of several guests. Counts with the same PATH must be of the same kernel.
  *
  *   counts DIRECTORY FILE...
  *

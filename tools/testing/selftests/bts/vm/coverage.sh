@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh coverage: print which lines the groups run of the C files that the series adds to the
-# kernel, except unit tests. If a guest crashes, its counts are lost.
+# vmtest.sh coverage: for the C files that the series adds to the kernel, except unit tests, print
+# how many lines the groups run, and which lines they do not run without a reason in the file unrun.
+# If a guest crashes, its counts are lost.
 
 COVERAGE_GOAL=90
 
@@ -17,7 +18,8 @@ count_lines() {
 	done
 }
 
-# sum_counts DIR: add up the counts of all guests in DIR, and write gcov's text of them to DIR/text.
+# sum_counts DIR: write the sums of the counts of all guests to DIR, and gcov's text of the sums to
+# DIR/text.
 sum_counts() {
 	local sums=$1 all
 

@@ -96,7 +96,7 @@ collect_gdb() {
 	for dir in boards config gdb.btrace gdb.xml lib; do
 		cp -a "$1/src/gdb/testsuite/$dir" "$1/testsuite" || return
 	done
-	# Without this directory, the suite looks for a list of tests that may be killed.
+	# The suite needs this directory, even if it is empty.
 	mkdir -p "$1/testsuite/gdb.base"
 }
 

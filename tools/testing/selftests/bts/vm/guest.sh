@@ -49,7 +49,7 @@ initrd_of() {
 	pack "$root" "$INITRD" || die "cannot pack the initramfs: free some space"
 }
 
-# Print the paths of Python's own modules.
+# Print the paths of Python's own modules: those of the top directory and of PYTHON_DIRS.
 python_files() {
 	local dir
 

@@ -99,8 +99,7 @@ image_files() {
 	sed "s/@VOLUME@/$volume/; s/@VERSION@/$LINUX_VERSION/; s/$/\r/" "$B/kit/README.TXT" \
 		>"$SCRATCH/README.TXT"
 	head -c 4096 /dev/zero | tr '\0' '\n' >"$SCRATCH/state"
-	# The kit overwrites STATE.TXT and grub.cfg in place: write them first, so that they are not
-	# fragmented.
+	# The kit overwrites STATE.TXT in place: write it first, so that it is not fragmented.
 	mcopy -i "$fat" "$SCRATCH/state" ::/STATE.TXT &&
 		mcopy -i "$fat" "$SCRATCH/grub.cfg" ::/grub.cfg || return
 	for name in README.TXT kernel kernel32 initrd initrd32; do
@@ -115,7 +114,7 @@ image_files() {
 }
 
 # make_image FILE VOLUME KERNEL LAB KERNEL32 LAB32: make the image. Its partition has about 7 MiB
-# free for reports: 8 MiB without GRUB for UEFI and the FATs.
+# free for reports: 8 MiB minus GRUB for UEFI and the FATs.
 make_image() {
 	local img=$1 volume=$2 sectors
 

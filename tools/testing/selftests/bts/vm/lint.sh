@@ -55,8 +55,8 @@ lint_shellcheck() {
 	(cd "$REPO" && shell_files | sort -u | xargs shellcheck -x -P SCRIPTDIR -f gcc)
 }
 
-# Each file must have an SPDX line. Not those that cannot have a comment (diffs, plain text), nor
-# those in .ci, nor those for strace, which states its license in another way.
+# Each file must have an SPDX line, except diffs, plain text, .gitignore, files in .ci, and files
+# for strace, which states its license in another way.
 lint_spdx() {
 	local file
 
@@ -260,7 +260,7 @@ lint_checkpatch() {
 	rm -f "$mails/0000-cover-letter.patch"
 	export -f checkpatch key_of
 	export CACHE LINUX SCRATCH
-	# Start with the largest, or the last one would run alone.
+	# Start with the largest mail: if it came last, it might run alone.
 	find "$mails" -name '*.patch' -printf '%s %p\n' | sort -rn | cut -d' ' -f2 |
 		xargs -P "$JOBS" -I{} bash -c 'checkpatch {}' | sort -u |
 		sed "s|^$mails/||" | excuse
@@ -293,8 +293,8 @@ compile_findings() {
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
 }
 
-# lint_build TREE BUILD CC: prepare a build directory for compile_findings. The kernel's own cannot
-# be used: W=1 would rebuild everything there.
+# lint_build TREE BUILD CC: prepare a build directory for compile_findings. In the kernel's own, the
+# next build would compile again what W=1 has compiled.
 lint_build() {
 	mkdir -p "$2"
 	if ! cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged"; then
@@ -336,7 +336,7 @@ lint_clang() {
 	compile_with clang-19 "$CACHE/build/$LINUX_KEY-lint-clang"
 }
 
-# Print functions with frames of 512 bytes and more, in the files that the series adds and that
+# Print functions with frames of more than 512 bytes, in the files that the series adds and that
 # lint_compile() has compiled.
 lint_stack() {
 	local file

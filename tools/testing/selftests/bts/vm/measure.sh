@@ -3,7 +3,7 @@
 # vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest, or one
 # of the functions figure_reach and figure_left. The guest runs with -icount, except for
 # figure_left, so that its clock counts instructions. Each iteration of REP MOVSB would count as an
-# instruction, so the processor lacks ERMS and FSRM: then the kernel does not use REP MOVSB.
+# instruction, so the processor lacks ERMS and FSRM, with which the kernel copies by REP MOVSB.
 
 MEASURE_CPU=-erms,-fsrm
 
@@ -134,7 +134,7 @@ run_row() {
 }
 
 # compare_row KEY UNIT PEER GOAL...: print the peer's figure, the ratio to it, and whether the goal
-# is met (met, missed, or ? if unknown).
+# is met (met, missed, ? if unknown, or - if there is no goal).
 compare_row() {
 	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
 		ratio = met = "-"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The sources of Linux and QEMU: Debian's packages, downloaded with a separate configuration of apt,
-# or directories that the user names.
+# The sources of Linux and QEMU: Debian's packages, installed or downloaded with a separate
+# configuration of apt, or directories that the user names.
 
 MIRROR=${BTS_MIRROR:-http://deb.debian.org}
 LINUX=

@@ -46,7 +46,7 @@ strace_key() {
 	[ "$1" = stock ] || contents "$REPO/strace"
 }
 
-# make_strace VARIANT DIR: build as Debian does, but without stack traces.
+# make_strace VARIANT DIR: patch the tree DIR unless VARIANT is stock, and build it.
 make_strace() {
 	cd "$2" || return
 	[ "$1" = stock ] || "$REPO/strace/apply" . || return
@@ -60,8 +60,8 @@ make_strace() {
 		make -j "$JOBS"
 }
 
-# make_strace_tests DIR: build only the tests in STRACE_TESTS, as all tests would take an hour.
-# Write tests.list, with the tests of each ABI that this system can run.
+# make_strace_tests DIR: build only the tests in STRACE_TESTS. Write tests.list, with those tests of
+# the ABIs whose programs this system can run.
 make_strace_tests() {
 	local dir test abi programs
 
@@ -81,7 +81,7 @@ make_strace_tests() {
 	done
 }
 
-# make_strace_live DIR: build the tests in STRACE_LIVE statically, as the guest has no libraries.
+# make_strace_live DIR: build the tests in STRACE_LIVE statically, for the guest.
 make_strace_live() {
 	local live=ptrace_bts-live
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print the frequency in kHz of the host's time stamp counter, which the guest uses, too. If the
- * guest measures the frequency on a busy host, its clock may run many times too fast.
+ * Print the frequency in kHz of the host's time stamp counter, which the guest uses, too. On a busy
+ * host, the guest may measure a wrong frequency.
  */
 #include <stdint.h>
 #include <stdio.h>

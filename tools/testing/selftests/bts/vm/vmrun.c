@@ -402,7 +402,7 @@ static void end_hanging(void)
 /*
  * Do not stop the guest for this: it would be continued as a stopped guest. The emulator's child
  * "cat" may still write when the emulator ends. It holds the emulator's ends of the ports open, so
- * watch() waits for it.
+ * watch() waits for it, at most GRACE_MS.
  */
 static void save(void)
 {

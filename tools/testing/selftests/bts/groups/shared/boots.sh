@@ -21,7 +21,7 @@ traced() {
 }
 
 # stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series, always in the
-# configuration base, as what these cases show does not depend on the configuration.
+# configuration base.
 stock() {
 	boot "$1" kernel=stock config=base "${@:2}"
 }

@@ -3,8 +3,8 @@
 # The oracle, which compares the records of a trace with what the emulator has executed.
 
 # The emulator is slow while it logs each instruction. With a clock that follows real time, the
-# guest would only handle timer interrupts. With 64 ns for each instruction, there is time for work,
-# however slow the host is.
+# guest would mostly handle timer interrupts. With 64 ns for each instruction, there is time for
+# work, however slow the host is.
 SLOW_CLOCK=("qemu=-icount shift=6,sleep=off")
 
 # consult ARGUMENT...: run the oracle, which compares the records of the last case with the
@@ -18,7 +18,7 @@ consult() {
 }
 
 # judge CASE NEED [SAY [ARGUMENT...]]: pass if the oracle finds no error in the last case, prints
-# SAY, and finds all kinds of branches in NEED.
+# SAY, and finds the branches that NEED lists (the oracle's option --need).
 judge() {
 	local case=$1
 
@@ -30,6 +30,6 @@ judge() {
 	fi
 }
 
-# Keys of boot for a trace that the oracle checks. With SMAP, far returns fail in QEMU 7.2. With
-# ERMS, most of the log would be iterations of REP MOVSB.
+# Keys of boot for a trace that the oracle checks. With SMAP, far returns in user mode fail in QEMU
+# 7.2. With ERMS, most of the log would be iterations of REP MOVSB.
 WINDOW=("${SLOW_CLOCK[@]}" pti=off "cpu=$CPU,-smap,-erms")

@@ -8,7 +8,7 @@
 
 #include "lab.h"
 
-/* Functions and variables that the kernel does not export to modules. */
+/* Functions and variables of the kernel, most of which it does not export to modules. */
 struct lab_kernel {
 	int (*claim)(bool (*give_way)(bool privileged));
 	void (*unclaim)(void);

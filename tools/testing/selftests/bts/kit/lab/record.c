@@ -46,7 +46,6 @@ static void write_lvtpc(u32 val)
 	lab_kernel.apic->write(APIC_LVTPC, val);
 }
 
-/* Stop recording first, so that the handler's own branches are not recorded. */
 static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	u64 bits = __this_cpu_read(go_on);
@@ -54,7 +53,10 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 	if (!__this_cpu_read(armed))
 		return NMI_DONE;
 	lab_kernel.write(0);
-	/* The end of this handler is recorded: if it fills the buffer, there is no progress. */
+	/*
+	 * If recording goes on, the end of this handler is recorded. If that reaches the threshold,
+	 * there is no progress.
+	 */
 	if (__this_cpu_inc_return(nmis) >= MOST_NMIS)
 		bits = 0;
 	if (bits)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A terminal for kdb without a user. When kdb is entered next, it reads what was written to
- * /dev/bts_kdb, and then 'go'. Reading /dev/bts_kdb returns what kdb has printed since the write.
+ * /dev/bts_kdb, and then 'go' again and again. Reading /dev/bts_kdb returns what kdb has printed
+ * since the write.
  */
 #include <linux/fs.h>
 #include <linux/kgdb.h>

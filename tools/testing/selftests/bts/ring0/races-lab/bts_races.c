@@ -46,7 +46,10 @@ static void (*dump_cpu)(print_func print, int cpu, int since, u32 nr);
 static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			    struct hw_branch *out, u32 n);
 
-/* Variables of the recorder: a crash or another user keeps it frozen. */
+/*
+ * Variables of the recorder. A crash keeps it frozen while *first_cpu is not negative. Root, a
+ * trigger or a watchpoint keeps it frozen while *kept_frozen is true.
+ */
 static int *first_cpu;
 static bool *kept_frozen;
 
@@ -87,7 +90,7 @@ static void do_other(void)
 	report_lockup(1, crash_freeze(0));
 }
 
-/* Report an error as KASAN does. */
+/* Call the tracepoint that KASAN calls at the end of a report. */
 static void do_report(void)
 {
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
@@ -124,8 +127,8 @@ static int read_begins(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * Empty, but needed: a kprobe with a post handler is never optimized into a jump. In an optimized
- * kprobe, the preemption count would differ.
+ * Empty: a kprobe with a post handler is not optimized into a jump. In an optimized kprobe, the
+ * preemption count would be greater than in one that traps.
  */
 static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
@@ -146,7 +149,7 @@ static void do_sys_info(void)
 	reader = current;
 	if (register_kprobe(&probe))
 		return;
-	/* This read, with preemption on, sets @least: the preemption count in a kprobe is not 0. */
+	/* This read, with preemption on, sets @least: in a kprobe, the count need not be 0. */
 	last_branches(raw_smp_processor_id(), &cursor, 0, &branch, 1);
 	preemptible_reads = 0;
 	sys_info_branches();
@@ -337,7 +340,7 @@ static void do_thaw_keeping(void)
 	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, crash_too);
 }
 
-/* The second field of hw_branches_first is the task of the crash. */
+/* The task of the crash is in the second long of hw_branches_first. */
 static void do_thaw_task(void)
 {
 	watch_variable((unsigned long)first_cpu + sizeof(long), HW_BREAKPOINT_LEN_4, crash_too);

@@ -22,7 +22,7 @@
 static char *how = "";
 module_param(how, charp, 0400);
 
-/* Hide the count from the compiler, or it would optimize the branches away. */
+/* Hide the count from the compiler, which could optimize the branches away. */
 static noinline __noclone int bts_remains_work(int n)
 {
 	int i, sum = 0;

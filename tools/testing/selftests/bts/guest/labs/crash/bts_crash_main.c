@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The module bts_crash crashes the kernel on demand. A word written to /dev/bts_crash selects the
- * crash, or another action such as an event: see kinds[]. A crash freezes the branch flight
- * recorder ("the recorder"): all CPUs stop recording. Then the recorder prints the last branches.
+ * crash, or another action such as an event: see kinds[]. If the branch flight recorder ("the
+ * recorder") is on, a crash freezes it: all CPUs stop recording. Then it prints the last branches.
  */
 #include <linux/console.h>
 #include <linux/delay.h>
@@ -150,7 +150,7 @@ static void crash_in_irq(struct irq_work *work)
 
 static struct irq_work irq_crash = IRQ_WORK_INIT_HARD(crash_in_irq);
 
-/* The oops kills the kworker. Other works of this CPU then wait for ever. */
+/* The oops kills the kworker. Other works of this CPU may then wait for ever. */
 static void crash_in_work(struct work_struct *work)
 {
 	bts_crash_path();
@@ -263,7 +263,7 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 
 static struct ftrace_ops freeze_ops = {
 	.func	= crash_in_freeze,
-	/* A crash in crash_in_freeze() calls it again. Let ftrace limit that recursion. */
+	/* If the kernel has a bug, a crash in crash_in_freeze() may call it again: limit that. */
 	.flags	= FTRACE_OPS_FL_RECURSION,
 };
 
@@ -452,7 +452,7 @@ static void do_kasan(void)
 	bts_crash_read(bts_crash_object + OBJECT_SIZE / sizeof(int));
 }
 
-/* KFENCE detects reads of freed objects, but guards few allocations: try 10000 times to get one. */
+/* KFENCE detects reads of freed objects, but guards few allocations: try many times to get one. */
 static void do_kfence(void)
 {
 	int tries = 10000;

@@ -24,7 +24,10 @@ void bts_crash_recursion(void);
 void bts_crash_longjmp(void);
 void bts_crash_cfi(void);
 
-/* Lock up this CPU until a watchdog reports that, but for half a minute at most. */
+/*
+ * Lock up this CPU until a watchdog reports that, but for half a minute at most. bts_crash_stuck()
+ * goes on for some seconds then.
+ */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);
 void bts_crash_stuck(void);

@@ -2,8 +2,8 @@
 /*
  * Requests of /dev/debugctl_lab, a device of a kernel module for tests of DEBUGCTL and of the Debug
  * Store. The module reads DEBUGCTL in the kernel, and sends NMIs at critical places. LAB_STORM and
- * LAB_REPORT act on all CPUs, LAB_REFUSE on the calling task, and LAB_READ, LAB_SET_LBR,
- * LAB_OPEN_WINDOW and LAB_WATCH on the caller's CPU.
+ * LAB_REPORT act on all CPUs, LAB_REFUSE on the calling task, and LAB_READ and LAB_SET_LBR on the
+ * caller's CPU, where also the action of LAB_OPEN_WINDOW and the #DB of LAB_WATCH happen.
  */
 #ifndef BTS_DEBUGCTL_LAB_H
 #define BTS_DEBUGCTL_LAB_H

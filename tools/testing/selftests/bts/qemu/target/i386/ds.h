@@ -134,7 +134,7 @@ typedef struct X86DSConfig {
     bool pebs;          /* IA32_MISC_ENABLE shows PEBS (there is none) */
     bool predicts;      /* BTS_PREDICTED is set for backward branches */
     bool pmu2;
-    bool pmu_counts;    /* the counters of that PMU work */
+    bool pmu_counts;    /* the counters of pmu2 count */
     bool pmu_stuck;     /* GLOBAL_STATUS is writable, acks are ignored */
     uint64_t pmu_since; /* time up to which counters have counted */
     uint32_t lbr;       /* number of LBRs, 0 for none */

@@ -92,7 +92,10 @@ bool x86_bts_pmi_raise(X86CPU *cpu)
     return false;
 }
 
-/* Count a branch or delivery. Returns true if this delivered a late PMI. */
+/*
+ * Count a branch, or an interrupt or exception. Returns true if this delivered
+ * a late PMI.
+ */
 bool x86_bts_pmi_pass(X86CPU *cpu)
 {
     return cpu->ds.pmi_left && !--cpu->ds.pmi_left && bts_pmi(cpu);

@@ -255,8 +255,7 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
 
 /*
  * Unless smi_every is 0, raise an SMI after a record, and then none after the
- * next smi_every records. Only CPU 0 gets SMIs, as the firmware handles no
- * others.
+ * next smi_every records. Only CPU 0 gets SMIs.
  */
 static void bts_smi(X86CPU *cpu)
 {

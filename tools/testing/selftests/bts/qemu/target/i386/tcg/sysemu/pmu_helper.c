@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Architectural performance monitoring, version 2. Counters and their controls
- * read back what was written, which a guest checks before it uses the rest of
+ * can be written and read back, which a guest checks before it uses the rest of
  * the performance monitoring unit.
  *
  * With the property x-pmu-counts, the counters count, at the privilege levels
@@ -219,8 +219,9 @@ void x86_pmu_freeze(X86CPU *cpu)
 
 /*
  * Set a timer to the first possible overflow of a counter of time, or delete
- * the timer if no such counter is enabled. The overflow may come later, as the
- * virtual clock goes on while other CPUs execute.
+ * the timer if no such counter is enabled. The overflow may come later: the
+ * virtual clock goes on while other CPUs execute, and a counter may count at
+ * one privilege level only.
  */
 static void pmu_arm(X86CPU *cpu)
 {
