@@ -403,12 +403,12 @@ int main(int argc, char **argv)
 	size_t goal = argc > 2 ? strtoul(argv[2], NULL, 0) : 200000, i;
 
 	load_lab(argv[1]);
+	if (argc > 3 && !strcmp(argv[3], "late"))
+		return run_late();
 	learn_rule();
 	own_branches = argc > 4 ? strtoul(argv[4], NULL, 0) : 0;
 	if (argc > 3 && !strcmp(argv[3], "out"))
 		return run_ways_out();
-	if (argc > 3 && !strcmp(argv[3], "late"))
-		return run_late();
 	if (mixed)
 		trace_kernels();
 	run_sequence();
