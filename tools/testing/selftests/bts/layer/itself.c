@@ -6,8 +6,7 @@
  *   itself MODULE [RECORDS [mixed|late|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
- *	late: after learn_rule(), run only run_late(), on a processor whose PMI comes after the
- *	buffer is full
+ *	late: run only run_late(), on a processor whose PMI comes after the buffer is full
  *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes a given
  *	number of branches, partly in the NMI handler lab_nmi(). OWN (default: 0): the number that
  *	the kernel takes elsewhere
