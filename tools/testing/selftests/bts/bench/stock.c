@@ -239,8 +239,9 @@ static bool perf_lbr(int depth)
 
 static bool perf_lbr_kernel(void)
 {
+	/* On a busy host, fewer cycles would pass while the kernel handles the event. */
 	static const char * const record[] = {
-		"perf", "record", "-b", "-e", "cycles", "-c", "20000",
+		"perf", "record", "-b", "-e", "cycles", "-c", "200000",
 		"-o", "/tmp/lbr", "/bt/victim", NULL,
 	};
 	static const char * const script[] = {
