@@ -413,8 +413,8 @@ static void perfetto_branch(struct bt_session *s, const struct bt_branch *b)
 	switch (b->rec->type) {
 	case X86_BTS_TASK_ARRIVES:
 		/*
-		 * The times of the branches before the thread was first scheduled in are
-		 * unknown: show those that were not written yet at this time.
+		 * The times of the branches before the first X86_BTS_TASK_ARRIVES are unknown.
+		 * Give those that were not written yet the time of this record.
 		 */
 		if (!track->marked)
 			go_to(track, b->rec->event.clock);

@@ -51,7 +51,7 @@ struct step steps[] = {
 	STORE("switch", "what a trace costs: switches", 1, "tracecost", "switch"),
 	STORE("cpus", "what a trace costs: on all CPUs", 2, "tracecost", "cpus"),
 	STORE("bts", "the flight recorder by BTS", 2, "flight", "bts"),
-	{ .name = "lbr", .what = "the same by last branch records", .argv = { "flight", "lbr", },
+	{ .name = "lbr", .what = "the flight recorder by LBRs", .argv = { "flight", "lbr", },
 	  .seconds = 2, .output = true, },
 	PROGRAM("units", "unit tests of the kernel", 5, "units"),
 	PROGRAM("requests", "requests of a debugger", 3, "requests", "kernel"),

@@ -231,7 +231,7 @@ TEST_F(life, child_that_inherits)
 	}
 }
 
-/* A child that is not attached automatically has no trace. not_inherited does not count it. */
+/* A child that nobody traces when it starts has no trace. Here, not_inherited stays 0. */
 TEST_F(life, child_that_is_not_traced)
 {
 	pid_t child;
