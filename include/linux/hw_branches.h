@@ -163,8 +163,8 @@ void arch_hw_branches_stop(const struct cpumask *cpus);
  */
 void arch_hw_branches_thaw(u32 freezes);
 /*
- * Copy the last branches of a CPU to @out, @n at most, the newest first. The CPU may be recording.
- * Return the number of copied branches.
+ * Copy the last branches of a CPU that was not frozen to @out, @n at most, the newest first. If the
+ * CPU is online, wait until it has copied them. Return the number of copied branches.
  */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 

@@ -351,13 +351,9 @@ static void hw_branches_lbr_copy_here(void *info)
 static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
 {
 	struct hw_branches_lbr_call call = { .out = out, .n = n };
-	struct hw_branches_cursor cursor = { };
 
-	/* If this fails, the CPU is offline. Its branches can be read only if it is frozen. */
-	if (smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1)) {
-		guard(preempt)();
-		return hw_branches_lbr_last(cpu, &cursor, 0, out, n);
-	}
+	/* If this fails, the CPU is offline and not frozen: it has no branches. */
+	smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1);
 
 	return call.ret;
 }
