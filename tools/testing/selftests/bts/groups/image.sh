@@ -135,8 +135,8 @@ kit_readme() {
 	mtype -i "$(kit_fat)" ::/README.TXT >"$CASE_DIR/readme"
 	id=$(sed -n 's/^bts-check, image \([0-9a-f]*\), Linux [0-9.]*\r$/\1/p' "$CASE_DIR/readme")
 	if [ ${#id} -eq 8 ] && grep -q "^bts-check $id: " "$CASE_DIR/report" &&
-		grep -q "x86@kernel.org, a public " "$CASE_DIR/readme" &&
-		grep -q "x86@kernel.org, a public " "$CASE_DIR/report"; then
+		grep -q "x86@kernel.org, with" "$CASE_DIR/readme" &&
+		grep -q "x86@kernel.org, with" "$CASE_DIR/report"; then
 		pass "$1.readme"
 	else
 		fail "$1.readme" "the image '$id' or the address is missing (see $CASE_DIR)"

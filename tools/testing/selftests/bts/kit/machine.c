@@ -230,8 +230,8 @@ static void tell_mitigations(void)
 {
 	static const char dir[] = "/sys/devices/system/cpu/vulnerabilities/";
 	glob_t all = { };
+	size_t i, affected = 0;
 	char text[200];
-	size_t i;
 
 	if (glob("/sys/devices/system/cpu/vulnerabilities/*", 0, NULL, &all))
 		return;
@@ -240,13 +240,16 @@ static void tell_mitigations(void)
 
 		if (f && fgets(text, sizeof(text), f)) {
 			text[strcspn(text, "\n")] = '\0';
-			if (strcmp(text, "Not affected"))
+			if (strcmp(text, "Not affected")) {
 				note("            %s: %s\n", all.gl_pathv[i] + strlen(dir), text);
+				affected++;
+			}
 		}
 		if (f)
 			fclose(f);
 	}
-	show("mitigations %zu kinds%s\n", all.gl_pathc, stick_problem() ? "" : ": see the report");
+	show("mitigations affected by %zu of %zu flaws%s\n", affected, all.gl_pathc,
+	     stick_problem() ? "" : ": see the report");
 	globfree(&all);
 }
 

@@ -76,8 +76,8 @@ static void begin_report(const char *image)
 		"This report says what processor it is, what the kernel does about its flaws,\n"
 		"which tests passed, and how the hardware behaved. It has no serial number, no\n"
 		"name and no address of a person or a network, and nothing of the machine's\n"
-		"disks. Read it, then mail it to " ADDRESS ", a public mailing list,\n"
-		"with the subject '" SUBJECT "'.\n\n";
+		"disks. Read it, then mail it as plain text to the maintainers of Linux for x86,\n"
+		ADDRESS ", with the subject '" SUBJECT "'. It may become public.\n\n";
 
 	screen_clear();
 	tell("bts-check, image %s: how this machine records branches\n\n", image);
@@ -152,7 +152,7 @@ static void finish_and_power_off(const char *image)
 		state_save(true);
 		show("Read " REPORT " on the stick, then mail it to " ADDRESS ".\n");
 	} else {
-		show("Not kept: %s. Mail a picture of this page to " ADDRESS ".\n",
+		show("Not kept: %s.\nMail pictures of this page and of the code to " ADDRESS ".\n",
 		     stick_problem() ?: "the stick cannot be written");
 	}
 	stick_unmount();

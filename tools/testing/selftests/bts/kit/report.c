@@ -188,7 +188,7 @@ void print_page(const char *image)
 	note("\n");
 	tell("bts-check %s: %s\n", image, machine.model);
 	tell("%s\n", machine.store ? "This machine has a Debug Store." :
-	     "This machine has no Debug Store that the kernel can use.");
+	     "This machine has no Debug Store that the kernel can use. The report helps, too.");
 	tell("What the hardware does here:\n");
 	print_answers();
 	tell("Steps: %d passed, %d failed, %d not ended, %d too long, %d skipped, %d left out\n",
