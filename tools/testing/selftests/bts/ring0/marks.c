@@ -279,7 +279,7 @@ static unsigned long probed_offset(void)
 	give_up("/proc/self/maps");
 }
 
-/* A mark at a uprobe: its event has preemption on. */
+/* A mark at a uprobe: with CONFIG_PREEMPT_RCU, its event has preemption on. */
 static void test_uprobe(void)
 {
 	static const char mark[] = TRACEFS "/events/uprobes/probed/trigger";
