@@ -222,7 +222,7 @@ kit_whole() {
 	kit_readme "$firmware"
 	kit_disk_kept "$firmware"
 	kit_reports "$firmware" store "no Debug Store that"
-	kit_reports "$firmware" left-out "Left out, no Debug Store: layout to bts (steps 2 to 16)"
+	kit_reports "$firmware" left-out "Left out, no Debug Store: step 2 (layout) to step 16 (bts)"
 	kit_reports "$firmware" skipped "1 skipped, 15 left out"
 	kit_reports "$firmware" firmware "started by ${firmware^^}"
 	kit_done "$firmware"

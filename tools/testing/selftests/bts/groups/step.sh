@@ -107,9 +107,17 @@ need_kselftest() {
 	KSELFTEST=$out/install
 }
 
-# Run the kselftest by run_kselftest.sh. No test may be skipped.
+# Run the kselftest by run_kselftest.sh. Only its own programs may be built. No test may be skipped.
 step_kselftest() {
+	local built
+
 	need_kselftest
+	built=$(cd "$CACHE/kselftest/$LINUX_KEY/kselftest/bts/out/guest" && echo *)
+	if [ "$built" = "multithread refusals rings steps" ]; then
+		pass kselftest.built
+	else
+		fail kselftest.built "make built other programs than those of NATIVE_PROGS: $built"
+	fi
 	plain kselftest cpu=qemu64 smp=2 tools="busybox $KSELFTEST" \
 		before="$KSELFTEST/run_kselftest.sh" -- sh
 	if grep -q '# SKIP' "$CASE_DIR/ktap"; then

@@ -217,8 +217,9 @@ static void tell_sources(void)
 		tell("sources     the kernel has none for branch traces: %s\n", strerror(errno));
 		return;
 	}
-	tell("sources    %s%s\n", machine.store ? " the Debug Store" : " no Debug Store",
-	     info.sources >> PTRACE_BTS_SOURCE_STEP & 1 ? ", the trap flag" : "");
+	tell("sources     of branch traces: Debug Store: %s, trap flag: %s\n",
+	     machine.store ? "yes" : "no",
+	     info.sources >> PTRACE_BTS_SOURCE_STEP & 1 ? "yes" : "no");
 	if (machine.store && ask_kernel(PTRACE_BTS_SOURCE_DS, &info))
 		tell("            its records have the flags %#x at most, a trace has %u at most\n",
 		     info.record_flags, info.max_records);

@@ -76,7 +76,7 @@ static void begin_report(const char *image)
 		"This report says what processor it is, what the kernel does about its flaws,\n"
 		"which tests passed, and how the hardware behaved. It has no serial number, no\n"
 		"name and no address of a person or a network, and nothing of the machine's\n"
-		"disks. Read it, then mail it as plain text to the maintainers of Linux for x86,\n"
+		"disks. Read it, then attach it to a mail to the maintainers of Linux for x86,\n"
 		ADDRESS ", with the subject '" SUBJECT "'. It may become public.\n\n";
 
 	screen_clear();
@@ -150,10 +150,10 @@ static void finish_and_power_off(const char *image)
 	print_page(image);
 	if (save_report()) {
 		state_save(true);
-		show("Read " REPORT " on the stick, then mail it to " ADDRESS ".\n");
+		show("Mail " REPORT " of the stick to " ADDRESS ", with the subject " SUBJECT ".\n");
 	} else {
-		show("Not kept: %s.\nMail pictures of this page and of the code to " ADDRESS ".\n",
-		     stick_problem() ?: "the stick cannot be written");
+		show("Not kept: %s.\nMail pictures of this page and of the code to " ADDRESS
+		     ", subject " SUBJECT ".\n", stick_problem() ?: "the stick cannot be written");
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {

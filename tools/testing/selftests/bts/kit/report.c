@@ -161,6 +161,7 @@ void show_code(void)
 	make_short_form(text, sizeof(text));
 	if (!qr_make(&code, text))
 		return;
+	show("A short form of the report\n");
 	for (row = -MARGIN; row < QR_SIZE + MARGIN; row += 2) {
 		n = 0;
 		for (column = -MARGIN; column < QR_SIZE + MARGIN; column++) {
@@ -195,7 +196,8 @@ void print_page(const char *image)
 	     steps_with(PASSED), steps_with(FAILED), steps_with(NOT_ENDED), steps_with(TIMED_OUT),
 	     steps_with(SKIPPED), steps_with(LEFT_OUT));
 	print_bad_steps();
-	tell("Results: %d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	tell("Results: %d passed, %d failed, %d skipped (not for this machine or kernel)\n",
+	     passed, failed, skipped);
 	make_short_form(text, sizeof(text));
 	note("Short form: %s\n", text);
 	note("The short form has the processor's CPUID.1:EAX, its microcode, the kernel, the\n"

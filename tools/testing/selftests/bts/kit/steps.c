@@ -65,7 +65,7 @@ struct step steps[] = {
 	PROGRAM("stepping", "steps of a debugger", 3, "tracedsteps"),
 	PROGRAM("threads", "traces of threads", 3, "multithread"),
 	PROGRAM("odd", "odd instructions", 2, "odd"),
-	{ .name = "crash", .what = "how a program came to its crash",
+	{ .name = "crash", .what = "how a program came to its crash, which is on purpose",
 	  .argv = { "example", "-n", "12", "badjump", }, .seconds = 1, .output = true,
 	  .crashes = true, },
 	{ .name = "btstrace", .what = "the same by btstrace",
@@ -145,11 +145,11 @@ void steps_tell_left_out(void)
 		first = i;
 		while (i + 1 < nr_steps && steps[i + 1].reason == steps[first].reason)
 			i++;
-		tell("Left out, %s: %s", steps[first].reason, steps[first].name);
+		tell("Left out, %s: step %zu", steps[first].reason, first + 1);
 		if (i > first)
-			tell(" to %s (steps %zu to %zu)\n", steps[i].name, first + 1, i + 1);
+			tell(" (%s) to step %zu (%s)\n", steps[first].name, i + 1, steps[i].name);
 		else
-			tell(" (step %zu)\n", i + 1);
+			tell(" (%s)\n", steps[first].name);
 	}
 }
 

@@ -169,7 +169,8 @@ int main(int argc, char **argv)
 	err = set("enable", argv[1]);
 	if (err == -EOPNOTSUPP || err == -ENODEV) {
 		skip(argv[1], "this machine does not have it");
-		printf("answer %s: none, the recorder cannot use it here\n", argv[1]);
+		printf("answer %s: none, the kernel cannot use %s here\n", argv[1],
+		       !strcmp(argv[1], "lbr") ? "last branch records" : "a Debug Store");
 		return finish();
 	}
 	errno = -err;

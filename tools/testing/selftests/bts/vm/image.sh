@@ -183,7 +183,8 @@ cmd_image() {
 		    lsblk -d -o NAME,SIZE,MODEL,TRAN
 		    sudo umount /dev/NAME?*      # if the system has mounted the stick
 		    sudo dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
-		Boot the machine from the stick, with Secure Boot off. bts-check writes to no disk
-		but the stick. REPORT.TXT on the stick is the report, for any system to read.
+		Boot a PC from the stick, with Secure Boot off: choose the stick in the PC's boot
+		menu. bts-check runs by itself, some minutes, and writes to no disk but the stick.
+		Then read REPORT.TXT on the stick, and mail it: README.TXT on the stick tells where.
 	END
 }
