@@ -121,7 +121,7 @@ source_of()
 	fi
 }
 
-# Print the files that belong into the kernel tree, one per line.
+# Print the files for the kernel tree, one per line: its new files, and patches of existing files.
 tree_files()
 {
 	list_files | grep -Ev "$outside" | sort -u | while IFS= read -r f; do

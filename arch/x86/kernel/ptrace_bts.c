@@ -76,7 +76,7 @@ static void ptrace_bts_drop(struct ptrace_bts *pb)
 }
 
 /**
- * ptrace_bts_drop_parent - drop the references that @from and @tracer hold, if any
+ * ptrace_bts_drop_parent - drop the references that pb->from and pb->tracer hold, if any
  * @pb: the trace
  */
 void ptrace_bts_drop_parent(struct ptrace_bts *pb)

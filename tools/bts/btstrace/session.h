@@ -219,7 +219,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
  * uncaught exception takes about 40,000 branches.
  */
 #define BT_LAST_CRASH	87381
-/* The bytes of memory that one of the last branches needs, without its places */
+/* About how many bytes of memory one of the last branches needs, without its places */
 #define BT_LAST_BYTES	192
 /* The value of @lines of struct bt_session without -n */
 #define BT_LINES	32

@@ -15,7 +15,8 @@ build_upstream() {
 			TARGETS="$UPSTREAM_TARGETS" ${CC:+"CC=$CC"}
 }
 
-# Set UPSTREAM to the directory of the selftests, which are in $UPSTREAM/kselftest.
+# Build the kernel's selftests, unless that was done before. Set UPSTREAM to the directory of the
+# build: the programs are in $UPSTREAM/kselftest.
 need_upstream() {
 	local log=$CACHE/log/upstream
 

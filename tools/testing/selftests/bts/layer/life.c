@@ -385,7 +385,10 @@ static void test_misuse(void)
 	close(fd);
 }
 
-/* Check that Q_DEPARTS and Q_ARRIVES alternate, and have @pid, as the caller's namespace has it. */
+/*
+ * Check that Q_DEPARTS and Q_ARRIVES alternate, that they have @pid, the caller's pid in its own pid
+ * namespace, that their clocks do not go back, and that their CPUs exist.
+ */
 static bool sound_marks(const struct records *got, pid_t pid)
 {
 	u64 clock = 0;
