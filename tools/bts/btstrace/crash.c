@@ -61,7 +61,7 @@ static void fold_repeats(struct crash_lines *lines)
 				break;
 		if (i < first + period)
 			continue;
-		/* Keep the later lines: if the lines tell events, these happened last. */
+		/* Keep the later lines. If the lines are in the order of time, the last ones are wanted. */
 		for (i = first; i < first + period; i++)
 			lines->line[i + period].times += lines->line[i].times;
 		drop(lines, first, period);

@@ -243,7 +243,10 @@ int bt_explain_config(pid_t tid, int error, u32 bytes, bool kernel)
 	return BT_EXIT_USAGE;
 }
 
-/* Say why PTRACE_SEIZE or starting the command failed. Returns the exit status to end with. */
+/*
+ * Say why PTRACE_SEIZE failed, or why the new process could not be told to execute the command.
+ * Returns the exit status to end with.
+ */
 int bt_explain_attach(pid_t tid, int error)
 {
 	char path[64], line[128];

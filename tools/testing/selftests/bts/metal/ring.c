@@ -212,7 +212,10 @@ TEST(area_high, "a management area, and with 64-bit fields a buffer, at the top"
 	tally.records += 5;
 }
 
-/* Check that @n lost records change nothing. Then map @page again: recording must go on. */
+/*
+ * Lose @n records, and check that CR2 has not changed. Make @page present and writable again, and
+ * check that the store has not changed, either. Then recording must go on.
+ */
 static void expect_lost(u32 n, u64 page)
 {
 	write_cr2(0x1234);

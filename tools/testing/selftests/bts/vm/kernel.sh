@@ -266,7 +266,7 @@ need_kernel() {
 	fi
 	mapfile -t files < <(fragments "$flavour" "$names")
 	kernel_make "${files[@]}"
-	# make cannot take a comma in a path.
+	# The compiler splits kbuild's option -Wp,-MMD,FILE at commas: no comma may be in the path.
 	names=${names#base,}
 	KERNEL_BUILD=$CACHE/build/$LINUX_KEY-$flavour-${names//,/+}
 	KERNEL=$KERNEL_BUILD/arch/x86/boot/bzImage

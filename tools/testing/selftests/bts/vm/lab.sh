@@ -45,7 +45,7 @@ need_lab() {
 	fixed) src=$FIXED ;;
 	*) src=$PATCHED ;;
 	esac
-	# make cannot take a comma in a path.
+	# The compiler splits kbuild's option -Wp,-MMD,FILE at commas: no comma may be in the path.
 	work=$CACHE/lab/$LINUX_KEY-$name-$flavour-${names//,/+}
 	LAB=$work/$name.ko
 	key=$({

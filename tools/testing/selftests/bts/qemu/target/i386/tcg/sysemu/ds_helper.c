@@ -254,8 +254,8 @@ static bool bts_damage(X86CPU *cpu, target_ulong *from)
 }
 
 /*
- * Unless smi_every is 0, raise an SMI after a record, and then none after the
- * next smi_every records. Only CPU 0 gets SMIs.
+ * Unless smi_every is 0, store smi_every records without an SMI, raise an SMI
+ * after the record that follows, and begin anew. Only CPU 0 gets SMIs.
  */
 static void bts_smi(X86CPU *cpu)
 {
