@@ -310,7 +310,7 @@ static void an_entry_to_a_thunk(struct kunit *test)
 	       { HW_BRANCH_USER, 0xe00, 2, 0 });
 }
 
-/* A loop does not end between the longest call of a stay and the line of the stay. */
+/* The line of a stay follows that of its longest call. No loop ends between these two lines. */
 static void stays_of_different_calls(struct kunit *test)
 {
 	static const struct fake fake[] = {

@@ -191,8 +191,8 @@ static void hw_branches_trigger(struct event_trigger_data *data, struct trace_bu
 				void *rec, struct ring_buffer_event *event)
 {
 	/*
-	 * hw_branches_trace() has to be called with preemption off. The event of a uprobe, for
-	 * example, does not disable preemption.
+	 * hw_branches_trace() has to be called with preemption off. Some events have preemption
+	 * on: for example that of a uprobe, if the kernel has CONFIG_PREEMPT_RCU.
 	 */
 	bool raise = IS_ENABLED(CONFIG_PREEMPTION) && !(preempt_count() & PREEMPT_MASK);
 

@@ -53,13 +53,14 @@ struct bt_frame {
  * struct bt_calls - the call stack of a thread, and counts
  * @calls:	calls in user mode
  * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
- * @tails:	how often a frame ended by a jump, or a return that acts as one, to another function
+ * @tails:	how often the function of the innermost frame ended by a jump, or a return that acts
+ *	as one, to another function
  * @unwound:	frames that unwind_to() has ended, without those with @tail or @signal: no record
  *	shows how they ended, for example because of longjmp(), an exception, or missing records
  * @unmatched:	returns to an address that is the return address of no frame, without those for
  *	which unmatched_return() knows another reason
- * @shifts:	how often the thread executed a function that had no frame, although no record
- *	was missing
+ * @shifts:	how often the thread executed a function that had no frame, although there were
+ *	other frames and no record was missing
  * @gaps:	places where records are missing
  * @deepest:	the largest value that @nr has had
  * @branches:	branches, including the current one

@@ -71,8 +71,8 @@ static void some_nmis(void)
 }
 
 /*
- * Have the PMU reset while intel_bts disables the event: the state of the event is STOPPED, but
- * its position does not include the newest records yet.
+ * Have the PMU reset while intel_bts stops: the state of its context is BTS_STATE_STOPPED already,
+ * but the position in the AUX area does not include the newest records yet.
  */
 static void reset_in_stop(void)
 {

@@ -143,7 +143,8 @@ kit_readme() {
 	fi
 }
 
-# kit_done CASE: remove the files of the stick.
+# kit_done CASE: remove the stick, the pipes of the monitor and UEFI's variables, and say that CASE
+# is done.
 kit_done() {
 	rm -f "$CASE_DIR/stick.img" "$CASE_DIR"/monitor.* "$CASE_DIR/vars.fd"
 	say "  done $GROUP.$1"
@@ -417,7 +418,8 @@ kit_core2() {
 	kit_done core2
 }
 
-# Without a mirror that has the newest kernel, the image gets 6.12, which is not there, either.
+# If the mirror does not have the newest kernel, vmtest.sh image takes 6.12. Here the mirror does not
+# answer, so the command must fail when it fetches 6.12.
 kit_fallback() {
 	local output
 

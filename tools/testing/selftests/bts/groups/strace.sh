@@ -14,8 +14,8 @@ strace_warnings() {
 	fi
 }
 
-# strace_live TREE: run the tests of strace that need the kernel's requests in a guest, with tracers
-# of each ABI.
+# strace_live TREE: run the tests of $STRACE_LIVE in a guest whose kernel has the requests. Run the
+# programs of each ABI.
 strace_live() {
 	local tree=$1 dir test live=()
 
