@@ -406,6 +406,9 @@ static void hw_branches_boot_name(struct seq_file *m, u64 address)
 	else if (module)
 		seq_printf(m, "%#llx [%*pE]", address - module->start,
 			   (int)strnlen(module->name, sizeof(module->name)), module->name);
+	else if (hw_branches_boot_same && address >= left->text && address < (unsigned long)_end)
+		/* Freed text, or data of the kernel that runs: do not show where that kernel is. */
+		seq_printf(m, "_stext+%#llx", address - left->text);
 	else
 		seq_printf(m, "%#llx", address);
 }
@@ -421,7 +424,7 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
-		/* The file must not show where the kernel that runs is. */
+		/* If both boots had the same kernel, left->text is where the kernel that runs is. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);
 		seq_puts(m, ":\n");

@@ -116,7 +116,7 @@ remains_reboot() {
 	WATCHDOG="-device i6300esb" boot_and_reboot watchdog -- remains watchdog bts
 	boot_and_reboot reset-lbr -- remains reset lbr
 	boot_and_reboot reboot -- remains reboot bts
-	for what in head body records; do
+	for what in head body records data; do
 		boot_and_reboot "scribbled-$what" before="$LAB" -- remains $what scribble
 	done
 }

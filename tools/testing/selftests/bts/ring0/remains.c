@@ -11,7 +11,7 @@
  *   remains watchdog SOURCE		the same, by a watchdog
  *   remains reset lbr		reset the machine; the next boot must find no branches
  *   remains reboot SOURCE	the same, after an orderly reboot
- *   remains MODULE head|body|records scribble	write random bytes to reserved memory
+ *   remains MODULE head|body|records|data scribble	write to reserved memory
  */
 #include <sys/ioctl.h>
 #include <sys/reboot.h>
@@ -230,11 +230,12 @@ static void reboot_at_once(void)
 }
 
 /*
- * REBOOTS times, write random bytes to the recorder's reserved memory, and reboot. Each boot reads
- * that memory, and the last one checks what it has read.
+ * REBOOTS times, write random bytes, or with @how "data" addresses of data, to the recorder's
+ * reserved memory, and reboot. Each boot reads that memory, and the last one checks what it has read.
  */
 static int scribbled(const char *module, const char *how)
 {
+	bool valid = !strcmp(how, "records") || !strcmp(how, "data");
 	char option[32], *text = get(LAST_BOOT);
 	int boots = boots_before();
 	struct found f = count(text);
@@ -245,15 +246,16 @@ static int scribbled(const char *module, const char *how)
 	if (boots == REBOOTS) {
 		/*
 		 * The kernel shows branches of BTS only if the head of the reserved memory and a
-		 * Debug Store area are valid. Only "records" leaves both valid.
+		 * Debug Store area are valid. "records" and "data" leave both valid.
 		 */
-		ok(!f.headlines == !!strcmp(how, "records"), "%s: %d headlines", how,
-		   f.headlines);
+		ok(!f.headlines == !valid, "%s: %d headlines", how, f.headlines);
 		ok(f.lines >= 500 * f.headlines, "%s: %d branches", how, f.lines);
+		if (!strcmp(how, "data"))
+			ok(!f.unnamed, "%d addresses show where the kernel is", f.unnamed);
 		return finish();
 	}
 	/* Make a valid Debug Store area, but do not record over the random bytes. */
-	if (!strcmp(how, "records")) {
+	if (valid) {
 		must_set("enable", "bts");
 		must_set("freeze", "1");
 	}

@@ -5,6 +5,7 @@
  *   panic, init, triple	end the kernel at once
  *   shutdown			end the kernel later, in the next orderly reboot
  *   head, body, records	write random bytes to the flight recorder's reserved memory
+ *   data			let all records there be branches between two addresses of data
  */
 #include <linux/compiler.h>
 #include <linux/io.h>
@@ -14,6 +15,7 @@
 #include <linux/panic.h>
 #include <linux/random.h>
 #include <linux/reboot.h>
+#include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -98,6 +100,21 @@ static int bts_remains_scribble_records(void)
 	       bts_remains_scribble(MODULES + LBRS_AND_STORE, MODULES + LBRS_AND_STORE + BUFFER);
 }
 
+/* As above, but fill the buffer with records that have addresses of the kernel's data. */
+static int bts_remains_data(void)
+{
+	const u64 record[3] = { (unsigned long)&init_task, (unsigned long)&init_task, };
+	phys_addr_t start, size;
+	size_t at;
+
+	if (!reserve_mem_find_by_name("hw_branches", &start, &size) ||
+	    size < MODULES + LBRS_AND_STORE + BUFFER)
+		return -ENODEV;
+	for (at = 0; at + sizeof(record) <= BUFFER; at += sizeof(record))
+		memcpy(phys_to_virt(start) + MODULES + LBRS_AND_STORE + at, record, sizeof(record));
+	return 0;
+}
+
 static int __init bts_remains_init(void)
 {
 	if (!strcmp(how, "panic"))
@@ -114,6 +131,8 @@ static int __init bts_remains_init(void)
 		return bts_remains_scribble(HEAD, MODULES + 2 * (LBRS_AND_STORE + BUFFER));
 	else if (!strcmp(how, "records"))
 		return bts_remains_scribble_records();
+	else if (!strcmp(how, "data"))
+		return bts_remains_data();
 	return -EINVAL;
 }
 
