@@ -108,7 +108,7 @@ static __always_inline void hw_branches_bug_trap(unsigned long ip, const struct 
 
 /*
  * Print the last branches of the CPU that has crashed, unless a crash has printed them already, or
- * the recorder was thawed since the crash. Called by panic() and by the detector of soft lockups,
+ * the recorder was thawed since the crash. Called in a panic and by the detector of soft lockups,
  * after the place where they print the stack.
  */
 static inline void hw_branches_report(void)

@@ -88,8 +88,9 @@ static enum hw_branch_kind hw_branches_entry_or_other(const struct hw_branches_i
 
 /*
  * Tell whether a call instruction only skips a few bytes, and no return goes back to it. There are
- * three such calls: "call 1f; int3; 1:" fills the return stack buffer, "call 1f; 1:" gets its own
- * address, and in the retpoline of a 32-bit kernel, PAUSE follows the call.
+ * three kinds of such calls: "call 1f; int3; 1:" fills the return stack buffer, or is in a thunk of
+ * a retpoline. "call 1f; 1:" gets its own address. In CALL_NOSPEC of a 32-bit kernel, PAUSE follows
+ * the call.
  */
 static bool hw_branches_skips(const struct hw_branches_insn *insn, u32 len)
 {

@@ -69,9 +69,9 @@ void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
  * hw_branches_lbr_drop_saved - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated since the exception, this does nothing: the CPU of the exception keeps
- * the saved branches until a freeze, or until another exception without a fixup. If this task runs
- * there again at the freeze, the freeze keeps these old branches instead of the newest ones.
+ * If the task has migrated since the exception, this does nothing: the CPU of the exception may
+ * keep the saved branches until a freeze, or until another exception without a fixup. If this task
+ * runs there again at the freeze, the freeze keeps these old branches instead of the newest ones.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {

@@ -161,7 +161,7 @@ static void finish_and_power_off(const char *image)
 		wait_for_enter();
 		screen_clear();
 		show_code();
-		show("Press Enter to switch the machine off.\n");
+		show("This is a short form of the report. Press Enter to switch the machine off.\n");
 		wait_for_enter();
 	}
 	show("bts-check ends\n");

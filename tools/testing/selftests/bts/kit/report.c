@@ -161,7 +161,6 @@ void show_code(void)
 	make_short_form(text, sizeof(text));
 	if (!qr_make(&code, text))
 		return;
-	show("A short form of the report\n");
 	for (row = -MARGIN; row < QR_SIZE + MARGIN; row += 2) {
 		n = 0;
 		for (column = -MARGIN; column < QR_SIZE + MARGIN; column++) {
