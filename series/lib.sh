@@ -375,7 +375,8 @@ lay_compat()
 		die "${overlay#"$top/"}/$1.compat.patch does not fit $1: remake it"
 }
 
-# Apply the files of patch NAME in STAGE. FROM is the original kernel.
+# Apply the files of patch NAME in STAGE. FROM is the kernel tree, which may contain an older
+# application of the series.
 lay()
 {
 	local name=$1 from=$2 stage=$3 f

@@ -62,8 +62,8 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
  *
  * perf's function disables last branch records, so it must not run while the recorder uses them. It
  * runs in two cases: the recorder is off, or has given up the hardware to perf. While it runs, the
- * recorder cannot start to use the hardware on this CPU: an IPI or a CPU hotplug callback on this
- * CPU does that, and interrupts are off.
+ * recorder cannot start to use the hardware on this CPU: code that runs on this CPU does that, for
+ * example an IPI or a CPU hotplug callback, and interrupts are off.
  */
 static int notrace hw_branches_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {

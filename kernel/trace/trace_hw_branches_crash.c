@@ -215,8 +215,8 @@ void hw_branches_report_print(void)
  * @cpu: the CPU that is locked up with interrupts off
  * @first: what hw_branches_crash() has returned
  *
- * If an earlier crash has frozen the recorder, the branches of @cpu do not lead to the lockup, and
- * are not printed.
+ * If an earlier crash has frozen the recorder, the branches of @cpu do not lead to the lockup. Then
+ * they are not printed, unless @cpu is this CPU: see hw_branches_report_print().
  */
 void hw_branches_report_lockup_print(int cpu, bool first)
 {

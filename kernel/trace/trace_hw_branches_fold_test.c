@@ -675,8 +675,8 @@ static const struct hw_branches_reader deep_reader = {
 };
 
 /*
- * The innermost call at a depth of at most HW_BRANCHES_LEVELS is found. The walk looks at each
- * branch twice, and each time at the older one, too.
+ * The innermost call at a depth of at most HW_BRANCHES_LEVELS is found. The walk looks at almost
+ * all branches twice, and each time at the older one, too.
  */
 static void a_deep_call_in_a_stay(struct kunit *test)
 {

@@ -22,9 +22,9 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 /**
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
- * Called with interrupts off, on a CPU that enters the debugger by an exception, perhaps before
- * irq_work can be queued. The calls nest: a breakpoint in a function that
- * hw_branches_freeze_to_read() calls enters the debugger again.
+ * Called with interrupts off, on a CPU that enters the debugger by an exception. This may be early
+ * at boot, before irq_work can be queued: then the recorder is still off. The calls nest: a
+ * breakpoint in a function that hw_branches_freeze_to_read() calls enters the debugger again.
  */
 void notrace hw_branches_debugger_enter(void)
 {

@@ -167,8 +167,8 @@ static struct bts_source bts_ds_source __ro_after_init = {
  * BTS_DS_UNRELIABLE: a record may be wrong or lost after SMM (BU10 and similar), or during a change
  * of the power state (AF36). Software cannot tell which record, so the records of all branches
  * get X86_BTS_F_UNRELIABLE.
- * BTS_DS_NO_FILTER: if the CPL filter is in use, a record where the privilege level changes has a
- * wrong @from (W125, AR62).
+ * BTS_DS_NO_FILTER: if the CPL filter is in use, a record where the privilege level changes may
+ * have a wrong @from (W125, AR62).
  */
 #define BTS_DS_UNRELIABLE	BIT(0)
 #define BTS_DS_NO_FILTER	BIT(1)

@@ -24,7 +24,7 @@ enum bts_ds_state {
  * @frozen:	the CPU does not record, and its records are kept and not delivered
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full
- * @pmi_seen:	an NMI was taken for the PMI that the records in the buffer have requested
+ * @pmi_seen:	bts_ds_last_nmi() has recognized the PMI that the records in the buffer requested
  * @late_pmis:	the number of PMIs that may still arrive for records delivered already
  * @min_records_to_pmi: if @kernel, the threshold is at least this number of records, if the buffer
  *		has room for them

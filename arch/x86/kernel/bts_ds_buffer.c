@@ -283,10 +283,10 @@ bool bts_ds_resume(void)
 
 /*
  * A freeze, or the NMI of a freeze, may come after the last trace has ended, when perf owns
- * positions and buffer again. So each function that changes the state of a CPU without pausing
- * it checks bts_ds_claimed first, with interrupts off or in an NMI. After bts_ds_claimed was
- * cleared, ds_unclaim_bts() sends an IPI to all CPUs, and so waits for functions that have read
- * true.
+ * positions and buffer again. So each function that changes BTS or its positions on a CPU without
+ * pausing the CPU checks bts_ds_claimed first, with interrupts off or in an NMI. After
+ * bts_ds_claimed was cleared, ds_unclaim_bts() sends an IPI to all CPUs, and so waits for functions
+ * that have read true.
  */
 void notrace bts_ds_freeze(void)
 {

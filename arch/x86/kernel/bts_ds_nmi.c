@@ -240,8 +240,8 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	if (!READ_ONCE(bts_ds_claimed))
 		return NMI_DONE;
 	/*
-	 * While frozen, nothing resets the index. If it is past the threshold, take only the first
-	 * NMI for the PMI.
+	 * While frozen, nothing resets the index. If it is past the threshold, only the first NMI
+	 * is recognized as the PMI.
 	 */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));
 	d->may_be_repeat = !ours && bts_ds_may_be_repeat(d, regs->ip);

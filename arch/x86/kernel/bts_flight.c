@@ -130,7 +130,7 @@ static void bts_flight_back(int cpu, struct hw_branches_cursor *cursor, u32 newe
 
 /*
  * Read up to @n branches from the buffer of the source. If fewer are found, @cursor has moved past
- * the oldest record.
+ * the oldest record, or to a record that cannot be read.
  */
 static u32 bts_flight_buffer(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			     struct hw_branch *out, u32 n)
@@ -237,7 +237,7 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor 
 	 * A CPU that is held may still handle a pending PMI, and a frozen CPU may still finish a
 	 * drain: both move the records from the buffer to the ring. Then ring.head changes: read
 	 * again. Once is enough: another drain finds records only if the CPU still records. If an
-	 * X86_BTS_LOST record is added, the caller gets one branch twice.
+	 * X86_BTS_LOST record is added, the caller may get one branch twice.
 	 */
 	do {
 		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||

@@ -75,7 +75,7 @@ void bt_jit_add(struct bt_jit **jit, const char *text, size_t len)
 	all = more;
 }
 
-/* Returns the function at @addr that was added last, or NULL. */
+/* Returns a function at @addr from the latest bt_jit_add() that has added one there, or NULL. */
 const struct bt_function *bt_jit_function(const struct bt_jit *jit, u64 addr)
 {
 	const struct bt_function *fn = NULL;

@@ -8,7 +8,10 @@
 
 #include "debuginfo.h"
 
-/* struct range - a range of addresses of the compilation unit at offset @unit of .debug_info */
+/*
+ * struct range - a range of addresses of a compilation unit. The DIE of the unit is at offset @unit
+ * of .debug_info.
+ */
 struct range {
 	u64	start;
 	u64	end;

@@ -63,7 +63,7 @@ char *bt_demangle(const char *name)
 	return d.text.buf;
 }
 
-/* Returns the name to show. If @name may be a mangled name, *@shown caches the result. */
+/* Returns the name to show. If @name may have to be demangled, *@shown caches the result. */
 static const char *shown_name(const char *name, char **shown)
 {
 	if (raw_names || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))

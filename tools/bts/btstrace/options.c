@@ -307,7 +307,10 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse the option @c. If it is a mode, @mode is its name. Complains and returns false on error. */
+/*
+ * Parse the option @c. If it is one of OPT_CRASH to OPT_JSON, @mode is the name of the mode.
+ * Complains and returns false on error.
+ */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)

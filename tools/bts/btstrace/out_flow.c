@@ -183,8 +183,8 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 }
 
 /*
- * If the line of @frame is still pending, write it: the next line is within this function.
- * @frame is the innermost shown function.
+ * If the line of @frame is still pending, write it: another line within this function follows, or
+ * no records of this program follow. @frame is the innermost shown function.
  */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {
@@ -227,7 +227,10 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	ft->line_pending = false;
 }
 
-/* If the line of the innermost shown function is still pending, write it before another line. */
+/*
+ * If the line of the innermost shown function is still pending, write it: another line follows, or
+ * no records of this program follow.
+ */
 static void open_top(struct flow_thread *ft)
 {
 	struct bt_frame *top;

@@ -109,8 +109,8 @@ static size_t put_insn(struct bt_session *s, const struct bt_thread *t, u64 addr
 
 /*
  * Put the instructions from the target of the last branch to @end, without the one at @end.
- * If @branch is true, the instruction at @end is the next branch: put it, too. Stop at an
- * instruction that cannot be decoded.
+ * If @branch is true, the instruction at @end is the next branch, or the thread has entered the
+ * kernel there: put it, too. Stop at an instruction that cannot be decoded.
  */
 static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, bool branch)
 {
@@ -182,7 +182,10 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	}
 }
 
-/* The thread has ended. It has executed the code from the target of its last branch to @addr. */
+/*
+ * The thread ends, or is detached. It has executed the code from the target of its last branch to
+ * @addr.
+ */
 static void insn_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {
 	const struct insn_thread *it = t->data;

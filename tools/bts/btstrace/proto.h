@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes messages of protobuf into memory, as far as traces of Perfetto need them. */
+/* Encodes messages of protobuf, as far as traces of Perfetto need them. */
 #ifndef BTSTRACE_PROTO_H
 #define BTSTRACE_PROTO_H
 

@@ -207,8 +207,8 @@ static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 		return kind_in_kernel(space, b);
 	insn = bt_space_insn(space, b->from);
 	/*
-	 * Fill in @b->to->follows_call: begins_function() in calls.c needs it for functions
-	 * without a name.
+	 * Fill in @b->to->follows_call: begins_function() in calls.c needs it if the bounds of
+	 * the function are not known.
 	 */
 	if (!b->to->fn->named && b->to->fn != b->from->fn)
 		bt_space_insn(space, b->to);
