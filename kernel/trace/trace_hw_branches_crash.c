@@ -204,6 +204,9 @@ void hw_branches_report_print(void)
 		return;
 	}
 
+	if (first >= 0 && first != cpu)
+		hw_branches_log(NULL, "frozen by a crash of CPU %d: the branches may be older\n",
+				first);
 	call.from = crash->ip;
 	if (first == cpu && call.from)
 		since = hw_branches_count_newer(cpu, call);

@@ -22,7 +22,7 @@ enum bt_chunk_type {
 	BT_CHUNK_NOTE,		/* text: a message about the thread */
 	BT_CHUNK_EXIT,		/* text: how the thread ended, or nothing */
 	BT_CHUNK_KERNEL,	/* text: the boot ID, see write_kernel() */
-	BT_CHUNK_ENDED_AT,	/* address that the thread would have executed next */
+	BT_CHUNK_ENDED_AT,	/* address that the thread would have executed next, or 0 */
 	BT_CHUNK_FILE,		/* struct bt_ident, path: of a file whose code is mapped */
 	BT_CHUNK_JIT,		/* text: lines as in /tmp/perf-PID.map */
 };

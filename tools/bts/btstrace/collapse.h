@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sums up branches as a short list of items, for the crash view. A call that has ended, by a
+ * Sums up branches as a short list of items, for the crash view. A function that has ended, by a
  * return or otherwise, becomes one item, with all branches in it. A round (iteration) of a loop
  * begins with a jump back. All rounds of a loop but the last become one item. The other items are
  * functions that have not ended, jumps within functions, and gaps.
@@ -18,7 +18,7 @@
  */
 enum bt_item_type {
 	BT_ITEM_JUMP,	/* a branch within a function */
-	BT_ITEM_CALL,	/* a call, a jump to another function, or an entry to the kernel */
+	BT_ITEM_CALL,	/* a function with a known return address, or the kernel; see above */
 	BT_ITEM_INSIDE,	/* another function, see above */
 	BT_ITEM_SIGNAL,	/* a signal handler */
 	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
@@ -30,9 +30,10 @@ enum bt_item_type {
  * @type:	BT_ITEM_*
  * @open:	of a function: it has not ended
  * @from:	the instruction that jumped or called. Of a loop: the jump back. NULL for the other
- *	types, and for an entry to the kernel.
- * @to:		the target of the jump. Of a loop: the target of the jump back. Of a function: the
- *	first known place in it. NULL for a gap.
+ *	types, and for an entry to the kernel. If it is unknown how the thread got into the function
+ *	of a BT_ITEM_CALL, this is the first known branch in the function.
+ * @to:		the target of the jump. Of a loop: the target of the jump back. Of a function: a
+ *	place that enter() in collapse.c chooses, mostly in this function. NULL for a gap.
  * @name:	of a function: the name that it was called by
  * @first:	the index of the first branch of the item, in @b of bt_collapse()
  * @end:	the index of the last branch of the item, plus 1

@@ -61,7 +61,10 @@ static void fold_repeats(struct crash_lines *lines)
 				break;
 		if (i < first + period)
 			continue;
-		/* Keep the later lines. If the lines are in the order of time, the last ones are wanted. */
+		/*
+		 * Keep the later lines. If the lines are in the order of time, the last ones are
+		 * wanted.
+		 */
 		for (i = first; i < first + period; i++)
 			lines->line[i + period].times += lines->line[i].times;
 		drop(lines, first, period);
@@ -136,8 +139,8 @@ static void end_names(struct names *n, struct crash_lines *lines)
 
 /*
  * Add a line for each call that has not ended, the innermost first. Consecutive calls that are not
- * the user's own and are in one module get one line, and so do repetitions of the user's own.
- * @end is where the thread has ended, or NULL.
+ * the user's own and are in one module get one line. fold_repeats() merges repetitions of the
+ * user's own. @end is where the thread has ended, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {

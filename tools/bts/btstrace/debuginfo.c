@@ -3,7 +3,7 @@
  * libdw looks for the debug information of a program in other files. Their names depend on the
  * program. The author of a hostile program may have made a FIFO of such a name, and libdw would
  * wait for ever. Before libdw opens these files, this file checks that they are regular files, or
- * do not exist. It does not check files in /usr/lib/debug.
+ * do not exist. The comments below tell which files it does not check.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +21,10 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Are the files harmless that libdw tries for @name? If @name is no absolute path, libdw tries
- * it in @dir, in @dir/.debug and in /usr/lib/debug. Do not check the last: only root can put
- * files there.
+ * Check files that libdw tries for @name: @name itself if it is an absolute path, otherwise @name
+ * in @dir and in @dir/.debug. libdw tries more files, which are not checked. It appends even an
+ * absolute path to @dir and to @dir/.debug. It looks for the alternate debug file of dwz in
+ * @dir/.dwz, too. It looks for each name in /usr/lib/debug, where only root can put files.
  */
 static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 {
@@ -34,8 +35,10 @@ static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 }
 
 /*
- * Are the debug files of the program @path harmless? Their names are that of the program with
- * .debug appended, and @link, which the program contains. @link is NULL if it contains none.
+ * Check the debug files of the program @path. Their names are that of the program with .debug
+ * appended, and @link, which the program or its debug file contains. If it contains none, @link is
+ * NULL. libdw then also tries the name of the program in the directory .debug, without .debug
+ * appended. This file is not checked.
  */
 static bool debug_files_harmless(const char *path, const char *link)
 {

@@ -178,7 +178,8 @@ static void read_file(struct bt_elf *elf, void *path)
 /*
  * bt_elf_open - open an ELF file, and read its symbols
  * @fd: the file; bt_elf_close() closes it, and so does bt_elf_open() if it fails
- * @path: the path of the file, to find separate debug information
+ * @path: the path of the file, to find separate debug information, and to name functions that
+ *	have no symbol
  *
  * Returns NULL if libdw cannot read the file, for example because it is no ELF file.
  */

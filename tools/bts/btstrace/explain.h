@@ -15,7 +15,7 @@ enum bt_exit {
 	BT_EXIT_PTRACE		= 115,	/* the process may not be traced */
 	BT_EXIT_OLD_KERNEL	= 116,	/* the kernel has no PTRACE_BTS requests */
 	BT_EXIT_NO_PROCESS	= 117,	/* there is no such process */
-	BT_EXIT_FILE		= 118,	/* a file cannot be read or written */
+	BT_EXIT_FILE		= 118,	/* a file or the pager cannot be used */
 	BT_EXIT_USAGE		= 125,	/* wrong options, or any other error */
 	BT_EXIT_NOT_RUN		= 126,	/* the command cannot be executed */
 	BT_EXIT_NOT_FOUND	= 127,	/* there is no such command */

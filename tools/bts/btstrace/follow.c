@@ -211,7 +211,10 @@ static void on_child(struct bt_follow *f, struct tracee *t)
 		release(f, tracee_add(f, child));
 }
 
-/* Handle PTRACE_EVENT_STOP: the first stop of a thread, a group stop, or PTRACE_INTERRUPT. */
+/*
+ * Handle PTRACE_EVENT_STOP: the first stop of a thread, the beginning or the end of a group stop,
+ * or PTRACE_INTERRUPT.
+ */
 static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 {
 	/* Do not trace the command before its execve(): it is still a copy of btstrace. */

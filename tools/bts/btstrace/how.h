@@ -12,7 +12,7 @@
  * struct bt_how - how live threads are traced
  * @bytes:	the size of the trace of each thread; see also @fixed and @shrink
  * @fixed:	the user has chosen @bytes: do not try a smaller trace if memory is short
- * @shrink:	make smaller traces if there are many threads
+ * @shrink:	make smaller traces if RLIMIT_MEMLOCK is too small for the threads; see bytes_for()
  * @full:	lose no records for lack of room: stop a thread when its trace is full, and read
  *	the trace. Otherwise, new records replace the oldest.
  * @children:	trace the new threads and processes of traced threads, too

@@ -92,6 +92,19 @@ static void test_report(void)
 	ok(!d.traces && d.again == 1, "report: a lockup of another CPU after a crash: %d traces",
 	   d.traces);
 	must_set("freeze", "0");
+	/* The branches of this CPU are those before the freeze by the crash of the other CPU. */
+	await(start_act("freeze", 1));
+	skip_log();
+	act("own");
+	d = read_dump();
+	ok(d.old == 1 && d.traces == 1 && !d.first, "report: its own lockup after a crash: %d told",
+	   d.old);
+	must_set("freeze", "0");
+	skip_log();
+	act("own");
+	d = read_dump();
+	ok(!d.old && d.traces == 1 && !d.first, "report: only its own lockup: %d told", d.old);
+	must_set("freeze", "0");
 	/* This task has reported a lockup of its own CPU before. */
 	act("lockup");
 	skip_log();

@@ -90,6 +90,13 @@ static void do_other(void)
 	report_lockup(1, crash_freeze(0));
 }
 
+/* Report that this CPU is locked up, as its detector does. */
+static void do_own(void)
+{
+	guard(preempt)();
+	report_lockup(smp_processor_id(), crash_freeze(0));
+}
+
 /* Call the tracepoint that KASAN calls at the end of a report. */
 static void do_report(void)
 {
@@ -511,6 +518,7 @@ static const struct {
 	{ "freeze", do_freeze },
 	{ "lockup", crash_too },
 	{ "other", do_other },
+	{ "own", do_own },
 	{ "printing", do_printing },
 	{ "report", do_report },
 	{ "mutex", do_mutex },
