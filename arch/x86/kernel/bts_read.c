@@ -108,7 +108,7 @@ EXPORT_SYMBOL_IF_KUNIT(bts_consume);
  * Move up to BTS_READ_CHUNK records from the ring to @call->rec. For the first chunk, @call->end is
  * 0: begin with the oldest record, and set @call->end to where bts_read() ends. For the others,
  * begin with @call->seq. If that record was overwritten since the last chunk, store an X86_BTS_LOST
- * record first.
+ * record first. But if all records before @call->end were overwritten, store nothing.
  */
 static void bts_do_read(struct bts_call *call)
 {
@@ -150,7 +150,7 @@ static void bts_do_read(struct bts_call *call)
  *
  * Records that are added after the call began are not read: if the kernel is recorded, the call
  * itself adds records. If records are overwritten after older ones have been read, an X86_BTS_LOST
- * record tells how many.
+ * record tells how many. Exception: there is no such record if no newer record is left to be read.
  *
  * Return: the number of records stored.
  */

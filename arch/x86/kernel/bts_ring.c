@@ -81,7 +81,10 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 {
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
-	/* The task or CPU is in the kernel. Without BTS_KERNEL, expect a return to user mode. */
+	/*
+	 * When recording begins or goes on, the task or CPU is in the kernel. Without BTS_KERNEL,
+	 * expect a return to user mode.
+	 */
 	ring->away = !(flags & BTS_KERNEL);
 }
 

@@ -36,7 +36,10 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 	unsigned long old;
 	int err;
 
-	/* On the boot CPU, perf's callback for a starting CPU runs with interrupts on. */
+	/*
+	 * On the boot CPU, perf's callback for a starting CPU runs with interrupts on, if the kernel
+	 * has CONFIG_SMP.
+	 */
 	guard(irqsave)();
 
 	old = debugctl_get();

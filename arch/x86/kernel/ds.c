@@ -313,17 +313,17 @@ EXPORT_SYMBOL_FOR_KVM(ds_end_give_way);
 
 /**
  * ds_claim_bts - take BTS from perf, for one caller on all CPUs
- * @give_way: called when perf or KVM needs hardware that cannot be used at the same time as
- *	BTS. @give_way may call ds_unclaim_bts(), and returns true if BTS is not claimed
- *	any more. perf may hold the mutex of a perf_event_context, so @give_way must not wait
- *	for CPU hotplug. If NULL, BTS is not given back for perf or KVM.
+ * @give_way: called when perf needs BTS, and when perf or KVM needs hardware that cannot be used at
+ *	the same time as BTS. @give_way may call ds_unclaim_bts(), and returns true if BTS is
+ *	not claimed any more. perf may hold the mutex of a perf_event_context, so @give_way
+ *	must not wait for CPU hotplug. If NULL, BTS is not given back for perf or KVM.
  *
  * On success the caller may write the BTS positions of the store and call
  * ds_bts_write(), until ds_unclaim_bts(). May sleep.
  *
  * Return: 0; -EOPNOTSUPP if ds_has(DS_BTS) is false, in a Xen PV guest, or without a PMU driver;
- * -EBUSY if BTS is claimed already, or if perf or KVM uses hardware that cannot be used at the
- * same time as BTS, or is about to use such hardware; or -ENOMEM.
+ * -EBUSY if BTS is claimed already, or if perf uses BTS, or if perf or KVM uses hardware that
+ * cannot be used at the same time as BTS, or is about to use BTS or such hardware; or -ENOMEM.
  */
 int ds_claim_bts(bool (*give_way)(bool privileged))
 {
@@ -403,7 +403,7 @@ void notrace ds_resume(void)
 
 static int ds_cpu_starting(unsigned int cpu)
 {
-	/* On the boot CPU, this is called with interrupts on. */
+	/* On the boot CPU, this is called with interrupts on, if the kernel has CONFIG_SMP. */
 	guard(irqsave)();
 
 	this_cpu_write(ds_bts_field.bits, 0);

@@ -418,7 +418,10 @@ static void test_hold(struct kunit *test)
 	ds_test_unclaim();
 }
 
-/* Creating the first event of perf, and releasing the last one, does not disturb BTS. */
+/*
+ * Creating and releasing an event of perf does not disturb BTS. If perf has no other event, this is
+ * the first and the last event of perf.
+ */
 static void test_beside_perf(struct kunit *test)
 {
 	struct perf_event_attr attr = {

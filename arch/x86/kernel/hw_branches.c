@@ -321,7 +321,7 @@ static bool hw_branches_is_module_thunk(u64 address)
 	if (address < MODULES_VADDR || address >= MODULES_END ||
 	    hw_branches_read_code(address, code, sizeof(code)) != sizeof(code))
 		return false;
-	/* If kCFI is in paranoid mode, a JNE is before the JMP. */
+	/* If FineIBT is in paranoid mode, a JNE is before the JMP. */
 	if (jmp[0] == 0x75 && jmp[1] == 0xfd)
 		jmp += 2;
 	jmp += *jmp == 0x41;

@@ -3,7 +3,7 @@
  * libdw looks for the debug information of a program in other files. Their names depend on the
  * program. The author of a hostile program may have made a FIFO of such a name, and libdw would
  * wait for ever. Before libdw opens these files, this file checks that they are regular files, or
- * do not exist. The comments below tell which files it does not check.
+ * do not exist. It does not check those in /usr/lib/debug, where only root can put files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,24 +21,23 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Check files that libdw tries for @name: @name itself if it is an absolute path, otherwise @name
- * in @dir and in @dir/.debug. libdw tries more files, which are not checked. It appends even an
- * absolute path to @dir and to @dir/.debug. It looks for the alternate debug file of dwz in
- * @dir/.dwz, too. It looks for each name in /usr/lib/debug, where only root can put files.
+ * Check each file that libdw tries for @name, which may be an absolute path: @name itself; @name in
+ * @dir and in @dir/.debug, even if it is an absolute path; and its last part in @dir/.dwz.
  */
 static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 {
-	if (*name == '/')
-		return is_harmless(bt_copy(name));
-	return is_harmless(bt_print("%.*s%s", dir_len, dir, name)) &&
-	       is_harmless(bt_print("%.*s.debug/%s", dir_len, dir, name));
+	const char *slash = strrchr(name, '/');
+
+	return (*name != '/' || is_harmless(bt_copy(name))) &&
+	       is_harmless(bt_print("%.*s%s", dir_len, dir, name)) &&
+	       is_harmless(bt_print("%.*s.debug/%s", dir_len, dir, name)) &&
+	       is_harmless(bt_print("%.*s.dwz/%s", dir_len, dir, slash ? slash + 1 : name));
 }
 
 /*
- * Check the debug files of the program @path. Their names are that of the program with .debug
- * appended, and @link, which the program or its debug file contains. If it contains none, @link is
- * NULL. libdw then also tries the name of the program in the directory .debug, without .debug
- * appended. This file is not checked.
+ * Check the debug files of the program @path. They may have the name of the program, with or without
+ * .debug appended, or the name @link, which the program or its debug file contains. If it contains
+ * none, @link is NULL.
  */
 static bool debug_files_harmless(const char *path, const char *link)
 {
@@ -46,6 +45,7 @@ static bool debug_files_harmless(const char *path, const char *link)
 	int dir_len = slash ? slash + 1 - path : 0;
 	char *own = bt_print("%s.debug", path + dir_len);
 	bool harmless = name_is_harmless(path, dir_len, own) &&
+			name_is_harmless(path, dir_len, path + dir_len) &&
 			(!link || name_is_harmless(path, dir_len, link));
 
 	free(own);

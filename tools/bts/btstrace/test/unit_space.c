@@ -165,14 +165,14 @@ static void test_fifo(void)
  * There is a FIFO where libdw looks for separate debug information of a program. The program has
  * no sections, so that libdw does look.
  */
-static void test_fifo_debug(void)
+static void test_fifo_debug(const char *fifo)
 {
 	Elf64_Ehdr head;
 	struct bt_elf *elf;
 	const char *file;
 	int fd, line;
 
-	unlink("./unit-bare.debug");
+	unlink(fifo);
 	mapped_copy("./unit-bare", &fd);
 	if (pread(fd, &head, sizeof(head), 0) != sizeof(head))
 		exit(2);
@@ -180,16 +180,16 @@ static void test_fifo_debug(void)
 	head.e_shnum = 0;
 	head.e_shstrndx = 0;
 	if (pwrite(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    mkfifo("./unit-bare.debug", 0600))
+	    mkfifo(fifo, 0600))
 		exit(2);
 	alarm(20);
 	elf = bt_elf_open(fd, "./unit-bare");
 	ok(elf && !bt_elf_line(elf, elf->base + 0x1000, &file, &line),
-	   "nor does one in the place of its debug information");
+	   "nor does one in the place of its debug information: %s", fifo);
 	alarm(0);
 	bt_elf_close(elf);
 	unlink("./unit-bare");
-	unlink("./unit-bare.debug");
+	unlink(fifo);
 }
 
 /* libelf maps a file. If the file is truncated, reading the map raises SIGBUS. */
@@ -356,7 +356,10 @@ int main(void)
 	test_vdso();
 	test_deleted();
 	test_fifo();
-	test_fifo_debug();
+	test_fifo_debug("./unit-bare.debug");
+	mkdir("./.debug", 0700);
+	test_fifo_debug("./.debug/unit-bare");
+	rmdir("./.debug");
 	test_cut_short();
 	test_no_elf();
 	test_changing();
