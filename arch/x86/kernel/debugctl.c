@@ -37,8 +37,8 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 	int err;
 
 	/*
-	 * On the boot CPU, perf's callback for a starting CPU runs with interrupts on, if the kernel
-	 * has CONFIG_SMP.
+	 * On the boot CPU, perf's callback for a starting CPU runs with interrupts on, if the
+	 * kernel has CONFIG_SMP.
 	 */
 	guard(irqsave)();
 

@@ -89,7 +89,10 @@ void text_flush(struct bt_text *t)
 
 	if (t->fd < 0)
 		return;
-	/* For pipes and devices, ftruncate() fails with EINVAL: they have no old contents. */
+	/*
+	 * For pipes and character devices, ftruncate() fails with EINVAL: they have no old
+	 * contents.
+	 */
 	if (t->truncate && ftruncate(t->fd, 0) && errno != EINVAL)
 		t->error = errno;
 	t->truncate = false;

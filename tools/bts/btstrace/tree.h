@@ -10,7 +10,7 @@
  * @fn:		the function; NULL in the root
  * @module:	the module that contains it
  * @name:	the name that it was called by first
- * @calls:	the number of calls
+ * @calls:	how often the function began, by a call or otherwise
  * @branches:	the number of branches of the function itself, and of calls that have no node
  * @total:	the number of branches with those of all nodes below; filled in by bt_tree_sum()
  * @depth:	the number of nodes above

@@ -34,19 +34,26 @@ static inline bool read_varint(struct message *m, u64 *v)
 	return false;
 }
 
-/* Read the next field. Returns false at the end of the message, or if it is malformed. */
+static bool perfetto_broken;	/* a message was malformed */
+
+/*
+ * Read the next field. Returns false at the end of the message, and always after a message was
+ * malformed.
+ */
 static inline bool next_field(struct message *m, struct field *f)
 {
 	u64 key;
 
 	*f = (struct field){};
-	if (m->at == m->end || !read_varint(m, &key) || !read_varint(m, &f->value))
+	if (m->at == m->end)
+		return false;
+	perfetto_broken |= !read_varint(m, &key) || !read_varint(m, &f->value) ||
+			   !((key & 7) == 0 || ((key & 7) == 2 && f->value <= (u64)(m->end - m->at)));
+	if (perfetto_broken)
 		return false;
 	f->number = key >> 3;
 	if ((key & 7) == 0)
 		return true;
-	if ((key & 7) != 2 || f->value > (u64)(m->end - m->at))
-		return false;
 	f->bytes = m->at;
 	f->len = f->value;
 	m->at += f->len;
@@ -145,8 +152,8 @@ static inline void take_event(struct bt_text *out, const struct perfetto_names *
 }
 
 /*
- * Returns a trace as text, which the caller frees. A malformed packet or trace, and an event of a
- * category that is not defined, adds a line "broken".
+ * Returns a trace as text, which the caller frees. A malformed message, and an event of a category
+ * that is not defined, adds a line "broken".
  */
 static inline char *perfetto_text(const void *bytes, size_t len)
 {
@@ -157,6 +164,7 @@ static inline char *perfetto_text(const void *bytes, size_t len)
 	u64 ts;
 
 	text_open(&out, -1);
+	perfetto_broken = false;
 	while (next_field(&trace, &f)) {
 		packet = inside(&f);
 		for (ts = 0; next_field(&packet, &part); ) {
@@ -169,10 +177,8 @@ static inline char *perfetto_text(const void *bytes, size_t len)
 			else if (part.number == 60)
 				take_track(&out, names, inside(&part));
 		}
-		if (packet.at != packet.end)
-			text_str(&out, "broken\n");
 	}
-	if (trace.at != trace.end)
+	if (perfetto_broken)
 		text_str(&out, "broken\n");
 	text_char(&out, '\0');
 	free(names);

@@ -71,8 +71,8 @@ static void lose(struct bt_session *s, u64 count)
 }
 
 /*
- * Pass the made-up trace to a session. No process of the test has the ID PID: make sure that
- * the session does not read memory of PID. @live is always true.
+ * Pass the made-up trace to a session. If a process has the ID PID, it did not execute this trace:
+ * make sure that the session does not read memory of that process. @live is always true.
  */
 static void tell(struct bt_session *s, bool live)
 {

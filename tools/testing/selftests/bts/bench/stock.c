@@ -239,7 +239,11 @@ static bool perf_lbr(int depth)
 
 static bool perf_lbr_kernel(void)
 {
-	/* On a busy host, fewer cycles would pass while the kernel handles the event. */
+	/*
+	 * Without -icount, a cycle of the emulator is a nanosecond of its virtual clock. With a much
+	 * shorter period on a busy host, the next event would come before the kernel has handled
+	 * this one, and the victim would make no progress.
+	 */
 	static const char * const record[] = {
 		"perf", "record", "-b", "-e", "cycles", "-c", "200000",
 		"-o", "/tmp/lbr", "/bt/victim", NULL,
