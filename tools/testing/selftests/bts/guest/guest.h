@@ -146,7 +146,7 @@ static inline int read_answer(int fd, char *buf, size_t len)
 			buf[used++] = c;
 	}
 	if (buf && len) {
-		/* Remove the dot, which was stored if there was room. */
+		/* Remove the dot. If @buf is full, keep its last byte: it may not be the dot. */
 		if (used && buf[used - 1] == '.' && used + 1 < len)
 			used--;
 		buf[used] = '\0';

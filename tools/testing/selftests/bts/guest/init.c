@@ -74,7 +74,10 @@ static void mount_all(void)
 {
 	size_t i;
 
-	/* Do not mount a tmpfs on /tmp: it would hide files of the initramfs. */
+	/*
+	 * Do not mount a tmpfs on /tmp: it would hide files of the initramfs. If vmtest.sh has its
+	 * cache below /tmp, the initramfs has files there.
+	 */
 	mkdir("/tmp", 0755);
 	chmod("/tmp", 01777);
 

@@ -9,7 +9,7 @@
 void nth_open(void);
 /* Make the @n-th call from now on of functions with fault injection fail, once. 0: fail none. */
 void nth_arm(unsigned int n);
-/* Disarm. Returns true if nth_arm()'s failure has not happened, as there were too few calls. */
+/* Disarm. Returns true if nth_arm()'s failure did not happen before this call. */
 bool nth_out_of_reach(void);
 
 /* The result of nth_fork(), which runs in the tracee. */

@@ -10,8 +10,8 @@
 #include "kit.h"
 
 #define READ_ALL	3	/* command of klogctl() */
-#define MOST_SHOWN	10	/* complaints on the screen, of one call */
-#define MOST_AFTER	40	/* lines after a complaint in the report */
+#define MOST_SHOWN	10	/* complaints that one call prints */
+#define MOST_AFTER	40	/* lines after a complaint that may be in the report */
 #define MOST_NOTED	400	/* lines after complaints in the report, in all */
 
 static const char *const complaints[] = {

@@ -187,9 +187,10 @@ void print_page(const char *image)
 	screen_clear();
 	note("\n");
 	tell("bts-check %s: %s\n", image, machine.model);
-	tell("%s\n", machine.store ? "This machine has a Debug Store." :
-	     "This machine has no Debug Store that the kernel can use. The report helps, too.");
-	tell("What the hardware does here:\n");
+	/* With a Debug Store, there are so many answers that the page has no more lines. */
+	tell("%sWhat the hardware does here:\n", machine.store ?
+	     "This machine has a Debug Store. " :
+	     "This machine has no Debug Store that the kernel can use. The report helps, too.\n");
 	print_answers();
 	tell("Steps: %d passed, %d failed, %d not ended, %d too long, %d skipped, %d left out\n",
 	     steps_with(PASSED), steps_with(FAILED), steps_with(NOT_ENDED), steps_with(TIMED_OUT),

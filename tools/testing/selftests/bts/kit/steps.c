@@ -215,7 +215,7 @@ static void run_child(const struct step *step, int out)
 struct reader {
 	char buf[1024];
 	size_t len;
-	int told;		/* lines that were printed */
+	int told;		/* lines to print, also those beyond the limit */
 	/* The comments since the last line of another kind; the array has the newest ones */
 	char comment[MAX_COMMENTS][200];
 	int comments;

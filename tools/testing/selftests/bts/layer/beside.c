@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Use traces and perf at the same time. perf's counters must keep working. If an event of perf
- * needs the hardware of a trace, whichever of the two comes second must get -EBUSY.
+ * needs the hardware of a trace, or other hardware that excludes it, whichever of the two comes
+ * second must get -EBUSY.
  *
  *   beside MODULE [counters]
  *

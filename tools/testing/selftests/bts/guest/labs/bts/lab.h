@@ -89,7 +89,7 @@ struct lab_get {
 struct lab_cpu {
 	__u64 debugctl;
 	__u32 cpu;
-	__u32 context_size;	/* bytes of the context of a task, without its ring */
+	__u32 context_size;	/* bytes of the context of a task, without its records */
 	__u32 weight;		/* factor by which debugging options may multiply branches, or 1 */
 	__u32 reserved;
 };
