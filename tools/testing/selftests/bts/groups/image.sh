@@ -79,7 +79,7 @@ kit_start() {
 		-chardev "pipe,id=monitor,path=$CASE_DIR/monitor" -mon chardev=monitor,mode=readline \
 		</dev/null >"$CASE_DIR/emulator" 2>&1 9>&- &
 	SHELL_PID=$!
-	# Read what the monitor prints: the emulator waits for a reader.
+	# Read what the monitor prints, so that the pipe does not become full.
 	cat "$CASE_DIR/monitor.out" >/dev/null 9>&- &
 }
 
@@ -204,8 +204,8 @@ kit_code() {
 	fi
 }
 
-# kit_whole FIRMWARE CPU: run all steps on a machine without a Debug Store, with the last page on
-# its screen.
+# kit_whole FIRMWARE CPU: boot the kit without kit.steps and kit.end, on a machine without a Debug
+# Store. Then the kit ends with two pages that wait for Enter. The second page shows the QR code.
 kit_whole() {
 	local firmware=$1 name
 

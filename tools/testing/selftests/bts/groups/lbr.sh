@@ -51,8 +51,8 @@ lbr_files() {
 }
 
 # perf has priority over the recorder, so perf must work with the recorder on. The tests that need
-# samples of perf, around-* and perf-kept-*, do not run on AMD, as the counters of the emulated AMD
-# processor do not count.
+# samples of perf, around-*, reset and perf-kept-*, do not run on AMD, as the counters of the
+# emulated AMD processor do not count.
 lbr_perf() {
 	local machine
 

@@ -317,8 +317,8 @@ ring0_words() {
 		append="sysctl.kernel.panic_on_oops=1 ftrace_dump_on_oops"
 }
 
-# reports CASE NAME KEY=VALUE...: cause the kernel's report of an error (a warning, a lockup). The
-# recorder's event for it must name NAME.
+# reports CASE NAME KEY=VALUE...: cause the kernel's report of an error (a warning, a lockup). For
+# the case warn, the event error_report_end must name NAME. Other cases do not use NAME.
 reports() {
 	strict "$1" smp=2 before="$LAB" expect=splat "${@:3}" -- marks report "$1" "[$2]"
 	nothing_else "$1" '(WARNING|BUG):.* bts_crash_|soft lockup|hard LOCKUP'
@@ -352,7 +352,8 @@ ring0_marks() {
 	strict pages smp=2 pti=off timeout=300 -- pages 60
 }
 
-# races CASE KEY=VALUE... -- overlap [KIND]: make two CPUs race at a chosen place of the recorder.
+# races CASE KEY=VALUE... -- overlap [KIND]: test a race of the recorder. The module bts_races acts
+# at a chosen place of the recorder, on the same CPU or on another one.
 races() {
 	local crash
 

@@ -27,7 +27,7 @@ stress_seeds() {
 	done 3<"$B/stress/seeds"
 }
 
-# fuzzed CASE SECONDS PROG [KEY=VALUE...]: fuzz while other programs disturb in all ways (-x).
+# fuzzed CASE SECONDS PROG [KEY=VALUE...]: fuzz with all kinds of other activity (-x).
 fuzzed() {
 	stressed "$1" "$2" mem=512 slice=2000 before="$LAB" "${@:4}" -- \
 		"$3" -t "$2" -s "$STRESS_SEED" -n 8 -x sprhkm

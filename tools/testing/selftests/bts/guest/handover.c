@@ -16,7 +16,7 @@ static char arguments[2048];
 bool hand_over(const char *name, u64 addr, u64 size, bool code)
 {
 	size_t used = strlen(arguments);
-	char cmd[256], answer[256];
+	char cmd[256], answer[256] = "";
 	u64 pos;
 
 	/* Touch user pages: the monitor uses the page tables, and does not fault pages in. */

@@ -75,8 +75,8 @@ static void mount_all(void)
 	size_t i;
 
 	/*
-	 * Do not mount a tmpfs on /tmp: it would hide files of the initramfs. If vmtest.sh has its
-	 * cache below /tmp, the initramfs has files there.
+	 * Do not mount a tmpfs on /tmp. If vmtest.sh has its cache below /tmp, the initramfs has
+	 * files there, and the tmpfs would hide them.
 	 */
 	mkdir("/tmp", 0755);
 	chmod("/tmp", 01777);

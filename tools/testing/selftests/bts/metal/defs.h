@@ -161,7 +161,7 @@
 #define PM1A_OFF		0x2000
 
 /* Flags of a case, to be combined */
-#define ONCE			1	/* run without CPL filters only: they would move the PMI */
+#define ONCE			1	/* run only without CPL filters, which would move the PMI */
 #define LEGACY			2	/* protected mode without long mode */
 
 #endif

@@ -43,7 +43,7 @@ static void overflow(struct bts_context *ctx, void *data)
 		return;
 	WRITE_ONCE(lab->queued, true);
 	init_task_work(&lab->work, save_work);
-	if (lab_task_work_add(lab->task, &lab->work, TWA_RESUME))
+	if (task_work_add(lab->task, &lab->work, TWA_RESUME))
 		WRITE_ONCE(lab->queued, false);
 }
 

@@ -28,10 +28,6 @@ struct lab_file {
 	u32 read;
 };
 
-/* The address of task_work_add(), which find_symbols() looks up. */
-extern int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
-				enum task_work_notify_mode mode);
-
 /*
  * The addresses of bts_source, bts_hold(), bts_release(), bts_flight_last() and ds_bts_peek(). The
  * kernel does not export these symbols to modules.

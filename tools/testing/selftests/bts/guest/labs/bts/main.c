@@ -20,8 +20,6 @@
 
 #define BOUNCE	512
 
-int (*lab_task_work_add)(struct task_struct *task, struct callback_head *work,
-			 enum task_work_notify_mode mode);
 
 /* About the number of branches that lab_nmi() takes in each NMI. */
 static int nmi_branches;
@@ -65,15 +63,13 @@ static int find_symbols(void)
 	if (!lookup)
 		return -ENOENT;
 
-	lab_task_work_add = (void *)lookup("task_work_add");
 	lab_look_symbols.source = (void *)lookup("bts_source");
 	lab_look_symbols.hold = (void *)lookup("bts_hold");
 	lab_look_symbols.release = (void *)lookup("bts_release");
 	lab_look_symbols.last = (void *)lookup("bts_flight_last");
 	lab_look_symbols.peek = (void *)lookup("ds_bts_peek");
-	return lab_task_work_add && lab_look_symbols.source && lab_look_symbols.hold &&
-	       lab_look_symbols.release && lab_look_symbols.last && lab_look_symbols.peek ?
-	       0 : -ENOENT;
+	return lab_look_symbols.source && lab_look_symbols.hold && lab_look_symbols.release &&
+	       lab_look_symbols.last && lab_look_symbols.peek ? 0 : -ENOENT;
 }
 
 static int lab_config(struct lab_file *lab, const void __user *arg)
