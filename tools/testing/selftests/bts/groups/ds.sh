@@ -59,6 +59,8 @@ ds_claims() {
 	ours recording-pti smp=2 pti=on abort=1 -- claims recording
 	# No driver may claim this NMI, so the kernel must print 'Uhhuh'.
 	ours foreign-nmi smp=1 expect=splat -- claims pmi
+	nothing_else foreign-nmi 'Uhhuh. NMI received|Dazed and confused'
+	console_says foreign-nmi 'Uhhuh. NMI received'
 }
 
 ds_offline() {

@@ -300,7 +300,7 @@ static int run_ways_out(void)
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
-	/* With KASAN or KCSAN (see OWN), the kernel takes more branches than the buffer holds. */
+	/* With KASAN or KCSAN (OWN), the kernel would take more branches than the buffer holds. */
 	if (!own_branches)
 		run_way_out(1500, true, true, filter);
 	run_way_out(1500, false, false, filter);

@@ -20,7 +20,6 @@
 
 #define BOUNCE	512
 
-
 /* About the number of branches that lab_nmi() takes in each NMI. */
 static int nmi_branches;
 
