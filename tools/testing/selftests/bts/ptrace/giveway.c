@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * If all traces by the Debug Store are of users without CAP_PERFMON, and a user with CAP_PERFMON
- * opens intel_bts, the kernel takes the hardware from the traces. Such a trace keeps its records,
- * reports that it was revoked, and can get the hardware back by a PTRACE_BTS_CONFIG when intel_bts
- * is closed. If a trace by the Debug Store is of a user with CAP_PERFMON, or if the user who opens
- * intel_bts lacks CAP_PERFMON, the kernel refuses intel_bts, and revokes no trace. intel_bts needs
- * page-table isolation to be off.
+ * A user opens intel_bts while there are traces by the Debug Store. If this user has CAP_PERFMON,
+ * and all these traces are of users without it, the kernel takes the hardware from the traces. Such
+ * a trace keeps its records, reports that it was revoked, and can get the hardware back by a
+ * PTRACE_BTS_CONFIG when intel_bts is closed. If one of these traces is of a user with CAP_PERFMON,
+ * or if the user who opens intel_bts lacks it, the kernel refuses intel_bts, and revokes no trace.
+ * CAP_SYS_ADMIN has the same effect as CAP_PERFMON. intel_bts needs page-table isolation to be off.
  */
 #include <signal.h>
 #include <sys/wait.h>

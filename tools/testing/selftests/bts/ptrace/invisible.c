@@ -104,7 +104,7 @@ static void see(const char *fmt, ...)
 		seen->used += n;
 }
 
-/* Log a signal: its number, its code, its address relative to invisible_text, and TF. */
+/* Log a signal: its number and code, the interrupted address relative to invisible_text, and TF. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;

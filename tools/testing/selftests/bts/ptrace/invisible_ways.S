@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ways in which a program can see the trap flag (TF): their results are in invisible.h. */
+/* Ways in which a program can see the trap flag (TF). invisible.h tells what they return. */
 #include <asm/unistd.h>
 
 #include "invisible.h"
@@ -382,7 +382,7 @@ way invisible_syscall_none
 way invisible_forged
 	pushfq
 	pop	%r11
-	or	$TF, %r11
+	lea	TF(%r11), %r11	/* does not change the flags */
 	lea	1f(%rip), %rcx
 	mov	$-38, %rax
 	.byte	0x66, 0x90	/* a two-byte NOP, as long as SYSCALL */

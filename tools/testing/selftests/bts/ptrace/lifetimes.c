@@ -564,6 +564,7 @@ static void end_trace(const struct tracee *t, enum end how)
 TEST_F(life, nothing_is_left)
 {
 	enum end how;
+	int cpu;
 
 	if (!bts_hardware())
 		SKIP(return, "there is no hardware to be left alone");
@@ -574,7 +575,8 @@ TEST_F(life, nothing_is_left)
 		EXPECT_NE(0, read_msr(0, MSR_DS_AREA));
 		tracee_do(&t, known_work, 100);
 		end_trace(&t, how);
-		EXPECT_EQ(0, read_debugctl(0) & DEBUGCTL_BTS);
+		for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+			EXPECT_EQ(0, read_debugctl(cpu) & DEBUGCTL_BTS);
 		if (how != KILL)
 			end_chain(t.pid);
 	}

@@ -2,7 +2,8 @@
 /*
  * Run a tracee whose branches are known (chain()), and check the records in its ring: of a ring
  * that wraps, of a ring that stops when full (STOP_FULL), and of a ring that is exactly full.
- * Check the requests that read a ring, and the stop and the signal when a ring is full.
+ * Check PTRACE_BTS_GET, PTRACE_BTS_DRAIN and PTRACE_BTS_CLEAR, and the stop and the signal when a
+ * ring is full.
  */
 #include <errno.h>
 #include <signal.h>

@@ -120,8 +120,8 @@ static void many_calls(unsigned long n)
 }
 
 /*
- * Record the kernel while perf samples. Counters and the Debug Store share LVTPC, the vector of the
- * PMI. A PMI of a counter masks LVTPC until perf's handler unmasks it.
+ * Record the kernel while perf samples. Counters and the Debug Store share LVTPC, the register of
+ * the APIC for PMIs. A PMI of a counter masks LVTPC until perf's handler unmasks it.
  */
 static void check_beside_counters(void)
 {
