@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Add the Debug Store to a QEMU 7.2 source tree, and build the emulator. The overlay is the patches
-# and new files in this directory, without mutants/ and this script.
+# Add the Debug Store to the source tree of QEMU 7.2.12 or a later 7.2 release, and build the
+# emulator. The overlay is the patches and new files in this directory, without mutants/ and this
+# script.
 
 set -u
 
@@ -10,7 +11,8 @@ die() { echo "qemu/build.sh: $*" >&2; exit 2; }
 usage() {
 	cat <<-END
 	Usage: build.sh SRC OUT [JOBS]
-	  SRC   writable, pristine QEMU 7.2 source tree; the overlay is laid over it
+	  SRC   writable, pristine source tree of QEMU 7.2.12 or a later 7.2 release; the
+	        overlay is laid over it
 	  OUT   gets qemu-system-x86_64, and the build under OUT/build
 	  JOBS  compilers at a time (default: one a processor)
 	Environment: CC, the compiler (default gcc).
@@ -84,8 +86,8 @@ CC=${CC:-gcc}
 src=$(readlink -e "$1") || die "no directory $1: unpack QEMU 7.2 there"
 [ -f "$src/VERSION" ] && [ -f "$src/target/i386/tcg/translate.c" ] || die "$1 is no QEMU source tree"
 case $(cat "$src/VERSION") in
-7.2 | 7.2.*) ;;
-*) die "$1 is QEMU $(cat "$src/VERSION"): the overlay fits 7.2" ;;
+7.2.1[2-9] | 7.2.[2-9]?) ;;
+*) die "$1 is QEMU $(cat "$src/VERSION"): the overlay fits 7.2.12 and later 7.2 releases" ;;
 esac
 [ -w "$src" ] || die "$1 is read-only: give a copy of it"
 need_tools

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Check the traces on the console of a guest that died. Print a line about an error, or nothing.
-# Set function_name to the function that crashed or called panic(), cpus to the number of traces
-# (one of each CPU, or more if they are printed again), and all to 1 if all CPUs crashed there.
+# Set function_name to the function that crashed, or that called panic() or nmi_panic(); cpus to the
+# number of traces (one of each CPU, or more if they are printed again); and all to 1 if all CPUs
+# crashed there.
 
 {
 	sub(/\r$/, "")

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #define DEVICE	"/dev/bts_crash"
-#define NR	32	/* default of the files "nr" and "crash_nr": most lines for a CPU */
+#define NR	32	/* default of "nr" and "crash_nr": the largest number of lines for a CPU */
 
 struct dump {
 	int traces;		/* number of headlines, each of a CPU */

@@ -67,7 +67,7 @@ build_emulator() {
 	if [ -z "${QEMU_SRC:-}" ]; then
 		need_qemu_archive
 	elif [ ! -f "$QEMU_SRC/target/i386/cpu.c" ]; then
-		die "QEMU_SRC=$QEMU_SRC is not a QEMU source tree: give the top directory of one, version 7.2"
+		die "QEMU_SRC=$QEMU_SRC is not a QEMU source tree: give the top directory of one, 7.2.12 or a later 7.2"
 	fi
 	QEMU_TREE=$CACHE/qemu/$(qemu_source_key | key_of)
 	QEMU=$QEMU_TREE/out/qemu-system-x86_64

@@ -117,9 +117,9 @@ typedef struct X86DSConfig {
     uint32_t pmi_left;  /* branches until the late PMI; 0: none, or by timer */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */
-    uint32_t smi_every; /* records between SMIs, on the first CPU; 0: no SMI */
+    uint32_t smi_every; /* records between two that raise an SMI; 0: no SMI */
     uint32_t damage_every; /* records between damaged or lost ones; 0: none */
-    uint32_t to_smi;    /* records to store before the next SMI may come */
+    uint32_t to_smi;    /* records to store before the one that raises an SMI */
     uint32_t to_damage;
     bool after_smi;     /* the next record will be garbage */
     bool damage_loses;  /* the last damage has lost a record, not garbled it */
