@@ -269,7 +269,7 @@ is_kernel()
 # Read the series with the overlay for the kernel ARG, a directory or an archive.
 read_series_for()
 {
-	[ -e "$1" ] || die "no kernel source at $1: install linux-source-6.12 or give --kernel DIR|TAR"
+	[ -e "$1" ] || die "no kernel source at $1: give --base 6.12 or --base newest, which fetch it, or --kernel DIR|TAR"
 	[ ! -d "$1" ] || is_kernel "$1" ||
 		die "$1 is not a Linux source tree: give the top directory of one"
 	choose_base "$1"

@@ -91,8 +91,8 @@ static int explain_old_kernel(void)
 	bt_complain("%s, and this kernel has no PTRACE_BTS requests: %s",
 		    there ? "the processor has a Debug Store" :
 		    "this processor has no Branch Trace Store",
-		    there ? "boot one with the series x86/bts and CONFIG_X86_PTRACE_BTS" :
-		    "boot one with the series x86/bts and CONFIG_X86_BTS_STEP");
+		    there ? "boot one with the patches for branch traces and CONFIG_X86_PTRACE_BTS" :
+		    "boot one with the patches for branch traces and CONFIG_X86_BTS_STEP");
 	return BT_EXIT_OLD_KERNEL;
 }
 

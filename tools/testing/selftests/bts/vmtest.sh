@@ -64,7 +64,8 @@ usage() {
 	  --append WORDS    add WORDS to the guest's kernel command line
 	  --pti on|off      page-table isolation [as the kernel decides: on]
 	  --cpl-rule RULE   privilege level that the branch filter tests: after, before, either
-	  --silicon RULE    behaviour of some models: once, equal, kept, late, db, worst
+	  --silicon RULE    behaviour of some models: once, equal, kept, late, db, worst;
+	                    vm/silicon.sh has their properties
 	  --base BASE       kernel: 6.12, or newest, the newest that the series fits [6.12;
 	                    image: newest, if Debian has it]
 	  --kernel DIR      use the pristine kernel tree DIR, of a version that the series fits
@@ -81,7 +82,8 @@ usage() {
 	Environment: BTS_CACHE (directory of the cache), BTS_MIRROR (Debian mirror),
 	QEMU_SRC (QEMU 7.2 source tree instead of Debian's), QEMU_BTS (an emulator
 	that is built already), STRACE_SRC (strace 6.1 or 7.2 source tree instead of
-	Debian's), STEP_PARTS, STRESS_PARTS (parts of these groups, see groups/), CC.
+	Debian's), STEP_PARTS, STRESS_PARTS, IMAGE_PARTS (parts of these groups, see
+	groups/), CC.
 	Exit status: 0 all tests passed, 1 a test failed, 2 could not run.
 	END
 }

@@ -105,10 +105,11 @@ static void continue_report(void)
 
 static void show_advice(void)
 {
-	show("If the screen shows a crash of the kernel, take a picture of it: the machine\n"
-	     "starts again after a minute. If the seconds stand still for a minute, switch the\n"
-	     "machine off.%s\n\n", stick_problem() ? "" :
-	     " Then boot the stick again: it continues after the step that ran.");
+	show("If the screen shows a crash of the kernel, take a picture of it at once: the\n"
+	     "machine restarts after a minute. If the seconds stand still for a minute, switch\n"
+	     "the machine off.%s\n\n", stick_problem() ? "" :
+	     " After that, or if the machine restarts by itself, boot\n"
+	     "from the stick again: it continues after the step that ran.");
 }
 
 static void tell_outcome(const struct step *s)
@@ -157,7 +158,7 @@ static void finish_and_power_off(const char *image)
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
-		show("Press Enter for a short form of the report as a QR code, or switch off.\n");
+		show("Switch off, or press Enter for a short form of the report as a QR code.\n");
 		wait_for_enter();
 		screen_clear();
 		show_code();

@@ -27,7 +27,7 @@
 #define STACK		16384
 
 struct shared *shared;
-int my_number;
+int my_number = -1;
 
 static struct table {
 	uint64_t seed;
@@ -43,10 +43,11 @@ static struct x86_bts_record records[ROOM];
 
 void violation(const char *fmt, ...)
 {
-	char head[40];
+	char head[40] = "";
 	va_list ap;
 
-	snprintf(head, sizeof(head), "worker %d: ", my_number);
+	if (my_number >= 0)
+		snprintf(head, sizeof(head), "worker %d: ", my_number);
 	va_start(ap, fmt);
 	say_violation(head, fmt, ap);
 	va_end(ap);

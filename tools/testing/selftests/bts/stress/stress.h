@@ -71,7 +71,7 @@ struct tracee_shared {
  * @incarnation:	initially the number of option -i; incremented when the fuzzer kills and
  *		restarts the tracer
  * @step:		number of its current step
- * @requests:	number of requests it has made
+ * @requests:	how often it has called make_request(); a restart does not reset this
  * @tracees:	its tracees
  */
 struct tracer_shared {
@@ -108,7 +108,10 @@ struct shared {
 	uint32_t violations;
 	/* incremented when a trace may begin or end, and before the main process kills a task */
 	uint32_t version;
-	/* NOISE_* that are on, and how often each of them has succeeded */
+	/*
+	 * NOISE_* that are on, and how often each of them has succeeded. For NOISE_KILL, only
+	 * tracers that were killed count.
+	 */
 	uint32_t noise;
 	uint32_t noise_done[NR_KINDS];
 	uint32_t noise_pids[NR_NOISES];
@@ -132,8 +135,8 @@ uint32_t rng(uint32_t n);
 bool chance(uint32_t n);
 
 /*
- * say.c: print a violation with one write, so that it is not mixed with other output. @head
- * says which process has found it.
+ * say.c: print a violation with one write, so that it is not mixed with other output. @head is
+ * printed before the text. It may name the tracer or worker that has found the violation.
  */
 __attribute__((format(printf, 2, 0)))
 void say_violation(const char *head, const char *fmt, va_list ap);

@@ -130,7 +130,10 @@ static bool write_get(FILE *f, int pid, const char *line, long index)
 	return true;
 }
 
-/* Returns what strace has to print, computed from what the example has printed. */
+/*
+ * Returns what strace has to print. This is computed from @out, which the example has printed, and
+ * from @pid and @held, which are from strace's own output.
+ */
 static char *expect(int pid, long held, const char *out)
 {
 	long index = atol(LAST);

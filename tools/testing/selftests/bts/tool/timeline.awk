@@ -28,7 +28,8 @@ function end_packet(   i, track)
 			wrong["track"]++
 		if (packet["sequence_flags"] != 2)
 			wrong["sequence"]++
-		# awk's numbers have less than 64 bits: compare as text. A longer one is later.
+		# awk's numbers are doubles, which are not exact for all 64-bit clocks: compare as
+		# text. The text with more digits is later.
 		clock = packet["timestamp"]
 		if (length(clock) < length(clocks[track]) ||
 		    (length(clock) == length(clocks[track]) && clock "" < clocks[track] ""))
@@ -55,7 +56,8 @@ function ok(good, what)
 	failed += !good
 }
 
-# A line of --calls: the calls, the branches in it and below it, and the function
+# A line of --calls has four columns: the calls, the branches in the function, the sum of these and
+# of the branches in the functions that it calls, and the name.
 FNR == NR {
 	if ($1 ~ /^[0-9]+$/ && $3 ~ /^[0-9]+$/ && $4 ~ /^(compare|sorts|main)$/)
 		told[$4] += $1

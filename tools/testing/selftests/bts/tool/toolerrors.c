@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 			"has a Debug Store, and this kernel has no PTRACE_BTS requests");
 	} else if (!strcmp(argv[3], "old-kernel-no-source")) {
 		refused("$b /bt/walk killer", 0, -1, 116,
-			"this processor has no Branch Trace Store, and this kernel has no PTRACE_BTS requests: boot one with the series x86/bts and CONFIG_X86_BTS_STEP");
+			"this processor has no Branch Trace Store, and this kernel has no PTRACE_BTS requests: boot one with the patches for branch traces and CONFIG_X86_BTS_STEP");
 	} else {
 		check_usage();
 		check_full_disk();

@@ -136,7 +136,6 @@ make_image() {
 need_image() {
 	local key log=$CACHE/log/image parts name
 
-	need_packages image
 	need_programs
 	need_btstrace
 	need_lab "$B/kit/lab" kit_lab patched "$IMAGE_CONFIG_32"
@@ -169,7 +168,7 @@ cmd_image() {
 		die "$out is not a file: name a file; the command then prints how to write it to a stick"
 	[ -w "$(dirname "$out")" ] || die "cannot write to $(dirname "$out"): name another file"
 	default_to_newest
-	prepare build
+	prepare build image
 	need_image
 	cp --sparse=always "$IMAGE" "$out" || die "cannot write $out: free some space"
 	size=$((($(stat -c %s "$out") + 1048575) / 1048576))
@@ -177,14 +176,15 @@ cmd_image() {
 	cat <<-END
 		$out  $size MiB, Linux $LINUX_VERSION
 
-		Write it to a USB stick, which loses all its files: by any program that writes
-		disk images, or on Linux by these commands. NAME is the stick's name, such as sdb,
-		not sdb1. The first command prints it: TRAN is usb, SIZE is that of the stick.
+		Write it to a USB stick, which loses all its files. Copying the file to the stick
+		does not do: use any program that writes disk images (on Windows, Rufus in its mode
+		DD, or balenaEtcher), or on Linux, as root, these commands. NAME is the stick's
+		name, such as sdb, not sdb1. The first command prints it: TRAN is usb, SIZE is that
+		of the stick.
 		    lsblk -d -o NAME,SIZE,MODEL,TRAN
-		    sudo umount /dev/NAME?*      # if the system has mounted the stick
-		    sudo dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
-		Boot a PC from the stick, with Secure Boot off: choose the stick in the PC's boot
-		menu. bts-check runs by itself, some minutes, and writes to no disk but the stick.
-		Then read REPORT.TXT on the stick, and mail it: README.TXT on the stick tells where.
+		    umount /dev/NAME?*      # if the system has mounted the stick
+		    dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
+		Then read README.TXT on the stick: how to boot a PC from it, and where to mail the
+		report. If the PC has Windows, read it before you change the setting of Secure Boot.
 	END
 }
