@@ -26,7 +26,7 @@ static int nr = NR;
 /* A summary of the trace since the last clear(). */
 struct seen {
 	int branches[8];	/* number of branches of each CPU */
-	int runs;		/* number of runs, of nr branches each, except the last of a CPU */
+	int runs;		/* number of runs; a CPU's last may have fewer than nr branches */
 	bool ordered;		/* in each run, the ages increase by 1: the newest comes first */
 	char to[128];		/* target of the newest branch in CPU 0's last run */
 	char from[128];
@@ -587,7 +587,7 @@ static void test_begins(const char *word)
 	must(PRINTED "trigger", "!branches");
 }
 
-/* The same with a mark at a kprobe in WARN(), which calls other functions in 7.0 and later. */
+/* The same with a mark at a kprobe in WARN(), which calls other functions in 7.3 than in 6.12. */
 static void test_probe(void)
 {
 	struct seen seen;

@@ -26,7 +26,10 @@ static void must(const char *path, const char *text)
 	}
 }
 
-/* Take CPU 1 offline and online until killed. Random pauses vary the point of a round. */
+/*
+ * Take CPU 1 offline and online until killed. The pauses are random, so that this happens at
+ * different points of one_round().
+ */
 static void come_and_go(int *times)
 {
 	for (;;) {

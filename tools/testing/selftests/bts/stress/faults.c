@@ -201,7 +201,7 @@ static void walk_forks(struct result *result)
 }
 
 /*
- * Random failures in a task
+ * Failures of a given probability in chosen tasks
  */
 
 static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };

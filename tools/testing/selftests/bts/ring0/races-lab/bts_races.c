@@ -48,7 +48,7 @@ static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newe
 
 /*
  * Variables of the recorder. A crash keeps it frozen while *first_cpu is not negative. Root, a
- * trigger or a watchpoint keeps it frozen while *kept_frozen is true.
+ * trigger, a watchpoint or the report of a hard lockup keeps it frozen while *kept_frozen is true.
  */
 static int *first_cpu;
 static bool *kept_frozen;
@@ -202,7 +202,7 @@ static void do_break(void)
 	dump_cpu(print_faults, raw_smp_processor_id(), 0, 4);
 }
 
-/* Sysrq-B crashes when it begins to print. */
+/* If true, the next sysrq-B crashes when it begins to print. */
 static bool sysrq_faults;
 
 static int sysrq_prints(struct kprobe *probe, struct pt_regs *regs)

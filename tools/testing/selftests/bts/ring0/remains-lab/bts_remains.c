@@ -5,7 +5,7 @@
  *   panic, init, triple	end the kernel at once
  *   shutdown			end the kernel later, in the next orderly reboot
  *   head, body, records	write random bytes to the flight recorder's reserved memory
- *   data			let all records there be branches between two addresses of data
+ *   data			fill CPU 0's buffer there with branches from and to init_task
  */
 #include <linux/compiler.h>
 #include <linux/io.h>
