@@ -469,7 +469,7 @@ static void print_all(unsigned long nr, bool plain)
 	/* A kernel without CONFIG_SMP does not have this symbol. */
 	bool many = find_value("SYMBOL(__per_cpu_offset)", 16, &offsets);
 
-	/* The size of a field of the Debug Store; 0 if the processor has none. */
+	/* The size of a field of the Debug Store; 0 if the kernel could not use one. */
 	if (field && field != sizeof(uint64_t))
 		errx(1, "the processor of that kernel has no 64-bit Debug Store");
 	if (cpus > MOST_CPUS) {

@@ -111,9 +111,10 @@ quote() {
 }
 
 # boot_options KEY=VALUE... -- PROG ARG...: set OPT[KEY], and ARGS to the program and its arguments.
-# Three keys name files that the guest needs: with=PROGRAM..., programs of the bench;
-# tools=COMMAND..., commands of this system; before=FILE..., files whose paths become the first
-# arguments of the program. state=FILE continues a guest that has saved its state (see vmrun.c).
+# Three keys name files that the guest needs: with=PROGRAM..., programs of the bench; tools=TOOL...,
+# commands, files and directories of this system (see tool_files); before=FILE..., files whose paths
+# become the first arguments of the program. state=FILE continues a guest that has saved its state
+# (see vmrun.c).
 boot_options() {
 	local paths
 

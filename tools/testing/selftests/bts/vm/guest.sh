@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Files of the guest, packed into an initramfs: programs of the bench, and commands of this system
-# ("tools") with their libraries.
+# Files of the guest, packed into an initramfs: programs of the bench, and "tools" of this system,
+# which are commands with their libraries, other files, and directories.
 
 PROGRAMS=
 

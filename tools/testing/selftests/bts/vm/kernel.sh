@@ -214,8 +214,8 @@ make_kernel() {
 }
 
 # build_in_place DIR: make the build directory DIR, and the file DIR.building, which built()
-# removes. If that file exists already, make was killed and may have left unfinished files: remove
-# DIR first.
+# removes. If that file exists already, an earlier build in DIR has not come to its end, for example
+# because make was killed. It may have left unfinished files: remove DIR first.
 build_in_place() {
 	local build=$1
 

@@ -55,8 +55,9 @@ lint_shellcheck() {
 	(cd "$REPO" && shell_files | sort -u | xargs shellcheck -x -P SCRIPTDIR -f gcc)
 }
 
-# Each file must have an SPDX line, except diffs, plain text, .gitignore, files in .ci, and files
-# for strace, which states its license in another way.
+# Each file must have an SPDX line among its first three lines, except diffs, plain text, COPYING,
+# .gitignore, files in .ci, and files in strace/common: strace has this line later in a file, or not
+# at all.
 lint_spdx() {
 	local file
 

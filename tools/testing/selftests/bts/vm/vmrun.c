@@ -400,9 +400,8 @@ static void end_hanging(void)
 }
 
 /*
- * Do not stop the guest for this: it would be continued as a stopped guest. The emulator's child
- * "cat" may still write when the emulator ends. It holds the emulator's ends of the ports open, so
- * watch() waits for it, at most GRACE_MS.
+ * Do not stop the guest for this: it would be continued as a stopped guest. When the emulator
+ * closes the pipe to its child "cat", it waits until this child has ended.
  */
 static void save(void)
 {
