@@ -307,10 +307,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/*
- * Parse the option @c. If it is one of OPT_CRASH to OPT_JSON, @mode is the name of the mode.
- * Complains and returns false on error.
- */
+/* Parse the option @c. A long option of a mode has its name in @mode. Returns false on error. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
