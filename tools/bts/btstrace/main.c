@@ -117,11 +117,11 @@ static int replay(struct bt_session *s, const char *path, bool force)
 	}
 	signal(SIGBUS, on_cut);
 	/*
-	 * Outputs without BT_OUT_PLACES show only addresses, which are right even if programs
-	 * have changed since.
+	 * Without a filter, outputs without BT_OUT_PLACES show only addresses, which are right
+	 * even if programs have changed since.
 	 */
-	if (s->out->flags & BT_OUT_PLACES && bt_file_check(bytes, st.st_size, tell_misfit) &&
-	    !force) {
+	if ((s->filter || s->out->flags & BT_OUT_PLACES) &&
+	    bt_file_check(bytes, st.st_size, tell_misfit) && !force) {
 		bt_complain("put back what was traced, or show names that may be wrong: --force");
 		munmap(bytes, st.st_size);
 		return BT_EXIT_FILE;

@@ -42,6 +42,7 @@ both() {
 	result $? "nothing is shown, and what could be done is said"
 	shows 0 second --crash --force
 	shows 0 ' branch 0x' --raw
+	shows 118 '/p is not what was traced: ' --raw -e func=first
 	rm p
 	shows 0 '/p is not there any more: its functions have no names' --calls
 	build first "$@"
