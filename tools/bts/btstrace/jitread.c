@@ -255,10 +255,12 @@ char *bt_jit_read(struct bt_jit_reader *r, pid_t tgid, const struct bt_map *maps
 
 	/*
 	 * Most just-in-time compilers put code into executable memory that no file is mapped
-	 * to: without such memory, do not look for lists.
+	 * to, and that may have a name by PR_SET_VMA_ANON_NAME: without such memory, do not look
+	 * for lists.
 	 */
 	for (i = 0; i < n && !compiled; i++)
-		compiled = maps[i].executable && !maps[i].ino && *maps[i].path != '[';
+		compiled = maps[i].executable && !maps[i].ino &&
+			   (*maps[i].path != '[' || !strncmp(maps[i].path, "[anon:", 6));
 	if (!compiled)
 		return NULL;
 	p = get_process(r, tgid);

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "code.h"
+#include "jitread.h"
 #include "kernel.h"
 #include "proc.h"
 #include "session.h"
@@ -280,6 +282,31 @@ static bool is_marked(struct bt_space *space, u64 addr)
 	return bt_space_place(space, addr)->went_as;
 }
 
+/* Lists of just-in-time compilers are read if there is executable memory of no file. */
+static void test_jit_lists(void)
+{
+	struct bt_map map = { .executable = true };
+	char *const paths[] = { "", "[anon:code]", "[vdso]", };
+	struct bt_jit_reader *r;
+	char path[40], *text;
+	size_t i, len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	f = fopen(path, "w");
+	if (!f || fputs("1000 10 compiled\n", f) < 0 || fclose(f))
+		exit(2);
+	for (i = 0; i < 3; i++) {
+		r = bt_jit_reader_new();
+		map.path = paths[i];
+		text = bt_jit_read(r, getpid(), &map, 1, &len);
+		ok(!text == (i == 2), "lists beside memory with the name '%s'", paths[i]);
+		free(text);
+		bt_jit_reader_free(r);
+	}
+	unlink(path);
+}
+
 static void test_many_places(void)
 {
 	static const char text[] = "1000-7fffffff0000 rwxp 00000000 00:00 0\n";
@@ -364,6 +391,7 @@ int main(void)
 	test_no_elf();
 	test_changing();
 	test_old_maps();
+	test_jit_lists();
 	test_many_places();
 	test_many_pages();
 	bt_modules_free();

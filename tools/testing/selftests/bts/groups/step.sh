@@ -101,6 +101,7 @@ need_kselftest() {
 
 	need_patched_tree
 	out=$CACHE/kselftest/$LINUX_KEY
+	rm -rf "$out/kselftest" "$out/install"
 	mkdir -p "$out"
 	logged "install the kselftest" "$log" install_kselftest "$out" ||
 		die "the kselftest does not build: $(reason_in "$log"), see $log"
