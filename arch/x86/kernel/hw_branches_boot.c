@@ -4,9 +4,10 @@
  *
  * If memory is reserved for this (see trace_hw_branches_boot.c), the Debug Store and the buffer of
  * BTS are in that memory. So the branches up to a reset can be read after the reset, even if the
- * kernel did not notice that the reset was about to come. Last branch records are in registers,
- * which a reset clears. They are copied to the reserved memory when their CPU is frozen, for
- * example in a crash. An orderly reboot or kexec discards the branches of both kinds.
+ * kernel did not notice that the reset was about to come. Last branch records are in registers. A
+ * reset may clear them, and the next boot does not read them. So they are copied to the reserved
+ * memory when their CPU is frozen, for example in a crash. An orderly reboot or kexec discards the
+ * branches of both kinds.
  *
  * If BTS also traces a task, the records of a CPU on which this task runs are moved from the buffer
  * to a ring in other memory. A reboot loses the records in the ring.

@@ -513,11 +513,11 @@ public:
      last instruction that it has already, or drops the block.  */
   void finish_delta (CORE_ADDR pc);
 
-  /* Complete the oldest block, which no older record is connected with.  The
-     beginning of this block is known only if the kernel has resumed the thread in
-     it; otherwise drop the block.  INTERRUPTED says that add has returned false.
-     Then, if there is no block, make one of the current instruction, so that
-     btrace_fetch does not append to the old history.  */
+  /* Complete the oldest block, which no older record is connected with.  If the
+     kernel has resumed the thread in this block, let the block begin at that
+     address.  Otherwise its beginning is not known: drop the block.  INTERRUPTED
+     says that add has returned false.  Then, if there is no block, make one of the
+     current instruction, so that btrace_fetch does not append to the old history.  */
   void finish (bool interrupted);
 
 private:

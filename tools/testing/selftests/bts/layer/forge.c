@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 	ok(good, "the workload has done its work");
 	for (cpu = 0; cpu < cpus && cpu < 16; cpu++) {
 		got.nr = 0;
-		/* One of these traces records this read itself: do not read until it is empty. */
+		/* One of these traces records the read, and never gets empty: read each once. */
 		lab_take(both[cpu], &got, 20000);
 		kernel += got.nr;
 	}

@@ -6,7 +6,8 @@
  * went:
  *
  *   next address = its own             it did not complete (it faulted, was restarted, or is a REP
- *                                      iteration), or it is an INT n, or it branched to itself
+ *                                      iteration), or it is INT n, INT3 or INTO, or it branched to
+ *                                      itself
  *   next address = the one behind it   it fell through, or branched to there
  *   otherwise                          it branched
  *

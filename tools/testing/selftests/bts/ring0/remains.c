@@ -266,8 +266,8 @@ static int scribbled(const char *module, const char *how)
 }
 
 /*
- * A reset clears LBRs, which only a freeze would have copied to memory. An orderly reboot discards
- * branches of each source. So the next boot must find none.
+ * Only a freeze copies LBRs to memory, and a boot reads nothing but that memory. An orderly reboot
+ * discards branches of each source. So the next boot must find none.
  */
 static int forgotten(const char *how, const char *source)
 {

@@ -124,7 +124,7 @@ need_gdb() {
 	echo "$key" >"$GDB/ready"
 }
 
-# Print the files of the C and C++ compilers, and of the libraries that they link against.
+# Print the paths of what gcc and g++ need to compile and link: programs, headers, libraries.
 compiler_files() {
 	local part
 

@@ -19,7 +19,7 @@ static size_t nr_typed, nr_read;
 static char shown[1 << 16];
 static size_t nr_shown;
 
-/* Before each key, report once that there is none: kdb sometimes waits until the input ends. */
+/* Before each key, report once that there is none: kdb_input_flush() reads keys until then. */
 static int terminal_read_char(void)
 {
 	static bool none;
