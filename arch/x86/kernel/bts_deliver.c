@@ -189,7 +189,8 @@ static noinline void bts_mark_missed(const struct bts_cpu *cpu)
  * bts_want - tell the hardware source what to record on this CPU
  *
  * If the current task must not be recorded now, this function marks a gap in its contexts: see
- * bts_mark_missed(). Called like bts_deliver().
+ * bts_mark_missed(). Call this like bts_deliver(). A unit test may also call it while the source
+ * is recording.
  *
  * Return: what to record.
  */

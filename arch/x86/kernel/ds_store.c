@@ -112,7 +112,7 @@ static void ds_map(void *buffer, size_t size, void *pages)
 {
 	size_t at;
 
-	/* cea_set_pte() flushes the TLB of this CPU, and must be called with preemption off. */
+	/* cea_set_pte() flushes one page from this CPU's TLB. It must run with preemption off. */
 	preempt_disable();
 	for (at = 0; at < size; at += PAGE_SIZE)
 		cea_set_pte(buffer + at, pages ? virt_to_phys(pages + at) : 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The requests of ptrace_bts(2) */
+/* The requests of ptrace_bts(2) that btstrace makes: CONFIG, STATUS and DRAIN */
 #include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

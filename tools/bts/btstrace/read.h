@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The requests of ptrace_bts(2), for a thread that is in a ptrace stop. Each function returns
+ * The requests of ptrace_bts(2) that btstrace makes, for a thread in a ptrace stop. Each returns
  * -errno on failure. This part needs only bt.h of the rest of btstrace.
  */
 #ifndef BTSTRACE_READ_H

@@ -33,7 +33,10 @@ long long bts_counter_or_0(const char *name);
 void load_module(const char *path, const char *options);
 /* Write @text to a file. Does not give up: returns 0 or -errno. */
 int try_text(const char *path, const char *text);
-/* Shrink all slab caches. This also frees the objects that KASAN keeps in quarantine. */
+/*
+ * Shrink all slab caches. This also frees the objects that KASAN keeps in quarantine. Does nothing
+ * if the kernel has no files for that.
+ */
 void shrink_slabs(void);
 /* Read eight bytes of the kernel's memory, through the emulator's monitor. */
 uint64_t peek(uint64_t addr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A traced task migrates, is preempted, forks, fails to fork, calls execve(), exits, or is killed.
- * Unless it is killed, its trace must have all of its known branches, and none of other tasks.
+ * Unless it is killed, its trace must have all of its known branches, and none of other tasks. Of
+ * the program after execve(), the trace must only have some 1000 records.
  *
  *   life MODULE
  *   life exec NUMBER	run by test_exec(): only run the known program; NUMBER is ignored

@@ -153,7 +153,7 @@ static void check_segment(void)
 }
 #endif
 
-/* Start a task that shares the address space. @run must not return. */
+/* Start a task that executes @run in the address space of the caller. */
 static pid_t share_memory(int (*run)(void *), void *arg)
 {
 	static char stack[65536] __attribute__((aligned(16)));

@@ -321,8 +321,8 @@ static void test_thaw_at(const char *word)
 }
 
 /*
- * @word starts a freeze. A thaw comes between two steps of the freeze. The thaw must not erase the
- * reason for the freeze and leave CPUs frozen.
+ * @word starts a freeze. A thaw comes between two steps of the freeze. Afterwards, the CPUs must be
+ * frozen, and the reason for the freeze must be stored. The next thaw must thaw the CPUs.
  */
 static void test_thaw_in(const char *word)
 {

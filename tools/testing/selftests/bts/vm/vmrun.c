@@ -140,7 +140,7 @@ char *buf_line(struct buf *b)
 /*
  * Returns whether the guest only sends through the port. Then use a pipe, not a socket: the
  * emulator writes single bytes, of which a socket holds only some 280. The emulated port would
- * block, and the kernel, which waits only for 10 ms, would overwrite unsent output.
+ * block, and the kernel, which waits for 10 ms at most, would overwrite unsent output.
  */
 static bool only_comes_out(int nr)
 {

@@ -118,7 +118,7 @@ typedef struct X86DSConfig {
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */
     uint32_t smi_every; /* records between two that raise an SMI; 0: no SMI */
-    uint32_t damage_every; /* records between damaged or lost ones; 0: none */
+    uint32_t damage_every; /* records between two damages; 0: no damage */
     uint32_t to_smi;    /* records to store before the one that raises an SMI */
     uint32_t to_damage;
     bool after_smi;     /* the next record will be garbage */
