@@ -672,6 +672,7 @@ static void test_stuck(void)
 		usleep(100000);
 	free(get("per_cpu/cpu0/trace"));
 	ok(!waitpid(pid, NULL, WNOHANG), "stuck: the CPU's branches are read while it is locked up");
+	must("/sys/module/bts_crash/parameters/release", "1");
 	waitpid(pid, NULL, 0);
 	sleep(3);
 	ok(is("freeze", "1"), "stuck: the recorder stays frozen");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Crashes at a lock, in a recursion, after a longjmp() and by a wrong call; and lockups. */
+#include <linux/compiler.h>
 #include <linux/irqflags.h>
+#include <linux/moduleparam.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
@@ -118,7 +120,11 @@ void bts_crash_hard_lockup(void)
 	local_irq_restore(flags);
 }
 
-/* The same, but go on for some seconds after the report. */
+static bool release;
+module_param(release, bool, 0600);
+MODULE_PARM_DESC(release, "set to let bts_crash_stuck() return");
+
+/* The same, but go on after the report until @release is set, at most ten seconds. */
 void bts_crash_stuck(void)
 {
 	unsigned long flags;
@@ -126,8 +132,8 @@ void bts_crash_stuck(void)
 
 	local_irq_save(flags);
 	bts_crash_spin();
-	end = rdtsc() + 5000ull * tsc_khz;
-	while (rdtsc() < end)
+	end = rdtsc() + 10000ull * tsc_khz;
+	while (!READ_ONCE(release) && rdtsc() < end)
 		cpu_relax();
 	local_irq_restore(flags);
 }
