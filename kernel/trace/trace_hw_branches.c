@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "hw_branches: " fmt
 
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
@@ -225,9 +226,14 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 
 	if (!hw_branches_on)
 		return 0;
-	/* arch_hw_branches_copy() would wait for ever for a CPU that is locked up. */
-	if (arch_hw_branches_frozen(cpu))
-		return arch_hw_branches_last(cpu, &cursor, 0, out, n);
+	/*
+	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up. A CPU that comes
+	 * online thaws itself, so keep it from that.
+	 */
+	scoped_guard(cpus_read_lock) {
+		if (arch_hw_branches_frozen(cpu))
+			return arch_hw_branches_last(cpu, &cursor, 0, out, n);
+	}
 
 	return arch_hw_branches_copy(cpu, out, n);
 }

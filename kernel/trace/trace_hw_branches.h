@@ -69,7 +69,9 @@ bool hw_branches_is_kept_frozen(void);
  * struct hw_branches_crash_info - the crash that has frozen the recorder
  * @cpu:	the CPU that crashed, or that found another CPU locked up; -1 if there was no crash
  *		since the last hw_branches_thaw()
- * @task:	the value of current on @cpu in the crash
+ * @task:	the value of current on @cpu in the crash; NULL after another CPU was reported to be
+ *		locked up
+ * @started:	when @task was started: tells it from a later task at the same address
  * @old:	@cpu was frozen before this crash
  * @ip:		the address of the instruction that crashed; 0 if it is not known
  * @thaw_at:	when the recorder thaws by itself at the earliest, in jiffies; 0 for never
@@ -78,11 +80,14 @@ struct hw_branches_crash_info {
 	int			cpu;
 	bool			old;
 	struct task_struct	*task;
+	u64			started;
 	unsigned long		ip;
 	unsigned long		thaw_at;
 };
 
 const struct hw_branches_crash_info *hw_branches_first_crash(void);
+bool hw_branches_crash_is_mine(void);
+void hw_branches_disown_crash(void);
 bool hw_branches_claim_dump(int cpu);
 
 void hw_branches_freeze_to_read(void);

@@ -29,22 +29,36 @@
 
 #include "trace_hw_branches.h"
 
-/* Root, a trigger, a watchpoint or a reader had frozen the recorder before the first crash. */
+/* The first crash, which is not the one that is being printed, had frozen the recorder. */
+static void hw_branches_print_frozen(void)
+{
+	hw_branches_log(NULL, "frozen by a crash that CPU %d reported: the branches may be older\n",
+			READ_ONCE(hw_branches_first_crash()->cpu));
+}
+
+/*
+ * Tell whether the branches may be older than the crash that is being printed: another crash, root,
+ * a trigger, a watchpoint or a reader had frozen the recorder before.
+ */
 static void hw_branches_print_old(void)
 {
-	if (READ_ONCE(hw_branches_first_crash()->old))
+	if (!hw_branches_crash_is_mine())
+		hw_branches_print_frozen();
+	else if (READ_ONCE(hw_branches_first_crash()->old))
 		hw_branches_log(NULL, "frozen before this crash: the branches are older\n");
 }
 
 /*
  * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
- * after hw_branches_claim_dump() has returned true for @cpu.
+ * after hw_branches_claim_dump() has returned true for @cpu. @since is that of
+ * hw_branches_dump_cpu(). @recorded tells that the branches of @cpu include one of the crash.
  */
-static void hw_branches_print_crash(int cpu, int since)
+static void hw_branches_print_crash(int cpu, int since, bool recorded)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
 
-	hw_branches_print_old();
+	if (!recorded)
+		hw_branches_print_old();
 	hw_branches_dump_cpu(hw_branches_log, cpu, since, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
@@ -56,10 +70,8 @@ static void hw_branches_print_crash(int cpu, int since)
  */
 static int hw_branches_crashed_on(void)
 {
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = READ_ONCE(crash->cpu);
-
-	return cpu >= 0 && READ_ONCE(crash->task) == current ? cpu : smp_processor_id();
+	return hw_branches_crash_is_mine() ? READ_ONCE(hw_branches_first_crash()->cpu) :
+	       smp_processor_id();
 }
 
 /* Tell why the branches of this crash are not printed. */
@@ -73,6 +85,7 @@ static void hw_branches_print_none(void)
 static void hw_branches_print_oops(struct pt_regs *regs)
 {
 	struct hw_branches_match fault = { .from = instruction_pointer(regs) };
+	bool old = READ_ONCE(hw_branches_first_crash()->old), recorded;
 	int cpu = hw_branches_crashed_on(), since;
 
 	if (!hw_branches_claim_dump(cpu)) {
@@ -81,7 +94,8 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	}
 
 	since = hw_branches_count_newer(cpu, fault);
-	if (since < 0 && (oops_in_progress > 1 || user_mode(regs))) {
+	recorded = since >= 0;
+	if (!recorded && (oops_in_progress > 1 || user_mode(regs))) {
 		/*
 		 * Another crash is still being printed, and the records end at the freeze of that
 		 * crash. Or this crash occurred in user mode, which is not recorded. So begin with
@@ -89,11 +103,11 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		 */
 		fault.any = true;
 		since = hw_branches_count_newer(cpu, fault);
-	} else if (since < 0 && !READ_ONCE(hw_branches_first_crash()->old)) {
+	} else if (!recorded && !old) {
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
 	}
-	hw_branches_print_crash(cpu, since);
+	hw_branches_print_crash(cpu, since, recorded || !old);
 }
 
 #ifdef CONFIG_GENERIC_BUG
@@ -191,39 +205,34 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
 void hw_branches_report_print(void)
 {
 	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = smp_processor_id(), first = READ_ONCE(crash->cpu), since = -1;
+	bool mine = hw_branches_crash_is_mine();
 	struct hw_branches_match call = { };
+	int cpu, since = -1;
 
 	/* A task that calls panic() may have migrated since it froze the recorder. */
-	if (first >= 0 && READ_ONCE(crash->task) == current)
-		cpu = first;
-
+	cpu = hw_branches_crashed_on();
 	if (!hw_branches_claim_dump(cpu)) {
-		if (READ_ONCE(crash->cpu) < 0)
+		if (!mine)
 			hw_branches_print_none();
 		return;
 	}
 
-	if (first >= 0 && first != cpu)
-		hw_branches_log(NULL, "frozen by a crash of CPU %d: the branches may be older\n",
-				first);
-	call.from = crash->ip;
-	if (first == cpu && call.from)
+	call.from = READ_ONCE(crash->ip);
+	if (mine && call.from)
 		since = hw_branches_count_newer(cpu, call);
-	hw_branches_print_crash(cpu, since < 0 ? hw_branches_newer_than_stop(cpu) : since);
+	hw_branches_print_crash(cpu, since < 0 ? hw_branches_newer_than_stop(cpu) : since,
+				since >= 0);
 }
 
 /**
  * hw_branches_report_lockup_print - hw_branches_report_lockup(), if the recorder is on
  * @cpu: the CPU that is locked up with interrupts off
  * @first: what hw_branches_crash() has returned
- *
- * If an earlier crash has frozen the recorder, the branches of @cpu do not lead to the lockup. Then
- * they are not printed, unless @cpu is this CPU: see hw_branches_report_print().
  */
 void hw_branches_report_lockup_print(int cpu, bool first)
 {
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
+	int crashed;
 
 	/* A thaw waits for all CPUs, and @cpu does not answer: leave the thaw to root. */
 	hw_branches_keep_frozen();
@@ -233,14 +242,21 @@ void hw_branches_report_lockup_print(int cpu, bool first)
 	}
 
 	/* The recorder may have been thawed, and another CPU may have crashed since. */
-	if (!first || READ_ONCE(hw_branches_first_crash()->cpu) != smp_processor_id()) {
+	crashed = READ_ONCE(hw_branches_first_crash()->cpu);
+	if (crashed < 0) {
 		hw_branches_print_none();
 		return;
 	}
-	hw_branches_print_old();
+	first &= crashed == smp_processor_id();
+	if (first)
+		hw_branches_print_old();
+	else
+		hw_branches_print_frozen();
 	hw_branches_print_cpus(hw_branches_log, cpumask_of(cpu), -1, true, nr);
 	if (READ_ONCE(hw_branches_crash_all))
 		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, cpu, true, nr);
+	if (first)
+		hw_branches_disown_crash();
 }
 
 /**
@@ -250,9 +266,11 @@ void hw_branches_report_lockup_print(int cpu, bool first)
  */
 void hw_branches_sys_info(void)
 {
-	if (READ_ONCE(hw_branches_on) && READ_ONCE(hw_branches_first_crash()->cpu) >= 0)
-		hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, -1, true,
-				       READ_ONCE(hw_branches_crash_nr));
+	if (!READ_ONCE(hw_branches_on) || READ_ONCE(hw_branches_first_crash()->cpu) < 0)
+		return;
+	hw_branches_print_old();
+	hw_branches_print_cpus(hw_branches_log, cpu_possible_mask, -1, true,
+			       READ_ONCE(hw_branches_crash_nr));
 }
 
 /*
@@ -261,15 +279,15 @@ void hw_branches_sys_info(void)
  */
 static void hw_branches_reported(void *unused, enum error_detector detector, unsigned long id)
 {
-	const struct hw_branches_crash_info *crash = hw_branches_first_crash();
-	int cpu = READ_ONCE(crash->cpu);
+	int cpu;
 
 	if (detector == ERROR_DETECTOR_WARN || !READ_ONCE(hw_branches_on))
 		return;
 
 	guard(preempt)();
-	if (cpu >= 0 && READ_ONCE(crash->task) == current && hw_branches_claim_dump(cpu))
-		hw_branches_print_crash(cpu, -1);
+	cpu = hw_branches_crashed_on();
+	if (hw_branches_crash_is_mine() && hw_branches_claim_dump(cpu))
+		hw_branches_print_crash(cpu, -1, false);
 }
 
 /* Use the highest priority, as another notifier could return NOTIFY_STOP and prevent this call. */

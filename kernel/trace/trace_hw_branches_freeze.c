@@ -94,16 +94,17 @@ static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_ir
  * If this is the first crash since the last thaw, store its data in hw_branches_first and return
  * true. Inlined like hw_branches_freeze_all().
  */
-static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
+static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip, bool old)
 {
 	unsigned long after;
 
 	if (cmpxchg(&hw_branches_first.cpu, -1, cpu) != -1)
 		return false;
 
-	WRITE_ONCE(hw_branches_first.old, arch_hw_branches_frozen(cpu));
+	WRITE_ONCE(hw_branches_first.old, old);
+	WRITE_ONCE(hw_branches_first.started, current->start_boottime);
 	WRITE_ONCE(hw_branches_first.task, current);
-	hw_branches_first.ip = ip;
+	WRITE_ONCE(hw_branches_first.ip, ip);
 	after = READ_ONCE(hw_branches_thaw_after) * HZ;
 	WRITE_ONCE(hw_branches_first.thaw_at, after ? (jiffies + after) ?: 1 : 0);
 
@@ -122,7 +123,7 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip)
  */
 bool notrace hw_branches_crash_freeze(unsigned long ip)
 {
-	bool claimed, stopped, first = false;
+	bool claimed, frozen, stopped, first = false;
 	unsigned long flags;
 	int cpu, tries = 2;
 
@@ -131,9 +132,11 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 	cpu = raw_smp_processor_id();
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
-		claimed = hw_branches_claim_first(cpu, ip);
+		/* Read this first: after the claim, the NMI of another crash may freeze this CPU. */
+		frozen = arch_hw_branches_frozen(cpu);
+		claimed = hw_branches_claim_first(cpu, ip, frozen);
 		first |= claimed;
-		if (claimed || !arch_hw_branches_frozen(cpu))
+		if (claimed || !frozen)
 			hw_branches_freeze_all();
 		/*
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
@@ -166,6 +169,20 @@ NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 const struct hw_branches_crash_info *hw_branches_first_crash(void)
 {
 	return &hw_branches_first;
+}
+
+/* Tell whether current has frozen the recorder by the first crash. It may have migrated since. */
+bool hw_branches_crash_is_mine(void)
+{
+	return READ_ONCE(hw_branches_first.cpu) >= 0 &&
+	       READ_ONCE(hw_branches_first.task) == current &&
+	       READ_ONCE(hw_branches_first.started) == current->start_boottime;
+}
+
+/* The first crash was one of another CPU: let current's own crashes tell that they came later. */
+void hw_branches_disown_crash(void)
+{
+	WRITE_ONCE(hw_branches_first.task, NULL);
 }
 
 /**

@@ -63,7 +63,7 @@ static void bts_ds_freeze_others(void)
 		branch_freeze_send(&bts_ds.freeze);
 }
 
-static bool bts_ds_frozen(int cpu)
+static bool notrace bts_ds_frozen(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
 }

@@ -28,7 +28,7 @@
  *
  * Return: true if so.
  */
-bool bts_frozen(int cpu)
+bool notrace bts_frozen(int cpu)
 {
 	return bts_source->id && bts_source->frozen(cpu);
 }

@@ -198,7 +198,7 @@ void notrace arch_hw_branches_freeze(void)
 	READ_ONCE(hw_branches_source)->freeze();
 }
 
-bool arch_hw_branches_frozen(int cpu)
+bool notrace arch_hw_branches_frozen(int cpu)
 {
 	return READ_ONCE(hw_branches_source)->frozen(cpu);
 }

@@ -137,7 +137,7 @@ u32 hw_branches_lbr_freezes(void)
 }
 
 /* Tell whether a CPU is frozen, and its branches have been saved and can be read. */
-bool hw_branches_lbr_frozen(int cpu)
+bool notrace hw_branches_lbr_frozen(int cpu)
 {
 	/* Pairs with hw_branches_lbr_keep(). */
 	return smp_load_acquire(per_cpu_ptr(&hw_branches_lbr_cpu.saved, cpu));

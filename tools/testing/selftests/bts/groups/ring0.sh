@@ -268,6 +268,11 @@ forced_away() {
 	else
 		fail forced-away.order "printed in this order: $order (see $CASE_DIR/console)"
 	fi
+	if [ "$(grep -c 'Last branches of CPU' "$CASE_DIR/console")" -eq 1 ]; then
+		pass forced-away.once
+	else
+		fail forced-away.once "the other CPU printed branches, too (see $CASE_DIR/console)"
+	fi
 }
 
 # own_words FILE: print the kernel's messages of a crash without those of the recorder. Leave out

@@ -89,8 +89,8 @@ static void test_report(void)
 	skip_log();
 	act("other");
 	d = read_dump();
-	ok(!d.traces && d.again == 1, "report: a lockup of another CPU after a crash: %d traces",
-	   d.traces);
+	ok(d.traces == 1 && d.first == 1 && d.old == 1,
+	   "report: a lockup of another CPU after a crash: %d told", d.old);
 	must_set("freeze", "0");
 	/* The branches of this CPU are those before the freeze by the crash of the other CPU. */
 	await(start_act("freeze", 1));
@@ -110,7 +110,8 @@ static void test_report(void)
 	skip_log();
 	act("other");
 	d = read_dump();
-	ok(!d.traces && d.again == 1, "report: the same after its own lockup: %d traces", d.traces);
+	ok(d.traces == 1 && d.first == 1 && d.old == 1, "report: the same after its own lockup: %d told",
+	   d.old);
 	must_set("freeze", "0");
 	/* A lockup of another CPU is reported before this task's crash is printed. */
 	act("freeze");
@@ -118,8 +119,20 @@ static void test_report(void)
 	act("other");
 	act("report");
 	d = read_dump();
-	ok(d.again == 1 && d.traces == 1 && !d.first,
+	ok(d.old == 1 && d.traces == 2 && d.first == 1,
 	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
+	must_set("freeze", "0");
+	/* After a lockup of another CPU, no branches of this CPU lead to a crash of this task. */
+	skip_log();
+	act("other");
+	act("report");
+	act("own");
+	d = read_dump();
+	ok(d.traces == 2 && d.old == 1, "report: a crash after a lockup of another CPU: %d told",
+	   d.old);
+	act("own");
+	d = read_dump();
+	ok(!d.traces && d.again == 1, "report: and once more: %d told", d.again);
 	must_set("freeze", "0");
 	/* Root has frozen the recorder before. */
 	must_set("freeze", "1");
