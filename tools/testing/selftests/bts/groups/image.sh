@@ -332,7 +332,7 @@ kit_protected() {
 	kit_plain bios qemu64
 	KIT=("${KIT[@]/format=raw,file=/format=raw,readonly=on,file=}")
 	kit_start
-	if kit_says "Not kept: the stick is write-protected." &&
+	if kit_says "The report is not on the stick: the stick is write-protected." &&
 		! grep -q "it continues after" "$CASE_DIR/console"; then
 		pass protected
 	else

@@ -105,11 +105,13 @@ static void continue_report(void)
 
 static void show_advice(void)
 {
-	show("If the screen shows a crash of the kernel, take a picture of it at once: the\n"
-	     "machine restarts after a minute. If the seconds stand still for a minute, switch\n"
-	     "the machine off.%s\n\n", stick_problem() ? "" :
-	     " After that, or if the machine restarts by itself, boot\n"
-	     "from the stick again: it continues after the step that ran.");
+	show("The last line counts seconds. If the screen shows a crash of the kernel, take a\n"
+	     "picture of it at once: the machine restarts after a minute. If the seconds stand\n"
+	     "still for a minute, take a picture, and switch the machine off.\n%s\n\n",
+	     stick_problem() ?
+	     "Then mail the picture to " ADDRESS ": a new start begins from the first step." :
+	     "After that, or if the machine restarts by itself, boot from the stick again:\n"
+	     "it continues after the step that ran.");
 }
 
 static void tell_outcome(const struct step *s)
@@ -147,18 +149,22 @@ static void run_steps(void)
 static void finish_and_power_off(const char *image)
 {
 	const char *how = boot_option("kit.end");
+	bool saved;
 
 	print_page(image);
-	if (save_report()) {
+	saved = save_report();
+	if (saved) {
 		state_save(true);
 		show("Mail " REPORT " of the stick to " ADDRESS ", with the subject " SUBJECT ".\n");
 	} else {
-		show("Not kept: %s.\nMail pictures of this page and of the code to " ADDRESS
-		     ", subject " SUBJECT ".\n", stick_problem() ?: "the stick cannot be written");
+		show("The report is not on the stick: %s.\n"
+		     "Mail pictures of this page and the code to " ADDRESS ", subject " SUBJECT ".\n",
+		     stick_problem() ?: "the stick cannot be written");
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
-		show("Switch off, or press Enter for a short form of the report as a QR code.\n");
+		show("%s press Enter for a short form of the report as a QR code.\n",
+		     saved ? "Switch off, or" : "Take the picture, and");
 		wait_for_enter();
 		screen_clear();
 		show_code();

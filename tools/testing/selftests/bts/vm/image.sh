@@ -183,7 +183,9 @@ cmd_image() {
 		of the stick.
 		    lsblk -d -o NAME,SIZE,MODEL,TRAN
 		    umount /dev/NAME?*      # if the system has mounted the stick
-		    dd if=$out of=/dev/NAME bs=1M conv=fsync status=progress
+		    dd if='$(realpath "$out")' of=/dev/NAME bs=1M conv=fsync status=progress
+		If no line has usb, the stick cannot be seen here: in a virtual machine, copy the
+		file to the host, and write it there.
 		Then read README.TXT on the stick: how to boot a PC from it, and where to mail the
 		report. If the PC has Windows, read it before you change the setting of Secure Boot.
 	END
