@@ -57,18 +57,29 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* Report errors and lockups after a freeze by this task, by another task, and by root. */
-static void test_report(void)
+/* Act by one or two words, and return what the kernel prints. Then thaw the recorder. */
+static struct dump dump_of(const char *word, const char *second)
 {
 	struct dump d;
 
-	await(start_act("freeze", 0));
 	skip_log();
-	pin_to(0);
-	act("report");
+	act(word);
+	if (second)
+		act(second);
 	d = read_dump();
-	ok(!d.traces, "report: another task's crash on this CPU is not printed");
 	must_set("freeze", "0");
+	return d;
+}
+
+/* Report errors and lockups of this CPU, after a freeze by this task or by another task. */
+static void report_own(void)
+{
+	struct dump d;
+
+	pin_to(0);
+	await(start_act("freeze", 0));
+	d = dump_of("report", NULL);
+	ok(!d.traces, "report: another task's crash on this CPU is not printed");
 	skip_log();
 	act("freeze");
 	pin_to(1);
@@ -78,85 +89,75 @@ static void test_report(void)
 	   d.first);
 	must_set("freeze", "0");
 	must_set("crash_all", "0");
-	skip_log();
 	pin_to(0);
-	act("other");
-	d = read_dump();
-	ok(d.traces == 1 && d.first == 1, "report: a lockup of another CPU: %d traces, CPU %d",
-	   d.traces, d.first);
-	must_set("freeze", "0");
-	await(start_act("freeze", 1));
-	skip_log();
-	act("other");
-	d = read_dump();
-	ok(d.traces == 1 && d.first == 1 && d.old == 1,
-	   "report: a lockup of another CPU after a crash: %d told", d.old);
-	must_set("freeze", "0");
 	/* The branches of this CPU are those before the freeze by the crash of the other CPU. */
 	await(start_act("freeze", 1));
-	skip_log();
-	act("own");
-	d = read_dump();
+	d = dump_of("own", NULL);
 	ok(d.old == 1 && d.traces == 1 && !d.first, "report: its own lockup after a crash: %d told",
 	   d.old);
-	must_set("freeze", "0");
-	skip_log();
-	act("own");
-	d = read_dump();
+	d = dump_of("own", NULL);
 	ok(!d.old && d.traces == 1 && !d.first, "report: only its own lockup: %d told", d.old);
-	must_set("freeze", "0");
+}
+
+/* Report that CPU 1 is locked up, from CPU 0, after different freezes. */
+static void report_other(void)
+{
+	struct dump d = dump_of("other", NULL);
+
+	ok(d.traces == 1 && d.first == 1 && !d.old, "report: a lockup of another CPU: %d traces, CPU %d",
+	   d.traces, d.first);
+	await(start_act("freeze", 1));
+	d = dump_of("other", NULL);
+	ok(d.traces == 1 && d.first == 1 && d.old == 1,
+	   "report: a lockup of another CPU after a crash: %d told", d.old);
 	/* This task has reported a lockup of its own CPU before. */
 	act("lockup");
-	skip_log();
-	act("other");
-	d = read_dump();
+	d = dump_of("other", NULL);
 	ok(d.traces == 1 && d.first == 1 && d.old == 1, "report: the same after its own lockup: %d told",
 	   d.old);
-	must_set("freeze", "0");
 	/* A lockup of another CPU is reported before this task's crash is printed. */
 	act("freeze");
-	skip_log();
-	act("other");
-	act("report");
-	d = read_dump();
+	d = dump_of("other", "report");
 	ok(d.old == 1 && d.traces == 2 && d.first == 1,
 	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
-	must_set("freeze", "0");
 	/* After a lockup of another CPU, no branches of this CPU lead to a crash of this task. */
-	skip_log();
 	act("other");
+	skip_log();
 	act("report");
+	d = read_dump();
+	ok(!d.traces, "report: a report after a lockup of another CPU: %d traces", d.traces);
 	act("own");
 	d = read_dump();
-	ok(d.traces == 2 && d.old == 1, "report: a crash after a lockup of another CPU: %d told",
+	ok(d.traces == 1 && d.old == 1, "report: a crash after a lockup of another CPU: %d told",
 	   d.old);
-	act("own");
-	d = read_dump();
+	d = dump_of("own", NULL);
 	ok(!d.traces && d.again == 1, "report: and once more: %d told", d.again);
-	must_set("freeze", "0");
-	/* Root has frozen the recorder before. */
+}
+
+/* Report errors and lockups while root has frozen the recorder, and with crash_all. */
+static void report_frozen(void)
+{
+	struct dump d;
+
 	must_set("freeze", "1");
-	skip_log();
-	act("other");
-	d = read_dump();
+	d = dump_of("other", NULL);
 	ok(d.old == 1 && d.traces == 1 && d.first == 1, "report: a lockup in a freeze: %d told",
 	   d.old);
-	must_set("freeze", "0");
 	must_set("freeze", "1");
-	skip_log();
-	act("freeze");
-	act("report");
-	d = read_dump();
+	d = dump_of("freeze", "report");
 	ok(d.old == 1 && d.traces == 1 && !d.first, "report: a crash in a freeze: %d told", d.old);
-	must_set("freeze", "0");
 	/* The CPU that is locked up comes first, and the CPU that has found it is not left out. */
 	must_set("crash_all", "1");
-	skip_log();
-	act("other");
-	d = read_dump();
+	d = dump_of("other", NULL);
 	ok(d.traces == 2 && d.first == 1 && d.others, "report: a lockup, and all CPUs: %d traces",
 	   d.traces);
-	must_set("freeze", "0");
+}
+
+static void test_report(void)
+{
+	report_own();
+	report_other();
+	report_frozen();
 }
 
 /*
