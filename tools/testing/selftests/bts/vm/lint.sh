@@ -61,7 +61,7 @@ lint_shellcheck() {
 lint_spdx() {
 	local file
 
-	repo_files | grep -vE '\.(patch|txt)$|^README$|^strace/common/|^\.ci/|(^|/)\.gitignore$' |
+	repo_files | grep -vE '\.(patch|txt|TXT)$|^README$|^strace/common/|^\.ci/|(^|/)\.gitignore$' |
 		while IFS= read -r file; do
 			head -n 3 "$REPO/$file" | grep -q "SPDX-License-""Identifier: " ||
 				[ "$file" = COPYING ] ||
