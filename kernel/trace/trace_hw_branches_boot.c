@@ -424,7 +424,7 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
-		/* If both boots had the same kernel, left->text is where the kernel that runs is. */
+		/* If both boots had the same kernel, left->text is where this kernel is. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);
 		seq_puts(m, ":\n");

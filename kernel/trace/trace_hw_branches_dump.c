@@ -90,7 +90,7 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 {
 	int first = READ_ONCE(hw_branches_first_crash()->cpu);
 	u64 at = arch_hw_branches_frozen_at(cpu);
-	char when[48] = "";
+	char when[64] = "";
 	u64 first_at;
 
 	if (first >= 0 && first != cpu && at) {

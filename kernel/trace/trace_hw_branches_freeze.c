@@ -132,7 +132,7 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 	cpu = raw_smp_processor_id();
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
-		/* Read this first: after the claim, the NMI of another crash may freeze this CPU. */
+		/* Read this first: after the claim, an NMI of another crash may freeze this CPU. */
 		frozen = arch_hw_branches_frozen(cpu);
 		claimed = hw_branches_claim_first(cpu, ip, frozen);
 		first |= claimed;

@@ -4,6 +4,7 @@
 
 #include <linux/compiler.h>
 #include <linux/types.h>
+#include <linux/wordpart.h>
 
 #include <asm/ptrace.h>
 #include <asm/segment.h>
@@ -22,7 +23,7 @@ static inline bool bts_step_is_flat(const struct pt_regs *regs)
 /* Return a linear address. It has more than 32 bits only in 64-bit code, where @base is 0. */
 static inline unsigned long bts_step_add(unsigned long base, unsigned long offset)
 {
-	return base ? (u32)(base + offset) : offset;
+	return base ? lower_32_bits(base + offset) : offset;
 }
 
 /* Return the linear address of the next instruction of user mode. */

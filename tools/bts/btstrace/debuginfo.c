@@ -35,8 +35,8 @@ static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 }
 
 /*
- * Check the debug files of the program @path. They may have the name of the program, with or without
- * .debug appended, or the name @link, which the program or its debug file contains. If it contains
+ * Check the debug files of the program @path. They may have the name of the program, with .debug
+ * appended or not, or the name @link, which the program or its debug file contains. If it contains
  * none, @link is NULL.
  */
 static bool debug_files_harmless(const char *path, const char *link)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file begins the trace of a live thread, and reads it until the thread ends or is detached. */
+/* Begins the trace of a live thread, and reads it until the thread ends or is detached. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

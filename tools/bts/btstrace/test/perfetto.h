@@ -47,8 +47,9 @@ static inline bool next_field(struct message *m, struct field *f)
 	*f = (struct field){};
 	if (m->at == m->end)
 		return false;
-	perfetto_broken |= !read_varint(m, &key) || !read_varint(m, &f->value) ||
-			   !((key & 7) == 0 || ((key & 7) == 2 && f->value <= (u64)(m->end - m->at)));
+	if (!read_varint(m, &key) || !read_varint(m, &f->value) ||
+	    ((key & 7) && ((key & 7) != 2 || f->value > (u64)(m->end - m->at))))
+		perfetto_broken = true;
 	if (perfetto_broken)
 		return false;
 	f->number = key >> 3;

@@ -215,7 +215,7 @@ kit_whole() {
 	kit_start
 	# The kit must not take these keys for an answer to what it asks at its end.
 	! kit_says "] units" || for name in first second; do kit_monitor "sendkey ret"; sleep 1; done
-	kit_next "as a QR code" screen && kit_next "switch the machine off" code || kit_kill
+	kit_next "as a QR code" screen && kit_next "Press Enter to switch off" code || kit_kill
 	kit_ends "$firmware"
 	kit_good "$firmware"
 	kit_reports "$firmware" crash "Segmentation fault"

@@ -155,11 +155,12 @@ static void finish_and_power_off(const char *image)
 	saved = save_report();
 	if (saved) {
 		state_save(true);
-		show("Mail " REPORT " of the stick to " ADDRESS ", with the subject " SUBJECT ".\n");
+		show("Mail %s of the stick to %s, with the subject %s.\n", REPORT, ADDRESS,
+		     SUBJECT);
 	} else {
 		show("The report is not on the stick: %s.\n"
-		     "Mail pictures of this page and the code to " ADDRESS ", subject " SUBJECT ".\n",
-		     stick_problem() ?: "the stick cannot be written");
+		     "Mail pictures of this page and the code to %s, subject %s.\n",
+		     stick_problem() ?: "the stick cannot be written", ADDRESS, SUBJECT);
 	}
 	stick_unmount();
 	if (!how || strcmp(how, "off")) {
@@ -168,7 +169,7 @@ static void finish_and_power_off(const char *image)
 		wait_for_enter();
 		screen_clear();
 		show_code();
-		show("This is a short form of the report. Press Enter to switch the machine off.\n");
+		show("This is a short form of the report. Press Enter to switch off.\n");
 		wait_for_enter();
 	}
 	show("bts-check ends\n");

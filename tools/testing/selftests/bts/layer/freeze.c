@@ -251,7 +251,8 @@ static void test_created(void)
 	lab_must(second, LAB_END, NULL);
 	lab_read(first, &got);
 	lab_read(second, &later);
-	ok(has_runs(&got, (u64[]){ 14, 15 }, 2), "frozen and thawed: an older trace has the runs before and after");
+	ok(has_runs(&got, (u64[]){ 14, 15 }, 2),
+	   "thawed: an older trace has the runs before and after");
 	ok(has_runs(&later, (u64[]){ 15 }, 1) && !count_of(&later, Q_LOST),
 	   "frozen and thawed: a trace made meanwhile has the run after");
 	records_free(&got);

@@ -387,8 +387,8 @@ static void test_misuse(void)
 }
 
 /*
- * Check that Q_DEPARTS and Q_ARRIVES alternate, that they have @pid, the caller's pid in its own pid
- * namespace, that their clocks do not go back, and that their CPUs exist.
+ * Check that Q_DEPARTS and Q_ARRIVES alternate, that they have @pid, the caller's pid in its own
+ * pid namespace, that their clocks do not go back, and that their CPUs exist.
  */
 static bool sound_marks(const struct records *got, pid_t pid)
 {

@@ -182,7 +182,7 @@ static void check_second_tracer(const struct state *state)
 	   "tracee %s: a second tracer finds nothing", state->name);
 	ok(bts_config(pid, TRACE | ALLOC, RECORDS(1000), 0) == 0 &&
 	   bts(PTRACE_BTS_SIZE, pid, NULL, 0) == 0, "tracee %s: and starts anew", state->name);
-	ok(all_given_back(), "tracee %s: the memory of the first tracer's trace is freed", state->name);
+	ok(all_given_back(), "tracee %s: the memory of its first trace is freed", state->name);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
 }

@@ -23,7 +23,7 @@ struct dump {
 	int others;		/* number of lines with branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */
-	int old;		/* lines that say that branches are, or may be, older than the crash */
+	int old;		/* lines that say that branches are, or may be, older */
 	int oopses;
 	bool bad;		/* an unexpected message was printed */
 };

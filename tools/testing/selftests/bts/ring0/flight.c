@@ -153,8 +153,8 @@ static int test(const char *source)
 	ok(is("enable", source), "recording goes on");
 	clean();
 	ok(is("enable", "0"), "recording ends");
-	printf("answer %s: %d branches of a CPU are kept, %d cannot follow the one before\n", source, most,
-	       misfits);
+	printf("answer %s: %d branches of a CPU are kept, %d cannot follow the one before\n",
+	       source, most, misfits);
 	return finish();
 }
 

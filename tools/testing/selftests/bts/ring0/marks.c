@@ -658,7 +658,7 @@ static void test_stuck(void)
 	pid_t pid;
 	int i;
 
-	/* The detector reports a CPU again after it has seen that the CPU is not locked up any more. */
+	/* The detector reports a CPU again after it has seen that the CPU is not locked up. */
 	sleep(3);
 	must_set("thaw_after", "1");
 	pid = fork();
@@ -671,7 +671,7 @@ static void test_stuck(void)
 	for (i = 0; i < 300 && !strstr(get("freeze"), "1"); i++)
 		usleep(100000);
 	free(get("per_cpu/cpu0/trace"));
-	ok(!waitpid(pid, NULL, WNOHANG), "stuck: the CPU's branches are read while it is locked up");
+	ok(!waitpid(pid, NULL, WNOHANG), "stuck: its branches are read while it is locked up");
 	must("/sys/module/bts_crash/parameters/release", "1");
 	waitpid(pid, NULL, 0);
 	sleep(3);

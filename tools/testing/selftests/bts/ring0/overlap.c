@@ -104,7 +104,7 @@ static void report_other(void)
 {
 	struct dump d = dump_of("other", NULL);
 
-	ok(d.traces == 1 && d.first == 1 && !d.old, "report: a lockup of another CPU: %d traces, CPU %d",
+	ok(d.traces == 1 && d.first == 1 && !d.old, "report: a lockup of another CPU: %d, CPU %d",
 	   d.traces, d.first);
 	await(start_act("freeze", 1));
 	d = dump_of("other", NULL);
@@ -113,8 +113,8 @@ static void report_other(void)
 	/* This task has reported a lockup of its own CPU before. */
 	act("lockup");
 	d = dump_of("other", NULL);
-	ok(d.traces == 1 && d.first == 1 && d.old == 1, "report: the same after its own lockup: %d told",
-	   d.old);
+	ok(d.traces == 1 && d.first == 1 && d.old == 1,
+	   "report: the same after its own lockup: %d told", d.old);
 	/* A lockup of another CPU is reported before this task's crash is printed. */
 	act("freeze");
 	d = dump_of("other", "report");

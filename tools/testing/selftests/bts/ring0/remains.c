@@ -231,7 +231,7 @@ static void reboot_at_once(void)
 
 /*
  * REBOOTS times, write random bytes, or with @how "data" addresses of data, to the recorder's
- * reserved memory, and reboot. Each boot reads that memory, and the last one checks what it has read.
+ * reserved memory, and reboot. Each boot reads that memory, and the last one checks what it read.
  */
 static int scribbled(const char *module, const char *how)
 {

@@ -269,11 +269,12 @@ lint_checkpatch() {
 }
 
 # series_sources new|changed: print the kernel's C files that the series adds to this kernel, or
-# changes.
+# changes, without those that another C file includes.
 series_sources() {
 	local laid=$PATCHED/.bts-series file
 
 	cut -c67- "$laid/stamp" | grep '\.c$' | grep -v '^tools/' | while IFS= read -r file; do
+		! grep -qsF "#include \"${file##*/}\"" "$PATCHED/${file%/*}"/*.c || continue
 		if [ -e "$laid/orig/$file" ]; then
 			echo "changed $file"
 		else
