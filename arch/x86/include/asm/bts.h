@@ -92,9 +92,9 @@ struct bts_record_props {
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
  * to fill the ring, and the ring has room for those that are made meanwhile. So if @overflow makes
  * the task stop before it returns to user mode, and records are removed then, no branches in user
- * mode are lost because the ring is full. Exception: with BTS_KERNEL, the source's own interrupt may
- * make more branches than the ring has room for. The hardware source cannot do this without a local
- * APIC.
+ * mode are lost because the ring is full. Exception: with BTS_KERNEL, the source's own interrupt
+ * may make more branches than the ring has room for. The hardware source cannot do this without a
+ * local APIC.
  */
 struct bts_attr {
 	u32	flags;
