@@ -376,7 +376,7 @@ lint_cocci() {
 lint_kernel_doc() {
 	local file
 
-	repo_files '*.[ch]' | grep -v "^$BTS_PATH/" | while IFS= read -r file; do
+	repo_files '*.[ch]' | grep -vE "^($BTS_PATH|gdb|strace)/" | while IFS= read -r file; do
 		(cd "$PATCHED" && scripts/kernel-doc -none -Wall "$file" 2>&1)
 	done
 }
