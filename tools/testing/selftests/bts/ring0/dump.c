@@ -60,8 +60,8 @@ void take_line(struct dump *d, const char *line)
 	}
 	d->running += !!strstr(line, "did not stop");
 	d->again += !!strstr(line, "frozen since an earlier crash");
-	d->old += strstr(line, "frozen before this crash") ||
-		  strstr(line, "frozen by a crash that");
+	d->old += !!strstr(line, "frozen before this crash");
+	d->other += !!strstr(line, "frozen by a crash that");
 	d->oopses += !!strstr(line, "Oops:");
 	if (is_bad(line)) {
 		printf("# %s\n", line);

@@ -23,7 +23,8 @@ struct dump {
 	int others;		/* number of lines with branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
 	int again;		/* number of crashes while frozen, whose branches are missing */
-	int old;		/* lines that say that branches are, or may be, older */
+	int old;		/* number of crashes in a freeze by something else than a crash */
+	int other;		/* number of crashes after a freeze by another one */
 	int oopses;
 	bool bad;		/* an unexpected message was printed */
 };

@@ -93,10 +93,11 @@ static void report_own(void)
 	/* The branches of this CPU are those before the freeze by the crash of the other CPU. */
 	await(start_act("freeze", 1));
 	d = dump_of("own", NULL);
-	ok(d.old == 1 && d.traces == 1 && !d.first, "report: its own lockup after a crash: %d told",
-	   d.old);
+	ok(d.other == 1 && d.traces == 1 && !d.first,
+	   "report: its own lockup after a crash: %d told", d.other);
 	d = dump_of("own", NULL);
-	ok(!d.old && d.traces == 1 && !d.first, "report: only its own lockup: %d told", d.old);
+	ok(!d.old && !d.other && d.traces == 1 && !d.first, "report: only its own lockup: %d told",
+	   d.other);
 }
 
 /* Report that CPU 1 is locked up, from CPU 0, after different freezes. */
@@ -104,21 +105,21 @@ static void report_other(void)
 {
 	struct dump d = dump_of("other", NULL);
 
-	ok(d.traces == 1 && d.first == 1 && !d.old, "report: a lockup of another CPU: %d, CPU %d",
-	   d.traces, d.first);
+	ok(d.traces == 1 && d.first == 1 && !d.old && !d.other,
+	   "report: a lockup of another CPU: %d traces, CPU %d", d.traces, d.first);
 	await(start_act("freeze", 1));
 	d = dump_of("other", NULL);
-	ok(d.traces == 1 && d.first == 1 && d.old == 1,
-	   "report: a lockup of another CPU after a crash: %d told", d.old);
+	ok(d.traces == 1 && d.first == 1 && d.other == 1,
+	   "report: a lockup of another CPU after a crash: %d told", d.other);
 	/* This task has reported a lockup of its own CPU before. */
 	act("lockup");
 	d = dump_of("other", NULL);
-	ok(d.traces == 1 && d.first == 1 && d.old == 1,
-	   "report: the same after its own lockup: %d told", d.old);
+	ok(d.traces == 1 && d.first == 1 && d.other == 1,
+	   "report: the same after its own lockup: %d told", d.other);
 	/* A lockup of another CPU is reported before this task's crash is printed. */
 	act("freeze");
 	d = dump_of("other", "report");
-	ok(d.old == 1 && d.traces == 2 && d.first == 1,
+	ok(d.other == 1 && d.traces == 2 && d.first == 1,
 	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
 	/* After a lockup of another CPU, no branches of this CPU lead to a crash of this task. */
 	act("other");
@@ -128,8 +129,8 @@ static void report_other(void)
 	ok(!d.traces, "report: a report after a lockup of another CPU: %d traces", d.traces);
 	act("own");
 	d = read_dump();
-	ok(d.traces == 1 && d.old == 1, "report: a crash after a lockup of another CPU: %d told",
-	   d.old);
+	ok(d.traces == 1 && d.other == 1, "report: a crash after a lockup of another CPU: %d told",
+	   d.other);
 	d = dump_of("own", NULL);
 	ok(!d.traces && d.again == 1, "report: and once more: %d told", d.again);
 }
@@ -141,11 +142,12 @@ static void report_frozen(void)
 
 	must_set("freeze", "1");
 	d = dump_of("other", NULL);
-	ok(d.old == 1 && d.traces == 1 && d.first == 1, "report: a lockup in a freeze: %d told",
-	   d.old);
+	ok(d.old == 1 && !d.other && d.traces == 1 && d.first == 1,
+	   "report: a lockup in a freeze: %d told", d.old);
 	must_set("freeze", "1");
 	d = dump_of("freeze", "report");
-	ok(d.old == 1 && d.traces == 1 && !d.first, "report: a crash in a freeze: %d told", d.old);
+	ok(d.old == 1 && !d.other && d.traces == 1 && !d.first,
+	   "report: a crash in a freeze: %d told", d.old);
 	/* The CPU that is locked up comes first, and the CPU that has found it is not left out. */
 	must_set("crash_all", "1");
 	d = dump_of("other", NULL);
