@@ -234,8 +234,6 @@ void hw_branches_report_lockup_print(int cpu, bool first)
 	u32 nr = READ_ONCE(hw_branches_crash_nr);
 	int crashed;
 
-	/* A thaw waits for all CPUs, and @cpu does not answer: leave the thaw to root. */
-	hw_branches_keep_frozen();
 	if (cpu == smp_processor_id()) {
 		hw_branches_report_print();
 		return;

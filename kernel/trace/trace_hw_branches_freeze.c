@@ -41,10 +41,7 @@ bool hw_branches_on __read_mostly;
 /* The number of seconds from a crash to hw_branches_thaw_late_work(); 0 for never */
 u64 hw_branches_thaw_after __read_mostly;
 
-/*
- * Root, a trigger, a watchpoint or the report of a hard lockup has frozen the recorder until the
- * next hw_branches_thaw().
- */
+/* Root, a trigger or a watchpoint has frozen the recorder until the next hw_branches_thaw(). */
 static bool hw_branches_kept_frozen;
 
 /* The number of users that have frozen the recorder temporarily, by hw_branches_freeze_to_read() */

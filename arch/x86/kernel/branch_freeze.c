@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Freezes of all CPUs: count thaws, send the NMIs, and recognize the NMIs. See branch_freeze.h
+ * Freezes of all CPUs: thaw the CPUs, send the NMIs, and recognize the NMIs. See branch_freeze.h
  */
+#define pr_fmt(fmt) "x86/branch_freeze: " fmt
 
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
 #include <linux/smp.h>
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
@@ -26,6 +33,32 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 		if ((s32)(freezes - last) <= 0)
 			return;
 	} while (!atomic_try_cmpxchg(&f->thawed, &last, freezes));
+}
+
+/**
+ * branch_thaw_online - thaw each online CPU
+ * @thaw: for each CPU, a hard irq_work that thaws the CPU on which it runs
+ *
+ * Called after branch_count_thaw(), with the lock of cpus_read_lock() held. May sleep. A CPU may be
+ * locked up with interrupts off, so this waits for one second at most. Such a CPU thaws when it
+ * enables interrupts.
+ */
+void branch_thaw_online(struct irq_work __percpu *thaw)
+{
+	unsigned long end = jiffies + HZ;
+	int cpu;
+
+	lockdep_assert_cpus_held();
+
+	for_each_online_cpu(cpu)
+		irq_work_queue_on(per_cpu_ptr(thaw, cpu), cpu);
+	for_each_online_cpu(cpu) {
+		while (irq_work_is_busy(per_cpu_ptr(thaw, cpu)) && time_before(jiffies, end))
+			usleep_range(20, 100);
+		if (irq_work_is_busy(per_cpu_ptr(thaw, cpu)))
+			pr_warn("CPU %d does not respond, its branches stay frozen until it does\n",
+				cpu);
+	}
 }
 
 /**

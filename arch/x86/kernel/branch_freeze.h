@@ -12,6 +12,7 @@
 
 #include <linux/atomic.h>
 #include <linux/compiler.h>
+#include <linux/irq_work.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -36,6 +37,7 @@ static inline bool branch_freeze_in_force(const struct branch_freezes *f)
 }
 
 void branch_count_thaw(struct branch_freezes *f, u32 freezes);
+void branch_thaw_online(struct irq_work __percpu *thaw);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU

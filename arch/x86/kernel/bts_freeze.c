@@ -8,6 +8,9 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/syscore_ops.h>
@@ -105,11 +108,12 @@ static void bts_unfrozen(void)
  *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
  *    marks a gap.
  */
-static void bts_unfreeze_here(void *unused)
+static void bts_unfreeze_here(struct irq_work *unused)
 {
 	bool thawed;
 
-	guard(irqsave)();
+	lockdep_assert_irqs_disabled();
+
 	if (bts_freeze_in_force())
 		return;
 
@@ -136,17 +140,8 @@ static void bts_unfreeze_here(void *unused)
 	}
 }
 
-/* Set bts_cpu.outdated of the offline CPUs: their frozen records are from before this thaw. */
-static void bts_outdate(void)
-{
-	int cpu;
-
-	guard(cpus_read_lock)();
-	for_each_possible_cpu(cpu) {
-		if (!cpu_online(cpu))
-			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
-	}
-}
+static DEFINE_PER_CPU(struct irq_work, bts_unfreeze_work) =
+	IRQ_WORK_INIT_HARD(bts_unfreeze_here);
 
 /**
  * bts_unfreeze_all - resume recording on all CPUs
@@ -156,21 +151,24 @@ static void bts_outdate(void)
  * delivers the records that it has kept to its own contexts that are older than the freeze. It also
  * delivers them to the contexts of its current task, unless bts_drop_frozen_of_owner() was called
  * since the freeze, for example when this task was switched in. A CPU that is offline thaws when it
- * comes online.
+ * comes online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_online().
  */
 void bts_unfreeze_all(u32 freezes)
 {
+	int cpu;
+
 	if (!bts_source->id)
 		return;
 
 	branch_count_thaw(&bts_freezing, freezes);
-	/*
-	 * Count the thaw before cpu_online_mask is read: a CPU that is not yet online then sees
-	 * the thaw in bts_cpu_up().
-	 */
-	smp_mb();
-	on_each_cpu(bts_unfreeze_here, NULL, 1);
-	bts_outdate();
+	/* A CPU that comes online after this has the lock sees the thaw in bts_cpu_up(). */
+	guard(cpus_read_lock)();
+	branch_thaw_online(&bts_unfreeze_work);
+	for_each_possible_cpu(cpu) {
+		/* The frozen records of an offline CPU are from before this thaw. */
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
+	}
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 

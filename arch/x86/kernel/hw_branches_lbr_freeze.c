@@ -12,6 +12,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/extable.h>
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
@@ -177,7 +178,7 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
  * this function may undo the new freeze. Then the second branch_freeze_in_force() is true, and this
  * function freezes the CPU again.
  */
-static void hw_branches_lbr_thaw_here(void *unused)
+static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
 	bool again, frozen = c->frozen;
@@ -214,19 +215,17 @@ static void hw_branches_lbr_thaw_here(void *unused)
 		hw_branches_lbr_resume();
 }
 
+static DEFINE_PER_CPU(struct irq_work, hw_branches_lbr_thaw_work) =
+	IRQ_WORK_INIT_HARD(hw_branches_lbr_thaw_here);
+
 void hw_branches_lbr_thaw(u32 freezes)
 {
 	int cpu;
 
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
-	/*
-	 * A CPU that is just coming online either gets the IPI, or reads the new count in
-	 * hw_branches_lbr_up(). Pairs with setting the CPU online before hw_branches_lbr_up().
-	 */
-	smp_mb();
-	on_each_cpu(hw_branches_lbr_thaw_here, NULL, 1);
-
+	/* A CPU that comes online after this has the lock sees the thaw in hw_branches_lbr_up(). */
 	guard(cpus_read_lock)();
+	branch_thaw_online(&hw_branches_lbr_thaw_work);
 	for_each_possible_cpu(cpu) {
 		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
 

@@ -213,6 +213,7 @@ ring0_crashes() {
 		survived null smp=2 "${clock[@]}" -- crash null 1
 	CRASH="$CRASH|address: ffffffffffffffff" \
 		survived error smp=2 "${clock[@]}" -- crash error 1
+	survived protection smp=2 "${clock[@]}" -- crash protection 1
 	survived bug smp=2 -- crash bug 2
 	survived pause smp=2 append=pause_on_oops=1 -- crash task 1
 	survived console smp=2 -- crash console 1

@@ -127,6 +127,19 @@ static void test_jump(const char *kind, const char *target)
 	ok(kept(target), "%s: and both are there still", kind);
 }
 
+/* The kernel decodes the instruction that caused the fault, but only after the freeze. */
+static void test_protection(void)
+{
+	struct dump d;
+
+	skip_log();
+	ok(crash_once("protection", 1), "protection: survived");
+	d = read_dump();
+	ok(d.since >= 0 && d.since < 300 && strstr(d.top, " <- bts_crash_at+"),
+	   "protection: frozen after %d branches: %s", d.since, d.top);
+	ok(thaws(), "protection: frozen until it is thawed");
+}
+
 /*
  * Crash on two CPUs at once: both crashes must be reported. The emulator runs CPUs in turn, so the
  * NMI of the first crash may freeze the second CPU before the second CPU crashes. Then the second
@@ -662,6 +675,7 @@ static const struct {
 	const char *kind;
 	void (*test)(void);
 } tests[] = {
+	{ "protection", test_protection },
 	{ "meet", test_meet },
 	{ "off", test_off },
 	{ "alone", test_alone },

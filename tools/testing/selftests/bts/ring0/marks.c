@@ -650,17 +650,17 @@ static void test_lockup(const char *word)
 }
 
 /*
- * While a CPU is locked up with interrupts off, its branches can be read. The recorder does not
- * thaw by itself, as the thaw would wait for this CPU.
+ * While a CPU is locked up with interrupts off, its branches can be read. Root's thaw does not wait
+ * for this CPU, which records again when it is not locked up any more.
  */
 static void test_stuck(void)
 {
+	time_t start;
 	pid_t pid;
 	int i;
 
 	/* The detector reports a CPU again after it has seen that the CPU is not locked up. */
 	sleep(3);
-	must_set("thaw_after", "1");
 	pid = fork();
 	if (!pid) {
 		pin_to(0);
@@ -672,12 +672,28 @@ static void test_stuck(void)
 		usleep(100000);
 	free(get("per_cpu/cpu0/trace"));
 	ok(!waitpid(pid, NULL, WNOHANG), "stuck: its branches are read while it is locked up");
+	/* Compare times: if the thaw waits for the CPU, it ends before the process @pid does. */
+	start = time(NULL);
+	must_set("freeze", "0");
+	ok(is("freeze", "0") && time(NULL) - start < 10 && !waitpid(pid, NULL, WNOHANG),
+	   "stuck: root's thaw ends while it is locked up");
 	must("/sys/module/bts_crash/parameters/release", "1");
 	waitpid(pid, NULL, 0);
+	ok(goes_on(), "stuck: it records when it is not locked up any more");
+}
+
+/* After the report of a hard lockup, the recorder thaws by itself, too. */
+static void test_thaw_after_lockup(void)
+{
+	int i;
+
 	sleep(3);
-	ok(is("freeze", "1"), "stuck: the recorder stays frozen");
+	must_set("thaw_after", "1");
+	must(DEVICE, "hardlockup");
+	for (i = 0; i < 100 && strstr(get("freeze"), "1"); i++)
+		usleep(100000);
+	ok(i && is("freeze", "0") && goes_on(), "hardlockup: the recorder thaws by itself");
 	must_set("thaw_after", "0");
-	must_set("freeze", "0");
 }
 
 /* Write @word to the module to cause a report. For "warn", its event must name @name. */
@@ -685,8 +701,10 @@ static int report(const char *word, const char *name)
 {
 	if (strstr(word, "lockup")) {
 		test_lockup(word);
-		if (!strcmp(word, "hardlockup"))
+		if (!strcmp(word, "hardlockup")) {
 			test_stuck();
+			test_thaw_after_lockup();
+		}
 		return finish();
 	}
 	if (strcmp(word, "warn"))

@@ -124,7 +124,7 @@ static bool release;
 module_param(release, bool, 0600);
 MODULE_PARM_DESC(release, "set to let bts_crash_stuck() return");
 
-/* The same, but go on after the report until @release is set, at most ten seconds. */
+/* The same, but go on after the report until @release is set, at most 30 seconds. */
 void bts_crash_stuck(void)
 {
 	unsigned long flags;
@@ -132,7 +132,7 @@ void bts_crash_stuck(void)
 
 	local_irq_save(flags);
 	bts_crash_spin();
-	end = rdtsc() + 10000ull * tsc_khz;
+	end = rdtsc() + 30000ull * tsc_khz;
 	while (!READ_ONCE(release) && rdtsc() < end)
 		cpu_relax();
 	local_irq_restore(flags);
