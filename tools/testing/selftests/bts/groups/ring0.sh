@@ -126,6 +126,19 @@ whole() {
 	fi
 }
 
+# soon_frozen CASE MOST: CPU 0 must have made fewer than MOST branches from its crash to the freeze.
+soon_frozen() {
+	local newer
+
+	newer=$(sed -n 's/.*Last branches of CPU 0, newest first, \([0-9]*\) more.*/\1/p' \
+		"$CASE_DIR/console" | head -n 1)
+	if [ -n "$newer" ] && [ "$newer" -lt "$2" ]; then
+		pass "$1.soon"
+	else
+		fail "$1.soon" "${newer:-no} branches until the freeze (see $CASE_DIR/console)"
+	fi
+}
+
 # overwritten CASE KIND: the guest overwrites data that the recorder needs, and crashes. Printing
 # the branches must not cause a second oops.
 overwritten() {
@@ -236,6 +249,8 @@ ring0_crashes() {
 	fatal limit task bts_crash_fault 2 append=sysctl.kernel.oops_limit=1
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
+	# The kernel prints a line before it calls die().
+	soon_frozen double 200
 	fatal panic panic bts_crash_panic 4
 	# A warning that exceeds the limit is a crash only in panic(). clang inlines
 	# check_panic_on_warn(), which calls panic().
