@@ -282,8 +282,8 @@ said_base()
 	echo "Linux $base${overlay:+, with the overlay ${overlay#"$top/"}}"
 }
 
-# Set kernel to a source tree: ARG itself, or ARG unpacked if it is an archive
-# (only the files that the series knows, or all of them).
+# Set kernel to a source tree: ARG itself, or ARG unpacked if it is an archive: all
+# of its files if WHAT is all, otherwise only those that the series needs.
 open_kernel()
 {
 	local arg=$1 what=$2 p prefix
@@ -330,7 +330,7 @@ pristine()
 	fi
 }
 
-# Print the mode of a file as git stores it.
+# Print the mode of a file: git stores only whether a file is executable.
 mode()
 {
 	if [ -x "$1" ]; then echo 755; else echo 644; fi
@@ -351,7 +351,7 @@ stage_originals()
 	done
 }
 
-# Apply one diff in STAGE without fuzz. If it does not fit, name the file and the hunks, and exit.
+# Apply one diff in STAGE without fuzz. If it does not fit, say why, and exit.
 lay_patch()
 {
 	local f=$1 stage=$2 t out hunks

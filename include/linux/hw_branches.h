@@ -16,7 +16,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* The value of @from for a branch from user mode. It replaces the address in user mode. */
+/* The value of hw_branch.from for a branch from user mode. It replaces the address in user mode. */
 #define HW_BRANCH_USER	BIT_ULL(63)
 
 /**
@@ -87,7 +87,7 @@ void hw_branches_sys_info(void);
  * Freeze the recorder, because this CPU has crashed or is about to report a bug that is treated
  * as a crash. Call this before any other code of the crash or of the report: the branches of that
  * code would overwrite those before the crash. Any context. Return true if the recorder is on and
- * no earlier crash has frozen it.
+ * this is the first crash since the last thaw.
  */
 static __always_inline bool hw_branches_crash(void)
 {
@@ -211,7 +211,7 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
  * branch, as a mitigation.
  */
 bool arch_hw_branches_is_thunk(u64 address);
-/* Tell whether an address is the first one of a thunk for returns. */
+/* Tell whether an address is the first one of a thunk that the kernel runs in place of returns. */
 bool arch_hw_branches_is_return(u64 address);
 /*
  * Copy the last branches of a CPU to @out, @n at most, the newest first. Skip the @newer newest

@@ -3,8 +3,9 @@
  * The branch flight recorder
  *
  * Some processors can record, in a circular buffer, each branch that they take. The kernel executes
- * no instructions for that. After a crash, the buffer shows how the CPU got there: not only the
- * calls that are still on the stack, but each jump, call and return of the last microseconds.
+ * no instruction to record a branch. After a crash, the buffer shows how the CPU got there: not
+ * only the calls that are still on the stack, but each jump, call and return of the last
+ * microseconds.
  *
  * This file switches the recorder on and off. <linux/hw_branches.h> explains the terms, and
  * declares the functions of the architecture that control the hardware.
@@ -139,8 +140,8 @@ static bool hw_branches_is_source(int source)
  * hw_branches_enable - switch the recorder on or off
  * @source: the number of a source, HW_BRANCHES_AUTO or HW_BRANCHES_OFF
  *
- * Switching the recorder off erases the recorded branches. If a reader keeps the CPUs frozen, the
- * branches may stay until the thaw.
+ * Switching the recorder off erases the recorded branches. Those of a CPU that stays frozen, for
+ * example because a reader has frozen it, may stay until this CPU is thawed.
  *
  * Return: 0; -EBUSY if another source is on, or another user has the hardware; -EOPNOTSUPP without
  * usable hardware; or -ENOMEM.
@@ -227,8 +228,9 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 	if (!hw_branches_on)
 		return 0;
 	/*
-	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up. A CPU that comes
-	 * online thaws itself, so keep it from that.
+	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up. So if the CPU is
+	 * frozen, do not call it. An offline CPU may thaw itself when it comes online. The lock
+	 * prevents that meanwhile.
 	 */
 	scoped_guard(cpus_read_lock) {
 		if (arch_hw_branches_frozen(cpu))

@@ -16,7 +16,7 @@ struct task_struct;
 /* The type of seq_printf(), and of functions that print elsewhere and ignore the first argument */
 typedef void (*hw_branches_printf)(struct seq_file *m, const char *fmt, ...) __printf(2, 3);
 
-/* The limit for hw_branches_nr, for hw_branches_crash_nr and for the number of lines in kdb */
+/* The limit for hw_branches_nr, hw_branches_crash_nr and the second argument of kdb's 'branches' */
 #define HW_BRANCHES_MAX_NR	10000
 
 extern struct mutex hw_branches_mutex;
@@ -30,7 +30,7 @@ extern struct dentry *hw_branches_dir;
 
 extern bool hw_branches_plain;
 
-/* For the members of a struct hw_branches_reader that reads branches of the running kernel */
+/* Members of a struct hw_branches_reader that reads branches of the running kernel */
 static inline enum hw_branch_kind
 hw_branches_kind_of_branch(void *unused, const struct hw_branch *branch, u64 *back)
 {
@@ -66,11 +66,10 @@ void hw_branches_keep_frozen(void);
 bool hw_branches_is_kept_frozen(void);
 
 /**
- * struct hw_branches_crash_info - the crash that has frozen the recorder
+ * struct hw_branches_crash_info - the first crash since the last hw_branches_thaw()
  * @cpu:	the CPU that crashed, or that found another CPU locked up; -1 if there was no crash
- *		since the last hw_branches_thaw()
- * @task:	the value of current on @cpu in the crash; NULL after another CPU was reported to be
- *		locked up
+ * @task:	the value of current on @cpu in the crash; NULL after hw_branches_disown_crash() or
+ *		hw_branches_thaw()
  * @started:	when @task was started: tells it from a later task at the same address
  * @old:	@cpu was frozen before this crash
  * @ip:		the address of the instruction that crashed; 0 if it is not known
@@ -94,16 +93,16 @@ void hw_branches_freeze_to_read(void);
 void hw_branches_thaw_after_read(void);
 void hw_branches_show(void (*show)(void));
 
-/* The size of a reader's array of branches on the stack: it copies at most this number at a time */
+/* The size of an array on the stack into which branches are copied */
 #define HW_BRANCHES_CHUNK	8
 
 /**
- * struct hw_branches_match - describes a branch: printing starts at the newest one that matches
+ * struct hw_branches_match - describes the branch that hw_branches_count_newer() searches for
  * @any:	if @to is 0: any branch to the entry code from other code, by an exception, an
  *		interrupt or a system call
  * @to:		if not 0: a branch to this address, or to the padding before it
- * @from:	if @to is 0 and @any is false: an exception at this address, or at most
- *		HW_BRANCHES_INSTRUCTION bytes before it
+ * @from:	if @to is 0 and @any is false: a branch to the entry code from this address, or from
+ *		at most HW_BRANCHES_INSTRUCTION bytes before it
  */
 struct hw_branches_match {
 	bool		any;

@@ -5,8 +5,8 @@
  * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. Hardware that records to
  * memory records there. If the branches are in registers, a freeze copies them to this memory. If
  * the machine is reset and its memory keeps its contents, the next boot copies the memory before
- * it uses the memory itself. The copy can be read once. An orderly reboot or kexec leaves no
- * branches, unless the kernel crashes while it shuts down the devices.
+ * it uses the memory itself. Only the first open of last_boot finds the copy. An orderly reboot or
+ * kexec leaves no branches, unless the kernel crashes while it shuts down the devices.
  *
  * The memory may contain anything. So each size, number or index in it is checked before it is used
  * to access memory. Addresses in it are never dereferenced. The previous boot may have had another
@@ -105,6 +105,12 @@ static void *hw_branches_boot_cpu(struct hw_branches_boot_head *head, unsigned i
 	return (void *)head + HW_BRANCHES_BOOT_HEAD + cpu * arch_hw_branches_boot_size();
 }
 
+/* Return the size of the head with the memory of all CPUs; 0 for NULL. */
+static size_t hw_branches_boot_whole(const struct hw_branches_boot_head *head)
+{
+	return head ? HW_BRANCHES_BOOT_HEAD + (size_t)head->cpus * head->cpu_size : 0;
+}
+
 /*
  * At boot
  */
@@ -155,7 +161,7 @@ static void __init hw_branches_boot_relocate(struct hw_branches_boot_head *left,
 
 static void __init hw_branches_boot_copy(const struct hw_branches_boot_head *head)
 {
-	u64 size = HW_BRANCHES_BOOT_HEAD + head->cpus * head->cpu_size;
+	size_t size = hw_branches_boot_whole(head);
 
 	/* If there is no memory, vmalloc() warns, and last_boot is empty. */
 	hw_branches_boot_left = vmalloc(size);
@@ -407,7 +413,7 @@ static void hw_branches_boot_name(struct seq_file *m, u64 address)
 		seq_printf(m, "%#llx [%*pE]", address - module->start,
 			   (int)strnlen(module->name, sizeof(module->name)), module->name);
 	else if (hw_branches_boot_same && address >= left->text && address < (unsigned long)_end)
-		/* Freed text, or data of the kernel that runs: do not show where that kernel is. */
+		/* In freed init text or in data, for example. Do not show where this kernel is. */
 		seq_printf(m, "_stext+%#llx", address - left->text);
 	else
 		seq_printf(m, "%#llx", address);
@@ -424,7 +430,7 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
-		/* If both boots had the same kernel, left->text is where this kernel is. */
+		/* If both boots had the same kernel, left->text is this kernel's: do not show it. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);
 		seq_puts(m, ":\n");
@@ -480,9 +486,7 @@ static int hw_branches_boot_release(struct inode *inode, struct file *file)
 {
 	struct hw_branches_boot_view *view = ((struct seq_file *)file->private_data)->private;
 
-	if (view->left)
-		kvfree_sensitive(view->left, HW_BRANCHES_BOOT_HEAD +
-				 view->left->cpus * view->left->cpu_size);
+	kvfree_sensitive(view->left, hw_branches_boot_whole(view->left));
 	kvfree_sensitive(view, struct_size(view, branch, arch_hw_branches_boot_most()));
 
 	return seq_release(inode, file);

@@ -2,10 +2,10 @@
 /*
  * The branch flight recorder for BPF: bpf_get_branch_snapshot()
  *
- * While the recorder is on, the helper copies the last branches of this CPU from the recorder,
- * at most as many as the program has room for; none if this CPU is frozen. If the recorder is off,
- * or is on but has given up its hardware to perf, perf's own function serves the helper instead.
- * While the recorder is being switched on or off, the helper copies nothing.
+ * If the recorder is off, or is on but has given up its hardware to perf, perf's own function
+ * serves the helper. Otherwise, the helper copies the last branches of this CPU from the recorder,
+ * at most as many as the program has room for. It copies none if this CPU is frozen, or while the
+ * recorder is being switched on or off.
  *
  * The verifier may write the address of the function that serves the helper into a program. So
  * hw_branches_snapshot() replaces perf's function once, at boot, and may call perf's function.

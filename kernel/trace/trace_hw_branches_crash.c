@@ -29,7 +29,7 @@
 
 #include "trace_hw_branches.h"
 
-/* The first crash, which is not the one that is being printed, had frozen the recorder. */
+/* Print that the first crash, which is not the one that is being printed, froze the recorder. */
 static void hw_branches_print_frozen(void)
 {
 	hw_branches_log(NULL, "frozen by a crash that CPU %d reported: the branches may be older\n",
@@ -37,8 +37,8 @@ static void hw_branches_print_frozen(void)
 }
 
 /*
- * Tell whether the branches may be older than the crash that is being printed: another crash, root,
- * a trigger, a watchpoint or a reader had frozen the recorder before.
+ * Print a line if the branches may be older than the crash that is being printed: if another crash,
+ * root, a trigger, a watchpoint or a reader had frozen the recorder before.
  */
 static void hw_branches_print_old(void)
 {
@@ -49,9 +49,9 @@ static void hw_branches_print_old(void)
 }
 
 /*
- * Print the branches of @cpu after a crash, and with crash_all those of the other CPUs. Called
- * after hw_branches_claim_dump() has returned true for @cpu. @since is that of
- * hw_branches_dump_cpu(). @recorded tells that the branches of @cpu include one of the crash.
+ * Print the branches of @cpu after a crash, and if hw_branches_crash_all is true, those of the
+ * other CPUs. Called after hw_branches_claim_dump() has returned true for @cpu. @since is that of
+ * hw_branches_dump_cpu(). If @recorded is false, test whether the branches may be older.
  */
 static void hw_branches_print_crash(int cpu, int since, bool recorded)
 {
@@ -74,7 +74,7 @@ static int hw_branches_crashed_on(void)
 	       smp_processor_id();
 }
 
-/* Tell why the branches of this crash are not printed. */
+/* Print why the branches of this crash are not printed. */
 static void hw_branches_print_none(void)
 {
 	pr_info("%s: no branches of this one\n",
@@ -200,7 +200,7 @@ static int hw_branches_die(struct notifier_block *self, unsigned long event, voi
  *
  * Called after a lockup was reported, and by panic() before it starts a crash kernel, stops the
  * other CPUs or moves to another CPU. If an oops has led to panic(), the oops has usually printed
- * the branches already. Then nothing is printed here.
+ * the branches already. Then no branches are printed here.
  */
 void hw_branches_report_print(void)
 {

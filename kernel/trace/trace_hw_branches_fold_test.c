@@ -141,7 +141,7 @@ static void calls_inside_one_another(struct kunit *test)
 	EXPECT(test, fake, { 0x110, 0x200, 6, 0 });
 }
 
-/* g() jumps to h(), which returns to the caller of g(). */
+/* The function at 0x200 jumps to the one at 0x300, which returns to the caller of the first one. */
 static void a_tail_call(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -462,7 +462,7 @@ static void recursion_that_returns(struct kunit *test)
 	EXPECT(test, fake, { 0x220, 0x228, 0, 0 }, { 0x210, 0x200, 4, 0 });
 }
 
-/* A branch to the instruction after a call is not a return. */
+/* A conditional jump to the instruction after a call is not taken for a return. */
 static void a_loop_behind_a_call(struct kunit *test)
 {
 	static const struct fake fake[] = {
@@ -675,8 +675,8 @@ static const struct hw_branches_reader deep_reader = {
 };
 
 /*
- * The innermost call at a depth of at most HW_BRANCHES_LEVELS is found. The walk looks at almost
- * all branches twice, and each time at the older one, too.
+ * The innermost call at a depth of at most HW_BRANCHES_LEVELS is found. The walk reads almost all
+ * branches in two searches, and for each of them also the next older branch.
  */
 static void a_deep_call_in_a_stay(struct kunit *test)
 {

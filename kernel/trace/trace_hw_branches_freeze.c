@@ -50,7 +50,7 @@ static atomic_t hw_branches_readers;
 /* The first crash since the last hw_branches_thaw(). If @cpu is -1, there was none. */
 static struct hw_branches_crash_info hw_branches_first = { .cpu = -1, };
 
-/* Changes in each hw_branches_thaw(); not 0 */
+/* Changes in each hw_branches_thaw(). Starts with 1, as hw_branches_printed starts with 0. */
 static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 
 /* The value of hw_branches_thaws when a crash last printed the branches of this CPU */
@@ -82,8 +82,9 @@ static void hw_branches_late_irq(struct irq_work *work)
 }
 
 /*
- * Queue the work that thaws the recorder hw_branches_thaw_after seconds after the crash. This
- * irq_work is hard, as on PREEMPT_RT a thread runs the others, and this thread may have crashed.
+ * Queues the work that thaws the recorder hw_branches_thaw_after seconds after the crash. This
+ * irq_work is hard: on PREEMPT_RT, a thread runs irq_works that are not hard, and that thread may
+ * have crashed.
  */
 static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
@@ -113,8 +114,8 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip, b
  * @ip: the address of the instruction that crashed, 0 if it is not known
  *
  * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen, for example while
- * the NMI of the first crash has not arrived yet. So if arch_hw_branches_freeze() itself crashes
- * after arch_hw_branches_frozen() has become true for this CPU, that crash does not call it again.
+ * the NMI of the first crash has not arrived yet. So if the arch_hw_branches_freeze() of the first
+ * crash itself crashes after this CPU was frozen, the second crash does not call it again.
  *
  * Return: true if this is the first crash since the last hw_branches_thaw().
  */
@@ -159,16 +160,16 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 
 /**
- * hw_branches_first_crash - tell which crash froze the recorder
+ * hw_branches_first_crash - get the first crash since the last hw_branches_thaw()
  *
- * Return: the first crash since the last thaw; its @cpu is -1 if there is none.
+ * Return: the crash; its @cpu is -1 if there was none.
  */
 const struct hw_branches_crash_info *hw_branches_first_crash(void)
 {
 	return &hw_branches_first;
 }
 
-/* Tell whether current has frozen the recorder by the first crash. It may have migrated since. */
+/* Tell whether the first crash was a crash of current. This task may have migrated since. */
 bool hw_branches_crash_is_mine(void)
 {
 	return READ_ONCE(hw_branches_first.cpu) >= 0 &&
@@ -176,7 +177,7 @@ bool hw_branches_crash_is_mine(void)
 	       READ_ONCE(hw_branches_first.started) == current->start_boottime;
 }
 
-/* The first crash was one of another CPU: let current's own crashes tell that they came later. */
+/* The first crash was that of another CPU: a later crash of current must not be taken for it. */
 void hw_branches_disown_crash(void)
 {
 	WRITE_ONCE(hw_branches_first.task, NULL);
@@ -355,7 +356,7 @@ void hw_branches_thaw(void)
 	hw_branches_thaw_unkept();
 }
 
-/* Tell whether @late jiffies have passed since the @thaw_at of a crash; false if @thaw_at is 0. */
+/* Tell whether @late jiffies have passed since hw_branches_first.thaw_at; false if that is 0. */
 static bool hw_branches_is_due(unsigned long late)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);

@@ -2,8 +2,8 @@
 /*
  * The branch flight recorder in kgdb and kdb: the freeze, and kdb's command 'branches'
  *
- * In the debugger, the CPU that waits for a key makes branches, and so do the CPUs that wait
- * for it. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the debugger.
+ * In the debugger, one CPU waits for input, and the other CPUs wait for that CPU. All of them make
+ * branches. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the debugger.
  */
 
 #include <linux/cpumask.h>
@@ -16,7 +16,7 @@
 
 #include "trace_hw_branches.h"
 
-/* The nesting level of the debugger on this CPU */
+/* How many calls of hw_branches_debugger_enter() on this CPU have to be undone */
 static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
 
 /**

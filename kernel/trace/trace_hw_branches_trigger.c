@@ -245,7 +245,7 @@ static void hw_branches_wait_for_triggers(void)
 
 /*
  * Until the trigger is removed, the reference keeps a dynamic event, such as a kprobe, from being
- * removed, and the module of another event from being unloaded. tracing_update_buffers() expands
+ * removed, and the module of any other event from being unloaded. tracing_update_buffers() expands
  * the ring buffer, as enabling an event does: the trigger writes hw_branch, which need not be
  * enabled.
  */

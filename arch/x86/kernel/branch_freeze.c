@@ -87,7 +87,7 @@ bool branch_freeze_claims(struct branch_freeze_nmi *nmi)
 #ifdef CONFIG_SMP
 /*
  * Wait until the xAPIC has delivered the previous IPI, but give up after 1000 reads of the ICR.
- * __apic_send_IPI() waits for the xAPIC as well, but in steps of 100 us.
+ * __apic_send_IPI() may wait for the xAPIC as well, but in steps of 100 us.
  */
 static void branch_freeze_await_icr(void)
 {

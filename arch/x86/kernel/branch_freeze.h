@@ -41,8 +41,8 @@ void branch_thaw_online(struct irq_work __percpu *thaw);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU
- * @requested:	another CPU has requested the freeze of this CPU; cleared when this CPU handles
- *		the request, by a thaw, and when the hardware is claimed or released
+ * @requested:	another CPU has requested the freeze of this CPU, and the request was neither
+ *		handled nor dropped
  * @awaited:	the NMI may still arrive, see branch_freeze_claims()
  * @when:	when the NMI was last sent; valid if @awaited. The clock is
  *		ktime_get_mono_fast_ns(), as jiffies may not advance in a crash

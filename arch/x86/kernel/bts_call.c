@@ -37,8 +37,8 @@ static void bts_visit_current(void *info)
 }
 
 /*
- * Return false if @call->func() was not called, because the task was switched out or migrated, or
- * called bts_exit(), at the same time. Then the caller has to try again.
+ * Return false if @call->func() was not called, for example because the task was switched out at
+ * the same time. Then the caller has to try again.
  */
 static bool bts_try_task(struct bts_call *call)
 {

@@ -178,8 +178,8 @@ static const struct bts_context *bts_obstacle(bool privileged)
 }
 
 /*
- * The size of a name in the log or in debugfs. A task can choose its comm, so each byte of comm is
- * escaped by up to four characters.
+ * The size of a name in the log or in debugfs. A task can choose its comm, so comm is escaped: each
+ * of its bytes becomes four characters at most.
  */
 #define BTS_NAME	(sizeof("task -2147483648 ") + 4 * TASK_COMM_LEN)
 

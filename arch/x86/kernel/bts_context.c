@@ -103,8 +103,8 @@ static bool bts_task_empty(const struct bts_task *owner)
 }
 
 /*
- * bts_switch_to() also reads thread.bts of tasks that have no contexts. So thread.bts is changed
- * under the same rules as the lists of the task, by bts_task_link() and bts_task_disown().
+ * bts_switch_to() also reads thread.bts of tasks that have no contexts. So thread.bts of a task
+ * that may run is changed under the same rules as the lists of the task.
  */
 
 static void bts_task_link(struct bts_call *call)
@@ -188,8 +188,8 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  * @attr: what is wanted
  * @ctxp: where to store the new context
  *
- * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task is
- * about to exit; -EBUSY if the hardware, or other hardware that excludes it, has another user;
+ * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task has begun
+ * to exit; -EBUSY if another user has or requests the hardware or other hardware that excludes it;
  * -EOPNOTSUPP if this machine has no source, the source cannot do what is wanted, or the source is
  * the hardware and perf has no PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
  */

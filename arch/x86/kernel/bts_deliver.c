@@ -2,8 +2,8 @@
 /*
  * Branch traces: functions by which a source asks what to record on a CPU, and delivers its records
  *
- * All functions run on the CPU where the records were made. Those for the hardware source run
- * while it does not record. bts_put_event() and bts_mark() append records that no source has made.
+ * All functions run on the CPU where the records were made. bts_put_event() and bts_mark() append
+ * records that no source has made.
  */
 
 #include <linux/list.h>
@@ -132,8 +132,8 @@ void bts_deliver_steps_gap(void)
 }
 
 /*
- * Return how many records @ctx has room for until @overflow has to be called, or U32_MAX if no such
- * call is due soon. If @overflow makes a task stop, the return to user mode after the stop may be
+ * Return how many more records the source may make for @ctx before it has to deliver them; U32_MAX
+ * for no limit. If @overflow makes a task stop, the return to user mode after the stop may be
  * recorded, too. If the source delivered after this record alone, the task might stop again at
  * once. So return at least 2.
  */
@@ -153,7 +153,7 @@ static u32 bts_room(const struct bts_context *ctx)
 	return held + least < ctx->attr.nr ? ctx->attr.nr - held : least;
 }
 
-/* Out of line: bts_want() is called on each switch of traced tasks, and few need this. */
+/* Out of line: bts_want() is called often, but rarely needs this. */
 static noinline u32 bts_least_room(const struct bts_cpu *cpu)
 {
 	const struct bts_context *ctx;

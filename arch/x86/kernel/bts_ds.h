@@ -19,8 +19,8 @@ enum bts_ds_state {
 /**
  * struct bts_ds - the state of the Debug Store of a CPU
  * @store:	the positions: base, index, maximum, threshold
- * @state:	OFF: paused, or nothing is wanted; ON: recording, unless @frozen, @halted or held
- *		(see ds_bts_hold()); BUSY: records are being delivered
+ * @state:	OFF: paused, or nothing is to be recorded; ON: recording, unless @frozen, @halted
+ *		or held (see ds_bts_hold()); BUSY: records are being delivered
  * @frozen:	the CPU does not record, and its records are kept and not delivered
  * @freeze:	the NMI by which another CPU requests @frozen
  * @circular:	the hardware overwrites the oldest records when the buffer is full
@@ -33,17 +33,17 @@ enum bts_ds_state {
  *		recorded until the next pause, and without a CPL filter no branch at all
  * @halted:	bts_ds_first_nmi() has stopped recording until bts_ds_last_nmi()
  * @bits:	the value that bts_ds_record() writes to the BTS field of DEBUGCTL
- * @interrupted: bts_ds_pmi() has delivered records since the last pause; @pmi_user, @pmi_ip and
- *		@pmi_when are those of its last NMI
+ * @interrupted: bts_ds_pmi() was called since the last pause; if so, @pmi_user, @pmi_ip and
+ *		@pmi_when are those of the last call
  * @may_be_repeat: the current NMI may be a second NMI for the last PMI, see
  *		bts_ds_may_be_repeat()
  * @repeat_within: until this many further records are made, an NMI that comes soon enough may be
  *		a second NMI for the last PMI, see bts_ds_may_be_repeat()
- * @pmi_user:	the NMI interrupted user mode
+ * @pmi_user:	the NMI of the last bts_ds_pmi() interrupted user mode
  * @long_exits:	how many exit paths in a row had more than BTS_DS_LONG_EXIT records
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
- * @pmi_ip:	the address that the NMI interrupted
- * @pmi_when:	when the NMI arrived, in jiffies
+ * @pmi_ip:	the address that the NMI of the last bts_ds_pmi() interrupted
+ * @pmi_when:	when that NMI arrived, in jiffies
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns(); 0 until this time is stored
  */
 struct bts_ds {

@@ -3,7 +3,7 @@
  * The NMIs of the Debug Store: see bts_ds_buffer.c
  *
  * bts_ds_first_nmi() is called before perf's handler, bts_ds_last_nmi() after it, and
- * bts_ds_unknown_nmi() if no handler claims the NMI.
+ * bts_ds_unknown_nmi() for an NMI of unknown origin.
  */
 
 #include <linux/init.h>
@@ -45,7 +45,7 @@ static bool bts_ds_is_return(const struct bts_ds *d, const void *at)
 	       (d->pmi_user ? to < TASK_SIZE_MAX : to == d->pmi_ip);
 }
 
-/* Find the return from the last PMI: the first bts_ds_is_return(). Return @end if there is none. */
+/* Find the first record for which bts_ds_is_return() is true. Return @end if there is none. */
 static const void *bts_ds_return(const struct bts_ds *d, const void *base, const void *end)
 {
 	const void *at;
@@ -81,7 +81,7 @@ static u32 bts_ds_exit_records(const struct bts_ds *d, unsigned long ip)
  * There are two cases:
  *
  *  - The hardware may request a PMI for each record past the threshold. If the last PMI
- *    arrived late, the records made before its arrival have requested further PMIs, which
+ *    arrived late, the records made before its arrival may have requested further PMIs, which
  *    arrive late, too: before d->repeat_within further records.
  *  - No code has run between that PMI and this NMI: both have interrupted the same
  *    instruction, and the return from that PMI is the last record, or the record of the
@@ -94,8 +94,8 @@ static bool bts_ds_may_be_repeat(const struct bts_ds *d, unsigned long ip)
 	const void *at;
 
 	/*
-	 * A second NMI for the last PMI arrives within a tenth of a second. A later NMI may come
-	 * from the NMI button, pressed because the CPU hangs.
+	 * A second NMI for the last PMI should arrive within a tenth of a second. A later NMI may
+	 * come from the NMI button, pressed because the CPU hangs.
 	 */
 	if (likely(!d->interrupted) || jiffies - d->pmi_when > HZ / 10)
 		return false;
@@ -135,10 +135,10 @@ static void bts_ds_measure(struct bts_ds *d, unsigned long ip)
 
 /*
  * Calculate d->repeat_within. If the records past the threshold have requested a second PMI, it is
- * as late as the first PMI: as many records are made before it as were made from the threshold to
- * the first PMI. If NMIs were blocked, many more may be past the threshold, which says nothing
- * about the delay of PMIs, so the number is limited. A second NMI for the PMI before this one may
- * still be due within more records: take the larger number.
+ * about as late as the first PMI: about as many records are made before it as were made from the
+ * threshold to the first PMI. If NMIs were blocked, many more may be past the threshold, which says
+ * nothing about the delay of PMIs, so the number is limited. A second NMI for the PMI before this
+ * one may still be due within more records: take the larger number.
  */
 static u32 bts_ds_repeat_within(const struct bts_ds *d)
 {
@@ -249,7 +249,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/* If halted, drain the buffer in any NMI: the exit path of the NMI may need all room. */
+	/* If halted, handle any NMI like a PMI: the exit path of the NMI may need all room. */
 	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen))
 		bts_ds_pmi(d, regs);
 	else

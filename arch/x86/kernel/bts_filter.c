@@ -146,8 +146,8 @@ static __always_inline struct x86_bts_record *bts_leave(struct bts_ring *ring,
 
 /*
  * Store at @out the record that the ring wants for @in, and return true. If the ring wants none,
- * return false and do not write to @out: in a full ring, @out is the oldest record. @more: another
- * record follows @in.
+ * return false and do not write to @out: in a full ring, @out may be the oldest record. @more:
+ * another record follows @in.
  */
 static noinline bool bts_sort(struct bts_ring *ring, struct x86_bts_record *out,
 			      const struct bts_raw *in, bool more)
@@ -279,7 +279,7 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
  * @in is the first record after a record that left the wanted mode, or the first record after
  * bts_ring_change() without BTS_KERNEL. If @in starts in the wanted mode, the branch back to this
  * mode is missing: count a skew and a lost record. With BTS_ENTRY, count nothing: for such a ring,
- * bts_want() requests both modes, and so no CPL filter. The software source has no CPL filter.
+ * bts_want() requests both modes.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {

@@ -236,8 +236,9 @@ u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor 
 	/*
 	 * A CPU that is held may still handle a pending PMI, and a frozen CPU may still finish a
 	 * drain: both move the records from the buffer to the ring. Then ring.head changes: read
-	 * again. Once is enough: another drain finds records only if the CPU still records. If an
-	 * X86_BTS_LOST record is added, the caller may get one branch twice.
+	 * again. Once is enough: another drain finds records only if the CPU still records. If the
+	 * drain adds an X86_BTS_LOST record to the ring, all older records are one position farther
+	 * back, and the caller may get one branch twice.
 	 */
 	do {
 		if (copy_from_kernel_nofault(&ring, &ctx->ring, sizeof(ring)) ||

@@ -44,7 +44,7 @@ void notrace bts_freeze_all(void)
 EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
 
 /**
- * bts_freezes - tell how often bts_freeze_all() has frozen the CPUs
+ * bts_freezes - get the number of the last freeze by bts_freeze_all()
  *
  * Any context.
  *
@@ -100,11 +100,12 @@ static void bts_unfrozen(void)
 
 /*
  * Thaw this CPU, unless a freeze is in force. A bts_freeze_all() may run at the same time. It
- * increments bts_freezing.last before it sends the NMIs. There are three cases:
+ * increments bts_freezing.last before it sends the NMIs. If its NMI arrives while this function
+ * thaws the CPU, there are three cases:
  *
- *  - Its NMI arrives before the second bts_freeze_in_force(). ->unfreeze() may have undone the
- *    freeze. bts_freeze_in_force() returns true, and this function freezes the CPU again.
- *  - The NMI arrives between this bts_freeze_in_force() and ->pause(): ->pause() returns false.
+ *  - The NMI arrives between the two calls of bts_freeze_in_force(). ->unfreeze() may have undone
+ *    the freeze. The second call returns true, and this function freezes the CPU again.
+ *  - The NMI arrives between the second call and ->pause(): ->pause() returns false.
  *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
  *    marks a gap.
  */
@@ -134,7 +135,7 @@ static void bts_unfreeze_here(struct irq_work *unused)
 	this_cpu_write(bts_cpu.outdated, false);
 	if (thawed) {
 		bts_unfrozen();
-		/* If a context was destroyed during the freeze, the buffer was not scrubbed. */
+		/* If a context of this CPU ended during the freeze, the buffer was not scrubbed. */
 		bts_source->scrub(smp_processor_id());
 		bts_resume();
 	}
@@ -148,10 +149,9 @@ static DEFINE_PER_CPU(struct irq_work, bts_unfreeze_work) =
  * @freezes: what bts_freezes() returned when the caller decided to thaw
  *
  * May sleep; calls are serialized by the caller. Freezes after @freezes stay in force. Each CPU
- * delivers the records that it has kept to its own contexts that are older than the freeze. It also
- * delivers them to the contexts of its current task, unless bts_drop_frozen_of_owner() was called
- * since the freeze, for example when this task was switched in. A CPU that is offline thaws when it
- * comes online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_online().
+ * delivers the records that it has kept, but not to contexts that were created while it was frozen,
+ * nor to those of a task that was switched in since. A CPU that is offline thaws when it comes
+ * online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_online().
  */
 void bts_unfreeze_all(u32 freezes)
 {
@@ -161,7 +161,7 @@ void bts_unfreeze_all(u32 freezes)
 		return;
 
 	branch_count_thaw(&bts_freezing, freezes);
-	/* A CPU that comes online after this has the lock sees the thaw in bts_cpu_up(). */
+	/* A CPU that is offline while the lock is held sees the thaw in bts_cpu_up(). */
 	guard(cpus_read_lock)();
 	branch_thaw_online(&bts_unfreeze_work);
 	for_each_possible_cpu(cpu) {
@@ -181,7 +181,7 @@ static void bts_catch_up(void)
 		bts_unfreeze_here(NULL);
 		return;
 	}
-	/* If this CPU was not frozen, its buffer is empty, and its records end with a gap. */
+	/* If this CPU was not frozen, its buffer is empty: it has no outdated records. */
 	if (!bts_source->frozen(smp_processor_id()))
 		this_cpu_write(bts_cpu.outdated, false);
 	bts_source->freeze();
@@ -205,8 +205,8 @@ static int bts_cpu_up(unsigned int cpu)
 }
 
 /*
- * If the source is frozen, do not mark a gap: the source loses nothing, and the X86_BTS_LOST record
- * would precede the frozen records.
+ * If the source is frozen, do not mark a gap: the X86_BTS_LOST record would precede the frozen
+ * records. bts_unfrozen() marks the gap after them.
  */
 static void bts_mark_offline_gap(struct bts_call *call)
 {
@@ -221,7 +221,7 @@ static void bts_park(struct bts_call *call)
 	bts_source->scrub(smp_processor_id());
 }
 
-/* Stop recording. From here on, only code that cannot leave this CPU yet runs on it. */
+/* Stop recording on this CPU, which goes offline or is suspended. */
 static int bts_cpu_down(unsigned int cpu)
 {
 	struct bts_call call = { .func = bts_park };
@@ -233,7 +233,7 @@ static int bts_cpu_down(unsigned int cpu)
 }
 
 /*
- * Empty the buffer of the last CPU, too, although ds_stop.c keeps BTS off during a suspend.
+ * Empty the buffer of the last online CPU, too, although ds_stop.c keeps BTS off during a suspend.
  * Otherwise, new records would directly follow the old ones after the resume, and the gap between
  * them could not be marked.
  */

@@ -91,7 +91,7 @@ static void bts_do_consume(struct bts_call *call)
  * @n: the number of records
  *
  * Return: the number of these records, beginning with the oldest, that were overwritten
- * since bts_peek(): the caller's copies of them are invalid.
+ * since bts_peek(): the caller's copies of them may be invalid.
  */
 int bts_consume(struct bts_context *ctx, u64 first, u32 n)
 {
@@ -106,9 +106,10 @@ EXPORT_SYMBOL_IF_KUNIT(bts_consume);
 
 /*
  * Move up to BTS_READ_CHUNK records from the ring to @call->rec. For the first chunk, @call->end is
- * 0: begin with the oldest record, and set @call->end to where bts_read() ends. For the others,
- * begin with @call->seq. If that record was overwritten since the last chunk, store an X86_BTS_LOST
- * record first. But if all records before @call->end were overwritten, store nothing.
+ * 0: begin with the oldest record, and set @call->end to the sequence number at which bts_read()
+ * ends. For the others, begin with @call->seq. If that record was overwritten since the last chunk,
+ * store an X86_BTS_LOST record first. But if all records before @call->end were overwritten, store
+ * nothing.
  */
 static void bts_do_read(struct bts_call *call)
 {
@@ -148,9 +149,10 @@ static void bts_do_read(struct bts_call *call)
  * @rec: where to store the records
  * @n: the number of records that there is room for
  *
- * Records that are added after the call began are not read: if the kernel is recorded, the call
- * itself adds records. If records are overwritten after older ones have been read, an X86_BTS_LOST
- * record tells how many. Exception: there is no such record if no newer record is left to be read.
+ * Records that are added after the first ones were copied are not read: if the kernel is recorded,
+ * the call itself adds records. If records are overwritten after older ones have been read, an
+ * X86_BTS_LOST record tells how many. Exception: there is no such record if no newer record is left
+ * to be read.
  *
  * Return: the number of records stored.
  */

@@ -82,8 +82,8 @@ void bts_ring_change(struct bts_ring *ring, u32 flags)
 	ring->flags = flags;
 	ring->limit = bts_fast_limit(flags);
 	/*
-	 * When recording begins or goes on, the task or CPU is in the kernel. Without BTS_KERNEL,
-	 * expect a return to user mode.
+	 * When recording with these flags begins, the traced task or CPU is in the kernel. Without
+	 * BTS_KERNEL, expect a return to user mode.
 	 */
 	ring->away = !(flags & BTS_KERNEL);
 }
@@ -128,7 +128,7 @@ void bts_make_lost_record(const struct bts_ring *ring, struct x86_bts_record *re
  * bts_ring_put_due_lost - append an X86_BTS_LOST record if records are missing and not marked yet
  * @ring: the ring
  *
- * If there is no room for that record, nothing changes, and a later call appends it.
+ * If there is no room for that record, nothing changes.
  */
 void bts_ring_put_due_lost(struct bts_ring *ring)
 {
@@ -178,8 +178,8 @@ static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
  * bts_ring_put_gap - note that the source has lost records at this point
  * @ring: the ring
  *
- * The X86_BTS_LOST record is appended before the next record, or when the ring is read. So
- * several calls in a row make one such record.
+ * bts_ring_put_due_lost() appends the X86_BTS_LOST record later. So several calls in a row make one
+ * such record.
  */
 void bts_ring_put_gap(struct bts_ring *ring)
 {
@@ -281,7 +281,7 @@ u32 bts_ring_peek(struct bts_ring *ring, u64 *seq, const struct x86_bts_record *
  * @n: the number of records
  *
  * Return: the number of these records, beginning with the oldest, that were overwritten
- * since bts_ring_peek(): the reader's copies of them are invalid.
+ * since bts_ring_peek(): the reader's copies of them may be invalid.
  */
 u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
 {
@@ -299,8 +299,8 @@ u32 bts_ring_consume(struct bts_ring *ring, u64 first, u32 n)
  * bts_ring_clear - remove all records
  * @ring: the ring
  *
- * The counts of lost records do not change. If records are missing but not marked yet, they are not
- * marked any more.
+ * The counts of lost records do not change. Missing records that have no mark in the ring yet get
+ * none.
  */
 void bts_ring_clear(struct bts_ring *ring)
 {

@@ -37,19 +37,19 @@
  * @limit:	if the bitwise OR of the addresses of a branch is below @limit, the branch is
  *		stored without bts_sort()
  * @props:	the properties of the records of the source
- * @branch:	the first eight bytes of an X86_BTS_BRANCH record
+ * @branch:	the first eight bytes of an X86_BTS_BRANCH record, without X86_BTS_F_MISPREDICTED
  * @head:	the number of records that were ever put in
  * @tail:	the number of those that were consumed, cleared, or counted in @overwritten
  * @overwritten: the number of records that were overwritten before they were consumed. The newest
  *		of these are added only when records are read or cleared
- * @lost:	the number of records that are known to be missing: there was no room for
- *		them, or the CPL filter of the hardware has wrongly dropped them
+ * @lost:	the number of records that are known to be missing: there was no room for them, or
+ *		there was a skew, see bts_filter.c
  * @unmarked:	the number of those in @lost that have no mark in the ring yet
- * @gaps:	how often the source lost records without counting them
+ * @gaps:	the number of places where the source lost records without counting them
  * @gap:	one of @gaps has no mark in the ring yet
  * @away:	the last record left the wanted mode, or bts_ring_change() was called without
  *		BTS_KERNEL: the next record should return to the wanted mode
- * @skews:	how often in a row the CPL filter has dropped a wanted record, see bts_filter.c
+ * @skews:	the number of skews in a row, see bts_filter.c
  *
  * A ring has no lock: see the locking rules in bts.c. But the records that bts_ring_peek() has
  * found may be read on any CPU at any time, see bts_peek().

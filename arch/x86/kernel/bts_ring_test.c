@@ -111,7 +111,7 @@ static void ring_wrap_at_end(struct kunit *test)
 	struct bts_ring *ring = make_ring(test, 10, BTS_USER);
 	u32 i;
 
-	/* Each round moves ring->pos by 9 modulo 10, so that rounds end at each index. */
+	/* Each round moves ring->pos by 9 modulo 10, so that three rounds end at each index. */
 	for (i = 0; i < 3 * ring->size; i++) {
 		put_numbered(test, ring, 100 * i, 9);
 		KUNIT_EXPECT_EQ(test, 9, bts_ring_held(ring));
@@ -215,7 +215,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 
-	/* bts_ring_put_due_lost(), which bts_read() calls, marks a gap without a later record. */
+	/* bts_ring_put_due_lost(), which bts_read() calls, marks a gap even if no record follows. */
 	bts_ring_consume(ring, ring->tail, 4);
 	bts_ring_put_gap(ring);
 	bts_ring_put_due_lost(ring);

@@ -40,8 +40,8 @@ static bool bts_no_pause(void)
 }
 
 /*
- * bts_source if there is no hardware source, or if bts_init() has failed: bts_switch_to() and
- * bts_call_here() call these two functions without a test.
+ * bts_source points to this if there is no hardware source, or if bts_init() has failed:
+ * bts_switch_to() and bts_call_here() call ->pause() and ->resume() without a test.
  */
 const struct bts_source bts_no_source = {
 	.pause	= bts_no_pause,
@@ -110,7 +110,10 @@ u32 bts_possible_flags(const struct bts_source *source)
 	return source->software ? BTS_TASK_FLAGS & ~BTS_KERNEL : BTS_TASK_FLAGS;
 }
 
-/* Return X86_BTS_F_* that records of a source may have. X86_BTS_F_MISPREDICTED may follow later. */
+/*
+ * Return X86_BTS_F_* that records of a source may have. A later call may return
+ * X86_BTS_F_MISPREDICTED in addition.
+ */
 u32 bts_record_flags(const struct bts_source *source)
 {
 	const struct bts_record_props *props = source->props;

@@ -16,8 +16,8 @@
  * set, the program or its debugger gets the #DB, too, as it would without a trace.
  *
  * The instruction is read after it was executed. If it was overwritten meanwhile, it may be
- * misread. But if the next instruction starts more than 15 bytes after the start of this one,
- * there was a branch, whatever the bytes say. Exception: instructions that load SS, see
+ * misread. But if the next instruction starts before the start of this one, or more than 15 bytes
+ * after it, there was a branch, whatever the bytes say. Exception: instructions that load SS, see
  * bts_step_find().
  *
  * The entry code of NMIs calls neither bts_step_enter() nor bts_step_exit(). So if an NMI
@@ -211,7 +211,10 @@ static bool bts_step_taken(const struct pt_regs *regs, const struct bts_step_ins
 	}
 }
 
-/* Decode the instruction at @at. Return the number of bytes read. May enable interrupts. */
+/*
+ * Decode the instruction at @at. Return the number of bytes read. Interrupts, which are off, may be
+ * enabled meanwhile.
+ */
 static int bts_step_read(struct bts_step_insn *insn, unsigned long at, u8 *bytes, bool wide)
 {
 	int n = 0;
@@ -443,7 +446,7 @@ static noinline bool bts_step_debug_odd(struct pt_regs *regs, unsigned long *dr6
 	return !*dr6;
 }
 
-/* Tell whether RIP may be that of the instruction that follows the instruction at @ip in memory. */
+/* Tell whether RIP is as close to @ip as after an instruction that does not branch. */
 static __always_inline bool bts_step_goes_on(const struct pt_regs *regs, unsigned long ip)
 {
 	return regs->ip - ip <= BTS_STEP_LONGEST;

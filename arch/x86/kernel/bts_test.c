@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of branch traces that the Branch Trace Store makes: the union of what the contexts
- * on a CPU want, the attributes that are refused, and the records of branches of this kernel. The
- * tests are skipped if the kernel cannot use the Branch Trace Store, or if that has another user.
+ * KUnit tests of branch traces that the Branch Trace Store makes. The tests are skipped if the
+ * kernel cannot use the Branch Trace Store, or cannot claim it.
  */
 
 #include <kunit/resource.h>

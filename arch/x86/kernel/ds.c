@@ -62,7 +62,10 @@ static DEFINE_PER_CPU(struct ds_bts_field, ds_bts_field);
 /* This protects changes of the next two variables, and ds_alloc() and ds_free(). */
 static DEFINE_MUTEX(ds_mutex);
 static unsigned int ds_users[DS_NR_PARTS];
-/* If true, DS_AREA of each online CPU must be its store's address; if not, 0. Guests may differ. */
+/*
+ * If true, DS_AREA of each online CPU has to be the address of its store; if false, 0. While a
+ * guest runs, DS_AREA may be that of the guest.
+ */
 static bool ds_loaded;
 
 /* This protects changes of the next two variables. */
@@ -135,8 +138,8 @@ bool ds_bts_active(void)
 /**
  * ds_bts_hold - keep BTS off on this CPU until ds_bts_release(), even if ds_bts_write() is called
  *
- * Called with interrupts off, or in an NMI. If the CPU goes offline, the hold ends when it comes
- * online again, see ds_cpu_starting().
+ * Called with interrupts off, or in an NMI. If the CPU goes offline and comes online again,
+ * ds_cpu_starting() ends the hold, except during a kexec.
  *
  * Return: true; false if BTS was held off already: then this caller must not release it.
  */
@@ -227,8 +230,7 @@ int ds_get_bts(void)
  *
  * Like ds_get_bts(). All users share the buffers, with the sizes that the first user gave.
  *
- * Return: 0; -EINVAL for invalid sizes; -EOPNOTSUPP if perf cannot use PEBS on this machine;
- * or -ENOMEM.
+ * Return: 0; -EINVAL for invalid sizes; -EOPNOTSUPP if ds_has(DS_PEBS) is false; or -ENOMEM.
  */
 int ds_get_pebs(size_t size, size_t record)
 {

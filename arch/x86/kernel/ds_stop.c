@@ -17,10 +17,6 @@
 
 #include <asm/ds.h>
 
-/*
- * In suspend to RAM, in hibernation, and before a kexec that returns, the kernel calls this on the
- * last CPU that is online.
- */
 static int ds_syscore_suspend(void *unused)
 {
 	ds_bts_hold();

@@ -27,8 +27,8 @@
  * struct ds_cpu - the buffers of a CPU's Debug Store
  * @pages:	the memory of the buffer of each half, which is mapped into the entry area; NULL
  *		while the half has no user
- * @store:	the memory of the store from ds_use_memory(); NULL if it is cpu_debug_store
- * @buffer:	the memory for the BTS buffer from ds_use_memory(); NULL if it is allocated
+ * @store:	the memory of the store from ds_use_memory(); NULL if the store is cpu_debug_store
+ * @buffer:	the memory for the BTS buffer from ds_use_memory(); NULL if ds_alloc() allocates it
  */
 struct ds_cpu {
 	void	*pages[DS_NR_PARTS];

@@ -294,7 +294,7 @@ enum hw_branch_kind arch_hw_branches_kind(const struct hw_branch *branch, u64 *b
 	};
 
 	*back = 0;
-	/* After a jump through a bad pointer, nothing returns to the callers. */
+	/* This is a jump through a bad pointer, or the mark for missing branches. */
 	if (branch->to < TASK_SIZE_MAX)
 		return HW_BRANCH_BREAK;
 	/* __switch_to_asm() changes the stack. */

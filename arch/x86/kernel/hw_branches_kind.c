@@ -58,7 +58,7 @@ static s32 hw_branches_rel32(const u8 *at)
 
 /*
  * Tell whether @insn, a direct branch whose displacement has @size bytes at @at, goes to insn->to.
- * If not, the instruction was interrupted, has been changed since, or could not be read completely.
+ * It may not go there: @insn may have been interrupted, or changed since the branch.
  */
 static bool hw_branches_goes(const struct hw_branches_insn *insn, u32 at, u32 size)
 {

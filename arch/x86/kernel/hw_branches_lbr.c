@@ -13,13 +13,13 @@
  * hw_branches_lbr_take() starts recording again.
  *
  * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to
- * record. After a change of these variables, hw_branches_lbr_update_cpu() is called on all CPUs
- * that are online. It is also called on a CPU that comes online or goes offline.
+ * record. hw_branches_lbr_update_all() applies a change of these variables on all CPUs that are
+ * online. hw_branches_lbr_update_cpu() is also called on a CPU that comes online or goes offline.
  * hw_branches_lbr_records is true on the CPUs that record. Their LBRs are enabled, except in two
  * cases:
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
- *  - The CPU is held, for example in an NMI or while a guest runs: see hw_branches_lbr_hold().
+ *  - The CPU is held, for example in an NMI: see hw_branches_lbr_hold().
  *
  * The processor also clears DEBUGCTL.LBR by itself, for example at a #DB. Then the kernel soon sets
  * it again, see asm/debugctl.h.
@@ -56,7 +56,7 @@
 /* LBR_SELECT of Intel and AMD: do not record branches whose target is in user mode. */
 #define HW_BRANCHES_LBR_NO_USER	BIT_ULL(1)
 
-/* The recorder is on and has DEBUGCTL's LBR field, as perf has not claimed the field. */
+/* The recorder has DEBUGCTL's LBR field, as perf has not claimed the field. */
 static bool hw_branches_lbr_owned;
 
 /* An orderly shutdown, reboot or kexec has come to hw_branches_lbr_shutdown(): do not record. */
@@ -246,7 +246,7 @@ static int hw_branches_lbr_down(unsigned int cpu)
 	return 0;
 }
 
-/* Suspend does not take the last CPU offline, but this CPU loses its LBR registers as well. */
+/* Suspend does not take the last CPU offline, but this CPU may lose its LBR registers as well. */
 static int hw_branches_lbr_suspend(void *unused)
 {
 	return hw_branches_lbr_down(smp_processor_id());
@@ -352,7 +352,7 @@ static int hw_branches_lbr_copy(int cpu, struct hw_branch *out, u32 n)
 {
 	struct hw_branches_lbr_call call = { .out = out, .n = n };
 
-	/* If this fails, the CPU is offline and not frozen: it has no branches. */
+	/* If the CPU is offline, this fails, and call.ret stays 0. */
 	smp_call_function_single(cpu, hw_branches_lbr_copy_here, &call, 1);
 
 	return call.ret;

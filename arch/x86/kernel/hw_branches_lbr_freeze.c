@@ -37,7 +37,7 @@ static struct branch_freezes hw_branches_lbr_freezing;
  * @regs: the registers of the interrupted code
  *
  * Called in the entry code of the exception, after hw_branches_lbr_hold() has stopped recording.
- * This resumes recording.
+ * This calls hw_branches_lbr_resume().
  */
 void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
 {
@@ -56,7 +56,7 @@ void notrace hw_branches_lbr_save_now(struct pt_regs *regs)
  * hw_branches_lbr_save_unless_fixup - save the branches if an exception has no fixup, and resume
  * @regs: the registers of the interrupted code
  *
- * An exception with a fixup is not fatal, so its branches need not be saved.
+ * An exception with a fixup is rarely fatal, so the branches before it need not be saved.
  */
 void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
 {
@@ -70,9 +70,9 @@ void notrace hw_branches_lbr_save_unless_fixup(struct pt_regs *regs)
  * hw_branches_lbr_drop_saved - drop the saved branches of an exception that was not fatal
  * @regs: the registers of the interrupted code
  *
- * If the task has migrated since the exception, this does nothing: the CPU of the exception may
- * keep the saved branches until a freeze, or until another exception without a fixup. If this task
- * runs there again at the freeze, the freeze keeps these old branches instead of the newest ones.
+ * If the task has migrated since the exception, the CPU of the exception may keep the saved
+ * branches until a freeze, or until another exception without a fixup. If this task runs there
+ * again at the freeze, the freeze keeps these old branches instead of the newest ones.
  */
 void notrace hw_branches_lbr_drop_saved(struct pt_regs *regs)
 {
@@ -106,7 +106,7 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 }
 
 /*
- * Freeze this CPU, in any context. If this CPU is frozen already, it keeps the branches of the
+ * Freeze this CPU, with interrupts off. If this CPU is frozen already, it keeps the branches of the
  * earlier freeze.
  */
 static __always_inline void hw_branches_lbr_freeze_here(void)
@@ -146,7 +146,7 @@ bool notrace hw_branches_lbr_frozen(int cpu)
 
 u64 hw_branches_lbr_frozen_at(int cpu)
 {
-	/* Before the branches are saved, the time is that of an earlier freeze. */
+	/* Before the branches are saved, the time may be that of an earlier freeze. */
 	if (!hw_branches_lbr_frozen(cpu))
 		return 0;
 
@@ -223,7 +223,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 	int cpu;
 
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
-	/* A CPU that comes online after this has the lock sees the thaw in hw_branches_lbr_up(). */
+	/* A CPU that comes online later calls hw_branches_lbr_catch_up(). */
 	guard(cpus_read_lock)();
 	branch_thaw_online(&hw_branches_lbr_thaw_work);
 	for_each_possible_cpu(cpu) {

@@ -2,11 +2,10 @@
 /*
  * PTRACE_BTS_*: the branch trace of a tracee, for its tracer
  *
- * thread.ptrace_bts of the tracee holds a reference to the trace. The task that removes this
- * pointer ends the trace: the tracer, the tracee, for example when it exits, a worker after the
- * tracer has detached, or the parent if the fork of the tracee fails. While the tracee uses its
- * trace, the tracee holds a reference, too. Dropping the last of these references destroys the
- * context.
+ * thread.ptrace_bts of the tracee holds a reference to the trace. A task that removes this pointer
+ * ends the trace. This task may be the tracer, the tracee, a worker (after the tracer has
+ * detached), or the parent (if the fork of the tracee fails). While the tracee uses its trace, the
+ * tracee holds a reference, too. Dropping the last of these references destroys the context.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.
@@ -270,7 +269,7 @@ static bool ptrace_bts_in_uprobe(void)
 #endif
 }
 
-/* Tell whether the trace is still full: records may have been read since the overflow. */
+/* Tell whether the trace is still full: records may have been removed since the overflow. */
 static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
 {
 	struct bts_status status;
@@ -284,8 +283,8 @@ static bool ptrace_bts_is_full(const struct ptrace_bts *pb)
  * ptrace_bts_exit_to_user_mode - stop or signal current if its trace has become full
  *
  * Called only before a return to user mode, if TIF_BTS_FULL is set, or if current may have
- * finished the step of an instruction with a uprobe. This is not a task work, as task works also
- * run in execve() and in other ptrace stops, which another stop would disturb.
+ * finished the step of an instruction with a uprobe. This is not a task work: ptrace_notify() also
+ * runs task works, before it stops current, and a stop in the task work would disturb that stop.
  */
 void ptrace_bts_exit_to_user_mode(void)
 {

@@ -3,8 +3,8 @@
  * PTRACE_BTS_*: traces that children inherit
  *
  * A child starts its trace itself, before it first enters user mode. Its parent cannot start the
- * trace: copy_process() determines the tracer of the child under tasklist_lock, where the locks
- * that are needed to start a trace cannot be taken.
+ * trace in ptrace_bts_fork(): copy_process() determines the tracer of the child later, under
+ * tasklist_lock, where no mutex can be taken.
  */
 
 #include <linux/cleanup.h>

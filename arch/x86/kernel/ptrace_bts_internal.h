@@ -16,7 +16,7 @@
 
 /**
  * struct ptrace_bts - the trace of one tracee
- * @ctx:	its context; NULL for a child that inherits and has not run yet
+ * @ctx:	its context; NULL before ptrace_bts_create()
  * @config:	the requested configuration, without PTRACE_BTS_F_ALLOC
  * @kernel:	@config has, or once had, PTRACE_BTS_F_KERNEL
  * @secret:	the trace may contain branches of a program that its tracer must not read, such as
@@ -59,7 +59,7 @@ struct ptrace_bts {
 	struct rcu_head		rcu;
 };
 
-#define PTRACE_BTS_ORPHAN	0	/* the tracer has detached; @untrace is or was queued */
+#define PTRACE_BTS_ORPHAN	0	/* the tracer has detached */
 #define PTRACE_BTS_FULL		1	/* stop or signal @task, see TIF_BTS_FULL */
 
 struct ptrace_bts *ptrace_bts_new(struct task_struct *child,

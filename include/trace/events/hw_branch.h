@@ -17,7 +17,7 @@
  * Each time the trigger writes branches of a CPU, the newest branch comes first. If the fields from
  * and to are both 0, branches are missing here. If only from is 0, the branch came from user mode,
  * or from address 0 after the kernel had jumped to NULL. In the second case, the next older branch
- * of this CPU has 0 only in the field to.
+ * of this CPU usually has 0 only in the field to.
  */
 TRACE_EVENT(hw_branch,
 

@@ -310,7 +310,7 @@ print_ptrace_bts_info_exiting(struct tcb *const tcp, const kernel_ulong_t addr)
 	if (umoven_or_printaddr(tcp, addr, read_len, &info))
 		return;
 
-	/* The size of the kernel's structure is in the structure.  */
+	/* On success, info.size is the size of the kernel's structure.  */
 	const unsigned int len = MIN(read_len, info.size);
 
 	tprint_struct_begin();

@@ -39,7 +39,7 @@
 
 enum {
 	ROOM = 64,
-	/* DEFAULT_STRLEN */
+	/* DEFAULT_STRLEN of strace: it prints no more array elements */
 	SHOWN = 32,
 };
 

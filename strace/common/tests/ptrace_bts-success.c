@@ -127,7 +127,7 @@ check_get(void)
 static void
 print_records(void)
 {
-	/* DEFAULT_STRLEN */
+	/* DEFAULT_STRLEN of strace: it prints no more array elements */
 	const long shown = 32;
 
 	printf("[");
@@ -163,7 +163,7 @@ check_drain_and_read(void)
 	print_records();
 	printf("}, 24) = %ld (INJECTED)\n", rval);
 
-	/* only one of the records that the result claims is readable */
+	/* the result is rval records, but only the first one is readable */
 	rd->records = (uintptr_t) (recs + rval - 1);
 	do_ptrace(PTRACE_BTS_READ, rd, sizeof(*rd));
 	printf("ptrace(" XLAT_FMT ", %d, {first=5, records=%p, count=4096"
@@ -228,8 +228,8 @@ check_status(void)
 	       XLAT_ARGS(PTRACE_BTS_STATUS), pid, status, rval);
 
 	/*
-	 * The kernel would store MIN(rval, size) bytes: rval is the size of
-	 * its structure.
+	 * A kernel whose structure has rval bytes would store MIN(rval, data)
+	 * bytes, where data is the last argument of do_ptrace().
 	 */
 	do_ptrace(PTRACE_BTS_STATUS, buf, longer);
 	if (rval < (long) sizeof(status->size)) {

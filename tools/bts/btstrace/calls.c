@@ -45,16 +45,17 @@ static bool is_cold_part(const struct bt_function *a, const struct bt_function *
 	       (strstr(a->name + len_a, ".cold") || strstr(b->name + len_b, ".cold"));
 }
 
-/* Inline: called for each branch, and nearly always with @a == @b. */
+/* Inline: called for most branches, mostly with @a == @b. */
 static inline bool same_function(const struct bt_function *a, const struct bt_function *b)
 {
 	return a == b || is_cold_part(a, b);
 }
 
 /*
- * Is @frame the first PLT stub, and @to in the dynamic linker? With lazy binding, the first call
- * of a function goes from the PLT stub of this function to the first PLT stub, and from there to
- * the dynamic linker, which looks up the function and jumps to it.
+ * Is @frame a PLT stub of no known function, as the first PLT stub is, and @to in the dynamic
+ * linker? With lazy binding, the first call of a function goes from the PLT stub of this function
+ * to the first PLT stub, and from there to the dynamic linker, which looks up the function and
+ * jumps to it.
  */
 static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
 {
@@ -284,7 +285,7 @@ static void unmatched_return(struct bt_calls *c, const struct bt_branch *b)
 		shift(c, b->to);
 		return;
 	}
-	/* A return to the beginning of a function is a tail call: its address was pushed before. */
+	/* Treat a return to the beginning of a function as a tail call: RET can act as a jump. */
 	if (b->to->fn->named && !b->to->offset) {
 		replace_by(c, b->to);
 		return;
@@ -324,7 +325,7 @@ static void ret(struct bt_calls *c, const struct bt_branch *b)
 	pop(c);
 }
 
-/* The kernel returns to @to: a signal handler, or code that the kernel or a signal interrupted. */
+/* The kernel returns to @to in user mode: maybe to a signal handler, or back from one. */
 static void leave_kernel(struct bt_calls *c, const struct bt_place *to)
 {
 	size_t nr;

@@ -19,11 +19,11 @@
  * @tail:	the function of the frame below has ended by a jump to this function (a tail
  *	call). When this function returns, both frames end.
  * @kernel:	the kernel, entered from user mode
- * @signal:	a signal handler
+ * @signal:	a signal handler, or the code that it has returned to
  * @hop:	a PLT stub or the dynamic linker, which will jump to the function that the
  *	program called. The output is told of that function only. If the hop ends without
  *	jumping to a function, the output is told of the hop.
- * @quiet:	called by a @hop, directly or not; the output is not told of it
+ * @quiet:	a @hop is below it in the stack; the output is not told of it
  * @inside:	its function is one that --root selects, or a caller of it is; always true
  *	without --root; filled in by bt_select_frame(), like @shown and @level
  * @shown:	the output shows it
@@ -53,13 +53,14 @@ struct bt_frame {
  * struct bt_calls - the call stack of a thread, and counts
  * @calls:	calls in user mode
  * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
- * @tails:	how often a function ended by a jump, or a return that acts as one, to another one
+ * @tails:	how often a function or a PLT stub ended by a jump to another one, or by a return
+ *	that acts as such a jump
  * @unwound:	frames that unwind_to() has ended, without those with @tail or @signal: no record
  *	shows how they ended, for example because of longjmp(), an exception, or missing records
  * @unmatched:	returns to an address that is the return address of no frame, without those for
  *	which unmatched_return() knows another reason
- * @shifts:	how often the thread executed a function that had no frame, although there were
- *	other frames and no record was missing
+ * @shifts:	how often settle() has replaced the top frame, as the thread executed a function
+ *	without a frame, although no record was missing
  * @gaps:	places where records are missing
  * @deepest:	the largest value that @nr has had
  * @branches:	branches, including the current one
@@ -69,11 +70,11 @@ struct bt_frame {
  *	it is called when the hop ends.
  * @leave:	called for each frame that ends, while it is still the innermost, if not NULL; not
  *	for a @quiet frame
- * @resolved:	called right after @enter if the dynamic linker had to look up the function, with
- *	the number of branches of the hop; if not NULL
+ * @resolved:	called right after @enter if the hop had more than one branch, as the dynamic linker
+ *	has probably looked up the function; with the number of these branches; if not NULL
  * @arg:	for these callbacks
  * @room:	the number of frames that @frame has room for
- * @lost:	records are missing before the current one
+ * @lost:	records are missing, and settle() was not called since
  * @beyond:	the number of innermost frames that are not in @frame, as @nr is at its limit
  * @hidden:	branches of hops that bt_calls_branch_frame() has not counted for a frame yet
  * @records:	the number of records so far

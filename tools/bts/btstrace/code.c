@@ -157,7 +157,7 @@ size_t bt_code_read(const struct bt_code *code, u64 addr, u8 *buf, size_t n)
 
 /*
  * Is this the first call for the page of @addr in the batch of records with the number @batch?
- * The caller increments @batch with each batch.
+ * Batches are numbered from 1.
  */
 bool bt_code_first_in_batch(struct bt_code *code, u64 addr, u32 batch)
 {

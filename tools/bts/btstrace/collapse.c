@@ -9,7 +9,7 @@
 
 /*
  * struct collapse - the state of bt_collapse()
- * @items: the items so far; those in the innermost function are the last
+ * @items: the items so far
  * @b: the current branch
  * @at: the index of the current branch
  * @first: the index of the first branch
@@ -74,7 +74,7 @@ static bool goes_back(const struct bt_item *item)
  * The jump @b goes back to the beginning of a loop, and ends a round. Find the previous jump
  * back to the same address, which began this round, in the items from index @begin on; look at
  * the last ROUND_MAX of them. Returns the index of its item. Returns items->nr if there is none,
- * or if a jump back of an outer loop came after it.
+ * or if records are missing after it, or a jump back of an outer loop came after it.
  */
 static size_t find_round(const struct bt_items *items, size_t begin, const struct bt_branch *b)
 {
@@ -83,6 +83,8 @@ static size_t find_round(const struct bt_items *items, size_t begin, const struc
 
 	for (back = 0; i > begin && back < ROUND_MAX; back++) {
 		item = &items->item[--i];
+		if (item->type == BT_ITEM_GAP)
+			break;
 		if (!goes_back(item))
 			continue;
 		if (item->to->addr == b->to->addr)

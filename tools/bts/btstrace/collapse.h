@@ -2,8 +2,8 @@
 /*
  * Sums up branches as a short list of items, for the crash view. A function that has ended, by a
  * return or otherwise, becomes one item, with all branches in it. A round (iteration) of a loop
- * begins with a jump back. All rounds of a loop but the last become one item. The other items are
- * functions that have not ended, jumps within functions, and gaps.
+ * begins with a jump back. Where possible, all rounds of a loop but the last become one item. The
+ * other items are functions that have not ended, jumps within functions, and gaps.
  */
 #ifndef BTSTRACE_COLLAPSE_H
 #define BTSTRACE_COLLAPSE_H
@@ -21,7 +21,7 @@ enum bt_item_type {
 	BT_ITEM_CALL,	/* a function with a known return address, or the kernel; see above */
 	BT_ITEM_INSIDE,	/* another function, see above */
 	BT_ITEM_SIGNAL,	/* a signal handler */
-	BT_ITEM_LOOP,	/* all rounds of a loop but the last */
+	BT_ITEM_LOOP,	/* rounds of a loop that have ended */
 	BT_ITEM_GAP,	/* records are missing */
 };
 
@@ -31,12 +31,12 @@ enum bt_item_type {
  * @open:	of a function: it has not ended
  * @from:	the instruction that jumped or called. Of a loop: the jump back. NULL for the other
  *	types, and for an entry to the kernel. If it is unknown how the thread got into the function
- *	of a BT_ITEM_CALL, this is the first known branch in the function.
+ *	of a BT_ITEM_CALL, this is the branch at which settle() in calls.c has added its frame.
  * @to:		the target of the jump. Of a loop: the target of the jump back. Of a function: a
  *	place that enter() in collapse.c chooses, mostly in this function. NULL for a gap.
- * @name:	of a function: the name that it was called by
+ * @name:	of a function: bt_frame_name() of its frame
  * @first:	the index of the first branch of the item, in @b of bt_collapse()
- * @end:	the index of the last branch of the item, plus 1
+ * @end:	the index of the last branch of the item, plus 1; not used for a gap
  * @times:	of a loop: the number of rounds in the item
  */
 struct bt_item {

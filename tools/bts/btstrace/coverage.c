@@ -10,7 +10,7 @@
 #include "coverage.h"
 
 #define BLOCKS_BITS	12
-/* The bytes of memory for a block and for what out_lcov.c allocates for the block */
+/* About how many bytes of memory a block needs, with what out_lcov.c allocates for it */
 #define BLOCK_BYTES	160
 #define SIZE_MAX_16	0xffff
 /*
@@ -27,7 +27,8 @@ struct point {
 /*
  * struct coverage_thread - a thread
  * @last:	the target of its last branch
- * @before:	while a handler without X86_BTS_SIGNAL runs: the target of the last branch before it
+ * @before:	the value of @last when the kernel last returned to an unexpected address, which may
+ *	be the beginning of a signal handler
  */
 struct coverage_thread {
 	struct point last;
@@ -92,10 +93,9 @@ static void add_block(struct coverage *c, const struct bt_block *b)
 }
 
 /*
- * Count the code from @first to @length bytes behind @last as executed. Count nothing if @first
- * is not known. Count nothing if @last is in another module than @first, or before @first: then
- * records are missing. Count nothing, either, if the module or an offset is too large for struct
- * bt_block.
+ * Count the code from @first to @length bytes behind @last as executed. Count nothing if @first is
+ * not known, if @last is in another module or before @first, as after missing records, or if the
+ * ID of the module or an offset is too large for struct bt_block.
  */
 static void cover(struct coverage *c, const struct point *first, const struct bt_place *last,
 		  u32 length)
@@ -115,8 +115,9 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 
 /*
  * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
- * @limit, or the address behind the earlier instruction. Returns 0 if the code cannot be decoded,
- * or if the thread cannot have run straight to there, as with an unconditional branch.
+ * @limit, or the address behind the earlier instruction. Returns 0 if @p is not known, if the code
+ * cannot be decoded, or if the thread can hardly have run straight to there, for example because of
+ * an unconditional branch.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -136,8 +137,9 @@ static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 }
 
 /*
- * The kernel returns to @to, or would if the thread had not ended. If the thread can have run
- * straight from @p until it entered the kernel, count this code as executed; else return false.
+ * The kernel returns to @to, or would do so if the trace of the thread went on. If the thread can
+ * have run straight from @p until it entered the kernel, count this code as executed; else return
+ * false.
  */
 static bool cover_entry(struct coverage *c, struct bt_space *space, const struct point *p, u64 to)
 {
@@ -167,11 +169,10 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 }
 
 /*
- * The kernel returns to user mode. The record does not tell where the thread entered the
- * kernel: find this address, and count the code before it as executed. The kernel returns to
- * this address, or to a signal handler. At the end of a handler, it returns to the address
- * where the thread entered the kernel before the handler. For a handler with X86_BTS_SIGNAL and
- * X86_BTS_SIGRETURN, coverage_branch() has counted this code already.
+ * The kernel returns to @b->to. The record does not tell where the thread entered the kernel. If
+ * that can have been at @b->to, count the code before it as executed. Otherwise, a signal handler
+ * may begin, or it may end, and the thread continues where it was before the handler. For a handler
+ * with X86_BTS_SIGNAL and X86_BTS_SIGRETURN, coverage_branch() counts the code instead.
  */
 static void leave_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {
@@ -221,7 +222,7 @@ void coverage_branch(struct coverage *c, const struct bt_branch *b)
 	}
 }
 
-/* The thread has ended. It would have executed @addr next. */
+/* Called after the last record of @t, which would have executed @addr next. */
 void coverage_ended_at(struct coverage *c, struct bt_thread *t, u64 addr)
 {
 	struct coverage_thread *d = t->data;

@@ -31,7 +31,7 @@ static void drop(struct crash_lines *lines, size_t first, size_t n)
 {
 	size_t i;
 
-	/* If there are no lines, lines->line is NULL, which memmove() does not allow. */
+	/* Without lines, lines->line may be NULL, which memmove() does not allow. */
 	if (!n)
 		return;
 	for (i = first; i < first + n; i++)
@@ -62,8 +62,8 @@ static void fold_repeats(struct crash_lines *lines)
 		if (i < first + period)
 			continue;
 		/*
-		 * Keep the later lines. If the lines are in the order of time, the last ones are
-		 * wanted.
+		 * Keep the later lines: if the lines are in the order of time, these are the
+		 * newest.
 		 */
 		for (i = first; i < first + period; i++)
 			lines->line[i + period].times += lines->line[i].times;
@@ -73,8 +73,8 @@ static void fold_repeats(struct crash_lines *lines)
 }
 
 /*
- * Put @name. Leave out the text between < and > in a long C++ name, except in that of an
- * operator, such as operator<.
+ * Put @name. Leave out the text between < and > in a long C++ name, unless it contains the word
+ * operator, as operator< does.
  */
 void crash_name(struct bt_text *t, const char *name)
 {
@@ -139,8 +139,8 @@ static void end_names(struct names *n, struct crash_lines *lines)
 
 /*
  * Add a line for each call that has not ended, the innermost first. Consecutive calls that are not
- * the user's own and are in one module get one line. fold_repeats() merges repetitions of the
- * user's own. @end is where the thread has ended, or NULL.
+ * the user's own and are in one module get one line. fold_repeats() merges repeated lines. @end is
+ * the last known place of the thread, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {
@@ -278,12 +278,12 @@ static void add_items(struct crash_lines *lines, const struct bt_item *item, siz
 			add_gap(lines);
 			continue;
 		}
-		/* Add no line for an own function that still runs, if its caller is unknown. */
+		/* Skip a function of the user's own that still runs, if its call is unknown. */
 		if (item->type == BT_ITEM_INSIDE && item->open && bt_place_is_own(item->to))
 			continue;
 		in = item->from ? item->from : item->to;
 		/*
-		 * A function of the user's own that has returned gets a line, even if a
+		 * A function of the user's own that has ended gets a line, even if a
 		 * library has called it, as the C library calls main().
 		 */
 		called = is_function(item) && !item->open && bt_place_is_own(item->to);
@@ -328,7 +328,7 @@ static void insert(struct crash_lines *lines, size_t at, struct crash_lines *mor
 }
 
 /*
- * Line @at is a call that has returned. Insert after it lines about the branches in the call.
+ * Line @at is a call that has ended. Insert after it lines about the branches in the call.
  * If that would make more than @max lines, insert none. Returns whether lines were inserted.
  */
 static bool expand(struct crash_lines *lines, size_t at, const struct bt_branch *b, size_t max)

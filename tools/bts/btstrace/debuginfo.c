@@ -21,7 +21,7 @@ static bool is_harmless(char *path)
 }
 
 /*
- * Check each file that libdw tries for @name, which may be an absolute path: @name itself; @name in
+ * Check the files that libdw tries for @name: @name itself, if it is an absolute path; @name in
  * @dir and in @dir/.debug, even if it is an absolute path; and its last part in @dir/.dwz.
  */
 static bool name_is_harmless(const char *dir, int dir_len, const char *name)
@@ -36,8 +36,8 @@ static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 
 /*
  * Check the debug files of the program @path. They may have the name of the program, with .debug
- * appended or not, or the name @link, which the program or its debug file contains. If it contains
- * none, @link is NULL.
+ * appended or not, or the name @link, which the program or its debug file contains. @link is NULL
+ * if there is no such name.
  */
 static bool debug_files_harmless(const char *path, const char *link)
 {

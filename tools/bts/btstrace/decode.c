@@ -51,7 +51,7 @@ static enum bt_kind kind_of(const ZydisDecodedInstruction *zi)
 	case ZYDIS_MNEMONIC_SYSENTER:
 		return BT_SYSCALL;
 	case ZYDIS_MNEMONIC_INT:
-		/* INT 0x80 is a system call of 32-bit programs. */
+		/* INT 0x80 is a system call, mostly of 32-bit programs. */
 		return zi->raw.imm[0].value.u == 0x80 ? BT_SYSCALL : BT_INTERRUPT;
 	case ZYDIS_MNEMONIC_INT1:
 	case ZYDIS_MNEMONIC_INT3:

@@ -26,7 +26,7 @@ static void on_bus_error(int sig)
 }
 
 /*
- * Call @what(@elf, @arg). Returns false if SIGBUS has ended the call, as the file was
+ * Call @what(@elf, @arg). Returns false if SIGBUS has ended the call, mostly as the file was
  * truncated.
  */
 static bool guarded(void (*what)(struct bt_elf *elf, void *arg), struct bt_elf *elf, void *arg)
@@ -60,7 +60,7 @@ static bool names_code(const GElf_Sym *sym, Elf *e, u64 *limit)
 	*limit = 0;
 	if (sym->st_shndx == SHN_UNDEF)
 		return false;
-	/* STT_NOTYPE: a label in assembly */
+	/* STT_NOTYPE may be a label in assembly. */
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
 	if (sym->st_shndx >= SHN_LORESERVE ||
@@ -331,7 +331,7 @@ static void find_any_unit(struct bt_elf *elf, void *arg)
 		       !dwarf_nextcu(dwarf, 0, &next, &head, NULL, NULL, NULL);
 }
 
-/* Is there any debug information, in the file itself or in a separate file? */
+/* Is there debug information that may be read, in the file itself or in a separate file? */
 bool bt_elf_has_lines(struct bt_elf *elf)
 {
 	bool found = false;

@@ -2,7 +2,7 @@
 /*
  * Finds functions and lines of an ELF file, with libdw. Addresses are link-time addresses, as
  * in the file. If a file is damaged, or is truncated while it is read, some functions and lines
- * are missing.
+ * may be missing.
  */
 #ifndef BTSTRACE_ELFFILE_H
 #define BTSTRACE_ELFFILE_H

@@ -13,9 +13,9 @@ enum { FILTER_KIND, FILTER_FROM, FILTER_TO, FILTER_EITHER, FILTER_MODULE };
  * @what: FILTER_*
  * @not: negate the condition
  * @kinds: FILTER_KIND only: a bit 1 << enum bt_kind for each accepted kind
- * @patterns: all but FILTER_KIND: patterns, each ended by a zero byte; an empty pattern
+ * @patterns: of the other conditions: patterns, each ended by a zero byte; an empty pattern
  *	ends the list. The condition is true if one pattern matches.
- * @next: the next condition, or NULL; a branch or function is shown if all conditions are true
+ * @next: the next condition, or NULL; a branch or function passes if all conditions are true
  */
 struct bt_filter {
 	int			what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file follows live threads with ptrace, as strace does. For 'trace', see how.h. */
+/* This file follows live threads with ptrace, as strace does. how.h says what a trace is. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -252,7 +252,7 @@ static void on_end(struct bt_follow *f, struct tracee *t, int status)
 		f->status = status;
 		f->command_ended = true;
 	}
-	/* If @t->done is false, the thread was killed before its trace could be read. */
+	/* If @t->done is false, the thread has ended before tracee_leave() could read its trace. */
 	if (!t->done)
 		bt_session_exit(f->s, t->tid, how);
 	free(how);
@@ -334,9 +334,9 @@ static int collect(struct stop *stops)
 
 /*
  * Stop a thread, so that it can be detached. Forget the thread if btstrace is not its tracer
- * any more. Either collect() has found that the thread has ended, or another thread of its
- * process, which btstrace does not trace, has called execve() and taken over the ID. The kernel
- * does not report the latter.
+ * any more. There are two reasons for that: collect() has found that the thread has ended; or
+ * another thread of its process, which btstrace does not trace, has called execve() and taken over
+ * the ID, which the kernel does not report to btstrace.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {

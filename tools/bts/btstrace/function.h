@@ -22,12 +22,12 @@ struct bt_alias {
 
 /*
  * struct bt_function - a function; or a stand-in, which represents code that has no symbol
- * @name:	its name in the file, not demangled; never NULL
+ * @name:	its name, not demangled; never NULL
  * @alias:	its other names; of a PLT stub: the name of the function that it leads to
  * @start:	the first address
  * @end:	the address behind the last byte
- * @named:	false for a stand-in: @name is the name of the file or mapping, maybe with an
- *	address
+ * @named:	false for a stand-in: @name is mostly the name of the file or mapping, maybe with
+ *	an address
  * @plt:	it is a PLT stub, which jumps to a function, mostly of another module
  * @whole:	true for a stand-in for exactly one function, which .eh_frame_hdr lists
  * @rank:	BT_RANK_*, to choose @name from several symbols at one address

@@ -11,7 +11,7 @@
 
 #include "debuginfo.h"
 
-/* Is @file a header of the compiler or of a library, and not the user's own? */
+/* Is @file in a directory of system headers? Those of GCC are below /usr/lib/. */
 bool bt_is_system_source(const char *file)
 {
 	return bt_begins(file, "/usr/include/") || bt_begins(file, "/usr/lib/");
@@ -65,8 +65,8 @@ static int find_scopes(Dwarf_Die *unit, u64 addr, Dwarf_Die **scopes)
 }
 
 /*
- * The caller has set @view->file and @view->line to the entry of the line table. If this line
- * is in an inlined function of a system header, replace it by the line that calls the
+ * The caller has set @view->file and @view->line to what the line table says about @addr. If this
+ * line is in an inlined function of a system header, replace it by the line that calls the
  * function. Repeat until the line is in no system header, or in no inlined function, or until the
  * calling line is not known. Set @view->inlined to the inlined function that contains the line,
  * if there is one and the line is in no system header.

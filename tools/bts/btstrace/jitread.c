@@ -19,7 +19,7 @@
 /*
  * struct file - a file that a compiler writes
  * @at: the offset up to which the file was read
- * @ino, @mtime: its inode and time of modification when it was read last
+ * @ino, @mtime: its inode and time of modification when has_more() looked at it last
  * @old: the process has called execve() since: the file is of the old program. When @ino or
  *	@mtime changes, read the file again from its beginning.
  */
@@ -126,7 +126,7 @@ void bt_jit_exec(struct bt_jit_reader *r, pid_t tgid)
 	p->dump.old = true;
 }
 
-/* Does a file have a part that was not read yet? This part begins at @f->at. */
+/* Does a file have a part to read? This part begins at @f->at. */
 static bool has_more(struct file *f, const struct stat *st)
 {
 	bool same = f->ino == st->st_ino && f->mtime.tv_sec == st->st_mtim.tv_sec &&

@@ -40,7 +40,7 @@ const char *bt_kernel_boot(char *id, size_t len)
 	return id;
 }
 
-/* /proc/kcore is an ELF file of the kernel's memory. Only root can read it. */
+/* /proc/kcore is an ELF file of the kernel's memory. */
 static void open_kcore(void)
 {
 	Elf64_Ehdr head;

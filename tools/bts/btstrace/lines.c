@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file finds compilation units and lines. libdw looks for the unit of an address in
- * .debug_aranges, which clang does not write by default: read the address ranges of all units
- * instead.
+ * This file finds compilation units and lines. Old versions of libdw look for the unit of an
+ * address only in .debug_aranges, which clang does not write by default: read the address ranges of
+ * all units instead.
  */
 #include <stdlib.h>
 
@@ -129,7 +129,7 @@ static void take_unit(Dwarf_Die *unit, bt_take_line *take, void *arg)
 	}
 }
 
-/* Call @take for each address where the code of a source line begins. */
+/* Call @take for each entry of the line tables that begins a statement and has a known line. */
 void elf_find_lines(Dwarf *dwarf, bt_take_line *take, void *arg)
 {
 	Dwarf_Off at = 0, next;

@@ -68,7 +68,7 @@ static int open_output(const struct options *o)
 	return fd;
 }
 
-/* Handle SIGBUS: another process has truncated the recorded trace while btstrace reads it. */
+/* Handle SIGBUS: a read of the mapped trace raises it if the file was truncated meanwhile. */
 static void on_cut(int sig)
 {
 	static const char say[] = "btstrace: the recorded trace was cut short meanwhile\n";
@@ -117,8 +117,8 @@ static int replay(struct bt_session *s, const char *path, bool force)
 	}
 	signal(SIGBUS, on_cut);
 	/*
-	 * Without a filter, outputs without BT_OUT_PLACES show only addresses, which are right
-	 * even if programs have changed since.
+	 * Without a filter, an output without BT_OUT_PLACES shows no functions. What it shows is
+	 * right even if programs have changed since.
 	 */
 	if ((s->filter || s->out->flags & BT_OUT_PLACES) &&
 	    bt_file_check(bytes, st.st_size, tell_misfit) && !force) {
@@ -329,7 +329,7 @@ static int work(struct options *o)
 	bt_session_begin(&session);
 	status = o->read ? replay(&session, o->read, o->force) : trace(&session, o);
 	bt_session_end(&session);
-	/* After an error, if no thread was traced, do not write empty tables. */
+	/* No thread was traced, because of an error or a signal: do not write empty tables. */
 	if (status && !session.nr_threads)
 		drop_files(&session, o, &had);
 	clock_gettime(CLOCK_MONOTONIC, &end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Keep all modules, and read the functions of each ELF file once. */
+/* This file keeps all modules. Modules of one file share its functions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,9 +57,9 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open the file that is mapped, and no file with another inode that has its path now. Try several
- * paths: which path works depends on privileges, and on whether the file was deleted. Returns -1
- * on failure.
+ * Open the mapped file. If another file has its path now, do not open that one. Try several paths:
+ * which path works depends on privileges, and on whether the file was deleted. Returns -1 on
+ * failure.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -81,8 +81,8 @@ static int open_live(const struct bt_map *map, pid_t pid)
 }
 
 /*
- * Open the file that the process @pid has mapped. If @pid is 0, open the file that has the path
- * now. Returns -1 on failure.
+ * Open the file that the thread @pid has mapped. If @pid is 0, open the file that has the path now.
+ * Returns -1 on failure.
  */
 int bt_module_open(const struct bt_map *map, pid_t pid)
 {
@@ -150,7 +150,7 @@ static struct bt_module *add_module(const char *path, u64 dev, u64 ino, u64 base
 	return m;
 }
 
-/* Returns the module of addresses of user mode where nothing is mapped. */
+/* Returns the module of addresses of user mode for which no mapping is known. */
 struct bt_module *bt_module_none(void)
 {
 	static struct bt_module none = {
@@ -228,8 +228,8 @@ static void open_elf(struct bt_module *m, const struct bt_map *map, pid_t pid, i
  * @maps: all lines of /proc/PID/maps
  * @n: the number of lines
  * @first: the index of the line of the mapping
- * @pid: the process, to open the file that it has mapped; 0 to open the file that has the path
- *	now
+ * @pid: a thread of the process, to open the file that it has mapped; 0 to open the file that has
+ *	the path now
  * @image: the bytes of this mapping if it is the vdso; or NULL
  * @len: the number of bytes of @image
  */

@@ -27,7 +27,7 @@
  *		where the mapping begins; 0 if @path is empty
  * @end:	the address behind the last mapping; UINT64_MAX if @path is empty
  * @elf:	its functions and lines; NULL if it is no ELF file, or cannot be opened
- * @all:	stands in for the function of an address if @elf is NULL or has no function there
+ * @all:	stands in for the function of an address if this function is not known
  */
 struct bt_module {
 	u32			id;

@@ -307,7 +307,10 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse the option @c. A long option of a mode has its name in @mode. Returns false on error. */
+/*
+ * Parse the option @c. If @c is the long option of a mode, @mode is its name. Returns false on
+ * error.
+ */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -355,8 +358,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Does the memory of an output suffice for the records of -n of one thread? keep() in session.c
- * may make room for twice as many records as are shown. Returns true for an output without
+ * Does the memory of an output suffice for the records of one thread with -n? If @o->last is large,
+ * keep() in session.c stores up to twice as many records. Returns true for an output without
  * BT_OUT_FILTER.
  */
 static bool last_fits(const struct options *o)

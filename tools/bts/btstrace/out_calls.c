@@ -9,7 +9,7 @@
 
 #define TREES_BITS	12
 
-/* struct named_tree - the call tree of threads with one name or, with --by-thread, of one thread */
+/* struct named_tree - the call tree of threads with one name and, with --by-thread, one ID */
 struct named_tree {
 	char name[48];
 	struct bt_tree tree;
@@ -23,8 +23,7 @@ struct named_tree {
  * @last:	the end of the list, where the next tree is added
  * @slot:	a hash table of all trees, by name
  * @sum:	counts of threads that have ended, or have called execve()
- * @open:	the number of frames that these threads had then. After X86_BTS_EXEC, this is
- *	0: bt_calls_branch() has ended the frames.
+ * @open:	the number of frames that these threads had then
  * @unbalanced:	the number of times that bt_calls_balanced() was false then
  */
 struct calls_data {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file shows how a thread got to where it ended, on one screen: first the calls that have
- * not returned, then the last branches of the user's own code (see own.c). If there are several
- * threads, it shows such branches only of a thread that got a signal.
+ * This file shows how a thread got to where it ended: first the calls that have not returned, then
+ * the last branches of the user's own code (see own.c). If there are several threads, it shows such
+ * branches only of a thread that got a signal.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 
 /*
  * struct piece - the lines of a thread until it was scheduled out, or a part of these lines
- * @clock: the time when the thread was scheduled in, before these lines
+ * @clock: the time when the thread was scheduled in before these lines, as far as is known
  * @thread: the number of the thread, counted from 0
  * @number: the index of the piece before the pieces are sorted
  * @begin: where its text begins in struct flow.text
@@ -183,8 +183,8 @@ static void put_function(struct flow_thread *ft, const struct bt_frame *frame)
 }
 
 /*
- * If the line of @frame is still pending, write it: another line within this function follows, or
- * no records of this program follow. @frame is the innermost shown function.
+ * If the line of the innermost shown function is still pending, write it. @frame is the frame of
+ * this function.
  */
 static void open_last(struct flow_thread *ft, const struct bt_frame *frame)
 {
@@ -227,10 +227,7 @@ static void leave(struct bt_calls *c, struct bt_frame *frame)
 	ft->line_pending = false;
 }
 
-/*
- * If the line of the innermost shown function is still pending, write it: another line follows, or
- * no records of this program follow.
- */
+/* If the line of the innermost shown function is still pending, write it. */
 static void open_top(struct flow_thread *ft)
 {
 	struct bt_frame *top;

@@ -13,7 +13,8 @@
 
 /*
  * struct insn_thread - the state of a thread
- * @at:		the target of its last branch; 0 if this is unknown, or is in the kernel
+ * @at:		the target of its last branch; 0 if this is in the kernel or unknown, or if the
+ *	thread may have gone elsewhere since
  * @fn:		the function of the source line that was printed last
  * @file:	the file of that line
  * @line:	the number of that line
@@ -66,8 +67,8 @@ static void put_line(struct bt_session *s, const struct bt_thread *t, struct bt_
 }
 
 /*
- * Put an instruction as text. If the code cannot change, use the text that @place caches: most
- * instructions are executed often.
+ * Put an instruction as text. If @place->changeable is false, use the text that @place->words
+ * caches.
  */
 static void put_words(struct bt_text *out, struct bt_space *space, struct bt_place *place)
 {
@@ -153,8 +154,8 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 	struct insn_thread *it = b->thread->data;
 
 	/*
-	 * If leads_to() returns true, the kernel has returned to the instruction that was
-	 * interrupted, or to the one after a system call: the thread has executed the
+	 * If leads_to() returns true, assume that the kernel has returned to the instruction that
+	 * was interrupted, or to the one after a system call. Then the thread has executed the
 	 * instructions from @it->at to there.
 	 */
 	if (b->rec->type == X86_BTS_LEAVE &&

@@ -12,7 +12,7 @@
  * struct edge - an address where a piece of executed code begins or ends
  * @addr: the address
  * @times: how often the code from @addr to the next edge was executed. Until edges_of() has
- *	summed up the edges, this is the difference to the code before @addr.
+ *	summed up the edges, this is how much the edge adds to that number.
  */
 struct edge {
 	u64 addr;

@@ -3,9 +3,9 @@
  * This file writes calls on a time axis, for ui.perfetto.dev: packets of protobuf.
  *
  * Records of branches have no time. A mark is a record, with a time, that a thread was scheduled
- * in or out. A slice is what a thread did between two marks, or a part of that. The branches of a
- * slice are spread evenly over its time. If no mark ends a slice, end_of() tells how
- * long it takes.
+ * in or out. A slice is what a thread did until its next mark, or a part of that. The branches of a
+ * slice are spread evenly over its time. If no mark ends a slice, end_of() returns the time when
+ * the slice ends.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ struct event {
  * @nr:		the number of events
  * @branches:	the number of branches in the current slice
  * @clock:	the time when the current slice began, in nanoseconds
- * @marked:	the thread was scheduled in at least once, so that @clock is a real time
+ * @marked:	it had a record X86_BTS_TASK_ARRIVES, so that @clock is a real time
  */
 struct track {
 	u64		uuid;
@@ -293,7 +293,7 @@ static void perfetto_begin(struct bt_session *s)
 
 /*
  * Returns the time when the current slice ends if no mark ends it. Each branch takes a
- * nanosecond or, before the thread was scheduled in for the first time, a microsecond.
+ * nanosecond or, before the first X86_BTS_TASK_ARRIVES of the thread, a microsecond.
  */
 static u64 end_of(const struct track *track)
 {
@@ -397,8 +397,8 @@ static void perfetto_lost(struct bt_session *s, const struct bt_branch *b)
 #define SLICE_MAX	100000
 
 /*
- * Set the time of a track to @clock, unless @clock is earlier: the clocks of two CPUs may
- * differ.
+ * Set the time of a track to @clock, unless @clock is earlier, for example because the clocks of
+ * two CPUs differ.
  */
 static void go_to(struct track *track, u64 clock)
 {

@@ -222,8 +222,8 @@ static void sort(struct profile *p, int (*compare)(const void *a, const void *b)
 }
 
 /*
- * Several compilation units may contain the same line of a file. As each unit has its own copy of
- * the name of the file, such a line has several sums: merge them.
+ * Several compilation units may contain the same line of a file, and each may have its own copy of
+ * the name of the file. Such a line has several sums: merge them.
  */
 static void merge_lines(struct profile *p)
 {

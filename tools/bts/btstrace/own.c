@@ -34,8 +34,8 @@ bool bt_module_is_own(const struct bt_module *m)
 /*
  * Code of a system module, and PLT stubs, are not the user's own. In another file with debug
  * information, a function with a symbol is the user's own only if its line is known and is not in a
- * system header. This excludes the C library of a static program, and templates of the C++ library.
- * Code without a symbol, or in a file without debug information, is the user's own.
+ * system header. This mostly excludes the C library of a static program, and templates of the C++
+ * library. All other code is the user's own.
  */
 static bool is_own(struct bt_place *place)
 {

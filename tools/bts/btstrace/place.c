@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file tells what is known of an address: its text and its source line. */
+/* This file shows an address as text, and finds its source line. */
 #include <string.h>
 
 #include "space.h"

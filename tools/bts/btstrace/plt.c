@@ -15,8 +15,8 @@
 
 struct slot {
 	u64 addr;
-	const char *name;	/* NULL if @resolver is the function, or selects it (IFUNC) */
-	u64 resolver;
+	const char *name;	/* NULL if the relocation has no symbol */
+	u64 resolver;		/* if @name is NULL: the function, or its selector (IFUNC); or 0 */
 };
 
 struct slots {

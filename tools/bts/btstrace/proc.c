@@ -79,7 +79,7 @@ pid_t bt_proc_tgid(pid_t tid)
 	return tgid > 0 ? tgid : tid;
 }
 
-/* Returns the ID of the process that traces @tid, or 0. */
+/* Returns the ID of the thread that traces @tid, or 0. */
 pid_t bt_proc_tracer(pid_t tid)
 {
 	return status_number(tid, "\nTracerPid:");

@@ -11,10 +11,7 @@ static inline bool bt_is_branch(const struct x86_bts_record *rec)
 	       rec->type == X86_BTS_LEAVE;
 }
 
-/*
- * Does a signal handler begin or end? The thread continues at another address then, without
- * a branch.
- */
+/* Does a signal handler begin or end? */
 static inline bool bt_is_signal(const struct x86_bts_record *rec)
 {
 	return rec->type == X86_BTS_SIGNAL || rec->type == X86_BTS_SIGRETURN;

@@ -194,9 +194,9 @@ static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch of which both addresses are known. If the instruction of user
- * mode has another target than the record, the program may have overwritten the instruction: read
- * it again. If the target still differs, return BT_UNKNOWN.
+ * Returns the kind of a branch of which both addresses are known. If an instruction in user mode
+ * has another target than the record, the program may have overwritten the instruction: read it
+ * again. If the target still differs, return BT_UNKNOWN.
  */
 static enum bt_kind kind_of_branch(struct bt_space *space, struct bt_branch *b)
 {
@@ -324,7 +324,7 @@ static void keep(struct bt_session *s, struct bt_thread *t, const struct x86_bts
 		rec += n - pool;
 		n = pool;
 	}
-	/* Most threads have few records: do not make room for all that may come. */
+	/* The thread may have few records: do not make room for all that may come. */
 	most = t->nr_pending + n < pool * 2 ? t->nr_pending + n : pool * 2;
 	t->pending = bt_grow(t->pending, &t->room_pending, most, sizeof(*rec));
 	if (t->nr_pending + n > pool * 2) {
@@ -402,9 +402,9 @@ static bool is_enough(struct bt_session *s)
 }
 
 /*
- * Show up to @s->last of the last branches that pass the filter, and the other records after the
- * first of these branches. If fewer branches pass, and is_enough() has not ended the search, show
- * all other records. keep() has stored the records.
+ * keep() has stored the newest records of the thread. Show the last of these: so many that @s->last
+ * branches pass the filter, or all if fewer branches pass. If is_enough() ends the search before,
+ * show only the records that were searched.
  */
 static void show_last(struct bt_session *s, struct bt_thread *t)
 {
@@ -556,10 +556,7 @@ void bt_session_end(struct bt_session *s)
 		s->out->end(s);
 }
 
-/*
- * Returns errno of the first write or truncation that failed, of the output or of the recorded
- * trace; or 0.
- */
+/* Returns errno of a failed write or truncation of the output or of the recorded trace, or 0. */
 int bt_session_error(const struct bt_session *s)
 {
 	return s->text.error || !s->record ? s->text.error : bt_writer_error(s->record);

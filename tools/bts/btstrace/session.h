@@ -73,12 +73,12 @@ struct bt_thread {
 /*
  * struct bt_branch - a record, and what it means
  * @thread:	the thread that the record is of
- * @rec:	the record of the kernel
+ * @rec:	the record
  * @kind:	the kind of branch
- * @from:	the instruction that branched. Of a signal: the instruction that would have run
- *	next. NULL in X86_BTS_LEAVE, if the record of a signal has 0 here (the kernel stores 0
- *	for its own addresses), if the record is neither of a branch nor of a signal, or if the
- *	session does not look for places.
+ * @from:	the instruction that branched or was interrupted. Of a signal: the instruction that
+ *	would have run next. NULL in X86_BTS_LEAVE, if the record of a signal has 0 here (the
+ *	kernel stores 0 for its own addresses), if the record is neither of a branch nor of a
+ *	signal, or if the session does not look for places.
  * @to:		where the thread continued; NULL in the same cases, but in X86_BTS_ENTER instead of
  *	X86_BTS_LEAVE
  */
@@ -131,7 +131,7 @@ struct bt_output {
 
 /*
  * The longest code without a taken branch, in bytes, that is plausible. If there is more
- * code between two records, other records must be missing.
+ * code between two records, assume that other records are missing.
  */
 #define BT_STRAIGHT_MAX	0x10000
 
@@ -149,7 +149,7 @@ struct bt_output {
  * @last:	how many branches of each thread to show, when it ends; 0: show all, at once. For
  *	an output with BT_OUT_LAST, bt_session_begin() replaces 0 by BT_LAST_CRASH, and lowers
  *	the number if memory does not suffice.
- * @many:	there was more than one thread: print the thread before each line
+ * @many:	there was more than one thread so far
  * @record:	the writer of a recorded trace, or NULL
  * @counts:	the sum of @counts of all threads
  * @told:	all records that were passed to the session, without their kinds
@@ -157,7 +157,7 @@ struct bt_output {
  * @times:	show when threads are scheduled, even if @out lacks BT_OUT_CLOCK
  * @by_thread:	show each thread by itself
  * @memory:	the bytes that @out may use for all threads together, roughly
- * @incomplete:	a message that says what was left out as memory was used up, or NULL
+ * @incomplete:	a message that says what the output lacks, as memory was used up; or NULL
  * @lines:	about how many lines of each thread the crash view shows
  * @width:	the columns of the terminal; 0 if the output is no terminal
  * @replayed:	the records come from a recorded trace

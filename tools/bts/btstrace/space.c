@@ -35,7 +35,8 @@ struct mapped {
  * @code: the code that a recorded trace contains, while the trace is read or written
  * @jit: functions of a just-in-time compiler
  * @places: the places that were looked up so far, a hash table of 2^bits slots
- * @batch: counts batches of records: code that may change is read once for each batch
+ * @batch: counts the calls of bt_space_update() and bt_space_add_code(): after such a call, code
+ *	that may change is read again
  * @next: the next address space in the list of all
  * @at: the pointer that points to this address space
  */
@@ -154,8 +155,8 @@ void bt_space_attach(struct bt_space *space, pid_t pid)
  * @maps: the text of /proc/PID/maps
  * @len: the length of the text
  *
- * Call this before each batch of records of a live thread. If the mappings have changed, frees all
- * places of @space, and returns true.
+ * Call this also if only code of a live thread may have changed. If the mappings have changed,
+ * frees all places of @space, and returns true.
  */
 bool bt_space_update(struct bt_space *space, const char *maps, size_t len)
 {
@@ -461,8 +462,8 @@ const struct bt_insn *bt_space_insn_again(struct bt_space *space, struct bt_plac
 }
 
 /*
- * Returns the instruction at a place. Code that may change is read anew for each batch of
- * records.
+ * Returns the instruction at a place. If @place->changeable is true, reads it again when
+ * @space->batch has changed.
  */
 const struct bt_insn *bt_space_insn(struct bt_space *space, struct bt_place *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Address spaces: finds the module, function, line and instruction of an address */
+/* An address space finds the module, function, line and instruction of an address. */
 #ifndef BTSTRACE_SPACE_H
 #define BTSTRACE_SPACE_H
 
@@ -22,8 +22,8 @@
  * @follows_call: the instruction before @addr is a call; filled in with @insn
  * @changeable:	the code may change at any time: it is code of user mode, and its mapping is
  *	writable, is of no file, or is not known
- * @went_to:	the target of the last branch from here; NULL if there was none, or if @changeable
- *	is true
+ * @went_to:	the target of the last X86_BTS_BRANCH from here; NULL if there was none, or if
+ *	@changeable is true
  * @went_as:	the kind of that branch, enum bt_kind
  * @words:	text that an output has cached for the branch to @went_to, or for the instruction
  * @words_len:	the length of @words

@@ -11,7 +11,8 @@
  * struct bt_text - text in memory, or for a file
  * @fd:		the file; -1: keep all text in memory
  * @truncate:	truncate the file before the first write: it may have old contents
- * @error:	errno of the write or the truncation that failed; nothing is written after it; or 0
+ * @error:	errno of the write, truncation or close() that failed, after which nothing is
+ *	written; or 0
  * @used:	the number of bytes in @buf
  * @room:	the size of @buf
  * @buf:	text that was not written to @fd yet

@@ -199,12 +199,9 @@ void tracee_configure(struct bt_follow *f, struct tracee *t)
 	char comm[32];
 	int err;
 
-	do {
-		err = bt_configure(t->tid, &config);
-		if (err != -ENOMEM || f->how.fixed)
-			break;
+	while ((err = bt_configure(t->tid, &config)) == -ENOMEM && !f->how.fixed &&
+	       config.size >= 2 * SMALLEST)
 		config.size /= 2;
-	} while (config.size >= SMALLEST);
 	if (err) {
 		give_up(f, t, -err, config.size);
 		return;

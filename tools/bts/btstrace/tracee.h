@@ -15,11 +15,11 @@
 /*
  * struct tracee - a thread that is attached
  * @tid:	its ID
- * @traced:	it has a trace
- * @refused:	the kernel has refused a trace for it; it runs without one
+ * @traced:	it has a trace that btstrace can read
+ * @refused:	the kernel has refused a trace for it
  * @done:	tracee_leave() was called: its trace was read, and it is about to end or be detached
- * @announced:	btstrace has attached to it, its parent has reported it, or release_all() has
- *	resumed it
+ * @announced:	hold() must not stop it: seize() has attached to it, its parent has reported it,
+ *	or release_all() has resumed it
  * @held:	hold() keeps it in its first stop
  * @listens:	it is in a group stop
  * @lost:	the sum of the counts of its X86_BTS_LOST records

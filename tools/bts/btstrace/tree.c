@@ -176,7 +176,7 @@ void bt_tree_sum(struct bt_node *root)
 
 	for (node = root; node; node = bt_tree_next(node))
 		node->total = node->branches;
-	/* Add up children before their parents: go to the first leaf, then from node to node. */
+	/* Begin at the first leaf, and visit each node after all of its children. */
 	for (node = root; node->child; )
 		node = node->child;
 	for (; node != root; node = next) {
@@ -228,8 +228,8 @@ static void enter(struct bt_calls *c, struct bt_frame *frame)
 
 /*
  * The dynamic linker has found the function of @frame with @branches branches. Count these
- * for a node [dynamic linker] below the function. If this node is not shown, count them for
- * the function or, if that is not shown either, for its caller.
+ * for a node [dynamic linker] below the function. If this node is not shown, count them like the
+ * branches of the function itself.
  */
 static void resolved(struct bt_calls *c, struct bt_frame *frame, u64 branches)
 {

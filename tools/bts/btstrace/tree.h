@@ -8,9 +8,10 @@
 /*
  * struct bt_node - a function, as called by the function of its parent node
  * @fn:		the function; NULL in the root
- * @module:	the module that contains it
- * @name:	the name that it was called by first
- * @calls:	how often the function began, by a call or otherwise
+ * @module:	the module that contains it; of [dynamic linker]: the module of @parent
+ * @name:	its name when it first began, see bt_frame_name()
+ * @calls:	how often the function began, by a call or otherwise; plus the number of calls below
+ *	it that got no node, for lack of memory or because of DEPTH_MAX
  * @branches:	the number of branches of the function itself, and of calls that have no node
  * @total:	the number of branches with those of all nodes below; filled in by bt_tree_sum()
  * @depth:	the number of nodes above

@@ -10,8 +10,8 @@
  * @file:	a source file, or NULL. If the address is in an inlined function of a system
  *	header, @file is the file that calls this function, if that is known.
  * @line:	the line in @file
- * @inlined:	the inlined function that contains this line; NULL if there is none, or if it is
- *	not known
+ * @inlined:	the inlined function that contains this line; NULL if there is none, if it is not
+ *	known, or if @file is a system header
  */
 struct bt_view {
 	const char	*file;

@@ -135,7 +135,7 @@ static void write_file_of(struct bt_writer *w, pid_t tid, const struct bt_map *m
 
 /*
  * Write the mappings, the identity of each file with code, unless it was written before, and the
- * whole vdso, which contains its symbols.
+ * vdso, which contains its symbols. Leave out what cannot be read.
  */
 void bt_write_maps(struct bt_writer *w, pid_t tid, const char *text, size_t len,
 		   struct bt_space *space)

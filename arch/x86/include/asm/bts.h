@@ -91,10 +91,10 @@ struct bts_record_props {
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
  * to fill the ring, and the ring has room for those that are made meanwhile. So if @overflow makes
- * the task stop before it returns to user mode, and records are removed then, no branches in user
- * mode are lost because the ring is full. Exception: with BTS_KERNEL, the source's own interrupt
- * may make more branches than the ring has room for. The hardware source cannot do this without a
- * local APIC.
+ * the task stop before it returns to user mode, and the ring is not full any more when the task
+ * goes on, no branches in user mode are lost because the ring is full. There are two exceptions:
+ * with BTS_KERNEL, the source's own interrupt may make more branches than the ring has room for;
+ * and without a local APIC, the hardware source delivers its records later.
  */
 struct bts_attr {
 	u32	flags;
@@ -111,11 +111,11 @@ struct bts_attr {
  * @nr:		the number of records with which its ring is full
  * @held:	the number of records that can be read
  * @lost:	the number of records that are known to be missing: there was no room for
- *		them, or the CPL filter of the hardware has wrongly dropped them
+ *		them, or they were missing at a skew, see bts_filter.c
  * @overwritten: the number of records that were overwritten before they were consumed
- * @gaps:	the number of places where the source lost records without counting them
+ * @gaps:	the number of places where the source may have lost records without counting them
  * @source:	BTS_SOURCE_*
- * @record_flags: X86_BTS_F_* that a record may have
+ * @record_flags: X86_BTS_F_* that a record may have, as far as is known now
  * @next:	the sequence number of the next record
  * @revoked:	perf or KVM has taken the hardware, and no branches are recorded
  */
@@ -140,7 +140,7 @@ struct bts_status {
  * @id:		BTS_SOURCE_*
  * @sources:	a bit 1 << BTS_SOURCE_* for each source that this machine has
  * @flags:	the flags, BTS_USER to BTS_YIELDS, that a context of a task may have with it
- * @record_flags: X86_BTS_F_* that its records may have
+ * @record_flags: X86_BTS_F_* that its records may have, as far as is known now
  */
 struct bts_source_info {
 	u32	id;
@@ -168,9 +168,9 @@ struct bts_want {
  *		it, it has no buffer, and it has no functions but @pause and @resume.
  * @filters:	the source can leave out branches to the kernel, or to user mode
  * @get:	claim the hardware, in process context. Fails with -EOPNOTSUPP if the machine
- *		has none or perf has no PMU driver, -EBUSY if another user has this hardware or
- *		other hardware that excludes it, or -ENOMEM. @give_way is called when perf or
- *		KVM needs the hardware, see ds_claim_bts().
+ *		has none or perf has no PMU driver, -EBUSY if another user has or requests this
+ *		hardware or other hardware that excludes it, or -ENOMEM. @give_way is called
+ *		when perf or KVM needs the hardware, see ds_claim_bts().
  * @put:	undo @get
  * @pause:	stop recording on this CPU, and deliver the records in its buffer. Called with
  *		interrupts off. If the CPU is frozen, change nothing and return false.

@@ -82,7 +82,7 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 /*
  * Stop recording on this CPU for a short time, with interrupts off. Inlined, as a call would
  * overwrite a branch that the LBRs hold. Return true if this call has stopped recording, and false
- * if this CPU did not record. If true, hw_branches_lbr_resume() has to be called afterwards.
+ * if hw_branches_lbr_on was false. If true, hw_branches_lbr_resume() has to be called afterwards.
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {

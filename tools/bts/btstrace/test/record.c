@@ -2,10 +2,10 @@
 /*
  * record [-x STEPS] FILE COMMAND...: execute a command step by step, on any machine, and
  * write a recorded trace of it to FILE. From the instruction, and the addresses before and
- * after a step, record finds whether the instruction has branched. With -x, for each instruction,
- * the file STEPS gets a line with its address and its length. STEPS gets a line "branch" for each
- * record, and for the system call that ends the command. Tests compare STEPS with what btstrace
- * finds.
+ * after a step, record finds whether the instruction has branched. With -x, before each step, the
+ * file STEPS gets a line with the address and the length of the next instruction. STEPS also gets a
+ * line "branch" for each record, and for the system call that ends the command. Tests compare STEPS
+ * with what btstrace finds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -130,8 +130,8 @@ static void note_step(pid_t pid, const struct bt_insn *insn, u64 from, u64 to, i
 		break;
 	default:
 		/*
-		 * A signal handler has begun if @to is neither the next instruction nor, for
-		 * a repeated string instruction, the same one.
+		 * Assume that a signal handler has begun if @to is neither the next instruction
+		 * nor, for a repeated string instruction, the same one.
 		 */
 		if (to != from && to != from + insn->length)
 			add(pid, X86_BTS_LEAVE, 0, to);

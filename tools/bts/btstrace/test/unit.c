@@ -186,7 +186,10 @@ static void test_names(void)
 	shown = bt_demangle("_RNvC6_123foo3bar");
 	ok(shown && strstr(shown, "foo::bar"), "names: of Rust: %s", shown ? shown : "none");
 	free(shown);
-	/* Each argument of the template has the one before it twice, the last 2^13 times int. */
+	/*
+	 * f() gets 13 template arguments. The first is a<int, int>. Each of the others contains
+	 * the one before it twice. So the last contains int 2^13 times.
+	 */
 	for (i = 1; i <= 12; i++)
 		sprintf(endless + strlen(endless), "S0_IS%X_S%X_E", i, i);
 	strcat(endless, "Evv");

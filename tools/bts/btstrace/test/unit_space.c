@@ -194,7 +194,7 @@ static void test_fifo_debug(const char *fifo)
 	unlink(fifo);
 }
 
-/* libelf maps a file. If the file is truncated, reading the map raises SIGBUS. */
+/* libelf maps a file. If the file is truncated, reading behind its new end raises SIGBUS. */
 static void test_cut_short(void)
 {
 	struct bt_elf *elf;
@@ -282,7 +282,10 @@ static bool is_marked(struct bt_space *space, u64 addr)
 	return bt_space_place(space, addr)->went_as;
 }
 
-/* Lists of just-in-time compilers are read if there is executable memory of no file. */
+/*
+ * Lists of just-in-time compilers are read if there is anonymous executable memory, with or without
+ * a name. The vdso does not count.
+ */
 static void test_jit_lists(void)
 {
 	struct bt_map map = { .executable = true };

@@ -276,6 +276,8 @@ static const struct way ways[] = {
 	  "call:main+0>a call:a+0>b call:b+0>longjmp jmp:longjmp+7>main+30 call:main+31>c",
 	  "main( a4 c(" },
 	{ "a gap", "call:main+0>a lost call:a+9>b", "main( a( gap b(" },
+	{ "a gap in a loop ends it",
+	  "jcc:a+9>a+2 jcc:a+9>a+2 lost jcc:a+9>a+2 jcc:a+9>a+2", "a( 1x1 a+2 gap 1x1 a+2" },
 	{ "a gap, and then another function", "call:main+0>a lost call:x+1>y", "main3 gap x( y(" },
 	{ "a gap in a stub, and then a return from the kernel",
 	  "call:main+0>puts@plt lost syscall:>main+30$", "main( gap puts@plt3" },

@@ -13,7 +13,7 @@
 #define X86_BTS_TASK_DEPARTS	3	/* a task was scheduled out */
 #define X86_BTS_ENTER		4	/* user mode entered the kernel; branch.to is 0 */
 #define X86_BTS_LEAVE		5	/* the kernel returned to user mode; branch.from is 0 */
-#define X86_BTS_LOST		6	/* records are missing here */
+#define X86_BTS_LOST		6	/* records are, or may be, missing here */
 #define X86_BTS_EXEC		7	/* execve(): the thread runs another program from here on */
 #define X86_BTS_SIGNAL		8	/* a signal handler is about to run */
 #define X86_BTS_SIGRETURN	9	/* a signal handler has returned */

@@ -32,7 +32,7 @@
 #define PTRACE_BTS_F_INHERIT	0x040	/* a child that the tracer also traces gets its own trace,
 					 * with the same configuration
 					 */
-#define PTRACE_BTS_F_ENTRY	0x080	/* with TRACE: also record each entry into the kernel */
+#define PTRACE_BTS_F_ENTRY	0x080	/* with TRACE: also record entries into the kernel */
 #define PTRACE_BTS_F_END	0x100	/* end the trace; no other flag is allowed with it */
 
 /*
@@ -86,14 +86,14 @@ struct ptrace_bts_config {
  * @bts_size:	the size of a record
  * @held:	the number of records that can be read
  * @lost:	the number of records that are known to be missing: there was no room for
- *		them, or the hardware's filter of user and kernel mode has wrongly dropped them
+ *		them, or the hardware's filter of user and kernel mode has probably dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
- * @gaps:	how often the source lost records without counting them
+ * @gaps:	how often the source may have lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY
  * @clock:	PTRACE_BTS_CLOCK_*
  * @not_inherited: the number of children that could not be given a trace
  * @next:	the sequence number of the next record; the first record has 0
- * @record_flags: X86_BTS_F_* that records of this trace may have
+ * @record_flags: X86_BTS_F_* that records of this trace may have, as far as is known now
  * @state:	PTRACE_BTS_S_*
  */
 struct ptrace_bts_status {
@@ -136,7 +136,7 @@ struct ptrace_bts_read {
  * @source:	in: PTRACE_BTS_SOURCE_*; out: the same, or the best source if this was ANY
  * @sources:	a bit 1 << PTRACE_BTS_SOURCE_* for each source that this machine has
  * @flags:	PTRACE_BTS_F_* that @source supports
- * @record_flags: X86_BTS_F_* that records of @source may have
+ * @record_flags: X86_BTS_F_* that records of @source may have, as far as is known now
  * @bts_size:	the size of a record
  * @max_records: the largest number of records for which a trace can be made
  * @clocks:	a bit 1 << PTRACE_BTS_CLOCK_* for each clock

@@ -241,8 +241,8 @@ static bool perf_lbr_kernel(void)
 {
 	/*
 	 * Without -icount, a cycle of the emulator is a nanosecond of its virtual clock. With a
-	 * much shorter period on a busy host, the next event would come before the kernel handled
-	 * this one, and the victim would make no progress.
+	 * much shorter period on a busy host, a counter overflow would come before the kernel has
+	 * handled the previous one, and the victim would make no progress.
 	 */
 	static const char * const record[] = {
 		"perf", "record", "-b", "-e", "cycles", "-c", "200000",

@@ -26,7 +26,7 @@
 
 static bool kept;
 
-/* A loop with fewer branches than PERIOD, so that a round usually has at most one sample in it. */
+/* A loop with fewer branches than PERIOD, so that a run of it usually has at most one sample. */
 extern const char loop_begin[], loop_back[], loop_end[];
 
 __attribute__((noinline))

@@ -71,8 +71,9 @@ static void some_nmis(void)
 }
 
 /*
- * Have the PMU reset while intel_bts stops: the state of its context is BTS_STATE_STOPPED already,
- * but the position in the AUX area does not include the newest records yet.
+ * Make perf reset the PMU while intel_bts stops. At this time, the state of its struct bts_ctx is
+ * BTS_STATE_STOPPED already, but the position in the AUX area does not include the newest records
+ * yet.
  */
 static void reset_in_stop(void)
 {

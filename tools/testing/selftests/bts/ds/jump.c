@@ -296,7 +296,7 @@ static void write_map(const char *path)
 
 /*
  * With a map whose addresses are shifted, hw-branches must print the same lines. Among them must be
- * a branch from panic(). Branches of interrupts may be newer than it.
+ * a branch from panic().
  */
 static void test_map(void)
 {

@@ -2,7 +2,8 @@
 # bench: the emulated Debug Store, with the stock kernel, perf, gdb, an oracle, and without a kernel
 # shellcheck shell=bash
 #
-# All guests of this group run the unpatched kernel, except those of metal(), which run no kernel.
+# Without --built, all guests of this group run the unpatched kernel, except those of metal(), which
+# run no kernel.
 
 # shellcheck source=shared/boots.sh
 . "$B/groups/shared/boots.sh"
@@ -57,8 +58,8 @@ stock_tools() {
 	done
 }
 
-# finds CASE SAY [ARGUMENT...]: pass if the oracle finds an error in the records `planted`, and
-# prints SAY.
+# finds CASE SAY [ARGUMENT...]: pass if the oracle finds an error in the records of the file
+# planted, and prints SAY. ARGUMENT is for the oracle.
 finds() {
 	local status=0
 
@@ -70,7 +71,8 @@ finds() {
 	fi
 }
 
-# plant_errors CASE: the oracle must find errors in the middle of the last case's records.
+# plant_errors CASE: remove, repeat and change the middle record of the last case. The oracle must
+# find each of these errors.
 plant_errors() {
 	local case=$1 records=$CASE_DIR/records planted=$CASE_DIR/planted middle
 
@@ -83,8 +85,8 @@ plant_errors() {
 	finds "$case.wrong" "record $middle: wrong"
 }
 
-# NEED of judge(): branches of all kinds, and entries into the kernel by interrupts (irq), by
-# exceptions and INT (v and the vector in hexadecimal), and by system calls.
+# NEED of judge() for the program window. v and a hexadecimal number is an entry into the kernel by
+# this vector, irq an entry by any vector of an external interrupt.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {

@@ -26,8 +26,8 @@ known_sequences() {
 	local rule own=0
 
 	need_kernel patched "$CONFIG"
-	# The checks of KCSAN and KASAN take branches after each PMI. Tell the program how many,
-	# approximately.
+	# The checks of KCSAN and KASAN take branches after each PMI. `itself ... out` gets their
+	# approximate number.
 	! has_option KCSAN && ! has_option KASAN || own=500
 	for rule in after before either; do
 		traced "itself-$rule" cpl="$rule" "$@" -- itself

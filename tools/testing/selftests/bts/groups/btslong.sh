@@ -34,7 +34,8 @@ judged_long() {
 }
 
 judged() {
-	# Leave out returns from the kernel, whose records have no source.
+	# Leave out entries into the kernel and returns: the trace has no entries, and its returns
+	# have no source.
 	judged_long user 1000000 loop,jcc,jmp,call,ret,indirect --user-addresses
 	judged_long kernel 1000000 syscall,sysret
 }

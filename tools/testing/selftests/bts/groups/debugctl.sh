@@ -5,7 +5,7 @@
 # A processor with FREEZE_IN_SMM. The emulated one lacks it by default.
 FREEZE_SMM=cpu=$CPU,x-freeze-smm=on
 
-# A tracee that is single-stepped or block-stepped must stop at the same places on every kernel.
+# Other users of DEBUGCTL must not change where a single-stepped or block-stepped tracee stops.
 stepping() {
 	lab_boot steps kernel="$FLAVOUR" config="$CONFIG" -- steps
 	lab_boot steps32 kernel="$FLAVOUR" config="$CONFIG" -- steps_32
@@ -33,8 +33,8 @@ last_branches() {
 # restore_processor_state() need %gs before it is restored.
 resume() {
 	[ "$CONFIG" = kcsan ] || lab_boot resume kernel=patched config="$CONFIG" smp=2 "$FREEZE_SMM" -- resume kept
-	# Without a Debug Store, only debugctl_resume() writes DEBUGCTL of the boot CPU during
-	# resume.
+	# With a Debug Store, ds_bts_release() may restore DEBUGCTL of the boot CPU, too. Without
+	# one, this tests debugctl_resume().
 	[ "$CONFIG" = kcsan ] || lab_boot resume-no-ds kernel=patched config="$CONFIG" smp=2 \
 		"$FREEZE_SMM,-ds,-dtes64,-ds-cpl" -- resume kept
 	lab_boot resume-stock kernel=stock config=base smp=2 "$FREEZE_SMM" -- resume lost

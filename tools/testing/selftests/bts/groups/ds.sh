@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# ds: the Debug Store has one owner, and BTS is off before its buffer is unmapped
+# ds: BTS has one owner at a time, and is off before its buffer is unmapped
 # shellcheck shell=bash
 #
 # intel_bts, which can trace the kernel, exists only without page-table isolation. With abort=1, the
@@ -22,8 +22,8 @@ ds_units() {
 	for smp in 1 4; do
 		ours "unit$smp" smp="$smp" append=kunit.enable=1 abort=1 -- kunit x86_ds
 	done
-	# The NMI watchdog has a hardware event of perf as long as the kernel runs. While there is
-	# such an event, perf has allocated the Debug Store.
+	# If the NMI watchdog uses an event of perf, perf holds references to the Debug Store during
+	# the tests.
 	ours unit-watchdog smp=2 append="kunit.enable=1 nmi_watchdog=1" -- kunit x86_ds
 }
 
@@ -35,8 +35,8 @@ ds_area() {
 	ours area-pti smp=4 pti=on -- area cleared
 }
 
-# On the patched kernel, intel_bts keeps its position across an NMI and a reset of the PMU, and is
-# refused if there is no memory for the buffers of BTS. On the stock kernel, it does not and is not.
+# intel_bts must keep its position in the AUX area across NMIs and a reset of the PMU. It must be
+# refused if there is no memory for the buffers of BTS. The stock kernel does none of this.
 ds_aux() {
 	perf_cases_too || return 0
 	lab_boot aux-snapshot-stock kernel=stock config=base pti=off -- aux snapshot wrong
@@ -57,7 +57,8 @@ ds_claims() {
 	fi
 	ours recording smp=2 pti=off abort=1 -- claims recording
 	ours recording-pti smp=2 pti=on abort=1 -- claims recording
-	# No driver may claim this NMI, so the kernel must print 'Uhhuh'.
+	# The program sends an NMI by the emulator's monitor. No driver may claim this NMI, so the
+	# kernel must print 'Uhhuh'.
 	ours foreign-nmi smp=1 expect=splat -- claims pmi
 	nothing_else foreign-nmi 'Uhhuh. NMI received|Dazed and confused'
 	console_says foreign-nmi 'Uhhuh. NMI received'
@@ -117,6 +118,7 @@ group_ds() {
 	ds_offline
 	ds_suspend
 	ds_jump
-	# Group ring0, which also tests this dump, is not run on kernels for one CPU.
+	# vmtest.sh matrix does not run group ring0, which also tests this dump, on the kernel for
+	# one CPU.
 	has_option SMP || ! has_option HW_BRANCH_RECORDER || recorder_dump
 }

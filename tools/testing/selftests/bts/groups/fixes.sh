@@ -9,8 +9,8 @@
 # shellcheck source=shared/jump.sh
 . "$B/groups/shared/jump.sh"
 
-# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: perf must warn that it does
-# not get memory. Other splats must match REGEX.
+# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: there must be splats. Each must
+# be a warning of perf that it does not get memory, or match REGEX.
 without_memory() {
 	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)'
 
@@ -44,7 +44,8 @@ fixed_absent() {
 	lab_boot aux-absent-fixed kernel=fixed config=base pti=off cpu="$PENTIUM4" -- aux absent right
 }
 
-# A later patch of the series replaces the code of this fix, so no other group tests it.
+# Test the fix of LBRs that stay off after a #DB. A later patch of the series replaces the code of
+# this fix, so no other group tests it.
 fixed_branches() {
 	local depth
 
@@ -65,9 +66,9 @@ fixed_pause() {
 	nothing_else pause-fixed "$CRASH"
 }
 
-# Test each fix on the kernel with the fixes only. Groups ds and debugctl run most of these cases on
-# the stock kernel: these runs are not repeated here. The fix of KVM's restore of DEBUGCTL is not
-# tested, as the emulated machine has no VMX.
+# Test fixes on the kernel that has only the fixes of the series. Groups ds and debugctl run most of
+# these cases on the stock kernel: these runs are not repeated here. The fix of KVM's restore of
+# DEBUGCTL is not tested, as the emulated machine has no VMX.
 group_fixes() {
 	local way
 

@@ -30,7 +30,7 @@ kit_plain() {
 		-device qemu-xhci,id=xhci
 		-drive "if=none,id=stick,format=raw,file=$CASE_DIR/stick.img"
 		-device usb-storage,bus=xhci.0,drive=stick,bootindex=0)
-	# With BIOS, the keyboard is that of an old USB controller.
+	# With BIOS, connect the keyboard to an old USB controller (OHCI).
 	if [ "$1" = bios ]; then
 		KIT+=(-device pci-ohci,id=ohci -device usb-kbd,bus=ohci.0)
 	else
@@ -88,8 +88,8 @@ kit_monitor() {
 	echo "$1" >"$CASE_DIR/monitor.in"
 }
 
-# kit_says TEXT: wait until the kit prints TEXT, ends, or is silent for KIT_STALL seconds. Return
-# 1 if it did not print TEXT.
+# kit_says TEXT: wait until TEXT is on the console, the emulator has ended, or the console is silent
+# for KIT_STALL seconds. Return 1 if TEXT is not on the console.
 kit_says() {
 	local i size was=0
 
@@ -128,7 +128,8 @@ kit_ends() {
 	fi
 }
 
-# kit_readme CASE: README.TXT on the stick and the report must name the image and the address.
+# kit_readme CASE: README.TXT on the stick and the report must name the image, and the address for
+# mails.
 kit_readme() {
 	local id
 
@@ -173,7 +174,6 @@ kit_good() {
 		fail "$1.good" "$bad (see $CASE_DIR/report)"
 	fi
 	kit_reports "$1" page "Results: "
-	# Nothing of the machine's disks, and no name of the machine
 	if grep -qE '\b(sd[a-z]|ata[0-9]|DMI|Hardware name)\b' "$CASE_DIR/report"; then
 		fail "$1.private" "the report names a disk or the machine (see $CASE_DIR/report)"
 	else
@@ -231,8 +231,8 @@ kit_whole() {
 
 QUESTIONS=layout,exact,flags,filter,pmi,delay,kept,db,freeze,cost,nmi,lbr
 
-# kit_found CASE CPL-RULE SILICON CPU ANSWER...: boot the kit on such a processor. The report must
-# have the lines "answer ANSWER", which its steps $QUESTIONS print about the processor.
+# kit_found CASE CPL-RULE SILICON CPU ANSWER...: boot the kit on the processor CPU with these rules.
+# The report must have "answer ANSWER", which the steps $QUESTIONS print about the processor.
 kit_found() {
 	local case=$1 cpl=$2 silicon=$3 cpu=$4 answer
 	shift 4
@@ -265,8 +265,8 @@ kit_went_on() {
 	fi
 }
 
-# kit_again CASE NUMBER: a finished stick starts anew when it is booted, and keeps the report of the
-# boot before as number NUMBER.
+# kit_again CASE NUMBER: boot a stick on which all steps are done. The kit must run all steps anew,
+# and keep the earlier report with NUMBER in its name.
 kit_again() {
 	mv "$CASE_DIR/report" "$CASE_DIR/report.first"
 	: >"$CASE_DIR/console"
@@ -368,8 +368,8 @@ kit_rules() {
 	done
 }
 
-# kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines, of which two are for
-# Enter and the cursor.
+# kit_page CASE: the last page must fit on a screen of 80 columns and 25 lines. Two of these lines
+# are for the words about Enter, and for the cursor.
 kit_page() {
 	local wrong
 
@@ -386,7 +386,8 @@ kit_page() {
 }
 
 # kit_store_whole CASE CPU MACHINE LEFT-OUT: run all steps on a machine with a Debug Store and LBRs.
-# MACHINE is what uname tells of the kernel. LEFT-OUT steps have no program for it.
+# MACHINE is what `uname -m` prints. LEFT-OUT is the number of steps that have no program for this
+# kernel.
 kit_store_whole() {
 	local answer
 

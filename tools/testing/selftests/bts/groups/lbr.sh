@@ -175,8 +175,8 @@ lbr_crashes() {
 	done
 }
 
-# A second kernel must find the LBRs disabled. A crash ends in a freeze, which disables them. Leave
-# out model-specific LBRs: the second kernel clears DEBUGCTL.LBR at boot, before the test reads it.
+# After kexec or a crash, the second kernel must find the LBRs disabled. Leave out model-specific
+# LBRs: the second kernel clears DEBUGCTL.LBR at boot, before the test reads it.
 lbr_jump() {
 	local machine way words
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# measure (slow): a cost measured twice differs by less than 1 %, and the costs meet their goals
+# measure (slow): a figure measured twice differs by less than 1 %, and the figures meet their goals
 # shellcheck shell=bash
 
 # Measure a row of measure/rows twice: the results must differ by less than 1 %, and the first must

@@ -23,14 +23,14 @@ requests() {
 lossless() {
 	strict lossless smp=2 -- lossless 300000 65536
 	strict lossless-small pti=on -- lossless 60000 240
-	# With SIGTRAP, and with a signal that cannot be blocked
+	# The tracee stops by SIGTRAP (5), and by SIGSTOP (19), which cannot be blocked.
 	strict lossless-trap pti=off cpl="${RULES##* }" -- lossless 60000 4096 5
 	strict lossless-stop cpl=either -- lossless 60000 4096 19
 	strict lossless-suspended smp=2 -- lossless 60000 4096 0 suspended
 }
 
-# Records must have the flag for the erratum of a processor, and, where the processor reports
-# predictions, the flag for wrong ones.
+# On processors with an erratum that makes records wrong, records must have X86_BTS_F_UNRELIABLE. If
+# the processor reports a wrong prediction, the record must have X86_BTS_F_MISPREDICTED.
 record_flags() {
 	strict flags-skylake -- recordflags none
 	strict flags-nehalem cpu=Nehalem -- recordflags all
@@ -44,8 +44,9 @@ record_flags() {
 lifetime() {
 	local few=20
 
-	# The limit of interrupts in `holders`, which has 1,000 rounds. A slow kernel with debugging
-	# options gets more interrupts for other reasons, but fewer than one in each round.
+	# The limit of function call interrupts of CPU 1 in `holders`. If starting and ending traces
+	# caused them, there would be 1,000 or more. A kernel with debugging options is slow, so
+	# more come for other reasons.
 	[ "$CONFIG" = base ] || few=500
 	strict orphans smp=2 -- orphans
 	strict giveway smp=2 pti=off -- giveway

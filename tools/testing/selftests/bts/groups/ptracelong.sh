@@ -7,8 +7,8 @@
 # shellcheck source=shared/oracle.sh
 . "$B/groups/shared/oracle.sh"
 
-# Compare every branch of busybox with the emulator's log. Leave out returns from the kernel, as
-# their records have no source address.
+# Compare every branch of busybox within user mode with the emulator's log. Leave out entries into
+# the kernel and returns: the trace has no entries, and its returns have no source address.
 real_program() {
 	local before=$FAILED
 

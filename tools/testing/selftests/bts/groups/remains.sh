@@ -44,8 +44,8 @@ has_line() {
 	fi
 }
 
-# move_segments DUMP: makedumpfile expects the list of three segments at offset 64, right after the
-# header. The emulator writes the list at offset 192: move it.
+# move_segments DUMP: makedumpfile expects the program headers of the ELF file at offset 64, right
+# after the ELF header. The emulator writes these three headers at offset 192: move them.
 move_segments() {
 	chmod u+w "$1"
 	dd if="$1" of="$1" bs=1 skip=192 seek=64 count=168 conv=notrunc status=none
@@ -61,7 +61,8 @@ dumped() {
 		remains dump "$source"
 	nothing_else "dump-$source" "$CRASH"
 	came_to_end "dump-$source"
-	# In the emulator's own compressed format, drgn does not find the architecture.
+	# Compress the dump by makedumpfile: in the emulator's own compressed format, drgn does not
+	# find the architecture.
 	move_segments "$CASE_DIR/dump.physical"
 	reads_dump "makedumpfile-$source" 0 makedumpfile -c -d 31 "$CASE_DIR/dump.physical" \
 		"$CASE_DIR/dump.kdump"
@@ -90,7 +91,7 @@ remains_dumps() {
 
 # boot_and_reboot CASE KEY=VALUE... -- remains ARGUMENT...: run a guest that reboots. reserve_mem
 # reserves the memory that keeps the branches. WATCHDOG may have options of the emulator for a
-# watchdog. The kernel's address is not random, unless KASLR is set and empty.
+# watchdog. If KASLR is set, its value replaces nokaslr.
 boot_and_reboot() {
 	remain "$1" append="reserve_mem=1M:4096:hw_branches ${KASLR-nokaslr}" \
 		qemu="-action reboot=reset ${WATCHDOG:-}" "${@:2}"

@@ -30,13 +30,13 @@ scrubbed() {
 	strict "$1" smp=2 before="$LAB" "${@:2}" -- scrub
 }
 
-# called_by SPLAT FUNCTION: return whether FUNCTION is in the stack trace of SPLAT.
+# called_by SPLAT FUNCTION: return whether a stack trace in the 70 lines after SPLAT has FUNCTION.
 called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
 }
 
-# Return whether only a thread prints to the console: on 6.12 with PREEMPT_RT. When a crash kernel
-# takes over, or in kdb, that thread does not run any more.
+# Return whether a thread prints the kernel's messages to the console: on 6.12 with PREEMPT_RT. When
+# a crash kernel takes over, or in kdb, that thread does not run any more.
 prints_late() {
 	has_option PREEMPT_RT && [ "$LINUX_VERSION" = 6.12 ]
 }
@@ -249,20 +249,20 @@ ring0_crashes() {
 	fatal limit task bts_crash_fault 2 append=sysctl.kernel.oops_limit=1
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
-	# The kernel prints a line before it calls die().
+	# exc_double_fault() prints a line before it calls die(). The freeze must come before both.
 	soon_frozen double 200
 	fatal panic panic bts_crash_panic 4
-	# A warning that exceeds the limit is a crash only in panic(). clang inlines
-	# check_panic_on_warn(), which calls panic().
+	# For a warning that exceeds the limit, the freeze comes in panic(). check_panic_on_warn()
+	# calls panic(). clang inlines check_panic_on_warn() into __warn().
 	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
 		fatal warn-limit warn $caller 2 append="sysctl.kernel.warn_limit=1"
-	# In 6.12 nmi_panic() calls panic(), and no panic is moved to another CPU.
+	# In 6.12, nmi_panic() calls panic(), where the freeze comes. 6.12 has no panic_force_cpu.
 	if [ "$LINUX_VERSION" = 6.12 ]; then
 		fatal nmi-panic nmipanic nmi_panic 2
 	else
 		fatal nmi-panic nmipanic bts_crash_nmi_panic 2
-		# The CPU that crashed is printed first.
+		# CPU 1 executes the panic, but CPU 0, which crashed, is printed first.
 		fatal forced panic bts_crash_panic 2 append=panic_force_cpu=1
 		fatal forced-nmi nmipanic bts_crash_nmi_panic 2 append=panic_force_cpu=1
 		forced_away
@@ -356,7 +356,7 @@ reported() {
 	# With lockdep and KASAN, a tick that is late takes more branches than there is room for.
 	! has_option PROVE_LOCKING || clock=(icount=1)
 	reports softlockup lockup "${clock[@]}"
-	# The watchdog for hard lockups counts cycles.
+	# The detector of hard lockups that uses perf counts cycles.
 	reports hardlockup lockup cpu="$CPU,x-pmu-counts=on" append=nmi_watchdog=1
 }
 
@@ -421,7 +421,8 @@ ring0_kdump() {
 }
 
 # On Zen 3 and Zen 4, a kernel with the mitigation of speculative return stack overflow returns
-# through a thunk that is apart from the other thunks. A branch through this thunk is one line.
+# through a thunk that is apart from the other thunks. A branch through this thunk must be printed
+# as one line.
 ring0_thunk() {
 	case ",$CONFIG," in
 	*,mitigations,*) ;;

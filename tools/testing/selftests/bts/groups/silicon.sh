@@ -41,8 +41,8 @@ pentium4() {
 		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
 }
 
-# A PMI comes 100 branches late. The record that is stored when it comes is past the threshold, too,
-# and requests another PMI, which may come after the kernel has handled the first.
+# A PMI comes 100 branches late. The record that is stored when this PMI comes is past the
+# threshold, too, and requests a second PMI, which may come after the kernel has handled the first.
 late_twice() {
 	local cpu=$CPU,x-bts-pmi-delay=100
 

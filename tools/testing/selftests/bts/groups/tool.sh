@@ -27,7 +27,8 @@ tool_boot() {
 		with="walk walk_32" before="$BTSTRACE/btstrace $BTSTRACE/test/record" "${@:2}"
 }
 
-# Record a program, and compare the kind and the target of each branch with objdump's.
+# Record a program, and compare branches of its own code with objdump: the kind, and the target of a
+# direct branch.
 against_objdump() {
 	local bits
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared by programs that use the module debugctl_lab or perf's BTS. */
+/* Helpers for the module debugctl_lab, for events of perf, and for files. */
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

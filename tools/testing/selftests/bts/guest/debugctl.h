@@ -22,7 +22,10 @@ struct branch_event {
 	size_t size;
 };
 
-/* Load the kernel module debugctl_lab, make the request LAB_READ, and make a request of lab.h. */
+/*
+ * load_lab() loads the kernel module debugctl_lab. lab_read() makes the request LAB_READ, lab() any
+ * request of lab.h.
+ */
 void load_lab(const char *path);
 struct lab_state lab_read(void);
 void lab(unsigned long request, void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ways in which user code enters the kernel and returns, and far transfers. After a fault, the
- * signal handler (workload.c) returns to resume_at, as the faulting instruction would fault again.
+ * Ways in which user code enters the kernel and returns, and far transfers. After the signal of a
+ * fault, on_signal() in workload.c returns to resume_at: the instruction would fault again.
  */
 #include <asm/unistd.h>
 
@@ -109,7 +109,7 @@ function spin_in_place
 1:	jmp	1b
 2:	ret
 
-/* void copy_string(void *to, const void *from, size_t n): REP MOVSB that faults midway */
+/* void copy_string(void *to, const void *from, size_t n): page faults may interrupt REP MOVSB */
 function copy_string
 	mov	%rdx, %rcx
 	rep movsb

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: run files of gdb's test suite, and print the counts of each file as KTAP.
+# In the guest: run files of gdb's test suite, and print their results as KTAP.
 #
 # gdbsuite.sh GDB_DIR USER BOARD FILE...
 #   GDB_DIR  bin/gdb, bin/gdbserver, testsuite/
@@ -39,9 +39,9 @@ write_site() {
 	echo "set gdb_test_timeout 120"
 }
 
-# Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and how
-# many of its tests passed, failed, were unsupported, untested or known to fail, and had another
-# result.
+# Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and
+# four numbers of its tests: those that passed; that failed; that were unsupported, untested or
+# expected to fail; and those with other results.
 tell() {
 	awk '
 	function close_file() {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Generate programs of random branches. A program consists of blocks, which are shuffled in memory.
- * Each block has a branch of one kind, the branch under test, and then goes to the next block.
- * But blocks of the kinds JMP, STRING and SYSCALL only have the jump to the next block. Conditions
- * in blocks, except in LOOP, depend on a random number generator, which the program steps while it
- * runs. program_replay() steps the same generator in C, so it knows which branches are taken.
+ * Each block has a branch of one kind, the branch under test, and goes to the next block by this
+ * branch or by a jump after it. But in blocks of the kinds JMP, STRING and SYSCALL, this jump is
+ * the only branch within user mode. Conditions in blocks, except in LOOP, depend on a random number
+ * generator, which the program steps while it runs. program_replay() steps the same generator in C,
+ * so it knows which branches are taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +225,7 @@ static void put_other(struct program *p, struct block *b)
 		b->to = here(p);
 		break;
 	case STRING:
-		put_code(p, "\x4c\x89\xe7\xb9");	/* mov %r12, %rdi; %ecx */
+		put_code(p, "\x4c\x89\xe7\xb9");	/* mov %r12, %rdi; mov $count, %ecx */
 		put(p, b->count, 4);
 		put_code(p, "\xf3\xaa");		/* rep stosb */
 		break;

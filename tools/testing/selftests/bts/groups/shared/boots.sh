@@ -20,8 +20,7 @@ traced() {
 	strict "$1" before="$LAB" mem=1024 "${@:2}"
 }
 
-# stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series, always in the
-# configuration base.
+# stock CASE [KEY=VALUE...] -- PROG [ARG...]: boot the kernel without the series.
 stock() {
 	boot "$1" kernel=stock config=base "${@:2}"
 }

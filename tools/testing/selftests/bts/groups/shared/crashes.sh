@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Boots with the flight recorder: its machines, crashes of the kernel, checks of what it prints.
+# Boots with the flight recorder: machines with LBRs, crashes, and checks of the printed branches.
 
 # shellcheck source=boots.sh
 . "$B/groups/shared/boots.sh"

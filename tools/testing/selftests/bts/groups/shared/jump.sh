@@ -9,7 +9,8 @@ RAW_DISK=if=ide,format=raw,snapshot=on
 scratch_disk() {
 	local mem=192 size=512
 
-	# A kernel with debugging options needs more memory, half of which must be free.
+	# A kernel with debugging options needs more memory. Hibernation needs half of all memory to
+	# be free.
 	[ "$1" = base ] || mem=768 size=1536
 	DISK=$SCRATCH/disk
 	truncate -s ${size}M "$DISK" || die "no room for a disk of $size MiB in $SCRATCH"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The oracle, which compares the records of a trace with what the emulator has executed.
+# The oracle, which compares records of branches with what the emulator has executed.
 
 # The emulator is slow while it logs each instruction. With a clock that follows real time, the
 # guest would mostly handle timer interrupts. With 64 ns for each instruction, there is time for
 # work, however slow the host is.
 SLOW_CLOCK=("qemu=-icount shift=6,sleep=off")
 
-# consult ARGUMENT...: run the oracle, which compares the records of the last case with the
-# emulator's log of executed instructions. Its output goes to the file oracle.
+# consult ARGUMENT...: run the oracle for the last case, with the arguments that the guest has
+# printed, and with ARGUMENT. The output goes to the file oracle of that case.
 consult() {
 	local arguments
 
@@ -31,5 +31,5 @@ judge() {
 }
 
 # Keys of boot for a trace that the oracle checks. With SMAP, far returns in user mode fail in QEMU
-# 7.2. With ERMS, most of the log would be iterations of REP MOVSB.
+# 7.2. With ERMS, the kernel uses REP MOVSB and REP STOSB, and the log would have each iteration.
 WINDOW=("${SLOW_CLOCK[@]}" pti=off "cpu=$CPU,-smap,-erms")
