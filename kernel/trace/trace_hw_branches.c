@@ -222,6 +222,7 @@ const struct cpumask *hw_branches_cpus(void)
 int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 {
 	struct hw_branches_cursor cursor = { };
+	int got;
 
 	guard(mutex)(&hw_branches_mutex);
 
@@ -229,12 +230,15 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 		return 0;
 	/*
 	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up. So if the CPU is
-	 * frozen, do not call it. An offline CPU may thaw itself when it comes online. The lock
-	 * prevents that meanwhile.
+	 * frozen, do not call it. A CPU that has missed a thaw may thaw itself when it enables
+	 * interrupts or comes online: test again. The lock keeps it from coming online meanwhile.
 	 */
 	scoped_guard(cpus_read_lock) {
-		if (arch_hw_branches_frozen(cpu))
-			return arch_hw_branches_last(cpu, &cursor, 0, out, n);
+		if (arch_hw_branches_frozen(cpu)) {
+			got = arch_hw_branches_last(cpu, &cursor, 0, out, n);
+			if (arch_hw_branches_frozen(cpu))
+				return got;
+		}
 	}
 
 	return arch_hw_branches_copy(cpu, out, n);

@@ -107,7 +107,7 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 		hw_branches_log(NULL, "CPU %d has not recorded its crash, or lost it since\n",
 				cpu);
 	}
-	hw_branches_print_crash(cpu, since, recorded || !old);
+	hw_branches_print_crash(cpu, since, recorded);
 }
 
 #ifdef CONFIG_GENERIC_BUG

@@ -86,7 +86,8 @@ static void hw_branches_late_irq(struct irq_work *work)
  * irq_work is hard: on PREEMPT_RT, a thread runs irq_works that are not hard, and that thread may
  * have crashed.
  */
-static struct irq_work hw_branches_late = IRQ_WORK_INIT_HARD(hw_branches_late_irq);
+static DEFINE_PER_CPU(struct irq_work, hw_branches_late) =
+	IRQ_WORK_INIT_HARD(hw_branches_late_irq);
 
 /*
  * If this is the first crash since the last thaw, store its data in hw_branches_first and return
@@ -151,7 +152,7 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 	}
 	arch_hw_branches_release(stopped);
 	if (first)
-		irq_work_queue(&hw_branches_late);
+		irq_work_queue(this_cpu_ptr(&hw_branches_late));
 	raw_local_irq_restore(flags);
 
 	return first;
@@ -239,7 +240,8 @@ static void hw_branches_thaw_irq(struct irq_work *work)
 	queue_work(system_dfl_wq, &hw_branches_work);
 }
 
-static struct irq_work hw_branches_irq_work = IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
+static DEFINE_PER_CPU(struct irq_work, hw_branches_irq_work) =
+	IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
 
 static bool hw_branches_all_frozen(void)
 {
@@ -275,7 +277,7 @@ NOKPROBE_SYMBOL(hw_branches_freeze_to_read);
 void notrace hw_branches_thaw_after_read(void)
 {
 	atomic_dec(&hw_branches_readers);
-	irq_work_queue(&hw_branches_irq_work);
+	irq_work_queue(raw_cpu_ptr(&hw_branches_irq_work));
 }
 
 NOKPROBE_SYMBOL(hw_branches_thaw_after_read);

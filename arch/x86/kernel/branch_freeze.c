@@ -4,11 +4,11 @@
  */
 #define pr_fmt(fmt) "x86/branch_freeze: " fmt
 
+#include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/irq_work.h>
-#include <linux/jiffies.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
@@ -35,30 +35,49 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 	} while (!atomic_try_cmpxchg(&f->thawed, &last, freezes));
 }
 
+/* Wait until a CPU has thawed, but not after @end. */
+static void branch_await_thaw(struct branch_thaw *thaw, int cpu, u64 end)
+{
+	while (irq_work_is_busy(&thaw->work)) {
+		if ((s64)(ktime_get_mono_fast_ns() - end) < 0) {
+			usleep_range(20, 100);
+			continue;
+		}
+		if (atomic_cmpxchg(&thaw->state, BRANCH_THAW_ASKED, BRANCH_THAW_MISSED) ==
+		    BRANCH_THAW_ASKED)
+			pr_warn("CPU %d does not respond, and stays frozen until it does\n", cpu);
+		return;
+	}
+}
+
 /**
- * branch_thaw_online - thaw each online CPU
- * @thaw: for each CPU, a hard irq_work that thaws the CPU on which it runs
+ * branch_thaw_cpus - thaw each CPU
+ * @thaw: the per-CPU states
  *
  * Called after branch_count_thaw(), with the lock of cpus_read_lock() held. May sleep. A CPU may be
  * locked up with interrupts off, so this waits for one second at most. Such a CPU thaws when it
- * enables interrupts.
+ * enables interrupts. A CPU that is offline thaws when it comes online.
  */
-void branch_thaw_online(struct irq_work __percpu *thaw)
+void branch_thaw_cpus(struct branch_thaw __percpu *thaw)
 {
-	unsigned long end = jiffies + HZ;
+	/* Not jiffies: a CPU that is locked up may be the one that increments jiffies. */
+	u64 end = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
 	int cpu;
 
 	lockdep_assert_cpus_held();
 
-	for_each_online_cpu(cpu)
-		irq_work_queue_on(per_cpu_ptr(thaw, cpu), cpu);
-	for_each_online_cpu(cpu) {
-		while (irq_work_is_busy(per_cpu_ptr(thaw, cpu)) && time_before(jiffies, end))
-			usleep_range(20, 100);
-		if (irq_work_is_busy(per_cpu_ptr(thaw, cpu)))
-			pr_warn("CPU %d does not respond, its branches stay frozen until it does\n",
-				cpu);
+	for_each_possible_cpu(cpu) {
+		struct branch_thaw *its = per_cpu_ptr(thaw, cpu);
+
+		if (cpu_online(cpu)) {
+			atomic_cmpxchg(&its->state, BRANCH_THAW_DONE, BRANCH_THAW_ASKED);
+			irq_work_queue_on(&its->work, cpu);
+		} else {
+			atomic_set(&its->state, BRANCH_THAW_MISSED);
+		}
 	}
+	for_each_online_cpu(cpu)
+		branch_await_thaw(per_cpu_ptr(thaw, cpu), cpu, end);
 }
 
 /**

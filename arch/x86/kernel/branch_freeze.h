@@ -37,7 +37,42 @@ static inline bool branch_freeze_in_force(const struct branch_freezes *f)
 }
 
 void branch_count_thaw(struct branch_freezes *f, u32 freezes);
-void branch_thaw_online(struct irq_work __percpu *thaw);
+
+/**
+ * enum branch_thaw_state - the last thaw of a CPU
+ * @BRANCH_THAW_DONE:	the CPU has thawed, or was not frozen
+ * @BRANCH_THAW_ASKED:	the CPU has to thaw. If there is another freeze before it has, it stays
+ *			frozen, in this state
+ * @BRANCH_THAW_MISSED:	the CPU was offline, or did not respond within a second. While it is still
+ *			frozen, its branches are from before that thaw
+ */
+enum branch_thaw_state {
+	BRANCH_THAW_DONE,
+	BRANCH_THAW_ASKED,
+	BRANCH_THAW_MISSED,
+};
+
+/**
+ * struct branch_thaw - the thaw of a CPU
+ * @work:	a hard irq_work that thaws the CPU on which it runs
+ * @state:	enum branch_thaw_state
+ */
+struct branch_thaw {
+	struct irq_work	work;
+	atomic_t	state;
+};
+
+void branch_thaw_cpus(struct branch_thaw __percpu *thaw);
+
+static inline void branch_thaw_done(struct branch_thaw *thaw)
+{
+	atomic_set(&thaw->state, BRANCH_THAW_DONE);
+}
+
+static inline bool branch_thaw_missed(const struct branch_thaw *thaw)
+{
+	return atomic_read(&thaw->state) == BRANCH_THAW_MISSED;
+}
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU

@@ -17,6 +17,7 @@
 
 #include <asm/processor.h>
 
+#include "branch_freeze.h"
 #include "bts_internal.h"
 
 /**
@@ -36,7 +37,7 @@ bool notrace bts_frozen(int cpu)
 /* Tell whether the frozen records of a CPU are from before a thaw that it missed. */
 static bool bts_outdated(int cpu)
 {
-	return READ_ONCE(per_cpu(bts_cpu.outdated, cpu)) && bts_source->frozen(cpu);
+	return branch_thaw_missed(per_cpu_ptr(&bts_thaw, cpu)) && bts_source->frozen(cpu);
 }
 
 /**

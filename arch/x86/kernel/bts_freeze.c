@@ -73,7 +73,7 @@ void bts_forget_freezes(void)
 	branch_count_thaw(&bts_freezing, bts_freezes());
 	for_each_possible_cpu(cpu) {
 		per_cpu(bts_cpu.stale, cpu) = false;
-		WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), false);
+		branch_thaw_done(per_cpu_ptr(&bts_thaw, cpu));
 	}
 }
 
@@ -132,7 +132,7 @@ static void bts_unfreeze_here(struct irq_work *unused)
 	if (thawed && !bts_source->pause())
 		return;
 
-	this_cpu_write(bts_cpu.outdated, false);
+	branch_thaw_done(this_cpu_ptr(&bts_thaw));
 	if (thawed) {
 		bts_unfrozen();
 		/* If a context of this CPU ended during the freeze, the buffer was not scrubbed. */
@@ -141,8 +141,9 @@ static void bts_unfreeze_here(struct irq_work *unused)
 	}
 }
 
-static DEFINE_PER_CPU(struct irq_work, bts_unfreeze_work) =
-	IRQ_WORK_INIT_HARD(bts_unfreeze_here);
+DEFINE_PER_CPU(struct branch_thaw, bts_thaw) = {
+	.work = IRQ_WORK_INIT_HARD(bts_unfreeze_here),
+};
 
 /**
  * bts_unfreeze_all - resume recording on all CPUs
@@ -151,24 +152,17 @@ static DEFINE_PER_CPU(struct irq_work, bts_unfreeze_work) =
  * May sleep; calls are serialized by the caller. Freezes after @freezes stay in force. Each CPU
  * delivers the records that it has kept, but not to contexts that were created while it was frozen,
  * nor to those of a task that was switched in since. A CPU that is offline thaws when it comes
- * online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_online().
+ * online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_cpus().
  */
 void bts_unfreeze_all(u32 freezes)
 {
-	int cpu;
-
 	if (!bts_source->id)
 		return;
 
 	branch_count_thaw(&bts_freezing, freezes);
 	/* A CPU that is offline while the lock is held sees the thaw in bts_cpu_up(). */
 	guard(cpus_read_lock)();
-	branch_thaw_online(&bts_unfreeze_work);
-	for_each_possible_cpu(cpu) {
-		/* The frozen records of an offline CPU are from before this thaw. */
-		if (!cpu_online(cpu))
-			WRITE_ONCE(per_cpu(bts_cpu.outdated, cpu), true);
-	}
+	branch_thaw_cpus(&bts_thaw);
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
@@ -183,7 +177,7 @@ static void bts_catch_up(void)
 	}
 	/* If this CPU was not frozen, its buffer is empty: it has no outdated records. */
 	if (!bts_source->frozen(smp_processor_id()))
-		this_cpu_write(bts_cpu.outdated, false);
+		branch_thaw_done(this_cpu_ptr(&bts_thaw));
 	bts_source->freeze();
 }
 

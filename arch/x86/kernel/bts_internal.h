@@ -72,7 +72,6 @@ struct bts_context {
  * @stale:	the source is frozen, and the records that it keeps must not be delivered to
  *		the contexts of @owner
  * @frozen_idle: while @stale, the value of @idle when those records were made
- * @outdated:	the CPU was offline during a thaw: its frozen records are from before that thaw
  * @owner:	the contexts of the task that runs here; bts_no_contexts if it has none
  */
 struct bts_cpu {
@@ -84,11 +83,13 @@ struct bts_cpu {
 	bool			followed;
 	bool			stale;
 	bool			frozen_idle;
-	bool			outdated;
 	struct bts_task		*owner;
 };
 
 DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
+
+struct branch_thaw;
+DECLARE_PER_CPU(struct branch_thaw, bts_thaw);
 
 extern struct bts_task bts_no_contexts;
 

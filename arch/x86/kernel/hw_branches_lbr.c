@@ -325,7 +325,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_cursor *cursor, u32 
 		if (!cursor->moved)
 			hw_branches_lbr_save(&c->for_reader);
 		cursor->moved = 1;
-	} else if (READ_ONCE(c->outdated)) {
+	} else if (branch_thaw_missed(per_cpu_ptr(&hw_branches_lbr_thaws, cpu))) {
 		return 0;
 	}
 

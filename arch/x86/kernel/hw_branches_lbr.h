@@ -34,8 +34,6 @@ struct hw_branches_lbr_saved {
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
  * @frozen:	the CPU is frozen: it does not record until a thaw
  * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
- * @outdated:	the CPU was offline during a thaw: its branches from before the thaw must not be
- *		read
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
  * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
  * @exception:	the pt_regs of the exception at whose entry @before_exception was saved; NULL if
@@ -49,7 +47,6 @@ struct hw_branches_lbr_saved {
 struct hw_branches_lbr_cpu {
 	bool				frozen;
 	bool				saved;
-	bool				outdated;
 	struct branch_freeze_nmi	freeze;
 	u64				frozen_at;
 	struct pt_regs			*exception;
@@ -60,6 +57,7 @@ struct hw_branches_lbr_cpu {
 };
 
 DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
+DECLARE_PER_CPU(struct branch_thaw, hw_branches_lbr_thaws);
 
 /* True while the recorder uses the LBRs of this CPU, even if the CPU is frozen or held */
 DECLARE_PER_CPU(bool, hw_branches_lbr_records);

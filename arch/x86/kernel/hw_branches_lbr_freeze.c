@@ -210,13 +210,14 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		return;
 	}
 
-	WRITE_ONCE(c->outdated, false);
+	branch_thaw_done(this_cpu_ptr(&hw_branches_lbr_thaws));
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_resume();
 }
 
-static DEFINE_PER_CPU(struct irq_work, hw_branches_lbr_thaw_work) =
-	IRQ_WORK_INIT_HARD(hw_branches_lbr_thaw_here);
+DEFINE_PER_CPU(struct branch_thaw, hw_branches_lbr_thaws) = {
+	.work = IRQ_WORK_INIT_HARD(hw_branches_lbr_thaw_here),
+};
 
 void hw_branches_lbr_thaw(u32 freezes)
 {
@@ -225,14 +226,10 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	/* A CPU that comes online later calls hw_branches_lbr_catch_up(). */
 	guard(cpus_read_lock)();
-	branch_thaw_online(&hw_branches_lbr_thaw_work);
+	branch_thaw_cpus(&hw_branches_lbr_thaws);
 	for_each_possible_cpu(cpu) {
-		struct hw_branches_lbr_cpu *c = per_cpu_ptr(&hw_branches_lbr_cpu, cpu);
-
-		if (cpu_online(cpu))
-			continue;
-		WRITE_ONCE(c->outdated, true);
-		WRITE_ONCE(c->kept->nr, 0);
+		if (!cpu_online(cpu))
+			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);
 	}
 }
 
@@ -265,7 +262,7 @@ void hw_branches_lbr_forget_freezes(void)
 		WRITE_ONCE(c->freeze.requested, false);
 		WRITE_ONCE(c->saved, false);
 		WRITE_ONCE(c->frozen, false);
-		WRITE_ONCE(c->outdated, false);
+		branch_thaw_done(per_cpu_ptr(&hw_branches_lbr_thaws, cpu));
 	}
 }
 

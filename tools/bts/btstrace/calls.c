@@ -53,9 +53,8 @@ static inline bool same_function(const struct bt_function *a, const struct bt_fu
 
 /*
  * Is @frame a PLT stub of no known function, as the first PLT stub is, and @to in the dynamic
- * linker? With lazy binding, the first call of a function goes from the PLT stub of this function
- * to the first PLT stub, and from there to the dynamic linker, which looks up the function and
- * jumps to it.
+ * linker? With lazy binding, the first call of a function goes from its PLT stub to the first PLT
+ * stub, and from there to the dynamic linker, which looks up the function and jumps to it.
  */
 static bool is_linker(const struct bt_frame *frame, const struct bt_place *to)
 {

@@ -53,8 +53,7 @@ struct bt_frame {
  * struct bt_calls - the call stack of a thread, and counts
  * @calls:	calls in user mode
  * @returns:	returns to the return address of a frame; any return, while @beyond is not 0
- * @tails:	how often a function or a PLT stub ended by a jump to another one, or by a return
- *	that acts as such a jump
+ * @tails:	how often a function or a PLT stub ended by a jump, or RET as a jump, to another one
  * @unwound:	frames that unwind_to() has ended, without those with @tail or @signal: no record
  *	shows how they ended, for example because of longjmp(), an exception, or missing records
  * @unmatched:	returns to an address that is the return address of no frame, without those for

@@ -27,8 +27,7 @@ struct point {
 /*
  * struct coverage_thread - a thread
  * @last:	the target of its last branch
- * @before:	the value of @last when the kernel last returned to an unexpected address, which may
- *	be the beginning of a signal handler
+ * @before:	@last when the kernel last returned to an unexpected address, such as a handler
  */
 struct coverage_thread {
 	struct point last;

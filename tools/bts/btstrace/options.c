@@ -307,10 +307,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/*
- * Parse the option @c. If @c is the long option of a mode, @mode is its name. Returns false on
- * error.
- */
+/* Parse the option @c; if it is the long option of a mode, of @mode. Returns false on error. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)

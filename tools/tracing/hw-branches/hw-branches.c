@@ -18,8 +18,8 @@
  *
  * Without -p, the program combines branches to lines like the kernel itself, by the same code: a
  * call that has returned is one line, and a loop is printed once. Without MAP, the program does not
- * know the addresses of the entry code and of thunks, and combines fewer branches. The program
- * reports damaged parts of the dump, and prints the rest.
+ * know the addresses of the entry code and of thunks, and may combine branches in another way than
+ * the kernel. If it cannot read the branches of a CPU, it says so, and goes on to the next CPU.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -174,7 +174,8 @@ static uint64_t address_of(const char *name)
 }
 
 /*
- * The kinds of branches: the functions correspond to those in arch/x86/kernel/hw_branches.c
+ * The kinds of branches: kind_of(), is_thunk() and is_return() correspond to functions in
+ * arch/x86/kernel/hw_branches.c
  */
 
 /* struct range - the addresses from @start to before @end; empty if the map lacks a symbol */
@@ -184,8 +185,9 @@ struct range {
 };
 
 /*
- * Entry code; the thunks; and srso_alias_return_thunk() and its callee, the thunk for returns of
- * Zen 3 and Zen 4, which is apart from the other thunks
+ * Entry code; the thunks; and srso_alias_safe_ret() with srso_alias_return_thunk(). With the
+ * mitigation of SRSO, returns of Zen 3 and Zen 4 run these two, which are apart from the other
+ * thunks.
  */
 static struct range entries, thunks, zen_thunk;
 
@@ -228,7 +230,7 @@ static bool is_in(struct range range, uint64_t address)
 	return address >= range.start && address < range.end;
 }
 
-/* Returns whether the instruction before @to, which is in entry code, is a call. */
+/* @to is in entry code. Returns whether the bytes before @to are those of a call. */
 static bool is_after_call(uint64_t to)
 {
 	uint8_t code[5];
@@ -422,7 +424,7 @@ static void take_bts(struct branches *all, unsigned int cpu, uint64_t offset)
 
 /*
  * Append to @all the last branch records of a CPU, which the kernel saved when it froze this CPU
- * (see linux/hw_branches.h). Returns false if the kernel has not saved them.
+ * (see linux/hw_branches.h). Returns false if the dump has no saved records of this CPU.
  */
 static bool take_lbr(struct branches *all, unsigned int cpu, uint64_t offset)
 {

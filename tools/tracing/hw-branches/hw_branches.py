@@ -138,7 +138,7 @@ class Memory:
         return address % (1 << 64)
 
     def lbr(self, cpu):
-        """Return the last branch records of a CPU; None if the kernel has not saved any."""
+        """Return the saved last branch records of a CPU; None if there are none."""
         if not self.has("SYMBOL(hw_branches_lbr_cpu)"):
             return None
         state = self.variable("hw_branches_lbr_cpu", cpu)

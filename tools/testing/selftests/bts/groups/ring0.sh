@@ -250,7 +250,7 @@ ring0_crashes() {
 	fatal nmi nmi bts_crash_fault 2 pti=off
 	fatal double double bts_crash_double_fault 1
 	# exc_double_fault() prints a line before it calls die(). The freeze must come before both.
-	soon_frozen double 200
+	soon_frozen double 300
 	fatal panic panic bts_crash_panic 4
 	# For a warning that exceeds the limit, the freeze comes in panic(). check_panic_on_warn()
 	# calls panic(). clang inlines check_panic_on_warn() into __warn().

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 /*
- * The first address above user space. On a 64-bit kernel with 4 levels of page tables, the value is
- * the same for programs of each ABI. On a 32-bit kernel, assume the default memory split.
+ * The first address above user space: on a 64-bit kernel, for 64-bit programs and with 4 levels of
+ * page tables; on a 32-bit kernel, with the default memory split.
  */
 #define USER_END	user_end()
 

@@ -64,7 +64,7 @@ static void power_off(void)
 		tcdrain(result);
 	sync();
 	reboot(RB_POWER_OFF);
-	/* A kernel without ACPI cannot power off. A restart also ends the emulator (-no-reboot). */
+	/* If the power-off failed, restart: this also ends the emulator (-no-reboot). */
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
@@ -92,7 +92,7 @@ static void mount_all(void)
 
 /*
  * The kernel prints a message about an NMI handler that takes long. On a busy host, any handler may
- * take long. If BTS is on, printing adds thousands of records in the NMI, so raise the limit.
+ * take long. If BTS records the kernel, the message adds records in the NMI, so raise the limit.
  */
 static void hush_nmis(void)
 {
@@ -175,7 +175,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "%s: this is PID 1 of the test guest\n", argv[0]);
 		return 2;
 	}
-	/* The kernel passes this word to init, as only its decompressor knows the word. */
+	/* The decompressor handles this word. The kernel does not know it, and passes it on. */
 	if (*program && !strcmp(*program, "nokaslr"))
 		program++;
 	interactive = !*program;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kunit [SUITE...]: report the results of KUnit suites that ran at boot; by default, of all. A
- * skipped case is a failure, as the emulated machine has the hardware for all cases.
+ * skipped case is a failure: the machine must have the hardware for all cases.
  */
 #include <glob.h>
 

@@ -30,9 +30,9 @@ void report(double value);
 double median(double *values, size_t n);
 
 /*
- * A peer is an event of perf on another process, with its ring or AUX area. Its cost is compared
- * with that of PTRACE_BTS_*. "perf_period1" is the event that gdb uses: branches of user mode with
- * period 1. "intel_bts" is the AUX event.
+ * A peer is an event of perf on another process, with its ring or AUX area: a way to record
+ * branches without PTRACE_BTS_*. "perf_period1" is the event that gdb uses: branches of user mode
+ * with period 1. "intel_bts" is the AUX event.
  */
 struct peer *peer_open(const char *name, pid_t pid);
 void peer_enable(struct peer *peer);

@@ -7,7 +7,7 @@
 
 /* From now on, nth_arm() affects the calling thread. */
 void nth_open(void);
-/* Make the @n-th call from now on of functions with fault injection fail, once. 0: fail none. */
+/* Count calls of functions with fault injection from now on: the @n-th one fails. 0: none fails. */
 void nth_arm(unsigned int n);
 /* Disarm. Returns true if nth_arm()'s failure did not happen before this call. */
 bool nth_out_of_reach(void);

@@ -20,7 +20,7 @@ struct peer {
 	bool aux;
 	struct perf_event_mmap_page *page;
 	const char *area;
-	uint64_t sum;		/* of all addresses that were read */
+	uint64_t sum;		/* of from ^ to of all branches that were read */
 };
 
 void fail(const char *fmt, ...)

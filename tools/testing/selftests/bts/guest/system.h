@@ -48,8 +48,9 @@ struct range {
 
 /*
  * Look up @nr symbols in /proc/kallsyms. If several have the same name, use the first. The end of
- * a symbol is the address of the next one, which is wrong for symbols of modules. The caller clears
- * @at. A missing symbol leaves its range 0, but if the last of @names is missing, this gives up.
+ * a symbol is the address of the next one, which may be wrong for symbols of modules. The caller
+ * clears @at. A missing symbol leaves its range 0, but if the last of @names is missing, this gives
+ * up.
  */
 void find_symbols(const char *const *names, struct range *at, size_t nr);
 /* Raise perf's limits of the sample rate, and stop the kernel from lowering them on a busy host. */

@@ -35,8 +35,8 @@ void recs_add(struct recs *recs, u64 from, u64 to);
 void recs_free(struct recs *recs);
 
 /*
- * sequence.S: enables the event @fd, calls fn(arg), and disables the event. Returns 0, or less
- * if the event could not be enabled or disabled.
+ * sequence.S: enables the event of perf or the trace of /dev/bts_lab that @fd is a file of, calls
+ * fn(arg), and disables the event or trace. Returns 0, or less if enabling or disabling failed.
  */
 long traced_call(int fd, void (*fn)(void *arg), void *arg);
 extern const char traced_call_site[], traced_call_back[];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Shared by the programs of the groups that trace with ptrace(): tracees and their traces.
- */
+/* Tracees, and their traces by PTRACE_BTS_*. Shared by many test programs. */
 #ifndef BTS_GUEST_TRACEE_H
 #define BTS_GUEST_TRACEE_H
 

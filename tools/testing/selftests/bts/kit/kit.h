@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kit: PID 1 of the image that vmtest.sh image makes, to be booted on real machines from a USB
- * stick. It runs steps (tests and experiments), and stores a report on the stick.
+ * The kit: PID 1 of the image that "vmtest.sh image" makes. Real machines boot this image
+ * from a USB stick. The kit runs steps (tests and experiments), and stores a report on the stick.
  */
 #ifndef BTS_KIT_H
 #define BTS_KIT_H
@@ -28,10 +28,9 @@ void tell(const char *fmt, ...);
 /* Print to the report only. */
 __attribute__((format(printf, 1, 2)))
 void note(const char *fmt, ...);
-/* Wait for the key Enter. */
 void wait_for_enter(void);
 
-/* Where to send the report. README.TXT on the stick tells it, too. */
+/* The mail address and the subject for the report. README.TXT on the stick has them, too. */
 #define ADDRESS	"x86@kernel.org"
 #define SUBJECT	"bts-check"
 
@@ -39,7 +38,7 @@ void wait_for_enter(void);
 void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
-/* Print the last page. @image is the number of the image, which is that of its partition. */
+/* Print the page that summarizes the report. @image: the serial number of the stick's partition. */
 void print_page(const char *image);
 /* Print the short form of the report as a QR code, but not to the report. */
 void show_code(void);
@@ -57,7 +56,7 @@ void machine_find(void);
 void machine_tell(void);
 
 /* stick.c: the partition that this system was booted from. */
-/* Mount the FAT partition with the serial number @id. Wait up to 30 seconds for it. */
+/* Mount the FAT partition with the serial number @id. Look for it for about 30 seconds. */
 void stick_mount(const char *id);
 void stick_unmount(void);
 /* Access files of the partition. Return false on an error, also if the partition is not mounted. */
@@ -88,10 +87,10 @@ struct step {
 	const char *what;
 	const char *argv[8];	/* the command; if empty, "questions" with the argument @name */
 	unsigned int seconds;	/* expected time */
-	bool load;		/* load the module of the experiments instead of a command */
+	bool load;		/* load the module of the experiments, and run no command */
 	bool store;		/* needs the Debug Store */
 	bool output;		/* show its output, not only its failures */
-	bool crashes;		/* passes if it ends by SIGSEGV or with status 128 + SIGSEGV */
+	bool crashes;		/* must end by SIGSEGV or with status 128 + SIGSEGV */
 	/* Results */
 	enum outcome outcome;
 	const char *reason;	/* why steps_choose() left the step out, or NULL */
@@ -103,15 +102,18 @@ extern const size_t nr_steps;
 extern const char *const outcome_names[];
 
 /*
- * Set the outcome LEFT_OUT for steps that must not run: if there is no Debug Store, the steps
- * that need one; the steps whose program the initramfs does not have; and if @only is not NULL, the
- * steps that this list of names (separated by commas) does not have. The step that loads the module
+ * Set the outcome LEFT_OUT for steps that must not run: those that need a Debug Store if there is
+ * none, those whose program the initramfs does not have, and those whose name is not in @only, a
+ * list separated by commas. If @only is NULL, all names are allowed. The step that loads the module
  * is never left out.
  */
 void steps_choose(const char *only);
 /* Tell which steps steps_choose() has left out, and why. */
 void steps_tell_left_out(void);
-/* If three steps have not ended, set LEFT_OUT for those that did not run, except the module's. */
+/*
+ * If three or more steps have the outcome NOT_ENDED, set LEFT_OUT for those with NOT_RUN, except
+ * for the step that loads the module.
+ */
 void steps_give_up(void);
 unsigned int steps_seconds_left(void);
 /* Run a step, and set its results. */

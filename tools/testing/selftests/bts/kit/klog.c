@@ -21,8 +21,8 @@ static const char *const complaints[] = {
 };
 
 /*
- * The lines after a complaint that have one of these are in the report. Other lines may tell of the
- * machine's disks, or name the machine.
+ * Besides complaints, the report may only have lines of the log that have one of these strings.
+ * Other lines may tell of the machine's disks, or name the machine.
  */
 static const char *const details[] = {
 	"+0x", "Call Trace:", "Code: ", "AX: ", "SI: ", "SP: ", "CR0: ", "CR2: ", "Last branches",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PID 1 of the image that vmtest.sh image makes: prints a description of the machine, runs the
+ * PID 1 of the image that "vmtest.sh image" makes. It prints a description of the machine, runs the
  * steps, and stores the report on the stick that the image was booted from. It mounts no other
  * disk, and installs nothing.
  *

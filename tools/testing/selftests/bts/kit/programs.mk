@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Programs of the image that vmtest.sh image makes: PID 1, and those that only its steps use.
+# Programs of the image that "vmtest.sh image" makes: PID 1, and some that its steps run.
 GUEST_PROGS += kit/kit kit/questions kit/tracecost kit/units
 # The image has a 32-bit kernel with 32-bit programs, too.
 GUEST_PROGS_32 += kit/kit kit/questions kit/tracecost kit/units

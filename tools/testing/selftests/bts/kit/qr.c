@@ -119,7 +119,10 @@ static bool is_reserved(int row, int column)
 	       (row >= QR_SIZE - 8 && column < 9);
 }
 
-/* Draw nested squares around a center: dark, except at @light and at @light + 2 from the center. */
+/*
+ * Draw nested squares around a center. They are light at the distances @light and @light + 2 from
+ * the center, else dark.
+ */
 static void draw_squares(struct qr_code *code, int center_row, int center_column, int size,
 			 int light)
 {
@@ -200,7 +203,7 @@ static void draw_data(struct qr_code *code, const struct qr_bits *bits,
 
 			if (is_reserved(row, column))
 				continue;
-			/* Mask 0 inverts each second module. */
+			/* Mask 0 inverts every second module. */
 			code->dark[row][column] = message_bit(bits, check, nr++) ^
 						  !((row + column) & 1);
 		}

@@ -29,8 +29,8 @@
 #define INTERVAL	400	/* records from one of these interrupts to the next */
 #define NMI_RUNS	5
 #define CALLS		20
-#define MOST_CALLS	12	/* a kind of branch is recorded if CALLS calls make so many */
-#define MOST_WRONG	(4 * CALLS)	/* records that may look like kernel ones by an erratum */
+#define MOST_CALLS	12	/* a kind of branch with so many records counts as recorded */
+#define MOST_WRONG	(4 * CALLS)	/* most records with a wrong source in the kernel */
 #define BUSY_TRIES	300
 
 static int lab;
@@ -95,7 +95,7 @@ static void ask_layout(void)
 	answer("layout: %u bytes a record", r.record_size);
 }
 
-/* Returns the number of SMIs, or 0 if the processor does not count them. */
+/* Returns the number of SMIs since a reset, or 0 if it cannot be read. */
 static uint64_t smis(void)
 {
 	int fd = open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC);
@@ -168,8 +168,9 @@ static int look_once(__u32 off, struct kit_filter *found)
 }
 
 /*
- * Repeat if branches of interrupts have filled the buffer before those of the system calls. With
- * the filter, the ways in and out may be missing: count the branches of user mode.
+ * Repeat look_once() if branches of interrupts have filled the buffer before those of the system
+ * calls. With the filter, branches into and out of the kernel may be missing: count the branches of
+ * user mode.
  */
 static int look(__u32 off, struct kit_filter *found)
 {
@@ -222,7 +223,7 @@ static void ask_filter(void)
 		answer("filter: none, this processor has no filter by privilege level");
 		return;
 	}
-	/* Only a wrong source may make a record look like one of the kernel. */
+	/* Only a wrong source may make a record look like a branch within the kernel. */
 	ok(!err && some.user &&
 	   (!some.kernel || (some.good < some.returns && some.kernel <= MOST_WRONG)),
 	   "with it, %u branches of user mode, %u of the kernel", some.user, some.kernel);
@@ -328,7 +329,7 @@ static void ask_cost(void)
 	       off / n / i);
 }
 
-/* Returns the run of NMI_RUNS that took the least time: an SMI may slow one down. */
+/* Returns the fastest of NMI_RUNS runs: an SMI may slow a run down. */
 static struct kit_run fastest(__u32 flags)
 {
 	struct kit_run least = { };

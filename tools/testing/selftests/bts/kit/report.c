@@ -187,7 +187,7 @@ void print_page(const char *image)
 	screen_clear();
 	note("\n");
 	tell("bts-check %s: %s\n", image, machine.model);
-	/* With a Debug Store, there are so many answers that the page has no more lines. */
+	/* With a Debug Store, there may be so many answers that the page has no line left. */
 	tell("%sWhat the hardware does here:\n", machine.store ?
 	     "This machine has a Debug Store. " :
 	     "This machine has no Debug Store that the kernel can use. The report helps, too.\n");

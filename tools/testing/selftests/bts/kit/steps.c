@@ -122,7 +122,7 @@ void steps_choose(const char *only)
 
 	for (s = steps; s < steps + nr_steps; s++) {
 		if (s->load) {
-			/* Load it after each boot, unless the machine went down at that. */
+			/* Load the module at each boot, unless this step once did not end. */
 			if (s->outcome != NOT_ENDED)
 				s->outcome = NOT_RUN;
 			s->passed = 0;
@@ -231,9 +231,9 @@ static void tell_comments(struct reader *r)
 }
 
 /*
- * Count the result that a line of output may have. Print failures, and with @output also lines
- * that are neither a result nor the plan: the first MAX_OUTPUT of them with @output, else the first
- * MAX_LINES.
+ * Count the result that a line of output may have. With step->output, print failures and all lines
+ * that are neither a result nor the plan, at most MAX_OUTPUT lines. Without it, print at most
+ * MAX_LINES failures.
  */
 static void take_line(struct step *step, const char *line, struct reader *r)
 {
@@ -299,7 +299,10 @@ static void show_time(const struct step *step, time_t since)
 	show_progress("  %s: %u s; about %u s left in all", step->name, spent, left);
 }
 
-/* Reap @child. Returns false after 10 seconds: even SIGKILL may not end it. */
+/*
+ * Reap @child. Returns false if it has not ended after 10 seconds: even SIGKILL does not end a task
+ * that hangs in the kernel.
+ */
 static bool reap(pid_t child, int *status)
 {
 	int i;
@@ -323,7 +326,7 @@ static bool has_ended(pid_t child)
 	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
 }
 
-/* Wait until @child ends or closes its output. Returns false if this takes too long. */
+/* Wait until @child or its output has ended. Returns false if this takes too long. */
 static bool watch(struct step *step, pid_t child, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };
@@ -363,7 +366,6 @@ static enum outcome judge(const struct step *step, bool in_time, bool dead, int 
 {
 	if (!in_time || !dead)
 		return TIMED_OUT;
-	/* With @crashes, a command passes that dies by SIGSEGV, or exits with 128 + SIGSEGV. */
 	if (step->crashes && (WIFSIGNALED(status) ? WTERMSIG(status) == SIGSEGV :
 			      WEXITSTATUS(status) == 128 + SIGSEGV))
 		return PASSED;

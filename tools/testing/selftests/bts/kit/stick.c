@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The partition that this system was booted from. It is found by its serial number, which
- * vmtest.sh image has written into it and on the kernel's command line. The kit mounts no other
+ * "vmtest.sh image" has written into it and into the kernel's command line. The kit mounts no other
  * partition. Of other disks and partitions, it reads only the first sector, but the kernel may read
  * more.
  */
@@ -24,7 +24,7 @@
 
 #define MOST_KEPT	99	/* earlier reports that are kept */
 
-/* Why the stick is not mounted, or NULL. */
+/* The reason why the stick is not mounted; NULL if it is mounted. */
 static const char *problem = "the kernel was not told which disk is the stick";
 
 /* Returns whether a boot sector is that of a FAT16 or FAT32 file system with the number @id. */

@@ -2,9 +2,10 @@
 /*
  * Measure what a branch trace by ptrace() costs the traced program, in ticks of the TSC.
  *
- *   tracecost kinds		a branch, in five kinds of code
+ *   tracecost kinds	a branch, in five kinds of code
  *   tracecost switch	a round trip between two processes, of which one is traced
- *   tracecost cpus		a branch, while one to all CPUs record, at most MOST_CPUS
+ *   tracecost cpus	a branch, while tracees run on 1, 2, 4 and so on up to all CPUs, but at
+ *			most on MOST_CPUS
  *
  * A line "answer WHAT: ..." has the results. "2.5/1.0" is 2.5 ticks if traced, 1.0 if not. The
  * short form of the report has the first word of the results.
@@ -94,7 +95,7 @@ static unsigned long indirect(void)
 	return 3 * TURNS;
 }
 
-/* A conditional branch that the processor cannot predict: half of the turns take it. */
+/* A conditional branch that the processor cannot predict: about half of the turns take it. */
 static unsigned long random_jumps(void)
 {
 	static unsigned int seed = 1;	/* other jumps in each round */
@@ -285,7 +286,7 @@ static void cost_switch(void)
 	printf("answer switch: %.0f/%.0f a round trip of two switches\n", on, off);
 }
 
-/* Returns the mean cost of a branch while the CPUs of @cpu, @n of them, run a loop. */
+/* Returns the mean cost of a branch while a tracee runs a loop on each of the @n CPUs in @cpu. */
 static double ticks_on(const int *cpu, unsigned int n, bool traced)
 {
 	struct tracee t[MOST_CPUS];

@@ -126,7 +126,7 @@ static double trip_cost(const int *pipes)
 	return median(trips, TRIPS);
 }
 
-/* Returns half of what a round trip between two tasks costs more if one of them is traced. */
+/* Returns half of the extra cost of a round trip between two tasks if one of them is traced. */
 static double switch_cost(u32 flags)
 {
 	int pipes[4], fd = lab_open(LAB_TASK, 0, flags, 10000);
@@ -152,7 +152,7 @@ static double switch_cost(u32 flags)
 	return (traced - plain) / 2;
 }
 
-/* Returns what the flight recorder adds to the cost of system calls, for each record. */
+/* Returns what the flight recorder adds to the cost of system calls, per record. */
 static double flight_cost(void)
 {
 	double plain[ROUNDS], flight[ROUNDS], *values = plain;

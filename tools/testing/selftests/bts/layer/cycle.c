@@ -40,8 +40,8 @@ static int start(int target, int id, u32 flags)
 /*
  * Take CPU 1 offline and online once. @cpu, @own and @kernel are files of traces: @cpu of user mode
  * on CPU 1, @own of this task's user mode, @kernel of user mode and kernel on CPU 1. Returns false
- * on an error, if the offline CPU can be flushed, if @cpu or @own has other branches of the known
- * program than have been run, or if @own has a Q_LOST.
+ * on an error, if the offline CPU can be flushed, if the known program's branches in @cpu or @own
+ * are not exactly those that were run, or if @own has a Q_LOST.
  */
 static bool one_cycle(u64 seed, int cpu, int own, int kernel)
 {

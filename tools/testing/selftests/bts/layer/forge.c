@@ -24,7 +24,7 @@ static const u64 targets[] = {
 	0xfffffffffffffff0ull,
 	0xffffffffff600001ull,	/* next to an entry of the vsyscall page */
 	0x0000800000000000ull,	/* not canonical, with 4 levels of page tables */
-	0x00007ffffffff000ull,	/* the last page of the lower half, which is never mapped */
+	0x00007ffffffff000ull,	/* the last page below 1 << 47, which is not mapped here */
 	0x00007fffffffffffull,
 	0x8000000000000000ull,
 	0x10ull,

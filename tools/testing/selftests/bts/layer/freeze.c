@@ -72,7 +72,6 @@ static void test_self(void)
 	close(fd);
 }
 
-/* For test_switch() and test_forgotten(), which switch tasks on a frozen CPU. */
 static void run_six(void *unused)
 {
 	(void)unused;
@@ -346,7 +345,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* Check that each branch has a kernel target, and that none is missing except at Q_LOST. */
+/* Check that each branch has a kernel target, and that find_break() finds no missing branch. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };
@@ -448,7 +447,6 @@ int main(int argc, char **argv)
 	test_all();
 	test_overtaken();
 	test_created();
-	/* A kernel for one CPU has no hotplug. */
 	if (nr_cpus() > 1)
 		test_comes();
 	test_flurry();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task traces itself while it runs a program whose branches are known. The trace must have
- * these branches, as far as its ring holds them.
+ * A task traces itself while it runs a program whose branches are known. Most traces of
+ * user mode are compared with these branches.
  *
  *   itself MODULE [RECORDS [mixed|late|out [OWN]]]
  *	RECORDS: number of branches of generated programs
  *	mixed: meanwhile, the kernel is traced on all CPUs
  *	late: run only run_late(), on a processor whose PMI comes after the buffer is full
- *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes a given
- *	number of branches, partly in the NMI handler lab_nmi(). OWN (default: 0): the number that
- *	the kernel takes elsewhere
+ *	out: after learn_rule(), run only run_ways_out(): after each PMI, the kernel takes about a
+ *	given number of branches. OWN of these (default: 0) it takes anyway, and the others in the
+ *	NMI handler lab_nmi()
  */
 #include "../guest/guest.h"
 #include "../guest/system.h"
@@ -233,11 +233,12 @@ static void run_saved(u32 nr, u32 flags)
 }
 
 /*
- * When the PMI handler has emptied the buffer, recording goes on, and the kernel makes about
- * @branches more before the interrupted code continues. If there are more than BTS_DS_LONG_EXIT
+ * When the PMI handler has emptied the buffer, recording goes on, and the kernel takes about
+ * @branches branches before the interrupted code continues. If it takes more than BTS_DS_LONG_EXIT
  * after each of several PMIs, the kernel stops recording its own branches, until recording on the
  * CPU is paused. Branches that do not fit into the buffer are lost.
- * @stops: use LAB_STOP: after each PMI, the full ring is read, which pauses recording
+ * @stops: use LAB_STOP and LAB_SAVE: before the task returns to user mode, a full ring is read,
+ *	which pauses recording
  * @fits: expect no gap
  * @filter: the hardware has a filter by privilege level, so that user mode is recorded even if the
  *	kernel is not
@@ -300,7 +301,7 @@ static int run_ways_out(void)
 	run_way_out(0, true, true, filter);
 	run_way_out(500, true, true, filter);
 	run_way_out(800, false, true, filter);
-	/* With KASAN or KCSAN (OWN), the kernel would take more branches than the buffer holds. */
+	/* With KASAN or KCSAN (OWN), the branches may not fit into the buffer. */
 	if (!own_branches)
 		run_way_out(1500, true, true, filter);
 	run_way_out(1500, false, false, filter);
@@ -416,7 +417,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		run_wrap(sizes[i]);
 		run_stop(sizes[i]);
-		/* With mixed, the kernel's records delay the PMI, so that records may be lost. */
+		/* With mixed, the PMI may come too late for a ring that stops when it is full. */
 		if (!mixed)
 			run_saved(sizes[i], 0);
 	}

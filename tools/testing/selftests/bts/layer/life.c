@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A traced task migrates, is preempted, forks, fails to fork, calls execve(), exits, or is killed.
- * Unless it is killed, its trace must have all of its known branches, and none of other tasks. Of
- * the program after execve(), whose code is elsewhere, it must only have some 1000 records.
+ * Unless it is killed, its trace must have all of its known branches, and none of other tasks. But
+ * after execve(), the trace must only have at least 1000 records.
  *
  *   life MODULE
  *   life exec NUMBER	run by test_exec(): only run the known program; NUMBER is ignored
@@ -387,8 +387,8 @@ static void test_misuse(void)
 }
 
 /*
- * Check that Q_DEPARTS and Q_ARRIVES alternate, that they have @pid, the caller's pid in its own
- * pid namespace, that their clocks do not go back, and that their CPUs exist.
+ * Check the records Q_DEPARTS and Q_ARRIVES: they must alternate, their pid must be @pid, their
+ * clocks must not go back, and their CPUs must exist.
  */
 static bool sound_marks(const struct records *got, pid_t pid)
 {

@@ -77,7 +77,7 @@ static double capture_event(const char *name)
 	int i;
 
 	wait_stop(pid);
-	/* Page faults happen in round -1, which does not count. */
+	/* Round -1 does not count: the first accesses to memory cause page faults. */
 	for (i = -1; i < ROUNDS; i++) {
 		plain = event_round(pid, peer, &count);
 		if (count)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Run the bare-metal test once with each set of options for run.sh that matrix() prints.
-# Prints a line for each boot, and for a boot that fails, the checks that failed. Usage: all.sh
-# QEMU [JOBS]; environment as for run.sh.
+# Prints a line for each boot, and for a boot that fails, its output without the checks that passed.
+# Usage: all.sh QEMU [JOBS]; environment as for run.sh.
 
 here=$(dirname "$(readlink -f "$0")")
 qemu=${1:-} jobs=${2:-2}

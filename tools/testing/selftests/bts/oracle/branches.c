@@ -135,9 +135,9 @@ static bool may_branch_to_itself(const struct insn *insn)
 }
 
 /*
- * @next is at the address of @insn. Returns whether @insn has completed, and so has branched to
- * itself: @next is an execution, an external interrupt or a single-step trap. Any other exception
- * was raised by @insn, which has not completed.
+ * @next is at the address of @insn. Returns whether @insn has branched to itself: it can do so, and
+ * @next is an execution, an external interrupt or a single-step trap. Any other exception was
+ * raised by @insn, which has not completed.
  */
 static bool completed_to_itself(const struct walk *w, const struct insn *insn,
 				const struct event *next)

@@ -42,9 +42,8 @@ static u64 record_field(const struct compare *c, size_t pos, unsigned int field)
 }
 
 /*
- * Find the first record at *@pos or behind. Skip records of zeroes, which perf leaves at the end of
- * each piece of its buffer, and with --user-addresses those with kernel addresses. Returns false at
- * the end.
+ * Find the first record at *@pos or behind. Skip records of zeroes, with which perf pads buffers,
+ * and with --user-addresses those with kernel addresses. Returns false at the end.
  */
 static bool next_record(struct compare *c, size_t *pos, struct record *rec)
 {

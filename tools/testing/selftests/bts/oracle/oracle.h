@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The oracle: computes taken branches from QEMU's log of executed instructions, and compares them
- * with branch records in the format of a Debug Store. It does not depend on how the emulated Debug
- * Store works.
+ * with branch records in the format of a Debug Store. It shares no code with the emulator.
  *
  *   execlog.c   text of the log -> events
  *   image.c     the guest's memory, for the bytes of an instruction
@@ -27,7 +26,7 @@ typedef uint64_t u64;
 __attribute__((noreturn, format(printf, 1, 2)))
 void die(const char *fmt, ...);
 
-/* A file, mapped read-only. If the file is empty, @data is NULL. */
+/* A file that blob_open() has mapped, or a buffer. If the file is empty, @data is NULL. */
 struct blob {
 	const u8 *data;
 	size_t size;
@@ -79,7 +78,7 @@ struct insn {
 	bool has_target;
 };
 
-/* In all functions, @mode is the size of the code segment: 64, 32 or 16 bits. */
+/* In all functions, @mode is 64, 32 or 16: the code is 64-bit, 32-bit or 16-bit code. */
 struct decoder;
 
 struct decoder *decoder_new(const struct image *img);

@@ -3,7 +3,7 @@
 #define BTS_PTRACE_CHAIN_H
 
 #define CHAIN_LENGTH	32	/* branches in a pass */
-#define CHAIN_LINK	3	/* bytes of each JMP and NOP that chain.S repeats */
+#define CHAIN_LINK	3	/* bytes of a JMP and the NOP after it, in chain.S */
 
 #ifndef __ASSEMBLER__
 

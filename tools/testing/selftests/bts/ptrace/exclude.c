@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Branch traces by the Debug Store and perf's events with LBRs exclude each other. While one is in
- * use, the kernel refuses the other with EBUSY. But if all traces are of users without CAP_PERFMON,
- * and a user with CAP_PERFMON opens an event, the kernel revokes the traces.
+ * use, the kernel refuses the other with EBUSY. But if only unprivileged users have traces, and
+ * root opens an event, the kernel revokes the traces.
  */
 #include <signal.h>
 #include <sys/wait.h>

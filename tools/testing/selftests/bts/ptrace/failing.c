@@ -119,10 +119,10 @@ static void fork_child(unsigned long unused)
 }
 
 /*
- * Let the tracee fork until a child has a trace. In each fork, make one slab allocation for the
- * child's trace fail: then the child must start without a trace. fail_below() has selected these
- * allocations. Adds the number of children without a trace to *@count. Returns 0, or 1 if a check
- * failed.
+ * Let the tracee fork until a child has a trace. In each fork but the last, one slab allocation for
+ * the child's trace fails, and the child must start without a trace. fail_below() has selected
+ * these allocations. Adds the number of children without a trace to *@count. Returns 0, or 1 if a
+ * check failed.
  */
 static int failing_children(void *count)
 {

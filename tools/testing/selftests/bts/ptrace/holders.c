@@ -79,7 +79,7 @@ static void check_seen(const struct tracee *t)
 	ok(list_has("free traces 0"), "but not for long");
 }
 
-/* Returns the number of function call interrupts of CPU 1 so far, or -1 if it is not there. */
+/* Returns the number of function call interrupts of CPU 1 so far, or -1 if there is no CPU 1. */
 static long calls_of_cpu1(void)
 {
 	char line[256];

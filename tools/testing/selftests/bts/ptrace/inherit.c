@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * With PTRACE_BTS_F_INHERIT, a child of a tracee has its own trace from its first instruction on,
- * if its start attaches it to the same tracer (PTRACE_O_TRACEFORK and the like), and the user may
- * lock enough memory. Other children have none.
+ * if the fork attaches the child to the same tracer (PTRACE_O_TRACEFORK and the like), and the
+ * tracer's user may lock enough memory. Other children have no trace.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -115,8 +115,8 @@ static int follow(const struct tracee *leader, uint32_t flags, void (*what)(unsi
 			trace_drain(pid, &ended[i], ROOM);
 		} else if (status >> 16) {
 			/*
-			 * PTRACE_EVENT_* for a new child. Count it in @left here only: its first
-			 * stop may come before or after this event.
+			 * The parent has a new child. Count the child in @left here only: its first
+			 * stop may come before or after this event of the parent.
 			 */
 			left++;
 		} else {

@@ -3,7 +3,7 @@
 #ifndef BTS_PTRACE_INTELBTS_H
 #define BTS_PTRACE_INTELBTS_H
 
-/* Let all users open intel_bts. Gives up without intel_bts: page-table isolation excludes it. */
+/* Let all users open intel_bts. Gives up if it does not exist, as with page-table isolation. */
 void intel_bts_for_all(void);
 /* Returns a file descriptor, or -errno. */
 int intel_bts_open(void);

@@ -10,7 +10,7 @@
 #ifndef __ASSEMBLER__
 /*
  * Each function returns flags, or R11, where SYSCALL stores the flags. invisible.c logs whether TF
- * is set in this value. It also logs the signals of traps.
+ * is set in this value. It also logs each signal that the function causes.
  */
 unsigned long invisible_pushf(void);
 unsigned long invisible_pushfw(void);

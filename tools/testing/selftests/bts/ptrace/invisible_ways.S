@@ -7,7 +7,6 @@
 #define TF		0x100
 #define USER_CS		0x33
 #define USER32_CS	0x23
-#define KERNEL32_USER_CS 0x73
 
 #ifdef __x86_64__
 #define AX	%rax
@@ -55,7 +54,7 @@ area:
 \name:
 	.endm
 
-	/* Set TF: the instructions after this macro cause #DBs. */
+	/* Set TF. The program single-steps from the next instruction on. */
 	.macro	set_tf
 	PUSHF
 	orl	$TF, (SP)

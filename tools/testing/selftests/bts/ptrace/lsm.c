@@ -112,7 +112,10 @@ static const char * const targets[NR_TARGETS] = {
 	"a child that wants it", "a child", "a stranger", "a stranger that wants it",
 };
 
-/* Start a process of the user nobody. It sleeps for ever. WILLING lets any process attach. */
+/*
+ * Start a process of the user nobody, which sleeps for ever. If @target is WILLING, this process
+ * lets any process attach to it.
+ */
 static pid_t start_target(int target)
 {
 	int ready[2];

@@ -95,8 +95,8 @@ odd_block_end:
 
 #ifndef __x86_64__
 	/*
-	 * odd_segment(far pointer to odd_segment_in): a far call to another code segment, whose
-	 * code returns.
+	 * odd_segment(where): a far call to odd_segment_in, in another code segment, by the far
+	 * pointer *@where. odd_segment_in returns by a far RET.
 	 */
 	.globl	odd_segment_in, odd_segment_end
 way odd_segment

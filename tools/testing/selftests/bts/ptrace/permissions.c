@@ -273,7 +273,7 @@ TEST(program_before)
 
 	make_secret(_metadata, "/proc/self/exe");
 	as_user(_metadata, NOBODY, try_departures);
-	/* Root may read both programs. */
+	/* Root may read each of these traces. */
 	for (d = departures; d < departures + ARRAY_SIZE(departures); d++) {
 		struct tracee t = depart(d);
 
@@ -446,7 +446,7 @@ TEST(sysctl)
 
 /*
  * Use an existing trace of the kernel. Requests must fail with @err, or succeed if @err is 0. A
- * PTRACE_BTS_CONFIG without KERNEL must always succeed.
+ * PTRACE_BTS_CONFIG with only TRACE must succeed in both cases.
  */
 static void try_kernel(struct __test_metadata *_metadata, pid_t pid, int err)
 {

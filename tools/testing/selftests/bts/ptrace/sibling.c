@@ -33,8 +33,9 @@ static int event_open(uint64_t config, uint64_t period, int group)
 }
 
 /*
- * Make and end a trace, so that the kernel keeps the hardware. Open an event that joins a
- * group, and so takes the hardware back. Returns 0 or -errno.
+ * Make and end a trace, so that the kernel keeps the hardware. Then open an event that joins a
+ * group. The event counts branches with period 1, and so takes the hardware back. Returns 0 or
+ * -errno.
  */
 static int take_back(struct tracee *t)
 {

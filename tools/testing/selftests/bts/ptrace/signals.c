@@ -241,7 +241,7 @@ static void run_two(unsigned long unused)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The second handler interrupts the first one before its first instruction. */
+/* The second handler runs before the first instruction of the first handler is executed. */
 TEST_F(marks, two_at_once)
 {
 	const struct x86_bts_record *mark[4];

@@ -49,7 +49,7 @@ unsigned int threads_run(const struct tracee *t, pid_t *pids, unsigned int nr)
 	int status;
 
 	tracee_begin(t, start_threads, nr);
-	/* Wait for the new thread only: to wait for any child, the kernel may scan all of them. */
+	/* Wait for one pid at a time: to wait for any child, the kernel may scan all of them. */
 	for (;;) {
 		status = tracee_continue(t->pid, 0);
 		if (!stopped_by(status, SIGTRAP | PTRACE_EVENT_CLONE << 8))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Single-step, block-step or continue a traced tracee, in some variants with a watchpoint. The
- * tracee must stop at the same places as without the trace, and the trace must have all branches.
+ * tracee must stop at the same places as without the trace. A trace of the whole walk must have all
+ * branches of the walk.
  */
 #include <errno.h>
 #include <signal.h>
@@ -99,8 +100,8 @@ FIXTURE_SETUP(steps)
 	pid_t pid;
 
 	/*
-	 * Without the Debug Store, the kernel single-steps the tracee for the trace, also if the
-	 * tracer uses PTRACE_SINGLEBLOCK. So no variant can use the watchpoint.
+	 * Without the Debug Store, the kernel single-steps the tracee for the trace, whichever
+	 * request the tracer uses. So no variant can use the watchpoint.
 	 */
 	if (variant->watchpoint && !bts_hardware())
 		SKIP(return, "QEMU 7.2 cannot step into a watchpoint");
@@ -156,7 +157,7 @@ TEST_F(steps, as_without_a_trace)
 	trace_drain(pid, &got, 100000);
 	EXPECT_EQ(nr_branches(), follow(&got));
 	if (!(variant->flags & KERNEL)) {
-		/* The tracee returned to user mode after each stop. */
+		/* The tracee returned to user mode after the first INT3 and each of @stops. */
 		EXPECT_LE(stops.n + 1, trace_count(&got, X86_BTS_LEAVE));
 		EXPECT_EQ(-1, trace_leak(&got));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Shared by programs that test the requests. Most have a tracee that runs chain(). */
+/* Shared by programs that test the PTRACE_BTS_* requests. Most have a tracee that runs chain(). */
 #ifndef BTS_PTRACE_TRACING_H
 #define BTS_PTRACE_TRACING_H
 
@@ -13,8 +13,8 @@ void must_trace(pid_t pid, uint32_t flags, unsigned int records, uint32_t signal
 size_t must_drain(pid_t pid, struct x86_bts_record *rec, size_t room);
 
 /*
- * Continue @pid until it stops by @signal, which is as for wait_stop(). Discards SIGCHLD. Gives up
- * if another stop comes.
+ * Continue @pid until it stops by @signal (see wait_stop()). Discards SIGCHLD. Gives up if @pid
+ * stops by something else, or ends.
  */
 void go_on(pid_t pid, int signal);
 /* Start a child that has stopped at the beginning of chain(). */

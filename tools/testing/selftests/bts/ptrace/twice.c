@@ -48,7 +48,7 @@ static struct task *find(struct run *run, pid_t pid)
 
 	/*
 	 * A thread that calls execve() gets the pid of its leader. Its further records go to the
-	 * entry of the leader.
+	 * struct task of the leader.
 	 */
 	for (i = run->nr; i--; ) {
 		if (run->task[i].pid == pid)

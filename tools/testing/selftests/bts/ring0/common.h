@@ -40,7 +40,10 @@ bool is(const char *name, const char *text);
 char **load_and_continue(int *argc, char **argv);
 
 int cpus(void);
-/* Returns whether a CPU's DEBUGCTL is that of the recorder, with user mode filtered or not. */
+/*
+ * Returns whether a CPU's DEBUGCTL is that of the recorder with the Debug Store, with user mode
+ * filtered or not.
+ */
 bool recording(int cpu);
 
 /*

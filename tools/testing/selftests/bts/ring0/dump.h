@@ -17,14 +17,14 @@ struct dump {
 	char top[256];		/* the newest of these branches */
 	char next[256];		/* the second newest */
 	int fault;		/* index of the newest from bts_crash_fault() or _bug(), or -1 */
-	int work;		/* number of branches from bts_crash_work(), run before the fault */
-	bool interrupted;	/* an interrupt's branches may have displaced some of these */
+	int work;		/* number of that CPU's branches from bts_crash_work() */
+	bool interrupted;	/* an interrupt's branches may have displaced those */
 	bool spins;		/* a branch is from bts_crash_spin() */
 	int others;		/* number of lines with branches printed for other CPUs */
 	int running;		/* number of CPUs that did not stop recording */
-	int again;		/* number of crashes while frozen, whose branches are missing */
-	int old;		/* number of crashes in a freeze by something else than a crash */
-	int other;		/* number of crashes after a freeze by another one */
+	int again;		/* number of messages "frozen since an earlier crash: ..." */
+	int old;		/* number of messages "frozen before this crash: ..." */
+	int other;		/* number of messages "frozen by a crash that ..." */
 	int oopses;
 	bool bad;		/* an unexpected message was printed */
 };
@@ -60,13 +60,14 @@ bool crash_once(const char *kind, int cpu);
  */
 void await_clock(void);
 /*
- * Returns whether all CPUs record. Waits up to a second for each, as a thaw may have to wait for a
- * work.
+ * Returns whether recording() is true for all CPUs. Waits up to a second for each, as a thaw may
+ * have to wait for a work.
  */
 bool goes_on(void);
 /*
- * stays_frozen() returns whether all CPUs are frozen after a tenth of a second. thaws() calls
- * stays_frozen(), and thaws the CPUs. It returns whether they were frozen and record now.
+ * stays_frozen() waits a tenth of a second. Then it returns whether recording() is false for all
+ * CPUs and the file "freeze" is 1. thaws() calls stays_frozen(), and thaws the CPUs. It returns
+ * whether they were frozen and record now.
  */
 bool stays_frozen(void);
 bool thaws(void);

@@ -47,8 +47,8 @@ static bool in_entry(const char *at)
 
 /*
  * From the target of a branch to the source of the next newer one, no branch was taken. So if both
- * are in one function, the source is not before the target. Returns false if it is, except in entry
- * code.
+ * are in one function, the source is not before the target. Returns false if the source is before
+ * the target, except in entry code.
  */
 static bool follows(const struct line *newer, const struct line *older)
 {
@@ -122,8 +122,8 @@ static void use_cpus(int last)
 }
 
 /*
- * Switch the recorder off, which also thaws it. It must not disturb the programs that run next, so
- * this function is also called at exit, for example after give_up().
+ * Switch the recorder off, which also thaws it. The recorder must not disturb the programs that run
+ * next, so this function is also called at exit, for example after give_up().
  */
 static void clean(void)
 {

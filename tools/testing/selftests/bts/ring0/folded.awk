@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Check the folded branches on the console of a guest that died. Print a line about an error, or
-# nothing. Set function_name to the function that crashed, and within to 1 if the records need not
-# reach back to the entry into the kernel.
+# nothing. Set function_name to the function from which the branch on top must come, and within to 1
+# if the records need not reach back to the entry into the kernel.
 
 {
 	sub(/\r$/, "")

@@ -67,7 +67,7 @@ int main(void)
 	if (pthread_create(&thread, NULL, run_guest, NULL))
 		give_up("pthread_create");
 	usleep(500000);
-	/* If this thread runs on the other CPU, the freeze interrupts the guest by an NMI. */
+	/* If this thread does not run on GUEST_CPU, the freeze interrupts the guest by an NMI. */
 	must_set("freeze", "1");
 	usleep(20000);
 	n = host_branches();

@@ -57,7 +57,10 @@ static bool parameter_is(const char *name, const char *text)
 	return same;
 }
 
-/* Act by one or two words, and return what the kernel prints. Then thaw the recorder. */
+/*
+ * Write @word, and then @second if it is not NULL, to RACES. Thaw the recorder, and return what the
+ * kernel has printed before the thaw.
+ */
 static struct dump dump_of(const char *word, const char *second)
 {
 	struct dump d;
@@ -90,7 +93,7 @@ static void report_own(void)
 	must_set("freeze", "0");
 	must_set("crash_all", "0");
 	pin_to(0);
-	/* The branches of this CPU are those before the freeze by the crash of the other CPU. */
+	/* The branches of CPU 0 end at the freeze by a crash of CPU 1. */
 	await(start_act("freeze", 1));
 	d = dump_of("own", NULL);
 	ok(d.other == 1 && d.traces == 1 && !d.first,
@@ -111,7 +114,7 @@ static void report_other(void)
 	d = dump_of("other", NULL);
 	ok(d.traces == 1 && d.first == 1 && d.other == 1,
 	   "report: a lockup of another CPU after a crash: %d told", d.other);
-	/* This task has reported a lockup of its own CPU before. */
+	/* Do what the report of a lockup of this CPU does: freeze, and claim the printing. */
 	act("lockup");
 	d = dump_of("other", NULL);
 	ok(d.traces == 1 && d.first == 1 && d.other == 1,
@@ -121,7 +124,7 @@ static void report_other(void)
 	d = dump_of("other", "report");
 	ok(d.other == 1 && d.traces == 2 && d.first == 1,
 	   "report: a crash that waits to be printed: %d traces, CPU %d", d.traces, d.first);
-	/* After a lockup of another CPU, no branches of this CPU lead to a crash of this task. */
+	/* After "other" has frozen this CPU, it does not record what leads to a later crash. */
 	act("other");
 	skip_log();
 	act("report");
@@ -226,8 +229,8 @@ static void test_mutex(void)
 }
 
 /*
- * The branches must be read with preemption off. Otherwise arch_hw_branches_stop() would not wait
- * for the reader before it erases them.
+ * hw_branches_sys_info() must read the branches with preemption off. Otherwise
+ * arch_hw_branches_stop() could erase them meanwhile.
  */
 static void test_sys_info(void)
 {
@@ -345,7 +348,7 @@ static void test_thaw_in(const char *word)
 	int tries = 1000;
 	pid_t freezer;
 
-	/* Leave CPU 0 first: the task there spins with interrupts off. */
+	/* Leave CPU 0 first: the new process spins there with interrupts off. */
 	pin_to(1);
 	freezer = start_act(word, 0);
 	while (!parameter_is("waiting", "Y") && --tries)

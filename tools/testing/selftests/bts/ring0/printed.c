@@ -97,8 +97,8 @@ struct raw {
 
 /*
  * Read the branches of the crashing CPU, @nr at most. They are printed newest first. Store them at
- * the end of @raw, oldest first. Stores in *@since how many newer branches were left out, or -1 if
- * no branches were printed. Returns the number of stored branches.
+ * the end of @raw, oldest first. Store in *@since how many newer branches were left out, or -1 if
+ * no headline was printed. Returns the number of stored branches.
  */
 static int read_printed(struct raw *raw, int nr, int *since)
 {

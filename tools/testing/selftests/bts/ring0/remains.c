@@ -191,7 +191,10 @@ static int judge(char *text, const char *how, const char *source)
 	f = count(text);
 	ok(f.headlines >= 1 && f.lines >= least, "%s: %d CPUs, %d branches", how, f.headlines,
 	   f.lines);
-	/* The kernel may be at another address than before, and the module is not loaded. */
+	/*
+	 * Names must be shown, although the kernel may be at another address than before, and the
+	 * module is not loaded.
+	 */
 	ok(!f.unnamed, "%s: %d addresses without a name", how, f.unnamed);
 	free(text);
 	again = get(LAST_BOOT);
@@ -266,8 +269,8 @@ static int scribbled(const char *module, const char *how)
 }
 
 /*
- * Only a freeze copies LBRs to memory, and a boot reads nothing but that memory. An orderly reboot
- * discards branches of each source. So the next boot must find none.
+ * Only a freeze copies LBRs to the reserved memory, and a boot reads no LBRs but those. An orderly
+ * reboot discards branches of each source. So the next boot must find none.
  */
 static int forgotten(const char *how, const char *source)
 {

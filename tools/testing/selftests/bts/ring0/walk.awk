@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Check folded branches against the disassembly. Print the errors in the first wrong line, if there
-# is one, and the number of lines.
+# Check folded branches against the disassembly. Print a summary that begins with '#', and a line
+# about each error that is found. The check ends at the first wrong line.
 #
 #   objdump -d --no-show-raw-insn vmlinux bts_crash.ko | awk -f walk.awk TRACES -
 #
@@ -144,7 +144,7 @@ function kind(i,    w) {
 		return is_thunk(to[i]) || w == "jmp-out" && to[i] ~ /\+0x0\// ? "jump" : "return"
 	if (w ~ /^ret/)
 		return "return"
-	# sync_core() executes an IRET to the next instruction.
+	# sync_core() may execute an IRET to the next instruction.
 	if (w ~ /^iret/)
 		return to[i] == after[from[i]] ? "jump" : "exit"
 	# vmlinux has another instruction here, which the kernel has replaced by a call of 5 bytes.
@@ -169,7 +169,7 @@ function match_all(    i, k, top) {
 		if (is_thunk(from[i]) && k != "entry" && k != "break")
 			continue
 		if (k == "jump" && is_thunk(to[i])) {
-			# The last record of the thunk tells where it has jumped to.
+			# The newest record of the thunk tells where it has jumped to.
 			k = to[i] ~ /return/ ? "return" : "jump"
 			last = i
 			while (last > 0 && is_thunk(from[last - 1]))
@@ -223,8 +223,8 @@ function longest(newest, oldest,    i, n, found, least) {
 	return found
 }
 
-# Check the folded line @l, which is one of a stay that has ended: its longest call, or
-# its entry from user mode. The newest record of the line is @p. Returns the number of its records.
+# Check the folded line @l, which is one of a stay that has ended: the call that longest() finds, or
+# the entry from user mode. The newest record of the line is @p. Returns the number of its records.
 function stay_step(p, l,    oldest, i) {
 	if (!stay)
 		stay = p
@@ -268,7 +268,7 @@ function step(p, l, nr,    first, last) {
 		last = p
 		while (is_thunk(from[last]) && last + 1 < nr_raw && kind(last + 1) != "break")
 			last++
-		# The branch to the thunk is not recorded: then the line is one of the thunk.
+		# The branch to the thunk is not recorded: the line has one branch in the thunk.
 		if (is_thunk(from[last]))
 			last = p
 		first = last

@@ -173,7 +173,7 @@ static int breakpoint(int cpu, pid_t pid, void *address)
 	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0);
 }
 
-/* Return a name of several static variables of the kernel. Compilers name them differently. */
+/* Return a name that several variables of the kernel have. The name depends on the compiler. */
 static const char *ambiguous_name(void)
 {
 	static const char *const names[] = { "__func__.0", "init_completion.__key" };

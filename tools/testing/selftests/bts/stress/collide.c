@@ -21,7 +21,6 @@
 #include "stress.h"
 
 #define ROOM		100
-#define MAX_WORKERS	16
 /* The number of new threads of a tracee. A tracer attaches up to 2 * FAMILY times. */
 #define FAMILY		6
 #define STACK		16384

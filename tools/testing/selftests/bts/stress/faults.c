@@ -92,7 +92,7 @@ static const struct call {
 	const char *name;
 	int (*run)(void);
 	bool without;	/* the tracee has no trace before the call */
-	int least;	/* at least so many places must fail */
+	int least;	/* at least so many places must make the call fail */
 } calls[] = {
 	{ "CONFIG, a first trace", call_first, .without = true, .least = 5, },
 	{ "CONFIG, another trace", call_first, .least = 4, },
@@ -230,7 +230,7 @@ static void set_faults(void)
 	set_fault("fail_page_alloc", "min-order", "0");
 }
 
-/* Open the file early: while allocations of the caller fail, it cannot open a file. */
+/* Call this early: a task whose allocations fail cannot open a file. */
 static int open_may_fail(const char *pid)
 {
 	char path[64];

@@ -9,7 +9,7 @@
 #define SLAB_MARGIN	600
 
 /*
- * Returns 0 if nothing is charged to a user, 1 if something is or if the probe gave up, 2 if too
+ * Returns 0 if nothing is charged to a user, 1 if something is or if the probe failed, 2 if too
  * much was uncharged, -1 if a signal ended the probe.
  */
 int memory_probe(uint32_t uid);

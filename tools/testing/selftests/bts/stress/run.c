@@ -290,7 +290,10 @@ static bool recorded_everything(const struct started *s, const struct model *now
 	       !gap_waits(&s->before);
 }
 
-/* Returns whether the order is DO_WORK, and the trace records only branches to user mode. */
+/*
+ * Returns whether the order is DO_WORK, and the trace records branches, but no branches to the
+ * kernel and no task switches.
+ */
 static bool only_work(const struct started *s)
 {
 	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;

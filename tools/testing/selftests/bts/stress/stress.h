@@ -20,7 +20,7 @@ typedef uint64_t u64_shared __attribute__((aligned(8)));
 #define NR_TRACEES	4
 #define SHARED_FD	100
 #define PAGE		4096u
-/* A copy of the program that users other than root can execute, but not read. */
+/* A copy of the fuzzer that users other than root can execute, but not read. */
 #define SECRET		"/tmp/secret"
 
 /* Orders for a tracee. */
@@ -45,7 +45,7 @@ enum what {
  * @arg:		argument of the order
  * @release:	not 0: DO_WAIT ends
  * @pid:		its pid in the initial PID namespace; 0 if there is no tracee
- * @killed:	set to @pid before the main process kills the tracee
+ * @killed:	set to @pid before kill_tracee() kills the tracee
  * @pending:	its trace may begin or end at this moment
  * @firm:		perf cannot take the hardware from its trace
  * @pages:	number of pages charged for its trace; 0 if it has none
@@ -119,7 +119,10 @@ struct shared {
 	uint32_t busy;
 	uint32_t unused;
 	struct globals globals;
-	/* [uid % NR_LOCKS]: 1 + number of the tracer that may change the charge of uid, or 0 */
+	/*
+	 * [uid % NR_LOCKS]: 1 + number of the tracer that may change the charge of uid, or 0. Root
+	 * has no limit, and does not use its lock.
+	 */
 	uint32_t locks[NR_LOCKS];
 	struct tracer_shared tracers[NR_TRACERS];
 };

@@ -27,7 +27,7 @@ extern const struct role roles[NR_TRACERS];
  * @shared:	its public state
  * @model:	the model of its trace
  * @signals:	bit N - 1: signal N may come because a trace is or was full
- * @own:		it is a child of its tracer, not of another tracee
+ * @own:		its tracer forked it, not another tracee
  * @changing:	@model.dumpable and @model.foreign may be changing to the values below
  * @dumpable:	the new value of @model.dumpable
  * @foreign:	the new value of @model.foreign

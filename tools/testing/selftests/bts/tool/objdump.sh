@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# objdump.sh DIR PROGRAM: check that btstrace (in DIR) and objdump agree on each branch in
-# PROGRAM's own code: its kind and, if it is direct, its target.
+# objdump.sh DIR PROGRAM: check that btstrace (in DIR) and objdump agree on each branch that
+# PROGRAM takes in its own code: its kind and, if it is direct, its target.
 
 dir=$1 program=$2
 scratch=$(mktemp -d) || exit 2
@@ -40,7 +40,7 @@ awk -F '\t' '
 	print $1, kind, target
 }' "$scratch/code" >"$scratch/known"
 
-# Records and lines of JSON are in the same order, one each.
+# The n-th branch or leave record of --raw is the n-th line of type branch in JSON.
 awk '
 FILENAME ~ /known$/ {
 	kind[$1] = $2

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # rebuilt.sh DIR: check that btstrace (in DIR) shows a recorded trace with the program that was
-# traced. If another program is in that file now, btstrace must refuse, except with --force or
-# --raw. Also check the lines and functions that some modes show of a small program.
+# traced. If another program is in that file now, btstrace must refuse, except with --force, or
+# with --raw without -e. Also check the lines and functions that some modes show of a small program.
 
 dir=$1
 # shellcheck source=host.sh

@@ -148,8 +148,8 @@ struct run run_terminal_end(pid_t pid, int terminal)
 	ssize_t n = 0;
 
 	/*
-	 * Before the command has opened the terminal, read() fails: retry until the command ends.
-	 * Then read the rest of its output.
+	 * While there is no output, read() fails: retry until the command ends. Then read the rest
+	 * of its output.
 	 */
 	while (n > 0 || !over) {
 		over = over || waitpid(pid, &r.status, WNOHANG) == pid;
@@ -251,10 +251,12 @@ size_t count(const char *text, const char *what)
 
 const char *last_line(const char *text, const char *what)
 {
-	const char *found = "", *at;
+	const char *found = NULL, *at;
 
 	for (at = text; (at = strstr(at, what)); at++)
 		found = at;
+	if (!found)
+		return "";
 	while (found > text && found[-1] != '\n')
 		found--;
 	return found;

@@ -12,7 +12,7 @@
 
 /*
  * Take the paths of btstrace, and of record (which records by single steps), from the first two
- * arguments. On a slow kernel, the last one is less=N: less() then divides by N.
+ * arguments. If the last argument is less=N, less() divides by N.
  */
 void run_init(int argc, char **argv);
 

@@ -49,7 +49,7 @@ at_most() {
 at_most --json 3 --raw
 at_most --perfetto 3 --calls
 
-# perf may be unable to record branches. Measure how it prints samples of the program by the clock.
+# perf may be unable to record branches. Measure how fast it prints samples of the event cpu-clock.
 if perf record -q -e cpu-clock:u -c 10000 -o perf.data "$program" loop 300000000 >/dev/null 2>&1; then
 	samples=$(perf script -i perf.data -F ip,sym 2>/dev/null | grep -c .)
 	ns "$samples" perf script -i perf.data -F ip,sym

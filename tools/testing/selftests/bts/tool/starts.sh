@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# starts.sh DIR: check which commands btstrace (in DIR) refuses before it traces
+# starts.sh DIR: check that btstrace (in DIR) refuses some output files before it traces
 # anything, and that it leaves no files behind then.
 
 dir=$1

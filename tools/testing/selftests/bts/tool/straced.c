@@ -41,7 +41,10 @@ static char *contents(const char *path)
 	return text;
 }
 
-/* Run the command under strace, its output in OUT, strace's in LOG. Returns its status, or -1. */
+/*
+ * Run @command under strace. The command writes to OUT, and strace to LOG. Returns strace's exit
+ * status, or -1.
+ */
 static int run(const char *trace, const char *const *command)
 {
 	const char *argv[16] = { strace, "-a10", "-esignal=none", trace, "-o", LOG };

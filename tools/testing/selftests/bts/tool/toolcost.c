@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trace five million branches: none may be lost, and single-stepping the same program must
- * take at least AT_LEAST times as many instructions. QEMU's -icount makes the time stamp counter
- * count these.
+ * Trace five million branches: none may be lost, and single-stepping the program must take at
+ * least AT_LEAST times as many instructions as tracing it. QEMU's -icount makes the time stamp
+ * counter count instructions.
  *
  *   toolcost BTSTRACE RECORD
  */

@@ -167,8 +167,8 @@ static void check_closed(void)
 }
 
 /*
- * Truncate the recorded trace after btstrace has read the first pages of it. The output is a FIFO:
- * when the FIFO is full, btstrace waits.
+ * Truncate the recorded trace while btstrace shows it. The output is a FIFO: when the FIFO is full,
+ * btstrace waits.
  */
 static void check_cut(void)
 {

@@ -116,7 +116,7 @@ static bool forks_come_first(const char *text, size_t children)
 		if (i < nr)
 			continue;
 		seen[nr++] = line;
-		/* The first entry of seen[] is the first process, which no fork made. */
+		/* The first entry of seen[] is the process that calls fork(). */
 		if (nr > 1 && forks_before(text, line) < nr - 1)
 			return false;
 	}

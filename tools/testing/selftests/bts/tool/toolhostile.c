@@ -55,8 +55,8 @@ static void check_modify(void)
 	ok(exited(&r, 0) && count(r.out, "[anon]+0x") >= 2 * n,
 	   "a program that changes its code");
 	/*
-	 * When btstrace decodes a record, the JMP mostly has another target already. Then btstrace
-	 * must show "?".
+	 * When btstrace decodes a record of walk's JMP, walk has mostly changed the target already.
+	 * Then btstrace must show "?".
 	 */
 	rets = count(r.out, "ret       [anon]");
 	jumps = count(r.out, "jmp       [anon]");

@@ -5,8 +5,8 @@
  *
  *   toolmodes BTSTRACE RECORD [less=N]
  *
- * BTSTRACE and RECORD are paths of programs. less=N divides the amount of work by N, for a slow
- * kernel.
+ * BTSTRACE and RECORD are paths of programs. less=N divides the amount of work of some checks by N,
+ * for a slow kernel.
  */
 #include <signal.h>
 #include <sys/stat.h>
@@ -63,7 +63,7 @@ static struct run shown(const char *options, const char *what)
 	return r;
 }
 
-/* The same, with @n as the last argument of the program */
+/* Call shown() with @n as the last argument of the program. */
 static struct run shown_n(const char *options, const char *what, long n)
 {
 	char line[128];
@@ -309,7 +309,7 @@ static long sum_lost(const char *text)
 
 /*
  * The tracee cannot be stopped inside execve(), where the kernel makes more branches than the trace
- * has room for. The output must show the loss once, where it happened.
+ * has room for. The output must show each loss once, where it happened.
  */
 static void check_lost(void)
 {

@@ -51,7 +51,7 @@ static char *show_twice(const char *mode, const char *program, const char *what)
 	return out;
 }
 
-/* As show_twice(). Check that the output contains @must, and has no unknown module or kind. */
+/* Call show_twice(). Check that its output has @must, and has no unknown module or kind. */
 static void check(const char *program, const char *what, const char *must)
 {
 	char *out = show_twice("--full", program, what);

@@ -179,7 +179,7 @@ static int exec_by_thread(long n)
 	return 1;
 }
 
-/* The same with a program that runs until the test tells it to end */
+/* The thread of exec_spins() executes a program that runs until the test tells it to end. */
 static void *spin_thread(void *arg)
 {
 	execl("/bt/walk", "walk", "spins", "1", NULL);

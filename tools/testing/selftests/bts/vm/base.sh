@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, progress, and code that, at exit, ends the processes that this run has started, and
-# removes unfinished files.
+# Messages, steps (commands with a progress display), and the cleanup at exit.
 
 STEP_PID=	# process group of the running step
 SHELL_PID=	# an emulator that runs in the background
@@ -12,7 +11,7 @@ BUILDING=	# file that exists while make writes to a build directory: see build_i
 # A copy of standard error, for messages while the output of a step goes to a log
 exec {SCREEN}>&2
 
-# die MESSAGE...: print what is wrong and what to do about it, in one line, and exit with 2.
+# die MESSAGE...: print what is wrong and what to do about it, and exit with 2.
 die() {
 	clear_line
 	echo "vmtest.sh: $*" >&"$SCREEN"
@@ -55,7 +54,7 @@ end_group() {
 }
 
 # Bash may run the traps in a child, too, if a signal arrives before the child has reset them. The
-# child must not remove what this process uses.
+# child must not remove what its parent uses.
 on_exit() {
 	local status=$?
 
@@ -95,8 +94,8 @@ show_progress() {
 	fi
 }
 
-# step LABEL COMMAND...: run COMMAND in its own process group, and show progress. The caller
-# redirects its output. Returns its status.
+# step LABEL COMMAND...: run COMMAND in its own process group, and show progress. Returns the status
+# of COMMAND.
 step() {
 	local label=$1 start=$SECONDS shown=0 status ticker over
 	shift
@@ -142,7 +141,8 @@ logged() {
 	return 1
 }
 
-# reason_in LOG: print the first line of LOG that names an error, or else the last line.
+# reason_in LOG: print the first line of LOG that names an error, or else the last line; at most 200
+# characters.
 reason_in() {
 	local line
 

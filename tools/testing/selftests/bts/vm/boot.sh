@@ -16,7 +16,8 @@ declare -A WITHOUT=(
 	[Skylake-Client]=-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm,-rdseed,-3dnowprefetch,-xsavec
 )
 
-# Options of models: the highest CPUID leaf (10, the PMU's), or the vendor for Intel's drivers.
+# More options of some models. level=10: CPUID has leaf 10, which describes the PMU. vendor: some
+# code of the kernel runs only on processors of Intel.
 declare -A NEEDS=(
 	[core2duo]=level=10
 	[Penryn]=level=10
@@ -67,8 +68,8 @@ nothing_else() {
 	fi
 }
 
-# came_to_end CASE: the program must have printed its plan, as finish() does. For cases with
-# expect=splat, whose outcome does not tell whether the program came to its end.
+# came_to_end CASE: the program must have printed its plan. Without plan(), finish() does this at
+# the end of the program. With expect=splat, boot does not check that the program came to its end.
 came_to_end() {
 	if grep -q '^1\.\.' "$CASE_DIR/ktap"; then
 		pass "$1.end"
@@ -150,7 +151,7 @@ boot_options() {
 	fi
 }
 
-# Set TSC_KHZ: the frequency of the host's TSC, or of the clock that counts instructions.
+# Set TSC_KHZ to the frequency of the guest's TSC: 1 GHz with -icount, otherwise that of the host.
 need_tsc_khz() {
 	[[ ${OPT[icount]} = "" && ${OPT[qemu]} != *-icount* ]] || {
 		TSC_KHZ=1000000
@@ -180,7 +181,8 @@ need_machine() {
 
 # Set COMMAND to the emulator's command line.
 emulator_command() {
-	# Have the kernel not check the timer interrupt and the TSC: this may fail on a busy host.
+	# The kernel must not check the timer interrupt and the TSC: on a busy host, these checks may
+	# fail.
 	local append="console=ttyS0,115200 panic=-1 nmi_watchdog=0 no_timer_check tsc=reliable"
 	local arg machine
 
@@ -197,7 +199,7 @@ emulator_command() {
 	on) append+=" pti=on" ;;
 	off) append+=" pti=off" ;;
 	esac
-	# Without this, the kernel warns on EPYC that the processor's microcode is too old.
+	# Without this, the kernel may warn on EPYC that the processor's microcode is too old.
 	[ "${OPT[machine]}" != plain ] || append+=" spec_rstack_overflow=off"
 	append+=" $GUEST_WORDS ${OPT[append]} --"
 	for arg in "${ARGS[@]}"; do
@@ -205,8 +207,8 @@ emulator_command() {
 	done
 	# Run all CPUs in one thread, in turns. With a thread for each CPU, QEMU 7.2 may translate
 	# code while another CPU patches it, and keep the old code: some boots died of a
-	# breakpoint that the kernel had put there itself. OPT[slice] is the longest turn, in
-	# microseconds: then turns end at random.
+	# breakpoint that the kernel had put there itself. If OPT[slice] is set, turns have
+	# random lengths of at most so many microseconds.
 	COMMAND=("${machine[@]}" -no-user-config -nodefaults -display none
 		-no-reboot -machine pc -accel "tcg,thread=single${OPT[slice]:+,x-slice-us=${OPT[slice]}}"
 		-m "${OPT[mem]}" -smp "${OPT[smp]}"
@@ -238,7 +240,7 @@ count_ktap() {
 }
 
 # count_status CASE STATUS: report the exit status of a program after count_ktap. Status 0 is a
-# result only if there was no KTAP. Another status is a failure. But if the KTAP has a failure,
+# result only if the KTAP has no result. Another status is a failure. But if the KTAP has a failure,
 # report only a program that was killed or could not run.
 count_status() {
 	local case=$1 status=$2 what="exit status $2"
@@ -293,7 +295,7 @@ boot() {
 	need_programs
 	read -ra own <<<"${OPT[with]}"
 	read -ra tools <<<"${OPT[before]} ${OPT[tools]}"
-	# If the program does not exist, PID 1 reports that.
+	# Other programs are among the tools. If a program does not exist at all, PID 1 reports that.
 	[ ! -e "$PROGRAMS/out/guest/${ARGS[0]}" ] || own+=("${ARGS[0]}")
 	initrd_of "${own[@]}"
 	add_tools "${tools[@]}"

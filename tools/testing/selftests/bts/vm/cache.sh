@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The cache, and Debian packages. The name of many entries, or a file for the entry, has a checksum
-# (key) of what the entry is made from. Downloaded sources are moved from $SCRATCH to their place
-# when they are complete. Builds and patched trees are made at their place.
+# The cache, and Debian packages. Many entries of the cache have a key: a checksum of what the entry
+# is made from. It is in the name of the entry, or in a separate file. Downloaded sources are moved
+# from $SCRATCH to their place when they are complete. Builds and patched trees are made at their
+# place.
 
 CACHE=${BTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bts}
 
@@ -22,7 +23,7 @@ open_cache() {
 		die "another run (process ${holder:-unknown}) uses $CACHE: wait until it ends, or set BTS_CACHE"
 	fi
 	echo $$ >"$CACHE/holder"
-	# This process holds the lock, so an old scratch directory is of a run that was killed.
+	# This process holds the lock, so no other run uses an old scratch directory.
 	rm -rf "$CACHE"/scratch.*
 	SCRATCH=$CACHE/scratch.$$
 	mkdir "$SCRATCH" || die "cannot write $CACHE: free some space"

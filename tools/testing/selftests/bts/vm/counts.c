@@ -4,8 +4,8 @@
  *
  *   counts DIRECTORY FILE...
  *
- * Each FILE is what guest/counts.c has sent: for each file of counts, in the format of gcc 12, a
- * line "gcov PATH SIZE" and the content. Writes the sums of each PATH to a file in DIRECTORY. The
+ * Each FILE is what guest/counts.c has sent: for each file of counts, a line "gcov PATH SIZE" and
+ * the content, in the format of gcc 12. Writes the sums of each PATH to a file in DIRECTORY. The
  * name of the file is PATH with '#' for each '/'.
  */
 #include <errno.h>

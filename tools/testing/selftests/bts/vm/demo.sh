@@ -11,7 +11,8 @@ cmd_demo() {
 	boot demo machine="$MACHINE" kernel=patched config=base pti=on \
 		before="$BTSTRACE/btstrace" with="badjump example" -- demo >&2
 	grep -v '^# init:' "$CASE_DIR/ktap"
-	# The flight recorder needs the hardware. gdb takes long to build.
+	# Debian's emulator has no hardware that the flight recorder can use, and gdb takes long to
+	# build.
 	[ "$MACHINE" = plain ] || {
 		demo_oops
 		demo_gdb

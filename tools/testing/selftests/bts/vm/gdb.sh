@@ -5,7 +5,7 @@
 
 GDB_VERSIONS=(13.1 18.1)
 
-# Options of gdb's configure: only what the tests gdb.btrace use.
+# Options of gdb's configure. They leave out most of what the tests gdb.btrace do not use.
 GDB_CONFIGURE=(--quiet --disable-sim --disable-ld --disable-gold --disable-gas
 	--disable-binutils --disable-gprof --disable-gprofng --disable-nls
 	--disable-werror --disable-tui --disable-source-highlight

@@ -59,7 +59,7 @@ python_files() {
 	done
 }
 
-# Print the paths of a program of this system and of its libraries.
+# Print the path of a program or library, and the paths of the libraries that it needs.
 with_libraries() {
 	echo "$1"
 	ldd "$1" 2>/dev/null | grep -o '/[^ ]*' | grep -v '^/usr/sbin/ldd'

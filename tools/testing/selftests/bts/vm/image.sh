@@ -14,7 +14,8 @@ IMAGE_START=2048	# sector of the partition
 # Programs that the steps of kit/steps.c run, in addition to btstrace.
 IMAGE_PROGRAMS=(questions tracecost flight units requests requests_32 lossless inherit refusals rings
 	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump)
-# Programs that the steps run on the 32-bit kernel. The kit leaves out the steps of the others.
+# Programs that the steps run on the 32-bit kernel. There, the kit leaves out a step if its program
+# is not in this list.
 IMAGE_PROGRAMS_32=(questions tracecost flight units requests refusals rings lifetimes signals
 	tracedsteps multithread odd)
 
@@ -43,8 +44,8 @@ image_root_32() {
 	image_tree "$root" _32 "$2" "${IMAGE_PROGRAMS_32[@]}" && image_pack "$root" "$1"
 }
 
-# image_tree DIR SUFFIX LAB PROGRAM...: make the directory of an initramfs. SUFFIX is that of its
-# programs in the bench.
+# image_tree DIR SUFFIX LAB PROGRAM...: make the directory of an initramfs, with the module LAB. In
+# the bench, the name of each program ends in SUFFIX.
 image_tree() {
 	local root=$1 bits=$2 lab=$3 name from=$PROGRAMS/out/guest
 	shift 3

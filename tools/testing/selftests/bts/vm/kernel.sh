@@ -173,8 +173,8 @@ missing_options() {
 	}' "$@" last=1 "$config"
 }
 
-# config_key FRAGMENT...: print a checksum of what .config depends on: the fragments, and the
-# Kconfig files of kernel and series.
+# config_key FRAGMENT...: print a checksum of the fragments, and of the Kconfig files of kernel and
+# series.
 config_key() {
 	{
 		echo "$LINUX_STATE"
@@ -245,7 +245,7 @@ use_built_kernel() {
 
 # need_kernel FLAVOUR NAMES: build a kernel, if necessary. FLAVOUR is stock, patched, or fixed (with
 # the fixes only), NAMES its configuration. Sets KERNEL to the image, KERNEL_BUILD to the build
-# directory with vmlinux, and, without --built, KERNEL_MAKE to the arguments of make.
+# directory, and, without --built, KERNEL_MAKE to the arguments of make.
 need_kernel() {
 	local flavour=$1 names=$2 src state key log files
 

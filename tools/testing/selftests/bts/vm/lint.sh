@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh lint: run the checks lint_NAME. A check prints its findings, one in each line.
+# vmtest.sh lint: run the checks lint_NAME. A check prints its findings, or nothing if it passes.
 
 LINT_LINES=800	# limit for a file
 LINT_SCREEN=60	# limit for the lines of a function
@@ -13,7 +13,8 @@ repo_files() {
 		done
 }
 
-# Print the files of the repository that are shell scripts or are sourced by one.
+# Print the shell scripts of the repository: files *.sh, and files without a suffix whose first line
+# names a shell.
 shell_files() {
 	repo_files | while IFS= read -r file; do
 		case $file in
@@ -295,8 +296,8 @@ compile_findings() {
 		grep -E '^[^ ]+:[0-9]+:.*(warning|error):' | sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort -u
 }
 
-# lint_build TREE BUILD CC: prepare a build directory for compile_findings. In the kernel's own, the
-# next build would compile again what W=1 has compiled.
+# lint_build TREE BUILD CC: prepare a build directory for compile_findings. Do not use the kernel's
+# own build directory: the next build would compile again what W=1 has compiled.
 lint_build() {
 	mkdir -p "$2"
 	if ! cmp -s "$KERNEL_BUILD/.config" "$2/.config.merged"; then
@@ -363,7 +364,7 @@ cocci_finding() {
 } 3>&1
 export -f cocci_finding
 
-# Do the same as make coccicheck MODE=report, which cannot check single files.
+# Like make coccicheck MODE=report, but only for the files that the series adds.
 lint_cocci() {
 	local new
 
@@ -405,8 +406,8 @@ lint_new_header() {
 	done
 }
 
-# Check the headers for user space: existing ones may get comments and macros only. This
-# replaces scripts/check-uapi.sh, which needs a newer abidiff than Debian 12 has.
+# Check the headers for user space: existing ones may get only comments and lines of the
+# preprocessor. This replaces scripts/check-uapi.sh, which needs a newer abidiff than Debian 12 has.
 lint_uapi() {
 	local had=$SCRATCH/uapi-old/include has=$SCRATCH/uapi-new/include header
 

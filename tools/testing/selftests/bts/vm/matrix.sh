@@ -27,7 +27,7 @@ matrix_line() {
 }
 
 # walk_row NAME CONFIGURATION OPTIONS GROUPS: run vmtest.sh test for a row that is wanted, unless
-# its configuration is '-'. on_exit() ends that process and its children if the user types ^C.
+# its configuration is '-'.
 walk_row() {
 	local name=$1 config=$2 options groups log start=$SECONDS status=0 last
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtest.sh measure: each row of measure/rows is a program that measures a figure in a guest, or one
-# of the functions figure_reach and figure_left. The guest runs with -icount, except for
-# figure_left, so that its clock counts instructions. Each iteration of REP MOVSB would count as an
-# instruction, so the processor lacks ERMS and FSRM, with which the kernel copies by REP MOVSB.
+# of the functions figure_reach and figure_left. Except for figure_left, the guest runs with
+# -icount: its clock counts instructions. Each iteration of REP MOVSB would count as an instruction,
+# so the processor lacks ERMS and FSRM, with which the kernel copies by REP MOVSB.
 
 MEASURE_CPU=-erms,-fsrm
 
@@ -87,8 +87,8 @@ figure_reach() {
 # The kinds of crashes for the figures of last branch records.
 LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
 
-# left_of CASE KIND OUT: crash a guest whose LBR filter leaves out branches of kind OUT. Print the
-# number of branches on the console, and the number of functions that they name.
+# left_of CASE KIND OUT: crash a guest whose LBRs leave out the branches that OUT names ("nothing":
+# none). Print how many branches the console shows, and how many functions these branches name.
 left_of() {
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
 		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
@@ -134,7 +134,7 @@ run_row() {
 }
 
 # compare_row KEY UNIT PEER GOAL...: print the peer's figure, the ratio to it, and whether the goal
-# is met (met, missed, ? if unknown, or - if there is no goal).
+# is met: met, missed, ? if a figure for this is missing, or - if there is no goal.
 compare_row() {
 	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
 		ratio = met = "-"

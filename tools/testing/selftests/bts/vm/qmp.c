@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The emulator's machine protocol (QMP), with a minimal parser of JSON. A quote inside of a string
- * is escaped, so a search for "text" in a line, with the quotes, finds only a whole string.
+ * is escaped, so a search for "text" in a line, with the quotes, does not find quoted text inside
+ * of a string.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,8 @@ newest_known() {
 	sed -n 's/^kernel //p' "$REPO/series/series"
 }
 
-# If neither --base nor --kernel was given, take the newest kernel, or 6.12 if there is none.
+# If neither --base nor --kernel was given, take the newest kernel, or 6.12 if Debian does not have
+# the newest one or cannot be asked.
 default_to_newest() {
 	[[ " ${GIVEN[*]} " != *" --base "* && " ${GIVEN[*]} " != *" --kernel "* ]] || return 0
 	BASE=newest MAY_FALL_BACK=1

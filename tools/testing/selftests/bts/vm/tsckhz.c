@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Print the frequency in kHz of the host's time stamp counter, which the guest uses, too. On a busy
- * host, the guest may measure a wrong frequency.
+ * Print the frequency in kHz of the host's time stamp counter. Without -icount, the guest's counter
+ * has the same frequency. On a busy host, the guest may measure a wrong one.
  */
 #include <stdint.h>
 #include <stdio.h>

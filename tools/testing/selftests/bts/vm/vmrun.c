@@ -173,7 +173,7 @@ static void ask_monitor(const char *command, enum asker asker)
 	qmp_request(command, &run.port[MONITOR].out);
 }
 
-/* While the monitor is idle, execute the next line of the control port as a command. */
+/* While the monitor is idle, handle the next line of the control port: a command, or "save". */
 static void answer_control(void)
 {
 	struct port *p = &run.port[CONTROL];
@@ -364,7 +364,10 @@ static bool ports_open(void)
 	return false;
 }
 
-/* Execute a monitor command. Returns its output, which is valid until the next call. */
+/*
+ * Execute a monitor command. Returns its output, or "" if there is none within GRACE_MS. The
+ * result is valid until the next call.
+ */
 static const char *ask(const char *command)
 {
 	long deadline = now_ms() + GRACE_MS;
@@ -400,8 +403,8 @@ static void end_hanging(void)
 }
 
 /*
- * Do not stop the guest for this: it would be continued as a stopped guest. When the emulator
- * closes the pipe to its child "cat", it waits until this child has ended.
+ * Save the guest's state. Do not stop the guest before: -incoming would restore it as a stopped
+ * guest. After the last data, the emulator waits until its child has written the file.
  */
 static void save(void)
 {
@@ -553,7 +556,7 @@ static void spawn(const sigset_t *old_mask)
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
 		dup2(fileno(err), 1);
 		dup2(fileno(err), 2);
-		/* The emulator must save files of monitor commands in the directory of the logs. */
+		/* Relative paths in commands of the monitor are below the directory of the logs. */
 		if (!chdir(run.dir))
 			execvp(command.argv[0], command.argv);
 		fprintf(stderr, "%s: %s\n", command.argv[0], strerror(errno));

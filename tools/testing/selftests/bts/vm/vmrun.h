@@ -18,7 +18,10 @@ struct buf {
 
 void buf_add(struct buf *b, const char *data, size_t len);
 void buf_drop(struct buf *b, size_t len);
-/* Remove and return the next line, without CR and newline, or NULL. Valid until the next call. */
+/*
+ * Remove the next line, and return it without newline and CR at its end; NULL if there is no whole
+ * line. The result is valid until the next call.
+ */
 char *buf_line(struct buf *b);
 
 /* Load the list of console lines that fail a run; see the file splats for the format. */

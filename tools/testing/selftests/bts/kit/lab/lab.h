@@ -64,7 +64,7 @@ struct kit_run {
  * @kernel: branches within the kernel
  * @returns: branches to @after, whatever their source is; they are counted above as well
  * @good: those of @returns whose source is in the kernel
- * @wrong: the source of one whose source is not; 0 if there is none
+ * @wrong: the source of one of @returns that is not in the kernel; 0 if there is none
  */
 struct kit_filter {
 	__u64 after;

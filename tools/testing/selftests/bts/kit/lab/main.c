@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The kit's device. It claims BTS from the first experiment until its file is closed, so that
- * neither perf nor a branch trace disturbs an experiment. It uses symbols that the kernel does not
- * export to modules, and is for the image of vmtest.sh only.
+ * neither perf nor a branch trace uses BTS meanwhile. This module uses symbols that the kernel does
+ * not export to modules, and is only for the image that "vmtest.sh image" makes.
  */
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -147,7 +147,6 @@ static long lab_request(unsigned int cmd, void __user *arg)
 	return -ENOTTY;
 }
 
-/* Whether this module has claimed BTS: from the first experiment until the file is closed. */
 static bool claimed;
 
 static long lab_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

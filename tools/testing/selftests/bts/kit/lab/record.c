@@ -19,7 +19,7 @@
 
 #include "internal.h"
 
-/* How long to wait for an interrupt after recording has stopped, and after unmasking its vector */
+/* The time to wait for an interrupt after recording has stopped, or after its vector is unmasked */
 #define LATE_US		500
 
 /* After so many interrupts of one experiment, recording does not go on. */
@@ -54,16 +54,16 @@ static int lab_nmi(unsigned int cmd, struct pt_regs *regs)
 		return NMI_DONE;
 	lab_kernel.write(0);
 	/*
-	 * If recording goes on, the end of this handler is recorded. If that reaches the threshold,
-	 * there is no progress.
+	 * If recording goes on, the branches at the end of this handler are recorded. If they reach
+	 * the threshold, each interrupt causes the next one: stop after MOST_NMIS.
 	 */
 	if (__this_cpu_inc_return(nmis) >= MOST_NMIS)
 		bits = 0;
 	if (bits)
 		lab_empty();
 	/*
-	 * The delivery of the interrupt has masked its vector: unmask it. But if a model asks for
-	 * the interrupt without end, leave it masked.
+	 * The delivery of the interrupt has masked its vector: unmask it. But if the processor
+	 * raises the interrupt again and again, leave it masked.
 	 */
 	if (__this_cpu_read(nmis) < MOST_NMIS)
 		write_lvtpc(APIC_DM_NMI);

@@ -48,7 +48,7 @@ static u32 (*last_branches)(int cpu, struct hw_branches_cursor *cursor, u32 newe
 
 /*
  * Variables of the recorder. A crash keeps it frozen while *first_cpu is not negative. Root, a
- * trigger, a watchpoint or the report of a hard lockup keeps it frozen while *kept_frozen is true.
+ * trigger or a watchpoint keeps it frozen while *kept_frozen is true.
  */
 static int *first_cpu;
 static bool *kept_frozen;
@@ -103,7 +103,7 @@ static void do_report(void)
 	trace_error_report_end(ERROR_DETECTOR_KASAN, BAD_ADDRESS);
 }
 
-/* Hold the mutex that a write to the recorder's file "freeze" needs, and that its works need. */
+/* Hold the mutex that a write to the recorder's file "freeze" takes, and that its works take. */
 static void do_mutex(void)
 {
 	struct mutex *mutex = (struct mutex *)look_up("hw_branches_mutex");
@@ -134,8 +134,8 @@ static int read_begins(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * Empty: a kprobe with a post handler is not optimized into a jump. In an optimized kprobe, the
- * preemption count would be greater than in one that traps.
+ * Empty: a kprobe with a post handler is not optimized into a jump. If the kernel optimized the
+ * kprobe between two reads, the preemption count in read_begins() would change.
  */
 static void read_began(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
@@ -184,7 +184,7 @@ static void do_late(void)
 
 	if (register_kretprobe(&probe))
 		return;
-	/* crash_freeze() uses raw_local_irq_save(): for lockdep, interrupts are on. */
+	/* crash_freeze() uses raw_local_irq_save(): lockdep is not told that interrupts are off. */
 	lockdep_off();
 	crash_freeze(0);
 	lockdep_on();
@@ -271,7 +271,7 @@ static bool is_crashed(void)
 	return READ_ONCE(*first_cpu) >= 0;
 }
 
-/* Whether the recorder was frozen at the end of do_printing() */
+/* Whether the recorder was still frozen by a crash at the end of do_printing() */
 static bool kept;
 module_param(kept, bool, 0400);
 
@@ -289,7 +289,7 @@ static void do_printing(void)
 
 /*
  * Wait until a thaw on another CPU begins: then @frozen returns false. Wait 20 ms more, so that the
- * thaw gets to on_each_cpu(), where it waits for this CPU, whose interrupts are off.
+ * thaw gets to branch_thaw_cpus(), where it waits for this CPU, whose interrupts are off.
  */
 static void await(bool (*frozen)(void))
 {
@@ -347,7 +347,7 @@ static void do_thaw_keeping(void)
 	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, crash_too);
 }
 
-/* The task of the crash is in the second long of hw_branches_first. */
+/* On x86-64, hw_branches_first.task is the second long of hw_branches_first. */
 static void do_thaw_task(void)
 {
 	watch_variable((unsigned long)first_cpu + sizeof(long), HW_BREAKPOINT_LEN_4, crash_too);
@@ -422,8 +422,9 @@ static void do_quick(void)
 }
 
 /*
- * Enabling the event of a new trigger fails after a second. Meanwhile the trigger is in the list of
- * its event, and can be hit.
+ * After do_refuse(), this function runs in place of trace_event_enable_disable(): enabling the
+ * event of a new trigger fails after a second. Meanwhile the trigger is in the list of its event,
+ * and can be hit.
  */
 static int enable_nothing(struct trace_event_file *file, int enable, int soft)
 {
@@ -458,7 +459,7 @@ static void do_allow(void)
 	refusing = false;
 }
 
-/* The parameter `marked`: whether a work must still show the other CPUs' branches for a trigger. */
+/* The parameter `marked`: whether a work has yet to write other CPUs' branches for a trigger. */
 static int get_marked(char *buf, const struct kernel_param *kp)
 {
 	void **marked = (void **)look_up("hw_branches_others_event");

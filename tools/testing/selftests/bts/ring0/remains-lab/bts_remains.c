@@ -45,7 +45,7 @@ static noinline void bts_remains_panic(void)
 	panic("as asked for by a test");
 }
 
-/* Panic in a module's init function, so that addresses in .init.text are recorded. */
+/* This function is in .init.text. Its addresses are recorded before the panic. */
 static noinline int __init bts_remains_init_work(void)
 {
 	bts_remains_panic();
@@ -100,7 +100,7 @@ static int bts_remains_scribble_records(void)
 	       bts_remains_scribble(MODULES + LBRS_AND_STORE, MODULES + LBRS_AND_STORE + BUFFER);
 }
 
-/* As above, but fill the buffer with records that have addresses of the kernel's data. */
+/* Fill CPU 0's buffer with records that have addresses of the kernel's data. */
 static int bts_remains_data(void)
 {
 	const u64 record[3] = { (unsigned long)&init_task, (unsigned long)&init_task, };

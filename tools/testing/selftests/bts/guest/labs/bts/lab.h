@@ -31,11 +31,11 @@ enum lab_overflow {
 	LAB_SAVE,	/* also save the records before the task returns to user mode */
 };
 
-/* The argument of LAB_UNFREEZE. A thaw undoes the freezes that its caller has counted before. */
+/* The argument of LAB_UNFREEZE, which calls bts_freezes() and then bts_unfreeze_all() */
 enum lab_thaw {
-	LAB_IN_TIME,	/* thaw right after counting */
-	LAB_OVERTAKEN,	/* freeze once more between counting and thaw */
-	LAB_LATE,	/* thaw twice; the second thaw has counted fewer freezes */
+	LAB_IN_TIME,	/* do nothing else */
+	LAB_OVERTAKEN,	/* call bts_freeze_all() in between */
+	LAB_LATE,	/* then call bts_unfreeze_all() with the number of an earlier freeze */
 };
 
 struct lab_config {
@@ -110,7 +110,7 @@ struct lab_cpu {
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* delay when this CPU goes offline: see lab_stay() */
+#define LAB_STAY	_IO('B', 9)	/* make this CPU go offline later: see lab_stay() */
 #define LAB_LOOK	_IO('B', 10)	/* read a recorder in two parts: see lab_look() */
 #define LAB_STALE	_IO('B', 11)	/* look for old records in the buffers: see lab_stale() */
 /* read() returns and removes records: first the saved ones, then those in the ring. */

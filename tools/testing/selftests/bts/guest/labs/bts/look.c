@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * LAB_LOOK: read a flight recorder in two parts; in between, records leave the source's buffer.
- * LAB_STALE: look for records of which a reader of a dump cannot know that they are old.
+ * LAB_STALE: look for old records that a reader of a crash dump would take for new ones.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -17,7 +17,7 @@
 
 struct lab_look_symbols lab_look_symbols;
 
-/* Move records out of the buffer, as a PMI does. Returns false if that failed. */
+/* Move records out of the buffer, as a PMI does. Returns false if this CPU is frozen. */
 static bool move_records(void)
 {
 	const struct bts_source *source = *lab_look_symbols.source;
@@ -55,8 +55,8 @@ int lab_look(struct lab_file *lab)
 }
 
 /*
- * While no flight recorder uses the buffers, the last record of a buffer must be 0: if it is not,
- * a reader of a dump takes the buffer for one that has wrapped. Returns -EILSEQ in this case.
+ * Returns -EILSEQ if the last record in the buffer of an online CPU is not 0. A reader of a dump
+ * takes such a buffer for one that has wrapped. That is wrong if the buffer is not circular.
  */
 int lab_stale(void)
 {

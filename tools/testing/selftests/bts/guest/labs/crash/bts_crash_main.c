@@ -2,7 +2,8 @@
 /*
  * The module bts_crash crashes the kernel on demand. A word written to /dev/bts_crash selects the
  * crash, or another action such as an event: see kinds[]. If the branch flight recorder ("the
- * recorder") is on, a crash freezes it: all CPUs stop recording. Then it prints the last branches.
+ * recorder") is on, a crash freezes the recorder: all CPUs stop recording. Then the kernel prints
+ * the last branches.
  */
 #include <linux/console.h>
 #include <linux/delay.h>
@@ -408,7 +409,7 @@ static void panic_after(const char *message)
 	send_nmi(panic_after_message);
 }
 
-/* Panic after another CPU has. */
+/* Panic after another CPU has begun to panic. */
 static void do_panic_too(void)
 {
 	panic_after("Kernel panic - not syncing");
@@ -485,7 +486,7 @@ static void do_nmi_mark(void)
 	send_nmi(bts_crash_mark);
 }
 
-/* Send an NMI that no handler claims. */
+/* Send an NMI that crash_in_nmi() does not claim. */
 static void do_stray(void)
 {
 	send_nmi(NULL);

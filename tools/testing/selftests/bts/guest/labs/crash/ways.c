@@ -79,7 +79,7 @@ STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 
 /*
  * Spin until the report of a lockup freezes the recorder, at most half a minute. The loop must not
- * call a function, so that the watchdog interrupts this one.
+ * call another function, so that the watchdog interrupts bts_crash_spin() itself.
  */
 static noinline void bts_crash_spin(void)
 {
@@ -124,7 +124,7 @@ static bool release;
 module_param(release, bool, 0600);
 MODULE_PARM_DESC(release, "set to let bts_crash_stuck() return");
 
-/* The same, but go on after the report until @release is set, at most 30 seconds. */
+/* A hard lockup that goes on after the report until `release` is set, at most 30 seconds. */
 void bts_crash_stuck(void)
 {
 	unsigned long flags;

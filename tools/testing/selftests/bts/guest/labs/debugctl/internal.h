@@ -45,7 +45,7 @@ static inline void lab_write_lbr(bool on)
 #endif
 }
 
-/* Look up a symbol, also one that the kernel does not export to modules, and the symbol's size. */
+/* Look up a symbol, and the size of the symbol at @addr. The kernel need not export the symbol. */
 void *lab_symbol(const char *name);
 bool lab_symbol_size(void *addr, unsigned long *size);
 void lab_send_nmi(unsigned int cpu);

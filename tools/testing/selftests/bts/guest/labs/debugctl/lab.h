@@ -28,7 +28,7 @@ enum lab_action {
 /* A window: a place in a kernel function where the action happens once, on the caller's CPU. */
 struct lab_window {
 	char function[52];
-	__u32 skip;		/* number of passes of the place before the one with the action */
+	__u32 skip;		/* how often the CPU passes the place before the action happens */
 	__u32 at_wrmsr;		/* 1: before a WRMSR of DEBUGCTL, 0: at the entry of the function */
 	__u32 action;
 };

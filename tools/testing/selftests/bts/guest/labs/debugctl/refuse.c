@@ -44,7 +44,7 @@ int lab_refuse(unsigned int order)
 	refused_order = order;
 	/* A struct kprobe that was registered before must be initialized again. */
 	probe = (struct kprobe){
-		/* Newer kernels have this function, and may inline __alloc_pages_noprof(). */
+		/* In newer kernels, allocations may skip __alloc_pages_noprof(). */
 		.symbol_name	= lab_symbol(frozen) ? frozen : "__alloc_pages_noprof",
 		.pre_handler	= refuse,
 		.post_handler	= nothing_after,

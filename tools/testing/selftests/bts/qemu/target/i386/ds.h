@@ -49,7 +49,11 @@
 #define NETBURST_PMU_FIRST              0x300
 #define NETBURST_PMU_LAST               0x3f2
 
-/* The CPL that the filter of BTS looks at if a branch changes the CPL. */
+/*
+ * BTS has a filter by CPL. If a branch, interrupt or exception changes the CPL,
+ * the filter tests the CPL after it, the CPL before it, or both. With both, it
+ * is enough if one of them passes.
+ */
 typedef enum X86BTSRule {
     X86_BTS_RULE_AFTER,
     X86_BTS_RULE_BEFORE,
@@ -89,7 +93,7 @@ typedef struct X86LBR {
     uint64_t to[LBR_MAX_DEPTH];
     uint64_t info[LBR_MAX_DEPTH];
     uint64_t select;
-    uint64_t ctl;           /* the register that enables them, if not DEBUGCTL */
+    uint64_t ctl;           /* the register to enable them, if not DEBUGCTL */
     uint32_t depth;         /* written to IA32_LBR_DEPTH; 0: use ds.lbr */
     uint32_t tos;           /* index of the newest record */
     uint64_t since;         /* x86_pmu_clock() at the last lbr_cycles() */
@@ -113,15 +117,15 @@ typedef struct X86DSConfig {
     char *pmi_name;
     X86BTSPmi pmi;
     bool pmi_kept;      /* a PMI is kept while LVTPC is masked */
-    uint32_t pmi_delay; /* a PMI comes this many branches late */
-    uint32_t pmi_left;  /* branches until the late PMI; 0: none, or by timer */
+    uint32_t pmi_delay; /* calls of x86_bts_pmi_pass() before a PMI of BTS */
+    uint32_t pmi_left;  /* such calls to a late PMI; 0: none, or by timer */
     struct QEMUTimer *pmi_timer;
     bool wrong_from;    /* see bts_from_wrong() */
     uint32_t smi_every; /* records between two that raise an SMI; 0: no SMI */
     uint32_t damage_every; /* records between two damages; 0: no damage */
     uint32_t to_smi;    /* records to store before the one that raises an SMI */
     uint32_t to_damage;
-    bool after_smi;     /* the next record will be garbage */
+    bool after_smi;     /* an SMI was raised: see bts_damage() */
     bool damage_loses;  /* the last damage has lost a record, not garbled it */
     bool db_clears_bts; /* #DB clears TR and BTS as well */
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The interrupt of the Branch Trace Store: which record raises it, how late it
- * comes, and what happens to an interrupt that comes while its vector is
+ * comes, and what happens to an interrupt that comes while its LVT entry is
  * masked. The manuals leave this open, or models differ. So properties of the
  * CPU select what is emulated.
  */
@@ -19,8 +19,8 @@
 
 /*
  * Deliver a PMI of BTS or of counters, and freeze what DEBUGCTL selects.
- * Returns false if the PMI is not delivered, as its vector is masked or the
- * APIC is off. Then nothing is frozen.
+ * Returns false if the PMI is not delivered now: its LVT entry is masked, or
+ * the APIC is off or missing. Then nothing is frozen.
  */
 bool x86_pmi_deliver(X86CPU *cpu)
 {

@@ -5,11 +5,11 @@
  * A transfer is a taken branch, or the delivery of an interrupt or exception.
  * Three hflags are for transfers. HF_BTS_OS_MASK and HF_BTS_USR_MASK tell at
  * which CPL records are wanted, HF_BRANCH_MASK whether LBRs or counters must
- * see transfers. These depend only on DEBUGCTL and the registers of LBRs and
- * counters. Translated code calls helper_bts_branch() after the taken branches
- * that may be wanted, and do_interrupt_all() calls x86_branch() and
- * x86_bts_record() after deliveries. Code that is translated while all three
- * hflags are 0 has no such calls.
+ * see transfers. These hflags are derived from DEBUGCTL and from the registers
+ * of LBRs and counters. Translated code calls helper_bts_branch() after the
+ * taken branches that may be wanted, and do_interrupt_all() calls x86_branch()
+ * and x86_bts_record() after the deliveries that may be wanted. Code that is
+ * translated while all three hflags are 0 does not call helper_bts_branch().
  *
  * A record is stored after the transfer, through the current page tables, and
  * before the next instruction is fetched.
@@ -82,8 +82,8 @@ static target_ulong ds_linear(CPUX86State *env, target_ulong addr)
 }
 
 /*
- * The processor's own accesses are supervisor accesses at any CPL. They are
- * implicit, so EFLAGS.AC does not override SMAP.
+ * The processor's accesses to the Debug Store are supervisor accesses at any
+ * CPL. They are implicit, so EFLAGS.AC does not override SMAP.
  */
 static int ds_mmu_index(CPUX86State *env)
 {
@@ -227,9 +227,9 @@ static void bts_fault(CPUX86State *env, target_ulong addr)
 
 /*
  * Unless damage_every is 0, lose or garble a record, by turns, and then spare
- * the next damage_every records. Also garble the first record after an SMI. To
- * garble a record is to change *@from to BTS_GARBAGE. Returns false if the
- * record is lost.
+ * the next damage_every records. Also garble the first record after an SMI,
+ * unless it is lost. To garble a record is to change *@from to BTS_GARBAGE.
+ * Returns false if the record is lost.
  */
 static bool bts_damage(X86CPU *cpu, target_ulong *from)
 {
@@ -364,7 +364,7 @@ static bool bts_filter(CPUX86State *env, uint32_t before)
     }
 }
 
-/* Returns the linear address of the current instruction. */
+/* Returns the linear address of CS:EIP. */
 target_ulong x86_bts_ip(CPUX86State *env)
 {
     if (env->hflags & HF_CS64_MASK) {

@@ -27,8 +27,8 @@
 #define SELECT_CALLSTACK    (1U << 9)
 
 /* Formats in IA32_PERF_CAPABILITIES, and their registers */
-#define FORMAT_FLAGS        3   /* FROM: mispredicted */
-#define FORMAT_INFO         5   /* a third register: mispredicted, cycles */
+#define FORMAT_FLAGS        3   /* FROM has MISPREDICTED */
+#define FORMAT_INFO         5   /* a third register has it, and the cycles */
 #define FORMAT_ARCH         0x3f
 #define MISPREDICTED        (1ULL << 63)
 #define CYCLES_MAX          0xffff
@@ -385,7 +385,7 @@ static void lbr_set_depth(CPUX86State *env, uint32_t depth)
     lbr->depth = depth;
 }
 
-/* Store a register with an enable bit. With x-lbr-ignored, this bit stays 0. */
+/* Set lbr.ctl to @val. With x-lbr-ignored, the bit @enable stays 0. */
 static void lbr_set_ctl(CPUX86State *env, uint64_t val, uint64_t enable)
 {
     env->lbr.ctl = env_archcpu(env)->ds.lbr_ignored ? val & ~enable : val;

@@ -7,9 +7,9 @@
  * With the property x-pmu-counts, the counters count, at the privilege levels
  * that are selected:
  *
- *  - Instructions and cycles, at one cycle each, are exact with -icount, and
- *    count what this CPU has executed. Without -icount both are nanoseconds of
- *    the virtual clock.
+ *  - With -icount, the count of instructions is exact, and each instruction
+ *    takes one cycle. Without -icount, the counters of instructions and of
+ *    cycles count nanoseconds of the virtual clock.
  *  - Branch instructions, whether taken or not, are exact.
  *  - Other events never occur.
  */
@@ -81,7 +81,7 @@ typedef enum PMUEvent {
     PMU_BRANCHES,
 } PMUEvent;
 
-/* A counter. The general ones have the first numbers, then come the fixed. */
+/* A counter. pmu_counter() numbers the general ones first, then the fixed. */
 typedef struct PMUCounter {
     uint64_t *value;
     uint64_t status;    /* bit in GLOBAL_STATUS and in GLOBAL_CTRL */
@@ -210,7 +210,7 @@ static void pmu_count(X86CPU *cpu)
     }
 }
 
-/* Disable all counters, at a PMI. An overflow now raises no second PMI. */
+/* Disable all counters, at a PMI. An overflow here raises no second PMI. */
 void x86_pmu_freeze(X86CPU *cpu)
 {
     pmu_pass(cpu, cpu->env.hflags);
