@@ -122,7 +122,7 @@ static bool hw_branches_cfi_warns(void)
 
 /*
  * Tell whether the trap at @ip is a crash. A WARN() is a crash only if panic_on_warn is set; one
- * that exceeds warn_limit freezes the recorder in panic(). A trap without a struct bug_entry, for
+ * that reaches warn_limit freezes the recorder in panic(). A trap without a struct bug_entry, for
  * example from a sanitizer or from kCFI, is a crash. But if kCFI only warns and panic_on_warn is
  * not set, the trap may be a warning: then return false. If the trap is a crash nevertheless,
  * oops_enter() freezes the recorder.

@@ -345,9 +345,9 @@ void hw_branches_thaw(void)
 	WRITE_ONCE(hw_branches_kept_frozen, false);
 	/*
 	 * From the next crash on, each CPU may be printed again. The next crash may come as soon as
-	 * hw_branches_first.cpu is -1, so increment before that store. A crash between this
-	 * increment and that store is not a first crash, but hw_branches_claim_dump() lets it print
-	 * a CPU. So increment after that store, too: the next crash may print that CPU again.
+	 * hw_branches_first.cpu is -1, so increment before that store. Between this increment and
+	 * that store, a crash may print a CPU. So increment after that store, too: the next crash
+	 * may print that CPU again.
 	 */
 	atomic_inc(&hw_branches_thaws);
 	WRITE_ONCE(hw_branches_first.task, NULL);

@@ -9,7 +9,7 @@
 #define BT_INSN_MAX	15
 
 enum bt_kind {
-	BT_UNKNOWN,	/* no branch; or the instruction cannot be read, or was overwritten */
+	BT_UNKNOWN,	/* no known branch; or the instruction cannot be read, or was overwritten */
 	BT_CALL,
 	BT_RET,
 	BT_JMP,

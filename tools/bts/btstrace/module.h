@@ -22,7 +22,7 @@
  * @id:		a number, from 0: modules of one file have the same ID; UINT32_MAX for
  *		bt_module_none() and bt_module_kernel()
  * @name:	the last part of @path or, if @path is empty, [anon], [unknown] or [kernel]
- * @path:	as in /proc/PID/maps, without " (deleted)"
+ * @path:	the path in /proc/PID/maps, without escapes and without " (deleted)"
  * @base:	the address where the first byte of the file is or would be mapped; without a file:
  *		where the mapping begins; 0 if @path is empty
  * @end:	the address behind the last mapping; UINT64_MAX if @path is empty

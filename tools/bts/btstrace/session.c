@@ -175,9 +175,9 @@ static enum bt_kind kind_of_enter(struct bt_space *space, struct bt_branch *b)
 }
 
 /*
- * Returns the kind of a branch into, out of, or within the kernel, of which both addresses
- * are known. A branch within the kernel may be an interrupt: the instruction at @b->from is no
- * branch then, and @b->to is the beginning of the function that handles the interrupt.
+ * Returns the kind of a branch into, out of, or within the kernel, of which both addresses are
+ * known. A branch within the kernel counts as an interrupt if the instruction at @b->from is no
+ * branch, and @b->to is the beginning of a function.
  */
 static enum bt_kind kind_in_kernel(struct bt_space *space, struct bt_branch *b)
 {

@@ -7,8 +7,8 @@
 
 /*
  * struct bt_view - the source line to show for an address
- * @file:	a source file, or NULL. If the address is in an inlined function of a system
- *	header, @file is the file that calls this function, if that is known.
+ * @file:	a source file, or NULL. Inlined functions of system headers are left out: if the
+ *	address is in such a function, this is the file of the call, if that is known.
  * @line:	the line in @file
  * @inlined:	the inlined function that contains this line; NULL if there is none, if it is not
  *	known, or if @file is a system header

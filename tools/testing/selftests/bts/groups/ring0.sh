@@ -252,7 +252,7 @@ ring0_crashes() {
 	# exc_double_fault() prints a line before it calls die(). The freeze must come before both.
 	soon_frozen double 300
 	fatal panic panic bts_crash_panic 4
-	# For a warning that exceeds the limit, the freeze comes in panic(). check_panic_on_warn()
+	# For a warning that reaches the limit, the freeze comes in panic(). check_panic_on_warn()
 	# calls panic(). clang inlines check_panic_on_warn() into __warn().
 	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \

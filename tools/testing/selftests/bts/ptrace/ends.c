@@ -36,18 +36,6 @@ static int tracee(void *nr)
 	return 0;
 }
 
-/* Retry on -ENOMEM: the kernel may not yet have freed the traces of the last round. */
-static long configure(pid_t pid)
-{
-	int tries = 200;
-	long err;
-
-	while ((err = bts_config(pid, TRACE | ALLOC, RECORDS(100), 0)) == -ENOMEM && tries--)
-		usleep(10000);
-
-	return err;
-}
-
 static void start_tracee(unsigned long nr)
 {
 	int status;
@@ -55,7 +43,7 @@ static void start_tracee(unsigned long nr)
 
 	if (pid < 0 || waitpid(pid, &status, __WALL) != pid || !stopped_by(status, SIGSTOP))
 		give_up("round %u: no tracee", round_nr);
-	errno = -configure(pid);
+	errno = -bts_config(pid, TRACE | ALLOC, RECORDS(100), 0);
 	if (errno)
 		give_up("round %u: PTRACE_BTS_CONFIG of trace %lu", round_nr, nr);
 	tracees[nr] = pid;
