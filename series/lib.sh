@@ -130,7 +130,7 @@ tree_files()
 }
 
 # Read one file of entries into patches, parts, part_of, takes and taken_by. The file of an
-# overlay adds files to existing patches. Files that the overlay drops are left out.
+# overlay adds files to existing patches. takes gets no file that the overlay drops.
 read_entries()
 {
 	local file=$1 add=$2 line name='' f

@@ -37,7 +37,7 @@ struct hw_branch {
  * @HW_BRANCH_OTHER:	any other branch, for example a conditional jump; or the kind is unknown
  * @HW_BRANCH_JUMP:	an unconditional jump
  * @HW_BRANCH_CALL:	a call of a function
- * @HW_BRANCH_RETURN:	the return from a call
+ * @HW_BRANCH_RETURN:	a return, usually from a call
  * @HW_BRANCH_ENTRY:	an exception or an interrupt that interrupted the kernel
  * @HW_BRANCH_EXIT:	the return from an exception or an interrupt
  * @HW_BRANCH_FROM_USER:	a system call, an exception or an interrupt in user mode
@@ -95,7 +95,7 @@ static __always_inline bool hw_branches_crash(void)
 }
 
 /*
- * Called with interrupts off after BUG(), WARN(), a sanitizer or kCFI has raised a trap at @ip. If
+ * Called with interrupts off after BUG(), WARN(), a sanitizer or CFI has raised a trap at @ip. If
  * the trap is a crash, freeze the recorder: see hw_branches_bug_crashes(). Without
  * CONFIG_GENERIC_BUG, leave that to oops_enter(). @bug is the struct bug_entry of the trap, or NULL
  * if it has to be looked up.
@@ -218,8 +218,8 @@ bool arch_hw_branches_is_return(u64 address);
  * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off,
  * or with hw_branches_mutex held. @cursor keeps the position between the calls of a reader, and is
  * all 0 before the first call. A call that begins far from this position may be slow. Return the
- * number of copied branches. If the CPU is frozen and was offline during the last thaw, its
- * branches are outdated: return 0.
+ * number of copied branches. If the CPU is still frozen after a thaw that it has missed, because it
+ * was offline or did not respond, its branches are outdated: return 0.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			  struct hw_branch *out, u32 n);

@@ -143,8 +143,8 @@ static bool hw_branches_is_source(int source)
  * Switching the recorder off erases the recorded branches. Those of a CPU that stays frozen, for
  * example because a reader has frozen it, may stay until this CPU is thawed.
  *
- * Return: 0; -EBUSY if another source is on, or another user has the hardware; -EOPNOTSUPP without
- * usable hardware; or -ENOMEM.
+ * Return: 0; -EBUSY if another source is on, or another user has the hardware, or hardware that
+ * excludes it; -EOPNOTSUPP without usable hardware; or -ENOMEM.
  */
 int hw_branches_enable(int source)
 {
@@ -294,7 +294,7 @@ static int __init hw_branches_setup(char *str)
 }
 __setup("hw_branches", hw_branches_setup);
 
-/* If the boot parameter was given, record as soon as the architecture has found its hardware. */
+/* If the boot parameter asks for it, record as soon as the architecture has found its hardware. */
 static int __init hw_branches_boot(void)
 {
 	int err;

@@ -4,9 +4,10 @@
  *
  * The boot parameter reserve_mem=SIZE:ALIGN:hw_branches reserves memory. Hardware that records to
  * memory records there. If the branches are in registers, a freeze copies them to this memory. If
- * the machine is reset and its memory keeps its contents, the next boot copies the memory before
- * it uses the memory itself. Only the first open of last_boot finds the copy. An orderly reboot or
- * kexec leaves no branches, unless the kernel crashes while it shuts down the devices.
+ * the machine is reset, the memory keeps its contents and the next boot reserves the same memory,
+ * that boot can copy it before it is used again. Only the first open of last_boot finds the copy.
+ * An orderly reboot or kexec leaves no branches, unless the kernel crashes while it shuts down the
+ * devices.
  *
  * The memory may contain anything. So each size, number or index in it is checked before it is used
  * to access memory. Addresses in it are never dereferenced. The previous boot may have had another

@@ -40,7 +40,7 @@ static u32 hw_branches_snapshot_read(struct perf_branch_entry *entries, u32 cnt)
 	int cpu = smp_processor_id();
 	u32 got = 0, i, n;
 
-	/* The branches of a frozen CPU are older than the event that runs the program. */
+	/* The branches of a frozen CPU may be older than the event that runs the program. */
 	if (arch_hw_branches_frozen(cpu))
 		return 0;
 

@@ -130,8 +130,8 @@ static bool hw_branches_join(const struct hw_branches_fold *fold, u32 at,
 		break;
 	}
 	/*
-	 * Do not join if the source is still in a thunk: then the thunk was interrupted, the
-	 * branch to the thunk was not recorded, or there are more than HW_BRANCHES_HOPS branches.
+	 * Do not join if the source is still in a thunk: for example, the thunk was interrupted,
+	 * the branch to it was not recorded, or there are more than HW_BRANCHES_HOPS branches.
 	 */
 	if (hw_branches_is_thunk(fold, joined->branch.from))
 		*joined = first;

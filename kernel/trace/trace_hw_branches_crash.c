@@ -29,7 +29,7 @@
 
 #include "trace_hw_branches.h"
 
-/* Print that the first crash, which is not the one that is being printed, froze the recorder. */
+/* Print that the first crash froze the recorder. It may not be the crash that is being printed. */
 static void hw_branches_print_frozen(void)
 {
 	hw_branches_log(NULL, "frozen by a crash that CPU %d reported: the branches may be older\n",
@@ -37,8 +37,8 @@ static void hw_branches_print_frozen(void)
 }
 
 /*
- * Print a line if the branches may be older than the crash that is being printed: if another crash,
- * root, a trigger, a watchpoint or a reader had frozen the recorder before.
+ * Print a line if the branches may be older than the crash that is being printed: it may not be the
+ * first crash, or its CPU was frozen before it.
  */
 static void hw_branches_print_old(void)
 {
@@ -97,9 +97,9 @@ static void hw_branches_print_oops(struct pt_regs *regs)
 	recorded = since >= 0;
 	if (!recorded && (oops_in_progress > 1 || user_mode(regs))) {
 		/*
-		 * Another crash is still being printed, and the records end at the freeze of that
-		 * crash. Or this crash occurred in user mode, which is not recorded. So begin with
-		 * the newest exception, interrupt or system call.
+		 * If another crash is still being printed, the records end at the freeze of that
+		 * crash. If this crash occurred in user mode, its address is not recorded. So
+		 * begin with the newest exception, interrupt or system call.
 		 */
 		fault.any = true;
 		since = hw_branches_count_newer(cpu, fault);

@@ -3,8 +3,9 @@
  * The branch flight recorder: printing the branches of CPUs that are frozen
  *
  * After a crash, locks may be held and memory may be corrupt. So these functions take no lock and
- * allocate no memory. Before hw_branches_print_cpus() prints CPUs, it waits until they are frozen,
- * HW_BRANCHES_MAX_WAIT_US in total at most. If a CPU still records then, a line says so instead.
+ * allocate no memory. Before hw_branches_print_cpus() prints a CPU, it waits until this CPU is
+ * frozen, HW_BRANCHES_MAX_WAIT_US at most for all CPUs together. If a CPU still records then, a
+ * line says so instead.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>

@@ -358,7 +358,10 @@ void hw_branches_thaw(void)
 	hw_branches_thaw_unkept();
 }
 
-/* Tell whether @late jiffies have passed since hw_branches_first.thaw_at; false if that is 0. */
+/*
+ * Tell whether @late jiffies have passed since hw_branches_first.thaw_at; false if that is 0, or if
+ * there was no crash.
+ */
 static bool hw_branches_is_due(unsigned long late)
 {
 	unsigned long at = READ_ONCE(hw_branches_first.thaw_at);

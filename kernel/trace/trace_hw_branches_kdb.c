@@ -2,8 +2,9 @@
 /*
  * The branch flight recorder in kgdb and kdb: the freeze, and kdb's command 'branches'
  *
- * In the debugger, one CPU waits for input, and the other CPUs wait for that CPU. All of them make
- * branches. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the debugger.
+ * In the debugger, one CPU waits for input, and usually the others wait for that CPU. All of them
+ * make branches. So hw_branches_debugger_enter() freezes all CPUs when an exception enters the
+ * debugger.
  */
 
 #include <linux/cpumask.h>
@@ -23,8 +24,8 @@ static DEFINE_PER_CPU(unsigned int, hw_branches_debugged);
  * hw_branches_debugger_enter - freeze the recorder while the kernel is in its debugger
  *
  * Called with interrupts off, on a CPU that enters the debugger by an exception. This may be early
- * at boot, before irq_work can be queued: then the recorder is still off. The calls nest: a
- * breakpoint in a function that hw_branches_freeze_to_read() calls enters the debugger again.
+ * at boot, before irq_work can be queued: then the recorder is still off. The calls nest if, for
+ * example, hw_branches_freeze_to_read() calls a function that has a breakpoint.
  */
 void notrace hw_branches_debugger_enter(void)
 {

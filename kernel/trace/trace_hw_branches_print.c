@@ -8,16 +8,16 @@
 #include "trace_hw_branches.h"
 
 /*
- * Sysrq, a watchpoint and kdb print at most this number of lines for each CPU. A trigger writes at
- * most this number of branches for each CPU. If kdb's command 'branches' has a second argument, it
- * prints at most that number of lines instead.
+ * Sysrq, a watchpoint and kdb print at most this number of lines for each CPU, and a headline. A
+ * trigger writes at most this number of branches for each CPU. If kdb's command 'branches' has a
+ * second argument, it prints at most that number of lines instead.
  */
 u64 hw_branches_nr __read_mostly = 32;
 
-/* The largest number of lines of each CPU that a crash prints */
+/* The largest number of lines of each CPU that a crash prints, besides the headline */
 u64 hw_branches_crash_nr __read_mostly = 32;
 
-/* A crash prints all CPUs, and not only the CPU that has crashed. */
+/* A crash prints the branches of the other CPUs, too. */
 bool hw_branches_crash_all __read_mostly;
 
 /* Print a line for each record, without folding: see trace_hw_branches_fold.c. */

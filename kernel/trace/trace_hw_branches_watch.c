@@ -8,7 +8,7 @@
  * The first line sets the watchpoint, the second one removes it. At an access to the memory, a
  * hardware breakpoint freezes the branch flight recorder. Then a work prints to the log the
  * branches that led to the access, the newest first, and after them those of the other CPUs. After
- * that, the work thaws the recorder; with 'freeze', the recorder stays frozen. A hit is ignored
+ * that, the work undoes the freeze; with 'freeze', the recorder stays frozen. A hit is ignored
  * while the recorder is off or frozen, or while an earlier hit is printed. Without 'freeze', at
  * most DEFAULT_RATELIMIT_BURST hits are printed in DEFAULT_RATELIMIT_INTERVAL.
  */
@@ -194,8 +194,9 @@ static void hw_branches_end_watch(void)
 
 /*
  * Wait until the last hit of a watchpoint that was removed has been printed. Until then, the hits
- * of the next watchpoint are ignored. Called without locks, as hw_branches_show() takes
- * hw_branches_mutex.
+ * of the next watchpoint are ignored. Called without hw_branches_watch_mutex: hw_branches_show()
+ * takes hw_branches_mutex, whose holder may wait for CPU hotplug, which may wait for
+ * hw_branches_watch_mutex.
  */
 static void hw_branches_flush_hits(void)
 {

@@ -35,7 +35,7 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 	} while (!atomic_try_cmpxchg(&f->thawed, &last, freezes));
 }
 
-/* Wait until a CPU has thawed, but not after @end. */
+/* Wait until thaw->work has run on a CPU, but not after @end. */
 static void branch_await_thaw(struct branch_thaw *thaw, int cpu, u64 end)
 {
 	while (irq_work_is_busy(&thaw->work)) {
@@ -53,12 +53,13 @@ static void branch_await_thaw(struct branch_thaw *thaw, int cpu, u64 end)
 /**
  * branch_thaw_cpus - thaw each CPU
  * @thaw: the per-CPU states
+ * @frozen: tells whether a CPU is frozen
  *
  * Called after branch_count_thaw(), with the lock of cpus_read_lock() held. May sleep. A CPU may be
  * locked up with interrupts off, so this waits for one second at most. Such a CPU thaws when it
  * enables interrupts. A CPU that is offline thaws when it comes online.
  */
-void branch_thaw_cpus(struct branch_thaw __percpu *thaw)
+void branch_thaw_cpus(struct branch_thaw __percpu *thaw, bool (*frozen)(int cpu))
 {
 	/* Not jiffies: a CPU that is locked up may be the one that increments jiffies. */
 	u64 end = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
@@ -70,7 +71,9 @@ void branch_thaw_cpus(struct branch_thaw __percpu *thaw)
 		struct branch_thaw *its = per_cpu_ptr(thaw, cpu);
 
 		if (cpu_online(cpu)) {
-			atomic_cmpxchg(&its->state, BRANCH_THAW_DONE, BRANCH_THAW_ASKED);
+			/* The branches of a CPU that is frozen later will be up to date. */
+			if (frozen(cpu))
+				atomic_cmpxchg(&its->state, BRANCH_THAW_DONE, BRANCH_THAW_ASKED);
 			irq_work_queue_on(&its->work, cpu);
 		} else {
 			atomic_set(&its->state, BRANCH_THAW_MISSED);

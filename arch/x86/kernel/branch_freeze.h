@@ -62,7 +62,7 @@ struct branch_thaw {
 	atomic_t	state;
 };
 
-void branch_thaw_cpus(struct branch_thaw __percpu *thaw);
+void branch_thaw_cpus(struct branch_thaw __percpu *thaw, bool (*frozen)(int cpu));
 
 static inline void branch_thaw_done(struct branch_thaw *thaw)
 {

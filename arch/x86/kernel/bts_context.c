@@ -334,7 +334,7 @@ static void bts_do_change(struct bts_call *call)
 	struct bts_context *ctx = call->ctx;
 
 	ctx->attr.flags = call->attr->flags;
-	/* The new @overflow has not been called yet, even if the ring is full. */
+	/* The new @overflow has to be called, even if the ring is full already. */
 	ctx->full = false;
 	WRITE_ONCE(ctx->attr.overflow, call->attr->overflow);
 	bts_ring_change(&ctx->ring, call->attr->flags);

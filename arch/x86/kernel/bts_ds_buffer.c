@@ -17,7 +17,7 @@
  * stops recording in each NMI, and bts_ds_last_nmi() delivers the records and resumes recording.
  *
  * bts_ds.state says which code may change the positions (base, index and so on) and deliver
- * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, as
+ * records. ON: the NMI handler. BUSY or OFF: the task, interrupt or NMI that set the state, once
  * the hardware does not record. bts_ds_freeze() may run at any time, in any state: it stops
  * recording. Then no code delivers the records before bts_ds_unfreeze(), except code that has
  * checked bts_ds.frozen before the freeze. Code that starts recording checks bts_ds.frozen
@@ -44,7 +44,7 @@ DEFINE_PER_CPU(struct bts_ds, bts_ds);
 
 struct bts_record_props bts_ds_props;
 
-/* BTS_OFF_OS and BTS_OFF_USR, the CPL filter, exist and work on this model. */
+/* This model has BTS_OFF_OS and BTS_OFF_USR, the CPL filter, and no erratum forbids their use. */
 bool bts_ds_filters __ro_after_init;
 
 bool bts_ds_claimed;
@@ -240,8 +240,8 @@ static u64 bts_ds_program(struct bts_ds *d, const struct bts_want *want)
 }
 
 /*
- * Write d->bits to DEBUGCTL, which starts recording. Called with d->state ON. An NMI may change
- * d->bits and d->state at any time.
+ * Write d->bits to DEBUGCTL, which starts recording unless BTS is held off. Called with d->state
+ * ON. An NMI may change d->bits and d->state at any time.
  */
 static void bts_ds_record(struct bts_ds *d)
 {
@@ -283,8 +283,8 @@ bool bts_ds_resume(void)
 
 /*
  * A freeze, or the NMI of a freeze, may come after the last trace has ended, when perf owns
- * positions and buffer again. So each function that changes BTS or its positions on a CPU without
- * pausing the CPU checks bts_ds_claimed first, with interrupts off or in an NMI. After
+ * positions and buffer again. So each function of bts_ds*.c that changes BTS or its positions on a
+ * CPU without pausing the CPU checks bts_ds_claimed first, with interrupts off or in an NMI. After
  * bts_ds_claimed was cleared, ds_unclaim_bts() sends an IPI to all CPUs, and so waits for functions
  * that have read true.
  */

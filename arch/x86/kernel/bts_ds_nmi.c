@@ -56,10 +56,10 @@ static const void *bts_ds_return(const struct bts_ds *d, const void *base, const
 }
 
 /*
- * Count the records of the last PMI's exit path, see BTS_DS_LONG_EXIT. Return 0 if there was no PMI
- * since the last pause. If the buffer lacks the return from that PMI, the exit path may have filled
- * the buffer: count all records. But if there is room left, and this NMI has interrupted another
- * address, the interrupted code has made progress: return 0.
+ * Count the records of the last PMI's exit path, see BTS_DS_LONG_EXIT. Return 0 if bts_ds_pmi() was
+ * not called since the last pause. If the buffer lacks the return from that PMI, the exit path may
+ * have filled the buffer: count all records. But if there is room left, and this NMI has
+ * interrupted another address, the interrupted code has made progress: return 0.
  */
 static u32 bts_ds_exit_records(const struct bts_ds *d, unsigned long ip)
 {
@@ -178,7 +178,7 @@ static int bts_ds_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	/* See bts_ds_may_be_repeat(). There is no third NMI for one PMI. */
+	/* See bts_ds_may_be_repeat(). A third NMI for one PMI is not expected. */
 	if (d->may_be_repeat) {
 		d->may_be_repeat = false;
 		d->repeat_within = 0;
@@ -240,7 +240,7 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 	if (!READ_ONCE(bts_ds_claimed))
 		return NMI_DONE;
 	/*
-	 * While frozen, nothing resets the index. If it is past the threshold, only the first NMI
+	 * While the CPU is frozen, the index may stay past the threshold. Then only the first NMI
 	 * is recognized as the PMI.
 	 */
 	ours = bts_ds_past_threshold(d) && !(READ_ONCE(d->frozen) && READ_ONCE(d->pmi_seen));

@@ -8,7 +8,8 @@
  *
  * The hardware may have a filter of its own, the CPL filter: the bits BTS_OFF_OS and BTS_OFF_USR
  * of DEBUGCTL. If the hardware tests the privilege level after the branch, it drops only records
- * that the filter in this file drops, too, unless BTS_ENTRY wants them. So without BTS_ENTRY, the
+ * that the filter in this file drops, too. There are two exceptions: records that BTS_ENTRY wants,
+ * and bad jumps, for example of user mode to an address of the kernel. So without BTS_ENTRY, the
  * CPL filter may be used.
  *
  * If the hardware tests the privilege level before the branch, it also drops the branches back
@@ -278,8 +279,8 @@ static u32 bts_ring_count(struct bts_ring *ring, const struct bts_raw *in, u32 n
 /*
  * @in is the first record after a record that left the wanted mode, or the first record after
  * bts_ring_change() without BTS_KERNEL. If @in starts in the wanted mode, the branch back to this
- * mode is missing: count a skew and a lost record. With BTS_ENTRY, count nothing: for such a ring,
- * bts_want() requests both modes.
+ * mode is missing: count a skew and a lost record. With BTS_ENTRY, count nothing: bts_want() does
+ * not request the CPL filter then, and the software source has no CPL filter.
  */
 static void bts_ring_first(struct bts_ring *ring, const struct bts_raw *in)
 {

@@ -218,8 +218,8 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  *
  * Any context and any CPU, while @cpu is frozen, held or offline. The code that crashed may have
  * overwritten the context or its ring: reading through a bad pointer in there does not crash, and
- * if the context cannot be read, only the buffer is read. Nothing is read from a CPU that was
- * offline during a thaw and is still frozen.
+ * if the context cannot be read, only the buffer is read. Nothing is read from a CPU that has
+ * missed a thaw and is still frozen, see BRANCH_THAW_MISSED.
  *
  * Return: the number of branches that were copied.
  */

@@ -150,9 +150,9 @@ DEFINE_PER_CPU(struct branch_thaw, bts_thaw) = {
  * @freezes: what bts_freezes() returned when the caller decided to thaw
  *
  * May sleep; calls are serialized by the caller. Freezes after @freezes stay in force. Each CPU
- * delivers the records that it has kept, but not to contexts that were created while it was frozen,
- * nor to those of a task that was switched in since. A CPU that is offline thaws when it comes
- * online. A CPU that is locked up with interrupts off thaws later, see branch_thaw_cpus().
+ * delivers the records that it has kept, but not to all contexts: see @late of struct bts_context
+ * and @stale of struct bts_cpu. A CPU that is offline thaws when it comes online. A CPU that is
+ * locked up with interrupts off thaws later, see branch_thaw_cpus().
  */
 void bts_unfreeze_all(u32 freezes)
 {
@@ -162,7 +162,7 @@ void bts_unfreeze_all(u32 freezes)
 	branch_count_thaw(&bts_freezing, freezes);
 	/* A CPU that is offline while the lock is held sees the thaw in bts_cpu_up(). */
 	guard(cpus_read_lock)();
-	branch_thaw_cpus(&bts_thaw);
+	branch_thaw_cpus(&bts_thaw, bts_source->frozen);
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
@@ -211,7 +211,7 @@ static void bts_mark_offline_gap(struct bts_call *call)
 static void bts_park(struct bts_call *call)
 {
 	bts_mark_offline_gap(call);
-	/* Otherwise the records would stay in memory while the CPU is offline. */
+	/* Otherwise the delivered records would stay in the buffer. */
 	bts_source->scrub(smp_processor_id());
 }
 

@@ -122,7 +122,7 @@ static inline bool bts_ctx_records_now(const struct bts_cpu *cpu, const struct b
 	return !ctx->late && (!idle || ctx->attr.flags & BTS_IDLE);
 }
 
-/* If @ctx records branches, mark in its ring that the source has lost records. */
+/* If @ctx records branches, mark in its ring that the source may have lost records. */
 static inline void bts_put_gap(struct bts_context *ctx)
 {
 	if (ctx->attr.flags & (BTS_USER | BTS_KERNEL))

@@ -175,7 +175,7 @@ static bool bts_ring_ends_in_gap(const struct bts_ring *ring)
 }
 
 /**
- * bts_ring_put_gap - note that the source has lost records at this point
+ * bts_ring_put_gap - note that the source may have lost records at this point
  * @ring: the ring
  *
  * bts_ring_put_due_lost() appends the X86_BTS_LOST record later. So several calls in a row make one

@@ -16,10 +16,11 @@
  */
 
 /*
- * A ring with BTS_STOP_FULL has room for this many records more than were requested. The source may
- * notice up to 256 records (BTS_DS_PROGRESS) late that the ring is full, not counting the records
- * of its own interrupt. Then the task makes further records until it stops, before it returns to
- * user mode. Without an APIC, the hardware source has no interrupt, and may notice it later.
+ * A ring with BTS_STOP_FULL has room for this many records more than were requested. If the context
+ * has @overflow of struct bts_attr, the source may notice up to 256 records (BTS_DS_PROGRESS) late
+ * that the ring is full, not counting the records of its own interrupt. Then the task makes further
+ * records until it stops, before it returns to user mode. Without an APIC, the hardware source has
+ * no interrupt, and may notice it later.
  */
 #define BTS_RING_SKID	(256 + 64)
 
@@ -44,9 +45,9 @@
  *		of these are added only when records are read or cleared
  * @lost:	the number of records that are known to be missing: there was no room for them, or
  *		there was a skew, see bts_filter.c
- * @unmarked:	the number of those in @lost that have no mark in the ring yet
- * @gaps:	the number of places where the source lost records without counting them
- * @gap:	one of @gaps has no mark in the ring yet
+ * @unmarked:	the number of those in @lost that are still to be marked in the ring
+ * @gaps:	the number of places where the source may have lost records without counting them
+ * @gap:	one of @gaps is still to be marked in the ring
  * @away:	the last record left the wanted mode, or bts_ring_change() was called without
  *		BTS_KERNEL: the next record should return to the wanted mode
  * @skews:	the number of skews in a row, see bts_filter.c

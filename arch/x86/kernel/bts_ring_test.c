@@ -224,7 +224,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, ring->gaps);
 }
 
-/* Do nothing, or put the ring into a state in which bts_ring_put_one() takes its slow path. */
+/* Do nothing, or change the ring so that bts_ring_put_one() usually takes its slow path. */
 static void disturb(struct bts_ring *ring, int how)
 {
 	switch (how % 5) {

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 enum bts_step_kind {
-	BTS_STEP_OTHER,		/* does not branch, unless a transaction aborts (XBEGIN, XABORT) */
+	BTS_STEP_OTHER,		/* does not branch, with few exceptions: XBEGIN, for example */
 	BTS_STEP_JUMP,		/* always branches */
 	BTS_STEP_FAR,		/* always branches, perhaps to another segment */
 	BTS_STEP_JCC,		/* branches depending on flags */

@@ -46,7 +46,10 @@ static bool bts_step_descriptor(u16 selector, struct desc_struct *desc)
 	return true;
 }
 
-/* Return the base of a segment; 0 for a segment that the program has not defined. */
+/*
+ * Return the base of a segment. Outside of virtual-8086 mode, it is 0 for a segment that the
+ * program has not defined.
+ */
 unsigned long bts_step_base(const struct pt_regs *regs, u16 selector)
 {
 	struct desc_struct desc;

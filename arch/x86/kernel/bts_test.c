@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of branch traces that the Branch Trace Store makes. The tests are skipped if the
- * kernel cannot use the Branch Trace Store, or cannot claim it.
+ * kernel cannot use the Branch Trace Store, or if claiming it fails with -EBUSY.
  */
 
 #include <kunit/resource.h>
@@ -253,7 +253,7 @@ static int use_cpu0(struct kunit *test)
 {
 	int err = set_cpus_allowed_ptr(current, cpumask_of(0));
 
-	/* The cases compare wanted() with the flags of their own contexts. */
+	/* Most cases compare wanted() with the flags of their own contexts. */
 	if (!err && wanted())
 		kunit_skip(test, "CPU 0 is traced already");
 

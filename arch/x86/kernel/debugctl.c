@@ -36,10 +36,7 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
 	unsigned long old;
 	int err;
 
-	/*
-	 * On the boot CPU, perf's callback for a starting CPU runs with interrupts on, if the
-	 * kernel has CONFIG_SMP.
-	 */
+	/* On the boot CPU, perf's callback for a starting CPU may run with interrupts on. */
 	guard(irqsave)();
 
 	old = debugctl_get();
@@ -62,7 +59,7 @@ int debugctl_try_field(unsigned long mask, unsigned long val)
  * DEBUGCTL there. If the CPU does not have the register, the copy is 0.
  *
  * Clear the FREEZE_*_ON_PMI bits, which the firmware may have left set, and LBR, which the
- * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI clears TR on
+ * kernel before a kexec may have left set. With FREEZE_LBRS_ON_PMI, a PMI may clear TR on
  * Atom models, and BTS would stop recording.
  */
 void debugctl_cpu_init(void)

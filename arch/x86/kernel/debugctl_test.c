@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of the arbitration of DEBUGCTL. Some of them write DEBUGCTL of the CPU on which
- * they run, with interrupts off, and then restore its value.
+ * they run, with interrupts off.
  */
 
 #include <kunit/resource.h>
@@ -277,7 +277,7 @@ static void debugctl_test_sync(struct kunit *test)
 	debugctl_resume();
 	resumed = peek();
 
-	/* Clear the MSR, as a VM exit does. */
+	/* Clear the MSR, as the exit of a VMX guest does. */
 	poke(0);
 	debugctl_vm_exit(DEBUGCTLMSR_LBR | DEBUGCTLMSR_BTF | state.copy);
 	kept = peek();

@@ -114,8 +114,7 @@ static void notrace ds_bts_apply(void)
  * ds_bts_write - set the BTS field of DEBUGCTL on this CPU
  * @bits:	the value of the field on this CPU model, see debugctl_bts_bits(); 0 to stop
  *
- * Called with interrupts off, or in an NMI. If BTS is held off, the field stays 0 until
- * ds_bts_release().
+ * Called with interrupts off, or in an NMI. While BTS is held off, the field stays 0.
  */
 void notrace ds_bts_write(u64 bits)
 {
@@ -128,7 +127,7 @@ void notrace ds_bts_write(u64 bits)
  *
  * Called with interrupts off.
  *
- * Return: true if the last ds_bts_write() was not 0.
+ * Return: true if BTS is wanted.
  */
 bool ds_bts_active(void)
 {
@@ -405,7 +404,7 @@ void notrace ds_resume(void)
 
 static int ds_cpu_starting(unsigned int cpu)
 {
-	/* On the boot CPU, this is called with interrupts on, if the kernel has CONFIG_SMP. */
+	/* On the boot CPU, this may be called with interrupts on. */
 	guard(irqsave)();
 
 	this_cpu_write(ds_bts_field.bits, 0);

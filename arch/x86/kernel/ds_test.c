@@ -30,8 +30,8 @@ static char *bts_buffer(unsigned int cpu)
 }
 
 /*
- * Fill the BTS buffer of a CPU, and the BTS positions of its store other than DS_BASE, with values
- * that no other code writes.
+ * Overwrite the BTS buffer of a CPU, and the BTS positions of its store other than DS_BASE, so that
+ * a test in user space notices if other code changes them. See claim_get().
  */
 static void mark_cpu(unsigned int cpu)
 {
@@ -186,8 +186,8 @@ static void ds_test_unclaim(void)
 }
 
 /*
- * Claim BTS, or skip the test if BTS is in use. If the test does not unclaim BTS, ds_test_exit()
- * does.
+ * Claim BTS, or skip the test if that fails with -EBUSY. If the test does not unclaim BTS,
+ * ds_test_exit() does.
  */
 static void claim(struct kunit *test)
 {

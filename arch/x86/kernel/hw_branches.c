@@ -38,8 +38,9 @@
 #define HW_BRANCHES_DEPTH	(BTS_BUFFER_SIZE / sizeof(struct bts_raw))
 
 /*
- * The context of each CPU that records. hw_branches_readable is for readers, and is NULL if a CPU
- * does not record. hw_branches_context is for destroying the context.
+ * The context of each CPU, from hw_branches_bts_start() to hw_branches_bts_stop().
+ * hw_branches_readable is for readers, and is NULL before and after. hw_branches_context is for
+ * destroying the context.
  */
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_readable);
 static DEFINE_PER_CPU(struct bts_context *, hw_branches_context);
@@ -334,7 +335,7 @@ static bool hw_branches_is_module_thunk(u64 address)
 
 /*
  * Tell whether an address is in srso_alias_return_thunk(), or in srso_alias_safe_ret() before it.
- * With the mitigation of SRSO, returns of Zen 3 and Zen 4 run these two, which are apart from the
+ * As a mitigation of SRSO, returns of Zen 3 and Zen 4 may run these two, which are apart from the
  * other thunks.
  */
 static bool hw_branches_is_srso_alias(u64 address)

@@ -15,8 +15,8 @@
  * hw_branches_lbr_owned, hw_branches_lbr_cpus and hw_branches_lbr_ended tell which CPUs have to
  * record. hw_branches_lbr_update_all() applies a change of these variables on all CPUs that are
  * online. hw_branches_lbr_update_cpu() is also called on a CPU that comes online or goes offline.
- * hw_branches_lbr_records is true on the CPUs that record. Their LBRs are enabled, except in two
- * cases:
+ * hw_branches_lbr_records is true on the CPUs that record. The recorder has enabled their LBRs,
+ * except in two cases:
  *
  *  - The CPU is frozen, for example by a crash: until a thaw, see hw_branches_lbr_freeze().
  *  - The CPU is held, for example in an NMI: see hw_branches_lbr_hold().

@@ -75,7 +75,8 @@ u32 hw_branches_lbr_read(const struct hw_branches_lbr_saved *saved, u32 newer,
  * @to:		the value of the target register
  * @raw:	where to store the addresses
  *
- * Return: true; false if a record of AMD is not valid, or its branch was not taken.
+ * Return: true; false if a record of AMD is not valid or marked as wrong, or its branch was not
+ * taken.
  */
 static inline bool hw_branches_lbr_decode(const struct x86_lbr_stack *stack, u64 from, u64 to,
 					  struct bts_raw *raw)

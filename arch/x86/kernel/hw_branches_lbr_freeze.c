@@ -2,9 +2,9 @@
 /*
  * Last branch records as a source of the branch flight recorder: freeze and thaw
  *
- * When a CPU is frozen, it saves its LBR registers in hw_branches_lbr_cpu.kept. If the current
- * task is handling an exception at whose entry the branches were saved (see asm/hw_branches.h), the
- * CPU keeps these branches instead.
+ * When a CPU that records is frozen, it saves its LBR registers in hw_branches_lbr_cpu.kept. If the
+ * current task is handling an exception at whose entry the branches were saved (see
+ * asm/hw_branches.h), the CPU keeps these branches instead.
  */
 
 #include <linux/atomic.h>
@@ -226,7 +226,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	/* A CPU that comes online later calls hw_branches_lbr_catch_up(). */
 	guard(cpus_read_lock)();
-	branch_thaw_cpus(&hw_branches_lbr_thaws);
+	branch_thaw_cpus(&hw_branches_lbr_thaws, hw_branches_lbr_frozen);
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
 			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);

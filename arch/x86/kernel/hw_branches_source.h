@@ -12,7 +12,7 @@ struct hw_branches_cursor;
 /**
  * struct hw_branches_source - hardware that records the last branches
  * @name:	the name that root writes to hw_branches/enable
- * @given_up:	tell whether perf has taken the hardware; NULL if perf cannot take it
+ * @given_up:	see arch_hw_branches_given_up(); NULL if perf cannot take the hardware
  * @depth:	see arch_hw_branches_depth()
  * @start:	see arch_hw_branches_start()
  * @stop:	see arch_hw_branches_stop()

@@ -4,8 +4,8 @@
  *
  * thread.ptrace_bts of the tracee holds a reference to the trace. A task that removes this pointer
  * ends the trace. This task may be the tracer, the tracee, a worker (after the tracer has
- * detached), or the parent (if the fork of the tracee fails). While the tracee uses its trace, the
- * tracee holds a reference, too. Dropping the last of these references destroys the context.
+ * detached), or the parent (if the fork of the tracee fails). The tracee may hold a reference, too,
+ * while it uses its trace. Dropping the last of these references destroys the context.
  *
  * Memory is charged to the user of the tracer at the time of the request, and uncharged
  * from the same user, even if the tracer has exited or changed its user since.

@@ -32,7 +32,7 @@
  *		if the same task traces the child when it first runs
  * @from:	for a child that has not run yet: the trace of its parent
  * @state:	PTRACE_BTS_ORPHAN, PTRACE_BTS_FULL
- * @users:	references of thread.ptrace_bts, and of the tracee while it uses the trace
+ * @users:	the reference of thread.ptrace_bts, and temporary ones of the tracee
  * @count:	one reference for all @users, one for @untrace while it is queued, and one for
  *		each @from that points here
  * @untrace:	ends the trace of @task after its tracer has detached

@@ -56,7 +56,7 @@ check_no_args(void)
 	       XLAT_ARGS(PTRACE_BTS_CLEAR), pid, errstr);
 }
 
-/* If a request fails, strace prints only the pointer to the results. */
+/* If one of these requests fails, strace prints only the result pointer. */
 static void
 check_outputs(void)
 {

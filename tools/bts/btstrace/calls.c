@@ -476,7 +476,7 @@ void bt_calls_free(struct bt_calls *c)
 	free(c);
 }
 
-/* Was no function unwound, is @unmatched 0, and is no record missing? */
+/* Are @unwound, @unmatched and @gaps 0? */
 bool bt_calls_balanced(const struct bt_calls *c)
 {
 	return !c->unwound && !c->unmatched && !c->gaps;

@@ -15,7 +15,7 @@
 #define SIZE_MAX_16	0xffff
 /*
  * struct point - the target of a branch: its address, its module, and its offset in the
- * module. @known is false if there is no such target, or if its module has no ID.
+ * module. @known is false if the target is not known, or if its module has no ID.
  */
 struct point {
 	bool known;
@@ -115,8 +115,7 @@ static void cover(struct coverage *c, const struct point *first, const struct bt
 /*
  * Decode the code from @p to @limit, or to an earlier system call or INT instruction. Returns
  * @limit, or the address behind the earlier instruction. Returns 0 if @p is not known, if the code
- * cannot be decoded, or if the thread can hardly have run straight to there, for example because of
- * an unconditional branch.
+ * cannot be decoded, or if an unconditional branch, for example, is in between.
  */
 static u64 leads_to(struct bt_space *space, const struct point *p, u64 limit)
 {
@@ -169,9 +168,10 @@ static void cover_to_call(struct coverage *c, struct bt_space *space, const stru
 
 /*
  * The kernel returns to @b->to. The record does not tell where the thread entered the kernel. If
- * that can have been at @b->to, count the code before it as executed. Otherwise, a signal handler
- * may begin, or it may end, and the thread continues where it was before the handler. For a handler
- * with X86_BTS_SIGNAL and X86_BTS_SIGRETURN, coverage_branch() counts the code instead.
+ * that can have been at @b->to, or by a system call right before, count the code up to there as
+ * executed. Otherwise, a signal handler may begin, or it may end, and the thread continues where it
+ * was before the handler. For a handler with X86_BTS_SIGNAL and X86_BTS_SIGRETURN,
+ * coverage_branch() counts the code instead.
  */
 static void leave_kernel(struct coverage *c, struct coverage_thread *d, const struct bt_branch *b)
 {

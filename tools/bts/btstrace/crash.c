@@ -139,8 +139,8 @@ static void end_names(struct names *n, struct crash_lines *lines)
 
 /*
  * Add a line for each call that has not ended, the innermost first. Consecutive calls that are not
- * the user's own and are in one module get one line. fold_repeats() merges repeated lines. @end is
- * the last known place of the thread, or NULL.
+ * the user's own and are in one module get one line. fold_repeats() may merge repeated lines. @end
+ * is the last known place of the thread, or NULL.
  */
 void crash_calls(struct crash_lines *lines, const struct bt_items *items, struct bt_place *end)
 {

@@ -16,12 +16,13 @@ enum { LINE_LIBRARY = -1, LINE_WORDS = -2 };
  * @at:		the place that the line is about, or NULL
  * @what:	what happened there, as text; allocated
  * @key:	lines with the same @key, @type and @at are repetitions
- * @type:	enum bt_item_type; LINE_LIBRARY: functions of one module, mostly a library, that are
- *	not the user's own, with the module as @key; LINE_WORDS: only @what
+ * @type:	enum bt_item_type in a line of add_own(), 0 in another line with a place;
+ *	LINE_LIBRARY: functions of one module, mostly a library, that are not the user's own, with
+ *	the module as @key; LINE_WORDS: only @what
  * @times:	how often that happened
- * @first:	of a call that has ended: the index of the first branch in the function
- * @end:	the index of the branch with which the call ended, plus 1; 0 if there is nothing to
- *	show of the call but this line
+ * @first:	if @end is not 0: the index of the branch after the one with which the call began
+ * @end:	of a call that has ended: the index of the branch with which it ended, plus 1; 0 if
+ *	there is nothing to expand, or if expand() was called for this line
  */
 struct crash_line {
 	struct bt_place	*at;

@@ -3,7 +3,7 @@
  * libdw looks for the debug information of a program in other files. Their names depend on the
  * program. The author of a hostile program may have made a FIFO of such a name, and libdw would
  * wait for ever. Before libdw opens these files, this file checks that they are regular files, or
- * do not exist. It does not check those in /usr/lib/debug, where only root can put files.
+ * do not exist.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,32 @@ static bool is_harmless(char *path)
 }
 
 /*
+ * Check the files that libdw tries for @name in /usr/lib/debug: in the subdirectory @dir, and in
+ * those whose names are the last parts of @dir. Only root can put files there, but @name may begin
+ * with "..".
+ */
+static bool is_harmless_globally(const char *dir, int dir_len, const char *name)
+{
+	int at;
+
+	for (at = 0; at <= dir_len; at++)
+		if ((at == dir_len || dir[at] == '/') &&
+		    !is_harmless(bt_print("/usr/lib/debug%.*s/%s", dir_len - at, dir + at, name)))
+			return false;
+	return true;
+}
+
+/*
  * Check the files that libdw tries for @name: @name itself, if it is an absolute path; @name in
- * @dir and in @dir/.debug, even if it is an absolute path; and its last part in @dir/.dwz.
+ * @dir and in @dir/.debug, even if it is an absolute path; its last part in @dir/.dwz; and those
+ * in /usr/lib/debug.
  */
 static bool name_is_harmless(const char *dir, int dir_len, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
-	return (*name != '/' || is_harmless(bt_copy(name))) &&
+	return is_harmless_globally(dir, dir_len, name) &&
+	       (*name != '/' || is_harmless(bt_copy(name))) &&
 	       is_harmless(bt_print("%.*s%s", dir_len, dir, name)) &&
 	       is_harmless(bt_print("%.*s.debug/%s", dir_len, dir, name)) &&
 	       is_harmless(bt_print("%.*s.dwz/%s", dir_len, dir, slash ? slash + 1 : name));

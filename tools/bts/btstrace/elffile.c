@@ -253,7 +253,7 @@ bool bt_elf_line(struct bt_elf *elf, u64 addr, const char **file, int *line)
 
 	if (!elf->mod)
 		return false;
-	/* After SIGBUS, do not use libdw for this file again. bt_elf_close() frees its memory. */
+	/* After SIGBUS, do not use libdw for this file again, until bt_elf_close(). */
 	if (!guarded(find_line, elf, &q))
 		elf->mod = NULL;
 	if (!q.file || q.line <= 0)

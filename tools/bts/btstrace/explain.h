@@ -12,7 +12,7 @@ enum bt_exit {
 	BT_EXIT_KERNEL		= 112,	/* no permission to trace the kernel */
 	BT_EXIT_MEMLOCK		= 113,	/* RLIMIT_MEMLOCK, or no memory */
 	BT_EXIT_SYSCTL		= 114,	/* the sysctl kernel.ptrace_bts forbids it */
-	BT_EXIT_PTRACE		= 115,	/* the process may not be traced */
+	BT_EXIT_PTRACE		= 115,	/* the process cannot be traced */
 	BT_EXIT_OLD_KERNEL	= 116,	/* the kernel has no PTRACE_BTS requests */
 	BT_EXIT_NO_PROCESS	= 117,	/* there is no such process */
 	BT_EXIT_FILE		= 118,	/* a file or the pager cannot be used */

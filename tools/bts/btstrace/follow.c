@@ -212,8 +212,8 @@ static void on_child(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * Handle PTRACE_EVENT_STOP: the first stop of a thread, the beginning or the end of a group stop,
- * or PTRACE_INTERRUPT.
+ * Handle PTRACE_EVENT_STOP: the first stop of a new child, the beginning or the end of a group
+ * stop, or PTRACE_INTERRUPT.
  */
 static void on_event_stop(struct bt_follow *f, struct tracee *t, int sig)
 {
@@ -333,10 +333,10 @@ static int collect(struct stop *stops)
 }
 
 /*
- * Stop a thread, so that it can be detached. Forget the thread if btstrace is not its tracer
- * any more. There are two reasons for that: collect() has found that the thread has ended; or
- * another thread of its process, which btstrace does not trace, has called execve() and taken over
- * the ID, which the kernel does not report to btstrace.
+ * Stop a thread, so that it can be detached. Forget the thread if btstrace does not trace a thread
+ * with this ID any more. For example, collect() has found that the thread has ended; or another
+ * thread of its process, which btstrace does not trace, has called execve() and taken over the ID,
+ * which the kernel does not report to btstrace.
  */
 static void interrupt(struct bt_follow *f, struct tracee *t)
 {
@@ -375,7 +375,7 @@ static void end(struct bt_follow *f, int sig)
 /*
  * Handle SIGTSTP. If the user has typed ^Z, the terminal sends SIGTSTP to the command, too.
  * btstrace, the tracer, must run until the command has stopped: stop_with_command() stops
- * btstrace later, or not at all if the command ignores SIGTSTP. Stop at once if no command
+ * btstrace later, or not at all if the command does not stop. Stop at once if no command
  * runs. Also stop at once if SIGTSTP is not from a terminal: it may have been sent to btstrace
  * alone.
  */
@@ -460,8 +460,8 @@ static void end_command(struct bt_follow *f)
 }
 
 /*
- * Trace until no thread is left, or until a signal or a failed write ends tracing. Returns 0,
- * or an exit status if no thread could be traced.
+ * Trace until no thread is left: all have ended or were detached. Returns 0, or an exit status if
+ * tracing has failed.
  */
 int bt_follow_run(struct bt_follow *f)
 {

@@ -31,7 +31,7 @@ static int underscores(const char *s)
 
 /*
  * Sort by address. Of several functions at one address, the preferred comes first: one with
- * a size, then one with a symbol, then the name that people most likely know.
+ * a size, then one that is no stand-in, then the name that people most likely know.
  */
 static int compare_functions(const void *va, const void *vb)
 {
@@ -56,7 +56,7 @@ static int compare_functions(const void *va, const void *vb)
 	return diff ? diff : strcmp(a->name, b->name);
 }
 
-/* If @fn has no size, it ends at @next, or at @fn->limit if that is before @next. */
+/* If @fn has no size, it ends at @next, or at a @fn->limit between @fn->start and @next. */
 static void end_before(struct bt_function *fn, u64 next)
 {
 	if (fn->end == fn->start)

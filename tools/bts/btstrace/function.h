@@ -29,7 +29,8 @@ struct bt_alias {
  * @named:	false for a stand-in: @name is mostly the name of the file or mapping, maybe with
  *	an address
  * @plt:	it is a PLT stub, which jumps to a function, mostly of another module
- * @whole:	true for a stand-in for exactly one function, which .eh_frame_hdr lists
+ * @whole:	true for a stand-in that .eh_frame_hdr lists: mostly for one function, or for a part
+ *	of one, such as foo.cold
  * @rank:	BT_RANK_*, to choose @name from several symbols at one address
  * @limit:	the end of its section, where a function of unknown size ends at the latest; or 0
  */

@@ -13,11 +13,11 @@
  * @bytes:	the size of the trace of each thread; see also @fixed and @shrink
  * @fixed:	the user has chosen @bytes: do not try a smaller trace if memory is short
  * @shrink:	make smaller traces if RLIMIT_MEMLOCK is too small for the threads; see bytes_for()
- * @full:	lose no records for lack of room: stop a thread when its trace is full, and read
- *	the trace. Otherwise, new records replace the oldest.
+ * @full:	to lose no records, stop a thread when its trace is full, and read the trace.
+ *	Otherwise, new records replace the oldest.
  * @children:	trace the new threads and processes of traced threads, too
  * @kernel:	record branches in the kernel, too
- * @entries:	record each entry into the kernel, too
+ * @entries:	record entries into the kernel, too
  * @sched:	record when threads are scheduled in and out
  * @quiet:	do not warn that there is no Branch Trace Store
  * @progress:	show the progress on standard error

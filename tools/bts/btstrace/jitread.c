@@ -20,8 +20,8 @@
  * struct file - a file that a compiler writes
  * @at: the offset up to which the file was read
  * @ino, @mtime: its inode and time of modification when has_more() looked at it last
- * @old: the process has called execve() since: the file is of the old program. When @ino or
- *	@mtime changes, read the file again from its beginning.
+ * @old: the process has called execve() since: assume that the file is of the old program until
+ *	@ino or @mtime changes. Then read the file again from its beginning.
  */
 struct file {
 	u64		at;

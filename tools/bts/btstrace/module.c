@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* This file keeps all modules. Modules of one file share its functions. */
+/* This file keeps all modules. Modules with the same file and path share its functions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,9 +57,9 @@ static int open_same(const char *path, u64 ino)
 }
 
 /*
- * Open the mapped file. If another file has its path now, do not open that one. Try several paths:
- * which path works depends on privileges, and on whether the file was deleted. Returns -1 on
- * failure.
+ * Open the mapped file. If a file with another inode has its path now, do not open that one. Try
+ * several paths: which path works depends on privileges, and on whether the file was deleted.
+ * Returns -1 on failure.
  */
 static int open_live(const struct bt_map *map, pid_t pid)
 {
@@ -179,8 +179,8 @@ static bool same_file(const struct bt_map *a, const struct bt_map *b)
 /*
  * Set *@base and *@end to those of the module that the line with the index @first is part of;
  * see struct bt_module. A mapped file may have several lines, one after the other. A line of
- * another file begins another module, and so does a line whose offset is not greater than that of
- * the line before.
+ * another file or of no file begins another module, and so does a line whose offset is not greater
+ * than that of the line before.
  */
 static void find_extent(const struct bt_map *maps, size_t n, size_t first, u64 *base, u64 *end)
 {
@@ -270,7 +270,7 @@ void bt_modules_free(void)
 
 	for (m = modules; m; m = next) {
 		next = m->next;
-		/* Modules of the same file share @elf: close it once. */
+		/* Several modules may share @elf: close it once. */
 		bt_elf_close(m->opened);
 		free(m->path);
 		free(m->name);

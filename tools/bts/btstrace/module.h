@@ -19,8 +19,8 @@
 
 /*
  * struct bt_module - a file that is mapped at one address, or mappings of no file
- * @id:		a number, from 0: modules of one file have the same ID; UINT32_MAX for
- *		bt_module_none() and bt_module_kernel()
+ * @id:		a number, from 0: modules with the same file and path have the same ID; UINT32_MAX
+ *		for bt_module_none() and bt_module_kernel()
  * @name:	the last part of @path or, if @path is empty, [anon], [unknown] or [kernel]
  * @path:	the path in /proc/PID/maps, without escapes and without " (deleted)"
  * @base:	the address where the first byte of the file is or would be mapped; without a file:

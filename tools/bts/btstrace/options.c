@@ -18,7 +18,7 @@
 #define MEMORY_MAX	(1048576ull * 1024 * 1024)
 
 /*
- * Each long option has its own value. If two options had the same value, getopt_long() would
+ * Each long option has its own value. If two options had the same value, getopt_long() might
  * accept a common abbreviation of both, instead of reporting that it is ambiguous. parse_one()
  * treats each value from OPT_CRASH to OPT_JSON as a mode.
  */
@@ -127,8 +127,8 @@ static void print_help(void)
 }
 
 /*
- * Returns a message if an option was given that applies to live threads only, and so not to
- * -r. Otherwise, returns NULL.
+ * Returns a message if one of the options below was given: -r does not allow them, as it traces no
+ * threads. Otherwise, returns NULL.
  */
 static const char *live_only(const struct options *o)
 {
@@ -307,7 +307,7 @@ static bool parse_flag(struct options *o, int c)
 	return flag;
 }
 
-/* Parse the option @c; if it is the long option of a mode, of @mode. Returns false on error. */
+/* Parse the option @c. The long option of a mode has the name @mode. Returns false on error. */
 static bool parse_one(struct options *o, int c, const char *mode)
 {
 	if (c >= OPT_CRASH && c <= OPT_JSON)
@@ -395,9 +395,9 @@ static const char *contradiction(const struct options *o)
 }
 
 /*
- * Returns how many of the last branches of a thread the crash view looks at, if memory suffices.
- * With -r, these are BT_LAST_MAX. Otherwise, these are as many as fit into the size of -s, but at
- * least BT_LAST_CRASH.
+ * Returns the largest number of branches of a thread that the crash view looks at. With -r, this is
+ * BT_LAST_MAX. Otherwise, it is the number that fits into the size of -s, but at least
+ * BT_LAST_CRASH.
  */
 static u32 crash_last(const struct options *o)
 {
@@ -433,8 +433,8 @@ static void complete(struct options *o)
 		by_default = true;
 	}
 	/*
-	 * -w records all branches, as any mode may show the trace later. Only -n limits what
-	 * is recorded, but not with the crash view, where it is a number of lines.
+	 * With -w, lose no records for lack of room, as any mode may show the trace later. But
+	 * -n limits what is recorded, except with the crash view, where it is a number of lines.
 	 */
 	if (o->write && (o->out == &bt_out_crash || by_default))
 		o->how.full = true;

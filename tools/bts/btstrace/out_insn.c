@@ -119,7 +119,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 	u64 at = it->at;
 	size_t len;
 
-	/* The target is unknown, or records are missing: do not guess what led to @end. */
+	/* It is not known where the code that led to @end begins: do not guess. */
 	if (!at || end < at || end - at > BT_STRAIGHT_MAX)
 		at = end;
 	while (at < end || (branch && at == end)) {
@@ -132,7 +132,7 @@ static void put_block(struct bt_session *s, const struct bt_thread *t, u64 end, 
 
 /*
  * Does the code at @at lead to @end without a call, a return or an unconditional jump? Returns
- * false if @at is 0, or if the code cannot be decoded.
+ * false if @at is 0, or if the code is longer than BT_STRAIGHT_MAX or cannot be decoded.
  */
 static bool leads_to(struct bt_space *space, u64 at, u64 end)
 {
@@ -184,8 +184,8 @@ static void insn_branch(struct bt_session *s, const struct bt_branch *b)
 }
 
 /*
- * The thread ends, or is detached. It has executed the code from the target of its last branch to
- * @addr.
+ * The thread ends, or is detached. If the target of its last branch is known, put the code from
+ * there to @addr.
  */
 static void insn_ended_at(struct bt_session *s, struct bt_thread *t, u64 addr)
 {

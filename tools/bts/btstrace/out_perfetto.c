@@ -76,7 +76,7 @@ struct event {
  * @nr:		the number of events
  * @branches:	the number of branches in the current slice
  * @clock:	the time when the current slice began, in nanoseconds
- * @marked:	it had a record X86_BTS_TASK_ARRIVES, so that @clock is a real time
+ * @marked:	it had a record X86_BTS_TASK_ARRIVES, so that @clock is about the real time
  */
 struct track {
 	u64		uuid;

@@ -43,7 +43,7 @@ struct sum {
  * @nr:		the number of sums
  * @max:	the largest number of sums that memory suffices for
  * @rest:	counts the branches and calls that have no sum, as there was no memory for it
- * @branches:	the number of all branches whose places are both known
+ * @branches:	the number of branches that profile_branch() has got with both places known
  */
 struct profile {
 	struct sum	*sum;

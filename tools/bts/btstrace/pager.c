@@ -31,7 +31,7 @@ bool bt_wants_color(int fd, enum bt_when when)
 	return isatty(fd) && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
 }
 
-/* Returns the number of columns of a terminal, or 0 if @fd is no terminal. */
+/* Returns the number of columns of a terminal; 0 if it is not known, or if @fd is no terminal. */
 size_t bt_columns(int fd)
 {
 	struct winsize size;

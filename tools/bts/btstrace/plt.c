@@ -2,7 +2,8 @@
 /*
  * This file names the stubs of a procedure linkage table (PLT). They have no symbols. Most stubs
  * jump to the address in a slot of the global offset table. The relocation of this slot tells which
- * function that is. The slot of the first stub has no relocation: it leads to the dynamic linker.
+ * function that is. The slot of the first stub mostly has no relocation: it leads to the dynamic
+ * linker.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 struct slot {
 	u64 addr;
-	const char *name;	/* NULL if the relocation has no symbol */
+	const char *name;	/* NULL if no symbol of the relocation is known */
 	u64 resolver;		/* if @name is NULL: the function, or its selector (IFUNC); or 0 */
 };
 
@@ -114,10 +115,7 @@ static const char *slot_name(const struct slots *s, u64 addr)
 	return fn ? fn->name : NULL;
 }
 
-/*
- * Add a stub that leads to the function @name. @name is NULL if the function is not known,
- * as for the first stub of the table, which jumps to the dynamic linker.
- */
+/* Add a stub that leads to the function @name. @name is NULL if the function is not known. */
 static void add_stub(struct bt_functions *functions, const char *name, u64 addr, size_t n)
 {
 	struct bt_function stub = { .start = addr, .end = addr + n, .named = true, .plt = true };

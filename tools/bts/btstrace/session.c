@@ -89,7 +89,7 @@ static void set_comm(struct bt_thread *t, const char *comm)
 	snprintf(t->comm, sizeof(t->comm), "%s", comm);
 }
 
-/* A thread is new, or has a new name. */
+/* A thread is new, or may have a new name. */
 void bt_session_thread(struct bt_session *s, pid_t tid, pid_t tgid, bool is64, const char *comm)
 {
 	struct bt_thread **at = slot_of(s, tid), *t = *at;
@@ -288,8 +288,8 @@ static inline void count(struct bt_counts *c, const struct x86_bts_record *rec, 
 }
 
 /*
- * Fill in @b: find the places and the kind, if they are needed. Returns false if the filter
- * does not pass the branch.
+ * Fill in @b: find the places and the kind, if they are needed. Returns false if @s->filter
+ * selects branches, and does not pass this one.
  */
 static bool understand(struct bt_session *s, struct bt_thread *t, const struct x86_bts_record *rec,
 		       struct bt_branch *b)
@@ -300,6 +300,8 @@ static bool understand(struct bt_session *s, struct bt_thread *t, const struct x
 		resolve(b);
 	else if (has_clock(rec))
 		t->clock = rec->event.clock;
+	if (rec->type == X86_BTS_LOST)
+		t->left_to = 0;
 	return !s->filter || s->out->flags & BT_OUT_FUNCTIONS || !bt_is_branch(rec) ||
 	       bt_filter_passes(s->filter, b->kind, b->from, b->to);
 }
@@ -469,7 +471,7 @@ void bt_session_exec(struct bt_session *s, pid_t tid, pid_t old, bool is64, cons
 		s->out->thread(s, t);
 }
 
-/* Add a message about a thread, for example a signal. It belongs after all records so far. */
+/* Add a message about a thread, for example a signal. */
 void bt_session_note(struct bt_session *s, pid_t tid, const char *what)
 {
 	struct bt_thread *t = bt_session_find(s, tid);

@@ -2,8 +2,8 @@
 /*
  * A session has threads and their address spaces. Its caller reads records of live threads
  * or of a recorded trace, and passes them to the session. If the output or the filter needs it,
- * the session finds the kind of each branch, and its places: struct bt_place is an address with
- * its function, module and line. The session then passes the branch to one output.
+ * the session finds the kinds and the places of branches: struct bt_place is an address with its
+ * function, module and line. The session passes records to one output.
  */
 #ifndef BTSTRACE_SESSION_H
 #define BTSTRACE_SESSION_H
@@ -21,7 +21,7 @@ struct bt_session;
  * @branches:	branches, in user mode or in the kernel
  * @kinds:	branches by kind; all are BT_UNKNOWN if the session does not look for kinds
  * @lost:	missing records, as far as the kernel has counted them
- * @gaps:	how often the kernel has not counted the missing records
+ * @gaps:	how often records may be missing that the kernel has not counted
  */
 struct bt_counts {
 	u64	branches;
@@ -46,8 +46,8 @@ struct bt_process {
  * @process:	the process that it is part of
  * @counts:	its records that were shown, or left out by the filter
  * @ended_at:	the address that it would have executed next when it ended, or 0
- * @clock:	the time of its last record that has a time
- * @left_to:	where the kernel returned to, if no X86_BTS_BRANCH followed yet; or 0
+ * @clock:	the last time in the records that show() in session.c has handled
+ * @left_to:	where the kernel returned to, if neither X86_BTS_BRANCH nor _LOST followed; or 0
  * @pending:	if only the last branches are shown: its newest records, oldest first
  * @nr_pending:	the number of records in @pending
  * @room_pending: the number of records that @pending has room for
@@ -91,7 +91,7 @@ struct bt_branch {
 };
 
 /* Properties of an output */
-#define BT_OUT_PLACES	0x1	/* needs places and kinds of branches */
+#define BT_OUT_PLACES	0x1	/* needs places or kinds of branches */
 #define BT_OUT_FILTER	0x4	/* accepts -e with any condition, to select branches */
 #define BT_OUT_CLOCK	0x8	/* uses the times when threads are scheduled */
 #define BT_OUT_LAST	0x20	/* shows the last branches only, needs all their places at once */
@@ -146,9 +146,9 @@ struct bt_output {
  * @text:	the text that the output writes
  * @filter:	which branches or functions to show, or NULL for all
  * @select:	which functions to show in a call tree, or NULL for all
- * @last:	how many branches of each thread to show, when it ends; 0: show all, at once. For
- *	an output with BT_OUT_LAST, bt_session_begin() replaces 0 by BT_LAST_CRASH, and lowers
- *	the number if memory does not suffice.
+ * @last:	how many of the last branches of each thread to pass to @out when the thread ends;
+ *	0: pass all as they come. For an output with BT_OUT_LAST, bt_session_begin() replaces 0
+ *	by BT_LAST_CRASH, and lowers the number if memory does not suffice.
  * @many:	there was more than one thread so far
  * @record:	the writer of a recorded trace, or NULL
  * @counts:	the sum of @counts of all threads
@@ -159,7 +159,7 @@ struct bt_output {
  * @memory:	the bytes that @out may use for all threads together, roughly
  * @incomplete:	a message that says what the output lacks, as memory was used up; or NULL
  * @lines:	about how many lines of each thread the crash view shows
- * @width:	the columns of the terminal; 0 if the output is no terminal
+ * @width:	the columns of the terminal, where the crash view cuts lines; 0: do not cut
  * @replayed:	the records come from a recorded trace
  * @color:	use colors
  * @data:	for the output
@@ -215,7 +215,7 @@ struct bt_thread *bt_session_find(struct bt_session *s, pid_t tid);
 /* The largest argument of -n */
 #define BT_LAST_MAX	1000000
 /*
- * The crash view looks at this many branches of a thread, or more, if memory suffices: an
+ * The crash view has a limit of this many branches of a thread, or more, if memory suffices: an
  * uncaught exception takes about 40,000 branches.
  */
 #define BT_LAST_CRASH	87381

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * This file finds the module, function, line and instruction of an address in an address
- * space.
- */
+/* This file finds the module, function and instruction of an address in an address space. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -27,18 +24,18 @@ struct mapped {
 
 /*
  * struct bt_space - an address space
- * @is64: the program is 64-bit; used for code that is in no ELF file
- * @pid: the thread whose memory can be read, or 0
+ * @is64: the program is 64-bit; used for code of user mode if its ELF file is not known
+ * @pid: the thread to read memory of, or 0
  * @text: /proc/PID/maps as it was read last, to detect a change
  * @now: the current mappings
  * @old: the mappings before the last change: a record may be older than the change
- * @code: the code that a recorded trace contains, while the trace is read or written
+ * @code: code of the recorded trace that is read or written
  * @jit: functions of a just-in-time compiler
- * @places: the places that were looked up so far, a hash table of 2^bits slots
- * @batch: counts the calls of bt_space_update() and bt_space_add_code(): after such a call, code
- *	that may change is read again
+ * @places: the places that were looked up and not freed, a hash table of 2^bits slots
+ * @batch: counts the calls of bt_space_update() and bt_space_add_code(): after such a call,
+ *	bt_space_insn() reads a place again if its @changeable is true
  * @next: the next address space in the list of all
- * @at: the pointer that points to this address space
+ * @at: the pointer in this list that points to this address space
  */
 struct bt_space {
 	bool		is64;
@@ -204,7 +201,7 @@ bool bt_space_is_full(void)
 	return all_places + 1 >= places_max;
 }
 
-/* Returns the thread whose memory can be read now, or 0. */
+/* Returns the thread to read memory of, or 0. */
 pid_t bt_space_pid(const struct bt_space *space)
 {
 	return space->pid;

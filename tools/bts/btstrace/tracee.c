@@ -142,8 +142,8 @@ static void tell_maps(struct bt_follow *f, struct tracee *t)
 }
 
 /*
- * Warn, once, if a trace has no room for as many branches as are to be shown. Do not warn if no
- * branches get lost (@f->how.full), or if traces may shrink (@f->how.shrink).
+ * Warn, once, if a trace has no room for @f->s->last branches. Do not warn if no branches get lost
+ * (@f->how.full), or if traces may shrink (@f->how.shrink).
  */
 static void tell_short(struct bt_follow *f, u32 room)
 {
@@ -155,8 +155,8 @@ static void tell_short(struct bt_follow *f, u32 room)
 }
 
 /*
- * Warn, once, if the thread is executed step by step, as there is no Branch Trace Store. Do not
- * warn if @f->how.quiet is true.
+ * Warn, once, if the thread is executed step by step, as the kernel has no Branch Trace Store that
+ * it can use. Do not warn if @f->how.quiet is true.
  */
 static void tell_stepped(struct bt_follow *f, pid_t tid)
 {

@@ -22,9 +22,9 @@
 #define BTS_STOP_FULL	BIT(4)	/* if there is no room, drop new records, not the oldest ones */
 #define BTS_IDLE	BIT(5)	/* context of a CPU: record the idle task as well */
 #define BTS_FLIGHT	BIT(6)	/* flight recorder of a CPU, needs BTS_KERNEL. If all contexts of
-				 * this CPU have this flag, the hardware uses a circular buffer
-				 * and raises no PMI, except while it also records branches for
-				 * a context of the current task
+				 * this CPU have this flag, and the hardware records no branches
+				 * for a context of the current task, it uses a circular buffer
+				 * and raises no PMI
 				 */
 #define BTS_SOFT_FILTER	BIT(7)	/* with BTS_USER: if the CPL filter of the hardware drops wanted
 				 * records (see bts_filter.c), record user mode and the kernel
@@ -92,9 +92,9 @@ struct bts_record_props {
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
  * to fill the ring, and the ring has room for those that are made meanwhile. So if @overflow makes
  * the task stop before it returns to user mode, and the ring is not full any more when the task
- * goes on, no branches in user mode are lost because the ring is full. There are two exceptions:
- * with BTS_KERNEL, the source's own interrupt may make more branches than the ring has room for;
- * and without a local APIC, the hardware source delivers its records later.
+ * goes on, no branches in user mode are lost because the ring is full. There are two exceptions: if
+ * the hardware source also records the kernel, for any context, it may make more records than the
+ * ring has room for; and without a local APIC, the hardware source delivers its records later.
  */
 struct bts_attr {
 	u32	flags;

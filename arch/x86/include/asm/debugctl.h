@@ -186,7 +186,7 @@ static __always_inline void __debugctl_change(unsigned long mask, unsigned long 
  * change: if this runs in an NMI, the interrupted code may have changed the copy and not
  * written the MSR yet. If DEBUGCTL.LBR enables the LBRs, perf stops them by this function,
  * and each taken branch would overwrite a branch that the LBRs hold. So the function is
- * inlined, and usually takes no branch.
+ * inlined, and usually takes no branch, except that wrmsrq() is a call with CONFIG_PARAVIRT_XXL.
  */
 static __always_inline void debugctl_write_field(unsigned long mask, unsigned long val)
 {

@@ -80,9 +80,10 @@ static __always_inline void hw_branches_lbr_enable(bool on)
 }
 
 /*
- * Stop recording on this CPU for a short time, with interrupts off. Inlined, as a call would
- * overwrite a branch that the LBRs hold. Return true if this call has stopped recording, and false
- * if hw_branches_lbr_on was false. If true, hw_branches_lbr_resume() has to be called afterwards.
+ * Called with interrupts off: stop recording on this CPU until hw_branches_lbr_resume(). Inlined,
+ * as a call would overwrite a branch that the LBRs hold. Return true if this call has stopped
+ * recording, and false if hw_branches_lbr_on was false. If true, hw_branches_lbr_resume() has to be
+ * called.
  */
 static __always_inline bool hw_branches_lbr_hold(void)
 {

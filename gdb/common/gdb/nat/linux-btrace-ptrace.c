@@ -106,9 +106,9 @@ struct linux_ptrace_bts
   btrace_config_bts conf;
   bool use_ds;
 
-  /* When the trace was last read: the sequence number of the next record, and
-     the pc of the thread.  Before the first read, LAST_NEXT is the sequence number
-     of the next record when the trace was made, and LAST_PC is 0.  */
+  /* The sequence number of the next record when the trace was made or last
+     read, and the pc of the thread when it was last read.  Both are 0 before
+     that.  */
   uint64_t last_next = 0;
   CORE_ADDR last_pc = 0;
 

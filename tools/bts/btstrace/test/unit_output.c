@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of sessions, recorded traces and outputs, with a made-up trace of branches that this
- * program could take. Each output has to be the same for the trace itself and for a
- * recording of it.
+ * Tests of sessions, recorded traces and outputs, with made-up traces. Each output has to be the
+ * same for a trace itself and for a recording of it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "code.h"
+#include "debuginfo.h"
 #include "jitread.h"
 #include "kernel.h"
 #include "proc.h"
@@ -192,6 +193,26 @@ static void test_fifo_debug(const char *fifo)
 	bt_elf_close(elf);
 	unlink("./unit-bare");
 	unlink(fifo);
+}
+
+/* A debug link can lead from /usr/lib/debug to any file. */
+static void test_fifo_link(void)
+{
+	char *path = realpath(".", NULL), *link = bt_print("../../..%s/unit-fifo", path);
+	char *found = NULL;
+	bool harmful = false;
+	void *user = &harmful;
+
+	mkdir("/usr", 0755);
+	mkdir("/usr/lib", 0755);
+	mkdir("/usr/lib/debug", 0755);
+	if (mkfifo("./unit-fifo", 0600))
+		exit(2);
+	ok(elf_find_debuginfo(NULL, &user, NULL, 0, "/bin/true", link, 0, &found) == -1 && harmful,
+	   "nor does one that its debug link names");
+	unlink("./unit-fifo");
+	free(link);
+	free(path);
 }
 
 /* libelf maps a file. If the file is truncated, reading behind its new end raises SIGBUS. */
@@ -390,6 +411,7 @@ int main(void)
 	mkdir("./.debug", 0700);
 	test_fifo_debug("./.debug/unit-bare");
 	rmdir("./.debug");
+	test_fifo_link();
 	test_cut_short();
 	test_no_elf();
 	test_changing();

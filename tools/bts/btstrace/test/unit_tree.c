@@ -108,7 +108,7 @@ static void one_word(struct bt_calls *c, const char *word, size_t len)
 struct script {
 	const char *what;
 	const char *words;
-	const char *tree;	/* path=calls for each node, the last called child first */
+	const char *tree;	/* path=calls for each node; the child that began last is first */
 	int calls, returns, open, unwound, unmatched;
 };
 

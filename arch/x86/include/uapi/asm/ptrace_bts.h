@@ -74,7 +74,7 @@ struct ptrace_bts_config {
 
 /*
  * perf or KVM has taken the hardware, and no branches are recorded. PTRACE_BTS_CONFIG with TRACE,
- * KERNEL or ALLOC requests the hardware again.
+ * KERNEL or ALLOC requests the hardware again, unless @source is PTRACE_BTS_SOURCE_STEP.
  */
 #define PTRACE_BTS_S_REVOKED	0x1
 
@@ -88,7 +88,7 @@ struct ptrace_bts_config {
  * @lost:	the number of records that are known to be missing: there was no room for
  *		them, or the hardware's filter of user and kernel mode has probably dropped them
  * @overwritten: the number of records that were overwritten before they were consumed
- * @gaps:	how often the source may have lost records without counting them
+ * @gaps:	the number of places where the source may have lost records without counting them
  * @source:	PTRACE_BTS_SOURCE_*, never ANY
  * @clock:	PTRACE_BTS_CLOCK_*
  * @not_inherited: the number of children that could not be given a trace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Record branches that are known in advance, with perf of the stock (unpatched) kernel: the records
- * with two addresses of user mode must be exactly the expected ones.
+ * Record branches that are known in advance, with events of perf: the records with two addresses of
+ * user mode must be exactly the expected ones.
  *
  *   known period1|aux [RECORDS [singlestep]]
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check that the stock kernel detects the PMU and the Debug Store of the emulated machine, and
- * which events perf allows.
+ * Check that the kernel detects the PMU and the Debug Store of the emulated machine, and which
+ * events perf allows.
  *
  *   machine pti|nopti		whether the kernel uses page-table isolation
  */

@@ -2,8 +2,7 @@
 /*
  * Trace `victim` with Debian's perf and gdb, which read the records with their own code. gdb
  * disassembles the program from one record to the next, and reports the numbers of instructions
- * and gaps. The kernel is the stock kernel, but lastbranch.c runs `stock lbr` on the patched
- * kernel.
+ * and gaps.
  *
  *   stock [lbr N]	lbr: test LBRs with perf instead, on a CPU with N of them
  */
@@ -21,7 +20,7 @@
 static char text[TEXT_SIZE];
 
 /*
- * Run a command without a shell, which the guest lacks, and keep the beginning of its output.
+ * Run a command without a shell, which the guest may lack, and keep the beginning of its output.
  * Returns true for exit status 0.
  */
 static bool run(const char * const argv[])

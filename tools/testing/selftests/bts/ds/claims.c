@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's ds_claim_bts() and perf's use of BTS exclude each other: the second user gets
- * -EBUSY. Events that do not need BTS are not affected. The module ds_test makes the claims.
+ * A claim of BTS by ds_claim_bts(NULL) and perf's use of BTS exclude each other: the second user
+ * gets -EBUSY. Events that do not need BTS are not affected. The module ds_test makes the claims.
  *
  * claims exclude     open events before, during and after a claim
  * claims beside      events during a claim must not change the Debug Store
- * claims recording   the same, while BTS records for the claim; its end must stop BTS
+ * claims recording   events during a claim must not stop BTS; the end of the claim must
  * claims pmi         perf must not handle an NMI that is not perf's
  */
 #include <sys/sysinfo.h>
@@ -127,8 +127,8 @@ static void recording(void)
 }
 
 /*
- * ds_test has set the index of the buffer beyond the threshold, as at a PMI of BTS. perf has an
- * event, but must not handle the NMI: the kernel must report an unknown NMI.
+ * At the claim, ds_test sets the index of the buffer beyond the threshold, as at a PMI of BTS. perf
+ * has an event, but must not handle the NMI: the kernel must report an unknown NMI.
  */
 static void pmi(void)
 {

@@ -236,9 +236,10 @@ static bool in_panic(const char *line)
 }
 
 /*
- * Check that the dump has all branches in the buffers of CPU 0 and 1. On CPU 0, which crashed,
- * panic(), or vpanic() in newer kernels, must call hw_branches_crash_freeze() before any other
- * function. But an interrupt may come first, as interrupts are on.
+ * Check that the dump has about as many branches of CPU 0 as its buffer has room for, and branches
+ * of CPU 1, if there is one. On CPU 0, which crashed, panic(), or vpanic() in newer kernels, must
+ * call hw_branches_crash_freeze() before any other function. But an interrupt may come first, as
+ * interrupts are on.
  */
 static void read_all(int cpus)
 {

@@ -76,7 +76,7 @@ static void of_cpus(enum kind kind, int rounds)
 	end_spinner(spinner);
 }
 
-/* The last event ends while a CPU is offline: that CPU must come online with DS_AREA 0, BTS off. */
+/* The event is closed while a CPU is offline: that CPU must come online with DS_AREA 0, BTS off. */
 static void missed_the_end(enum kind kind, int rounds)
 {
 	pid_t spinner = start_spinner(-1);

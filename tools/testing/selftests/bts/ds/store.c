@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared by the programs of group ds. */
+/* Shared by the programs in this directory */
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>

@@ -10,7 +10,7 @@
 
 /*
  * Write 1: the module ds_test claims BTS, and marks the Debug Stores. 2: it claims BTS, and records
- * on all CPUs. 0: it ends the claim.
+ * on the online CPUs. 0: it ends the claim.
  */
 #define CLAIM_KNOB	"/sys/module/ds_test/parameters/claim"
 #define WATCHDOG_KNOB	"/proc/sys/kernel/nmi_watchdog"
@@ -18,7 +18,7 @@
 /* Events of perf that concern the Debug Store. */
 enum kind {
 	CYCLES,		/* perf allocates the store, but the event does not use it */
-	PERIOD1,	/* branches:u, with a sample for each branch */
+	PERIOD1,	/* branches:u with a period of 1, for which perf uses BTS */
 	AUX,		/* intel_bts, user mode and kernel, keeps the newest records only */
 	AUX_USER,	/* the same, but user mode only */
 	NR_KINDS,
@@ -47,8 +47,8 @@ void trace_close(struct trace *t);
 bool kind_exists(enum kind kind);
 
 /*
- * Keep an event open that needs no hardware. Without it, the kernel patches its scheduler at the
- * first and the last event, and QEMU 7.2 sometimes executes a breakpoint that was replaced.
+ * Keep an event open that needs no hardware. Without it, the kernel may patch its scheduler when
+ * events open and close, and QEMU 7.2 sometimes executes a breakpoint that was replaced.
  */
 void keep_perf_on(void);
 

@@ -86,7 +86,7 @@ plant_errors() {
 }
 
 # NEED of judge() for the program window. v and a hexadecimal number is an entry into the kernel by
-# this vector, irq an entry by any vector of an external interrupt.
+# this vector, irq an entry by any vector from 32 on.
 USER_NEEDS=branches=1000,irq,v0,v1,v3,v6,ve,v80,far,iret,syscall,sysret,loop,jcc,jmp,call,ret,indirect
 
 oracle_window_user() {

@@ -265,8 +265,8 @@ kit_went_on() {
 	fi
 }
 
-# kit_again CASE NUMBER: boot a stick on which all steps are done. The kit must run all steps anew,
-# and keep the earlier report with NUMBER in its name.
+# kit_again CASE NUMBER: boot a stick on which the kit has come to its end. The kit must run its
+# steps anew, and keep the earlier report with NUMBER in its name.
 kit_again() {
 	mv "$CASE_DIR/report" "$CASE_DIR/report.first"
 	: >"$CASE_DIR/console"
@@ -419,8 +419,8 @@ kit_core2() {
 	kit_done core2
 }
 
-# If the mirror does not have the newest kernel, vmtest.sh image takes 6.12. Here the mirror does not
-# answer, so the command must fail when it fetches 6.12.
+# If the mirror does not have the newest kernel, vmtest.sh image takes 6.12. Here the mirror does
+# not answer, so the command must fail when it fetches 6.12.
 kit_fallback() {
 	local output
 

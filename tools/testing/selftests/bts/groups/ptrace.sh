@@ -29,8 +29,9 @@ lossless() {
 	strict lossless-suspended smp=2 -- lossless 60000 4096 0 suspended
 }
 
-# On processors with an erratum that makes records wrong, records must have X86_BTS_F_UNRELIABLE. If
-# the processor reports a wrong prediction, the record must have X86_BTS_F_MISPREDICTED.
+# On models that the kernel's list of errata marks BTS_DS_UNRELIABLE, records of branches must have
+# X86_BTS_F_UNRELIABLE. If the processor reports a wrong prediction, the record must have
+# X86_BTS_F_MISPREDICTED.
 record_flags() {
 	strict flags-skylake -- recordflags none
 	strict flags-nehalem cpu=Nehalem -- recordflags all

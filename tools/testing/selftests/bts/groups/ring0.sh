@@ -35,8 +35,8 @@ called_by() {
 	grep -A 70 "$1" "$CASE_DIR/console" | grep -q "\]  $2+0x"
 }
 
-# Return whether a thread prints the kernel's messages to the console: on 6.12 with PREEMPT_RT. When
-# a crash kernel takes over, or in kdb, that thread does not run any more.
+# Return whether the messages of a crash are left to a thread, which prints them to the console: on
+# 6.12 with PREEMPT_RT. When a crash kernel takes over, or in kdb, that thread does not run.
 prints_late() {
 	has_option PREEMPT_RT && [ "$LINUX_VERSION" = 6.12 ]
 }
@@ -84,7 +84,7 @@ ring0_kdb() {
 	kdb_crash kdb-stop -- kdb stop
 	came_to_end kdb-stop
 	if prints_late; then
-		# Only the commands of kdb print.
+		# Only what kdb's commands print gets to the console.
 		kdb kdb-panic expect=reboot -- kdb panic
 		nothing_else kdb-panic "$CRASH$(kdb_splats)"
 		judge_trace kdb-panic bts_crash_panic 2
@@ -252,8 +252,8 @@ ring0_crashes() {
 	# exc_double_fault() prints a line before it calls die(). The freeze must come before both.
 	soon_frozen double 300
 	fatal panic panic bts_crash_panic 4
-	# For a warning that reaches the limit, the freeze comes in panic(). check_panic_on_warn()
-	# calls panic(). clang inlines check_panic_on_warn() into __warn().
+	# For a warning that reaches the limit, the freeze comes after check_panic_on_warn() has
+	# called panic(). clang inlines check_panic_on_warn() into __warn().
 	! has_option CC_IS_CLANG || caller=__warn
 	CRASH="$CRASH|WARNING:.*bts_crash_warn|system warned too often" \
 		fatal warn-limit warn $caller 2 append="sysctl.kernel.warn_limit=1"

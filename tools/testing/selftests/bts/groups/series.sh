@@ -5,8 +5,8 @@
 # The programs of the kselftest, each also for 32 bits
 KSELFTEST_PROGRAMS="multithread multithread_32 refusals refusals_32 rings rings_32 steps steps_32"
 
-# build_kselftest_alone DIR: copy only two parts of the series to DIR: the files of the kselftest's
-# patch, and the headers for user space. The kselftest must build there.
+# build_kselftest_alone DIR: copy only two parts of the series to DIR: the files below selftests/bts
+# of the kselftest's patch, and the new headers for user space. The kselftest must build there.
 build_kselftest_alone() {
 	local dir=$1
 

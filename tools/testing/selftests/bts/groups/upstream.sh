@@ -29,7 +29,7 @@ need_upstream() {
 	: >"$UPSTREAM.built"
 }
 
-# Print the programs of a target.
+# Print the paths of the programs of a target, without those in UPSTREAM_LEAVE.
 upstream_programs() {
 	local file
 

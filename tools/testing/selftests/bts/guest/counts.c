@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * If the kernel counts how often each line runs (gcov), send the files with the counts to the host:
- * for each file a line "gcov PATH SIZE", then the file's content.
+ * If the kernel counts how often lines of some of its files run (gcov), send the files with the
+ * counts to the host: for each file a line "gcov PATH SIZE", then the file's content.
  */
 #include <ftw.h>
 #include <sys/stat.h>

@@ -65,7 +65,7 @@ bool open_branches(struct branch_event *event, pid_t pid)
 	return false;
 }
 
-/* Count the samples since the last call, and remove them from the ring. */
+/* Count the samples in the ring, and empty it. */
 uint64_t count_branches(struct branch_event *event)
 {
 	size_t size = RING_PAGES * sysconf(_SC_PAGESIZE);

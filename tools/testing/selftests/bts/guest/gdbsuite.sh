@@ -40,8 +40,8 @@ write_site() {
 }
 
 # Print a result of each file in gdb.sum as KTAP, and a line "# counts" with the file's name and
-# four numbers of its tests: those that passed; that failed; that were unsupported, untested or
-# expected to fail; and those with other results.
+# the numbers of its lines with these results: passes; failures; unsupported, untested, and expected
+# or known failures; others, such as errors and duplicate names.
 tell() {
 	awk '
 	function close_file() {
@@ -115,7 +115,7 @@ if ! tell; then
 	echo "not ok 1 no file of the suite ran: $(tail -n 1 "$work/output")"
 	echo "1..1"
 fi
-# For one to six FILEs, print the whole log; otherwise only the 40 lines before each failure.
+# For one to six FILEs, print the whole log; otherwise each failure and the 40 lines before it.
 if [ -n "$few" ]; then
 	cat "$work/gdb.log"
 else

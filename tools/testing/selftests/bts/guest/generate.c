@@ -53,7 +53,7 @@ struct program {
 	u8 *at;
 	u64 start;
 	u64 enter;	/* address of the jump to the first block */
-	u64 end;	/* where the last block jumps to */
+	u64 end;	/* where the last block goes to */
 	u64 again;	/* address of the branch back to the first block */
 	u64 ret;
 	u64 leaf[NR_LEAVES];

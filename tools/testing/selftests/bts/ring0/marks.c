@@ -9,6 +9,7 @@
  *				NAME: for warn, what error_report_end must name; else unused
  */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -666,40 +667,66 @@ static bool shows_branches(const char *name)
 	return shows;
 }
 
+/* What observe_stuck() has found */
+#define STUCK_READ	1
+#define STUCK_THAWED	2
+#define STUCK_HIDDEN	4
+
+/* Return bits STUCK_*, and then release CPU 0, which is locked up. @*returned tells if it is not. */
+static int observe_stuck(const volatile bool *returned)
+{
+	int found = 0, i;
+	time_t start;
+
+	/* CPU 0 does not respond to this thaw. It is not frozen yet, so it has nothing to thaw. */
+	usleep(300000);
+	must_set("freeze", "0");
+	for (i = 0; i < 300 && !strstr(get("freeze"), "1"); i++)
+		usleep(100000);
+	if (shows_branches("per_cpu/cpu0/trace") && !*returned)
+		found |= STUCK_READ;
+	/* Compare times, too: a thaw that waits for the CPU may return before @*returned is set. */
+	start = time(NULL);
+	must_set("freeze", "0");
+	if (is("freeze", "0") && time(NULL) - start < 10 && !*returned)
+		found |= STUCK_THAWED;
+	must_set("freeze", "1");
+	if (!shows_branches("per_cpu/cpu0/trace") && shows_branches("per_cpu/cpu1/trace"))
+		found |= STUCK_HIDDEN;
+	must_set("freeze", "0");
+	must("/sys/module/bts_crash/parameters/release", "1");
+
+	return found;
+}
+
 /*
  * While a CPU is locked up with interrupts off, its branches can be read. Root's thaw waits for
  * this CPU for about a second only. The CPU records again when it is not locked up any more.
  */
 static void test_stuck(void)
 {
-	time_t start;
+	volatile bool *returned = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status, found;
 	pid_t pid;
-	int i;
 
+	if (returned == MAP_FAILED)
+		give_up("mmap");
 	/* The detector reports a CPU again after it has seen that the CPU is not locked up. */
 	sleep(3);
-	pid = fork();
-	if (!pid) {
-		pin_to(0);
-		try_text(DEVICE, "stuck");
-		_exit(0);
-	}
+	/* The memory of @pid must not be in use on CPU 0: TLB flushes would wait for CPU 0. */
 	pin_to(1);
-	for (i = 0; i < 300 && !strstr(get("freeze"), "1"); i++)
-		usleep(100000);
-	ok(shows_branches("per_cpu/cpu0/trace") && !waitpid(pid, NULL, WNOHANG),
-	   "stuck: its branches are read while it is locked up");
-	/* Compare times, too: a thaw that waits for the CPU may return before the process exits. */
-	start = time(NULL);
-	must_set("freeze", "0");
-	ok(is("freeze", "0") && time(NULL) - start < 10 && !waitpid(pid, NULL, WNOHANG),
-	   "stuck: root's thaw ends while it is locked up");
-	must_set("freeze", "1");
-	ok(!shows_branches("per_cpu/cpu0/trace") && shows_branches("per_cpu/cpu1/trace"),
-	   "stuck: after the next freeze, its old branches are not shown");
-	must_set("freeze", "0");
-	must("/sys/module/bts_crash/parameters/release", "1");
-	waitpid(pid, NULL, 0);
+	pid = fork();
+	if (!pid)
+		_exit(observe_stuck(returned));
+	pin_to(0);
+	try_text(DEVICE, "stuck");
+	*returned = true;
+	waitpid(pid, &status, 0);
+	found = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	ok(found & STUCK_READ, "stuck: its branches are read while it is locked up");
+	ok(found & STUCK_THAWED, "stuck: root's thaw ends while it is locked up");
+	ok(found & STUCK_HIDDEN, "stuck: after the next freeze, its old branches are not shown");
 	ok(goes_on(), "stuck: it records when it is not locked up any more");
 }
 

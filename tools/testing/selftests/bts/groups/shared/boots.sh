@@ -8,7 +8,7 @@ ours() {
 }
 
 # strict CASE [KEY=VALUE...] -- PROG [ARG...]: the same. The emulator ends if the CPU cannot store a
-# record.
+# record because its buffer is not mapped.
 strict() {
 	ours "$1" abort=1 "${@:2}"
 }

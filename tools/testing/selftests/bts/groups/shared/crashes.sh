@@ -34,8 +34,8 @@ survived() {
 	came_to_end "$1"
 }
 
-# judge_trace CASE FUNCTION CPUS [1]: the console must have CPUS traces, the first one with FUNCTION
-# on top. 1: all CPUs crashed.
+# judge_trace CASE FUNCTION NUMBER [1]: the console must have NUMBER traces of 32 branches, the
+# first one of CPU 0, with FUNCTION on top. 1: all CPUs crashed, so FUNCTION must be on top of each.
 judge_trace() {
 	local wrong
 

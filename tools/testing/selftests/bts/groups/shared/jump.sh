@@ -27,7 +27,7 @@ jump_boot() {
 		qemu="-drive file=$KERNEL,$RAW_DISK -drive file=$INITRD,$RAW_DISK" "${@:4}"
 }
 
-# The crash dump must have the recorder's buffers, and no record may be stored after the jump.
+# The crash dump must have the recorder's buffers, and BTS must be off in the second kernel.
 recorder_dump() {
 	jump_boot patched "$CONFIG" kdump -- jump crash recorder
 }
