@@ -16,10 +16,11 @@
  * for a debugger, the kernel has moved older branches from the buffer to another place, the ring,
  * which this program does not read.
  *
- * Without -p, the program combines branches to lines like the kernel itself, by the same code: a
- * call that has returned is one line, and a loop is printed once. Without MAP, the program does not
- * know the addresses of the entry code and of thunks, and may combine branches in another way than
- * the kernel. If it cannot read the branches of a CPU, it says so, and goes on to the next CPU.
+ * Without -p, the program combines branches to lines, by the code that the kernel uses: a call that
+ * has returned is one line, and a loop is printed once. The program does not know all thunks, and
+ * without MAP, it knows neither the entry code nor any thunk. So it may combine branches in another
+ * way than the kernel. If it cannot read the branches of a CPU, it says so, and goes on to the next
+ * CPU.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -185,9 +186,8 @@ struct range {
 };
 
 /*
- * Entry code; the thunks; and srso_alias_safe_ret() with srso_alias_return_thunk(). With the
- * mitigation of SRSO, returns of Zen 3 and Zen 4 run these two, which are apart from the other
- * thunks.
+ * Entry code; the thunks; and srso_alias_safe_ret() with srso_alias_return_thunk(). As a mitigation
+ * of SRSO, returns of Zen 3 and Zen 4 may run these two, which are apart from the other thunks.
  */
 static struct range entries, thunks, zen_thunk;
 

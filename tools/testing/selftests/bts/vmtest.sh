@@ -97,7 +97,7 @@ value_of() {
 # number_of OPTION VALUE MAXIMUM: print VALUE; die if it is not a number from 1 to MAXIMUM.
 number_of() {
 	case $2 in
-	*[!0-9]* | '' | 0) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
+	*[!0-9]* | '' | 0*) die "$1 $2: give a number from 1: see vmtest.sh help" ;;
 	esac
 	[ ${#2} -lt 10 ] && [ "$2" -le "$3" ] || die "$1 $2: the maximum is $3"
 	printf '%s' "$2"

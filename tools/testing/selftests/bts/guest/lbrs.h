@@ -12,7 +12,7 @@ bool lbr_enabled(int cpu);
 bool lbr_of_kernel(int cpu);
 /* Returns whether the filter register is 0. True if the LBRs have no such register. */
 bool lbr_unfiltered(int cpu);
-/* Returns whether the first @depth records of a CPU are 0. */
+/* Returns whether the addresses in the first @depth records of a CPU are 0. */
 bool lbr_wiped(int cpu, int depth);
 /*
  * While the recorder is on, change the filter of all CPUs to leave out the kinds of branches that

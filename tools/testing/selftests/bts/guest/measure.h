@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For programs that measure a figure. The guest runs with -icount shift=0, where the time stamp
- * counter advances by one for each instruction of user mode or kernel. So the difference of two
- * values is a number of instructions, if the guest has one CPU, which was not idle meanwhile.
+ * counter advances by one for each instruction of user mode or kernel, and for each iteration of an
+ * instruction with REP. So the difference of two values is a number of instructions, if the guest
+ * has one CPU, which was not idle meanwhile.
  */
 #ifndef BTS_GUEST_MEASURE_H
 #define BTS_GUEST_MEASURE_H

@@ -56,7 +56,7 @@ struct tracee nth_forking_tracee(uint32_t flags, uint32_t size)
 
 void nth_fork(unsigned long n)
 {
-	/* The tracee has inherited `nth`, which affects the tracer: open its own file. */
+	/* A file that the tracee has inherited would affect the tracer: open its own file. */
 	if (owner != getpid())
 		nth_open();
 	nth_arm(n);

@@ -121,8 +121,8 @@ void step_run(struct step *step);
 
 /* state.c: the progress, on the stick. */
 /*
- * Load the results of the last boot. Returns false if there are none, or if that boot was on a
- * processor with another signature, or did all steps.
+ * Load the results of the last boot. Returns false if there are none, if that boot was on a
+ * processor with another signature, or if it called state_save(true).
  */
 bool state_load(void);
 /* The step that was running when the machine last went down, or NULL. */

@@ -12,7 +12,7 @@
 #define READ_ALL	3	/* command of klogctl() */
 #define MOST_SHOWN	10	/* complaints that one call prints */
 #define MOST_AFTER	40	/* lines after a complaint that may be in the report */
-#define MOST_NOTED	400	/* lines after complaints in the report, in all */
+#define MOST_NOTED	400	/* lines after complaints that one boot adds to the report */
 
 static const char *const complaints[] = {
 	"BUG:", "Oops:", "Kernel panic", "general protection", "Uhhuh",

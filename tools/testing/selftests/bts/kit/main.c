@@ -88,7 +88,7 @@ static void begin_report(const char *image)
 		tell("The report cannot be kept on the stick: %s.\n\n", stick_problem());
 }
 
-/* Continue the report of the last boot, which ended before all steps were done. */
+/* Continue the report of the last boot, which did not call state_save(true). */
 static void continue_report(void)
 {
 	static char old[1 << 17];

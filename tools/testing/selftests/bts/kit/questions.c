@@ -7,7 +7,8 @@
  *
  * prints a line "answer QUESTION: ANSWER". The short form of the report has only the first word of
  * ANSWER. The program fails if the experiment cannot be made, or finds what should be impossible.
- * Otherwise the program passes, whatever the answer is.
+ * Otherwise it passes, whatever ANSWER is. If the processor lacks what "filter" or "freeze" asks
+ * about, it passes with the answer "none".
  */
 #include <cpuid.h>
 #include <poll.h>

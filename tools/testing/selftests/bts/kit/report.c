@@ -65,8 +65,8 @@ static void print_answers(void)
 }
 
 /*
- * Print the steps that failed, did not end or took too long, in one line: the page must fit on a
- * screen of 25 lines.
+ * Print the steps that failed, did not end or took too long, as many as fit into one line: the page
+ * must fit on a screen of 25 lines.
  */
 static void print_bad_steps(void)
 {
@@ -187,7 +187,7 @@ void print_page(const char *image)
 	screen_clear();
 	note("\n");
 	tell("bts-check %s: %s\n", image, machine.model);
-	/* With a Debug Store, there may be so many answers that the page has no line left. */
+	/* With a Debug Store, use one line: there may be many answers, and the page must fit. */
 	tell("%sWhat the hardware does here:\n", machine.store ?
 	     "This machine has a Debug Store. " :
 	     "This machine has no Debug Store that the kernel can use. The report helps, too.\n");

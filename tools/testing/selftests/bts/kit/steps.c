@@ -233,7 +233,7 @@ static void tell_comments(struct reader *r)
 /*
  * Count the result that a line of output may have. With step->output, print failures and all lines
  * that are neither a result nor the plan, at most MAX_OUTPUT lines. Without it, print at most
- * MAX_LINES failures.
+ * MAX_LINES failures, and the newest comments before each.
  */
 static void take_line(struct step *step, const char *line, struct reader *r)
 {
@@ -326,7 +326,10 @@ static bool has_ended(pid_t child)
 	return !waitid(P_PID, child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == child;
 }
 
-/* Wait until @child or its output has ended. Returns false if this takes too long. */
+/*
+ * Wait until the output has ended, or until @child has ended and there was no output for a second.
+ * Returns false if this takes too long.
+ */
 static bool watch(struct step *step, pid_t child, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN, };

@@ -45,8 +45,8 @@ void lab_must(int fd, unsigned long request, void *arg)
 	int tries = 1000;
 
 	/*
-	 * LAB_START fails with -EBUSY while perf or KVM uses the hardware, see ds_claim_bts(). Try
-	 * again for a second or more.
+	 * LAB_START fails with -EBUSY while perf or KVM uses hardware that excludes BTS, see
+	 * ds_claim_bts(). Try again for a second or more.
 	 */
 	while (ioctl(fd, request, arg)) {
 		if (errno != EBUSY || !tries--)

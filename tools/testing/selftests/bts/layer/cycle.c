@@ -125,7 +125,7 @@ static void wait_for_ioctl(pid_t pid)
 	}
 }
 
-/* The trace of a task that runs stay() must have all branches of the program, and @gaps Q_LOST. */
+/* The trace of a task in stay() must have all branches of the known program, and @gaps Q_LOST. */
 static void test_stays(u32 flags, unsigned int gaps)
 {
 	int lab = lab_open(LAB_SELF, 0, LAB_USER, 1), fd, status;

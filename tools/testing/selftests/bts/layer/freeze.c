@@ -345,7 +345,7 @@ static bool is_circular(void)
 	return val & DEBUGCTL_BTS && !(val & DEBUGCTL_BTINT);
 }
 
-/* Check that each branch has a kernel target, and that find_break() finds no missing branch. */
+/* Each record must be a Q_LOST or a branch to the kernel, and find_break() must return -1. */
 static bool sound_flight(const struct records *got)
 {
 	struct records part = { };

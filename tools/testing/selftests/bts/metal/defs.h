@@ -116,7 +116,7 @@
 /* A second mapping of the first GiB, 2 GiB below the top of the address space. */
 #define HIGH			0xffffffff80000000
 
-/* The window: 4 KiB pages, supervisor only, for the Debug Store. */
+/* The window: 4 KiB pages for the Debug Store. By default, user mode cannot access them. */
 #define WIN			0x40000000
 #define WIN_PAGES		6
 #define BUF			(WIN + 0x1000)

@@ -281,7 +281,10 @@ void gdt_init(void)
 	asm volatile("ltr %w0" : : "r"(SEL_TSS));
 }
 
-/* Set up two tasks: A for the case, and B, which begins at @eip with page directory @directory. */
+/*
+ * Set up two tasks: A, which trace32() loads, and B, which begins at @eip with page directory
+ * @directory.
+ */
 void tss32_b(u64 eip, u64 directory)
 {
 	tss_a = (struct tss32) {

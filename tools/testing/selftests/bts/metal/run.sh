@@ -98,7 +98,7 @@ timeout "${TIMEOUT:-20}" "$qemu" ${QEMU_L:--L /usr/share/qemu -L /usr/share/seab
 status=$?
 tr -d '\r' <"$tmp/out"
 
-# The totals that the emulator has counted, and those that the test expects, must be equal.
+# totals prints what the emulator has counted, and summary prints what the test expects.
 totals() {
 	sed -n 's/^bts: total //p' "$tmp/err" | tail -1
 }

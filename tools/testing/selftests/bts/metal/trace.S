@@ -172,7 +172,7 @@ ignore_irq:
 	pop	%rax
 	iretq
 
-/* Power off at an unexpected exception in protected mode. run.sh then finds no totals. */
+/* Power off at an unexpected exception in protected mode. run.sh fails, as finish() did not run. */
 	.globl	unexpected32
 	.code32
 unexpected32:

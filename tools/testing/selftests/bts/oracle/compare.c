@@ -319,8 +319,8 @@ static bool count_branch(void *arg, const struct branch *br)
 }
 
 /*
- * For --last: set c->skip to the number of branches before the one of the first record. Returns
- * NULL, or an error.
+ * For --last: set c->skip to the number of branches before the one of the first record, if all open
+ * branches were taken. Returns NULL, or an error.
  */
 static const char *skip_to_last(struct compare *c, const struct execlog *log)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read the log of QEMU 7.2 with `-d exec,nochain,int` and -singlestep. Then each Trace line is one
- * instruction. Only a QEMU with the patches in ../qemu writes the line wrmsr.
+ * Read the log of QEMU 7.2 with `-d exec,nochain,int` and -singlestep. Then each Trace line is for
+ * one instruction, or for one iteration of REP. Only a QEMU with the patches in ../qemu writes the
+ * line wrmsr.
  *
  *   Trace CPU: HOST [CSBASE/PC/FLAGS/CFLAGS] SYMBOL   about to execute PC
  *   Stopped execution of TB chain before HOST [PC]    it was not executed after all

@@ -26,7 +26,7 @@ static size_t nr_symbols;
 static const char *names;
 static __u64 base;	/* load address of a position-independent program */
 
-/* Read the symbols of the program that runs as @pid. Without symbols, print addresses. */
+/* Read the symbols of the program that runs as @pid, if it has any. */
 static void read_symbols(pid_t pid)
 {
 	const Elf64_Ehdr *elf;

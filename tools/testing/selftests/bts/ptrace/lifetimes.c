@@ -560,7 +560,7 @@ static void end_trace(const struct tracee *t, enum end how)
 	}
 }
 
-/* After PTRACE_DETACH, the tracee itself ends its trace, so this may take some time. */
+/* After PTRACE_DETACH, a worker of the kernel ends the trace, so this may take some time. */
 static bool bts_is_cleared(int cpu)
 {
 	int tries = 1000;

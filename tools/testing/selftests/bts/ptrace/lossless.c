@@ -176,8 +176,9 @@ int main(int argc, char **argv)
 	ok(!early && !late, "%zu before it was full, %zu beyond its reserve", early, late);
 	/*
 	 * If the hardware does not record the kernel, and the ring has up to 65536 bytes, the trace
-	 * causes at most two NMIs for each stop: one when the hardware's buffer is nearly full, one
-	 * when the ring is full. The other NMIs must come from perf.
+	 * causes at most two NMIs for each full ring: one when the hardware's buffer is nearly
+	 * full, one when the ring is full. The rest of a round may cause one more. The other NMIs
+	 * must come from perf.
 	 */
 	ok(!sampled || nmis() - before > 2 * (long)stops, "%ld NMIs", nmis() - before);
 	tracee_end(&t);

@@ -188,8 +188,8 @@ static int keep_map_busy(void *unused)
 }
 
 /*
- * Run a loop in the last bytes before an unmapped page. The kernel reads more bytes than an
- * instruction has, and so reaches that page: it must take the mmap lock, and may sleep.
+ * Run a loop in the last bytes before an unmapped page. The kernel reads at least eight bytes for
+ * each instruction, and so reaches that page: it must take the mmap lock, and may sleep.
  */
 static void loop_at_page_end(unsigned long n)
 {

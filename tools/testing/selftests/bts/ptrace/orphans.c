@@ -338,7 +338,7 @@ static int trace_often(void *arg)
 
 /*
  * Many tracers trace the same task, one after the other, and die while the task is in a group
- * stop. None of their traces may be left in the kernel's memory.
+ * stop. Their traces must not pile up in the kernel's memory.
  */
 static void check_pile(void)
 {

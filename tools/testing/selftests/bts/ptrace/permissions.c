@@ -388,7 +388,7 @@ TEST(set_uid)
 	go_on(t.pid, SIGTRAP);
 	EXPECT_EQ(SOMEBODY, euid_of(t.pid));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
-	/* The credentials that the tracer had when it attached allow access to the tracee. */
+	/* The credentials at PTRACE_TRACEME count. These were root's, and allow access. */
 	ASSERT_EQ(0, setresuid(NOBODY, NOBODY, 0));
 	EXPECT_LT(0, bts(PTRACE_BTS_SIZE, t.pid, NULL, 0));
 	ASSERT_EQ(0, setresuid(0, 0, 0));

@@ -58,7 +58,7 @@ GUEST_PROGS += ptrace/many
 many_SRCS := ptrace/many.c ptrace/threads.c guest/tracee.c
 many_CFLAGS = $(PTRACE_BTS_UAPI)
 
-# Programs of groups such as ptracerules and silicon. The kselftest does not build them.
+# Programs of groups such as ptracerules and silicon.
 RULES := lifetimes permissions signals
 GUEST_PROGS += $(addprefix ptrace/,$(RULES))
 GUEST_PROGS_32 += $(addprefix ptrace/,$(RULES))

@@ -69,7 +69,10 @@ FIXTURE_TEARDOWN(check)
 	end_chain(self->pid);
 }
 
-/* Check that size, flags, signal and records are unchanged, and that the trace still records. */
+/*
+ * Check that size, flags, signal and records are unchanged. Another run of chain() must add its
+ * branches to the trace.
+ */
 #define EXPECT_UNCHANGED() do {							\
 	struct ptrace_bts_status _status = bts_status(self->pid);		\
 	struct x86_bts_record _after[ROOM];						\
@@ -80,6 +83,7 @@ FIXTURE_TEARDOWN(check)
 	EXPECT_EQ(self->nr, get_all(self->pid, _after));			\
 	EXPECT_EQ(0, memcmp(self->before, _after, RECORDS(self->nr)));		\
 	run_chain(self->pid, 1);						\
+	EXPECT_LE(_status.next + CHAIN_LENGTH, bts_status(self->pid).next);	\
 	EXPECT_EQ(0, newest_branch(self->pid, _after));				\
 	EXPECT_EQ((uintptr_t)chain_back, _after[0].branch.from);		\
 } while (0)
@@ -232,7 +236,7 @@ TEST_F(check, flags_without_a_purpose)
 	EXPECT_UNCHANGED();
 }
 
-/* PTRACE_BTS_F_END must be the only flag, and size, signal, source and clock must be 0. */
+/* PTRACE_BTS_F_END must be the only flag, and size, signal and source must be 0. */
 TEST_F(check, end_with_more)
 {
 	struct ptrace_bts_config config = { .flags = PTRACE_BTS_F_END, };

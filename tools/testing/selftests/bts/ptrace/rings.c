@@ -351,7 +351,7 @@ TEST_F(ring, stop_beside_uprobe)
 	unsigned int room, stops;
 	int err = put_uprobe(chain_count);
 
-	/* If the kernel has no uprobes (-ENOENT), test small rings without a uprobe. */
+	/* If there is no file uprobe_events (-ENOENT), test small rings without a uprobe. */
 	ASSERT_TRUE(!err || err == -ENOENT) TH_LOG("%d", err);
 	for (room = 1; room < 5; room++) {
 		run_with_signal(self->pid, room, 0, 50, &stops);

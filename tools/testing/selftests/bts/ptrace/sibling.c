@@ -2,8 +2,8 @@
 /*
  * After a trace, the kernel keeps the hardware for some seconds, for the next trace. An event of
  * perf that counts branches with period 1 takes the hardware back. If the event joins a group, perf
- * holds a mutex of the group then. CPU hotplug takes this mutex, too. Open such events while their
- * CPU goes offline and online: there must be no deadlock.
+ * holds the mutex of the group's perf_event_context then. CPU hotplug takes this mutex, too. Open
+ * such events while their CPU goes offline and online: there must be no deadlock.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -269,11 +269,11 @@ static void check_damaged(void)
 }
 
 /*
- * Send NMIs without a cause, while the PMIs of a trace are NMIs, too. The kernel must report NMIs
- * without a cause, and not take them for late PMIs. The kernel may miss some: while a CPU handles
- * an NMI, others merge into one pending NMI, also a PMI and an NMI without a cause. The emulator's
- * monitor sends NMIs by LINT1, which only the boot CPU receives. The kernel prints at most ten
- * messages in 5 s.
+ * Send NMIs without a cause, while the PMIs of a trace are NMIs, too. The kernel must report at
+ * least @enough of them. It may take some for late PMIs. It may miss others: while a CPU handles an
+ * NMI, further ones merge into one pending NMI, also a PMI and an NMI without a cause. The
+ * emulator's monitor sends NMIs by LINT1, which only the boot CPU receives. The kernel prints at
+ * most ten messages in 5 s.
  */
 static void check_stray(void)
 {

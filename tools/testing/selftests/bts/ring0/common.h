@@ -65,10 +65,10 @@ struct line {
 bool next_line(const char **text, struct line *line);
 /*
  * Returns whether @at, such as "function+0x1/0x2 [module]", is in @function, or in the padding
- * before it.
+ * before it, if the padding has the symbol "__pfx_" and the function's name.
  */
 bool within(const char *at, const char *function);
-/* Returns whether @at is the beginning of @function, or in the padding before it. */
+/* Returns whether @at is the beginning of @function, or in such padding before it. */
 bool enters(const char *at, const char *function);
 /*
  * Count the lines that next_line() finds in @trace and whose branch begins or ends in @function. If

@@ -525,7 +525,10 @@ static pid_t press_sysrq(int cpu)
 	_exit(0);
 }
 
-/* Each request must print the branches of all CPUs, or a line that says that it is refused. */
+/*
+ * Each request must print the branches of all CPUs, or a line that says that it is refused. Try
+ * until a request is refused.
+ */
 static void test_sysrqs(void)
 {
 	int rounds = 0, traces = 0, refused = 0;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define OFFSETS		0xffffffff82000000ull	/* __per_cpu_offset */
-/* Offsets in the per-CPU memory */
+/* STORE, PAGES and LBR are offsets in the per-CPU memory, which begins at CPU(nr). */
 #define STORE		0x1000ull
 #define PAGES		0x2000ull
 #define LBR		0x3000ull

@@ -672,7 +672,10 @@ static bool shows_branches(const char *name)
 #define STUCK_THAWED	2
 #define STUCK_HIDDEN	4
 
-/* Return bits STUCK_*, and then release CPU 0, which is locked up. @*returned tells if it is not. */
+/*
+ * Release CPU 0, which is locked up, and return the bits STUCK_* that were found before. @*returned
+ * becomes true when CPU 0 is not locked up any more.
+ */
 static int observe_stuck(const volatile bool *returned)
 {
 	int found = 0, i;

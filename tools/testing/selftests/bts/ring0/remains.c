@@ -6,9 +6,10 @@
  *
  *   remains MODULE dump SOURCE		crash, and let the emulator write dumps
  *   remains live SCRIPT		read the running kernel by drgn
- *   remains MODULE panic|init|shutdown|triple SOURCE
+ *   remains MODULE panic|init|shutdown SOURCE
  *				end the kernel; the next boot reads its branches
- *   remains watchdog SOURCE		the same, by a watchdog
+ *   remains MODULE triple bts	the same, by a triple fault
+ *   remains watchdog bts	the same, by a watchdog
  *   remains reset lbr		reset the machine; the next boot must find no branches
  *   remains reboot SOURCE	the same, after an orderly reboot
  *   remains MODULE head|body|records|data scribble	write to reserved memory

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check that no kernel address is left in the hardware's buffers after the flight recorder was
- * switched off, or a CPU was removed from the recorder's cpumask, while a trace of user mode keeps
- * the buffers mapped. With page-table isolation, user mode's page tables map them as well.
+ * Check that no kernel address is left in the first and the last records of the hardware's buffers
+ * after the flight recorder was switched off, or a CPU was removed from the recorder's cpumask,
+ * while a trace of user mode keeps the buffers mapped. With page-table isolation, user mode's page
+ * tables map them as well.
  *
  *   scrub BTS_LAB_MODULE
  */

@@ -77,7 +77,8 @@ function low(text) {
 }
 
 # Store the instructions of a symbol that are sources of branches. Called when the next symbol
-# begins, at @end, as only then is the symbol's size known. For the last symbol, @end is a guess.
+# begins, at @end, as only then is the symbol's size known. For the last symbol of a file, @end may
+# not be its end.
 function end_symbol(end,    i, key) {
 	for (i = 0; i < nr_insn; i++) {
 		key = sprintf("%s+0x%x/0x%x", symbol, insn_at[i] - start, end - start)

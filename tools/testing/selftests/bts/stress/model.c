@@ -262,7 +262,7 @@ static void expect_read(const struct model *m, const struct request *r, struct a
 
 	if (!err && r->read.flags & ~PTRACE_BTS_READ_CONSUME)
 		err = -EINVAL;
-	/* If the count is unknown, READ may begin beyond the last record, and then fails. */
+	/* READ fails if @first is greater than @next. If @next is unknown, READ may fail or not. */
 	if (err || !m->known || r->read.first > m->next)
 		answer_add(a, err ?: -EINVAL);
 	if (err || (m->known && r->read.first > m->next))

@@ -76,13 +76,13 @@ struct view {
  * @nr:		PTRACE_BTS_*, or another number
  * @addr:		the pointer
  * @data:		the size or the index
- * @avail:	number of accessible bytes at @addr
+ * @avail:	number of bytes at @addr that the kernel can access for this request
  * @config:	the contents of @addr, for CONFIG
  * @read:		the contents of @addr, for READ
  * @tail:		offset of a byte that is not 0 and lies behind the structure; 0 for none
  * @sealed:	for READ: the memory at @addr is read-only
  * @out:		where the kernel stores records or a status: @addr except for READ
- * @out_avail:	number of accessible bytes at @out
+ * @out_avail:	like @avail, but for @out; 0 if @sealed
  */
 struct request {
 	int nr;

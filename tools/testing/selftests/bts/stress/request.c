@@ -89,7 +89,10 @@ static void choose_pointer(struct request *r)
 
 static const uint32_t signals[] = { 0, 0, 0, 0, 5, 9, 10, 19, 23, 34, 64 };
 
-/* Choose the size of a trace, in records: about as many as still fit under the limit, or any. */
+/*
+ * Choose the size of a trace, in records: about as many as still fit under the limit, or a random
+ * number.
+ */
 static uint32_t choose_records(struct tracer *me, uint32_t flags)
 {
 	unsigned long used = pages_used(me, true);
@@ -490,7 +493,7 @@ static void compare_records(struct tracer *me, struct child *t, const struct req
 	}
 }
 
-/* Check that the kernel has not written behind the first @written bytes. */
+/* Check that the kernel has not written any of the BEHIND bytes behind the first @written bytes. */
 static void compare_rest(struct tracer *me, struct child *t, const struct request *r,
 			 size_t written)
 {
@@ -550,7 +553,7 @@ static void compare_output(struct tracer *me, struct child *t, const struct requ
 	}
 }
 
-/* Fill the bytes that compare_rest() may check, and not the whole area. */
+/* Fill the bytes that compare_rest() may check. */
 static void prepare_output(const struct request *r)
 {
 	size_t n = sizeof(struct ptrace_bts_status) + BEHIND;

@@ -291,15 +291,18 @@ static bool recorded_everything(const struct started *s, const struct model *now
 }
 
 /*
- * Returns whether the order is DO_WORK, and the trace records branches, but no branches to the
- * kernel and no task switches.
+ * Returns whether the order is DO_WORK, and the trace records branches in user mode, but none in or
+ * to the kernel, and no task switches.
  */
 static bool only_work(const struct started *s)
 {
 	return s->what == DO_WORK && (s->before.flags & (TRACE | KERNEL | ENTRY | SCHED)) == TRACE;
 }
 
-/* Returns the most records a run may add: its branches, and returns from interrupts and stops. */
+/*
+ * Returns the most records that a run may add if only_work() is true: its branches, and returns
+ * from interrupts and stops.
+ */
 static uint64_t most_records(const struct started *s)
 {
 	return s->arg + s->arg / 2 + 1000 + 4 * s->stops;

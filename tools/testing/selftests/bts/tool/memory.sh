@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # memory.sh DIR MADEUP: check that with --memory 16M, 32 MiB are enough for btstrace (in
-# DIR), and that it says what is incomplete. MADEUP makes traces that need more without it.
+# DIR), and that it says what is incomplete. In some modes, MADEUP's traces need more without it.
 
 dir=$1 madeup=$(realpath "$2")
 # shellcheck source=host.sh

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# terminal.sh DIR PROGRAM: check that btstrace (in DIR) uses colours, the terminal's width
-# and a pager on a terminal only, with a trace of PROGRAM. --color makes colours elsewhere, too.
+# terminal.sh DIR PROGRAM: check that btstrace (in DIR) uses colours and a pager on a terminal only,
+# mostly with a trace of PROGRAM. --color makes colours elsewhere, too. Also check that lines are no
+# longer than the terminal is wide.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh

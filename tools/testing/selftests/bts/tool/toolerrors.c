@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Check btstrace's errors: one line that tells what to do, an exit status for each kind of
- * error, and no files left behind.
+ * Check btstrace's errors: most are one line, and the exit status depends on the kind of error.
+ * Also check some warnings.
  *
  *   toolerrors BTSTRACE RECORD here|no-source|no-step|old-kernel|old-kernel-no-source [less=N]
  *

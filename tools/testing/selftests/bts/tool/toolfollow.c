@@ -99,6 +99,14 @@ static size_t forks_before(const char *text, const char *at)
 	return n;
 }
 
+/* Returns NULL if there is none. */
+static const char *next_line(const char *line)
+{
+	const char *eol = strchr(line, '\n');
+
+	return eol ? eol + 1 : NULL;
+}
+
 /*
  * Returns whether there are @children children and, for each n, the first line of the n-th child is
  * behind that of the n-th fork.
@@ -108,7 +116,7 @@ static bool forks_come_first(const char *text, size_t children)
 	const char *line = text, *seen[64];
 	size_t nr = 0, i;
 
-	for (; *line && nr < ARRAY_SIZE(seen); line = strchrnul(line, '\n') + 1) {
+	for (; line && *line && nr < ARRAY_SIZE(seen); line = next_line(line)) {
 		if (strncmp(line, "[pid ", 5))
 			continue;
 		for (i = 0; i < nr && atoi(seen[i] + 5) != atoi(line + 5); i++)

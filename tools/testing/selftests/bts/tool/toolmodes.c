@@ -72,7 +72,10 @@ static struct run shown_n(const char *options, const char *what, long n)
 	return shown(options, line);
 }
 
-/* Check that a live trace, the recorded one, and one of single steps show the same. */
+/*
+ * Check that a live trace and the recorded one show the same, and that a trace of single steps
+ * shows the same without the lines that only_own() removes.
+ */
 static void against_steps(const char *what, long n)
 {
 	struct run live, again, steps;
@@ -149,8 +152,8 @@ static void check_last(void)
 }
 
 /*
- * -w without a mode records all branches, and shows the last ones. With -n as well, only the last
- * ones are recorded.
+ * -w without a mode records all branches, and shows the last ones. With -n as well, it does not
+ * record older branches for which the trace has no room.
  */
 static void check_recorded(void)
 {
@@ -244,7 +247,10 @@ static void check_formats(void)
 	run_free(&r);
 }
 
-/* On a terminal, btstrace shows its progress in a line, and erases the line at the end. */
+/*
+ * With --full, if standard error is a terminal and the output is not, btstrace shows its progress
+ * in a line, and erases the line at the end. With -q, it does not.
+ */
 static void check_progress(void)
 {
 	static const char last[] = "\r\033[K";
@@ -309,7 +315,7 @@ static long sum_lost(const char *text)
 
 /*
  * The tracee cannot be stopped inside execve(), where the kernel makes more branches than the trace
- * has room for. The output must show each loss once, where it happened.
+ * has room for. The output must show each loss once, and none after the last branch.
  */
 static void check_lost(void)
 {
@@ -343,7 +349,7 @@ static void check_sched(void)
 	r = run("$b -r /tmp/clocks.bts --full -t -o " OUT);
 	ok(count(r.out, "--- on CPU "), "-r -t: but they are there");
 	run_free(&r);
-	/* The crash view shows the kernel's last branches as one line. */
+	/* The crash view shows consecutive branches in the kernel as one line. */
 	r = shown("-k", "/bt/walk fault 0");
 	if (!ok(strstr(r.out, " walk.c:") && strstr(r.out, "  [kernel]: ") &&
 		count(r.out, "\n") <= 32, "-k: the program's own code, and the kernel"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trace programs with libraries, without symbols, and with code that is in no file.
- * btstrace must show each branch by a name, or by a module and an offset. It must show the
- * same when it reads the recorded trace.
+ * Trace programs with libraries, without symbols, and with code that is in no file. Check that
+ * btstrace shows the same when it reads the recorded trace and, where check() is called, that it
+ * shows branches by names, or by modules and offsets.
  *
  *   toolshapes BTSTRACE RECORD SHAPES STRIPPED SHAPES32 [less=N]
  */
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
-	/* With -s 24K, btstrace reads the trace while the program changes its code. */
+	/* With -s 24K, btstrace reads the trace more often: the program keeps changing its code. */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));
 	free(show_twice("--full -s 24K", shapes, what));
 	return finish();

@@ -33,7 +33,7 @@ NOINLINE static long fib(long n)
 	return n < 2 ? n : fib(n - 1) + fib(n - 2);
 }
 
-/* Three branches a round: the call, the return, and the jump back. */
+/* Three branches a round: the call, the return and, except in the last round, the jump back. */
 NOINLINE static void steps(long n)
 {
 	while (n--)
@@ -66,7 +66,7 @@ static int loop(long n)
 	return 0;
 }
 
-/* Calls, signals, longjmp(), system calls and memset(), @n times */
+/* Calls, signals, longjmp() and system calls, @n times */
 static int mixed(long n)
 {
 	signal(SIGUSR1, handler);
@@ -260,7 +260,7 @@ static int spins(long n)
 	return 42;
 }
 
-/* Block all signals: a tracer that relies on a signal loses records. */
+/* Block all signals. A tracer that reads when this program gets a signal would lose records. */
 static int masked(long n)
 {
 	sigset_t all;

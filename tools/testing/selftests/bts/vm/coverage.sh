@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtest.sh coverage: for the C files that the series adds to the kernel, except unit tests, print
-# how many lines the groups run. Also print the lines that they do not run, unless the file unrun has
-# the reason. If a guest crashes, its counts are lost.
+# how many lines the groups run. Also print the lines that they do not run, unless the file unrun
+# has the reason. If a guest crashes, its counts are lost.
 
 COVERAGE_GOAL=90
 

@@ -11,7 +11,7 @@ IMAGE_CONFIG=mitigations,image,image64
 IMAGE_CONFIG_32=32,image
 IMAGE_START=2048	# sector of the partition
 
-# Programs that the steps of kit/steps.c run, in addition to btstrace.
+# Programs that the steps of kit/steps.c need, in addition to btstrace.
 IMAGE_PROGRAMS=(questions tracecost flight units requests requests_32 lossless inherit refusals rings
 	lifetimes lifetimes_32 signals tracedsteps multithread odd example badjump)
 # Programs that the steps run on the 32-bit kernel. There, the kit leaves out a step if its program

@@ -21,7 +21,8 @@ lab_overlay() {
 	[ -z "$OVERLAY" ] || find "$OVERLAY/rename.sed" "$OVERLAY/${dir#"$REPO/"}" -type f 2>/dev/null
 }
 
-# copy_lab DIR WORK: copy the module's sources and LAB_LOOKUP to WORK, and adapt them to this kernel.
+# copy_lab DIR WORK: copy the module's sources and LAB_LOOKUP to WORK, and adapt them to this
+# kernel.
 copy_lab() {
 	local dir=$1 work=$2 change
 

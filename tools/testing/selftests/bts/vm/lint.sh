@@ -13,17 +13,16 @@ repo_files() {
 		done
 }
 
-# Print the shell scripts of the repository: files *.sh, and files without a suffix whose first line
-# names a shell.
+# Print the shell scripts of the repository: files *.sh, and files whose first line names a shell,
+# if no dot is in their names.
 shell_files() {
 	repo_files | while IFS= read -r file; do
-		case $file in
+		case ${file##*/} in
 		*.sh) echo "$file" ;;
 		*.*) ;;
 		*) ! head -n 1 "$REPO/$file" | grep -qE '^#!.*/(ba)?sh' || echo "$file" ;;
 		esac
 	done
-	echo series/lib.sh
 }
 
 # collect FILE COMMAND...: run COMMAND with its output in FILE.
@@ -90,8 +89,8 @@ lint_length() {
 			print $2 ": " $1 " lines, " max " at most" }'
 }
 
-# No function may have more than LINT_SCREEN lines. A function of C or shell ends with a brace in
-# the first column.
+# A function of C or shell may have at most LINT_SCREEN lines between its braces. The last brace is
+# in the first column.
 lint_screen() {
 	(
 		cd "$REPO" && repo_files | grep -E '\.([ch]|sh)$|^series/[a-z]*$' |
@@ -126,7 +125,8 @@ lint_paths() {
 		cut -c1-160
 }
 
-# lint_page_program PAGE: the program in a manual page must equal the file that the page names.
+# lint_page_program PAGE: except for white space, the program in a manual page must equal the file
+# that the page names.
 lint_page_program() {
 	local name file
 
@@ -232,7 +232,8 @@ excuse() {
 	}' <(on_this_kernel "$REPO/series/exceptions") -
 }
 
-# checkpatch MAIL: print checkpatch's findings. For an unchanged mail, use the cached result.
+# checkpatch MAIL: print checkpatch's findings. Use the cached result, unless the mail or
+# checkpatch.pl has changed.
 checkpatch() {
 	local done_before
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtest.sh matrix: run vmtest.sh test for each row of the file matrix.
+# vmtest.sh matrix: run vmtest.sh test for rows of the file matrix.
 
 MATRIX=()	# lines of the table of results
 WALKED=0	# number of rows that were run

@@ -88,7 +88,7 @@ figure_reach() {
 LEFT=(task kernel null jump error protection interrupted bug double panic nmipanic warn)
 
 # left_of CASE KIND OUT: crash a guest whose LBRs leave out the branches that OUT names ("nothing":
-# none). Print how many branches the console shows, and how many functions these branches name.
+# none). Print how many lines of branches the console shows, and how many functions they name.
 left_of() {
 	boot "$1-$2" smp=1 "$(lbr_cpu 32),$MEASURE_CPU" kernel=patched config="$CONFIG" before="$LAB" \
 		expect=splat append="panic_on_warn=1" -- lastbranch die "$2" "$3" >&2
@@ -97,8 +97,8 @@ left_of() {
 
 declare -A LEFT_OF=()	# for each OUT, the output of left_of for all kinds of crashes
 
-# figure_left CASE branches|functions OUT: set FIGURE to the least number of branches of all kinds
-# of crashes, or to the median of the number of functions.
+# figure_left CASE branches|functions OUT: set FIGURE to the least number of lines that left_of()
+# counts for any kind of crash, or to the median of the number of functions.
 figure_left() {
 	local kind values
 
@@ -134,7 +134,8 @@ run_row() {
 }
 
 # compare_row KEY UNIT PEER GOAL...: print the peer's figure, the ratio to it, and whether the goal
-# is met: met, missed, ? if a figure for this is missing, or - if there is no goal.
+# is met: met or missed; ? if the row has no figure, or if the goal needs the peer's figure, which
+# is missing; otherwise - if there is no goal.
 compare_row() {
 	awk -v ours="${VALUE[$1]}" -v peer="${VALUE[$3]-}" -v goal="$4" 'BEGIN {
 		ratio = met = "-"

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # SILICON: rules for behavior that Intel's manuals leave open, or that differs between models. Each
 # rule is a list of properties of the emulated processor. Group silicon tests all rules. --silicon
-# selects the rule for guests whose test does not select one.
+# selects the rule for guests of the patched emulator whose test does not select one.
 
 SILICON_RULE=
 

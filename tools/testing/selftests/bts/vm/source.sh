@@ -60,8 +60,9 @@ fall_back() {
 	choose_package
 }
 
-# Set LINUX_PACKAGE to the package for --base, and APT_DIR. If trixie-backports does not have the
-# newest kernel that the series fits, and --base was given, exit with 0: nothing can be tested.
+# Set LINUX_PACKAGE to the package for --base, and APT_DIR. If --base newest was given, but neither
+# the cache nor trixie-backports has the newest kernel that the series fits, exit with 0: nothing
+# can be tested.
 choose_package() {
 	local known there
 

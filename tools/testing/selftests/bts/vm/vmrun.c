@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The runner of one guest: start the emulator with four serial ports (console, KTAP, control,
- * data), log their output, execute commands from the control port in the emulator's monitor, check
- * each console line for a splat, and end a guest that hangs. The outcome goes to the file "result".
+ * data), log their output, execute commands from the control port in the emulator's monitor, look
+ * for a splat on the console, and end a guest that hangs. The outcome goes to the file "result".
  *
  * The line "save" on the control port is no command of the monitor: the guest's state goes to the
  * file "state", and the emulator ends. The emulator's option -incoming continues that guest. The
@@ -139,8 +139,9 @@ char *buf_line(struct buf *b)
 
 /*
  * Returns whether the guest only sends through the port. Then use a pipe, not a socket: the
- * emulator writes single bytes, of which a socket holds only some 280. The emulated port would
- * block, and the kernel, which waits for 10 ms at most, would overwrite unsent output.
+ * emulator writes single bytes, of which a socket holds only a few hundred. The emulated port would
+ * block, and the kernel's console driver, which waits for 10 ms at most, would overwrite unsent
+ * output.
  */
 static bool only_comes_out(int nr)
 {

@@ -2,7 +2,7 @@
 /*
  * A terminal for kdb without a user. When kdb is entered next, it reads what was written to
  * /dev/bts_kdb, and then 'go' again and again. Reading /dev/bts_kdb returns what kdb has printed
- * since the write.
+ * since the write, up to 64 KiB.
  */
 #include <linux/fs.h>
 #include <linux/kgdb.h>

@@ -110,7 +110,7 @@ struct lab_cpu {
 #define LAB_FREEZE	_IO('B', 6)
 #define LAB_UNFREEZE	_IO('B', 7)	/* the argument is an enum lab_thaw */
 #define LAB_READ_CPU	_IOR('B', 8, struct lab_cpu)
-#define LAB_STAY	_IO('B', 9)	/* make this CPU go offline later: see lab_stay() */
+#define LAB_STAY	_IO('B', 9)	/* delay this CPU's way offline: see lab_stay() */
 #define LAB_LOOK	_IO('B', 10)	/* read a recorder in two parts: see lab_look() */
 #define LAB_STALE	_IO('B', 11)	/* look for old records in the buffers: see lab_stale() */
 /* read() returns and removes records: first the saved ones, then those in the ring. */

@@ -122,7 +122,7 @@ static int lab_put_status(struct lab_file *lab, void __user *arg)
 	return copy_to_user(arg, &status, sizeof(status)) ? -EFAULT : 0;
 }
 
-/* Returns by which factor debugging options for locks, memory and races may multiply branches. */
+/* Returns by which factor lockdep, KASAN or KCSAN may multiply branches, or 1 without them. */
 static u32 lab_weight(void)
 {
 	return IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_KASAN) ||

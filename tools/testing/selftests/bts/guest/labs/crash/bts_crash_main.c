@@ -37,7 +37,7 @@
 #define CREATE_TRACE_POINTS
 #include "bts_crash_trace.h"
 
-/* Nothing is mapped at this address. */
+/* Nothing is mapped at this address, unless KASLR has moved the kernel's memory. */
 #define BAD_STACK	0xffffe90000001000ul
 
 #define OBJECT_SIZE	256
@@ -136,7 +136,10 @@ static void do_kernel(void)
 	bts_crash_at(BAD_STACK);
 }
 
-/* Fault in an access that has an exception table entry. This fault must not count as a crash. */
+/*
+ * Fault in an access that has an exception table entry. This fault must not count as a crash. A
+ * 32-bit kernel does not access this address, and so does not fault.
+ */
 static void do_fixup(void)
 {
 	int val;
@@ -235,10 +238,10 @@ static void do_recursive(void)
 }
 
 /*
- * When the task `freezer` crashes, the kernel calls branch_freeze_send(), where ftrace calls
- * crash_in_freeze(). At this point, this CPU has stopped recording. The other CPUs have not, as the
- * NMIs that stop them are not sent yet. crash_in_freeze() raises an interrupt if `interrupt`, calls
- * `overwrite` if set, and crashes again, up to `freezes` times.
+ * When the task `freezer` crashes while the recorder is on, the kernel calls branch_freeze_send(),
+ * where ftrace calls crash_in_freeze(). At this point, this CPU has stopped recording. The other
+ * CPUs have not, as the NMIs that stop them are not sent yet. crash_in_freeze() raises an interrupt
+ * if `interrupt`, calls `overwrite` if set, and crashes again, up to `freezes` times.
  */
 static struct task_struct *freezer;
 static bool interrupt;
@@ -554,7 +557,7 @@ static void do_read(void)
  * pointers in the Debug Store area.
  */
 
-/* Nothing is mapped at this address. */
+/* Nothing is mapped at this address of a 64-bit kernel without KASLR. */
 #define NO_MEMORY	0xffffc8ffdead0000ul
 
 /* The kernel's per-CPU variable hw_branches_readable, a pointer to the recorder's context. */

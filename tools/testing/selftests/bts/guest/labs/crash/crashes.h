@@ -25,8 +25,8 @@ void bts_crash_longjmp(void);
 void bts_crash_cfi(void);
 
 /*
- * Lock up this CPU until the report of the lockup freezes the recorder, for half a minute at most.
- * Then bts_crash_stuck() goes on, see there.
+ * Lock up this CPU while it records by BTS, for half a minute at most. The report of the lockup
+ * freezes the recorder. Then bts_crash_stuck() goes on, see there.
  */
 void bts_crash_soft_lockup(void);
 void bts_crash_hard_lockup(void);

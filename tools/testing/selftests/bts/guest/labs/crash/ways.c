@@ -78,8 +78,9 @@ STACK_FRAME_NON_STANDARD(bts_crash_longjmp);
 #endif
 
 /*
- * Spin until the report of a lockup freezes the recorder, at most half a minute. The loop must not
- * call another function, so that the watchdog interrupts bts_crash_spin() itself.
+ * Spin while this CPU records by BTS, at most half a minute: the report of the lockup freezes the
+ * recorder. The loop must not call another function, so that the watchdog interrupts
+ * bts_crash_spin() itself.
  */
 static noinline void bts_crash_spin(void)
 {

@@ -102,7 +102,7 @@ typedef struct X86LBR {
 /* Only written by the thread of the vCPU, and not cleared by a reset. */
 typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
-    uint64_t wraps;     /* times the index went back to the base */
+    uint64_t wraps;     /* times bts_room() set the index to the base */
     uint64_t pmis;      /* PMIs of BTS that the APIC delivered when raised */
     uint64_t masked;    /* other PMIs of BTS: LVTPC masked, or APIC off */
     uint64_t full;      /* records lost for lack of room: see bts_room() */

@@ -218,10 +218,10 @@ void x86_pmu_freeze(X86CPU *cpu)
 }
 
 /*
- * Set a timer to the first possible overflow of a counter of time, or delete
- * the timer if no such counter is enabled. The overflow may come later: the
- * virtual clock goes on while other CPUs execute, and a counter may count at
- * one privilege level only.
+ * Set a timer to the first possible overflow of a counter of time that
+ * GLOBAL_CTRL enables, or delete the timer if there is none. The overflow may
+ * come later: the virtual clock goes on while other CPUs execute, and a counter
+ * may count at one privilege level only, or at none.
  */
 static void pmu_arm(X86CPU *cpu)
 {
