@@ -189,8 +189,9 @@ void hw_branches_disown_crash(void)
  * @cpu: the CPU
  *
  * Any context. From one hw_branches_thaw() to the next one, this returns true only once for each
- * CPU. So if the printing crashes, that crash does not print the CPU again. This also returns false
- * if there was no crash since the recorder was last thawed or switched on.
+ * CPU. So if the printing crashes, that crash does not print the CPU again. Exception: if
+ * hw_branches_thaw() runs during a call, this may return true again for that CPU. This also returns
+ * false if there was no crash since the recorder was last thawed or switched on.
  *
  * Return: true if the caller has to print the branches.
  */

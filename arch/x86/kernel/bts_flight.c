@@ -52,12 +52,12 @@ u64 bts_frozen_at(int cpu)
 }
 
 /**
- * bts_hold - stop recording on this CPU so that bts_flight_last() can read its records
+ * bts_hold - stop recording on this CPU for a short time
  *
  * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a
  * freeze, this marks no gap in any context.
  *
- * Return: the argument for bts_release(): false if this CPU was held before, or if this machine has
+ * Return: the argument for bts_release(): false if this CPU is held already, or if this machine has
  * no hardware source; otherwise true.
  */
 bool bts_hold(void)

@@ -203,7 +203,7 @@ print_ptrace_bts_status(struct tcb *const tcp, const kernel_ulong_t addr,
 	tprint_struct_end();
 }
 
-/* Print the request before the kernel changes the structure. */
+/* Print the structure as the caller has filled it in: the kernel may change it. */
 static int
 print_ptrace_bts_read_entering(struct tcb *const tcp, const kernel_ulong_t addr,
 			       const kernel_ulong_t size)

@@ -6,8 +6,8 @@
 #include <asm/bts.h>
 
 /*
- * Branch trace of a stopped tracee: see ptrace_bts(2). All structures are the
- * same for 32-bit, x32 and 64-bit callers.
+ * Requests of ptrace() for the branch trace of a tracee, which must be stopped: see ptrace_bts(2).
+ * All structures are the same for 32-bit, x32 and 64-bit callers.
  */
 #define PTRACE_BTS_CONFIG	40	/* addr: ptrace_bts_config, data: its size */
 #define PTRACE_BTS_STATUS	41	/* addr: ptrace_bts_status, data: its size */

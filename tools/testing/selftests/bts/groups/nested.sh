@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# nested (slow): a KVM guest disturbs neither the block-step of its thread, nor the recorder
+# nested (slow): a KVM guest disturbs neither the block-step of its thread nor the flight recorder
 # shellcheck shell=bash
 #
 # The emulator has AMD's virtualization (SVM) only, so the kernel's code for VMX is not run.

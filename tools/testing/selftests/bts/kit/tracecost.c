@@ -21,7 +21,7 @@
 #define TURNS		20000	/* of the loop in each kind of code */
 #define ROUNDS		7	/* the fastest round counts */
 #define TRIPS		1000
-#define NODES		(1 << 20)	/* more than all rounds of a tracee visit */
+#define NODES		(1 << 20)	/* more than a tracee visits in all rounds */
 #define NODE_SIZE	64
 #define TRACE_BYTES	(1 << 16)
 #define MOST_CPUS	256

@@ -234,9 +234,10 @@ static void run_saved(u32 nr, u32 flags)
 
 /*
  * When the PMI handler has emptied the buffer, recording goes on, and the kernel takes about
- * @branches branches before the interrupted code continues. If it takes more than BTS_DS_LONG_EXIT
- * after each of several PMIs, the kernel stops recording its own branches, until recording on the
- * CPU is paused. Branches that do not fit into the buffer are lost.
+ * @branches branches, or own_branches if that is more, before the interrupted code continues. If it
+ * takes more than BTS_DS_LONG_EXIT after each of several PMIs, the kernel stops recording its own
+ * branches, until recording on the CPU is paused. Branches that do not fit into the buffer are
+ * lost.
  * @stops: use LAB_STOP and LAB_SAVE: before the task returns to user mode, a full ring is read,
  *	which pauses recording
  * @fits: expect no gap

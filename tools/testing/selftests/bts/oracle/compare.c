@@ -21,7 +21,7 @@ struct compare {
 	FILE *out;
 	size_t size;		/* of a record */
 	size_t pos;		/* of the next record, in bytes */
-	u64 nr;			/* records consumed */
+	u64 nr;			/* records that were equal to their branch */
 	u64 skip;		/* branches still to be skipped before the first record */
 	u64 padding;		/* records passed over by next_record() */
 	u64 open_taken;

@@ -101,7 +101,8 @@ FIXTURE_SETUP(steps)
 
 	/*
 	 * Without the Debug Store, the kernel single-steps the tracee for the trace, whichever
-	 * request the tracer uses. So no variant can use the watchpoint.
+	 * request the tracer uses. QEMU 7.2 cannot single-step an instruction that hits a
+	 * watchpoint, so skip the variants with the watchpoint on all machines.
 	 */
 	if (variant->watchpoint && !bts_hardware())
 		SKIP(return, "QEMU 7.2 cannot step into a watchpoint");

@@ -635,9 +635,9 @@ static int test_crash(const char *word)
 }
 
 /*
- * A lockup freezes the recorder. For a hard lockup, the newest printed branch must be an interrupt
- * in the loop of bts_crash_spin(). A soft lockup may be detected by an interrupt in the handler of
- * another interrupt.
+ * A lockup freezes the recorder. The report must show a branch from bts_crash_spin(). For a hard
+ * lockup, it must be the newest one: the detector's NMI interrupts the loop. For a soft lockup, the
+ * detector's interrupt may come while other code runs that has interrupted the loop.
  */
 static void test_lockup(const char *word)
 {

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The second part of vmtest.sh demo: a crash of the kernel.
 
-# show_oops CONSOLE: print lines of an oops: those of the fault, and the newest branches before it.
+# show_oops CONSOLE: print lines of an oops: BUG, RIP, and the newest branches before the fault.
 show_oops() {
 	tr -d '\r' <"$1" | sed 's/^\[[ 0-9.]*\] //' | awk '
 	/^BUG:|^RIP:/ && !traces {
