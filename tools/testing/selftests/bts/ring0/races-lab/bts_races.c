@@ -161,7 +161,7 @@ static void do_sys_info(void)
 	preemptible_reads = 0;
 	sys_info_branches();
 	unregister_kprobe(&probe);
-	/* If the probe has seen only the read above, hw_branches_sys_info() has read no branches. */
+	/* If only the read above was seen, hw_branches_sys_info() has read no branches. */
 	if (most == least && !preemptible_reads)
 		preemptible_reads = -1;
 }
