@@ -431,7 +431,7 @@ static int hw_branches_boot_show(struct seq_file *m, void *v)
 		seq_printf(m, "Last branches of CPU %d before the boot, newest first, %u follow, ",
 			   view->cpu, view->nr);
 		seq_printf(m, "kernel %*phN", BUILD_ID_SIZE_MAX, left->build_id);
-		/* If both boots had the same kernel, left->text is this kernel's: do not show it. */
+		/* If both boots had the same kernel, left->text is of this kernel: hide it. */
 		if (!hw_branches_boot_same)
 			seq_printf(m, " at %#llx", left->text);
 		seq_puts(m, ":\n");

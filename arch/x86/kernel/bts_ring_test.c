@@ -215,7 +215,7 @@ static void ring_marks_gaps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, ring->gaps);
 	KUNIT_EXPECT_EQ(test, 0, ring->lost);
 
-	/* bts_ring_put_due_lost(), which bts_read() calls, marks a gap even if no record follows. */
+	/* bts_ring_put_due_lost(), which bts_read() calls, marks a gap that no record follows. */
 	bts_ring_consume(ring, ring->tail, 4);
 	bts_ring_put_gap(ring);
 	bts_ring_put_due_lost(ring);

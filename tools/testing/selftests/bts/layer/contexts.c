@@ -2,8 +2,9 @@
 /*
  * Start two contexts of this task and two of CPUs. A context (struct bts_context) is one trace,
  * here of user mode, of the kernel, or of both. End the contexts in different orders. A context
- * must have all its records, in order. But if it records the kernel, its ring may overflow, and then
- * has the newest records. The hardware must record the union of what the remaining contexts want.
+ * must have all its records, in order. But if it records the kernel, its ring may overflow, and
+ * then has the newest records. The hardware must record the union of what the remaining contexts
+ * want.
  *
  *   contexts MODULE [ORDERS]	number of orders for each combination, 1 to 24 (default: 24)
  */
