@@ -667,7 +667,7 @@ static bool shows_branches(const char *name)
 	return shows;
 }
 
-/* What observe_stuck() has found */
+/* observe_stuck() returns these bits. */
 #define STUCK_READ	1
 #define STUCK_THAWED	2
 #define STUCK_HIDDEN	4
