@@ -215,10 +215,14 @@ static void test_all(void)
 	close(fd);
 }
 
-/* If another freeze comes between bts_freezes() and bts_unfreeze_all(), all CPUs stay frozen. */
+/*
+ * If another freeze comes between bts_freezes() and bts_unfreeze_all(), all CPUs stay frozen. This
+ * traces the CPU, not the task: bts_unfreeze_all() may sleep, and a frozen task that is switched
+ * out loses records.
+ */
 static void test_overtaken(void)
 {
-	int fd = start(LAB_SELF, 0, LAB_USER, RING);
+	int fd = start(LAB_CPU, 0, LAB_USER, RING);
 	struct records got = { };
 
 	run_seed(10);
