@@ -168,8 +168,11 @@ void arch_hw_branches_thaw(u32 freezes);
  */
 int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
-/* Stop recording on this CPU at once and on the others soon, and keep the branches. */
-void arch_hw_branches_freeze(void);
+/*
+ * Stop recording on this CPU at once and on the others soon, and keep the branches. With @fresh,
+ * this CPU is not frozen, or it recorded until the caller has frozen it.
+ */
+void arch_hw_branches_freeze(bool fresh);
 /* Return how often arch_hw_branches_freeze() has frozen the CPUs. */
 u32 arch_hw_branches_freezes(void);
 /* Tell whether a CPU is frozen. */
@@ -179,6 +182,8 @@ bool arch_hw_branches_frozen(int cpu);
  * time is not stored yet.
  */
 u64 arch_hw_branches_frozen_at(int cpu);
+/* Tell whether a CPU is still frozen after a thaw, so that its branches are outdated. */
+bool arch_hw_branches_outdated(int cpu);
 /*
  * Stop recording on this CPU for a short time. Called with interrupts off. The caller passes the
  * return value to arch_hw_branches_release(). It is false if there is nothing to undo, for example
@@ -218,8 +223,7 @@ bool arch_hw_branches_is_return(u64 address);
  * branches. The CPU must be frozen, or it must be this CPU and held. Called with preemption off,
  * or with hw_branches_mutex held. @cursor keeps the position between the calls of a reader, and is
  * all 0 before the first call. A call that begins far from this position may be slow. Return the
- * number of copied branches. If the CPU is still frozen after a thaw that it has missed, because it
- * was offline or did not respond, its branches are outdated: return 0.
+ * number of copied branches; 0 if arch_hw_branches_outdated() is true.
  */
 u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 			  struct hw_branch *out, u32 n);

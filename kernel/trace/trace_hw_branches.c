@@ -13,7 +13,6 @@
 #define pr_fmt(fmt) "hw_branches: " fmt
 
 #include <linux/cleanup.h>
-#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
 #include <linux/init.h>
@@ -229,16 +228,15 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 	if (!hw_branches_on)
 		return 0;
 	/*
-	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up. So if the CPU is
-	 * frozen, do not call it. A CPU that has missed a thaw may thaw itself when it enables
-	 * interrupts or comes online: test again. The lock keeps it from coming online meanwhile.
+	 * arch_hw_branches_copy() would wait for ever for a CPU that is locked up, or if code that
+	 * holds the lock of CPU hotplug has crashed. So if the CPU is frozen, do not call it. A CPU
+	 * that has missed a thaw may thaw itself when it enables interrupts or comes online: test
+	 * again.
 	 */
-	scoped_guard(cpus_read_lock) {
-		if (arch_hw_branches_frozen(cpu)) {
-			got = arch_hw_branches_last(cpu, &cursor, 0, out, n);
-			if (arch_hw_branches_frozen(cpu))
-				return got;
-		}
+	if (arch_hw_branches_frozen(cpu)) {
+		got = arch_hw_branches_last(cpu, &cursor, 0, out, n);
+		if (arch_hw_branches_frozen(cpu))
+			return got;
 	}
 
 	return arch_hw_branches_copy(cpu, out, n);

@@ -61,7 +61,8 @@ static bool hw_branches_is_top(const struct hw_branch *branch, struct hw_branche
  * @top: describes the branch
  *
  * The newest branches are not of interest. For example, the code from the fault to the freeze has
- * made them on the CPU that crashed, or the handler of the NMI on the other CPUs.
+ * made them on the CPU that crashed, or the handler of the NMI on the other CPUs. Branches before a
+ * mark for missing branches are not searched: they may be much older.
  *
  * Return: the number of branches that are newer than this branch; -1 if it was not found.
  */
@@ -74,6 +75,8 @@ int hw_branches_count_newer(int cpu, struct hw_branches_match top)
 	do {
 		n = arch_hw_branches_last(cpu, &cursor, at, branch, ARRAY_SIZE(branch));
 		for (i = 0; i < n; i++) {
+			if (!branch[i].from && !branch[i].to)
+				return -1;
 			if (hw_branches_is_top(&branch[i], top))
 				return at + i;
 		}
@@ -208,6 +211,8 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 			hw_branches_print(print, NULL, cpu, line.depth - base, &line);
 			touch_nmi_watchdog();
 		}
+	} else if (fold && arch_hw_branches_outdated(cpu)) {
+		print(NULL, "CPU %d has missed a thaw: no newer branches of it\n", cpu);
 	}
 	hw_branches_put_fold();
 }

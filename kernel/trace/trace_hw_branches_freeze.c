@@ -57,7 +57,7 @@ static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
 /* Inlined, as a call may be recorded, and overwrite an older branch. */
-static __always_inline void hw_branches_freeze_all(void)
+static __always_inline void hw_branches_freeze_all(bool fresh)
 {
 	/*
 	 * The reason for the freeze was stored in hw_branches_first, hw_branches_kept_frozen or
@@ -66,7 +66,7 @@ static __always_inline void hw_branches_freeze_all(void)
 	 * read the reason. Pairs with smp_rmb() there.
 	 */
 	smp_wmb();
-	arch_hw_branches_freeze();
+	arch_hw_branches_freeze(fresh);
 }
 
 static void hw_branches_thaw_late_work(struct work_struct *work);
@@ -122,21 +122,21 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip, b
  */
 bool notrace hw_branches_crash_freeze(unsigned long ip)
 {
-	bool claimed, frozen, stopped, first = false;
+	bool claimed, old, stopped, first = false;
 	unsigned long flags;
 	int cpu, tries = 2;
 
 	raw_local_irq_save(flags);
 	stopped = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
+	/* Read this first: an NMI of another crash may freeze this CPU at any time. */
+	old = arch_hw_branches_frozen(cpu);
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
-		/* Read this first: after the claim, an NMI of another crash may freeze this CPU. */
-		frozen = arch_hw_branches_frozen(cpu);
-		claimed = hw_branches_claim_first(cpu, ip, frozen);
+		claimed = hw_branches_claim_first(cpu, ip, old);
 		first |= claimed;
-		if (claimed || !frozen)
-			hw_branches_freeze_all();
+		if (claimed || !arch_hw_branches_frozen(cpu))
+			hw_branches_freeze_all(!old);
 		/*
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
 		 * reads the number of freezes. If the test below reads this -1, the thaw may
@@ -265,7 +265,7 @@ static bool hw_branches_all_frozen(void)
 void notrace hw_branches_freeze_to_read(void)
 {
 	atomic_inc(&hw_branches_readers);
-	hw_branches_freeze_all();
+	hw_branches_freeze_all(false);
 }
 
 NOKPROBE_SYMBOL(hw_branches_freeze_to_read);
@@ -313,10 +313,13 @@ void hw_branches_show(void (*show)(void))
 void hw_branches_keep_frozen(void)
 {
 	int tries = 2;
+	bool old;
 
+	guard(irqsave)();
+	old = arch_hw_branches_frozen(smp_processor_id());
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
-		hw_branches_freeze_all();
+		hw_branches_freeze_all(!old);
 		/* Retry after a concurrent hw_branches_thaw(). Pairs with smp_store_mb() there. */
 		smp_mb();
 	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);

@@ -5,11 +5,12 @@
 #define pr_fmt(fmt) "x86/branch_freeze: " fmt
 
 #include <linux/atomic.h>
-#include <linux/cpu.h>
+#include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/irq_work.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
 #include <linux/time64.h>
@@ -35,49 +36,37 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes)
 	} while (!atomic_try_cmpxchg(&f->thawed, &last, freezes));
 }
 
-/* Wait until thaw->work has run on a CPU, but not after @end. */
-static void branch_await_thaw(struct branch_thaw *thaw, int cpu, u64 end)
+/* Wait until @work has run on a CPU, but not after @end. */
+static void branch_await_thaw(struct irq_work *work, int cpu, u64 end)
 {
-	while (irq_work_is_busy(&thaw->work)) {
-		if ((s64)(ktime_get_mono_fast_ns() - end) < 0) {
-			usleep_range(20, 100);
-			continue;
+	while (irq_work_is_busy(work)) {
+		if ((s64)(ktime_get_mono_fast_ns() - end) >= 0) {
+			pr_warn("CPU %d does not respond: it thaws when it does\n", cpu);
+			return;
 		}
-		if (atomic_cmpxchg(&thaw->state, BRANCH_THAW_ASKED, BRANCH_THAW_MISSED) ==
-		    BRANCH_THAW_ASKED)
-			pr_warn("CPU %d does not respond, and stays frozen until it does\n", cpu);
-		return;
+		usleep_range(20, 100);
 	}
 }
 
 /**
  * branch_thaw_cpus - thaw each CPU
- * @thaw: the per-CPU states
- * @frozen: tells whether a CPU is frozen
+ * @thaw: hard irq_works that thaw the CPU on which they run
  *
- * Called after branch_count_thaw(), with the lock of cpus_read_lock() held. May sleep. A CPU may be
- * locked up with interrupts off, so this waits for one second at most. Such a CPU thaws when it
- * enables interrupts. A CPU that is offline thaws when it comes online.
+ * Called after branch_count_thaw(). May sleep. A CPU may be locked up with interrupts off, so this
+ * waits for one second at most. Such a CPU thaws when it enables interrupts, and a CPU that is
+ * offline when it comes online, unless there was another freeze. This takes no lock of CPU hotplug:
+ * code that holds that lock may have crashed.
  */
-void branch_thaw_cpus(struct branch_thaw __percpu *thaw, bool (*frozen)(int cpu))
+void branch_thaw_cpus(struct irq_work __percpu *thaw)
 {
 	/* Not jiffies: a CPU that is locked up may be the one that increments jiffies. */
 	u64 end = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
 	int cpu;
 
-	lockdep_assert_cpus_held();
-
-	for_each_possible_cpu(cpu) {
-		struct branch_thaw *its = per_cpu_ptr(thaw, cpu);
-
-		if (cpu_online(cpu)) {
-			/* The branches of a CPU that is frozen later will be up to date. */
-			if (frozen(cpu))
-				atomic_cmpxchg(&its->state, BRANCH_THAW_DONE, BRANCH_THAW_ASKED);
-			irq_work_queue_on(&its->work, cpu);
-		} else {
-			atomic_set(&its->state, BRANCH_THAW_MISSED);
-		}
+	/* While preemption is off, no CPU goes offline. A CPU that comes online sees the thaw. */
+	scoped_guard(preempt) {
+		for_each_online_cpu(cpu)
+			irq_work_queue_on(per_cpu_ptr(thaw, cpu), cpu);
 	}
 	for_each_online_cpu(cpu)
 		branch_await_thaw(per_cpu_ptr(thaw, cpu), cpu, end);

@@ -14,6 +14,7 @@
 #include <linux/compiler.h>
 #include <linux/irq_work.h>
 #include <linux/percpu.h>
+#include <linux/timekeeping.h>
 #include <linux/types.h>
 
 /**
@@ -39,40 +40,68 @@ static inline bool branch_freeze_in_force(const struct branch_freezes *f)
 void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 
 /**
- * enum branch_thaw_state - the last thaw of a CPU
- * @BRANCH_THAW_DONE:	the CPU has thawed, or was not frozen
- * @BRANCH_THAW_ASKED:	the CPU has to thaw. If there is another freeze before it has, it stays
- *			frozen, in this state
- * @BRANCH_THAW_MISSED:	the CPU was offline, or did not respond within a second. While it is still
- *			frozen, its branches are from before that thaw
+ * struct branch_frozen_by - the freeze that has frozen a CPU
+ * @nr:		the number of that freeze; 0 if the CPU keeps no branches of a freeze. Later freezes
+ *		do not change it
+ * @when:	when the CPU was frozen, by ktime_get_mono_fast_ns(); 0 until this time is stored
  */
-enum branch_thaw_state {
-	BRANCH_THAW_DONE,
-	BRANCH_THAW_ASKED,
-	BRANCH_THAW_MISSED,
+struct branch_frozen_by {
+	u32	nr;
+	u64	when;
 };
 
-/**
- * struct branch_thaw - the thaw of a CPU
- * @work:	a hard irq_work that thaws the CPU on which it runs
- * @state:	enum branch_thaw_state
+static __always_inline u32 branch_freeze_nr(const struct branch_freezes *f)
+{
+	/* The count overflows after 2^32 freezes. */
+	return atomic_read(&f->last) ?: 1;
+}
+
+/*
+ * This CPU has stopped recording for a freeze. If it was frozen already, nothing changes. Called
+ * with interrupts off. An NMI may call this at any time.
  */
-struct branch_thaw {
-	struct irq_work	work;
-	atomic_t	state;
-};
-
-void branch_thaw_cpus(struct branch_thaw __percpu *thaw, bool (*frozen)(int cpu));
-
-static inline void branch_thaw_done(struct branch_thaw *thaw)
+static __always_inline void branch_note_freeze(struct branch_frozen_by __percpu *by,
+					       const struct branch_freezes *f)
 {
-	atomic_set(&thaw->state, BRANCH_THAW_DONE);
+	if (!this_cpu_cmpxchg(by->nr, 0, branch_freeze_nr(f)))
+		this_cpu_write(by->when, ktime_get_mono_fast_ns());
 }
 
-static inline bool branch_thaw_missed(const struct branch_thaw *thaw)
+/*
+ * This CPU, which is frozen, recorded until now: take the last freeze for the one that has frozen
+ * it. Called with interrupts off.
+ */
+static __always_inline void branch_renew_freeze(struct branch_frozen_by __percpu *by,
+						const struct branch_freezes *f)
 {
-	return atomic_read(&thaw->state) == BRANCH_THAW_MISSED;
+	if (this_cpu_read(by->nr))
+		this_cpu_write(by->nr, branch_freeze_nr(f));
 }
+
+/*
+ * The branches that a CPU has kept were delivered or erased. In between, an NMI that freezes this
+ * CPU does not change @nr.
+ */
+static inline void branch_forget_freeze(struct branch_frozen_by *by)
+{
+	WRITE_ONCE(by->when, 0);
+	barrier();
+	WRITE_ONCE(by->nr, 0);
+}
+
+/*
+ * Tell whether the branches that a CPU keeps are outdated: a thaw has undone the freeze, but the
+ * CPU was offline, did not respond, or was not thawed because there was another freeze.
+ */
+static inline bool branch_is_outdated(const struct branch_frozen_by *by,
+				      const struct branch_freezes *f)
+{
+	u32 nr = READ_ONCE(by->nr);
+
+	return nr && (s32)(nr - atomic_read(&f->thawed)) <= 0;
+}
+
+void branch_thaw_cpus(struct irq_work __percpu *thaw);
 
 /**
  * struct branch_freeze_nmi - the NMI that freezes a CPU

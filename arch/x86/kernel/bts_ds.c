@@ -47,11 +47,6 @@ static bool bts_ds_unfreeze(void)
 		return false;
 
 	WRITE_ONCE(d->freeze.requested, false);
-	/*
-	 * A freeze stores to frozen_at after frozen. In between, readers must not see the old time.
-	 * So clear the old time before this CPU can be frozen again.
-	 */
-	WRITE_ONCE(d->frozen_at, 0);
 	WRITE_ONCE(d->frozen, false);
 
 	return frozen;
@@ -66,11 +61,6 @@ static void bts_ds_freeze_others(void)
 static bool notrace bts_ds_frozen(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
-}
-
-static u64 bts_ds_frozen_at(int cpu)
-{
-	return READ_ONCE(per_cpu(bts_ds.frozen_at, cpu));
 }
 
 static bool bts_ds_draining(int cpu)
@@ -99,7 +89,6 @@ static void bts_ds_reset(struct bts_ds *d)
 	WRITE_ONCE(d->state, BTS_DS_OFF);
 	WRITE_ONCE(d->freeze.requested, false);
 	WRITE_ONCE(d->frozen, false);
-	WRITE_ONCE(d->frozen_at, 0);
 	WRITE_ONCE(d->pmi_seen, false);
 	d->may_be_repeat = false;
 	bts_ds_reset_backoff(d);
@@ -155,7 +144,6 @@ static struct bts_source bts_ds_source __ro_after_init = {
 	.freeze_others	= bts_ds_freeze_others,
 	.unfreeze	= bts_ds_unfreeze,
 	.frozen		= bts_ds_frozen,
-	.frozen_at	= bts_ds_frozen_at,
 	.hold		= ds_bts_hold,
 	.release	= ds_bts_release,
 	.peek		= bts_ds_peek,

@@ -44,7 +44,6 @@ enum bts_ds_state {
  * @late_when:	when the buffer was last drained before its PMI had arrived, in jiffies
  * @pmi_ip:	the address that the NMI of the last bts_ds_pmi() interrupted
  * @pmi_when:	when that NMI arrived, in jiffies
- * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns(); 0 until this time is stored
  */
 struct bts_ds {
 	struct debug_store	*store;
@@ -67,7 +66,6 @@ struct bts_ds {
 	unsigned long		late_when;
 	unsigned long		pmi_ip;
 	unsigned long		pmi_when;
-	u64			frozen_at;
 };
 
 DECLARE_PER_CPU(struct bts_ds, bts_ds);

@@ -30,7 +30,6 @@
 #include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include <asm/bts.h>
 #include <asm/cpufeature.h>
@@ -290,14 +289,11 @@ bool bts_ds_resume(void)
  */
 void notrace bts_ds_freeze(void)
 {
-	bool again = this_cpu_read(bts_ds.frozen);
-
 	if (!READ_ONCE(bts_ds_claimed))
 		return;
 
 	this_cpu_write(bts_ds.frozen, true);
 	barrier();
 	ds_bts_write(0);
-	if (!again)
-		this_cpu_write(bts_ds.frozen_at, ktime_get_mono_fast_ns());
+	bts_note_freeze();
 }

@@ -17,7 +17,6 @@
 
 #include <asm/processor.h>
 
-#include "branch_freeze.h"
 #include "bts_internal.h"
 
 /**
@@ -32,23 +31,6 @@
 bool notrace bts_frozen(int cpu)
 {
 	return bts_source->id && bts_source->frozen(cpu);
-}
-
-/* Tell whether the frozen records of a CPU are from before a thaw that it missed. */
-static bool bts_outdated(int cpu)
-{
-	return branch_thaw_missed(per_cpu_ptr(&bts_thaw, cpu)) && bts_source->frozen(cpu);
-}
-
-/**
- * bts_frozen_at - tell when a CPU was frozen
- * @cpu: a CPU for which bts_frozen() is true
- *
- * Return: the time, by ktime_get_mono_fast_ns(); 0 if the CPU has not stored it yet.
- */
-u64 bts_frozen_at(int cpu)
-{
-	return bts_source->frozen_at(cpu);
 }
 
 /**
@@ -171,14 +153,38 @@ static bool bts_flight_get(const struct bts_ring *ring, u64 index, struct bts_ra
 	return true;
 }
 
-static u32 bts_flight_ring(const struct bts_ring *ring, u32 newer, struct hw_branch *out,
-			   u32 n)
+/*
+ * Tell whether records are missing between the buffer and @ring, and neither has a mark there.
+ * @cursor is behind the oldest record of the buffer.
+ */
+static bool bts_flight_gap(int cpu, const struct bts_ring *ring,
+			   const struct hw_branches_cursor *cursor)
 {
-	struct bts_raw raw, older;
-	u32 got;
+	struct bts_raw raw;
 
-	for (got = 0; got < n && bts_flight_get(ring, newer + got, &raw); got++) {
-		bts_flight_get(ring, newer + got + 1, &older);
+	if ((!ring->gap && !ring->unmarked) || !bts_flight_get(ring, 0, &raw))
+		return false;
+
+	return !cursor->at || !bts_source->peek(cpu, cursor->at - 1, &raw) || raw.from || raw.to;
+}
+
+/* Read the ring. If @gap, all 0 is read first, which stands for missing records. */
+static u32 bts_flight_ring(const struct bts_ring *ring, bool gap, u32 newer,
+			   struct hw_branch *out, u32 n)
+{
+	struct bts_raw raw = { }, older;
+	u32 got, at;
+
+	for (got = 0; got < n; got++) {
+		at = newer + got;
+		if (gap && !at) {
+			out[got] = (struct hw_branch) { };
+			continue;
+		}
+		at -= gap;
+		if (!bts_flight_get(ring, at, &raw))
+			break;
+		bts_flight_get(ring, at + 1, &older);
 		out[got] = bts_flight_branch(&raw, &older);
 	}
 
@@ -202,9 +208,12 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
 	if (bts_source->draining(cpu) && bts_source->peek(cpu, 0, &raw))
 		return got;
 
+	if (got == n)
+		return got;
 	newer += got;
 
-	return got + bts_flight_ring(ring, newer - cursor->newer, out + got, n - got);
+	return got + bts_flight_ring(ring, bts_flight_gap(cpu, ring, cursor), newer - cursor->newer,
+				     out + got, n - got);
 }
 
 /**
@@ -218,8 +227,8 @@ static u32 bts_flight_both(int cpu, bool late, const struct bts_ring *ring,
  *
  * Any context and any CPU, while @cpu is frozen, held or offline. The code that crashed may have
  * overwritten the context or its ring: reading through a bad pointer in there does not crash, and
- * if the context cannot be read, only the buffer is read. Nothing is read from a CPU that has
- * missed a thaw and is still frozen, see BRANCH_THAW_MISSED.
+ * if the context cannot be read, only the buffer is read. Nothing is read from a CPU whose records
+ * are from before a thaw, see branch_is_outdated().
  *
  * Return: the number of branches that were copied.
  */

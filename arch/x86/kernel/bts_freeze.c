@@ -21,14 +21,16 @@
 #include "bts_internal.h"
 
 static struct branch_freezes bts_freezing;
+static DEFINE_PER_CPU(struct branch_frozen_by, bts_frozen_by);
 
 /**
  * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
+ * @fresh: this CPU is not frozen, or recorded until the caller has frozen it
  *
  * Any context, at any time. Each other CPU stops when an NMI reaches it. The software source does
  * not stop. If no context needs the hardware source, this does nothing.
  */
-void notrace bts_freeze_all(void)
+void notrace bts_freeze_all(bool fresh)
 {
 	guard(irqsave)();
 
@@ -39,6 +41,8 @@ void notrace bts_freeze_all(void)
 	/* Increment before any CPU is frozen: pairs with smp_mb() in bts_unfreeze_here(). */
 	smp_mb__after_atomic();
 	bts_source->freeze();
+	if (fresh)
+		branch_renew_freeze(&bts_frozen_by, &bts_freezing);
 	bts_source->freeze_others();
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freeze_all);
@@ -55,6 +59,30 @@ u32 bts_freezes(void)
 	return atomic_read(&bts_freezing.last);
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_freezes);
+
+/* Called by ->freeze() after this CPU has stopped recording */
+void notrace bts_note_freeze(void)
+{
+	branch_note_freeze(&bts_frozen_by, &bts_freezing);
+}
+
+/* Tell whether the records that a CPU has kept are from before a thaw. */
+bool bts_outdated(int cpu)
+{
+	return branch_is_outdated(per_cpu_ptr(&bts_frozen_by, cpu), &bts_freezing);
+}
+
+/**
+ * bts_frozen_at - tell when a CPU was frozen
+ * @cpu: the CPU
+ *
+ * Return: the time, by ktime_get_mono_fast_ns(); 0 if the CPU is not frozen, or has not stored the
+ * time yet.
+ */
+u64 bts_frozen_at(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_frozen_by.when, cpu));
+}
 
 bool bts_freeze_in_force(void)
 {
@@ -73,7 +101,7 @@ void bts_forget_freezes(void)
 	branch_count_thaw(&bts_freezing, bts_freezes());
 	for_each_possible_cpu(cpu) {
 		per_cpu(bts_cpu.stale, cpu) = false;
-		branch_thaw_done(per_cpu_ptr(&bts_thaw, cpu));
+		branch_forget_freeze(per_cpu_ptr(&bts_frozen_by, cpu));
 	}
 }
 
@@ -107,7 +135,9 @@ static void bts_unfrozen(void)
  *    the freeze. The second call returns true, and this function freezes the CPU again.
  *  - The NMI arrives between the second call and ->pause(): ->pause() returns false.
  *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
- *    marks a gap.
+ *    marks a gap. The buffer is empty, and bts_frozen_by becomes that of the new freeze.
+ *
+ * In the first two cases, the CPU keeps the old records, and bts_frozen_by stays as it is.
  */
 static void bts_unfreeze_here(struct irq_work *unused)
 {
@@ -128,22 +158,19 @@ static void bts_unfreeze_here(struct irq_work *unused)
 		bts_source->freeze();
 		return;
 	}
-	/* If ->pause() fails, the CPU was frozen again, and keeps the same records. */
-	if (thawed && !bts_source->pause())
+	if (!thawed || !bts_source->pause())
 		return;
 
-	branch_thaw_done(this_cpu_ptr(&bts_thaw));
-	if (thawed) {
-		bts_unfrozen();
-		/* If a context of this CPU ended during the freeze, the buffer was not scrubbed. */
-		bts_source->scrub(smp_processor_id());
-		bts_resume();
-	}
+	bts_unfrozen();
+	branch_forget_freeze(this_cpu_ptr(&bts_frozen_by));
+	if (bts_source->frozen(smp_processor_id()))
+		bts_note_freeze();
+	/* If a context of this CPU ended during the freeze, the buffer was not scrubbed. */
+	bts_source->scrub(smp_processor_id());
+	bts_resume();
 }
 
-DEFINE_PER_CPU(struct branch_thaw, bts_thaw) = {
-	.work = IRQ_WORK_INIT_HARD(bts_unfreeze_here),
-};
+static DEFINE_PER_CPU(struct irq_work, bts_thaw) = IRQ_WORK_INIT_HARD(bts_unfreeze_here);
 
 /**
  * bts_unfreeze_all - resume recording on all CPUs
@@ -160,9 +187,7 @@ void bts_unfreeze_all(u32 freezes)
 		return;
 
 	branch_count_thaw(&bts_freezing, freezes);
-	/* A CPU that is offline while the lock is held sees the thaw in bts_cpu_up(). */
-	guard(cpus_read_lock)();
-	branch_thaw_cpus(&bts_thaw, bts_source->frozen);
+	branch_thaw_cpus(&bts_thaw);
 }
 EXPORT_SYMBOL_IF_KUNIT(bts_unfreeze_all);
 
@@ -171,14 +196,10 @@ static void bts_catch_up(void)
 {
 	guard(irqsave)();
 
-	if (!bts_freeze_in_force()) {
+	if (bts_freeze_in_force())
+		bts_source->freeze();
+	else
 		bts_unfreeze_here(NULL);
-		return;
-	}
-	/* If this CPU was not frozen, its buffer is empty: it has no outdated records. */
-	if (!bts_source->frozen(smp_processor_id()))
-		branch_thaw_done(this_cpu_ptr(&bts_thaw));
-	bts_source->freeze();
 }
 
 static void bts_come_up(struct bts_call *call)

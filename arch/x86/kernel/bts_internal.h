@@ -88,9 +88,6 @@ struct bts_cpu {
 
 DECLARE_PER_CPU(struct bts_cpu, bts_cpu);
 
-struct branch_thaw;
-DECLARE_PER_CPU(struct branch_thaw, bts_thaw);
-
 extern struct bts_task bts_no_contexts;
 
 extern struct mutex bts_mutex;

@@ -117,6 +117,7 @@ static const struct hw_branches_source hw_branches_bts = {
 	.freezes	= bts_freezes,
 	.frozen		= bts_frozen,
 	.frozen_at	= bts_frozen_at,
+	.outdated	= bts_outdated,
 	.last		= hw_branches_bts_last,
 };
 
@@ -194,9 +195,9 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n)
 	return hw_branches_source->copy(cpu, out, n);
 }
 
-void notrace arch_hw_branches_freeze(void)
+void notrace arch_hw_branches_freeze(bool fresh)
 {
-	READ_ONCE(hw_branches_source)->freeze();
+	READ_ONCE(hw_branches_source)->freeze(fresh);
 }
 
 bool notrace arch_hw_branches_frozen(int cpu)
@@ -207,6 +208,11 @@ bool notrace arch_hw_branches_frozen(int cpu)
 u64 arch_hw_branches_frozen_at(int cpu)
 {
 	return READ_ONCE(hw_branches_source)->frozen_at(cpu);
+}
+
+bool arch_hw_branches_outdated(int cpu)
+{
+	return READ_ONCE(hw_branches_source)->outdated(cpu);
 }
 
 u32 arch_hw_branches_last(int cpu, struct hw_branches_cursor *cursor, u32 newer,

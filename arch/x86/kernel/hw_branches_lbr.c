@@ -325,7 +325,7 @@ static u32 hw_branches_lbr_last(int cpu, struct hw_branches_cursor *cursor, u32 
 		if (!cursor->moved)
 			hw_branches_lbr_save(&c->for_reader);
 		cursor->moved = 1;
-	} else if (branch_thaw_missed(per_cpu_ptr(&hw_branches_lbr_thaws, cpu))) {
+	} else if (hw_branches_lbr_outdated(cpu)) {
 		return 0;
 	}
 
@@ -370,6 +370,7 @@ const struct hw_branches_source hw_branches_lbr = {
 	.freezes	= hw_branches_lbr_freezes,
 	.frozen		= hw_branches_lbr_frozen,
 	.frozen_at	= hw_branches_lbr_frozen_at,
+	.outdated	= hw_branches_lbr_outdated,
 	.last		= hw_branches_lbr_last,
 };
 

@@ -33,9 +33,9 @@ struct hw_branches_lbr_saved {
 /**
  * struct hw_branches_lbr_cpu - the state of the recorder on a CPU
  * @frozen:	the CPU is frozen: it does not record until a thaw
- * @saved:	the CPU is frozen, and @kept and @frozen_at can be read
+ * @saved:	the CPU is frozen, and @kept can be read
  * @freeze:	the NMI by which another CPU requests the freeze of this CPU
- * @frozen_at:	when @frozen was set, by ktime_get_mono_fast_ns()
+ * @frozen_by:	the freeze that has frozen the CPU
  * @exception:	the pt_regs of the exception at whose entry @before_exception was saved; NULL if
  *		a freeze must not use @before_exception
  * @task:	the task that @exception has interrupted
@@ -48,7 +48,7 @@ struct hw_branches_lbr_cpu {
 	bool				frozen;
 	bool				saved;
 	struct branch_freeze_nmi	freeze;
-	u64				frozen_at;
+	struct branch_frozen_by		frozen_by;
 	struct pt_regs			*exception;
 	struct task_struct		*task;
 	struct hw_branches_lbr_saved	*kept;
@@ -57,7 +57,6 @@ struct hw_branches_lbr_cpu {
 };
 
 DECLARE_PER_CPU(struct hw_branches_lbr_cpu, hw_branches_lbr_cpu);
-DECLARE_PER_CPU(struct branch_thaw, hw_branches_lbr_thaws);
 
 /* True while the recorder uses the LBRs of this CPU, even if the CPU is frozen or held */
 DECLARE_PER_CPU(bool, hw_branches_lbr_records);
@@ -95,10 +94,11 @@ void hw_branches_lbr_wipe(void);
 void hw_branches_lbr_save(struct hw_branches_lbr_saved *out);
 
 /* In hw_branches_lbr_freeze.c: */
-void hw_branches_lbr_freeze(void);
+void hw_branches_lbr_freeze(bool fresh);
 u32 hw_branches_lbr_freezes(void);
 bool hw_branches_lbr_frozen(int cpu);
 u64 hw_branches_lbr_frozen_at(int cpu);
+bool hw_branches_lbr_outdated(int cpu);
 void hw_branches_lbr_thaw(u32 freezes);
 void hw_branches_lbr_catch_up(void);
 void hw_branches_lbr_forget_freezes(void);

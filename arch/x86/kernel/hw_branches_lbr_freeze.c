@@ -18,7 +18,6 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
-#include <linux/timekeeping.h>
 
 #include <asm/hw_branches.h>
 #include <asm/nmi.h>
@@ -100,7 +99,7 @@ static __always_inline void hw_branches_lbr_keep(struct hw_branches_lbr_cpu *c)
 			hw_branches_lbr_save(c->kept);
 	}
 	c->exception = NULL;
-	WRITE_ONCE(c->frozen_at, ktime_get_mono_fast_ns());
+	branch_note_freeze(&hw_branches_lbr_cpu.frozen_by, &hw_branches_lbr_freezing);
 	/* Pairs with hw_branches_lbr_frozen(). */
 	smp_store_release(&c->saved, true);
 }
@@ -118,7 +117,11 @@ static __always_inline void hw_branches_lbr_freeze_here(void)
 		hw_branches_lbr_keep(c);
 }
 
-void notrace hw_branches_lbr_freeze(void)
+/**
+ * hw_branches_lbr_freeze - see arch_hw_branches_freeze()
+ * @fresh: this CPU is not frozen, or recorded until the caller has frozen it
+ */
+void notrace hw_branches_lbr_freeze(bool fresh)
 {
 	guard(irqsave)();
 
@@ -129,6 +132,8 @@ void notrace hw_branches_lbr_freeze(void)
 	/* Count the freeze before any CPU is frozen: pairs with hw_branches_lbr_thaw_here(). */
 	smp_mb__after_atomic();
 	hw_branches_lbr_freeze_here();
+	if (fresh)
+		branch_renew_freeze(&hw_branches_lbr_cpu.frozen_by, &hw_branches_lbr_freezing);
 	branch_freeze_send(&hw_branches_lbr_cpu.freeze);
 }
 
@@ -146,11 +151,14 @@ bool notrace hw_branches_lbr_frozen(int cpu)
 
 u64 hw_branches_lbr_frozen_at(int cpu)
 {
-	/* Before the branches are saved, the time may be that of an earlier freeze. */
-	if (!hw_branches_lbr_frozen(cpu))
-		return 0;
+	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_by.when, cpu));
+}
 
-	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_at, cpu));
+/* Tell whether the branches that a CPU has kept are from before a thaw. */
+bool hw_branches_lbr_outdated(int cpu)
+{
+	return branch_is_outdated(per_cpu_ptr(&hw_branches_lbr_cpu.frozen_by, cpu),
+				  &hw_branches_lbr_freezing);
 }
 
 static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
@@ -198,6 +206,7 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 			hw_branches_lbr_wipe();
 		WRITE_ONCE(c->kept->nr, 0);
 		WRITE_ONCE(c->saved, false);
+		branch_forget_freeze(&c->frozen_by);
 		/* From here on, an NMI may freeze this CPU, and call hw_branches_lbr_keep(). */
 		barrier();
 		WRITE_ONCE(c->frozen, false);
@@ -210,27 +219,32 @@ static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 		return;
 	}
 
-	branch_thaw_done(this_cpu_ptr(&hw_branches_lbr_thaws));
 	if (frozen && this_cpu_read(hw_branches_lbr_records))
 		hw_branches_lbr_resume();
 }
 
-DEFINE_PER_CPU(struct branch_thaw, hw_branches_lbr_thaws) = {
-	.work = IRQ_WORK_INIT_HARD(hw_branches_lbr_thaw_here),
-};
+static DEFINE_PER_CPU(struct irq_work, hw_branches_lbr_thaw_work) =
+	IRQ_WORK_INIT_HARD(hw_branches_lbr_thaw_here);
 
+/* A CPU that is offline calls hw_branches_lbr_catch_up() when it comes online. */
 void hw_branches_lbr_thaw(u32 freezes)
 {
 	int cpu;
 
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
-	/* A CPU that comes online later calls hw_branches_lbr_catch_up(). */
-	guard(cpus_read_lock)();
-	branch_thaw_cpus(&hw_branches_lbr_thaws, hw_branches_lbr_frozen);
+	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
+	/*
+	 * The memory of a CPU that is offline may be kept over a reboot: the next boot must not
+	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. If
+	 * other code has the lock, do not wait: it may have crashed.
+	 */
+	if (!cpus_read_trylock())
+		return;
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
 			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);
 	}
+	cpus_read_unlock();
 }
 
 /**
@@ -262,7 +276,7 @@ void hw_branches_lbr_forget_freezes(void)
 		WRITE_ONCE(c->freeze.requested, false);
 		WRITE_ONCE(c->saved, false);
 		WRITE_ONCE(c->frozen, false);
-		branch_thaw_done(per_cpu_ptr(&hw_branches_lbr_thaws, cpu));
+		branch_forget_freeze(&c->frozen_by);
 	}
 }
 

@@ -22,6 +22,7 @@ struct hw_branches_cursor;
  * @freezes:	see arch_hw_branches_freezes()
  * @frozen:	see arch_hw_branches_frozen()
  * @frozen_at:	see arch_hw_branches_frozen_at()
+ * @outdated:	see arch_hw_branches_outdated()
  * @last:	see arch_hw_branches_last()
  *
  * There are no pointers for hold and release, which hw_branches.c calls directly: the branches of
@@ -35,10 +36,11 @@ struct hw_branches_source {
 	void		(*stop)(const struct cpumask *cpus);
 	void		(*thaw)(u32 freezes);
 	int		(*copy)(int cpu, struct hw_branch *out, u32 n);
-	void		(*freeze)(void);
+	void		(*freeze)(bool fresh);
 	u32		(*freezes)(void);
 	bool		(*frozen)(int cpu);
 	u64		(*frozen_at)(int cpu);
+	bool		(*outdated)(int cpu);
 	u32		(*last)(int cpu, struct hw_branches_cursor *cursor, u32 newer,
 				struct hw_branch *out, u32 n);
 };

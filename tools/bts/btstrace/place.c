@@ -52,7 +52,7 @@ void bt_place_line(struct bt_place *place)
 		place->file = NULL;
 }
 
-/* Returns the source line to show for a place. Its @file is NULL if the line is not known. */
+/* Returns the source line to show for a place: a view whose @file is NULL if it is not known. */
 const struct bt_view *bt_place_view(struct bt_place *place)
 {
 	if (!place->viewed && place->elf && !bt_elf_view(place->elf, place->elf_addr, &place->view))

@@ -175,8 +175,8 @@ static uint64_t address_of(const char *name)
 }
 
 /*
- * The kinds of branches: kind_of(), is_thunk() and is_return() correspond to functions in
- * arch/x86/kernel/hw_branches.c
+ * The callbacks kind_of(), is_thunk() and is_return() correspond to the kernel's functions
+ * arch_hw_branches_kind(), arch_hw_branches_is_thunk() and arch_hw_branches_is_return().
  */
 
 /* struct range - the addresses from @start to before @end; empty if the map lacks a symbol */

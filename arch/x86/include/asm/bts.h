@@ -180,13 +180,12 @@ struct bts_want {
  *		NULL
  * @scrub:	overwrite the records in the buffer of a CPU that is offline, or of this CPU,
  *		which is paused or frozen. If this CPU is frozen, do nothing.
- * @freeze:	stop recording on this CPU and keep its records, with interrupts off or in an NMI
+ * @freeze:	stop recording on this CPU, keep its records, and call bts_note_freeze(), with
+ *		interrupts off or in an NMI
  * @freeze_others: make all other online CPUs call @freeze soon, without waiting for them
  * @unfreeze:	allow this CPU to be paused and resumed again, with interrupts off; false
  *		if it was not frozen
  * @frozen:	tell whether a CPU is frozen, in any context
- * @frozen_at:	tell when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the time is not
- *		stored yet
  * @hold:	stop recording on this CPU so that its records can be read, with interrupts
  *		off or in an NMI, and change nothing else; true if the caller has to call
  *		@release, false if the CPU was held before
@@ -212,7 +211,6 @@ struct bts_source {
 	void	(*freeze_others)(void);
 	bool	(*unfreeze)(void);
 	bool	(*frozen)(int cpu);
-	u64	(*frozen_at)(int cpu);
 	bool	(*hold)(void);
 	void	(*release)(void);
 	bool	(*peek)(int cpu, u32 newer, struct bts_raw *rec);
@@ -236,7 +234,7 @@ int bts_peek(struct bts_context *ctx, u64 *seq, const struct x86_bts_record **re
 int bts_consume(struct bts_context *ctx, u64 first, u32 n);
 void bts_clear(struct bts_context *ctx);
 int bts_flush_cpu(int cpu);
-void bts_freeze_all(void);
+void bts_freeze_all(bool fresh);
 u32 bts_freezes(void);
 void bts_unfreeze_all(u32 freezes);
 
@@ -244,6 +242,7 @@ void bts_unfreeze_all(u32 freezes);
 bool bts_is_entry(u64 addr);
 bool bts_frozen(int cpu);
 u64 bts_frozen_at(int cpu);
+bool bts_outdated(int cpu);
 bool bts_hold(void);
 void bts_release(bool stopped);
 u32 bts_flight_last(struct bts_context *ctx, int cpu, struct hw_branches_cursor *cursor, u32 newer,
@@ -257,6 +256,7 @@ void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
 struct bts_want bts_want(void);
 u32 bts_wanted_steps(void);
+void bts_note_freeze(void);
 void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);
 

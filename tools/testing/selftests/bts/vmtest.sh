@@ -71,6 +71,7 @@ usage() {
 	  --kernel DIR      use the pristine kernel tree DIR, of a version that the series fits
 	  --built DIR       boot the kernel built in DIR (for tests without test modules)
 	  --slow            run the slow groups, too
+	  --at-once N       run so many groups at the same time; a guest uses one processor [1]
 	  --seconds N       approximate time for the group stress [600]
 	  --seed N          seed of its random numbers [random]
 	  --requests N      number of requests that its fuzzer must make in that time
@@ -118,7 +119,7 @@ take_options() {
 	local stress='--seconds --seed --requests --rounds'
 
 	case $1 in
-	test) use="$booted $stress --stock --smp --built --slow" ;;
+	test) use="$booted $stress --stock --smp --built --slow --at-once" ;;
 	demo) use='--base --cpu --cpl-rule --silicon --kernel --plain' ;;
 	measure) use="$booted --tsv" ;;
 	matrix) use="$stress --base --cpu --cpl-rule --kernel" ;;
@@ -181,6 +182,10 @@ run_groups() {
 	keep_newest "$CACHE/results" 5
 	RESULTS=$CACHE/results/$(date +%Y%m%d-%H%M%S)
 	mkdir -p "$RESULTS" || die "cannot write $RESULTS: free some space"
+	if [ "$AT_ONCE" -gt 1 ]; then
+		run_at_once "$@"
+		return
+	fi
 	for group; do
 		run_group "$group"
 	done
@@ -309,6 +314,7 @@ parse_options() {
 		-j[0-9]*) JOBS=$(number_of -j "${1#-j}" 1024) || exit ;;
 		-v) VERBOSE=1 ;;
 		--slow) SLOW=all ;;
+		--at-once) AT_ONCE=$(number_of "$1" "$2" 64) || exit ; shift ;;
 		--seconds) STRESS_SECONDS=$(number_of "$1" "$2" 1000000) || exit ; shift ;;
 		--seed) STRESS_SEED=$(number_of "$1" "$2" 999999999) || exit ; shift ;;
 		--requests) STRESS_REQUESTS=$(number_of "$1" "$2" 999999999) || exit ; shift ;;

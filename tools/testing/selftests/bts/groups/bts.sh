@@ -13,7 +13,7 @@ units() {
 
 	for smp in 1 2; do
 		boot "unit$smp" kernel=patched config="$CONFIG" smp="$smp" \
-			append=kunit.enable=1 -- kunit bts_ring bts_context
+			append=kunit.enable=1 -- kunit bts_ring bts_context branch_freeze
 	done
 	# Without an APIC there is no PMI, and the buffer is circular. Not on PREEMPT_RT, where
 	# power-off would hang: kernel_power_off() sleeps in pr_flush() when timers do not run any

@@ -9,8 +9,8 @@
 # shellcheck source=shared/jump.sh
 . "$B/groups/shared/jump.sh"
 
-# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: there must be splats. Each must
-# be a warning of perf that it does not get memory, or match REGEX.
+# without_memory CASE FLAVOUR REGEX KEY=VALUE... -- aux ARGUMENT...: run aux in a guest. The kernel
+# must log splats. Each must be a warning of perf that it gets no memory, or match REGEX.
 without_memory() {
 	local memory='WARNING: .* (alloc_bts_buffer|reserve_ds_buffers)'
 

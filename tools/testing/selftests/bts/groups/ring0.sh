@@ -388,13 +388,15 @@ races() {
 ring0_races() {
 	local kind
 
-	for kind in report late mutex trigger; do
+	for kind in report late mutex trigger overtaken; do
 		races "$kind-race" -- overlap "$kind"
 	done
 	for kind in break sysrq thaw; do
 		races "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done
+	races hotplug-race expect=splat -- overlap hotplug
+	came_to_end hotplug-race
 	races source-race "$(lbr_machine 32)" -- overlap source
 	# Only a preemptible kernel may preempt the printing.
 	if has_option PREEMPTION; then

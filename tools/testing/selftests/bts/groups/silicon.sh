@@ -38,7 +38,7 @@ pentium4() {
 	strict steps-pentium4-db cpu="$PENTIUM4" silicon=db smp=2 icount=slow -- silicon cleared
 	strict late-pentium4 cpu="$PENTIUM4" silicon=late smp=2 -- lossless 60000 4096
 	boot unit-pentium4 kernel=patched config="$CONFIG" smp=2 cpu="$PENTIUM4" \
-		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context
+		append=kunit.enable=1 -- kunit debugctl x86_ds bts_ring bts_context branch_freeze
 }
 
 # A PMI comes 100 branches late. The record that is stored when this PMI comes is past the

@@ -224,7 +224,7 @@ static void ask_filter(void)
 		answer("filter: none, this processor has no filter by privilege level");
 		return;
 	}
-	/* Only a wrong source may make a record look like a branch within the kernel. */
+	/* If a record shows a branch within the kernel, this must be due to a wrong source. */
 	ok(!err && some.user &&
 	   (!some.kernel || (some.good < some.returns && some.kernel <= MOST_WRONG)),
 	   "with it, %u branches of user mode, %u of the kernel", some.user, some.kernel);

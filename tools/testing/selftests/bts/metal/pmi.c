@@ -113,7 +113,7 @@ static void run_pmi(const struct pmi_case *c)
 	}
 	expect_pmi(c, f.at);
 	expect_store();
-	/* When the vector is unmasked, a PMI that the machine has kept comes. */
+	/* If the machine has kept a PMI, it delivers the PMI when the vector is unmasked. */
 	apic_write(APIC_LVTPC, LVT_NMI);
 	asm volatile("sti; nop; nop; cli");
 	expect(pmi_count == !!f.at + kept, "%s: %u PMIs when unmasked", c->text, (u64)pmi_count);

@@ -199,3 +199,12 @@ size_t count_lines(const char *trace, int cpu, const char *function)
 	}
 	return n;
 }
+
+bool shows_branches(const char *name)
+{
+	char *trace = get(name);
+	bool shows = strstr(trace, "+0x");
+
+	free(trace);
+	return shows;
+}

@@ -75,5 +75,7 @@ bool enters(const char *at, const char *function);
  * @function is NULL, count all that it finds. If @cpu is not -1, count only lines of that CPU.
  */
 size_t count_lines(const char *trace, int cpu, const char *function);
+/* Returns whether the file @name, such as "per_cpu/cpu1/trace", contains a branch. */
+bool shows_branches(const char *name);
 
 #endif

@@ -208,6 +208,33 @@ static void test_freeze(void)
 	free(after);
 }
 
+/*
+ * After a thaw, an idle CPU makes few branches until the next freeze. A mark must separate them from
+ * those that the CPU kept in the first freeze. If it made more than the hardware's buffer holds, a
+ * mark is behind the oldest of the buffer.
+ */
+static void test_idle(void)
+{
+	char *trace, *mark;
+
+	if (cpus() < 2)
+		return;
+	pin_to(0);
+	must_set("freeze", "1");
+	usleep(20000);
+	must_set("freeze", "0");
+	must_set("freeze", "1");
+	usleep(20000);
+	trace = get("per_cpu/cpu1/trace");
+	mark = strstr(trace, "missing");
+	if (mark)
+		*mark = '\0';
+	ok(mark && count_lines(trace, 1, NULL) <= 2730,
+	   "frozen twice: %zu branches of an idle CPU, and a mark", count_lines(trace, 1, NULL));
+	free(trace);
+	must_set("freeze", "0");
+}
+
 static void test_cpumask(void)
 {
 	bool others = false;
@@ -260,6 +287,7 @@ static int all(void)
 	test_trace();
 	test_fold();
 	test_freeze();
+	test_idle();
 	test_cpumask();
 	test_off();
 	return finish();

@@ -657,16 +657,6 @@ static void test_lockup(const char *word)
 	ok(thaws(), "%s: frozen until it is thawed", word);
 }
 
-static bool shows_branches(const char *name)
-{
-	char *trace = get(name);
-	bool shows = strstr(trace, "+0x");
-
-	free(trace);
-
-	return shows;
-}
-
 /* observe_stuck() returns these bits. */
 #define STUCK_READ	1
 #define STUCK_THAWED	2

@@ -5,12 +5,13 @@
  * recorder: all CPUs stop recording until a thaw.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|source|thaw|
- *				     trigger|migrate
+ *				     trigger|overtaken|migrate|hotplug
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 #include "../guest/tracee.h"
 #include "common.h"
@@ -341,7 +342,8 @@ static void test_thaw_at(const char *word)
 
 /*
  * @word starts a freeze. A thaw comes between two steps of the freeze. Afterwards, the CPUs must be
- * frozen, and the reason for the freeze must be stored. The next thaw must thaw the CPUs.
+ * frozen, the reason for the freeze must be stored, and the branches of CPU 0 must not count as
+ * older than that thaw. The next thaw must thaw the CPUs.
  */
 static void test_thaw_in(const char *word)
 {
@@ -355,6 +357,7 @@ static void test_thaw_in(const char *word)
 		usleep(1000);
 	must_set("freeze", "0");
 	await(freezer);
+	ok(shows_branches("per_cpu/cpu0/trace"), "%s: the branches are there", word);
 	ok(tries && is("freeze", "1") && thaws(), "%s: the freeze is kept, and thawed", word);
 }
 
@@ -364,6 +367,7 @@ static void test_thaw(void)
 	test_thaw_at("thawtask");
 	test_thaw_at("thawfirst");
 	test_thaw_in("crashthawed");
+	test_thaw_in("freezethawed");
 	test_thaw_in("keepthawed");
 }
 
@@ -430,6 +434,30 @@ static void test_trigger(void)
 	try_text(ENABLE, "0");
 }
 
+/*
+ * A trigger freezes the CPUs again after a thaw has thawed CPU 0, and before it thaws CPU 1. So CPU
+ * 1 keeps its branches from before the thaw, which must not be shown.
+ */
+static void test_overtaken(void)
+{
+	static const char thawed[] = TRACEFS "/events/irq_vectors/irq_work_exit/trigger";
+	char *trace;
+
+	pin_to(0);
+	must_set("freeze", "1");
+	usleep(20000);
+	if (try_text(thawed, "branches:all:1"))
+		give_up(thawed);
+	must_set("freeze", "0");
+	goes_on();
+	try_text(thawed, "!branches");
+	trace = get("../trace");
+	ok(strstr(trace, "hw_branch: cpu=0") && !strstr(trace, "hw_branch: cpu=1"),
+	   "overtaken: no branches of CPU 1, which was not thawed");
+	free(trace);
+	ok(goes_on(), "overtaken: both record in the end");
+}
+
 /* Panic in a task that migrates after the freeze. The host checks the console. */
 static int migrate(void)
 {
@@ -456,6 +484,33 @@ static int migrate(void)
 	return 1;
 }
 
+/*
+ * A CPU crashes while it goes offline. The task that has requested it keeps the lock of CPU hotplug
+ * for ever. The branches must be readable, and a thaw must not wait. As a power-off would wait for
+ * the lock, restart by sysrq.
+ */
+static int hotplug(void)
+{
+	int tries = 1000, err;
+
+	act("hotplug");
+	if (!fork()) {
+		try_text("/sys/devices/system/cpu/cpu1/online", "0");
+		_exit(1);
+	}
+	while (!strstr(get("freeze"), "1") && --tries)
+		usleep(10000);
+	ok(tries && shows_branches("per_cpu/cpu1/trace"), "hotplug: the branches can be read");
+	must_set("freeze", "0");
+	ok(is("freeze", "0") && recording(0), "hotplug: a thaw thaws CPU 0");
+	err = finish();
+	fflush(stdout);
+	tcdrain(STDOUT_FILENO);
+	try_text("/proc/sysrq-trigger", "b");
+
+	return err;
+}
+
 static const struct {
 	const char *kind;
 	void (*test)(void);
@@ -469,6 +524,7 @@ static const struct {
 	{ "source", test_source },
 	{ "thaw", test_thaw },
 	{ "trigger", test_trigger },
+	{ "overtaken", test_overtaken },
 };
 
 int main(int argc, char **argv)
@@ -488,6 +544,8 @@ int main(int argc, char **argv)
 	must_set("crash_all", "1");
 	if (!strcmp(argv[3], "migrate"))
 		return migrate();
+	if (!strcmp(argv[3], "hotplug"))
+		return hotplug();
 	open_log();
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
 		if (!strcmp(argv[3], tests[i].kind)) {

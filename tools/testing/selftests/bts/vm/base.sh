@@ -6,6 +6,7 @@ STEP_PID=	# process group of the running step
 SHELL_PID=	# an emulator that runs in the background
 SCRATCH=	# directory for unfinished files, removed at exit
 UNFINISHED=	# unfinished directory at its final place in the cache, removed at exit
+OWNER=		# the process that set the traps
 BUILDING=	# file that exists while make writes to a build directory: see build_in_place()
 
 # A copy of standard error, for messages while the output of a step goes to a log
@@ -56,10 +57,14 @@ end_group() {
 # Bash may run the traps in a child, too, if a signal arrives before the child has reset them. The
 # child must not remove what its parent uses.
 on_exit() {
-	local status=$?
+	local status=$? pid
 
-	[ "$BASHPID" = $$ ] || exit "$status"
+	[ "$BASHPID" = "$OWNER" ] || exit "$status"
 	trap '' INT TERM HUP
+	for pid in "${WORKERS[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	wait "${WORKERS[@]}" 2>/dev/null
 	# If a build had to be killed, keep the file $BUILDING: see build_in_place().
 	if [ -n "$STEP_PID" ]; then
 		end_group "$STEP_PID" && [ -n "$BUILDING" ] && rm -f "$BUILDING"
@@ -71,13 +76,14 @@ on_exit() {
 }
 
 on_signal() {
-	[ "$BASHPID" = $$ ] || exit 130
+	[ "$BASHPID" = "$OWNER" ] && [ -z "$WORKER" ] || exit 130
 	clear_line
 	echo "vmtest.sh: interrupted; the next run continues with what is complete" >&"$SCREEN"
 	exit 130
 }
 
 set_traps() {
+	OWNER=$BASHPID
 	trap on_exit EXIT
 	trap on_signal INT TERM HUP
 }
@@ -101,12 +107,12 @@ step() {
 	shift
 
 	set -m
-	"$@" </dev/null 9>&- &
+	"$@" </dev/null 8>&- 9>&- &
 	STEP_PID=$!
 	set +m
 	# Wait for the end of the step, and show progress each second.
 	while :; do
-		sleep 1 9>&- &
+		sleep 1 8>&- 9>&- &
 		ticker=$!
 		status=0
 		wait -n -p over "$STEP_PID" "$ticker" || status=$?

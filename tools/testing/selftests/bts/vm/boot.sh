@@ -305,9 +305,9 @@ boot() {
 	runner=("$BENCH_BIN/vmrun" -d "$CASE_DIR" -S "$B/splats" -t "${OPT[timeout]}"
 		-s "${OPT[stall]}" ${VERBOSE:+-v} -- "${COMMAND[@]}")
 	if [ -n "$VERBOSE" ]; then
-		step "$GROUP.$case" "${runner[@]}"
+		meanwhile step "$GROUP.$case" "${runner[@]}"
 	else
-		step "$GROUP.$case" "${runner[@]}" >"$CASE_DIR/runner" 2>&1
+		meanwhile step "$GROUP.$case" "${runner[@]}" >"$CASE_DIR/runner" 2>&1
 	fi
 	[ -f "$CASE_DIR/result" ] || die "the runner failed: $(tail -n 1 "$CASE_DIR/runner" 2>/dev/null): see $CASE_DIR"
 	count_run "$case"
@@ -320,7 +320,7 @@ check() {
 
 	new_case "$case"
 	start=$(now_ms)
-	step "$GROUP.$case" "$@" >"$CASE_DIR/ktap" 2>"$CASE_DIR/stderr" || status=$?
+	meanwhile step "$GROUP.$case" "$@" >"$CASE_DIR/ktap" 2>"$CASE_DIR/stderr" || status=$?
 	count_ktap "$case" "$CASE_DIR/ktap"
 	count_status "$case" "$status"
 	if [ "$FAILED" -gt "$before" ]; then

@@ -45,7 +45,7 @@ initrd_of() {
 	mv "$root/bt/init" "$root/init"
 	echo 'root:x:0:0:root:/tmp:/bin/sh' >"$root/etc/passwd"
 	echo 'nobody:x:65534:65534:nobody:/tmp:/bin/sh' >>"$root/etc/passwd"
-	INITRD=$CACHE/initrd/guest.cpio
+	INITRD=$CACHE/initrd/guest$WORKER.cpio
 	pack "$root" "$INITRD" || die "cannot pack the initramfs: free some space"
 }
 

@@ -4,6 +4,7 @@
  * race: see kinds[]. The module does something at a chosen point of what the recorder does, on the
  * same CPU or on another one. A crash freezes the recorder: all CPUs stop recording until a thaw.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
@@ -166,15 +167,20 @@ static void do_sys_info(void)
 		preemptible_reads = -1;
 }
 
-/* Delay the return of bts_freeze_all(), which has sent the NMIs. */
+static void (*at_return)(void);
+
 static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	mdelay(20);
+	void (*act)(void) = xchg(&at_return, NULL);
+
+	if (act)
+		act();
 
 	return 0;
 }
 
-static void do_late(void)
+/* Freeze as a crash does. Call @act when bts_freeze_all() first returns, which has sent the NMIs. */
+static void freeze_and(void (*act)(void))
 {
 	struct kretprobe probe = {
 		.kp.symbol_name = "bts_freeze_all",
@@ -182,6 +188,7 @@ static void do_late(void)
 		.maxactive = 4,
 	};
 
+	at_return = act;
 	if (register_kretprobe(&probe))
 		return;
 	/* crash_freeze() uses raw_local_irq_save(): lockdep is not told that interrupts are off. */
@@ -189,6 +196,16 @@ static void do_late(void)
 	crash_freeze(0);
 	lockdep_on();
 	unregister_kretprobe(&probe);
+}
+
+static void delay(void)
+{
+	mdelay(20);
+}
+
+static void do_late(void)
+{
+	freeze_and(delay);
 }
 
 /* A print function that crashes. */
@@ -366,12 +383,31 @@ static void do_crash_thawed(void)
 	unwatch();
 }
 
-/* The same for hw_branches_kept_frozen, which hw_branches_keep_frozen() sets. */
+/* A thaw comes after the crash has frozen the CPUs, but before it knows that they stay frozen. */
+static void do_freeze_thawed(void)
+{
+	freeze_and(await_thaw);
+}
+
+/* Like do_crash_thawed() for hw_branches_kept_frozen, which hw_branches_keep_frozen() sets. */
 static void do_keep_thawed(void)
 {
 	watch_variable((unsigned long)kept_frozen, HW_BREAKPOINT_LEN_1, await_thaw_of_kept);
 	keep_frozen();
 	unwatch();
+}
+
+/* Crash a CPU that goes offline: the task that has requested it keeps the lock of CPU hotplug. */
+static int crash_down(unsigned int cpu)
+{
+	print_faults(NULL, NULL);
+
+	return 0;
+}
+
+static void do_hotplug(void)
+{
+	cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "bts_races:crash", NULL, crash_down);
 }
 
 /* The parameter `hit`: whether at_write() was called since the last watch_variable(). */
@@ -534,6 +570,8 @@ static const struct {
 	{ "thawfirst", do_thaw_first },
 	{ "crashthawed", do_crash_thawed },
 	{ "keepthawed", do_keep_thawed },
+	{ "freezethawed", do_freeze_thawed },
+	{ "hotplug", do_hotplug },
 	{ "unwatch", unwatch },
 	{ "slow", do_slow },
 	{ "quick", do_quick },

@@ -206,12 +206,12 @@ static long lab_request(struct lab_file *lab, unsigned int cmd, unsigned long ar
 	case LAB_FLUSH:
 		return bts_flush_cpu(arg);
 	case LAB_FREEZE:
-		bts_freeze_all();
+		bts_freeze_all(false);
 		return 0;
 	case LAB_UNFREEZE:
 		freezes = bts_freezes();
 		if (arg == LAB_OVERTAKEN)
-			bts_freeze_all();
+			bts_freeze_all(false);
 		else if (arg == LAB_LATE)
 			bts_unfreeze_all(freezes--);
 		bts_unfreeze_all(freezes);

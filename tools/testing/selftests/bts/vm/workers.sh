@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Groups that run at the same time (--at-once). Each worker is a child of vmtest.sh, and takes the
+# next group from a list. All workers use one cache. So a worker works only while it holds a lock,
+# and releases the lock while it waits for a guest or for a test on the host.
+
+AT_ONCE=1
+WORKER=		# the number of this worker
+WORKERS=()	# process IDs of the workers, in their parent
+
+# meanwhile COMMAND...: run COMMAND, and let the other workers work meanwhile.
+meanwhile() {
+	local status=0
+
+	[ -n "$WORKER" ] || {
+		"$@"
+		return
+	}
+	flock -u 8
+	"$@" || status=$?
+	flock 8
+	return "$status"
+}
+
+# worker NUMBER LIST: run the groups of the file LIST that no other worker has taken.
+worker() {
+	local list=$2 group
+
+	WORKER=$1 WORKERS=()
+	exec 8>>"$SCRATCH/turn"
+	flock 8
+	SCRATCH=$SCRATCH/worker$WORKER
+	mkdir "$SCRATCH" || die "cannot write $CACHE: free some space"
+	set_traps
+	while [ -s "$list" ]; do
+		read -r group <"$list"
+		sed -i 1d "$list"
+		run_group "$group"
+	done
+	echo "$PASSED $FAILED $SKIPPED" >>"$list.counts"
+}
+
+# run_at_once GROUP...: run the groups by workers, and add their results to those of this process.
+run_at_once() {
+	local list=$SCRATCH/groups passed failed skipped over i
+
+	printf '%s\n' "$@" >"$list"
+	for ((i = 1; i <= AT_ONCE; i++)); do
+		worker "$i" "$list" &
+		WORKERS+=($!)
+	done
+	while [ ${#WORKERS[@]} -gt 0 ]; do
+		# If the worker has failed, it has printed the reason.
+		wait -n -p over "${WORKERS[@]}" || exit 2
+		for i in "${!WORKERS[@]}"; do
+			[ "${WORKERS[i]}" != "$over" ] || unset "WORKERS[i]"
+		done
+	done
+	while read -r passed failed skipped; do
+		PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+	done <"$list.counts"
+}
