@@ -14,6 +14,7 @@
 #include <linux/nmi.h>
 #include <linux/panic.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
@@ -215,6 +216,8 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 		print(NULL, "CPU %d has missed a thaw: no newer branches of it\n", cpu);
 	}
 	hw_branches_put_fold();
+	/* On a slow console, printing all CPUs takes longer than RCU waits before it reports a stall. */
+	rcu_cpu_stall_reset();
 }
 
 /*

@@ -168,6 +168,9 @@ static ssize_t hw_branches_cpumask_write(struct file *file, const char __user *b
 	cpumask_var_t cpus;
 	int err;
 
+	/* cpumask_parse_user() would warn that it cannot allocate so much. */
+	if (size > PAGE_SIZE)
+		return -E2BIG;
 	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
 		return -ENOMEM;
 

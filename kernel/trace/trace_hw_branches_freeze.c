@@ -244,16 +244,15 @@ static void hw_branches_thaw_irq(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, hw_branches_irq_work) =
 	IRQ_WORK_INIT_HARD(hw_branches_thaw_irq);
 
-static bool hw_branches_all_frozen(void)
+/* Wait until the CPUs are frozen, at most about 100 to 200 ms for all. */
+static void hw_branches_await_frozen(void)
 {
-	int cpu;
+	int cpu, tries = 100;
 
 	for_each_online_cpu(cpu) {
-		if (!arch_hw_branches_frozen(cpu))
-			return false;
+		while (!arch_hw_branches_frozen(cpu) && tries-- > 0)
+			usleep_range(1000, 2000);
 	}
-
-	return true;
 }
 
 /**
@@ -292,11 +291,7 @@ NOKPROBE_SYMBOL(hw_branches_thaw_after_read);
  */
 void hw_branches_show(void (*show)(void))
 {
-	int tries = 100;
-
-	while (!hw_branches_all_frozen() && tries--)
-		usleep_range(1000, 2000);
-
+	hw_branches_await_frozen();
 	/* The mutex keeps the recorder on while @show runs. */
 	scoped_guard(mutex, &hw_branches_mutex) {
 		if (hw_branches_on)
@@ -399,7 +394,7 @@ static void hw_branches_thaw_late_work(struct work_struct *work)
 
 /**
  * hw_branches_freeze - freeze or thaw the recorder for root
- * @freeze: true to freeze, false to thaw
+ * @freeze: true to freeze, and wait like hw_branches_show(); false to thaw
  *
  * Return: 0, or -ENXIO if the recorder is off.
  */
@@ -410,10 +405,12 @@ int hw_branches_freeze(bool freeze)
 	if (!hw_branches_on)
 		return -ENXIO;
 
-	if (freeze)
+	if (freeze) {
 		hw_branches_keep_frozen();
-	else
+		hw_branches_await_frozen();
+	} else {
 		hw_branches_thaw();
+	}
 
 	return 0;
 }

@@ -69,6 +69,22 @@ static void test_defaults(void)
 	free(readme);
 }
 
+/* No file may warn that it cannot allocate as much as a write has. */
+static void test_large(void)
+{
+	static const char *const files[] = { "cpumask", "enable", "freeze", "nr", "watch" };
+	size_t size = 8 << 20, i;
+	char *text = malloc(size);
+
+	if (!text)
+		give_up("no memory");
+	memset(text, '1', size - 1);
+	text[size - 1] = '\0';
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		ok(set(files[i], text) < 0, "%s: 8 MiB", files[i]);
+	free(text);
+}
+
 static void test_refusals(void)
 {
 	ok(set("enable", "2") == -EINVAL && set("enable", "") == -EINVAL &&
@@ -78,6 +94,7 @@ static void test_refusals(void)
 	   set("nr", "x") == -EINVAL && is("nr", "32"), "nr: out of bounds");
 	ok(set("cpumask", "0") == -EINVAL && set("cpumask", "x") == -EINVAL &&
 	   set("cpumask", "100000") < 0, "cpumask: no CPU, no mask, no such CPU");
+	test_large();
 	ok(is("enable", "0"), "still off");
 	ok(!set("nr", "10000") && is("nr", "10000") && !set("nr", "1") && !set("nr", "32"),
 	   "nr: the bounds");

@@ -5,13 +5,15 @@
  * recorder: all CPUs stop recording until a thaw.
  *
  *   overlap CRASH_MODULE RACES_MODULE report|late|mutex|sysinfo|break|sysrq|source|thaw|
- *				     trigger|overtaken|migrate|hotplug
+ *				     trigger|overtaken|locked|migrate|
+ *				     hotplug
  *   overlap CRASH_MODULE RACES_MODULE WATCHED_MODULE
  */
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 
 #include "../guest/tracee.h"
 #include "common.h"
@@ -458,6 +460,36 @@ static void test_overtaken(void)
 	ok(goes_on(), "overtaken: both record in the end");
 }
 
+/*
+ * Root freezes the recorder while CPU 1 is locked up with interrupts off. The NMI of the freeze may
+ * come late. Reading the branches of CPU 1 at once must not wait until it is not locked up any more.
+ */
+static void test_locked(void)
+{
+	time_t start;
+	bool shown;
+	pid_t pid;
+
+	await_clock();
+	pid = fork();
+	if (!pid) {
+		pin_to(1);
+		try_text(DEVICE, "stuck");
+		_exit(0);
+	}
+	pin_to(0);
+	usleep(300000);
+	start = time(NULL);
+	must_set("freeze", "1");
+	shown = shows_branches("per_cpu/cpu1/trace");
+	ok(shown && time(NULL) - start < 5, "locked: the branches are read: %d s",
+	   (int)(time(NULL) - start));
+	if (try_text("/sys/module/bts_crash/parameters/release", "1"))
+		give_up("release");
+	await(pid);
+	ok(thaws(), "locked: thawed in the end");
+}
+
 /* Panic in a task that migrates after the freeze. The host checks the console. */
 static int migrate(void)
 {
@@ -525,6 +557,7 @@ static const struct {
 	{ "thaw", test_thaw },
 	{ "trigger", test_trigger },
 	{ "overtaken", test_overtaken },
+	{ "locked", test_locked },
 };
 
 int main(int argc, char **argv)
