@@ -98,7 +98,7 @@ static void hw_branches_print_head(hw_branches_printf print, int cpu, u32 newer,
 	char when[64] = "";
 	u64 first_at;
 
-	if (first >= 0 && first != cpu && at) {
+	if (first >= 0 && first != cpu && at && !arch_hw_branches_outdated(first)) {
 		first_at = arch_hw_branches_frozen_at(first);
 		if (first_at)
 			snprintf(when, sizeof(when), ", frozen %lld us after CPU %d",
@@ -212,7 +212,8 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 			hw_branches_print(print, NULL, cpu, line.depth - base, &line);
 			touch_nmi_watchdog();
 		}
-	} else if (fold && arch_hw_branches_outdated(cpu)) {
+	} else if (fold && arch_hw_branches_outdated(cpu) &&
+		   cpumask_test_cpu(cpu, hw_branches_cpus())) {
 		print(NULL, "CPU %d has missed a thaw: no newer branches of it\n", cpu);
 	}
 	hw_branches_put_fold();

@@ -56,6 +56,12 @@ static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 /* The value of hw_branches_thaws when a crash last printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
+/* Tell whether a CPU is frozen, or is being thawed and still keeps the branches of the freeze. */
+static __always_inline bool hw_branches_keeps_old(int cpu)
+{
+	return arch_hw_branches_frozen(cpu) || arch_hw_branches_outdated(cpu);
+}
+
 /* Inlined, as a call may be recorded, and overwrite an older branch. */
 static __always_inline void hw_branches_freeze_all(bool fresh)
 {
@@ -114,7 +120,7 @@ static __always_inline bool hw_branches_claim_first(int cpu, unsigned long ip, b
  * hw_branches_crash_freeze - hw_branches_crash(), if the recorder is on
  * @ip: the address of the instruction that crashed, 0 if it is not known
  *
- * A later crash calls arch_hw_branches_freeze() only if this CPU is not frozen, for example while
+ * A later crash calls arch_hw_branches_freeze() only if this CPU was not frozen, for example while
  * the NMI of the first crash has not arrived yet. So if the arch_hw_branches_freeze() of the first
  * crash itself crashes after this CPU was frozen, the second crash does not call it again.
  *
@@ -124,30 +130,31 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 {
 	bool claimed, old, stopped, first = false;
 	unsigned long flags;
-	int cpu, tries = 2;
+	int cpu, thaws, tries = 2;
 
 	raw_local_irq_save(flags);
 	stopped = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
 	/* Read this first: an NMI of another crash may freeze this CPU at any time. */
-	old = arch_hw_branches_frozen(cpu);
+	old = hw_branches_keeps_old(cpu);
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
+		thaws = atomic_read(&hw_branches_thaws);
 		claimed = hw_branches_claim_first(cpu, ip, old);
 		first |= claimed;
-		if (claimed || !arch_hw_branches_frozen(cpu))
+		if (claimed || !old)
 			hw_branches_freeze_all(!old);
 		/*
 		 * A concurrent hw_branches_thaw() stores -1 in hw_branches_first.cpu and then
-		 * reads the number of freezes. If the test below reads this -1, the thaw may
-		 * undo the freeze above, so this crash tries again to be the first one. If
-		 * the test reads an older value, the thaw reads a number that includes the
+		 * reads the number of freezes. If the test below reads this -1, or the value of
+		 * a crash since, the thaw may undo the freeze above, so this crash tries again.
+		 * If the test reads an older value, the thaw reads a number that includes the
 		 * freeze above. Then the thaw takes effect as if it had begun after this
-		 * crash. If the test reads a newer value, a crash has stored it since, and
-		 * freezes the CPUs again. Pairs with smp_store_mb() there.
+		 * crash. Pairs with smp_store_mb() there.
 		 */
 		smp_mb();
-		if (READ_ONCE(hw_branches_first.cpu) >= 0)
+		if (READ_ONCE(hw_branches_first.cpu) >= 0 &&
+		    atomic_read(&hw_branches_thaws) == thaws)
 			break;
 	}
 	arch_hw_branches_release(stopped);
@@ -311,7 +318,7 @@ void hw_branches_keep_frozen(void)
 	bool old;
 
 	guard(irqsave)();
-	old = arch_hw_branches_frozen(smp_processor_id());
+	old = hw_branches_keeps_old(smp_processor_id());
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
 		hw_branches_freeze_all(!old);

@@ -42,7 +42,7 @@ void branch_count_thaw(struct branch_freezes *f, u32 freezes);
 /**
  * struct branch_frozen_by - the freeze that has frozen a CPU
  * @nr:		the number of that freeze; 0 if the CPU keeps no branches of a freeze. Later freezes
- *		do not change it
+ *		do not change it, except by branch_renew_freeze()
  * @when:	when the CPU was frozen, by ktime_get_mono_fast_ns(); 0 until this time is stored
  */
 struct branch_frozen_by {
@@ -52,8 +52,14 @@ struct branch_frozen_by {
 
 static __always_inline u32 branch_freeze_nr(const struct branch_freezes *f)
 {
+	u32 nr = atomic_read(&f->last);
+
+	/* If a thaw has undone this freeze before its NMI arrived, only the next thaw counts. */
+	if (nr == (u32)atomic_read(&f->thawed))
+		nr++;
+
 	/* The count overflows after 2^32 freezes. */
-	return atomic_read(&f->last) ?: 1;
+	return nr ?: 1;
 }
 
 /*

@@ -50,6 +50,23 @@ static void only_a_later_thaw_outdates(struct kunit *test)
 	freeze_twice(test, U32_MAX - 1);
 }
 
+/* The NMI of a freeze arrives after a thaw of this freeze: only the next thaw outdates. */
+static void late_freeze_is_not_outdated(struct kunit *test)
+{
+	struct branch_freezes freezes = { .last = ATOMIC_INIT(5), .thawed = ATOMIC_INIT(5), };
+	struct branch_frozen_by *by;
+
+	guard(irqsave)();
+	by = this_cpu_ptr(&frozen_by);
+	branch_forget_freeze(by);
+	branch_note_freeze(&frozen_by, &freezes);
+	KUNIT_EXPECT_FALSE(test, branch_is_outdated(by, &freezes));
+	atomic_set(&freezes.last, 6);
+	KUNIT_EXPECT_FALSE(test, branch_is_outdated(by, &freezes));
+	atomic_set(&freezes.thawed, 6);
+	KUNIT_EXPECT_TRUE(test, branch_is_outdated(by, &freezes));
+}
+
 /* The number 0 means that the CPU is not frozen, so a count of 0 counts as 1. */
 static void count_overflows(struct kunit *test)
 {
@@ -68,6 +85,7 @@ static void count_overflows(struct kunit *test)
 
 static struct kunit_case branch_freeze_cases[] = {
 	KUNIT_CASE(only_a_later_thaw_outdates),
+	KUNIT_CASE(late_freeze_is_not_outdated),
 	KUNIT_CASE(count_overflows),
 	{ }
 };

@@ -205,7 +205,8 @@ static int bts_ds_first_nmi(unsigned int cmd, struct pt_regs *regs)
 	int handled = NMI_DONE;
 
 	if (branch_freeze_take_request(&d->freeze)) {
-		bts_ds_freeze();
+		if (bts_freeze_in_force())
+			bts_ds_freeze();
 		handled = NMI_HANDLED;
 	}
 

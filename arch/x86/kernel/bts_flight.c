@@ -9,7 +9,6 @@
  */
 
 #include <linux/cleanup.h>
-#include <linux/cpu.h>
 #include <linux/hw_branches.h>
 #include <linux/irqflags.h>
 #include <linux/smp.h>
@@ -300,11 +299,18 @@ int bts_flight_copy(struct bts_context *ctx, struct hw_branch *out, u32 n)
 {
 	struct bts_flight_call call = { .ctx = ctx, .out = out, .n = n };
 	struct hw_branches_cursor cursor = { };
+	u32 got;
 
-	guard(cpus_read_lock)();
-	/* If this fails, the CPU is offline, and does not record. */
-	if (smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
-		return bts_flight_last(ctx, ctx->cpu, &cursor, 0, out, n);
+	/*
+	 * If this fails, the CPU is offline, and does not record. Do not take the lock of CPU
+	 * hotplug: code that holds it may have crashed.
+	 */
+	if (!smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
+		return call.ret;
+	got = bts_flight_last(ctx, ctx->cpu, &cursor, 0, out, n);
+	/* The CPU may have come online meanwhile. */
+	if (!smp_call_function_single(ctx->cpu, bts_flight_copy_here, &call, 1))
+		return call.ret;
 
-	return call.ret;
+	return got;
 }

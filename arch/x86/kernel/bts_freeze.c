@@ -6,7 +6,6 @@
 
 #include <linux/atomic.h>
 #include <linux/cleanup.h>
-#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -67,7 +66,7 @@ void notrace bts_note_freeze(void)
 }
 
 /* Tell whether the records that a CPU has kept are from before a thaw. */
-bool bts_outdated(int cpu)
+bool notrace bts_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&bts_frozen_by, cpu), &bts_freezing);
 }
@@ -84,7 +83,7 @@ u64 bts_frozen_at(int cpu)
 	return READ_ONCE(per_cpu(bts_frozen_by.when, cpu));
 }
 
-bool bts_freeze_in_force(void)
+bool notrace bts_freeze_in_force(void)
 {
 	return branch_freeze_in_force(&bts_freezing);
 }

@@ -157,7 +157,6 @@ void bts_source_put(struct bts_context *ctx);
 void bts_follow(struct task_struct *task);
 void bts_drop_frozen_of_owner(void);
 void bts_forget_freezes(void);
-bool bts_freeze_in_force(void);
 void bts_put_event(struct bts_context *ctx, const struct x86_bts_record *event);
 void bts_mark(struct bts_context *ctx, u16 type, struct task_struct *task);
 

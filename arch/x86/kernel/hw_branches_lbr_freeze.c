@@ -11,6 +11,7 @@
 #include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/extable.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
@@ -155,7 +156,7 @@ u64 hw_branches_lbr_frozen_at(int cpu)
 }
 
 /* Tell whether the branches that a CPU has kept are from before a thaw. */
-bool hw_branches_lbr_outdated(int cpu)
+bool notrace hw_branches_lbr_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&hw_branches_lbr_cpu.frozen_by, cpu),
 				  &hw_branches_lbr_freezing);
@@ -168,7 +169,8 @@ static int hw_branches_lbr_nmi(unsigned int cmd, struct pt_regs *regs)
 	if (!branch_freeze_take_request(&c->freeze))
 		return NMI_DONE;
 
-	if (static_branch_unlikely(&hw_branches_lbr_used))
+	if (static_branch_unlikely(&hw_branches_lbr_used) &&
+	    branch_freeze_in_force(&hw_branches_lbr_freezing))
 		hw_branches_lbr_freeze_here();
 
 	return NMI_HANDLED;
@@ -229,17 +231,20 @@ static DEFINE_PER_CPU(struct irq_work, hw_branches_lbr_thaw_work) =
 /* A CPU that is offline calls hw_branches_lbr_catch_up() when it comes online. */
 void hw_branches_lbr_thaw(u32 freezes)
 {
-	int cpu;
+	int cpu, tries = 1000;
 
 	branch_count_thaw(&hw_branches_lbr_freezing, freezes);
 	branch_thaw_cpus(&hw_branches_lbr_thaw_work);
 	/*
 	 * The memory of a CPU that is offline may be kept over a reboot: the next boot must not
-	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. If
-	 * other code has the lock, do not wait: it may have crashed.
+	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. Do
+	 * not wait for it for ever: code that holds it may have crashed.
 	 */
-	if (!cpus_read_trylock())
-		return;
+	while (!cpus_read_trylock()) {
+		if (!tries--)
+			return;
+		usleep_range(1000, 2000);
+	}
 	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
 			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);

@@ -256,6 +256,7 @@ void bts_deliver_gap(void);
 void bts_deliver_kernel_gap(void);
 struct bts_want bts_want(void);
 u32 bts_wanted_steps(void);
+bool bts_freeze_in_force(void);
 void bts_note_freeze(void);
 void bts_deliver_step(u64 from, u64 to);
 void bts_deliver_steps_gap(void);

@@ -397,7 +397,7 @@ ring0_races() {
 		races "$kind-race" expect=splat -- overlap "$kind"
 		came_to_end "$kind-race"
 	done
-	races hotplug-race expect=splat -- overlap hotplug
+	races hotplug-race smp=3 expect=splat -- overlap hotplug
 	came_to_end hotplug-race
 	races source-race "$(lbr_machine 32)" -- overlap source
 	# Only a preemptible kernel may preempt the printing.

@@ -363,6 +363,23 @@ static void test_thaw_in(const char *word)
 	ok(tries && is("freeze", "1") && thaws(), "%s: the freeze is kept, and thawed", word);
 }
 
+/* A thaw crashes on CPU 0, which still keeps its old branches. They must not be shown. */
+static void test_crash_in_thaw(void)
+{
+	char *hit;
+
+	pin_to(0);
+	must_set("freeze", "1");
+	act("crashinthaw");
+	must_set("freeze", "0");
+	hit = get("../../../module/bts_races/parameters/hit");
+	act("thawended");
+	ok(*hit == 'Y' && !shows_branches("per_cpu/cpu0/trace"),
+	   "crashinthaw: the old branches are not shown");
+	ok(thaws(), "crashinthaw: frozen until it is thawed");
+	free(hit);
+}
+
 static void test_thaw(void)
 {
 	test_thaw_at("thawkeeping");
@@ -371,6 +388,7 @@ static void test_thaw(void)
 	test_thaw_in("crashthawed");
 	test_thaw_in("freezethawed");
 	test_thaw_in("keepthawed");
+	test_crash_in_thaw();
 }
 
 /* A module is unloaded between the lookup of its symbol and the use of the symbol's address. */
@@ -518,13 +536,15 @@ static int migrate(void)
 
 /*
  * A CPU crashes while it goes offline. The task that has requested it keeps the lock of CPU hotplug
- * for ever. The branches must be readable, and a thaw must not wait. As a power-off would wait for
- * the lock, restart by sysrq.
+ * for ever. Neither a thaw nor a reader must wait for that lock, also if another CPU is offline. As
+ * a power-off would wait for it, restart by sysrq.
  */
 static int hotplug(void)
 {
 	int tries = 1000, err;
 
+	if (try_text("/sys/devices/system/cpu/cpu2/online", "0"))
+		give_up("CPU 2");
 	act("hotplug");
 	if (!fork()) {
 		try_text("/sys/devices/system/cpu/cpu1/online", "0");
@@ -532,9 +552,11 @@ static int hotplug(void)
 	}
 	while (!strstr(get("freeze"), "1") && --tries)
 		usleep(10000);
-	ok(tries && shows_branches("per_cpu/cpu1/trace"), "hotplug: the branches can be read");
+	ok(tries && shows_branches("per_cpu/cpu1/trace") && shows_branches("trace"),
+	   "hotplug: the branches can be read");
 	must_set("freeze", "0");
 	ok(is("freeze", "0") && recording(0), "hotplug: a thaw thaws CPU 0");
+	ok(shows_branches("trace"), "hotplug: the branches can be read after the thaw");
 	err = finish();
 	fflush(stdout);
 	tcdrain(STDOUT_FILENO);

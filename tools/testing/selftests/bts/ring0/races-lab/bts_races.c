@@ -397,6 +397,35 @@ static void do_keep_thawed(void)
 	unwatch();
 }
 
+static int pauses(struct kprobe *probe, struct pt_regs *regs)
+{
+	if (xchg(&armed, false))
+		crash_freeze(0);
+
+	return 0;
+}
+
+static struct kprobe pause_probe = {
+	.symbol_name = "bts_ds_pause",
+	.pre_handler = pauses,
+};
+
+static bool pause_probed;
+
+/* The next thaw of a CPU crashes before it has drained the buffer. */
+static void do_crash_in_thaw(void)
+{
+	armed = true;
+	pause_probed = !register_kprobe(&pause_probe);
+}
+
+static void do_crash_in_thaw_end(void)
+{
+	if (pause_probed)
+		unregister_kprobe(&pause_probe);
+	pause_probed = false;
+}
+
 /* Crash a CPU that goes offline: the task that has requested it keeps the lock of CPU hotplug. */
 static int crash_down(unsigned int cpu)
 {
@@ -571,6 +600,8 @@ static const struct {
 	{ "crashthawed", do_crash_thawed },
 	{ "keepthawed", do_keep_thawed },
 	{ "freezethawed", do_freeze_thawed },
+	{ "crashinthaw", do_crash_in_thaw },
+	{ "thawended", do_crash_in_thaw_end },
 	{ "hotplug", do_hotplug },
 	{ "unwatch", unwatch },
 	{ "slow", do_slow },
