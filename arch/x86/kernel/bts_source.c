@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch traces: global variables, the sources of records, and what each of them can do
+ * Branch traces: most global variables, the sources of records, and what each of them can do
  */
 
 #include <linux/bits.h>

@@ -39,7 +39,7 @@ pid_t start_walk(void)
 	return pid;
 }
 
-/* Step with @request up to the second INT3, and store the addresses of the stops before it. */
+/* Step with @request to the second INT3. Store the stops before it, those of REP MOVSB as one. */
 void step_through(pid_t pid, int request, struct stops *stops)
 {
 	unsigned long ip;

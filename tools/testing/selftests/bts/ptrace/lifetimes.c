@@ -326,7 +326,7 @@ static int stop_but_full(pid_t pid)
 }
 
 /*
- * The record X86_BTS_EXEC fills the ring: the tracee must stop by PTRACE_EVENT_BTS before the new
+ * The ring is full at the end of execve(): the tracee must stop by PTRACE_EVENT_BTS before the new
  * program's first instruction.
  */
 TEST_F(life, full_in_exec)

@@ -246,7 +246,7 @@ static void test_idle(void)
 	mark = strstr(trace, "missing");
 	if (mark)
 		*mark = '\0';
-	ok(mark && count_lines(trace, 1, NULL) <= 2730,
+	ok(mark && count_lines(trace, 1, NULL) <= 2740,
 	   "frozen twice: %zu branches of an idle CPU, and a mark", count_lines(trace, 1, NULL));
 	free(trace);
 	must_set("freeze", "0");

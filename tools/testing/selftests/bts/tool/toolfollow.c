@@ -544,7 +544,7 @@ static void check_nohup(void)
 	run_free(&r);
 }
 
-/* ^C on a terminal ends the command, and then btstrace, which shows the last branches. */
+/* If ^C on a terminal ends the command, btstrace shows the last branches and ends. */
 static void check_interrupted(void)
 {
 	struct run r;

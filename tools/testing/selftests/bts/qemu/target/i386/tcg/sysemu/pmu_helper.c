@@ -273,7 +273,7 @@ static void pmu_overflow(CPUState *cs, run_on_cpu_data unused)
     pmu_arm(X86_CPU(cs));
 }
 
-/* Only the thread of the vCPU may change its registers. */
+/* Only its thread may change the registers of a running vCPU. */
 static void pmu_expired(void *opaque)
 {
     async_run_on_cpu(CPU(opaque), pmu_overflow, RUN_ON_CPU_NULL);
