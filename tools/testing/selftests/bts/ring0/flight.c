@@ -61,10 +61,7 @@ static bool follows(const struct line *newer, const struct line *older)
 	return target <= source;
 }
 
-/*
- * Read the branches of a CPU. Returns their number. Stores in @wrong how many pairs of them cannot
- * follow each other.
- */
+/* Read the branches of a CPU. Returns their number, and in @wrong how often follows() is false. */
 static int read_cpu(int cpu, int *wrong)
 {
 	struct line newer = { }, line;

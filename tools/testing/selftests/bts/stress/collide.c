@@ -361,7 +361,7 @@ static void race_exec(void)
 }
 
 /*
- * fork, vfork and threads, with traces that are inherited
+ * fork, vfork and threads of a tracee whose trace is inherited
  */
 
 static void work_and_fork(void)

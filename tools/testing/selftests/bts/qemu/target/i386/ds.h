@@ -125,7 +125,7 @@ typedef struct X86DSConfig {
     uint32_t damage_every; /* records between two damages; 0: no damage */
     uint32_t to_smi;    /* records to store before the one that raises an SMI */
     uint32_t to_damage;
-    bool after_smi;     /* an SMI was raised: see bts_damage() */
+    bool after_smi;     /* set by bts_smi(): see bts_damage() */
     bool damage_loses;  /* the last damage has lost a record, not garbled it */
     bool db_clears_bts; /* #DB clears TR and BTS as well */
     bool freeze_clears_tr; /* with FREEZE_LBRS_ON_PMI, PMIs clear TR */

@@ -118,7 +118,7 @@ static void pmi_now(CPUState *cs, run_on_cpu_data unused)
     bts_pmi(X86_CPU(cs));
 }
 
-/* Only the thread of the vCPU may change its registers. */
+/* Only its thread may change the registers of a running vCPU. */
 static void pmi_late(void *opaque)
 {
     async_run_on_cpu(CPU(opaque), pmi_now, RUN_ON_CPU_NULL);
