@@ -353,7 +353,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Take a reference: if registering fails, only the caller of this function frees @data. */
+	/* Take a reference: event_trigger_register() must not free @data, as the caller frees it. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)

@@ -189,7 +189,7 @@ static int bts_task_add(struct task_struct *task, struct bts_context *ctx,
  * @ctxp: where to store the new context
  *
  * Return: 0; -EINVAL for invalid flags, an invalid size, or an idle task; -ESRCH if @task has begun
- * to exit; -EBUSY if another user has or requests the hardware or other hardware that excludes it;
+ * to exit; -EBUSY if another user has the hardware, or hardware that excludes it, or requests one;
  * -EOPNOTSUPP if this machine has no source, the source cannot do what is wanted, or the source is
  * the hardware and perf has no PMU driver; -ENODEV if the machine lacks @attr->source; -ENOMEM.
  */

@@ -78,23 +78,24 @@ struct bts_record_props {
  * @nr:		the number of records with which its ring is full, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
- * @overflow:	called when the ring becomes full, and not again until records were removed and
- *		the ring is not full any more, or until bts_change_task(); may be NULL. It is
- *		called with interrupts off. With the hardware source, an irq_work calls it on
- *		the CPU where the ring became full. With the software source, it is called at
- *		once: in the traced task, in an interrupt while that task is current, or in a
- *		task switch. The task switch holds the run queue lock, and current may already
- *		be the next task. So @overflow must not sleep, wake a task, take a lock under
- *		which tasks are woken (such as siglock), or print. It may set bits and flags of
- *		the task, kick the task, and queue an irq_work
+ * @overflow:	called when the ring becomes full. Called again only if records were removed
+ *		meanwhile so that the ring was not full, or after bts_change_task(); may be
+ *		NULL. It is called with interrupts off. With the hardware source, an irq_work
+ *		calls it on the CPU where the ring became full. With the software source, it is
+ *		called at once: in the traced task, in an interrupt while that task is current,
+ *		or in a task switch. The task switch holds the run queue lock, and current may
+ *		already be the next task. So @overflow must not sleep, wake a task, take a lock
+ *		under which tasks are woken (such as siglock), or print. It may set bits and
+ *		flags of the task, kick the task, and queue an irq_work
  * @data:	argument of @overflow
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
- * to fill the ring, and the ring has room for those that are made meanwhile. So if @overflow makes
- * the task stop before it returns to user mode, and the ring is not full any more when the task
- * goes on, no branches in user mode are lost because the ring is full. There are two exceptions: if
- * the hardware source also records the kernel, for any context, it may make more records than the
- * ring has room for; and without a local APIC, the hardware source delivers its records later.
+ * to fill the ring. The memory of the ring has room for those that are made meanwhile. So if
+ * @overflow makes the task stop before it returns to user mode, and the ring is not full any more
+ * when the task goes on, no branches in user mode are lost because the ring is full. There are two
+ * exceptions: if the hardware source also records the kernel, for any context, it may make more
+ * records than the ring has room for; and without a local APIC, the hardware source delivers its
+ * records later.
  */
 struct bts_attr {
 	u32	flags;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * record [-x STEPS] FILE COMMAND...: execute a command step by step, on any machine, and
- * write a recorded trace of it to FILE. From the instruction, and the addresses before and
- * after a step, record finds whether the instruction has branched. With -x, before each step, the
+ * write a recorded trace of it to FILE. This program finds out whether an instruction has branched,
+ * from the instruction and the addresses before and after it. With -x, before each step, the
  * file STEPS gets a line with the address and the length of the next instruction. STEPS also gets a
  * line "branch" for each record, and for the system call that ends the command. Tests compare STEPS
  * with what btstrace finds.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend the machine while BTS records: aux and period1 record this task, claim records all CPUs.
- * period1 does not record the kernel. Run this program in an emulator that ends if the CPU stores a
- * record without a buffer.
+ * Suspend the machine while BTS records. Run this program in an emulator that ends if the CPU stores
+ * a record without a buffer.
  *
  * suspend STATE aux|period1|claim
+ *
+ * The second argument tells who records: aux (intel_bts) and period1 (perf's branch event with the
+ * period 1) record this task, claim (a test module) all CPUs. period1 does not record the kernel.
  *
  * STATE is freeze, mem, or disk. disk writes an image to swap on /dev/sda, and resumes from the
  * image at once, through the temporary page tables of resume.

@@ -17,7 +17,7 @@ units() {
 other_compiler() {
 	need_btstrace clang tests CC=clang
 	pass clang
-	# clang's debug information is different, too.
+	# This test reads debug information, and that of clang is different.
 	check clang-unit_space -- env -C "$BTSTRACE/test" "$BTSTRACE/test/unit_space"
 }
 

@@ -58,9 +58,9 @@ static void run_phase(u64 seed, int cpu)
 
 /*
  * If the kernel's branches have overrun a ring, the ring has the newest records only: compare
- * these with the end of @want. Skip all records up to the last Q_LOST: LAB_END has read the ring
- * while the kernel was recorded, and the kernel's branches may have overwritten records that were
- * not yet read.
+ * these with the end of @want. LAB_END has read the ring while the kernel was recorded. Where the
+ * kernel's branches have overwritten records that were not yet read, there is a Q_LOST. So skip all
+ * records up to the last Q_LOST.
  */
 static bool same_end(const struct records *all, const struct recs *want)
 {

@@ -6,12 +6,12 @@
  *   price capture	a branch of user mode: recording it, and PTRACE_BTS_DRAIN
  *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace
  *   price switch	a round trip between two processes: what tracing one of them adds
- *   price first	a run of few branches to the next stop, and a drain: how much more it costs
- *			than with a paused trace
+ *   price first	a run of few branches to the next stop, and a drain: how much more both
+ *			cost than with a paused trace
  *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
- *   price step N		a branch in a loop of N instructions (2 or 8), by the trap flag
- *   price sequential	an instruction that is no branch, traced by the trap flag
+ *   price step N		a branch in a loop of N instructions (2 or 8), by the software source
+ *   price sequential	an instruction that is no branch, by the software source
  *   price singlestep N	a branch in a loop of N instructions (2 or 8), by PTRACE_SINGLESTEP
  */
 #include <signal.h>

@@ -24,7 +24,7 @@ declare -A NEEDS=(
 	[max]=vendor=GenuineIntel
 )
 
-# Print a message, except while group runner tests planted failures.
+# Print a message, except while groups/runner.sh makes tests fail on purpose.
 report() {
 	[ -n "$QUIET" ] || say "$@"
 }
