@@ -353,7 +353,7 @@ static int hw_branches_trigger_add(struct event_trigger_data *data,
 	if (err)
 		return err;
 
-	/* Take a reference: event_trigger_register() must not free @data, as the caller frees it. */
+	/* As event_trigger_parse() does. If registering fails, only the caller frees @data. */
 	event_trigger_init(data);
 	err = event_trigger_register(data->cmd_ops, file, glob, data);
 	if (!err)

@@ -63,8 +63,8 @@ static __always_inline u32 branch_freeze_nr(const struct branch_freezes *f)
 }
 
 /*
- * This CPU has stopped recording for a freeze. If it was frozen already, nothing changes. Called
- * with interrupts off. An NMI may call this at any time.
+ * This CPU has stopped recording for a freeze. If @nr is not 0, nothing changes. Called with
+ * interrupts off. An NMI may call this at any time.
  */
 static __always_inline void branch_note_freeze(struct branch_frozen_by __percpu *by,
 					       const struct branch_freezes *f)

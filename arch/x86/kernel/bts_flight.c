@@ -5,7 +5,7 @@
  * After a crash the records cannot be delivered to the contexts: a reader can take no
  * lock, and must not change what it reads. So these functions read the buffer of the
  * source in place, the newest record first, and then the ring of the context, which holds
- * the records that were delivered before.
+ * the records that were delivered before. bts_flight_both() has the exceptions.
  */
 
 #include <linux/cleanup.h>
@@ -291,7 +291,7 @@ static void bts_flight_copy_here(void *info)
  * @out: where to store the branches, the newest first
  * @n: the number of branches to copy at most
  *
- * May sleep.
+ * Called in a task, with interrupts on. If the CPU is online, this waits until it has copied them.
  *
  * Return: the number of branches that were copied.
  */

@@ -65,7 +65,7 @@ void notrace bts_note_freeze(void)
 	branch_note_freeze(&bts_frozen_by, &bts_freezing);
 }
 
-/* Tell whether the records that a CPU has kept are from before a thaw. */
+/* Tell whether a thaw has undone the freeze whose records a CPU keeps. */
 bool notrace bts_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&bts_frozen_by, cpu), &bts_freezing);

@@ -155,7 +155,7 @@ u64 hw_branches_lbr_frozen_at(int cpu)
 	return READ_ONCE(per_cpu(hw_branches_lbr_cpu.frozen_by.when, cpu));
 }
 
-/* Tell whether the branches that a CPU has kept are from before a thaw. */
+/* Tell whether a thaw has undone the freeze whose branches a CPU keeps. */
 bool notrace hw_branches_lbr_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&hw_branches_lbr_cpu.frozen_by, cpu),

@@ -9,8 +9,8 @@
 
 /*
  * The supported encodings (DW_EH_PE_*): a count of 4 bytes; a table of signed numbers of
- * 4 bytes, relative to the section. The table begins at offset HEAD. Tables with another
- * encoding are ignored.
+ * 4 bytes, relative to the section. Tables with another encoding are ignored. The field
+ * before the count is taken to have 4 bytes, so that the table begins at offset HEAD.
  */
 #define FDE_COUNT_UDATA4	0x03
 #define TABLE_DATAREL_SDATA4	0x3b

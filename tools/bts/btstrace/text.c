@@ -90,8 +90,8 @@ void text_flush(struct bt_text *t)
 	if (t->fd < 0)
 		return;
 	/*
-	 * For pipes and character devices, ftruncate() fails with EINVAL: they have no old
-	 * contents.
+	 * ftruncate() fails with EINVAL unless the file is regular. Pipes and terminals, for
+	 * example, have no old contents.
 	 */
 	if (t->truncate && ftruncate(t->fd, 0) && errno != EINVAL)
 		t->error = errno;

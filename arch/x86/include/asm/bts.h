@@ -78,15 +78,16 @@ struct bts_record_props {
  * @nr:		the number of records with which its ring is full, 1 to BTS_MAX_RECORDS
  * @source:	BTS_SOURCE_*, or 0 for the best that this machine has
  * @ns:		the namespace of the pids in its records; NULL for current's
- * @overflow:	called when the ring becomes full. Called again only if records were removed
- *		meanwhile so that the ring was not full, or after bts_change_task(); may be
- *		NULL. It is called with interrupts off. With the hardware source, an irq_work
- *		calls it on the CPU where the ring became full. With the software source, it is
- *		called at once: in the traced task, in an interrupt while that task is current,
- *		or in a task switch. The task switch holds the run queue lock, and current may
- *		already be the next task. So @overflow must not sleep, wake a task, take a lock
- *		under which tasks are woken (such as siglock), or print. It may set bits and
- *		flags of the task, kick the task, and queue an irq_work
+ * @overflow:	called when a branch or an event fills the ring. Called again only if records
+ *		were removed meanwhile so that the ring was not full, or after
+ *		bts_change_task(); may be NULL. It is called with interrupts off. With the
+ *		hardware source, an irq_work calls it on the CPU where the ring became full.
+ *		With the software source, it is called at once: in the traced task, in an
+ *		interrupt while that task is current, or in a task switch. The task switch holds
+ *		the run queue lock, and current may already be the next task. So @overflow must
+ *		not sleep, wake a task, take a lock under which tasks are woken (such as
+ *		siglock), or print. It may set bits and flags of the task, kick the task, and
+ *		queue an irq_work
  * @data:	argument of @overflow
  *
  * With BTS_STOP_FULL and @overflow, the source delivers its records soon after it has made enough
@@ -153,7 +154,7 @@ struct bts_source_info {
 /**
  * struct bts_want - what is to be recorded on one CPU
  * @flags:	BTS_USER, BTS_KERNEL; BTS_FLIGHT for a circular buffer without PMI
- * @room:	the source has to deliver its records soon after it has made this many; U32_MAX
+ * @room:	the source delivers its records soon after it has made this many, if it can; U32_MAX
  *		for no limit
  */
 struct bts_want {

@@ -130,9 +130,9 @@ static __always_inline bool hw_branches_fault_hold(struct pt_regs *regs, unsigne
 }
 
 /*
- * Save the LBRs, unless the exception has a fixup. In both cases, resume recording. Called before
- * interrupts are enabled. @stopped is the return value of hw_branches_exception_hold() or
- * hw_branches_fault_hold(). If @stopped is false, this function does nothing.
+ * Save the LBRs, unless the exception has a fixup. In both cases, resume recording, unless this CPU
+ * is frozen. Called before interrupts are enabled. @stopped is the return value of
+ * hw_branches_exception_hold() or hw_branches_fault_hold(). If it is false, this does nothing.
  */
 static __always_inline
 void hw_branches_exception_save_unless_fixup(struct pt_regs *regs, bool stopped)

@@ -535,7 +535,7 @@ private:
 
   std::vector<btrace_block> *m_blocks;
 
-  /* The end of the current block, and how the thread left the block.  */
+  /* The end of the current block, and how the thread left it, if known.  */
   CORE_ADDR m_end;
   enum btrace_block_exit m_exit = BTRACE_BLOCK_BRANCH;
 

@@ -246,8 +246,9 @@ static void run(const struct script *s)
  * @what: the name of the test
  * @words: the branches
  * @items: the items: "a(" is the function a, which has not ended; "a4" is a after it has ended, by
- *	a return or otherwise, with 4 records; "3x9" 3 rounds of a loop, with 9 records in all; "a+2" a
- *	jump to a+2; "gap" missing records; "nowhere" a function without a place, which is a bug
+ *	a return or otherwise, with 4 records; "3x9" 3 rounds of a loop, with 9 records in all;
+ *	"a+2" a jump to a+2; "gap" missing records; "nowhere" a function without a place, which
+ *	is a bug
  */
 struct way {
 	const char *what;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suspend the machine while BTS records. Run this program in an emulator that ends if the CPU stores
- * a record without a buffer.
+ * Suspend the machine while BTS records. The emulator must end if the CPU stores a record without a
+ * buffer.
  *
  * suspend STATE aux|period1|claim
  *
  * The second argument tells who records: aux (intel_bts) and period1 (perf's branch event with the
  * period 1) record this task, claim (a test module) all CPUs. period1 does not record the kernel.
  *
- * STATE is freeze, mem, or disk. disk writes an image to swap on /dev/sda, and resumes from the
- * image at once, through the temporary page tables of resume.
+ * STATE is freeze, mem, or disk. freeze suspends only the devices. disk writes an image to swap on
+ * /dev/sda, and resumes from the image at once, through the temporary page tables of resume.
  */
 #include <sched.h>
 #include <sys/swap.h>
@@ -57,7 +57,7 @@ static bool go_to_sleep(const char *state)
 		swap_on();
 		return write_text("/sys/power/state", state);
 	}
-	/* With pm_test, the kernel resumes from freeze without an event that wakes the machine. */
+	/* With pm_test, the kernel suspends the devices only, waits a second, and resumes. */
 	if (!strcmp(state, "freeze")) {
 		if (!write_text(PM_TEST_DELAY, "1") || !write_text(PM_TEST, "platform"))
 			give_up(PM_TEST);

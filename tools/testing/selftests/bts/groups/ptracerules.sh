@@ -13,7 +13,7 @@ group_ptracerules() {
 	local abi
 
 	for abi in '' _32 _x32; do
-		# The largest trace needs 384 MiB, and must be refused: the kernel needs some of the 400.
+		# The largest trace needs 384 MiB: with 400, it must be refused.
 		ruled "refusals$abi" mem=400 -- "refusals$abi"
 	done
 	for abi in '' _32; do

@@ -18,7 +18,7 @@ remain() {
 	strict "$1" "$(lbr_machine 32)" config="$REMAINS" smp=2 "${@:2}"
 }
 
-# reads_dump NAME LEAST COMMAND...: COMMAND must print at least LEAST branches of CPU 0.
+# reads_dump NAME LEAST COMMAND...: COMMAND must succeed, and print LEAST branches of CPU 0 or more.
 reads_dump() {
 	local name=$1 least=$2 n wrong=
 	shift 2

@@ -110,6 +110,7 @@ killed_children() {
 group_runner() {
 	new_case killed-children
 	killed_children
+	check at-once -- "$B/vm/workers-selftest"
 	faulty_guests
 	new_case faulty-lists
 	faulty_lists

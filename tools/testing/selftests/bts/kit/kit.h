@@ -105,7 +105,7 @@ extern const char *const outcome_names[];
  * Set the outcome LEFT_OUT for steps that must not run: those that need a Debug Store if there is
  * none, those whose program the initramfs does not have, and those whose name is not in @only, a
  * list separated by commas. If @only is NULL, all names are allowed. The step that loads the module
- * is never left out.
+ * gets NOT_RUN, unless it has NOT_ENDED.
  */
 void steps_choose(const char *only);
 /* Tell which steps steps_choose() has left out, and why. */

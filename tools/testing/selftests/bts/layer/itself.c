@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		run_wrap(sizes[i]);
 		run_stop(sizes[i]);
-		/* With mixed, the PMI may come so late that a ring that stops when full loses records. */
+		/* With mixed, a late PMI may make a ring lose records that stops when full. */
 		if (!mixed)
 			run_saved(sizes[i], 0);
 	}

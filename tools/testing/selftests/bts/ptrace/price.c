@@ -6,8 +6,8 @@
  *   price capture	a branch of user mode: recording it, and PTRACE_BTS_DRAIN
  *   price read		the same with PTRACE_BTS_READ, which leaves records in the trace
  *   price switch	a round trip between two processes: what tracing one of them adds
- *   price first	a run of few branches to the next stop, and a drain: how much more both
- *			cost than with a paused trace
+ *   price first	a run of few branches to the next stop, and a drain: what both cost
+ *			more than with a paused trace
  *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
  *   price step N		a branch in a loop of N instructions (2 or 8), by the software source

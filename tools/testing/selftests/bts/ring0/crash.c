@@ -526,8 +526,9 @@ static pid_t press_sysrq(int cpu)
 }
 
 /*
- * Each request must print the branches of all CPUs, or a line that says that it is refused. If a CPU
- * was not thawed since the last request, a line says so instead. Try until a request is refused.
+ * Each request must print the branches of all CPUs, or a line that says that it is refused. If a
+ * CPU was not thawed since the last request, a line says so instead. Try until a request is
+ * refused.
  */
 static void test_sysrqs(void)
 {

@@ -182,7 +182,7 @@ void memory_settle(void)
 
 #define KMEMLEAK	"/sys/kernel/debug/kmemleak"
 
-/* kmemleak reports objects older than five seconds to which two scans have found no pointer. */
+/* kmemleak reports objects of five seconds that two scans find unchanged, without a pointer. */
 int memory_leaks(void)
 {
 	char line[256];

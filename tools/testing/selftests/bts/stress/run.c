@@ -258,7 +258,7 @@ static void new_child(struct tracer *me, struct child *parent)
 }
 
 /*
- * The records that a run must make
+ * The records that a run makes
  */
 
 static uint64_t total(const struct model *m)

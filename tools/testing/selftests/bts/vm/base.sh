@@ -64,7 +64,7 @@ on_exit() {
 	for pid in "${WORKERS[@]}"; do
 		kill "$pid" 2>/dev/null
 	done
-	wait "${WORKERS[@]}" 2>/dev/null
+	[ ${#WORKERS[@]} -eq 0 ] || wait "${WORKERS[@]}" 2>/dev/null
 	# If a build had to be killed, keep the file $BUILDING: see build_in_place().
 	if [ -n "$STEP_PID" ]; then
 		end_group "$STEP_PID" && [ -n "$BUILDING" ] && rm -f "$BUILDING"

@@ -104,7 +104,7 @@ typedef struct X86BTSCounters {
     uint64_t records;   /* stored */
     uint64_t wraps;     /* times bts_room() set the index to the base */
     uint64_t pmis;      /* PMIs of BTS that the APIC delivered when raised */
-    uint64_t masked;    /* other PMIs of BTS: LVTPC masked, or APIC off */
+    uint64_t masked;    /* other PMIs of BTS: LVTPC masked, APIC off or missing */
     uint64_t full;      /* records lost for lack of room: see bts_room() */
     uint64_t faults;    /* records lost as the store is inaccessible */
     uint64_t garbled;   /* stored, but with a wrong source: see bts_damage() */
