@@ -217,7 +217,7 @@ void hw_branches_dump_cpu(hw_branches_printf print, int cpu, int since, u32 nr)
 		print(NULL, "CPU %d has missed a thaw: no newer branches of it\n", cpu);
 	}
 	hw_branches_put_fold();
-	/* On a slow console, printing all CPUs takes longer than RCU waits before it reports a stall. */
+	/* On a slow console, printing all CPUs may take so long that RCU would report a stall. */
 	rcu_cpu_stall_reset();
 }
 
