@@ -5,7 +5,7 @@
  * After a crash the records cannot be delivered to the contexts: a reader can take no
  * lock, and must not change what it reads. So these functions read the buffer of the
  * source in place, the newest record first, and then the ring of the context, which holds
- * the records that were delivered before. bts_flight_both() has the exceptions.
+ * the records that were delivered before. Their comments have the exceptions.
  */
 
 #include <linux/cleanup.h>

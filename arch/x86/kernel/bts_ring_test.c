@@ -62,7 +62,7 @@ static bool put_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u
 	return full;
 }
 
-/* Consume @n records. They must be what put_numbered() puts in. */
+/* Consume @n records. They must be branches from USER_ADDR(@first), and so on. */
 static void take_numbered(struct kunit *test, struct bts_ring *ring, u64 first, u32 n)
 {
 	const struct x86_bts_record *rec;

@@ -194,7 +194,7 @@ void ptrace_bts_leave_mm(struct task_struct *task, struct mm_struct *mm)
 	 * While a task single-steps the copy of an instruction with a uprobe,
 	 * ptrace_bts_exit_to_user_mode() clears TIF_BTS_FULL, but does not stop the task. After
 	 * the step, it is called again, and stops the task. If the task drops its address space
-	 * instead, the step does not end: set TIF_BTS_FULL again.
+	 * before the end of the step, there is no such call: set TIF_BTS_FULL again.
 	 */
 	if (test_bit(PTRACE_BTS_FULL, &pb->state))
 		set_tsk_thread_flag(task, TIF_BTS_FULL);

@@ -113,7 +113,7 @@ struct ptrace_bts_status {
 	__u32 state;
 };
 
-#define PTRACE_BTS_READ_CONSUME	0x1	/* remove the records that were read, and all older ones */
+#define PTRACE_BTS_READ_CONSUME	0x1	/* if records were read, remove them and all older ones */
 
 /**
  * struct ptrace_bts_read - which records to read

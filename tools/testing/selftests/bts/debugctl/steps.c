@@ -162,7 +162,7 @@ static void on_trap(int signal)
 	traps++;
 }
 
-/* Single-step this task by TF. No tracer stops it, so PMIs must drain the buffer of perf's BTS. */
+/* Single-step this task by TF. No tracer stops it, so NMIs must drain the buffer of perf's BTS. */
 static void step_oneself(void)
 {
 	struct sigaction action = { .sa_handler = on_trap, };

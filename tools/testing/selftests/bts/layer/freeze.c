@@ -98,8 +98,8 @@ static void test_switch(void)
 	lab_read(other, &others);
 	lab_read(cpu, &cpus);
 	/*
-	 * This task was switched out while its CPU was frozen. So only the CPU's trace got the
-	 * records that were in the frozen buffer.
+	 * A task that is switched out while its CPU is frozen gets none of the records in the
+	 * frozen buffer, only a mark. The CPU's trace gets them.
 	 */
 	ok(has_runs(&mine, (u64[]){ 7 }, 1) && count_of(&mine, Q_LOST) == 1,
 	   "frozen and switched out: a mark");

@@ -33,9 +33,9 @@ bool is(const char *name, const char *text);
 
 /*
  * Load the module argv[1]. If the next argument is "saved", let the host save this guest's state,
- * and wait until the host continues a guest from it. The name of that guest's emulator is
- * "continue:" and the arguments that follow the module, with a colon between them. Returns the
- * arguments.
+ * and wait until the host continues a guest from it. The host gives more arguments in the name of
+ * that guest's emulator: "continue:", and the arguments with a colon between them. Returns argv,
+ * with these arguments.
  */
 char **load_and_continue(int *argc, char **argv);
 

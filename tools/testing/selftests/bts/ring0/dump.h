@@ -48,7 +48,7 @@ struct dump read_oops(void);
 bool shows_way_to_crash(const struct dump *d);
 
 /*
- * Crash in a child on @cpu, by writing @kind to DEVICE. start_crash() returns the child's pid.
+ * Write @kind to DEVICE in a child on @cpu, usually to crash. start_crash() returns the child's pid.
  * crash_once() waits for the end of the child, and returns whether the child was killed.
  */
 pid_t start_crash(const char *kind, int cpu);

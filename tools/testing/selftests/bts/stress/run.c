@@ -27,7 +27,7 @@ struct started {
 	uint64_t arg;
 	struct model before;
 	bool compare;	/* the counts at the end can be compared with @before */
-	bool careful;	/* when the tracee stops at a full trace, clear the trace */
+	bool careful;	/* clear the trace at each of the first MANY_STOPS full stops */
 	bool dying;	/* the tracee is expected to die */
 	uint64_t drained;	/* number of records that were cleared for @careful */
 	unsigned int stops;	/* number of stops at a full trace */

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # terminal.sh DIR PROGRAM: check that btstrace (in DIR) uses colours and a pager on a terminal only,
-# mostly with a trace of PROGRAM. --color makes colours elsewhere, too. Also check that lines are no
-# longer than the terminal is wide.
+# except that --color makes colours elsewhere, too. Also check that lines are no longer than the
+# terminal is wide. Most checks show a trace of PROGRAM.
 
 dir=$1 program=$(realpath "$2")
 # shellcheck source=host.sh

@@ -267,7 +267,7 @@ static void crash_in_freeze(unsigned long ip, unsigned long parent, struct ftrac
 
 static struct ftrace_ops freeze_ops = {
 	.func	= crash_in_freeze,
-	/* If the kernel has a bug, a crash in crash_in_freeze() may call it again: limit that. */
+	/* If the kernel has a bug, func may crash and be called again in that crash: limit that. */
 	.flags	= FTRACE_OPS_FL_RECURSION,
 };
 
