@@ -213,8 +213,8 @@ static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_bran
  * next record that is older than the call; 0 if there is no such call.
  *
  * A call has fewer branches than the calls around it, and its own record is newer. So the first
- * call with enough branches is the innermost one. Calls at a depth of more than HW_BRANCHES_LEVELS
- * are ignored.
+ * call with enough branches is the innermost one. Calls without a matching return, and those at a
+ * depth of more than HW_BRANCHES_LEVELS, are ignored.
  */
 static u32 hw_branches_find_longest(struct hw_branches_fold *fold, u32 end,
 				    struct hw_branches_line *line)

@@ -168,7 +168,7 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 NOKPROBE_SYMBOL(hw_branches_crash_freeze);
 
 /**
- * hw_branches_first_crash - get the first crash since the last hw_branches_thaw()
+ * hw_branches_first_crash - get the first recorded crash since the last hw_branches_thaw()
  *
  * Return: the crash; its @cpu is -1 if there was none.
  */

@@ -59,7 +59,7 @@ static void pad(struct bt_text *t, size_t have, size_t want)
 		text_char(t, ' ');
 }
 
-/* Set *@where and *@what to the widths of the columns of places and events. */
+/* Set *@where and *@what to the widest place and event that are within the limits. */
 static void measure(const struct crash_lines *lines, size_t *where, size_t *what)
 {
 	struct bt_text t;

@@ -2,7 +2,7 @@
 /*
  * This file shows how a thread got to where it ended: first the calls that have not returned, then
  * the last branches of the user's own code (see own.c). If there are several threads, it shows such
- * branches only of a thread that got a signal.
+ * branches only of a thread that got a signal other than SIGKILL.
  */
 #include <inttypes.h>
 #include <stdlib.h>

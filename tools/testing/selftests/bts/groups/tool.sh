@@ -37,8 +37,8 @@ against_objdump() {
 	done
 }
 
-# Single-step programs, some with shared libraries, and compare the executed bytes with btstrace's
-# coverage.
+# Single-step programs, some with shared libraries, and compare the bytes that were executed up to
+# the last branch with btstrace's coverage.
 against_steps() {
 	local guest=$PROGRAMS/out/guest
 

@@ -38,7 +38,7 @@ void wait_for_enter(void);
 void report_add(const char *text, size_t len);
 const char *report_text(void);
 void report_set(const char *text);
-/* Print the page that summarizes the report. @image: the serial number of the stick's partition. */
+/* Print the page that summarizes the report. @image: the option kit.volume, or "unknown". */
 void print_page(const char *image);
 /* Print the short form of the report as a QR code, but not to the report. */
 void show_code(void);

@@ -27,7 +27,7 @@
 #define MANY		1200	/* branches, so that an interrupt may come late */
 #define FIRST		4	/* number of records up to the threshold */
 #define LONG		40000	/* branches, so that many interrupts come */
-#define INTERVAL	400	/* records from one of these interrupts to the next */
+#define INTERVAL	400	/* records up to the threshold of these interrupts */
 #define NMI_RUNS	5
 #define CALLS		20
 #define MOST_CALLS	12	/* a kind of branch with so many records counts as recorded */

@@ -24,7 +24,7 @@ static unsigned int passes;
 static bool filter_drops_returns;	/* to user mode: see learn_rule() */
 static u32 own_branches;		/* see OWN */
 
-/* Make a program, set @passes so that it takes about @nr branches, and list these in @want. */
+/* Make a program, set @passes for @nr branches and at most one pass more, list them in @want. */
 static void prepare(u64 new_seed, size_t nr)
 {
 	struct recs one = { };

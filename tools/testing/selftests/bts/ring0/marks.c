@@ -34,7 +34,7 @@ struct seen {
 	int work;		/* number of branches from bts_crash_work() */
 	int since;		/* the age of the first of these branches in the trace */
 	bool named;		/* each line has the name of a task, not <...> */
-	bool odd;		/* a line has impossible flags */
+	bool odd;		/* the flags of a line end with ff, see is_odd() */
 };
 
 /*

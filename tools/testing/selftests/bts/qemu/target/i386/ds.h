@@ -62,7 +62,7 @@ typedef enum X86BTSRule {
 
 /* The records that raise the interrupt of BTS, a PMI. */
 typedef enum X86BTSPmi {
-    X86_BTS_PMI_EACH,       /* each record that ends at or past the threshold */
+    X86_BTS_PMI_EACH,       /* each at or past the threshold, unless one is late */
     X86_BTS_PMI_CROSSED,    /* only the record that reaches or crosses it */
     X86_BTS_PMI_EQUAL,      /* only a record that ends exactly at it */
 } X86BTSPmi;
