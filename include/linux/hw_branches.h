@@ -175,7 +175,7 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 void arch_hw_branches_freeze(bool fresh);
 /* Return how often arch_hw_branches_freeze() has frozen the CPUs. */
 u32 arch_hw_branches_freezes(void);
-/* Tell whether a CPU is frozen. */
+/* Tell whether a CPU is frozen, or is being thawed and still keeps its branches. */
 bool arch_hw_branches_frozen(int cpu);
 /*
  * Return when a CPU was frozen, by ktime_get_mono_fast_ns(); 0 if the CPU is not frozen, or if the

@@ -56,12 +56,6 @@ static atomic_t hw_branches_thaws = ATOMIC_INIT(1);
 /* The value of hw_branches_thaws when a crash last printed the branches of this CPU */
 static DEFINE_PER_CPU(unsigned int, hw_branches_printed);
 
-/* Tell whether a CPU is frozen, or is being thawed and still keeps the branches of the freeze. */
-static __always_inline bool hw_branches_keeps_old(int cpu)
-{
-	return arch_hw_branches_frozen(cpu) || arch_hw_branches_outdated(cpu);
-}
-
 /* Inlined, as a call may be recorded, and overwrite an older branch. */
 static __always_inline void hw_branches_freeze_all(bool fresh)
 {
@@ -136,7 +130,7 @@ bool notrace hw_branches_crash_freeze(unsigned long ip)
 	stopped = arch_hw_branches_hold_early();
 	cpu = raw_smp_processor_id();
 	/* Read this first: an NMI of another crash may freeze this CPU at any time. */
-	old = hw_branches_keeps_old(cpu);
+	old = arch_hw_branches_frozen(cpu);
 	/* As interrupts are off, synchronize_rcu() in hw_branches_enable() waits for this loop. */
 	while (tries-- && READ_ONCE(hw_branches_on)) {
 		thaws = atomic_read(&hw_branches_thaws);
@@ -318,7 +312,7 @@ void hw_branches_keep_frozen(void)
 	bool old;
 
 	guard(irqsave)();
-	old = hw_branches_keeps_old(smp_processor_id());
+	old = arch_hw_branches_frozen(smp_processor_id());
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
 		hw_branches_freeze_all(!old);

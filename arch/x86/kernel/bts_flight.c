@@ -19,20 +19,6 @@
 #include "bts_internal.h"
 
 /**
- * bts_frozen - tell whether a CPU is frozen
- * @cpu: the CPU
- *
- * Any context. If true after bts_freeze_all(), the CPU has stopped recording, or is about
- * to write the register that stops it.
- *
- * Return: true if so.
- */
-bool notrace bts_frozen(int cpu)
-{
-	return bts_source->id && bts_source->frozen(cpu);
-}
-
-/**
  * bts_hold - stop recording on this CPU for a short time
  *
  * Called with interrupts off, or in an NMI. The caller calls bts_release() soon. Unlike a

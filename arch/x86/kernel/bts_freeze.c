@@ -65,8 +65,22 @@ void notrace bts_note_freeze(void)
 	branch_note_freeze(&bts_frozen_by, &bts_freezing);
 }
 
+/**
+ * bts_frozen - tell whether a CPU keeps the records of a freeze
+ * @cpu: the CPU
+ *
+ * Any context. If true, the CPU does not record. While a CPU thaws, this is true until the records
+ * were delivered.
+ *
+ * Return: true if so.
+ */
+bool notrace bts_frozen(int cpu)
+{
+	return READ_ONCE(per_cpu(bts_frozen_by.nr, cpu));
+}
+
 /* Tell whether a thaw has undone the freeze whose records a CPU keeps. */
-bool notrace bts_outdated(int cpu)
+bool bts_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&bts_frozen_by, cpu), &bts_freezing);
 }

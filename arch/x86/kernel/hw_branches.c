@@ -210,7 +210,7 @@ u64 arch_hw_branches_frozen_at(int cpu)
 	return READ_ONCE(hw_branches_source)->frozen_at(cpu);
 }
 
-bool notrace arch_hw_branches_outdated(int cpu)
+bool arch_hw_branches_outdated(int cpu)
 {
 	return READ_ONCE(hw_branches_source)->outdated(cpu);
 }

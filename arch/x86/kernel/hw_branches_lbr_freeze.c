@@ -156,7 +156,7 @@ u64 hw_branches_lbr_frozen_at(int cpu)
 }
 
 /* Tell whether a thaw has undone the freeze whose branches a CPU keeps. */
-bool notrace hw_branches_lbr_outdated(int cpu)
+bool hw_branches_lbr_outdated(int cpu)
 {
 	return branch_is_outdated(per_cpu_ptr(&hw_branches_lbr_cpu.frozen_by, cpu),
 				  &hw_branches_lbr_freezing);

@@ -6,6 +6,8 @@ STEP_PID=	# process group of the running step
 SHELL_PID=	# an emulator that runs in the background
 SCRATCH=	# directory for unfinished files, removed at exit
 UNFINISHED=	# unfinished directory at its final place in the cache, removed at exit
+WORKER=		# number of this worker: see workers.sh
+WORKERS=()	# process IDs of the workers, in their parent
 OWNER=		# the process that set the traps
 BUILDING=	# file that exists while make writes to a build directory: see build_in_place()
 

@@ -5,8 +5,6 @@
 # and releases the lock while it waits for a guest or for a test on the host.
 
 AT_ONCE=1
-WORKER=		# the number of this worker
-WORKERS=()	# process IDs of the workers, in their parent
 
 # meanwhile COMMAND...: run COMMAND, and let the other workers work meanwhile.
 meanwhile() {
