@@ -209,8 +209,8 @@ static bool hw_branches_find_entry(struct hw_branches_fold *fold, struct hw_bran
 
 /*
  * Find the innermost call or exception that contains at least half of the branches from fold->at to
- * @end, the entry of the stay. Store it in @line, except for line->records. Return the number of the
- * next record that is older than the call; 0 if there is no such call.
+ * @end, the entry of the stay. Store it in @line, except for line->records. Return the number of
+ * the next record that is older than the call; 0 if there is no such call.
  *
  * A call has fewer branches than the calls around it, and its own record is newer. So the first
  * call with enough branches is the innermost one. Calls without a matching return, and those at a

@@ -94,6 +94,7 @@ static struct kunit_suite branch_freeze_suite = {
 	.name = "branch_freeze",
 	.test_cases = branch_freeze_cases,
 };
+
 kunit_test_suite(branch_freeze_suite);
 
 MODULE_DESCRIPTION("KUnit tests of freezes");

@@ -10,7 +10,7 @@
  *			more than with a paused trace
  *   price drain N	a PTRACE_BTS_DRAIN of N records
  *   price threads N	as switch, while N traced threads sleep
- *   price step N		a branch in a loop of N instructions (2 or 8), by the software source
+ *   price step N	a branch in a loop of N instructions (2 or 8), by the software source
  *   price sequential	an instruction that is no branch, by the software source
  *   price singlestep N	a branch in a loop of N instructions (2 or 8), by PTRACE_SINGLESTEP
  */

@@ -48,8 +48,8 @@ struct dump read_oops(void);
 bool shows_way_to_crash(const struct dump *d);
 
 /*
- * Write @kind to DEVICE in a child on @cpu, usually to crash. start_crash() returns the child's pid.
- * crash_once() waits for the end of the child, and returns whether the child was killed.
+ * Write @kind to DEVICE in a child on @cpu, usually to crash. start_crash() returns the child's
+ * pid. crash_once() waits for the end of the child, and returns whether the child was killed.
  */
 pid_t start_crash(const char *kind, int cpu);
 bool crash_once(const char *kind, int cpu);

@@ -226,9 +226,9 @@ static void test_freeze(void)
 }
 
 /*
- * After a thaw, an idle CPU makes few branches until the next freeze. A mark must separate them from
- * those that the CPU kept in the first freeze. If it made more than the hardware's buffer holds, a
- * mark is behind the oldest of the buffer.
+ * After a thaw, an idle CPU makes few branches until the next freeze. A mark must separate them
+ * from those that the CPU kept in the first freeze. If it made more than the hardware's buffer
+ * holds, a mark is behind the oldest of the buffer.
  */
 static void test_idle(void)
 {

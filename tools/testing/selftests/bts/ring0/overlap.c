@@ -480,7 +480,7 @@ static void test_overtaken(void)
 
 /*
  * Root freezes the recorder while CPU 1 is locked up with interrupts off. The NMI of the freeze may
- * come late. Reading the branches of CPU 1 at once must not wait until it is not locked up any more.
+ * come late. Reading the branches of CPU 1 at once must not wait until the lockup ends.
  */
 static void test_locked(void)
 {

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	check(shapes, "dumps 3", " -> dumped one+0x0 ([anon])");
 	check(shapes, "dumps 3", " -> jits::two+0x0 ([anon])");
 	free(show_twice("--full", shapes, "opens 3"));
-	/* The program keeps changing its code. With -s 24K, btstrace reads the trace often enough. */
+	/* The program keeps changing its code: with -s 24K, btstrace reads the trace often. */
 	snprintf(what, sizeof(what), "writes %ld", less(3000));
 	free(show_twice("--full -s 24K", shapes, what));
 	return finish();

@@ -171,15 +171,16 @@ static void (*at_return)(void);
 
 static int freeze_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	void (*act)(void) = xchg(&at_return, NULL);
+	void (*act)(void);
 
+	act = xchg(&at_return, NULL);
 	if (act)
 		act();
 
 	return 0;
 }
 
-/* Freeze as a crash does. Call @act when bts_freeze_all() first returns, which has sent the NMIs. */
+/* Freeze as a crash does. Call @act at the first return of bts_freeze_all(), after the NMIs. */
 static void freeze_and(void (*act)(void))
 {
 	struct kretprobe probe = {
