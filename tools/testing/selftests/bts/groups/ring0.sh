@@ -243,6 +243,7 @@ ring0_crashes() {
 	# With the host's clock, the task could be preempted between the system call and its crash.
 	survived folded smp=2 icount=1 -- crash folded 1
 	survived offline smp=2 -- crash offline 1
+	console_says offline "CPU 1 has missed a thaw: no newer branches of it"
 	strict sysrq smp=2 before="$LAB" -- crash sysrq 1
 	fatal irq irq bts_crash_fault 2
 	fatal init task bts_crash_fault 2 append=rdinit=/bt/crash
