@@ -48,8 +48,11 @@ run_at_once() {
 		WORKERS+=($!)
 	done
 	while [ ${#WORKERS[@]} -gt 0 ]; do
-		# If the worker has failed, it has printed the reason.
-		wait -n -p over "${WORKERS[@]}" || exit 2
+		wait -n -p over "${WORKERS[@]}" || {
+			# A worker that was not killed has printed the reason.
+			[ $? -le 128 ] || die "a worker was killed: look for its reason in the system's log"
+			exit 2
+		}
 		for i in "${!WORKERS[@]}"; do
 			[ "${WORKERS[i]}" != "$over" ] || unset "WORKERS[i]"
 		done
