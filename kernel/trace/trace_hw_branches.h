@@ -62,7 +62,7 @@ int hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
 int hw_branches_freeze(bool freeze);
 void hw_branches_thaw(void);
-void hw_branches_keep_frozen(void);
+void hw_branches_keep_frozen(bool fresh);
 bool hw_branches_is_kept_frozen(void);
 
 /**

@@ -123,8 +123,10 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	struct hw_branches_frozen_reader *reader = data;
 
+	/* If the CPU was thawed since the last call, it may have overwritten what was read. */
 	return nr < arch_hw_branches_depth() &&
-	       arch_hw_branches_last(reader->cpu, &reader->cursor, nr, branch, 1);
+	       arch_hw_branches_last(reader->cpu, &reader->cursor, nr, branch, 1) &&
+	       arch_hw_branches_frozen(reader->cpu);
 }
 
 /* Called for each line, as folding all lines may take long while interrupts are off. */
@@ -287,7 +289,8 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
  * @print: the function that prints
  * @cpus: the CPUs
  * @self: a CPU to leave out, or -1
- * @crash: true to leave out the CPUs that the crash has printed already
+ * @crash: true to leave out the CPUs that the crash has printed already, and to stop when the
+ *	   recorder was thawed since that crash
  * @nr: the largest number of lines to print of each CPU
  *
  * The caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that
@@ -300,6 +303,8 @@ void hw_branches_print_cpus(hw_branches_printf print, const struct cpumask *cpus
 
 	for_each_cpu(cpu, cpus) {
 		guard(preempt)();
+		if (crash && READ_ONCE(hw_branches_first_crash()->cpu) < 0)
+			return;
 		if (cpu != self && hw_branches_await(print, cpu, &left) &&
 		    (!crash || hw_branches_claim_dump(cpu)))
 			hw_branches_dump_cpu(print, cpu, hw_branches_newer_than_stop(cpu), nr);

@@ -303,19 +303,17 @@ void hw_branches_show(void (*show)(void))
 
 /**
  * hw_branches_keep_frozen - freeze the recorder until root thaws it or switches it off
+ * @fresh: this CPU was not frozen when the caller decided to freeze
  *
- * Any context.
+ * Called with interrupts off.
  */
-void hw_branches_keep_frozen(void)
+void hw_branches_keep_frozen(bool fresh)
 {
 	int tries = 2;
-	bool old;
 
-	guard(irqsave)();
-	old = arch_hw_branches_frozen(smp_processor_id());
 	do {
 		WRITE_ONCE(hw_branches_kept_frozen, true);
-		hw_branches_freeze_all(!old);
+		hw_branches_freeze_all(fresh);
 		/* Retry after a concurrent hw_branches_thaw(). Pairs with smp_store_mb() there. */
 		smp_mb();
 	} while (!READ_ONCE(hw_branches_kept_frozen) && --tries);
@@ -407,7 +405,8 @@ int hw_branches_freeze(bool freeze)
 		return -ENXIO;
 
 	if (freeze) {
-		hw_branches_keep_frozen();
+		scoped_guard(irqsave)
+			hw_branches_keep_frozen(!arch_hw_branches_frozen(smp_processor_id()));
 		hw_branches_await_frozen();
 	} else {
 		hw_branches_thaw();

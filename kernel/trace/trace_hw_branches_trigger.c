@@ -161,7 +161,7 @@ static void hw_branches_write(const struct hw_branches_trigger_data *trigger)
 
 	stopped = arch_hw_branches_hold();
 	if (trigger->freeze)
-		hw_branches_keep_frozen();
+		hw_branches_keep_frozen(true);
 	if (all)
 		hw_branches_freeze_to_read();
 

@@ -116,7 +116,7 @@ static void hw_branches_hit_handler(struct perf_event *event, struct perf_sample
 	}
 
 	if (watch->freeze)
-		hw_branches_keep_frozen();
+		hw_branches_keep_frozen(true);
 	/* hw_branches_hit_work() undoes this after it has printed the hit. */
 	hw_branches_freeze_to_read();
 	hw_branches_hit_cpu = cpu;

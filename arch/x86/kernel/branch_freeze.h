@@ -54,7 +54,7 @@ static __always_inline u32 branch_freeze_nr(const struct branch_freezes *f)
 {
 	u32 nr = atomic_read(&f->last);
 
-	/* If a thaw has undone this freeze before its NMI arrived, only the next thaw counts. */
+	/* If a thaw has undone this freeze since its NMI arrived, only the next thaw counts. */
 	if (nr == (u32)atomic_read(&f->thawed))
 		nr++;
 
@@ -132,7 +132,12 @@ static inline bool branch_freeze_take_request(struct branch_freeze_nmi *nmi)
 	if (likely(!READ_ONCE(nmi->requested)))
 		return false;
 
-	WRITE_ONCE(nmi->requested, false);
+	/*
+	 * The caller freezes this CPU only if a freeze is in force. If this store overwrites the
+	 * request of a new freeze, the caller must read the number of that freeze: pairs with the
+	 * barrier behind the increment of that number.
+	 */
+	smp_store_mb(nmi->requested, false);
 
 	return true;
 }

@@ -47,7 +47,9 @@ static bool bts_ds_unfreeze(void)
 		return false;
 
 	WRITE_ONCE(d->freeze.requested, false);
-	WRITE_ONCE(d->frozen, false);
+	/* If an NMI has frozen the CPU since, leave it frozen for the next thaw. */
+	if (frozen)
+		WRITE_ONCE(d->frozen, false);
 
 	return frozen;
 }
@@ -58,7 +60,7 @@ static void bts_ds_freeze_others(void)
 		branch_freeze_send(&bts_ds.freeze);
 }
 
-static bool notrace bts_ds_frozen(int cpu)
+static bool bts_ds_frozen(int cpu)
 {
 	return READ_ONCE(per_cpu(bts_ds.frozen, cpu));
 }

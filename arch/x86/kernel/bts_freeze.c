@@ -69,8 +69,8 @@ void notrace bts_note_freeze(void)
  * bts_frozen - tell whether a CPU keeps the records of a freeze
  * @cpu: the CPU
  *
- * Any context. If true, the CPU does not record. While a CPU thaws, this is true until the records
- * were delivered.
+ * Any context. If true, the CPU does not record, or is about to write the register that stops it.
+ * While a CPU thaws, this is true until the records were delivered.
  *
  * Return: true if so.
  */
@@ -145,7 +145,9 @@ static void bts_unfrozen(void)
  * thaws the CPU, there are three cases:
  *
  *  - The NMI arrives between the two calls of bts_freeze_in_force(). ->unfreeze() may have undone
- *    the freeze. The second call returns true, and this function freezes the CPU again.
+ *    the freeze. The second call returns true, and this function freezes the CPU again. If another
+ *    thaw has undone that freeze meanwhile, the second call returns false: ->unfreeze() has left
+ *    the CPU frozen if it was not frozen before, and the other thaw thaws it.
  *  - The NMI arrives between the second call and ->pause(): ->pause() returns false.
  *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
  *    marks a gap. The buffer is empty, and bts_frozen_by becomes that of the new freeze.

@@ -238,7 +238,8 @@ void hw_branches_lbr_thaw(u32 freezes)
 	/*
 	 * The memory of a CPU that is offline may be kept over a reboot: the next boot must not
 	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. Do
-	 * not wait for it for ever: code that holds it may have crashed.
+	 * not wait for it for ever: code that holds it may have crashed. Meanwhile, a new freeze
+	 * may have frozen a CPU that has gone offline since: keep its branches.
 	 */
 	while (!cpus_read_trylock()) {
 		if (!tries--)
@@ -246,7 +247,7 @@ void hw_branches_lbr_thaw(u32 freezes)
 		usleep_range(1000, 2000);
 	}
 	for_each_possible_cpu(cpu) {
-		if (!cpu_online(cpu))
+		if (!cpu_online(cpu) && hw_branches_lbr_outdated(cpu))
 			WRITE_ONCE(per_cpu(hw_branches_lbr_cpu.kept, cpu)->nr, 0);
 	}
 	cpus_read_unlock();

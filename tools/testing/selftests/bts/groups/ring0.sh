@@ -233,7 +233,8 @@ ring0_crashes() {
 	survived meet smp=2 -- crash meet 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
 	survived recursive smp=2 -- crash recursive 1
-	survived slow smp=4 append=rcupdate.rcu_cpu_stall_timeout=3 -- crash slow 1
+	survived slow-stall smp=4 append=rcupdate.rcu_cpu_stall_timeout=3 -- slow stall
+	survived slow-thaw smp=4 -- slow thaw
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
 	# Measure with a clock that does not depend on the load of the host.

@@ -4,9 +4,9 @@
  * kernel, which survives most of the crashes. KIND is the way of the crash, or the name of a test.
  *
  *   crash MODULE KIND TIMES	task, bug, console, recursive, freezing, interrupted, meet,
- *				seen, again, late, work, quiet, slow, off, sysrq, jump,
- *				null, error, protection, alone, folded, offline, walk, cfi.
- *				Only task, bug, console, seen, again and quiet use TIMES.
+ *				seen, again, late, work, quiet, off, sysrq, jump, null,
+ *				error, protection, alone, folded, offline, walk, cfi. Only
+ *				task, bug, console, seen, again and quiet use TIMES.
  *   crash MODULE die KIND		a fatal crash; the host reads the console. If this program
  *				is PID 1, a crash that kills it is fatal
  *   crash MODULE end KIND		the same, with the recorder's default settings
@@ -15,13 +15,10 @@
  *   crash MODULE saved		see load_and_continue()
  */
 #include <limits.h>
-#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common.h"
 #include "dump.h"
@@ -254,39 +251,6 @@ static void test_quiet(int times)
 	if (try_text(loglevel, "7"))
 		give_up(loglevel);
 	test_task("task", 1);
-}
-
-/* Wait for RCU's grace periods, one after another, on CPU 1. */
-static pid_t wait_for_rcu(void)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	pin_to(1);
-	for (;;)
-		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-}
-
-/*
- * To print all CPUs takes longer than the time after which RCU reports a stall. The host checks
- * that RCU does not report one.
- */
-static void test_slow(void)
-{
-	time_t begin;
-	pid_t child;
-
-	must_set("crash_nr", "1500");
-	if (try_text("/proc/sys/kernel/printk_delay", "1"))
-		give_up("printk_delay");
-	child = wait_for_rcu();
-	begin = time(NULL);
-	ok(crash_once("task", 0) && time(NULL) - begin > 4, "slow: printed for five seconds");
-	try_text("/proc/sys/kernel/printk_delay", "0");
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	ok(thaws(), "slow: frozen until it is thawed");
 }
 
 static unsigned long long parameter(const char *name)
@@ -727,7 +691,6 @@ static const struct {
 	{ "late", test_late },
 	{ "work", test_work },
 	{ "recursive", test_recursive },
-	{ "slow", test_slow },
 	{ "sysrq", test_sysrq },
 	{ "freezing", test_freezing },
 	{ "interrupted", test_interrupted },

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 GUEST_PROGS += ring0/crash ring0/files ring0/flight ring0/guestlbr ring0/hw-branches ring0/kdb \
 	ring0/lastbranch ring0/marks ring0/overlap ring0/pages ring0/printed ring0/recorded \
-	ring0/remains ring0/scrub ring0/snapshot ring0/stepped ring0/stray ring0/watch
+	ring0/remains ring0/scrub ring0/slow ring0/snapshot ring0/stepped ring0/stray ring0/watch
 GUEST_PROGS_32 += ring0/crash ring0/files ring0/flight
 
 RING0 := ring0/common.c $(SYSTEM)
@@ -27,6 +27,7 @@ overlap_CFLAGS = $(PTRACE_BTS_UAPI)
 recorded_SRCS := ring0/recorded.c $(RING0)
 remains_SRCS := ring0/remains.c $(RING0) ring0/dump.c
 scrub_SRCS := ring0/scrub.c $(RING0)
+slow_SRCS := ring0/slow.c $(RING0) ring0/dump.c
 snapshot_SRCS := ring0/snapshot.c $(RING0)
 stepped_SRCS := ring0/stepped.c $(RING0)
 stepped_CFLAGS = $(PTRACE_BTS_UAPI)
