@@ -148,6 +148,8 @@ static int jump(bool crash, const char *how)
 		return 1;
 	}
 	printf("# jump\n");
+	/* If another task ran during the crash, its branches could overwrite those of the crash. */
+	run_first();
 	if (astray)
 		try_text(CRASH, "jump");
 	else if (crash)

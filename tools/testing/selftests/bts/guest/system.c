@@ -22,6 +22,14 @@ void pin_to(int cpu)
 		give_up("cannot run on CPU %d", cpu);
 }
 
+void run_first(void)
+{
+	const struct sched_param param = { .sched_priority = 50 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		give_up("no SCHED_FIFO");
+}
+
 uint64_t read_msr(int cpu, off_t nr)
 {
 	uint64_t val = 0;

@@ -11,6 +11,8 @@
 #define MSR_DS_AREA	0x600
 
 void pin_to(int cpu);
+/* Let no other task preempt this one. Children inherit that. */
+void run_first(void);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);
 /*

@@ -428,8 +428,6 @@ static void test_flight(void)
 
 int main(int argc, char **argv)
 {
-	struct sched_param first = { .sched_priority = 50 };
-
 	if (argc == 3 && !strcmp(argv[1], "thaw")) {
 		lab_must(atoi(argv[2]), LAB_UNFREEZE, NULL);
 		return 0;
@@ -440,8 +438,7 @@ int main(int argc, char **argv)
 	 * If this task were preempted while its CPU is frozen, more records would be lost than
 	 * the tests expect.
 	 */
-	if (sched_setscheduler(0, SCHED_FIFO, &first))
-		give_up("no SCHED_FIFO");
+	run_first();
 	known_program(17, BLOCKS);
 	test_self();
 	test_switch();

@@ -6,7 +6,8 @@
 
 {
 	sub(/\r$/, "")
-	sub(/^\[[ 0-9.]*\] /, "")
+	# In a panic, a line may be printed from its beginning again.
+	sub(/^.*\[ *[0-9]+\.[0-9]+\] /, "")
 }
 /^Last branches of CPU/ {
 	traces++
