@@ -170,7 +170,7 @@ int arch_hw_branches_copy(int cpu, struct hw_branch *out, u32 n);
 
 /*
  * Stop recording on this CPU at once and on the others soon, and keep the branches. With @fresh,
- * this CPU is not frozen, or it recorded until the caller has frozen it.
+ * this CPU was not frozen when the caller decided to freeze; an NMI may have frozen it since.
  */
 void arch_hw_branches_freeze(bool fresh);
 /* Return how often arch_hw_branches_freeze() has frozen the CPUs. */

@@ -123,7 +123,7 @@ static bool hw_branches_get(void *data, u32 nr, struct hw_branch *branch)
 {
 	struct hw_branches_frozen_reader *reader = data;
 
-	/* If the CPU was thawed since the last call, it may have overwritten what was read. */
+	/* The CPU may have been thawed meanwhile. Then @branch may be a newer one: end here. */
 	return nr < arch_hw_branches_depth() &&
 	       arch_hw_branches_last(reader->cpu, &reader->cursor, nr, branch, 1) &&
 	       arch_hw_branches_frozen(reader->cpu);
@@ -289,8 +289,8 @@ static bool hw_branches_await(hw_branches_printf print, int cpu, int *left)
  * @print: the function that prints
  * @cpus: the CPUs
  * @self: a CPU to leave out, or -1
- * @crash: true to leave out the CPUs that the crash has printed already, and to stop when the
- *	   recorder was thawed since that crash
+ * @crash: true to leave out the CPUs that the crash has printed already, and to print no further
+ *	   CPU after a thaw
  * @nr: the largest number of lines to print of each CPU
  *
  * The caller may be preemptible, such as sys_info() in khungtaskd. Disable preemption, so that

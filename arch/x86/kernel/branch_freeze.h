@@ -54,7 +54,10 @@ static __always_inline u32 branch_freeze_nr(const struct branch_freezes *f)
 {
 	u32 nr = atomic_read(&f->last);
 
-	/* If a thaw has undone this freeze since its NMI arrived, only the next thaw counts. */
+	/*
+	 * The caller has requested the last freeze, or has found it in force. A thaw may have
+	 * undone it since. Then only the next thaw makes the branches outdated.
+	 */
 	if (nr == (u32)atomic_read(&f->thawed))
 		nr++;
 
@@ -133,9 +136,9 @@ static inline bool branch_freeze_take_request(struct branch_freeze_nmi *nmi)
 		return false;
 
 	/*
-	 * The caller freezes this CPU only if a freeze is in force. If this store overwrites the
-	 * request of a new freeze, the caller must read the number of that freeze: pairs with the
-	 * barrier behind the increment of that number.
+	 * This store may overwrite the request of a new freeze. Then the barrier makes the caller
+	 * read the number of that freeze. So the caller finds it in force, and freezes this CPU.
+	 * Pairs with smp_mb__after_atomic() in bts_freeze_all() and hw_branches_lbr_freeze().
 	 */
 	smp_store_mb(nmi->requested, false);
 

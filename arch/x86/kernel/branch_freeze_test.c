@@ -50,7 +50,7 @@ static void only_a_later_thaw_outdates(struct kunit *test)
 	freeze_twice(test, U32_MAX - 1);
 }
 
-/* A thaw undoes a freeze while the NMI of the freeze freezes this CPU: only the next thaw outdates. */
+/* A thaw undoes a freeze while its NMI freezes this CPU: only the next thaw makes it outdated. */
 static void late_freeze_is_not_outdated(struct kunit *test)
 {
 	struct branch_freezes freezes = { .last = ATOMIC_INIT(5), .thawed = ATOMIC_INIT(5), };

@@ -26,7 +26,7 @@ static void bts_ds_restart(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
 
-	if (!READ_ONCE(bts_ds_claimed) || d->state != BTS_DS_ON || READ_ONCE(d->frozen))
+	if (!READ_ONCE(bts_ds_claimed) || !bts_ds_may_restart(d))
 		return;
 
 	WRITE_ONCE(d->state, BTS_DS_BUSY);
@@ -41,13 +41,13 @@ static void bts_ds_restart(void)
 static bool bts_ds_unfreeze(void)
 {
 	struct bts_ds *d = this_cpu_ptr(&bts_ds);
-	bool frozen = d->frozen;
+	bool frozen = READ_ONCE(d->frozen);
 
 	if (!READ_ONCE(bts_ds_claimed))
 		return false;
 
 	WRITE_ONCE(d->freeze.requested, false);
-	/* If an NMI has frozen the CPU since, leave it frozen for the next thaw. */
+	/* If @frozen is false, an NMI may have frozen the CPU since: the next thaw will undo it. */
 	if (frozen)
 		WRITE_ONCE(d->frozen, false);
 

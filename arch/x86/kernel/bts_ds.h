@@ -138,6 +138,16 @@ static inline void bts_ds_reset_backoff(struct bts_ds *d)
 	d->interrupted = false;
 }
 
+/*
+ * Tell whether this CPU records, so that the records may be delivered and recording resumed. Test
+ * both flags of a freeze: a freeze sets @frozen before bts_frozen() becomes true, and a thaw clears
+ * @frozen before bts_frozen() becomes false.
+ */
+static inline bool bts_ds_may_restart(const struct bts_ds *d)
+{
+	return d->state == BTS_DS_ON && !READ_ONCE(d->frozen) && !bts_frozen(smp_processor_id());
+}
+
 bool bts_ds_pause(void);
 void bts_ds_drain(struct bts_ds *d);
 bool bts_ds_resume(void);

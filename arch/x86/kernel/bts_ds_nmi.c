@@ -250,12 +250,8 @@ static int bts_ds_last_nmi(unsigned int cmd, struct pt_regs *regs)
 		WRITE_ONCE(d->pmi_seen, true);
 	else if (!halted)
 		return NMI_DONE;
-	/*
-	 * If halted, handle any NMI like a PMI: the exit path of the NMI may need all room. In
-	 * bts_ds_freeze(), @frozen is true before bts_frozen() is. During a thaw, bts_frozen() is
-	 * true after @frozen has become false.
-	 */
-	if (d->state == BTS_DS_ON && !READ_ONCE(d->frozen) && !bts_frozen(smp_processor_id()))
+	/* If halted, handle any NMI like a PMI: the exit path of the NMI may need all room. */
+	if (bts_ds_may_restart(d))
 		bts_ds_pmi(d, regs);
 	else
 		ds_bts_write(0);

@@ -24,7 +24,8 @@ static DEFINE_PER_CPU(struct branch_frozen_by, bts_frozen_by);
 
 /**
  * bts_freeze_all - stop recording on all CPUs and keep the records in their buffers
- * @fresh: this CPU is not frozen, or recorded until the caller has frozen it
+ * @fresh: this CPU was not frozen when the caller decided to freeze, but an NMI may have frozen it
+ *	   since
  *
  * Any context, at any time. Each other CPU stops when an NMI reaches it. The software source does
  * not stop. If no context needs the hardware source, this does nothing.
@@ -37,7 +38,10 @@ void notrace bts_freeze_all(bool fresh)
 		return;
 
 	atomic_inc(&bts_freezing.last);
-	/* Increment before any CPU is frozen: pairs with smp_mb() in bts_unfreeze_here(). */
+	/*
+	 * Increment before any CPU is frozen: pairs with the barriers in bts_unfreeze_here() and
+	 * branch_freeze_take_request().
+	 */
 	smp_mb__after_atomic();
 	bts_source->freeze();
 	if (fresh)
@@ -145,14 +149,15 @@ static void bts_unfrozen(void)
  * thaws the CPU, there are three cases:
  *
  *  - The NMI arrives between the two calls of bts_freeze_in_force(). ->unfreeze() may have undone
- *    the freeze. The second call returns true, and this function freezes the CPU again. If another
- *    thaw has undone that freeze meanwhile, the second call returns false: ->unfreeze() has left
- *    the CPU frozen if it was not frozen before, and the other thaw thaws it.
+ *    the freeze. If the second call returns true, this function freezes the CPU again. If it
+ *    returns false, another thaw has undone the new freeze. Then this function thaws the CPU if it
+ *    was frozen before ->unfreeze(). Otherwise the CPU stays frozen, and the other thaw thaws it.
  *  - The NMI arrives between the second call and ->pause(): ->pause() returns false.
  *  - The NMI arrives between ->pause() and ->resume(): ->resume() returns false, and bts_resume()
  *    marks a gap. The buffer is empty, and bts_frozen_by becomes that of the new freeze.
  *
- * In the first two cases, the CPU keeps the old records, and bts_frozen_by stays as it is.
+ * In the first two cases, if the CPU was frozen before and the new freeze is in force, the CPU
+ * keeps the old records, and bts_frozen_by stays as it is.
  */
 static void bts_unfreeze_here(struct irq_work *unused)
 {

@@ -120,7 +120,8 @@ static __always_inline void hw_branches_lbr_freeze_here(void)
 
 /**
  * hw_branches_lbr_freeze - see arch_hw_branches_freeze()
- * @fresh: this CPU is not frozen, or recorded until the caller has frozen it
+ * @fresh: this CPU was not frozen when the caller decided to freeze, but an NMI may have frozen it
+ *	   since
  */
 void notrace hw_branches_lbr_freeze(bool fresh)
 {
@@ -130,7 +131,10 @@ void notrace hw_branches_lbr_freeze(bool fresh)
 		return;
 
 	atomic_inc(&hw_branches_lbr_freezing.last);
-	/* Count the freeze before any CPU is frozen: pairs with hw_branches_lbr_thaw_here(). */
+	/*
+	 * Count the freeze before any CPU is frozen: pairs with the barriers in
+	 * hw_branches_lbr_thaw_here() and branch_freeze_take_request().
+	 */
 	smp_mb__after_atomic();
 	hw_branches_lbr_freeze_here();
 	if (fresh)
@@ -191,7 +195,7 @@ static int hw_branches_lbr_unknown_nmi(unsigned int cmd, struct pt_regs *regs)
 static void hw_branches_lbr_thaw_here(struct irq_work *unused)
 {
 	struct hw_branches_lbr_cpu *c = this_cpu_ptr(&hw_branches_lbr_cpu);
-	bool again, frozen = c->frozen;
+	bool again, frozen = READ_ONCE(c->frozen);
 
 	lockdep_assert_irqs_disabled();
 
@@ -238,8 +242,9 @@ void hw_branches_lbr_thaw(u32 freezes)
 	/*
 	 * The memory of a CPU that is offline may be kept over a reboot: the next boot must not
 	 * find outdated branches there. The lock keeps the CPU from coming online meanwhile. Do
-	 * not wait for it for ever: code that holds it may have crashed. Meanwhile, a new freeze
-	 * may have frozen a CPU that has gone offline since: keep its branches.
+	 * not wait for it for ever: code that holds it may have crashed. While this waits for
+	 * the lock, a new freeze may freeze a CPU, which then goes offline. Its branches are not
+	 * outdated: keep them.
 	 */
 	while (!cpus_read_trylock()) {
 		if (!tries--)

@@ -148,7 +148,10 @@ static int jump(bool crash, const char *how)
 		return 1;
 	}
 	printf("# jump\n");
-	/* If another task ran during the crash, its branches could overwrite those of the crash. */
+	/*
+	 * If another task ran between the start of the crash and the freeze, its branches could
+	 * overwrite those of the crash.
+	 */
 	run_first();
 	if (astray)
 		try_text(CRASH, "jump");

@@ -11,7 +11,7 @@
 #define MSR_DS_AREA	0x600
 
 void pin_to(int cpu);
-/* Let no other task preempt this one. Children inherit that. */
+/* Use SCHED_FIFO, so that no ordinary task preempts this one soon. Children inherit the policy. */
 void run_first(void);
 uint64_t read_msr(int cpu, off_t nr);
 void write_msr(int cpu, off_t nr, uint64_t val);

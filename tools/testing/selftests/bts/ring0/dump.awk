@@ -6,7 +6,7 @@
 
 {
 	sub(/\r$/, "")
-	# In a panic, a line may be printed from its beginning again.
+	# A panic may print the beginning of a line, and then, behind it, the whole line.
 	sub(/^.*\[ *[0-9]+\.[0-9]+\] /, "")
 }
 /^Last branches of CPU/ {

@@ -20,15 +20,15 @@ lbr_machine() {
 CRASH='address: 0000000000000b75|kernel BUG at .*bts_crash|Oops: |double fault|'
 CRASH+='not syncing: (Fatal exception|Attempted to kill init|Oopsed too often|as asked for)'
 
-# crashing CASE KEY=VALUE... -- crash ARG...: boot with the module bts_crash. The console must have
-# a splat, and no splat but the messages in CRASH.
+# crashing CASE KEY=VALUE... -- PROGRAM ARG...: boot with the module bts_crash. The console must
+# have a splat, and no splat but the messages in CRASH.
 crashing() {
 	need_lab "$B/guest/labs/crash" bts_crash patched "$CONFIG"
 	strict "$1" before="$LAB" expect=splat "${@:2}"
 	nothing_else "$1" "$CRASH"
 }
 
-# survived CASE KEY=VALUE... -- crash KIND TIMES: as crashing, but the kernel must survive.
+# survived CASE KEY=VALUE... -- PROGRAM ARG...: as crashing, but the kernel must survive.
 survived() {
 	crashing "$@"
 	came_to_end "$1"
