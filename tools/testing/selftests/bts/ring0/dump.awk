@@ -7,7 +7,7 @@
 {
 	sub(/\r$/, "")
 	# A panic may print the beginning of a line, and then, behind it, the whole line.
-	sub(/^.*\[ *[0-9]+\.[0-9]+\] /, "")
+	sub(/^\[(.*\[)? *[0-9]+\.[0-9]+\] /, "")
 }
 /^Last branches of CPU/ {
 	traces++
