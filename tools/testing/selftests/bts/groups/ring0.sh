@@ -233,8 +233,6 @@ ring0_crashes() {
 	survived meet smp=2 -- crash meet 1
 	survived work smp=2 append=workqueue.cpu_intensive_thresh_us=0 -- crash work 1
 	survived recursive smp=2 -- crash recursive 1
-	survived slow-stall smp=4 append=rcupdate.rcu_cpu_stall_timeout=3 -- slow stall
-	survived slow-thaw smp=4 -- slow thaw
 	survived freezing smp=2 -- crash freezing 1
 	survived interrupted smp=2 "${clock[@]}" -- crash interrupted 1
 	# Measure with a clock that does not depend on the load of the host.
@@ -272,6 +270,11 @@ ring0_crashes() {
 	fi
 	crashing panics smp=2 -- crash die panics
 	judge_trace panics bts_crash_panic 2 1
+}
+
+ring0_slow() {
+	survived slow-stall smp=4 append=rcupdate.rcu_cpu_stall_timeout=3 -- slow stall
+	survived slow-thaw smp=4 -- slow thaw
 }
 
 # If another CPU has to execute a panic, the branches must be printed before the panic's message, as
@@ -452,6 +455,7 @@ group_ring0() {
 	ring0_files
 	scrubbed scrub
 	ring0_crashes
+	ring0_slow
 	ring0_robust
 	ring0_cfi
 	ring0_words
